@@ -1,0 +1,67 @@
+# shellcheck shell=bash
+# Configure and build one preset, quietly where there is nothing to do. Sourced by ../../flashproof.
+# shellcheck disable=SC2154  # root, preset, build, stamp, no_install, missing, names: set there
+
+configure() {
+  # A moved or copied tree keeps the old place in its cache.
+  if [[ -e $build/build.ninja && $stamp -nt $root/CMakePresets.json ]] &&
+    grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build/CMakeCache.txt"; then return; fi
+  say "configuring (preset $preset)"
+  if ! (cd -- "$root" && cmake --fresh --preset "$preset") >"$build/configure.log" 2>&1 </dev/null; then
+    say "CMake failed; the end of build/$preset/configure.log:"
+    tail -n 25 "$build/configure.log" >&2
+    exit 3
+  fi
+  touch "$stamp"
+}
+
+# ninja's output on stdin, a short progress on stderr: one line rewritten on a terminal, else a line each tenth.
+show_progress() {
+  local line tenth=-1 shown=0 terminal=0
+  if [[ -t 2 && ${TERM:-dumb} != dumb ]]; then terminal=1; fi
+  while IFS= read -r line; do
+    if [[ ! $line =~ ^\[([0-9]+)/([0-9]+)\]\ (.*) ]]; then continue; fi
+    if ((terminal)); then
+      printf '\r\033[K[%d/%d] %.60s' "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" "${BASH_REMATCH[3]}" >&2
+      shown=1
+    elif ((10 * BASH_REMATCH[1] / BASH_REMATCH[2] > tenth)); then
+      tenth=$((10 * BASH_REMATCH[1] / BASH_REMATCH[2]))
+      say "building (preset $preset): step ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}"
+    fi
+  done
+  if ((shown)); then printf '\r\033[K' >&2; fi
+}
+
+build_jobs() { # one compiler takes up to 1.5 GB
+  local cores memory
+  cores=$(nproc)
+  memory=$(awk '/^MemAvailable/ { print int($2 / 1500000) }' /proc/meminfo 2>/dev/null || true)
+  if [[ -n $memory ]] && ((memory < cores)); then cores=$((memory > 0 ? memory : 1)); fi
+  printf '%d' "$cores"
+}
+
+build_target() { # TARGET
+  local status=0
+  (cd -- "$root" && NINJA_STATUS='[%f/%t] ' cmake --build "$build" --parallel "$(build_jobs)" --target "$1" 2>&1 </dev/null) |
+    tee "$build/build.log" | show_progress || status=$?
+  if ((status)); then
+    say "the build failed; from build/$preset/build.log:"
+    # From the first failure on, without progress and without the compiler's command line, which follows "FAILED:".
+    awk 'skip { skip = 0; next }
+         /^FAILED: / { skip = 1 }
+         /^FAILED: |^CMake Error|^ninja: error/ { on = 1 }
+         on && !/^\[[0-9]+\// && n++ < 40 { print substr($0, 1, 300) }' "$build/build.log" >&2
+    exit 3
+  fi
+}
+
+prepare() { # TARGET: packages, configuration, build
+  require_cpu
+  if ! mkdir -p -- "$build" 2>/dev/null || [[ ! -w $root/build || ! -w $build ]]; then fail 3 "cannot write to $build"; fi
+  exec 9>"$root/build/.lock"
+  if command -v flock >/dev/null; then flock 9; fi # two calls at once would build into one folder
+  ensure_packages
+  configure
+  build_target "$1"
+  exec 9>&-
+}
