@@ -1,0 +1,19 @@
+// Three small witnesses for tests: one of each problem, together with every feature a file has to keep. The fuzz corpus
+// and the Python test read the files that write_samples makes of them.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "reference/problem/witness.h"
+
+namespace flashproof {
+
+Witness sample_softmax();    // f16, padded rows, a longer storage, row lengths, −inf and NaN, chunks out of order
+Witness sample_merge();      // f32, concat, lse broadcast over the rows
+Witness sample_attention();  // bf16, transposed heads, kv broadcast over the batch, bias, causal, lengths, scale 0.1f
+
+/// File name without extension -> witness; the merge one is called "merge", and so on.
+std::map<std::string, Witness> samples();
+
+}  // namespace flashproof

@@ -1,0 +1,27 @@
+// Small helpers for text that comes from outside: one-line quoting for messages, and strict numbers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace flashproof {
+
+/// The text with everything unprintable as \xNN, cut at `limit` characters: safe inside a one-line message.
+std::string printable(std::string_view text, std::size_t limit = 60);
+/// printable() in double quotes.
+std::string quote(std::string_view text);
+
+/// Decimal digits only, no sign, no space, no leading zero.
+std::optional<std::uint64_t> parse_u64(std::string_view text);
+/// parse_u64 that fits an int64.
+std::optional<std::int64_t> parse_count(std::string_view text);
+/// "" is the empty list; otherwise counts with one comma between them.
+std::optional<std::vector<std::int64_t>> parse_counts(std::string_view text);
+
+/// [a-z][a-z0-9_]*, at most 64 characters: the names of families and keys.
+bool is_name(std::string_view text);
+
+}  // namespace flashproof

@@ -1,0 +1,118 @@
+"""Opens witnesses the way a Python user does: with the standard library, and with `safetensors` if it is installed.
+
+usage: witness_test.py DIRECTORY   (the output of write_samples)
+"""
+
+import json
+import struct
+import sys
+from pathlib import Path
+
+SIZES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1}
+
+
+def read(path):
+    """Metadata, {name: (dtype, shape, bytes)}; asserts what the format demands of every file."""
+    raw = path.read_bytes()
+    (length,) = struct.unpack_from("<Q", raw)
+    assert length % 8 == 0, "the data must begin at a multiple of 8"
+    assert raw[8:9] == b"{", "the header must begin with the object"
+
+    def no_key_twice(pairs):
+        assert len(dict(pairs)) == len(pairs), pairs
+        return dict(pairs)
+
+    header = json.loads(raw[8 : 8 + length].decode("utf-8"), object_pairs_hook=no_key_twice)
+    metadata = header.pop("__metadata__")
+    assert all(isinstance(v, str) for v in metadata.values())
+    data, tensors, ranges = raw[8 + length :], {}, []
+    for name, entry in header.items():
+        assert set(entry) == {"dtype", "shape", "data_offsets"}, entry
+        size = SIZES[entry["dtype"]]
+        begin, end = entry["data_offsets"]
+        assert begin % size == 0, f"{name} is not aligned"
+        for extent in entry["shape"]:
+            size *= extent
+        assert end - begin == size, name
+        ranges.append((begin, end))
+        tensors[name] = (entry["dtype"], entry["shape"], data[begin:end])
+    position = 0
+    for begin, end in sorted(ranges):
+        assert begin == position, "gap or overlap"
+        position = end
+    assert position == len(data)
+    return metadata, tensors
+
+
+def bf16(raw):
+    words = struct.unpack(f"<{len(raw) // 2}H", raw)
+    return [struct.unpack("<f", struct.pack("<I", w << 16))[0] for w in words]
+
+
+def check_softmax(metadata, tensors):
+    assert metadata["flashproof"] == "witness 1"
+    assert metadata["case"] == "softmax:sample:1:cols=5,rows=3"
+    assert metadata["row_length"] == "5,0,2" and metadata["stride.x"] == "8,1"
+    assert metadata["note.kernel"] == "softmax.online_block.hardened"
+    dtype, shape, raw = tensors.pop("x")
+    assert (dtype, shape) == ("F16", [3, 5]), "logical shape, dense, whatever the strides were"
+    x = struct.unpack("<15e", raw)
+    assert x[0] == 0.0 and x[1] == float("-inf") and x[9] != x[9] and x[10] == 2.0**-24
+    assert all(x[i] == i / 4 for i in range(15) if i not in (1, 9, 10))
+
+
+def check_merge(metadata, tensors):
+    assert metadata["form"] == "concat" and metadata["order"] == "1,0"
+    assert metadata["stride.lse"] == "1,0", "the broadcast is kept"
+    assert metadata["note.verdict"] == 'fail(exceeds_bound)\n"\u00e9"'
+    dtype, shape, raw = tensors.pop("o")
+    assert (dtype, shape) == ("F32", [2, 3, 4])
+    assert list(struct.unpack("<24f", raw)) == [i - 10.5 for i in range(24)]
+    dtype, shape, raw = tensors.pop("lse")
+    assert (dtype, shape) == ("F32", [2, 3])
+    assert list(struct.unpack("<6f", raw)) == [float("-inf")] * 3 + [1.5] * 3
+
+
+def check_attention(metadata, tensors):
+    scale = struct.unpack("<f", struct.pack("<f", 0.1))[0]
+    assert float.fromhex(metadata["scale"]) == scale, "bit for bit"
+    assert metadata["causal"] == "true" and metadata["key_length"] == "5,3"
+    assert metadata["plan.boundary"] == "0,2,4,5" and metadata["plan.order"] == "2,0,1"
+    for name, shape in (("q", [2, 2, 3, 4]), ("k", [2, 1, 5, 4]), ("v", [2, 1, 5, 2])):
+        dtype, found, raw = tensors.pop(name)
+        assert (dtype, found) == ("BF16", shape), name
+        values = bf16(raw)
+        assert all(-2 <= x <= 2 for x in values) and len(set(values)) > 5, name
+        if name == "k":
+            assert raw[: len(raw) // 2] == raw[len(raw) // 2 :], "one k for both batches"
+    dtype, shape, raw = tensors.pop("bias")
+    bias = struct.unpack("<60f", raw)
+    assert (dtype, shape) == ("F32", [2, 2, 3, 5])
+    assert [i for i, x in enumerate(bias) if x == float("-inf")] == [(2 * 3 + 2) * 5 + 3]
+
+
+def check_with_package(path, tensors):
+    """The reference implementation must accept the file and see the same bytes."""
+    try:
+        import safetensors
+    except ImportError:
+        return False
+    for name, entry in safetensors.deserialize(path.read_bytes()):
+        dtype, shape, raw = tensors[name]
+        assert (entry["dtype"], list(entry["shape"]), bytes(entry["data"])) == (dtype, shape, raw), name
+    return True
+
+
+def main():
+    directory = Path(sys.argv[1])
+    for check in (check_softmax, check_merge, check_attention):
+        path = directory / (check.__name__.removeprefix("check_") + ".safetensors")
+        metadata, tensors = read(path)
+        package = check_with_package(path, tensors)
+        check(metadata, tensors)
+        assert not tensors, f"unexpected {sorted(tensors)}"
+        print(path.name, "ok;", "safetensors package agrees" if package else "safetensors package not installed")
+
+
+if __name__ == "__main__":
+    main()
