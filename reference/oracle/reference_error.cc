@@ -1,0 +1,47 @@
+#include "reference/oracle/reference_error.h"
+
+namespace flashproof::test {
+namespace {
+
+/// Largest finite magnitude among the elements (padding excluded).
+double largest(const Tensor& tensor) {
+  double result = 0.0;
+  for (std::int64_t n = 0; n < tensor.elements(); ++n) {
+    std::int64_t rest = n;
+    std::int64_t offset = 0;
+    for (std::size_t axis = tensor.shape.size(); axis-- > 0;) {
+      offset += rest % tensor.shape[axis] * tensor.stride[axis];
+      rest /= tensor.shape[axis];
+    }
+    const double magnitude = std::fabs(decode(tensor.format, tensor.bits(offset)));
+    if (std::isfinite(magnitude)) result = std::max(result, magnitude);
+  }
+  return result;
+}
+
+Sizes sizes_of(const SoftmaxProblem& p) {
+  return {.n = static_cast<double>(p.x.shape[1]), .largest_score = largest(p.x)};
+}
+
+Sizes sizes_of(const MergeProblem& p) {
+  return {.n = static_cast<double>(p.o.shape[0]), .largest_score = largest(p.lse), .largest_value = largest(p.o)};
+}
+
+Sizes sizes_of(const AttentionProblem& p) {
+  const auto d = static_cast<double>(p.head_dim());
+  const double bias = p.has_bias() ? largest(p.bias) : 0.0;
+  const double terms = std::fabs(static_cast<double>(p.scale)) * d * largest(p.q) * largest(p.k) + bias;
+  return {.n = static_cast<double>(p.k_length()),
+          .ops = 2.0 * d + 2.0,
+          .largest_score = terms,
+          .terms = terms,
+          .largest_value = largest(p.v)};
+}
+
+}  // namespace
+
+Sizes sizes(const Problem& problem) {
+  return std::visit([](const auto& p) { return sizes_of(p); }, problem);
+}
+
+}  // namespace flashproof::test

@@ -1,0 +1,50 @@
+// How far reference<Real> may be from the exact result, derived here so that the tests have no free tolerance.
+//
+// u = unit roundoff of Real, n keys, S >= every |score|, T >= Σ of the magnitudes of the terms of one score (for
+// softmax and merge a score is an input, hence exact), ops = roundings per score: 2d (dot product, Higham's γ_2d is
+// generous) + 2 (scale, bias). exp and log are within `functions`·u relative.
+//   score           ops·u·T
+//   score − max     2·ops·u·T + 2·u·S                     absolute, so relative in the weight
+//   weight          E = 2·ops·u·T + 2·u·S + functions·u   relative
+//   total           E + n·u                               relative (all terms positive)
+//   p               2·E + (n + 1)·u                       relative
+//   o               (2·E + (2·n + 2)·u)·max|v|            absolute, since Σ p |v| <= max|v|
+//   lse             E + n·u + functions·u·ln n + 3·u·(S + ln n) + ops·u·T    absolute
+// These are first order; all of them are doubled, which covers the second order while they stay below 1/4 (checked).
+// For double, weights below 2^-1022 lose up to 2^-1074 each: 2^-1000 times the size of the values covers them.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "reference/problem/problems.h"
+
+namespace flashproof::test {
+
+template <class Real>
+struct ReferenceError {
+  Real o;
+  Real lse;
+  bool meaningful;
+};
+
+struct Sizes {
+  double n = 0.0, ops = 0.0, largest_score = 0.0, terms = 0.0, largest_value = 1.0;
+};
+
+Sizes sizes(const Problem& problem);
+
+/// u as Real, because 2^-997 times a subnormal is below the range of double.
+template <class Real>
+ReferenceError<Real> reference_error(const Problem& problem, const Real& u, double functions) {
+  const Sizes s = sizes(problem);
+  const Real log_n = Real(1.0 + std::log(s.n + 1.0));
+  const Real score = Real(s.ops) * u * Real(s.terms);
+  const Real weight = Real(2) * score + Real(2) * u * Real(s.largest_score) + Real(functions) * u;
+  const Real relative = Real(2) * weight + Real(2 * s.n + 2) * u;
+  const Real lse = weight + Real(s.n + functions) * u * log_n + Real(3) * u * (Real(s.largest_score) + log_n) + score;
+  const Real underflow = Real(0x1p-1000) * Real(s.largest_value);
+  return {Real(2) * relative * Real(s.largest_value) + underflow, Real(2) * lse, relative < Real(0.25)};
+}
+
+}  // namespace flashproof::test
