@@ -1,0 +1,18 @@
+// One function per problem; compute_bound() picks.
+#pragma once
+
+#include "reference/bound/bound.h"
+#include "reference/bound/row_model.h"
+
+namespace flashproof::bound {
+
+Bound softmax_bound(const SoftmaxProblem& problem, const Arithmetic& arithmetic);
+Bound merge_bound(const MergeProblem& problem, const Arithmetic& arithmetic);
+Bound attention_bound(const AttentionProblem& problem, const Arithmetic& arithmetic);
+
+/// All bounds 0, nothing vacuous, every row in its domain.
+Bound zero_bound(std::int64_t rows, std::int64_t width);
+/// The declared constants; leaves still empty.
+RowModel model_for(const Arithmetic& arithmetic);
+
+}  // namespace flashproof::bound

@@ -1,0 +1,71 @@
+#include "reference/bound/theorem.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace flashproof::bound {
+
+namespace {
+constexpr double kSlack = 1 + 0x1p-30;  // more than the rounding of the sums here, for up to 2^20 leaves
+}
+
+double ending_error(int roundings, double magnitude) {
+  return roundings == 0 ? 0 : growth(roundings) * magnitude + roundings * kEtaRound;
+}
+
+double vacuity_range(double lowest, double highest) {
+  if (highest > lowest) {
+    return highest - lowest;
+  }
+  return highest != 0 ? std::fabs(highest) : std::numeric_limits<double>::infinity();
+}
+
+ElementBound column_bound(const RowModel& row, const RowWeights& weights, const std::vector<double>& values, int ending,
+                          double& range) {
+  const auto& p = weights.p;
+  double o = 0;
+  double o_slop = 0;  // |o − exact|
+  double lowest = values.front();
+  double highest = values.front();
+  for (std::size_t j = 0; j < p.size(); ++j) {
+    o += p[j] * values[j];
+    o_slop += weights.slop[j] * std::fabs(values[j]);
+    lowest = std::min(lowest, values[j]);
+    highest = std::max(highest, values[j]);
+  }
+  o_slop = std::min(o_slop, highest - lowest) * kSlack;
+  range = vacuity_range(lowest, highest);
+
+  // õ − o = Σ p_j ω_j (v_j − o) / Σ p_j (1 + ω_j); õ is a mean of the v_j, so it is never further than the farthest.
+  double shifted = 0;
+  for (std::size_t j = 0; j < p.size(); ++j) {
+    shifted += weights.q[j] == 0 ? 0 : weights.q[j] * (std::fabs(values[j] - o) + o_slop);
+  }
+  const double farthest = std::max(highest - o, o - lowest) + o_slop;
+  const double magnitude = std::fabs(o) + o_slop;
+
+  ElementBound bound;
+  bound.weights = shifted == 0 ? 0 : std::min(shifted / weights.low, farthest) * kSlack;
+  bound.numerator = weights.average([&](std::size_t j) {
+    return growth(row.leaves[j].numerator) * std::fabs(values[j]);
+  }) * kSlack + row.numerator_underflow;
+  if (weights.denominator < 1) {
+    bound.denominator =
+        weights.denominator / (1 - weights.denominator) * (magnitude + bound.weights + bound.numerator) * kSlack;
+  } else {
+    bound.denominator = std::numeric_limits<double>::infinity();
+  }
+  bound.output = ending_error(ending, magnitude + bound.weights + bound.numerator + bound.denominator) * kSlack;
+  return bound;
+}
+
+ElementBound lse_bound(const RowWeights& weights, double log_error) {
+  ElementBound bound;
+  bound.weights = weights.lse_weights;
+  bound.denominator = -std::log1p(-std::min(weights.denominator, 1.0)) * kSlack;
+  bound.output = log_error * std::max(weights.log_sum, bound.denominator) * kSlack;
+  return bound;
+}
+
+}  // namespace flashproof::bound

@@ -1,0 +1,15 @@
+// Where a kernel deviates from the reference semantics, by its own declaration. It is judged against this, and the
+// report lists it; there is no global "equal_nan".
+#pragma once
+
+#include "reference/problem/formats.h"
+
+namespace flashproof {
+
+struct Contract {
+  bool isolates_hidden = false;  // NaN or inf in k, v of a hidden key leaves the output's bits unchanged
+  bool deterministic = true;     // the same bits in every run and under every schedule
+  Overflow overflow = Overflow::ieee;
+};
+
+}  // namespace flashproof

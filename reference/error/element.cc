@@ -1,0 +1,125 @@
+#include "reference/error/element.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#ifdef __FAST_MATH__
+#error "errors measured under -ffast-math mean nothing"
+#endif
+
+namespace flashproof {
+namespace {
+
+struct TwoSum {
+  double sum, tail;  // sum + tail = a + b exactly (Knuth), barring overflow
+};
+
+TwoSum two_sum(double a, double b) {
+  const double sum = a + b;
+  const double b_part = sum - a;
+  return {sum, (a - (sum - b_part)) + (b - b_part)};
+}
+
+std::string classes_text(std::uint8_t classes) {
+  std::string text;
+  const auto append = [&](std::uint8_t bit, const char* name) {
+    if ((classes & bit) == 0) return;
+    if (!text.empty()) text += " or ";
+    text += name;
+  };
+  append(kPosInf, "inf");
+  append(kNegInf, "-inf");
+  append(kNaN, "nan");
+  return text;
+}
+
+std::string exact_text(const Ball& truth) {
+  std::string text;
+  if ((truth.classes & kFinite) != 0) text = fmt::format("{} ± {:.3g}", truth.hi, truth.radius);
+  const std::string others = classes_text(truth.classes);
+  if (!text.empty() && !others.empty()) text += " or ";
+  return text + others;
+}
+
+}  // namespace
+
+Class class_of(double x) {
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
+  if ((bits >> 52 & 0x7ff) != 0x7ff) return kFinite;
+  if ((bits & 0xfffffffffffff) != 0) return kNaN;
+  return (bits >> 63) != 0 ? kNegInf : kPosInf;
+}
+
+std::int64_t count(const Truth& truth, Part part) { return part == Part::o ? truth.rows * truth.width : truth.rows; }
+
+Element element_at(const Output& output, const Truth& truth, const Bound& bound, Part part, std::int64_t index) {
+  const bool o = part == Part::o;
+  const auto i = static_cast<std::size_t>(index);
+  const std::int64_t row = o ? index / truth.width : index;
+  const Tensor& tensor = o ? output.o : output.lse;
+  const std::uint64_t bits = tensor.bits(index);
+  return {part,
+          row,
+          o ? index % truth.width : 0,
+          tensor.format,
+          bits,
+          decode(tensor.format, bits),
+          o ? truth.o[i] : truth.lse[i],
+          o ? bound.o[i] : bound.lse[i],
+          o ? bound.range[i] : std::numeric_limits<double>::infinity(),
+          bound.domain[static_cast<std::size_t>(row)]};
+}
+
+void require_fit(const Output& output, const Truth& truth, const Bound& bound) {
+  const auto elements = static_cast<std::size_t>(truth.rows * truth.width);
+  const auto rows = static_cast<std::size_t>(truth.rows);
+  const bool fits = truth.o.size() == elements && truth.lse.size() == rows && bound.rows == truth.rows &&
+                    bound.width == truth.width && bound.o.size() == elements && bound.range.size() == elements &&
+                    bound.lse.size() == rows && bound.domain.size() == rows &&
+                    output.o.elements() == truth.rows * truth.width && output.lse.elements() == truth.rows;
+  if (!fits) {
+    throw std::logic_error(fmt::format("output, truth ({} x {}) and bound ({} x {}) do not fit together", truth.rows,
+                                       truth.width, bound.rows, bound.width));
+  }
+}
+
+double signed_error(double computed, const Ball& truth) {
+  // computed − hi = s + e exactly. If s is small, e is 0 and s − lo rounds once; if s is large, e and lo are below an
+  // ulp of it. So two roundings of 2^-53 at most, and two steps away from zero cover them.
+  const TwoSum head = two_sum(computed, -truth.hi);
+  const TwoSum tail = two_sum(head.tail, -truth.lo);
+  const TwoSum all = two_sum(head.sum, tail.sum);
+  if (all.tail == 0 && tail.tail == 0) return all.sum;
+  const double away = std::copysign(std::numeric_limits<double>::infinity(), all.sum);
+  return std::nextafter(std::nextafter(all.sum, away), away);
+}
+
+std::string describe(const Element& e) {
+  std::string text =
+      e.part == Part::o ? fmt::format("o[row {}, column {}]", e.row, e.column) : fmt::format("lse[row {}]", e.row);
+  const FormatInfo& format = info(e.format);
+  text += fmt::format(": computed {} (0x{:0{}x}, {}), exact {}", e.computed, e.bits, format.bits / 4, format.name,
+                      exact_text(e.truth));
+  if ((e.truth.classes & kFinite) != 0) {
+    if (class_of(e.computed) == kFinite)
+      text += fmt::format(", error {:.6g}", std::fabs(signed_error(e.computed, e.truth)));
+    const ElementBound& b = e.bound;
+    const double terms[] = {b.weights, b.numerator, b.denominator, b.output};
+    const char* const names[] = {"weights", "numerator", "denominator", "output"};
+    int largest = 0;
+    for (int i = 1; i < 4; ++i) {
+      if (terms[i] > terms[largest]) largest = i;
+    }
+    text += fmt::format(", bound {:.6g} = weights {:.4g} + numerator {:.4g} + denominator {:.4g} + output {:.4g} ({})",
+                        b.total(), b.weights, b.numerator, b.denominator, b.output,
+                        b.total() == 0 ? std::string("all zero") : std::string(names[largest]) + " dominates");
+  }
+  if (!e.domain.holds()) text += fmt::format("; out of domain: {}", e.domain.failed);
+  return text;
+}
+
+}  // namespace flashproof

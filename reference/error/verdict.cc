@@ -1,0 +1,97 @@
+#include "reference/error/verdict.h"
+
+namespace flashproof {
+
+std::string_view name(VerdictKind kind) {
+  switch (kind) {
+    case VerdictKind::pass:
+      return "pass";
+    case VerdictKind::vacuous:
+      return "vacuous";
+    case VerdictKind::out_of_domain:
+      return "out_of_domain";
+    case VerdictKind::unsupported:
+      return "unsupported";
+    case VerdictKind::inconclusive:
+      return "inconclusive";
+    case VerdictKind::fail:
+      return "fail";
+  }
+  return "?";
+}
+
+std::string_view name(Failure failure) {
+  switch (failure) {
+    case Failure::none:
+      return "none";
+    case Failure::exceeds_bound:
+      return "exceeds_bound";
+    case Failure::class_mismatch:
+      return "class_mismatch";
+    case Failure::laundering:
+      return "laundering";
+    case Failure::leak:
+      return "leak";
+    case Failure::silently_wrong:
+      return "silently_wrong";
+    case Failure::nondeterministic:
+      return "nondeterministic";
+    case Failure::unwritten:
+      return "unwritten";
+    case Failure::error:
+      return "error";
+  }
+  return "?";
+}
+
+std::string to_string(const Verdict& verdict) {
+  std::string text(name(verdict.kind));
+  if (verdict.failed()) text.append("(").append(name(verdict.failure)).append(")");
+  return text;
+}
+
+int weight(VerdictKind kind) {
+  switch (kind) {
+    case VerdictKind::unsupported:
+      return 0;
+    case VerdictKind::vacuous:
+      return 1;
+    case VerdictKind::out_of_domain:
+      return 2;
+    case VerdictKind::pass:
+      return 3;
+    case VerdictKind::inconclusive:
+      return 4;
+    case VerdictKind::fail:
+      return 5;
+  }
+  return 5;
+}
+
+bool outweighs(const Verdict& b, const Verdict& a) {
+  if (b.kind != a.kind) return weight(b.kind) > weight(a.kind);
+  return b.failed() && b.failure > a.failure;
+}
+
+Verdict combine(const Verdict& a, const Verdict& b) { return outweighs(b, a) ? b : a; }
+
+Verdict combine(std::span<const Verdict> cases) {
+  if (cases.empty()) return {VerdictKind::fail, Failure::error, "no case was executed"};
+  Verdict worst = cases.front();
+  for (const Verdict& verdict : cases.subspan(1)) worst = combine(worst, verdict);
+  return worst;
+}
+
+VerdictKind combine(const std::array<std::uint64_t, kVerdictKinds>& counts, VerdictKind if_none) {
+  bool any = false;
+  VerdictKind worst = if_none;
+  for (std::size_t i = 0; i < kVerdictKinds; ++i) {
+    if (counts[i] == 0) continue;
+    const auto kind = static_cast<VerdictKind>(i);
+    if (!any || weight(kind) > weight(worst)) worst = kind;
+    any = true;
+  }
+  return worst;
+}
+
+}  // namespace flashproof

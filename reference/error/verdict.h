@@ -1,0 +1,62 @@
+// The verdict of one element, one case or one law, and how verdicts combine.
+//
+// Combining takes the first that occurs of
+//     fail, inconclusive, pass, out_of_domain, vacuous, unsupported.
+// So a fail is never outvoted and an inconclusive one only by a fail; a mix of pass, out_of_domain and vacuous is a
+// pass because something was really tested and nothing was found; and where nothing passed, the verdict is the one
+// that ran furthest: out_of_domain (ran and had its special answers allowed), vacuous (ran, the bound said nothing),
+// unsupported (never ran). Elements combine into a case and cases into a record by this one rule; counts per verdict
+// stand beside it in every report, so that a pass never hides what was vacuous or unsupported.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace flashproof {
+
+enum class VerdictKind : std::uint8_t { pass, vacuous, out_of_domain, unsupported, inconclusive, fail };
+inline constexpr std::size_t kVerdictKinds = 6;
+
+/// Ordered by severity: of two fails the larger names the combination.
+enum class Failure : std::uint8_t {
+  none,
+  exceeds_bound,
+  class_mismatch,  // NaN, ±inf or finite where another class is right
+  laundering,      // a finite answer where a visible NaN or +inf makes NaN the answer
+  leak,            // storage that belongs to no key, or a hidden key, changed the output
+  silently_wrong,  // out of domain, finite, and outside the bound
+  nondeterministic,
+  unwritten,  // an output element was never written
+  error,      // the kernel reported an error or the executor found one (divergent barrier, deadlock, ...)
+};
+inline constexpr std::size_t kFailures = 9;
+
+struct Verdict {
+  VerdictKind kind = VerdictKind::pass;
+  Failure failure = Failure::none;
+  std::string detail;  // one line for a human; empty for pass
+
+  bool failed() const { return kind == VerdictKind::fail; }
+};
+
+std::string_view name(VerdictKind kind);
+std::string_view name(Failure failure);
+/// "pass", "vacuous", "fail(exceeds_bound)", ...
+std::string to_string(const Verdict& verdict);
+
+/// Position in the rule above; the larger wins.
+int weight(VerdictKind kind);
+/// `b` stands for both: it comes earlier in the rule, or both fail and b's failure is the more severe. Of equals the
+/// first keeps its detail.
+bool outweighs(const Verdict& b, const Verdict& a);
+/// Two elements of a case, or two cases of a record. Associative; commutative but for the detail of equals.
+Verdict combine(const Verdict& a, const Verdict& b);
+/// All cases of a record. None at all is fail(error): a run that executed no case must not look like a success.
+Verdict combine(std::span<const Verdict> cases);
+/// The same rule on counts by kind; `if_none` when all are zero.
+VerdictKind combine(const std::array<std::uint64_t, kVerdictKinds>& counts, VerdictKind if_none);
+
+}  // namespace flashproof
