@@ -1,0 +1,16 @@
+// What distinguishes the published, the hardened and the seeded-fault forms of the pairwise merge.
+#pragma once
+
+namespace flashproof {
+
+struct MergePublished {
+  static constexpr bool guards_empty = false;   // the formula of the source, divisions by 1 + e^{difference}
+  static constexpr bool misprints_lse = false;  // ln(1 + exp(lse1 − exp(lse0))), as the source prints it
+};
+
+struct MergeHardened {
+  static constexpr bool guards_empty = true;
+  static constexpr bool misprints_lse = false;
+};
+
+}  // namespace flashproof

@@ -1,0 +1,54 @@
+// Kernel id -> problem, formats, contract, declared arithmetic, launch functions. The list is an explicit one: every
+// flashproof_kernel() line of kernels/CMakeLists.txt names a file, and the file's declarations() appear here.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kernels/args.h"
+#include "reference/bound/arithmetic.h"
+#include "reference/error/contract.h"
+#include "reference/problem/problems.h"
+
+namespace flashproof {
+
+enum class Form : std::uint8_t { published, hardened, broken };
+std::string_view name(Form form);
+
+enum class Executor : std::uint8_t { cpu, cuda };
+std::string_view name(Executor executor);
+
+/// The storage formats that a scalar kernel takes; sums, maxima and lse are f32 whatever the storage.
+inline constexpr Format kStorageFormats[] = {Format::f32, Format::f16, Format::bf16};
+
+/// What a kernel file says about one kernel; compiled once per executor, equal but for the launch function.
+struct KernelDeclaration {
+  std::string_view id;  // problem.algorithm.form, or problem.broken.defect
+  ProblemKind problem;
+  Form form;
+  std::span<const Format> formats;
+  Contract contract;
+  Arithmetic arithmetic;
+  /// Empty if the kernel takes this problem, else why not, naming the argument and the legal range. Called before
+  /// launch.
+  std::string (*unsupported)(const Problem& problem);
+  Launch launch;
+  std::string_view rejected_by = {};  // broken kernels: the law that must reject it
+  std::string_view defect = {};       // broken kernels: what is wrong, one line
+};
+
+struct Kernel : KernelDeclaration {
+  bool has_cuda = false;
+  Launch cuda_launch = {};  // meaningful if has_cuda
+
+  bool supports(Format format) const;
+};
+
+/// Every kernel, in id order.
+std::span<const Kernel> kernels();
+/// Null if there is none of that id.
+const Kernel* find_kernel(std::string_view id);
+
+}  // namespace flashproof

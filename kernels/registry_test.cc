@@ -1,0 +1,51 @@
+#include "kernels/registry.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+namespace flashproof {
+namespace {
+
+TEST(Registry, ids_are_unique_sorted_and_say_problem_and_form) {
+  std::string before;
+  for (const Kernel& kernel : kernels()) {
+    const std::string id(kernel.id);
+    EXPECT_LT(before, id);
+    before = id;
+    EXPECT_TRUE(id.starts_with(std::string(name(kernel.problem)) + ".")) << id;
+    const bool broken = id.find(".broken.") != std::string::npos;
+    EXPECT_EQ(broken, kernel.form == Form::broken) << id;
+    EXPECT_TRUE(broken || id.ends_with("." + std::string(name(kernel.form)))) << id;
+    EXPECT_EQ(broken, !kernel.rejected_by.empty()) << id << ": every seeded fault names the law that rejects it";
+    EXPECT_EQ(broken, !kernel.defect.empty()) << id;
+    EXPECT_EQ(kernel.formats.size(), 3U) << id;
+    EXPECT_EQ(find_kernel(id), &kernel);
+  }
+}
+
+TEST(Registry, holds_the_kernels_of_the_line) {
+  std::set<std::string> ids;
+  for (const Kernel& kernel : kernels()) {
+    ids.insert(std::string(kernel.id));
+  }
+  const std::set<std::string> expected = {"attention.broken.accumulator_not_rescaled",
+                                          "attention.deferred.hardened",
+                                          "attention.online_chunk.hardened",
+                                          "attention.online_chunk.published",
+                                          "merge.broken.misprinted_lse",
+                                          "merge.pairwise.hardened",
+                                          "merge.pairwise.published",
+                                          "softmax.broken.no_empty_guard",
+                                          "softmax.broken.tail_dropped",
+                                          "softmax.online_block.hardened",
+                                          "softmax.online_block.published",
+                                          "softmax.online_two_pass.hardened",
+                                          "softmax.online_two_pass.published"};
+  EXPECT_EQ(ids, expected);
+  EXPECT_EQ(find_kernel("softmax.nonsense"), nullptr);
+}
+
+}  // namespace
+}  // namespace flashproof

@@ -1,0 +1,72 @@
+#include "kernels/run.h"
+
+#include "kernels/make_args.h"
+#include "kernels/run_cuda.h"
+#include "kernels/simt/executor.h"
+#include "reference/problem/error.h"
+
+namespace flashproof {
+
+std::uint64_t poison_bits(Format format) {
+  switch (format) {
+    case Format::f32:
+      return 0x7fedbeef;
+    case Format::f16:
+      return 0x7eef;
+    case Format::bf16:
+      return 0x7fed;
+    default:
+      throw UsageError("format " + std::string(info(format).name) + ": outputs are f32, f16 or bf16");
+  }
+}
+
+namespace {
+
+Tensor poisoned(Format format, std::vector<std::int64_t> shape) {
+  Tensor tensor = Tensor::dense(format, std::move(shape));
+  const std::uint64_t poison = poison_bits(format);
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    tensor.set_bits(i, poison);
+  }
+  return tensor;
+}
+
+void run_on_cpu(const Kernel& kernel, const Problem& problem, const RunOptions& options, Output& output) {
+  const simt::ScopedSchedule schedule(options.schedule);
+  std::visit(
+      [&](const auto& p) {
+        const auto args = make_args(
+            p, output, options.threads, [](const void* data, std::size_t) { return data; },
+            [](Tensor& tensor) { return tensor.data(); });
+        std::get<void (*)(const std::remove_cv_t<decltype(args)>&, Stream)>(kernel.launch)(args, Stream{});
+      },
+      problem);
+}
+
+}  // namespace
+
+Output run(const Kernel& kernel, const Problem& problem, const RunOptions& options) {
+  validate(problem);
+  const std::string id(kernel.id);
+  if (kind_of(problem) != kernel.problem) {
+    throw UsageError("kernel " + id + ": takes " + std::string(name(kernel.problem)) + " problems, not " +
+                     std::string(name(kind_of(problem))));
+  }
+  if (!kernel.supports(format_of(problem))) {
+    throw UsageError("kernel " + id + ": format " + std::string(info(format_of(problem)).name) +
+                     ", legal f32, f16, bf16");
+  }
+  if (const std::string why = kernel.unsupported(problem); !why.empty()) {
+    throw UsageError("kernel " + id + ": " + why);
+  }
+  const OutputShape shape = output_shape(problem);
+  Output output{poisoned(format_of(problem), {shape.rows, shape.width}), poisoned(Format::f32, {shape.rows})};
+  if (options.executor == Executor::cuda) {
+    run_on_cuda(kernel, problem, options, output);
+  } else {
+    run_on_cpu(kernel, problem, options, output);
+  }
+  return output;
+}
+
+}  // namespace flashproof

@@ -1,0 +1,153 @@
+// run() refuses before it launches, poisons what it hands out, and the kernels do what their headers say on small cases
+// whose answer is known in closed form. Accuracy is the business of properties/laws.
+#include "kernels/run.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "reference/problem/error.h"
+
+namespace flashproof {
+namespace {
+
+std::string usage_error(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "(nothing was thrown)";
+}
+
+SoftmaxProblem row(const std::vector<double>& x, Format format = Format::f32) {
+  SoftmaxProblem p;
+  const auto cols = static_cast<std::int64_t>(x.size());
+  p.x = Tensor::dense(format, {1, cols});
+  for (std::int64_t j = 0; j < cols; ++j) {
+    p.x.set({0, j}, x[j]);
+  }
+  p.plan = ChunkPlan::uniform(cols, 16);
+  return p;
+}
+
+AttentionProblem attention(std::int64_t keys, std::int64_t d, std::int64_t dv) {
+  AttentionProblem p;
+  p.q = Tensor::dense(Format::f32, {1, 1, 3, d});
+  p.k = Tensor::dense(Format::f32, {1, 1, keys, d});
+  p.v = Tensor::dense(Format::f32, {1, 1, keys, dv});
+  for (Tensor* tensor : {&p.q, &p.k, &p.v}) {
+    for (std::int64_t i = 0; i < tensor->elements(); ++i) {
+      tensor->set_bits(i, encode(Format::f32, tensor == &p.v ? 1.0 : 0.0));
+    }
+  }
+  p.plan = ChunkPlan::uniform(keys, 8);
+  return p;
+}
+
+const Kernel& kernel(std::string_view id) {
+  const Kernel* found = find_kernel(id);
+  if (found == nullptr) {
+    throw std::runtime_error("no kernel " + std::string(id));
+  }
+  return *found;
+}
+
+TEST(Run, refuses_a_problem_of_another_kind) {
+  EXPECT_EQ(usage_error([] { run(kernel("merge.pairwise.hardened"), row({1, 2})); }),
+            "kernel merge.pairwise.hardened: takes merge problems, not softmax");
+}
+
+TEST(Run, refuses_a_row_that_does_not_fit_the_registers) {
+  SoftmaxProblem p;
+  p.x = Tensor::strided(Format::f32, {1, 16385}, {0, 0});
+  p.x.set({0, 0}, 0);
+  p.plan = ChunkPlan::uniform(16385, 1024);
+  EXPECT_EQ(usage_error([&] { run(kernel("softmax.online_block.hardened"), p); }),
+            "kernel softmax.online_block.hardened: cols = 16385: the row is held in registers, legal range 0..16384");
+}
+
+TEST(Run, refuses_dimensions_and_chunks_that_do_not_fit) {
+  EXPECT_EQ(usage_error([] { run(kernel("attention.deferred.hardened"), attention(4, 257, 8)); }),
+            "kernel attention.deferred.hardened: d = 257: legal range 1..256");
+  AttentionProblem p = attention(200, 256, 256);
+  p.plan = ChunkPlan::uniform(200, 200);
+  EXPECT_EQ(
+      usage_error([&] { run(kernel("attention.deferred.hardened"), p); }),
+      "kernel attention.deferred.hardened: chunk = 200: legal range 1..100 keys at d = 256, dv = 256 (shared memory)");
+}
+
+TEST(Run, largest_legal_chunk_runs) {
+  AttentionProblem p = attention(100, 256, 256);
+  p.plan = ChunkPlan::uniform(100, 100);
+  const Output out = run(kernel("attention.deferred.hardened"), p);
+  EXPECT_EQ(out.o.at({0, 0}), 1);
+}
+
+TEST(Run, published_merge_has_one_form) {
+  MergeProblem p;
+  p.o = Tensor::dense(Format::f32, {2, 1, 1});
+  p.lse = Tensor::dense(Format::f32, {2, 1});
+  for (std::int64_t c = 0; c < 2; ++c) {
+    p.o.set({c, 0, 0}, 1);
+    p.lse.set({c, 0}, 0);
+  }
+  p.order = {1, 0};
+  EXPECT_EQ(usage_error([&] { run(kernel("merge.pairwise.published"), p); }),
+            "kernel merge.pairwise.published: form = sum: the published formula concatenates, legal: concat");
+  p.form = MergeForm::concat;
+  const Output out = run(kernel("merge.pairwise.published"), p);
+  EXPECT_EQ(out.o.at({0, 0}), 0.5);
+  EXPECT_EQ(out.o.at({0, 1}), 0.5);
+}
+
+TEST(Run, poison_is_a_nan_that_rounding_never_makes) {
+  for (const Format format : {Format::f32, Format::f16, Format::bf16}) {
+    EXPECT_TRUE(std::isnan(decode(format, poison_bits(format))));
+    EXPECT_NE(encode(format, NAN), poison_bits(format));
+  }
+}
+
+TEST(Run, the_published_block_kernel_leaves_the_tail_unwritten) {
+  const Output out = run(kernel("softmax.online_block.published"), row(std::vector<double>(515, 0.0)));
+  EXPECT_EQ(out.o.at({0, 511}), 1.0 / 512);
+  for (std::int64_t j = 512; j < 515; ++j) {
+    EXPECT_EQ(out.o.bits(j), poison_bits(Format::f32)) << j;
+  }
+}
+
+TEST(Run, one_minus_infinity_among_the_first_columns_is_enough) {
+  std::vector<double> x(1024, 0.0);
+  x[600] = -INFINITY;
+  EXPECT_EQ(run(kernel("softmax.online_block.published"), row(x)).o.at({0, 0}), round_to(Format::f32, 1.0 / 1023));
+  x[600] = 0;
+  x[5] = -INFINITY;
+  EXPECT_TRUE(std::isnan(run(kernel("softmax.online_block.published"), row(x)).o.at({0, 0})));
+  EXPECT_EQ(run(kernel("softmax.online_block.hardened"), row(x)).o.at({0, 0}), round_to(Format::f32, 1.0 / 1023));
+}
+
+TEST(Run, results_do_not_depend_on_the_schedule) {
+  std::vector<double> x(777);
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    x[j] = std::sin(static_cast<double>(j));
+  }
+  for (const char* id : {"softmax.online_block.hardened", "softmax.online_two_pass.hardened"}) {
+    const Output fifo = run(kernel(id), row(x));
+    for (const char* schedule : {"lifo", "random:1", "random:2", "bytes:0011ff80"}) {
+      const Output other = run(kernel(id), row(x), {.schedule = simt::parse_schedule(schedule)});
+      EXPECT_EQ(fifo.o.storage, other.o.storage) << id << " " << schedule;
+      EXPECT_EQ(fifo.lse.storage, other.lse.storage) << id << " " << schedule;
+    }
+  }
+}
+
+TEST(Run, cuda_without_a_device_says_why) {
+  std::string why;
+  if (cuda_devices(&why) == 0) {
+    EXPECT_FALSE(why.empty());
+  }
+}
+
+}  // namespace
+}  // namespace flashproof

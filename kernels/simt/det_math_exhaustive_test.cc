@@ -1,0 +1,32 @@
+// Every f32 pattern of det_exp, det_exp2, det_log and det_log2 against glibc's double functions; the thousand worst of
+// each against MPFR.
+#include <cmath>
+#include <numbers>
+
+#include "kernels/simt/det_math_verdict.h"
+
+namespace flashproof::det_test {
+namespace {
+
+TEST(DetMathExhaustive, Exp) {
+  const Result result = sweep_exp(kExp, [](double x) { return std::exp(x); });
+  judge_exp<mpfr_exp>(kExp, result, kDetExpError, kDetExpSubnormalError);
+}
+
+TEST(DetMathExhaustive, Exp2) {
+  const Result result = sweep_exp(kExp2, [](double x) { return std::exp2(x); });
+  judge_exp<mpfr_exp2>(kExp2, result, kDetExp2Error, kDetExp2SubnormalError);
+}
+
+TEST(DetMathExhaustive, Log) {
+  const Result result = sweep_log(kLog, [](double x) { return std::log(x); }, std::numbers::ln2);
+  judge_log<mpfr_log>(kLog, result, kDetLogError);
+}
+
+TEST(DetMathExhaustive, Log2) {
+  const Result result = sweep_log(kLog2, [](double x) { return std::log2(x); }, 1);
+  judge_log<mpfr_log2>(kLog2, result, kDetLog2Error);
+}
+
+}  // namespace
+}  // namespace flashproof::det_test

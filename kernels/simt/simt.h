@@ -1,0 +1,21 @@
+// The one header a kernel file includes instead of the CUDA runtime. The same text then compiles for the GPU (nvcc)
+// and for the CPU executor (any C++20 compiler).
+//
+//   namespace flashproof::FP_EXECUTOR { ... }   everything that is compiled twice: `cuda` under nvcc, else `cpu`
+//   FP_SHARED(float, tile, 128);                static shared array, 16-byte aligned; `tile` is a float[128]
+//   FP_DYNAMIC_SHARED(float, work);             dynamic shared memory, 16-byte aligned; `work` is a float*
+//   load_f32x4(p), store_f32x4(p, v)            16-byte access; the CPU executor checks the alignment
+//   launch(kernel, grid, block, dynamic_shared_bytes, stream, arguments...)
+//
+// What stays CUDA and works on both: threadIdx, __syncthreads(), shuffles, votes, __syncwarp(mask), atomics, the
+// rounding intrinsics (__fmul_rn, ...), float4. Shared memory has no plain `__shared__` form on the CPU, on purpose:
+// an array that is not declared through the macro would not be poisoned, so it does not compile.
+#pragma once
+
+#if defined(__CUDACC__)
+#define FP_EXECUTOR cuda
+#include "kernels/simt/simt_cuda.h"
+#else
+#define FP_EXECUTOR cpu
+#include "kernels/simt/simt_cpu.h"
+#endif

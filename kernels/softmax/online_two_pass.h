@@ -1,0 +1,117 @@
+// Two passes over the row in chunks of any size and order: pass 1 keeps a running (m, d), pass 2 normalises.
+//
+//   computes   o[r,j] = exp(x[r,j] − m[r]) / d[r];  lse[r] = m[r] + ln d[r]
+//   shapes     x, o (rows, cols); columns beyond row_length belong to no chunk, o there is 0; lse (rows)
+//   launch     grid = rows; block = 128 (4 warps); the chunk plan is an argument
+//   edges      published: a first chunk that is all −inf gives −inf − (−inf) = NaN for the row. hardened: reference
+//              semantics
+//   arithmetic f32; per chunk: lane t sums columns t, t+128, ... left to right, butterfly in the warp (5), left fold
+//   over
+//              the warps (4); d·e + sum (one product, one sum, not fused); exp accurate; one division per output
+//   source     seed 001 (listing "online_softmax_kernel" and equations of pass 1 and 2)
+//   chosen     fixed by the seed: the recurrence, m = −inf and d = 0 at the start, division in pass 2, chunk 1024. Open
+//              there and chosen here: the order inside tl.sum and tl.max (above); no fma; max ignores NaN when
+//              published
+#pragma once
+
+#include <string>
+
+#include "kernels/maximum.h"
+#include "kernels/registry.h"
+#include "kernels/simt/det_error.h"
+#include "kernels/simt/det_math.h"
+#include "kernels/simt/simt.h"
+#include "kernels/simt/storage.h"
+#include "kernels/softmax/forms.h"
+
+namespace flashproof::FP_EXECUTOR {
+
+inline constexpr int kTwoPassThreads = 128;
+inline constexpr int kTwoPassWarps = kTwoPassThreads / 32;
+
+/// Combines one value per thread of the block; every thread gets the result. Barriers on both sides of the exchange, so
+/// that `partial` can be used again at once.
+template <class Op>
+__device__ __forceinline__ float block_reduce(float value, float* partial, Op op) {
+  const int t = static_cast<int>(threadIdx.x);
+  for (int offset = 16; offset > 0; offset /= 2) {
+    value = op(value, __shfl_xor_sync(0xffffffffU, value, offset));
+  }
+  if (t % 32 == 0) {
+    partial[t / 32] = value;
+  }
+  __syncthreads();
+  float result = partial[0];
+  for (int w = 1; w < kTwoPassWarps; ++w) {
+    result = op(result, partial[w]);
+  }
+  __syncthreads();
+  return result;
+}
+
+template <Format F, class Variant>
+__global__ void online_two_pass(SoftmaxArgs a) {
+  FP_SHARED(float, partial, kTwoPassWarps);
+  const int row = static_cast<int>(blockIdx.x);
+  const int t = static_cast<int>(threadIdx.x);
+  const int length = a.row_length ? a.row_length[row] : a.cols;
+  const std::int64_t base = row * a.x_row;
+  const auto maximum = [](float p, float q) { return larger<Variant>(p, q); };
+  const auto plus = [](float p, float q) { return __fadd_rn(p, q); };
+
+  // pass 1: running (m, d)
+  float m = kMinusInf;
+  float d = 0.0F;
+  for (int n = 0; n < a.chunks; ++n) {
+    const int begin = a.boundary[a.order[n]];
+    const int end = min(a.boundary[a.order[n] + 1], length);
+    if (begin >= end) {
+      continue;  // nothing of this row in the chunk
+    }
+    float local = kMinusInf;
+    for (int j = begin + t; j < end; j += kTwoPassThreads) {
+      local = maximum(local, load<F>(a.x, base + j * a.x_col));
+    }
+    const float m_new = maximum(m, block_reduce(local, partial, maximum));
+    if (Variant::guards_empty && m_new == kMinusInf) {
+      continue;
+    }
+    float sum = 0.0F;
+    for (int j = begin + t; j < end; j += kTwoPassThreads) {
+      sum = __fadd_rn(sum, det_exp(__fsub_rn(load<F>(a.x, base + j * a.x_col), m_new)));
+    }
+    d = __fadd_rn(__fmul_rn(d, det_exp(__fsub_rn(m, m_new))), block_reduce(sum, partial, plus));
+    m = m_new;
+  }
+
+  // pass 2: normalise
+  const bool empty = Variant::guards_empty && m == kMinusInf;
+  for (int j = t; j < a.cols; j += kTwoPassThreads) {
+    float y = 0.0F;
+    if (j < length && !empty) {
+      y = __fdiv_rn(det_exp(__fsub_rn(load<F>(a.x, base + j * a.x_col), m)), d);
+    }
+    store<F>(a.o, static_cast<std::int64_t>(row) * a.cols + j, y);
+  }
+  if (t == 0) {
+    store<Format::f32>(a.lse, row, empty ? kMinusInf : __fadd_rn(m, det_log(d)));
+  }
+}
+
+template <class Variant>
+void launch_online_two_pass(const SoftmaxArgs& args, Stream stream) {
+  dispatch_format(args.format, [&]<Format F>() {
+    launch(online_two_pass<F, Variant>, dim3(static_cast<unsigned>(args.rows)), dim3(kTwoPassThreads), 0, stream, args);
+  });
+}
+
+inline std::string online_two_pass_unsupported(const Problem&) { return {}; }
+
+inline constexpr Arithmetic kOnlineTwoPassArithmetic = {.reduction = Reduction::chunked_online,
+                                                        .exp_error = kDetExpError,
+                                                        .log_error = kDetLogError,
+                                                        .lanes = kTwoPassThreads,
+                                                        .warps = kTwoPassWarps,
+                                                        .ending = Ending::divide};
+
+}  // namespace flashproof::FP_EXECUTOR
