@@ -1,0 +1,38 @@
+// What a family file needs.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "properties/generators/family.h"
+#include "properties/generators/fill.h"
+#include "properties/generators/numbers.h"
+#include "properties/generators/shape.h"
+
+namespace flashproof::family {
+
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
+
+inline constexpr ProblemKind kAll[] = {ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention};
+inline constexpr ProblemKind kWithValues[] = {ProblemKind::merge, ProblemKind::attention};
+inline constexpr ProblemKind kTiled[] = {ProblemKind::softmax, ProblemKind::attention};
+inline constexpr ProblemKind kAttentionOnly[] = {ProblemKind::attention};
+
+/// The keys [begin, end) of the chunk visited at place `visit`.
+struct KeyRange {
+  std::int64_t begin, end;
+};
+inline KeyRange visited_chunk(const ChunkPlan& plan, int visit) {
+  const auto chunk = static_cast<std::size_t>(plan.order[static_cast<std::size_t>(visit)]);
+  return {plan.boundary[chunk], plan.boundary[chunk + 1]};
+}
+
+/// The number of keys that the chunks divide.
+inline std::int64_t length_of(const Problem& problem) {
+  if (const auto* softmax = std::get_if<SoftmaxProblem>(&problem)) return softmax->x.shape[1];
+  if (const auto* merge = std::get_if<MergeProblem>(&problem)) return merge->o.shape[0];
+  return std::get<AttentionProblem>(problem).k_length();
+}
+
+}  // namespace flashproof::family

@@ -1,0 +1,33 @@
+// An input family: one hazard, one file. A family is a pure function from a CaseSpec (seed, keys) to a Case.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/problem/case.h"
+
+namespace flashproof {
+
+struct Family {
+  std::string_view name;
+  std::string_view summary;  // one line: what is hazardous about it
+  std::span<const ProblemKind> problems;
+  Case (*make)(const CaseSpec& spec);
+
+  bool serves(ProblemKind problem) const;
+};
+
+/// Every family, in the order of the report.
+std::span<const Family> families();
+const Family* find_family(std::string_view name);
+
+/// Looks the family up, checks every key of the spec (name, type, range) and makes the case; the result is valid().
+/// Throws UsageError naming the key, its legal range, and for a wrong name the near matches.
+Case make_case(const CaseSpec& spec);
+
+/// Names within a small edit distance of `wrong`, best first, at most three; used by every "unknown name" message.
+std::vector<std::string_view> near_matches(std::string_view wrong, std::span<const std::string_view> names);
+
+}  // namespace flashproof

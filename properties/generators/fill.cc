@@ -1,0 +1,187 @@
+#include "properties/generators/fill.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "properties/generators/numbers.h"
+#include "properties/generators/plan.h"
+#include "properties/generators/shape.h"
+
+namespace flashproof {
+namespace {
+
+void put(SoftmaxProblem& problem, Random& random, const LogitRow& row, const LogitOptions&) {
+  const FormatInfo& format = info(problem.x.format);
+  std::vector<double> logits(static_cast<std::size_t>(problem.x.shape[1]));
+  for (std::int64_t r = 0; r < problem.x.shape[0]; ++r) {
+    row(random, {problem.plan, r, format.precision, format.max_finite}, logits);
+    for (std::int64_t j = 0; j < row_length(problem, r); ++j) {
+      problem.x.set({r, j}, logits[static_cast<std::size_t>(j)]);
+    }
+  }
+}
+
+void put(MergeProblem& problem, Random& random, const LogitRow& row, const LogitOptions&) {
+  const FormatInfo& format = info(Format::f32);
+  const ChunkPlan plan = state_plan(problem.order);
+  std::vector<double> logits(problem.order.size());
+  for (std::int64_t r = 0; r < problem.lse.shape[1]; ++r) {
+    row(random, {plan, r, format.precision, format.max_finite}, logits);
+    for (std::int64_t c = 0; c < problem.lse.shape[0]; ++c)
+      problem.lse.set({c, r}, logits[static_cast<std::size_t>(c)]);
+  }
+}
+
+// The random part of q and k, from axis `first` of the head on: the scaled score gets the standard deviation `noise`.
+void put_noise(AttentionProblem& problem, Random& random, double noise, std::int64_t first) {
+  const double scale = std::abs(static_cast<double>(problem.scale));
+  const double root = std::sqrt(static_cast<double>(problem.head_dim()));
+  // Bounds keep q normal in f16, whatever scale the user asked for.
+  const double amplitude = scale == 0 ? 1 : std::clamp(noise / (scale * root), pow2(-12), pow2(10));
+  for (std::int64_t b = 0; b < problem.batch(); ++b) {
+    for (std::int64_t h = 0; h < problem.q_heads(); ++h) {
+      for (std::int64_t i = 0; i < problem.q_length(); ++i) {
+        for (std::int64_t t = first; t < problem.head_dim(); ++t)
+          problem.q.set({b, h, i, t}, amplitude * random.normal());
+      }
+    }
+    for (std::int64_t h = 0; h < problem.k_heads(); ++h) {
+      for (std::int64_t j = 0; j < problem.visible_length(b); ++j) {
+        for (std::int64_t t = first; t < problem.head_dim(); ++t) problem.k.set({b, h, j, t}, random.normal());
+      }
+    }
+  }
+}
+
+// f16 holds 65504: a component of up to 2^13 times one of up to 2^14. The limit is the same for every format, so that
+// the format does not decide which carrier a case gets.
+constexpr double kMaxKey = 8192, kMaxQuery = 16384;
+
+void plant_in_dots(AttentionProblem& problem, Random& random, const LogitRow& row, double noise) {
+  const double scale = problem.scale;
+  put_noise(problem, random, noise, 1);
+  std::vector<double> logits(static_cast<std::size_t>(problem.k_length()));
+  const LogitSite site{problem.plan, 0, info(problem.k.format).precision, kMaxKey * kMaxQuery * std::abs(scale)};
+  const std::int64_t group = problem.q_heads() / problem.k_heads();
+  for (std::int64_t b = 0; b < problem.batch(); ++b) {
+    for (std::int64_t h = 0; h < problem.k_heads(); ++h) {
+      row(random, {site.plan, b * problem.k_heads() + h, site.precision, site.max_logit}, logits);
+      double largest = 0;
+      for (const double logit : logits) largest = std::max(largest, std::abs(logit));
+      double gain = 1;  // a power of two: it adds no rounding
+      while (largest > kMaxKey * gain * std::abs(scale)) gain *= 2;
+      for (std::int64_t hq = h * group; hq < (h + 1) * group; ++hq) {
+        for (std::int64_t i = 0; i < problem.q_length(); ++i) problem.q.set({b, hq, i, 0}, gain);
+      }
+      for (std::int64_t j = 0; j < problem.visible_length(b); ++j) {
+        problem.k.set({b, h, j, 0}, logits[static_cast<std::size_t>(j)] / (gain * scale));
+      }
+    }
+  }
+}
+
+void put(AttentionProblem& problem, Random& random, const LogitRow& row, const LogitOptions& options) {
+  const double scale = std::abs(static_cast<double>(problem.scale));
+  const bool dots = random.chance(0.5);
+  // With a scale far from 1 (only a key asks for that) q and k of f16 could not reach the logits.
+  if (dots && options.carrier == Carrier::any && !problem.has_bias() && scale >= pow2(-6) && scale <= pow2(6)) {
+    plant_in_dots(problem, random, row, options.noise);
+  } else {
+    put_noise(problem, random, options.noise, 0);
+    put_bias(problem, random, row);
+  }
+}
+
+void put_column_values(SoftmaxProblem&, Random&, const Value&) {}
+
+void put_column_values(MergeProblem& problem, Random& random, const Value& value) {
+  for (std::int64_t c = 0; c < problem.o.shape[0]; ++c) {
+    for (std::int64_t r = 0; r < problem.o.shape[1]; ++r) {
+      if (problem.lse.at({c, r}) == -std::numeric_limits<double>::infinity()) continue;
+      for (std::int64_t t = 0; t < problem.o.shape[2]; ++t) problem.o.set({c, r, t}, value(random, c, t));
+    }
+  }
+}
+
+void put_column_values(AttentionProblem& problem, Random& random, const Value& value) {
+  for (std::int64_t b = 0; b < problem.batch(); ++b) {
+    for (std::int64_t h = 0; h < problem.k_heads(); ++h) {
+      for (std::int64_t j = 0; j < problem.visible_length(b); ++j) {
+        for (std::int64_t t = 0; t < problem.value_dim(); ++t) problem.v.set({b, h, j, t}, value(random, j, t));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void put_logits(Problem& problem, Random& random, const LogitRow& row, const LogitOptions& options) {
+  std::visit([&](auto& p) { put(p, random, row, options); }, problem);
+}
+
+void put_values(Problem& problem, Random& random, const Value& value) {
+  std::visit([&](auto& p) { put_column_values(p, random, value); }, problem);
+}
+
+void put_values(Problem& problem, Random& random) {
+  put_values(problem, random, [](Random& r, std::int64_t, std::int64_t) { return r.normal(); });
+}
+
+void put_queries(AttentionProblem& problem, Random& random, double amplitude) {
+  for (std::int64_t b = 0; b < problem.batch(); ++b) {
+    for (std::int64_t h = 0; h < problem.q_heads(); ++h) {
+      for (std::int64_t i = 0; i < problem.q_length(); ++i) {
+        for (std::int64_t t = 0; t < problem.head_dim(); ++t) problem.q.set({b, h, i, t}, amplitude * random.normal());
+      }
+    }
+  }
+}
+
+void put_keys(AttentionProblem& problem, Random& random, double amplitude) {
+  for (std::int64_t b = 0; b < problem.batch(); ++b) {
+    for (std::int64_t h = 0; h < problem.k_heads(); ++h) {
+      for (std::int64_t j = 0; j < problem.visible_length(b); ++j) {
+        for (std::int64_t t = 0; t < problem.head_dim(); ++t) problem.k.set({b, h, j, t}, amplitude * random.normal());
+      }
+    }
+  }
+}
+
+void put_bias(AttentionProblem& problem, Random& random, const LogitRow& row) {
+  Tensor& bias = bias_of(problem);
+  const FormatInfo& format = info(Format::f32);
+  std::vector<double> logits(static_cast<std::size_t>(problem.k_length()));
+  std::int64_t at = 0;
+  for (std::int64_t b = 0; b < problem.batch(); ++b) {
+    for (std::int64_t h = 0; h < problem.q_heads(); ++h) {
+      for (std::int64_t i = 0; i < problem.q_length(); ++i, ++at) {
+        row(random, {problem.plan, at, format.precision, format.max_finite}, logits);
+        for (std::int64_t j = 0; j < problem.visible_length(b); ++j) {
+          bias.set({b, h, i, j}, logits[static_cast<std::size_t>(j)]);
+        }
+      }
+    }
+  }
+}
+
+void put_lengths(Problem& problem, const std::function<std::int64_t(std::int64_t index)>& length) {
+  if (auto* softmax = std::get_if<SoftmaxProblem>(&problem)) {
+    softmax->row_length.clear();
+    for (std::int64_t r = 0; r < softmax->x.shape[0]; ++r) {
+      softmax->row_length.push_back(static_cast<std::int32_t>(length(r)));
+    }
+  } else if (auto* attention = std::get_if<AttentionProblem>(&problem)) {
+    attention->key_length.clear();
+    for (std::int64_t b = 0; b < attention->batch(); ++b) {
+      attention->key_length.push_back(static_cast<std::int32_t>(length(b)));
+    }
+  }
+}
+
+std::int64_t row_length(const SoftmaxProblem& problem, std::int64_t r) {
+  return problem.row_length.empty() ? problem.x.shape[1] : problem.row_length[static_cast<std::size_t>(r)];
+}
+
+}  // namespace flashproof

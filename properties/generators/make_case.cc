@@ -1,0 +1,43 @@
+#include "properties/generators/family.h"
+#include "properties/generators/keys.h"
+#include "reference/problem/error.h"
+#include "reference/problem/text.h"
+
+namespace flashproof {
+
+bool Family::serves(ProblemKind problem) const {
+  for (const ProblemKind served : problems) {
+    if (served == problem) return true;
+  }
+  return false;
+}
+
+const Family* find_family(std::string_view name) {
+  for (const Family& family : families()) {
+    if (family.name == name) return &family;
+  }
+  return nullptr;
+}
+
+Case make_case(const CaseSpec& spec) {
+  const Family* family = find_family(spec.family);
+  if (family == nullptr) {
+    std::vector<std::string_view> names;
+    for (const Family& known : families()) names.push_back(known.name);
+    const std::string hint = did_you_mean(spec.family, names);
+    throw UsageError("family " + quote(spec.family) + " does not exist" +
+                     (hint.empty() ? "; legal: " + join(names, ", ") : hint));
+  }
+  if (!family->serves(spec.problem)) {
+    std::vector<std::string_view> problems;
+    for (const ProblemKind problem : family->problems) problems.push_back(name(problem));
+    throw UsageError("family " + spec.family + " does not serve " + std::string(name(spec.problem)) + "; it serves " +
+                     join(problems, " and "));
+  }
+  check_keys(spec);
+  Case made = family->make(spec);
+  validate(made.problem);
+  return made;
+}
+
+}  // namespace flashproof

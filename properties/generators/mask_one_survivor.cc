@@ -1,0 +1,31 @@
+// All keys but one hidden. The answer is that key's v exactly, and lse its logit; all other chunks are empty.
+#include "properties/generators/build.h"
+
+namespace flashproof::family {
+namespace {
+
+void survivor_row(Random& random, const LogitSite& site, std::span<double> logits) {
+  std::fill(logits.begin(), logits.end(), -kInf);
+  if (logits.empty()) return;
+  // In the chunk visited first, last, or anywhere.
+  const std::int64_t place = random.integer(0, 2);
+  const auto anywhere = static_cast<int>(random.integer(0, site.plan.chunks() - 1));
+  const int visit = place == 0 ? 0 : place == 1 ? site.plan.chunks() - 1 : anywhere;
+  const KeyRange chunk = visited_chunk(site.plan, visit);
+  const std::int64_t key = random.integer(chunk.begin, chunk.end - 1);
+  logits[static_cast<std::size_t>(key)] = 5 * random.normal();
+}
+
+Case make(const CaseSpec& spec) {
+  Problem problem = draw_shape(spec, {.exact_scale = true});
+  Random random = value_stream(spec);
+  put_logits(problem, random, survivor_row, {.carrier = Carrier::bias, .noise = 1});
+  put_values(problem, random);
+  return {spec, std::move(problem)};
+}
+
+}  // namespace
+
+Family mask_one_survivor() { return {"mask_one_survivor", "every key but one is hidden", kAll, make}; }
+
+}  // namespace flashproof::family

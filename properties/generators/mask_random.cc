@@ -1,0 +1,35 @@
+// Random -inf entries: one single masked key (enough to break a thread that starts at -inf, seed 004), a few, half, or
+// nearly all; ragged lengths and causal masks on top. Rows may end up fully masked.
+#include "properties/generators/build.h"
+
+namespace flashproof::family {
+namespace {
+
+constexpr double kShares[] = {0, 0.1, 0.5, 0.9};
+
+void masked_row(Random& random, const LogitSite&, std::span<double> logits) {
+  const double share = pick(random, kShares);
+  for (double& logit : logits) {
+    const double value = 2 * random.normal();
+    logit = random.chance(share) ? -kInf : value;
+  }
+  // At least one, so that no row is without the hazard; among the first columns, where threads start.
+  if (!logits.empty())
+    logits[static_cast<std::size_t>(random.integer(0, std::min<std::int64_t>(std::ssize(logits), 512) - 1))] = -kInf;
+}
+
+Case make(const CaseSpec& spec) {
+  Problem problem = draw_shape(spec, {.causal_chance = 0.3, .ragged_chance = 0.3, .exact_scale = true});
+  Random random = value_stream(spec);
+  put_logits(problem, random, masked_row, {.carrier = Carrier::bias, .noise = 1});
+  put_values(problem, random);
+  return {spec, std::move(problem)};
+}
+
+}  // namespace
+
+Family mask_random() {
+  return {"mask_random", "random -inf entries, from one to nearly all; ragged, causal", kAll, make};
+}
+
+}  // namespace flashproof::family

@@ -1,0 +1,27 @@
+// Rows without a visible key, by -inf entries, beside ordinary rows: o = 0 and lse = -inf, in those rows alone.
+// A merge of empty states only: their o is never written and stays NaN, and must not show.
+#include "properties/generators/build.h"
+
+namespace flashproof::family {
+namespace {
+
+Case make(const CaseSpec& spec) {
+  Problem problem = draw_shape(spec, {.exact_scale = true});
+  Random random = value_stream(spec);
+  const auto row = [](Random& r, const LogitSite& site, std::span<double> logits) {
+    const bool hidden = r.chance(0.4) || site.row == 0;
+    for (double& logit : logits) {
+      const double value = 2 * r.normal();
+      logit = hidden ? -kInf : value;
+    }
+  };
+  put_logits(problem, random, row, {.carrier = Carrier::bias, .noise = 1});
+  put_values(problem, random);
+  return {spec, std::move(problem)};
+}
+
+}  // namespace
+
+Family mask_row() { return {"mask_row", "whole rows hidden, beside ordinary rows", kAll, make}; }
+
+}  // namespace flashproof::family

@@ -1,0 +1,58 @@
+// A chunk that is fully hidden while its row is not: the first one visited, one in the middle, or the last. The local
+// maximum is -inf, and exp(-inf - (-inf)) is NaN in every form without a guard (formulas.md). The last tile is hidden
+// by -inf entries, or by a length that ends before it.
+#include "properties/generators/build.h"
+
+namespace flashproof::family {
+namespace {
+
+enum class Place : std::uint8_t { first, middle, last };
+
+int visit_of(Place place, const ChunkPlan& plan, Random& random) {
+  const int middle = plan.chunks() > 2 ? static_cast<int>(random.integer(1, plan.chunks() - 2)) : 0;
+  return place == Place::first ? 0 : place == Place::last ? plan.chunks() - 1 : middle;
+}
+
+const ChunkPlan* plan_of(const Problem& problem) {
+  if (const auto* softmax = std::get_if<SoftmaxProblem>(&problem)) return &softmax->plan;
+  if (const auto* attention = std::get_if<AttentionProblem>(&problem)) return &attention->plan;
+  return nullptr;
+}
+
+template <Place place>
+Case make(const CaseSpec& spec) {
+  constexpr int kChunks = place == Place::middle ? 3 : 2;
+  Problem problem = draw_shape(spec, {.min_length = kChunks, .min_chunks = kChunks, .exact_scale = true});
+  Random random = value_stream(spec);
+  const bool by_length = random.chance(1.0 / 3) && place == Place::last;
+  const ChunkPlan* plan = plan_of(problem);
+  if (by_length && plan != nullptr && plan->chunks() > 1) {
+    const std::int64_t length = *(plan->boundary.end() - 2);
+    put_lengths(problem, [=](std::int64_t) { return length; });
+  }
+  const auto row = [](Random& r, const LogitSite& site, std::span<double> logits) {
+    for (double& logit : logits) logit = 2 * r.normal();
+    const bool spared = r.chance(0.25) && site.row > 0;  // some rows stay whole: a kernel must not mix rows up
+    if (logits.empty() || spared) return;
+    const KeyRange hidden = visited_chunk(site.plan, visit_of(place, site.plan, r));
+    for (std::int64_t j = hidden.begin; j < hidden.end; ++j) logits[static_cast<std::size_t>(j)] = -kInf;
+  };
+  put_logits(problem, random, row, {.carrier = Carrier::bias, .noise = 1});
+  put_values(problem, random);
+  return {spec, std::move(problem)};
+}
+
+}  // namespace
+
+Family mask_first_tile() {
+  return {"mask_first_tile", "the first visited chunk is fully hidden", kAll, make<Place::first>};
+}
+Family mask_middle_tile() {
+  return {"mask_middle_tile", "a chunk in the middle of the visit is fully hidden", kAll, make<Place::middle>};
+}
+Family mask_last_tile() {
+  return {"mask_last_tile", "the last visited chunk is fully hidden, by -inf or by the length", kAll,
+          make<Place::last>};
+}
+
+}  // namespace flashproof::family

@@ -1,0 +1,31 @@
+// v of one sign: nothing cancels, so a biased rounding of weights or sums drifts in one direction and adds up, where a
+// v of mean 0 hides it. Part of the cases have v = 1, of which the answer is exactly 1 (and 0 in rows without a key).
+#include "properties/generators/build.h"
+
+namespace flashproof::family {
+namespace {
+
+Case make(const CaseSpec& spec) {
+  Problem problem = draw_shape(spec, {.causal_chance = 0.2, .ragged_chance = 0.2, .exact_scale = true});
+  Random random = value_stream(spec);
+  const bool ones = random.chance(0.25);
+  const double deviation = random.uniform(0.1, 3);
+  const double sign = random_sign(random);
+  const auto row = [=](Random& r, const LogitSite&, std::span<double> logits) {
+    for (double& logit : logits) logit = deviation * r.normal();
+  };
+  put_logits(problem, random, row, {.noise = 0.25});
+  put_values(problem, random, [=](Random& r, std::int64_t, std::int64_t) {
+    const double value = sign * r.uniform(0.5, 1);
+    return ones ? 1.0 : value;
+  });
+  return {spec, std::move(problem)};
+}
+
+}  // namespace
+
+Family one_signed_v() {
+  return {"one_signed_v", "v of one sign: a biased rounding drifts and is not hidden", kWithValues, make};
+}
+
+}  // namespace flashproof::family

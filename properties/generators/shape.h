@@ -1,0 +1,41 @@
+// Everything of a problem but its numbers: extents, strides, chunk plan, order, lengths, causal, scale, merge form.
+//
+// One rule for all families: a key of the spec beats the family's own wish (ShapeWish), which beats the draw. The draws
+// do not look at the format, so that changing only the format keeps every extent, stride, boundary and order. All
+// tensors come back full of 0xff (NaN); what a family does not write, no correct kernel may let show.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "reference/problem/case.h"
+#include "reference/problem/random.h"
+
+namespace flashproof {
+
+/// What a family asks of the shape. "length" is what the chunks divide: columns, states, or keys.
+struct ShapeWish {
+  std::optional<std::int64_t> rows = {};    // softmax and merge: rows; attention: sq
+  std::optional<std::int64_t> length = {};  // cols, n, sk
+  std::optional<std::int64_t> chunk = {};   // uniform chunks of this size
+  std::int64_t min_length = 0;              // the hazard needs at least so many; a shorter key value is an error
+  int min_chunks = 0;
+  int exact_chunks = 0;                           // 0 = free; a chunk key beats it
+  std::optional<std::uint64_t> order_index = {};  // default: the seed
+  std::int64_t min_head_dim = 1;
+  double causal_chance = 0;
+  double ragged_chance = 0;  // row_length / key_length present, each row or batch its own, now and then 0
+  double bias_chance = 0;    // attention: an f32 bias, to be filled by the family
+  bool exact_scale = false;  // attention: a power of two, so that planted logits are rounded only once
+};
+
+/// The problem of this spec with every element still poison. Throws UsageError naming the key and its legal range.
+Problem draw_shape(const CaseSpec& spec, const ShapeWish& shape);
+
+/// The stream for the numbers of a case; disjoint from the one that draw_shape uses, different for every family.
+Random value_stream(const CaseSpec& spec);
+
+/// The bias of this problem, created (dense, full of poison) where it has none.
+Tensor& bias_of(AttentionProblem& problem);
+
+}  // namespace flashproof

@@ -1,0 +1,47 @@
+// NaN, ±inf and finite appear exactly where the semantics say (reference/problem/README.md): an empty row is 0 and
+// −inf, a NaN that a row sees is not laundered into a number, a finite answer is not NaN. How accurate a finite answer
+// is does not matter here, so this law needs no bound to be tight.
+#include "properties/laws/list.h"
+#include "properties/laws/scan.h"
+
+namespace flashproof {
+namespace {
+
+constexpr Failure kMine[] = {Failure::class_mismatch, Failure::laundering};
+constexpr std::string_view kTeeth[] = {"softmax.broken.no_empty_guard"};
+
+/// An undecided element concerns the class only if it is not finite: the truth straddles the end of the format's range.
+bool class_undecided(const Evaluation& e) {
+  for (const Part part : {Part::o, Part::lse}) {
+    for (std::int64_t i = 0; i < count(e.truth, part); ++i) {
+      const Element element = element_at(e.output, e.truth, e.bound, part, i);
+      if (class_of(element.computed) == kFinite) continue;
+      if (judge_element(element, e.kernel.contract).kind == VerdictKind::inconclusive) return true;
+    }
+  }
+  return false;
+}
+
+Verdict check(const Evaluation& e) {
+  if (failure_count(e.judgement, kMine) != 0) return failing_element(e, kMine);
+
+  const auto counts = verdict_counts(e.judgement);
+  const auto of = [&](VerdictKind kind) { return counts[static_cast<std::size_t>(kind)]; };
+  if (of(VerdictKind::inconclusive) != 0 && class_undecided(e)) {
+    return {VerdictKind::inconclusive, Failure::none, "the truth straddles the end of the format's range"};
+  }
+  // Out of domain a finite answer may be inf or NaN: where every element is, no class was asked for.
+  const std::uint64_t free = of(VerdictKind::out_of_domain);
+  if (free != 0 && free == e.judgement.o.elements + e.judgement.lse.elements) {
+    return {VerdictKind::out_of_domain, Failure::none, detail_of_first(e, VerdictKind::out_of_domain)};
+  }
+  return {};
+}
+
+}  // namespace
+
+Law class_matches_semantics() {
+  return {"class_matches_semantics", "NaN, inf and finite appear exactly where the semantics say", check, kTeeth};
+}
+
+}  // namespace flashproof

@@ -1,0 +1,33 @@
+// Every element of o and lse was stored. run() poisons the outputs with a NaN that no arithmetic makes; this law looks
+// for its bits and consults neither truth nor bound, so a forgotten element is seen even where NaN is the answer.
+#include <fmt/format.h>
+
+#include "properties/laws/list.h"
+
+namespace flashproof {
+namespace {
+
+constexpr std::string_view kTeeth[] = {"softmax.broken.tail_dropped"};
+
+Verdict check(const Evaluation& e) {
+  std::string first;
+  std::int64_t unwritten = 0;
+  for (const Part part : {Part::o, Part::lse}) {
+    const Tensor& tensor = part == Part::o ? e.output.o : e.output.lse;
+    const std::uint64_t poison = poison_bits(tensor.format);
+    for (std::int64_t i = 0; i < count(e.truth, part); ++i) {
+      if (tensor.bits(i) != poison) continue;
+      if (++unwritten == 1) first = describe(element_at(e.output, e.truth, e.bound, part, i));
+    }
+  }
+  if (unwritten == 0) return {};
+  return {VerdictKind::fail, Failure::unwritten,
+          fmt::format("{} of {} elements were never written, first {}", unwritten,
+                      count(e.truth, Part::o) + count(e.truth, Part::lse), first)};
+}
+
+}  // namespace
+
+Law outputs_fully_written() { return {"outputs_fully_written", "every element of o and lse is stored", check, kTeeth}; }
+
+}  // namespace flashproof

@@ -1,0 +1,77 @@
+#include "properties/laws/scan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace flashproof {
+namespace {
+
+constexpr Part kParts[] = {Part::o, Part::lse};
+
+double ratio_of(const Element& element) {
+  if ((element.truth.classes & kFinite) == 0 || class_of(element.computed) != kFinite) {
+    return std::numeric_limits<double>::infinity();
+  }
+  return std::fabs(signed_error(element.computed, element.truth)) /
+         bound_with_rounding(element.format, element.truth, element.bound);
+}
+
+}  // namespace
+
+std::array<std::uint64_t, kVerdictKinds> verdict_counts(const Judgement& judgement) {
+  auto counts = judgement.o.verdicts;
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += judgement.lse.verdicts[i];
+  return counts;
+}
+
+std::uint64_t failure_count(const Judgement& judgement, std::span<const Failure> failures) {
+  std::uint64_t n = 0;
+  for (const Failure failure : failures) {
+    const auto i = static_cast<std::size_t>(failure);
+    n += judgement.o.failures[i] + judgement.lse.failures[i];
+  }
+  return n;
+}
+
+Verdict failing_element(const Evaluation& e, std::span<const Failure> failures) {
+  Verdict worst;
+  double worst_ratio = -1;
+  Part part{};
+  std::int64_t index = -1;
+  for (const Part p : kParts) {
+    for (std::int64_t i = 0; i < count(e.truth, p); ++i) {
+      const Element element = element_at(e.output, e.truth, e.bound, p, i);
+      Verdict verdict = judge_element(element, e.kernel.contract);
+      if (!verdict.failed() || std::ranges::find(failures, verdict.failure) == failures.end()) continue;
+      const double ratio = ratio_of(element);
+      if (outweighs(verdict, worst) || (verdict.failure == worst.failure && ratio > worst_ratio)) {
+        worst = std::move(verdict);
+        worst_ratio = ratio;
+        part = p;
+        index = i;
+      }
+    }
+  }
+  if (index < 0) return {VerdictKind::fail, Failure::error, "the judgement's counts belong to another output"};
+  const std::uint64_t others = failure_count(e.judgement, failures) - 1;
+  worst.detail = fmt::format("{}: {}{}", worst.detail, describe(element_at(e.output, e.truth, e.bound, part, index)),
+                             others == 0 ? "" : fmt::format("; {} more", others));
+  return worst;
+}
+
+std::string detail_of_first(const Evaluation& e, VerdictKind kind) {
+  for (const Part p : kParts) {
+    for (std::int64_t i = 0; i < count(e.truth, p); ++i) {
+      const Element element = element_at(e.output, e.truth, e.bound, p, i);
+      const Verdict verdict = judge_element(element, e.kernel.contract);
+      if (verdict.kind == kind) return fmt::format("{}: {}", verdict.detail, describe(element));
+    }
+  }
+  return {};
+}
+
+}  // namespace flashproof
