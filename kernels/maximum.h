@@ -16,7 +16,7 @@ __device__ __forceinline__ float max_num(float a, float b) { return a > b || b !
 
 template <class Variant>
 __device__ __forceinline__ float larger(float a, float b) {
-  return Variant::propagates_nan ? max_nan(a, b) : max_num(a, b);
+  return Variant::kPropagatesNan ? max_nan(a, b) : max_num(a, b);
 }
 
 }  // namespace flashproof::FP_EXECUTOR

@@ -51,7 +51,7 @@ __global__ void deferred(AttentionArgs a) {
     m = m_new;
     const float added = chunk_weights<Variant>(tile, keys, m);
     l_lane = __fadd_rn(__fmul_rn(l_lane, alpha), added);
-    if (Variant::rescales_accumulator) {
+    if (Variant::kRescalesAccumulator) {
 #pragma unroll
       for (int i = 0; i < kGroups; ++i) {
         acc[i] = scale4(alpha, acc[i]);

@@ -4,17 +4,17 @@
 namespace flashproof {
 
 struct AttentionPublished {
-  static constexpr bool guards_empty = false;     // nothing special while a maximum is −inf
-  static constexpr bool propagates_nan = false;   // max ignores NaN
-  static constexpr bool isolates_hidden = false;  // a hidden key still multiplies its v by 0
-  static constexpr bool rescales_accumulator = true;
+  static constexpr bool kGuardsEmpty = false;     // nothing special while a maximum is −inf
+  static constexpr bool kPropagatesNan = false;   // max ignores NaN
+  static constexpr bool kIsolatesHidden = false;  // a hidden key still multiplies its v by 0
+  static constexpr bool kRescalesAccumulator = true;
 };
 
 struct AttentionHardened {
-  static constexpr bool guards_empty = true;
-  static constexpr bool propagates_nan = true;
-  static constexpr bool isolates_hidden = true;
-  static constexpr bool rescales_accumulator = true;
+  static constexpr bool kGuardsEmpty = true;
+  static constexpr bool kPropagatesNan = true;
+  static constexpr bool kIsolatesHidden = true;
+  static constexpr bool kRescalesAccumulator = true;
 };
 
 }  // namespace flashproof

@@ -50,7 +50,7 @@ __global__ void online_chunk(AttentionArgs a) {
     const float m_chunk = chunk_scores<Variant>(a, tile, begin, keys);
     const float l_chunk = row_sum(chunk_weights<Variant>(tile, keys, m_chunk));
     __syncwarp();  // p of the row was written by its 8 lanes
-    if (Variant::guards_empty && m_chunk == kMinusInf) {
+    if (Variant::kGuardsEmpty && m_chunk == kMinusInf) {
       continue;  // no key of this chunk counts for this row
     }
     float4 pv[kGroups] = {};
@@ -71,7 +71,7 @@ __global__ void online_chunk(AttentionArgs a) {
     m = m_new;
   }
 
-  const bool empty = Variant::guards_empty && m == kMinusInf;
+  const bool empty = Variant::kGuardsEmpty && m == kMinusInf;
   store_row<F>(a, tile, o, empty ? kMinusInf : __fadd_rn(m, det_log(l)));
 }
 

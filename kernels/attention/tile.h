@@ -125,7 +125,7 @@ __device__ inline float chunk_scores(const AttentionArgs& a, const Tile& tile, i
       if (a.bias) {
         const float bias = a.bias[tile.b * a.bias_stride[0] + tile.h * a.bias_stride[1] +
                                   tile.query * a.bias_stride[2] + (begin + j) * a.bias_stride[3]];
-        s = Variant::isolates_hidden && bias == kMinusInf ? kMinusInf : __fadd_rn(s, bias);
+        s = Variant::kIsolatesHidden && bias == kMinusInf ? kMinusInf : __fadd_rn(s, bias);
       }
     }
     tile.p[tile.row * tile.ld_p + j] = s;
@@ -144,7 +144,7 @@ __device__ inline float chunk_weights(const Tile& tile, int keys, float frame) {
   float sum = 0.0F;
   for (int j = tile.lane; j < keys; j += kRowLanes) {
     float& p = tile.p[tile.row * tile.ld_p + j];
-    if (Variant::isolates_hidden && p == kMinusInf) {
+    if (Variant::kIsolatesHidden && p == kMinusInf) {
       p = kHidden;
       continue;
     }
@@ -177,7 +177,7 @@ template <class Variant, int kGroups>
 __device__ inline void accumulate_values(const AttentionArgs& a, const Tile& tile, int keys, float4 (&sum)[kGroups]) {
   for (int j = 0; j < keys; ++j) {
     const float p = tile.p[tile.row * tile.ld_p + j];
-    if (Variant::isolates_hidden && p == kHidden) {
+    if (Variant::kIsolatesHidden && p == kHidden) {
       continue;
     }
 #pragma unroll

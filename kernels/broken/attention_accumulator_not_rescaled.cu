@@ -9,7 +9,7 @@ namespace flashproof::FP_EXECUTOR {
 
 namespace {
 struct AccumulatorNotRescaled : AttentionHardened {
-  static constexpr bool rescales_accumulator = false;
+  static constexpr bool kRescalesAccumulator = false;
 };
 }  // namespace
 

@@ -9,7 +9,7 @@ namespace flashproof::FP_EXECUTOR {
 
 namespace {
 struct MisprintedLse : MergeHardened {
-  static constexpr bool misprints_lse = true;
+  static constexpr bool kMisprintsLse = true;
 };
 }  // namespace
 

@@ -9,7 +9,7 @@ namespace flashproof::FP_EXECUTOR {
 
 namespace {
 struct NoEmptyGuard : SoftmaxHardened {
-  static constexpr bool guards_empty = false;
+  static constexpr bool kGuardsEmpty = false;
 };
 }  // namespace
 

@@ -9,7 +9,7 @@ namespace flashproof::FP_EXECUTOR {
 
 namespace {
 struct TailDropped : SoftmaxHardened {
-  static constexpr bool covers_tail = false;
+  static constexpr bool kCoversTail = false;
 };
 }  // namespace
 

@@ -4,13 +4,13 @@
 namespace flashproof {
 
 struct MergePublished {
-  static constexpr bool guards_empty = false;   // the formula of the source, divisions by 1 + e^{difference}
-  static constexpr bool misprints_lse = false;  // ln(1 + exp(lse1 − exp(lse0))), as the source prints it
+  static constexpr bool kGuardsEmpty = false;   // the formula of the source, divisions by 1 + e^{difference}
+  static constexpr bool kMisprintsLse = false;  // ln(1 + exp(lse1 − exp(lse0))), as the source prints it
 };
 
 struct MergeHardened {
-  static constexpr bool guards_empty = true;
-  static constexpr bool misprints_lse = false;
+  static constexpr bool kGuardsEmpty = true;
+  static constexpr bool kMisprintsLse = false;
 };
 
 }  // namespace flashproof

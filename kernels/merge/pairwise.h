@@ -37,7 +37,7 @@ struct MergeStep {
 
 template <class Variant>
 __device__ __forceinline__ MergeStep merge_step(float lse, float lse_c) {
-  if (!Variant::guards_empty) {
+  if (!Variant::kGuardsEmpty) {
     const float ratio = det_exp(__fsub_rn(lse_c, lse));
     return {__fadd_rn(1.0F, ratio), __fadd_rn(1.0F, det_exp(__fsub_rn(lse, lse_c))),
             __fadd_rn(lse, det_log(__fadd_rn(1.0F, ratio)))};  // keep and add are divisors here
@@ -56,7 +56,7 @@ __device__ __forceinline__ MergeStep merge_step(float lse, float lse_c) {
   const float w_larger = __fdiv_rn(1.0F, sum);
   const float w_smaller = __fdiv_rn(e, sum);
   const bool kept_is_larger = lse > lse_c;
-  const float lse_new = Variant::misprints_lse
+  const float lse_new = Variant::kMisprintsLse
                             ? __fadd_rn(lse, det_log(__fadd_rn(1.0F, det_exp(__fsub_rn(lse_c, det_exp(lse))))))
                             : __fadd_rn(larger, det_log(sum));
   return {kept_is_larger ? w_larger : w_smaller, kept_is_larger ? w_smaller : w_larger, lse_new};
@@ -64,7 +64,7 @@ __device__ __forceinline__ MergeStep merge_step(float lse, float lse_c) {
 
 template <class Variant>
 __device__ __forceinline__ float scaled(float value, float weight) {
-  return Variant::guards_empty ? __fmul_rn(weight, value) : __fdiv_rn(value, weight);
+  return Variant::kGuardsEmpty ? __fmul_rn(weight, value) : __fdiv_rn(value, weight);
 }
 
 template <Format F, class Variant>
@@ -78,7 +78,7 @@ __global__ void fold_pairwise(MergeArgs a) {
   if (t == 0) {
     float lse = kMinusInf;
     // The published fold starts from its first state; the hardened one from the identity.
-    const int first = Variant::guards_empty ? 0 : 1;
+    const int first = Variant::kGuardsEmpty ? 0 : 1;
     if (first == 1 && a.states > 0) {
       lse = a.lse_in[a.order[0] * a.lse_state + row * a.lse_row];
     }
@@ -93,13 +93,13 @@ __global__ void fold_pairwise(MergeArgs a) {
   __syncthreads();
 
   const std::int64_t width = a.concat ? static_cast<std::int64_t>(a.states) * a.dv : a.dv;
-  const int first = Variant::guards_empty ? 0 : 1;
+  const int first = Variant::kGuardsEmpty ? 0 : 1;
   for (int col = t; col < a.dv; col += kMergeThreads) {
     float sum = 0.0F;
     for (int k = 0; k < a.states; ++k) {
       const int state = a.order[k];
       float value = 0.0F;
-      const bool dropped = Variant::guards_empty && add[k] == kDropped;
+      const bool dropped = Variant::kGuardsEmpty && add[k] == kDropped;
       if (!dropped) {
         value = load<F>(a.o_in, state * a.o_state + row * a.o_row + col * a.o_col);
         value = k >= first ? scaled<Variant>(value, add[k]) : value;
@@ -134,10 +134,10 @@ std::string merge_pairwise_unsupported(const Problem& problem) {
     return "n = " + std::to_string(p.o.shape[0]) + " states: the factors are held in shared memory, legal range 0.." +
            std::to_string(kMergeMaxStates);
   }
-  if (!Variant::guards_empty && p.form == MergeForm::sum) {
+  if (!Variant::kGuardsEmpty && p.form == MergeForm::sum) {
     return "form = sum: the published formula concatenates, legal: concat";
   }
-  if (!Variant::guards_empty && p.o.shape[0] == 0) {
+  if (!Variant::kGuardsEmpty && p.o.shape[0] == 0) {
     return "n = 0 states: the published fold starts from a state, legal range 1.." + std::to_string(kMergeMaxStates);
   }
   return {};

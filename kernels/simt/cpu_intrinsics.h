@@ -44,14 +44,14 @@ __forceinline__ constexpr T max(T a, T b) {
 
 namespace flashproof::simt {
 template <class T>
-inline constexpr bool is_atomic_integer =
+inline constexpr bool kIsAtomicInteger =
     std::is_same_v<T, int> || std::is_same_v<T, unsigned> || std::is_same_v<T, unsigned long long>;
 }  // namespace flashproof::simt
 
 // Plain read-modify-write: the executor runs on one operating-system thread and switches only at collectives. The order
 // in which threads reach an atomic is the schedule's.
 template <class T>
-  requires(flashproof::simt::is_atomic_integer<T> || std::is_same_v<T, float>)
+  requires(flashproof::simt::kIsAtomicInteger<T> || std::is_same_v<T, float>)
 T atomicAdd(T* address, std::type_identity_t<T> value) {
   const T old = *address;
   *address = static_cast<T>(old + value);
@@ -59,7 +59,7 @@ T atomicAdd(T* address, std::type_identity_t<T> value) {
 }
 
 template <class T>
-  requires flashproof::simt::is_atomic_integer<T>
+  requires flashproof::simt::kIsAtomicInteger<T>
 T atomicMax(T* address, std::type_identity_t<T> value) {
   const T old = *address;
   *address = old < value ? value : old;
@@ -67,7 +67,7 @@ T atomicMax(T* address, std::type_identity_t<T> value) {
 }
 
 template <class T>
-  requires flashproof::simt::is_atomic_integer<T>
+  requires flashproof::simt::kIsAtomicInteger<T>
 T atomicMin(T* address, std::type_identity_t<T> value) {
   const T old = *address;
   *address = value < old ? value : old;
@@ -75,7 +75,7 @@ T atomicMin(T* address, std::type_identity_t<T> value) {
 }
 
 template <class T>
-  requires(flashproof::simt::is_atomic_integer<T> || std::is_same_v<T, float>)
+  requires(flashproof::simt::kIsAtomicInteger<T> || std::is_same_v<T, float>)
 T atomicExch(T* address, std::type_identity_t<T> value) {
   const T old = *address;
   *address = value;
@@ -83,7 +83,7 @@ T atomicExch(T* address, std::type_identity_t<T> value) {
 }
 
 template <class T>
-  requires flashproof::simt::is_atomic_integer<T>
+  requires flashproof::simt::kIsAtomicInteger<T>
 T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
   const T old = *address;
   if (old == expected) *address = value;

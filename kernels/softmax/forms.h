@@ -5,17 +5,17 @@
 namespace flashproof {
 
 struct SoftmaxPublished {
-  static constexpr bool guards_empty = false;    // nothing special while the running maximum is −inf
-  static constexpr bool propagates_nan = false;  // max ignores NaN
-  static constexpr bool covers_tail = false;     // columns beyond the last full stride of the block are dropped
-  static constexpr bool fixed_block = true;      // the block size printed by the source
+  static constexpr bool kGuardsEmpty = false;    // nothing special while the running maximum is −inf
+  static constexpr bool kPropagatesNan = false;  // max ignores NaN
+  static constexpr bool kCoversTail = false;     // columns beyond the last full stride of the block are dropped
+  static constexpr bool kFixedBlock = true;      // the block size printed by the source
 };
 
 struct SoftmaxHardened {
-  static constexpr bool guards_empty = true;
-  static constexpr bool propagates_nan = true;
-  static constexpr bool covers_tail = true;
-  static constexpr bool fixed_block = false;
+  static constexpr bool kGuardsEmpty = true;
+  static constexpr bool kPropagatesNan = true;
+  static constexpr bool kCoversTail = true;
+  static constexpr bool kFixedBlock = false;
 };
 
 }  // namespace flashproof

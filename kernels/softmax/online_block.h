@@ -33,7 +33,7 @@ inline constexpr int kOnlineBlockPerThread = 32;
 template <class Variant>
 __device__ __forceinline__ void combine(float& m, float& s, float m_b, float s_b) {
   const float m_c = larger<Variant>(m, m_b);
-  if (Variant::guards_empty && m_c == kMinusInf) {
+  if (Variant::kGuardsEmpty && m_c == kMinusInf) {
     return;  // both empty: stays (−inf, 0)
   }
   s = __fadd_rn(__fmul_rn(s, det_exp_scaled(__fsub_rn(m, m_c))), __fmul_rn(s_b, det_exp_scaled(__fsub_rn(m_b, m_c))));
@@ -48,7 +48,7 @@ __global__ void online_block(SoftmaxArgs a) {
   const int t = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
   const int length = a.row_length ? a.row_length[row] : a.cols;
-  const int covered = Variant::covers_tail ? a.cols : a.cols / threads * threads;
+  const int covered = Variant::kCoversTail ? a.cols : a.cols / threads * threads;
 
   float x[kPerThread];
   float m = kMinusInf;
@@ -61,7 +61,7 @@ __global__ void online_block(SoftmaxArgs a) {
       break;
     }
     const float m_new = larger<Variant>(m, x[v]);
-    if (Variant::guards_empty && m_new == kMinusInf) {
+    if (Variant::kGuardsEmpty && m_new == kMinusInf) {
       continue;
     }
     s = __fadd_rn(__fmul_rn(s, det_exp_scaled(__fsub_rn(m, m_new))), det_exp_scaled(__fsub_rn(x[v], m_new)));
@@ -84,7 +84,7 @@ __global__ void online_block(SoftmaxArgs a) {
 
   const float m_row = smem_m[0];
   const float s_row = smem_s[0];
-  const bool empty = Variant::guards_empty && m_row == kMinusInf;
+  const bool empty = Variant::kGuardsEmpty && m_row == kMinusInf;
   const float inv_s = __frcp_rn(s_row);
 #pragma unroll
   for (int v = 0; v < kPerThread; ++v) {
@@ -112,7 +112,7 @@ inline int online_block_lanes(std::int64_t columns) {
 template <class Variant>
 void launch_online_block(const SoftmaxArgs& args, Stream stream) {
   const int threads =
-      Variant::fixed_block ? kOnlineBlockThreads : online_block_lanes(args.threads > 0 ? args.threads : args.cols);
+      Variant::kFixedBlock ? kOnlineBlockThreads : online_block_lanes(args.threads > 0 ? args.threads : args.cols);
   const int per_thread = (args.cols + threads - 1) / threads;
   dispatch_format(args.format, [&]<Format F>() {
     const dim3 grid(static_cast<unsigned>(args.rows));
@@ -143,7 +143,7 @@ constexpr Arithmetic online_block_arithmetic() {
           .exp_form = ExpForm::scaled_exp2,
           .exp_error = kDetExp2Error,
           .log_error = kDetLogError,
-          .lanes = Variant::fixed_block ? kOnlineBlockThreads : 0,
+          .lanes = Variant::kFixedBlock ? kOnlineBlockThreads : 0,
           .lanes_of = online_block_lanes,
           .ending = Ending::multiply_reciprocal};
 }

@@ -73,7 +73,7 @@ __global__ void online_two_pass(SoftmaxArgs a) {
       local = maximum(local, load<F>(a.x, base + j * a.x_col));
     }
     const float m_new = maximum(m, block_reduce(local, partial, maximum));
-    if (Variant::guards_empty && m_new == kMinusInf) {
+    if (Variant::kGuardsEmpty && m_new == kMinusInf) {
       continue;
     }
     float sum = 0.0F;
@@ -85,7 +85,7 @@ __global__ void online_two_pass(SoftmaxArgs a) {
   }
 
   // pass 2: normalise
-  const bool empty = Variant::guards_empty && m == kMinusInf;
+  const bool empty = Variant::kGuardsEmpty && m == kMinusInf;
   for (int j = t; j < a.cols; j += kTwoPassThreads) {
     float y = 0.0F;
     if (j < length && !empty) {

@@ -14,11 +14,10 @@ namespace flashproof {
 namespace {
 
 using test::attention;
-using test::AttentionSize;
 using test::merge;
 using test::softmax;
 
-constexpr Format f32 = Format::f32;
+constexpr Format kF32 = Format::f32;
 // ln 2 as two doubles (the rest is below 2^-108).
 constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 constexpr double kLn2Rest = 0x1.abc9e3b39803fp-56;
@@ -40,7 +39,7 @@ void expect_ball(const Ball& ball, double hi, double lo) {
 }
 
 TEST(OracleSoftmax, EqualScoresShareEqually) {
-  const Truth truth = compute_truth(softmax(f32, 1, 2, [] { return 0.0; }));
+  const Truth truth = compute_truth(softmax(kF32, 1, 2, [] { return 0.0; }));
   ASSERT_EQ(truth.rows, 1);
   ASSERT_EQ(truth.width, 2);
   expect_exactly(truth.o[0], 0.5);
@@ -50,19 +49,19 @@ TEST(OracleSoftmax, EqualScoresShareEqually) {
 }
 
 TEST(OracleSoftmax, ShiftBeyondTheRangeOfExp) {
-  const Truth truth = compute_truth(softmax(f32, 1, 4, [] { return 1000.0; }));
+  const Truth truth = compute_truth(softmax(kF32, 1, 4, [] { return 1000.0; }));
   for (const Ball& ball : truth.o) expect_exactly(ball, 0.25);
   EXPECT_EQ(truth.lse[0].hi, 1000.0 + 2.0 * kLn2);
 }
 
 TEST(OracleSoftmax, OneKeyIsOne) {
-  const Truth truth = compute_truth(softmax(f32, 1, 1, [] { return -3.25e38; }));
+  const Truth truth = compute_truth(softmax(kF32, 1, 1, [] { return -3.25e38; }));
   expect_exactly(truth.o[0], 1.0);
-  expect_exactly(truth.lse[0], decode(f32, encode(f32, -3.25e38)));
+  expect_exactly(truth.lse[0], decode(kF32, encode(kF32, -3.25e38)));
 }
 
 TEST(OracleSoftmax, LogisticFunction) {
-  SoftmaxProblem problem = softmax(f32, 1, 2, [] { return 0.0; });
+  SoftmaxProblem problem = softmax(kF32, 1, 2, [] { return 0.0; });
   problem.x.set({0, 1}, -1.0);
   const Truth truth = compute_truth(problem);
   EXPECT_EQ(truth.o[1].hi, 0.26894142136999512);   // 1/(1+e) = 0.268941421369995120748840758...
@@ -71,10 +70,10 @@ TEST(OracleSoftmax, LogisticFunction) {
 }
 
 TEST(OracleSoftmax, LengthsAndMasks) {
-  SoftmaxProblem problem = softmax(f32, 3, 3, [] { return 7.0; });
+  SoftmaxProblem problem = softmax(kF32, 3, 3, [] { return 7.0; });
   problem.row_length = {0, 2, 3};
   problem.x.set({2, 1}, -std::numeric_limits<double>::infinity());
-  problem.x.set_bits(problem.x.offset({1, 2}), nan_bits(f32));  // beyond the length: belongs to no key
+  problem.x.set_bits(problem.x.offset({1, 2}), nan_bits(kF32));  // beyond the length: belongs to no key
   const Truth truth = compute_truth(problem);
   for (int c = 0; c < 3; ++c) expect_exactly(truth.o[c], 0.0);
   EXPECT_EQ(truth.lse[0].classes, kNegInf);
@@ -86,7 +85,7 @@ TEST(OracleSoftmax, LengthsAndMasks) {
 }
 
 TEST(OracleSoftmax, AWeightBelowEveryDoubleStaysCovered) {
-  SoftmaxProblem problem = softmax(f32, 1, 2, [] { return 0.0; });
+  SoftmaxProblem problem = softmax(kF32, 1, 2, [] { return 0.0; });
   problem.x.set({0, 1}, -1e6);
   const Truth truth = compute_truth(problem);
   EXPECT_EQ(truth.o[1].hi, 0.0);
@@ -96,7 +95,7 @@ TEST(OracleSoftmax, AWeightBelowEveryDoubleStaysCovered) {
 }
 
 TEST(OracleMerge, EqualStatesAverageAndWeightsFollowTheLse) {
-  MergeProblem problem = merge(f32, 2, 1, 2, [] { return 1.0; }, [] { return 5.0; }, MergeForm::sum);
+  MergeProblem problem = merge(kF32, 2, 1, 2, [] { return 1.0; }, [] { return 5.0; }, MergeForm::sum);
   problem.o.set({1, 0, 0}, 2.0);
   problem.o.set({1, 0, 1}, -1.0);
   Truth truth = compute_truth(problem);
@@ -113,7 +112,7 @@ TEST(OracleMerge, EqualStatesAverageAndWeightsFollowTheLse) {
 TEST(OracleAttention, ZeroQueriesAverageTheVisibleValues) {
   double next = 0.0;
   AttentionProblem problem = attention(
-      f32, {.sq = 4, .sk = 4, .d = 2, .dv = 1}, [] { return 0.0; }, [] { return 1.0; },
+      kF32, {.sq = 4, .sk = 4, .d = 2, .dv = 1}, [] { return 0.0; }, [] { return 1.0; },
       [&next] { return next += 1.0; });
   problem.causal = true;
   const Truth truth = compute_truth(problem);
@@ -128,7 +127,7 @@ TEST(OracleAttention, ZeroQueriesAverageTheVisibleValues) {
 TEST(OracleAttention, CausalIsBottomRightAligned) {
   double next = 0.0;
   AttentionProblem problem = attention(
-      f32, {.sq = 3, .sk = 2, .d = 1, .dv = 1}, [] { return 0.0; }, [] { return 0.0; },
+      kF32, {.sq = 3, .sk = 2, .d = 1, .dv = 1}, [] { return 0.0; }, [] { return 0.0; },
       [&next] { return next += 1.0; });
   problem.causal = true;  // query 0 sees j <= 0 + 2 − 3: nothing
   const Truth truth = compute_truth(problem);
@@ -141,11 +140,11 @@ TEST(OracleAttention, CausalIsBottomRightAligned) {
 TEST(OracleAttention, ScaleBiasAndHeads) {
   // Two query heads share one kv head; one-element vectors: s = 0.5·q·k + bias.
   AttentionProblem problem = attention(
-      f32, {.q_heads = 2, .sq = 1, .sk = 2, .d = 1, .dv = 1}, [] { return 4.0; }, [] { return 3.0; },
+      kF32, {.q_heads = 2, .sq = 1, .sk = 2, .d = 1, .dv = 1}, [] { return 4.0; }, [] { return 3.0; },
       [] { return 1.0; });
   problem.scale = 0.5F;
   problem.v.set({0, 0, 1, 0}, 3.0);
-  problem.bias = Tensor::dense(f32, {1, 2, 1, 2});
+  problem.bias = Tensor::dense(kF32, {1, 2, 1, 2});
   for (const std::int64_t h : {0, 1}) {
     for (const std::int64_t j : {0, 1}) problem.bias.set({0, h, 0, j}, 0.0);
   }
@@ -159,19 +158,19 @@ TEST(OracleAttention, ScaleBiasAndHeads) {
 }
 
 TEST(OracleAttention, DotsBeyondF32AndTiesAreExact) {
-  AttentionProblem problem =
-      attention(f32, {.sq = 1, .sk = 2, .d = 2, .dv = 1}, [] { return 1e38; }, [] { return 1e38; }, [] { return 1.0; });
+  AttentionProblem problem = attention(
+      kF32, {.sq = 1, .sk = 2, .d = 2, .dv = 1}, [] { return 1e38; }, [] { return 1e38; }, [] { return 1.0; });
   problem.v.set({0, 0, 1, 0}, -1.0);
   problem.scale = 1.0F;
   const Truth truth = compute_truth(problem);
   expect_exactly(truth.o[0], 0.0);
-  EXPECT_EQ(truth.lse[0].hi, 2.0 * decode(f32, encode(f32, 1e38)) * decode(f32, encode(f32, 1e38)));
+  EXPECT_EQ(truth.lse[0].hi, 2.0 * decode(kF32, encode(kF32, 1e38)) * decode(kF32, encode(kF32, 1e38)));
 }
 
 TEST(OraclePrecision, CancellingValuesEscalate) {
   // Two pairs of equal keys, the second pair's weight irrational, values ±1: o is exactly 0, which 128 bits cannot say.
   AttentionProblem problem =
-      attention(f32, {.sq = 1, .sk = 4, .d = 1, .dv = 1}, [] { return 1.0; }, [] { return 0.0; }, [] { return 1.0; });
+      attention(kF32, {.sq = 1, .sk = 4, .d = 1, .dv = 1}, [] { return 1.0; }, [] { return 0.0; }, [] { return 1.0; });
   for (const std::int64_t j : {2, 3}) problem.k.set({0, 0, j, 0}, -1.0);
   for (const std::int64_t j : {1, 3}) problem.v.set({0, 0, j, 0}, -1.0);
   const Truth truth = compute_truth(problem);
@@ -201,15 +200,15 @@ TEST(OracleInput, RefusesWhatItIsNotProvedFor) {
     compute_truth(problem);
     FAIL() << "f64 was accepted";
   } catch (const UsageError& error) {
-    EXPECT_EQ(std::string(error.what()).rfind("x", 0), 0U) << error.what();
+    EXPECT_EQ(std::string(error.what()).rfind('x', 0), 0U) << error.what();
     EXPECT_NE(std::string(error.what()).find("f64"), std::string::npos) << error.what();
   }
   EXPECT_THROW(compute_truth(softmax(Format::e5m2, 1, 3, [] { return 1.0; })), UsageError);
 }
 
 TEST(OracleInput, EmptyShapes) {
-  EXPECT_EQ(compute_truth(softmax(f32, 0, 3, [] { return 1.0; })).o.size(), 0U);
-  const Truth no_keys = compute_truth(softmax(f32, 2, 0, [] { return 1.0; }));
+  EXPECT_EQ(compute_truth(softmax(kF32, 0, 3, [] { return 1.0; })).o.size(), 0U);
+  const Truth no_keys = compute_truth(softmax(kF32, 2, 0, [] { return 1.0; }));
   ASSERT_EQ(no_keys.lse.size(), 2U);
   EXPECT_EQ(no_keys.lse[0].classes, kNegInf);
   EXPECT_EQ(no_keys.max_bits, 0);

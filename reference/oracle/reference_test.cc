@@ -49,7 +49,14 @@ void expect_near(const Real& computed, const Ball& truth, const Real& error, std
 template <class Real>
 class ReferenceIn : public testing::Test {};
 using Types = testing::Types<double, mp::mpfr_float_50, mp::mpfr_float_100, mp::cpp_bin_float_50>;
-TYPED_TEST_SUITE(ReferenceIn, Types);
+struct TypeNames {
+  template <class>
+  static std::string GetName(int i) {
+    constexpr const char* kNames[] = {"double", "mpfr_50", "mpfr_100", "cpp_bin_float_50"};
+    return kNames[i];
+  }
+};
+TYPED_TEST_SUITE(ReferenceIn, Types, TypeNames);
 
 TYPED_TEST(ReferenceIn, AgreesWithTheOracleOnRandomProblems) {
   using Real = TypeParam;

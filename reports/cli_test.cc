@@ -1,0 +1,222 @@
+// The real program as a child process: exit codes, stdout is data, stderr is progress and complaints.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "kernels/registry.h"
+#include "reports/exit_codes.h"
+
+namespace flashproof {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+std::string read_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+class Cli : public testing::Test {
+ protected:
+  Cli() {
+    std::string name = (fs::temp_directory_path() / "flashproof-cli-XXXXXX").string();
+    folder = ::mkdtemp(name.data());
+  }
+  ~Cli() override {
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+  }
+  /// Runs the program in `folder`; returns its exit code.
+  int run(const std::string& arguments) {
+    const std::string command =
+        "cd '" + folder.string() + "' && '" FLASHPROOF_CLI "' " + arguments + " >stdout 2>stderr";
+    const int status = std::system(command.c_str());
+    out = read_file(folder / "stdout");
+    err = read_file(folder / "stderr");
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  void expect_one_line_complaint() const {
+    EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
+    EXPECT_EQ(out, "");
+  }
+
+  fs::path folder;
+  std::string out, err;
+};
+
+TEST_F(Cli, unknown_names_are_usage_errors_with_the_near_matches) {
+  EXPECT_EQ(run("report --kernel merge.pairwise.hardend"), kExitUsage);
+  EXPECT_THAT(err, HasSubstr("merge.pairwise.hardened"));
+  expect_one_line_complaint();
+  EXPECT_EQ(run("report --family nrmal"), kExitUsage);
+  EXPECT_THAT(err, HasSubstr("normal"));
+  expect_one_line_complaint();
+  EXPECT_EQ(run("report --format f33"), kExitUsage);
+  EXPECT_THAT(err, HasSubstr("f32"));
+  EXPECT_EQ(run("check nothing.*"), kExitUsage);
+  EXPECT_EQ(run("list kernel"), kExitUsage);
+  EXPECT_THAT(err, HasSubstr("kernels"));
+  EXPECT_FALSE(fs::exists(folder / "out"));
+}
+
+TEST_F(Cli, wrong_options_are_usage_errors) {
+  for (const char* arguments :
+       {"", "nonsense", "report --quick --nightly", "report --jobs 0", "report --seed x", "report --exec tpu",
+        "truth softmax:normal:1", "replay", "check", "replay softmax:normal:1 --schedule sometimes",
+        "replay softmax:normal", "replay softmax:normal:1:colour=red", "replay missing.safetensors"}) {
+    const int code = run(arguments);
+    EXPECT_TRUE(code == kExitUsage ||
+                (std::strcmp(arguments, "replay missing.safetensors") == 0 && code == kExitInfrastructure))
+        << arguments << " gave " << code << ": " << err;
+    expect_one_line_complaint();
+  }
+  EXPECT_EQ(run("--help"), kExitFine);
+  EXPECT_THAT(out, HasSubstr("report"));
+}
+
+TEST_F(Cli, nothing_to_run_is_not_a_success) {
+  EXPECT_EQ(run("report --quick --format f64"), kExitFinding);
+  EXPECT_THAT(err, HasSubstr("no case was executed"));
+  EXPECT_EQ(run("check '*' --quick --format f64"), kExitFinding);
+}
+
+TEST_F(Cli, an_output_directory_that_cannot_be_written_is_said_before_any_work) {
+  std::ofstream(folder / "file") << "x";
+  EXPECT_EQ(run("report --quick --out file/below"), kExitInfrastructure);
+  expect_one_line_complaint();
+  EXPECT_THAT(err, HasSubstr("--out"));
+  EXPECT_EQ(run("truth softmax:normal:1 --out file/below.safetensors"), kExitInfrastructure);
+}
+
+TEST_F(Cli, lists_are_tables_for_people_and_json_for_programs) {
+  ASSERT_EQ(run("list kernels --json"), kExitFine);
+  EXPECT_EQ(json::parse(out).size(), kernels().size());
+  for (const char* what : {"families", "laws"}) {
+    ASSERT_EQ(run(std::string("list ") + what + " --json"), kExitFine);
+    const json list = json::parse(out);
+    ASSERT_FALSE(list.empty());
+    ASSERT_EQ(run(std::string("list ") + what), kExitFine);
+    EXPECT_EQ(static_cast<std::size_t>(std::count(out.begin(), out.end(), '\n')), list.size());
+  }
+}
+
+TEST_F(Cli, report_writes_json_markdown_and_a_table) {
+  ASSERT_EQ(run("report --quick --kernel 'softmax.*' --family normal --family mask_first_tile --out here"), kExitFine)
+      << out << err;
+  EXPECT_THAT(out, HasSubstr("mask_first_tile"));
+  EXPECT_THAT(out, Not(HasSubstr("\033")));
+  EXPECT_THAT(read_file(folder / "here/report.md"), HasSubstr("## Kernel × family"));
+  const json report = json::parse(read_file(folder / "here/report.json"));
+  EXPECT_EQ(report["schema"], "flashproof.report/1");
+  EXPECT_EQ(report["environment"]["tier"], "quick");
+  EXPECT_FALSE(report["records"].empty());
+  for (const json& record : report["records"]) EXPECT_GT(record["cases"], 0);
+}
+
+TEST_F(Cli, a_published_kernel_that_fails_is_no_exit_1_and_its_witness_replays_to_the_same_line) {
+  ASSERT_EQ(run("report --quick --kernel softmax.online_two_pass.published --family mask_first_tile --format f32"),
+            kExitFine)
+      << out << err;
+  const fs::path witness = "out/witnesses/softmax.online_two_pass.published.f32.mask_first_tile.safetensors";
+  ASSERT_TRUE(fs::exists(folder / witness)) << out;
+  EXPECT_THAT(out, HasSubstr("./flashproof replay " + witness.string()));
+  const json report = json::parse(read_file(folder / "out/report.json"));
+  const std::string case_line = report["records"][0]["witness"]["case"];
+
+  EXPECT_EQ(run("replay " + witness.string()), kExitFinding) << err;
+  const std::string from_witness = out;
+  EXPECT_THAT(out, StartsWith("fail("));
+  EXPECT_EQ(run("replay " + case_line + " --kernel softmax.online_two_pass.published"), kExitFinding);
+  EXPECT_EQ(out, from_witness);
+  EXPECT_THAT(out, HasSubstr(case_line));
+
+  EXPECT_EQ(run("replay " + witness.string() + " --kernel softmax.online_two_pass.hardened --schedule random:7"),
+            kExitFine)
+      << out;
+  EXPECT_THAT(out, StartsWith("pass "));
+}
+
+TEST_F(Cli, check_shows_elements_and_exits_1_on_any_finding) {
+  EXPECT_EQ(run("check softmax.online_two_pass.hardened --quick --family normal"), kExitFine) << out;
+  EXPECT_THAT(out, Not(HasSubstr("fail(")));
+  EXPECT_EQ(run("check softmax.online_two_pass.published --quick --family mask_first_tile"), kExitFinding);
+  EXPECT_THAT(out, HasSubstr("weights"));
+  EXPECT_THAT(out, HasSubstr("denominator"));
+}
+
+TEST_F(Cli, a_broken_kernel_is_rejected_and_stands_in_its_own_section) {
+  EXPECT_EQ(run("report --quick --kernel 'merge.*' --family normal"), kExitFine) << out;
+  EXPECT_THAT(out, HasSubstr("Seeded faults"));
+  EXPECT_THAT(out, HasSubstr(": rejected by within_bound in 3 of 3 cases"));
+  EXPECT_THAT(out, Not(HasSubstr("Findings in hardened")));
+}
+
+TEST_F(Cli, an_interrupted_report_is_a_valid_partial_one) {
+  const std::string start = "cd '" + folder.string() +
+                            "' && { '" FLASHPROOF_CLI
+                            "' report --nightly >stdout 2>stderr & } ; "
+                            "sleep 3; kill -TERM $!; wait $!";
+  const int status = std::system(start.c_str());
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), kExitFine) << read_file(folder / "stderr");
+  EXPECT_THAT(read_file(folder / "stdout"), HasSubstr("PARTIAL"));
+  const json report = json::parse(read_file(folder / "out/report.json"));
+  EXPECT_EQ(report["environment"]["partial"], true);
+  EXPECT_FALSE(report["records"].empty());
+  EXPECT_THAT(read_file(folder / "out/report.md"), HasSubstr("**Partial:**"));
+}
+
+TEST_F(Cli, truth_is_a_safetensors_file_of_f64_pairs) {
+  ASSERT_EQ(run("truth attention:normal:3 --out truth.safetensors"), kExitFine) << err;
+  const std::string bytes = read_file(folder / "truth.safetensors");
+  ASSERT_GT(bytes.size(), 8U);
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), sizeof length);
+  ASSERT_LT(length, bytes.size());
+  const json header = json::parse(bytes.substr(8, length));
+  EXPECT_THAT(header["__metadata__"]["case"].get<std::string>(), StartsWith("attention:normal:3"));
+  const json lse_shape = header["lse"]["shape"];
+  ASSERT_EQ(lse_shape.size(), 4U);  // (B, Hq, Sq, 2)
+  ASSERT_EQ(header["o"]["shape"].size(), 5U);
+  for (const char* name : {"o", "o_radius", "lse", "lse_radius"}) {
+    EXPECT_EQ(header[name]["dtype"], "F64");
+    EXPECT_EQ(header[name]["shape"].back(), 2);
+    // Radii are small and not negative, and their lo part is 0.
+    if (std::string(name).ends_with("_radius")) {
+      const std::size_t begin = header[name]["data_offsets"][0], end = header[name]["data_offsets"][1];
+      for (std::size_t at = begin; at < end; at += 16) {
+        double pair[2];
+        std::memcpy(pair, bytes.data() + 8 + length + at, sizeof pair);
+        ASSERT_GE(pair[0], 0);
+        ASSERT_LT(pair[0], 1e-6);
+        ASSERT_EQ(pair[1], 0);
+      }
+    }
+  }
+}
+
+TEST_F(Cli, what_needs_a_gpu_is_skipped_without_one) {
+  const int code = run("twin --quick --kernel 'merge.*' --family normal --format f32");
+  if (code != kExitSkipped) GTEST_SKIP() << "a GPU is present (twin gave " << code << ")";
+  expect_one_line_complaint();
+  EXPECT_EQ(run("report --quick --exec cuda"), kExitSkipped);
+  EXPECT_EQ(run("report --quick --exec all --kernel merge.pairwise.hardened --family normal --format f32"), kExitFine);
+  EXPECT_THAT(err, HasSubstr("no GPU"));
+}
+
+}  // namespace
+}  // namespace flashproof

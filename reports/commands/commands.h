@@ -1,0 +1,50 @@
+// The subcommands. Each takes its parsed options, writes data to stdout and progress to stderr, and returns an exit
+// code; UsageError and InfrastructureError are left to main().
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reports/plan.h"
+
+namespace flashproof {
+
+/// What report, check and twin have in common.
+struct SweepArguments {
+  Filters filters;
+  std::string executor = "cpu";  // cpu | cuda | all
+  bool quick = false, nightly = false;
+  std::uint64_t seed = 0;
+  int jobs = 0;  // 0: one per core
+  std::string out = "out";
+  std::string command_line;
+
+  Tier tier() const { return quick ? Tier::quick : nightly ? Tier::nightly : Tier::standard; }
+};
+
+struct ReplayArguments {
+  std::string target;  // a path or a case line
+  std::vector<std::string> kernels;
+  std::string executor;  // empty: the witness's own, else cpu
+  std::string schedule;  // empty: the witness's own, else fifo
+};
+
+int report_command(const SweepArguments& arguments);
+int check_command(const SweepArguments& arguments);
+int twin_command(const SweepArguments& arguments, const std::string& out_file);
+int list_command(const std::string& what, bool json);
+int truth_command(const std::string& target, const std::string& out_file);
+int replay_command(const ReplayArguments& arguments);
+
+// Shared pieces.
+
+/// The executors that `--exec` names and that this machine has; empty: cuda was asked for and there is no GPU (said on
+/// stderr). `all` without a GPU is the CPU, also said. Throws UsageError for another word.
+std::vector<Executor> executors_for(const std::string& option);
+int jobs_for(int option);
+/// "flashproof: <text>" on stderr.
+void say(const std::string& text);
+
+}  // namespace flashproof

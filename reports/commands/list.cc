@@ -1,0 +1,52 @@
+// list kernels|families|laws: what there is, for people or (--json) for programs.
+#include <array>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "properties/generators/family.h"
+#include "properties/laws/law.h"
+#include "reference/problem/case.h"
+#include "reference/problem/error.h"
+#include "reports/commands/commands.h"
+#include "reports/exit_codes.h"
+#include "reports/glob.h"
+#include "reports/report.h"
+
+namespace flashproof {
+namespace {
+
+std::string kernel_line(const Kernel& kernel) {
+  std::vector<std::string_view> formats;
+  for (const Format format : kernel.formats) formats.push_back(info(format).name);
+  std::string line = fmt::format("{:<44} {:<10} {:<10} {:<8} {}", kernel.id, name(kernel.form), fmt::join(formats, ","),
+                                 kernel.has_cuda ? "cpu,cuda" : "cpu", kernel.defect);
+  return line.substr(0, line.find_last_not_of(' ') + 1);
+}
+
+std::string family_line(const Family& family) {
+  std::vector<std::string_view> problems;
+  for (const ProblemKind problem : family.problems) problems.push_back(name(problem));
+  return fmt::format("{:<28} {:<24} {}", family.name, fmt::join(problems, ","), family.summary);
+}
+
+}  // namespace
+
+int list_command(const std::string& what, bool json) {
+  constexpr std::array<std::string_view, 3> kWords = {"kernels", "families", "laws"};
+  if (what != "kernels" && what != "families" && what != "laws") throw UsageError(unknown_name("list", what, kWords));
+  std::string text;
+  if (json) {
+    text = list_json(what);
+  } else if (what == "kernels") {
+    for (const Kernel& kernel : kernels()) text += kernel_line(kernel) + "\n";
+  } else if (what == "families") {
+    for (const Family& family : families()) text += family_line(family) + "\n";
+  } else {
+    for (const Law& law : laws()) text += fmt::format("{:<26} {}\n", law.name, law.summary);
+  }
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return kExitFine;
+}
+
+}  // namespace flashproof

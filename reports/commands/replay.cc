@@ -1,0 +1,47 @@
+// replay WITNESS|CASE: one case again, on the kernel that the witness names or on every kernel of its problem.
+#include <cstdio>
+
+#include "reference/problem/error.h"
+#include "reports/commands/commands.h"
+#include "reports/exit_codes.h"
+#include "reports/sweep.h"
+#include "reports/workers.h"
+
+namespace flashproof {
+
+int replay_command(const ReplayArguments& arguments) {
+  std::map<std::string, std::string> notes;
+  const PlannedCase planned = load_case(arguments.target, &notes);
+  const auto choose = [&](const std::string& option, const char* note, const char* otherwise) {
+    if (!option.empty()) return option;
+    return notes.contains(note) ? notes[note] : std::string(otherwise);
+  };
+  Plan plan;
+  plan.schedule = simt::parse_schedule(choose(arguments.schedule, "schedule", "fifo"));
+  plan.executors = executors_for(choose(arguments.executor, "executor", "cpu"));
+  if (plan.executors.empty()) return kExitSkipped;
+  std::vector<std::string> globs = arguments.kernels;
+  if (globs.empty() && notes.contains("kernel")) globs = {notes["kernel"]};
+  plan.kernels = select_kernels(globs);
+  plan.cases = {planned};
+
+  stop_on_signals();
+  SweepOptions options;
+  options.max_elements = 4;
+  options.keep_results = true;
+  const SweepResult result = sweep(plan, options);
+  int code = kExitFine;
+  for (const StepResult& r : result.results) {
+    std::printf("%s\n", verdict_line(*r.step.kernel, r.step.executor, planned.spec, r.result).c_str());
+    if (r.result.verdict.kind < VerdictKind::inconclusive) continue;
+    for (const std::string& line : element_lines(r.result)) std::printf("%s\n", line.c_str());
+    if (r.result.failed()) code = kExitFinding;
+  }
+  if (result.executed() == 0) {
+    say("no selected kernel takes this case, so nothing was tested");
+    return kExitFinding;
+  }
+  return code;
+}
+
+}  // namespace flashproof

@@ -1,0 +1,90 @@
+// report: sweep, table on stdout, report.json, report.md and witnesses in --out.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "reference/problem/error.h"
+#include "reports/commands/commands.h"
+#include "reports/exit_codes.h"
+#include "reports/progress.h"
+#include "reports/report.h"
+#include "reports/text.h"
+#include "reports/workers.h"
+
+namespace flashproof {
+namespace {
+
+int terminal_columns() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    return std::clamp<int>(size.ws_col, 80, 200);
+  }
+  return 150;
+}
+
+std::string closing_lines(const Report& report) {
+  std::uint64_t hardened = 0, published = 0, runs = 0;
+  for (const Finding& f : report.findings) {
+    if (f.record->kernel->form == Form::hardened) ++hardened;
+    if (f.record->kernel->form == Form::published) ++published;
+  }
+  for (const Record& r : report.result.records) runs += r.cases;
+  return fmt::format("{}{} cases, {} runs, {:.1f} s. Failing kernel x format x family: {} hardened, {} published.\n",
+                     report.result.partial ? "PARTIAL (interrupted): " : "", report.plan->cases.size(), runs,
+                     report.result.timing.wall, hardened, published);
+}
+
+bool has_finding(const Report& report, bool nightly) {
+  return std::any_of(report.result.records.begin(), report.result.records.end(), [&](const Record& r) {
+    if (r.kernel->form == Form::hardened && count_of(r, VerdictKind::fail) > 0) return true;
+    return nightly && r.kernel->form == Form::hardened && count_of(r, VerdictKind::inconclusive) > 0;
+  });
+}
+
+}  // namespace
+
+int report_command(const SweepArguments& arguments) {
+  const std::filesystem::path out = arguments.out;
+  const auto executors = executors_for(arguments.executor);
+  if (executors.empty()) return kExitSkipped;
+  const Plan plan = make_plan(arguments.filters, arguments.tier(), arguments.seed, executors);
+  require_writable(out);
+
+  stop_on_signals();
+  Report report;
+  report.plan = &plan;
+  report.environment = this_environment();
+  report.environment.command_line = arguments.command_line;
+  report.environment.tier = name(arguments.tier());
+  report.environment.executors = executors.size() == 2 ? "cpu cuda" : std::string(name(executors[0]));
+  report.environment.seed = arguments.seed;
+  SweepOptions options;
+  options.jobs = jobs_for(arguments.jobs);
+  {
+    Progress progress("cases");
+    options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
+    report.result = sweep(plan, options);
+  }
+  if (report.result.executed() == 0) {
+    say("no case was executed, so nothing was tested: the selected kernels, families and formats have none in common, "
+        "or every case is unsupported");
+    return kExitFinding;
+  }
+  report.findings = write_findings(plan, report.result.records, out);
+  write_atomically(out / "report.json", json_text(report));
+  write_atomically(out / "report.md", markdown_text(report));
+  const bool terminal = ::isatty(STDOUT_FILENO) == 1;
+  const std::string text = table_text(report, terminal_columns(), terminal) + closing_lines(report);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    throw InfrastructureError("stdout: cannot write the table");
+  }
+  say("wrote " + one_line((out / "report.json").string()) + " and " + one_line((out / "report.md").string()));
+  return has_finding(report, arguments.nightly) ? kExitFinding : kExitFine;
+}
+
+}  // namespace flashproof

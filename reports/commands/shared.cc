@@ -1,0 +1,30 @@
+#include <cstdio>
+
+#include "reference/problem/error.h"
+#include "reference/problem/text.h"
+#include "reports/commands/commands.h"
+#include "reports/gpu_server.h"
+#include "reports/workers.h"
+
+namespace flashproof {
+
+void say(const std::string& text) { std::fprintf(stderr, "flashproof: %s\n", text.c_str()); }
+
+int jobs_for(int option) { return option > 0 ? option : default_jobs(); }
+
+std::vector<Executor> executors_for(const std::string& option) {
+  if (option == "cpu") return {Executor::cpu};
+  if (option != "cuda" && option != "all") throw UsageError("--exec " + quote(option) + ": cpu, cuda or all");
+  std::string why;
+  const bool gpu = cuda_devices_elsewhere(&why) > 0;
+  if (option == "all") {
+    if (gpu) return {Executor::cpu, Executor::cuda};
+    say("--exec all: no GPU (" + why + "), running the CPU executor only");
+    return {Executor::cpu};
+  }
+  if (gpu) return {Executor::cuda};
+  say("skipped: no GPU (" + why + ")");
+  return {};
+}
+
+}  // namespace flashproof

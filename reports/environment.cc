@@ -1,0 +1,90 @@
+#include "reports/environment.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+
+#include "reports/text.h"
+
+namespace flashproof {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string first_line(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+/// The commit that this program's checkout is at, read from .git without running git; empty outside a checkout. The
+/// program lies below the checkout, in build/, whatever directory it is called from.
+std::string git_revision() {
+  std::error_code error;
+  for (fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path(); !error && !folder.empty();
+       folder = folder.parent_path()) {
+    const fs::path git = folder / ".git";
+    if (!fs::is_directory(git, error)) {
+      if (folder == folder.parent_path()) break;
+      continue;
+    }
+    std::string head = first_line(git / "HEAD");
+    if (!head.starts_with("ref: ")) return head;
+    const std::string ref = head.substr(5);
+    if (const std::string loose = first_line(git / ref); !loose.empty()) return loose;
+    std::ifstream packed(git / "packed-refs");
+    for (std::string line; std::getline(packed, line);) {
+      if (line.ends_with(" " + ref)) return line.substr(0, line.find(' '));
+    }
+    return {};
+  }
+  return {};
+}
+
+std::string cpu_model() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "unknown";
+}
+
+std::string or_unknown(const std::string& text) { return text.empty() ? "unknown" : one_line(text); }
+
+}  // namespace
+
+std::string gpu_description() {
+  FILE* pipe = ::popen("nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null", "r");
+  if (pipe == nullptr) return "none";
+  char line[256] = {};
+  const bool read = std::fgets(line, sizeof line, pipe) != nullptr;
+  if (::pclose(pipe) != 0 || !read) return "none";
+  std::string text(line);
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  const std::size_t comma = text.find(", ");
+  return comma == std::string::npos ? text : text.substr(0, comma) + ", driver " + text.substr(comma + 2);
+}
+
+Environment this_environment() {
+  Environment environment;
+#ifdef __clang__
+  environment.compiler = "clang " __clang_version__;
+#else
+  environment.compiler = "g++ " __VERSION__;
+#endif
+  environment.cuda_compiler = FLASHPROOF_CUDA_COMPILER;
+  environment.flags = FLASHPROOF_COMPILE_FLAGS;
+  environment.revision = or_unknown(git_revision());
+  environment.cpu = or_unknown(cpu_model());
+  environment.gpu = gpu_description();
+  environment.date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
+  return environment;
+}
+
+}  // namespace flashproof

@@ -1,0 +1,166 @@
+#include "reports/evaluate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "properties/laws/law.h"
+#include "reports/text.h"
+
+namespace flashproof {
+
+bool worse_ratio(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && !std::isnan(b);
+  return a > b;
+}
+
+namespace {
+
+/// A truth without kFinite keeps its answer in the class bits.
+double exact_value(const Ball& truth) {
+  if ((truth.classes & kFinite) != 0) return truth.hi;
+  if ((truth.classes & kNaN) != 0) return std::numeric_limits<double>::quiet_NaN();
+  return (truth.classes & kPosInf) != 0 ? std::numeric_limits<double>::infinity()
+                                        : -std::numeric_limits<double>::infinity();
+}
+
+std::vector<ElementFinding> find_elements(const Output& output, const Truth& truth, const Bound& bound,
+                                          const Contract& contract) {
+  std::vector<ElementFinding> findings;
+  for (const Part part : {Part::o, Part::lse}) {
+    for (std::int64_t i = 0; i < count(truth, part); ++i) {
+      const Element element = element_at(output, truth, bound, part, i);
+      const Verdict verdict = judge_element(element, contract);
+      if (verdict.kind < VerdictKind::inconclusive) continue;
+      ErrorStats one;  // so that the ratio is the statistics' own
+      one.add(element, verdict, 0, static_cast<std::uint64_t>(i));
+      const ErrorWitness& w = one.witness;
+      findings.push_back({part == Part::o ? "o" : "lse",
+                          static_cast<std::uint64_t>(i),
+                          verdict.kind,
+                          verdict.failure,
+                          element.computed,
+                          exact_value(element.truth),
+                          w.error,
+                          one.max_ratio,
+                          element.bound,
+                          {}});
+    }
+  }
+  std::sort(findings.begin(), findings.end(), [](const ElementFinding& a, const ElementFinding& b) {
+    if (a.kind != b.kind) return a.kind > b.kind;
+    if (worse_ratio(a.ratio, b.ratio) || worse_ratio(b.ratio, a.ratio)) return worse_ratio(a.ratio, b.ratio);
+    return a.tensor != b.tensor ? a.tensor == "o" : a.index < b.index;
+  });
+  return findings;
+}
+
+ElementFinding from_witness(const ErrorStats& stats, const char* tensor) {
+  const ErrorWitness& w = stats.witness;
+  return {tensor, w.index, VerdictKind::pass, Failure::none, w.computed, w.exact, w.error, w.ratio, w.bound, {}};
+}
+
+}  // namespace
+
+CaseResult evaluate(const Kernel& kernel, const Case& subject, std::uint64_t case_index, const Output& output,
+                    const Truth& truth, const Bound& bound, std::size_t max_elements) {
+  Judgement judgement = judge(output, truth, bound, kernel.contract, case_index);
+  CaseResult result;
+  result.case_index = case_index;
+  result.executed = true;
+  result.verdict = judgement.worst;
+  const Evaluation evaluation{kernel, subject, output, truth, bound, judgement};
+  for (const Law& law : laws()) {
+    result.laws.push_back(law.check(evaluation));
+    const Verdict& law_says = result.laws.back();  // a law that passes does not make a vacuous case a pass
+    if (law_says.kind >= VerdictKind::inconclusive && outweighs(law_says, result.verdict)) result.verdict = law_says;
+  }
+  if (result.verdict.kind >= VerdictKind::inconclusive) {
+    result.elements = find_elements(output, truth, bound, kernel.contract);
+    result.failing_elements = result.elements.size();
+    if (result.elements.size() > max_elements) result.elements.resize(max_elements);
+    for (ElementFinding& e : result.elements) {
+      const Part part = e.tensor == "o" ? Part::o : Part::lse;
+      e.text = describe(element_at(output, truth, bound, part, static_cast<std::int64_t>(e.index)));
+    }
+  }
+  // One story: the verdict is explained by the element that the report shows, unless a law has its own explanation.
+  if (!result.elements.empty() && result.elements.front().failure == result.verdict.failure) {
+    result.verdict.detail = result.elements.front().text;
+  }
+  if (result.elements.empty()) {
+    const bool lse_worse = worse_ratio(judgement.lse.witness.ratio, judgement.o.witness.ratio);
+    ElementFinding worst = lse_worse ? from_witness(judgement.lse, "lse") : from_witness(judgement.o, "o");
+    if (worst.ratio >= 0 || std::isnan(worst.ratio)) result.elements.push_back(std::move(worst));
+  }
+  result.o = std::move(judgement.o);
+  result.lse = std::move(judgement.lse);
+  return result;
+}
+
+CaseResult not_judged(std::uint64_t case_index, VerdictKind kind, Failure failure, const std::string& detail) {
+  CaseResult result;
+  result.case_index = case_index;
+  result.verdict = {kind, failure, one_line(detail)};
+  return result;
+}
+
+namespace {
+
+constexpr std::array<std::string_view, 4> kTerms = {"weights", "numerator", "denominator", "output"};
+
+std::size_t largest_term(const ElementBound& b) {
+  const std::array<double, 4> term = {b.weights, b.numerator, b.denominator, b.output};
+  return static_cast<std::size_t>(std::max_element(term.begin(), term.end()) - term.begin());
+}
+
+}  // namespace
+
+std::string_view dominating_term(const ElementBound& bound) {
+  return bound.total() > 0 ? kTerms[largest_term(bound)] : "-";
+}
+
+double dominating_share(const ElementBound& b) {
+  const double total = b.total();
+  const double largest = std::array<double, 4>{b.weights, b.numerator, b.denominator, b.output}[largest_term(b)];
+  if (!(total > 0)) return 0;
+  return std::isinf(largest) ? 1 : largest / total;
+}
+
+std::string verdict_line(const Kernel& kernel, Executor executor, const CaseSpec& spec, const CaseResult& result) {
+  std::string line = fmt::format("{} {} {} {}", to_string(Verdict{result.verdict.kind, result.verdict.failure, {}}),
+                                 kernel.id, name(executor), one_line(to_string(spec)));
+  if (!result.elements.empty()) {
+    const ElementFinding& e = result.elements.front();
+    line += fmt::format("  error/bound {} at {}[{}]", short_number(e.ratio), e.tensor, e.index);
+  }
+  if (!result.verdict.detail.empty()) line += "  " + one_line(result.verdict.detail);
+  return line;
+}
+
+std::vector<std::string> element_lines(const CaseResult& result) {
+  std::vector<std::string> lines;
+  for (const ElementFinding& e : result.elements) {
+    const std::string head = fmt::format("    {}  ", to_string(Verdict{e.kind, e.failure, {}}));
+    if (e.text.empty()) {
+      lines.push_back(head + fmt::format("{}[{}]: computed {}, exact {}, error {}", e.tensor, e.index,
+                                         long_number(e.computed), long_number(e.exact), short_number(e.error)));
+    } else {
+      lines.push_back(head + e.text);
+    }
+    lines.push_back(
+        fmt::format("      error/bound {}; weights {}, numerator {}, denominator {}, output {}; mostly {} ({:.0f} %)",
+                    short_number(e.ratio), short_number(e.bound.weights), short_number(e.bound.numerator),
+                    short_number(e.bound.denominator), short_number(e.bound.output), dominating_term(e.bound),
+                    100 * dominating_share(e.bound)));
+  }
+  if (result.failing_elements > result.elements.size()) {
+    lines.push_back(fmt::format("    and {} more", result.failing_elements - result.elements.size()));
+  }
+  return lines;
+}
+
+}  // namespace flashproof

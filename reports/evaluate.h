@@ -1,0 +1,64 @@
+// One kernel on one case: output, truth and bound in, one CaseResult out. Pure; the sweep, check and replay all use it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/registry.h"
+#include "reference/bound/bound.h"
+#include "reference/error/judge.h"
+#include "reference/oracle/truth.h"
+#include "reference/problem/case.h"
+
+namespace flashproof {
+
+/// One output element against its truth.
+struct ElementFinding {
+  std::string tensor;  // "o" or "lse"; empty: no element stands out
+  std::uint64_t index = 0;
+  VerdictKind kind = VerdictKind::pass;
+  Failure failure = Failure::none;
+  double computed = 0;
+  double exact = 0;
+  double error = 0;
+  double ratio = -1;
+  ElementBound bound;
+  std::string text;  // describe() of it, for findings
+};
+
+/// Is ratio a worse than b? NaN is worse than every number (nothing finite was there to measure).
+bool worse_ratio(double a, double b);
+
+struct CaseResult {
+  std::uint64_t case_index = 0;
+  Verdict verdict;
+  bool executed = false;  // false: unsupported, or the kernel died before it returned
+  ErrorStats o;
+  ErrorStats lse;
+  std::vector<Verdict> laws;             // in the order of laws(); empty if not executed
+  std::vector<ElementFinding> elements;  // failing ones, worst first, at most the number asked for; else the worst one
+  std::uint64_t failing_elements = 0;
+
+  bool failed() const { return verdict.failed(); }
+  /// One line of text without newlines, and back. Throws UsageError on anything else.
+  std::string serialize() const;
+  static CaseResult deserialize(const std::string& line);
+};
+
+CaseResult evaluate(const Kernel& kernel, const Case& subject, std::uint64_t case_index, const Output& output,
+                    const Truth& truth, const Bound& bound, std::size_t max_elements);
+
+/// Where nothing could be judged: unsupported, or fail(error).
+CaseResult not_judged(std::uint64_t case_index, VerdictKind kind, Failure failure, const std::string& detail);
+
+/// The line that report, check and replay print for one result.
+std::string verdict_line(const Kernel& kernel, Executor executor, const CaseSpec& spec, const CaseResult& result);
+/// One line per element of `result`, with the four terms of its bound.
+std::vector<std::string> element_lines(const CaseResult& result);
+
+/// The largest of the four terms.
+std::string_view dominating_term(const ElementBound& bound);
+double dominating_share(const ElementBound& bound);
+
+}  // namespace flashproof

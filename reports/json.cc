@@ -1,0 +1,181 @@
+// report.json and `list --json`. The only file that includes the JSON library.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "properties/generators/family.h"
+#include "properties/laws/law.h"
+#include "reference/problem/error.h"
+#include "reports/report.h"
+
+namespace flashproof {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+Json text(std::string_view value) { return std::string(value); }
+
+template <std::size_t n>
+Json kinds(const std::array<std::uint64_t, n>& counts) {
+  Json json;
+  for (std::size_t i = 0; i < n; ++i) json[std::string(name(static_cast<VerdictKind>(i)))] = counts[i];
+  return json;
+}
+
+Json failures(const FailureCounts& counts) {
+  Json json;
+  for (std::size_t i = 1; i < counts.size(); ++i) json[std::string(name(static_cast<Failure>(i)))] = counts[i];
+  return json;
+}
+
+template <std::size_t n>
+std::array<std::uint64_t, n> sum(std::array<std::uint64_t, n> a, const std::array<std::uint64_t, n>& b) {
+  for (std::size_t i = 0; i < n; ++i) a[i] += b[i];
+  return a;
+}
+
+/// floor(log2(error/bound)) -> elements, empty bins left out; "-56" holds everything below, too, "7" everything above.
+Json octaves(const std::array<std::uint64_t, 64>& bins) {
+  Json json = Json::object();
+  for (int i = 0; i < 64; ++i) {
+    if (bins[static_cast<std::size_t>(i)] != 0) json[std::to_string(i - 56)] = bins[static_cast<std::size_t>(i)];
+  }
+  return json;
+}
+
+Json figures(const ErrorStats& s) {
+  return {{"elements", s.elements},
+          {"finite_elements", s.finite_elements},
+          {"classes", {{"finite", s.classes[0]}, {"inf", s.classes[1]}, {"-inf", s.classes[2]}, {"nan", s.classes[3]}}},
+          {"max_abs", number(s.max_abs)},
+          {"mean_abs", number(s.mean_abs())},
+          {"max_ulp", number(s.max_ulp)},
+          {"rmse", number(s.rmse())},
+          {"normwise", number(s.normwise())},
+          {"max_ratio", number(s.max_ratio)},
+          {"mean_signed_over_bound", number(s.mean_signed_over_bound())},
+          {"ratio_octaves", octaves(s.ratio_octaves)}};
+}
+
+Json terms(const ElementBound& b) {
+  return {{"weights", number(b.weights)},           {"numerator", number(b.numerator)},
+          {"denominator", number(b.denominator)},   {"output", number(b.output)},
+          {"dominating", text(dominating_term(b))}, {"share", number(dominating_share(b))}};
+}
+
+Json record_json(const Record& r, const Report& report) {
+  Json json{{"kernel", text(r.kernel->id)},
+            {"problem", text(name(r.kernel->problem))},
+            {"form", text(name(r.kernel->form))},
+            {"format", text(info(r.format).name)},
+            {"executor", text(name(r.executor))},
+            {"math", text(kMath)},
+            {"family", r.family},
+            {"cases", r.cases},
+            {"verdict", text(name(r.verdict()))},
+            {"counts", {{"cases", kinds(r.by_case)}, {"elements", kinds(sum(r.o.verdicts, r.lse.verdicts))}}},
+            {"failures",
+             {{"cases", failures(r.failures_by_case)}, {"elements", failures(sum(r.o.failures, r.lse.failures))}}},
+            {"max_ulp", number(r.o.max_ulp)},
+            {"rmse", number(r.o.rmse())},
+            {"max_ratio", r.max_ratio() < 0 ? Json() : number(r.max_ratio())},
+            {"terms", r.worst ? terms(r.worst->element.bound) : Json()},
+            {"lse_max_abs", number(r.lse.max_abs)},
+            {"figures", {{"o", figures(r.o)}, {"lse", figures(r.lse)}}}};
+  Json law_counts = Json::object();
+  for (std::size_t i = 0; i < r.laws.size(); ++i) law_counts[std::string(laws()[i].name)] = kinds(r.laws[i]);
+  json["laws"] = law_counts;
+  json["witness"] = Json();
+  if (r.worst) {
+    const ElementFinding& e = r.worst->element;
+    json["witness"] = {{"case", worst_case_line(*report.plan, r)},
+                       {"verdict", to_string(Verdict{r.worst->verdict.kind, r.worst->verdict.failure, {}})},
+                       {"detail", r.worst->verdict.detail},
+                       {"tensor", e.tensor},
+                       {"index", e.index},
+                       {"computed", number(e.computed)},
+                       {"exact", number(e.exact)},
+                       {"error", number(e.error)},
+                       {"ratio", number(e.ratio)}};
+    for (const Finding& f : report.findings) {
+      if (f.record == &r && !f.witness.empty()) json["witness"]["file"] = f.witness;
+    }
+  }
+  return json;
+}
+
+std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+Json kernels_json() {
+  Json list = Json::array();
+  for (const Kernel& k : kernels()) {
+    Json formats = Json::array(), executors = Json::array({"cpu"});
+    for (const Format f : k.formats) formats.push_back(text(info(f).name));
+    if (k.has_cuda) executors.push_back("cuda");
+    list.push_back({{"id", text(k.id)},
+                    {"problem", text(name(k.problem))},
+                    {"form", text(name(k.form))},
+                    {"formats", formats},
+                    {"executors", executors},
+                    {"math", text(kMath)},
+                    {"contract",
+                     {{"isolates_hidden", k.contract.isolates_hidden},
+                      {"deterministic", k.contract.deterministic},
+                      {"overflow", k.contract.overflow == Overflow::ieee ? "ieee" : "saturate"}}},
+                    {"rejected_by", text(k.rejected_by)},
+                    {"defect", text(k.defect)}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string json_text(const Report& report) {
+  const Environment& e = report.environment;
+  const SweepTiming& t = report.result.timing;
+  Json json{{"schema", "flashproof.report/1"},
+            {"environment",
+             {{"compiler", e.compiler},
+              {"cuda_compiler", e.cuda_compiler},
+              {"flags", e.flags},
+              {"revision", e.revision},
+              {"cpu", e.cpu},
+              {"gpu", e.gpu},
+              {"date", e.date},
+              {"seed", e.seed},
+              {"tier", e.tier},
+              {"executors", e.executors},
+              {"command_line", e.command_line},
+              {"partial", report.result.partial}}},
+            {"records", Json::array()}};
+  for (const Record& r : report.result.records) json["records"].push_back(record_json(r, report));
+  json["timing"] = {{"wall_seconds", t.wall},   {"case_seconds", t.cases}, {"truth_seconds", t.truth},
+                    {"bound_seconds", t.bound}, {"run_seconds", t.run},    {"judge_seconds", t.judge}};
+  return dump(json);
+}
+
+std::string list_json(std::string_view what) {
+  if (what == "kernels") return dump(kernels_json());
+  Json list = Json::array();
+  if (what == "families") {
+    for (const Family& f : families()) {
+      Json problems = Json::array();
+      for (const ProblemKind p : f.problems) problems.push_back(text(name(p)));
+      list.push_back({{"name", text(f.name)}, {"problems", problems}, {"summary", text(f.summary)}});
+    }
+  } else if (what == "laws") {
+    for (const Law& law : laws()) {
+      Json rejects = Json::array();
+      for (const std::string_view id : law.must_reject) rejects.push_back(text(id));
+      list.push_back({{"name", text(law.name)}, {"summary", text(law.summary)}, {"must_reject", rejects}});
+    }
+  }
+  return dump(list);
+}
+
+}  // namespace flashproof

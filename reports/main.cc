@@ -1,0 +1,121 @@
+// flashproof-cli: the command line. The launcher ./flashproof builds this program and hands its arguments over. The
+// only file that includes CLI11.
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <new>
+
+#include "reference/problem/error.h"
+#include "reports/commands/commands.h"
+#include "reports/exit_codes.h"
+#include "reports/text.h"
+
+namespace flashproof {
+namespace {
+
+struct Options {
+  SweepArguments sweep;
+  ReplayArguments replay;
+  std::string what, target, file;
+  bool json = false;
+};
+
+/// An option that may be given several times, each time with one value, so that it never swallows a positional.
+CLI::Option* many(CLI::App* app, const std::string& flag, std::vector<std::string>& to, const std::string& help) {
+  return app->add_option(flag, to, help)->type_size(1)->expected(1)->take_all()->type_name("GLOB");
+}
+
+void add_filters(CLI::App* app, SweepArguments& a, bool kernel_option) {
+  if (kernel_option) many(app, "--kernel", a.filters.kernels, "kernels to run (* and ?); default all");
+  many(app, "--family", a.filters.families, "input families; default all");
+  many(app, "--format", a.filters.formats, "storage formats f32, f16, bf16, ...; default all");
+  auto* quick = app->add_flag("--quick", a.quick, "fewer seeds");
+  app->add_flag("--nightly", a.nightly, "many seeds; inconclusive counts as a finding")->excludes(quick);
+  app->add_option("--seed", a.seed, "first seed")->type_name("N");
+  app->add_option("--jobs", a.jobs, "worker processes; default one per core")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+}
+
+void add_executor(CLI::App* app, std::string& executor) {
+  app->add_option("--exec", executor, "cpu, cuda or all")
+      ->check(CLI::IsMember({"cpu", "cuda", "all"}))
+      ->type_name("EXEC");
+}
+
+int parse_and_run(int argc, char** argv) {
+  CLI::App app{"Numerical analysis and fuzz testing of online softmax, LSE merge and flash attention kernels.",
+               "flashproof"};
+  app.require_subcommand(1);
+  Options o;
+  std::function<int()> command;
+  for (int i = 0; i < argc; ++i) o.sweep.command_line += (i == 0 ? "flashproof" : " " + one_line(argv[i]));
+
+  auto* report = app.add_subcommand("report", "run every kernel on every input family and write the error table");
+  add_filters(report, o.sweep, true);
+  add_executor(report, o.sweep.executor);
+  report->add_option("--out", o.sweep.out, "directory for report.json, report.md and witnesses; default out")
+      ->type_name("DIR");
+  report->callback([&] { command = [&] { return report_command(o.sweep); }; });
+
+  auto* list = app.add_subcommand("list", "kernels, families or laws");
+  list->add_option("what", o.what, "kernels, families or laws")->required();
+  list->add_flag("--json", o.json, "for programs");
+  list->callback([&] { command = [&] { return list_command(o.what, o.json); }; });
+
+  auto* check = app.add_subcommand("check", "every finding of some kernels, element by element");
+  check->add_option("KERNEL", o.sweep.filters.kernels, "kernel ids or globs")->required()->type_name("");
+  add_filters(check, o.sweep, false);
+  add_executor(check, o.sweep.executor);
+  check->callback([&] { command = [&] { return check_command(o.sweep); }; });
+
+  auto* truth = app.add_subcommand("truth", "the exact answer of a case, value and radius, as .safetensors");
+  truth->add_option("CASE", o.target, "a .safetensors file or problem:family:seed[:key=value,...]")
+      ->required()
+      ->type_name("");
+  truth->add_option("--out", o.file, "file to write")->required()->type_name("FILE");
+  truth->callback([&] { command = [&] { return truth_command(o.target, o.file); }; });
+
+  auto* replay = app.add_subcommand("replay", "run one case again");
+  replay->add_option("CASE", o.replay.target, "a .safetensors witness or problem:family:seed[:key=value,...]")
+      ->required()
+      ->type_name("");
+  many(replay, "--kernel", o.replay.kernels, "kernels; default the witness's, else all of the problem");
+  add_executor(replay, o.replay.executor);
+  replay->add_option("--schedule", o.replay.schedule, "fifo, lifo, random:SEED or bytes:HEX")->type_name("SCHEDULE");
+  replay->callback([&] { command = [&] { return replay_command(o.replay); }; });
+
+  auto* twin = app.add_subcommand("twin", "compare the bits of both executors");
+  add_filters(twin, o.sweep, true);
+  twin->add_option("--out", o.file, "Markdown file to write")->type_name("FILE");
+  twin->callback([&] { command = [&] { return twin_command(o.sweep, o.file); }; });
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help
+    throw UsageError(std::string(e.what()) + " (see --help)");
+  }
+  return command();
+}
+
+}  // namespace
+}  // namespace flashproof
+
+int main(int argc, char** argv) {
+  using namespace flashproof;
+  const auto complain = [](const char* what) { std::fprintf(stderr, "flashproof: %s\n", one_line(what).c_str()); };
+  try {
+    return parse_and_run(argc, argv);
+  } catch (const UsageError& e) {
+    complain(e.what());
+    return kExitUsage;
+  } catch (const std::bad_alloc&) {
+    complain("out of memory");
+  } catch (const std::exception& e) {
+    complain(e.what());
+  }
+  return kExitInfrastructure;
+}

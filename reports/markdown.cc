@@ -1,0 +1,157 @@
+// The report as GitHub-flavoured Markdown.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reports/report.h"
+#include "reports/text.h"
+
+namespace flashproof {
+namespace {
+
+std::string cell(std::string_view text) { return markdown_escaped(text); }
+
+/// A code span holds any text but its own fence, and a table cell must not see a bare '|'.
+std::string code(std::string_view text) {
+  std::string result;
+  for (const char c : one_line(text)) {
+    if (c == '`')
+      result += '\'';
+    else if (c == '|')
+      result += "\\|";
+    else
+      result += c;
+  }
+  return fmt::format("`{}`", result);
+}
+
+void summary(const Report& report, std::string& out) {
+  const Environment& e = report.environment;
+  std::uint64_t runs = 0, hardened = 0, published = 0;
+  for (const Record& r : report.result.records) runs += r.cases;
+  for (const Finding& f : report.findings) {
+    if (f.record->kernel->form == Form::hardened) ++hardened;
+    if (f.record->kernel->form == Form::published) ++published;
+  }
+  out += "# flashproof report\n\n";
+  if (report.result.partial) out += "**Partial:** interrupted before every case had run.\n\n";
+  out += fmt::format(
+      "{} cases, {} runs of a kernel on a case. Failing kernel × format × family: {} hardened, {} published.\n\n",
+      report.plan->cases.size(), runs, hardened, published);
+  out +=
+      fmt::format("- date {}, tier {}, seed {}, executors {}\n", cell(e.date), cell(e.tier), e.seed, cell(e.executors));
+  out += fmt::format("- command {}\n- revision {}\n- compiler {}, flags {}\n", code(e.command_line), code(e.revision),
+                     cell(e.compiler), code(e.flags));
+  if (!e.cuda_compiler.empty()) out += fmt::format("- CUDA compiler {}\n", cell(e.cuda_compiler));
+  out += fmt::format("- CPU {}\n- GPU {}\n\n", cell(e.cpu), cell(e.gpu));
+}
+
+void matrix(const Report& report, std::string& out) {
+  const Matrix m = make_matrix(report.result.records);
+  if (m.kernels.empty()) return;
+  out += fmt::format("## Kernel × family\n\n{}\n\n| family |", kMatrixLegend);
+  for (const Kernel* kernel : m.kernels) {
+    // The last word on a line of its own: published and hardened stand under one name.
+    const std::size_t dot = kernel->id.rfind('.');
+    out += fmt::format(" {}<br>{} |", code(kernel->id.substr(0, dot)), cell(kernel->id.substr(dot + 1)));
+  }
+  out += "\n|---|";
+  for (std::size_t k = 0; k < m.kernels.size(); ++k) out += "---|";
+  out += "\n";
+  for (std::size_t f = 0; f < m.families.size(); ++f) {
+    out += fmt::format("| {} |", code(m.families[f]));
+    for (const Cell& c : m.cells[f]) {
+      const bool bold = c.present && c.kind == VerdictKind::fail;
+      out += bold ? fmt::format(" **{}** |", c.text()) : fmt::format(" {} |", c.text());
+    }
+    out += "\n";
+  }
+  out += "\n";
+}
+
+void kernel_table(const Report& report, std::string& out) {
+  out +=
+      "## Kernels\n\n| kernel | form | format | executor | cases | pass | vacuous | out of domain | unsupported | "
+      "inconclusive | fail | max ulp | rmse | max error/bound | mostly | lse max abs | worst case |\n";
+  out += "|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|--:|---|\n";
+  for (const Record& r : per_kernel(report.result.records)) {
+    if (r.kernel->form == Form::broken) continue;
+    const auto n = [&](VerdictKind kind) { return count_of(r, kind); };
+    const bool measured = r.o.finite_elements > 0;
+    out += fmt::format(
+        "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", code(r.kernel->id),
+        name(r.kernel->form), info(r.format).name, name(r.executor), r.cases, n(VerdictKind::pass),
+        n(VerdictKind::vacuous), n(VerdictKind::out_of_domain), n(VerdictKind::unsupported),
+        n(VerdictKind::inconclusive), n(VerdictKind::fail), measured ? short_number(r.o.max_ulp) : "–",
+        measured ? short_number(r.o.rmse()) : "–", r.max_ratio() < 0 ? "–" : short_number(r.max_ratio()),
+        r.worst ? dominating_term(r.worst->element.bound) : "–",
+        r.lse.finite_elements > 0 ? short_number(r.lse.max_abs) : "–", code(worst_case_line(*report.plan, r)));
+  }
+  out += "\n";
+}
+
+void findings(const Report& report, Form form, const char* title, std::string& out) {
+  bool any = false;
+  for (const Finding& f : report.findings) {
+    const Record& r = *f.record;
+    if (r.kernel->form != form) continue;
+    if (!any) {
+      out += fmt::format("## {}\n\n| kernel | format | executor | family | failing | worst | what | replay | case |\n",
+                         title);
+      out += "|---|---|---|---|--:|---|---|---|---|\n";
+    }
+    any = true;
+    out += fmt::format("| {} | {} | {} | {} | {} of {} | {} | {} | {} | {} |\n", code(r.kernel->id),
+                       info(r.format).name, name(r.executor), code(r.family), count_of(r, VerdictKind::fail), r.cases,
+                       cell(to_string(Verdict{r.worst->verdict.kind, r.worst->verdict.failure, {}})),
+                       cell(r.worst->verdict.detail), code(replay_command(f)), code(f.case_line));
+  }
+  if (any) out += "\n";
+}
+
+void faults(const Report& report, std::string& out) {
+  bool any = false;
+  for (const Record& r : per_kernel(report.result.records)) {
+    if (r.kernel->form != Form::broken) continue;
+    if (!any) {
+      out +=
+          "## Seeded faults\n\nBroken on purpose; each must be rejected.\n\n| kernel | format | executor | rejected | "
+          "law | defect |\n"
+          "|---|---|---|---|---|---|\n";
+    }
+    any = true;
+    const auto fails = rejections(r);
+    out += fmt::format("| {} | {} | {} | {} {} of {} | {} | {} |\n", code(r.kernel->id), info(r.format).name,
+                       name(r.executor), fails > 0 ? "yes," : "**no**,", fails, r.cases, code(r.kernel->rejected_by),
+                       cell(r.kernel->defect));
+  }
+  if (any) out += "\n";
+}
+
+void contracts(const Report& report, std::string& out) {
+  out +=
+      "## Contracts\n\nWhat each kernel declares, and is judged against.\n\n| kernel | isolates hidden keys | "
+      "deterministic | overflow |\n|---|---|---|---|\n";
+  for (const Kernel* kernel : report.plan->kernels) {
+    out += fmt::format("| {} | {} | {} | {} |\n", code(kernel->id), kernel->contract.isolates_hidden ? "yes" : "no",
+                       kernel->contract.deterministic ? "yes" : "no",
+                       kernel->contract.overflow == Overflow::ieee ? "ieee" : "saturate");
+  }
+  out += "\n";
+}
+
+}  // namespace
+
+std::string markdown_text(const Report& report) {
+  std::string out;
+  summary(report, out);
+  matrix(report, out);
+  kernel_table(report, out);
+  findings(report, Form::hardened, "Findings in hardened kernels", out);
+  findings(report, Form::published, "Where the published forms fail", out);
+  faults(report, out);
+  contracts(report, out);
+  return out;
+}
+
+}  // namespace flashproof

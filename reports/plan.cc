@@ -1,0 +1,127 @@
+#include "reports/plan.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "properties/generators/family.h"
+#include "reference/problem/error.h"
+#include "reference/problem/witness.h"
+#include "reports/glob.h"
+
+namespace flashproof {
+namespace {
+
+constexpr Format kFormats[] = {Format::f64, Format::f32, Format::f16, Format::bf16, Format::e4m3fn, Format::e5m2};
+constexpr ProblemKind kProblems[] = {ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention};
+
+bool built_for(const Kernel& kernel, Executor executor) { return executor == Executor::cpu || kernel.has_cuda; }
+
+std::vector<Format> select_formats(const std::vector<std::string>& globs) {
+  std::vector<std::string_view> names;
+  for (const Format format : kFormats) names.push_back(info(format).name);
+  std::vector<Format> result;
+  for (const std::size_t i : select_names(globs, names, "format")) result.push_back(kFormats[i]);
+  return result;
+}
+
+std::vector<const Family*> select_families(const std::vector<std::string>& globs) {
+  std::vector<std::string_view> names;
+  for (const Family& family : families()) names.push_back(family.name);
+  std::vector<const Family*> result;
+  for (const std::size_t i : select_names(globs, names, "family")) result.push_back(&families()[i]);
+  return result;
+}
+
+}  // namespace
+
+std::string_view name(Tier tier) {
+  switch (tier) {
+    case Tier::quick:
+      return "quick";
+    case Tier::standard:
+      return "default";
+    case Tier::nightly:
+      return "nightly";
+  }
+  return "?";
+}
+
+std::uint64_t seeds_of(Tier tier) {
+  switch (tier) {
+    case Tier::quick:
+      return 3;
+    case Tier::standard:
+      return 48;
+    case Tier::nightly:
+      return 200;
+  }
+  return 0;
+}
+
+std::vector<const Kernel*> select_kernels(const std::vector<std::string>& globs) {
+  std::vector<std::string_view> names;
+  for (const Kernel& kernel : kernels()) names.push_back(kernel.id);
+  std::vector<const Kernel*> result;
+  for (const std::size_t i : select_names(globs, names, "kernel")) result.push_back(&kernels()[i]);
+  return result;
+}
+
+std::vector<Step> Plan::steps(std::size_t case_index) const {
+  const PlannedCase& planned = cases.at(case_index);
+  std::vector<Step> result;
+  for (const Kernel* kernel : kernels) {
+    if (kernel->problem != planned.spec.problem || !kernel->supports(planned.format)) continue;
+    for (const Executor executor : executors) {
+      if (built_for(*kernel, executor)) result.push_back({kernel, executor});
+    }
+  }
+  return result;
+}
+
+Case Plan::make(std::size_t case_index) const {
+  const PlannedCase& planned = cases.at(case_index);
+  return planned.data ? *planned.data : make_case(planned.spec);
+}
+
+Plan make_plan(const Filters& filters, Tier tier, std::uint64_t first_seed, std::vector<Executor> executors) {
+  Plan plan;
+  plan.kernels = select_kernels(filters.kernels);
+  plan.executors = std::move(executors);
+  const auto chosen_families = select_families(filters.families);
+  const auto chosen_formats = select_formats(filters.formats);
+  for (const Family* family : chosen_families) {
+    for (const ProblemKind problem : kProblems) {
+      if (!family->serves(problem)) continue;
+      for (const Format format : chosen_formats) {
+        PlannedCase planned{
+            {problem, std::string(family->name), 0, {{"format", std::string(info(format).name)}}}, format, {}};
+        const auto takes = [&](const Kernel* kernel) { return kernel->problem == problem && kernel->supports(format); };
+        if (std::none_of(plan.kernels.begin(), plan.kernels.end(), takes)) continue;
+        for (std::uint64_t i = 0; i < seeds_of(tier); ++i) {
+          planned.spec.seed = first_seed + i;
+          plan.cases.push_back(planned);
+        }
+      }
+    }
+  }
+  return plan;
+}
+
+PlannedCase load_case(const std::string& text, std::map<std::string, std::string>* notes) {
+  Case content;
+  if (text.ends_with(".safetensors") || std::filesystem::exists(text)) {
+    Witness witness = read_witness(text);
+    content = std::move(witness.content);
+    if (notes != nullptr) *notes = std::move(witness.notes);
+  } else {
+    content = make_case(parse_case_spec(text));
+  }
+  PlannedCase planned;
+  planned.spec = content.spec;
+  planned.spec.problem = kind_of(content.problem);  // the data decide, whatever the file says
+  planned.format = format_of(content.problem);
+  planned.data = std::make_shared<const Case>(std::move(content));
+  return planned;
+}
+
+}  // namespace flashproof

@@ -1,0 +1,59 @@
+// What a sweep runs: the cross product families × problems × formats × seeds as a list of cases, and for each case the
+// steps (kernel, executor). Plain data, built before any worker starts, so that every process sees the same list.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/registry.h"
+#include "kernels/simt/schedule.h"
+#include "reference/problem/case.h"
+
+namespace flashproof {
+
+enum class Tier : std::uint8_t { quick, standard, nightly };
+std::string_view name(Tier tier);
+/// Seeds per (family, problem, format). The default covers every order of four chunks (4! = 24 consecutive seeds)
+/// twice.
+std::uint64_t seeds_of(Tier tier);
+
+/// Globs; an empty list selects everything.
+struct Filters {
+  std::vector<std::string> kernels, families, formats;
+};
+
+/// A recipe; a witness carries its data, too.
+struct PlannedCase {
+  CaseSpec spec;
+  Format format = Format::f32;
+  std::shared_ptr<const Case> data;
+};
+
+struct Step {
+  const Kernel* kernel = nullptr;
+  Executor executor = Executor::cpu;
+};
+
+struct Plan {
+  std::vector<const Kernel*> kernels;  // id order
+  std::vector<Executor> executors;
+  std::vector<PlannedCase> cases;
+  simt::Schedule schedule;
+
+  /// Every selected kernel of the case's problem that has its format, on every executor it was built for.
+  std::vector<Step> steps(std::size_t case_index) const;
+  /// Throws UsageError if the family refuses the recipe.
+  Case make(std::size_t case_index) const;
+};
+
+/// Seeds first_seed .. first_seed + seeds_of(tier) − 1. Throws UsageError for a glob that matches nothing.
+Plan make_plan(const Filters& filters, Tier tier, std::uint64_t first_seed, std::vector<Executor> executors);
+
+/// One case, given as the path of a .safetensors file or as a case line, for the kernels that `kernel_globs` select.
+PlannedCase load_case(const std::string& text, std::map<std::string, std::string>* notes = nullptr);
+
+std::vector<const Kernel*> select_kernels(const std::vector<std::string>& globs);
+
+}  // namespace flashproof

@@ -1,0 +1,25 @@
+// Progress on stderr: a bar with rate and time left on a terminal, a plain line every ten seconds elsewhere.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace flashproof {
+
+class Progress {
+ public:
+  explicit Progress(std::string what);
+  ~Progress();  // clears the bar
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void update(std::uint64_t done, std::uint64_t total);
+
+ private:
+  std::string what_;
+  bool terminal_;
+  std::chrono::steady_clock::time_point start_, last_;
+};
+
+}  // namespace flashproof

@@ -1,0 +1,73 @@
+// A report: what one sweep found, in the three forms that people and programs read. All three are pure functions.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "reports/environment.h"
+#include "reports/sweep.h"
+
+namespace flashproof {
+
+/// A failing record and how to see it again.
+struct Finding {
+  const Record* record = nullptr;
+  std::string case_line;
+  std::string witness;  // path; empty if the family cannot make the case any more
+};
+
+struct Report {
+  Environment environment;
+  SweepResult result;
+  const Plan* plan = nullptr;
+  std::vector<Finding> findings;  // hardened, published, then broken kernels
+};
+
+/// Every failing record's worst case, written below `out`/witnesses as <kernel>.<format>.<family>.safetensors.
+std::vector<Finding> write_findings(const Plan& plan, const std::vector<Record>& records,
+                                    const std::filesystem::path& out);
+/// `./flashproof replay <path>`, quoted for a shell where needed.
+std::string replay_command(const Finding& finding);
+/// The line of the worst case, or "-".
+std::string worst_case_line(const Plan& plan, const Record& record);
+
+/// Plain text for a terminal of `columns` columns.
+std::string table_text(const Report& report, int columns, bool colour);
+std::string markdown_text(const Report& report);
+/// Schema flashproof.report/1. Non-finite numbers are the strings "inf", "-inf", "nan".
+std::string json_text(const Report& report);
+
+/// `list kernels|families|laws --json`.
+std::string list_json(std::string_view what);
+
+/// All of `text` or nothing: written beside `path` and renamed. Throws InfrastructureError.
+void write_atomically(const std::filesystem::path& path, std::string_view text);
+/// Creates the directory and proves that a file can be written there. Throws InfrastructureError.
+void require_writable(const std::filesystem::path& directory);
+
+// The summary table that text and Markdown share: families down, kernels across, formats and executors together.
+/// Everything a kernel did on a family: all formats and executors together.
+struct Cell {
+  bool present = false;
+  VerdictKind kind = VerdictKind::pass;
+  double ratio = -1;         // worst error/bound; of the f32 records where there are any (see kMatrixLegend)
+  FailureCounts failures{};  // by case
+  std::string text() const;  // "pass 0.43", "FAIL class+", "vacuous", "" where the family does not serve the problem
+};
+inline constexpr std::string_view kMatrixLegend =
+    "pass r: worst error/bound, in f32 where it ran (narrow formats reach 1 by their own output rounding). FAIL class: "
+    "NaN, inf or finite where another is right; bound: further off than the arithmetic explains; unwr: never written; "
+    "+: and other ways.";
+struct Matrix {
+  std::vector<const Kernel*> kernels;
+  std::vector<std::string> families;
+  std::vector<std::vector<Cell>> cells;  // [family][kernel]
+};
+Matrix make_matrix(const std::vector<Record>& records);
+
+std::uint64_t count_of(const Record& record, VerdictKind kind);
+/// Broken kernels: in how many cases the law that must reject it did.
+std::uint64_t rejections(const Record& record);
+
+}  // namespace flashproof

@@ -1,0 +1,187 @@
+#include "reports/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "properties/laws/law.h"
+#include "reference/problem/error.h"
+
+namespace flashproof {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+struct TemporaryFolder {
+  fs::path path;
+  TemporaryFolder() {
+    std::string name = (fs::temp_directory_path() / "flashproof-report-XXXXXX").string();
+    path = ::mkdtemp(name.data());
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+};
+
+/// A report of three kernels, made by hand, with names that try to break the tables.
+struct Fixture {
+  Kernel hardened, published, broken;
+  Plan plan;
+  Report report;
+
+  Fixture() {
+    hardened.id = "softmax.odd|name.hardened";
+    published.id = "softmax.odd.published";
+    broken.id = "softmax.broken.no_guard";
+    published.form = Form::published;
+    hardened.form = Form::hardened;
+    broken.form = Form::broken;
+    hardened.problem = published.problem = broken.problem = ProblemKind::softmax;
+    broken.rejected_by = laws()[0].name;
+    broken.defect = "drops | the guard";
+    plan.kernels = {&broken, &hardened, &published};
+    plan.executors = {Executor::cpu};
+    plan.cases = {{CaseSpec{ProblemKind::softmax, "normal", 5, {{"format", "f32"}}}, Format::f32, {}}};
+    report.plan = &plan;
+    report.environment.command_line = "flashproof report --kernel a|b`c";
+    report.environment.seed = 5;
+    for (const Kernel* kernel : plan.kernels) {
+      CaseResult result;
+      result.verdict =
+          kernel == &hardened ? Verdict{} : Verdict{VerdictKind::fail, Failure::class_mismatch, "<b> | NaN"};
+      ElementFinding e;
+      e.tensor = "o";
+      e.computed = std::numeric_limits<double>::quiet_NaN();
+      e.exact = -kInf;
+      e.error = kInf;
+      e.ratio = kernel == &hardened ? 0.5 : kInf;
+      e.bound = {1e-7, 0, 0, kInf};
+      result.elements.push_back(e);
+      result.laws = {result.verdict};
+      result.o.elements = 4;
+      result.o.max_ratio = e.ratio;
+      Record record;
+      record.kernel = kernel;
+      record.family = "odd_family";
+      record.add(result);
+      report.result.records.push_back(record);
+    }
+    report.findings = {{&report.result.records[2], "softmax:normal:5", "out/with space.safetensors"},
+                       {&report.result.records[0], "softmax:normal:5", ""}};
+  }
+};
+
+TEST(ReportJson, has_every_field_of_the_schema_and_spells_non_finite_numbers) {
+  const Fixture f;
+  const auto json = nlohmann::json::parse(json_text(f.report));
+  EXPECT_EQ(json["schema"], "flashproof.report/1");
+  EXPECT_EQ(json["environment"]["seed"], 5);
+  EXPECT_EQ(json["environment"]["partial"], false);
+  EXPECT_TRUE(json.contains("timing"));
+  ASSERT_EQ(json["records"].size(), 3U);
+  for (const auto& record : json["records"]) {
+    for (const char* field :
+         {"kernel", "problem", "form", "format", "executor", "math", "family", "cases", "verdict", "counts", "failures",
+          "max_ulp", "rmse", "max_ratio", "terms", "lse_max_abs", "laws", "witness", "figures"}) {
+      EXPECT_TRUE(record.contains(field)) << field;
+    }
+  }
+  const auto& failing = json["records"][2];
+  EXPECT_EQ(failing["form"], "published");
+  EXPECT_EQ(failing["math"], "det");
+  EXPECT_EQ(failing["verdict"], "fail");
+  EXPECT_EQ(failing["max_ratio"], "inf");
+  EXPECT_EQ(failing["counts"]["cases"]["fail"], 1);
+  EXPECT_EQ(failing["failures"]["cases"]["class_mismatch"], 1);
+  EXPECT_EQ(failing["witness"]["computed"], "nan");
+  EXPECT_EQ(failing["witness"]["exact"], "-inf");
+  EXPECT_EQ(failing["witness"]["case"], "softmax:normal:5:format=f32");
+  EXPECT_EQ(failing["witness"]["file"], "out/with space.safetensors");
+  EXPECT_EQ(failing["terms"]["output"], "inf");
+  EXPECT_EQ(failing["terms"]["dominating"], "output");
+  EXPECT_EQ(json["records"][1]["max_ratio"], 0.5);
+}
+
+TEST(ReportMarkdown, odd_names_break_no_table) {
+  const Fixture f;
+  const std::string text = markdown_text(f.report);
+  std::istringstream lines(text);
+  std::size_t columns = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("|")) {
+      columns = 0;
+      continue;
+    }
+    std::size_t bars = 0;
+    for (std::size_t i = 0; i < line.size(); ++i) bars += line[i] == '|' && (i == 0 || line[i - 1] != '\\') ? 1 : 0;
+    if (columns == 0) columns = bars;
+    EXPECT_EQ(bars, columns) << line;
+  }
+  EXPECT_THAT(text, HasSubstr("\\<b\\> \\| NaN"));
+  EXPECT_THAT(text, HasSubstr("**FAIL class**"));
+  EXPECT_THAT(text, HasSubstr("## Seeded faults"));
+  EXPECT_THAT(text, Not(HasSubstr("## Findings in hardened")));
+}
+
+TEST(ReportTable, has_the_matrix_the_kernels_and_the_replay_lines_and_no_colour_unless_asked) {
+  const Fixture f;
+  const std::string text = table_text(f.report, 120, false);
+  EXPECT_THAT(text, HasSubstr("odd_family"));
+  EXPECT_THAT(text, HasSubstr("FAIL class"));
+  EXPECT_THAT(text, HasSubstr("pass 0.50"));
+  EXPECT_THAT(text, HasSubstr("./flashproof replay 'out/with space.safetensors'"));
+  EXPECT_THAT(text, HasSubstr(("softmax.broken.no_guard f32 cpu: rejected by " + std::string(laws()[0].name) +
+                               " in 1 of 1 cases")));
+  EXPECT_THAT(text, Not(HasSubstr("\033")));
+  EXPECT_THAT(table_text(f.report, 120, true), HasSubstr("\033[31m"));
+}
+
+TEST(ReplayCommand, falls_back_to_the_case_line_and_quotes_for_a_shell) {
+  EXPECT_EQ(replay_command(Finding{nullptr, "softmax:normal:5:cols=3,rows=2", ""}),
+            "./flashproof replay softmax:normal:5:cols=3,rows=2");
+  EXPECT_EQ(replay_command(Finding{nullptr, "x", "a'b"}), "./flashproof replay 'a'\\''b'");
+}
+
+TEST(AtomicFile, replaces_the_whole_file_and_leaves_nothing_else) {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path / "a.txt";
+  write_atomically(file, "one");
+  write_atomically(file, "two");
+  std::ifstream in(file);
+  std::string text;
+  std::getline(in, text);
+  EXPECT_EQ(text, "two");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator{}), 1);
+}
+
+TEST(AtomicFile, a_place_that_cannot_be_written_is_one_clear_line) {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path / "file";
+  write_atomically(file, "x");
+  EXPECT_THROW(write_atomically(file / "below", "x"), InfrastructureError);
+  EXPECT_THROW(require_writable(file / "below"), InfrastructureError);
+  EXPECT_THROW(require_writable(file), InfrastructureError);
+  require_writable(folder.path / "new" / "nested");
+  EXPECT_TRUE(fs::is_empty(folder.path / "new" / "nested"));
+}
+
+TEST(ListJson, parses_and_names_every_kernel) {
+  const auto json = nlohmann::json::parse(list_json("kernels"));
+  ASSERT_EQ(json.size(), kernels().size());
+  EXPECT_EQ(json[0]["id"], std::string(kernels()[0].id));
+  EXPECT_FALSE(nlohmann::json::parse(list_json("families")).empty());
+  EXPECT_FALSE(nlohmann::json::parse(list_json("laws")).empty());
+}
+
+}  // namespace
+}  // namespace flashproof

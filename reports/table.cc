@@ -1,0 +1,166 @@
+// The report for a terminal: a compact matrix, one line per kernel and format, the findings, the seeded faults.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reports/report.h"
+#include "reports/text.h"
+
+namespace flashproof {
+namespace {
+
+constexpr std::size_t kColumn = 11;  // of the matrix: fits "FAIL class+" and the words of the kernels' ids
+
+struct Paint {
+  bool on;
+  std::string operator()(VerdictKind kind, const std::string& text) const {
+    if (!on) return text;
+    const char* colour = kind == VerdictKind::fail ? "31" : kind == VerdictKind::pass ? "32" : "33";
+    return fmt::format("\033[{}m{}\033[0m", colour, text);
+  }
+};
+
+/// "attention.online_chunk.published" -> lines of at most kColumn characters, broken at '.' and '_'.
+std::vector<std::string> heading(std::string_view id) {
+  std::vector<std::string> lines(1);
+  while (!id.empty()) {
+    const std::size_t end = std::min(id.find_first_of("._"), id.size());
+    const bool dot = end < id.size() && id[end] == '.';
+    std::string word(id.substr(0, end + (end < id.size() && !dot ? 1 : 0)));
+    if (lines.back().size() + word.size() > kColumn) lines.emplace_back();
+    lines.back() += word;
+    if (dot) lines.emplace_back();
+    id.remove_prefix(std::min(id.size(), end + 1));
+  }
+  return lines;
+}
+
+void matrix_panel(const Matrix& matrix, std::size_t begin, std::size_t end, std::size_t label, const Paint& paint,
+                  std::string& out) {
+  std::vector<std::vector<std::string>> headings;
+  std::size_t height = 0;
+  for (std::size_t k = begin; k < end; ++k) {
+    headings.push_back(heading(matrix.kernels[k]->id));
+    height = std::max(height, headings.back().size());
+  }
+  for (std::size_t line = 0; line < height; ++line) {
+    std::string text = pad(line + 1 == height ? "family" : "", label);
+    for (const auto& h : headings) {
+      const std::size_t top = height - h.size();  // headings stand on the table
+      text += fmt::format(" {}", pad(line >= top ? h[line - top] : "", kColumn));
+    }
+    out += text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
+  }
+  for (std::size_t f = 0; f < matrix.families.size(); ++f) {
+    const auto first = matrix.cells[f].begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto last = matrix.cells[f].begin() + static_cast<std::ptrdiff_t>(end);
+    if (std::none_of(first, last, [](const Cell& c) { return c.present; })) continue;
+    std::string text = pad(one_line(matrix.families[f]), label);
+    for (auto cell = first; cell != last; ++cell) {
+      text += fmt::format(" {}", cell->present ? paint(cell->kind, pad(cell->text(), kColumn)) : pad(".", kColumn));
+    }
+    out += text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
+  }
+  out += "\n";
+}
+
+void matrix_text(const Matrix& matrix, std::size_t columns, const Paint& paint, std::string& out) {
+  std::size_t label = 8;
+  for (const std::string& family : matrix.families) label = std::max(label, family.size());
+  const std::size_t room = columns > label ? columns - label : 0;
+  const std::size_t per_panel = std::max<std::size_t>(1, room / (kColumn + 1));
+  for (std::size_t begin = 0; begin < matrix.kernels.size(); begin += per_panel) {
+    matrix_panel(matrix, begin, std::min(matrix.kernels.size(), begin + per_panel), label, paint, out);
+  }
+}
+
+std::string ratio_text(const Record& r) { return r.max_ratio() < 0 ? "-" : short_number(r.max_ratio()); }
+
+void kernel_lines(const std::vector<Record>& rows, const Plan& plan, const Paint& paint, std::string& out) {
+  std::size_t label = 6;
+  for (const Record& r : rows) label = std::max(label, r.kernel->id.size());
+  out += fmt::format("{} {:<5}{:<5}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>8}{:>7}{:>7} {:<12}{:>7}  {}\n",
+                     pad("kernel", label), "fmt", "exec", "cases", "pass", "vacu", "outs", "unsup", "open", "fail",
+                     "max ulp", "rmse", "err/B", "mostly", "lse abs", "worst case");
+  for (const Record& r : rows) {
+    const auto n = [&](VerdictKind kind) { return count_of(r, kind); };
+    const bool measured = r.o.finite_elements > 0;
+    const std::string fails = pad_left(std::to_string(n(VerdictKind::fail)), 6);
+    out += fmt::format("{} {:<5}{:<5}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{}{:>8}{:>7}{:>7} {:<12}{:>7}  {}\n",
+                       pad(r.kernel->id, label), info(r.format).name, name(r.executor), r.cases, n(VerdictKind::pass),
+                       n(VerdictKind::vacuous), n(VerdictKind::out_of_domain), n(VerdictKind::unsupported),
+                       n(VerdictKind::inconclusive), n(VerdictKind::fail) > 0 ? paint(VerdictKind::fail, fails) : fails,
+                       measured ? short_number(r.o.max_ulp) : "-", measured ? short_number(r.o.rmse()) : "-",
+                       ratio_text(r), r.worst ? dominating_term(r.worst->element.bound) : "-",
+                       r.lse.finite_elements > 0 ? short_number(r.lse.max_abs) : "-", worst_case_line(plan, r));
+  }
+  out +=
+      "counts are cases. vacu: the bound is too wide to test anything; outs: outside the domain; unsup: refused by the "
+      "kernel; open: truth and limit not told apart\n\n";
+}
+
+/// Formats of one kernel, executor and family together; the first one's witness stands for all of them.
+void findings_text(const Report& report, Form form, const char* title, std::string& out) {
+  struct Group {
+    const Finding* first;
+    std::string formats;
+    std::uint64_t fails, cases;
+  };
+  std::vector<Group> groups;
+  for (const Finding& f : report.findings) {
+    const Record& r = *f.record;
+    if (r.kernel->form != form) continue;
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) {
+      const Record& other = *g.first->record;
+      return other.kernel == r.kernel && other.executor == r.executor && other.family == r.family;
+    });
+    if (group == groups.end()) group = groups.insert(groups.end(), Group{&f, "", 0, 0});
+    group->formats += fmt::format("{}{}", group->formats.empty() ? "" : ",", info(r.format).name);
+    group->fails += count_of(r, VerdictKind::fail);
+    group->cases += r.cases;
+  }
+  if (!groups.empty()) out += fmt::format("{}\n", title);
+  for (const Group& g : groups) {
+    const Record& r = *g.first->record;
+    out += fmt::format("  {} {} {} {}: {} of {} cases, worst {}\n    {}   ({})\n", r.kernel->id, name(r.executor),
+                       one_line(r.family), g.formats, g.fails, g.cases,
+                       to_string(Verdict{r.worst->verdict.kind, r.worst->verdict.failure, {}}),
+                       replay_command(*g.first), g.first->case_line);
+  }
+  if (!groups.empty()) out += "\n";
+}
+
+void faults_text(const std::vector<Record>& rows, std::string& out) {
+  bool any = false;
+  for (const Record& r : rows) {
+    if (r.kernel->form != Form::broken) continue;
+    if (!any) out += "Seeded faults (each must be rejected by its law)\n";
+    any = true;
+    const std::uint64_t n = rejections(r);
+    out +=
+        fmt::format("  {} {} {}: {} by {} in {} of {} cases; {}\n", r.kernel->id, info(r.format).name, name(r.executor),
+                    n > 0 ? "rejected" : "NOT REJECTED", r.kernel->rejected_by, n, r.cases, r.kernel->defect);
+  }
+  if (any) out += "\n";
+}
+
+}  // namespace
+
+std::string table_text(const Report& report, int columns, bool colour) {
+  const Paint paint{colour};
+  std::string out;
+  matrix_text(make_matrix(report.result.records), static_cast<std::size_t>(std::max(columns, 40)), paint, out);
+  const std::vector<Record> rows = per_kernel(report.result.records);
+  std::vector<Record> shown;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(shown),
+               [](const Record& r) { return r.kernel->form != Form::broken; });
+  if (!shown.empty())
+    out += fmt::format("{}\n\n", wrapped(kMatrixLegend, static_cast<std::size_t>(std::max(columns, 40))));
+  if (!shown.empty()) kernel_lines(shown, *report.plan, paint, out);
+  findings_text(report, Form::hardened, "Findings in hardened kernels", out);
+  findings_text(report, Form::published, "Where the published forms fail (expected)", out);
+  faults_text(rows, out);
+  return out;
+}
+
+}  // namespace flashproof

@@ -1,0 +1,208 @@
+#include "reports/workers.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "reference/problem/error.h"
+#include "reports/worker_process.h"
+
+namespace flashproof {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+volatile std::sig_atomic_t g_stop = 0;
+
+struct Job {
+  std::uint64_t task = 0;
+  std::uint64_t first_step = 0;
+};
+
+struct Worker : WorkerProcess {
+  std::string buffer;
+  std::optional<Job> job;
+  std::optional<std::uint64_t> step;  // running now
+  std::uint64_t resume = 0;           // the first step whose lines have not all arrived
+  std::string complaint;
+  bool too_slow = false;
+  Clock::time_point since;
+};
+
+class Pool {
+ public:
+  Pool(std::uint64_t tasks, const PoolHooks& hooks, const PoolOptions& options)
+      : tasks_(tasks), hooks_(hooks), options_(options) {
+    workers_.resize(static_cast<std::size_t>(std::max(1, options.jobs)));
+  }
+  ~Pool() {
+    for (Worker& w : workers_) {
+      if (w.pid > 0) ::kill(w.pid, SIGKILL);
+      bury_worker(w);
+    }
+  }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  bool run() {
+    while (!stop_requested() && done_ < tasks_) {
+      for (Worker& w : workers_) {
+        if (!w.job) give_job(w);
+      }
+      wait_for_lines();
+      end_slow_steps();
+      if (hooks_.progress) hooks_.progress(done_);
+    }
+    return done_ >= tasks_;
+  }
+
+ private:
+  std::optional<Job> next_job() {
+    if (!retries_.empty()) {
+      const Job job = retries_.front();
+      retries_.pop_front();
+      return job;
+    }
+    if (next_ < tasks_) return Job{next_++, 0};
+    return std::nullopt;
+  }
+
+  void give_job(Worker& w) {
+    const auto job = next_job();
+    if (!job) return;
+    if (w.pid < 0) start(w);
+    w.job = job;
+    w.resume = job->first_step;
+    try {
+      write_all(w.to, fmt::format("{} {}\n", job->task, job->first_step));
+    } catch (const InfrastructureError&) {
+      // It died while idle: its pipe reports that, and the job is tried again.
+    }
+  }
+
+  void start(Worker& w) {
+    w = Worker{};
+    static_cast<WorkerProcess&>(w) = start_worker(hooks_, [&] {
+      // A sibling's pipe end held open in the child would hide that sibling's end from us.
+      for (const Worker& other : workers_) {
+        if (other.pid > 0) ::close(other.to), ::close(other.from);
+      }
+    });
+  }
+
+  void wait_for_lines() {
+    std::vector<pollfd> polled;
+    std::vector<Worker*> of;
+    for (Worker& w : workers_) {
+      if (w.pid > 0) polled.push_back({w.from, POLLIN, 0}), of.push_back(&w);
+    }
+    if (::poll(polled.data(), polled.size(), 250) <= 0) return;
+    for (std::size_t i = 0; i < polled.size(); ++i) {
+      if (polled[i].revents != 0) read_lines(*of[i]);
+    }
+  }
+
+  void read_lines(Worker& w) {
+    char chunk[65536];
+    const ssize_t n = ::read(w.from, chunk, sizeof chunk);
+    if (n < 0 && errno == EINTR) return;
+    if (n <= 0) return handle_death(w);
+    w.buffer.append(chunk, static_cast<std::size_t>(n));
+    std::size_t begin = 0;
+    for (std::size_t end; (end = w.buffer.find('\n', begin)) != std::string::npos; begin = end + 1) {
+      handle_line(w, w.buffer.substr(begin, end - begin));
+    }
+    w.buffer.erase(0, begin);
+  }
+
+  void handle_line(Worker& w, const std::string& line) {
+    const std::string text = line.substr(1);
+    switch (line[0]) {
+      case '>':
+        w.step = std::stoull(text), w.since = Clock::now();
+        break;
+      case '<':
+        w.step.reset();
+        break;
+      case '=':
+        hooks_.receive(w.job->task, text);
+        break;
+      case '.':
+        w.resume = std::stoull(text) + 1;
+        break;
+      case '#':
+        w.job.reset(), ++done_;
+        break;
+      default:
+        w.complaint = text;
+    }
+  }
+
+  void handle_death(Worker& w) {
+    const int status = bury_worker(w);
+    if (!w.job) return;
+    const Job job = *w.job;
+    w.job.reset();
+    if (w.step && w.complaint.empty()) {
+      hooks_.died(job.task, *w.step,
+                  w.too_slow ? fmt::format("no result within {} s", options_.step_seconds) : describe_status(status));
+      retries_.push_back({job.task, *w.step + 1});
+      return;
+    }
+    // Not a kernel's fault: once more from the step that was interrupted.
+    const std::string why = w.complaint.empty() ? "a worker process was " + describe_status(status) : w.complaint;
+    if (++failures_ >= options_.infrastructure_limit) throw InfrastructureError(why);
+    retries_.push_back({job.task, w.resume});
+  }
+
+  void end_slow_steps() {
+    const auto now = Clock::now();
+    for (Worker& w : workers_) {
+      if (w.pid < 0 || !w.step || std::chrono::duration<double>(now - w.since).count() <= options_.step_seconds)
+        continue;
+      w.too_slow = true;
+      ::kill(w.pid, SIGKILL);
+    }
+  }
+
+  std::uint64_t tasks_, next_ = 0, done_ = 0;
+  int failures_ = 0;
+  const PoolHooks& hooks_;
+  const PoolOptions& options_;
+  std::vector<Worker> workers_;
+  std::deque<Job> retries_;
+};
+
+}  // namespace
+
+bool run_pool(std::uint64_t tasks, const PoolHooks& hooks, const PoolOptions& options) {
+  std::signal(SIGPIPE, SIG_IGN);
+  return Pool(tasks, hooks, options).run();
+}
+
+void stop_on_signals() {
+  struct sigaction action{};
+  action.sa_handler = [](int) { g_stop = 1; };
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+}
+
+bool stop_requested() { return g_stop != 0; }
+
+int default_jobs() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return std::max(1, CPU_COUNT(&set));
+}
+
+}  // namespace flashproof
