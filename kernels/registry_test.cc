@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
 #include <string>
 
 namespace flashproof {
@@ -20,30 +19,22 @@ TEST(Registry, ids_are_unique_sorted_and_say_problem_and_form) {
     EXPECT_TRUE(broken || id.ends_with("." + std::string(name(kernel.form)))) << id;
     EXPECT_EQ(broken, !kernel.rejected_by.empty()) << id << ": every seeded fault names the law that rejects it";
     EXPECT_EQ(broken, !kernel.defect.empty()) << id;
-    EXPECT_EQ(kernel.formats.size(), 3U) << id;
+    EXPECT_FALSE(kernel.formats.empty()) << id;
     EXPECT_EQ(find_kernel(id), &kernel);
   }
 }
 
-TEST(Registry, holds_the_kernels_of_the_line) {
-  std::set<std::string> ids;
-  for (const Kernel& kernel : kernels()) {
-    ids.insert(std::string(kernel.id));
+TEST(Registry, holds_the_kernels_of_the_sources_and_finds_them) {
+  for (const char* id :
+       {"attention.broken.accumulator_not_rescaled", "attention.deferred.hardened", "attention.online_chunk.hardened",
+        "attention.online_chunk.published", "merge.broken.misprinted_lse", "merge.pairwise.hardened",
+        "merge.pairwise.published", "softmax.broken.no_empty_guard", "softmax.broken.tail_dropped",
+        "softmax.online_block.hardened", "softmax.online_block.published", "softmax.online_two_pass.hardened",
+        "softmax.online_two_pass.published"}) {
+    const Kernel* kernel = find_kernel(id);
+    ASSERT_NE(kernel, nullptr) << id;
+    EXPECT_EQ(kernel->id, id);
   }
-  const std::set<std::string> expected = {"attention.broken.accumulator_not_rescaled",
-                                          "attention.deferred.hardened",
-                                          "attention.online_chunk.hardened",
-                                          "attention.online_chunk.published",
-                                          "merge.broken.misprinted_lse",
-                                          "merge.pairwise.hardened",
-                                          "merge.pairwise.published",
-                                          "softmax.broken.no_empty_guard",
-                                          "softmax.broken.tail_dropped",
-                                          "softmax.online_block.hardened",
-                                          "softmax.online_block.published",
-                                          "softmax.online_two_pass.hardened",
-                                          "softmax.online_two_pass.published"};
-  EXPECT_EQ(ids, expected);
   EXPECT_EQ(find_kernel("softmax.nonsense"), nullptr);
 }
 

@@ -60,7 +60,7 @@ template <class T>
 void check_every_shuffle() {
   constexpr int kThreads = 64;  // two warps: nothing may cross
   std::vector<T> in(kThreads), out(kThreads);
-  for (int t = 0; t < kThreads; ++t) in[static_cast<std::size_t>(t)] = static_cast<T>(1000 + t);
+  for (int t = 0; t < kThreads; ++t) in[static_cast<std::size_t>(t)] = static_cast<T>(1000) + static_cast<T>(t);
   for (const Kind kind : {Kind::idx, Kind::up, Kind::down, Kind::exclusive}) {
     for (int width = 1; width <= 32; width *= 2) {
       for (int operand = 0; operand < 32; ++operand) {
@@ -101,7 +101,8 @@ TEST(Shuffle, BackToBackUnderEverySchedule) {
     launch(tree_kernel, 1, 128, 0, {}, in.data(), out.data());
     for (int t = 0; t < 128; ++t) {
       int sum = 0;
-      for (int lane = 0; lane < 32; ++lane) sum += in[static_cast<std::size_t>(t / 32 * 32 + lane)];
+      for (int lane = 0; lane < 32; ++lane)
+        sum += in[static_cast<std::size_t>(t) / 32 * 32 + static_cast<std::size_t>(lane)];
       ASSERT_EQ(out[static_cast<std::size_t>(t)], sum) << schedule;
     }
   }

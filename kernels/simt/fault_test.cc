@@ -291,11 +291,11 @@ TEST(Fault, CollectivesOutsideAKernel) {
 
 // Counts constructions minus destructions: unwinding must reach every thread that is under way.
 struct Tracked {
-  explicit Tracked(int* balance) : balance_(balance) { ++*balance_; }
-  ~Tracked() { --*balance_; }
+  explicit Tracked(int* count) : balance(count) { ++*balance; }
+  ~Tracked() { --*balance; }
   Tracked(const Tracked&) = delete;
   Tracked& operator=(const Tracked&) = delete;
-  int* balance_;
+  int* balance;
 };
 
 struct KernelError : std::runtime_error {

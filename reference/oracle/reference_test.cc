@@ -19,19 +19,19 @@ template <class T>
 struct Type;
 template <>
 struct Type<double> {
-  static constexpr double functions = 2.0;  // glibc documents exp and log below 1 ulp = 2u
+  static constexpr double kFunctions = 2.0;  // glibc documents exp and log below 1 ulp = 2u
 };
 template <>
 struct Type<mp::mpfr_float_50> {
-  static constexpr double functions = 1.0;  // MPFR rounds correctly
+  static constexpr double kFunctions = 1.0;  // MPFR rounds correctly
 };
 template <>
 struct Type<mp::mpfr_float_100> {
-  static constexpr double functions = 1.0;
+  static constexpr double kFunctions = 1.0;
 };
 template <>
 struct Type<mp::cpp_bin_float_50> {
-  static constexpr double functions = 32.0;  // no documented bound; Boost's own tests accept tens of epsilon
+  static constexpr double kFunctions = 32.0;  // no documented bound; Boost's own tests accept tens of epsilon
 };
 
 template <class Real>
@@ -66,7 +66,7 @@ TYPED_TEST(ReferenceIn, AgreesWithTheOracleOnRandomProblems) {
     const Problem problem = test::random_problem(seed);
     const Truth truth = compute_truth(problem);
     const auto result = std::visit([](const auto& p) { return reference<Real>(p); }, problem);
-    const auto error = test::reference_error<Real>(problem, u, Type<Real>::functions);
+    const auto error = test::reference_error<Real>(problem, u, Type<Real>::kFunctions);
     ASSERT_TRUE(error.meaningful);
     ASSERT_EQ(result.o.size(), truth.o.size());
     ASSERT_EQ(result.lse.size(), truth.lse.size());
@@ -87,7 +87,7 @@ TYPED_TEST(ReferenceIn, AgreesWithTheOracleInEveryFormat) {
     const Truth truth = compute_truth(problem);
     const auto result = std::visit([](const auto& p) { return reference<Real>(p); }, problem);
     const auto error =
-        test::reference_error<Real>(problem, std::numeric_limits<Real>::epsilon(), Type<Real>::functions);
+        test::reference_error<Real>(problem, std::numeric_limits<Real>::epsilon(), Type<Real>::kFunctions);
     for (std::size_t i = 0; i < truth.o.size(); ++i) expect_near(result.o[i], truth.o[i], error.o, 9, i);
   }
 }
@@ -100,7 +100,7 @@ TYPED_TEST(ReferenceIn, NoticesADifference) {
   const Truth truth = compute_truth(problem);
   problem.x.set({0, 3}, std::nextafter(static_cast<float>(problem.x.at({0, 3})), 10.0F));  // one ulp of f32
   const auto result = reference<Real>(problem);
-  const auto error = test::reference_error<Real>(problem, std::numeric_limits<Real>::epsilon(), Type<Real>::functions);
+  const auto error = test::reference_error<Real>(problem, std::numeric_limits<Real>::epsilon(), Type<Real>::kFunctions);
   using std::fabs;
   for (std::size_t i = 0; i < truth.o.size(); ++i) {
     const Real difference = (result.o[i] - Real(truth.o[i].hi)) - Real(truth.o[i].lo);

@@ -14,7 +14,7 @@ using test::attention;
 using test::merge;
 using test::softmax;
 
-constexpr Format f32 = Format::f32;
+constexpr Format kF32 = Format::f32;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr int kZeroOrNan = kFinite | kNaN;
@@ -29,14 +29,14 @@ void expect_zero(const Ball& ball) {
 /// One row, three keys with equal scores, two value columns; v_jc = 1.
 AttentionProblem plain() {
   AttentionProblem p =
-      attention(f32, {.sq = 1, .sk = 3, .d = 2, .dv = 2}, [] { return 1.0; }, [] { return 1.0; }, [] { return 1.0; });
+      attention(kF32, {.sq = 1, .sk = 3, .d = 2, .dv = 2}, [] { return 1.0; }, [] { return 1.0; }, [] { return 1.0; });
   p.scale = 1.0F;
   return p;
 }
 
 AttentionProblem plain_with_bias(double bias0, double bias1, double bias2) {
   AttentionProblem p = plain();
-  p.bias = Tensor::dense(f32, {1, 1, 1, 3});
+  p.bias = Tensor::dense(kF32, {1, 1, 1, 3});
   p.bias.set({0, 0, 0, 0}, bias0);
   p.bias.set({0, 0, 0, 1}, bias1);
   p.bias.set({0, 0, 0, 2}, bias2);
@@ -131,7 +131,7 @@ TEST(SpecialAttention, StorageOfNoKeyAndHiddenKeysDoNotMatter) {
   expect_row_of_ones(p, 2.0);
   // Causal: query 0 of two sees keys 0 and 1 of three.
   AttentionProblem causal =
-      attention(f32, {.sq = 2, .sk = 3, .d = 2, .dv = 2}, [] { return 1.0; }, [] { return 1.0; }, [] { return 1.0; });
+      attention(kF32, {.sq = 2, .sk = 3, .d = 2, .dv = 2}, [] { return 1.0; }, [] { return 1.0; }, [] { return 1.0; });
   causal.causal = true;
   causal.k.set({0, 0, 2, 0}, kNan);
   causal.v.set({0, 0, 2, 0}, kNan);
@@ -164,13 +164,13 @@ TEST(SpecialAttention, ValuesOfVisibleKeys) {
 
 TEST(SpecialAttention, NothingToDo) {
   const Truth truth = compute_truth(
-      attention(f32, {.sq = 0, .sk = 3, .d = 2, .dv = 2}, [] { return 1.0; }, [] { return 1.0; }, [] { return 1.0; }));
+      attention(kF32, {.sq = 0, .sk = 3, .d = 2, .dv = 2}, [] { return 1.0; }, [] { return 1.0; }, [] { return 1.0; }));
   EXPECT_EQ(truth.rows, 0);
   EXPECT_TRUE(truth.o.empty() && truth.lse.empty());
 }
 
 TEST(SpecialSoftmax, Rows) {
-  SoftmaxProblem p = softmax(f32, 4, 3, [] { return 1.0; });
+  SoftmaxProblem p = softmax(kF32, 4, 3, [] { return 1.0; });
   p.x.set({0, 0}, kNan);
   p.x.set({0, 1}, -kInf);
   p.x.set({1, 2}, kInf);
@@ -194,7 +194,7 @@ TEST(SpecialSoftmax, Rows) {
 
 TEST(SpecialMerge, EmptyStateIsTheIdentityWhateverItHolds) {
   for (const double junk : {kNan, kInf, -kInf, 3e38}) {
-    MergeProblem p = merge(f32, 3, 1, 2, [] { return 2.0; }, [] { return 1.0; }, MergeForm::sum);
+    MergeProblem p = merge(kF32, 3, 1, 2, [] { return 2.0; }, [] { return 1.0; }, MergeForm::sum);
     p.lse.set({1, 0}, -kInf);
     p.o.set({1, 0, 0}, junk);
     const Truth truth = compute_truth(p);
@@ -215,7 +215,7 @@ TEST(SpecialMerge, EmptyStateIsTheIdentityWhateverItHolds) {
 
 TEST(SpecialMerge, OnlyEmptyStates) {
   for (const MergeForm form : {MergeForm::sum, MergeForm::concat}) {
-    const Truth truth = compute_truth(merge(f32, 3, 1, 2, [] { return kNan; }, [] { return -kInf; }, form));
+    const Truth truth = compute_truth(merge(kF32, 3, 1, 2, [] { return kNan; }, [] { return -kInf; }, form));
     for (const Ball& ball : truth.o) expect_zero(ball);
     EXPECT_EQ(truth.lse[0].classes, kNegInf);
   }
@@ -223,7 +223,7 @@ TEST(SpecialMerge, OnlyEmptyStates) {
 
 TEST(SpecialMerge, PoisonedLse) {
   for (const double lse : {kNan, kInf}) {
-    MergeProblem p = merge(f32, 3, 2, 1, [] { return 2.0; }, [] { return 1.0; }, MergeForm::sum);
+    MergeProblem p = merge(kF32, 3, 2, 1, [] { return 2.0; }, [] { return 1.0; }, MergeForm::sum);
     p.lse.set({0, 0}, lse);
     p.lse.set({1, 0}, -kInf);
     Truth truth = compute_truth(p);
@@ -240,7 +240,7 @@ TEST(SpecialMerge, PoisonedLse) {
 }
 
 TEST(SpecialMerge, SpecialValuesOfStatesThatCount) {
-  MergeProblem p = merge(f32, 2, 1, 3, [] { return 1.0; }, [] { return 0.0; }, MergeForm::sum);
+  MergeProblem p = merge(kF32, 2, 1, 3, [] { return 1.0; }, [] { return 0.0; }, MergeForm::sum);
   p.o.set({0, 0, 0}, kNan);
   p.o.set({0, 0, 1}, kInf);
   p.o.set({1, 0, 1}, -kInf);

@@ -21,13 +21,13 @@ using testing::StartsWith;
 class WitnessFile : public testing::Test {
  protected:
   WitnessFile()
-      : directory_(fs::path(testing::TempDir()) / ("flashproof_" + std::to_string(::getpid()) + "_" +
-                                                   testing::UnitTest::GetInstance()->current_test_info()->name())) {
-    fs::remove_all(directory_);
-    fs::create_directories(directory_);
+      : directory(fs::path(testing::TempDir()) / ("flashproof_" + std::to_string(::getpid()) + "_" +
+                                                  testing::UnitTest::GetInstance()->current_test_info()->name())) {
+    fs::remove_all(directory);
+    fs::create_directories(directory);
   }
-  ~WitnessFile() override { fs::remove_all(directory_); }
-  const fs::path directory_;
+  ~WitnessFile() override { fs::remove_all(directory); }
+  const fs::path directory;
 };
 
 std::vector<std::byte> bytes_of_file(const fs::path& path) {
@@ -93,11 +93,11 @@ TEST(Witness, NotesThatAreNotUtf8AreRepaired) {
 }
 
 TEST_F(WitnessFile, WritesAndReads) {
-  const fs::path path = directory_ / "w.safetensors";
+  const fs::path path = directory / "w.safetensors";
   write_witness(path, sample_attention());
   write_witness(path, sample_merge());  // over an existing one
   EXPECT_EQ(read_witness(path), sample_merge());
-  EXPECT_EQ(std::distance(fs::directory_iterator(directory_), {}), 1) << "a temporary file was left";
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory), {}), 1) << "a temporary file was left";
 }
 
 TEST_F(WitnessFile, ErrorsNameThePath) {
@@ -111,24 +111,24 @@ TEST_F(WitnessFile, ErrorsNameThePath) {
     }
     return "nothing thrown";
   };
-  const fs::path missing = directory_ / "missing";
+  const fs::path missing = directory / "missing";
   EXPECT_THAT(message([&] { read_witness(missing); }), StartsWith("usage " + missing.string() + ": "));
-  EXPECT_THAT(message([&] { read_witness(directory_); }), StartsWith("usage "));
+  EXPECT_THAT(message([&] { read_witness(directory); }), StartsWith("usage "));
   EXPECT_THAT(message([&] { read_witness("/dev/zero"); }), StartsWith("usage "));
   EXPECT_THAT(message([&] { write_witness(missing / "w", sample_merge()); }), StartsWith("infrastructure "));
-  write_witness(directory_ / "w", sample_merge());
-  fs::resize_file(directory_ / "w", 100);
-  EXPECT_THAT(message([&] { read_witness(directory_ / "w"); }), HasSubstr("header length"));
+  write_witness(directory / "w", sample_merge());
+  fs::resize_file(directory / "w", 100);
+  EXPECT_THAT(message([&] { read_witness(directory / "w"); }), HasSubstr("header length"));
   // Sparse: takes no room on the disk, and must be refused before it takes any in memory.
-  fs::resize_file(directory_ / "w", std::uintmax_t{1} << 33);
-  EXPECT_THAT(message([&] { read_witness(directory_ / "w"); }), HasSubstr("8589934592 bytes, must be at most"));
+  fs::resize_file(directory / "w", std::uintmax_t{1} << 33);
+  EXPECT_THAT(message([&] { read_witness(directory / "w"); }), HasSubstr("8589934592 bytes, must be at most"));
   EXPECT_EQ(message([&] { parse_witness({}, "a\nb"); }), "usage a\\x0ab: 0 bytes, a .safetensors file has at least 8");
 }
 
 TEST_F(WitnessFile, PlainTensors) {
   Tensor value = Tensor::strided(Format::f64, {2, 2}, {3, 1});
   for (std::int64_t i = 0; i < 4; ++i) value.set({i / 2, i % 2}, static_cast<double>(i) + 0.1);
-  const fs::path path = directory_ / "truth.safetensors";
+  const fs::path path = directory / "truth.safetensors";
   write_tensors(path, {{"o", value}}, {{"case", "softmax:normal:1"}});
   const std::vector<std::byte> bytes = bytes_of_file(path);
   std::uint64_t header = 0;
