@@ -20,7 +20,7 @@ struct SoftmaxArgs {
   const std::int32_t* boundary;    // (chunks + 1)
   const std::int32_t* order;       // (chunks)
   std::int32_t chunks;
-  std::int32_t threads;  // block size wanted; 0 = the kernel's own choice
+  std::int32_t threads;  // block size wanted where it is free (benchmarks); 0 = as declared
 };
 
 struct MergeArgs {

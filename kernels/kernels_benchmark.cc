@@ -92,6 +92,7 @@ void register_all() {
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   flashproof::register_all();
   benchmark::RunSpecifiedBenchmarks();
   return 0;

@@ -4,9 +4,13 @@
 #include <vector>
 
 #include "kernels/declarations.h"  // generated: cpu_declarations(), cuda_declarations()
+#include "kernels/simt/det_error.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {
+
+// What the declarations promise of a subnormal exponential.
+static_assert(kDetExpSubnormalError <= kExpUnderflowError && kDetExp2SubnormalError <= kExpUnderflowError);
 
 std::string_view name(Form form) {
   constexpr std::string_view kNames[] = {"published", "hardened", "broken"};

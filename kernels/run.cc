@@ -1,5 +1,6 @@
 #include "kernels/run.h"
 
+#include "kernels/guarded_buffer.h"
 #include "kernels/make_args.h"
 #include "kernels/run_cuda.h"
 #include "kernels/simt/executor.h"
@@ -33,14 +34,17 @@ Tensor poisoned(Format format, std::vector<std::int64_t> shape) {
 
 void run_on_cpu(const Kernel& kernel, const Problem& problem, const RunOptions& options, Output& output) {
   const simt::ScopedSchedule schedule(options.schedule);
+  GuardedBuffer o(output.o);
+  GuardedBuffer lse(output.lse);
+  const auto place_output = [&](Tensor& tensor) -> void* { return (&tensor == &output.o ? o : lse).tensor(); };
   std::visit(
       [&](const auto& p) {
-        const auto args = make_args(
-            p, output, options.threads, [](const void* data, std::size_t) { return data; },
-            [](Tensor& tensor) { return tensor.data(); });
+        const auto args = make_args(p, output, 0, [](const void* data, std::size_t) { return data; }, place_output);
         std::get<void (*)(const std::remove_cv_t<decltype(args)>&, Stream)>(kernel.launch)(args, Stream{});
       },
       problem);
+  o.finish(output.o, "o");
+  lse.finish(output.lse, "lse");
 }
 
 }  // namespace
@@ -62,7 +66,7 @@ Output run(const Kernel& kernel, const Problem& problem, const RunOptions& optio
   const OutputShape shape = output_shape(problem);
   Output output{poisoned(format_of(problem), {shape.rows, shape.width}), poisoned(Format::f32, {shape.rows})};
   if (options.executor == Executor::cuda) {
-    run_on_cuda(kernel, problem, options, output);
+    run_on_cuda(kernel, problem, output);
   } else {
     run_on_cpu(kernel, problem, options, output);
   }

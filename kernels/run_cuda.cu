@@ -17,6 +17,33 @@ void check(cudaError_t status, const char* what) {
   }
 }
 
+/// The errors by which the device reports what a kernel did. All of them are sticky. (CUDA Runtime API, cudaError.)
+bool is_kernel_fault(cudaError_t status) {
+  switch (status) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorHardwareStackError:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Waits for the kernel: what it did wrong appears here, or in any later call.
+void finish(const std::string& kernel) {
+  const cudaError_t status = cudaDeviceSynchronize();
+  if (is_kernel_fault(status)) {
+    throw KernelFault("cuda: " + kernel + ": " + cudaGetErrorName(status) + ": " + cudaGetErrorString(status));
+  }
+  check(status, kernel.c_str());
+}
+
 /// A device copy of a host range; freed with it.
 class DeviceBuffer {
  public:
@@ -61,7 +88,7 @@ int cuda_devices(std::string* why) {
   return count;
 }
 
-void run_on_cuda(const Kernel& kernel, const Problem& problem, const RunOptions& options, Output& output) {
+void run_on_cuda(const Kernel& kernel, const Problem& problem, Output& output) {
   if (!kernel.has_cuda) {
     throw InfrastructureError("kernel " + std::string(kernel.id) + " was not built for CUDA");
   }
@@ -76,11 +103,16 @@ void run_on_cuda(const Kernel& kernel, const Problem& problem, const RunOptions&
   };
   std::visit(
       [&](const auto& p) {
-        const auto args = make_args(p, output, options.threads, place, place_output);
-        std::get<void (*)(const std::remove_cv_t<decltype(args)>&, Stream)>(kernel.cuda_launch)(args, Stream{});
+        const auto args = make_args(p, output, 0, place, place_output);
+        try {
+          std::get<void (*)(const std::remove_cv_t<decltype(args)>&, Stream)>(kernel.cuda_launch)(args, Stream{});
+        } catch (const InfrastructureError&) {
+          finish(std::string(kernel.id));  // of several launches, a later one reports the fault of an earlier one
+          throw;
+        }
       },
       problem);
-  check(cudaDeviceSynchronize(), std::string(kernel.id).c_str());
+  finish(std::string(kernel.id));
   for (const auto& [tensor, buffer] : outputs) {
     buffer->fetch(tensor->data());
   }

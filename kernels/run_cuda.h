@@ -8,6 +8,6 @@
 namespace flashproof {
 
 /// As run(): the problem is valid and supported; o and lse come in allocated and poisoned.
-void run_on_cuda(const Kernel& kernel, const Problem& problem, const RunOptions& options, Output& output);
+void run_on_cuda(const Kernel& kernel, const Problem& problem, Output& output);
 
 }  // namespace flashproof

@@ -10,7 +10,7 @@ int cuda_devices(std::string* why) {
   return 0;
 }
 
-void run_on_cuda(const Kernel&, const Problem&, const RunOptions&, Output&) {
+void run_on_cuda(const Kernel&, const Problem&, Output&) {
   throw InfrastructureError("executor cuda: this build has no CUDA side");
 }
 

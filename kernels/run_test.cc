@@ -142,6 +142,70 @@ TEST(Run, results_do_not_depend_on_the_schedule) {
   }
 }
 
+AttentionProblem one_query(const std::vector<double>& q, const std::vector<std::vector<double>>& k,
+                           const std::vector<double>& v, float scale) {
+  const auto d = static_cast<std::int64_t>(q.size());
+  const auto keys = static_cast<std::int64_t>(k.size());
+  AttentionProblem p;
+  p.q = Tensor::dense(Format::f32, {1, 1, 1, d});
+  p.k = Tensor::dense(Format::f32, {1, 1, keys, d});
+  p.v = Tensor::dense(Format::f32, {1, 1, keys, 1});
+  for (std::int64_t c = 0; c < d; ++c) {
+    p.q.set({0, 0, 0, c}, q[static_cast<std::size_t>(c)]);
+  }
+  for (std::int64_t j = 0; j < keys; ++j) {
+    p.v.set({0, 0, j, 0}, v[static_cast<std::size_t>(j)]);
+    for (std::int64_t c = 0; c < d; ++c) {
+      p.k.set({0, 0, j, c}, k[static_cast<std::size_t>(j)][static_cast<std::size_t>(c)]);
+    }
+  }
+  p.scale = scale;
+  p.plan = ChunkPlan::uniform(keys, 8);
+  return p;
+}
+
+TEST(Run, a_score_that_overflows_to_minus_infinity_is_not_a_hidden_key) {
+  // A key that is lost in silence would leave a finite, wrong answer; a score of −inf from an infinite k hides it rightly.
+  const AttentionProblem single = one_query({1e30}, {{-4e8}}, {1}, 1);
+  const AttentionProblem partial = one_query({3e38, 3e38, 0, 0, 3e38, 0, 0, 0},
+                                             {{-1, 1, 0, 0, -1, 0, 0, 0}, {0, -1, 0, 0, 0, 0, 0, 0}}, {1, -1}, 1e-38F);
+  const AttentionProblem infinite = one_query({1, 1}, {{-INFINITY, 0}, {1, 1}}, {5, 7}, 1);
+  for (const char* id : {"attention.deferred.hardened", "attention.online_chunk.hardened"}) {
+    EXPECT_TRUE(std::isnan(run(kernel(id), single).o.at({0, 0}))) << id;
+    EXPECT_TRUE(std::isnan(run(kernel(id), partial).o.at({0, 0}))) << id;
+    EXPECT_EQ(run(kernel(id), infinite).o.at({0, 0}), 7) << id;
+  }
+}
+
+TEST(Run, a_hidden_column_is_0_even_beside_nan) {
+  SoftmaxProblem p = row({NAN, 1, 2, 3});
+  p.row_length = {2};
+  for (const char* id : {"softmax.online_block.hardened", "softmax.online_two_pass.hardened"}) {
+    const Output out = run(kernel(id), p);
+    EXPECT_TRUE(std::isnan(out.o.at({0, 1}))) << id;
+    EXPECT_EQ(out.o.at({0, 2}), 0) << id;
+    EXPECT_EQ(out.o.at({0, 3}), 0) << id;
+  }
+}
+
+void writes_beyond(const SoftmaxArgs& args, Stream) { static_cast<float*>(args.o)[args.rows * args.cols] = 1.0F; }
+void writes_before(const SoftmaxArgs& args, Stream) { args.lse[-1] = 1.0F; }
+
+TEST(Run, a_write_beside_the_output_is_found_and_named) {
+  const auto message = [](void (*launch)(const SoftmaxArgs&, Stream)) -> std::string {
+    Kernel bad = kernel("softmax.online_two_pass.hardened");
+    bad.launch = launch;
+    try {
+      run(bad, row({1, 2, 3}));
+    } catch (const KernelFault& fault) {
+      return fault.what();
+    }
+    return "(nothing was thrown)";
+  };
+  EXPECT_EQ(message(writes_beyond), "the kernel wrote beyond the last element of o");
+  EXPECT_EQ(message(writes_before), "the kernel wrote before the first element of lse");
+}
+
 TEST(Run, cuda_without_a_device_says_why) {
   std::string why;
   if (cuda_devices(&why) == 0) {

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -41,12 +43,42 @@ class Cli : public testing::Test {
     fs::remove_all(folder, ignored);
   }
   /// Runs the program in `folder`; returns its exit code.
-  int run(const std::string& arguments) {
-    const std::string command =
-        "cd '" + folder.string() + "' && '" FLASHPROOF_CLI "' " + arguments + " >stdout 2>stderr";
-    const int status = std::system(command.c_str());
+  int run(const std::string& arguments) { return run_shell("'" FLASHPROOF_CLI "' >stdout 2>stderr " + arguments); }
+  /// Any command in `folder`.
+  int run_shell(const std::string& command) {
+    const int status = std::system(("cd '" + folder.string() + "' && " + command).c_str());
+    collect();
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  void collect() {
     out = read_file(folder / "stdout");
     err = read_file(folder / "stderr");
+  }
+  /// Runs the program in a process group of its own, waits until it has finished cases, sends SIGTERM to it or to the
+  /// group, and returns its exit code.
+  int run_until_stopped(const std::string& arguments, bool whole_group) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      ::setpgid(0, 0);
+      const std::string command =
+          "set -f; cd '" + folder.string() + "' && exec '" FLASHPROOF_CLI "' " + arguments + " >stdout 2>stderr";
+      ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+      ::_exit(127);
+    }
+    ::setpgid(pid, pid);
+    int status = 0;
+    // "flashproof: 12 of 345 cases, ...": the first such line comes after a second.
+    while (::waitpid(pid, &status, WNOHANG) == 0) {
+      const std::string said = read_file(folder / "stderr");
+      const std::size_t at = said.rfind("flashproof: ");
+      if (at != std::string::npos && said.find(" of ", at) != std::string::npos && said[at + 12] != '0') {
+        ::kill(whole_group ? -pid : pid, SIGTERM);
+        ::waitpid(pid, &status, 0);
+        break;
+      }
+      ::usleep(20'000);
+    }
+    collect();
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
   void expect_one_line_complaint() const {
@@ -86,6 +118,29 @@ TEST_F(Cli, wrong_options_are_usage_errors) {
   }
   EXPECT_EQ(run("--help"), kExitFine);
   EXPECT_THAT(out, HasSubstr("report"));
+}
+
+TEST_F(Cli, a_seed_is_an_unsigned_64_bit_number_and_nothing_else) {
+  for (const char* seed : {"-1", "=-1", "+1", "0x10", "1.5", "1e3", "18446744073709551616", "''", "' 1'"}) {
+    EXPECT_EQ(run("report --quick --family normal --seed" + std::string(*seed == '=' ? "" : " ") + seed), kExitUsage)
+        << seed;
+    expect_one_line_complaint();
+    EXPECT_THAT(err, HasSubstr("0..18446744073709551615")) << seed;
+  }
+  EXPECT_EQ(run("report --quick --kernel softmax.online_two_pass.hardened --family normal --format f32 "
+                "--seed 18446744073709551613"),
+            kExitFine)
+      << err;
+  EXPECT_EQ(json::parse(read_file(folder / "out/report.json"))["environment"]["seed"], 18446744073709551613U);
+}
+
+TEST_F(Cli, wrong_names_are_usage_errors_with_and_without_a_gpu) {
+  for (const char* arguments :
+       {"report --exec cuda --kernel nope", "report --exec all --family nope", "check nope --exec cuda",
+        "twin --kernel nope", "twin --format nope", "replay softmax:normal:1 --exec cuda --kernel nope"}) {
+    EXPECT_EQ(run(arguments), kExitUsage) << arguments;
+    expect_one_line_complaint();
+  }
 }
 
 TEST_F(Cli, nothing_to_run_is_not_a_success) {
@@ -165,19 +220,72 @@ TEST_F(Cli, a_broken_kernel_is_rejected_and_stands_in_its_own_section) {
   EXPECT_THAT(out, Not(HasSubstr("Findings in hardened")));
 }
 
-TEST_F(Cli, an_interrupted_report_is_a_valid_partial_one) {
-  const std::string start = "cd '" + folder.string() +
-                            "' && { '" FLASHPROOF_CLI
-                            "' report --nightly >stdout 2>stderr & } ; "
-                            "sleep 3; kill -TERM $!; wait $!";
-  const int status = std::system(start.c_str());
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), kExitFine) << read_file(folder / "stderr");
-  EXPECT_THAT(read_file(folder / "stdout"), HasSubstr("PARTIAL"));
+TEST_F(Cli, an_interrupted_report_is_a_valid_partial_one_and_no_success) {
+  // Published kernels' failures are no finding of a report, so the code is the interruption's.
+  EXPECT_EQ(run_until_stopped("report --nightly --kernel *.published", false), kExitInfrastructure) << err;
+  EXPECT_THAT(err, HasSubstr("interrupted"));
+  EXPECT_THAT(err, Not(HasSubstr("no case")));
+  EXPECT_THAT(out, HasSubstr("PARTIAL"));
   const json report = json::parse(read_file(folder / "out/report.json"));
   EXPECT_EQ(report["environment"]["partial"], true);
   EXPECT_FALSE(report["records"].empty());
-  EXPECT_THAT(read_file(folder / "out/report.md"), HasSubstr("**Partial:**"));
+  EXPECT_THAT(read_file(folder / "out/report.md"), HasSubstr("**Partial:** interrupted"));
+}
+
+TEST_F(Cli, a_signal_to_the_whole_group_makes_no_finding) {
+  EXPECT_EQ(run_until_stopped("report --nightly --kernel *.published", true), kExitInfrastructure) << err;
+  const std::string report = read_file(folder / "out/report.json");
+  for (const json& record : json::parse(report)["records"]) EXPECT_EQ(record["failures"]["cases"]["error"], 0);
+  EXPECT_THAT(report, Not(HasSubstr("killed by signal")));
+}
+
+TEST_F(Cli, an_interrupted_check_says_so) {
+  EXPECT_EQ(run_until_stopped("check attention.*.hardened --nightly --family normal --family huge", true),
+            kExitInfrastructure)
+      << out << err;
+  EXPECT_THAT(err, HasSubstr("interrupted"));
+  EXPECT_THAT(err, Not(HasSubstr("no case")));
+}
+
+TEST_F(Cli, an_interrupted_check_with_a_finding_exits_1) {
+  EXPECT_EQ(run_until_stopped("check *.published --nightly --family mask_first_tile", false), kExitFinding) << err;
+}
+
+TEST_F(Cli, a_stdout_that_takes_nothing_is_said_and_no_success) {
+  for (const char* arguments :
+       {"list kernels", "list laws --json", "check softmax.online_two_pass.hardened --quick --family normal",
+        "replay softmax:normal:1 --kernel softmax.online_two_pass.hardened",
+        "truth softmax:normal:1 --out t.safetensors", "--help", "report --help",
+        "report --quick --kernel softmax.online_two_pass.hardened --family normal"}) {
+    EXPECT_EQ(run(std::string(arguments) + " >/dev/full"), kExitInfrastructure) << arguments;
+    EXPECT_THAT(err, HasSubstr("stdout: cannot be written: No space left on device")) << arguments;
+  }
+}
+
+TEST_F(Cli, closed_standard_descriptors_end_up_in_no_file) {
+  for (const char* closed : {"0>&-", "1>&-", "2>&-", "0>&- 1>&- 2>&-"}) {
+    EXPECT_EQ(run(std::string("truth softmax:normal:1 --out t.safetensors ") + closed), kExitFine) << closed;
+    const std::string bytes = read_file(folder / "t.safetensors");
+    fs::remove(folder / "t.safetensors");
+    run("truth softmax:normal:1 --out t.safetensors");
+    EXPECT_EQ(bytes, read_file(folder / "t.safetensors")) << closed;
+    EXPECT_EQ(run(std::string("report --quick --kernel softmax.online_two_pass.* --family mask_first_tile ") + closed),
+              kExitFine)
+        << closed;
+    EXPECT_NO_THROW(json::parse(read_file(folder / "out/report.json"))) << closed;
+  }
+}
+
+TEST_F(Cli, an_output_that_is_no_regular_file_is_refused_and_survives) {
+  ASSERT_EQ(run_shell("mkfifo pipe && mkdir directory && ln -s /dev/null null"), 0);
+  for (const char* name : {"pipe", "directory", "null"}) {
+    EXPECT_EQ(run(std::string("truth softmax:normal:1 --out ") + name), kExitUsage);
+    EXPECT_THAT(err, HasSubstr(name));
+    expect_one_line_complaint();
+    EXPECT_EQ(run(std::string("twin --out ") + name), kExitUsage);
+    EXPECT_TRUE(fs::exists(folder / name));
+    EXPECT_FALSE(fs::is_regular_file(folder / name));
+  }
 }
 
 TEST_F(Cli, truth_is_a_safetensors_file_of_f64_pairs) {

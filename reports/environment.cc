@@ -50,7 +50,10 @@ std::string git_revision() {
 std::string cpu_model() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+    if (!line.starts_with("model name")) continue;
+    const std::size_t colon = line.find(':');
+    const std::size_t begin = colon == std::string::npos ? colon : line.find_first_not_of(" \t", colon + 1);
+    if (begin != std::string::npos) return line.substr(begin);
   }
   return "unknown";
 }
@@ -60,7 +63,8 @@ std::string or_unknown(const std::string& text) { return text.empty() ? "unknown
 }  // namespace
 
 std::string gpu_description() {
-  FILE* pipe = ::popen("nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null", "r");
+  FILE* pipe =
+      ::popen("timeout -k 1 5 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null", "r");
   if (pipe == nullptr) return "none";
   char line[256] = {};
   const bool read = std::fgets(line, sizeof line, pipe) != nullptr;
@@ -71,7 +75,7 @@ std::string gpu_description() {
   return comma == std::string::npos ? text : text.substr(0, comma) + ", driver " + text.substr(comma + 2);
 }
 
-Environment this_environment() {
+Environment this_environment(bool with_gpu) {
   Environment environment;
 #ifdef __clang__
   environment.compiler = "clang " __clang_version__;
@@ -80,9 +84,10 @@ Environment this_environment() {
 #endif
   environment.cuda_compiler = FLASHPROOF_CUDA_COMPILER;
   environment.flags = FLASHPROOF_COMPILE_FLAGS;
-  environment.revision = or_unknown(git_revision());
+  const char* told = std::getenv("FLASHPROOF_REVISION");
+  environment.revision = or_unknown(told != nullptr && *told != '\0' ? told : git_revision());
   environment.cpu = or_unknown(cpu_model());
-  environment.gpu = gpu_description();
+  environment.gpu = with_gpu ? one_line(gpu_description()) : "not used";
   environment.date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
   return environment;
 }

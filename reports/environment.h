@@ -11,10 +11,11 @@ struct Environment {
   std::uint64_t seed = 0;
 };
 
-/// The facts that do not depend on the command. Reads files only; touches no GPU.
-Environment this_environment();
+/// The facts that do not depend on the command. Only `with_gpu` asks for the GPU, in a child process. The revision is
+/// the environment variable FLASHPROOF_REVISION if it is set, for a program carried away from its checkout.
+Environment this_environment(bool with_gpu);
 
-/// "NVIDIA ..., driver ..." as nvidia-smi prints it, or "none".
+/// "NVIDIA ..., driver ..." as nvidia-smi prints it, or "none"; also if that takes more than five seconds.
 std::string gpu_description();
 
 }  // namespace flashproof

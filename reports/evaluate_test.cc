@@ -38,6 +38,7 @@ struct Fixture {
     bound.o = {ElementBound{1e-7, 3e-7, 0, 0}, ElementBound{1e-7, 3e-7, 0, 0}};
     bound.lse = {ElementBound{0, 0, 1e-6, 0}};
     bound.range = {1, 1};
+    bound.accumulator_outside = {0, 0};
     bound.domain = {RowDomain{}};
     set(0.5, 0.5, std::log(2.0));
   }

@@ -1,13 +1,19 @@
 // flashproof-cli: the command line. The launcher ./flashproof builds this program and hands its arguments over. The
 // only file that includes CLI11.
+#include <fcntl.h>
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <functional>
 #include <new>
 
 #include "reference/problem/error.h"
+#include "reference/problem/text.h"
 #include "reports/commands/commands.h"
 #include "reports/exit_codes.h"
 #include "reports/text.h"
@@ -33,7 +39,16 @@ void add_filters(CLI::App* app, SweepArguments& a, bool kernel_option) {
   many(app, "--format", a.filters.formats, "storage formats f32, f16, bf16, ...; default all");
   auto* quick = app->add_flag("--quick", a.quick, "fewer seeds");
   app->add_flag("--nightly", a.nightly, "many seeds; inconclusive counts as a finding")->excludes(quick);
-  app->add_option("--seed", a.seed, "first seed")->type_name("N");
+  // CLI11's own numbers take "-1" and what else strtoull takes.
+  app->add_option_function<std::string>(
+         "--seed",
+         [&a](const std::string& text) {
+           const auto seed = parse_u64(text);
+           if (!seed) throw CLI::ValidationError("--seed " + quote(text) + ": must be 0..18446744073709551615");
+           a.seed = *seed;
+         },
+         "first seed")
+      ->type_name("N");
   app->add_option("--jobs", a.jobs, "worker processes; default one per core")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
@@ -90,6 +105,10 @@ int parse_and_run(int argc, char** argv) {
   auto* twin = app.add_subcommand("twin", "compare the bits of both executors");
   add_filters(twin, o.sweep, true);
   twin->add_option("--out", o.file, "Markdown file to write")->type_name("FILE");
+  twin->footer(
+      "The table names the revision that the program was built from: the environment variable FLASHPROOF_REVISION if "
+      "it "
+      "is set, else that of the checkout that the program lies in.");
   twin->callback([&] { command = [&] { return twin_command(o.sweep, o.file); }; });
 
   try {
@@ -101,14 +120,30 @@ int parse_and_run(int argc, char** argv) {
   return command();
 }
 
+/// A descriptor that is closed would be given to the next file opened, and messages would go into it.
+void open_standard_descriptors() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) ::open("/dev/null", O_RDWR);  // takes the lowest free one: fd
+  }
+}
+
+int flush_stdout(int code) {
+  const bool before = std::ferror(stdout) != 0;
+  errno = 0;
+  if (std::fflush(stdout) == 0 && !before) return code;
+  throw InfrastructureError(errno != 0 ? fmt::format("stdout: cannot be written: {}", std::strerror(errno))
+                                       : "stdout: cannot be written");
+}
+
 }  // namespace
 }  // namespace flashproof
 
 int main(int argc, char** argv) {
   using namespace flashproof;
+  open_standard_descriptors();
   const auto complain = [](const char* what) { std::fprintf(stderr, "flashproof: %s\n", one_line(what).c_str()); };
   try {
-    return parse_and_run(argc, argv);
+    return flush_stdout(parse_and_run(argc, argv));
   } catch (const UsageError& e) {
     complain(e.what());
     return kExitUsage;

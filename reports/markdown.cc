@@ -1,4 +1,4 @@
-// The report as GitHub-flavoured Markdown.
+// The report as GitHub-flavoured Markdown, short enough to be shown: tables are cut where the room ends.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,6 +25,35 @@ std::string code(std::string_view text) {
   return fmt::format("`{}`", result);
 }
 
+std::string shortened(const std::string& text) {
+  constexpr std::size_t kLongest = 1000;
+  return text.size() <= kLongest ? text : text.substr(0, kLongest) + " ...";
+}
+
+/// A section with one table. Its rows are added while they fit.
+struct Section {
+  std::string head;
+  std::vector<std::string> rows;
+
+  /// Takes at most `most` from the room.
+  std::string within(std::size_t& room, std::size_t most) const {
+    if (rows.empty()) return {};
+    // The note's longest form: two numbers of at most 20 digits.
+    constexpr std::size_t kNote = 150;
+    std::string out = head;
+    if (out.size() + kNote > most) return {};
+    std::size_t shown = 0;
+    for (; shown < rows.size() && out.size() + rows[shown].size() + kNote <= most; ++shown) out += rows[shown];
+    if (shown < rows.size()) {
+      out += fmt::format("\n{} of {} rows are left out to keep this file short; report.json has them all.\n",
+                         rows.size() - shown, rows.size());
+    }
+    out += "\n";
+    room -= out.size();
+    return out;
+  }
+};
+
 void summary(const Report& report, std::string& out) {
   const Environment& e = report.environment;
   std::uint64_t runs = 0, hardened = 0, published = 0;
@@ -34,14 +63,14 @@ void summary(const Report& report, std::string& out) {
     if (f.record->kernel->form == Form::published) ++published;
   }
   out += "# flashproof report\n\n";
-  if (report.result.partial) out += "**Partial:** interrupted before every case had run.\n\n";
+  if (report.result.partial) out += fmt::format("**Partial:** {}\n\n", cell(partial_text(report.result.failure)));
   out += fmt::format(
       "{} cases, {} runs of a kernel on a case. Failing kernel × format × family: {} hardened, {} published.\n\n",
       report.plan->cases.size(), runs, hardened, published);
   out +=
       fmt::format("- date {}, tier {}, seed {}, executors {}\n", cell(e.date), cell(e.tier), e.seed, cell(e.executors));
-  out += fmt::format("- command {}\n- revision {}\n- compiler {}, flags {}\n", code(e.command_line), code(e.revision),
-                     cell(e.compiler), code(e.flags));
+  out += fmt::format("- command {}\n- revision {}\n- compiler {}, flags {}\n", code(shortened(e.command_line)),
+                     code(e.revision), cell(e.compiler), code(e.flags));
   if (!e.cuda_compiler.empty()) out += fmt::format("- CUDA compiler {}\n", cell(e.cuda_compiler));
   out += fmt::format("- CPU {}\n- GPU {}\n\n", cell(e.cpu), cell(e.gpu));
 }
@@ -69,75 +98,71 @@ void matrix(const Report& report, std::string& out) {
   out += "\n";
 }
 
-void kernel_table(const Report& report, std::string& out) {
-  out +=
+Section kernel_table(const Report& report) {
+  Section section;
+  section.head =
       "## Kernels\n\n| kernel | form | format | executor | cases | pass | vacuous | out of domain | unsupported | "
-      "inconclusive | fail | max ulp | rmse | max error/bound | mostly | lse max abs | worst case |\n";
-  out += "|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|--:|---|\n";
+      "inconclusive | fail | max ulp | rmse | max error/bound | mostly | lse max abs | worst case |\n"
+      "|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|--:|---|\n";
   for (const Record& r : per_kernel(report.result.records)) {
     if (r.kernel->form == Form::broken) continue;
     const auto n = [&](VerdictKind kind) { return count_of(r, kind); };
     const bool measured = r.o.finite_elements > 0;
-    out += fmt::format(
+    section.rows.push_back(fmt::format(
         "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", code(r.kernel->id),
         name(r.kernel->form), info(r.format).name, name(r.executor), r.cases, n(VerdictKind::pass),
         n(VerdictKind::vacuous), n(VerdictKind::out_of_domain), n(VerdictKind::unsupported),
         n(VerdictKind::inconclusive), n(VerdictKind::fail), measured ? short_number(r.o.max_ulp) : "–",
         measured ? short_number(r.o.rmse()) : "–", r.max_ratio() < 0 ? "–" : short_number(r.max_ratio()),
         r.worst ? dominating_term(r.worst->element.bound) : "–",
-        r.lse.finite_elements > 0 ? short_number(r.lse.max_abs) : "–", code(worst_case_line(*report.plan, r)));
+        r.lse.finite_elements > 0 ? short_number(r.lse.max_abs) : "–", code(worst_case_line(*report.plan, r))));
   }
-  out += "\n";
+  return section;
 }
 
-void findings(const Report& report, Form form, const char* title, std::string& out) {
-  bool any = false;
-  for (const Finding& f : report.findings) {
-    const Record& r = *f.record;
-    if (r.kernel->form != form) continue;
-    if (!any) {
-      out += fmt::format("## {}\n\n| kernel | format | executor | family | failing | worst | what | replay | case |\n",
-                         title);
-      out += "|---|---|---|---|--:|---|---|---|---|\n";
-    }
-    any = true;
-    out += fmt::format("| {} | {} | {} | {} | {} of {} | {} | {} | {} | {} |\n", code(r.kernel->id),
-                       info(r.format).name, name(r.executor), code(r.family), count_of(r, VerdictKind::fail), r.cases,
-                       cell(to_string(Verdict{r.worst->verdict.kind, r.worst->verdict.failure, {}})),
-                       cell(r.worst->verdict.detail), code(replay_command(f)), code(f.case_line));
+Section findings(const Report& report, Form form, const char* title) {
+  Section section;
+  section.head = fmt::format(
+      "## {}\n\n| kernel | formats | executor | family | failing | worst | what | replay | case |\n"
+      "|---|---|---|---|--:|---|---|---|---|\n",
+      title);
+  for (const FindingGroup& g : group_findings(report, form)) {
+    const Record& r = *g.first->record;
+    section.rows.push_back(fmt::format(
+        "| {} | {} | {} | {} | {} of {} | {} | {} | {} | {} |\n", code(r.kernel->id), g.formats, name(r.executor),
+        code(r.family), g.fails, g.cases, cell(to_string(Verdict{r.worst->verdict.kind, r.worst->verdict.failure, {}})),
+        cell(r.worst->verdict.detail), code(replay_command(*g.first)), code(g.first->case_line)));
   }
-  if (any) out += "\n";
+  return section;
 }
 
-void faults(const Report& report, std::string& out) {
-  bool any = false;
+Section faults(const Report& report) {
+  Section section;
+  section.head =
+      "## Seeded faults\n\nBroken on purpose; each must be rejected.\n\n"
+      "| kernel | format | executor | rejected | law | defect |\n|---|---|---|---|---|---|\n";
   for (const Record& r : per_kernel(report.result.records)) {
     if (r.kernel->form != Form::broken) continue;
-    if (!any) {
-      out +=
-          "## Seeded faults\n\nBroken on purpose; each must be rejected.\n\n| kernel | format | executor | rejected | "
-          "law | defect |\n"
-          "|---|---|---|---|---|---|\n";
-    }
-    any = true;
     const auto fails = rejections(r);
-    out += fmt::format("| {} | {} | {} | {} {} of {} | {} | {} |\n", code(r.kernel->id), info(r.format).name,
-                       name(r.executor), fails > 0 ? "yes," : "**no**,", fails, r.cases, code(r.kernel->rejected_by),
-                       cell(r.kernel->defect));
+    section.rows.push_back(fmt::format("| {} | {} | {} | {} {} of {} | {} | {} |\n", code(r.kernel->id),
+                                       info(r.format).name, name(r.executor), fails > 0 ? "yes," : "**no**,", fails,
+                                       r.cases, code(r.kernel->rejected_by), cell(r.kernel->defect)));
   }
-  if (any) out += "\n";
+  return section;
 }
 
-void contracts(const Report& report, std::string& out) {
-  out +=
-      "## Contracts\n\nWhat each kernel declares, and is judged against.\n\n| kernel | isolates hidden keys | "
-      "deterministic | overflow |\n|---|---|---|---|\n";
+Section contracts(const Report& report) {
+  Section section;
+  section.head =
+      "## Contracts\n\nWhat each kernel declares, and is judged against.\n\n"
+      "| kernel | isolates hidden keys | deterministic | overflow |\n|---|---|---|---|\n";
   for (const Kernel* kernel : report.plan->kernels) {
-    out += fmt::format("| {} | {} | {} | {} |\n", code(kernel->id), kernel->contract.isolates_hidden ? "yes" : "no",
-                       kernel->contract.deterministic ? "yes" : "no",
-                       kernel->contract.overflow == Overflow::ieee ? "ieee" : "saturate");
+    section.rows.push_back(fmt::format("| {} | {} | {} | {} |\n", code(kernel->id),
+                                       kernel->contract.isolates_hidden ? "yes" : "no",
+                                       kernel->contract.deterministic ? "yes" : "no",
+                                       kernel->contract.overflow == Overflow::ieee ? "ieee" : "saturate"));
   }
-  out += "\n";
+  return section;
 }
 
 }  // namespace
@@ -145,13 +170,18 @@ void contracts(const Report& report, std::string& out) {
 std::string markdown_text(const Report& report) {
   std::string out;
   summary(report, out);
-  matrix(report, out);
-  kernel_table(report, out);
-  findings(report, Form::hardened, "Findings in hardened kernels", out);
-  findings(report, Form::published, "Where the published forms fail", out);
-  faults(report, out);
-  contracts(report, out);
-  return out;
+  std::string table;
+  matrix(report, table);
+  if (out.size() + table.size() < kMarkdownLimit) out += table;
+  std::size_t room = kMarkdownLimit - out.size();
+  // One row per kernel and format comes first; then the findings in hardened kernels, which are few, and what is left
+  // goes to the published ones.
+  const std::string seeded = faults(report).within(room, room / 4);
+  const std::string declared = contracts(report).within(room, room / 4);
+  const std::string kernels = kernel_table(report).within(room, 2 * room / 3);
+  const std::string hardened = findings(report, Form::hardened, "Findings in hardened kernels").within(room, room);
+  const std::string published = findings(report, Form::published, "Where the published forms fail").within(room, room);
+  return out + kernels + hardened + published + seeded + declared;
 }
 
 }  // namespace flashproof

@@ -15,8 +15,8 @@ namespace flashproof {
 
 enum class Tier : std::uint8_t { quick, standard, nightly };
 std::string_view name(Tier tier);
-/// Seeds per (family, problem, format). The default covers every order of four chunks (4! = 24 consecutive seeds)
-/// twice.
+/// Seeds per (family, problem, format). The family chunk_order takes every order of 2, 3 and 4 chunks within 36
+/// consecutive seeds; the default's 48 contain them.
 std::uint64_t seeds_of(Tier tier);
 
 /// Globs; an empty list selects everything.

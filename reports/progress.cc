@@ -19,7 +19,7 @@ Progress::~Progress() {
 void Progress::update(std::uint64_t done, std::uint64_t total) {
   const auto now = Clock::now();
   const double since_last = std::chrono::duration<double>(now - last_).count();
-  if (since_last < (terminal_ ? 0.1 : 10.0)) return;
+  if (since_last < (terminal_ ? 0.1 : last_ == start_ ? 1.0 : 10.0)) return;
   last_ = now;
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const double rate = static_cast<double>(done) / seconds;

@@ -1,4 +1,4 @@
-// Progress on stderr: a bar with rate and time left on a terminal, a plain line every ten seconds elsewhere.
+// Progress on stderr: a bar with rate and time left on a terminal, elsewhere a plain line after one second and then every ten.
 #pragma once
 
 #include <chrono>

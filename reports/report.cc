@@ -1,20 +1,14 @@
-// What the three renderers share: the summary matrix, findings with their witnesses, atomic files.
+// What the three renderers share: counts and the summary matrix.
 #include "reports/report.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
-#include "kernels/simt/schedule.h"
 #include "properties/generators/family.h"
 #include "properties/laws/law.h"
+#include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
-#include "reference/problem/witness.h"
 #include "reports/text.h"
 
 namespace flashproof {
@@ -117,81 +111,6 @@ std::string worst_case_line(const Plan& plan, const Record& record) {
   return record.worst ? one_line(to_string(plan.cases.at(record.worst->case_index).spec)) : "-";
 }
 
-std::vector<Finding> write_findings(const Plan& plan, const std::vector<Record>& records, const fs::path& out) {
-  std::vector<Finding> findings;
-  for (const Record& record : records) {
-    if (record.verdict() != VerdictKind::fail) continue;
-    Finding finding{&record, worst_case_line(plan, record), {}};
-    Witness witness;
-    try {
-      witness.content = plan.make(record.worst->case_index);
-    } catch (const UsageError&) {
-      findings.push_back(finding);
-      continue;
-    }
-    witness.notes = {{"kernel", std::string(record.kernel->id)},
-                     {"executor", std::string(name(record.executor))},
-                     {"schedule", simt::to_string(plan.schedule)},
-                     {"verdict", to_string(Verdict{record.worst->verdict.kind, record.worst->verdict.failure, {}})}};
-    const char* suffix = record.executor == Executor::cuda ? ".cuda" : "";
-    const fs::path path =
-        out / "witnesses" /
-        fmt::format("{}.{}.{}{}.safetensors", record.kernel->id, info(record.format).name, record.family, suffix);
-    fs::create_directories(path.parent_path());
-    write_witness(path, witness);
-    finding.witness = path.string();
-    findings.push_back(std::move(finding));
-  }
-  const auto rank = [](const Finding& f) {
-    return f.record->kernel->form == Form::hardened ? 0 : f.record->kernel->form == Form::published ? 1 : 2;
-  };
-  std::sort(findings.begin(), findings.end(), [&](const Finding& a, const Finding& b) {
-    return rank(a) != rank(b) ? rank(a) < rank(b) : key_less(*a.record, *b.record);
-  });
-  return findings;
-}
-
-std::string replay_command(const Finding& finding) {
-  const std::string& target = finding.witness.empty() ? finding.case_line : finding.witness;
-  const bool plain = target.find_first_not_of(
-                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:=,+") == std::string::npos;
-  if (plain) return "./flashproof replay " + target;
-  std::string quoted_target = "'";
-  for (const char c : target) quoted_target += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return "./flashproof replay " + quoted_target + "'";
-}
-
-namespace {
-
-[[noreturn]] void cannot_write(const fs::path& path) {
-  throw InfrastructureError(fmt::format("{}: cannot write: {}", one_line(path.string()), std::strerror(errno)));
-}
-
-}  // namespace
-
-void write_atomically(const fs::path& path, std::string_view text) {
-  const fs::path temporary = path.string() + fmt::format(".{}.part", ::getpid());
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (fd < 0) cannot_write(path);
-  while (!text.empty()) {
-    const ssize_t n = ::write(fd, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) {
-      const int why = errno;
-      ::close(fd), ::unlink(temporary.c_str());
-      errno = why;
-      cannot_write(path);
-    }
-    text.remove_prefix(static_cast<std::size_t>(n));
-  }
-  if (::close(fd) != 0 || ::rename(temporary.c_str(), path.c_str()) != 0) {
-    const int why = errno;
-    ::unlink(temporary.c_str());
-    errno = why;
-    cannot_write(path);
-  }
-}
-
 void require_writable(const fs::path& directory) {
   std::error_code error;
   fs::create_directories(directory, error);
@@ -199,14 +118,7 @@ void require_writable(const fs::path& directory) {
     throw InfrastructureError(fmt::format("--out {}: cannot create the directory: {}", one_line(directory.string()),
                                           error ? error.message() : "a file is in the way"));
   }
-  const fs::path probe = directory / fmt::format(".write-test.{}", ::getpid());
-  const int fd = ::open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (fd < 0) {
-    throw InfrastructureError(
-        fmt::format("--out {}: cannot write there: {}", one_line(directory.string()), std::strerror(errno)));
-  }
-  ::close(fd);
-  ::unlink(probe.c_str());
+  try_writing_in(directory);
 }
 
 }  // namespace flashproof

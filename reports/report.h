@@ -24,25 +24,34 @@ struct Report {
   std::vector<Finding> findings;  // hardened, published, then broken kernels
 };
 
-/// Every failing record's worst case, written below `out`/witnesses as <kernel>.<format>.<family>.safetensors.
+/// Every failing record's worst case, written below `out`/witnesses as <kernel>.<format>.<family>[.cuda].safetensors.
+/// Files there with such a name, which an earlier run left, are removed first.
 std::vector<Finding> write_findings(const Plan& plan, const std::vector<Record>& records,
                                     const std::filesystem::path& out);
-/// `./flashproof replay <path>`, quoted for a shell where needed.
+/// `./flashproof replay <path>`, quoted for a shell where needed, with `--exec cuda` for a finding on the GPU.
 std::string replay_command(const Finding& finding);
+
+/// Formats of one kernel, executor and family together; the first one's witness stands for all of them.
+struct FindingGroup {
+  const Finding* first;
+  std::string formats;  // "f32,bf16"
+  std::uint64_t fails, cases;
+};
+std::vector<FindingGroup> group_findings(const Report& report, Form form);
 /// The line of the worst case, or "-".
 std::string worst_case_line(const Plan& plan, const Record& record);
 
 /// Plain text for a terminal of `columns` columns.
 std::string table_text(const Report& report, int columns, bool colour);
+/// At most kMarkdownLimit bytes: the longest tables end early and say so.
 std::string markdown_text(const Report& report);
+inline constexpr std::size_t kMarkdownLimit = 65'000;  // GitHub shows 65,536 characters of a comment or a summary
 /// Schema flashproof.report/1. Non-finite numbers are the strings "inf", "-inf", "nan".
 std::string json_text(const Report& report);
 
 /// `list kernels|families|laws --json`.
 std::string list_json(std::string_view what);
 
-/// All of `text` or nothing: written beside `path` and renamed. Throws InfrastructureError.
-void write_atomically(const std::filesystem::path& path, std::string_view text);
 /// Creates the directory and proves that a file can be written there. Throws InfrastructureError.
 void require_writable(const std::filesystem::path& directory);
 

@@ -1,5 +1,6 @@
 #include "reports/report.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -133,6 +134,35 @@ TEST(ReportMarkdown, odd_names_break_no_table) {
   EXPECT_THAT(text, Not(HasSubstr("## Findings in hardened")));
 }
 
+/// Far more failing kernels, formats and families than there are.
+TEST(ReportMarkdown, a_large_report_stays_below_the_limit_and_says_what_is_missing) {
+  Fixture f;
+  const Record hardened = f.report.result.records[1], published = f.report.result.records[2];
+  std::vector<Record>& records = f.report.result.records;
+  const std::string detail(300, '|');
+  for (int family = 0; family < 200; ++family) {
+    for (Record r : {hardened, published}) {
+      for (const Format format : kStorageFormats) {
+        r.family = fmt::format("family_{:03}", family);
+        r.format = format;
+        r.worst->verdict = {VerdictKind::fail, Failure::class_mismatch, detail};
+        records.push_back(r);
+      }
+    }
+  }
+  f.report.findings.clear();
+  for (std::size_t i = 3; i < records.size(); ++i) f.report.findings.push_back({&records[i], "softmax:normal:5", "w"});
+  f.report.environment.command_line = std::string(200'000, 'x');
+  const std::string text = markdown_text(f.report);
+  EXPECT_LE(text.size(), kMarkdownLimit);
+  EXPECT_GT(text.size(), kMarkdownLimit / 2);
+  for (const char* part :
+       {"are left out to keep this file short; report.json has them all.", "## Kernels",
+        "| f32,f16,bf16 | cpu | `family_000` |", "## Findings in hardened", "## Seeded faults", "## Contracts"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+  }
+}
+
 TEST(ReportTable, has_the_matrix_the_kernels_and_the_replay_lines_and_no_colour_unless_asked) {
   const Fixture f;
   const std::string text = table_text(f.report, 120, false);
@@ -146,29 +176,10 @@ TEST(ReportTable, has_the_matrix_the_kernels_and_the_replay_lines_and_no_colour_
   EXPECT_THAT(table_text(f.report, 120, true), HasSubstr("\033[31m"));
 }
 
-TEST(ReplayCommand, falls_back_to_the_case_line_and_quotes_for_a_shell) {
-  EXPECT_EQ(replay_command(Finding{nullptr, "softmax:normal:5:cols=3,rows=2", ""}),
-            "./flashproof replay softmax:normal:5:cols=3,rows=2");
-  EXPECT_EQ(replay_command(Finding{nullptr, "x", "a'b"}), "./flashproof replay 'a'\\''b'");
-}
-
-TEST(AtomicFile, replaces_the_whole_file_and_leaves_nothing_else) {
-  const TemporaryFolder folder;
-  const fs::path file = folder.path / "a.txt";
-  write_atomically(file, "one");
-  write_atomically(file, "two");
-  std::ifstream in(file);
-  std::string text;
-  std::getline(in, text);
-  EXPECT_EQ(text, "two");
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator{}), 1);
-}
-
-TEST(AtomicFile, a_place_that_cannot_be_written_is_one_clear_line) {
+TEST(RequireWritable, makes_the_directory_and_leaves_nothing_in_it) {
   const TemporaryFolder folder;
   const fs::path file = folder.path / "file";
-  write_atomically(file, "x");
-  EXPECT_THROW(write_atomically(file / "below", "x"), InfrastructureError);
+  std::ofstream(file) << "x";
   EXPECT_THROW(require_writable(file / "below"), InfrastructureError);
   EXPECT_THROW(require_writable(file), InfrastructureError);
   require_writable(folder.path / "new" / "nested");

@@ -11,7 +11,7 @@
 #include "kernels/run.h"
 #include "reference/oracle/oracle.h"
 #include "reference/problem/error.h"
-#include "reports/gpu_server.h"
+#include "reports/text.h"
 #include "reports/workers.h"
 
 namespace flashproof {
@@ -38,10 +38,9 @@ class CaseWork {
     make();
     for (std::uint64_t step = first_step; step < steps_.size(); ++step) {
       const CaseResult result = run_step(step, voice);
-      voice.line(fmt::format("r{} {}", step, result.serialize()));
-      voice.complete(step);
+      voice.result(step, result.serialize());
     }
-    voice.line(fmt::format("t{} {} {} {} {}", timing_.cases, timing_.truth, timing_.bound, timing_.run, timing_.judge));
+    voice.note(fmt::format("{} {} {} {} {}", timing_.cases, timing_.truth, timing_.bound, timing_.run, timing_.judge));
   }
 
  private:
@@ -68,17 +67,15 @@ class CaseWork {
     }
     const Bound& bound = bound_of(kernel);
     Output output;
-    voice.starting(step);
     try {
-      const Stopwatch watch{timing_.run};
-      output = run_kernel(kernel, steps_[step].executor);
+      output = run_kernel(kernel, step, voice);
     } catch (const UsageError& e) {
       voice.returned();
       return unsupported(e.what());
     } catch (const simt::Fault& e) {
       voice.returned();
       return not_judged(index_, VerdictKind::fail, Failure::error, e.what());
-    } catch (const GpuProcessDied& e) {
+    } catch (const KernelFault& e) {
       voice.returned();
       return not_judged(index_, VerdictKind::fail, Failure::error, e.what());
     }
@@ -87,8 +84,11 @@ class CaseWork {
     return evaluate(kernel, *case_, index_, output, *truth_, bound, max_elements_);
   }
 
-  Output run_kernel(const Kernel& kernel, Executor executor) const {
-    if (executor == Executor::cuda) return gpu_->run(kernel, index_, case_->problem);
+  Output run_kernel(const Kernel& kernel, std::uint64_t step, WorkerVoice& voice) {
+    const auto started = [&] { voice.starting(step); };
+    const Stopwatch watch{timing_.run};
+    if (steps_[step].executor == Executor::cuda) return gpu_->run(kernel, index_, case_->problem, started);
+    started();
     RunOptions options;
     options.schedule = plan_.schedule;
     return run(kernel, case_->problem, options);
@@ -122,16 +122,11 @@ class Collector {
  public:
   Collector(const Plan& plan, bool keep) : plan_(plan), keep_(keep) {}
 
-  void receive(std::uint64_t task, const std::string& line) {
-    if (line[0] == 't') {
-      SweepTiming t;
-      std::sscanf(line.c_str() + 1, "%lf %lf %lf %lf %lf", &t.cases, &t.truth, &t.bound, &t.run, &t.judge);
-      timing.cases += t.cases, timing.truth += t.truth, timing.bound += t.bound;
-      timing.run += t.run, timing.judge += t.judge;
-      return;
-    }
-    const std::size_t space = line.find(' ');
-    add(task, std::stoull(line.substr(1, space - 1)), CaseResult::deserialize(line.substr(space + 1)));
+  void add_timing(const std::string& text) {
+    SweepTiming t;
+    std::sscanf(text.c_str(), "%lf %lf %lf %lf %lf", &t.cases, &t.truth, &t.bound, &t.run, &t.judge);
+    timing.cases += t.cases, timing.truth += t.truth, timing.bound += t.bound;
+    timing.run += t.run, timing.judge += t.judge;
   }
 
   void add(std::uint64_t task, std::uint64_t step_index, CaseResult result) {
@@ -166,20 +161,31 @@ std::uint64_t SweepResult::executed() const {
   return sum;
 }
 
+std::string partial_text(const std::string& failure) {
+  return failure.empty() ? "interrupted before every case had run." : "given up: " + one_line(failure);
+}
+
 SweepResult sweep(const Plan& plan, const SweepOptions& options) {
   const auto start = Clock::now();
   std::unique_ptr<GpuServer> gpu;
   if (std::find(plan.executors.begin(), plan.executors.end(), Executor::cuda) != plan.executors.end()) {
-    gpu = std::make_unique<GpuServer>(plan);
+    gpu = std::make_unique<GpuServer>(plan, options.gpu);
   }
   Collector collector(plan, options.keep_results);
   PoolHooks hooks;
   hooks.work = [&](std::uint64_t task, std::uint64_t first_step, WorkerVoice& voice) {
-    CaseWork(plan, gpu.get(), options.max_elements, task).run_from(first_step, voice);
+    try {
+      CaseWork(plan, gpu.get(), options.max_elements, task).run_from(first_step, voice);
+    } catch (const std::exception& e) {  // no kernel's doing: say where
+      throw InfrastructureError(fmt::format("{}: {}", to_string(plan.cases[task].spec), e.what()));
+    }
   };
-  hooks.receive = [&](std::uint64_t task, const std::string& line) { collector.receive(task, line); };
+  hooks.result = [&](std::uint64_t task, std::uint64_t step, const std::string& text) {
+    collector.add(task, step, CaseResult::deserialize(text));
+  };
+  hooks.note = [&](const std::string& text) { collector.add_timing(text); };
   hooks.died = [&](std::uint64_t task, std::uint64_t step, const std::string& how) {
-    collector.add(task, step, not_judged(task, VerdictKind::fail, Failure::error, "the process was " + how));
+    collector.add(task, step, not_judged(task, VerdictKind::fail, Failure::error, "the process " + how));
   };
   hooks.progress = [&](std::uint64_t done) {
     if (options.progress) options.progress(done, plan.cases.size());
@@ -188,7 +194,9 @@ SweepResult sweep(const Plan& plan, const SweepOptions& options) {
   pool.jobs = static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(std::max(1, options.jobs)),
                                                        std::max<std::size_t>(1, plan.cases.size())));
   SweepResult result;
-  result.partial = !run_pool(plan.cases.size(), hooks, pool);
+  PoolOutcome outcome = run_pool(plan.cases.size(), hooks, pool);
+  result.partial = !outcome.complete;
+  result.failure = std::move(outcome.failure);
   result.records = std::move(collector.records);
   result.results = std::move(collector.results);
   std::sort(result.results.begin(), result.results.end(), [](const StepResult& a, const StepResult& b) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/gpu_server.h"
 #include "reports/plan.h"
 #include "reports/record.h"
 
@@ -15,6 +16,7 @@ struct SweepOptions {
   std::size_t max_elements = 1;  // failing elements kept per result
   bool keep_results = false;     // for check and replay
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};
+  GpuServerOptions gpu = {};
 };
 
 /// Seconds, summed over workers (wall: as the clock on the wall).
@@ -31,12 +33,17 @@ struct SweepResult {
   std::vector<Record> records;      // key order
   std::vector<StepResult> results;  // by case, then kernel, if kept
   SweepTiming timing;
-  bool partial = false;
+  bool partial = false;  // interrupted, or given up:
+  std::string failure;   // why; empty for an interruption
 
   std::uint64_t executed() const;
 };
 
-/// Throws InfrastructureError. A kernel that takes its process down is a result, fail(error), not an exception.
+/// "interrupted before every case had run." or "given up: <why>".
+std::string partial_text(const std::string& failure);
+
+/// A kernel that takes its process down is a result, fail(error). Throws InfrastructureError only before the first case;
+/// later failures of the machine leave a partial result.
 SweepResult sweep(const Plan& plan, const SweepOptions& options);
 
 }  // namespace flashproof

@@ -99,28 +99,10 @@ void kernel_lines(const std::vector<Record>& rows, const Plan& plan, const Paint
       "kernel; open: truth and limit not told apart\n\n";
 }
 
-/// Formats of one kernel, executor and family together; the first one's witness stands for all of them.
 void findings_text(const Report& report, Form form, const char* title, std::string& out) {
-  struct Group {
-    const Finding* first;
-    std::string formats;
-    std::uint64_t fails, cases;
-  };
-  std::vector<Group> groups;
-  for (const Finding& f : report.findings) {
-    const Record& r = *f.record;
-    if (r.kernel->form != form) continue;
-    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) {
-      const Record& other = *g.first->record;
-      return other.kernel == r.kernel && other.executor == r.executor && other.family == r.family;
-    });
-    if (group == groups.end()) group = groups.insert(groups.end(), Group{&f, "", 0, 0});
-    group->formats += fmt::format("{}{}", group->formats.empty() ? "" : ",", info(r.format).name);
-    group->fails += count_of(r, VerdictKind::fail);
-    group->cases += r.cases;
-  }
+  const std::vector<FindingGroup> groups = group_findings(report, form);
   if (!groups.empty()) out += fmt::format("{}\n", title);
-  for (const Group& g : groups) {
+  for (const FindingGroup& g : groups) {
     const Record& r = *g.first->record;
     out += fmt::format("  {} {} {} {}: {} of {} cases, worst {}\n    {}   ({})\n", r.kernel->id, name(r.executor),
                        one_line(r.family), g.formats, g.fails, g.cases,

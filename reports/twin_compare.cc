@@ -37,7 +37,8 @@ void TwinRow::fault(const std::string& what) {
 }
 
 void TwinRow::merge(const TwinRow& one, std::uint64_t case_index) {
-  cases += one.cases, elements += one.elements, equal += one.equal, faults += one.faults;
+  cases += one.cases, unsupported += one.unsupported, elements += one.elements, equal += one.equal,
+      faults += one.faults;
   if (one.differing() && case_index < first_case) first_case = case_index, first_text = one.first_text;
 }
 
@@ -50,15 +51,15 @@ std::string TwinRow::percent() const {
 }
 
 std::string TwinRow::serialize() const {
-  return fmt::format("{} {} {} {} {}", cases, elements, equal, faults, first_text);
+  return fmt::format("{} {} {} {} {} {}", cases, unsupported, elements, equal, faults, first_text);
 }
 
 TwinRow TwinRow::deserialize(const std::string& line) {
   TwinRow row;
   int end = 0;
-  if (std::sscanf(line.c_str(), "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 "%n", &row.cases, &row.elements,
-                  &row.equal, &row.faults, &end) != 4) {
-    throw UsageError("twin row: four numbers expected");
+  if (std::sscanf(line.c_str(), "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 "%n", &row.cases,
+                  &row.unsupported, &row.elements, &row.equal, &row.faults, &end) != 5) {
+    throw UsageError("twin row: five numbers expected");
   }
   row.first_text = line.substr(std::min(line.size(), static_cast<std::size_t>(end) + 1));
   return row;

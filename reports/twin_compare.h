@@ -10,7 +10,8 @@ namespace flashproof {
 
 /// Counts over cases; the first difference is that of the lowest case, so merging in any order gives the same row.
 struct TwinRow {
-  std::uint64_t cases = 0, elements = 0, equal = 0, faults = 0;
+  std::uint64_t cases = 0;  // that ran
+  std::uint64_t unsupported = 0, elements = 0, equal = 0, faults = 0;
   std::uint64_t first_case = ~std::uint64_t{0};
   std::string first_text;
 

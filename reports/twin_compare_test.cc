@@ -65,10 +65,11 @@ TEST(TwinCompare, merging_keeps_the_difference_of_the_lowest_case_in_either_orde
 TEST(TwinCompare, the_line_form_is_lossless) {
   TwinRow row;
   row.cases = 3;
+  row.unsupported = 2;
   row.compare(two_values(kOne, kOne), two_values(kOne, 7));
   EXPECT_EQ(TwinRow::deserialize(row.serialize()).serialize(), row.serialize());
   EXPECT_EQ(TwinRow::deserialize(TwinRow{}.serialize()).serialize(), TwinRow{}.serialize());
-  EXPECT_THROW(TwinRow::deserialize("1 2 x"), UsageError);
+  EXPECT_THROW(TwinRow::deserialize("1 2 3 4 x"), UsageError);
 }
 
 }  // namespace

@@ -12,15 +12,13 @@
 #include <cstring>
 
 #include "reference/problem/error.h"
+#include "reports/descriptor.h"
 #include "reports/text.h"
 
 namespace flashproof {
 namespace {
 
 [[noreturn]] void worker_main(int in, int out, const PoolHooks& hooks) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  std::signal(SIGINT, SIG_IGN);  // Ctrl-C goes to the whole group; the parent decides
-  std::signal(SIGTERM, SIG_DFL);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is the parent's data
   WorkerVoice voice(out);
   int code = 0;
@@ -44,6 +42,13 @@ namespace {
 
 }  // namespace
 
+void obey_parent(pid_t parent) {
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGTERM, SIG_IGN);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(3);  // it died before the line above
+}
+
 void write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(descriptor, text.data(), text.size());
@@ -55,7 +60,7 @@ void write_all(int descriptor, std::string_view text) {
 
 std::string describe_status(int status) {
   if (WIFSIGNALED(status)) {
-    return fmt::format("killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    return fmt::format("was killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
   }
   return fmt::format("exited with code {}", WEXITSTATUS(status));
 }
@@ -64,22 +69,22 @@ WorkerProcess start_worker(const PoolHooks& hooks, const std::function<void()>& 
   const auto fail_here = [](const char* what) {
     throw InfrastructureError(fmt::format("{}: {}", what, std::strerror(errno)));
   };
-  int down[2], up[2];
-  if (::pipe2(down, O_CLOEXEC) != 0) fail_here("pipe");
-  if (::pipe2(up, O_CLOEXEC) != 0) {
-    ::close(down[0]), ::close(down[1]);
-    fail_here("pipe");
-  }
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) fail_here("pipe to a worker process");
+  Descriptor child_reads(ends[0]), we_write(ends[1]);
+  if (::pipe2(ends, O_CLOEXEC) != 0) fail_here("pipe from a worker process");
+  Descriptor we_read(ends[0]), child_writes(ends[1]);
   std::fflush(nullptr);  // or the child would write our buffers once more
+  const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
-  if (pid < 0) fail_here("fork");
+  if (pid < 0) fail_here("fork of a worker process");
   if (pid == 0) {
+    obey_parent(parent);
     in_child();
-    ::close(down[1]), ::close(up[0]);
-    worker_main(down[0], up[1], hooks);
+    we_write.close(), we_read.close();
+    worker_main(child_reads.get(), child_writes.get(), hooks);
   }
-  ::close(down[0]), ::close(up[1]);
-  return {pid, down[1], up[0]};
+  return {pid, we_write.release(), we_read.release()};
 }
 
 int bury_worker(WorkerProcess& worker) {
@@ -96,8 +101,8 @@ int bury_worker(WorkerProcess& worker) {
 void WorkerVoice::send(char tag, std::string_view text) { write_all(descriptor_, fmt::format("{}{}\n", tag, text)); }
 void WorkerVoice::starting(std::uint64_t step) { send('>', std::to_string(step)); }
 void WorkerVoice::returned() { send('<', ""); }
-void WorkerVoice::line(std::string_view text) { send('=', text); }
-void WorkerVoice::complete(std::uint64_t step) { send('.', std::to_string(step)); }
+void WorkerVoice::result(std::uint64_t step, std::string_view text) { send('.', fmt::format("{} {}", step, text)); }
+void WorkerVoice::note(std::string_view text) { send('=', text); }
 void WorkerVoice::task_done() { send('#', ""); }
 void WorkerVoice::infrastructure(std::string_view why) { send('!', one_line(why)); }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "reference/problem/error.h"
+#include "reports/text.h"
 #include "reports/worker_process.h"
 
 namespace flashproof {
@@ -26,6 +27,7 @@ volatile std::sig_atomic_t g_stop = 0;
 struct Job {
   std::uint64_t task = 0;
   std::uint64_t first_step = 0;
+  int failures = 0;  // outside steps, since the task's last result
 };
 
 struct Worker : WorkerProcess {
@@ -72,7 +74,7 @@ class Pool {
       retries_.pop_front();
       return job;
     }
-    if (next_ < tasks_) return Job{next_++, 0};
+    if (next_ < tasks_) return Job{next_++};
     return std::nullopt;
   }
 
@@ -124,26 +126,41 @@ class Pool {
     w.buffer.erase(0, begin);
   }
 
+  /// A kernel may write into every descriptor of its process, so the line can be anything.
   void handle_line(Worker& w, const std::string& line) {
-    const std::string text = line.substr(1);
-    switch (line[0]) {
+    try {
+      if (line.empty() || !w.job) throw UsageError("a message out of turn");
+      understand(w, line[0], line.substr(1));
+    } catch (const std::exception& e) {
+      throw InfrastructureError(fmt::format("a worker process sent a malformed line: {}", one_line(e.what())));
+    }
+  }
+
+  void understand(Worker& w, char tag, const std::string& text) {
+    switch (tag) {
       case '>':
         w.step = std::stoull(text), w.since = Clock::now();
         break;
       case '<':
         w.step.reset();
         break;
-      case '=':
-        hooks_.receive(w.job->task, text);
+      case '.': {
+        const std::uint64_t step = std::stoull(text);
+        hooks_.result(w.job->task, step, text.substr(text.find(' ') + 1));
+        w.resume = step + 1, w.job->failures = 0;
         break;
-      case '.':
-        w.resume = std::stoull(text) + 1;
+      }
+      case '=':
+        if (hooks_.note) hooks_.note(text);
         break;
       case '#':
         w.job.reset(), ++done_;
         break;
+      case '!':
+        w.complaint = text.empty() ? "a worker process failed" : text;
+        break;
       default:
-        w.complaint = text;
+        throw UsageError("unknown tag");
     }
   }
 
@@ -152,16 +169,18 @@ class Pool {
     if (!w.job) return;
     const Job job = *w.job;
     w.job.reset();
+    if (stop_requested()) return;  // whatever asked us to stop may have ended the worker, too
     if (w.step && w.complaint.empty()) {
-      hooks_.died(job.task, *w.step,
-                  w.too_slow ? fmt::format("no result within {} s", options_.step_seconds) : describe_status(status));
+      hooks_.died(
+          job.task, *w.step,
+          w.too_slow ? fmt::format("gave no result within {} s", options_.step_seconds) : describe_status(status));
       retries_.push_back({job.task, *w.step + 1});
       return;
     }
     // Not a kernel's fault: once more from the step that was interrupted.
-    const std::string why = w.complaint.empty() ? "a worker process was " + describe_status(status) : w.complaint;
-    if (++failures_ >= options_.infrastructure_limit) throw InfrastructureError(why);
-    retries_.push_back({job.task, w.resume});
+    const std::string why = w.complaint.empty() ? "a worker process " + describe_status(status) : w.complaint;
+    if (job.failures + 1 >= options_.infrastructure_limit) throw InfrastructureError(why);
+    retries_.push_back({job.task, w.resume, job.failures + 1});
   }
 
   void end_slow_steps() {
@@ -175,7 +194,6 @@ class Pool {
   }
 
   std::uint64_t tasks_, next_ = 0, done_ = 0;
-  int failures_ = 0;
   const PoolHooks& hooks_;
   const PoolOptions& options_;
   std::vector<Worker> workers_;
@@ -184,9 +202,13 @@ class Pool {
 
 }  // namespace
 
-bool run_pool(std::uint64_t tasks, const PoolHooks& hooks, const PoolOptions& options) {
+PoolOutcome run_pool(std::uint64_t tasks, const PoolHooks& hooks, const PoolOptions& options) {
   std::signal(SIGPIPE, SIG_IGN);
-  return Pool(tasks, hooks, options).run();
+  try {
+    return {Pool(tasks, hooks, options).run(), {}};
+  } catch (const InfrastructureError& e) {
+    return {false, e.what()};
+  }
 }
 
 void stop_on_signals() {

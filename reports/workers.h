@@ -11,14 +11,15 @@
 
 namespace flashproof {
 
-/// What a worker may say to its parent. Lines must not contain '\n'.
+/// What a worker may say to its parent. Texts must not contain '\n'.
 class WorkerVoice {
  public:
   explicit WorkerVoice(int descriptor) : descriptor_(descriptor) {}
   void starting(std::uint64_t step);  // from here on a death is this step's fault
   void returned();                    // until here
-  void line(std::string_view text);
-  void complete(std::uint64_t step);  // its lines are sent; never run it again
+  /// The step is done; never run it again. One message: a death leaves all of it or none.
+  void result(std::uint64_t step, std::string_view text);
+  void note(std::string_view text);  // about the task, not tied to a step
   void task_done();
   void infrastructure(std::string_view why);
 
@@ -30,9 +31,10 @@ class WorkerVoice {
 struct PoolHooks {
   /// In the worker: runs steps first_step, first_step + 1, ... of the task.
   std::function<void(std::uint64_t task, std::uint64_t first_step, WorkerVoice& voice)> work;
-  /// In the parent: a line of the worker that runs this task.
-  std::function<void(std::uint64_t task, const std::string& line)> receive;
-  /// In the parent: this step ended its process; `how` is "killed by signal 11 (Segmentation fault)" or alike.
+  /// In the parent: what the worker handed to voice.result and voice.note.
+  std::function<void(std::uint64_t task, std::uint64_t step, const std::string& text)> result;
+  std::function<void(const std::string& text)> note;
+  /// In the parent: this step ended its process; `how` is "was killed by signal 11 (Segmentation fault)" or alike.
   std::function<void(std::uint64_t task, std::uint64_t step, const std::string& how)> died;
   /// In the parent, now and then: how many tasks are done.
   std::function<void(std::uint64_t done)> progress;
@@ -41,12 +43,17 @@ struct PoolHooks {
 struct PoolOptions {
   int jobs = 1;
   double step_seconds = 300;     // a step that takes longer is ended, as if it had died
-  int infrastructure_limit = 3;  // that many failures outside steps, and the run is given up
+  int infrastructure_limit = 3;  // so often one task may fail outside steps without a new result; then the run is over
 };
 
-/// Runs tasks 0 .. tasks−1. Returns false if stop_requested() cut it short. Throws InfrastructureError when workers
-/// keep failing outside any step. No worker outlives the call.
-bool run_pool(std::uint64_t tasks, const PoolHooks& hooks, const PoolOptions& options);
+struct PoolOutcome {
+  bool complete = false;  // every task is done
+  std::string failure;    // why the run was given up; empty otherwise: then an incomplete run was stopped
+};
+
+/// Runs tasks 0 .. tasks−1, until all are done, stop_requested(), or the machine fails for good (workers that cannot be
+/// started or keep failing outside any step). Whatever was received by then counts. No worker outlives the call.
+PoolOutcome run_pool(std::uint64_t tasks, const PoolHooks& hooks, const PoolOptions& options);
 
 /// Installs handlers for SIGINT and SIGTERM that make run_pool stop, keeping what it has.
 void stop_on_signals();

@@ -5,6 +5,8 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -23,7 +25,7 @@ constexpr std::uint64_t kSteps = 3;
 struct PoolRun {
   std::multiset<std::string> lines;
   std::map<StepId, std::string> deaths;
-  bool complete = false;
+  PoolOutcome outcome;
 
   void go(std::uint64_t tasks, PoolOptions options, const std::function<void(std::uint64_t, std::uint64_t)>& inside) {
     PoolHooks hooks;
@@ -32,16 +34,16 @@ struct PoolRun {
         voice.starting(step);
         inside(task, step);
         voice.returned();
-        voice.line(std::to_string(task) + ":" + std::to_string(step));
-        voice.complete(step);
+        voice.result(step, std::to_string(task) + ":" + std::to_string(step));
       }
     };
-    hooks.receive = [&](std::uint64_t task, const std::string& line) {
-      EXPECT_EQ(line.substr(0, line.find(':')), std::to_string(task));
+    hooks.result = [&](std::uint64_t task, std::uint64_t step, const std::string& line) {
+      if (line == "refused") throw UsageError("not a result");
+      EXPECT_EQ(line, std::to_string(task) + ":" + std::to_string(step));
       lines.insert(line);
     };
     hooks.died = [&](std::uint64_t task, std::uint64_t step, const std::string& how) { deaths[{task, step}] = how; };
-    complete = run_pool(tasks, hooks, options);
+    outcome = run_pool(tasks, hooks, options);
   }
 };
 
@@ -49,7 +51,7 @@ TEST(Workers, every_step_of_every_task_arrives_once_whatever_the_number_of_worke
   for (const int jobs : {1, 2, 7}) {
     PoolRun run;
     run.go(50, {.jobs = jobs}, [](auto, auto) {});
-    EXPECT_TRUE(run.complete);
+    EXPECT_TRUE(run.outcome.complete) << run.outcome.failure;
     EXPECT_EQ(run.lines.size(), 50 * kSteps);
     EXPECT_EQ(std::set<std::string>(run.lines.begin(), run.lines.end()).size(), 50 * kSteps);
   }
@@ -64,13 +66,13 @@ TEST(Workers, a_worker_that_dies_names_the_step_and_the_rest_goes_on) {
     }
     if (task == 9 && step == 2) ::_exit(17);
   });
-  EXPECT_TRUE(run.complete);
+  EXPECT_TRUE(run.outcome.complete) << run.outcome.failure;
   EXPECT_EQ(run.lines.size(), 20 * kSteps - 2);
   EXPECT_EQ(run.lines.count("7:1"), 0U);
   EXPECT_EQ(run.lines.count("7:0"), 1U);
   EXPECT_EQ(run.lines.count("7:2"), 1U);
   ASSERT_EQ(run.deaths.size(), 2U);
-  EXPECT_EQ((run.deaths[{7, 1}]), "killed by signal 11 (Segmentation fault)");
+  EXPECT_EQ((run.deaths[{7, 1}]), "was killed by signal 11 (Segmentation fault)");
   EXPECT_EQ((run.deaths[{9, 2}]), "exited with code 17");
 }
 
@@ -79,20 +81,82 @@ TEST(Workers, a_step_without_end_is_ended) {
   run.go(3, {.jobs = 1, .step_seconds = 0.3}, [](std::uint64_t task, std::uint64_t step) {
     if (task == 1 && step == 0) std::this_thread::sleep_for(std::chrono::hours(1));
   });
-  EXPECT_TRUE(run.complete);
+  EXPECT_TRUE(run.outcome.complete) << run.outcome.failure;
   ASSERT_EQ(run.deaths.size(), 1U);
-  EXPECT_EQ((run.deaths[{1, 0}]), "no result within 0.3 s");
+  EXPECT_EQ((run.deaths[{1, 0}]), "gave no result within 0.3 s");
   EXPECT_EQ(run.lines.size(), 3 * kSteps - 1);
 }
 
-TEST(Workers, repeated_failures_outside_steps_give_the_run_up_with_their_reason) {
+TEST(Workers, a_task_that_keeps_failing_outside_steps_ends_the_run_and_keeps_what_arrived) {
   PoolRun run;
-  try {
-    run.go(5, {.jobs = 2}, [](std::uint64_t, std::uint64_t) { throw std::runtime_error("the disk is gone"); });
-    FAIL();
-  } catch (const InfrastructureError& e) {
-    EXPECT_STREQ(e.what(), "the disk is gone");
+  run.go(5, {.jobs = 1}, [](std::uint64_t task, std::uint64_t step) {
+    if (task == 2 && step == 1) throw std::runtime_error("the disk is gone");
+  });
+  EXPECT_FALSE(run.outcome.complete);
+  EXPECT_EQ(run.outcome.failure, "the disk is gone");
+  EXPECT_EQ(run.lines.size(), 2 * kSteps + 1);
+  EXPECT_TRUE(run.deaths.empty());
+}
+
+/// Each step's first attempt fails: many more failures than the limit, but never without progress in between.
+TEST(Workers, stray_failures_do_not_add_up) {
+  std::string folder = testing::TempDir() + "flashproof-workers-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  PoolRun run;
+  run.go(6, {.jobs = 2}, [&](std::uint64_t task, std::uint64_t step) {
+    const std::string tried = folder + "/" + std::to_string(task) + "." + std::to_string(step);
+    if (::access(tried.c_str(), F_OK) == 0) return;
+    std::ofstream(tried) << "x";
+    throw std::runtime_error("stray");
+  });
+  EXPECT_TRUE(run.outcome.complete) << run.outcome.failure;
+  EXPECT_EQ(run.lines.size(), 6 * kSteps);
+  EXPECT_EQ(std::set<std::string>(run.lines.begin(), run.lines.end()).size(), 6 * kSteps);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Workers, a_malformed_line_is_a_failure_of_the_machine) {
+  for (const char* text : {"refused", "nonsense"}) {
+    PoolHooks hooks;
+    hooks.work = [&](std::uint64_t, std::uint64_t, WorkerVoice& voice) { voice.result(0, text); };
+    hooks.result = [&](std::uint64_t, std::uint64_t, const std::string& line) {
+      if (line == "refused") throw UsageError("not a result");
+      (void)std::stoull(line);
+    };
+    const PoolOutcome outcome = run_pool(1, hooks, {});
+    EXPECT_FALSE(outcome.complete);
+    EXPECT_EQ(outcome.failure.find("a worker process sent a malformed line: "), 0U) << outcome.failure;
   }
+}
+
+/// Ctrl-C and `kill` of the whole group reach the workers, too; the parent alone decides.
+TEST(Workers, signals_that_ask_to_stop_end_no_worker) {
+  PoolRun run;
+  run.go(4, {.jobs = 2}, [](auto, auto) {
+    std::raise(SIGTERM);
+    std::raise(SIGINT);
+  });
+  EXPECT_TRUE(run.outcome.complete);
+  EXPECT_TRUE(run.deaths.empty());
+  EXPECT_EQ(run.lines.size(), 4 * kSteps);
+}
+
+/// In a child: the request to stop cannot be taken back. The step asks the parent to stop and then dies.
+TEST(Workers, a_death_after_the_request_to_stop_is_no_finding) {
+  const auto stopped_run = [] {
+    stop_on_signals();
+    PoolRun run;
+    run.go(2, {.jobs = 1}, [](std::uint64_t, std::uint64_t step) {
+      if (step != 1) return;
+      ::kill(::getppid(), SIGTERM);
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      ::raise(SIGKILL);
+    });
+    const bool fine = stop_requested() && !run.outcome.complete && run.outcome.failure.empty() && run.deaths.empty() &&
+                      run.lines == std::multiset<std::string>{"0:0"};
+    ::_exit(fine ? 0 : 1);
+  };
+  EXPECT_EXIT(stopped_run(), testing::ExitedWithCode(0), "");
 }
 
 TEST(Workers, one_failure_outside_steps_is_retried_without_repeating_lines) {
@@ -106,7 +170,7 @@ TEST(Workers, one_failure_outside_steps_is_retried_without_repeating_lines) {
     if (task == 2 && step == 1 && ::unlink(marker) == 0) throw std::runtime_error("once");
   });
   ::close(fd);
-  EXPECT_TRUE(run.complete);
+  EXPECT_TRUE(run.outcome.complete) << run.outcome.failure;
   EXPECT_TRUE(run.deaths.empty());
   EXPECT_EQ(run.lines.size(), 4 * kSteps);
   EXPECT_EQ(run.lines.count("2:0"), 1U);
@@ -115,7 +179,7 @@ TEST(Workers, one_failure_outside_steps_is_retried_without_repeating_lines) {
 TEST(Workers, no_task_at_all_is_complete) {
   PoolRun run;
   run.go(0, {.jobs = 2}, [](auto, auto) {});
-  EXPECT_TRUE(run.complete);
+  EXPECT_TRUE(run.outcome.complete) << run.outcome.failure;
 }
 
 TEST(Workers, there_is_at_least_one_core) { EXPECT_GE(default_jobs(), 1); }

@@ -4,12 +4,11 @@
 //   computes   o[i] = Σ_j p_ij v_j, p_ij = exp(s_ij − lse_i), s_ij = scale · q_i·k_j + bias_ij; lse_i = m_i + ln l_i
 //   shapes     q (B, Hq, Sq, d), k (B, Hk, Sk, d), v (B, Hk, Sk, dv), bias (B, Hq, Sq, Sk); o (B, Hq, Sq, dv);
 //              lse (B, Hq, Sq); any strides on the inputs
-//   launch     grid = (⌈Sq/16⌉, Hq, B); block = 128; see attention/tile.h. d, dv <= 256; a chunk and its tiles must fit
-//              227 KiB of shared memory; the chunk plan is an argument
-//   edges      reference semantics, hidden keys are isolated
-//   arithmetic f32. m' = max(m, max s), α = e^{m−m'}, p = e^{s−m'}; per lane l = l·α + Σ p left to right, one butterfly
-//   (3)
-//              at the end; acc = acc·α, then one fma chain over the keys; o = acc / l; exp accurate
+//   launch     grid = (⌈Sq/16⌉, Hq, B); block = 128; see attention/tile.h. d, dv <= 256; a chunk and its tiles must
+//              fit 227 KiB of shared memory; the chunk plan is an argument
+//   edges      reference semantics, hidden keys are isolated; a score that overflows is NaN, never a lost key
+//   arithmetic f32. m' = max(m, max s), α = e^{m−m'}, p = e^{s−m'}; per lane l = l·α + Σ p left to right, one
+//              butterfly (3) at the end; acc = acc·α, then one fma chain over the keys; o = acc / l; exp accurate
 //   source     Dao 2023 (FlashAttention-2), section 3.1; Milakov & Gimelshein 2018
 //   chosen     safe exp of subtracted scores instead of the fused exponent fma(s·c − m·c)
 #pragma once

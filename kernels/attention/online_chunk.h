@@ -4,18 +4,16 @@
 //   computes   o[i] = Σ_j p_ij v_j, p_ij = exp(s_ij − lse_i), s_ij = scale · q_i·k_j + bias_ij; lse_i = m_i + ln l_i
 //   shapes     q (B, Hq, Sq, d), k (B, Hk, Sk, d), v (B, Hk, Sk, dv), bias (B, Hq, Sq, Sk); o (B, Hq, Sq, dv);
 //              lse (B, Hq, Sq); any strides on the inputs
-//   launch     grid = (⌈Sq/16⌉, Hq, B); block = 128; see attention/tile.h. d, dv <= 256; a chunk and its tiles must fit
-//              227 KiB of shared memory; the chunk plan is an argument
-//   edges      published: any chunk without a visible key gives −inf − (−inf) = NaN. hardened: reference semantics,
-//   hidden
-//              keys are isolated
-//   arithmetic f32. frame m̃ of the chunk, l̃ = Σ e^{s−m̃} (8 lane sums, butterfly of 3), m' = max(m, m̃), α = e^{m−m'},
-//              β = e^{m̃−m'}, a = l·α, l' = a + β·l̃, o' = (a·o + β·Σ e^{s−m̃} v) · (1/l'); Σ over the keys is one fma
-//              chain; nothing else is fused; exp accurate
+//   launch     grid = (⌈Sq/16⌉, Hq, B); block = 128; see attention/tile.h. d, dv <= 256; a chunk and its tiles must
+//              fit 227 KiB of shared memory; the chunk plan is an argument
+//   edges      published: any chunk without a visible key gives −inf − (−inf) = NaN.
+//              hardened: reference semantics, hidden keys are isolated; a score that overflows is NaN, never a lost key
+//   arithmetic f32. frame m̃ of the chunk, l̃ = Σ e^{s−m̃} (8 lane sums, butterfly of 3), m' = max(m, m̃),
+//              α = e^{m−m'}, β = e^{m̃−m'}, a = l·α, l' = a + β·l̃, o' = (a·o + β·Σ e^{s−m̃} v) · (1/l');
+//              Σ over the keys is one fma chain; nothing else is fused; exp accurate
 //   source     seed 003 (last formula of the summary); Dao et al. 2022, algorithm 1
 //   chosen     fixed by the seed: the formula and its order of factors. Open there and chosen here: the sums' order,
-//   the
-//              reciprocal 1/l' multiplied in, m = −inf, l = 0, o = 0 at the start; max ignores NaN when published
+//              the reciprocal 1/l' multiplied in, m = −inf, l = 0, o = 0 at the start; max ignores NaN when published
 #pragma once
 
 #include <string>

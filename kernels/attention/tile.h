@@ -1,13 +1,10 @@
-// What every tiled attention kernel here shares: who works on what, the tiles in shared memory, the scores of one
-// chunk.
+// What every tiled attention kernel here shares: who works on what, the tiles in shared memory, the scores of a chunk.
 //
 //   block      128 threads: 16 query rows, 8 lanes (neighbours in a warp) per row
 //   shared     q (16, ld_d), k (chunk, ld_d), v (chunk, ld_v) and p (16, chunk) as f32; leading dimensions are
-//   multiples
-//              of 4 (16-byte loads), the padding is zero
+//              multiples of 4 (16-byte loads), the padding is zero
 //   scores     lane g has keys g, g+8, ...; a dot product is four fma chains (columns 0, 4, ... | 1, 5, ... | ...)
-//   added as
-//              (0+1) + (2+3); then one product with scale and, if there is a bias, one sum
+//              added as (0+1) + (2+3); then one product with scale and, if there is a bias, one sum
 #pragma once
 
 #include <string>
@@ -66,7 +63,7 @@ struct Tile {
   }
 
   __device__ bool visible(const AttentionArgs& a, int key) const {
-    return !a.causal || key <= query + a.k_length - a.q_length;
+    return !a.causal || static_cast<std::int64_t>(key) - query <= static_cast<std::int64_t>(a.k_length) - a.q_length;
   }
 };
 
@@ -114,6 +111,17 @@ __device__ inline float dot(const float* x, const float* y, int ld) {
   return __fadd_rn(__fadd_rn(s0, s1), __fadd_rn(s2, s3));
 }
 
+__device__ inline bool is_infinite(float x) { return (__float_as_int(x) & 0x7fffffff) == det::kInfinity; }
+
+/// A score of −inf that no infinite q or k explains: a sum of finite products left the f32 range.
+__device__ inline bool overflowed(float s, const float* x, const float* y, int ld) {
+  bool infinite = false;
+  for (int c = 0; s == kMinusInf && c < ld - 4; ++c) {
+    infinite = infinite || is_infinite(x[c]) || is_infinite(y[c]);
+  }
+  return s == kMinusInf && !infinite;
+}
+
 /// This lane's scores of the chunk into p (−inf where hidden) and their maximum over the whole row.
 template <class Variant>
 __device__ inline float chunk_scores(const AttentionArgs& a, const Tile& tile, int begin, int keys) {
@@ -121,11 +129,19 @@ __device__ inline float chunk_scores(const AttentionArgs& a, const Tile& tile, i
   for (int j = tile.lane; j < keys; j += kRowLanes) {
     float s = kMinusInf;
     if (tile.query < a.q_length && tile.visible(a, begin + j)) {
-      s = __fmul_rn(a.scale, dot(tile.q + tile.row * tile.ld_d, tile.k + j * tile.ld_d, tile.ld_d));
+      const float* q = tile.q + tile.row * tile.ld_d;
+      const float* k = tile.k + j * tile.ld_d;
+      s = __fmul_rn(a.scale, dot(q, k, tile.ld_d));
+      float bias = 0.0F;
       if (a.bias) {
-        const float bias = a.bias[tile.b * a.bias_stride[0] + tile.h * a.bias_stride[1] +
-                                  tile.query * a.bias_stride[2] + (begin + j) * a.bias_stride[3]];
-        s = Variant::kIsolatesHidden && bias == kMinusInf ? kMinusInf : __fadd_rn(s, bias);
+        bias = a.bias[tile.b * a.bias_stride[0] + tile.h * a.bias_stride[1] + tile.query * a.bias_stride[2] +
+                      (begin + j) * a.bias_stride[3]];
+        s = __fadd_rn(s, bias);
+      }
+      if (Variant::kIsolatesHidden && bias == kMinusInf) {
+        s = kMinusInf;  // hidden, whatever the dot product is
+      } else if (Variant::kIsolatesHidden && overflowed(s, q, k, tile.ld_d)) {
+        s = __int_as_float(det::kNan);  // the key would be lost in silence
       }
     }
     tile.p[tile.row * tile.ld_p + j] = s;
@@ -227,7 +243,8 @@ void dispatch_tile(const AttentionArgs& args, Launcher launcher) {
 }
 
 inline dim3 tile_grid(const AttentionArgs& args) {
-  return dim3(static_cast<unsigned>((args.q_length + kTileRows - 1) / kTileRows), static_cast<unsigned>(args.q_heads),
+  const std::int64_t tiles = (static_cast<std::int64_t>(args.q_length) + kTileRows - 1) / kTileRows;
+  return dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(args.q_heads),
               static_cast<unsigned>(args.batch));
 }
 

@@ -13,10 +13,10 @@ inline std::string tile_unsupported(const Problem& problem) {
   const auto range = [](const char* what, std::int64_t value, std::int64_t most) {
     return std::string(what) + " = " + std::to_string(value) + ": legal range 1.." + std::to_string(most);
   };
-  if (p.head_dim() < 1 || p.head_dim() > kMaxDim) {
+  if (p.head_dim() > kMaxDim) {
     return range("d", p.head_dim(), kMaxDim);
   }
-  if (p.value_dim() < 1 || p.value_dim() > kMaxDim) {
+  if (p.value_dim() > kMaxDim) {
     return range("dv", p.value_dim(), kMaxDim);
   }
   if (p.q_heads() > 65535) {

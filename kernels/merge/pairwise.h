@@ -1,17 +1,17 @@
 // Attention states (o_c, lse_c) merged two at a time: folded left in any order, as a weighted sum or side by side.
 //
-//   computes   λ' = ln(e^λ + e^λc);  sum: o' = e^{λ−λ'} o + e^{λc−λ'} o_c;  concat: every block scaled by its
-//   e^{lse_c−λ} shapes     o_in (n, rows, dv), lse_in (n, rows); o (rows, dv) or (rows, n·dv), block c at columns c·dv;
-//   lse (rows) launch     grid = rows; block = 64; thread 0 computes the row's factors, then all threads the columns
+//   computes   λ' = ln(e^λ + e^λc); sum: o' = e^{λ−λ'} o + e^{λc−λ'} o_c; concat: every block times e^{lse_c − λ}
+//   shapes     o_in (n, rows, dv), lse_in (n, rows); o (rows, dv), or (rows, n·dv) with block c at columns c·dv;
+//              lse (rows)
+//   launch     grid = rows; block = 64; thread 0 computes the row's factors, then all threads the columns
 //   edges      published: e^{lse1−lse0} overflows beyond 88.7 (lse = inf), −inf beside −inf is NaN; concat only.
 //              hardened: reference semantics, o of an empty state is never read, both forms
 //   arithmetic f32. published: p0/(1 + e^{lse1−lse0}), p1/(1 + e^{lse0−lse1}), lse0 + ln(1 + e^{lse1−lse0}).
-//              hardened: e = e^{−|λ−λc|}, weights 1/(1+e) and e/(1+e), max + ln(1+e); two products and a sum per
-//              element
+//              hardened: e = e^{−|λ−λc|}, weights 1/(1+e) and e/(1+e), max + ln(1+e);
+//              two products and a sum per element
 //   source     seed 002 ("Practical Implementation", listing online_softmax3)
-//   chosen     fixed by the seed: the formulas, the fold. Open there and chosen here: f32 between the hops; a block
-//   keeps
-//              its own columns when the order is not 0..n−1 (the listing appends in visiting order)
+//   chosen     fixed by the seed: the formulas, the fold. Open there and chosen here: f32 between the hops;
+//              a block keeps its own columns when the order is not 0..n−1 (the listing appends in visiting order)
 #pragma once
 
 #include <string>
@@ -79,7 +79,7 @@ __global__ void fold_pairwise(MergeArgs a) {
     float lse = kMinusInf;
     // The published fold starts from its first state; the hardened one from the identity.
     const int first = Variant::kGuardsEmpty ? 0 : 1;
-    if (first == 1 && a.states > 0) {
+    if (first == 1) {
       lse = a.lse_in[a.order[0] * a.lse_state + row * a.lse_row];
     }
     for (int k = first; k < a.states; ++k) {
@@ -131,14 +131,11 @@ template <class Variant>
 std::string merge_pairwise_unsupported(const Problem& problem) {
   const auto& p = std::get<MergeProblem>(problem);
   if (p.o.shape[0] > kMergeMaxStates) {
-    return "n = " + std::to_string(p.o.shape[0]) + " states: the factors are held in shared memory, legal range 0.." +
+    return "n = " + std::to_string(p.o.shape[0]) + " states: the factors are held in shared memory, legal range 1.." +
            std::to_string(kMergeMaxStates);
   }
   if (!Variant::kGuardsEmpty && p.form == MergeForm::sum) {
     return "form = sum: the published formula concatenates, legal: concat";
-  }
-  if (!Variant::kGuardsEmpty && p.o.shape[0] == 0) {
-    return "n = 0 states: the published fold starts from a state, legal range 1.." + std::to_string(kMergeMaxStates);
   }
   return {};
 }

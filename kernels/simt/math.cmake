@@ -40,13 +40,12 @@ add_test(NAME ptx_lint/rules
 set_tests_properties(ptx_lint/rules PROPERTIES LABELS quick TIMEOUT 300)
 
 # ptx_lint_test(name accept|reject FILE.cu [FLAG...]): compiles with nvcc at test time; no test where there is no nvcc.
-find_program(SIMT_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
 set(SIMT_LINT_CU ${CMAKE_CURRENT_SOURCE_DIR}/tools/lint_cu.sh CACHE INTERNAL "")
 function(ptx_lint_test name verdict source)
-  if(SIMT_NVCC)
+  if(FLASHPROOF_NVCC)
     get_filename_component(source ${source} ABSOLUTE)
     add_test(NAME ptx_lint/${name}
-      COMMAND sh ${SIMT_LINT_CU} ${SIMT_NVCC} ${PROJECT_SOURCE_DIR} ${verdict} ${source} ${ARGN})
+      COMMAND sh ${SIMT_LINT_CU} ${FLASHPROOF_NVCC} ${PROJECT_SOURCE_DIR} ${verdict} ${source} ${ARGN})
     set_tests_properties(ptx_lint/${name} PROPERTIES LABELS quick TIMEOUT 300)
   endif()
 endfunction()

@@ -78,5 +78,3 @@ BENCHMARK(shuffle)->Arg(32)->Arg(128)->Arg(1024);
 
 }  // namespace
 }  // namespace flashproof::cpu
-
-BENCHMARK_MAIN();

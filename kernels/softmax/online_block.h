@@ -92,7 +92,8 @@ __global__ void online_block(SoftmaxArgs a) {
     if (col >= covered) {
       break;
     }
-    const float y = empty ? 0.0F : __fmul_rn(det_exp_scaled(__fsub_rn(x[v], m_row)), inv_s);
+    const bool hidden = Variant::kGuardsEmpty && col >= length;  // 0 also in a row of NaN
+    const float y = empty || hidden ? 0.0F : __fmul_rn(det_exp_scaled(__fsub_rn(x[v], m_row)), inv_s);
     store<F>(a.o, static_cast<std::int64_t>(row) * a.cols + col, y);
   }
   if (t == 0) {
@@ -102,7 +103,7 @@ __global__ void online_block(SoftmaxArgs a) {
 
 /// The power of two next to the columns, 32..512.
 inline int online_block_lanes(std::int64_t columns) {
-  int threads = 32;
+  int threads = 32;  // one warp
   while (threads < std::min<std::int64_t>(columns, kOnlineBlockThreads)) {
     threads *= 2;
   }
@@ -112,7 +113,9 @@ inline int online_block_lanes(std::int64_t columns) {
 template <class Variant>
 void launch_online_block(const SoftmaxArgs& args, Stream stream) {
   const int threads =
-      Variant::kFixedBlock ? kOnlineBlockThreads : online_block_lanes(args.threads > 0 ? args.threads : args.cols);
+      Variant::kFixedBlock
+          ? kOnlineBlockThreads
+          : online_block_lanes(args.threads > 0 ? std::max(args.threads, args.cols / kOnlineBlockPerThread) : args.cols);
   const int per_thread = (args.cols + threads - 1) / threads;
   dispatch_format(args.format, [&]<Format F>() {
     const dim3 grid(static_cast<unsigned>(args.rows));

@@ -3,14 +3,13 @@
 //   computes   o[r,j] = exp(x[r,j] − m[r]) / d[r];  lse[r] = m[r] + ln d[r]
 //   shapes     x, o (rows, cols); columns beyond row_length belong to no chunk, o there is 0; lse (rows)
 //   launch     grid = rows; block = 128 (4 warps); the chunk plan is an argument
-//   edges      published: a first chunk that is all −inf gives −inf − (−inf) = NaN for the row. hardened: reference
-//              semantics
+//   edges      published: a first chunk that is all −inf gives −inf − (−inf) = NaN for the row.
+//              hardened: reference semantics
 //   arithmetic f32; per chunk: lane t sums columns t, t+128, ... left to right, butterfly in the warp (5), left fold
-//   over
-//              the warps (4); d·e + sum (one product, one sum, not fused); exp accurate; one division per output
+//              over the warps (4); d·e + sum (one product, one sum, not fused); exp accurate; one division per output
 //   source     seed 001 (listing "online_softmax_kernel" and equations of pass 1 and 2)
-//   chosen     fixed by the seed: the recurrence, m = −inf and d = 0 at the start, division in pass 2, chunk 1024. Open
-//              there and chosen here: the order inside tl.sum and tl.max (above); no fma; max ignores NaN when
+//   chosen     fixed by the seed: the recurrence, m = −inf and d = 0 at the start, division in pass 2, chunk 1024.
+//              Open there and chosen here: the order inside tl.sum and tl.max (above); no fma; max ignores NaN when
 //              published
 #pragma once
 
@@ -69,7 +68,7 @@ __global__ void online_two_pass(SoftmaxArgs a) {
       continue;  // nothing of this row in the chunk
     }
     float local = kMinusInf;
-    for (int j = begin + t; j < end; j += kTwoPassThreads) {
+    for (std::int64_t j = begin + t; j < end; j += kTwoPassThreads) {
       local = maximum(local, load<F>(a.x, base + j * a.x_col));
     }
     const float m_new = maximum(m, block_reduce(local, partial, maximum));
@@ -77,7 +76,7 @@ __global__ void online_two_pass(SoftmaxArgs a) {
       continue;
     }
     float sum = 0.0F;
-    for (int j = begin + t; j < end; j += kTwoPassThreads) {
+    for (std::int64_t j = begin + t; j < end; j += kTwoPassThreads) {
       sum = __fadd_rn(sum, det_exp(__fsub_rn(load<F>(a.x, base + j * a.x_col), m_new)));
     }
     d = __fadd_rn(__fmul_rn(d, det_exp(__fsub_rn(m, m_new))), block_reduce(sum, partial, plus));
@@ -86,7 +85,7 @@ __global__ void online_two_pass(SoftmaxArgs a) {
 
   // pass 2: normalise
   const bool empty = Variant::kGuardsEmpty && m == kMinusInf;
-  for (int j = t; j < a.cols; j += kTwoPassThreads) {
+  for (std::int64_t j = t; j < a.cols; j += kTwoPassThreads) {
     float y = 0.0F;
     if (j < length && !empty) {
       y = __fdiv_rn(det_exp(__fsub_rn(load<F>(a.x, base + j * a.x_col), m)), d);

@@ -35,6 +35,12 @@ Verdict check(const Evaluation& e) {
   if (free != 0 && free == e.judgement.o.elements + e.judgement.lse.elements) {
     return {VerdictKind::out_of_domain, Failure::none, detail_of_first(e, VerdictKind::out_of_domain)};
   }
+  // A bound that reaches infinity allows any class: where nothing finite came of it, none was asked for.
+  const std::uint64_t vacuous = of(VerdictKind::vacuous);
+  const std::uint64_t finite = e.judgement.o.classes[0] + e.judgement.lse.classes[0];
+  if (vacuous != 0 && finite == 0 && vacuous == e.judgement.o.elements + e.judgement.lse.elements) {
+    return {VerdictKind::vacuous, Failure::none, detail_of_first(e, VerdictKind::vacuous)};
+  }
   return {};
 }
 

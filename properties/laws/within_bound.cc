@@ -13,14 +13,18 @@ Verdict check(const Evaluation& e) {
   if (failure_count(e.judgement, kMine) != 0) return failing_element(e, kMine);
 
   auto counts = verdict_counts(e.judgement);
-  const bool any_failed = counts[static_cast<std::size_t>(VerdictKind::fail)] != 0;
   counts[static_cast<std::size_t>(VerdictKind::fail)] = 0;
-  // No elements at all is a success; nothing but elements of the wrong class has measured nothing.
-  const VerdictKind kind = combine(counts, any_failed ? VerdictKind::vacuous : VerdictKind::pass);
+  // No elements at all is a success; nothing but NaN and inf, right or wrong, has measured nothing.
+  const std::uint64_t elements = e.judgement.o.elements + e.judgement.lse.elements;
+  const std::uint64_t finite = e.judgement.o.finite_elements + e.judgement.lse.finite_elements;
+  const std::uint64_t undecided = counts[static_cast<std::size_t>(VerdictKind::inconclusive)] +
+                                  counts[static_cast<std::size_t>(VerdictKind::out_of_domain)];
+  if (elements > 0 && finite == 0 && undecided == 0) {
+    return {VerdictKind::vacuous, Failure::none, "no element has a finite exact and a finite computed value"};
+  }
+  const VerdictKind kind = combine(counts, elements > 0 ? VerdictKind::vacuous : VerdictKind::pass);
   if (kind == VerdictKind::pass) return {};
-  std::string detail = detail_of_first(e, kind);
-  if (detail.empty()) detail = "no element has the class of its exact result";
-  return {kind, Failure::none, std::move(detail)};
+  return {kind, Failure::none, detail_of_first(e, kind)};
 }
 
 }  // namespace

@@ -26,14 +26,18 @@ enum class MergeWeights : std::uint8_t { stable, one_sided };
 
 enum class Ending : std::uint8_t { divide, multiply_reciprocal };
 
+/// What every declared exponential keeps where its result is subnormal.
+inline constexpr double kExpUnderflowError = 0x1p-149;
+
 struct Arithmetic {
   Reduction reduction;
   ExpForm exp_form = ExpForm::accurate;
-  double exp_error = 0;  // relative, for normal results; exp(0) = 1 exactly; absolute 2^-149 below the normal range
+  double exp_error = 0;  // relative, for normal results; exp(0) = 1 exactly; e^x <= 1 for x <= 0; absolute
+                         // kExpUnderflowError below the normal range
   double log_error = 0;  // relative to |ln x|, for every x; ln(1) = 0 exactly
-  int lanes = 0;         // partial sums of the denominator: threads that share a row; 0: lanes_of(columns)
+  int lanes = 0;  // partial sums of the denominator, a power of two: threads that share a row; 0: lanes_of(columns)
   int (*lanes_of)(std::int64_t columns) = nullptr;
-  int warps = 0;       // chunked_online: partial sums folded left after the butterfly
+  int warps = 0;       // chunked_online: butterflies over lanes/warps lanes each, folded left
   int dot_chains = 4;  // attention: independent fma chains of a dot product, then a binary tree over them
   MergeWeights merge_weights = MergeWeights::stable;
   Ending ending = Ending::divide;

@@ -1,6 +1,5 @@
 // Score errors and path counts of the two chunked attention reductions (README.md sections 3 and 4).
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -13,6 +12,8 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kSafe = 1 + 0x1p-20;  // covers evaluating the score itself in double: (d + 2) 2^-52 against c_d >= 3u
+
+constexpr const char* kScoreDomain = "scores and their partial sums below the f32 range";
 
 struct RowScores {
   std::vector<Leaf> leaves;
@@ -29,7 +30,7 @@ RowScores row_scores(const AttentionProblem& p, const Arithmetic& arithmetic, st
   const double scale = p.scale;
   const int chains = arithmetic.dot_chains;
   // One fma per column of a chain, then a binary tree over the chains.
-  const double depth = growth(static_cast<int>((d + chains - 1) / chains) + std::bit_width(unsigned(chains)) - 1);
+  const double depth = growth(static_cast<int>((d + chains - 1) / chains) + log2_ceil(chains));
   for (std::int64_t j = 0; j < p.k_length(); ++j) {
     if (!p.position_visible(b, i, j)) {
       continue;
@@ -40,14 +41,19 @@ RowScores row_scores(const AttentionProblem& p, const Arithmetic& arithmetic, st
     }
     double dot = 0;
     double size = 0;  // Σ |q||k|
+    double finite_size = 0;
     for (std::int64_t c = 0; c < d; ++c) {
       const double product = p.q.at({b, h, i, c}) * p.k.at({b, kv, j, c});  // exact in double
       dot += product;
       size += std::fabs(product);
+      finite_size += std::isfinite(product) ? std::fabs(product) : 0;
     }
     const double score = scale * dot + bias;
-    if (score == -kInf) {
-      continue;  // weight 0, as if masked
+    if (score == -kInf) {  // weight 0, as if masked; but finite products beside the infinite one may overflow first
+      if (finite_size * (1 + depth) >= kF32Max) {
+        row.domain = kScoreDomain;
+      }
+      continue;
     }
     if (!std::isfinite(score)) {
       row.symbolic = true;
@@ -60,7 +66,7 @@ RowScores row_scores(const AttentionProblem& p, const Arithmetic& arithmetic, st
       error += kU * (std::fabs(score) + error);
     }
     if (size * (1 + depth) >= kF32Max || scaled * (1 + kU) >= kF32Max || std::fabs(score) + error >= kF32Max) {
-      row.domain = "scores and their partial sums below the f32 range";
+      row.domain = kScoreDomain;
     }
     row.leaves.push_back({.key = j, .score = score, .score_error = error * kSafe});
   }
@@ -78,25 +84,34 @@ struct Visit {
   int keys = 0;
 };
 
+/// By chunk: when it is visited.
+std::vector<int> visiting_position(const ChunkPlan& plan) {
+  std::vector<int> position(plan.order.size());
+  for (int n = 0; n < plan.chunks(); ++n) {
+    position[plan.order[n]] = n;
+  }
+  return position;
+}
+
 void count_paths(const ChunkPlan& plan, const Arithmetic& arithmetic, std::vector<Leaf>& leaves, bool multiply_last) {
   std::vector<Visit> visits(plan.chunks());
   std::vector<int> visit_of(leaves.size());
   std::vector<int> rest_of_chain(leaves.size());  // fma roundings from this key to the end of its chunk
   std::vector<int> rest_of_lane(leaves.size());   // additions in its lane, likewise
-  std::vector<std::vector<int>> lane_keys(plan.chunks(), std::vector<int>(arithmetic.lanes, 0));
-  for (int n = 0; n < plan.chunks(); ++n) {
-    const int c = plan.order[n];
-    for (std::size_t i = leaves.size(); i-- > 0;) {
-      const Leaf& leaf = leaves[i];
-      if (leaf.key < plan.boundary[c] || leaf.key >= plan.boundary[c + 1]) {
-        continue;
-      }
-      visit_of[i] = n;
-      visits[n].low = std::max(visits[n].low, leaf.score - leaf.score_error);
-      visits[n].high = std::max(visits[n].high, leaf.score + leaf.score_error);
-      rest_of_chain[i] = ++visits[n].keys;
-      rest_of_lane[i] = ++lane_keys[n][(leaf.key - plan.boundary[c]) % arithmetic.lanes];
+  std::vector<std::vector<int>> lane_keys(plan.chunks() + 1, std::vector<int>(arithmetic.lanes, 0));
+  const std::vector<int> visit_of_chunk = visiting_position(plan);
+  int c = plan.chunks() - 1;
+  for (std::size_t i = leaves.size(); i-- > 0;) {  // leaves are in key order
+    const Leaf& leaf = leaves[i];
+    while (leaf.key < plan.boundary[c]) {
+      --c;
     }
+    const int n = visit_of_chunk[c];
+    visit_of[i] = n;
+    visits[n].low = std::max(visits[n].low, leaf.score - leaf.score_error);
+    visits[n].high = std::max(visits[n].high, leaf.score + leaf.score_error);
+    rest_of_chain[i] = ++visits[n].keys;
+    rest_of_lane[i] = ++lane_keys[n][(leaf.key - plan.boundary[c]) % arithmetic.lanes];
   }
   double low = -kInf;
   double high = -kInf;
@@ -112,33 +127,38 @@ void count_paths(const ChunkPlan& plan, const Arithmetic& arithmetic, std::vecto
   }
 
   const bool deferred = arithmetic.reduction == Reduction::chunk_deferred;
-  const int butterfly = std::bit_width(static_cast<unsigned>(arithmetic.lanes)) - 1;
+  const int butterfly = log2_ceil(arithmetic.lanes);
+  // From the last chunk to the first: what happens to a state after its chunk; in lane_keys, from here on, in how many
+  // chunks the lane has keys.
+  struct After {
+    int rises = 0, chunks = 0, keys = 0;
+  };
+  std::vector<After> later(plan.chunks() + 1);
+  for (int n = plan.chunks() - 1; n >= 0; --n) {
+    later[n].rises = later[n + 1].rises + visits[n].rises;
+    later[n].chunks = later[n + 1].chunks + (visits[n].keys > 0);
+    later[n].keys = later[n + 1].keys + visits[n].keys;
+    for (int lane = 0; lane < arithmetic.lanes; ++lane) {
+      lane_keys[n][lane] = lane_keys[n + 1][lane] + (lane_keys[n][lane] > 0);
+    }
+  }
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     Leaf& leaf = leaves[i];
     const int own = visit_of[i];
     const auto lane = static_cast<std::size_t>((leaf.key - plan.boundary[plan.order[own]]) % arithmetic.lanes);
-    int later_rises = 0;
-    int later_chunks = 0;
-    int later_keys = 0;
-    int later_in_lane = 0;
-    for (int n = own + 1; n < plan.chunks(); ++n) {
-      later_rises += visits[n].rises;
-      later_chunks += visits[n].keys > 0;
-      later_keys += visits[n].keys;
-      later_in_lane += lane_keys[n][lane] > 0;
-    }
+    const After& after = later[own + 1];
     const bool not_first = !visits[own].first;
     if (deferred) {
-      leaf.exps = 1 + later_rises;
-      leaf.numerator = rest_of_chain[i] + later_keys + later_rises;
-      leaf.denominator = rest_of_lane[i] + not_first + later_in_lane + later_rises + butterfly;
+      leaf.exps = 1 + after.rises;
+      leaf.numerator = rest_of_chain[i] + after.keys + after.rises;
+      leaf.denominator = rest_of_lane[i] + not_first + lane_keys[own + 1][lane] + after.rises + butterfly;
     } else {
       // Own chunk: β·pv, the sum, 1/l', the product with it. Later ones: a·o, the sum, 1/l', the product.
-      leaf.exps = 1 + visits[own].below + later_rises;
-      leaf.shared = later_rises;  // a = l·α multiplies the old sum and the old output alike
+      leaf.exps = 1 + visits[own].below + after.rises;
+      leaf.shared = after.rises;  // a = l·α multiplies the old sum and the old output alike
       leaf.numerator =
-          rest_of_chain[i] + visits[own].below + not_first + 2 + 4 * later_chunks - (multiply_last ? 1 : 0);
-      leaf.denominator = rest_of_lane[i] + butterfly + visits[own].below + not_first + later_chunks;
+          rest_of_chain[i] + visits[own].below + not_first + 2 + 4 * after.chunks - (multiply_last ? 1 : 0);
+      leaf.denominator = rest_of_lane[i] + butterfly + visits[own].below + not_first + after.chunks;
     }
   }
 }
@@ -150,7 +170,9 @@ Bound attention_bound(const AttentionProblem& p, const Arithmetic& arithmetic) {
   Bound bound = zero_bound(p.batch() * p.q_heads() * p.q_length(), dv);
   const bool stored_narrow = p.v.format != Format::f32;
   const bool deferred = arithmetic.reduction == Reduction::chunk_deferred;
-  const int ending = deferred && stored_narrow ? 1 : 0;
+  // deferred: o = acc / l, or acc times a rounded reciprocal; the last of them is the storage rounding in f32.
+  const bool reciprocal = arithmetic.ending == Ending::multiply_reciprocal;
+  const int ending = deferred ? (stored_narrow ? 1 : 0) + (reciprocal ? 1 : 0) : 0;
 
   std::int64_t row = -1;
   for (std::int64_t b = 0; b < p.batch(); ++b) {
@@ -167,10 +189,16 @@ Bound attention_bound(const AttentionProblem& p, const Arithmetic& arithmetic) {
         count_paths(p.plan, arithmetic, model.leaves, !stored_narrow);
         const auto keys = static_cast<double>(model.leaves.size());
         model.numerator_underflow = (keys + 5.0 * p.plan.chunks()) * kEtaRound * (1 + 0x1p-10);
-        model.denominator_underflow = p.plan.chunks() * kEtaRound * (1 + 0x1p-10);
+        // Every lane's share is rescaled on its own, and may be small: l·α underflows once per lane and chunk.
+        model.denominator_underflow = arithmetic.lanes * p.plan.chunks() * kEtaRound * (1 + 0x1p-10);
         const RowWeights weights = perturbed_weights(model);
         bound.lse[row] = lse_bound(weights, arithmetic.log_error);
 
+        int roundings = 0;
+        for (const Leaf& leaf : model.leaves) {
+          roundings = std::max(roundings, leaf.numerator + leaf.shared);
+        }
+        const double accumulated = growth(roundings);
         std::vector<double> values(model.leaves.size());
         const std::int64_t kv = p.kv_head(h);
         for (std::int64_t c = 0; c < dv; ++c) {
@@ -186,10 +214,10 @@ Bound attention_bound(const AttentionProblem& p, const Arithmetic& arithmetic) {
             continue;  // the class decides
           }
           // Every weight is at most 1 in its frame, so no partial sum of p·v exceeds keys · max|v|.
-          if (keys * largest * (1 + 0x1p-10) >= kF32Max && bound.domain[row].holds()) {
-            bound.domain[row].failed = "un-normalised accumulator below the f32 range";
-          }
           const std::int64_t at = row * dv + c;
+          if (keys * largest * (1 + accumulated) >= kF32Max) {
+            bound.accumulator_outside[at] = 1;
+          }
           bound.o[at] = column_bound(model, weights, values, ending, bound.range[at]);
         }
       }

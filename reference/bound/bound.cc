@@ -1,7 +1,9 @@
 #include "reference/bound/bound.h"
 
-#include <cmath>
+#include <algorithm>
 #include <limits>
+#include <stdexcept>
+#include <string>
 
 #include "reference/bound/problem_bounds.h"
 
@@ -21,6 +23,7 @@ Bound zero_bound(std::int64_t rows, std::int64_t width) {
   bound.lse.resize(rows);
   bound.range.assign(rows * width, std::numeric_limits<double>::infinity());
   bound.domain.resize(rows);
+  bound.accumulator_outside.resize(rows * width);
   return bound;
 }
 
@@ -36,7 +39,39 @@ RowModel model_for(const Arithmetic& arithmetic) {
 
 }  // namespace bound
 
-Bound compute_bound(const Problem& problem, const Arithmetic& arithmetic) {
+namespace {
+
+/// A declaration that these theorems do not cover is a mistake in the declaration, not a bound of 0.
+void require_covered(ProblemKind problem, const Arithmetic& a) {
+  const auto require = [](bool holds, const char* what) {
+    if (!holds) {
+      throw std::invalid_argument(std::string("declared arithmetic: ") + what);
+    }
+  };
+  const auto power_of_two = [](int n) { return n > 0 && (n & (n - 1)) == 0; };
+  const bool strided = a.reduction == Reduction::strided_online;
+  const bool chunked = a.reduction == Reduction::chunked_online;
+  const bool attention = a.reduction == Reduction::chunk_normalized || a.reduction == Reduction::chunk_deferred;
+  switch (problem) {
+    case ProblemKind::softmax:
+      require(strided || chunked, "reduction: softmax takes strided_online or chunked_online");
+      break;
+    case ProblemKind::merge:
+      require(a.reduction == Reduction::pairwise_fold, "reduction: merge takes pairwise_fold");
+      break;
+    case ProblemKind::attention:
+      require(attention, "reduction: attention takes chunk_normalized or chunk_deferred");
+      require(a.dot_chains > 0, "dot_chains: at least 1");
+      break;
+  }
+  require(a.exp_error >= 0 && a.exp_error < 0.5 && a.log_error >= 0, "exp_error in [0, 1/2), log_error >= 0");
+  if (problem != ProblemKind::merge) {
+    require(power_of_two(a.lanes) || (strided && a.lanes == 0 && a.lanes_of != nullptr), "lanes: a power of two");
+    require(!chunked || (power_of_two(a.warps) && a.warps <= a.lanes), "warps: a power of two, at most lanes");
+  }
+}
+
+Bound evaluate(const Problem& problem, const Arithmetic& arithmetic) {
   switch (kind_of(problem)) {
     case ProblemKind::softmax:
       return bound::softmax_bound(std::get<SoftmaxProblem>(problem), arithmetic);
@@ -46,6 +81,18 @@ Bound compute_bound(const Problem& problem, const Arithmetic& arithmetic) {
       break;
   }
   return bound::attention_bound(std::get<AttentionProblem>(problem), arithmetic);
+}
+
+}  // namespace
+
+Bound compute_bound(const Problem& problem, const Arithmetic& arithmetic) {
+  require_covered(kind_of(problem), arithmetic);
+  Bound bound = evaluate(problem, arithmetic);
+  const auto is_number = [](const ElementBound& b) { return b.total() >= 0; };
+  if (!std::ranges::all_of(bound.o, is_number) || !std::ranges::all_of(bound.lse, is_number)) {
+    throw std::logic_error("a bound is not a number: the evaluation in reference/bound is wrong for this case");
+  }
+  return bound;
 }
 
 }  // namespace flashproof

@@ -22,7 +22,7 @@ struct ElementBound {
   double total() const { return weights + numerator + denominator + output; }
 };
 
-/// Preconditions of semantics (README.md, "Domain"): failed names the first that does not hold, empty = in domain.
+/// Preconditions of semantics (README.md, section 7): failed names the first that does not hold, empty = in domain.
 struct RowDomain {
   std::string failed;
   bool holds() const { return failed.empty(); }
@@ -35,7 +35,16 @@ struct Bound {
   std::vector<ElementBound> lse;  // rows
   std::vector<double>
       range;  // rows x width: spread of the values the output lies between; o is vacuous if total >= range/2
-  std::vector<RowDomain> domain;  // rows
+  std::vector<RowDomain> domain;  // rows: lse and every column
+  std::vector<std::uint8_t>
+      accumulator_outside;  // rows x width: 1 where the sums of this column may leave the f32 range
+
+  /// Of one element of o: its row's, or its own accumulator's.
+  const RowDomain& domain_of(std::size_t o_index) const {
+    static const RowDomain kAccumulator{"un-normalised sums below the f32 range"};
+    const RowDomain& row = domain[o_index / static_cast<std::size_t>(width)];
+    return row.holds() && accumulator_outside[o_index] != 0 ? kAccumulator : row;
+  }
 };
 
 /// `problem` must be valid. Rows whose answer is symbolic (NaN, inf, empty) get zero bounds: the class decides there.

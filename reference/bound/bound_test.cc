@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <stdexcept>
 
 #include "reference/bound/problem_bounds.h"
 #include "reference/bound/theorem.h"
@@ -282,6 +283,55 @@ TEST(Bound, vanishing_gap_is_vacuous_where_scores_are_uncertain) {
   EXPECT_GE(bound.o[0].total(), bound.range[0] / 2);
 }
 
+TEST(Bound, is_a_number_whatever_the_scores) {
+  // inf · 0: an exponent beyond 709 or scores known to no digit, beside values that do not differ or are 0.
+  for (const float score : {1e9F, 1e10F, 1e12F, 1e18F, 1e30F}) {
+    for (const auto& v : std::vector<std::vector<float>>{{1, 1}, {0, 0}, {1, 1.0000001F}, {0, 1}, {1, -1}}) {
+      AttentionProblem p = one_row({1.0F, 1.0F}, v, 1);
+      p.scale = score;
+      for (const Reduction reduction : {Reduction::chunk_deferred, Reduction::chunk_normalized}) {
+        const Bound bound = compute_bound(p, declared(reduction));  // throws if not
+        EXPECT_GE(bound.o[0].total(), 0) << score;
+        if (v[0] == v[1]) {
+          EXPECT_LT(bound.o[0].total(), 1e-5) << "a mean of equal values is that value: " << score;
+        }
+      }
+    }
+  }
+}
+
+TEST(Bound, a_rounded_reciprocal_costs_one_more_rounding) {
+  const AttentionProblem p = one_row({1.0F, 2.0F}, {1.0F, 3.0F}, 2);
+  Arithmetic arithmetic = declared(Reduction::chunk_deferred);
+  const double divide = compute_bound(p, arithmetic).o[0].output;
+  arithmetic.ending = Ending::multiply_reciprocal;
+  EXPECT_GE(compute_bound(p, arithmetic).o[0].output, divide + 0x1p-24);
+}
+
+TEST(Bound, a_declaration_that_no_theorem_covers_is_refused) {
+  const AttentionProblem p = one_row({1.0F}, {1.0F}, 1);
+  EXPECT_THROW(compute_bound(p, declared(Reduction::chunked_online)), std::invalid_argument);
+  Arithmetic three_lanes = declared(Reduction::chunk_deferred);
+  three_lanes.lanes = 3;
+  EXPECT_THROW(compute_bound(p, three_lanes), std::invalid_argument);
+  Arithmetic no_error = declared(Reduction::chunk_deferred);
+  no_error.exp_error = -1;
+  EXPECT_THROW(compute_bound(p, no_error), std::invalid_argument);
+}
+
+TEST(Bound, a_huge_column_leaves_the_domain_alone) {
+  AttentionProblem p = one_row({1.0F, 1.0F}, {0, 0}, 2);
+  p.v = Tensor::dense(Format::f32, {1, 1, 2, 2});
+  for (std::int64_t j = 0; j < 2; ++j) {
+    p.v.set({0, 0, j, 0}, 3e38);
+    p.v.set({0, 0, j, 1}, 1);
+  }
+  const Bound bound = compute_bound(p, declared(Reduction::chunk_deferred));
+  EXPECT_FALSE(bound.domain_of(0).holds());
+  EXPECT_TRUE(bound.domain_of(1).holds());
+  EXPECT_TRUE(bound.domain[0].holds()) << "lse does not depend on v";
+}
+
 MergeProblem states(const std::vector<float>& lse, const std::vector<float>& o) {
   const auto n = static_cast<std::int64_t>(lse.size());
   MergeProblem p;
@@ -315,6 +365,17 @@ TEST(MergeBound, a_copy_and_an_empty_state_cost_nothing) {
   const Bound bound = compute_bound(states({-INFINITY, 3.0F, -INFINITY}, {NAN, 2.0F, NAN}), fold);
   EXPECT_EQ(bound.o[0].total(), 0);
   EXPECT_EQ(bound.lse[0].total(), 0);
+}
+
+TEST(MergeBound, states_at_the_end_of_the_range_are_out_of_domain) {
+  // The weights of a node sum to 1 within a few u: a mean of FLT_MAX with itself may round to infinity.
+  const Arithmetic fold{.reduction = Reduction::pairwise_fold, .exp_error = kExpError, .log_error = kLogError};
+  const float largest = std::numeric_limits<float>::max();
+  EXPECT_FALSE(compute_bound(states({0, -0.5F, 20}, {largest, largest, 0}), fold).domain_of(0).holds());
+  EXPECT_TRUE(compute_bound(states({0, -0.5F, 20}, {1e37F, 1e37F, 0}), fold).domain_of(0).holds());
+  for (const float lse : {1e12F, 1e30F, 3e38F}) {
+    EXPECT_GE(compute_bound(states({lse, lse, lse}, {1, 1, 1}), fold).o[0].total(), 0);
+  }
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ double follow(std::vector<State>& states, double largest, const Arithmetic& arit
     const double widest = (std::fabs(gap) + total) * kSafe;
     const double theta = (kU * widest + exp_log) * kSafe;  // log-error of e^{−|gap|}
     const bool in_doubt = std::fabs(gap) <= total;         // which side the kernel takes for the smaller
-    const double flushed = stable && widest + theta > 87.3365 ? 2 * kEtaExp : 0;
+    const double flushed = stable && widest + theta > 87.3365 ? 2 * kExpUnderflowError : 0;
     // Errors of the accumulated lse move all its leaves alike. Only ratios count: either the accumulated leaves take
     // them over, or the new one takes their negative and they stay pending. The smaller side pays.
     const bool acc_pays = gap < 0;
@@ -58,8 +58,8 @@ double follow(std::vector<State>& states, double largest, const Arithmetic& arit
     const double inherited = std::log(std::exp(lse - merged + acc_shift) + std::exp(states[k].lse - merged + theta));
     const double tight = total + std::log1p(scaled_expm1(-std::max(0.0, std::fabs(gap) - total), theta));
     // ln(1 + e): at most ln 2; one-sided up to the height of the new state above the accumulated one
-    const double log_term = std::log(2.0) + (stable ? 0 : std::max(0.0, -gap + total));
-    const double own = (-std::log1p(-kU) + arithmetic.log_error * log_term + kEtaExp) * kSafe;
+    const double log_term = std::log(2.0) + (stable ? theta : std::max(0.0, -gap + total) + theta);
+    const double own = (-std::log1p(-kU) + arithmetic.log_error * log_term + kExpUnderflowError) * kSafe;
     unrounded = (stable ? std::min(inherited, tight) : inherited) * kSafe + own + 0x1p-44;
     const double last = kU * (std::fabs(largest + merged) + unrounded) * kSafe;
     total = unrounded + last;
@@ -84,7 +84,9 @@ RowWeights root_weights(const std::vector<State>& states, double sum) {
     low += std::max(0.0, std::exp(log_p - exponent) - state.underflow);
   }
   weights.low = low / kSafe;
-  weights.lse_weights = std::max(std::log1p(q_sum), -std::log(weights.low)) * kSafe;  // the root's total against Σ e^λ
+  weights.up = (1 + q_sum) * kSafe;
+  weights.lse_weights =
+      std::max(std::log(weights.up), -std::log(weights.low)) * kSafe;  // the root's total against Σ e^λ
   return weights;
 }
 
@@ -93,8 +95,8 @@ RowWeights root_weights(const std::vector<State>& states, double sum) {
 ElementBound block_bound(const RowModel& model, const RowWeights& weights, const State& state, std::size_t c,
                          double sum, double size) {
   const double exact = weights.p[c] * size;
-  const double weight_error =
-      scaled_expm1(state.lse - std::log(sum), state.exponent + weights.lse_weights) + state.underflow + weights.slop[c];
+  const double weight_error = scaled_expm1(state.lse - std::log(sum), state.exponent + weights.lse_weights) +
+                              state.underflow / weights.low + weights.slop[c];
   ElementBound element;
   element.weights = std::min(weight_error, 1.0) * size * kSafe;
   element.numerator = growth(model.leaves[c].numerator) * (exact + element.weights) * kSafe + model.numerator_underflow;
@@ -169,6 +171,14 @@ Bound merge_bound(const MergeProblem& problem, const Arithmetic& arithmetic) {
         continue;
       }
       double& range = bound.range[row * width + column];
+      // A node's two rounded weights sum to 1 within a few u: a mean of the largest values may leave the range.
+      double largest = 0;
+      for (const double value : values) {
+        largest = std::max(largest, std::fabs(value));
+      }
+      if (merged && largest * (1 + growth(4 * static_cast<int>(states.size()))) >= kF32Max) {
+        bound.accumulator_outside[row * width + column] = 1;
+      }
       ElementBound element = column_bound(model, weights, values, 0, range);
       // The weights of a node are rounded separately and nothing divides by their sum: Σ p|o_c| counts, not |o|.
       element.denominator =

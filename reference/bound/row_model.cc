@@ -1,6 +1,7 @@
 #include "reference/bound/row_model.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -35,6 +36,8 @@ std::ptrdiff_t certain_maximum(const RowModel& row) {
 }  // namespace
 
 double scaled_expm1(double log_p, double x) { return x < 1 ? std::exp(log_p) * std::expm1(x) : std::exp(log_p + x); }
+
+int log2_ceil(int n) { return std::bit_width(static_cast<unsigned>(n - 1)); }
 
 double growth(int n, double u) { return std::expm1(n * std::log1p(u)) * kSlack; }
 
@@ -79,21 +82,28 @@ RowWeights perturbed_weights(const RowModel& row) {
     exponent *= kSlack;
     const int factors = leaf.exps + leaf.shared;
     const bool may_underflow = !is_pivot && path + exponent >= -kLogMinNormal - 0x1p-20;
-    const double underflow =
-        may_underflow ? factors * kEtaExp * std::exp(2 * row.exp_error * factors) / frame_low : 0;  // Z_j / L
+    const double underflow = may_underflow
+                                 ? factors * kExpUnderflowError * std::exp(2 * row.exp_error * factors) / frame_low
+                                 : 0;  // Z_j / L
     const double log_p = -below - log_sum;
     weights.p.push_back(std::exp(log_p));
     weights.q.push_back((scaled_expm1(log_p, exponent) + underflow) * kSlack);
-    weights.slop.push_back(scaled_expm1(log_p, 0x1p-24 * score_error) + 0x1p-36 * weights.p.back());
+    // p itself: n 2^-52 for the sums, 2^-42 for the exponential of an argument up to 745, and the scores' own doubt.
+    // Both p and what it stands for lie in [0, 1].
+    const double evaluation = (0x1p-36 + static_cast<double>(leaves.size()) * 0x1p-52) * weights.p.back();
+    weights.slop.push_back(std::min(scaled_expm1(log_p, 0x1p-24 * score_error) + evaluation, 1.0));
     q_sum += weights.q.back();
     low += std::max(0.0, std::exp(log_p - exponent) - underflow);
   }
   weights.low = low / kSlack;
+  weights.up = (1 + q_sum) * kSlack;
 
-  // Jensen: the downward side is −ln low. Whatever the scores, the computed sum of weights lies in [1, n].
+  // Upwards ln up, downwards −ln low (by Cauchy-Schwarz the smaller one, but for the subnormal part). Whatever the
+  // scores, the computed sum of weights lies in [1, n]: every weight is at most 1, the largest is 1.
   const double count = std::log(static_cast<double>(leaves.size()));
-  weights.lse_weights =
-      pivot_error + std::min(std::max(std::log1p(q_sum), -std::log(weights.low)), error_max + count) * kSlack + 0x1p-50;
+  weights.lse_weights = pivot_error +
+                        std::min(std::max(std::log(weights.up), -std::log(weights.low)), error_max + count) * kSlack +
+                        0x1p-50;
   const double denominator =
       weights.average([&](std::size_t j) { return growth(leaves[j].denominator); }) + row.denominator_underflow;
   weights.denominator = denominator < 1 ? denominator : kInf;

@@ -5,11 +5,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "reference/bound/arithmetic.h"
+
 namespace flashproof::bound {
 
 inline constexpr double kU = 0x1p-24;          // unit roundoff of f32
 inline constexpr double kEtaRound = 0x1p-150;  // largest rounding error of a subnormal f32 result
-inline constexpr double kEtaExp = 0x1p-149;    // largest error of a declared exp with a subnormal result
 inline constexpr double kF32Max = 0x1.fffffep127;
 
 struct Leaf {
@@ -26,7 +27,7 @@ struct RowModel {
   std::vector<Leaf> leaves;
   double exponent_slope = kU;        // error of the exponents of one path per unit of m̂ − ŝ_j
   double exp_error = 0;              // relative, per exponential
-  double numerator_underflow = 0;    // absolute, in units of the output
+  double numerator_underflow = 0;    // absolute: one kEtaRound per product of the numerator, beside a denominator >= 1
   double denominator_underflow = 0;  // absolute, beside a denominator >= 1
 };
 
@@ -36,12 +37,16 @@ double scaled_expm1(double log_p, double x);
 /// (1 + u)^n − 1, rounded up.
 double growth(int n, double u = kU);
 
+/// ⌈log2 n⌉, n >= 1.
+int log2_ceil(int n);
+
 /// The perturbed weights of one row: Σ over the leaves of p_j (1 + ω_j) with |p_j ω_j| <= q_j, README.md section 2.
 struct RowWeights {
   std::vector<double> p;     // exact weights e^{s_j − m} / L, evaluated in double
   std::vector<double> q;     // bound on the absolute error of each, in the same units
   std::vector<double> slop;  // bound on the error of evaluating p itself
   double low = 1;            // lower bound of Σ p_j (1 + ω_j)
+  double up = 1;             // upper bound of it
   double lse = 0;            // m + ln L
   double lse_weights = 0;    // bound of |ln Σ p_j (1 + ω_j)|, the frame's own score error included
   double log_sum = 0;        // upper bound of ln of the computed denominator

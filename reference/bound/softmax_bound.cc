@@ -72,6 +72,7 @@ void count_chunked_online(const SoftmaxProblem& problem, const Arithmetic& arith
     bool rises = false;
   };
   const auto& plan = problem.plan;
+  const int butterfly = log2_ceil(arithmetic.lanes / arithmetic.warps);
   std::vector<int> chunk_of;  // by leaf: position in the visiting order
   std::vector<Visit> visits(plan.chunks());
   chunk_of.resize(leaves.size());
@@ -85,7 +86,7 @@ void count_chunked_online(const SoftmaxProblem& problem, const Arithmetic& arith
       }
       chunk_of[i] = n;
       visits[n].high = std::max(visits[n].high, leaf.score);
-      leaf.denominator = ++in_lane[(leaf.key - plan.boundary[c]) % arithmetic.lanes] + 5 + arithmetic.warps - 1;
+      leaf.denominator = ++in_lane[(leaf.key - plan.boundary[c]) % arithmetic.lanes] + butterfly + arithmetic.warps - 1;
     }
   }
   double m = -kInf;
@@ -137,7 +138,8 @@ Bound softmax_bound(const SoftmaxProblem& problem, const Arithmetic& arithmetic)
     } else {
       count_chunked_online(problem, arithmetic, model.leaves);
     }
-    model.denominator_underflow = static_cast<double>(model.leaves.size()) * kEtaRound;
+    // A rescaling product per column and two per lane in the tree may underflow.
+    model.denominator_underflow = (static_cast<double>(model.leaves.size()) + 2.0 * lanes) * kEtaRound * (1 + 0x1p-10);
     const RowWeights weights = perturbed_weights(model);
     bound.lse[row] = lse_bound(weights, arithmetic.log_error);
 
@@ -147,14 +149,14 @@ Bound softmax_bound(const SoftmaxProblem& problem, const Arithmetic& arithmetic)
       // The numerator is computed afresh from the final maximum: its own exponential, not the one in the sum.
       const double below = m - model.leaves[i].score;
       const double own = below == 0 ? 0 : model.exponent_slope * below - std::log1p(-model.exp_error) + 0x1p-50 * below;
-      const double flushed = below + own > 87.3365 ? kEtaExp / std::exp(weights.lse - m) : 0;
+      const double flushed = below + own > 87.3365 ? kExpUnderflowError / std::exp(weights.lse - m) : 0;
       const double y = weights.p[i];
       const double spread = 1 / weights.low;  // the computed sum of weights is at least `low` of the exact one
       ElementBound& element = bound.o[row * cols + model.leaves[i].key];
-      element.weights = (y * (spread - 1) + weights.slop[i]) * safe;
+      // Too small a sum makes y too large by y (1/low − 1), too large a one makes it too small by y (1 − 1/up).
+      element.weights = (y * std::max(spread - 1, 1 - 1 / weights.up) + weights.slop[i]) * safe;
       element.numerator = (scaled_expm1(m - weights.lse - below, own) + flushed) * spread * safe;
-      element.denominator =
-          weights.denominator / (1 - weights.denominator) * (y + element.weights + element.numerator) * safe;
+      element.denominator = denominator_error(weights, y + element.weights + element.numerator);
       element.output = ending_error(ending, y + element.weights + element.numerator + element.denominator) * safe;
       bound.range[row * cols + model.leaves[i].key] = 1;
     }

@@ -21,6 +21,13 @@ double vacuity_range(double lowest, double highest) {
   return highest != 0 ? std::fabs(highest) : std::numeric_limits<double>::infinity();
 }
 
+double denominator_error(const RowWeights& weights, double magnitude) {
+  if (!(weights.denominator < 1)) {
+    return std::numeric_limits<double>::infinity();
+  }
+  return weights.denominator / (1 - weights.denominator) * magnitude * kSlack;
+}
+
 ElementBound column_bound(const RowModel& row, const RowWeights& weights, const std::vector<double>& values, int ending,
                           double& range) {
   const auto& p = weights.p;
@@ -30,7 +37,7 @@ ElementBound column_bound(const RowModel& row, const RowWeights& weights, const 
   double highest = values.front();
   for (std::size_t j = 0; j < p.size(); ++j) {
     o += p[j] * values[j];
-    o_slop += weights.slop[j] * std::fabs(values[j]);
+    o_slop += values[j] == 0 ? 0 : weights.slop[j] * std::fabs(values[j]);
     lowest = std::min(lowest, values[j]);
     highest = std::max(highest, values[j]);
   }
@@ -40,7 +47,8 @@ ElementBound column_bound(const RowModel& row, const RowWeights& weights, const 
   // õ − o = Σ p_j ω_j (v_j − o) / Σ p_j (1 + ω_j); õ is a mean of the v_j, so it is never further than the farthest.
   double shifted = 0;
   for (std::size_t j = 0; j < p.size(); ++j) {
-    shifted += weights.q[j] == 0 ? 0 : weights.q[j] * (std::fabs(values[j] - o) + o_slop);
+    const double distance = std::fabs(values[j] - o) + o_slop;  // q may be inf, and inf · 0 is a NaN
+    shifted += weights.q[j] == 0 || distance == 0 ? 0 : weights.q[j] * distance;
   }
   const double farthest = std::max(highest - o, o - lowest) + o_slop;
   const double magnitude = std::fabs(o) + o_slop;
@@ -50,12 +58,7 @@ ElementBound column_bound(const RowModel& row, const RowWeights& weights, const 
   bound.numerator = weights.average([&](std::size_t j) {
     return growth(row.leaves[j].numerator) * std::fabs(values[j]);
   }) * kSlack + row.numerator_underflow;
-  if (weights.denominator < 1) {
-    bound.denominator =
-        weights.denominator / (1 - weights.denominator) * (magnitude + bound.weights + bound.numerator) * kSlack;
-  } else {
-    bound.denominator = std::numeric_limits<double>::infinity();
-  }
+  bound.denominator = denominator_error(weights, magnitude + bound.weights + bound.numerator);
   bound.output = ending_error(ending, magnitude + bound.weights + bound.numerator + bound.denominator) * kSlack;
   return bound;
 }

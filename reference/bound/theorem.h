@@ -17,6 +17,9 @@ ElementBound column_bound(const RowModel& row, const RowWeights& weights, const 
 /// lse = m + ln l, without the last rounding. `log_error` is relative to |ln l|.
 ElementBound lse_bound(const RowWeights& weights, double log_error);
 
+/// Ḡ/(1 − Ḡ) of what has been bounded so far.
+double denominator_error(const RowWeights& weights, double magnitude);
+
 /// (1 + u)^n − 1 of what has been bounded so far, plus n subnormal roundings.
 double ending_error(int roundings, double magnitude);
 

@@ -71,7 +71,7 @@ Element element_at(const Output& output, const Truth& truth, const Bound& bound,
           o ? truth.o[i] : truth.lse[i],
           o ? bound.o[i] : bound.lse[i],
           o ? bound.range[i] : std::numeric_limits<double>::infinity(),
-          bound.domain[static_cast<std::size_t>(row)]};
+          o ? bound.domain_of(i) : bound.domain[i]};
 }
 
 void require_fit(const Output& output, const Truth& truth, const Bound& bound) {
@@ -80,7 +80,8 @@ void require_fit(const Output& output, const Truth& truth, const Bound& bound) {
   const bool fits = truth.o.size() == elements && truth.lse.size() == rows && bound.rows == truth.rows &&
                     bound.width == truth.width && bound.o.size() == elements && bound.range.size() == elements &&
                     bound.lse.size() == rows && bound.domain.size() == rows &&
-                    output.o.elements() == truth.rows * truth.width && output.lse.elements() == truth.rows;
+                    bound.accumulator_outside.size() == elements && output.o.elements() == truth.rows * truth.width &&
+                    output.lse.elements() == truth.rows;
   if (!fits) {
     throw std::logic_error(fmt::format("output, truth ({} x {}) and bound ({} x {}) do not fit together", truth.rows,
                                        truth.width, bound.rows, bound.width));

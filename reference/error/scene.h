@@ -41,6 +41,7 @@ inline Scene make_scene(std::int64_t rows, std::int64_t width, Format format = F
       s.truth.o.push_back({value, 0, 0x1p-60, kFinite, true});
       s.bound.o.push_back(bound);
       s.bound.range.push_back(1.0);
+      s.bound.accumulator_outside.push_back(0);
       s.set_o(r, c, value);
     }
     const double lse = static_cast<double>(r) + 1.0 / 3.0;

@@ -35,5 +35,3 @@ BENCHMARK(merge_8x4x32)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace flashproof
-
-BENCHMARK_MAIN();

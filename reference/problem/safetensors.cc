@@ -1,15 +1,11 @@
 #include "reference/problem/safetensors.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <system_error>
 
 #include "reference/problem/error.h"
 #include "reference/problem/tensor.h"
@@ -196,27 +192,6 @@ std::vector<std::byte> format_safetensors(const Safetensors& file) {
   bytes.reserve(bytes.size() + offset);
   for (const auto& [name, tensor] : order) bytes.insert(bytes.end(), tensor->data.begin(), tensor->data.end());
   return bytes;
-}
-
-void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes) {
-  static std::atomic<unsigned> serial{0};
-  std::filesystem::path temporary = path;
-  temporary += fmt::format(".{}.{}.tmp", ::getpid(), serial++);
-  std::ofstream stream(temporary, std::ios::binary);
-  stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  stream.close();
-  std::error_code error;
-  if (stream) {
-    std::filesystem::rename(temporary, path, error);
-  } else {
-    error = std::make_error_code(std::errc::io_error);
-  }
-  if (error) {
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
-    throw InfrastructureError(
-        fmt::format("{}: cannot be written ({})", printable(path.string(), 4096), error.message()));
-  }
 }
 
 }  // namespace flashproof

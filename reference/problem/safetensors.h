@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <map>
 #include <span>
 #include <string>
@@ -37,8 +36,5 @@ Safetensors parse_safetensors(std::span<const std::byte> bytes);
 
 /// Tensors lie in order of falling element size, then name, so that each one is aligned to its elements.
 std::vector<std::byte> format_safetensors(const Safetensors& file);
-
-/// Written to a temporary name in the same directory and renamed. Throws InfrastructureError.
-void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
 }  // namespace flashproof

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
 #include "reference/problem/safetensors.h"
 #include "reference/problem/text.h"
@@ -290,7 +291,7 @@ std::vector<std::byte> format_witness(const Witness& witness) {
 }
 
 void write_witness(const std::filesystem::path& path, const Witness& witness) {
-  write_file_atomically(path, format_witness(witness));
+  write_atomically(path, format_witness(witness));
 }
 
 Witness parse_witness(std::span<const std::byte> bytes, const std::string& name) {
@@ -323,7 +324,7 @@ void write_tensors(const std::filesystem::path& path, const std::map<std::string
   Draft draft;
   for (const auto& [name, tensor] : tensors) draft.tensor(name, tensor);
   for (const auto& [key, value] : metadata) draft.text(key, value);
-  write_file_atomically(path, draft.bytes());
+  write_atomically(path, draft.bytes());
 }
 
 }  // namespace flashproof

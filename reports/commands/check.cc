@@ -12,9 +12,9 @@
 namespace flashproof {
 
 int check_command(const SweepArguments& arguments) {
-  const auto executors = executors_for(arguments.executor);
-  if (executors.empty()) return kExitSkipped;
-  const Plan plan = make_plan(arguments.filters, arguments.tier(), arguments.seed, executors);
+  Plan plan = make_plan(arguments.filters, arguments.tier(), arguments.seed, {});
+  plan.executors = executors_for(arguments.executor);
+  if (plan.executors.empty()) return kExitSkipped;
   stop_on_signals();
   SweepOptions options;
   options.jobs = jobs_for(arguments.jobs);
@@ -43,12 +43,11 @@ int check_command(const SweepArguments& arguments) {
                             row.by_case[1], row.by_case[2], row.by_case[3], row.by_case[4], row.by_case[5])
                     .c_str());
   }
-  if (result.partial) say("interrupted: partial");
-  if (result.executed() == 0) {
+  if (!result.partial && result.executed() == 0) {
     say("no case was executed, so nothing was tested");
     return kExitFinding;
   }
-  return findings > 0 ? kExitFinding : kExitFine;
+  return closing_code(result.partial, result.failure, findings > 0);
 }
 
 }  // namespace flashproof

@@ -44,7 +44,10 @@ int replay_command(const ReplayArguments& arguments);
 /// stderr). `all` without a GPU is the CPU, also said. Throws UsageError for another word.
 std::vector<Executor> executors_for(const std::string& option);
 int jobs_for(int option);
-/// "flashproof: <text>" on stderr.
+/// The exit code of a sweep, after its results were written: 1 for a finding; else, for a run that was interrupted, 3. A
+/// run that the machine ended is always 3. Says what happened on stderr.
+int closing_code(bool partial, const std::string& failure, bool finding);
+/// "flashproof: <text>" on stderr, on one line.
 void say(const std::string& text);
 
 }  // namespace flashproof

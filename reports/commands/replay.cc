@@ -18,30 +18,30 @@ int replay_command(const ReplayArguments& arguments) {
   };
   Plan plan;
   plan.schedule = simt::parse_schedule(choose(arguments.schedule, "schedule", "fifo"));
-  plan.executors = executors_for(choose(arguments.executor, "executor", "cpu"));
-  if (plan.executors.empty()) return kExitSkipped;
   std::vector<std::string> globs = arguments.kernels;
   if (globs.empty() && notes.contains("kernel")) globs = {notes["kernel"]};
   plan.kernels = select_kernels(globs);
   plan.cases = {planned};
+  plan.executors = executors_for(choose(arguments.executor, "executor", "cpu"));
+  if (plan.executors.empty()) return kExitSkipped;
 
   stop_on_signals();
   SweepOptions options;
   options.max_elements = 4;
   options.keep_results = true;
   const SweepResult result = sweep(plan, options);
-  int code = kExitFine;
+  bool finding = false;
   for (const StepResult& r : result.results) {
     std::printf("%s\n", verdict_line(*r.step.kernel, r.step.executor, planned.spec, r.result).c_str());
     if (r.result.verdict.kind < VerdictKind::inconclusive) continue;
     for (const std::string& line : element_lines(r.result)) std::printf("%s\n", line.c_str());
-    if (r.result.failed()) code = kExitFinding;
+    if (r.result.failed()) finding = true;
   }
-  if (result.executed() == 0) {
+  if (!result.partial && result.executed() == 0) {
     say("no selected kernel takes this case, so nothing was tested");
     return kExitFinding;
   }
-  return code;
+  return closing_code(result.partial, result.failure, finding);
 }
 
 }  // namespace flashproof

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
 #include "reports/commands/commands.h"
 #include "reports/exit_codes.h"
@@ -35,8 +36,8 @@ std::string closing_lines(const Report& report) {
   }
   for (const Record& r : report.result.records) runs += r.cases;
   return fmt::format("{}{} cases, {} runs, {:.1f} s. Failing kernel x format x family: {} hardened, {} published.\n",
-                     report.result.partial ? "PARTIAL (interrupted): " : "", report.plan->cases.size(), runs,
-                     report.result.timing.wall, hardened, published);
+                     report.result.partial ? fmt::format("PARTIAL, {}\n", partial_text(report.result.failure)) : "",
+                     report.plan->cases.size(), runs, report.result.timing.wall, hardened, published);
 }
 
 bool has_finding(const Report& report, bool nightly) {
@@ -50,15 +51,17 @@ bool has_finding(const Report& report, bool nightly) {
 
 int report_command(const SweepArguments& arguments) {
   const std::filesystem::path out = arguments.out;
-  const auto executors = executors_for(arguments.executor);
+  Plan plan = make_plan(arguments.filters, arguments.tier(), arguments.seed, {});
+  const auto executors = plan.executors = executors_for(arguments.executor);
   if (executors.empty()) return kExitSkipped;
-  const Plan plan = make_plan(arguments.filters, arguments.tier(), arguments.seed, executors);
   require_writable(out);
+  for (const char* file : {"report.json", "report.md"}) replaceable_file(out / file);
 
   stop_on_signals();
   Report report;
   report.plan = &plan;
-  report.environment = this_environment();
+  report.environment =
+      this_environment(std::find(executors.begin(), executors.end(), Executor::cuda) != executors.end());
   report.environment.command_line = arguments.command_line;
   report.environment.tier = name(arguments.tier());
   report.environment.executors = executors.size() == 2 ? "cpu cuda" : std::string(name(executors[0]));
@@ -70,7 +73,7 @@ int report_command(const SweepArguments& arguments) {
     options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
     report.result = sweep(plan, options);
   }
-  if (report.result.executed() == 0) {
+  if (!report.result.partial && report.result.executed() == 0) {
     say("no case was executed, so nothing was tested: the selected kernels, families and formats have none in common, "
         "or every case is unsupported");
     return kExitFinding;
@@ -80,11 +83,9 @@ int report_command(const SweepArguments& arguments) {
   write_atomically(out / "report.md", markdown_text(report));
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
   const std::string text = table_text(report, terminal_columns(), terminal) + closing_lines(report);
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    throw InfrastructureError("stdout: cannot write the table");
-  }
+  std::fwrite(text.data(), 1, text.size(), stdout);  // main() reports a stdout that takes nothing
   say("wrote " + one_line((out / "report.json").string()) + " and " + one_line((out / "report.md").string()));
-  return has_finding(report, arguments.nightly) ? kExitFinding : kExitFine;
+  return closing_code(report.result.partial, report.result.failure, has_finding(report, arguments.nightly));
 }
 
 }  // namespace flashproof

@@ -3,12 +3,24 @@
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
 #include "reports/commands/commands.h"
+#include "reports/exit_codes.h"
 #include "reports/gpu_server.h"
+#include "reports/text.h"
 #include "reports/workers.h"
 
 namespace flashproof {
 
-void say(const std::string& text) { std::fprintf(stderr, "flashproof: %s\n", text.c_str()); }
+void say(const std::string& text) { std::fprintf(stderr, "flashproof: %s\n", one_line(text).c_str()); }
+
+int closing_code(bool partial, const std::string& failure, bool finding) {
+  if (!failure.empty()) {
+    say(failure + "; the result is partial");
+    return kExitInfrastructure;
+  }
+  if (partial) say("interrupted: the result is partial");
+  if (finding) return kExitFinding;
+  return partial ? kExitInfrastructure : kExitFine;
+}
 
 int jobs_for(int option) { return option > 0 ? option : default_jobs(); }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "reference/oracle/oracle.h"
+#include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
 #include "reference/problem/witness.h"
 #include "reports/commands/commands.h"
@@ -45,6 +46,7 @@ Pair tensors_of(const std::vector<Ball>& balls, std::vector<std::int64_t> shape)
 
 int truth_command(const std::string& target, const std::string& out_file) {
   const PlannedCase planned = load_case(target);
+  replaceable_file(out_file);  // before the work
   const Problem& problem = planned.data->problem;
   const Truth truth = compute_truth(problem);
   std::vector<std::int64_t> rows = {truth.rows};

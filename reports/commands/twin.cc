@@ -4,17 +4,19 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "kernels/run.h"
+#include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
 #include "reports/commands/commands.h"
 #include "reports/environment.h"
 #include "reports/exit_codes.h"
 #include "reports/gpu_server.h"
 #include "reports/progress.h"
-#include "reports/report.h"
+#include "reports/sweep.h"
 #include "reports/text.h"
 #include "reports/twin_compare.h"
 #include "reports/workers.h"
@@ -24,38 +26,59 @@ namespace {
 
 using Key = std::pair<std::string_view, Format>;
 
+/// One kernel on one case, on both executors.
+TwinRow compare_one(const Kernel& kernel, const Problem& problem, const GpuServer& gpu, std::uint64_t index,
+                    const std::function<void()>& starting, const std::function<void()>& returned) {
+  TwinRow row;
+  row.cases = 1;
+  try {
+    std::string fault;
+    Output output[2];
+    const auto attempt = [&](int which, const char* executor, auto&& launch) {
+      try {
+        output[which] = launch();
+      } catch (const simt::Fault& e) {
+        if (fault.empty()) fault = fmt::format("{}: {}", executor, e.what());
+      } catch (const KernelFault& e) {
+        if (fault.empty()) fault = fmt::format("{}: {}", executor, e.what());
+      }
+      returned();
+    };
+    attempt(0, "cpu", [&] {
+      starting();
+      return run(kernel, problem);
+    });
+    attempt(1, "cuda", [&] { return gpu.run(kernel, index, problem, starting); });
+    if (fault.empty()) {
+      row.compare(output[0], output[1]);
+    } else {
+      row.fault(fault);
+    }
+  } catch (const UsageError&) {  // the kernel does not take it after all
+    returned();
+    row = TwinRow{};
+    row.unsupported = 1;
+  }
+  return row;
+}
+
 void run_case(const Plan& plan, const GpuServer& gpu, std::uint64_t index, std::uint64_t first_step,
               WorkerVoice& voice) {
   const auto steps = plan.steps(index);
-  const Case subject = plan.make(index);
+  std::optional<Case> subject;
+  try {
+    subject = plan.make(index);
+  } catch (const UsageError&) {  // the family has no such case
+  }
   for (std::uint64_t step = first_step; step < steps.size(); ++step) {
     const Kernel& kernel = *steps[step].kernel;
     TwinRow row;
-    if (kernel.unsupported(subject.problem).empty()) {
-      row.cases = 1;
-      voice.starting(step);
-      std::string fault[2];
-      Output output[2];
-      const auto attempt = [&](int which, auto&& launch) {
-        try {
-          output[which] = launch();
-        } catch (const simt::Fault& e) {
-          fault[which] = e.what();
-        } catch (const GpuProcessDied& e) {
-          fault[which] = e.what();
-        }
-      };
-      attempt(0, [&] { return run(kernel, subject.problem); });
-      attempt(1, [&] { return gpu.run(kernel, index, subject.problem); });
-      voice.returned();
-      if (fault[0].empty() && fault[1].empty()) {
-        row.compare(output[0], output[1]);
-      } else {
-        row.fault(fault[0].empty() ? "cuda: " + fault[1] : "cpu: " + fault[0]);
-      }
+    if (subject && kernel.unsupported(subject->problem).empty()) {
+      row = compare_one(kernel, subject->problem, gpu, index, [&] { voice.starting(step); }, [&] { voice.returned(); });
+    } else {
+      row.unsupported = 1;
     }
-    voice.line(fmt::format("{} {}", step, row.serialize()));
-    voice.complete(step);
+    voice.result(step, row.serialize());
   }
 }
 
@@ -65,14 +88,16 @@ std::string table(const std::map<Key, TwinRow>& rows, const Plan& plan, const En
       "compiler {}, {}\n- revision {}\n\n",
       e.date, markdown_escaped(e.gpu), markdown_escaped(e.cuda_compiler), markdown_escaped(e.compiler),
       markdown_escaped(e.cpu), markdown_escaped(e.revision));
-  out += "| kernel | format | cases | elements (o and lse) | equal | first difference |\n|---|---|--:|--:|--:|---|\n";
+  out +=
+      "| kernel | format | cases | unsupported | elements (o and lse) | equal | first difference |\n"
+      "|---|---|--:|--:|--:|--:|---|\n";
   for (const auto& [key, row] : rows) {
     const std::string first = row.differing()
                                   ? fmt::format("`{}` {}", one_line(to_string(plan.cases[row.first_case].spec)),
                                                 markdown_escaped(row.first_text))
                                   : "–";
-    out += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", key.first, info(key.second).name, row.cases, row.elements,
-                       row.percent(), first);
+    out += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} |\n", key.first, info(key.second).name, row.cases,
+                       row.unsupported, row.elements, row.percent(), first);
   }
   return out;
 }
@@ -80,16 +105,17 @@ std::string table(const std::map<Key, TwinRow>& rows, const Plan& plan, const En
 }  // namespace
 
 int twin_command(const SweepArguments& arguments, const std::string& out_file) {
+  // One step per kernel: the worker itself runs both executors.
+  const Plan plan = make_plan(arguments.filters, arguments.tier(), arguments.seed, {Executor::cuda});
+  if (!out_file.empty()) replaceable_file(out_file);
   std::string why;
   if (cuda_devices_elsewhere(&why) == 0) {
     say("skipped: the twin check needs a GPU (" + why + ")");
     return kExitSkipped;
   }
-  // One step per kernel: the worker itself runs both executors.
-  Plan plan = make_plan(arguments.filters, arguments.tier(), arguments.seed, {Executor::cuda});
   stop_on_signals();
   std::map<Key, TwinRow> rows;
-  bool complete = false;
+  PoolOutcome outcome;
   {
     const GpuServer gpu(plan);
     Progress progress("cases");
@@ -100,29 +126,31 @@ int twin_command(const SweepArguments& arguments, const std::string& out_file) {
     hooks.work = [&](std::uint64_t task, std::uint64_t step, WorkerVoice& voice) {
       run_case(plan, gpu, task, step, voice);
     };
-    hooks.receive = [&](std::uint64_t task, const std::string& line) {
-      const std::size_t space = line.find(' ');
-      row_of(task, std::stoull(line)).merge(TwinRow::deserialize(line.substr(space + 1)), task);
+    hooks.result = [&](std::uint64_t task, std::uint64_t step, const std::string& text) {
+      row_of(task, step).merge(TwinRow::deserialize(text), task);
     };
     hooks.died = [&](std::uint64_t task, std::uint64_t step, const std::string& how) {
       TwinRow row;
       row.cases = 1;
-      row.fault("the process was " + how);
+      row.fault("the process " + how);
       row_of(task, step).merge(row, task);
     };
     hooks.progress = [&](std::uint64_t done) { progress.update(done, plan.cases.size()); };
     PoolOptions pool;
     pool.jobs = jobs_for(arguments.jobs);
-    complete = run_pool(plan.cases.size(), hooks, pool);
+    outcome = run_pool(plan.cases.size(), hooks, pool);
   }
-  std::string text = table(rows, plan, this_environment());
-  if (!complete) text += "\n**Partial:** interrupted before every case had run.\n";
+  std::string text = table(rows, plan, this_environment(true));
+  if (!outcome.complete) text += fmt::format("\n**Partial:** {}\n", markdown_escaped(partial_text(outcome.failure)));
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (!out_file.empty()) write_atomically(out_file, text);
-  const bool any = std::any_of(rows.begin(), rows.end(), [](const auto& r) { return r.second.elements > 0; });
-  if (!any) say("no case was executed, so nothing was compared");
-  const bool equal = std::none_of(rows.begin(), rows.end(), [](const auto& r) { return r.second.differing(); });
-  return any && equal ? kExitFine : kExitFinding;
+  const bool any = std::any_of(rows.begin(), rows.end(), [](const auto& r) { return r.second.cases > 0; });
+  if (outcome.complete && !any) {
+    say("no case was executed, so nothing was compared");
+    return kExitFinding;
+  }
+  const bool differing = std::any_of(rows.begin(), rows.end(), [](const auto& r) { return r.second.differing(); });
+  return closing_code(!outcome.complete, outcome.failure, differing);
 }
 
 }  // namespace flashproof

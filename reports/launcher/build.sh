@@ -1,13 +1,21 @@
 # shellcheck shell=bash
 # Configure and build one preset, quietly where there is nothing to do. Sourced by ../../flashproof.
-# shellcheck disable=SC2154  # root, preset, build, stamp, no_install, missing, names: set there
+# shellcheck disable=SC2154  # root, preset, architectures, build, stamp, no_install, missing, names: set there
+
+cached() { grep -qxF -- "$1" "$build/CMakeCache.txt"; } # NAME:TYPE=VALUE
 
 configure() {
+  local -a options=(--fresh --preset "$preset")
+  local wanted=''
+  if [[ $preset == cuda ]]; then
+    wanted=CMAKE_CUDA_ARCHITECTURES:STRING=$architectures
+    options+=("-D$wanted")
+  fi
   # A moved or copied tree keeps the old place in its cache.
-  if [[ -e $build/build.ninja && $stamp -nt $root/CMakePresets.json ]] &&
-    grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build/CMakeCache.txt"; then return; fi
-  say "configuring (preset $preset)"
-  if ! (cd -- "$root" && cmake --fresh --preset "$preset") >"$build/configure.log" 2>&1 </dev/null; then
+  if [[ -e $build/build.ninja && $stamp -nt $root/CMakePresets.json ]] && cached "CMAKE_HOME_DIRECTORY:INTERNAL=$root" &&
+    { [[ -z $wanted ]] || cached "$wanted"; }; then return; fi
+  say "configuring (preset $preset${architectures:+, GPU architecture $architectures})"
+  if ! (cd -- "$root" && cmake "${options[@]}") >"$build/configure.log" 2>&1 </dev/null; then
     say "CMake failed; the end of build/$preset/configure.log:"
     tail -n 25 "$build/configure.log" >&2
     exit 3
@@ -59,7 +67,10 @@ prepare() { # TARGET: packages, configuration, build
   require_cpu
   if ! mkdir -p -- "$build" 2>/dev/null || [[ ! -w $root/build || ! -w $build ]]; then fail 3 "cannot write to $build"; fi
   exec 9>"$root/build/.lock"
-  if command -v flock >/dev/null; then flock 9; fi # two calls at once would build into one folder
+  if command -v flock >/dev/null && ! flock -n 9; then # two calls at once would build into one folder
+    say 'waiting: another call is installing or building in this tree'
+    flock 9
+  fi
   ensure_packages
   configure
   build_target "$1"

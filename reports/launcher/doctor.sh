@@ -33,7 +33,7 @@ doctor() {
     if ((${#missing[@]})); then wrong+=("${missing[@]}"); fi
   else
     fact packages 'no dpkg on this system: CMake checks the headers and libraries'
-    for name in g++ cmake ninja; do
+    for name in g++ cmake ninja python3; do
       if ! command -v "$name" >/dev/null; then wrong+=("$name"); fi
     done
   fi
@@ -51,10 +51,15 @@ doctor() {
   text=missing
   if name=$(find_nvcc); then text="$("$name" --version | sed -n 's/.*release.*, V//p') in ${name%/*}"; fi
   fact nvcc "$text"
-  text=$(gpu_facts name) || text=none
-  fact gpu "${text//$'\n'/; }"
-  text=$(gpu_facts driver_version) || text=none
-  fact driver "${text%%$'\n'*}"
+  if text=$(gpu_facts name) && [[ -n $text ]]; then
+    fact gpu "${text//$'\n'/; }"
+    text=$(gpu_facts driver_version) || text=unknown
+    fact driver "${text%%$'\n'*}"
+    fact cuda_architectures "$(cuda_architectures || printf 'FLASHPROOF_CUDA_ARCHITECTURES is wrong')"
+  else
+    fact gpu none
+    fact driver none
+  fi
 
   for name in cpu portable cuda asan fuzz; do
     if [[ -e $root/build/$name/build.ninja ]]; then built+=("$name"); fi

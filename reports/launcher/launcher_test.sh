@@ -9,6 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT
 tree="$work/a tree"
 failures=0
+unset CUDA_PATH CUDA_HOME FLASHPROOF_CUDA_ARCHITECTURES FLASHPROOF_REVISION
 
 mkdir -p "$tree/reports" "$work/bin"
 cp -r "$repository/flashproof" "$repository/CMakePresets.json" "$tree/"
@@ -24,9 +25,18 @@ add_executable(flashproof-cli main.cc)
 add_test(NAME code COMMAND flashproof-cli code)
 set_tests_properties(code PROPERTIES LABELS quick)
 CMAKE
-program() { # EXIT-CODE: flashproof-cli prints its arguments in angle brackets and exits so
-  printf '#include <cstdio>\nint main(int n, char** v) {\n  for (int i = 1; i < n; ++i) std::printf("<%%s>", v[i]);\n  return %s;\n}\n' \
-    "$1" >"$tree/reports/main.cc"
+program() { # EXIT-CODE: flashproof-cli prints its arguments in angle brackets, FLASHPROOF_REVISION for `list revision`
+  cat >"$tree/reports/main.cc" <<CODE
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+int main(int n, char** v) {
+  const char* revision = std::getenv("FLASHPROOF_REVISION");
+  if (n == 3 && std::string_view(v[2]) == "revision") return std::printf("%s", revision ? revision : "none") < 0;
+  for (int i = 1; i < n; ++i) std::printf("<%s>", v[i]);
+  return $1;
+}
+CODE
 }
 
 tool() { # NAME BODY
@@ -68,12 +78,26 @@ done
 run replya
 expect 'an unknown command is a usage error' is "$code" 2
 expect 'an unknown command names its neighbour' has "$err" 'did you mean: replay?'
+run $'\e]0;title\a\x9b'
+expect 'a raw control character is a usage error' is "$code" 2
+expect 'control characters are not echoed' has "$err" "unknown command '?]0;title??'"
 run 'list check'
 expect 'two commands in one word are none' is "$code" 2
 run --frobnicate report
 expect 'an unknown option before the command is a usage error' is "$code" 2
 run test --frobnicate
 expect 'an unknown option of test is a usage error' is "$code" 2
+for command in test bench doctor; do
+  run "$command" --exec cuda
+  expect "$command has no --exec" is "$code" 2
+done
+for command in report check replay; do
+  run "$command" --exec
+  expect "$command --exec needs a value" is "$code" 2
+  expect "$command --exec says so" has "$err" '--exec needs a value'
+  run "$command" --exec gpu
+  expect "$command --exec takes three values" is "$code" 2
+done
 run twin
 expect 'twin without a GPU is skipped' is "$code" 4
 run report --exec cuda
@@ -105,6 +129,8 @@ expect 'announces the package' has "$err" libmpfi-dev
 
 tool dpkg-query "$packages_present"
 rm -f "$work/apt"
+run list --exec cuda
+expect 'list hands --exec on' is "$out" '<list><--exec><cuda>'
 run list
 expect 'the second call says nothing' is "$err" ''
 expect 'the second call does not ask apt' test ! -e "$work/apt"
@@ -114,6 +140,64 @@ expect '--exec all without a GPU says so' has "$err" 'no usable GPU'
 run test
 expect 'passing tests' is "$code" 0
 expect 'ends with the summary' has "$out" '100% tests passed'
+
+exec 8>"$tree/build/.lock"
+flock 8
+(sleep 2 && exec 8>&-) & # holds the lock for two seconds after ours is closed
+exec 8>&-
+run list
+expect 'a call that waits for another one goes on' is "$code" 0
+expect 'a call that waits for another one says so' has "$err" 'waiting: another call'
+wait
+
+# A machine with two kinds of GPU, as nvidia-smi tells it; the small tree needs no real nvcc.
+tool nvidia-smi 'case $1 in *=name) echo Some GPU ;; *=compute_cap) cat "$0.cap" ;; esac'
+tool nvcc 'exit 0'
+architecture() { sed -n 's/^CMAKE_CUDA_ARCHITECTURES:STRING=//p' "$tree/build/cuda/CMakeCache.txt"; }
+printf '9.0\n' >"$work/bin/nvidia-smi.cap"
+run twin
+expect 'twin with a GPU runs' is "$out" '<twin>'
+expect 'Hopper is built as 90a' is "$(architecture)" 90a
+run twin
+expect 'the same GPU configures nothing again' is "$err" ''
+printf '8.0\n9.0\n8.0\n' >"$work/bin/nvidia-smi.cap"
+run report --exec all
+expect 'each kind of GPU counts once' is "$(architecture)" '80;90a'
+export FLASHPROOF_CUDA_ARCHITECTURES=86
+run replay --exec=cuda
+expect 'the environment wins' is "$(architecture)" 86
+for wrong in sm_80 '80 90' '80;' native $'80\n' '80;-DX=1'; do
+  export FLASHPROOF_CUDA_ARCHITECTURES=$wrong
+  run twin
+  expect "the architecture '$wrong' is a usage error" is "$code" 2
+  expect "the architecture '$wrong' is named" has "$err" FLASHPROOF_CUDA_ARCHITECTURES
+done
+unset FLASHPROOF_CUDA_ARCHITECTURES
+printf '[N/A]\n' >"$work/bin/nvidia-smi.cap"
+run twin
+expect 'an unknown GPU gets the default' is "$(architecture)" 90a
+tool nvidia-smi 'sleep 60'
+start=$SECONDS
+run doctor
+expect 'a driver that hangs does not stop doctor' is "$code" 0
+expect 'a driver that hangs costs seconds' test $((SECONDS - start)) -lt 30
+expect 'a driver that hangs is no GPU' has "$out" 'gpu: none'
+tool nvidia-smi 'exit 9'
+
+tool git 'exit 127'
+mkdir "$tree/.git"
+run list revision
+expect 'a git that fails is passed over' is "$out" none
+tool git 'case "$*" in *rev-parse*) echo 0123abcd ;; *status*) cat "$0.changes" ;; esac'
+touch "$work/bin/git.changes"
+run list revision
+expect 'the revision goes to the program' is "$out" 0123abcd
+echo ' M a file' >"$work/bin/git.changes"
+run list revision
+expect 'changes make the revision dirty' is "$out" 0123abcd-dirty
+rmdir "$tree/.git"
+run list revision
+expect 'no revision outside a checkout' is "$out" none
 
 program 1
 run check

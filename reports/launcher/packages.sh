@@ -7,6 +7,7 @@ packages='
 g++                       the C++20 compiler
 cmake                     the build description
 ninja-build               runs the build
+python3                   a test reads witnesses the way Python users do
 pkgconf                   how CMake finds MPFR and GMP
 libboost1.81-dev          Boost.Multiprecision: the oracle
 libboost-context1.81-dev  fibers of the CPU executor

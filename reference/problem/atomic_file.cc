@@ -1,0 +1,109 @@
+#include "reference/problem/atomic_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "reference/problem/error.h"
+#include "reference/problem/text.h"
+
+namespace flashproof {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string shown(const fs::path& path) { return printable(path.string(), 4096); }
+
+[[noreturn]] void cannot_write(const fs::path& path) {
+  throw InfrastructureError(fmt::format("{}: cannot be written: {}", shown(path), std::strerror(errno)));
+}
+
+/// A new file in `directory`, removed at the end of the scope unless it was renamed. mkostemp makes the name: what
+/// another run left behind is never in the way. `named` stands in the messages.
+class TemporaryFile {
+ public:
+  TemporaryFile(const fs::path& directory, const fs::path& named)
+      : name_((directory / ".flashproof-XXXXXX").string()), named_(named) {
+    descriptor_ = ::mkostemp(name_.data(), O_CLOEXEC);
+    if (descriptor_ < 0) cannot_write(named_);
+  }
+  ~TemporaryFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    if (!renamed_) ::unlink(name_.c_str());
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  void write(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const ssize_t n = ::write(descriptor_, bytes.data(), bytes.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) cannot_write(named_);
+      bytes = bytes.subspan(static_cast<std::size_t>(n));
+    }
+  }
+  void set_mode(mode_t mode) {
+    if (::fchmod(descriptor_, mode) != 0) cannot_write(named_);
+  }
+  void rename_to(const fs::path& target) {
+    const int closed = ::close(descriptor_);  // a full disk may show only here
+    descriptor_ = -1;
+    if (closed != 0 || ::rename(name_.c_str(), target.c_str()) != 0) cannot_write(named_);
+    renamed_ = true;
+  }
+
+ private:
+  std::string name_;
+  fs::path named_;
+  int descriptor_ = -1;
+  bool renamed_ = false;
+};
+
+/// What open() with 0666 would have given: mkostemp's own 0600 is too narrow for a result.
+mode_t mode_of_new_files() {
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return static_cast<mode_t>(0666 & ~mask);
+}
+
+fs::path directory_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
+
+}  // namespace
+
+fs::path replaceable_file(const fs::path& path) {
+  struct stat there{};
+  if (::stat(path.c_str(), &there) != 0) {
+    if (errno != ENOENT) cannot_write(path);
+    if (::lstat(path.c_str(), &there) == 0) {
+      throw UsageError(fmt::format("{}: a link to nothing, must be a regular file or a new name", shown(path)));
+    }
+    return path;
+  }
+  if (!S_ISREG(there.st_mode)) {
+    throw UsageError(fmt::format("{}: a directory, device or pipe, must be a regular file or a new name", shown(path)));
+  }
+  std::error_code error;
+  const fs::path target = fs::canonical(path, error);
+  if (error) throw InfrastructureError(fmt::format("{}: cannot be written: {}", shown(path), error.message()));
+  return target;
+}
+
+void write_atomically(const fs::path& path, std::span<const std::byte> bytes) {
+  const fs::path target = replaceable_file(path);
+  struct stat old{};
+  const bool exists = ::stat(target.c_str(), &old) == 0;
+  TemporaryFile file(directory_of(target), path);
+  file.write(bytes);
+  file.set_mode(exists ? old.st_mode & 07777U : mode_of_new_files());
+  file.rename_to(target);
+}
+
+void try_writing_in(const fs::path& directory) { const TemporaryFile probe(directory, directory); }
+
+}  // namespace flashproof

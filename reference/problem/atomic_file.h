@@ -1,0 +1,26 @@
+// Output files: all of the bytes or nothing.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+namespace flashproof {
+
+/// The file that writing to `path` replaces: `path` itself, or what it links to. Throws UsageError if something stands
+/// there that is not a regular file (a directory, a device, a pipe, a link to nothing): renaming over it would destroy
+/// it. For a command that works long before it writes, a check to make first.
+std::filesystem::path replaceable_file(const std::filesystem::path& path);
+
+/// Written beside replaceable_file(path) under a name of its own and renamed. An existing file keeps its mode. Throws
+/// InfrastructureError with the reason; then nothing has changed.
+void write_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
+inline void write_atomically(const std::filesystem::path& path, std::string_view text) {
+  write_atomically(path, std::as_bytes(std::span(text)));
+}
+
+/// Makes a file in `directory` and removes it. Throws InfrastructureError with the reason if that fails.
+void try_writing_in(const std::filesystem::path& directory);
+
+}  // namespace flashproof

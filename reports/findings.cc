@@ -1,0 +1,129 @@
+// Failing records: their witnesses on disk, how to run them again, and their groups for a table.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernels/simt/schedule.h"
+#include "reference/problem/error.h"
+#include "reference/problem/text.h"
+#include "reference/problem/witness.h"
+#include "reports/report.h"
+#include "reports/text.h"
+
+namespace flashproof {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kExtension = ".safetensors", kCudaSuffix = ".cuda";
+
+std::string witness_name(const Record& record) {
+  return fmt::format("{}.{}.{}{}{}", record.kernel->id, info(record.format).name, record.family,
+                     record.executor == Executor::cuda ? kCudaSuffix : "", kExtension);
+}
+
+/// Could witness_name() have made this? The kernel may be one that is gone by now, so only its form counts: three names.
+bool is_witness_name(std::string_view file) {
+  if (!file.ends_with(kExtension)) return false;
+  file.remove_suffix(kExtension.size());
+  if (file.ends_with(kCudaSuffix)) file.remove_suffix(kCudaSuffix.size());
+  std::vector<std::string_view> parts;
+  for (;;) {
+    parts.push_back(file.substr(0, file.find('.')));
+    if (parts.back().size() == file.size()) break;
+    file.remove_prefix(parts.back().size() + 1);
+  }
+  const auto is_format = [](std::string_view name) {
+    return std::any_of(std::begin(kStorageFormats), std::end(kStorageFormats),
+                       [&](Format f) { return info(f).name == name; });
+  };
+  return parts.size() == 5 && is_format(parts[3]) && std::all_of(parts.begin(), parts.end(), is_name);
+}
+
+[[noreturn]] void fail_here(const fs::path& path, const std::error_code& error) {
+  throw InfrastructureError(fmt::format("{}: {}", one_line(path.string()), error.message()));
+}
+
+/// Witnesses of an earlier run would be taken for this one's.
+void remove_old_witnesses(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> old;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code ignored;
+    if (is_witness_name(at->path().filename().string()) && fs::is_regular_file(at->symlink_status(ignored))) {
+      old.push_back(at->path());
+    }
+  }
+  if (error) fail_here(folder, error);
+  for (const fs::path& path : old) {
+    fs::remove(path, error);
+    if (error) fail_here(path, error);
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> write_findings(const Plan& plan, const std::vector<Record>& records, const fs::path& out) {
+  const fs::path folder = out / "witnesses";
+  std::error_code error;
+  if (fs::is_directory(folder, error)) remove_old_witnesses(folder);
+  std::vector<Finding> findings;
+  for (const Record& record : records) {
+    if (record.verdict() != VerdictKind::fail) continue;
+    Finding finding{&record, worst_case_line(plan, record), {}};
+    Witness witness;
+    try {
+      witness.content = plan.make(record.worst->case_index);
+    } catch (const UsageError&) {
+      findings.push_back(finding);
+      continue;
+    }
+    witness.notes = {{"kernel", std::string(record.kernel->id)},
+                     {"executor", std::string(name(record.executor))},
+                     {"schedule", simt::to_string(plan.schedule)},
+                     {"verdict", to_string(Verdict{record.worst->verdict.kind, record.worst->verdict.failure, {}})}};
+    const fs::path path = folder / witness_name(record);
+    fs::create_directories(folder, error);
+    if (error) fail_here(folder, error);
+    write_witness(path, witness);
+    finding.witness = path.string();
+    findings.push_back(std::move(finding));
+  }
+  const auto rank = [](const Finding& f) {
+    return f.record->kernel->form == Form::hardened ? 0 : f.record->kernel->form == Form::published ? 1 : 2;
+  };
+  std::sort(findings.begin(), findings.end(), [&](const Finding& a, const Finding& b) {
+    return rank(a) != rank(b) ? rank(a) < rank(b) : key_less(*a.record, *b.record);
+  });
+  return findings;
+}
+
+std::string replay_command(const Finding& finding) {
+  const std::string& target = finding.witness.empty() ? finding.case_line : finding.witness;
+  const bool plain = target.find_first_not_of(
+                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:=,+") == std::string::npos;
+  std::string quoted_target = "'";
+  for (const char c : target) quoted_target += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  std::string command = "./flashproof replay " + (plain ? target : quoted_target + "'");
+  if (finding.record != nullptr && finding.record->executor == Executor::cuda) command += " --exec cuda";
+  return command;
+}
+
+std::vector<FindingGroup> group_findings(const Report& report, Form form) {
+  std::vector<FindingGroup> groups;
+  for (const Finding& f : report.findings) {
+    const Record& r = *f.record;
+    if (r.kernel->form != form) continue;
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const FindingGroup& g) {
+      const Record& other = *g.first->record;
+      return other.kernel == r.kernel && other.executor == r.executor && other.family == r.family;
+    });
+    if (group == groups.end()) group = groups.insert(groups.end(), FindingGroup{&f, "", 0, 0});
+    group->formats += fmt::format("{}{}", group->formats.empty() ? "" : ",", info(r.format).name);
+    group->fails += count_of(r, VerdictKind::fail);
+    group->cases += r.cases;
+  }
+  return groups;
+}
+
+}  // namespace flashproof
