@@ -137,7 +137,9 @@ std::string verdict_line(const Kernel& kernel, Executor executor, const CaseSpec
     const ElementFinding& e = result.elements.front();
     line += fmt::format("  error/bound {} at {}[{}]", short_number(e.ratio), e.tensor, e.index);
   }
-  if (!result.verdict.detail.empty()) line += "  " + one_line(result.verdict.detail);
+  // The element that explains it has a line of its own (element_lines).
+  const bool told = !result.elements.empty() && result.elements.front().text == result.verdict.detail;
+  if (!result.verdict.detail.empty() && !told) line += "  " + one_line(result.verdict.detail);
   return line;
 }
 
@@ -151,11 +153,10 @@ std::vector<std::string> element_lines(const CaseResult& result) {
     } else {
       lines.push_back(head + e.text);
     }
-    lines.push_back(
-        fmt::format("      error/bound {}; weights {}, numerator {}, denominator {}, output {}; mostly {} ({:.0f} %)",
-                    short_number(e.ratio), short_number(e.bound.weights), short_number(e.bound.numerator),
-                    short_number(e.bound.denominator), short_number(e.bound.output), dominating_term(e.bound),
-                    100 * dominating_share(e.bound)));
+    if (e.ratio >= 0 && std::isfinite(e.ratio) && e.bound.total() > 0) {
+      lines.push_back(fmt::format("      error/bound {}, mostly {} ({:.0f} % of the bound)", short_number(e.ratio),
+                                  dominating_term(e.bound), 100 * dominating_share(e.bound)));
+    }
   }
   if (result.failing_elements > result.elements.size()) {
     lines.push_back(fmt::format("    and {} more", result.failing_elements - result.elements.size()));

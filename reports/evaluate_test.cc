@@ -81,8 +81,8 @@ TEST(Evaluate, a_wrong_element_is_named_with_value_truth_and_bound) {
   EXPECT_NEAR(dominating_share(e.bound), 0.75, 1e-12);
   const std::string line = verdict_line(f.kernel, Executor::cpu, f.subject.spec, result);
   EXPECT_THAT(line, testing::StartsWith("fail(exceeds_bound) softmax.fake.hardened cpu softmax:equal:7"));
-  EXPECT_THAT(line, HasSubstr("column 1"));
-  EXPECT_THAT(element_lines(result).at(1), HasSubstr("mostly numerator (75 %)"));
+  EXPECT_THAT(element_lines(result).at(0), HasSubstr("column 1"));
+  EXPECT_THAT(element_lines(result).at(1), HasSubstr("mostly numerator (75 % of the bound)"));
 }
 
 TEST(Evaluate, nan_zeros_and_a_wrong_lse_are_findings) {

@@ -6,7 +6,7 @@ namespace flashproof {
 inline constexpr int kExitFine = 0;
 inline constexpr int kExitFinding = 1;         // a hardened kernel failed, or nothing was tested
 inline constexpr int kExitUsage = 2;           // an argument or a file is wrong
-inline constexpr int kExitInfrastructure = 3;  // disk, driver, memory, a child process
+inline constexpr int kExitInfrastructure = 3;  // disk, driver, memory, a child process, an interruption
 inline constexpr int kExitSkipped = 4;         // what was asked for needs a GPU, and there is none
 
 }  // namespace flashproof

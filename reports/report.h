@@ -65,7 +65,8 @@ struct Cell {
   std::string text() const;  // "pass 0.43", "FAIL class+", "vacuous", "" where the family does not serve the problem
 };
 inline constexpr std::string_view kMatrixLegend =
-    "pass r: worst error/bound, in f32 where it ran (narrow formats reach 1 by their own output rounding). FAIL class: "
+    "pass r: worst error/bound, in f32 where it ran (narrow formats and subnormal results reach 1 by their own "
+    "rounding). FAIL class: "
     "NaN, inf or finite where another is right; bound: further off than the arithmetic explains; unwr: never written; "
     "+: and other ways.";
 struct Matrix {

@@ -19,15 +19,16 @@ namespace {
 std::string kernel_line(const Kernel& kernel) {
   std::vector<std::string_view> formats;
   for (const Format format : kernel.formats) formats.push_back(info(format).name);
-  std::string line = fmt::format("{:<44} {:<10} {:<10} {:<8} {}", kernel.id, name(kernel.form), fmt::join(formats, ","),
-                                 kernel.has_cuda ? "cpu,cuda" : "cpu", kernel.defect);
+  std::string line =
+      fmt::format("{:<44} {:<10} {:<13} {:<8} {}", kernel.id, name(kernel.form),
+                  fmt::format("{}", fmt::join(formats, ",")), kernel.has_cuda ? "cpu,cuda" : "cpu", kernel.defect);
   return line.substr(0, line.find_last_not_of(' ') + 1);
 }
 
 std::string family_line(const Family& family) {
   std::vector<std::string_view> problems;
   for (const ProblemKind problem : family.problems) problems.push_back(name(problem));
-  return fmt::format("{:<28} {:<24} {}", family.name, fmt::join(problems, ","), family.summary);
+  return fmt::format("{:<22} {:<24} {}", family.name, fmt::format("{}", fmt::join(problems, ",")), family.summary);
 }
 
 }  // namespace
