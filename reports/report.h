@@ -66,9 +66,12 @@ struct Cell {
 };
 inline constexpr std::string_view kMatrixLegend =
     "pass r: worst error/bound, in f32 where it ran (narrow formats and subnormal results reach 1 by their own "
-    "rounding). FAIL class: "
-    "NaN, inf or finite where another is right; bound: further off than the arithmetic explains; unwr: never written; "
-    "+: and other ways.";
+    "rounding). "
+    "FAIL class: NaN, inf or finite where another is right; laund: a number where NaN is right; bound: further off "
+    "than "
+    "the arithmetic explains; silent: likewise, where an overflow excuses inf and NaN but not a wrong number; unwr: "
+    "never "
+    "written; +: and other ways.";
 struct Matrix {
   std::vector<const Kernel*> kernels;
   std::vector<std::string> families;

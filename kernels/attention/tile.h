@@ -244,8 +244,7 @@ void dispatch_tile(const AttentionArgs& args, Launcher launcher) {
 
 inline dim3 tile_grid(const AttentionArgs& args) {
   const std::int64_t tiles = (static_cast<std::int64_t>(args.q_length) + kTileRows - 1) / kTileRows;
-  return dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(args.q_heads),
-              static_cast<unsigned>(args.batch));
+  return dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(args.q_heads), static_cast<unsigned>(args.batch));
 }
 
 }  // namespace flashproof::FP_EXECUTOR

@@ -115,7 +115,8 @@ void launch_online_block(const SoftmaxArgs& args, Stream stream) {
   const int threads =
       Variant::kFixedBlock
           ? kOnlineBlockThreads
-          : online_block_lanes(args.threads > 0 ? std::max(args.threads, args.cols / kOnlineBlockPerThread) : args.cols);
+          : online_block_lanes(args.threads > 0 ? std::max(args.threads, args.cols / kOnlineBlockPerThread)
+                                                : args.cols);
   const int per_thread = (args.cols + threads - 1) / threads;
   dispatch_format(args.format, [&]<Format F>() {
     const dim3 grid(static_cast<unsigned>(args.rows));

@@ -373,8 +373,25 @@ TEST(MergeBound, states_at_the_end_of_the_range_are_out_of_domain) {
   const float largest = std::numeric_limits<float>::max();
   EXPECT_FALSE(compute_bound(states({0, -0.5F, 20}, {largest, largest, 0}), fold).domain_of(0).holds());
   EXPECT_TRUE(compute_bound(states({0, -0.5F, 20}, {1e37F, 1e37F, 0}), fold).domain_of(0).holds());
-  for (const float lse : {1e12F, 1e30F, 3e38F}) {
-    EXPECT_GE(compute_bound(states({lse, lse, lse}, {1, 1, 1}), fold).o[0].total(), 0);
+}
+
+TEST(MergeBound, is_a_number_whatever_the_states) {
+  for (const MergeWeights weights : {MergeWeights::stable, MergeWeights::one_sided}) {
+    const Arithmetic fold{.reduction = Reduction::pairwise_fold,
+                          .exp_error = kExpError,
+                          .log_error = kLogError,
+                          .merge_weights = weights};
+    for (const float lse : {1e5F, 1e12F, 1e30F, 3e38F}) {
+      for (const float other : {lse, -lse, 0.0F, lse / 2}) {
+        for (const MergeForm form : {MergeForm::sum, MergeForm::concat}) {
+          MergeProblem p = states({lse, other, lse}, {1, 0, 1e30F});
+          p.form = form;
+          const Bound bound = compute_bound(p, fold);  // throws if not
+          EXPECT_GE(bound.o[0].total(), 0);
+          EXPECT_GE(bound.lse[0].total(), 0);
+        }
+      }
+    }
   }
 }
 

@@ -95,8 +95,9 @@ RowWeights root_weights(const std::vector<State>& states, double sum) {
 ElementBound block_bound(const RowModel& model, const RowWeights& weights, const State& state, std::size_t c,
                          double sum, double size) {
   const double exact = weights.p[c] * size;
-  const double weight_error = scaled_expm1(state.lse - std::log(sum), state.exponent + weights.lse_weights) +
-                              state.underflow / weights.low + weights.slop[c];
+  const double underflow = state.underflow == 0 ? 0 : state.underflow / weights.low;  // low may be 0
+  const double weight_error =
+      scaled_expm1(state.lse - std::log(sum), state.exponent + weights.lse_weights) + underflow + weights.slop[c];
   ElementBound element;
   element.weights = std::min(weight_error, 1.0) * size * kSafe;
   element.numerator = growth(model.leaves[c].numerator) * (exact + element.weights) * kSafe + model.numerator_underflow;
