@@ -112,11 +112,9 @@ inline int online_block_lanes(std::int64_t columns) {
 
 template <class Variant>
 void launch_online_block(const SoftmaxArgs& args, Stream stream) {
-  const int threads =
-      Variant::kFixedBlock
-          ? kOnlineBlockThreads
-          : online_block_lanes(args.threads > 0 ? std::max(args.threads, args.cols / kOnlineBlockPerThread)
-                                                : args.cols);
+  const int least = (args.cols + kOnlineBlockPerThread - 1) / kOnlineBlockPerThread;  // the row must fit the registers
+  const int wanted = args.threads > 0 ? std::max(args.threads, least) : args.cols;
+  const int threads = Variant::kFixedBlock ? kOnlineBlockThreads : online_block_lanes(wanted);
   const int per_thread = (args.cols + threads - 1) / threads;
   dispatch_format(args.format, [&]<Format F>() {
     const dim3 grid(static_cast<unsigned>(args.rows));
