@@ -58,10 +58,12 @@ void run_alone(benchmark::State& state, const char* id, const P& problem, int th
   const Kernel* kernel = find_kernel(id);
   const OutputShape shape = output_shape(Problem(problem));
   Output out{Tensor::dense(Format::f32, {shape.rows, shape.width}), Tensor::dense(Format::f32, {shape.rows})};
-  const auto args = make_args(
-      problem, out, threads, [](const void* data, std::size_t) { return data; },
-      [](Tensor& tensor) { return tensor.data(); });
-  const auto launch = std::get<void (*)(const std::remove_cv_t<decltype(args)>&, Stream)>(kernel->launch);
+  auto args = make_args(
+      problem, out, [](const void* data, std::size_t) { return data; }, [](Tensor& tensor) { return tensor.data(); });
+  if constexpr (requires { args.threads; }) {
+    args.threads = threads;
+  }
+  const auto launch = std::get<void (*)(const decltype(args)&, Stream)>(kernel->launch);
   for (auto _ : state) {
     launch(args, Stream{});
     benchmark::ClobberMemory();

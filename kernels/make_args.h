@@ -22,7 +22,7 @@ const void* place_tensor(Place& place, const Tensor& tensor) {
 
 /// `place_output(tensor)` returns where the kernel writes.
 template <class Place, class PlaceOutput>
-SoftmaxArgs make_args(const SoftmaxProblem& p, Output& out, int threads, Place place, PlaceOutput place_output) {
+SoftmaxArgs make_args(const SoftmaxProblem& p, Output& out, Place place, PlaceOutput place_output) {
   SoftmaxArgs a{};
   a.x = place_tensor(place, p.x);
   a.o = place_output(out.o);
@@ -36,12 +36,11 @@ SoftmaxArgs make_args(const SoftmaxProblem& p, Output& out, int threads, Place p
   a.boundary = place_vector(place, p.plan.boundary);
   a.order = place_vector(place, p.plan.order);
   a.chunks = p.plan.chunks();
-  a.threads = threads;
   return a;
 }
 
 template <class Place, class PlaceOutput>
-MergeArgs make_args(const MergeProblem& p, Output& out, int, Place place, PlaceOutput place_output) {
+MergeArgs make_args(const MergeProblem& p, Output& out, Place place, PlaceOutput place_output) {
   MergeArgs a{};
   a.o_in = place_tensor(place, p.o);
   a.lse_in = static_cast<const float*>(place_tensor(place, p.lse));
@@ -62,7 +61,7 @@ MergeArgs make_args(const MergeProblem& p, Output& out, int, Place place, PlaceO
 }
 
 template <class Place, class PlaceOutput>
-AttentionArgs make_args(const AttentionProblem& p, Output& out, int, Place place, PlaceOutput place_output) {
+AttentionArgs make_args(const AttentionProblem& p, Output& out, Place place, PlaceOutput place_output) {
   AttentionArgs a{};
   a.q = place_tensor(place, p.q);
   a.k = place_tensor(place, p.k);

@@ -39,7 +39,7 @@ void run_on_cpu(const Kernel& kernel, const Problem& problem, const RunOptions& 
   const auto place_output = [&](Tensor& tensor) -> void* { return (&tensor == &output.o ? o : lse).tensor(); };
   std::visit(
       [&](const auto& p) {
-        const auto args = make_args(p, output, 0, [](const void* data, std::size_t) { return data; }, place_output);
+        const auto args = make_args(p, output, [](const void* data, std::size_t) { return data; }, place_output);
         std::get<void (*)(const std::remove_cv_t<decltype(args)>&, Stream)>(kernel.launch)(args, Stream{});
       },
       problem);

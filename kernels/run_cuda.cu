@@ -103,7 +103,7 @@ void run_on_cuda(const Kernel& kernel, const Problem& problem, Output& output) {
   };
   std::visit(
       [&](const auto& p) {
-        const auto args = make_args(p, output, 0, place, place_output);
+        const auto args = make_args(p, output, place, place_output);
         try {
           std::get<void (*)(const std::remove_cv_t<decltype(args)>&, Stream)>(kernel.cuda_launch)(args, Stream{});
         } catch (const InfrastructureError&) {

@@ -83,10 +83,10 @@ Scene draw(Random& random) {
 struct Worst {
   double o = 0, lse = 0;
 
+  /// NaN is the worst and stays. 1e-12 is the emulation's own rounding: at most 60 terms, 2^-53 each, many times over.
   static void take(double& worst, double error, double bound) {
-    if (error > 1e-12) {  // below: the double arithmetic of the emulation itself
-      worst = std::max(worst, error / bound);
-    }
+    const double ratio = error <= 1e-12 ? 0 : error / bound;
+    worst = std::isnan(worst) || ratio <= worst ? worst : ratio;
   }
 };
 

@@ -12,7 +12,6 @@ namespace flashproof::bound {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kSafe = 1 + 0x1p-30;  // more than the rounding of the sums here
 
 struct State {
   std::int64_t index;    // in the problem
@@ -38,9 +37,9 @@ double follow(std::vector<State>& states, double largest, const Arithmetic& arit
   double unrounded = 0;  // total without the last rounding
   for (std::size_t k = 1; k < states.size(); ++k) {
     const double gap = lse - states[k].lse;  // accumulated minus new
-    const double widest = (std::fabs(gap) + total) * kSafe;
-    const double theta = (kU * widest + exp_log) * kSafe;  // log-error of e^{−|gap|}
-    const bool in_doubt = std::fabs(gap) <= total;         // which side the kernel takes for the smaller
+    const double widest = (std::fabs(gap) + total) * kSlack;
+    const double theta = (kU * widest + exp_log) * kSlack;  // log-error of e^{−|gap|}
+    const bool in_doubt = std::fabs(gap) <= total;          // which side the kernel takes for the smaller
     const double flushed = stable && widest + theta > 87.3365 ? 2 * kExpUnderflowError : 0;
     // Errors of the accumulated lse move all its leaves alike. Only ratios count: either the accumulated leaves take
     // them over, or the new one takes their negative and they stay pending. The smaller side pays.
@@ -59,9 +58,9 @@ double follow(std::vector<State>& states, double largest, const Arithmetic& arit
     const double tight = total + std::log1p(scaled_expm1(-std::max(0.0, std::fabs(gap) - total), theta));
     // ln(1 + e): at most ln 2; one-sided up to the height of the new state above the accumulated one
     const double log_term = std::log(2.0) + (stable ? theta : std::max(0.0, -gap + total) + theta);
-    const double own = (-std::log1p(-kU) + arithmetic.log_error * log_term + kExpUnderflowError) * kSafe;
-    unrounded = (stable ? std::min(inherited, tight) : inherited) * kSafe + own + 0x1p-44;
-    const double last = kU * (std::fabs(largest + merged) + unrounded) * kSafe;
+    const double own = (-std::log1p(-kU) + arithmetic.log_error * log_term + kExpUnderflowError) * kSlack;
+    unrounded = (stable ? std::min(inherited, tight) : inherited) * kSlack + own + 0x1p-44;
+    const double last = kU * (std::fabs(largest + merged) + unrounded) * kSlack;
     total = unrounded + last;
     pending = (acc_pays ? 0 : pending) + own + last + (stable ? 0 : theta);
     lse = merged;
@@ -76,17 +75,17 @@ RowWeights root_weights(const std::vector<State>& states, double sum) {
   double q_sum = 0;
   for (const State& state : states) {
     const double log_p = state.lse - std::log(sum);
-    const double exponent = state.exponent * kSafe - 0x1p-50 * state.lse;
+    const double exponent = state.exponent * kSlack - 0x1p-50 * state.lse;
     weights.p.push_back(std::exp(log_p));
-    weights.q.push_back((scaled_expm1(log_p, exponent) + state.underflow) * kSafe);
+    weights.q.push_back((scaled_expm1(log_p, exponent) + state.underflow) * kSlack);
     weights.slop.push_back(0x1p-36 * weights.p.back());
     q_sum += weights.q.back();
     low += std::max(0.0, std::exp(log_p - exponent) - state.underflow);
   }
-  weights.low = low / kSafe;
-  weights.up = (1 + q_sum) * kSafe;
+  weights.low = low / kSlack;
+  weights.up = (1 + q_sum) * kSlack;
   weights.lse_weights =
-      std::max(std::log(weights.up), -std::log(weights.low)) * kSafe;  // the root's total against Σ e^λ
+      std::max(std::log(weights.up), -std::log(weights.low)) * kSlack;  // the root's total against Σ e^λ
   return weights;
 }
 
@@ -99,9 +98,10 @@ ElementBound block_bound(const RowModel& model, const RowWeights& weights, const
   const double weight_error =
       scaled_expm1(state.lse - std::log(sum), state.exponent + weights.lse_weights) + underflow + weights.slop[c];
   ElementBound element;
-  element.weights = std::min(weight_error, 1.0) * size * kSafe;
-  element.numerator = growth(model.leaves[c].numerator) * (exact + element.weights) * kSafe + model.numerator_underflow;
-  element.denominator = growth(model.leaves[c].denominator) * (exact + element.weights + element.numerator) * kSafe;
+  element.weights = std::min(weight_error, 1.0) * size * kSlack;
+  element.numerator =
+      growth(model.leaves[c].numerator) * (exact + element.weights) * kSlack + model.numerator_underflow;
+  element.denominator = growth(model.leaves[c].denominator) * (exact + element.weights + element.numerator) * kSlack;
   return element;
 }
 
@@ -184,7 +184,7 @@ Bound merge_bound(const MergeProblem& problem, const Arithmetic& arithmetic) {
       // The weights of a node are rounded separately and nothing divides by their sum: Σ p|o_c| counts, not |o|.
       element.denominator =
           weights.average([&](std::size_t c) { return growth(model.leaves[c].denominator) * std::fabs(values[c]); }) *
-          (1 + growth(2 * static_cast<int>(states.size()))) * kSafe;
+          (1 + growth(2 * static_cast<int>(states.size()))) * kSlack;
       bound.o[row * width + column] = merged ? element : ElementBound{};
     }
   }

@@ -9,7 +9,6 @@ namespace flashproof::bound {
 
 namespace {
 
-constexpr double kSlack = 1 + 0x1p-30;  // more than the rounding of any expression here
 constexpr double kInf = std::numeric_limits<double>::infinity();
 // ln of the smallest normal f32: a weight, and every factor on its way, that certainly stays above has no subnormal
 // part.
@@ -39,7 +38,7 @@ double scaled_expm1(double log_p, double x) { return x < 1 ? std::exp(log_p) * s
 
 int log2_ceil(int n) { return std::bit_width(static_cast<unsigned>(n - 1)); }
 
-double growth(int n, double u) { return std::expm1(n * std::log1p(u)) * kSlack; }
+double growth(int n) { return std::expm1(n * std::log1p(kU)) * kSlack; }
 
 RowWeights perturbed_weights(const RowModel& row) {
   const auto& leaves = row.leaves;

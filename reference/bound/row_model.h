@@ -13,6 +13,9 @@ inline constexpr double kU = 0x1p-24;          // unit roundoff of f32
 inline constexpr double kEtaRound = 0x1p-150;  // largest rounding error of a subnormal f32 result
 inline constexpr double kF32Max = 0x1.fffffep127;
 
+/// Inflates what is evaluated in double here: more than the rounding of any of its sums, for up to 2^20 leaves.
+inline constexpr double kSlack = 1 + 0x1p-30;
+
 struct Leaf {
   std::int64_t key = 0;    // index of the key or state
   double score = 0;        // s_j, a double next to the exact value
@@ -35,7 +38,7 @@ struct RowModel {
 double scaled_expm1(double log_p, double x);
 
 /// (1 + u)^n − 1, rounded up.
-double growth(int n, double u = kU);
+double growth(int n);
 
 /// ⌈log2 n⌉, n >= 1.
 int log2_ceil(int n);
@@ -68,7 +71,7 @@ double RowWeights::average(X&& x) const {
     sum += value == 0 ? 0 : (p[j] + q[j]) * value;
     largest = value > largest ? value : largest;
   }
-  const double closed = sum / low * (1 + 0x1p-30);  // the factor covers the rounding of this sum up to 2^20 leaves
+  const double closed = sum / low * kSlack;
   return closed < largest ? closed : largest;
 }
 

@@ -144,7 +144,6 @@ Bound softmax_bound(const SoftmaxProblem& problem, const Arithmetic& arithmetic)
     bound.lse[row] = lse_bound(weights, arithmetic.log_error);
 
     const double m = *std::ranges::max_element(x);
-    const double safe = 1 + 0x1p-30;
     for (std::size_t i = 0; i < model.leaves.size(); ++i) {
       // The numerator is computed afresh from the final maximum: its own exponential, not the one in the sum.
       const double below = m - model.leaves[i].score;
@@ -154,10 +153,10 @@ Bound softmax_bound(const SoftmaxProblem& problem, const Arithmetic& arithmetic)
       const double spread = 1 / weights.low;  // the computed sum of weights is at least `low` of the exact one
       ElementBound& element = bound.o[row * cols + model.leaves[i].key];
       // Too small a sum makes y too large by y (1/low − 1), too large a one makes it too small by y (1 − 1/up).
-      element.weights = (y * std::max(spread - 1, 1 - 1 / weights.up) + weights.slop[i]) * safe;
-      element.numerator = (scaled_expm1(m - weights.lse - below, own) + flushed) * spread * safe;
+      element.weights = (y * std::max(spread - 1, 1 - 1 / weights.up) + weights.slop[i]) * kSlack;
+      element.numerator = (scaled_expm1(m - weights.lse - below, own) + flushed) * spread * kSlack;
       element.denominator = denominator_error(weights, y + element.weights + element.numerator);
-      element.output = ending_error(ending, y + element.weights + element.numerator + element.denominator) * safe;
+      element.output = ending_error(ending, y + element.weights + element.numerator + element.denominator) * kSlack;
       bound.range[row * cols + model.leaves[i].key] = 1;
     }
   }

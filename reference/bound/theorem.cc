@@ -6,10 +6,6 @@
 
 namespace flashproof::bound {
 
-namespace {
-constexpr double kSlack = 1 + 0x1p-30;  // more than the rounding of the sums here, for up to 2^20 leaves
-}
-
 double ending_error(int roundings, double magnitude) {
   return roundings == 0 ? 0 : growth(roundings) * magnitude + roundings * kEtaRound;
 }
