@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
 
 #include "kernels/args.h"
+#include "reference/problem/error.h"
 #include "reference/problem/problems.h"
 
 namespace flashproof {
@@ -62,6 +64,11 @@ MergeArgs make_args(const MergeProblem& p, Output& out, Place place, PlaceOutput
 
 template <class Place, class PlaceOutput>
 AttentionArgs make_args(const AttentionProblem& p, Output& out, Place place, PlaceOutput place_output) {
+  // What these arguments cannot say must not be dropped on the way, whatever a declaration promises.
+  if (const auto feature = p.beyond({})) {
+    throw UsageError(std::string(name(*feature)) +
+                     ": the launch arguments cannot hold it, legal: " + std::string(absence(*feature)));
+  }
   AttentionArgs a{};
   a.q = place_tensor(place, p.q);
   a.k = place_tensor(place, p.k);

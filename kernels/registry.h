@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "kernels/args.h"
+#include "kernels/refusal.h"
 #include "reference/bound/arithmetic.h"
 #include "reference/error/contract.h"
 #include "reference/problem/problems.h"
@@ -31,9 +32,9 @@ struct KernelDeclaration {
   std::span<const Format> formats;
   Contract contract;
   Arithmetic arithmetic;
-  /// Empty if the kernel takes this problem, else why not, naming the argument and the legal range. Called before
-  /// launch.
-  std::string (*unsupported)(const Problem& problem);
+  /// Called before launch. A function that says why not, and in braces with it the features of attention that are taken:
+  /// `.unsupported = {tile_unsupported, {Feature::softcap}}`.
+  Refusal unsupported;
   Launch launch;
   std::string_view rejected_by = {};  // broken kernels: the law that must reject it
   std::string_view defect = {};       // broken kernels: what is wrong, one line

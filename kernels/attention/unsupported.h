@@ -1,4 +1,5 @@
-// The shapes that the tiled attention kernels refuse before a launch, each with its legal range.
+// The shapes that the tiled attention kernels refuse before a launch, each with its legal range. Features beyond the
+// plain form are refused for every kernel in kernels/refusal.h.
 #pragma once
 
 #include <algorithm>

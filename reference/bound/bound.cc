@@ -6,6 +6,7 @@
 #include <string>
 
 #include "reference/bound/problem_bounds.h"
+#include "reference/problem/error.h"
 
 #ifdef __FAST_MATH__
 #error "flashproof must not be built with -ffast-math: the bounds rely on IEEE arithmetic"
@@ -83,9 +84,22 @@ Bound evaluate(const Problem& problem, const Arithmetic& arithmetic) {
   return bound::attention_bound(std::get<AttentionProblem>(problem), arithmetic);
 }
 
+/// A window hides keys by position, as causality does: the theorem is about the keys that are left. The other features
+/// change scores, sums or places, and no section of README.md covers that.
+void require_derived(const Problem& problem) {
+  constexpr Feature kDerived[] = {Feature::window};
+  const auto* attention = std::get_if<AttentionProblem>(&problem);
+  if (attention == nullptr) return;
+  if (const auto feature = attention->beyond(kDerived)) {
+    throw UsageError(std::string(name(*feature)) +
+                     ": no bound is derived for it yet, legal: " + std::string(absence(*feature)));
+  }
+}
+
 }  // namespace
 
 Bound compute_bound(const Problem& problem, const Arithmetic& arithmetic) {
+  require_derived(problem);
   require_covered(kind_of(problem), arithmetic);
   Bound bound = evaluate(problem, arithmetic);
   const auto is_number = [](const ElementBound& b) { return b.total() >= 0; };

@@ -41,13 +41,18 @@ struct Bound {
 
   /// Of one element of o: its row's, or its own accumulator's.
   const RowDomain& domain_of(std::size_t o_index) const {
+    return domain_of(o_index / static_cast<std::size_t>(width), o_index);
+  }
+  /// The same where the row is known.
+  const RowDomain& domain_of(std::size_t row_index, std::size_t o_index) const {
     static const RowDomain kAccumulator{"un-normalised sums below the f32 range"};
-    const RowDomain& row = domain[o_index / static_cast<std::size_t>(width)];
+    const RowDomain& row = domain[row_index];
     return row.holds() && accumulator_outside[o_index] != 0 ? kAccumulator : row;
   }
 };
 
-/// `problem` must be valid. Rows whose answer is symbolic (NaN, inf, empty) get zero bounds: the class decides there.
+/// `problem` must be valid. Throws UsageError, naming it, for a feature of attention that the theorems do not cover: of
+/// problems.h's Feature they know the window alone. Rows whose answer is symbolic (NaN, inf, empty) get zero bounds: the class decides there.
 Bound compute_bound(const Problem& problem, const Arithmetic& arithmetic);
 
 }  // namespace flashproof

@@ -171,6 +171,8 @@ TEST(Corruption, EditedFields) {
   const auto softmax = sample_softmax;
   const auto merge = sample_merge;
   const auto attention = sample_attention;
+  const auto packed = sample_packed;
+  const auto paged = sample_paged;
   const std::string deep(100'000, '[');
   std::string deep_objects;
   for (int i = 0; i < 100'000; ++i) deep_objects += R"({"a":)";
@@ -266,6 +268,33 @@ TEST(Corruption, EditedFields) {
       {attention, R"("scale":"0x1.99999ap-4")", R"("scale":"0x1p999999999")", "must be a finite f32"},
       {attention, R"("scale":"0x1.99999ap-4")", R"("scale":"0x1p-200")", "must be a finite f32"},
       {attention, R"("scale":"0x1.99999ap-4")", R"("scale":"0.1")", "must be a finite f32"},
+      // the features of attention
+      {packed, R"("window":"1,0")", R"("window":"1")", "window: 1 numbers, must be left,right"},
+      {packed, R"("window":"1,0")", R"("window":"1,0,0")", "window: 3 numbers, must be left,right"},
+      {packed, R"("window":"1,0")", R"("window":"")", "window: 0 numbers"},
+      {packed, R"("window":"1,0")", R"("window":"-2,0")", "window_left: -2, must be -1..2147483647"},
+      {packed, R"("window":"1,0")", R"("window":"2147483648,0")", "must be -2^31..2^31-1"},
+      {packed, R"("window":"1,0")", R"("window":"1,-0")", "must be a list like"},
+      {packed, R"("window":"1,0")", R"("window":"1,--1")", "must be a list like"},
+      {packed, R"("window":"1,0")", R"("window":"1,+1")", "must be a list like"},
+      {packed, R"("softcap":"0x1.ep+4")", R"("softcap":"-0x1.ep+4")", "softcap: -30, must be 0 (none) or finite"},
+      {packed, R"("softcap":"0x1.ep+4")", R"("softcap":"nan")", "softcap: \"nan\" must be a finite f32"},
+      {packed, R"("softcap":"0x1.ep+4")", R"("softcap":"0x1p+128")", "must be a finite f32"},
+      {packed, R"("alibi":{)", R"("aliby":{)", "unknown field \"storage.alibi\""},
+      {packed, R"("stride.alibi":"0,1")", R"("stride.alibi":"1,1")", "8 bytes, must be at least 20"},
+      {packed, R"("shape":[4,2])", R"("shape":[2,4])", "tensor alibi: "},
+      {packed, R"("sink":{)", R"("sing":{)", "unknown field \"storage.sink\""},
+      {packed, R"("q_start":"0,2,2,3,4")", R"("q_start":"0,2,1,3,4")", "q_start[2]: 1, must be 2..4"},
+      {packed, R"("q_start":"0,2,2,3,4")", R"("q_start":"0,2,2,3,-4")", "must be a list like"},
+      {packed, R"("q_start":"0,2,2,3,4")", R"("q_start":"")", "k_start: must be empty without q_start"},
+      {packed, R"("k_start":"0,3,4,4,5")", R"("k_start":"0,3,4,4,7")", "k_start[4]: 7, must be 4..6"},
+      {packed, R"("k_start":"0,3,4,4,5")", R"("page_table":"0")", "page_table: 1 entries, must be a multiple of the 4"},
+      {paged, R"("page_table":"2,0,2)", R"("page_table":"2,2147483647,2)", "page_table[1]: 2147483647, must be 0..3"},
+      {paged, R"("page_table":"2,0,2)", R"("page_table":"2,0,-2)", "page_table[2]: -2, must be 0..3"},
+      {paged, R"(,2147483647")", R"(,2147483648")", "must be -2^31..2^31-1"},
+      {paged, R"(,2147483647")", R"(,-9223372036854775808")", "must be a list like"},
+      {paged, R"(,2147483647")", R"(")", "page_table: 5 entries, must be a multiple of the 3 sequences"},
+      {paged, R"("page_table":")", R"("page_tabel":")", R"(unknown field "page_tabel")"},
       {attention, R"("storage.bias":"240")", R"("storage.bias":"1073741824")", "may take 1073741824 bytes at most"},
   };
   Tally tally;
@@ -284,6 +313,9 @@ TEST(Corruption, HarmlessEdits) {
       {sample_softmax, "sample", "s\\u0061mple", ""},
       {sample_attention, R"("scale":"0x1.99999ap-4")", R"("scale":"-0x0p+0")", ""},
       {sample_merge, R"("form":"concat")", R"("form":"sum")", ""},
+      {sample_packed, R"("window":"1,0")", R"("window":"-1,-1")", ""},
+      {sample_packed, R"("softcap":"0x1.ep+4")", R"("softcap":"-0x0p+0")", ""},
+      {sample_paged, R"(,-1,)", R"(,-2147483647,)", ""},
   };
   Tally tally;
   for (const Edit& edit : edits) EXPECT_EQ(tally.read(edited(edit.sample(), edit.from, edit.to)), "") << edit.to;

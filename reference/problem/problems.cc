@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "reference/problem/error.h"
 
 namespace flashproof {
@@ -28,6 +30,21 @@ std::string_view name(ProblemKind kind) {
   return "attention";
 }
 
+std::string_view name(Feature feature) {
+  constexpr std::string_view kNames[] = {"window", "softcap", "alibi", "sink", "packed", "paged"};
+  return kNames[static_cast<int>(feature)];
+}
+
+std::string_view absence(Feature feature) {
+  constexpr std::string_view kTexts[] = {"window_left = window_right = -1",
+                                         "softcap = 0",
+                                         "no alibi",
+                                         "no sink",
+                                         "an empty q_start",
+                                         "an empty page_table"};
+  return kTexts[static_cast<int>(feature)];
+}
+
 ChunkPlan ChunkPlan::uniform(std::int64_t length, std::int64_t size) {
   if (length < 0 || length > kMaxExtent) {
     throw UsageError(fmt::format("plan: length {} must be 0..{}", length, kMaxExtent));
@@ -41,6 +58,69 @@ ChunkPlan ChunkPlan::uniform(std::int64_t length, std::int64_t size) {
     plan.boundary.push_back(static_cast<std::int32_t>(end));
   }
   return plan;
+}
+
+bool AttentionProblem::has(Feature feature) const {
+  switch (feature) {
+    case Feature::window:
+      return window_left >= 0 || window_right >= 0;
+    case Feature::softcap:
+      return softcap != 0.0F;
+    case Feature::alibi:
+      return has_alibi();
+    case Feature::sink:
+      return has_sink();
+    case Feature::packed:
+      return packed();
+    case Feature::paged:
+      break;
+  }
+  return paged();
+}
+
+std::vector<Feature> AttentionProblem::features() const {
+  using enum Feature;
+  std::vector<Feature> result;
+  for (const Feature feature : {window, softcap, alibi, sink, packed, paged}) {
+    if (has(feature)) result.push_back(feature);
+  }
+  return result;
+}
+
+std::optional<Feature> AttentionProblem::beyond(std::span<const Feature> taken) const {
+  for (const Feature feature : features()) {
+    if (std::ranges::find(taken, feature) == taken.end()) return feature;
+  }
+  return std::nullopt;
+}
+
+std::int64_t AttentionProblem::k_length() const {
+  if (paged()) return pages_per_sequence() * k.shape[2];
+  if (k_start.empty()) return k.shape[2];
+  std::int64_t longest = 0;
+  for (std::int64_t s = 0; s < sequences(); ++s) longest = std::max(longest, k_length(s));
+  return longest;
+}
+
+AttentionProblem::Keys AttentionProblem::visible_keys(std::int64_t s, std::int64_t i) const {
+  const std::int64_t aligned = i + k_length(s) - q_length(s);  // the key beside the query
+  Keys keys{0, visible_length(s)};
+  if (causal) keys.last = std::min(keys.last, aligned + 1);
+  if (window_right >= 0) keys.last = std::min(keys.last, aligned + window_right + 1);
+  if (window_left >= 0) keys.first = std::max(keys.first, aligned - window_left);
+  return keys;
+}
+
+std::int64_t AttentionProblem::q_offset(std::int64_t s, std::int64_t h, std::int64_t i) const {
+  return packed() ? q.offset({0, h, q_start[s] + i, 0}) : q.offset({s, h, i, 0});
+}
+
+std::int64_t AttentionProblem::kv_offset(const Tensor& tensor, std::int64_t s, std::int64_t h, std::int64_t j) const {
+  if (paged()) {
+    const std::int64_t size = tensor.shape[2];
+    return tensor.offset({page_table[s * pages_per_sequence() + j / size], h, j % size, 0});
+  }
+  return k_start.empty() ? tensor.offset({s, h, j, 0}) : tensor.offset({0, h, k_start[s] + j, 0});
 }
 
 ProblemKind kind_of(const Problem& problem) {

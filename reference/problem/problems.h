@@ -5,12 +5,17 @@
 //   merge      o_c (n, rows, dv), lse_c (n, rows)          -> o (rows, dv | n·dv),   lse (rows)
 //   attention  q (B, Hq, Sq, d), k (B, Hk, Sk, d),
 //              v (B, Hk, Sk, dv), bias (B, Hq, Sq, Sk)     -> o (B, Hq, Sq, dv),     lse (B, Hq, Sq)
+//     packed   q (1, Hq, total, d), offsets q_start; k, v (1, Hk, total, ·), offsets k_start -> o (1, Hq, total, dv)
+//     paged    k, v (pages, Hk, page_size, ·), page_table (B, pages per sequence)
 //
-// Every output is handled as `rows x width`, row-major and dense; an attention row is ((b·Hq + h)·Sq + i).
+// Every output is handled as `rows x width`, row-major and dense; an attention row is ((b·Hq + h)·Sq + i) with the axes
+// of q (packed: b = 0, i counts through the tokens of all sequences).
 #pragma once
 
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -55,32 +60,95 @@ struct MergeProblem {
   bool operator==(const MergeProblem&) const = default;
 };
 
+/// What an attention problem may have beyond the plain form (q, k, v, scale, causal, key_length, bias, plan). Whoever
+/// does not say that it takes a feature must refuse it, by this name.
+enum class Feature : std::uint8_t { window, softcap, alibi, sink, packed, paged };
+std::string_view name(Feature feature);
+/// The arguments of a problem without it: "softcap = 0".
+std::string_view absence(Feature feature);
+
+/// score = cap(scale·q·k) + bias − slope·|i + Sk − Sq − j| with cap(x) = softcap·tanh(x / softcap), or x without one.
+/// Lengths Sq, Sk and positions i, j are those of the sequence. Causal and window are aligned bottom right.
 struct AttentionProblem {
   Tensor q, k, v;       // f32, f16 or bf16, one format; Hq is a multiple of Hk; query head h reads kv head h·Hk/Hq
   float scale = 1.0F;   // finite; the exact value of this number multiplies q·k
-  bool causal = false;  // bottom-right aligned: query i sees key j iff j <= i + Sk − Sq
-  std::vector<std::int32_t> key_length;  // per batch, 0..Sk; empty = Sk
+  bool causal = false;  // query i sees key j iff j <= i + Sk − Sq
+  std::int32_t window_left = -1;         // >= 0: only keys j >= i + Sk − Sq − window_left
+  std::int32_t window_right = -1;        // >= 0: only keys j <= i + Sk − Sq + window_right
+  std::vector<std::int32_t> key_length;  // per sequence, 0..Sk (paged: 0..k_length()); empty = all
+  float softcap = 0.0F;                  // 0 = none, else finite and positive; applied before bias and ALiBi
   Tensor bias;                           // f32, added to the scaled score, −inf hides the key; no shape = none
-  ChunkPlan plan;                        // over the keys
+  Tensor alibi;                          // f32 (sequences, Hq) slopes, finite; no shape = none
+  Tensor sink;  // f32 (Hq): the score of one more key with v = 0; −inf = none for this head; no shape = none
+
+  // Packed sequences: q axis 0 is 1, sequence s owns the queries [q_start[s], q_start[s+1]) of axis 2, and k_start alike
+  // unless paged. q_start ends with q axis 2; k_start may end before k axis 2. Not together with bias. Empty = none.
+  std::vector<std::int32_t> q_start, k_start;
+  // Paged keys: k and v are (pages, Hk, page_size, ·). Key j of sequence s lies in page page_table[s·n + j/page_size] at
+  // j % page_size, n = pages_per_sequence(). Sk is the sequence's key_length, n·page_size without one: the rest of its
+  // pages is room, not keys. Entries of pages wholly beyond it are never read and may hold anything. Empty = none.
+  std::vector<std::int32_t> page_table;
+  ChunkPlan plan;  // over k_length()
 
   bool operator==(const AttentionProblem&) const = default;
+  bool packed() const { return !q_start.empty(); }
+  bool paged() const { return !page_table.empty(); }
+  bool has_bias() const { return !bias.shape.empty(); }
+  bool has_alibi() const { return !alibi.shape.empty(); }
+  bool has_sink() const { return !sink.shape.empty(); }
+  bool has(Feature feature) const;
+  bool plain() const { return features().empty(); }
+  /// In the order of Feature.
+  std::vector<Feature> features() const;
+  /// The first of them that is not among those taken.
+  std::optional<Feature> beyond(std::span<const Feature> taken) const;
+
   std::int64_t batch() const { return q.shape[0]; }
   std::int64_t q_heads() const { return q.shape[1]; }
   std::int64_t k_heads() const { return k.shape[1]; }
-  std::int64_t q_length() const { return q.shape[2]; }
-  std::int64_t k_length() const { return k.shape[2]; }
   std::int64_t head_dim() const { return q.shape[3]; }
   std::int64_t value_dim() const { return v.shape[3]; }
   std::int64_t kv_head(std::int64_t h) const { return h * k_heads() / q_heads(); }
-  std::int64_t visible_length(std::int64_t b) const { return key_length.empty() ? k_length() : key_length[b]; }
-  bool has_bias() const { return !bias.shape.empty(); }
-  /// Position only (length and causal); a bias of −inf hides a key too, see hidden_by_bias().
-  bool position_visible(std::int64_t b, std::int64_t i, std::int64_t j) const {
-    return j < visible_length(b) && (!causal || j <= i + k_length() - q_length());
+  /// Of the output and of q: all tokens if packed.
+  std::int64_t q_length() const { return q.shape[2]; }
+  /// Of the longest sequence; paged: the room of each, n·page_size. What the plan and axis 3 of the bias run over.
+  std::int64_t k_length() const;
+
+  std::int64_t sequences() const { return packed() ? static_cast<std::int64_t>(q_start.size()) - 1 : batch(); }
+  std::int64_t pages_per_sequence() const {
+    return sequences() == 0 ? 0 : static_cast<std::int64_t>(page_table.size()) / sequences();
+  }
+  /// Sq and Sk of one sequence.
+  std::int64_t q_length(std::int64_t s) const { return packed() ? q_start[s + 1] - q_start[s] : q.shape[2]; }
+  std::int64_t k_length(std::int64_t s) const {
+    if (paged()) return key_length.empty() ? k_length() : key_length[s];
+    return k_start.empty() ? k.shape[2] : k_start[s + 1] - k_start[s];
+  }
+  std::int64_t visible_length(std::int64_t s) const { return key_length.empty() ? k_length(s) : key_length[s]; }
+  /// Position only (length, causal, window): query i of sequence s sees the keys [first, last), none if first >= last.
+  struct Keys {
+    std::int64_t first, last;
+  };
+  Keys visible_keys(std::int64_t s, std::int64_t i) const;
+  /// A bias of −inf hides a key too, see hidden_by_bias().
+  bool position_visible(std::int64_t s, std::int64_t i, std::int64_t j) const {
+    const Keys keys = visible_keys(s, i);
+    return keys.first <= j && j < keys.last;
   }
   bool hidden_by_bias(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const {
     return has_bias() && bias.at({b, h, i, j}) == -std::numeric_limits<double>::infinity();
   }
+  /// In elements, of component 0 of query i, and of key or value j, of sequence s and head h of that tensor.
+  std::int64_t q_offset(std::int64_t s, std::int64_t h, std::int64_t i) const;
+  std::int64_t k_offset(std::int64_t s, std::int64_t h, std::int64_t j) const { return kv_offset(k, s, h, j); }
+  std::int64_t v_offset(std::int64_t s, std::int64_t h, std::int64_t j) const { return kv_offset(v, s, h, j); }
+  /// The row of o and lse.
+  std::int64_t output_row(std::int64_t s, std::int64_t h, std::int64_t i) const {
+    return packed() ? h * q_length() + q_start[s] + i : (s * q_heads() + h) * q_length() + i;
+  }
+
+ private:
+  std::int64_t kv_offset(const Tensor& tensor, std::int64_t s, std::int64_t h, std::int64_t j) const;
 };
 
 /// Limits of validate(). Offsets into an output, and a row's key index, fit an int32.

@@ -72,8 +72,60 @@ Witness sample_attention() {
   return {{{ProblemKind::attention, "sample", 7, {{"chunk", "2"}, {"format", "bf16"}}}, p}, {}};
 }
 
+Witness sample_packed() {
+  Random random(2, 0);
+  AttentionProblem p;
+  p.q = Tensor::strided(Format::f16, {1, 2, 4, 3}, {24, 3, 6, 1});  // stored as (tokens, Hq, d)
+  p.k = Tensor::dense(Format::f16, {1, 1, 6, 3});
+  p.v = Tensor::dense(Format::f16, {1, 1, 6, 2});
+  for (Tensor* t : {&p.q, &p.k, &p.v}) {
+    for_each(t->shape, [&](auto... i) { t->set({i...}, random.uniform(-2, 2)); });
+  }
+  p.q_start = {0, 2, 2, 3, 4};
+  p.k_start = {0, 3, 4, 4, 5};  // the third sequence has no key, and one token of k belongs to nobody
+  p.window_left = 1;
+  p.window_right = 0;
+  p.softcap = 30.0F;
+  p.alibi = Tensor::strided(Format::f32, {4, 2}, {0, 1});  // one slope per head
+  p.alibi.set({0, 0}, 0.5);
+  p.alibi.set({0, 1}, -0.25);
+  p.sink = Tensor::dense(Format::f32, {2});
+  p.sink.set({0}, 1.5);
+  p.sink.set({1}, -kInf);
+  p.scale = 0.5F;
+  p.plan = {{0, 2, 3}, {1, 0}};
+  return {{{ProblemKind::attention, "sample", 8, {{"format", "f16"}}}, p}, {}};
+}
+
+Witness sample_paged() {
+  Random random(3, 0);
+  AttentionProblem p;
+  p.q = Tensor::strided(Format::f32, {3, 2, 1, 2}, {2, 0, 2, 1});  // one query for both heads
+  p.k = Tensor::dense(Format::f32, {4, 2, 2, 2});                  // pages 1 and 3 are nobody's
+  p.v = Tensor::dense(Format::f32, {4, 2, 2, 1});
+  p.bias = Tensor::strided(Format::f32, {3, 2, 1, 4}, {4, 0, 4, 1});
+  for (Tensor* t : {&p.q, &p.k, &p.v, &p.bias}) {
+    for_each(t->shape, [&](auto... i) { t->set({i...}, random.uniform(-2, 2)); });
+  }
+  p.page_table = {2,
+                  0,
+                  2,
+                  -1,
+                  std::numeric_limits<std::int32_t>::min(),
+                  std::numeric_limits<std::int32_t>::max()};  // sequences 0 and 1 share a page; 2 has no key
+  p.key_length = {3, 1, 0};
+  p.window_right = 0;
+  p.scale = -1.0F;
+  p.plan = {{0, 4}, {0}};
+  return {{{ProblemKind::attention, "sample", 9, {}}, p}, {{"kernel", "attention.deferred.hardened"}}};
+}
+
 std::map<std::string, Witness> samples() {
-  return {{"softmax", sample_softmax()}, {"merge", sample_merge()}, {"attention", sample_attention()}};
+  return {{"softmax", sample_softmax()},
+          {"merge", sample_merge()},
+          {"attention", sample_attention()},
+          {"attention_packed", sample_packed()},
+          {"attention_paged", sample_paged()}};
 }
 
 }  // namespace flashproof

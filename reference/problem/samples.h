@@ -1,4 +1,4 @@
-// Three small witnesses for tests: one of each problem, together with every feature a file has to keep. The fuzz corpus
+// Small witnesses for tests: at least one of each problem, together with every feature a file has to keep. The fuzz corpus
 // and the Python test read the files that write_samples makes of them.
 #pragma once
 
@@ -12,8 +12,10 @@ namespace flashproof {
 Witness sample_softmax();    // f16, padded rows, a longer storage, row lengths, −inf and NaN, chunks out of order
 Witness sample_merge();      // f32, concat, lse broadcast over the rows
 Witness sample_attention();  // bf16, transposed heads, kv broadcast over the batch, bias, causal, lengths, scale 0.1f
+Witness sample_packed();     // f16, packed with empty sequences, window, softcap, slopes for all sequences, sinks
+Witness sample_paged();      // f32, pages shared and unused, unused table entries, lengths, bias, right window
 
-/// File name without extension -> witness; the merge one is called "merge", and so on.
+/// File name without extension -> witness: softmax, merge, attention, attention_packed, attention_paged.
 std::map<std::string, Witness> samples();
 
 }  // namespace flashproof

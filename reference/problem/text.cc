@@ -37,11 +37,21 @@ std::optional<std::int64_t> parse_count(std::string_view text) {
   return static_cast<std::int64_t>(*value);
 }
 
-std::optional<std::vector<std::int64_t>> parse_counts(std::string_view text) {
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  if (!text.starts_with('-')) return parse_count(text);
+  const auto value = parse_count(text.substr(1));
+  if (!value || *value == 0) return std::nullopt;
+  return -*value;
+}
+
+namespace {
+
+template <class ParseOne>
+std::optional<std::vector<std::int64_t>> parse_list(std::string_view text, ParseOne parse_one) {
   std::vector<std::int64_t> result;
   while (!text.empty()) {
     const std::size_t comma = text.find(',');
-    const auto value = parse_count(text.substr(0, comma));
+    const auto value = parse_one(text.substr(0, comma));
     if (!value) return std::nullopt;
     result.push_back(*value);
     if (comma == std::string_view::npos) return result;
@@ -49,6 +59,13 @@ std::optional<std::vector<std::int64_t>> parse_counts(std::string_view text) {
     if (text.empty()) return std::nullopt;  // a comma at the end
   }
   return result;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::int64_t>> parse_counts(std::string_view text) { return parse_list(text, parse_count); }
+std::optional<std::vector<std::int64_t>> parse_integers(std::string_view text) {
+  return parse_list(text, parse_integer);
 }
 
 bool is_name(std::string_view text) {

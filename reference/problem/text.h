@@ -18,8 +18,11 @@ std::string quote(std::string_view text);
 std::optional<std::uint64_t> parse_u64(std::string_view text);
 /// parse_u64 that fits an int64.
 std::optional<std::int64_t> parse_count(std::string_view text);
-/// "" is the empty list; otherwise counts with one comma between them.
+/// parse_count, with a '-' before a number that is not 0.
+std::optional<std::int64_t> parse_integer(std::string_view text);
+/// "" is the empty list; otherwise counts (integers) with one comma between them.
 std::optional<std::vector<std::int64_t>> parse_counts(std::string_view text);
+std::optional<std::vector<std::int64_t>> parse_integers(std::string_view text);
 
 /// [a-z][a-z0-9_]*, at most 64 characters: the names of families and keys.
 bool is_name(std::string_view text);

@@ -2,133 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cmath>
 #include <fstream>
-#include <limits>
 #include <type_traits>
-#include <utility>
 
 #include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
 #include "reference/problem/safetensors.h"
 #include "reference/problem/text.h"
+#include "reference/problem/witness_fields.h"
 
 namespace flashproof {
 namespace {
 
 constexpr std::string_view kVersion = "witness 1";
-constexpr std::string_view kNote = "note.";
-
-/// The metadata and tensors of a file, handed out one by one: what is asked for must be there, and what is left over at
-/// the end is refused.
-class Fields {
- public:
-  explicit Fields(Safetensors file) : file_(std::move(file)) {}
-
-  std::string text(const std::string& key) {
-    auto field = file_.metadata.extract(key);
-    if (field.empty()) throw UsageError(fmt::format("__metadata__: no {}", key));
-    return std::move(field.mapped());
-  }
-  std::vector<std::int64_t> counts(const std::string& key) {
-    const std::string value = text(key);
-    const auto result = parse_counts(value);
-    if (!result) throw UsageError(fmt::format("{}: {} must be a list like 0,16,32", key, quote(value)));
-    return *result;
-  }
-  std::vector<std::int32_t> int32s(const std::string& key) {
-    std::vector<std::int32_t> result;
-    for (std::int64_t value : counts(key)) {
-      if (value > std::numeric_limits<std::int32_t>::max()) {
-        throw UsageError(fmt::format("{}: {}, must be 0..2^31-1", key, value));
-      }
-      result.push_back(static_cast<std::int32_t>(value));
-    }
-    return result;
-  }
-  /// One of two words: true for the first.
-  bool either(const std::string& key, std::string_view yes, std::string_view no) {
-    const std::string value = text(key);
-    if (value != yes && value != no) {
-      throw UsageError(fmt::format("{}: {} must be {} or {}", key, quote(value), yes, no));
-    }
-    return value == yes;
-  }
-  float f32(const std::string& key);
-  bool has_tensor(const std::string& name) const { return file_.tensors.contains(name); }
-  Tensor tensor(const std::string& name);
-  WitnessNotes notes();
-  void expect_empty() const {
-    if (!file_.metadata.empty()) {
-      throw UsageError(fmt::format("__metadata__: unknown field {}", quote(file_.metadata.begin()->first)));
-    }
-    if (!file_.tensors.empty()) {
-      throw UsageError(fmt::format("tensor {}: not part of this problem", quote(file_.tensors.begin()->first)));
-    }
-  }
-
- private:
-  void charge(std::int64_t bytes) {
-    if (bytes > kMaxWitnessBytes - storage_) {
-      throw UsageError(fmt::format("storage: all tensors together may take {} bytes at most", kMaxWitnessBytes));
-    }
-    storage_ += bytes;
-  }
-
-  Safetensors file_;
-  std::int64_t storage_ = 0;
-};
-
-/// [-]0x<hex>p<exponent>, as C's %a and Python's float.hex write it; the value must be exactly an f32.
-float Fields::f32(const std::string& key) {
-  const std::string value = text(key);
-  std::string_view digits = value;
-  const bool negative = digits.starts_with('-');
-  if (negative) digits.remove_prefix(1);
-  double result = 0;
-  bool legal = digits.starts_with("0x");
-  if (legal) {
-    digits.remove_prefix(2);
-    const char* end = digits.data() + digits.size();
-    const auto parsed = std::from_chars(digits.data(), end, result, std::chars_format::hex);
-    legal = parsed.ec == std::errc() && parsed.ptr == end && !std::signbit(result) && std::isfinite(result) &&
-            round_to(Format::f32, result) == result;
-  }
-  if (!legal) throw UsageError(fmt::format("{}: {} must be a finite f32 like 0x1.8p-3", key, quote(value)));
-  return static_cast<float>(negative ? -result : result);
-}
-
-Tensor Fields::tensor(const std::string& name) {
-  auto node = file_.tensors.extract(name);
-  if (node.empty()) throw UsageError(fmt::format("tensor {}: missing", name));
-  const StoredTensor& stored = node.mapped();
-  std::vector<std::int64_t> stride = counts("stride." + name);
-  const std::string size_text = text("storage." + name);
-  const auto size = parse_count(size_text);
-  if (!size) throw UsageError(fmt::format("storage.{}: {} must be a number of bytes", name, quote(size_text)));
-  charge(*size);
-  try {
-    return tensor_from_dense(stored.format, stored.shape, std::move(stride), *size, stored.data);
-  } catch (const UsageError& error) {
-    throw UsageError(fmt::format("tensor {}: {}", name, error.what()));
-  }
-}
-
-WitnessNotes Fields::notes() {
-  WitnessNotes result;
-  for (auto it = file_.metadata.begin(); it != file_.metadata.end();) {
-    if (!it->first.starts_with(kNote)) {
-      ++it;
-      continue;
-    }
-    const std::string key = it->first.substr(kNote.size());
-    if (!is_name(key)) throw UsageError(fmt::format("note {}: must be [a-z][a-z0-9_]*", quote(key)));
-    result.emplace(key, std::move(it->second));
-    it = file_.metadata.erase(it);
-  }
-  return result;
-}
 
 // Reading and writing one kind of problem stand next to each other: the same fields in the same order.
 
@@ -150,6 +36,22 @@ MergeProblem read_merge(Fields& fields) {
   return p;
 }
 
+/// The optional fields: only what a problem uses is in its file, so that the plain form has the same bytes for ever.
+void read_features(Fields& fields, AttentionProblem& p) {
+  if (fields.has("window")) {
+    const std::vector<std::int32_t> window = fields.signed_int32s("window");
+    if (window.size() != 2) throw UsageError(fmt::format("window: {} numbers, must be left,right", window.size()));
+    p.window_left = window[0];
+    p.window_right = window[1];
+  }
+  if (fields.has("softcap")) p.softcap = fields.f32("softcap");
+  if (fields.has_tensor("alibi")) p.alibi = fields.tensor("alibi");
+  if (fields.has_tensor("sink")) p.sink = fields.tensor("sink");
+  if (fields.has("q_start")) p.q_start = fields.int32s("q_start");
+  if (fields.has("k_start")) p.k_start = fields.int32s("k_start");
+  if (fields.has("page_table")) p.page_table = fields.signed_int32s("page_table");
+}
+
 AttentionProblem read_attention(Fields& fields) {
   AttentionProblem p;
   p.q = fields.tensor("q");
@@ -159,34 +61,11 @@ AttentionProblem read_attention(Fields& fields) {
   p.scale = fields.f32("scale");
   p.causal = fields.either("causal", "true", "false");
   p.key_length = fields.int32s("key_length");
+  read_features(fields, p);
   p.plan.boundary = fields.int32s("plan.boundary");
   p.plan.order = fields.int32s("plan.order");
   return p;
 }
-
-/// Collects a file; owns the dense bytes until it is formatted.
-class Draft {
- public:
-  void text(const std::string& key, std::string value) { file_.metadata.emplace(key, std::move(value)); }
-  template <class T>
-  void list(const std::string& key, const std::vector<T>& values) {
-    text(key, fmt::format("{}", fmt::join(values, ",")));
-  }
-  void tensor(const std::string& name, const Tensor& tensor) {
-    const auto& bytes = data_.emplace_back(dense_bytes(tensor));
-    file_.tensors.emplace(name, StoredTensor{tensor.format, tensor.shape, bytes});
-  }
-  void strided(const std::string& name, const Tensor& t) {
-    tensor(name, t);
-    list("stride." + name, t.stride);
-    text("storage." + name, fmt::format("{}", t.storage.size()));
-  }
-  std::vector<std::byte> bytes() const { return format_safetensors(file_); }
-
- private:
-  Safetensors file_;
-  std::vector<std::vector<std::byte>> data_;  // moving an inner vector keeps its bytes where the spans point
-};
 
 void write_problem(Draft& draft, const SoftmaxProblem& p) {
   draft.strided("x", p.x);
@@ -202,6 +81,16 @@ void write_problem(Draft& draft, const MergeProblem& p) {
   draft.text("form", p.form == MergeForm::sum ? "sum" : "concat");
 }
 
+void write_features(Draft& draft, const AttentionProblem& p) {
+  if (p.has(Feature::window)) draft.text("window", fmt::format("{},{}", p.window_left, p.window_right));
+  if (p.has(Feature::softcap)) draft.text("softcap", fmt::format("{:a}", double{p.softcap}));
+  if (p.has_alibi()) draft.strided("alibi", p.alibi);
+  if (p.has_sink()) draft.strided("sink", p.sink);
+  if (!p.q_start.empty()) draft.list("q_start", p.q_start);
+  if (!p.k_start.empty()) draft.list("k_start", p.k_start);
+  if (!p.page_table.empty()) draft.list("page_table", p.page_table);
+}
+
 void write_problem(Draft& draft, const AttentionProblem& p) {
   draft.strided("q", p.q);
   draft.strided("k", p.k);
@@ -210,6 +99,7 @@ void write_problem(Draft& draft, const AttentionProblem& p) {
   draft.text("scale", fmt::format("{:a}", double{p.scale}));
   draft.text("causal", p.causal ? "true" : "false");
   draft.list("key_length", p.key_length);
+  write_features(draft, p);
   draft.list("plan.boundary", p.plan.boundary);
   draft.list("plan.order", p.plan.order);
 }
@@ -221,7 +111,7 @@ std::int64_t input_bytes(const Problem& problem) {
         using T = std::decay_t<decltype(p)>;
         if constexpr (std::is_same_v<T, SoftmaxProblem>) return size(p.x);
         if constexpr (std::is_same_v<T, MergeProblem>) return size(p.o, p.lse);
-        if constexpr (std::is_same_v<T, AttentionProblem>) return size(p.q, p.k, p.v, p.bias);
+        if constexpr (std::is_same_v<T, AttentionProblem>) return size(p.q, p.k, p.v, p.bias, p.alibi, p.sink);
       },
       problem);
 }
@@ -285,7 +175,7 @@ std::vector<std::byte> format_witness(const Witness& witness) {
   std::visit([&](const auto& problem) { write_problem(draft, problem); }, content.problem);
   for (const auto& [key, value] : witness.notes) {
     if (!is_name(key)) throw UsageError(fmt::format("note {}: must be [a-z][a-z0-9_]*", quote(key)));
-    draft.text(std::string(kNote) + key, value);
+    draft.text(std::string(kNotePrefix) + key, value);
   }
   return draft.bytes();
 }

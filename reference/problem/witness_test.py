@@ -78,6 +78,8 @@ def check_attention(metadata, tensors):
     assert float.fromhex(metadata["scale"]) == scale, "bit for bit"
     assert metadata["causal"] == "true" and metadata["key_length"] == "5,3"
     assert metadata["plan.boundary"] == "0,2,4,5" and metadata["plan.order"] == "2,0,1"
+    for absent in ("window", "softcap", "q_start", "k_start", "page_table"):
+        assert absent not in metadata, "the plain form has no such field"
     for name, shape in (("q", [2, 2, 3, 4]), ("k", [2, 1, 5, 4]), ("v", [2, 1, 5, 2])):
         dtype, found, raw = tensors.pop(name)
         assert (dtype, found) == ("BF16", shape), name
@@ -89,6 +91,28 @@ def check_attention(metadata, tensors):
     bias = struct.unpack("<60f", raw)
     assert (dtype, shape) == ("F32", [2, 2, 3, 5])
     assert [i for i, x in enumerate(bias) if x == float("-inf")] == [(2 * 3 + 2) * 5 + 3]
+
+
+def check_attention_packed(metadata, tensors):
+    assert metadata["q_start"] == "0,2,2,3,4" and metadata["k_start"] == "0,3,4,4,5"
+    assert metadata["window"] == "1,0" and float.fromhex(metadata["softcap"]) == 30.0
+    assert "page_table" not in metadata and "bias" not in tensors
+    dtype, shape, raw = tensors.pop("alibi")
+    assert (dtype, shape, struct.unpack("<8f", raw)) == ("F32", [4, 2], (0.5, -0.25) * 4)
+    assert metadata["stride.alibi"] == "0,1" and metadata["storage.alibi"] == "8"
+    dtype, shape, raw = tensors.pop("sink")
+    assert (dtype, shape, struct.unpack("<2f", raw)) == ("F32", [2], (1.5, float("-inf")))
+    for name, shape in (("q", [1, 2, 4, 3]), ("k", [1, 1, 6, 3]), ("v", [1, 1, 6, 2])):
+        assert tensors.pop(name)[:2] == ("F16", shape), name
+
+
+def check_attention_paged(metadata, tensors):
+    assert metadata["page_table"] == "2,0,2,-1,-2147483648,2147483647" and metadata["key_length"] == "3,1,0"
+    assert metadata["window"] == "-1,0"
+    for absent in ("softcap", "q_start", "k_start"):
+        assert absent not in metadata, absent
+    for name, shape in (("q", [3, 2, 1, 2]), ("k", [4, 2, 2, 2]), ("v", [4, 2, 2, 1]), ("bias", [3, 2, 1, 4])):
+        assert tensors.pop(name)[:2] == ("F32", shape), name
 
 
 def check_with_package(path, tensors):
@@ -105,7 +129,7 @@ def check_with_package(path, tensors):
 
 def main():
     directory = Path(sys.argv[1])
-    for check in (check_softmax, check_merge, check_attention):
+    for check in (check_softmax, check_merge, check_attention, check_attention_packed, check_attention_paged):
         path = directory / (check.__name__.removeprefix("check_") + ".safetensors")
         metadata, tensors = read(path)
         package = check_with_package(path, tensors)

@@ -1,0 +1,14 @@
+#include "kernels/refusal.h"
+
+namespace flashproof {
+
+std::string Refusal::operator()(const Problem& problem) const {
+  if (const auto* attention = std::get_if<AttentionProblem>(&problem)) {
+    if (const auto feature = attention->beyond(takes_)) {
+      return std::string(name(*feature)) + ": this kernel does not take it, legal: " + std::string(absence(*feature));
+    }
+  }
+  return own_ == nullptr ? std::string() : own_(problem);
+}
+
+}  // namespace flashproof

@@ -1,0 +1,30 @@
+// Whether a kernel takes a problem. A kernel whose declaration says nothing takes the plain form of attention alone: one
+// that would silently leave out a sink or a softcap is refused the problem, not judged for its answer.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "reference/problem/problems.h"
+
+namespace flashproof {
+
+class Refusal {
+ public:
+  using Own = std::string (*)(const Problem&);
+
+  Refusal() = default;
+  /// `own` (none: takes all): empty if the kernel takes this problem, else why not, naming the argument and the legal range. It is only
+  /// asked about problems with no other features than `takes`.
+  Refusal(Own own, std::initializer_list<Feature> takes = {}) : own_(own), takes_(takes) {}
+
+  /// Empty if the kernel takes this valid problem of its kind, else why not, in one line.
+  std::string operator()(const Problem& problem) const;
+
+ private:
+  Own own_ = nullptr;
+  std::vector<Feature> takes_;
+};
+
+}  // namespace flashproof

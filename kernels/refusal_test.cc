@@ -1,0 +1,131 @@
+// No kernel runs on a problem with a feature that it does not know: by default, for every executor, by name.
+#include "kernels/refusal.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "kernels/make_args.h"
+#include "kernels/run.h"
+#include "reference/problem/error.h"
+
+namespace flashproof {
+namespace {
+
+AttentionProblem plain() {
+  AttentionProblem p;
+  p.q = Tensor::dense(Format::f32, {1, 1, 2, 2});
+  p.k = p.v = Tensor::dense(Format::f32, {1, 1, 4, 2});
+  for (Tensor* tensor : {&p.q, &p.k, &p.v}) {
+    for (std::int64_t i = 0; i < tensor->elements(); ++i) tensor->set_bits(i, encode(Format::f32, 1.0));
+  }
+  p.plan = ChunkPlan::uniform(4, 2);
+  return p;
+}
+
+struct Line {
+  Feature feature;
+  const char* refusal;  // after the name
+  std::function<void(AttentionProblem&)> add;
+};
+
+Tensor ones(std::vector<std::int64_t> shape) {
+  Tensor tensor = Tensor::dense(Format::f32, std::move(shape));
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.set_bits(i, encode(Format::f32, 1.0));
+  return tensor;
+}
+
+const std::vector<Line>& lines() {
+  using P = AttentionProblem;
+  static const std::vector<Line> all = {
+      {Feature::window, "legal: window_left = window_right = -1", [](P& p) { p.window_left = 0; }},
+      {Feature::window, "legal: window_left = window_right = -1", [](P& p) { p.window_right = 7; }},
+      {Feature::softcap, "legal: softcap = 0", [](P& p) { p.softcap = 30.0F; }},
+      {Feature::alibi, "legal: no alibi", [](P& p) { p.alibi = ones({1, 1}); }},
+      {Feature::sink, "legal: no sink", [](P& p) { p.sink = ones({1}); }},
+      {Feature::packed, "legal: an empty q_start",
+       [](P& p) {
+         p.q_start = {0, 1, 2};
+         p.k_start = {0, 0, 4};
+       }},
+      {Feature::paged, "legal: an empty page_table", [](P& p) { p.page_table = {0}; }},
+  };
+  return all;
+}
+
+std::string usage_error(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "(nothing was thrown)";
+}
+
+std::string takes_all(const Problem&) { return ""; }
+std::string takes_none(const Problem&) { return "d: only 0"; }
+void must_not_run(const AttentionArgs&, Stream) { FAIL() << "launched"; }
+
+TEST(Refusal, EveryRegisteredAttentionKernelRefusesEveryFeature) {
+  int refused = 0;
+  for (const Kernel& registered : kernels()) {
+    if (registered.problem != ProblemKind::attention) continue;
+    EXPECT_EQ(registered.unsupported(plain()), "") << registered.id;
+    Kernel kernel = registered;
+    kernel.launch = kernel.cuda_launch = must_not_run;
+    for (const Line& line : lines()) {
+      AttentionProblem p = plain();
+      line.add(p);
+      ASSERT_NO_THROW(validate(p)) << name(line.feature);
+      const std::string why =
+          std::string(name(line.feature)) + ": this kernel does not take it, " + std::string(line.refusal);
+      EXPECT_EQ(kernel.unsupported(p), why) << kernel.id;
+      for (const Executor executor : {Executor::cpu, Executor::cuda}) {
+        EXPECT_EQ(usage_error([&] { run(kernel, p, {.executor = executor}); }),
+                  "kernel " + std::string(kernel.id) + ": " + why);
+      }
+      ++refused;
+    }
+  }
+  EXPECT_GE(refused, 4 * 7);
+}
+
+TEST(Refusal, ADeclarationThatSaysNothingTakesThePlainFormAlone) {
+  for (const Refusal& refusal : {Refusal(), Refusal(takes_all)}) {
+    EXPECT_EQ(refusal(plain()), "");
+    for (const Line& line : lines()) {
+      AttentionProblem p = plain();
+      line.add(p);
+      EXPECT_TRUE(refusal(p).starts_with(name(line.feature))) << refusal(p);
+    }
+  }
+}
+
+TEST(Refusal, WhatADeclarationTakesGoesOnToItsOwnFunction) {
+  AttentionProblem p = plain();
+  p.softcap = 1.0F;
+  EXPECT_EQ(Refusal(takes_all, {Feature::softcap})(p), "");
+  EXPECT_EQ(Refusal(takes_none, {Feature::softcap})(p), "d: only 0");
+  p.sink = ones({1});
+  EXPECT_EQ(Refusal(takes_none, {Feature::softcap})(p), "sink: this kernel does not take it, legal: no sink");
+  EXPECT_EQ(Refusal(takes_all, {Feature::sink, Feature::softcap})(p), "");
+  EXPECT_EQ(Refusal(takes_none)(SoftmaxProblem()), "d: only 0");
+}
+
+// A declaration that promises what the arguments cannot carry.
+TEST(Refusal, TheLaunchArgumentsDropNothing) {
+  Kernel kernel = *find_kernel("attention.deferred.hardened");
+  kernel.launch = must_not_run;
+  using enum Feature;
+  kernel.unsupported = {takes_all, {window, softcap, alibi, sink, packed, paged}};
+  for (const Line& line : lines()) {
+    AttentionProblem p = plain();
+    line.add(p);
+    EXPECT_EQ(kernel.unsupported(p), "");
+    EXPECT_EQ(usage_error([&] { run(kernel, p); }),
+              std::string(name(line.feature)) + ": the launch arguments cannot hold it, " + std::string(line.refusal));
+  }
+}
+
+}  // namespace
+}  // namespace flashproof
