@@ -1,0 +1,16 @@
+// Softmax in doubles with a rigorous radius for every o_j and for lse. Derivation: README.md, "Softmax".
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "reference/oracle/fp64/terms.h"
+#include "reference/oracle/tiers.h"
+
+namespace flashproof {
+
+/// As fp64_tier, for a Truth that has its size.
+void fp64_softmax(const SoftmaxProblem& problem, std::span<const std::int64_t> rows, const Threads& threads,
+                  Truth& truth, std::span<RowCause> cause, const SoftmaxTerms& terms = {});
+
+}  // namespace flashproof
