@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 
-#include "properties/laws/law.h"
 #include "reports/text.h"
 
 namespace flashproof {
@@ -27,21 +26,20 @@ double exact_value(const Ball& truth) {
                                         : -std::numeric_limits<double>::infinity();
 }
 
-std::vector<ElementFinding> find_elements(const Output& output, const Truth& truth, const Bound& bound,
-                                          const Contract& contract) {
+std::vector<ElementFinding> find_elements(const Evaluation& evaluation) {
   std::vector<ElementFinding> findings;
   for (const Part part : {Part::o, Part::lse}) {
-    for (std::int64_t i = 0; i < count(truth, part); ++i) {
-      const Element element = element_at(output, truth, bound, part, i);
-      const Verdict verdict = judge_element(element, contract);
-      if (verdict.kind < VerdictKind::inconclusive) continue;
+    for (std::int64_t i = 0; i < count(evaluation.truth, part); ++i) {
+      const Element element = evaluation.element(part, i);
+      const Decision decision = decide(element, evaluation.kernel.contract);
+      if (decision.kind < VerdictKind::inconclusive) continue;
       ErrorStats one;  // so that the ratio is the statistics' own
-      one.add(element, verdict, 0, static_cast<std::uint64_t>(i));
+      one.add(element, decision, 0, static_cast<std::uint64_t>(i));
       const ErrorWitness& w = one.witness;
       findings.push_back({part == Part::o ? "o" : "lse",
                           static_cast<std::uint64_t>(i),
-                          verdict.kind,
-                          verdict.failure,
+                          decision.kind,
+                          decision.failure,
                           element.computed,
                           exact_value(element.truth),
                           w.error,
@@ -65,26 +63,24 @@ ElementFinding from_witness(const ErrorStats& stats, const char* tensor) {
 
 }  // namespace
 
-CaseResult evaluate(const Kernel& kernel, const Case& subject, std::uint64_t case_index, const Output& output,
-                    const Truth& truth, const Bound& bound, std::size_t max_elements) {
-  Judgement judgement = judge(output, truth, bound, kernel.contract, case_index);
+CaseResult evaluate(const Evaluation& evaluation, std::uint64_t case_index, std::size_t max_elements) {
+  const Judgement& judgement = evaluation.judgement;
   CaseResult result;
   result.case_index = case_index;
   result.executed = true;
   result.verdict = judgement.worst;
-  const Evaluation evaluation{kernel, subject, output, truth, bound, judgement};
   for (const Law& law : laws()) {
     result.laws.push_back(law.check(evaluation));
     const Verdict& law_says = result.laws.back();  // a law that passes does not make a vacuous case a pass
     if (law_says.kind >= VerdictKind::inconclusive && outweighs(law_says, result.verdict)) result.verdict = law_says;
   }
   if (result.verdict.kind >= VerdictKind::inconclusive) {
-    result.elements = find_elements(output, truth, bound, kernel.contract);
+    result.elements = find_elements(evaluation);
     result.failing_elements = result.elements.size();
     if (result.elements.size() > max_elements) result.elements.resize(max_elements);
     for (ElementFinding& e : result.elements) {
       const Part part = e.tensor == "o" ? Part::o : Part::lse;
-      e.text = describe(element_at(output, truth, bound, part, static_cast<std::int64_t>(e.index)));
+      e.text = describe(evaluation.element(part, static_cast<std::int64_t>(e.index)));
     }
   }
   // One story: the verdict is explained by the element that the report shows, unless a law has its own explanation.
@@ -96,8 +92,8 @@ CaseResult evaluate(const Kernel& kernel, const Case& subject, std::uint64_t cas
     ElementFinding worst = lse_worse ? from_witness(judgement.lse, "lse") : from_witness(judgement.o, "o");
     if (worst.ratio >= 0 || std::isnan(worst.ratio)) result.elements.push_back(std::move(worst));
   }
-  result.o = std::move(judgement.o);
-  result.lse = std::move(judgement.lse);
+  result.o = judgement.o;
+  result.lse = judgement.lse;
   return result;
 }
 

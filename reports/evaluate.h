@@ -1,4 +1,4 @@
-// One kernel on one case: output, truth and bound in, one CaseResult out. Pure; the sweep, check and replay all use it.
+// One kernel on one case: what was judged in, one CaseResult out. Pure; the sweep, check and replay all use it.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "kernels/registry.h"
+#include "properties/laws/law.h"
 #include "reference/bound/bound.h"
 #include "reference/error/judge.h"
-#include "reference/oracle/truth.h"
 #include "reference/problem/case.h"
 
 namespace flashproof {
@@ -46,8 +46,8 @@ struct CaseResult {
   static CaseResult deserialize(const std::string& line);
 };
 
-CaseResult evaluate(const Kernel& kernel, const Case& subject, std::uint64_t case_index, const Output& output,
-                    const Truth& truth, const Bound& bound, std::size_t max_elements);
+/// `evaluation.judgement` was made with this case_index.
+CaseResult evaluate(const Evaluation& evaluation, std::uint64_t case_index, std::size_t max_elements);
 
 /// Where nothing could be judged: unsupported, or fail(error).
 CaseResult not_judged(std::uint64_t case_index, VerdictKind kind, Failure failure, const std::string& detail);

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "properties/laws/law.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {
@@ -33,8 +32,10 @@ struct Fixture {
     subject.problem = problem;
     truth.rows = bound.rows = 1;
     truth.width = bound.width = 2;
-    truth.o = {Ball{0.5}, Ball{0.5}};
-    truth.lse = {Ball{std::log(2.0)}};
+    truth.o.push_back({0.5});
+    truth.o.push_back({0.5});
+    truth.lse.push_back({std::log(2.0)});
+    truth.tier = {Tier::fp64};
     bound.o = {ElementBound{1e-7, 3e-7, 0, 0}, ElementBound{1e-7, 3e-7, 0, 0}};
     bound.lse = {ElementBound{0, 0, 1e-6, 0}};
     bound.range = {1, 1};
@@ -48,7 +49,8 @@ struct Fixture {
     output.lse.set({0}, lse);
   }
   CaseResult run(std::size_t max_elements = 4) const {
-    return evaluate(kernel, subject, 3, output, truth, bound, max_elements);
+    const Judgement judgement = judge(output, truth, bound, kernel.contract, 3);
+    return evaluate({kernel, subject, output, truth, bound, judgement}, 3, max_elements);
   }
 };
 
@@ -111,7 +113,7 @@ TEST(Evaluate, only_the_worst_elements_are_kept_but_all_are_counted) {
 
 TEST(Evaluate, finite_where_nan_is_the_answer_is_laundering_and_its_exact_value_is_nan) {
   Fixture f;
-  f.truth.o[0].classes = kNaN;
+  f.truth.o.set(0, {0, 0, 0, kNaN});
   const CaseResult result = f.run();
   EXPECT_EQ(result.verdict.failure, Failure::laundering);
   ASSERT_FALSE(result.elements.empty());

@@ -20,7 +20,7 @@ namespace {
 /// The server with the CPU executor in the GPU's place, so that the way there and back is tested on every machine.
 /// Case 1 ends the process, case 2 is refused, case 3 breaks the driver, case 4 is a kernel's fault, case 5 hangs.
 struct Fixture {
-  Plan plan = make_plan({{"attention.deferred.hardened"}, {"normal"}, {"f16"}}, Tier::quick, 0, {Executor::cuda});
+  Plan plan = make_plan({{"attention.deferred.hardened"}, {"normal"}, {"f16"}}, SweepTier::quick, 0, {Executor::cuda});
   const Kernel& kernel = *plan.kernels.at(0);
 
   Fixture() {

@@ -34,25 +34,25 @@ std::vector<const Family*> select_families(const std::vector<std::string>& globs
 
 }  // namespace
 
-std::string_view name(Tier tier) {
+std::string_view name(SweepTier tier) {
   switch (tier) {
-    case Tier::quick:
+    case SweepTier::quick:
       return "quick";
-    case Tier::standard:
+    case SweepTier::standard:
       return "default";
-    case Tier::nightly:
+    case SweepTier::nightly:
       return "nightly";
   }
   return "?";
 }
 
-std::uint64_t seeds_of(Tier tier) {
+std::uint64_t seeds_of(SweepTier tier) {
   switch (tier) {
-    case Tier::quick:
+    case SweepTier::quick:
       return 3;
-    case Tier::standard:
+    case SweepTier::standard:
       return 48;
-    case Tier::nightly:
+    case SweepTier::nightly:
       return 200;
   }
   return 0;
@@ -83,7 +83,7 @@ Case Plan::make(std::size_t case_index) const {
   return planned.data ? *planned.data : make_case(planned.spec);
 }
 
-Plan make_plan(const Filters& filters, Tier tier, std::uint64_t first_seed, std::vector<Executor> executors) {
+Plan make_plan(const Filters& filters, SweepTier tier, std::uint64_t first_seed, std::vector<Executor> executors) {
   Plan plan;
   plan.kernels = select_kernels(filters.kernels);
   plan.executors = std::move(executors);

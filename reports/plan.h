@@ -13,11 +13,11 @@
 
 namespace flashproof {
 
-enum class Tier : std::uint8_t { quick, standard, nightly };
-std::string_view name(Tier tier);
+enum class SweepTier : std::uint8_t { quick, standard, nightly };
+std::string_view name(SweepTier tier);
 /// Seeds per (family, problem, format). The family chunk_order takes every order of 2, 3 and 4 chunks within 36
 /// consecutive seeds; the default's 48 contain them.
-std::uint64_t seeds_of(Tier tier);
+std::uint64_t seeds_of(SweepTier tier);
 
 /// Globs; an empty list selects everything.
 struct Filters {
@@ -49,7 +49,7 @@ struct Plan {
 };
 
 /// Seeds first_seed .. first_seed + seeds_of(tier) − 1. Throws UsageError for a glob that matches nothing.
-Plan make_plan(const Filters& filters, Tier tier, std::uint64_t first_seed, std::vector<Executor> executors);
+Plan make_plan(const Filters& filters, SweepTier tier, std::uint64_t first_seed, std::vector<Executor> executors);
 
 /// One case, given as the path of a .safetensors file or as a case line, for the kernels that `kernel_globs` select.
 PlannedCase load_case(const std::string& text, std::map<std::string, std::string>* notes = nullptr);

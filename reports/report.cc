@@ -19,6 +19,31 @@ std::uint64_t count_of(const Record& record, VerdictKind kind) {
   return record.by_case[static_cast<std::size_t>(kind)];
 }
 
+Open open_of(const std::vector<Record>& records) {
+  constexpr auto kOpen = static_cast<std::size_t>(VerdictKind::inconclusive);
+  Open open;
+  for (const Record& r : records) {
+    open.elements += r.o.verdicts[kOpen] + r.lse.verdicts[kOpen];
+    open.runs += r.by_case[kOpen];
+  }
+  return open;
+}
+
+bool has_finding(const std::vector<Record>& records, bool nightly) {
+  const Open open = open_of(records);
+  if (nightly && (open.elements > 0 || open.runs > 0)) return true;
+  return std::any_of(records.begin(), records.end(), [](const Record& r) {
+    return r.kernel->form == Form::hardened && count_of(r, VerdictKind::fail) > 0;
+  });
+}
+
+std::string open_line(const std::vector<Record>& records, bool nightly) {
+  const Open open = open_of(records);
+  if (open.elements == 0 && open.runs == 0) return "";
+  return fmt::format("Inconclusive at the oracle's last tier: {} elements, {} runs{}.\n", open.elements, open.runs,
+                     nightly ? ": a nightly run fails for it" : "");
+}
+
 std::uint64_t rejections(const Record& record) {
   for (std::size_t i = 0; i < record.laws.size(); ++i) {
     if (laws()[i].name == record.kernel->rejected_by)

@@ -80,6 +80,16 @@ struct Matrix {
 Matrix make_matrix(const std::vector<Record>& records);
 
 std::uint64_t count_of(const Record& record, VerdictKind kind);
+/// What no tier of the oracle decided, of every kernel.
+struct Open {
+  std::uint64_t elements = 0, runs = 0;
+};
+Open open_of(const std::vector<Record>& records);
+/// Exit code 1: a hardened kernel failed; in a nightly run also anything open, because no theorem says that the search
+/// for a decision ends, so a human has to look.
+bool has_finding(const std::vector<Record>& records, bool nightly);
+/// "" or a line that says what is open.
+std::string open_line(const std::vector<Record>& records, bool nightly);
 /// Broken kernels: in how many cases the law that must reject it did.
 std::uint64_t rejections(const Record& record);
 

@@ -82,6 +82,37 @@ struct Fixture {
   }
 };
 
+// No kernel and no case at hand is inconclusive at 4,096 bits: a record stands in for one.
+TEST(NightlyReport, what_stays_open_is_a_finding_and_is_said) {
+  Fixture f;
+  auto& records = f.report.result.records;
+  std::erase_if(records, [&](const Record& r) { return r.kernel == &f.broken || r.kernel == &f.published; });
+  ASSERT_FALSE(has_finding(records, true));
+  EXPECT_EQ(open_line(records, true), "");
+  constexpr auto kOpen = static_cast<std::size_t>(VerdictKind::inconclusive);
+  // One element of o in a case that failed for another reason, in a kernel that is expected to fail.
+  Record open;
+  open.kernel = &f.broken;
+  open.family = "odd_family";
+  open.cases = 1;
+  open.by_case[static_cast<std::size_t>(VerdictKind::fail)] = 1;
+  open.o.verdicts[kOpen] = 1;
+  records.push_back(open);
+  EXPECT_FALSE(has_finding(records, false));
+  EXPECT_TRUE(has_finding(records, true));
+  EXPECT_THAT(open_line(records, false), HasSubstr("1 elements, 0 runs.\n"));
+  EXPECT_THAT(open_line(records, true), HasSubstr("1 elements, 0 runs: a nightly run fails for it"));
+  // A whole run, and lse.
+  records.back().o.verdicts[kOpen] = 0;
+  EXPECT_FALSE(has_finding(records, true));
+  records.back().lse.verdicts[kOpen] = 2;
+  EXPECT_TRUE(has_finding(records, true));
+  records.back().lse.verdicts[kOpen] = 0;
+  records.back().by_case[kOpen] = 1;
+  EXPECT_TRUE(has_finding(records, true));
+  EXPECT_FALSE(has_finding(records, false));
+}
+
 TEST(ReportJson, has_every_field_of_the_schema_and_spells_non_finite_numbers) {
   const Fixture f;
   const auto json = nlohmann::json::parse(json_text(f.report));

@@ -61,9 +61,9 @@ class CaseWork {
     const Kernel& kernel = *steps_[step].kernel;
     if (!case_) return unsupported(refused_);
     if (const std::string why = kernel.unsupported(case_->problem); !why.empty()) return unsupported(why);
-    if (!truth_) {
+    if (!oracle_) {
       const Stopwatch watch{timing_.truth};
-      truth_ = compute_truth(case_->problem);
+      oracle_.emplace(case_->problem);
     }
     const Bound& bound = bound_of(kernel);
     Output output;
@@ -80,8 +80,22 @@ class CaseWork {
       return not_judged(index_, VerdictKind::fail, Failure::error, e.what());
     }
     voice.returned();
-    const Stopwatch watch{timing_.judge};
-    return evaluate(kernel, *case_, index_, output, *truth_, bound, max_elements_);
+    const double truth_before = timing_.truth;
+    CaseResult result;
+    {
+      const Stopwatch watch{timing_.judge};
+      const Judgement judgement = judge(output, oracle_->truth(), bound, kernel.contract, index_, next_tier());
+      result = evaluate({kernel, *case_, output, oracle_->truth(), bound, judgement}, index_, max_elements_);
+    }
+    timing_.judge -= timing_.truth - truth_before;
+    return result;
+  }
+
+  NextTier next_tier() {
+    return [this](std::int64_t row, int level) {
+      const Stopwatch watch{timing_.truth};
+      return oracle_->row(row, level);
+    };
   }
 
   Output run_kernel(const Kernel& kernel, std::uint64_t step, WorkerVoice& voice) {
@@ -111,7 +125,7 @@ class CaseWork {
   std::vector<Step> steps_;
   std::optional<Case> case_;
   std::string refused_;
-  std::optional<Truth> truth_;
+  std::optional<Oracle> oracle_;  // of *case_
   Bound bound_;
   const Kernel* bound_kernel_ = nullptr;
   SweepTiming timing_;

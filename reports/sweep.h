@@ -19,7 +19,7 @@ struct SweepOptions {
   GpuServerOptions gpu = {};
 };
 
-/// Seconds, summed over workers (wall: as the clock on the wall).
+/// Seconds, summed over workers (wall: as the clock on the wall). truth includes the rows that the judge asked for.
 struct SweepTiming {
   double wall = 0, cases = 0, truth = 0, bound = 0, run = 0, judge = 0;
 };

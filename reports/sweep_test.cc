@@ -27,7 +27,7 @@ std::string records_of(const Plan& plan, int jobs) {
 
 TEST(Sweep, records_do_not_depend_on_the_number_of_workers) {
   const Plan plan =
-      make_plan({{"*"}, {"normal", "mask_first_tile"}, {"f32", "bf16"}}, Tier::quick, 11, {Executor::cpu});
+      make_plan({{"*"}, {"normal", "mask_first_tile"}, {"f32", "bf16"}}, SweepTier::quick, 11, {Executor::cpu});
   ASSERT_GT(plan.cases.size(), 10U);
   const std::string one = records_of(plan, 1);
   EXPECT_EQ(one, records_of(plan, 2));
@@ -64,7 +64,7 @@ struct FakePlan {
   Plan plan;
   FakePlan() {
     refuses.unsupported = takes_none;
-    plan = make_plan({{"softmax.online_two_pass.hardened"}, {"normal"}, {"f32"}}, Tier::quick, 0, {Executor::cpu});
+    plan = make_plan({{"softmax.online_two_pass.hardened"}, {"normal"}, {"f32"}}, SweepTier::quick, 0, {Executor::cpu});
     plan.kernels = {&crash, &fault, &nothing, &refuses, plan.kernels.at(0)};
   }
 };
@@ -107,17 +107,17 @@ TEST(Sweep, the_witness_of_a_crash_can_be_written_and_names_its_kernel) {
 }
 
 TEST(Plan, is_the_cross_product_of_what_the_kernels_take) {
-  const Plan plan = make_plan({{"merge.*"}, {"normal"}, {"f16"}}, Tier::quick, 100, {Executor::cpu});
-  ASSERT_EQ(plan.cases.size(), seeds_of(Tier::quick));
+  const Plan plan = make_plan({{"merge.*"}, {"normal"}, {"f16"}}, SweepTier::quick, 100, {Executor::cpu});
+  ASSERT_EQ(plan.cases.size(), seeds_of(SweepTier::quick));
   EXPECT_EQ(to_string(plan.cases[1].spec), "merge:normal:101:format=f16");
   for (const Step& step : plan.steps(0)) EXPECT_EQ(step.kernel->problem, ProblemKind::merge);
-  EXPECT_THROW(make_plan({{"merg.*"}, {}, {}}, Tier::quick, 0, {}), UsageError);
-  EXPECT_THROW(make_plan({{}, {"nrmal"}, {}}, Tier::quick, 0, {}), UsageError);
-  EXPECT_THROW(make_plan({{}, {}, {"f33"}}, Tier::quick, 0, {}), UsageError);
+  EXPECT_THROW(make_plan({{"merg.*"}, {}, {}}, SweepTier::quick, 0, {}), UsageError);
+  EXPECT_THROW(make_plan({{}, {"nrmal"}, {}}, SweepTier::quick, 0, {}), UsageError);
+  EXPECT_THROW(make_plan({{}, {}, {"f33"}}, SweepTier::quick, 0, {}), UsageError);
 }
 
 TEST(Plan, a_format_that_no_kernel_has_gives_no_case) {
-  EXPECT_TRUE(make_plan({{}, {}, {"f64"}}, Tier::quick, 0, {Executor::cpu}).cases.empty());
+  EXPECT_TRUE(make_plan({{}, {}, {"f64"}}, SweepTier::quick, 0, {Executor::cpu}).cases.empty());
 }
 
 }  // namespace

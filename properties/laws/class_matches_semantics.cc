@@ -14,9 +14,9 @@ constexpr std::string_view kTeeth[] = {"softmax.broken.no_empty_guard"};
 bool class_undecided(const Evaluation& e) {
   for (const Part part : {Part::o, Part::lse}) {
     for (std::int64_t i = 0; i < count(e.truth, part); ++i) {
-      const Element element = element_at(e.output, e.truth, e.bound, part, i);
+      const Element element = e.element(part, i);
       if (class_of(element.computed) == kFinite) continue;
-      if (judge_element(element, e.kernel.contract).kind == VerdictKind::inconclusive) return true;
+      if (decide(element, e.kernel.contract).kind == VerdictKind::inconclusive) return true;
     }
   }
   return false;

@@ -20,7 +20,12 @@ struct Evaluation {
   const Output& output;
   const Truth& truth;
   const Bound& bound;
-  const Judgement& judgement;  // judge() of the four above
+  const Judgement& judgement;  // judge() of the above
+
+  /// With the ball that decided it.
+  Element element(Part part, std::int64_t index) const {
+    return judged_element(output, truth, bound, judgement, part, index);
+  }
 };
 
 struct Law {

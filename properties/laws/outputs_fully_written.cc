@@ -17,7 +17,7 @@ Verdict check(const Evaluation& e) {
     const std::uint64_t poison = poison_bits(tensor.format);
     for (std::int64_t i = 0; i < count(e.truth, part); ++i) {
       if (tensor.bits(i) != poison) continue;
-      if (++unwritten == 1) first = describe(element_at(e.output, e.truth, e.bound, part, i));
+      if (++unwritten == 1) first = describe(e.element(part, i));
     }
   }
   if (unwritten == 0) return {};

@@ -44,8 +44,8 @@ Verdict failing_element(const Evaluation& e, std::span<const Failure> failures) 
   std::int64_t index = -1;
   for (const Part p : kParts) {
     for (std::int64_t i = 0; i < count(e.truth, p); ++i) {
-      const Element element = element_at(e.output, e.truth, e.bound, p, i);
-      Verdict verdict = judge_element(element, e.kernel.contract);
+      const Element element = e.element(p, i);
+      Verdict verdict = decide(element, e.kernel.contract).verdict();
       if (!verdict.failed() || std::ranges::find(failures, verdict.failure) == failures.end()) continue;
       const double ratio = ratio_of(element);
       if (outweighs(verdict, worst) || (verdict.failure == worst.failure && ratio > worst_ratio)) {
@@ -58,7 +58,7 @@ Verdict failing_element(const Evaluation& e, std::span<const Failure> failures) 
   }
   if (index < 0) return {VerdictKind::fail, Failure::error, "the judgement's counts belong to another output"};
   const std::uint64_t others = failure_count(e.judgement, failures) - 1;
-  worst.detail = fmt::format("{}: {}{}", worst.detail, describe(element_at(e.output, e.truth, e.bound, part, index)),
+  worst.detail = fmt::format("{}: {}{}", worst.detail, describe(e.element(part, index)),
                              others == 0 ? "" : fmt::format("; {} more", others));
   return worst;
 }
@@ -66,9 +66,9 @@ Verdict failing_element(const Evaluation& e, std::span<const Failure> failures) 
 std::string detail_of_first(const Evaluation& e, VerdictKind kind) {
   for (const Part p : kParts) {
     for (std::int64_t i = 0; i < count(e.truth, p); ++i) {
-      const Element element = element_at(e.output, e.truth, e.bound, p, i);
-      const Verdict verdict = judge_element(element, e.kernel.contract);
-      if (verdict.kind == kind) return fmt::format("{}: {}", verdict.detail, describe(element));
+      const Element element = e.element(p, i);
+      const Decision decision = decide(element, e.kernel.contract);
+      if (decision.kind == kind) return fmt::format("{}: {}", decision.why, describe(element));
     }
   }
   return {};

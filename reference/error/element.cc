@@ -7,22 +7,8 @@
 #include <limits>
 #include <stdexcept>
 
-#ifdef __FAST_MATH__
-#error "errors measured under -ffast-math mean nothing"
-#endif
-
 namespace flashproof {
 namespace {
-
-struct TwoSum {
-  double sum, tail;  // sum + tail = a + b exactly (Knuth), barring overflow
-};
-
-TwoSum two_sum(double a, double b) {
-  const double sum = a + b;
-  const double b_part = sum - a;
-  return {sum, (a - (sum - b_part)) + (b - b_part)};
-}
 
 std::string classes_text(std::uint8_t classes) {
   std::string text;
@@ -47,31 +33,11 @@ std::string exact_text(const Ball& truth) {
 
 }  // namespace
 
-Class class_of(double x) {
-  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
-  if ((bits >> 52 & 0x7ff) != 0x7ff) return kFinite;
-  if ((bits & 0xfffffffffffff) != 0) return kNaN;
-  return (bits >> 63) != 0 ? kNegInf : kPosInf;
-}
-
 std::int64_t count(const Truth& truth, Part part) { return part == Part::o ? truth.rows * truth.width : truth.rows; }
 
 Element element_at(const Output& output, const Truth& truth, const Bound& bound, Part part, std::int64_t index) {
-  const bool o = part == Part::o;
-  const auto i = static_cast<std::size_t>(index);
-  const std::int64_t row = o ? index / truth.width : index;
-  const Tensor& tensor = o ? output.o : output.lse;
-  const std::uint64_t bits = tensor.bits(index);
-  return {part,
-          row,
-          o ? index % truth.width : 0,
-          tensor.format,
-          bits,
-          decode(tensor.format, bits),
-          o ? truth.o[i] : truth.lse[i],
-          o ? bound.o[i] : bound.lse[i],
-          o ? bound.range[i] : std::numeric_limits<double>::infinity(),
-          o ? bound.domain_of(i) : bound.domain[i]};
+  if (part == Part::lse) return element_at(output, truth, bound, part, index, 0);
+  return element_at(output, truth, bound, part, index / truth.width, index % truth.width);
 }
 
 void require_fit(const Output& output, const Truth& truth, const Bound& bound) {
@@ -86,17 +52,6 @@ void require_fit(const Output& output, const Truth& truth, const Bound& bound) {
     throw std::logic_error(fmt::format("output, truth ({} x {}) and bound ({} x {}) do not fit together", truth.rows,
                                        truth.width, bound.rows, bound.width));
   }
-}
-
-double signed_error(double computed, const Ball& truth) {
-  // computed − hi = s + e exactly. If s is small, e is 0 and s − lo rounds once; if s is large, e and lo are below an
-  // ulp of it. So two roundings of 2^-53 at most, and two steps away from zero cover them.
-  const TwoSum head = two_sum(computed, -truth.hi);
-  const TwoSum tail = two_sum(head.tail, -truth.lo);
-  const TwoSum all = two_sum(head.sum, tail.sum);
-  if (all.tail == 0 && tail.tail == 0) return all.sum;
-  const double away = std::copysign(std::numeric_limits<double>::infinity(), all.sum);
-  return std::nextafter(std::nextafter(all.sum, away), away);
 }
 
 std::string describe(const Element& e) {

@@ -21,16 +21,18 @@ auto rest_of(const ErrorWitness& w) {
                     bits_of(w.bound.output));
 }
 
-double ulp_of_exponent(Format format, int exponent) {
-  const FormatInfo& f = info(format);
-  exponent = std::clamp(exponent, f.min_exponent, std::ilogb(f.max_finite));
-  return std::ldexp(1.0, exponent - (f.precision - 1));
+/// floor(log2 |x|) of a normal number; less than that of any normal number for 0 and the subnormals.
+int exponent_of(double x) { return static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52 & 0x7ff) - 1023; }
+
+/// 2^e for −1074 <= e <= 1023.
+double power_of_two(int e) {
+  const int field = e + 1023;
+  return std::bit_cast<double>(field > 0 ? static_cast<std::uint64_t>(field) << 52 : std::uint64_t{1} << (field + 51));
 }
 
 std::size_t octave(double ratio) {
-  if (ratio == 0) return 0;
   if (class_of(ratio) != kFinite) return 63;
-  return static_cast<std::size_t>(std::clamp(std::ilogb(ratio) + 56, 0, 63));
+  return static_cast<std::size_t>(std::clamp(exponent_of(ratio) + 56, 0, 63));
 }
 
 std::size_t class_index(double x) {
@@ -49,12 +51,15 @@ std::size_t class_index(double x) {
 }  // namespace
 
 double ulp(Format format, double x) {
-  return ulp_of_exponent(format, x == 0 ? std::numeric_limits<int>::min() : std::ilogb(x));
+  const FormatInfo& f = info(format);
+  const int exponent = std::clamp(exponent_of(x), f.min_exponent, exponent_of(f.max_finite));
+  return power_of_two(exponent - (f.precision - 1));
 }
 
 double ulp(Format format, const Ball& truth) {
-  const bool below = truth.lo != 0 && std::signbit(truth.lo) != std::signbit(truth.hi);
-  return ulp(format, below ? std::nextafter(truth.hi, 0.0) : truth.hi);
+  const bool below = truth.lo != 0 && truth.hi != 0 && std::signbit(truth.lo) != std::signbit(truth.hi);
+  // The double before hi: bits count upwards in magnitude.
+  return ulp(format, below ? std::bit_cast<double>(bits_of(truth.hi) - 1) : truth.hi);
 }
 
 double bound_with_rounding(Format format, const Ball& truth, const ElementBound& bound) {
@@ -73,15 +78,15 @@ bool ErrorWitness::worse_than(const ErrorWitness& other) const {
   return rest_of(*this) < rest_of(other);
 }
 
-void ErrorStats::add(const Element& element, const Verdict& verdict, std::uint64_t case_index, std::uint64_t index) {
+void ErrorStats::add(const Element& element, const Decision& decision, std::uint64_t case_index, std::uint64_t index) {
   ++elements;
-  ++verdicts[static_cast<std::size_t>(verdict.kind)];
-  ++failures[static_cast<std::size_t>(verdict.failure)];
+  ++verdicts[static_cast<std::size_t>(decision.kind)];
+  ++failures[static_cast<std::size_t>(decision.failure)];
   ++classes[class_index(element.computed)];
   if ((element.truth.classes & kFinite) == 0) return;
 
   const bool finite = class_of(element.computed) == kFinite;
-  const bool allowed = verdict.kind != VerdictKind::fail && verdict.kind != VerdictKind::inconclusive;
+  const bool allowed = decision.kind != VerdictKind::fail && decision.kind != VerdictKind::inconclusive;
   if (!finite && allowed) return;
   double error = kInfinity, ratio = kInfinity;
   if (finite) {
@@ -100,6 +105,7 @@ void ErrorStats::add(const Element& element, const Verdict& verdict, std::uint64
   if (is_nan(ratio)) ratio = std::numeric_limits<double>::quiet_NaN();  // one spelling
   max_ratio = worse(max_ratio, ratio);
   ++ratio_octaves[octave(ratio)];
+  if (ratio < witness.ratio) return;
   const ErrorWitness candidate{ratio, case_index, index, element.computed, element.truth.hi, error, element.bound};
   if (witness.ratio == -1 || candidate.worse_than(witness)) witness = candidate;
 }

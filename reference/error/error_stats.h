@@ -59,9 +59,9 @@ struct ErrorStats {
   std::array<std::uint64_t, 64> ratio_octaves{};
   ErrorWitness witness;
 
-  /// `verdict` is the judge's on this element. An inf or NaN that it allowed (out of domain, an overflow inside the
+  /// `decision` is the judge's on this element. An inf or NaN that it allowed (out of domain, an overflow inside the
   /// bound, a symbolic answer) has no error and no ratio.
-  void add(const Element& element, const Verdict& verdict, std::uint64_t case_index, std::uint64_t index);
+  void add(const Element& element, const Decision& decision, std::uint64_t case_index, std::uint64_t index);
   void merge(const ErrorStats& other);
   double mean_abs() const;
   double rmse() const;

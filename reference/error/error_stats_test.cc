@@ -28,7 +28,7 @@ void add(ErrorStats& stats, const Sample& s) {
   const RowDomain domain;
   const std::uint64_t bits = encode(s.format, s.computed);
   const Element element{Part::o, 0, 0, s.format, bits, decode(s.format, bits), s.truth, s.bound, kInf, domain};
-  stats.add(element, judge_element(element, Contract{}), s.case_index, s.index);
+  stats.add(element, decide(element, Contract{}), s.case_index, s.index);
 }
 
 ErrorStats stats_of(const std::vector<Sample>& samples) {

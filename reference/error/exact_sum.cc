@@ -10,39 +10,12 @@
 namespace flashproof {
 namespace {
 
-constexpr std::uint32_t kPendingLimit = 1U << 28;  // 2^28 · 2^33 = 2^61 stays clear of the limb's sign bit
-constexpr std::int64_t kLow32 = 0xffffffff;
-
 [[noreturn]] void malformed(std::string_view text) {
   throw UsageError("exact sum: '" + std::string(text.substr(0, 40)) +
                    "' is not \"nan\", \"0\" or [-]<limb>.<8 hex digits per limb>");
 }
 
 }  // namespace
-
-void ExactSum::add(double x) {
-  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
-  const int exponent_field = static_cast<int>(bits >> 52 & 0x7ff);
-  std::uint64_t significand = bits & 0xfffffffffffff;
-  if (exponent_field == 0x7ff) {
-    nan_ = true;
-    return;
-  }
-  if (exponent_field != 0) significand |= std::uint64_t{1} << 52;
-  if (significand == 0) return;
-  if (pending_ >= kPendingLimit) normalize();
-  ++pending_;
-  // x = ± significand · 2^(e − 1074); the lowest bit sits at position e + 14 >= 14 of the accumulator.
-  const int position = (exponent_field == 0 ? 0 : exponent_field - 1) - 1074 + kBias;
-  const int shift = position % 32;
-  std::int64_t* limb = &limb_[static_cast<std::size_t>(position / 32)];
-  const auto low = static_cast<std::int64_t>((significand & 0xffffffff) << shift);  // < 2^63
-  const auto high = static_cast<std::int64_t>((significand >> 32) << shift);        // < 2^52
-  const std::int64_t sign = std::signbit(x) ? -1 : 1;
-  limb[0] += sign * (low & kLow32);
-  limb[1] += sign * ((low >> 32) + (high & kLow32));
-  limb[2] += sign * (high >> 32);
-}
 
 void ExactSum::merge(const ExactSum& other) {
   nan_ = nan_ || other.nan_;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -39,6 +41,8 @@ class ExactSum {
     std::uint64_t bits(int from) const;            // 64 bits, the lowest of weight 2^(from − kBias)
     bool any_below(int bit) const;
   };
+  static constexpr std::uint32_t kPendingLimit = 1U << 28;  // 2^28 · 2^33 = 2^61 stays clear of the limb's sign bit
+  static constexpr std::int64_t kLow32 = 0xffffffff;
   void normalize();
   Magnitude magnitude() const;
 
@@ -46,5 +50,31 @@ class ExactSum {
   std::uint32_t pending_ = 0;
   bool nan_ = false;
 };
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+inline void ExactSum::add(double x) {
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
+  const int exponent_field = static_cast<int>(bits >> 52 & 0x7ff);
+  std::uint64_t significand = bits & 0xfffffffffffff;
+  if (exponent_field == 0x7ff) {
+    nan_ = true;
+    return;
+  }
+  if (exponent_field != 0) significand |= std::uint64_t{1} << 52;
+  if (significand == 0) return;
+  if (pending_ >= kPendingLimit) normalize();
+  ++pending_;
+  // x = ± significand · 2^(e − 1074); the lowest bit sits at position e + 14 >= 14 of the accumulator.
+  const int position = (exponent_field == 0 ? 0 : exponent_field - 1) - 1074 + kBias;
+  const int shift = position % 32;
+  std::int64_t* limb = &limb_[static_cast<std::size_t>(position / 32)];
+  const auto low = static_cast<std::int64_t>((significand & 0xffffffff) << shift);  // < 2^63
+  const auto high = static_cast<std::int64_t>((significand >> 32) << shift);        // < 2^52
+  const std::int64_t sign = std::signbit(x) ? -1 : 1;
+  limb[0] += sign * (low & kLow32);
+  limb[1] += sign * ((low >> 32) + (high & kLow32));
+  limb[2] += sign * (high >> 32);
+}
 
 }  // namespace flashproof

@@ -3,11 +3,12 @@
 #include <limits>
 
 #include "reference/error/acceptance.h"
+#include "reference/oracle/oracle.h"
 
 namespace flashproof {
 namespace {
 
-Verdict fail(Failure failure, const char* why) { return {VerdictKind::fail, failure, why}; }
+Decision fail(Failure failure, const char* why) { return {VerdictKind::fail, failure, why}; }
 
 /// Against [RN(o − B'), RN(o + B')]. A format without infinity spells overflow NaN, and the sign is lost: either end
 /// may be the one that was meant.
@@ -25,24 +26,20 @@ bool is_vacuous(double bound, double range) {
   return !(bound < range / 2);  // an infinite bound is not below anything, and a NaN range promises nothing
 }
 
-}  // namespace
-
-Verdict judge_element(Format format, std::uint64_t bits, const Ball& truth, const ElementBound& bound, double range,
-                      bool in_domain, const Contract& contract) {
-  const double computed = decode(format, bits);
-  const Class computed_class = class_of(computed);
-  if (truth.classes == 0) return {VerdictKind::inconclusive, Failure::none, "the truth lists no class at all"};
-  if (computed_class != kFinite && (truth.classes & computed_class) != 0) return {};
-  if ((truth.classes & kFinite) == 0) {
-    if (computed_class == kFinite && (truth.classes & kNaN) != 0) {
+/// decide() where the quick test did not: y may be anything.
+Decision decide_fully(const Element& e, double limit, const Contract& contract) {
+  const Class computed_class = class_of(e.computed);
+  if (e.truth.classes == 0) return {VerdictKind::inconclusive, Failure::none, "the truth lists no class at all"};
+  if (computed_class != kFinite && (e.truth.classes & computed_class) != 0) return {};
+  if ((e.truth.classes & kFinite) == 0) {
+    if (computed_class == kFinite && (e.truth.classes & kNaN) != 0) {
       return fail(Failure::laundering, "finite where NaN is the answer");
     }
     return fail(Failure::class_mismatch, "not in the class of the exact result");
   }
 
-  const double limit = bound.total();
-  const Side where = side_of(format, computed, acceptance(format, contract.overflow, truth, limit));
-  if (!in_domain) {
+  const Side where = side_of(e.format, e.computed, acceptance(e.format, contract.overflow, e.truth, limit));
+  if (!e.domain.holds()) {
     if (computed_class != kFinite || where == Side::inside) {
       return {VerdictKind::out_of_domain, Failure::none, "outside the domain of the bound"};
     }
@@ -55,42 +52,91 @@ Verdict judge_element(Format format, std::uint64_t bits, const Ball& truth, cons
     return computed_class == kFinite ? fail(Failure::exceeds_bound, "outside the bound")
                                      : fail(Failure::class_mismatch, "not finite, but the exact result is");
   }
-  if (is_vacuous(limit, range)) {
+  if (is_vacuous(limit, e.range)) {
     return {VerdictKind::vacuous, Failure::none, "the bound is at least half the range of the values"};
   }
   return {};
 }
 
-Verdict judge_element(const Element& element, const Contract& contract) {
-  return judge_element(element.format, element.bits, element.truth, element.bound, element.range,
-                       element.domain.holds(), contract);
+/// Open because of the radius, so another ball may decide. A bound that is negative or no number never does.
+bool may_climb(const Decision& decision, const Element& element) {
+  return decision.kind == VerdictKind::inconclusive && element.bound.total() >= 0;
+}
+
+/// Climbs as far as the decision takes; leaves the last ball in the element.
+Decision climb(Element& element, Decision decision, const Contract& contract, const NextTier& next) {
+  for (int level = 1; may_climb(decision, element); ++level) {
+    const RowBalls* row = next(element.row, level);
+    if (row == nullptr) break;
+    element.truth = element.part == Part::o ? row->o[static_cast<std::size_t>(element.column)] : row->lse;
+    decision = decide(element, contract);
+  }
+  return decision;
+}
+
+}  // namespace
+
+Decision decide(const Element& e, const Contract& contract) {
+  const double limit = e.bound.total();
+  if (e.truth.classes == kFinite && e.domain.holds() && !is_vacuous(limit, e.range) &&
+      surely_inside(e.format, e.computed, e.truth, limit)) {
+    return {};
+  }
+  return decide_fully(e, limit, contract);
 }
 
 Judgement judge(const Output& output, const Truth& truth, const Bound& bound, const Contract& contract,
-                std::uint64_t case_index) {
+                std::uint64_t case_index, const NextTier& next) {
   require_fit(output, truth, bound);
   Judgement judgement;
+  Decision worst;
   bool first = true;
   Part worst_part = Part::o;
   std::int64_t worst_index = 0;
   for (const Part part : {Part::o, Part::lse}) {
     ErrorStats& stats = part == Part::o ? judgement.o : judgement.lse;
+    auto& climbed = part == Part::o ? judgement.climbed_o : judgement.climbed_lse;
+    const std::int64_t width = part == Part::o ? truth.width : 1;
+    std::int64_t row = 0, column = -1;
     for (std::int64_t i = 0; i < count(truth, part); ++i) {
-      const Element element = element_at(output, truth, bound, part, i);
-      const Verdict verdict = judge_element(element, contract);
-      stats.add(element, verdict, case_index, static_cast<std::uint64_t>(i));
-      if (first || outweighs(verdict, judgement.worst)) {
-        judgement.worst = verdict;
+      if (++column == width) {
+        ++row;
+        column = 0;
+      }
+      Element element = element_at(output, truth, bound, part, row, column);
+      Decision decision = decide(element, contract);
+      if (next && may_climb(decision, element)) {
+        decision = climb(element, decision, contract, next);
+        climbed.emplace(i, element.truth);
+      }
+      stats.add(element, decision, case_index, static_cast<std::uint64_t>(i));
+      if (first || outweighs(decision, worst)) {
+        worst = decision;
         worst_part = part;
         worst_index = i;
         first = false;
       }
     }
   }
-  if (judgement.worst.kind != VerdictKind::pass) {
-    judgement.worst.detail += ": " + describe(element_at(output, truth, bound, worst_part, worst_index));
+  judgement.worst = worst.verdict();
+  if (worst.kind != VerdictKind::pass) {
+    judgement.worst.detail += ": " + describe(judged_element(output, truth, bound, judgement, worst_part, worst_index));
   }
   return judgement;
+}
+
+Judgement judge(const Output& output, Oracle& oracle, const Bound& bound, const Contract& contract,
+                std::uint64_t case_index) {
+  return judge(output, oracle.truth(), bound, contract, case_index,
+               [&](std::int64_t row, int level) { return oracle.row(row, level); });
+}
+
+Element judged_element(const Output& output, const Truth& truth, const Bound& bound, const Judgement& judgement,
+                       Part part, std::int64_t index) {
+  Element element = element_at(output, truth, bound, part, index);
+  const auto& climbed = part == Part::o ? judgement.climbed_o : judgement.climbed_lse;
+  if (const auto ball = climbed.find(index); ball != climbed.end()) element.truth = ball->second;
+  return element;
 }
 
 }  // namespace flashproof

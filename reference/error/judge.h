@@ -5,8 +5,10 @@
 //   2. Where a finite value is right: accept ŷ iff ŷ ∈ [RN(o − B'), RN(o + B')], B' the bound without the last
 //      rounding, RN into the storage format with the contract's overflow. The test is positive: what is not shown
 //      acceptable is not accepted, so NaN never passes. An end may round to inf; then inf is acceptable.
-//   3. The truth's radius r favours nobody: acceptable for every o in the ball passes, for none fails, else
-//      inconclusive.
+//   3. The truth's radius r favours nobody: acceptable for every o in the ball passes, for none fails. Where that is
+//      open, the element is judged again with the row from the oracle's next tier, until it is decided or the tiers
+//      are exhausted: then it is inconclusive. Statistics use the ball that decided. Every element climbs for itself,
+//      so a judgement does not depend on what else was judged.
 //   4. A row outside the domain (bound.h) may answer a finite truth with inf, NaN or a value inside the bound:
 //      out_of_domain. A finite value outside is silently_wrong.
 //   5. What passed by 2 is vacuous if B' >= range/2 or B' is infinite: then nothing was tested. B' = 0 (a symbolic
@@ -14,6 +16,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 
 #include "reference/bound/bound.h"
 #include "reference/error/contract.h"
@@ -25,21 +29,33 @@
 
 namespace flashproof {
 
-/// One element: `bits` in `format`. `range` as in Bound, +inf for "never vacuous" (lse). The detail names the rule that
-/// decided; describe() (element.h) has the numbers.
-Verdict judge_element(Format format, std::uint64_t bits, const Ball& truth, const ElementBound& bound, double range,
-                      bool in_domain, const Contract& contract);
-Verdict judge_element(const Element& element, const Contract& contract);
+class Oracle;
+
+/// One element against its ball. `why` names the rule that decided; describe() (element.h) has the numbers.
+Decision decide(const Element& element, const Contract& contract);
 
 struct Judgement {
   Verdict worst;  // over o and lse, by combine(); its detail describes the first such element
   ErrorStats o;
   ErrorStats lse;
+  // Of the elements that the truth left open: the ball that decided, or the last one. By index.
+  std::map<std::int64_t, Ball> climbed_o, climbed_lse;
 };
+
+/// The row one tier further up (Oracle::row): level 1 follows the truth. Null when there is none. What it points to need
+/// not outlive the next call.
+using NextTier = std::function<const RowBalls*(std::int64_t row, int level)>;
 
 /// Judges every element of o and lse. `case_index` goes into the witnesses. Unwritten poison is the law's business,
 /// here it is a NaN like any other. No elements (rows = 0): pass, as semantics has it: an empty output is a success.
 Judgement judge(const Output& output, const Truth& truth, const Bound& bound, const Contract& contract,
+                std::uint64_t case_index, const NextTier& next = {});
+/// With the oracle's truth() and row().
+Judgement judge(const Output& output, Oracle& oracle, const Bound& bound, const Contract& contract,
                 std::uint64_t case_index);
+
+/// element_at() with the ball that the judgement of the same four was made with.
+Element judged_element(const Output& output, const Truth& truth, const Bound& bound, const Judgement& judgement,
+                       Part part, std::int64_t index);
 
 }  // namespace flashproof

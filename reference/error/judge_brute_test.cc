@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "reference/error/judge.h"
 #include "reference/error/rapidcheck_seed.h"
+#include "reference/error/scene.h"
 
 namespace flashproof {
 namespace {

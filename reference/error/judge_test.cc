@@ -125,6 +125,8 @@ TEST(JudgeElement, ABrokenBoundOrTruthDecidesNothing) {
   const Ball one{1, 0, 0};
   EXPECT_EQ(text(1, one, kNan), "inconclusive");
   EXPECT_EQ(text(1, one, -1), "inconclusive");
+  EXPECT_EQ(text(1, one, -0x1p-40), "inconclusive");  // less than half an ulp: the quick test must not take it
+  EXPECT_EQ(text(1, {1, 0, -0x1p-40}, 0x1p-30), "inconclusive");
   EXPECT_EQ(text(1, {kNan, 0, 0}, 1), "inconclusive");
   EXPECT_EQ(text(1, {1, 0, kInf}, 1), "inconclusive");
   EXPECT_EQ(text(kNan, one, kNan), "fail(class_mismatch)");
@@ -159,7 +161,7 @@ TEST(Judge, RejectsTrivialOutputs) {
     swapped.output.o.set_bits(a, swapped.output.o.bits(b));
     swapped.output.o.set_bits(b, bits);
   }
-  infs.true_o(1, 1) = {kFltMax, 0, 0};
+  infs.set_true_o(1, 1, {kFltMax, 0, 0});
   infs.set_o(1, 1, kInf);
   EXPECT_EQ(verdict(zeros), "fail(exceeds_bound)");
   EXPECT_EQ(verdict(swapped), "fail(exceeds_bound)");
@@ -180,7 +182,7 @@ TEST(Judge, RejectsTrivialOutputs) {
 
 TEST(Judge, RejectsOneUlpBeyondTheBoundAndNamesTheElement) {
   Scene s = make_scene(3, 5);
-  s.true_o(2, 3) = {0.5, 0, 0};
+  s.set_true_o(2, 3, {0.5, 0, 0});
   s.set_o(2, 3, 0.5 + 0x1p-20);  // B' = 2^-20 exactly
   EXPECT_EQ(verdict(s), "pass");
   s.set_o(2, 3, 0.5 + 0x1p-20 + 0x1p-24);

@@ -68,9 +68,13 @@ int weight(VerdictKind kind) {
   return 5;
 }
 
-bool outweighs(const Verdict& b, const Verdict& a) {
+bool outweighs(const Decision& b, const Decision& a) {
   if (b.kind != a.kind) return weight(b.kind) > weight(a.kind);
   return b.failed() && b.failure > a.failure;
+}
+
+bool outweighs(const Verdict& b, const Verdict& a) {
+  return outweighs(Decision{b.kind, b.failure}, Decision{a.kind, a.failure});
 }
 
 Verdict combine(const Verdict& a, const Verdict& b) { return outweighs(b, a) ? b : a; }

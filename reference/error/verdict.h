@@ -42,6 +42,16 @@ struct Verdict {
   bool failed() const { return kind == VerdictKind::fail; }
 };
 
+/// A verdict before anybody wants its words: nothing is allocated for the millions that pass.
+struct Decision {
+  VerdictKind kind = VerdictKind::pass;
+  Failure failure = Failure::none;
+  const char* why = "";
+
+  bool failed() const { return kind == VerdictKind::fail; }
+  Verdict verdict() const { return {kind, failure, why}; }
+};
+
 std::string_view name(VerdictKind kind);
 std::string_view name(Failure failure);
 /// "pass", "vacuous", "fail(exceeds_bound)", ...
@@ -51,6 +61,7 @@ std::string to_string(const Verdict& verdict);
 int weight(VerdictKind kind);
 /// `b` stands for both: it comes earlier in the rule, or both fail and b's failure is the more severe. Of equals the
 /// first keeps its detail.
+bool outweighs(const Decision& b, const Decision& a);
 bool outweighs(const Verdict& b, const Verdict& a);
 /// Two elements of a case, or two cases of a record. Associative; commutative but for the detail of equals.
 Verdict combine(const Verdict& a, const Verdict& b);

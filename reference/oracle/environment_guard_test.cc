@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cfenv>
+#include <vector>
 
 #include "reference/oracle/oracle.h"
 #include "reference/oracle/test_problems.h"
+#include "reference/oracle/threads.h"
 #include "reference/problem/error.h"
 
 #if defined(__SSE2__)
@@ -45,7 +48,52 @@ TEST(EnvironmentGuard, RefusesFlushToZeroAndDenormalsAreZero) {
   }
   EXPECT_NO_THROW(compute_truth(problem));
 }
+
+TEST(EnvironmentGuard, EveryEntranceOfTheOracleLooks) {
+  const Problem problem = some_problem();
+  Oracle oracle(problem);
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr(before | 0x0040U);  // DAZ
+  EXPECT_THROW(Oracle{problem}, InfrastructureError);
+  EXPECT_THROW(oracle.row(0, 1), InfrastructureError);
+  EXPECT_THROW(narrow_truth(problem, Format::f32), InfrastructureError);
+  EXPECT_THROW(compute_truths(std::span(&problem, 1), Format::f32), InfrastructureError);
+  _mm_setcsr(before);
+  EXPECT_NE(oracle.row(0, 1), nullptr);
+}
+
+TEST(EnvironmentGuard, EveryWorkerLooksBeforeItsFirstTask) {
+  // Workers inherit the state of the thread that starts them.
+  const unsigned before = _mm_getcsr();
+  for (const unsigned flag : {0x8000U, 0x0040U, 0x2000U}) {
+    for (const int count : {1, 2, 5}) {
+      std::atomic<int> ran = 0;
+      _mm_setcsr(before | flag);
+      EXPECT_THROW(Threads(count).for_each(100000, [&](std::int64_t) { ++ran; }), InfrastructureError);
+      _mm_setcsr(before);
+      EXPECT_EQ(ran, 0) << flag << ' ' << count;
+      Threads(count).for_each(100, [&](std::int64_t) { ++ran; });
+      EXPECT_EQ(ran, 100);
+    }
+  }
+}
 #endif
+
+TEST(ThreadsForEach, EveryIndexOnceAndTheFirstExceptionComesBack) {
+  for (const int count : {-1, 1, 2, 9}) {
+    std::vector<std::atomic<int>> seen(1000);
+    Threads(count).for_each(1000, [&](std::int64_t i) { ++seen[static_cast<std::size_t>(i)]; });
+    for (const auto& times : seen) ASSERT_EQ(times, 1);
+    Threads(count).for_each(0, [](std::int64_t) { FAIL() << "there is no task"; });
+    std::atomic<int> ran = 0;
+    const auto body = [&](std::int64_t i) {
+      ++ran;
+      if (i == 10) throw UsageError("the tenth");
+    };
+    EXPECT_THROW(Threads(count).for_each(1 << 30, body), UsageError);
+    EXPECT_LT(ran, 1 << 30);  // the others stopped
+  }
+}
 
 }  // namespace
 }  // namespace flashproof

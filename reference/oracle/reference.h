@@ -1,8 +1,8 @@
 // The three problems as the textbook writes them, in any number type: an independent cross-check and documentation. It
-// shares nothing with the interval tier except the problem definitions, and it makes no promise about its own error.
+// shares nothing with the tiers except the problem definitions, and it makes no promise about its own error.
 //
-// Inputs: finite numbers, and −inf where a key is to be hidden (x, lse, bias). Special values beyond that are the
-// business of the symbolic table, not of this file.
+// Inputs: finite numbers, and −inf where a key is to be hidden (x, lse, bias, sink). Special values beyond that are the
+// business of the symbolic table, not of this file; what belongs to no visible key is never looked at.
 #pragma once
 
 #include <cmath>
@@ -98,39 +98,113 @@ ReferenceResult<Real> reference(const MergeProblem& problem) {
   return result;
 }
 
+/// Attention, from the fields of the problem as its comments define them and not through its accessors: a mistake in
+/// one of those shows here.
 template <class Real>
-ReferenceResult<Real> reference(const AttentionProblem& problem) {
-  ReferenceResult<Real> result;
-  for (std::int64_t b = 0; b < problem.batch(); ++b) {
-    for (std::int64_t h = 0; h < problem.q_heads(); ++h) {
-      const std::int64_t kv = problem.kv_head(h);
-      for (std::int64_t i = 0; i < problem.q_length(); ++i) {
-        std::vector<Real> scores;
-        std::vector<std::int64_t> visible;
-        for (std::int64_t j = 0; j < problem.k_length(); ++j) {
-          if (!problem.position_visible(b, i, j)) continue;
-          const double bias = problem.has_bias() ? problem.bias.at({b, h, i, j}) : 0.0;
-          if (std::isinf(bias)) continue;
-          Real dot(0);
-          for (std::int64_t c = 0; c < problem.head_dim(); ++c) {
-            dot += Real(problem.q.at({b, h, i, c})) * Real(problem.k.at({b, kv, j, c}));
-          }
-          scores.push_back(Real(static_cast<double>(problem.scale)) * dot + Real(bias));
-          visible.push_back(j);
+class ReferenceAttention {
+ public:
+  explicit ReferenceAttention(const AttentionProblem& problem)
+      : p_(problem),
+        sequences_(p_.q_start.empty() ? p_.q.shape[0] : static_cast<std::int64_t>(p_.q_start.size()) - 1) {}
+
+  ReferenceResult<Real> result() const {
+    const std::int64_t heads = p_.q.shape[1], tokens = p_.q.shape[2], width = p_.v.shape[3];
+    const std::int64_t rows = p_.q.shape[0] * heads * tokens;
+    ReferenceResult<Real> result{std::vector<Real>(rows * width), std::vector<Real>(rows)};
+    for (std::int64_t s = 0; s < sequences_; ++s) {
+      const std::int64_t first = p_.q_start.empty() ? 0 : p_.q_start[s];  // the sequence's queries along axis 2
+      const std::int64_t queries = p_.q_start.empty() ? tokens : p_.q_start[s + 1] - first;
+      for (std::int64_t h = 0; h < heads; ++h) {
+        for (std::int64_t i = 0; i < queries; ++i) {
+          const std::int64_t b = p_.q_start.empty() ? s : 0;
+          const std::int64_t row = (b * heads + h) * tokens + first + i;
+          attend(s, h, i, queries, b, first + i, &result.o[row * width], result.lse[row]);
         }
-        const ReferenceSoftmax<Real> softmax(scores);
-        for (std::int64_t c = 0; c < problem.value_dim(); ++c) {
-          Real sum(0);
-          for (std::size_t n = 0; n < visible.size(); ++n) {
-            sum += softmax.p[n] * Real(problem.v.at({b, kv, visible[n], c}));
-          }
-          result.o.push_back(sum);
-        }
-        result.lse.push_back(softmax.lse);
       }
     }
+    return result;
   }
-  return result;
+
+ private:
+  struct Place {  // of a key: axes 0 and 2 of k and v
+    std::int64_t outer, inner;
+  };
+
+  /// Sk of the sequence, how many of its keys exist, and where key j lies.
+  std::int64_t length(std::int64_t s) const {
+    if (!p_.page_table.empty()) return present(s);
+    return p_.k_start.empty() ? p_.k.shape[2] : p_.k_start[s + 1] - p_.k_start[s];
+  }
+  std::int64_t present(std::int64_t s) const {
+    if (!p_.key_length.empty()) return p_.key_length[s];
+    return p_.page_table.empty() ? length(s) : pages() * p_.k.shape[2];
+  }
+  std::int64_t pages() const { return static_cast<std::int64_t>(p_.page_table.size()) / sequences_; }
+  Place place(std::int64_t s, std::int64_t j) const {
+    const std::int64_t page_size = p_.k.shape[2];
+    if (!p_.page_table.empty()) return {p_.page_table[s * pages() + j / page_size], j % page_size};
+    return p_.k_start.empty() ? Place{s, j} : Place{0, p_.k_start[s] + j};
+  }
+
+  bool visible(std::int64_t s, std::int64_t distance, std::int64_t j) const {
+    if (j >= present(s)) return false;
+    if (p_.causal && distance < 0) return false;
+    if (p_.window_left >= 0 && distance > p_.window_left) return false;
+    return p_.window_right < 0 || -distance <= p_.window_right;
+  }
+
+  /// c·tanh(x/c) from e^(−2|x|/c), which cannot overflow. tanh of a small number loses relative, not absolute accuracy.
+  Real capped(const Real& x) const {
+    using std::exp;
+    if (p_.softcap == 0.0F) return x;
+    const Real cap(static_cast<double>(p_.softcap));
+    const Real t = exp(Real(Real(x < 0 ? 2 : -2) * Real(x / cap)));
+    const Real result = cap * Real(Real(Real(1) - t) / Real(Real(1) + t));
+    return x < 0 ? Real(-result) : result;
+  }
+
+  /// Query i of the sequence; it lies at (b, token) along axes 0 and 2 of q.
+  void attend(std::int64_t s, std::int64_t h, std::int64_t i, std::int64_t queries, std::int64_t b, std::int64_t token,
+              Real* o, Real& lse) const {
+    const std::int64_t kv = h / (p_.q.shape[1] / p_.k.shape[1]);
+    std::vector<Real> scores;
+    std::vector<Place> places;
+    for (std::int64_t j = 0; j < length(s); ++j) {
+      const std::int64_t distance = i + length(s) - queries - j;
+      if (!visible(s, distance, j)) continue;
+      const double bias = p_.has_bias() ? p_.bias.at({b, h, i, j}) : 0.0;
+      if (std::isinf(bias)) continue;
+      const Place at = place(s, j);
+      Real dot(0);
+      for (std::int64_t c = 0; c < p_.q.shape[3]; ++c) {
+        dot += Real(p_.q.at({b, h, token, c})) * Real(p_.k.at({at.outer, kv, at.inner, c}));
+      }
+      Real score = capped(Real(Real(static_cast<double>(p_.scale)) * dot)) + Real(bias);
+      if (p_.has_alibi()) {
+        score -= Real(p_.alibi.at({s, h})) * Real(static_cast<double>(distance < 0 ? -distance : distance));
+      }
+      scores.push_back(score);
+      places.push_back(at);
+    }
+    const bool sink = p_.has_sink() && !std::isinf(p_.sink.at({h}));
+    if (sink) scores.push_back(Real(p_.sink.at({h})));  // its v is 0
+    const ReferenceSoftmax<Real> softmax(scores);
+    for (std::int64_t c = 0; c < p_.v.shape[3]; ++c) {
+      o[c] = Real(0);
+      for (std::size_t n = 0; n < places.size(); ++n) {
+        o[c] += softmax.p[n] * Real(p_.v.at({places[n].outer, kv, places[n].inner, c}));
+      }
+    }
+    lse = softmax.lse;
+  }
+
+  const AttentionProblem& p_;
+  std::int64_t sequences_;
+};
+
+template <class Real>
+ReferenceResult<Real> reference(const AttentionProblem& problem) {
+  return ReferenceAttention<Real>(problem).result();
 }
 
 }  // namespace flashproof

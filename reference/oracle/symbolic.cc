@@ -12,9 +12,11 @@ ScoreClass classify_score(double score) {
   return score == -std::numeric_limits<double>::infinity() ? ScoreClass::hidden : ScoreClass::poison;
 }
 
-ScoreClass classify_score(double scale, double dot, double bias) {
+ScoreClass classify_score(double scale, double dot, double softcap, double bias) {
   if (bias == -std::numeric_limits<double>::infinity()) return ScoreClass::hidden;
-  return classify_score(scale * dot + bias);
+  double score = scale * dot;
+  if (softcap > 0.0 && std::isinf(score)) score = std::copysign(softcap, score);
+  return classify_score(score + bias);
 }
 
 void ValueFlags::add(double value) {

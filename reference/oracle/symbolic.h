@@ -1,4 +1,5 @@
-// Which classes of result are right, decided before any arithmetic (design: semantics.md, "Special values").
+// Which classes of result are right, decided before any arithmetic (the rules: reference/problem/README.md, "Special
+// values").
 #pragma once
 
 #include <cstdint>
@@ -13,10 +14,17 @@ enum class ScoreClass : std::uint8_t { finite, hidden, poison };
 /// −inf: weight 0, as if masked. NaN, or +inf (whose weight is e^(inf − inf)): the whole row is NaN.
 ScoreClass classify_score(double score);
 
-/// scale·dot + bias with dot the sum of q·k in doubles. The class is right in any order of summation: products of two
-/// f32 numbers are far below the range of double, so an infinity or a NaN can only come from the inputs. A bias of −inf
-/// hides the key whatever q and k hold.
-ScoreClass classify_score(double scale, double dot, double bias);
+/// cap(scale·dot) + bias, with dot the sum of q·k in doubles; softcap 0 = none. A bias of −inf hides the key whatever q
+/// and k hold.
+///
+/// The class is right in any order of summation. Nothing overflows: |q·k| < 2^256 for finite f32 (f16 and bf16 are
+/// f32 numbers), so 2^16 terms (kMaxHeadDim) stay below 2^272, times a finite scale below 2^400, plus a finite bias
+/// below 2^128, plus a finite ALiBi slope times a distance below 2^(128 + 31), all far below 2^1024. Hence an infinity
+/// or a NaN comes only from an input, and the sum of a multiset of infinities, NaN and numbers has one class in every
+/// order: NaN if it holds a NaN or both infinities, else its infinity, else finite. Nothing underflows to the 0 that
+/// would make 0·inf of x·inf either: |scale·q| >= 2^-298 unless one of them is 0. The ALiBi term is finite, so it
+/// decides nothing and is left out. Under a softcap c an infinite scale·dot becomes ±c, its NaN stays NaN.
+ScoreClass classify_score(double scale, double dot, double softcap, double bias);
 
 /// Special values among the v (or o_c) of one output that have a weight above 0.
 struct ValueFlags {

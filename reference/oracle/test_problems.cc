@@ -8,6 +8,7 @@ namespace flashproof::test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 std::int64_t product(const std::vector<std::int64_t>& shape) {
   std::int64_t n = 1;
@@ -15,13 +16,14 @@ std::int64_t product(const std::vector<std::int64_t>& shape) {
   return n;
 }
 
+}  // namespace
+
 ChunkPlan shuffled_plan(Random& random, std::int64_t length) {
   ChunkPlan plan = ChunkPlan::uniform(length, random.integer(1, 7));
   for (int i = plan.chunks() - 1; i > 0; --i) std::swap(plan.order[i], plan.order[random.integer(0, i)]);
   return plan;
 }
 
-/// log-uniform magnitude over [2^lo, 2^hi), random sign; exact powers of two times a uniform in [1, 2).
 Draw log_uniform(Random& random, int lo, int hi) {
   return [&random, lo, hi] {
     const double x = std::ldexp(1.0 + random.uniform(), static_cast<int>(random.integer(lo, hi - 1)));
@@ -29,11 +31,9 @@ Draw log_uniform(Random& random, int lo, int hi) {
   };
 }
 
-Draw normal(Random& random, double sigma = 1.0, double mean = 0.0) {
+Draw normal(Random& random, double sigma, double mean) {
   return [&random, sigma, mean] { return mean + sigma * random.normal(); };
 }
-
-}  // namespace
 
 Tensor filled(Format format, std::vector<std::int64_t> shape, const Draw& draw, bool padded) {
   Tensor tensor;
@@ -88,132 +88,141 @@ AttentionProblem attention(Format format, AttentionSize size, const Draw& q, con
   return problem;
 }
 
+namespace {
+
+/// The tensors, unpaged: a batch, or sequences of their own lengths behind one another.
+AttentionProblem random_layout(Random& random, Format format, bool packed, bool padded) {
+  AttentionSize size;
+  size.k_heads = random.integer(1, 2);
+  size.q_heads = size.k_heads * random.integer(1, 3);
+  size.d = random.integer(1, 12);
+  size.dv = random.integer(1, 6);
+  size.batch = packed ? 1 : random.integer(1, 2);
+  size.sq = random.integer(1, 6);
+  size.sk = random.integer(1, 20);
+  std::vector<std::int32_t> q_start, k_start;
+  if (packed) {
+    q_start = k_start = {0};
+    for (std::int64_t s = random.integer(1, 4); s > 0; --s) {  // one in five has no queries, one in nine no keys
+      q_start.push_back(q_start.back() + static_cast<std::int32_t>(random.integer(0, 4)));
+      k_start.push_back(k_start.back() + static_cast<std::int32_t>(random.integer(0, 8)));
+    }
+    size.sq = q_start.back();
+    size.sk = k_start.back() + random.integer(0, 3);
+  }
+  const Draw draw = normal(random);
+  AttentionProblem problem = attention(format, size, draw, draw, draw, padded);
+  problem.q_start = std::move(q_start);
+  problem.k_start = std::move(k_start);
+  return problem;
+}
+
+/// The first page of another sequence for all: a prefix they share.
+void share_first_page(AttentionProblem& p) {
+  const std::int64_t n = p.pages_per_sequence();
+  std::int64_t longest = 0;
+  for (std::int64_t s = 0; s < p.sequences(); ++s) {
+    if (p.visible_length(s) > p.visible_length(longest)) longest = s;
+  }
+  for (std::int64_t s = 0; s < p.sequences(); ++s) p.page_table[s * n] = p.page_table[longest * n];
+}
+
+std::int32_t small(Random& random, int most) { return static_cast<std::int32_t>(random.integer(0, most)); }
+
+}  // namespace
+
+AttentionProblem random_attention(Random& random, Format format, const Mix& mix, bool padded) {
+  AttentionProblem p = random_layout(random, format, mix.packed, padded);
+  if (mix.paged) p = in_pages(p, random.integer(1, 5), random);
+  p.causal = mix.causal;
+  if (mix.lengths) {
+    std::vector<std::int32_t> lengths(p.sequences(), 0);
+    for (std::int64_t s = 0; s < p.sequences(); ++s) {
+      if (!random.chance(0.2)) lengths[s] = small(random, static_cast<int>(p.visible_length(s)));
+    }
+    p.key_length = std::move(lengths);
+  }
+  if (mix.paged && random.chance(0.3)) share_first_page(p);
+  if (mix.bias && !mix.packed) {
+    p.bias = filled(
+        Format::f32, {p.batch(), p.q_heads(), p.q_length(), p.k_length()},
+        [&] { return random.chance(0.2) ? -kInfinity : random.normal(); }, padded);
+  }
+  if (mix.window) {
+    const std::int64_t sides = random.integer(1, 3);
+    if ((sides & 1) != 0) p.window_left = small(random, 6);
+    if ((sides & 2) != 0) p.window_right = small(random, 4);
+  }
+  if (mix.softcap) p.softcap = static_cast<float>(std::ldexp(1.0 + random.uniform(), small(random, 7) - 2));
+  if (mix.alibi) {
+    p.alibi = filled(
+        Format::f32, {p.sequences(), p.q_heads()},
+        [&] { return random.chance(0.2) ? 0.0 : std::ldexp(random.chance(0.2) ? -1.0 : 1.0, -small(random, 8)); },
+        padded);
+  }
+  if (mix.sink) {
+    p.sink = filled(
+        Format::f32, {p.q_heads()}, [&] { return random.chance(0.25) ? -kInfinity : 2.0 * random.normal(); }, padded);
+  }
+  poison_unused(p);
+  p.plan = shuffled_plan(random, p.k_length());
+  return p;
+}
+
+namespace {
+
+Problem random_softmax(Random& random, Format format, bool padded) {
+  const std::int64_t rows = random.integer(1, 4), cols = random.integer(1, 40);
+  SoftmaxProblem problem;
+  problem.x =
+      filled(format, {rows, cols}, [&] { return random.chance(0.1) ? -kInfinity : 4.0 * random.normal(); }, padded);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    problem.row_length.push_back(small(random, static_cast<int>(cols)));
+    for (std::int64_t j = problem.row_length[r]; j < cols; ++j) problem.x.set({r, j}, kNan);
+  }
+  problem.plan = shuffled_plan(random, cols);
+  return problem;
+}
+
+Problem random_merge(Random& random, Format format) {
+  const std::int64_t states = random.integer(1, 5), rows = random.integer(1, 4), width = random.integer(1, 6);
+  MergeProblem problem = merge(
+      format, states, rows, width, normal(random),
+      [&] { return random.chance(0.2) ? -kInfinity : 5.0 * random.normal(); },
+      random.chance(0.5) ? MergeForm::sum : MergeForm::concat);
+  for (std::int64_t s = 0; s < states; ++s) {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      if (problem.lse.at({s, r}) == -kInfinity) problem.o.set({s, r, 0}, kNan);  // an empty state holds anything
+    }
+    std::swap(problem.order[s], problem.order[random.integer(0, s)]);
+  }
+  return problem;
+}
+
+Mix random_mix(Random& random) {
+  Mix mix;
+  bool* const features[] = {&mix.window, &mix.softcap, &mix.alibi, &mix.sink, &mix.packed, &mix.paged};
+  const std::int64_t how = random.integer(0, 2);  // the plain form, one feature, or any of them
+  if (how == 1) *features[random.integer(0, 5)] = true;
+  if (how == 2) {
+    for (bool* feature : features) *feature = random.chance(0.5);
+  }
+  if (how == 1 && random.chance(0.5)) return mix;  // alone
+  for (bool* more : {&mix.causal, &mix.lengths, &mix.bias}) *more = random.chance(0.5);
+  return mix;
+}
+
+}  // namespace
+
 Problem random_problem(std::uint64_t seed) {
   Random random(seed, 77);
   const Format formats[] = {Format::f32, Format::f16, Format::bf16};
   const Format format = formats[random.integer(0, 2)];
   const bool padded = random.chance(0.5);
-  const std::int64_t which = random.integer(0, 3);
-  if (which == 0) {
-    const std::int64_t rows = random.integer(1, 4);
-    const std::int64_t cols = random.integer(1, 40);
-    SoftmaxProblem problem;
-    problem.x =
-        filled(format, {rows, cols}, [&] { return random.chance(0.1) ? -kInfinity : 4.0 * random.normal(); }, padded);
-    for (std::int64_t r = 0; r < rows; ++r) {
-      problem.row_length.push_back(static_cast<std::int32_t>(random.integer(0, cols)));
-    }
-    problem.plan = shuffled_plan(random, cols);
-    return problem;
-  }
-  if (which == 1) {
-    MergeProblem problem = merge(
-        format, random.integer(1, 5), random.integer(1, 4), random.integer(1, 6), normal(random),
-        [&] { return random.chance(0.2) ? -kInfinity : 5.0 * random.normal(); },
-        random.chance(0.5) ? MergeForm::sum : MergeForm::concat);
-    return problem;
-  }
-  AttentionSize size;
-  size.batch = random.integer(1, 2);
-  size.k_heads = random.integer(1, 2);
-  size.q_heads = size.k_heads * random.integer(1, 3);
-  size.sq = random.integer(1, 6);
-  size.sk = random.integer(1, 20);
-  size.d = random.integer(1, 12);
-  size.dv = random.integer(1, 6);
-  AttentionProblem problem = attention(format, size, normal(random), normal(random), normal(random), padded);
-  problem.causal = random.chance(0.5);
-  if (random.chance(0.5)) {
-    for (std::int64_t b = 0; b < size.batch; ++b) {
-      problem.key_length.push_back(static_cast<std::int32_t>(random.integer(0, size.sk)));
-    }
-  }
-  if (random.chance(0.5)) {
-    problem.bias = filled(
-        Format::f32, {size.batch, size.q_heads, size.sq, size.sk},
-        [&] { return random.chance(0.2) ? -kInfinity : random.normal(); }, padded);
-  }
-  problem.plan = shuffled_plan(random, size.sk);
-  return problem;
-}
-
-const std::vector<Kind>& hard_kinds() {
-  constexpr Format f32 = Format::f32;
-  static const std::vector<Kind> kinds = {
-      {"softmax normal", [](Random& r) { return softmax(f32, 3, 40, normal(r)); }},
-      {"softmax magnitudes 1e38", [](Random& r) { return softmax(f32, 3, 20, normal(r, 5e37)); }},
-      {"softmax subnormal inputs", [](Random& r) { return softmax(f32, 3, 20, log_uniform(r, -149, -126)); }},
-      {"softmax full range", [](Random& r) { return softmax(f32, 3, 30, log_uniform(r, -149, 127)); }},
-      {"softmax rows at -1e6", [](Random& r) { return softmax(f32, 3, 20, normal(r, 40.0, -1e6)); }},
-      {"softmax spread 1e6 (underflow)", [](Random& r) { return softmax(f32, 3, 20, normal(r, 1e6)); }},
-      {"softmax ties at 1e30",
-       [](Random& r) { return softmax(f32, 3, 20, [&r] { return r.chance(0.5) ? 1e30 : -r.uniform() * 1e30; }); }},
-      {"softmax lse near 0",
-       [](Random& r) { return softmax(f32, 3, 20, [&r] { return -std::log(20.0) + 1e-7 * r.normal(); }); }},
-      {"softmax one survivor",
-       [](Random& r) {
-         SoftmaxProblem p = softmax(f32, 2, 20, [] { return -kInfinity; });
-         p.x.set({0, r.integer(0, 19)}, r.normal());
-         p.x.set({1, 19}, -1e38);
-         return p;
-       }},
-      {"merge normal", [](Random& r) { return merge(f32, 4, 3, 4, normal(r), normal(r), MergeForm::sum); }},
-      {"merge lse 1e38", [](Random& r) { return merge(f32, 4, 3, 4, normal(r), normal(r, 3e37), MergeForm::sum); }},
-      {"merge tiny weights beside 1e30",
-       [](Random& r) { return merge(f32, 4, 3, 4, normal(r, 1e30), normal(r, 60.0), MergeForm::concat); }},
-      {"attention normal", [](Random& r) { return attention(f32, {}, normal(r), normal(r), normal(r)); }},
-      {"attention bf16 at 2^60",
-       [](Random& r) { return attention(Format::bf16, {}, normal(r, 0x1p60), normal(r, 0x1p60), normal(r)); }},
-      {"attention magnitudes 1e38 (dots at 1e76)",
-       [](Random& r) { return attention(f32, {}, normal(r, 5e37), normal(r, 5e37), normal(r, 5e37)); }},
-      {"attention subnormal",
-       [](Random& r) {
-         const Draw tiny = log_uniform(r, -149, -126);
-         return attention(f32, {}, tiny, tiny, tiny);
-       }},
-      {"attention full range",
-       [](Random& r) {
-         const Draw any = log_uniform(r, -149, 127);
-         return attention(f32, {}, any, any, any);
-       }},
-      {"attention cancelling dots",
-       [](Random& r) {  // q·k = a·b − a·b + small, with a·b at 2^40
-         AttentionProblem p = attention(f32, {}, normal(r), normal(r), normal(r));
-         for (std::int64_t j = 0; j < p.k_length(); ++j) {
-           const double large = std::ldexp(r.normal(), 20);
-           p.k.set({0, 0, j, 0}, large);
-           p.k.set({0, 0, j, 1}, -large);
-         }
-         for (std::int64_t i = 0; i < p.q_length(); ++i) {
-           const double large = std::ldexp(r.normal(), 20);
-           p.q.set({0, 0, i, 0}, large);
-           p.q.set({0, 0, i, 1}, large);
-         }
-         return p;
-       }},
-      {"attention V cancels to exact zeros",
-       [](Random& r) {  // keys in pairs: equal k, opposite v; the pairs have different scores
-         AttentionProblem p = attention(f32, {}, normal(r), normal(r), normal(r));
-         for (std::int64_t j = 0; j + 1 < p.k_length(); j += 2) {
-           for (std::int64_t c = 0; c < p.head_dim(); ++c) p.k.set({0, 0, j + 1, c}, p.k.at({0, 0, j, c}));
-           for (std::int64_t c = 0; c < p.value_dim(); ++c) p.v.set({0, 0, j + 1, c}, -p.v.at({0, 0, j, c}));
-         }
-         return p;
-       }},
-      {"attention bias -1e6 and -inf",
-       [](Random& r) {
-         AttentionProblem p = attention(f32, {}, normal(r), normal(r), normal(r));
-         p.bias = filled(f32, {1, 1, 4, 12}, [&r] { return r.chance(0.5) ? -kInfinity : -1e6 * r.uniform(); });
-         return p;
-       }},
-      {"attention tiny weights beside 1e30",
-       [](Random& r) {
-         AttentionProblem p = attention(f32, {}, normal(r), normal(r), log_uniform(r, -20, 100));
-         p.bias = filled(f32, {1, 1, 4, 12}, [&r] { return -100.0 * r.uniform(); });
-         return p;
-       }},
-  };
-  return kinds;
+  const std::int64_t which = random.integer(0, 6);
+  if (which == 0) return random_softmax(random, format, padded);
+  if (which == 1) return random_merge(random, format);
+  return random_attention(random, format, random_mix(random), padded);
 }
 
 }  // namespace flashproof::test

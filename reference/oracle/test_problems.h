@@ -11,6 +11,9 @@
 namespace flashproof::test {
 
 using Draw = std::function<double()>;
+Draw normal(Random& random, double sigma = 1.0, double mean = 0.0);
+/// Magnitude log-uniform over [2^lo, 2^hi), random sign: powers of two times a uniform in [1, 2).
+Draw log_uniform(Random& random, int lo, int hi);
 
 /// Every element drawn and rounded into the format. With padding, rows are a few elements apart and the gaps hold NaN.
 Tensor filled(Format format, std::vector<std::int64_t> shape, const Draw& draw, bool padded = false);
@@ -25,14 +28,37 @@ struct AttentionSize {
 AttentionProblem attention(Format format, AttentionSize size, const Draw& q, const Draw& k, const Draw& v,
                            bool padded = false);
 
-/// Full feature mix: lengths, causal, bias with −inf, GQA, chunk plans in random order, strides, all three formats.
+/// What random_attention puts into a problem. A bias is dropped where it is packed.
+struct Mix {
+  bool causal = false, lengths = false, bias = false;
+  bool window = false, softcap = false, alibi = false, sink = false, packed = false, paged = false;
+};
+/// Small, with GQA, empty sequences if packed, slopes and windows of 0, sinks of −inf, a shuffled plan. Storage that
+/// belongs to no key holds NaN, an unused page table entry anything.
+AttentionProblem random_attention(Random& random, Format format, const Mix& mix, bool padded);
+
+/// NaN into every k and v that is no key of any sequence, beyond a key_length for example.
+void poison_unused(AttentionProblem& problem);
+/// The same function of the same numbers, its keys in pages: shuffled, some unused (NaN), unused table entries anything.
+/// The source may be packed, but not have a key_length, from whose end the positions of a paged sequence count.
+AttentionProblem in_pages(const AttentionProblem& source, std::int64_t page_size, Random& random);
+/// The same function of the same numbers, its sequences packed; output row (b·Hq + h)·Sq + i becomes (h·B + b)·Sq + i.
+/// The source has neither bias nor pages.
+AttentionProblem in_one_pack(const AttentionProblem& source);
+ChunkPlan shuffled_plan(Random& random, std::int64_t length);
+
+/// The three problems in all formats, strides, orders and chunk plans; of attention the plain form, one feature alone,
+/// or any mixture. Inputs are finite but for −inf masks, and NaN where nothing may look.
 Problem random_problem(std::uint64_t seed);
 
 struct Kind {
   std::string name;
   std::function<Problem(Random&)> make;
 };
-/// Kinds whose naive evaluation goes wrong somewhere; inputs are finite but for −inf masks.
+/// Kinds whose naive evaluation goes wrong somewhere; inputs are finite but for −inf masks, and NaN where nothing may
+/// look. At least 15 outputs each, o and lse.
 const std::vector<Kind>& hard_kinds();
+/// The attention part of it beyond the first few, in hard_attention.cc.
+std::vector<Kind> hard_attention_kinds();
 
 }  // namespace flashproof::test

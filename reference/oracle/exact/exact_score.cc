@@ -1,6 +1,8 @@
-#include "reference/oracle/exact_score.h"
+#include "reference/oracle/exact/exact_score.h"
 
 #include <bit>
+
+#include "reference/oracle/environment_guard.h"
 
 namespace flashproof {
 

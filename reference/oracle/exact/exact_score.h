@@ -1,5 +1,5 @@
 // Scores without any rounding: s = Σ a·b in fixed point (Kulisch's accumulator). A score is a sum of products of at
-// most three f32 numbers, scale·q·k + bias, so it is a dyadic rational of bounded size and fits.
+// most three f32 numbers, scale·q·k + bias − slope·distance, so it is a dyadic rational of bounded size and fits.
 #pragma once
 
 #include <array>
@@ -23,7 +23,8 @@ class ExactScore {
   static constexpr int kLowestExponent = -448;
   static constexpr int kLimbs = 28;  // 28·32 − 448 = 448: room for the sign and the carries too
 
-  /// Adds a·b. a is a product of at most two f32 values, b is an f32 value. At most 2^23 calls.
+  /// Adds a·b. a is a product of at most two f32 values, b is an f32 value; or a is an f32 value and |b| an integer
+  /// below 2^31. At most 2^23 calls.
   void add(Dyadic a, Dyadic b) {
     if (a.significand == 0 || b.significand == 0) return;
     __extension__ typedef __int128 Wide;

@@ -1,4 +1,4 @@
-#include "reference/oracle/exact_score.h"
+#include "reference/oracle/exact/exact_score.h"
 
 #include <gtest/gtest.h>
 

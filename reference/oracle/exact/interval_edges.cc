@@ -1,7 +1,8 @@
-#include "reference/oracle/interval_edges.h"
+#include "reference/oracle/exact/interval_edges.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "reference/oracle/environment_guard.h"
 
@@ -47,6 +48,7 @@ void outer_integers(mpz_ptr low, mpz_ptr high, mpfi_srcptr x, long shift) {
 }
 
 Ball to_ball(mpfi_srcptr x) {
+  if (!mpfi_bounded_p(x)) return {.radius = std::numeric_limits<double>::infinity()};
   mpfr_t rest;
   mpfr_init2(rest, mpfr_get_prec(&x->left) + 1);  // one more bit: the sum of two ends of one size is exact more often
   Ball ball;
@@ -66,13 +68,6 @@ Ball to_ball(mpfi_srcptr x) {
   ball.radius = std::max({above, below, 0.0});
   mpfr_clear(rest);
   return ball;
-}
-
-bool narrow_enough(const Ball& ball) {
-  // One step towards 0 for the case that hi is a power of two and the value just below it.
-  const double nearest = std::nextafter(std::fabs(ball.hi), 0.0) - ball.radius;
-  const int exponent = nearest > 0.0 ? std::max(std::ilogb(nearest) - 23, -149) : -149;
-  return ball.radius <= std::ldexp(1.0, exponent - 12);
 }
 
 }  // namespace flashproof

@@ -8,7 +8,7 @@
 #include <mpfi.h>
 #include <mpfr.h>
 
-#include "reference/oracle/exact_score.h"
+#include "reference/oracle/exact/exact_score.h"
 #include "reference/oracle/truth.h"
 
 namespace flashproof {
@@ -19,12 +19,9 @@ void set_interval(mpfi_ptr target, const ExactScore& score);
 void set_interval(mpfi_ptr target, mpz_srcptr integer, long exponent);
 /// e^x.
 void exp_interval(mpfi_ptr target, mpfi_srcptr x);
-/// low <= lower end · 2^shift and upper end · 2^shift <= high, both as tight as integers can be.
+/// low <= lower end · 2^shift and upper end · 2^shift <= high, both as tight as integers can be. x has finite ends.
 void outer_integers(mpz_ptr low, mpz_ptr high, mpfi_srcptr x, long shift);
-/// The interval as centre and radius; `decided` is set by narrow_enough. x has finite ends.
+/// The interval as centre and radius; radius +inf unless both ends are finite.
 Ball to_ball(mpfi_srcptr x);
-/// radius <= 2^-12 ulp of f32 at the value, the ulp taken at the end of the ball nearest to 0 and 2^-149 below f32's
-/// normal range. (This is the stricter half of "2^-12 ulp or 2^-60 relative": ulp(v) >= 2^-24 |v| always.)
-bool narrow_enough(const Ball& ball);
 
 }  // namespace flashproof

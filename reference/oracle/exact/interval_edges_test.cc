@@ -1,4 +1,4 @@
-#include "reference/oracle/interval_edges.h"
+#include "reference/oracle/exact/interval_edges.h"
 
 #include <gtest/gtest.h>
 
@@ -139,18 +139,14 @@ TEST(SetInterval, ExactScoreIsInsideAndTight) {
   EXPECT_TRUE(mpfr_equal_p(narrow.left(), narrow.right()));
 }
 
-TEST(NarrowEnough, TheLimitIsAFractionOfAnF32Ulp) {
-  const auto ball = [](double hi, double radius) { return Ball{.hi = hi, .lo = 0.0, .radius = radius}; };
-  EXPECT_TRUE(narrow_enough(ball(1.5, 0x1p-35)));  // ulp 2^-23
-  EXPECT_FALSE(narrow_enough(ball(1.5, 0x1.001p-35)));
-  EXPECT_TRUE(narrow_enough(ball(1.0, 0x1p-36)));  // the ball reaches below 1, where the ulp is half as large
-  EXPECT_FALSE(narrow_enough(ball(1.0, 0x1p-35)));
-  EXPECT_TRUE(narrow_enough(ball(-1.5, 0x1p-35)));
-  EXPECT_TRUE(narrow_enough(ball(0.0, 0x1p-161)));
-  EXPECT_FALSE(narrow_enough(ball(0.0, 0x1.1p-161)));
-  EXPECT_TRUE(narrow_enough(ball(1e300, 1e280)));
-  EXPECT_FALSE(narrow_enough(ball(1.0, INFINITY)));
-  EXPECT_FALSE(narrow_enough(ball(1.0, NAN)));
+TEST(ToBall, WithoutFiniteEndsThereIsNoRadius) {
+  TestInterval x;
+  mpfi_interv_d(x.get(), 1.0, INFINITY);
+  EXPECT_EQ(to_ball(x.get()).radius, INFINITY);
+  mpfi_interv_d(x.get(), -INFINITY, 2.0);
+  EXPECT_EQ(to_ball(x.get()).radius, INFINITY);
+  mpfr_set_nan(x.left());
+  EXPECT_EQ(to_ball(x.get()).radius, INFINITY);
 }
 
 }  // namespace

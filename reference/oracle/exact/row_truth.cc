@@ -1,172 +1,188 @@
-#include "reference/oracle/row_truth.h"
+#include "reference/oracle/exact/row_truth.h"
 
 #include <algorithm>
-#include <boost/multiprecision/gmp.hpp>
-#include <boost/multiprecision/mpfi.hpp>
 #include <cmath>
 #include <limits>
 
 #include "reference/oracle/environment_guard.h"
-#include "reference/oracle/interval_edges.h"
+#include "reference/oracle/exact/interval.h"
+#include "reference/oracle/exact/interval_edges.h"
+#include "reference/oracle/exact/weighted_sum.h"
 
 namespace flashproof {
 namespace {
 
-namespace mp = boost::multiprecision;
-using Integer = mp::mpz_int;
-using Interval = mp::number<mp::mpfi_float_backend<0>, mp::et_off>;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+/// A weight is at most 1 but for the width of a capped score. What needs more bits than this above 1 is given up.
+constexpr int kBitsAboveOne = 64;
 
-/// New intervals of this thread get at least `bits` bits while it lives. Every interval is made anew at each precision:
-/// raising the precision of an old one would not narrow it.
-class PrecisionScope {
+/// softcap·tanh(x / softcap).
+void cap(Interval& result, const ExactScore& x, const Interval& softcap) {
+  set_interval(raw(result), x);
+  result /= softcap;
+  mpfi_tanh(raw(result), raw(result));
+  result *= softcap;
+}
+
+/// The exponents s_j − m of a row. Softmax is shift-invariant: for any real m the outputs are the same, and
+/// lse = m + log Σ e^(s_j − m). So m needs to be exact, but only near the maximum: every exponent is then about 0 or
+/// less, and the largest weight about 1.
+class Exponents {
  public:
-  explicit PrecisionScope(int bits) : before_(Interval::thread_default_precision()) {
-    // Boost takes decimal digits and allocates floor(1000 digits / 301) + 1 or 2 bits.
-    Interval::thread_default_precision(static_cast<unsigned>(bits * 301 / 1000 + 1));
+  explicit Exponents(const Row& row)
+      : row_(row),
+        softcap_(row.softcap),
+        capped_(row.capped.size(), [this](std::size_t j, Interval& x) { cap(x, row_.capped[j], softcap_); }) {
+    if (row.capped.empty()) {
+      top_ = std::max_element(row.score.begin(), row.score.end()) - row.score.begin();
+      return;
+    }
+    // m = score_top + the lower end of cap_top. top is the first j that exceeds every other as far as the lower ends
+    // and rounded sums tell: off by some n·softcap·2^-bits at most, and that does not make anything wrong.
+    Interval gap;
+    Interval lower;
+    mpfi_set_fr(raw(top_cap_), &raw(capped_[0])->left);
+    for (std::size_t j = 1; j < row.score.size(); ++j) {
+      mpfi_set_fr(raw(lower), &raw(capped_[j])->left);
+      set_interval(raw(gap), row.score[j] - row.score[top_]);
+      gap += lower - top_cap_;
+      if (mpfr_sgn(&raw(gap)->left) <= 0) continue;
+      top_ = static_cast<std::ptrdiff_t>(j);
+      top_cap_ = lower;
+    }
   }
-  ~PrecisionScope() { Interval::thread_default_precision(before_); }
-  PrecisionScope(const PrecisionScope&) = delete;
-  PrecisionScope& operator=(const PrecisionScope&) = delete;
+  // capped_ holds `this`.
+  Exponents(const Exponents&) = delete;
+  Exponents& operator=(const Exponents&) = delete;
+
+  void get(std::size_t j, Interval& exponent) {
+    set_interval(raw(exponent), row_.score[j] - row_.score[top_]);
+    if (!row_.capped.empty()) exponent += capped_[j] - top_cap_;
+  }
+  Interval shift() const {
+    Interval m;
+    set_interval(raw(m), row_.score[top_]);
+    if (!row_.capped.empty()) m += top_cap_;
+    return m;
+  }
 
  private:
-  unsigned before_;
+  const Row& row_;
+  Interval softcap_;
+  PerKey capped_;
+  std::ptrdiff_t top_ = 0;
+  Interval top_cap_ = 0;  // a point
 };
 
-mpfi_ptr raw(Interval& x) { return x.backend().data(); }
-mpfi_srcptr raw(const Interval& x) { return x.backend().data(); }
+/// Σ w_j v_j per column. The weights become integers W_j = floor(w_j 2^bits), so the sum of W_j V_j is exact and the
+/// only error is that of the weights: 0 <= w_j 2^bits − W_j <= widest, hence at most widest · Σ |v_j| over the keys
+/// whose weight is not exact. (A weight of exactly 1, every tie with the maximum of exact scores, is.)
+class Numerators {
+ public:
+  Numerators(const RowValues& values, int bits)
+      : values_(values),
+        bits_(bits),
+        sum_(values.format, values.width, bits + kBitsAboveOne),
+        value_(values.width),
+        slack_(values.width, 0.0) {}
 
-Ball judged_ball(const Interval& x) {
-  Ball ball = to_ball(raw(x));
-  ball.decided = narrow_enough(ball);
-  return ball;
-}
+  void add(std::size_t j, const Interval& weight) {
+    if (!mpfi_bounded_p(raw(weight))) bounded_ = false;
+    if (!bounded_) return;
+    outer_integers(raw(low_), raw(high_), raw(weight), bits_);
+    if (mpz_sizeinbase(raw(high_), 2) > static_cast<std::size_t>(bits_) + kBitsAboveOne) bounded_ = false;
+    if (!bounded_) return;
+    values_.read(j, value_);
+    const bool exact = low_ == high_;
+    if (!exact) widest_ = std::max(widest_, Integer(high_ - low_));
+    for (std::size_t c = 0; c < value_.size(); ++c) {
+      sum_.add(raw(low_), c, dyadic(value_[c]));
+      if (!exact) slack_[c] += std::fabs(value_[c]);
+    }
+    ++keys_;
+  }
+
+  void divide(const Interval& total, std::vector<Ball>& o) const {
+    // n rounded additions of non-negative doubles lose at most a factor (1 − 2^-53)^n.
+    const double inflate = 1.0 + static_cast<double>(keys_ + 1) * std::numeric_limits<double>::epsilon();
+    Interval around;
+    mpfi_interv_si(raw(around), -1, 1);
+    Integer sum;
+    Interval numerator;
+    Interval error;
+    for (std::size_t c = 0; c < slack_.size(); ++c) {
+      if (!bounded_) {
+        o.push_back({.radius = kInfinity});
+        continue;
+      }
+      sum_.get(c, raw(sum));
+      set_interval(raw(numerator), raw(sum), sum_.unit_exponent() - bits_);
+      if (slack_[c] != 0.0) {
+        set_interval(raw(error), raw(widest_), -bits_);
+        numerator += around * (error * Interval(slack_[c] * inflate));
+      }
+      o.push_back(to_ball(raw(Interval(numerator / total))));
+    }
+  }
+
+ private:
+  const RowValues& values_;
+  int bits_;
+  WeightedSum sum_;
+  std::vector<double> value_;
+  std::vector<double> slack_;  // Σ |v_j| over the weights that are not exact
+  Integer low_, high_, widest_ = 0;
+  std::int64_t keys_ = 0;
+  bool bounded_ = true;
+};
 
 }  // namespace
 
-struct ValueMatrix::Integers {
-  std::int64_t width = 0;
-  long quantum = 0;  // value = integer · 2^quantum
-  std::vector<Integer> integer;
-  std::vector<double> magnitude;  // |value|
-};
-
-ValueMatrix::ValueMatrix(std::span<const double> values, std::int64_t width) : integers_(std::make_unique<Integers>()) {
-  std::vector<Dyadic> parts;
-  parts.reserve(values.size());
-  std::int32_t lowest = std::numeric_limits<std::int32_t>::max();
-  for (const double value : values) {
-    parts.push_back(std::isfinite(value) ? dyadic(value) : Dyadic{});
-    if (parts.back().significand != 0) lowest = std::min(lowest, parts.back().exponent);
-  }
-  integers_->width = width;
-  integers_->quantum = lowest == std::numeric_limits<std::int32_t>::max() ? 0 : lowest;  // all zero: any will do
-  integers_->integer.reserve(values.size());
-  integers_->magnitude.reserve(values.size());
-  for (const Dyadic& part : parts) {
-    integers_->integer.emplace_back(part.significand);
-    if (part.significand != 0) integers_->integer.back() <<= static_cast<unsigned>(part.exponent - lowest);
-    integers_->magnitude.push_back(std::fabs(std::ldexp(static_cast<double>(part.significand), part.exponent)));
-  }
-}
-
-ValueMatrix::ValueMatrix(ValueMatrix&&) noexcept = default;
-ValueMatrix::~ValueMatrix() = default;
-
-namespace {
-
-/// Σ w_j v_j per column, divided by Σ w_j. The weights become integers W_j = floor(w_j 2^bits), so the sum of W_j V_j
-/// is exact and the only error is that of the weights: 0 <= w_j 2^bits − W_j <= widest, hence at most widest · Σ |v_j|
-/// over the keys whose weight is not exact. (A weight of exactly 1, every tie with the maximum, is.)
-void weighted_sums(const Row& row, std::span<const Interval> weight, const Interval& total, int bits,
-                   std::vector<Ball>& o) {
-  const ValueMatrix::Integers& values = row.values->integers();
-  const auto width = static_cast<std::size_t>(values.width);
-  std::vector<Integer> sum(width);
-  std::vector<double> slack(width, 0.0);
-  Integer widest = 0;
-  Integer low;
-  Integer high;
-  for (std::size_t j = 0; j < weight.size(); ++j) {
-    outer_integers(low.backend().data(), high.backend().data(), raw(weight[j]), bits);
-    const std::size_t first = static_cast<std::size_t>(row.key[j]) * width;
-    if (low != 0) {
-      for (std::size_t c = 0; c < width; ++c) {
-        mpz_addmul(sum[c].backend().data(), low.backend().data(), values.integer[first + c].backend().data());
-      }
-    }
-    if (low != high) {
-      widest = std::max(widest, Integer(high - low));
-      for (std::size_t c = 0; c < width; ++c) slack[c] += values.magnitude[first + c];
-    }
-  }
-  // n rounded additions of non-negative doubles lose at most a factor (1 − 2^-53)^n.
-  const double inflate = 1.0 + static_cast<double>(weight.size() + 1) * std::numeric_limits<double>::epsilon();
-  Interval around;
-  mpfi_interv_si(raw(around), -1, 1);
-  for (std::size_t c = 0; c < width; ++c) {
-    Interval numerator;
-    set_interval(raw(numerator), sum[c].backend().data(), values.quantum - bits);
-    if (slack[c] != 0.0) {
-      Interval error;
-      set_interval(raw(error), widest.backend().data(), -bits);
-      numerator += around * (error * Interval(slack[c] * inflate));
-    }
-    o.push_back(judged_ball(numerator / total));
-  }
-}
-
-RowTruth row_truth_at(const Row& row, int bits) {
+RowTruth row_truth(const Row& row, int bits) {
   const PrecisionScope precision(bits);
-  // Softmax is shift-invariant, so subtracting the exact maximum changes nothing and every exponent is <= 0.
-  const ExactScore& top = *std::max_element(row.score.begin(), row.score.end());
-  std::vector<Interval> weight(row.score.size());
-  Interval total = 0;
+  const std::size_t keys = row.score.size() - (row.last_is_sink ? 1 : 0);  // with an output
+  Exponents exponents(row);
   Interval exponent;
-  for (std::size_t j = 0; j < weight.size(); ++j) {
-    set_interval(raw(exponent), row.score[j] - top);
-    exp_interval(raw(weight[j]), raw(exponent));
-    total += weight[j];
-  }
+  const auto compute_weight = [&](std::size_t j, Interval& weight) {
+    exponents.get(j, exponent);
+    exp_interval(raw(weight), raw(exponent));
+  };
 
   RowTruth truth;
-  truth.bits = bits;
-  Interval shift;
-  set_interval(raw(shift), top);
-  truth.lse = judged_ball(shift + log(total));
-  switch (row.form) {
-    case RowForm::weights:
-      for (const Interval& w : weight) truth.o.push_back(judged_ball(w / total));
-      break;
-    case RowForm::sum:
-      weighted_sums(row, weight, total, bits, truth.o);
-      break;
-    case RowForm::blocks: {
-      const ValueMatrix::Integers& values = row.values->integers();
-      for (std::size_t j = 0; j < weight.size(); ++j) {
-        const Interval share = weight[j] / total;
-        for (std::int64_t c = 0; c < values.width; ++c) {
-          Interval value;  // 24 bits at most: exact
-          set_interval(raw(value), values.integer[row.key[j] * values.width + c].backend().data(), values.quantum);
-          truth.o.push_back(judged_ball(share * value));
-        }
+  Interval total = 0;
+  if (row.form == RowForm::sum) {
+    Numerators numerators(row.values, bits);
+    Interval weight;
+    for (std::size_t j = 0; j < row.score.size(); ++j) {
+      compute_weight(j, weight);
+      total += weight;
+      if (j < keys) numerators.add(j, weight);
+    }
+    numerators.divide(total, truth.o);
+  } else {
+    PerKey weight(row.score.size(), compute_weight);
+    for (std::size_t j = 0; j < row.score.size(); ++j) total += weight[j];
+    std::vector<double> value(row.form == RowForm::blocks ? row.values.width : 0);
+    for (std::size_t j = 0; j < keys; ++j) {
+      const Interval share = weight[j] / total;
+      if (row.form == RowForm::weights) {
+        truth.o.push_back(to_ball(raw(share)));
+        continue;
       }
-      break;
+      row.values.read(j, value);
+      for (const double v : value) truth.o.push_back(to_ball(raw(Interval(share * Interval(v)))));
     }
   }
+  truth.lse = to_ball(raw(Interval(exponents.shift() + log(total))));
   return truth;
 }
 
-bool all_decided(const RowTruth& truth) {
-  return truth.lse.decided && std::ranges::all_of(truth.o, [](const Ball& ball) { return ball.decided; });
-}
-
-}  // namespace
-
-RowTruth row_truth(const Row& row, PrecisionRange range) {
-  for (int bits = range.first;; bits = std::min(2 * bits, range.last)) {
-    RowTruth truth = row_truth_at(row, bits);
-    if (bits >= range.last || all_decided(truth)) return truth;
-  }
+std::int64_t row_truth_bytes(Format format, std::int64_t keys, std::int64_t width, bool softcap, int bits) {
+  // An interval is two MPFR headers of 32 bytes and two allocations, each rounded up to 16 with 16 of its own.
+  const std::int64_t interval = 2 * (32 + bits / 8 + 8 + 32);
+  const std::int64_t kept = std::min<std::int64_t>(keys, PerKey::kKept) * (interval + 1);
+  const std::int64_t sums = WeightedSum::bytes(format, width, bits + kBitsAboveOne) + width * 16;
+  return (softcap ? 2 : 1) * kept + sums;
 }
 
 }  // namespace flashproof

@@ -1,56 +1,49 @@
-// One row with finite scores: weights e^(s_j − s_max), their sum, and what is made of them, in intervals whose
-// precision doubles until every element is narrow enough. Shared by the three problems.
+// One row whose scores are finite: weights e^(s_j − m), their sum, and what is made of them, in intervals of one
+// precision. Shared by the three problems.
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <span>
 #include <vector>
 
-#include "reference/oracle/exact_score.h"
-#include "reference/oracle/oracle.h"
+#include "reference/oracle/exact/exact_score.h"
 #include "reference/oracle/truth.h"
+#include "reference/problem/formats.h"
 
 namespace flashproof {
-
-/// keys x width exact numbers with one common quantum, so that weighted sums are sums of integers. Infinities and NaN
-/// are kept as 0: their outputs are decided symbolically.
-class ValueMatrix {
- public:
-  /// Row-major; every finite value is a value of f32, f16 or bf16.
-  ValueMatrix(std::span<const double> values, std::int64_t width);
-  ValueMatrix(ValueMatrix&&) noexcept;
-  ~ValueMatrix();
-
-  struct Integers;
-  const Integers& integers() const { return *integers_; }
-
- private:
-  std::unique_ptr<Integers> integers_;
-};
 
 /// weights: o_j = p_j.  sum: o = Σ p_j v_j.  blocks: p_j v_j side by side.  With p_j = e^(s_j − lse).
 enum class RowForm : std::uint8_t { weights, sum, blocks };
 
+/// The values v_jc, read when their turn comes. Not for RowForm::weights.
+struct RowValues {
+  std::int64_t width = 0;
+  Format format = Format::f32;  // f32, f16 or bf16
+  /// Value c of the p-th score of the row, finite; what is not (its output is decided symbolically) reads as 0.
+  std::function<void(std::size_t p, std::span<double> v)> read = nullptr;
+};
+
+/// s_j = score_j, or score_j + softcap·tanh(capped_j / softcap).
 struct Row {
-  std::span<const ExactScore> score;    // of the keys with a weight, normalized, at least one
-  std::span<const std::int64_t> key;    // their rows in `values`
-  const ValueMatrix* values = nullptr;  // not for RowForm::weights
+  std::span<const ExactScore> score;  // normalized, at least one
+  double softcap = 0.0;
+  std::span<const ExactScore> capped = {};  // one per score if softcap > 0
   RowForm form = RowForm::weights;
+  RowValues values = {};
+  /// The last score has v = 0 and no output of its own: it enters the sum and the lse only.
+  bool last_is_sink = false;
 };
 
+/// o, one element per output of the form in the order of the scores, and lse. Rigorous at any precision; what the
+/// precision cannot bound gets radius +inf.
 struct RowTruth {
-  std::vector<Ball> o;  // weights: one per key. sum: width. blocks: keys x width
+  std::vector<Ball> o;
   Ball lse;
-  int bits = 0;
 };
+RowTruth row_truth(const Row& row, int bits);
 
-struct PrecisionRange {
-  int first = 128;
-  int last = kMaxBits;
-};
-
-/// Rigorous at any precision; `decided` tells which elements are narrow enough. Only the tests pass a range.
-RowTruth row_truth(const Row& row, PrecisionRange range = {});
+/// What row_truth allocates beside the row and its result, in bytes, from above. width is 0 for RowForm::weights.
+std::int64_t row_truth_bytes(Format format, std::int64_t keys, std::int64_t width, bool softcap, int bits);
 
 }  // namespace flashproof

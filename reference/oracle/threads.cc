@@ -1,0 +1,36 @@
+#include "reference/oracle/threads.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "reference/oracle/environment_guard.h"
+
+namespace flashproof {
+
+void Threads::for_each(std::int64_t n, const std::function<void(std::int64_t)>& body) const {
+  std::atomic<std::int64_t> next{0};
+  std::exception_ptr failure;
+  std::mutex failure_mutex;
+  const auto work = [&] {
+    try {
+      require_ieee_environment();
+      for (std::int64_t i = next++; i < n; i = next++) body(i);
+    } catch (...) {
+      next = n;
+      const std::lock_guard lock(failure_mutex);
+      if (!failure) failure = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> helpers;
+    for (std::int64_t t = 1; t < std::min<std::int64_t>(count_, n); ++t) helpers.emplace_back(work);
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace flashproof
