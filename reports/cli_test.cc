@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "kernels/registry.h"
+#include "reference/problem/samples.h"
 #include "reports/exit_codes.h"
 
 namespace flashproof {
@@ -317,6 +318,54 @@ TEST_F(Cli, truth_is_a_safetensors_file_of_f64_pairs) {
       }
     }
   }
+}
+
+json metadata_of(const fs::path& file, json* header = nullptr) {
+  const std::string bytes = read_file(file);
+  std::uint64_t length = 0;
+  if (bytes.size() < sizeof length) return {};
+  std::memcpy(&length, bytes.data(), sizeof length);
+  const json all = json::parse(bytes.substr(8, length));
+  if (header != nullptr) *header = all;
+  return all["__metadata__"];
+}
+
+TEST_F(Cli, truth_says_how_narrow_it_is_and_which_tiers_that_took) {
+  ASSERT_EQ(run("truth attention:normal:3 --out a.safetensors"), kExitFine) << err;
+  EXPECT_THAT(out, HasSubstr("to 2^-12 ulp of f32; rows by tier: "));
+  EXPECT_THAT(out, HasSubstr("; 0 elements inconclusive\n"));
+  json metadata = metadata_of(folder / "a.safetensors");
+  EXPECT_EQ(metadata["ulp"], "f32");
+  EXPECT_EQ(metadata["inconclusive"], "0");
+  ASSERT_EQ(run("truth attention:normal:3 --out b.safetensors --ulp f64 --threads 3 --memory 1"), kExitFine) << err;
+  metadata = metadata_of(folder / "b.safetensors");
+  EXPECT_EQ(metadata["ulp"], "f64");
+  EXPECT_EQ(metadata["rows_fp64"], "0");  // no double is 2^-12 ulp of f64 wide
+  // The numbers do not depend on the threads.
+  ASSERT_EQ(run("truth attention:normal:3 --out c.safetensors --ulp f64 --threads 1"), kExitFine) << err;
+  EXPECT_EQ(read_file(folder / "b.safetensors"), read_file(folder / "c.safetensors"));
+  EXPECT_NE(read_file(folder / "b.safetensors"), read_file(folder / "a.safetensors"));
+}
+
+TEST_F(Cli, truth_of_packed_sequences_has_the_rows_of_q) {
+  write_witness(folder / "packed.safetensors", sample_packed());
+  ASSERT_EQ(run("truth packed.safetensors --out t.safetensors"), kExitFine) << err;
+  json header;
+  metadata_of(folder / "t.safetensors", &header);
+  const auto& problem = std::get<AttentionProblem>(sample_packed().content.problem);
+  const json shape = header["lse"]["shape"];
+  EXPECT_EQ(shape, (json{1, problem.q.shape[1], problem.q.shape[2], 2}));
+}
+
+TEST_F(Cli, truth_refuses_in_one_line) {
+  EXPECT_EQ(run("truth softmax:normal:1 --out t.safetensors --ulp f33"), kExitUsage);
+  expect_one_line_complaint();
+  EXPECT_THAT(err, HasSubstr("--ulp \"f33\": must be one of f64, f32, f16, bf16, e4m3fn, e5m2"));
+  for (const char* wrong : {"--threads 0", "--threads x", "--memory 0", "--memory -1", "--memory 9999999999"}) {
+    EXPECT_EQ(run(std::string("truth softmax:normal:1 --out t.safetensors ") + wrong), kExitUsage) << wrong;
+    expect_one_line_complaint();
+  }
+  EXPECT_FALSE(fs::exists(folder / "t.safetensors"));
 }
 
 TEST_F(Cli, what_needs_a_gpu_is_skipped_without_one) {

@@ -24,7 +24,9 @@ namespace {
 struct Options {
   SweepArguments sweep;
   ReplayArguments replay;
-  std::string what, target, file;
+  TruthArguments truth;
+  CertifyArguments certify;
+  std::string what, file;
   bool json = false;
 };
 
@@ -33,22 +35,26 @@ CLI::Option* many(CLI::App* app, const std::string& flag, std::vector<std::strin
   return app->add_option(flag, to, help)->type_size(1)->expected(1)->take_all()->type_name("GLOB");
 }
 
+// CLI11's own numbers take "-1" and what else strtoull takes.
+void add_seed(CLI::App* app, std::uint64_t& seed, const std::string& help) {
+  app->add_option_function<std::string>(
+         "--seed",
+         [&seed](const std::string& text) {
+           const auto value = parse_u64(text);
+           if (!value) throw CLI::ValidationError("--seed " + quote(text) + ": must be 0..18446744073709551615");
+           seed = *value;
+         },
+         help)
+      ->type_name("N");
+}
+
 void add_filters(CLI::App* app, SweepArguments& a, bool kernel_option) {
   if (kernel_option) many(app, "--kernel", a.filters.kernels, "kernels to run (* and ?); default all");
   many(app, "--family", a.filters.families, "input families; default all");
   many(app, "--format", a.filters.formats, "storage formats f32, f16, bf16, ...; default all");
   auto* quick = app->add_flag("--quick", a.quick, "fewer seeds");
   app->add_flag("--nightly", a.nightly, "many seeds; inconclusive counts as a finding")->excludes(quick);
-  // CLI11's own numbers take "-1" and what else strtoull takes.
-  app->add_option_function<std::string>(
-         "--seed",
-         [&a](const std::string& text) {
-           const auto seed = parse_u64(text);
-           if (!seed) throw CLI::ValidationError("--seed " + quote(text) + ": must be 0..18446744073709551615");
-           a.seed = *seed;
-         },
-         "first seed")
-      ->type_name("N");
+  add_seed(app, a.seed, "first seed");
   app->add_option("--jobs", a.jobs, "worker processes; default one per core")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
@@ -58,6 +64,27 @@ void add_executor(CLI::App* app, std::string& executor) {
   app->add_option("--exec", executor, "cpu, cuda or all")
       ->check(CLI::IsMember({"cpu", "cuda", "all"}))
       ->type_name("EXEC");
+}
+
+void add_certify(CLI::App* app, CertifyArguments& a) {
+  const auto number = [&](const char* flag, std::int64_t& to, std::int64_t least, std::int64_t most, const char* help) {
+    app->add_option(flag, to, help)->check(CLI::Range(least, most))->type_name("N");
+  };
+  constexpr std::int64_t kMostRows = 1 << 20;
+  number("--heads", a.heads, 1, 65535, "query heads; default 8");
+  number("--kv-heads", a.kv_heads, 1, 65535, "heads of K and V, a divisor of --heads; default as many");
+  number("--length", a.length, 1, kMostRows, "queries and keys; default 8192");
+  number("--dim", a.dim, 1, 128, "head dimension; default 128");
+  many(app, "--format", a.formats, "f16, bf16 or f32; default all three")->type_name("FORMAT");
+  app->add_flag("--causal", a.causal, "query i sees the keys up to i");
+  add_seed(app, a.seed, "of the data");
+  app->add_option("--exec", a.executor, "cpu, cuda or auto (the GPU if there is one); default auto")
+      ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
+      ->type_name("EXEC");
+  number("--rows", a.rows, 1, kMostRows, "rows of every head that the CPU certifies; default 256");
+  number("--sample", a.sample, 1, kMostRows, "rows that the CPU recomputes for the GPU; default 64");
+  app->add_option("--cublas", a.cublas, "library whose dgemm to measure; default libcublas.so.13 or .12")
+      ->type_name("FILE");
 }
 
 int parse_and_run(int argc, char** argv) {
@@ -87,11 +114,18 @@ int parse_and_run(int argc, char** argv) {
   check->callback([&] { command = [&] { return check_command(o.sweep); }; });
 
   auto* truth = app.add_subcommand("truth", "the exact answer of a case, value and radius, as .safetensors");
-  truth->add_option("CASE", o.target, "a .safetensors file or problem:family:seed[:key=value,...]")
+  truth->add_option("CASE", o.truth.target, "a .safetensors file or problem:family:seed[:key=value,...]")
       ->required()
       ->type_name("");
-  truth->add_option("--out", o.file, "file to write")->required()->type_name("FILE");
-  truth->callback([&] { command = [&] { return truth_command(o.target, o.file); }; });
+  truth->add_option("--out", o.truth.out_file, "file to write")->required()->type_name("FILE");
+  truth->add_option("--ulp", o.truth.ulp, "radii at most 2^-12 ulp of this format; default f32")->type_name("FORMAT");
+  truth->add_option("--threads", o.truth.threads, "default one per core; the numbers do not depend on it")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+  truth->add_option("--memory", o.truth.memory_gib, "refuse what needs more GiB of memory than this; default 8")
+      ->check(CLI::Range(1, 1 << 20))
+      ->type_name("GIB");
+  truth->callback([&] { command = [&] { return truth_command(o.truth); }; });
 
   auto* replay = app.add_subcommand("replay", "run one case again");
   replay->add_option("CASE", o.replay.target, "a .safetensors witness or problem:family:seed[:key=value,...]")
@@ -110,6 +144,11 @@ int parse_and_run(int argc, char** argv) {
       "it "
       "is set, else that of the checkout that the program lies in.");
   twin->callback([&] { command = [&] { return twin_command(o.sweep, o.file); }; });
+
+  auto* certify =
+      app.add_subcommand("certify", "attention of production size: every row on a GPU, or a sample of rows");
+  add_certify(certify, o.certify);
+  certify->callback([&] { command = [&] { return certify_command(o.certify); }; });
 
   try {
     app.parse(argc, argv);

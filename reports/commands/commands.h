@@ -21,7 +21,7 @@ struct SweepArguments {
   std::string out = "out";
   std::string command_line;
 
-  Tier tier() const { return quick ? Tier::quick : nightly ? Tier::nightly : Tier::standard; }
+  SweepTier tier() const { return quick ? SweepTier::quick : nightly ? SweepTier::nightly : SweepTier::standard; }
 };
 
 struct ReplayArguments {
@@ -31,12 +31,32 @@ struct ReplayArguments {
   std::string schedule;  // empty: the witness's own, else fifo
 };
 
+struct TruthArguments {
+  std::string target;  // a path or a case line
+  std::string out_file;
+  std::string ulp = "f32";
+  int threads = 0;  // 0: one per core
+  std::int64_t memory_gib = 8;
+};
+
+struct CertifyArguments {
+  std::int64_t heads = 8, kv_heads = 0, length = 8192, dim = 128;  // kv_heads 0: as many as heads
+  std::vector<std::string> formats;                                // empty: f16, bf16, f32
+  bool causal = false;
+  std::uint64_t seed = 0;
+  std::string executor = "auto";  // cpu | cuda | auto
+  std::int64_t rows = 256;        // of every head, on the CPU
+  std::int64_t sample = 64;       // rows that the CPU recomputes for the GPU
+  std::string cublas;             // library to measure dgemm with; empty: the usual names
+};
+
 int report_command(const SweepArguments& arguments);
 int check_command(const SweepArguments& arguments);
 int twin_command(const SweepArguments& arguments, const std::string& out_file);
 int list_command(const std::string& what, bool json);
-int truth_command(const std::string& target, const std::string& out_file);
+int truth_command(const TruthArguments& arguments);
 int replay_command(const ReplayArguments& arguments);
+int certify_command(const CertifyArguments& arguments);
 
 // Shared pieces.
 

@@ -40,13 +40,6 @@ std::string closing_lines(const Report& report) {
                      report.plan->cases.size(), runs, report.result.timing.wall, hardened, published);
 }
 
-bool has_finding(const Report& report, bool nightly) {
-  return std::any_of(report.result.records.begin(), report.result.records.end(), [&](const Record& r) {
-    if (r.kernel->form == Form::hardened && count_of(r, VerdictKind::fail) > 0) return true;
-    return nightly && r.kernel->form == Form::hardened && count_of(r, VerdictKind::inconclusive) > 0;
-  });
-}
-
 }  // namespace
 
 int report_command(const SweepArguments& arguments) {
@@ -82,10 +75,12 @@ int report_command(const SweepArguments& arguments) {
   write_atomically(out / "report.json", json_text(report));
   write_atomically(out / "report.md", markdown_text(report));
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
-  const std::string text = table_text(report, terminal_columns(), terminal) + closing_lines(report);
+  const std::string text = table_text(report, terminal_columns(), terminal) + closing_lines(report) +
+                           open_line(report.result.records, arguments.nightly);
   std::fwrite(text.data(), 1, text.size(), stdout);  // main() reports a stdout that takes nothing
   say("wrote " + one_line((out / "report.json").string()) + " and " + one_line((out / "report.md").string()));
-  return closing_code(report.result.partial, report.result.failure, has_finding(report, arguments.nightly));
+  return closing_code(report.result.partial, report.result.failure,
+                      has_finding(report.result.records, arguments.nightly));
 }
 
 }  // namespace flashproof

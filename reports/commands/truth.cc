@@ -1,14 +1,17 @@
 // truth CASE --out FILE: the exact answer, value and radius, as .safetensors. Every tensor is f64 with a last axis of
-// 2, (hi, lo): the value is hi + lo; a radius has lo = 0. An answer that is NaN or ±inf stands in hi as such.
+// 2, (hi, lo): the value is hi + lo; a radius has lo = 0. An answer that is NaN or ±inf stands in hi as such. Radii are
+// at most 2^-12 ulp of the format that --ulp names, but for the elements counted as inconclusive.
 #include <cstdio>
 #include <filesystem>
 #include <limits>
+#include <map>
 
 #include <fmt/format.h>
 
 #include "reference/oracle/oracle.h"
 #include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
+#include "reference/problem/text.h"
 #include "reference/problem/witness.h"
 #include "reports/commands/commands.h"
 #include "reports/exit_codes.h"
@@ -27,11 +30,11 @@ struct Pair {
   Tensor value, radius;
 };
 
-Pair tensors_of(const std::vector<Ball>& balls, std::vector<std::int64_t> shape) {
+Pair tensors_of(const Balls& balls, std::vector<std::int64_t> shape) {
   shape.push_back(2);
   Pair pair{Tensor::dense(Format::f64, shape), Tensor::dense(Format::f64, shape)};
   for (std::size_t i = 0; i < balls.size(); ++i) {
-    const Ball& ball = balls[i];
+    const Ball ball = balls[i];
     const bool finite = (ball.classes & kFinite) != 0;
     const auto at = static_cast<std::int64_t>(2 * i);
     pair.value.set_bits(at, encode(Format::f64, finite ? ball.hi : symbolic(ball)));
@@ -42,34 +45,59 @@ Pair tensors_of(const std::vector<Ball>& balls, std::vector<std::int64_t> shape)
   return pair;
 }
 
+Format ulp_format(const std::string& name) {
+  if (const auto format = parse_format(name)) return *format;
+  std::string legal;
+  for (const Format format : kAllFormats) legal += fmt::format("{}{}", legal.empty() ? "" : ", ", info(format).name);
+  throw UsageError(fmt::format("--ulp {}: must be one of {}", quote(name), legal));
+}
+
+/// "3 symbolic, 61 fp64", and the same for the file.
+std::string rows_by_tier(const Truth& truth, std::map<std::string, std::string>& metadata) {
+  std::int64_t rows[kTiers] = {};
+  for (const Tier tier : truth.tier) ++rows[static_cast<int>(tier)];
+  std::string text;
+  for (int i = 0; i < kTiers; ++i) {
+    const auto name_of_tier = name(static_cast<Tier>(i));
+    metadata[fmt::format("rows_{}", name_of_tier)] = std::to_string(rows[i]);
+    if (rows[i] != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", rows[i], name_of_tier);
+  }
+  return text.empty() ? "none" : text;
+}
+
 }  // namespace
 
-int truth_command(const std::string& target, const std::string& out_file) {
-  const PlannedCase planned = load_case(target);
-  replaceable_file(out_file);  // before the work
+int truth_command(const TruthArguments& arguments) {
+  const Format format = ulp_format(arguments.ulp);
+  const PlannedCase planned = load_case(arguments.target);
+  replaceable_file(arguments.out_file);  // before the work
   const Problem& problem = planned.data->problem;
-  const Truth truth = compute_truth(problem);
+  OracleOptions options;
+  options.threads = jobs_for(arguments.threads);
+  options.memory_limit = arguments.memory_gib << 30;
+  const Truth truth = narrow_truth(problem, format, options);
   std::vector<std::int64_t> rows = {truth.rows};
   if (const auto* attention = std::get_if<AttentionProblem>(&problem)) {
-    rows = {attention->batch(), attention->q_heads(), attention->q_length()};
+    rows.assign(attention->q.shape.begin(), attention->q.shape.begin() + 3);  // packed: (1, Hq, all tokens)
   }
   std::vector<std::int64_t> o_shape = rows;
   o_shape.push_back(truth.width);
   Pair o = tensors_of(truth.o, o_shape), lse = tensors_of(truth.lse, rows);
-  bool decided = true;
-  for (const auto* balls : {&truth.o, &truth.lse}) {
-    for (const Ball& ball : *balls) decided = decided && ball.decided;
-  }
-  write_tensors(out_file,
+  std::map<std::string, std::string> metadata = {{"case", to_string(planned.spec)},
+                                                 {"ulp", std::string(info(format).name)},
+                                                 {"max_bits", std::to_string(truth.max_bits)},
+                                                 {"inconclusive", std::to_string(truth.inconclusive)}};
+  const std::string tiers = rows_by_tier(truth, metadata);
+  write_tensors(arguments.out_file,
                 {{"o", std::move(o.value)},
                  {"o_radius", std::move(o.radius)},
                  {"lse", std::move(lse.value)},
                  {"lse_radius", std::move(lse.radius)}},
-                {{"case", to_string(planned.spec)},
-                 {"max_bits", std::to_string(truth.max_bits)},
-                 {"decided", decided ? "yes" : "no"}});
-  std::printf("%s\n", fmt::format("{}: {} rows x {}, at most {} bits{}", one_line(out_file), truth.rows, truth.width,
-                                  truth.max_bits, decided ? "" : "; not every element was decided")
+                metadata);
+  std::printf("%s\n", fmt::format("{}: {} rows x {} to 2^-12 ulp of {}; rows by tier: {}; highest precision {} bits; "
+                                  "{} elements inconclusive",
+                                  one_line(arguments.out_file), truth.rows, truth.width, info(format).name, tiers,
+                                  truth.max_bits, truth.inconclusive)
                           .c_str());
   return kExitFine;
 }

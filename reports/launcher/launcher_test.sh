@@ -72,7 +72,7 @@ lacks() { [[ $1 != *"$2"* ]]; }
 
 run --help
 expect 'help exits 0' is "$code" 0
-for command in report test list check truth replay twin bench doctor; do
+for command in report test list check truth replay twin certify bench doctor; do
   expect "help lists $command" has "$out" $'\n'"  $command"
 done
 run replya

@@ -14,6 +14,7 @@ libboost-context1.81-dev  fibers of the CPU executor
 libgmp-dev                big integers, under MPFR
 libmpfr-dev               big floats, correctly rounded
 libmpfi-dev               intervals of MPFR numbers
+libhwy-dev                the fast tier of the oracle: vector code chosen for the CPU at run time
 librandom123-dev          counter-based random numbers
 libcli11-dev              command line
 nlohmann-json3-dev        report.json and .safetensors headers

@@ -1,0 +1,211 @@
+#include "reference/oracle/gpu/certification.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <set>
+
+#include "reference/oracle/oracle.h"
+#include "reference/problem/error.h"
+#include "reference/problem/random.h"
+
+namespace flashproof {
+namespace {
+
+constexpr int kTimedRuns = 5;
+constexpr std::int64_t kDoubleDoubleRows = 16;
+
+bool bounded(const Truth& truth, std::int64_t row) {
+  for (std::int64_t c = 0; c < truth.width; ++c) {
+    if (!std::isfinite(truth.o[row * truth.width + c].radius)) return false;
+  }
+  return std::isfinite(truth.lse[row].radius);
+}
+
+/// |a − b| over the sum of the radii; <= 1 if they overlap. The radii bound numbers, so a difference of classes is none.
+double apart(const Ball& a, const Ball& b) {
+  if (a.classes != b.classes) return INFINITY;
+  if (a.classes != kFinite) return 0;
+  const double difference = std::fabs((a.hi - b.hi) + (a.lo - b.lo));
+  const double sum = a.radius + b.radius;
+  return difference == 0 ? 0 : difference / sum;
+}
+
+double row_apart(const Truth& a, const Truth& b, std::int64_t row) {
+  double worst = apart(a.lse[row], b.lse[row]);
+  for (std::int64_t c = 0; c < a.width; ++c) {
+    worst = std::max(worst, apart(a.o[row * a.width + c], b.o[row * a.width + c]));
+  }
+  return worst;
+}
+
+/// apart() rounds five times, each by a factor of at most 1 + 2^-53 (values that nearly overlap subtract exactly).
+constexpr double kTouching = 1 + 0x1p-50;
+
+Truth first_rows(const Truth& truth, std::int64_t rows) {
+  Truth part;
+  part.rows = rows;
+  part.width = truth.width;
+  part.o = Balls(rows * truth.width);
+  part.lse = Balls(rows);
+  part.o.make_columns(), part.lse.make_columns();
+  part.tier.assign(truth.tier.begin(), truth.tier.begin() + rows);
+  for (std::int64_t n = 0; n < rows * truth.width; ++n) part.o.set(n, truth.o[n]);
+  for (std::int64_t n = 0; n < rows; ++n) part.lse.set(n, truth.lse[n]);
+  return part;
+}
+
+Truth double_double_rows(const Problem& problem, std::span<const std::int64_t> rows, std::int64_t width) {
+  Truth truth;
+  truth.rows = static_cast<std::int64_t>(rows.size());
+  truth.width = width;
+  truth.o = Balls(rows.size() * width);
+  truth.lse = Balls(rows.size());
+  truth.tier.resize(rows.size());
+  const auto tier = double_double_tier(problem);
+  for (std::size_t n = 0; n < rows.size(); ++n) {
+    truth.set_row(static_cast<std::int64_t>(n), tier->row(rows[n], Tier::dd, 0));
+  }
+  return truth;
+}
+
+Truth fp64_rows(const Problem& problem, std::span<const std::int64_t> rows, const Threads& threads,
+                std::vector<RowCause>& causes) {
+  if (!has_fp64_tier()) throw InfrastructureError("this CPU has no AVX2 and FMA, which the fp64 tier needs");
+  Truth truth;
+  causes.assign(rows.size(), RowCause{});
+  fp64_tier(problem, rows, threads, truth, causes);
+  return truth;
+}
+
+double since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// 2^-12 ulp_f32(|o|) or 2^-36 Σ p|v|, whichever is larger.
+bool within_c(const Ball& ball, double scale) {
+  return narrow_enough(ball, Format::f32) || ball.radius <= 0x1p-36 * scale;
+}
+
+/// `scales` is the truth of the same rows with |v|: Σ p|v|.
+GpuShare share_of(const Truth& truth, const Truth& scales, std::span<const RowCause> causes, Format format) {
+  GpuShare share;
+  share.rows = truth.rows;
+  share.elements = truth.rows * truth.width;
+  for (std::int64_t row = 0; row < truth.rows; ++row) {
+    std::int64_t c = 0, strict = 0;
+    for (std::int64_t n = row * truth.width; n < (row + 1) * truth.width; ++n) {
+      c += within_c(truth.o[n], scales.o[n].hi - scales.o[n].radius);
+      strict += narrow_enough(truth.o[n], format);
+    }
+    share.elements_c += c, share.elements_strict += strict;
+    const auto count = [&](bool certified, std::int64_t& rows, GpuRest& rest) {
+      if (certified)
+        ++rows;
+      else if (!bounded(truth, row))
+        ++rest.not_bounded;
+      else
+        ++(causes[row].scores_dominate ? rest.scores : rest.sums);
+    };
+    count(c == truth.width && within_c(truth.lse[row], 1), share.rows_c, share.rest_c);
+    count(strict == truth.width && narrow_enough(truth.lse[row], Format::f32), share.rows_strict, share.rest_strict);
+  }
+  return share;
+}
+
+/// `problem` has dense tensors, as production_problem() makes them.
+Problem with_absolute_values(AttentionProblem problem) {
+  const std::uint64_t magnitude = sign_bit(problem.v.format) - 1;
+  for (std::int64_t n = 0; n < problem.v.elements(); ++n) problem.v.set_bits(n, problem.v.bits(n) & magnitude);
+  return problem;
+}
+
+}  // namespace
+
+Overlap overlap(const Truth& a, const Truth& b) {
+  Overlap result;
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    if (!bounded(a, row) || !bounded(b, row)) continue;
+    ++result.compared;
+    const double distance = row_apart(a, b, row);
+    if (distance <= kTouching) ++result.overlapping;
+    result.closest = std::max(result.closest, distance);
+  }
+  return result;
+}
+
+std::vector<std::int64_t> sample_rows(std::int64_t n, std::int64_t count, std::uint64_t seed) {
+  std::set<std::int64_t> rows;  // Floyd's: `count` draws, every subset as likely
+  Random random(seed, 0x73616d70);
+  for (std::int64_t last = std::max<std::int64_t>(n - count, 0); last < n; ++last) {
+    if (!rows.insert(random.integer(0, last)).second) rows.insert(last);
+  }
+  return {rows.begin(), rows.end()};
+}
+
+Certification certify_on_gpu(const Problem& problem, std::int64_t sample, std::uint64_t seed, const Threads& threads) {
+  GpuTier tier(std::get<AttentionProblem>(problem));
+  Certification result;
+  result.rows = output_shape(problem).rows;
+  result.upload_milliseconds = tier.upload_milliseconds();
+  tier.run();  // warm-up
+  std::vector<GpuTimes> runs(kTimedRuns);
+  for (GpuTimes& times : runs) times = tier.run();
+  std::ranges::sort(runs, {}, &GpuTimes::total);
+  result.times = runs[kTimedRuns / 2];
+  result.milliseconds = result.times.total();
+  result.teraflops = tier.flops() / result.milliseconds / 1e9;
+  result.share = tier.share();
+
+  const std::vector<std::int64_t> rows = sample_rows(result.rows, sample, seed);
+  result.sampled = static_cast<std::int64_t>(rows.size());
+  if (rows.empty()) return result;
+  std::vector<RowCause> causes;
+  const Truth device = tier.truth(rows);
+  const Truth host = fp64_rows(problem, rows, threads, causes);
+  result.fp64 = overlap(device, host);
+  if (has_double_double_tier(problem)) {
+    const auto few = std::span(rows).first(std::min<std::size_t>(rows.size(), kDoubleDoubleRows));
+    result.dd = overlap(first_rows(device, static_cast<std::int64_t>(few.size())),
+                        double_double_rows(problem, few, device.width));
+  }
+  result.planted = true;
+  const auto noticed = [&](const GpuPlant& plant) {
+    tier.run(plant);
+    const Overlap with = overlap(tier.truth(rows), host);
+    return with.compared - with.overlapping;
+  };
+  result.planted_scores = noticed({.scores = true});
+  result.planted_values = noticed({.values = true});
+  return result;
+}
+
+Certification certify_on_cpu(const Problem& problem, std::int64_t rows_per_head, std::uint64_t seed,
+                             const Threads& threads) {
+  const auto& attention = std::get<AttentionProblem>(problem);
+  Certification result;
+  result.rows = output_shape(problem).rows;
+  const std::int64_t length = attention.q_length(), heads = attention.batch() * attention.q_heads();
+  std::vector<std::int64_t> rows;
+  for (std::int64_t h = 0; h < heads; ++h) {
+    for (const std::int64_t i : sample_rows(length, rows_per_head, seed + static_cast<std::uint64_t>(h))) {
+      rows.push_back(h * length + i);
+    }
+  }
+  std::vector<RowCause> causes, unused;
+  const auto start = std::chrono::steady_clock::now();
+  const Truth truth = fp64_rows(problem, rows, threads, causes);
+  result.milliseconds = since(start);
+  double pairs = 0;
+  for (const std::int64_t row : rows) {
+    const auto keys = attention.visible_keys(row / length / attention.q_heads(), row % length);
+    pairs += static_cast<double>(std::max<std::int64_t>(keys.last - keys.first, 0));
+  }
+  const auto flops = 2 * pairs * static_cast<double>(attention.head_dim() + attention.value_dim());
+  result.teraflops = flops / result.milliseconds / 1e9;
+  const Truth scales = fp64_rows(with_absolute_values(attention), rows, threads, unused);
+  result.share = share_of(truth, scales, causes, attention.q.format);
+  return result;
+}
+
+}  // namespace flashproof

@@ -1,0 +1,144 @@
+// certify: attention of production size, every row on a GPU or a sample of rows on the CPU; how many rows have a radius
+// that is narrow enough, what the rest needs, how fast, and whether the certificate notices what it must.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
+#include "reference/oracle/gpu/certification.h"
+#include "reference/oracle/gpu/production_problem.h"
+#include "reference/problem/error.h"
+#include "reference/problem/text.h"
+#include "reports/commands/commands.h"
+#include "reports/exit_codes.h"
+
+namespace flashproof {
+namespace {
+
+std::string percent(std::int64_t part, std::int64_t whole) {
+  if (whole == 0) return "-";
+  // Not "100 %" for less than all.
+  const double share = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  return fmt::format("{:.3f} %", part < whole ? std::min(share, 99.999) : share);
+}
+
+std::string rest(const GpuRest& rest) {
+  if (rest.total() == 0) return "nothing";
+  std::string text;
+  const auto add = [&](std::int64_t n, const char* what) {
+    if (n > 0) text += fmt::format("{}{} rows {}", text.empty() ? "" : ", ", n, what);
+  };
+  add(rest.scores, "dd_scores");
+  add(rest.sums, "dd");
+  add(rest.not_bounded, "dd or exact (no radius)");
+  return text;
+}
+
+void print_line(const std::string& name, const std::string& value) {
+  std::fputs(fmt::format("  {:<34} {}\n", name, value).c_str(), stdout);
+}
+
+void print(const Certification& c, Format format, bool gpu, std::int64_t rows_per_head) {
+  const GpuShare& s = c.share;
+  std::fputs(fmt::format("{}\n", info(format).name).c_str(), stdout);
+  print_line("rows", s.rows == c.rows
+                         ? fmt::format("{}, every one", s.rows)
+                         : fmt::format("{} of {}, a sample of {} per head", s.rows, c.rows, rows_per_head));
+  print_line("certified, tolerance C", fmt::format("{} of the rows, {} of the elements", percent(s.rows_c, s.rows),
+                                                   percent(s.elements_c, s.elements)));
+  print_line("  the rest needs", rest(s.rest_c));
+  print_line(fmt::format("certified, 2^-12 ulp of {}", info(format).name),
+             fmt::format("{} of the rows, {} of the elements", percent(s.rows_strict, s.rows),
+                         percent(s.elements_strict, s.elements)));
+  print_line("  the rest needs", rest(s.rest_strict));
+  if (!gpu) {
+    print_line("time", fmt::format("{:.1f} ms, {:.4f} TFLOP/s", c.milliseconds, c.teraflops));
+    return;
+  }
+  print_line("time on the device",
+             fmt::format("{:.2f} ms (prepare {:.2f}, attention {:.2f}, finish {:.2f}), {:.2f} TFLOP/s", c.milliseconds,
+                         c.times.prepare, c.times.attention, c.times.finish, c.teraflops));
+  print_line("upload", fmt::format("{:.1f} ms", c.upload_milliseconds));
+  const auto overlapping = [](const Overlap& o) {
+    return fmt::format("{} of {} rows overlap, closest {:.3g} of the radii", o.overlapping, o.compared, o.closest);
+  };
+  print_line("CPU fp64 tier, random rows", overlapping(c.fp64));
+  print_line("CPU double-double tier", c.dd.compared > 0 ? overlapping(c.dd) : "not compared");
+  if (c.planted) {
+    const auto noticed = [&](std::int64_t n) { return fmt::format("noticed in {} of {} rows", n, c.sampled); };
+    print_line("2^-30 planted in Q K^T", noticed(c.planted_scores));
+    print_line("2^-30 planted in W V", noticed(c.planted_values));
+  }
+}
+
+/// True for the GPU, false for the CPU; nothing if the GPU was asked for and cannot be used.
+std::optional<bool> on_gpu(const std::string& executor) {
+  if (executor == "cpu") return false;
+  if (executor != "cuda" && executor != "auto") throw UsageError("--exec " + quote(executor) + ": cpu, cuda or auto");
+  std::string why;
+  if (gpu_tier_available(&why)) return true;
+  if (executor == "auto") {
+    say("no usable GPU (" + why + "), certifying a sample of the rows on the CPU");
+    return false;
+  }
+  say("skipped: certify --exec cuda needs a GPU (" + why + ")");
+  return std::nullopt;
+}
+
+}  // namespace
+
+int certify_command(const CertifyArguments& arguments) {
+  const std::int64_t kv_heads = arguments.kv_heads > 0 ? arguments.kv_heads : arguments.heads;
+  const auto gpu = on_gpu(arguments.executor);
+  if (!gpu) return kExitSkipped;
+  const Threads threads(jobs_for(0));
+  std::vector<Format> formats;
+  for (const std::string& name : arguments.formats) {
+    const auto format = parse_format(name);
+    if (!format || (*format != Format::f16 && *format != Format::bf16 && *format != Format::f32)) {
+      throw UsageError("--format " + quote(name) + ": f16, bf16 or f32");
+    }
+    formats.push_back(*format);
+  }
+  if (formats.empty()) formats = {Format::f16, Format::bf16, Format::f32};
+
+  std::fputs(fmt::format("certify: {} heads ({} of K and V), {} x {} x {}, {}, seed {}, on the {}\n", arguments.heads,
+                         kv_heads, arguments.length, arguments.length, arguments.dim,
+                         arguments.causal ? "causal" : "full", arguments.seed, *gpu ? "GPU" : "CPU")
+                 .c_str(),
+             stdout);
+  if (*gpu) {
+    const GpuCeiling ceiling = gpu_ceiling(arguments.cublas);
+    std::fputs(fmt::format("{}: fp64 matrix instructions on registers {:.1f} TFLOP/s; {}{}\n", ceiling.device,
+                           ceiling.registers,
+                           ceiling.dgemm > 0 ? fmt::format("dgemm {:.1f} TFLOP/s, ", ceiling.dgemm) : "", ceiling.note)
+                   .c_str(),
+               stdout);
+  }
+  std::fputs(
+      "tolerance C: radius <= max(2^-12 ulp of f32 at o, 2^-36 sum p|v|); of lse max(2^-12 ulp of f32, 2^-36). A row "
+      "is "
+      "certified if its lse and every o are.\n",
+      stdout);
+  bool sound = true;
+  for (const Format format : formats) {
+    const Problem problem = production_problem({.heads = arguments.heads,
+                                                .kv_heads = kv_heads,
+                                                .length = arguments.length,
+                                                .depth = arguments.dim,
+                                                .format = format,
+                                                .causal = arguments.causal,
+                                                .seed = arguments.seed},
+                                               threads);
+    const Certification result = *gpu ? certify_on_gpu(problem, arguments.sample, arguments.seed, threads)
+                                      : certify_on_cpu(problem, arguments.rows, arguments.seed, threads);
+    print(result, format, *gpu, arguments.rows);
+    std::fflush(stdout);
+    sound = sound && result.sound();
+  }
+  if (!sound) say("the certificate is not sound: balls do not overlap, or a planted error was not noticed");
+  return sound ? kExitFine : kExitFinding;
+}
+
+}  // namespace flashproof
