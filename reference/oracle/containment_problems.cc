@@ -127,7 +127,8 @@ double unbounded_share(const std::string& kind, Way way) {
   // Scores near 1e70 or 1e30 that differ by less than a double resolves; c·u for a softcap c of 3e38; a score near 3e38
   // in two words beside one of order 1.
   static const std::set<std::string> kFp64 = {"attention exact ties at 1e70", "attention near ties at 1e30",
-                                              "attention dots cancel at 2^70", "attention softcap 3e38"};
+                                              "attention dots cancel at 2^70", "attention softcap 3e38",
+                                              "attention bias and dots far apart"};
   static const std::set<std::string> kDd = {"attention exact ties at 1e70", "attention lse near 3.4e38",
                                             "attention lse near -3.4e38"};
   if (way == Way::fp64) return kFp64.contains(kind) ? 1.0 : (kind == "attention full range" ? 0.5 : 0.0);

@@ -42,6 +42,26 @@ AttentionProblem outliers(Random& r, Format format) {
   return p;
 }
 
+/// q·k and the bias of very different sizes: one is the same for every key and so large that the other is a few half units
+/// in its last place as a double. A reference rounded like a score may then be far from every exact one. Or they cancel.
+AttentionProblem bias_apart(Random& r) {
+  AttentionProblem p = usual(r, kF32, {.d = 1});
+  p.scale = 1.0F;
+  const auto unit = static_cast<int>(r.integer(2, 10));
+  const double large = std::ldexp(r.chance(0.5) ? 1.0 : -1.0, 53 + unit);
+  const auto small = [&r, unit] { return std::ldexp(static_cast<double>(r.integer(-3, 3)), unit); };
+  const int form = static_cast<int>(r.integer(0, 2));
+  p.q = filled(kF32, p.q.shape, [] { return 1.0; });
+  p.k = filled(kF32, p.k.shape, [&] { return form == 0 ? large : form == 1 ? small() : large * r.uniform(); });
+  p.bias = filled(kF32, {1, 1, 4, 12}, [&] { return form == 1 ? large : small(); });
+  if (form == 2) {
+    for (std::int64_t i = 0; i < p.q_length(); ++i) {
+      for (std::int64_t j = 0; j < p.k_length(); j += 2) p.bias.set({0, 0, i, j}, -p.k.at({0, 0, j, 0}));
+    }
+  }
+  return p;
+}
+
 /// q·k = a·b − a·b + small, a and b near 2^exponent: the products are near 2^(2·exponent).
 AttentionProblem cancelling(Random& r, int exponent) {
   AttentionProblem p = usual(r);
@@ -171,6 +191,7 @@ std::vector<Kind> hard_attention_kinds() {
        }},
       {"attention subnormal V",
        [](Random& r) { return attention(kF32, {}, normal(r), normal(r), log_uniform(r, -149, -126)); }},
+      {"attention bias and dots far apart", bias_apart},
       {"attention lse near 0", [](Random& r) { return lse_near(r, 0.0); }},
       {"attention lse near 88.7", [](Random& r) { return lse_near(r, 88.7); }},
       {"attention lse near 709", [](Random& r) { return lse_near(r, 709.0); }},

@@ -99,7 +99,6 @@ class Head {
   void anchor(RowState& state) const {
     const double sink = sink_of(state);
     state.anchored = true;
-    state.failed = false;
     if (sink >= state.top) {
       state.anchor = -1;
       state.anchor_error = 0;
@@ -120,7 +119,7 @@ class Head {
     const double sink = sink_of(state);
     state.sum = state.weight_radius = state.sum_rounding = state.star_weight = state.star_radius = 0;
     state.score_error = state.roundings = 0;
-    state.seen = false;
+    state.seen = state.failed = false;
     std::fill(state.o, state.o + call_.padded(), 0.0);
     std::fill(state.radius, state.radius + call_.padded(), 0.0);
     std::fill(state.star, state.star + call_.padded(), 0.0);
@@ -144,8 +143,8 @@ class Head {
     if (x >= kExpLowest && e < 0.25) {
       state.star_weight = state.sum = proven_exp(x);
       if (x != 0 || e != 0) state.star_radius = state.sum * (e + e * e + terms.exp * kExpError);
-    } else if (x + e <= -60) {
-      state.star_radius = terms.vanished * (x + e <= -700 ? 0x1p-1000 : 0x1p-86);
+    } else if (const double most = x + e * kInflation; most <= -60) {
+      state.star_radius = terms.vanished * (most <= -700 ? 0x1p-1000 : 0x1p-86);
     } else {
       state.failed = true;
     }
@@ -222,7 +221,11 @@ class Head {
     load_queries(call_.problem, block, scratch);
     for (const Chunk& chunk : packed_.chunks) add_chunk(call_.problem, call_.options, chunk, block, scratch);
     if (!end) return;
-    for (const RowState* state : rows) finish(*state);
+    for (RowState* state : rows) {
+      // m is a rounded score. Far above the exact one it leaves no weight near 1, and sums that underflow.
+      if (!state->special && state->seen && !(state->sum > 0.5)) state->failed = true;
+      finish(*state);
+    }
   }
 
   void finish(const RowState& state) {

@@ -219,6 +219,34 @@ TEST(Fp64Attention, OneHeavyKeyAtHugeMagnitudesIsCertified) {
   EXPECT_EQ(total.violations + total.wrong_class + total.unbounded + total.wide, 0);
 }
 
+// m is a score as top_score() rounds it, x comes from another order of additions. Both may be off by far more than a nat
+// while x has no error at all: then Exp would leave its range, or every weight be tiny and the sums underflow.
+TEST(Fp64Attention, ARoundedReferenceFarFromTheExactScore) {
+  struct Sums {
+    double product, bias;  // of key 0; key 1 is far below
+  };
+  const Sums cases[] = {{0x1p63, 1024},    {0x1p63, 768},   {1024, 0x1p63},   {0x1p100, 0x1p47},
+                        {-642.5, -0x1p64}, {-0x1p64, -700}, {-1000, -0x1p64}, {-0x1p100, -0x1p47},
+                        {0x1p63, -0x1p63}, {16, 0x1p60},    {0x1p60, 18},     {-0x1p64, 0x1p64}};
+  for (const auto& [product, bias] : cases) {
+    SCOPED_TRACE(testing::Message() << product << " + " << bias);
+    const test::Draw one = [] { return 1.0; };
+    AttentionProblem p =
+        test::attention(Format::f32, {.sq = 1, .sk = 2, .d = 1, .dv = 2}, one, [&] { return product; }, one);
+    p.scale = 1.0F;
+    p.v.set({0, 0, 0, 0}, 0x1p-126);
+    p.bias = test::filled(Format::f32, {1, 1, 1, 2}, [&] { return bias; });
+    p.bias.set({0, 0, 0, 1}, bias - 0x1p120);
+    const Tally tally = check_tier0(p);
+    EXPECT_EQ(tally.wrong_class, 0);
+    EXPECT_EQ(tally.violations, 0);
+    EXPECT_EQ(tally.unbounded, 0);
+    const Ball o = run_tier0(p).truth.o[0];
+    EXPECT_EQ(o.hi, 0x1p-126);
+    EXPECT_LE(o.radius, 0x1p-50 * 0x1p-126);
+  }
+}
+
 TEST(Fp64Attention, EqualHugeScoresAreLeftToOtherTiers) {
   Random random(5, 83);
   const AttentionProblem problem = test::attention(

@@ -48,11 +48,12 @@ void finish_row(const RowState& state, std::int64_t width, const AttentionTerms&
     const double rest = std::fabs(std::fma(-value, state.sum, state.o[c]));
     const double star = state.star_radius * std::fabs(state.star[c] - value);
     const double error = state.radius[c] + std::fabs(value) * sum_radius + star + terms.output * rest;
+    const double bound = error * inverse + kUnderflowFloor;
     o[c] = value;
-    radius[c] = error * inverse + kUnderflowFloor;
+    radius[c] = bound >= 0 ? bound : infinity;  // NaN says nothing
   }
   const Log log = lse(state, sum_radius + state.star_radius, terms);
-  lse_ball = {.hi = log.value, .radius = log.radius};
+  lse_ball = {.hi = log.value, .radius = log.radius >= 0 ? log.radius : infinity};
   // What the scores put into the radius beside the rest, over the keys but for the star, which hardly counts.
   const double others = std::max(0.0, state.sum - state.star_weight);
   const double from_exp = terms.exp * kExpError * others;

@@ -25,6 +25,8 @@ inline constexpr double kEntryScale = 0x1p40;
 inline constexpr double kTinyEntry = 0x1p-100;
 /// Bounds of weights that are taken for 0: e^-700 < 2^-1000, e^-60 < 2^-86.
 inline constexpr double kVanished = 0x1p-1000, kSmall = 0x1p-86;
+/// No exponent of a weight is above it: more than `growth`, and all that the float product has room for.
+inline constexpr double kHighest = 17;
 
 struct WeightSums {
   double total = 0;    // Σ w
@@ -114,10 +116,13 @@ HWY_INLINE WeightSums weigh(const WeightInput& in, const AttentionTerms& terms, 
       const auto is_forced = hn::Eq(key, forced);
       w = hn::IfThenElse(is_forced, hn::Set(d, 1.0), w);
       rho = hn::IfThenZeroElse(is_forced, rho);
-      const auto bounded = hn::And(hn::Ge(x, lowest), hn::Lt(e, quarter));
+      auto bounded = hn::And(hn::Ge(x, lowest), hn::Lt(e, quarter));
+      // Beside an offset x may have no error and lie far above m all the same: 2^63 + 1024 rounds to m = 2^63, and x,
+      // summed in another order, is 1024.
+      if constexpr (kOffsets) bounded = hn::And(bounded, hn::Le(x, hn::Set(d, kHighest)));
       const auto dead = hn::AndNot(hn::Or(bounded, is_forced), visible);
       if (HWY_UNLIKELY(!hn::AllFalse(d, dead))) {
-        const auto most = hn::Add(x, e);
+        const auto most = hn::MulAdd(e, hn::Set(d, kInflation), x);  // e has rounded, and may be as large as |x|
         const auto gone = hn::Le(most, hn::Set(d, -700.0));
         const auto low = hn::Le(most, hn::Set(d, -60.0));
         failed = failed || !hn::AllFalse(d, hn::AndNot(low, dead));
