@@ -65,7 +65,12 @@ class CaseWork {
       const Stopwatch watch{timing_.truth};
       oracle_.emplace(case_->problem);
     }
-    const Bound& bound = bound_of(kernel);
+    const Bound* bound = nullptr;
+    try {
+      bound = &bound_of(kernel);
+    } catch (const UsageError& e) {  // a feature that has no bound yet
+      return unsupported(e.what());
+    }
     Output output;
     try {
       output = run_kernel(kernel, step, voice);
@@ -84,8 +89,8 @@ class CaseWork {
     CaseResult result;
     {
       const Stopwatch watch{timing_.judge};
-      const Judgement judgement = judge(output, oracle_->truth(), bound, kernel.contract, index_, next_tier());
-      result = evaluate({kernel, *case_, output, oracle_->truth(), bound, judgement}, index_, max_elements_);
+      const Judgement judgement = judge(output, oracle_->truth(), *bound, kernel.contract, index_, next_tier());
+      result = evaluate({kernel, *case_, output, oracle_->truth(), *bound, judgement}, index_, max_elements_);
     }
     timing_.judge -= timing_.truth - truth_before;
     return result;

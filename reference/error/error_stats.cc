@@ -88,6 +88,7 @@ void ErrorStats::add(const Element& element, const Decision& decision, std::uint
   const bool finite = class_of(element.computed) == kFinite;
   const bool allowed = decision.kind != VerdictKind::fail && decision.kind != VerdictKind::inconclusive;
   if (!finite && allowed) return;
+  if (finite && class_of(element.truth.radius) != kFinite) return;  // the ball's middle says nothing: no error is known
   double error = kInfinity, ratio = kInfinity;
   if (finite) {
     const double signed_difference = signed_error(element.computed, element.truth);

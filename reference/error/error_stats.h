@@ -60,7 +60,7 @@ struct ErrorStats {
   ErrorWitness witness;
 
   /// `decision` is the judge's on this element. An inf or NaN that it allowed (out of domain, an overflow inside the
-  /// bound, a symbolic answer) has no error and no ratio.
+  /// bound, a symbolic answer) has no error and no ratio, nor has a number whose truth has radius +inf.
   void add(const Element& element, const Decision& decision, std::uint64_t case_index, std::uint64_t index);
   void merge(const ErrorStats& other);
   double mean_abs() const;

@@ -213,5 +213,16 @@ TEST(ErrorStats, DeserializeIsStrict) {
   EXPECT_THROW(ErrorStats::deserialize(counts), UsageError);
 }
 
+TEST(ErrorStats, ABallOfInfiniteRadiusHasNoMiddleToMeasureFrom) {
+  // The bound says nothing either, so the verdict is vacuous and nobody asks a slower tier.
+  const ErrorStats stats = stats_of({{1.0, {1e30, 0, kInf}, {kInf, 0, 0, 0}}});
+  EXPECT_EQ(stats.elements, 1U);
+  EXPECT_EQ(stats.verdicts[static_cast<std::size_t>(VerdictKind::vacuous)], 1U);
+  EXPECT_EQ(stats.finite_elements, 0U);
+  EXPECT_EQ(stats.max_abs, 0.0);
+  EXPECT_EQ(stats.sum_abs.value(), 0.0);
+  EXPECT_EQ(stats.witness.ratio, -1);
+}
+
 }  // namespace
 }  // namespace flashproof

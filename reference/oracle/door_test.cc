@@ -107,6 +107,15 @@ TEST(OracleDoor, RefusesWhatDoesNotFitIntoMemoryBeforeAllocatingIt) {
   EXPECT_THAT(refusal(keys), StartsWith("k axis 2 = 1073741824: "));
   EXPECT_GT(memory_needed(keys, {.threads = 8}), memory_needed(keys, {}));
 
+  // What fp64 keeps of many rows, however few the keys are.
+  AttentionProblem queries = small();
+  queries.q = broadcast({1, 1, 8000000, 8});
+  queries.k = broadcast({1, 1, 1, 8});
+  queries.v = broadcast({1, 1, 1, 5});
+  queries.plan = ChunkPlan::uniform(1, 1);
+  EXPECT_THAT(refusal(queries), StartsWith("q axis 2 = 8000000: "));
+  EXPECT_THAT(refusal(queries), HasSubstr("what fp64 keeps of 8000000 rows"));
+
   // The limit is a limit: one byte less than needed is refused, what is needed is not.
   const Problem problem = small();
   const std::int64_t needed = memory_needed(problem, {});

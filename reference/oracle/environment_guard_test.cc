@@ -1,9 +1,12 @@
 #include "reference/oracle/environment_guard.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <cfenv>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include "reference/oracle/oracle.h"
@@ -93,6 +96,21 @@ TEST(ThreadsForEach, EveryIndexOnceAndTheFirstExceptionComesBack) {
     EXPECT_THROW(Threads(count).for_each(1 << 30, body), UsageError);
     EXPECT_LT(ran, 1 << 30);  // the others stopped
   }
+}
+
+TEST(ThreadsForEach, WithoutRoomForAnotherThreadThoseThatRunDoTheWork) {
+  pthread_attr_t before, greedy;
+  ASSERT_EQ(pthread_getattr_default_np(&before), 0);
+  ASSERT_EQ(pthread_getattr_default_np(&greedy), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&greedy, std::size_t{1} << 50), 0);  // no address space has it
+  ASSERT_EQ(pthread_setattr_default_np(&greedy), 0);
+  std::atomic<int> ran = 0;
+  EXPECT_THROW(std::thread([] {}).join(), std::system_error);
+  Threads(8).for_each(100, [&](std::int64_t) { ++ran; });
+  EXPECT_EQ(ran, 100);
+  ASSERT_EQ(pthread_setattr_default_np(&before), 0);
+  pthread_attr_destroy(&greedy);
+  pthread_attr_destroy(&before);
 }
 
 }  // namespace

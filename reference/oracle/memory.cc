@@ -17,6 +17,7 @@ namespace {
 constexpr double kBall = 3 * sizeof(double) + 1;  // hi, lo, radius, class: lo and class appear when a row climbs
 constexpr double kRow = sizeof(Tier) + 2 * sizeof(std::int64_t) + sizeof(RowCause) + 16;  // lists of rows, and of ends
 
+constexpr double kMostLevels = 8;    // above the first tier: dd_scores, dd, exact at 128 .. 4096 bits
 constexpr double kWorker = 4 << 20;  // of a thread, whatever it does: stacks and pages of allocators and libraries
 
 struct Extent {
@@ -80,16 +81,25 @@ Memory memory_of(const Problem& problem, int threads) {
   const Drivers drivers = std::visit([](const auto& p) { return Drivers(p); }, problem);
   // No more threads start than there are rows. First the fp64 tier, then the slower ones: both kept by each worker.
   const auto workers = static_cast<int>(std::clamp<std::int64_t>(threads, 1, std::max<std::int64_t>(1, shape.rows)));
-  const double fp64 = std::visit([&](const auto& p) { return fp64_bytes(p, shape.rows, workers); }, problem);
+  const auto fp64_of = [&](std::int64_t n) {
+    return std::visit([&](const auto& p) { return fp64_bytes(p, n, workers); }, problem);
+  };
+  const double fp64 = fp64_of(shape.rows), fp64_rows = fp64 - fp64_of(0);
   double slow = static_cast<double>(exact_tier_bytes(problem));
   if (has_double_double_tier(problem)) slow += static_cast<double>(double_double_tier_bytes(problem));
+  const auto kept_row = static_cast<double>(kept_row_bytes(shape.width));
+  const double kept = std::min(static_cast<double>(kMostKept), kMostLevels * rows * kept_row) + kept_row;
   Memory memory;
   memory.balls = rows * ((width + 1) * kBall + kRow);
-  memory.tiers = std::max(fp64, workers * slow) + workers * kWorker;
+  memory.tiers = std::max(fp64, workers * slow + kept) + workers * kWorker;
   memory.balls_of = fmt::format("o and lse, {} rows x {}", shape.rows, shape.width);
   memory.tiers_of = fmt::format("{} in {} thread{}", drivers.size, workers, workers == 1 ? "" : "s");
   memory.balls_argument = drivers.balls;
   memory.tiers_argument = drivers.tiers;
+  if (fp64_rows > memory.tiers / 2) {
+    memory.tiers_of = fmt::format("what fp64 keeps of {} rows", shape.rows);
+    memory.tiers_argument = drivers.balls;
+  }
   return memory;
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "reference/oracle/truth.h"
 #include "reference/problem/problems.h"
 
 namespace flashproof {
@@ -18,6 +19,13 @@ struct Memory {
 
   double total() const { return balls + tiers; }
 };
+
+/// Oracle::row keeps what it computed until that takes more than kMostKept bytes; then it begins again.
+inline constexpr std::int64_t kMostKept = 32 << 20;
+/// Of one row of `width` that is kept: its balls, and the node that holds them, from above.
+constexpr std::int64_t kept_row_bytes(std::int64_t width) {
+  return width * static_cast<std::int64_t>(sizeof(Ball)) + 256;
+}
 
 /// The problem is valid.
 Memory memory_of(const Problem& problem, int threads);

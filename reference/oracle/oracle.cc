@@ -14,7 +14,7 @@
 namespace flashproof {
 namespace {
 
-/// Distinct rows may be replaced by distinct threads once both balls have all columns. Returns the precision.
+/// Distinct rows by distinct threads, after make_columns(). Returns the precision, which Truth::set_row would record.
 int replace(Truth& truth, std::int64_t row, const RowBalls& balls) {
   for (std::int64_t c = 0; c < truth.width; ++c) {
     truth.o.set(static_cast<std::size_t>(row * truth.width + c), balls.o[static_cast<std::size_t>(c)]);
@@ -123,7 +123,7 @@ struct Oracle::State {
   FirstTier first;
   Climber climber;
   std::map<std::pair<std::int64_t, int>, RowBalls> rows;  // by row and level
-  std::size_t kept = 0;                                   // balls in `rows`
+  std::int64_t kept = 0;                                  // bytes in `rows`
   std::int64_t climbed = 0;
 
   State(const Problem& problem, const OracleOptions& options)
@@ -144,7 +144,6 @@ const Truth& Oracle::truth() const { return state_->first.truth; }
 std::int64_t Oracle::climbed() const { return state_->climbed; }
 
 const RowBalls* Oracle::row(std::int64_t row, int level) {
-  constexpr std::size_t kMostKept = std::size_t{1} << 20;  // balls: 32 MiB
   State& s = *state_;
   const auto at = static_cast<std::size_t>(row);
   if (s.first.truth.tier[at] == Tier::symbolic) return nullptr;
@@ -159,7 +158,7 @@ const RowBalls* Oracle::row(std::int64_t row, int level) {
   }
   ++s.climbed;
   const auto made = s.rows.emplace(key, s.climber.row(row, *step)).first;
-  s.kept += made->second.o.size() + 1;
+  s.kept += kept_row_bytes(s.first.truth.width);
   return &made->second;
 }
 

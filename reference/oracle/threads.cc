@@ -4,6 +4,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -27,7 +28,11 @@ void Threads::for_each(std::int64_t n, const std::function<void(std::int64_t)>& 
   };
   {
     std::vector<std::jthread> helpers;
-    for (std::int64_t t = 1; t < std::min<std::int64_t>(count_, n); ++t) helpers.emplace_back(work);
+    try {
+      for (std::int64_t t = 1; t < std::min<std::int64_t>(count_, n); ++t) helpers.emplace_back(work);
+    } catch (const std::system_error&) {
+      // The system has no room for another thread: those that run do all the work.
+    }
     work();
   }
   if (failure) std::rethrow_exception(failure);

@@ -12,7 +12,7 @@ class Threads {
   /// count < 1 means 1.
   explicit Threads(int count = 1) : count_(count < 1 ? 1 : count) {}
   int count() const { return count_; }
-  /// body(0) .. body(n − 1), in any order, on up to count() threads, each with require_ieee_environment() checked first.
+  /// body(0) .. body(n − 1), in any order, on up to count() threads (fewer if the system gives no more), each with require_ieee_environment() checked first.
   /// Returns when all are done; the first exception is thrown again after the others have stopped taking tasks.
   void for_each(std::int64_t n, const std::function<void(std::int64_t)>& body) const;
 

@@ -16,7 +16,7 @@ namespace flashproof {
 template <class T>
 class Zeroed {
  public:
-  using value_type = T;
+  using value_type = T;  // NOLINT(readability-identifier-naming): the name of the standard
 
   Zeroed() = default;
   template <class U>

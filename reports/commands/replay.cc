@@ -1,7 +1,8 @@
 // replay WITNESS|CASE: one case again, on the kernel that the witness names or on every kernel of its problem.
 #include <cstdio>
 
-#include "reference/problem/error.h"
+#include "reference/oracle/memory.h"
+#include "reference/oracle/oracle.h"
 #include "reports/commands/commands.h"
 #include "reports/exit_codes.h"
 #include "reports/sweep.h"
@@ -12,6 +13,8 @@ namespace flashproof {
 int replay_command(const ReplayArguments& arguments) {
   std::map<std::string, std::string> notes;
   const PlannedCase planned = load_case(arguments.target, &notes);
+  // Before any work, and as what it is: the file's fault, not the machine's.
+  require_memory(memory_of(planned.data->problem, 1), OracleOptions{}.memory_limit);
   const auto choose = [&](const std::string& option, const char* note, const char* otherwise) {
     if (!option.empty()) return option;
     return notes.contains(note) ? notes[note] : std::string(otherwise);

@@ -70,6 +70,7 @@ std::string rows_by_tier(const Truth& truth, std::map<std::string, std::string>&
 int truth_command(const TruthArguments& arguments) {
   const Format format = ulp_format(arguments.ulp);
   const PlannedCase planned = load_case(arguments.target);
+  if (arguments.out_file.empty()) throw UsageError("--out \"\": must be a file name");
   replaceable_file(arguments.out_file);  // before the work
   const Problem& problem = planned.data->problem;
   OracleOptions options;

@@ -9,7 +9,7 @@ namespace flashproof {
 
 template <class T>
 struct CacheLineAllocator {
-  using value_type = T;
+  using value_type = T;  // NOLINT(readability-identifier-naming): the name of the standard
   static constexpr std::align_val_t kAlignment{64};
 
   CacheLineAllocator() = default;

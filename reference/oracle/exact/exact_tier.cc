@@ -26,7 +26,9 @@ std::int64_t bytes(const SoftmaxProblem& problem) {
 std::int64_t bytes(const MergeProblem& problem) {
   const std::int64_t states = problem.o.shape[0];
   const std::int64_t width = problem.o.shape[2];
-  const std::int64_t balls = (1 + kGrowth) * output_shape(problem).width * sizeof(Ball);
+  // Not output_shape(): that takes a Problem, and to make one would copy every state.
+  const std::int64_t blocks = problem.form == MergeForm::concat ? states : 1;
+  const std::int64_t balls = (1 + kGrowth) * blocks * width * sizeof(Ball);
   return states * kKeyBytes + balls + row_truth_bytes(problem.o.format, states, width, false, kMaxBits);
 }
 

@@ -115,6 +115,7 @@ void softmax_against(benchmark::State& state, const std::string& peer, std::int6
   Random random(2, static_cast<std::uint64_t>(n));
   const Problem problem = test::softmax(Format::f32, rows, n, [&] { return 4.0 * random.normal(); });
   std::vector<double> x;
+  x.reserve(static_cast<std::size_t>(peer_rows * n));
   for (std::int64_t j = 0; j < peer_rows * n; ++j) x.push_back(std::get<SoftmaxProblem>(problem).x.at({j / n, j % n}));
   state.SetLabel(peer);
   by_turns(
