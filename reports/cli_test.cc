@@ -1,17 +1,8 @@
 // The real program as a child process: exit codes, stdout is data, stderr is progress and complaints.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "reports/cli_fixture.h"
 
-#include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "kernels/registry.h"
 #include "reference/problem/samples.h"
@@ -19,77 +10,6 @@
 
 namespace flashproof {
 namespace {
-
-namespace fs = std::filesystem;
-using nlohmann::json;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
-
-std::string read_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-class Cli : public testing::Test {
- protected:
-  Cli() {
-    std::string name = (fs::temp_directory_path() / "flashproof-cli-XXXXXX").string();
-    folder = ::mkdtemp(name.data());
-  }
-  ~Cli() override {
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
-  }
-  /// Runs the program in `folder`; returns its exit code.
-  int run(const std::string& arguments) { return run_shell("'" FLASHPROOF_CLI "' >stdout 2>stderr " + arguments); }
-  /// Any command in `folder`.
-  int run_shell(const std::string& command) {
-    const int status = std::system(("cd '" + folder.string() + "' && " + command).c_str());
-    collect();
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-  void collect() {
-    out = read_file(folder / "stdout");
-    err = read_file(folder / "stderr");
-  }
-  /// Runs the program in a process group of its own, waits until it has finished cases, sends SIGTERM to it or to the
-  /// group, and returns its exit code.
-  int run_until_stopped(const std::string& arguments, bool whole_group) {
-    const pid_t pid = ::fork();
-    if (pid == 0) {
-      ::setpgid(0, 0);
-      const std::string command =
-          "set -f; cd '" + folder.string() + "' && exec '" FLASHPROOF_CLI "' " + arguments + " >stdout 2>stderr";
-      ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-      ::_exit(127);
-    }
-    ::setpgid(pid, pid);
-    int status = 0;
-    // "flashproof: 12 of 345 cases, ...": the first such line comes after a second.
-    while (::waitpid(pid, &status, WNOHANG) == 0) {
-      const std::string said = read_file(folder / "stderr");
-      const std::size_t at = said.rfind("flashproof: ");
-      if (at != std::string::npos && said.find(" of ", at) != std::string::npos && said[at + 12] != '0') {
-        ::kill(whole_group ? -pid : pid, SIGTERM);
-        ::waitpid(pid, &status, 0);
-        break;
-      }
-      ::usleep(20'000);
-    }
-    collect();
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-  void expect_one_line_complaint() const {
-    EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
-    EXPECT_EQ(out, "");
-  }
-
-  fs::path folder;
-  std::string out, err;
-};
 
 TEST_F(Cli, unknown_names_are_usage_errors_with_the_near_matches) {
   EXPECT_EQ(run("report --kernel merge.pairwise.hardend"), kExitUsage);
@@ -366,6 +286,33 @@ TEST_F(Cli, truth_refuses_in_one_line) {
     expect_one_line_complaint();
   }
   EXPECT_FALSE(fs::exists(folder / "t.safetensors"));
+  EXPECT_EQ(run("truth softmax:normal:1 --out ''"), kExitUsage);
+  expect_one_line_complaint();
+  EXPECT_THAT(err, HasSubstr("--out \"\": must be a file name"));
+}
+
+TEST_F(Cli, truth_does_not_overwrite_its_case) {
+  write_witness(folder / "case.safetensors", sample_packed());
+  EXPECT_EQ(run("truth case.safetensors --out ./case.safetensors"), kExitUsage);
+  expect_one_line_complaint();
+  EXPECT_THAT(err, HasSubstr("--out: is the case itself"));
+  EXPECT_EQ(run("truth case.safetensors --out t.safetensors"), kExitFine);
+}
+
+TEST_F(Cli, a_witness_too_large_for_the_oracle_is_refused_before_any_work) {
+  Witness large = sample_packed();
+  AttentionProblem& problem = std::get<AttentionProblem>(large.content.problem);
+  problem = {};
+  problem.q = Tensor::strided(Format::bf16, {1, 1, 4000000, 1}, {0, 0, 0, 1});  // 4e8 outputs
+  problem.k = Tensor::dense(Format::bf16, {1, 1, 1, 1});
+  problem.v = Tensor::dense(Format::bf16, {1, 1, 1, 100});
+  problem.plan = ChunkPlan::uniform(1, 1);
+  write_witness(folder / "large.safetensors", large);
+  for (const char* command : {"replay large.safetensors", "truth large.safetensors --out t.safetensors"}) {
+    EXPECT_EQ(run(command), kExitUsage) << command;
+    expect_one_line_complaint();
+    EXPECT_THAT(err, HasSubstr("q axis 2 = 4000000: the truth would need "));
+  }
 }
 
 TEST_F(Cli, what_needs_a_gpu_is_skipped_without_one) {

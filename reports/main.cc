@@ -83,6 +83,9 @@ void add_certify(CLI::App* app, CertifyArguments& a) {
       ->type_name("EXEC");
   number("--rows", a.rows, 1, kMostRows, "rows of every head that the CPU certifies; default 256");
   number("--sample", a.sample, 1, kMostRows, "rows that the CPU recomputes for the GPU; default 64");
+  app->add_option("--memory", a.memory_gib, "refuse what needs more GiB of the host's memory than this; default 8")
+      ->check(CLI::Range(1, 1 << 20))
+      ->type_name("GIB");
   app->add_option("--cublas", a.cublas, "library whose dgemm to measure; default libcublas.so.13 or .12")
       ->type_name("FILE");
 }

@@ -54,10 +54,10 @@ std::uint64_t rejections(const Record& record) {
 
 namespace {
 
-/// The most severe way of failing in five or six letters, and a + if there are others.
+/// The most severe way of failing, in six letters with the + for others.
 std::string failure_words(const FailureCounts& failures) {
-  constexpr std::string_view kWords[kFailures] = {"",       "bound",  "class", "laund", "leak",
-                                                  "silent", "nondet", "unwr",  "error"};
+  constexpr std::string_view kWords[kFailures] = {"",      "bound", "class", "laund", "leak",
+                                                  "wrong", "vary",  "unwr",  "error"};
   std::string word;
   int kinds = 0;
   for (std::size_t i = 0; i < kFailures; ++i) {
@@ -65,7 +65,7 @@ std::string failure_words(const FailureCounts& failures) {
     word = kWords[i];
     ++kinds;
   }
-  return kinds > 1 && word.size() < 6 ? word + "+" : word;
+  return kinds > 1 ? word + "+" : word;
 }
 
 }  // namespace

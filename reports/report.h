@@ -69,7 +69,7 @@ inline constexpr std::string_view kMatrixLegend =
     "rounding). "
     "FAIL class: NaN, inf or finite where another is right; laund: a number where NaN is right; bound: further off "
     "than "
-    "the arithmetic explains; silent: likewise, where an overflow excuses inf and NaN but not a wrong number; unwr: "
+    "the arithmetic explains; wrong: likewise, where an overflow excuses inf and NaN but not a wrong number; unwr: "
     "never "
     "written; +: and other ways.";
 struct Matrix {

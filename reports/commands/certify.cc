@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <optional>
+#include <utility>
 
 #include "reference/oracle/gpu/certification.h"
+#include "reference/oracle/gpu/certification_memory.h"
 #include "reference/oracle/gpu/production_problem.h"
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
@@ -52,6 +53,10 @@ void print(const Certification& c, Format format, bool gpu, std::int64_t rows_pe
              fmt::format("{} of the rows, {} of the elements", percent(s.rows_strict, s.rows),
                          percent(s.elements_strict, s.elements)));
   print_line("  the rest needs", rest(s.rest_strict));
+  const auto overlapping = [](const Overlap& o) {
+    return fmt::format("{} of {} rows overlap, closest {:.3g} of the radii", o.overlapping, o.compared, o.closest);
+  };
+  print_line("CPU double-double tier", c.dd.compared > 0 ? overlapping(c.dd) : "not compared");
   if (!gpu) {
     print_line("time", fmt::format("{:.1f} ms, {:.4f} TFLOP/s", c.milliseconds, c.teraflops));
     return;
@@ -60,11 +65,7 @@ void print(const Certification& c, Format format, bool gpu, std::int64_t rows_pe
              fmt::format("{:.2f} ms (prepare {:.2f}, attention {:.2f}, finish {:.2f}), {:.2f} TFLOP/s", c.milliseconds,
                          c.times.prepare, c.times.attention, c.times.finish, c.teraflops));
   print_line("upload", fmt::format("{:.1f} ms", c.upload_milliseconds));
-  const auto overlapping = [](const Overlap& o) {
-    return fmt::format("{} of {} rows overlap, closest {:.3g} of the radii", o.overlapping, o.compared, o.closest);
-  };
   print_line("CPU fp64 tier, random rows", overlapping(c.fp64));
-  print_line("CPU double-double tier", c.dd.compared > 0 ? overlapping(c.dd) : "not compared");
   if (c.planted) {
     const auto noticed = [&](std::int64_t n) { return fmt::format("noticed in {} of {} rows", n, c.sampled); };
     print_line("2^-30 planted in Q K^T", noticed(c.planted_scores));
@@ -72,29 +73,9 @@ void print(const Certification& c, Format format, bool gpu, std::int64_t rows_pe
   }
 }
 
-/// True for the GPU, false for the CPU; nothing if the GPU was asked for and cannot be used.
-std::optional<bool> on_gpu(const std::string& executor) {
-  if (executor == "cpu") return false;
-  if (executor != "cuda" && executor != "auto") throw UsageError("--exec " + quote(executor) + ": cpu, cuda or auto");
-  std::string why;
-  if (gpu_tier_available(&why)) return true;
-  if (executor == "auto") {
-    say("no usable GPU (" + why + "), certifying a sample of the rows on the CPU");
-    return false;
-  }
-  say("skipped: certify --exec cuda needs a GPU (" + why + ")");
-  return std::nullopt;
-}
-
-}  // namespace
-
-int certify_command(const CertifyArguments& arguments) {
-  const std::int64_t kv_heads = arguments.kv_heads > 0 ? arguments.kv_heads : arguments.heads;
-  const auto gpu = on_gpu(arguments.executor);
-  if (!gpu) return kExitSkipped;
-  const Threads threads(jobs_for(0));
+std::vector<Format> formats_of(const std::vector<std::string>& names) {
   std::vector<Format> formats;
-  for (const std::string& name : arguments.formats) {
+  for (const std::string& name : names) {
     const auto format = parse_format(name);
     if (!format || (*format != Format::f16 && *format != Format::bf16 && *format != Format::f32)) {
       throw UsageError("--format " + quote(name) + ": f16, bf16 or f32");
@@ -102,14 +83,53 @@ int certify_command(const CertifyArguments& arguments) {
     formats.push_back(*format);
   }
   if (formats.empty()) formats = {Format::f16, Format::bf16, Format::f32};
+  return formats;
+}
+
+}  // namespace
+
+int certify_command(const CertifyArguments& arguments) {
+  // Every option first: nothing is said, and nothing allocated, before all of them fit.
+  const std::string& executor = arguments.executor;
+  if (executor != "cpu" && executor != "cuda" && executor != "auto") {
+    throw UsageError("--exec " + quote(executor) + ": cpu, cuda or auto");
+  }
+  const std::int64_t kv_heads = arguments.kv_heads > 0 ? arguments.kv_heads : arguments.heads;
+  std::vector<ProductionShape> shapes;
+  for (const Format format : formats_of(arguments.formats)) {
+    shapes.push_back({.heads = arguments.heads,
+                      .kv_heads = kv_heads,
+                      .length = arguments.length,
+                      .depth = arguments.dim,
+                      .format = format,
+                      .causal = arguments.causal,
+                      .seed = arguments.seed});
+    check(shapes.back());
+  }
+  std::string why;
+  const bool gpu = executor != "cpu" && gpu_tier_available(&why);
+  const Threads threads(jobs_for(0));
+  // One problem at a time. Without the GPU that was asked for nothing is allocated, so there is nothing to refuse.
+  if (gpu || executor != "cuda") {
+    for (const ProductionShape& shape : shapes) {
+      require_certification_memory(shape, {.gpu = gpu, .count = gpu ? arguments.sample : arguments.rows},
+                                   threads.count(), arguments.memory_gib << 30);
+    }
+  }
+  if (!gpu && executor == "cuda") {
+    say("skipped: certify --exec cuda needs a GPU (" + why + ")");
+    return kExitSkipped;
+  }
+  if (!gpu && executor == "auto") say("no usable GPU (" + why + "), certifying a sample of the rows on the CPU");
+  GpuCeiling ceiling;
+  if (gpu) ceiling = gpu_ceiling(arguments.cublas);
 
   std::fputs(fmt::format("certify: {} heads ({} of K and V), {} x {} x {}, {}, seed {}, on the {}\n", arguments.heads,
                          kv_heads, arguments.length, arguments.length, arguments.dim,
-                         arguments.causal ? "causal" : "full", arguments.seed, *gpu ? "GPU" : "CPU")
+                         arguments.causal ? "causal" : "full", arguments.seed, gpu ? "GPU" : "CPU")
                  .c_str(),
              stdout);
-  if (*gpu) {
-    const GpuCeiling ceiling = gpu_ceiling(arguments.cublas);
+  if (gpu) {
     std::fputs(fmt::format("{}: fp64 matrix instructions on registers {:.1f} TFLOP/s; {}{}\n", ceiling.device,
                            ceiling.registers,
                            ceiling.dgemm > 0 ? fmt::format("dgemm {:.1f} TFLOP/s, ", ceiling.dgemm) : "", ceiling.note)
@@ -122,22 +142,16 @@ int certify_command(const CertifyArguments& arguments) {
       "certified if its lse and every o are.\n",
       stdout);
   bool sound = true;
-  for (const Format format : formats) {
-    const Problem problem = production_problem({.heads = arguments.heads,
-                                                .kv_heads = kv_heads,
-                                                .length = arguments.length,
-                                                .depth = arguments.dim,
-                                                .format = format,
-                                                .causal = arguments.causal,
-                                                .seed = arguments.seed},
-                                               threads);
-    const Certification result = *gpu ? certify_on_gpu(problem, arguments.sample, arguments.seed, threads)
-                                      : certify_on_cpu(problem, arguments.rows, arguments.seed, threads);
-    print(result, format, *gpu, arguments.rows);
+  for (const ProductionShape& shape : shapes) {
+    Problem problem = production_problem(shape, threads);
+    const Certification result = gpu ? certify_on_gpu(problem, arguments.sample, arguments.seed, threads)
+                                     : certify_on_cpu(std::move(problem), arguments.rows, arguments.seed, threads);
+    print(result, shape.format, gpu, arguments.rows);
     std::fflush(stdout);
-    sound = sound && result.sound();
+    if (result.sound()) continue;
+    say(fmt::format("{}: the certificate is not sound: {}", info(shape.format).name, result.fault()));
+    sound = false;
   }
-  if (!sound) say("the certificate is not sound: balls do not overlap, or a planted error was not noticed");
   return sound ? kExitFine : kExitFinding;
 }
 

@@ -47,7 +47,8 @@ struct CertifyArguments {
   std::string executor = "auto";  // cpu | cuda | auto
   std::int64_t rows = 256;        // of every head, on the CPU
   std::int64_t sample = 64;       // rows that the CPU recomputes for the GPU
-  std::string cublas;             // library to measure dgemm with; empty: the usual names
+  std::int64_t memory_gib = 8;
+  std::string cublas;  // library to measure dgemm with; empty: the usual names
 };
 
 int report_command(const SweepArguments& arguments);

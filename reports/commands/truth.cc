@@ -72,6 +72,9 @@ int truth_command(const TruthArguments& arguments) {
   const PlannedCase planned = load_case(arguments.target);
   if (arguments.out_file.empty()) throw UsageError("--out \"\": must be a file name");
   replaceable_file(arguments.out_file);  // before the work
+  if (std::error_code none; std::filesystem::equivalent(arguments.target, arguments.out_file, none)) {
+    throw UsageError("--out: is the case itself, must be another file");
+  }
   const Problem& problem = planned.data->problem;
   OracleOptions options;
   options.threads = jobs_for(arguments.threads);
@@ -95,10 +98,11 @@ int truth_command(const TruthArguments& arguments) {
                  {"lse", std::move(lse.value)},
                  {"lse_radius", std::move(lse.radius)}},
                 metadata);
-  std::printf("%s\n", fmt::format("{}: {} rows x {} to 2^-12 ulp of {}; rows by tier: {}; highest precision {} bits; "
+  std::printf("%s\n", fmt::format("{}: {} rows x {} to 2^-12 ulp of {}; rows by tier: {}{}; "
                                   "{} elements inconclusive",
                                   one_line(arguments.out_file), truth.rows, truth.width, info(format).name, tiers,
-                                  truth.max_bits, truth.inconclusive)
+                                  truth.max_bits > 0 ? fmt::format(" (at most {} bits)", truth.max_bits) : "",
+                                  truth.inconclusive)
                           .c_str());
   return kExitFine;
 }

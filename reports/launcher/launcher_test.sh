@@ -91,13 +91,18 @@ for command in test bench doctor; do
   run "$command" --exec cuda
   expect "$command has no --exec" is "$code" 2
 done
-for command in report check replay; do
+for command in report check replay certify; do
   run "$command" --exec
   expect "$command --exec needs a value" is "$code" 2
   expect "$command --exec says so" has "$err" '--exec needs a value'
   run "$command" --exec gpu
   expect "$command --exec takes three values" is "$code" 2
+  expect "$command --exec names them" has "$err" "cpu, cuda or $([[ $command == certify ]] && echo auto || echo all)"
 done
+run certify --exec all
+expect 'certify --exec all is none of them' is "$code" 2
+run report --exec auto
+expect 'report --exec auto is none of them' is "$code" 2
 run twin
 expect 'twin without a GPU is skipped' is "$code" 4
 run report --exec cuda

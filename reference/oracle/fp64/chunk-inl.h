@@ -43,8 +43,8 @@ HWY_INLINE void add_products(const Chunk& chunk, const RowStep& step, const doub
   }
 }
 
-void AddChunk(const AttentionProblem& problem, const AttentionOptions& options, const Chunk& chunk, RowBlock& block,
-              Scratch& scratch) {
+inline void add_chunk(const AttentionProblem& problem, const AttentionOptions& options, const Chunk& chunk,
+                      RowBlock& block, Scratch& scratch) {
   const std::int64_t depth = problem.head_dim();
   const std::int64_t stride = round_up(depth, 8);
   const std::int64_t padded = round_up(problem.value_dim(), kPanel);

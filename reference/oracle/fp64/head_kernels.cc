@@ -16,22 +16,22 @@
 
 namespace flashproof::attention64 {
 
-HWY_EXPORT(PackChunk);
-HWY_EXPORT(LoadQueries);
-HWY_EXPORT(AddChunk);
+HWY_EXPORT(pack_chunk);
+HWY_EXPORT(load_queries);
+HWY_EXPORT(add_chunk);
 
 void pack_chunk(const AttentionProblem& problem, std::int64_t sequence, std::int64_t kv_head, Chunk& chunk,
                 Scratch& scratch) {
-  HWY_DYNAMIC_DISPATCH(PackChunk)(problem, sequence, kv_head, chunk, scratch);
+  HWY_DYNAMIC_DISPATCH(pack_chunk)(problem, sequence, kv_head, chunk, scratch);
 }
 
 void load_queries(const AttentionProblem& problem, RowBlock& block, Scratch& scratch) {
-  HWY_DYNAMIC_DISPATCH(LoadQueries)(problem, block, scratch);
+  HWY_DYNAMIC_DISPATCH(load_queries)(problem, block, scratch);
 }
 
 void add_chunk(const AttentionProblem& problem, const AttentionOptions& options, const Chunk& chunk, RowBlock& block,
                Scratch& scratch) {
-  HWY_DYNAMIC_DISPATCH(AddChunk)(problem, options, chunk, block, scratch);
+  HWY_DYNAMIC_DISPATCH(add_chunk)(problem, options, chunk, block, scratch);
 }
 
 std::int64_t Scratch::doubles(std::int64_t capacity, std::int64_t depth, std::int64_t padded_width) {

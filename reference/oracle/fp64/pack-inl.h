@@ -168,14 +168,14 @@ HWY_INLINE void pack_values(const AttentionProblem& problem, std::int64_t sequen
   }
 }
 
-void PackChunk(const AttentionProblem& problem, std::int64_t sequence, std::int64_t kv_head, Chunk& chunk,
-               Scratch& scratch) {
+inline void pack_chunk(const AttentionProblem& problem, std::int64_t sequence, std::int64_t kv_head, Chunk& chunk,
+                       Scratch& scratch) {
   chunk.special = false;
   pack_keys(problem, sequence, kv_head, chunk, scratch.keys);
   pack_values(problem, sequence, kv_head, chunk, scratch.keys);
 }
 
-void LoadQueries(const AttentionProblem& problem, RowBlock& block, Scratch& scratch) {
+inline void load_queries(const AttentionProblem& problem, RowBlock& block, Scratch& scratch) {
   const std::int64_t depth = problem.head_dim();
   const std::int64_t stride = round_up(depth, 8);
   for (std::int64_t r = 0; r < block.count; ++r) {

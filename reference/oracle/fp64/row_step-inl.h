@@ -101,7 +101,8 @@ HWY_INLINE bool weigh_row(const AttentionProblem& problem, const AttentionOption
   }
 
   const std::int64_t depth = problem.head_dim();
-  const double h_D = static_cast<double>(std::min(depth, kTerms) - 1 + (depth + kTerms - 1) / kTerms - 1);
+  const std::int64_t groups = (depth + kTerms - 1) / kTerms;
+  const auto h_d = static_cast<double>(std::min(depth, kTerms) - 1 + groups - 1);  // h_D
   const double alpha = problem.scale;
   WeightInput in{};
   RowScores& row = in.scores;
@@ -109,7 +110,7 @@ HWY_INLINE bool weigh_row(const AttentionProblem& problem, const AttentionOption
          .offset = nullptr,
          .error = nullptr,
          .alpha = alpha,
-         .dot_error = terms.scores * h_D * kRoundoff * std::fabs(alpha) * block.norm[r] * kInflation,
+         .dot_error = terms.scores * h_d * kRoundoff * std::fabs(alpha) * block.norm[r] * kInflation,
          .quanta = block.quanta[r],
          .k_norm = chunk.k_norm,
          .k_quanta = chunk.k_quanta,
@@ -159,19 +160,19 @@ HWY_INLINE bool weigh_row(const AttentionProblem& problem, const AttentionOption
   // Roundings of the chunk's sums; keys outside [first, last) add 0, which rounds nothing. README.md, "Sums".
   const std::int64_t keys = last - first;
   const std::int64_t blocks = (last - 1) / kTerms - first / kTerms + 1;
-  const auto h_N = static_cast<double>(std::min(keys, std::min(keys, kTerms) + blocks - 1));
-  const auto h_L = static_cast<double>(std::min(keys - 1, blocks - 1 + 5));
-  in.value_rounding = terms.values * h_N * kRoundoff * kInflation;
+  const auto h_n = static_cast<double>(std::min(keys, std::min(keys, kTerms) + blocks - 1));
+  const auto h_l = static_cast<double>(std::min(keys - 1, blocks - 1 + 5));
+  in.value_rounding = terms.values * h_n * kRoundoff * kInflation;
   float* const entries = scratch.entries + r * pitch(chunk.capacity);
   const WeightSums sums = offsets ? weigh<true>(in, terms, entries) : weigh<false>(in, terms, entries);
 
   state.failed = state.failed || sums.failed;
   state.score_error = std::max(state.score_error, sums.score_error);
-  state.roundings = std::max(state.roundings, h_L + h_N);
+  state.roundings = std::max(state.roundings, h_l + h_n);
   const double before = state.sum;
   state.sum += sums.total;
   state.sum_rounding +=
-      terms.chunks * sum_rest(before, sums.total, state.sum) + terms.sum * h_L * kRoundoff * sums.total * kInflation;
+      terms.chunks * sum_rest(before, sums.total, state.sum) + terms.sum * h_l * kRoundoff * sums.total * kInflation;
   state.weight_radius += sums.radius;
   step.value_rounding = keys == 1 && sums.star_weight == 1 ? 0.0 : in.value_rounding;  // 1·v is exact
   step.tiny = sums.tiny;

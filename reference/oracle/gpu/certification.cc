@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "reference/oracle/environment_guard.h"
 #include "reference/oracle/oracle.h"
 #include "reference/problem/error.h"
 #include "reference/problem/random.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr int kTimedRuns = 5;
 constexpr std::int64_t kDoubleDoubleRows = 16;
+constexpr std::int64_t kCpuDoubleDoubleRows = 8;
 
 bool bounded(const Truth& truth, std::int64_t row) {
   for (std::int64_t c = 0; c < truth.width; ++c) {
@@ -42,16 +44,27 @@ double row_apart(const Truth& a, const Truth& b, std::int64_t row) {
 /// apart() rounds five times, each by a factor of at most 1 + 2^-53 (values that nearly overlap subtract exactly).
 constexpr double kTouching = 1 + 0x1p-50;
 
-Truth first_rows(const Truth& truth, std::int64_t rows) {
+/// Up to `count` rows with a radius, evenly spread, as places in the truth.
+std::vector<std::int64_t> few_bounded(const Truth& truth, std::int64_t count) {
+  std::vector<std::int64_t> all, few;
+  for (std::int64_t n = 0; n < truth.rows; ++n) {
+    if (bounded(truth, n)) all.push_back(n);
+  }
+  const auto size = static_cast<std::int64_t>(all.size());
+  count = std::min(count, size);
+  for (std::int64_t n = 0; n < count; ++n) few.push_back(all[n * size / count]);
+  return few;
+}
+
+Truth part_of(const Truth& truth, std::span<const std::int64_t> places) {
   Truth part;
-  part.rows = rows;
+  part.rows = static_cast<std::int64_t>(places.size());
   part.width = truth.width;
-  part.o = Balls(rows * truth.width);
-  part.lse = Balls(rows);
-  part.o.make_columns(), part.lse.make_columns();
-  part.tier.assign(truth.tier.begin(), truth.tier.begin() + rows);
-  for (std::int64_t n = 0; n < rows * truth.width; ++n) part.o.set(n, truth.o[n]);
-  for (std::int64_t n = 0; n < rows; ++n) part.lse.set(n, truth.lse[n]);
+  for (const std::int64_t place : places) {
+    for (std::int64_t c = 0; c < truth.width; ++c) part.o.push_back(truth.o[place * truth.width + c]);
+    part.lse.push_back(truth.lse[place]);
+    part.tier.push_back(truth.tier[place]);
+  }
   return part;
 }
 
@@ -67,6 +80,17 @@ Truth double_double_rows(const Problem& problem, std::span<const std::int64_t> r
     truth.set_row(static_cast<std::int64_t>(n), tier->row(rows[n], Tier::dd, 0));
   }
   return truth;
+}
+
+/// Some rows of `truth`, which are `rows` of the problem, with the double-double tier.
+Overlap double_double_overlap(const Problem& problem, const Truth& truth, std::span<const std::int64_t> rows,
+                              std::int64_t count) {
+  if (!has_double_double_tier(problem)) return {};
+  const std::vector<std::int64_t> places = few_bounded(truth, count);
+  std::vector<std::int64_t> few;
+  few.reserve(places.size());
+  for (const std::int64_t place : places) few.push_back(rows[place]);
+  return overlap(part_of(truth, places), double_double_rows(problem, few, truth.width));
 }
 
 Truth fp64_rows(const Problem& problem, std::span<const std::int64_t> rows, const Threads& threads,
@@ -113,14 +137,23 @@ GpuShare share_of(const Truth& truth, const Truth& scales, std::span<const RowCa
   return share;
 }
 
-/// `problem` has dense tensors, as production_problem() makes them.
-Problem with_absolute_values(AttentionProblem problem) {
-  const std::uint64_t magnitude = sign_bit(problem.v.format) - 1;
-  for (std::int64_t n = 0; n < problem.v.elements(); ++n) problem.v.set_bits(n, problem.v.bits(n) & magnitude);
-  return problem;
+/// In place: `tensor` is dense, and as large as memory allows.
+void make_absolute(Tensor& tensor) {
+  const std::uint64_t magnitude = sign_bit(tensor.format) - 1;
+  for (std::int64_t n = 0; n < tensor.elements(); ++n) tensor.set_bits(n, tensor.bits(n) & magnitude);
 }
 
 }  // namespace
+
+std::string Certification::fault() const {
+  if (share.rest_c.not_bounded == share.rows) return "no row has a radius";
+  if (dd.compared == 0) return "no row was compared with the double-double tier";
+  if (planted && fp64.compared == 0) return "no row was compared with the fp64 tier of the CPU";
+  if (dd.overlapping < dd.compared) return "balls do not overlap those of the double-double tier";
+  if (fp64.overlapping < fp64.compared) return "balls do not overlap those of the fp64 tier of the CPU";
+  if (planted && (planted_scores == 0 || planted_values == 0)) return "a planted error was not noticed";
+  return {};
+}
 
 Overlap overlap(const Truth& a, const Truth& b) {
   Overlap result;
@@ -144,6 +177,8 @@ std::vector<std::int64_t> sample_rows(std::int64_t n, std::int64_t count, std::u
 }
 
 Certification certify_on_gpu(const Problem& problem, std::int64_t sample, std::uint64_t seed, const Threads& threads) {
+  require_ieee_environment();
+  validate(problem);
   GpuTier tier(std::get<AttentionProblem>(problem));
   Certification result;
   result.rows = output_shape(problem).rows;
@@ -164,11 +199,7 @@ Certification certify_on_gpu(const Problem& problem, std::int64_t sample, std::u
   const Truth device = tier.truth(rows);
   const Truth host = fp64_rows(problem, rows, threads, causes);
   result.fp64 = overlap(device, host);
-  if (has_double_double_tier(problem)) {
-    const auto few = std::span(rows).first(std::min<std::size_t>(rows.size(), kDoubleDoubleRows));
-    result.dd = overlap(first_rows(device, static_cast<std::int64_t>(few.size())),
-                        double_double_rows(problem, few, device.width));
-  }
+  result.dd = double_double_overlap(problem, device, rows, kDoubleDoubleRows);
   result.planted = true;
   const auto noticed = [&](const GpuPlant& plant) {
     tier.run(plant);
@@ -180,9 +211,10 @@ Certification certify_on_gpu(const Problem& problem, std::int64_t sample, std::u
   return result;
 }
 
-Certification certify_on_cpu(const Problem& problem, std::int64_t rows_per_head, std::uint64_t seed,
-                             const Threads& threads) {
-  const auto& attention = std::get<AttentionProblem>(problem);
+Certification certify_on_cpu(Problem problem, std::int64_t rows_per_head, std::uint64_t seed, const Threads& threads) {
+  require_ieee_environment();
+  validate(problem);
+  auto& attention = std::get<AttentionProblem>(problem);
   Certification result;
   result.rows = output_shape(problem).rows;
   const std::int64_t length = attention.q_length(), heads = attention.batch() * attention.q_heads();
@@ -203,7 +235,9 @@ Certification certify_on_cpu(const Problem& problem, std::int64_t rows_per_head,
   }
   const auto flops = 2 * pairs * static_cast<double>(attention.head_dim() + attention.value_dim());
   result.teraflops = flops / result.milliseconds / 1e9;
-  const Truth scales = fp64_rows(with_absolute_values(attention), rows, threads, unused);
+  result.dd = double_double_overlap(problem, truth, rows, kCpuDoubleDoubleRows);
+  make_absolute(attention.v);
+  const Truth scales = fp64_rows(problem, rows, threads, unused);
   result.share = share_of(truth, scales, causes, attention.q.format);
   return result;
 }

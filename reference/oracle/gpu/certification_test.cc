@@ -78,6 +78,64 @@ TEST(Certification, BadShapesAreNamed) {
   EXPECT_NE(message({.heads = 64, .kv_heads = 64, .length = 1 << 20}).find("must be at most"), std::string::npos);
 }
 
+TEST(Certification, LimitOfTheOutputIsThatOfValidate) {
+  // 2^31 - 1 is prime, so no shape has as many elements: 2^31 is one too many, 65535 heads x 32768 x 1 fits.
+  EXPECT_THROW(check({.heads = 16, .kv_heads = 1, .length = 1 << 20, .depth = 128}), UsageError);
+  EXPECT_THROW(check({.heads = 16384, .kv_heads = 1, .length = 1 << 17, .depth = 1}), UsageError);
+  EXPECT_NO_THROW(check({.heads = 65535, .kv_heads = 1, .length = 1 << 15, .depth = 1}));
+}
+
+Certification fine() {
+  Certification c;
+  c.share.rows = 8;
+  c.share.rest_c.not_bounded = 7;
+  c.dd = {.compared = 1, .overlapping = 1};
+  return c;
+}
+
+TEST(Certification, NothingComparedCertifiesNothing) {
+  EXPECT_FALSE(Certification{}.sound());
+  EXPECT_EQ(fine().fault(), "");
+  Certification c = fine();
+  c.share.rest_c.not_bounded = 8;
+  EXPECT_EQ(c.fault(), "no row has a radius");
+  c = fine(), c.dd = {};
+  EXPECT_EQ(c.fault(), "no row was compared with the double-double tier");
+  c = fine(), c.dd.compared = 2;
+  EXPECT_EQ(c.fault(), "balls do not overlap those of the double-double tier");
+  c = fine(), c.planted = true;
+  EXPECT_EQ(c.fault(), "no row was compared with the fp64 tier of the CPU");
+  c.fp64 = {.compared = 2, .overlapping = 1};
+  EXPECT_EQ(c.fault(), "balls do not overlap those of the fp64 tier of the CPU");
+  c.fp64.overlapping = 2, c.planted_scores = 1;
+  EXPECT_EQ(c.fault(), "a planted error was not noticed");
+  c.planted_values = 1;
+  EXPECT_TRUE(c.sound());
+}
+
+// Every key is the same, so no score stands out, and errors of scores near 1e21 say nothing about a weight.
+TEST(Certification, CpuSaysThatNoRowHasARadius) {
+  if (!has_fp64_tier()) GTEST_SKIP() << "no AVX2 and FMA";
+  AttentionProblem problem =
+      production_problem({.heads = 1, .kv_heads = 1, .length = 40, .depth = 64, .format = Format::f32}, Threads(1));
+  for (std::int64_t j = 0; j < 40; ++j) {
+    for (std::int64_t c = 0; c < 64; ++c) {
+      problem.k.set({0, 0, j, c}, problem.k.at({0, 0, 0, c}) * (1 + 0x1p-23 * static_cast<double>(j % 2)));
+    }
+  }
+  problem.scale = 1e20F;
+  const Certification result = certify_on_cpu(problem, 40, 1, Threads(1));
+  EXPECT_EQ(result.share.rest_c.not_bounded, 40);
+  EXPECT_EQ(result.dd.compared, 0);
+  EXPECT_EQ(result.fault(), "no row has a radius");
+}
+
+TEST(Certification, InvalidProblemsAreRefused) {
+  AttentionProblem problem = production_problem({.heads = 2, .kv_heads = 2, .length = 5, .depth = 16}, Threads(1));
+  problem.v.storage.resize(8);
+  EXPECT_THROW(certify_on_cpu(problem, 5, 1, Threads(1)), UsageError);
+}
+
 TEST(Certification, CpuCertifiesNormalData) {
   if (!has_fp64_tier()) GTEST_SKIP() << "no AVX2 and FMA";
   for (const Format format : {Format::f32, Format::f16, Format::bf16}) {
@@ -91,7 +149,9 @@ TEST(Certification, CpuCertifiesNormalData) {
     EXPECT_EQ(result.share.rows_c, 40);
     EXPECT_EQ(result.share.rest_c.total(), 0);
     EXPECT_EQ(result.share.rest_strict.total(), 40 - result.share.rows_strict);
-    EXPECT_TRUE(result.sound());
+    EXPECT_EQ(result.dd.compared, 8);
+    EXPECT_EQ(result.dd.overlapping, 8) << "closest " << result.dd.closest;
+    EXPECT_EQ(result.fault(), "");
   }
 }
 

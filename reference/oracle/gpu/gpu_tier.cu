@@ -71,19 +71,12 @@ struct GpuTier::State {
         tiles(ceil_div(p.k_length(), kKeys)),
         padded_rows(heads * row_blocks * kRows) {}
 
-  double bytes() const {
-    const double rows = static_cast<double>(padded_rows), keys = static_cast<double>(kv_heads) * tiles * kKeys;
-    const double raw =
-        static_cast<double>(problem.q.storage.size() + problem.k.storage.size() + problem.v.storage.size());
-    return raw + rows * (kDepth * 28.0 + 128) + keys * (2 * kDepth * 8.0 + 2) + static_cast<double>(kv_heads) * 2048;
-  }
-
   void allocate() {
-    std::size_t available = 0, total = 0;
-    check(cudaMemGetInfo(&available, &total), "cudaMemGetInfo");
-    if (bytes() > static_cast<double>(available)) {
-      throw InfrastructureError("the GPU tier needs " + std::to_string(static_cast<std::int64_t>(bytes() / 1e6)) +
-                                " MB on the device, " + std::to_string(available / 1000000) + " MB are free");
+    const double needed = gpu_tier_bytes(problem), available = gpu_free_bytes();
+    if (needed > available) {
+      throw InfrastructureError("the GPU tier needs " + std::to_string(static_cast<std::int64_t>(needed / 1e6)) +
+                                " MB on the device, " + std::to_string(static_cast<std::int64_t>(available / 1e6)) +
+                                " MB are free");
     }
     const auto elements = static_cast<std::size_t>(padded_rows) * kDepth;
     const auto rows = static_cast<std::size_t>(padded_rows), kv_tiles = static_cast<std::size_t>(kv_heads) * tiles;
@@ -232,6 +225,12 @@ bool gpu_tier_available(std::string* why) {
     return no("the GPU tier needs compute capability 9.0 and 227 KB of shared memory per block");
   }
   return true;
+}
+
+double gpu_free_bytes() {
+  std::size_t available = 0, total = 0;
+  check(cudaMemGetInfo(&available, &total), "cudaMemGetInfo");
+  return static_cast<double>(available);
 }
 
 GpuTier::GpuTier(const AttentionProblem& problem) {

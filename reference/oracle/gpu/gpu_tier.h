@@ -20,6 +20,11 @@ bool gpu_tier_available(std::string* why = nullptr);
 /// Why the tier does not take this valid problem; empty if it does. Reads every element of q, k and v.
 std::string gpu_tier_unsupported(const AttentionProblem& problem);
 
+/// What the tier allocates on the device for a problem of these shapes, strides and formats, in bytes; needs no GPU.
+double gpu_tier_bytes(const AttentionProblem& problem);
+/// What the device has free; throws InfrastructureError without one.
+double gpu_free_bytes();
+
 /// Rows by the first reason that their radius is too wide.
 struct GpuRest {
   std::int64_t not_bounded = 0;  // no radius was found

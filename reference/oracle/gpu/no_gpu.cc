@@ -15,6 +15,8 @@ bool gpu_tier_available(std::string* why) {
   return false;
 }
 
+double gpu_free_bytes() { refuse(); }
+
 struct GpuTier::State {};
 GpuTier::GpuTier(const AttentionProblem& /*problem*/) { refuse(); }
 GpuTier::~GpuTier() = default;

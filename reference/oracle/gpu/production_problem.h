@@ -16,7 +16,11 @@ struct ProductionShape {
   std::uint64_t seed = 0;
 };
 
-/// Throws UsageError naming the argument that does not fit.
+/// Throws UsageError naming the option of `certify` that does not fit.
+void check(const ProductionShape& shape);
+/// Everything but the elements: the tensors have no storage. The shape has been checked.
+AttentionProblem production_outline(const ProductionShape& shape);
+/// Throws as check() does.
 AttentionProblem production_problem(const ProductionShape& shape, const Threads& threads);
 
 }  // namespace flashproof
