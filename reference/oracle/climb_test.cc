@@ -26,6 +26,7 @@ Bits bits_of(const Ball& ball) {
 
 std::vector<Bits> bits_of(const Balls& balls) {
   std::vector<Bits> bits;
+  bits.reserve(balls.size());
   for (std::size_t i = 0; i < balls.size(); ++i) bits.push_back(bits_of(balls[i]));
   return bits;
 }
@@ -133,6 +134,7 @@ TEST(Climb, NarrowTruthDoesNotDependOnTheThreads) {
 
 TEST(Climb, ComputeTruthsIsNarrowTruthOfEach) {
   std::vector<Problem> problems;
+  problems.reserve(7);
   for (std::uint64_t seed = 0; seed < 5; ++seed) problems.emplace_back(mixed(10 + seed));
   problems.emplace_back(cancelling());
   problems.emplace_back(test::softmax(Format::bf16, 3, 9, [] { return 1.0; }));
