@@ -272,7 +272,7 @@ TEST_F(Cli, truth_of_packed_sequences_has_the_rows_of_q) {
   ASSERT_EQ(run("truth packed.safetensors --out t.safetensors"), kExitFine) << err;
   json header;
   metadata_of(folder / "t.safetensors", &header);
-  const auto& problem = std::get<AttentionProblem>(sample_packed().content.problem);
+  const auto problem = std::get<AttentionProblem>(sample_packed().content.problem);
   const json shape = header["lse"]["shape"];
   EXPECT_EQ(shape, (json{1, problem.q.shape[1], problem.q.shape[2], 2}));
 }
