@@ -9,38 +9,13 @@
 #include <limits>
 #include <stdexcept>
 
+#include "reference/bound/one_row.h"
 #include "reference/bound/problem_bounds.h"
 #include "reference/bound/theorem.h"
 #include "reference/problem/random.h"
 
 namespace flashproof::bound {
 namespace {
-
-constexpr double kExpError = 0x1p-23;
-constexpr double kLogError = 0x1p-23;
-
-Arithmetic declared(Reduction reduction) {
-  Arithmetic arithmetic{.reduction = reduction, .exp_error = kExpError, .log_error = kLogError, .lanes = 1};
-  arithmetic.dot_chains = 1;
-  arithmetic.ending = reduction == Reduction::chunk_deferred ? Ending::divide : Ending::multiply_reciprocal;
-  return arithmetic;
-}
-
-/// One query with d = 1, q = 1 and scale = 1: the scores are the keys, exactly.
-AttentionProblem one_row(const std::vector<float>& scores, const std::vector<float>& values, int chunk) {
-  const auto n = static_cast<std::int64_t>(scores.size());
-  AttentionProblem p;
-  p.q = Tensor::dense(Format::f32, {1, 1, 1, 1});
-  p.k = Tensor::dense(Format::f32, {1, 1, n, 1});
-  p.v = Tensor::dense(Format::f32, {1, 1, n, 1});
-  p.q.set({0, 0, 0, 0}, 1);
-  for (std::int64_t j = 0; j < n; ++j) {
-    p.k.set({0, 0, j, 0}, scores[j]);
-    p.v.set({0, 0, j, 0}, values[j]);
-  }
-  p.plan = ChunkPlan::uniform(n, chunk);
-  return p;
-}
 
 /// e^x with relative error exactly `lean` (before the rounding to f32, which the declared error has room for: |lean| is
 /// at most half of it), absolute in the subnormal range.

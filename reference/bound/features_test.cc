@@ -5,33 +5,14 @@
 #include <utility>
 
 #include "reference/bound/bound.h"
+#include "reference/bound/one_row.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {
 namespace {
 
-Arithmetic declared(Reduction reduction) {
-  Arithmetic arithmetic{.reduction = reduction, .exp_error = 0x1p-23, .log_error = 0x1p-23, .lanes = 1};
-  arithmetic.dot_chains = 1;
-  arithmetic.ending = reduction == Reduction::chunk_deferred ? Ending::divide : Ending::multiply_reciprocal;
-  return arithmetic;
-}
-
-/// One query with d = 1, q = 1 and scale = 1: the scores are the keys, exactly.
-AttentionProblem one_row(const std::vector<float>& scores, const std::vector<float>& values, int chunk) {
-  const auto n = static_cast<std::int64_t>(scores.size());
-  AttentionProblem p;
-  p.q = Tensor::dense(Format::f32, {1, 1, 1, 1});
-  p.k = Tensor::dense(Format::f32, {1, 1, n, 1});
-  p.v = Tensor::dense(Format::f32, {1, 1, n, 1});
-  p.q.set({0, 0, 0, 0}, 1);
-  for (std::int64_t j = 0; j < n; ++j) {
-    p.k.set({0, 0, j, 0}, scores[j]);
-    p.v.set({0, 0, j, 0}, values[j]);
-  }
-  p.plan = ChunkPlan::uniform(n, chunk);
-  return p;
-}
+using bound::declared;
+using bound::one_row;
 
 TEST(Bound, a_feature_without_a_derivation_is_refused_by_name) {
   const auto message = [](auto&& change) -> std::string {

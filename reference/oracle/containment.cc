@@ -36,12 +36,7 @@ std::vector<double> scales(const Problem& problem) {
 Truth rows_of(const Problem& problem, Tier tier, int bits) {
   const OutputShape shape = output_shape(problem);
   const std::unique_ptr<RowTier> rows = tier == Tier::exact ? exact_tier(problem) : double_double_tier(problem);
-  Truth truth;
-  truth.rows = shape.rows;
-  truth.width = shape.width;
-  truth.o = Balls(static_cast<std::size_t>(shape.rows * shape.width));
-  truth.lse = Balls(static_cast<std::size_t>(shape.rows));
-  truth.tier.resize(static_cast<std::size_t>(shape.rows));
+  Truth truth = Truth::sized(shape.rows, shape.width);
   for (std::int64_t r = 0; r < shape.rows; ++r) truth.set_row(r, rows->row(r, tier, bits));
   return truth;
 }

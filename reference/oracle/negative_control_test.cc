@@ -87,12 +87,7 @@ struct UnguardedAttention {
     decode();
     const AttentionOptions options;
     attention64::add_chunk(problem, options, chunk, block, scratch);
-    Truth truth;
-    truth.rows = rows;
-    truth.width = problem.value_dim();
-    truth.o = Balls(static_cast<std::size_t>(rows * truth.width));
-    truth.lse = Balls(static_cast<std::size_t>(rows));
-    truth.tier.assign(static_cast<std::size_t>(rows), Tier::fp64);
+    Truth truth = Truth::sized(rows, problem.value_dim(), Tier::fp64);
     for (const attention64::RowState& state : states) {
       Ball lse;
       RowCause cause;

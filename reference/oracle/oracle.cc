@@ -14,21 +14,6 @@
 namespace flashproof {
 namespace {
 
-/// Distinct rows by distinct threads, after make_columns(). Returns the precision, which Truth::set_row would record.
-int replace(Truth& truth, std::int64_t row, const RowBalls& balls) {
-  for (std::int64_t c = 0; c < truth.width; ++c) {
-    truth.o.set(static_cast<std::size_t>(row * truth.width + c), balls.o[static_cast<std::size_t>(c)]);
-  }
-  truth.lse.set(static_cast<std::size_t>(row), balls.lse);
-  truth.tier[static_cast<std::size_t>(row)] = balls.tier;
-  return balls.bits;
-}
-
-void make_columns(Truth& truth) {
-  truth.o.make_columns();
-  truth.lse.make_columns();
-}
-
 /// Every row as the first tier sees it.
 struct FirstTier {
   Path path;
@@ -48,17 +33,15 @@ struct FirstTier {
   }
 
   void compute_exact(const Problem& problem, OutputShape shape, const Threads& threads) {
-    truth.rows = shape.rows;
-    truth.width = shape.width;
-    truth.o = Balls(static_cast<std::size_t>(shape.rows * shape.width));
-    truth.lse = Balls(static_cast<std::size_t>(shape.rows));
-    truth.tier.resize(static_cast<std::size_t>(shape.rows));
-    make_columns(truth);
+    truth = Truth::sized(shape.rows, shape.width);
+    truth.make_columns();
     std::vector<int> bits(static_cast<std::size_t>(shape.rows));
     Climbers climbers(problem);
     threads.for_each(shape.rows, [&](std::int64_t row) {
       auto climber = climbers.take();
-      bits[static_cast<std::size_t>(row)] = replace(truth, row, climber->row(row, {Tier::exact, kFirstBits}));
+      const RowBalls balls = climber->row(row, {Tier::exact, kFirstBits});
+      truth.set_row(row, balls);
+      bits[static_cast<std::size_t>(row)] = balls.bits;
       climbers.bring_back(std::move(climber));
     });
     for (const int b : bits) truth.max_bits = std::max(truth.max_bits, b);
@@ -88,7 +71,7 @@ Truth narrow(const Problem& problem, Format format, const Threads& threads) {
   }
   if (wide.empty()) return std::move(truth);
 
-  make_columns(truth);  // from here on distinct rows may be set by distinct threads
+  truth.make_columns();
   struct End {
     int bits = 0;
     std::int64_t inconclusive = 0;
@@ -107,7 +90,10 @@ Truth narrow(const Problem& problem, Format format, const Threads& threads) {
       balls = climber->row(row, *step);
       end.inconclusive = wide_elements(*balls, format);
     }
-    if (balls) end.bits = replace(truth, row, *balls);
+    if (balls) {
+      truth.set_row(row, *balls);
+      end.bits = balls->bits;
+    }
     climbers.bring_back(std::move(climber));
   });
   for (const End& end : ends) {

@@ -100,11 +100,28 @@ struct Truth {
   int max_bits = 0;               // highest precision of the exact tier; 0 = it was not needed
   std::int64_t inconclusive = 0;  // elements still wider than asked for at kMaxBits
 
+  /// Every ball exactly 0.
+  static Truth sized(std::int64_t rows, std::int64_t width, Tier tier = Tier::symbolic) {
+    Truth truth;
+    truth.rows = rows;
+    truth.width = width;
+    truth.o = Balls(static_cast<std::size_t>(rows * width));
+    truth.lse = Balls(static_cast<std::size_t>(rows));
+    truth.tier.assign(static_cast<std::size_t>(rows), tier);
+    return truth;
+  }
+  /// After this distinct rows may be set by distinct threads.
+  void make_columns() {
+    o.make_columns();
+    lse.make_columns();
+  }
+  /// max_bits is left to the caller.
   void set_row(std::int64_t row, const RowBalls& balls) {
-    for (std::int64_t c = 0; c < width; ++c) o.set(row * width + c, balls.o[c]);
-    lse.set(row, balls.lse);
-    tier[row] = balls.tier;
-    if (balls.bits > max_bits) max_bits = balls.bits;
+    for (std::int64_t c = 0; c < width; ++c) {
+      o.set(static_cast<std::size_t>(row * width + c), balls.o[static_cast<std::size_t>(c)]);
+    }
+    lse.set(static_cast<std::size_t>(row), balls.lse);
+    tier[static_cast<std::size_t>(row)] = balls.tier;
   }
   /// Of o[row, column].
   Status status(std::int64_t row, std::int64_t column) const {

@@ -8,12 +8,7 @@ namespace flashproof::test {
 /// At one precision. The problem is valid.
 inline Truth all_rows(const Problem& problem, int bits = 128) {
   const OutputShape shape = output_shape(problem);
-  Truth truth;
-  truth.rows = shape.rows;
-  truth.width = shape.width;
-  truth.o = Balls(shape.rows * shape.width);
-  truth.lse = Balls(shape.rows);
-  truth.tier.resize(shape.rows);
+  Truth truth = Truth::sized(shape.rows, shape.width);
   const auto tier = exact_tier(problem);
   for (std::int64_t row = 0; row < shape.rows; ++row) truth.set_row(row, tier->row(row, Tier::exact, bits));
   return truth;

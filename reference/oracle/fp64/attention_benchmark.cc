@@ -30,12 +30,7 @@ void attention(benchmark::State& state, Format format, int form) {
   std::vector<std::int64_t> rows(static_cast<std::size_t>(sq));
   std::iota(rows.begin(), rows.end(), std::int64_t{0});
   std::vector<RowCause> cause(rows.size());
-  Truth truth;
-  truth.rows = sq;
-  truth.width = d;
-  truth.o = Balls(static_cast<std::size_t>(sq * d));
-  truth.lse = Balls(rows.size());
-  truth.tier.resize(rows.size());
+  Truth truth = Truth::sized(sq, d);
   for (auto _ : state) {
     fp64_attention(problem, rows, Threads(1), truth, cause);
     benchmark::DoNotOptimize(truth.o.hi());

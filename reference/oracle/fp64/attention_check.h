@@ -33,11 +33,7 @@ inline Tier0 run_tier0(const AttentionProblem& problem, const AttentionOptions& 
     std::iota(rows.begin(), rows.end(), std::int64_t{0});
   }
   Tier0 result;
-  result.truth.rows = static_cast<std::int64_t>(rows.size());
-  result.truth.width = shape.width;
-  result.truth.o = Balls(rows.size() * static_cast<std::size_t>(shape.width));
-  result.truth.lse = Balls(rows.size());
-  result.truth.tier.resize(rows.size());
+  result.truth = Truth::sized(static_cast<std::int64_t>(rows.size()), shape.width);
   result.cause.resize(rows.size());
   fp64_attention(problem, rows, Threads(threads), result.truth, result.cause, options);
   return result;

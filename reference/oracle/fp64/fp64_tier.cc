@@ -1,4 +1,6 @@
 // The fp64 tier: one entrance for the three problems.
+#include <algorithm>
+
 #include "reference/oracle/environment_guard.h"
 #include "reference/oracle/fp64/attention.h"
 #include "reference/oracle/fp64/highway_targets.h"
@@ -34,13 +36,8 @@ bool has_fp64_tier() {
 void fp64_tier(const Problem& problem, std::span<const std::int64_t> rows, const Threads& threads, Truth& truth,
                std::span<RowCause> cause) {
   if (!has_fp64_tier()) throw InfrastructureError("oracle: the fp64 tier needs a CPU with AVX2 and FMA");
-  const std::int64_t width = output_shape(problem).width;
-  truth = Truth{};
-  truth.rows = static_cast<std::int64_t>(rows.size());
-  truth.width = width;
-  truth.o = Balls(rows.size() * static_cast<std::size_t>(width));
-  truth.lse = Balls(rows.size());
-  truth.tier.assign(rows.size(), Tier::fp64);
+  truth = Truth::sized(static_cast<std::int64_t>(rows.size()), output_shape(problem).width, Tier::fp64);
+  std::ranges::fill(cause, RowCause{});
   std::visit([&](const auto& p) { tier(p, rows, threads, truth, cause); }, problem);
 }
 

@@ -114,16 +114,6 @@ struct LongRows {
   }
 };
 
-Truth sized_truth(std::int64_t rows, std::int64_t width) {
-  Truth truth;
-  truth.rows = rows;
-  truth.width = width;
-  truth.o = Balls(static_cast<std::size_t>(rows * width));
-  truth.lse = Balls(static_cast<std::size_t>(rows));
-  truth.tier.assign(static_cast<std::size_t>(rows), Tier::fp64);
-  return truth;
-}
-
 TEST(Fp64LongRows, AttentionInConstantMemory) {
   Random random(1, 960);
   const LongRows rows(random);
@@ -132,7 +122,7 @@ TEST(Fp64LongRows, AttentionInConstantMemory) {
   options.pack_bytes = kMiB;
   options.chunk = 480;  // what is not a power of two
   Tier0 tier;
-  tier.truth = sized_truth(kQueries + 1, kWidth);
+  tier.truth = Truth::sized(kQueries + 1, kWidth, Tier::fp64);
   tier.cause.resize(kQueries + 1);
   std::vector<std::int64_t> list(kQueries + 1);
   std::iota(list.begin(), list.end(), std::int64_t{0});
@@ -176,7 +166,7 @@ TEST(Fp64LongRows, SoftmaxInTheMemoryOfItsResult) {
     for (std::int64_t j = 0; j < kKeys; ++j) p.x.set({r, j}, value[random.integer(0, kDistinct - 1)]);
   }
   p.plan = ChunkPlan::uniform(kKeys, kKeys);
-  Truth truth = sized_truth(kRows, kKeys);
+  Truth truth = Truth::sized(kRows, kKeys, Tier::fp64);
   std::vector<RowCause> cause(kRows);
   const std::vector<std::int64_t> rows = {0, 1, 2};
   const std::int64_t growth = growth_of([&] { fp64_softmax(p, rows, Threads(1), truth, cause); });

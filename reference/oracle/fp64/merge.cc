@@ -2,6 +2,7 @@
 
 #include "reference/oracle/environment_guard.h"
 #include "reference/oracle/fp64/highway_targets.h"
+#include "reference/oracle/fp64/symbolic_rows.h"
 #include "reference/oracle/symbolic.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -27,7 +28,7 @@ struct MergeJob {
   const MergeTerms& terms;
   Truth& truth;
   std::span<RowCause> cause;
-  std::vector<RowKind>& kind;
+  std::vector<char>& symbolic;  // rows left to symbolic_row()
 };
 
 /// One row on its way; reused from row to row.
@@ -59,8 +60,8 @@ HWY_INLINE bool weigh_states(const MergeJob& job, MergeRow& row) {
   row.sums = {};
   decode_run<Format::f32>(lse, row.row * lse.stride[1], lse.stride[0], n, row.score.data());
   scan_scores(row.score.data(), n, row.sums);
-  job.kind[row.p] = row.sums.kind();
-  if (job.kind[row.p] != RowKind::numbers) return false;
+  job.symbolic[row.p] = row.sums.has_numbers() ? 0 : 1;
+  if (job.symbolic[row.p] != 0) return false;
   weigh(row.score.data(), n, job.terms.weights, row.w.data(), row.rho.data(), row.sums);
   row.visible.clear();
   row.visible.push_back(std::find(row.score.begin(), row.score.end(), row.sums.m) - row.score.begin());
@@ -240,25 +241,6 @@ namespace rows64 {
 
 HWY_EXPORT(merge_rows);
 
-namespace {
-
-/// A row without a number. One thread: the classes of Balls appear when the first of them is set.
-void set_special_row(const MergeJob& job, std::int64_t p) {
-  const std::int64_t columns = job.truth.width;
-  const std::int64_t width = job.problem.o.shape[2];
-  const bool poisoned = job.kind[p] == RowKind::poisoned;
-  for (std::int64_t c = 0; c < columns; ++c) {
-    const bool hidden = job.problem.form == MergeForm::concat &&
-                        classify_score(job.problem.lse.at({c / width, job.rows[p]})) == ScoreClass::hidden;
-    const Ball ball = !poisoned ? zero_ball() : hidden ? zero_or_nan_ball() : special_ball(kNaN);
-    job.truth.o.set(p * columns + c, ball);
-  }
-  job.truth.lse.set(p, special_ball(poisoned ? kNaN : kNegInf));
-  job.truth.tier[p] = Tier::symbolic;
-  job.cause[p] = {};
-}
-
-}  // namespace
 }  // namespace rows64
 
 void fp64_merge(const MergeProblem& problem, std::span<const std::int64_t> rows, const Threads& threads, Truth& truth,
@@ -269,9 +251,9 @@ void fp64_merge(const MergeProblem& problem, std::span<const std::int64_t> rows,
   const std::int64_t row_elements = problem.o.shape[0] * problem.o.shape[2];
   const std::int64_t rows_per_task = std::max<std::int64_t>(1, kTask / row_elements);
   const std::int64_t tasks = (count + rows_per_task - 1) / rows_per_task;
-  std::vector<RowKind> kind(rows.size(), RowKind::numbers);
+  std::vector<char> symbolic(rows.size());
   std::vector<std::vector<SpecialElement>> special(tasks);
-  const MergeJob job{problem, rows, terms, truth, cause, kind};
+  const MergeJob job{problem, rows, terms, truth, cause, symbolic};
   threads.for_each(tasks, [&](std::int64_t task) {
     const std::int64_t first = task * rows_per_task;
     HWY_DYNAMIC_DISPATCH(merge_rows)(job, first, std::min(count, first + rows_per_task), special[task]);
@@ -279,9 +261,7 @@ void fp64_merge(const MergeProblem& problem, std::span<const std::int64_t> rows,
   for (const std::vector<SpecialElement>& of_task : special) {
     for (const SpecialElement& element : of_task) truth.o.set(element.at, special_ball(element.classes));
   }
-  for (std::int64_t p = 0; p < count; ++p) {
-    if (kind[p] != RowKind::numbers) set_special_row(job, p);
-  }
+  set_symbolic_rows(problem, rows, symbolic, truth);
 }
 
 }  // namespace flashproof

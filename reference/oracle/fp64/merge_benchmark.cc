@@ -22,11 +22,7 @@ void certified(benchmark::State& state) {
   std::vector<std::int64_t> rows(state.range(1));
   std::iota(rows.begin(), rows.end(), 0);
   std::vector<RowCause> cause(rows.size());
-  Truth truth;
-  truth.width = state.range(2);
-  truth.o = Balls(rows.size() * truth.width);
-  truth.lse = Balls(rows.size());
-  truth.tier.resize(rows.size());
+  Truth truth = Truth::sized(state.range(1), state.range(2));
   for (auto _ : state) fp64_merge(problem, rows, Threads(), truth, cause);
   state.SetItemsProcessed(state.iterations() * problem.o.elements());
 }

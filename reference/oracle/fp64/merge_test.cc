@@ -230,7 +230,7 @@ TEST(Fp64Merge, RowsAreTakenInTheOrderGiven) {
   const MergeProblem problem = any_problem(random, Format::f16, MergeForm::sum, 4, 9, 6);
   const Truth whole = certify(problem).truth;
   const std::vector<std::int64_t> rows = {1, 7};
-  Truth part = test::sized_truth(2, 6);
+  Truth part = Truth::sized(2, 6, Tier::fp64);
   std::vector<RowCause> cause(2);
   fp64_merge(problem, rows, Threads(), part, cause);
   for (std::size_t p = 0; p < rows.size(); ++p) {

@@ -31,15 +31,6 @@ struct Certified {
   std::vector<RowCause> cause;
 };
 
-inline Truth sized_truth(std::int64_t rows, std::int64_t width) {
-  Truth truth;
-  truth.rows = rows;
-  truth.width = width;
-  truth.o = Balls(rows * width);
-  truth.lse = Balls(rows);
-  truth.tier.assign(rows, Tier::fp64);
-  return truth;
-}
 inline std::vector<std::int64_t> all_rows(std::int64_t rows) {
   std::vector<std::int64_t> list(rows);
   std::iota(list.begin(), list.end(), 0);
@@ -48,14 +39,15 @@ inline std::vector<std::int64_t> all_rows(std::int64_t rows) {
 
 inline Certified certify(const SoftmaxProblem& problem, const SoftmaxTerms& terms = {}, int threads = 1) {
   const std::vector<std::int64_t> rows = all_rows(problem.x.shape[0]);
-  Certified result{sized_truth(problem.x.shape[0], problem.x.shape[1]), std::vector<RowCause>(rows.size())};
+  Certified result{Truth::sized(problem.x.shape[0], problem.x.shape[1], Tier::fp64),
+                   std::vector<RowCause>(rows.size())};
   fp64_softmax(problem, rows, Threads(threads), result.truth, result.cause, terms);
   return result;
 }
 inline Certified certify(const MergeProblem& problem, const MergeTerms& terms = {}, int threads = 1) {
   const OutputShape shape = output_shape(problem);
   const std::vector<std::int64_t> rows = all_rows(shape.rows);
-  Certified result{sized_truth(shape.rows, shape.width), std::vector<RowCause>(rows.size())};
+  Certified result{Truth::sized(shape.rows, shape.width, Tier::fp64), std::vector<RowCause>(rows.size())};
   fp64_merge(problem, rows, Threads(threads), result.truth, result.cause, terms);
   return result;
 }

@@ -27,10 +27,7 @@ std::int64_t value_roundings(std::int64_t visible, std::int64_t weighted) {
   return std::min(others, kMergeGroup) + std::min(others, later_groups);
 }
 
-RowKind RowSums::kind() const {
-  if (poisoned) return RowKind::poisoned;
-  return std::isinf(m) ? RowKind::empty : RowKind::numbers;
-}
+bool RowSums::has_numbers() const { return !poisoned && !std::isinf(m); }
 
 void RowSums::finish(std::int64_t n, double radius_sum, const SoftmaxTerms& terms) {
   const auto roundings = static_cast<double>(sum_roundings(n, weighted));

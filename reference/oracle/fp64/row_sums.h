@@ -35,9 +35,6 @@ struct Lse {
   double value, radius;
 };
 
-/// empty: no visible key. poisoned: a visible score is NaN or +inf. Both are decided symbolically.
-enum class RowKind : std::uint8_t { numbers, empty, poisoned };
-
 struct RowSums {
   bool poisoned = false;                                // a score is NaN or +inf
   double m = -std::numeric_limits<double>::infinity();  // the largest score; −inf: none is visible
@@ -49,7 +46,8 @@ struct RowSums {
   /// radius_sum: Σ ρ_j as computed.
   void finish(std::int64_t n, double radius_sum, const SoftmaxTerms& terms);
   Lse lse(const SoftmaxTerms& terms) const;
-  RowKind kind() const;
+  /// False: no visible key, or a score that is NaN or +inf. Both are decided symbolically.
+  bool has_numbers() const;
   /// Scores that are inputs never dominate: e_j <= u|x_j − m|, and Σ w_j |x_j − m| <= L log(weighted) (entropy), which is
   /// at most L times the depth of any tree over as many numbers. So Σ w_j e_j <= h_L u L, the claim of the sum.
   RowCause cause() const { return {.score_error = score_error, .scores_dominate = false}; }

@@ -2,7 +2,7 @@
 
 #include "reference/oracle/environment_guard.h"
 #include "reference/oracle/fp64/highway_targets.h"
-#include "reference/oracle/symbolic.h"
+#include "reference/oracle/fp64/symbolic_rows.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "reference/oracle/fp64/softmax.cc"
@@ -21,7 +21,7 @@ struct SoftmaxJob {
   const SoftmaxTerms& terms;
   Truth& truth;
   std::span<RowCause> cause;
-  std::vector<RowKind>& kind;
+  std::vector<char>& symbolic;  // rows left to symbolic_row()
 
   std::int64_t length(std::int64_t row) const {
     return problem.row_length.empty() ? problem.x.shape[1] : problem.row_length[row];
@@ -55,8 +55,8 @@ HWY_INLINE void softmax_row(const SoftmaxJob& job, std::int64_t p) {
   }
   std::fill(value + n, value + width, 0.0);
   std::fill(radius + n, radius + width, 0.0);
-  job.kind[p] = sums.kind();
-  if (job.kind[p] != RowKind::numbers) return;
+  job.symbolic[p] = sums.has_numbers() ? 0 : 1;
+  if (job.symbolic[p] != 0) return;
   weigh(value, n, job.terms, value, radius, sums);
   normalize(value, radius, n, sums, job.terms);
   const Lse lse = sums.lse(job.terms);
@@ -89,24 +89,6 @@ namespace rows64 {
 
 HWY_EXPORT(softmax_rows);
 
-namespace {
-
-/// The rows without a number. One thread: the classes of Balls appear when the first of them is set.
-void set_special_row(const SoftmaxJob& job, std::int64_t p) {
-  const std::int64_t row = job.rows[p];
-  const std::int64_t width = job.problem.x.shape[1];
-  const bool poisoned = job.kind[p] == RowKind::poisoned;
-  for (std::int64_t j = 0; j < width; ++j) {
-    const bool hidden = j >= job.length(row) || classify_score(job.problem.x.at({row, j})) == ScoreClass::hidden;
-    const Ball ball = !poisoned ? zero_ball() : hidden ? zero_or_nan_ball() : special_ball(kNaN);
-    job.truth.o.set(p * width + j, ball);
-  }
-  job.truth.lse.set(p, special_ball(poisoned ? kNaN : kNegInf));
-  job.truth.tier[p] = Tier::symbolic;
-  job.cause[p] = {};
-}
-
-}  // namespace
 }  // namespace rows64
 
 void fp64_softmax(const SoftmaxProblem& problem, std::span<const std::int64_t> rows, const Threads& threads,
@@ -115,15 +97,13 @@ void fp64_softmax(const SoftmaxProblem& problem, std::span<const std::int64_t> r
   constexpr std::int64_t kTask = 16384;  // elements: tens of microseconds
   const auto count = static_cast<std::int64_t>(rows.size());
   const std::int64_t rows_per_task = std::max<std::int64_t>(1, kTask / std::max<std::int64_t>(1, problem.x.shape[1]));
-  std::vector<RowKind> kind(rows.size(), RowKind::numbers);
-  const SoftmaxJob job{problem, rows, terms, truth, cause, kind};
+  std::vector<char> symbolic(rows.size());
+  const SoftmaxJob job{problem, rows, terms, truth, cause, symbolic};
   threads.for_each((count + rows_per_task - 1) / rows_per_task, [&](std::int64_t task) {
     const std::int64_t first = task * rows_per_task;
     HWY_DYNAMIC_DISPATCH(softmax_rows)(job, first, std::min(count, first + rows_per_task));
   });
-  for (std::int64_t p = 0; p < count; ++p) {
-    if (kind[p] != RowKind::numbers) set_special_row(job, p);
-  }
+  set_symbolic_rows(problem, rows, symbolic, truth);
 }
 
 }  // namespace flashproof

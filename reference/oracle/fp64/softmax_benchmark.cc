@@ -23,11 +23,7 @@ struct Work {
     Random random(1, static_cast<std::uint64_t>(n));
     problem = test::softmax(format, count, n, [&] { return 4.0 * random.normal(); });
     std::iota(rows.begin(), rows.end(), 0);
-    truth.rows = count;
-    truth.width = n;
-    truth.o = Balls(count * n);
-    truth.lse = Balls(count);
-    truth.tier.assign(count, Tier::fp64);
+    truth = Truth::sized(count, n, Tier::fp64);
   }
   void certify(const Threads& threads) { fp64_softmax(problem, rows, threads, truth, cause); }
 };

@@ -149,7 +149,7 @@ TEST(Fp64Softmax, RowsAreTakenInTheOrderGiven) {
   const SoftmaxProblem problem = any_problem(random, Format::f32, 9, 21);
   const Truth whole = certify(problem).truth;
   const std::vector<std::int64_t> rows = {2, 3, 8};
-  Truth part = test::sized_truth(3, 21);
+  Truth part = Truth::sized(3, 21, Tier::fp64);
   std::vector<RowCause> cause(3);
   fp64_softmax(problem, rows, Threads(), part, cause);
   for (std::size_t p = 0; p < rows.size(); ++p) {

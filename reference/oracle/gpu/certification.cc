@@ -69,12 +69,7 @@ Truth part_of(const Truth& truth, std::span<const std::int64_t> places) {
 }
 
 Truth double_double_rows(const Problem& problem, std::span<const std::int64_t> rows, std::int64_t width) {
-  Truth truth;
-  truth.rows = static_cast<std::int64_t>(rows.size());
-  truth.width = width;
-  truth.o = Balls(rows.size() * width);
-  truth.lse = Balls(rows.size());
-  truth.tier.resize(rows.size());
+  Truth truth = Truth::sized(static_cast<std::int64_t>(rows.size()), width);
   const auto tier = double_double_tier(problem);
   for (std::size_t n = 0; n < rows.size(); ++n) {
     truth.set_row(static_cast<std::int64_t>(n), tier->row(rows[n], Tier::dd, 0));

@@ -270,12 +270,7 @@ GpuShare GpuTier::share() const {
 namespace {
 
 Truth empty_truth(std::int64_t rows, std::int64_t width, std::vector<RowCause>* causes) {
-  Truth truth;
-  truth.rows = rows;
-  truth.width = width;
-  truth.o = Balls(rows * width);
-  truth.lse = Balls(rows);
-  truth.tier.resize(rows);
+  Truth truth = Truth::sized(rows, width);
   if (causes != nullptr) causes->assign(rows, RowCause{});
   return truth;
 }
