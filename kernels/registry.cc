@@ -10,7 +10,7 @@
 namespace flashproof {
 
 // What the declarations promise of a subnormal exponential.
-static_assert(kDetExpSubnormalError <= kExpUnderflowError && kDetExp2SubnormalError <= kExpUnderflowError);
+static_assert(kDetExpSubnormalError <= exp_underflow({}) && kDetExp2SubnormalError <= exp_underflow({}));
 
 std::string_view name(Form form) {
   constexpr std::string_view kNames[] = {"published", "hardened", "broken"};

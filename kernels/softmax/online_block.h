@@ -142,7 +142,7 @@ inline std::string online_block_unsupported(const Problem& problem) {
 template <class Variant>
 constexpr Arithmetic online_block_arithmetic() {
   return {.reduction = Reduction::strided_online,
-          .exp_form = ExpForm::scaled_exp2,
+          .exponent = Exponent::scaled_exp2,
           .exp_error = kDetExp2Error,
           .log_error = kDetLogError,
           .lanes = Variant::kFixedBlock ? kOnlineBlockThreads : 0,

@@ -69,7 +69,7 @@ TEST(WithinBound, LseAndSilentlyWrong) {
   s.set_lse(1, 7);
   EXPECT_THAT(check("within_bound", s).detail, HasSubstr("lse[row 1]: computed 7"));
   s.set_o(0, 0, 100);  // further outside, but out-of-domain silence is the more severe finding
-  s.bound.domain[1].failed = "partial sums below the accumulator's range";
+  s.bound.domain[1].require({"partial sums below the accumulator's range", 2, 1});
   const Verdict v = check("within_bound", s);
   EXPECT_EQ(to_string(v), "fail(silently_wrong)");
   EXPECT_THAT(v.detail, HasSubstr("lse[row 1]"));
@@ -95,7 +95,7 @@ TEST(WithinBound, VacuousOutOfDomainInconclusive) {
   vacuous.bound.lse[0].weights = kInf;
   EXPECT_EQ(text("within_bound", vacuous), "vacuous");
   EXPECT_EQ(text("class_matches_semantics", vacuous), "pass");
-  outside.bound.domain[0].failed = "head-room";
+  outside.bound.domain[0].require({"head-room", 2, 1});
   outside.set_o(0, 1, kInf);
   EXPECT_EQ(text("within_bound", outside), "out_of_domain");
   EXPECT_EQ(text("class_matches_semantics", outside), "out_of_domain");

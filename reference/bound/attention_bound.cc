@@ -13,12 +13,12 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kSafe = 1 + 0x1p-20;  // covers evaluating the score itself in double: (d + 2) 2^-52 against c_d >= 3u
 
-constexpr const char* kScoreDomain = "scores and their partial sums below the f32 range";
+constexpr const char* kScoreDomain = "scores and their partial sums below the f32 range";  // |.| and its limit
 
 struct RowScores {
-  std::vector<Leaf> leaves;
+  Leaves leaves;
   bool symbolic = false;  // a visible NaN or +inf
-  std::string domain;     // the precondition that fails
+  RowDomain domain;
 };
 
 /// Exact scores (in double) and D_j of the visible keys of one query row.
@@ -28,9 +28,11 @@ RowScores row_scores(const AttentionProblem& p, const Arithmetic& arithmetic, st
   const std::int64_t d = p.head_dim();
   const std::int64_t kv = p.kv_head(h);
   const double scale = p.scale;
-  const int chains = arithmetic.dot_chains;
+  const int chains = arithmetic.dot.chains;
+  const double eta = product_underflow(arithmetic);
   // One fma per column of a chain, then a binary tree over the chains.
-  const double depth = growth(static_cast<int>((d + chains - 1) / chains) + log2_ceil(chains));
+  const double depth = growth(roundings(static_cast<double>((d + chains - 1) / chains + log2_ceil(chains))));
+  std::vector<double> errors;
   for (std::int64_t j = 0; j < p.k_length(); ++j) {
     if (!p.position_visible(b, i, j)) {
       continue;
@@ -50,26 +52,27 @@ RowScores row_scores(const AttentionProblem& p, const Arithmetic& arithmetic, st
     }
     const double score = scale * dot + bias;
     if (score == -kInf) {  // weight 0, as if masked; but finite products beside the infinite one may overflow first
-      if (finite_size * (1 + depth) >= kF32Max) {
-        row.domain = kScoreDomain;
-      }
+      row.domain.require({kScoreDomain, finite_size * (1 + depth), kF32Max});
       continue;
     }
     if (!std::isfinite(score)) {
       row.symbolic = true;
       return row;
     }
-    const double dot_error = depth * size + static_cast<double>(d) * kEtaRound * (1 + depth);
+    const double dot_error = depth * size + static_cast<double>(d) * eta * (1 + depth);
     const double scaled = std::fabs(scale) * (std::fabs(dot) + dot_error);
-    double error = std::fabs(scale) * dot_error + kU * scaled + kEtaRound;
+    double error = std::fabs(scale) * dot_error + kU * scaled + eta;
     if (p.has_bias()) {
       error += kU * (std::fabs(score) + error);
     }
-    if (size * (1 + depth) >= kF32Max || scaled * (1 + kU) >= kF32Max || std::fabs(score) + error >= kF32Max) {
-      row.domain = kScoreDomain;
-    }
-    row.leaves.push_back({.key = j, .score = score, .score_error = error * kSafe});
+    row.domain.require(
+        {kScoreDomain, std::max({size * (1 + depth), scaled * (1 + kU), std::fabs(score) + error}), kF32Max});
+    row.leaves.key.push_back(j);
+    row.leaves.score.push_back(score);
+    errors.push_back(error * kSafe);
   }
+  row.leaves.resize(row.leaves.size());
+  row.leaves.score_error = std::move(errors);
   return row;
 }
 
@@ -93,7 +96,9 @@ std::vector<int> visiting_position(const ChunkPlan& plan) {
   return position;
 }
 
-void count_paths(const ChunkPlan& plan, const Arithmetic& arithmetic, std::vector<Leaf>& leaves, bool multiply_last) {
+/// Returns the largest number of roundings on a path of the numerator.
+int count_paths(const ChunkPlan& plan, const Arithmetic& arithmetic, RowModel& row, bool multiply_last) {
+  Leaves& leaves = row.leaves;
   std::vector<Visit> visits(plan.chunks());
   std::vector<int> visit_of(leaves.size());
   std::vector<int> rest_of_chain(leaves.size());  // fma roundings from this key to the end of its chunk
@@ -102,16 +107,16 @@ void count_paths(const ChunkPlan& plan, const Arithmetic& arithmetic, std::vecto
   const std::vector<int> visit_of_chunk = visiting_position(plan);
   int c = plan.chunks() - 1;
   for (std::size_t i = leaves.size(); i-- > 0;) {  // leaves are in key order
-    const Leaf& leaf = leaves[i];
-    while (leaf.key < plan.boundary[c]) {
+    const std::int64_t key = leaves.key[i];
+    while (key < plan.boundary[c]) {
       --c;
     }
     const int n = visit_of_chunk[c];
     visit_of[i] = n;
-    visits[n].low = std::max(visits[n].low, leaf.score - leaf.score_error);
-    visits[n].high = std::max(visits[n].high, leaf.score + leaf.score_error);
+    visits[n].low = std::max(visits[n].low, leaves.score[i] - leaves.score_error[i]);
+    visits[n].high = std::max(visits[n].high, leaves.score[i] + leaves.score_error[i]);
     rest_of_chain[i] = ++visits[n].keys;
-    rest_of_lane[i] = ++lane_keys[n][(leaf.key - plan.boundary[c]) % arithmetic.lanes];
+    rest_of_lane[i] = ++lane_keys[n][(key - plan.boundary[c]) % arithmetic.lanes];
   }
   double low = -kInf;
   double high = -kInf;
@@ -142,25 +147,30 @@ void count_paths(const ChunkPlan& plan, const Arithmetic& arithmetic, std::vecto
       lane_keys[n][lane] = lane_keys[n + 1][lane] + (lane_keys[n][lane] > 0);
     }
   }
+  int longest = 0;
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    Leaf& leaf = leaves[i];
     const int own = visit_of[i];
-    const auto lane = static_cast<std::size_t>((leaf.key - plan.boundary[plan.order[own]]) % arithmetic.lanes);
+    const auto lane = static_cast<std::size_t>((leaves.key[i] - plan.boundary[plan.order[own]]) % arithmetic.lanes);
     const After& after = later[own + 1];
     const bool not_first = !visits[own].first;
+    int exps = 0, shared = 0, numerator = 0, denominator = 0;
     if (deferred) {
-      leaf.exps = 1 + after.rises;
-      leaf.numerator = rest_of_chain[i] + after.keys + after.rises;
-      leaf.denominator = rest_of_lane[i] + not_first + lane_keys[own + 1][lane] + after.rises + butterfly;
+      exps = 1 + after.rises;
+      numerator = rest_of_chain[i] + after.keys + after.rises;
+      denominator = rest_of_lane[i] + not_first + lane_keys[own + 1][lane] + after.rises + butterfly;
     } else {
       // Own chunk: β·pv, the sum, 1/l', the product with it. Later ones: a·o, the sum, 1/l', the product.
-      leaf.exps = 1 + visits[own].below + after.rises;
-      leaf.shared = after.rises;  // a = l·α multiplies the old sum and the old output alike
-      leaf.numerator =
-          rest_of_chain[i] + visits[own].below + not_first + 2 + 4 * after.chunks - (multiply_last ? 1 : 0);
-      leaf.denominator = rest_of_lane[i] + butterfly + visits[own].below + not_first + after.chunks;
+      exps = 1 + visits[own].below + after.rises;
+      shared = after.rises;  // a = l·α multiplies the old sum and the old output alike
+      numerator = rest_of_chain[i] + visits[own].below + not_first + 2 + 4 * after.chunks - (multiply_last ? 1 : 0);
+      denominator = rest_of_lane[i] + butterfly + visits[own].below + not_first + after.chunks;
     }
+    charge_path(row, arithmetic, i, exps, shared);
+    leaves.numerator[i] = roundings(numerator);
+    leaves.denominator[i] = roundings(denominator);
+    longest = std::max(longest, numerator + shared);
   }
+  return longest;
 }
 
 }  // namespace
@@ -180,31 +190,29 @@ Bound attention_bound(const AttentionProblem& p, const Arithmetic& arithmetic) {
       for (std::int64_t i = 0; i < p.q_length(); ++i) {
         ++row;
         RowScores scores = row_scores(p, arithmetic, b, h, i);
-        if (scores.symbolic || scores.leaves.empty()) {
+        if (scores.symbolic || scores.leaves.size() == 0) {
           continue;
         }
-        bound.domain[row].failed = scores.domain;
-        RowModel model = model_for(arithmetic);
+        bound.domain[row] = scores.domain;
+        RowModel model;
         model.leaves = std::move(scores.leaves);
-        count_paths(p.plan, arithmetic, model.leaves, !stored_narrow);
+        model.frame = frame_of(model.leaves);
+        const int longest = count_paths(p.plan, arithmetic, model, !stored_narrow);
         const auto keys = static_cast<double>(model.leaves.size());
-        model.numerator_underflow = (keys + 5.0 * p.plan.chunks()) * kEtaRound * (1 + 0x1p-10);
+        model.numerator_underflow = (keys + 5.0 * p.plan.chunks()) * product_underflow(arithmetic) * (1 + 0x1p-10);
         // Every lane's share is rescaled on its own, and may be small: l·α underflows once per lane and chunk.
-        model.denominator_underflow = arithmetic.lanes * p.plan.chunks() * kEtaRound * (1 + 0x1p-10);
+        model.denominator_underflow =
+            arithmetic.lanes * p.plan.chunks() * product_underflow(arithmetic) * (1 + 0x1p-10);
         const RowWeights weights = perturbed_weights(model);
         bound.lse[row] = lse_bound(weights, arithmetic.log_error);
 
-        int roundings = 0;
-        for (const Leaf& leaf : model.leaves) {
-          roundings = std::max(roundings, leaf.numerator + leaf.shared);
-        }
-        const double accumulated = growth(roundings);
+        const double accumulated = growth(roundings(longest));
         std::vector<double> values(model.leaves.size());
         const std::int64_t kv = p.kv_head(h);
         for (std::int64_t c = 0; c < dv; ++c) {
           double largest = 0;
           for (std::size_t n = 0; n < values.size(); ++n) {
-            values[n] = p.v.at({b, kv, model.leaves[n].key, c});
+            values[n] = p.v.at({b, kv, model.leaves.key[n], c});
             largest = std::isfinite(values[n]) ? std::max(largest, std::fabs(values[n])) : kInf;
             if (largest == kInf) {
               break;

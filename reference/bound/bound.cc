@@ -28,16 +28,6 @@ Bound zero_bound(std::int64_t rows, std::int64_t width) {
   return bound;
 }
 
-RowModel model_for(const Arithmetic& arithmetic) {
-  // fl(log2 e) differs from log2 e by 1.335e-8 of it; the product rounds once more.
-  constexpr double kLog2eError = 0x1.dp-27;
-  RowModel model;
-  model.exponent_slope =
-      arithmetic.exp_form == ExpForm::accurate ? kU : ((1 + kU) * (1 + kU) * (1 + kLog2eError) - 1) * (1 + 0x1p-40);
-  model.exp_error = arithmetic.exp_error;
-  return model;
-}
-
 }  // namespace bound
 
 namespace {
@@ -62,7 +52,7 @@ void require_covered(ProblemKind problem, const Arithmetic& a) {
       break;
     case ProblemKind::attention:
       require(attention, "reduction: attention takes chunk_normalized or chunk_deferred");
-      require(a.dot_chains > 0, "dot_chains: at least 1");
+      require(a.dot.chains > 0, "dot.chains: at least 1");
       break;
   }
   require(a.exp_error >= 0 && a.exp_error < 0.5 && a.log_error >= 0, "exp_error in [0, 1/2), log_error >= 0");

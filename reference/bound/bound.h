@@ -3,8 +3,9 @@
 // own rounding, so every figure is an upper bound.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
-#include <string>
+#include <limits>
 #include <vector>
 
 #include "reference/bound/arithmetic.h"
@@ -14,18 +15,42 @@ namespace flashproof {
 
 /// |computed − exact| <= weights + numerator + denominator + output, before the rounding into the storage format.
 /// Each part carries its own absolute underflow. Any part may be +inf (then the element is vacuous).
+///
+/// `probable` is what the error exceeds with probability below 2 e^{−λ²/2}, λ = kLambda, if the roundings behave as
+/// independent and centred (README.md, "Probable"); at most total(). An error between the two is no proof of a bug: it
+/// is listed, with the assumption most likely broken.
 struct ElementBound {
   double weights = 0;      // perturbed weights, seen alike by numerator and denominator
   double numerator = 0;    // roundings of the weighted sum only
   double denominator = 0;  // roundings of the sum of weights only
   double output = 0;       // the ending, without the last rounding into the storage format
+  double probable = 0;     // <= total()
+  double drift = 0;  // the part of `probable` that has a known sign: truncation accumulates, it does not average out
+  double size = 0;   // Σ p|v| of o, |lse| of lse: the unit of the bias statistic is u times this
   double total() const { return weights + numerator + denominator + output; }
 };
 
-/// Preconditions of semantics (README.md, section 7): failed names the first that does not hold, empty = in domain.
+inline constexpr double kLambda = 7;  // 2 e^{−λ²/2} = 4.6e-11
+
+/// A precondition of the bound (README.md, "Domain"): value < limit. The name is a literal.
+struct Precondition {
+  const char* name = "";
+  double value = 0;
+  double limit = std::numeric_limits<double>::infinity();
+
+  bool holds() const { return value < limit; }
+  /// 1 where it begins to fail. A value that is no number counts as failed.
+  double load() const { return holds() ? value / limit : std::isnan(value / limit) ? 1 : value / limit; }
+};
+
+/// Of a row: the precondition that fails by most, or the one nearest to failing.
 struct RowDomain {
-  std::string failed;
-  bool holds() const { return failed.empty(); }
+  Precondition nearest;
+
+  bool holds() const { return nearest.holds(); }
+  void require(const Precondition& precondition) {
+    if (precondition.load() > nearest.load()) nearest = precondition;
+  }
 };
 
 struct Bound {
@@ -37,7 +62,8 @@ struct Bound {
       range;  // rows x width: spread of the values the output lies between; o is vacuous if total >= range/2
   std::vector<RowDomain> domain;  // rows: lse and every column
   std::vector<std::uint8_t>
-      accumulator_outside;  // rows x width: 1 where the sums of this column may leave the f32 range
+      accumulator_outside;   // rows x width: 1 where the sums of this column may leave the f32 range
+  std::int64_t refined = 0;  // elements whose closed form was vacuous, so that the linear-fractional form was solved
 
   /// Of one element of o: its row's, or its own accumulator's.
   const RowDomain& domain_of(std::size_t o_index) const {
@@ -45,7 +71,7 @@ struct Bound {
   }
   /// The same where the row is known.
   const RowDomain& domain_of(std::size_t row_index, std::size_t o_index) const {
-    static const RowDomain kAccumulator{"un-normalised sums below the f32 range"};
+    static const RowDomain kAccumulator{{"un-normalised sums below the f32 range", 1, 1}};
     const RowDomain& row = domain[row_index];
     return row.holds() && accumulator_outside[o_index] != 0 ? kAccumulator : row;
   }

@@ -40,7 +40,7 @@ double follow(std::vector<State>& states, double largest, const Arithmetic& arit
     const double widest = (std::fabs(gap) + total) * kSlack;
     const double theta = (kU * widest + exp_log) * kSlack;  // log-error of e^{−|gap|}
     const bool in_doubt = std::fabs(gap) <= total;          // which side the kernel takes for the smaller
-    const double flushed = stable && widest + theta > 87.3365 ? 2 * kExpUnderflowError : 0;
+    const double flushed = stable && widest + theta > 87.3365 ? 2 * exp_underflow(arithmetic) : 0;
     // Errors of the accumulated lse move all its leaves alike. Only ratios count: either the accumulated leaves take
     // them over, or the new one takes their negative and they stay pending. The smaller side pays.
     const bool acc_pays = gap < 0;
@@ -58,7 +58,7 @@ double follow(std::vector<State>& states, double largest, const Arithmetic& arit
     const double tight = total + std::log1p(scaled_expm1(-std::max(0.0, std::fabs(gap) - total), theta));
     // ln(1 + e): at most ln 2; one-sided up to the height of the new state above the accumulated one
     const double log_term = std::log(2.0) + (stable ? theta : std::max(0.0, -gap + total) + theta);
-    const double own = (-std::log1p(-kU) + arithmetic.log_error * log_term + kExpUnderflowError) * kSlack;
+    const double own = (-std::log1p(-kU) + arithmetic.log_error * log_term + exp_underflow(arithmetic)) * kSlack;
     unrounded = (stable ? std::min(inherited, tight) : inherited) * kSlack + own + 0x1p-44;
     const double last = kU * (std::fabs(largest + merged) + unrounded) * kSlack;
     total = unrounded + last;
@@ -100,8 +100,8 @@ ElementBound block_bound(const RowModel& model, const RowWeights& weights, const
   ElementBound element;
   element.weights = std::min(weight_error, 1.0) * size * kSlack;
   element.numerator =
-      growth(model.leaves[c].numerator) * (exact + element.weights) * kSlack + model.numerator_underflow;
-  element.denominator = growth(model.leaves[c].denominator) * (exact + element.weights + element.numerator) * kSlack;
+      growth(model.leaves.numerator[c]) * (exact + element.weights) * kSlack + model.numerator_underflow;
+  element.denominator = growth(model.leaves.denominator[c]) * (exact + element.weights + element.numerator) * kSlack;
   return element;
 }
 
@@ -143,11 +143,12 @@ Bound merge_bound(const MergeProblem& problem, const Arithmetic& arithmetic) {
     // (numerator); one-sided rounds 1 + e (denominator) and the quotient with the value (numerator). The last one into
     // f32 is the output rounding.
     RowModel model;
-    for (const State& state : states) {
-      model.leaves.push_back({.numerator = (stable && !concat ? 2 : 1) * state.nodes - 1 + store,
-                              .denominator = (stable ? 2 : 1) * state.nodes});
+    model.leaves.resize(states.size());
+    for (std::size_t c = 0; c < states.size(); ++c) {
+      model.leaves.numerator[c] = roundings((stable && !concat ? 2 : 1) * states[c].nodes - 1 + store);
+      model.leaves.denominator[c] = roundings((stable ? 2 : 1) * states[c].nodes);
     }
-    model.numerator_underflow = 4 * static_cast<double>(states.size()) * kEtaRound;
+    model.numerator_underflow = 4 * static_cast<double>(states.size()) * product_underflow(arithmetic);
     double sum = 0;
     for (const State& state : states) {
       sum += std::exp(state.lse);
@@ -177,14 +178,14 @@ Bound merge_bound(const MergeProblem& problem, const Arithmetic& arithmetic) {
       for (const double value : values) {
         largest = std::max(largest, std::fabs(value));
       }
-      if (merged && largest * (1 + growth(4 * static_cast<int>(states.size()))) >= kF32Max) {
+      if (merged && largest * (1 + growth(roundings(4 * static_cast<double>(states.size())))) >= kF32Max) {
         bound.accumulator_outside[row * width + column] = 1;
       }
       ElementBound element = column_bound(model, weights, values, 0, range);
       // The weights of a node are rounded separately and nothing divides by their sum: Σ p|o_c| counts, not |o|.
       element.denominator =
-          weights.average([&](std::size_t c) { return growth(model.leaves[c].denominator) * std::fabs(values[c]); }) *
-          (1 + growth(2 * static_cast<int>(states.size()))) * kSlack;
+          weights.average([&](std::size_t c) { return growth(model.leaves.denominator[c]) * std::fabs(values[c]); }) *
+          (1 + growth(roundings(2 * static_cast<double>(states.size())))) * kSlack;
       bound.o[row * width + column] = merged ? element : ElementBound{};
     }
   }

@@ -14,7 +14,7 @@ inline constexpr double kLogError = 0x1p-23;
 
 inline Arithmetic declared(Reduction reduction) {
   Arithmetic arithmetic{.reduction = reduction, .exp_error = kExpError, .log_error = kLogError, .lanes = 1};
-  arithmetic.dot_chains = 1;
+  arithmetic.dot.chains = 1;
   arithmetic.ending = reduction == Reduction::chunk_deferred ? Ending::divide : Ending::multiply_reciprocal;
   return arithmetic;
 }

@@ -12,7 +12,5 @@ Bound attention_bound(const AttentionProblem& problem, const Arithmetic& arithme
 
 /// All bounds 0, nothing vacuous, every row in its domain.
 Bound zero_bound(std::int64_t rows, std::int64_t width);
-/// The declared constants; leaves still empty.
-RowModel model_for(const Arithmetic& arithmetic);
 
 }  // namespace flashproof::bound

@@ -1,5 +1,8 @@
-// One row of any of the three problems as the theorem of README.md sees it: leaves (the visible keys, or the states)
-// with exact scores, and on each leaf-to-root path the number of rounded operations.
+// One row of any problem as the theorem of README.md sees it: leaves (the visible keys, the states, a sink) with their
+// exact scores, and for each what happens to it on the way to the root. The files *_paths.cc fill this in; theorem.h
+// makes the four parts of it.
+//
+// "Log units": the sum of |ln(1 + δ)| over roundings, so that e^x − 1 bounds their joint relative error.
 #pragma once
 
 #include <cstdint>
@@ -9,39 +12,82 @@
 
 namespace flashproof::bound {
 
-inline constexpr double kU = 0x1p-24;          // unit roundoff of f32
-inline constexpr double kEtaRound = 0x1p-150;  // largest rounding error of a subnormal f32 result
+inline constexpr double kU = 0x1p-24;  // unit roundoff of f32
 inline constexpr double kF32Max = 0x1.fffffep127;
 
 /// Inflates what is evaluated in double here: more than the rounding of any of its sums, for up to 2^20 leaves.
 inline constexpr double kSlack = 1 + 0x1p-30;
 
-struct Leaf {
-  std::int64_t key = 0;    // index of the key or state
-  double score = 0;        // s_j, a double next to the exact value
-  double score_error = 0;  // D_j: |computed score − s_j|, the error of `score` itself included
-  int exps = 0;            // exponentials with a non-zero argument on the path
-  int shared = 0;          // roundings that numerator and denominator see alike
-  int numerator = 0;       // roundings of the numerator only
-  int denominator = 0;     // roundings of the denominator only
-};
-
-struct RowModel {
-  std::vector<Leaf> leaves;
-  double exponent_slope = kU;        // error of the exponents of one path per unit of m̂ − ŝ_j
-  double exp_error = 0;              // relative, per exponential
-  double numerator_underflow = 0;    // absolute: one kEtaRound per product of the numerator, beside a denominator >= 1
-  double denominator_underflow = 0;  // absolute, beside a denominator >= 1
-};
-
+/// n roundings of f32 in log units, rounded up.
+double roundings(double n);
+/// e^x − 1, rounded up: the joint relative error of `x` log units.
+double growth(double log_units);
 /// p (e^x − 1) for p = e^{log_p}, x >= 0; by exponents where x is large, so that a vanishing weight stays vanishing.
 double scaled_expm1(double log_p, double x);
-
-/// (1 + u)^n − 1, rounded up.
-double growth(int n);
-
 /// ⌈log2 n⌉, n >= 1.
 int log2_ceil(int n);
+
+/// Arrays over the leaves of a row, all of one length. Reused from row to row: resize() keeps the memory.
+struct Leaves {
+  std::vector<std::int64_t> key;       // index of the key or state; −1: the sink
+  std::vector<double> score;           // s_j, a double next to the exact value
+  std::vector<double> score_error;     // D_j: |computed score − s_j|, the error of `score` itself included
+  std::vector<double> exponent;        // log units: H_j without score errors; seen alike by both sums
+  std::vector<double> numerator;       // log units: R_j, of the numerator only
+  std::vector<double> denominator;     // log units: G_j, of the denominator only
+  std::vector<double> lost;            // Z_j: absolute error of the weight in both sums, the maximum's weight being 1
+  std::vector<double> lost_numerator;  // the same of the weight that multiplies v_j, beyond `lost`
+
+  // For the chance model (README.md, "Probable"): how much of the above is this key's alone, independent of the others'.
+  std::vector<double> own;            // log units, of score_error + exponent
+  std::vector<double> own_numerator;  // log units, of numerator: the rounding of P
+
+  /// All zero but for the keys and scores, which are left as they are.
+  void resize(std::size_t n);
+  std::size_t size() const { return score.size(); }
+};
+
+/// Where the computed maximum may lie, and whose score it is.
+struct Frame {
+  std::ptrdiff_t pivot = -1;  // the leaf that certainly is the computed maximum and carries the weight; −1: none
+  double max = 0;             // m = max s_j
+  double error = 0;           // |m̂ − m|
+  double pivot_error = 0;     // D of the pivot: then every other score is measured from it
+
+  /// |error of s_j − (the frame)|: D_j, D_j + D_pivot, 0 of the pivot itself.
+  double score_error(const Leaves& leaves, std::size_t j) const {
+    return static_cast<std::ptrdiff_t>(j) == pivot ? 0 : leaves.score_error[j] + pivot_error;
+  }
+  /// Upper bound of m̂ − ŝ_j.
+  double path(const Leaves& leaves, std::size_t j) const {
+    return max - leaves.score[j] + leaves.score_error[j] + error;
+  }
+};
+Frame frame_of(const Leaves& leaves);
+
+struct RowModel {
+  Leaves leaves;
+  Frame frame;                       // of the leaves
+  double common = 0;                 // |κ|, log units: error of the frame that all weights share; lse alone sees it
+  double numerator_underflow = 0;    // absolute, per unit of nothing: beside a sum of weights >= 1
+  double denominator_underflow = 0;  // absolute, beside a sum of weights >= 1
+  // For the chance model: Σ δ² over the roundings of the accumulator and of the denominator that many keys share, and
+  // the share of `numerator` that always has the same sign (truncation).
+  double numerator_square = 0;
+  double denominator_square = 0;
+  double drift = 0;
+};
+
+/// Error of the exponents of one path per unit of m̂ − ŝ_j, for Exponent::accurate and scaled_exp2.
+double exponent_slope(const Arithmetic& arithmetic);
+
+/// ln 2^-126 with the sign turned: a weight, and every factor on its way, that certainly stays above has no subnormal
+/// part.
+inline constexpr double kLogMinNormal = 87.336544;
+
+/// `exps` exponentials of non-zero arguments and `shared` roundings on the path of leaf j of a kernel whose exponents
+/// telescope (README.md, section 1): sets exponent[j] and lost[j] from the frame.
+void charge_path(RowModel& row, const Arithmetic& arithmetic, std::size_t j, int exps, int shared);
 
 /// The perturbed weights of one row: Σ over the leaves of p_j (1 + ω_j) with |p_j ω_j| <= q_j, README.md section 2.
 struct RowWeights {

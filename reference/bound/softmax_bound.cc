@@ -16,11 +16,11 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// Lane t streams columns t, t + lanes, ...; then a binary tree whose step of size `offset` joins lanes t and t +
 /// offset.
-void count_strided_online(const std::vector<double>& x, int lanes, std::vector<Leaf>& leaves) {
+void count_strided_online(const std::vector<double>& x, int lanes, Leaves& leaves, std::vector<int>& exps) {
   std::vector<double> m(lanes, -kInf);
   std::vector<int> leaf_of(x.size(), -1);
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    leaf_of[leaves[i].key] = static_cast<int>(i);
+    leaf_of[leaves.key[i]] = static_cast<int>(i);
   }
   // Backwards through each lane would count later events directly; forwards we keep running totals and subtract.
   std::vector<int> rises(lanes, 0);
@@ -39,7 +39,7 @@ void count_strided_online(const std::vector<double>& x, int lanes, std::vector<L
     adds_before[i] = adds[lane];
     adds[lane] += !first;  // 0·e + 1 is exact
     rises_before[i] = rises[lane];
-    leaves[i].exps = rise ? 0 : 1;
+    exps[i] = rise ? 0 : 1;
     m[lane] = std::max(m[lane], x[column]);
   }
   std::vector<int> tree_rises(lanes, 0);  // by original lane
@@ -57,16 +57,17 @@ void count_strided_online(const std::vector<double>& x, int lanes, std::vector<L
     }
   }
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    const auto lane = static_cast<std::size_t>(leaves[i].key) % lanes;
+    const auto lane = static_cast<std::size_t>(leaves.key[i]) % lanes;
     const int later_rises = rises[lane] - rises_before[i] + tree_rises[lane];
-    leaves[i].exps += later_rises;
-    leaves[i].denominator = later_rises + adds[lane] - adds_before[i] + tree_adds[lane];
+    exps[i] += later_rises;
+    leaves.denominator[i] = roundings(later_rises + adds[lane] - adds_before[i] + tree_adds[lane]);
   }
 }
 
 /// Chunks in visiting order: every key enters in the running frame; lane sums, butterfly of 5, left fold over the
 /// warps.
-void count_chunked_online(const SoftmaxProblem& problem, const Arithmetic& arithmetic, std::vector<Leaf>& leaves) {
+void count_chunked_online(const SoftmaxProblem& problem, const Arithmetic& arithmetic, Leaves& leaves,
+                          std::vector<int>& exps) {
   struct Visit {
     double high = -kInf;
     bool rises = false;
@@ -76,17 +77,18 @@ void count_chunked_online(const SoftmaxProblem& problem, const Arithmetic& arith
   std::vector<int> chunk_of;  // by leaf: position in the visiting order
   std::vector<Visit> visits(plan.chunks());
   chunk_of.resize(leaves.size());
+  std::vector<int> sums(leaves.size());
   for (int n = 0; n < plan.chunks(); ++n) {
     const int c = plan.order[n];
     std::vector<int> in_lane(arithmetic.lanes, 0);
     for (std::size_t i = leaves.size(); i-- > 0;) {
-      Leaf& leaf = leaves[i];
-      if (leaf.key < plan.boundary[c] || leaf.key >= plan.boundary[c + 1]) {
+      const std::int64_t key = leaves.key[i];
+      if (key < plan.boundary[c] || key >= plan.boundary[c + 1]) {
         continue;
       }
       chunk_of[i] = n;
-      visits[n].high = std::max(visits[n].high, leaf.score);
-      leaf.denominator = ++in_lane[(leaf.key - plan.boundary[c]) % arithmetic.lanes] + butterfly + arithmetic.warps - 1;
+      visits[n].high = std::max(visits[n].high, leaves.score[i]);
+      sums[i] = ++in_lane[(key - plan.boundary[c]) % arithmetic.lanes] + butterfly + arithmetic.warps - 1;
     }
   }
   double m = -kInf;
@@ -103,8 +105,8 @@ void count_chunked_online(const SoftmaxProblem& problem, const Arithmetic& arith
   }
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     const int n = chunk_of[i];
-    leaves[i].exps = 1 + later_rises[n + 1];
-    leaves[i].denominator += later_rises[n + 1] + later_adds[n];
+    exps[i] = 1 + later_rises[n + 1];
+    leaves.denominator[i] = roundings(sums[i] + later_rises[n + 1] + later_adds[n]);
   }
 }
 
@@ -120,44 +122,54 @@ Bound softmax_bound(const SoftmaxProblem& problem, const Arithmetic& arithmetic)
 
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t length = problem.row_length.empty() ? cols : problem.row_length[row];
-    RowModel model = model_for(arithmetic);
+    RowModel model;
+    Leaves& leaves = model.leaves;
     std::vector<double> x(cols, -kInf);
     bool symbolic = false;
     for (std::int64_t j = 0; j < length; ++j) {
       x[j] = problem.x.at({row, j});
       symbolic = symbolic || std::isnan(x[j]) || x[j] == kInf;
       if (x[j] != -kInf) {
-        model.leaves.push_back({.key = j, .score = x[j]});
+        leaves.key.push_back(j);
+        leaves.score.push_back(x[j]);
       }
     }
-    if (symbolic || model.leaves.empty()) {
+    if (symbolic || leaves.size() == 0) {
       continue;
     }
+    leaves.resize(leaves.size());
+    model.frame = frame_of(leaves);
+    std::vector<int> exps(leaves.size());
     if (arithmetic.reduction == Reduction::strided_online) {
-      count_strided_online(x, lanes, model.leaves);
+      count_strided_online(x, lanes, leaves, exps);
     } else {
-      count_chunked_online(problem, arithmetic, model.leaves);
+      count_chunked_online(problem, arithmetic, leaves, exps);
+    }
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      charge_path(model, arithmetic, i, exps[i], 0);
     }
     // A rescaling product per column and two per lane in the tree may underflow.
-    model.denominator_underflow = (static_cast<double>(model.leaves.size()) + 2.0 * lanes) * kEtaRound * (1 + 0x1p-10);
+    model.denominator_underflow =
+        (static_cast<double>(leaves.size()) + 2.0 * lanes) * product_underflow(arithmetic) * (1 + 0x1p-10);
     const RowWeights weights = perturbed_weights(model);
     bound.lse[row] = lse_bound(weights, arithmetic.log_error);
 
     const double m = *std::ranges::max_element(x);
-    for (std::size_t i = 0; i < model.leaves.size(); ++i) {
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
       // The numerator is computed afresh from the final maximum: its own exponential, not the one in the sum.
-      const double below = m - model.leaves[i].score;
-      const double own = below == 0 ? 0 : model.exponent_slope * below - std::log1p(-model.exp_error) + 0x1p-50 * below;
-      const double flushed = below + own > 87.3365 ? kExpUnderflowError / std::exp(weights.lse - m) : 0;
+      const double below = m - leaves.score[i];
+      const double own =
+          below == 0 ? 0 : exponent_slope(arithmetic) * below - std::log1p(-arithmetic.exp_error) + 0x1p-50 * below;
+      const double flushed = below + own > 87.3365 ? exp_underflow(arithmetic) / std::exp(weights.lse - m) : 0;
       const double y = weights.p[i];
       const double spread = 1 / weights.low;  // the computed sum of weights is at least `low` of the exact one
-      ElementBound& element = bound.o[row * cols + model.leaves[i].key];
+      ElementBound& element = bound.o[row * cols + leaves.key[i]];
       // Too small a sum makes y too large by y (1/low − 1), too large a one makes it too small by y (1 − 1/up).
       element.weights = (y * std::max(spread - 1, 1 - 1 / weights.up) + weights.slop[i]) * kSlack;
       element.numerator = (scaled_expm1(m - weights.lse - below, own) + flushed) * spread * kSlack;
       element.denominator = denominator_error(weights, y + element.weights + element.numerator);
       element.output = ending_error(ending, y + element.weights + element.numerator + element.denominator) * kSlack;
-      bound.range[row * cols + model.leaves[i].key] = 1;
+      bound.range[row * cols + leaves.key[i]] = 1;
     }
   }
   return bound;

@@ -6,8 +6,8 @@
 
 namespace flashproof::bound {
 
-double ending_error(int roundings, double magnitude) {
-  return roundings == 0 ? 0 : growth(roundings) * magnitude + roundings * kEtaRound;
+double ending_error(int count, double magnitude) {
+  return count == 0 ? 0 : growth(roundings(count)) * magnitude + count * 0x1p-150;
 }
 
 double vacuity_range(double lowest, double highest) {
@@ -52,11 +52,30 @@ ElementBound column_bound(const RowModel& row, const RowWeights& weights, const 
   ElementBound bound;
   bound.weights = shifted == 0 ? 0 : std::min(shifted / weights.low, farthest) * kSlack;
   bound.numerator = weights.average([&](std::size_t j) {
-    return growth(row.leaves[j].numerator) * std::fabs(values[j]);
+    return growth(row.leaves.numerator[j]) * std::fabs(values[j]);
   }) * kSlack + row.numerator_underflow;
   bound.denominator = denominator_error(weights, magnitude + bound.weights + bound.numerator);
   bound.output = ending_error(ending, magnitude + bound.weights + bound.numerator + bound.denominator) * kSlack;
   return bound;
+}
+
+void column_bounds(const RowModel& row, const RowWeights& weights, const double* values, std::int64_t width, int ending,
+                   ElementBound* bounds, double* ranges) {
+  const auto& key = row.leaves.key;
+  std::vector<double> column(key.size());
+  for (std::int64_t c = 0; c < width; ++c) {
+    bool finite = true;
+    for (std::size_t j = 0; j < key.size(); ++j) {
+      column[j] = key[j] < 0 ? 0 : values[key[j] * width + c];
+      finite = finite && std::isfinite(column[j]);
+    }
+    if (finite) {
+      bounds[c] = column_bound(row, weights, column, ending, ranges[c]);
+    } else {
+      bounds[c] = {};
+      ranges[c] = std::numeric_limits<double>::infinity();
+    }
+  }
 }
 
 ElementBound lse_bound(const RowWeights& weights, double log_error) {

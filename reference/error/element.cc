@@ -74,7 +74,10 @@ std::string describe(const Element& e) {
                         b.total(), b.weights, b.numerator, b.denominator, b.output,
                         b.total() == 0 ? std::string("all zero") : std::string(names[largest]) + " dominates");
   }
-  if (!e.domain.holds()) text += fmt::format("; out of domain: {}", e.domain.failed);
+  if (!e.domain.holds()) {
+    const Precondition& failed = e.domain.nearest;
+    text += fmt::format("; out of domain: {} ({:.3g}, limit {:.3g})", failed.name, failed.value, failed.limit);
+  }
   return text;
 }
 

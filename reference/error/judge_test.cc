@@ -198,7 +198,7 @@ TEST(Judge, RejectsOneUlpBeyondTheBoundAndNamesTheElement) {
 
 TEST(Judge, DomainIsPerRow) {
   Scene s = make_scene(3, 5);
-  s.bound.domain[1].failed = "scores below the accumulator's range";
+  s.bound.domain[1].require({"scores below the accumulator's range", 2, 1});
   s.set_o(1, 4, kInf);
   s.set_lse(1, kNan);
   const Judgement j = judged(s);

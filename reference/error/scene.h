@@ -16,7 +16,7 @@ namespace flashproof {
 /// `bits` in `format` against these alone.
 inline Verdict judge_element(Format format, std::uint64_t bits, const Ball& truth, const ElementBound& bound,
                              double range, bool in_domain, const Contract& contract) {
-  const RowDomain domain{in_domain ? "" : "head-room"};
+  const RowDomain domain{in_domain ? Precondition{} : Precondition{"head-room", 2, 1}};
   return decide({Part::o, 0, 0, format, bits, decode(format, bits), truth, bound, range, domain}, contract).verdict();
 }
 

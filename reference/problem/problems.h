@@ -51,10 +51,22 @@ struct SoftmaxProblem {
 /// columns [c·dv, (c+1)·dv) whatever the order.
 enum class MergeForm : std::uint8_t { sum, concat };
 
+/// One join of a merge tree: two states become one. Nodes 0..n-1 are the states in visiting order (node i is state
+/// order[i]), node n + k is what join k makes.
+struct Join {
+  std::int32_t left, right;
+  bool operator==(const Join&) const = default;
+};
+
 struct MergeProblem {
-  Tensor o;                         // (n, rows, dv): f32, f16, bf16
-  Tensor lse;                       // (n, rows): f32
-  std::vector<std::int32_t> order;  // permutation of 0..n-1; states are folded left in this order
+  Tensor o;    // (n, rows, dv): f32, f16, bf16
+  Tensor lse;  // (n, rows): f32
+  // (n, rows), f32, >= 0; no shape = the states are normalised (o_c, lse_c). With it they are (m_c, l_c, O_c): `lse` holds
+  // m_c and `o` holds O_c, so that state c stands for the sum of weights l_c e^{m_c} and the output O_c / l_c.
+  Tensor l;
+  std::vector<std::int32_t>
+      order;                // permutation of 0..n-1; states are folded left in this order, unless there are joins
+  std::vector<Join> joins;  // a tree: n − 1 joins, each node but the last used exactly once, after it is made
   MergeForm form = MergeForm::sum;
 
   bool operator==(const MergeProblem&) const = default;
