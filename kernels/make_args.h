@@ -22,6 +22,15 @@ const void* place_tensor(Place& place, const Tensor& tensor) {
   return place(tensor.data(), tensor.storage.size());
 }
 
+/// What the arguments cannot say must not be dropped on the way, whatever a declaration promises.
+template <class P>
+void require_plain(const P& problem) {
+  if (const auto feature = problem.beyond({})) {
+    throw UsageError(std::string(name(*feature)) +
+                     ": the launch arguments cannot hold it, legal: " + std::string(absence(*feature)));
+  }
+}
+
 /// `place_output(tensor)` returns where the kernel writes.
 template <class Place, class PlaceOutput>
 SoftmaxArgs make_args(const SoftmaxProblem& p, Output& out, Place place, PlaceOutput place_output) {
@@ -43,6 +52,7 @@ SoftmaxArgs make_args(const SoftmaxProblem& p, Output& out, Place place, PlaceOu
 
 template <class Place, class PlaceOutput>
 MergeArgs make_args(const MergeProblem& p, Output& out, Place place, PlaceOutput place_output) {
+  require_plain(p);
   MergeArgs a{};
   a.o_in = place_tensor(place, p.o);
   a.lse_in = static_cast<const float*>(place_tensor(place, p.lse));
@@ -64,11 +74,7 @@ MergeArgs make_args(const MergeProblem& p, Output& out, Place place, PlaceOutput
 
 template <class Place, class PlaceOutput>
 AttentionArgs make_args(const AttentionProblem& p, Output& out, Place place, PlaceOutput place_output) {
-  // What these arguments cannot say must not be dropped on the way, whatever a declaration promises.
-  if (const auto feature = p.beyond({})) {
-    throw UsageError(std::string(name(*feature)) +
-                     ": the launch arguments cannot hold it, legal: " + std::string(absence(*feature)));
-  }
+  require_plain(p);
   AttentionArgs a{};
   a.q = place_tensor(place, p.q);
   a.k = place_tensor(place, p.k);

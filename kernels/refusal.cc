@@ -3,10 +3,8 @@
 namespace flashproof {
 
 std::string Refusal::operator()(const Problem& problem) const {
-  if (const auto* attention = std::get_if<AttentionProblem>(&problem)) {
-    if (const auto feature = attention->beyond(takes_)) {
-      return std::string(name(*feature)) + ": this kernel does not take it, legal: " + std::string(absence(*feature));
-    }
+  if (const auto feature = feature_beyond(problem, takes_)) {
+    return std::string(name(*feature)) + ": this kernel does not take it, legal: " + std::string(absence(*feature));
   }
   return own_ == nullptr ? std::string() : own_(problem);
 }

@@ -1,5 +1,5 @@
-// Whether a kernel takes a problem. A kernel whose declaration says nothing takes the plain form of attention alone: one
-// that would silently leave out a sink or a softcap is refused the problem, not judged for its answer.
+// Whether a kernel takes a problem. A kernel whose declaration says nothing takes the plain form of its kind alone: one
+// that would silently leave out a sink, a softcap or the l of a state is refused the problem, not judged for its answer.
 #pragma once
 
 #include <initializer_list>

@@ -112,6 +112,58 @@ TEST(Refusal, WhatADeclarationTakesGoesOnToItsOwnFunction) {
   EXPECT_EQ(Refusal(takes_none)(SoftmaxProblem()), "d: only 0");
 }
 
+MergeProblem plain_merge() {
+  MergeProblem p;
+  p.o = ones({2, 1, 2});
+  p.lse = ones({2, 1});
+  p.order = {0, 1};
+  p.form = MergeForm::concat;
+  return p;
+}
+
+struct MergeLine {
+  Feature feature;
+  const char* refusal;  // after the name
+  std::function<void(MergeProblem&)> add;
+};
+
+const std::vector<MergeLine>& merge_lines() {
+  static const std::vector<MergeLine> all = {
+      {Feature::unnormalised, "legal: no l", [](MergeProblem& p) { p.l = ones({2, 1}); }},
+      {Feature::joins, "legal: an empty joins", [](MergeProblem& p) { p.joins = {{0, 1}}; }},
+  };
+  return all;
+}
+
+void must_not_merge(const MergeArgs&, Stream) { FAIL() << "launched"; }
+
+TEST(Refusal, EveryRegisteredMergeKernelRefusesEveryFeature) {
+  int refused = 0;
+  for (const Kernel& registered : kernels()) {
+    if (registered.problem != ProblemKind::merge) continue;
+    Kernel kernel = registered;
+    kernel.launch = kernel.cuda_launch = must_not_merge;
+    EXPECT_EQ(kernel.unsupported(plain_merge()), "") << kernel.id;
+    for (const MergeLine& line : merge_lines()) {
+      MergeProblem p = plain_merge();
+      line.add(p);
+      ASSERT_NO_THROW(validate(p)) << name(line.feature);
+      const std::string why =
+          std::string(name(line.feature)) + ": this kernel does not take it, " + std::string(line.refusal);
+      EXPECT_EQ(kernel.unsupported(p), why) << kernel.id;
+      EXPECT_EQ(usage_error([&] { run(kernel, p); }), "kernel " + std::string(kernel.id) + ": " + why);
+      EXPECT_EQ(Refusal()(p), why) << "a declaration that says nothing";
+      EXPECT_EQ(Refusal(takes_none, {line.feature})(p), "d: only 0") << "goes on to its own function";
+      kernel.unsupported = {takes_all, {line.feature}};
+      EXPECT_EQ(usage_error([&] { run(kernel, p); }),
+                std::string(name(line.feature)) + ": the launch arguments cannot hold it, " + line.refusal);
+      kernel.unsupported = registered.unsupported;
+      ++refused;
+    }
+  }
+  EXPECT_GE(refused, 2 * 2);
+}
+
 // A declaration that promises what the arguments cannot carry.
 TEST(Refusal, TheLaunchArgumentsDropNothing) {
   Kernel kernel = *find_kernel("attention.deferred.hardened");

@@ -60,8 +60,12 @@ Problem odd_shape(Random& random, std::int64_t width) {
   if (which == 0) return test::softmax(format, random.integer(1, 3), keys, test::normal(random, 8 * spread));
   if (which == 1) {
     const bool sum = random.chance(0.8) || keys > 10;
-    return test::merge(format, keys, random.integer(1, 3), sum ? width : 8, test::normal(random),
-                       test::normal(random, 4 * spread), sum ? MergeForm::sum : MergeForm::concat);
+    MergeProblem p = test::merge(format, keys, random.integer(1, 3), sum ? width : 8, test::normal(random),
+                                 test::normal(random, 4 * spread), sum ? MergeForm::sum : MergeForm::concat);
+    if (random.chance(0.5)) {
+      p.l = test::filled(Format::f32, p.lse.shape, [&] { return std::ldexp(1.0 + random.uniform(), 4); });
+    }
+    return p;
   }
   test::AttentionSize size;
   size.k_heads = random.integer(1, 2);
@@ -94,6 +98,11 @@ bool benign(const std::string& kind) {
                                                 "softmax lse near 0",
                                                 "softmax rows at -1e6",
                                                 "merge normal",
+                                                "merge states",
+                                                "merge states in blocks",
+                                                "merge states, l subnormal",
+                                                "merge states, l near 3.4e38",
+                                                "merge states, some empty",
                                                 "attention normal",
                                                 "attention normal f16",
                                                 "attention normal bf16",

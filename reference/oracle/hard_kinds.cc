@@ -118,6 +118,8 @@ const std::vector<Kind>& hard_kinds() {
     std::vector<Kind> list = first_kinds();
     const std::vector<Kind> more = hard_attention_kinds();
     list.insert(list.end(), more.begin(), more.end());
+    const std::vector<Kind> states = hard_merge_kinds();
+    list.insert(list.end(), states.begin(), states.end());
     return list;
   }();
   return kinds;

@@ -73,6 +73,9 @@ std::vector<Shape> shapes() {
   list.push_back({"softmax of many short rows", test::softmax(Format::f32, 150000, 1, draw)});
   list.push_back({"merge", test::merge(Format::f32, 64, 600, 64, draw, draw, MergeForm::sum)});
   list.push_back({"merge side by side", test::merge(Format::bf16, 8, 400, 32, draw, draw, MergeForm::concat)});
+  MergeProblem states = test::merge(Format::bf16, 400, 50, 1, draw, draw, MergeForm::sum);
+  states.l = test::filled(Format::f32, {400, 50}, [&] { return 1.0 + random.uniform(); });
+  list.push_back({"merge of many un-normalised states", states});
   list.push_back({"attention", test::attention(Format::f16, {.q_heads = 2, .sq = 400, .sk = 40, .d = 16, .dv = 128},
                                                draw, draw, draw)});
   return list;

@@ -70,6 +70,16 @@ ReferenceResult<Real> reference(const SoftmaxProblem& problem) {
   return result;
 }
 
+/// From e^(s − lse) to e^(s − lse'), where e^lse' = Σ count·e^s = e^lse · Σ count·p.
+template <class Real>
+void count_weights(const std::vector<double>& counts, ReferenceSoftmax<Real>& softmax) {
+  using std::log;
+  Real total(0);
+  for (std::size_t n = 0; n < counts.size(); ++n) total += Real(counts[n]) * softmax.p[n];
+  for (Real& weight : softmax.p) weight /= total;
+  if (!counts.empty()) softmax.lse += log(total);
+}
+
 template <class Real>
 ReferenceResult<Real> reference(const MergeProblem& problem) {
   const std::int64_t width = problem.o.shape[2];
@@ -77,14 +87,19 @@ ReferenceResult<Real> reference(const MergeProblem& problem) {
   ReferenceResult<Real> result;
   for (std::int64_t r = 0; r < problem.o.shape[1]; ++r) {
     std::vector<Real> scores;
+    std::vector<double> counts;  // l of un-normalised states
     std::vector<std::int64_t> visible;
     for (std::int64_t s = 0; s < problem.o.shape[0]; ++s) {
       const double lse = problem.lse.at({s, r});
       if (std::isinf(lse)) continue;
+      const double count = problem.l.shape.empty() ? 1.0 : problem.l.at({s, r});
+      if (count == 0.0) continue;
       scores.push_back(Real(lse));
+      counts.push_back(count);
       visible.push_back(s);
     }
-    const ReferenceSoftmax<Real> softmax(scores);
+    ReferenceSoftmax<Real> softmax(scores);
+    if (!problem.l.shape.empty()) count_weights(counts, softmax);
     std::vector<Real> row(concat ? problem.o.shape[0] * width : width, Real(0));
     for (std::size_t n = 0; n < visible.size(); ++n) {
       for (std::int64_t c = 0; c < width; ++c) {

@@ -23,7 +23,29 @@ Sizes sizes_of(const SoftmaxProblem& p) {
   return {.n = static_cast<double>(p.x.shape[1]), .largest_score = largest(p.x)};
 }
 
+/// Of un-normalised states: the largest |O_s / l_s|, and |ln l_s|, of those that are not empty.
+void add_states(const MergeProblem& p, Sizes& sizes) {
+  sizes.n = 2 * sizes.n + 2;
+  sizes.largest_value = 0.0;
+  for (std::int64_t s = 0; s < p.o.shape[0]; ++s) {
+    for (std::int64_t r = 0; r < p.o.shape[1]; ++r) {
+      const double l = p.l.at({s, r});
+      if (!std::isfinite(p.lse.at({s, r})) || l == 0.0) continue;
+      sizes.log_factor = std::max(sizes.log_factor, std::fabs(std::log(l)));
+      for (std::int64_t c = 0; c < p.o.shape[2]; ++c) {
+        const double value = std::fabs(p.o.at({s, r, c})) / l;
+        if (std::isfinite(value)) sizes.largest_value = std::max(sizes.largest_value, value);
+      }
+    }
+  }
+}
+
 Sizes sizes_of(const MergeProblem& p) {
+  if (p.has_l()) {
+    Sizes sizes{.n = static_cast<double>(p.o.shape[0]), .largest_score = largest(p.lse)};
+    add_states(p, sizes);
+    return sizes;
+  }
   return {.n = static_cast<double>(p.o.shape[0]), .largest_score = largest(p.lse), .largest_value = largest(p.o)};
 }
 

@@ -14,6 +14,8 @@
 //   p               2·E + (n + 1)·u                       relative
 //   o               (2·E + (2·n + 2)·u)·max|v|            absolute, since Σ p |v| <= max|v|
 //   lse             E + n·u + functions·u·ln n + 3·u·(S + ln n) + R          absolute
+// Un-normalised states: value s is O_s / l_s and its weight l_s times as large; the product, the second sum and its division
+// are n + 2 roundings more, so n stands for 2n + 2, and ln n for that and F >= |ln l_s| (`log_factor`), the logarithm of L.
 // These are first order; all of them are doubled, which covers the second order while they stay below 1/4 (checked).
 // The sink is one more key, whose score is an input and whose value is 0.
 // For double, weights below 2^-1022 lose up to 2^-1074 each: 2^-1000 times the size of the values covers them.
@@ -34,7 +36,7 @@ struct ReferenceError {
 };
 
 struct Sizes {
-  double n = 0.0, ops = 0.0, largest_score = 0.0, terms = 0.0, softcap = 0.0, largest_value = 1.0;
+  double n = 0.0, ops = 0.0, largest_score = 0.0, terms = 0.0, softcap = 0.0, largest_value = 1.0, log_factor = 0.0;
 };
 
 Sizes sizes(const Problem& problem);
@@ -43,7 +45,7 @@ Sizes sizes(const Problem& problem);
 template <class Real>
 ReferenceError<Real> reference_error(const Problem& problem, const Real& u, double functions) {
   const Sizes s = sizes(problem);
-  const Real log_n = Real(1.0 + std::log(s.n + 1.0));
+  const Real log_n = Real(1.0 + std::log(s.n + 1.0) + s.log_factor);
   const Real score = Real(s.ops) * u * Real(s.terms) + Real(2 * functions + 5) * u * Real(s.softcap);
   const Real weight = Real(2) * score + Real(2) * u * Real(s.largest_score) + Real(functions) * u;
   const Real relative = Real(2) * weight + Real(2 * s.n + 2) * u;

@@ -45,6 +45,11 @@ void add_sink(double score, RowKeys& keys) {
   }
 }
 
+double score_of_state(const MergeProblem& problem, std::int64_t state, std::int64_t row) {
+  const double lse = problem.lse.at({state, row});
+  return problem.has_l() ? state_score(lse, problem.l.at({state, row})) : lse;
+}
+
 void add_score(double score, std::int64_t key, RowKeys& keys) {
   const ScoreClass score_class = classify_score(score);
   if (score_class == ScoreClass::finite) keys.key.push_back(key);
@@ -152,7 +157,9 @@ void collect_keys(const SoftmaxProblem& problem, std::int64_t row, RowKeys& keys
 
 void collect_keys(const MergeProblem& problem, std::int64_t row, RowKeys& keys) {
   keys.clear();
-  for (std::int64_t s = 0; s < problem.o.shape[0] && !keys.poisoned; ++s) add_score(problem.lse.at({s, row}), s, keys);
+  for (std::int64_t s = 0; s < problem.o.shape[0] && !keys.poisoned; ++s) {
+    add_score(score_of_state(problem, s, row), s, keys);
+  }
 }
 
 bool symbolic_row(const AttentionProblem& problem, const RowKeys& keys, RowBalls& balls) {
@@ -189,7 +196,7 @@ bool symbolic_row(const MergeProblem& problem, std::int64_t row, const RowKeys& 
   if (keys.poisoned) {
     fill(balls, width, special_ball(kNaN), special_ball(kNaN));
     for (std::int64_t c = 0; concat && c < width; ++c) {
-      const bool empty_block = classify_score(problem.lse.at({c / dv, row})) == ScoreClass::hidden;
+      const bool empty_block = classify_score(score_of_state(problem, c / dv, row)) == ScoreClass::hidden;
       if (empty_block) balls.o[c] = zero_or_nan_ball();
     }
     return true;

@@ -12,6 +12,12 @@ ScoreClass classify_score(double score) {
   return score == -std::numeric_limits<double>::infinity() ? ScoreClass::hidden : ScoreClass::poison;
 }
 
+double state_score(double m, double l) {
+  if (!std::isfinite(m)) return m;
+  if (l == 0) return -std::numeric_limits<double>::infinity();
+  return std::isfinite(l) ? m : std::numeric_limits<double>::quiet_NaN();
+}
+
 ScoreClass classify_score(double scale, double dot, double softcap, double bias) {
   if (bias == -std::numeric_limits<double>::infinity()) return ScoreClass::hidden;
   double score = scale * dot;

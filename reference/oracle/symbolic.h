@@ -14,6 +14,10 @@ enum class ScoreClass : std::uint8_t { finite, hidden, poison };
 /// −inf: weight 0, as if masked. NaN, or +inf (whose weight is e^(inf − inf)): the whole row is NaN.
 ScoreClass classify_score(double score);
 
+/// The score that decides what a state (m, l) of a merge does to its row: −inf if it is empty (m = −inf, whatever l holds,
+/// or l = 0), NaN or +inf if it poisons the row (m is one, or l is), else m.
+double state_score(double m, double l);
+
 /// cap(scale·dot) + bias, with dot the sum of q·k in doubles; softcap 0 = none. A bias of −inf hides the key whatever q
 /// and k hold.
 ///

@@ -196,6 +196,17 @@ Problem random_merge(Random& random, Format format) {
     }
     std::swap(problem.order[s], problem.order[random.integer(0, s)]);
   }
+  if (random.chance(0.3)) problem.joins = random_joins(random, states);
+  if (random.chance(0.5)) return problem;
+  problem.l = filled(
+      Format::f32, {states, rows}, [&] { return random.chance(0.1) ? 0.0 : std::ldexp(1.0 + random.uniform(), 5); },
+      random.chance(0.5));
+  for (std::int64_t s = 0; s < states; ++s) {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      if (problem.lse.at({s, r}) == -kInfinity) problem.l.set({s, r}, random.chance(0.5) ? kNan : -1.0);
+      if (problem.l.at({s, r}) == 0.0) problem.o.set({s, r, 0}, kNan);
+    }
+  }
   return problem;
 }
 

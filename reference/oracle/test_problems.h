@@ -22,6 +22,9 @@ SoftmaxProblem softmax(Format format, std::int64_t rows, std::int64_t cols, cons
 MergeProblem merge(Format format, std::int64_t states, std::int64_t rows, std::int64_t width, const Draw& o,
                    const Draw& lse, MergeForm form);
 
+/// A random tree over this many states.
+std::vector<Join> random_joins(Random& random, std::int64_t states);
+
 struct AttentionSize {
   std::int64_t batch = 1, q_heads = 1, k_heads = 1, sq = 4, sk = 12, d = 8, dv = 5;
 };
@@ -60,5 +63,7 @@ struct Kind {
 const std::vector<Kind>& hard_kinds();
 /// The attention part of it beyond the first few, in hard_attention.cc.
 std::vector<Kind> hard_attention_kinds();
+/// Un-normalised states, in hard_merge.cc.
+std::vector<Kind> hard_merge_kinds();
 
 }  // namespace flashproof::test

@@ -225,9 +225,25 @@ TEST(Features, AreNamed) {
   EXPECT_EQ(name(sink), "sink");
   EXPECT_EQ(name(packed), "packed");
   EXPECT_EQ(name(paged), "paged");
+  EXPECT_EQ(name(unnormalised), "unnormalised");
+  EXPECT_EQ(name(joins), "joins");
   P p = std::get<P>(sample_attention().content.problem);
   p.window_left = 0;
   EXPECT_EQ(p.features(), std::vector{window}) << "a window of 0 is a window";
+  EXPECT_EQ(std::get<MergeProblem>(sample_merge().content.problem).features(), std::vector<Feature>());
+  EXPECT_EQ(std::get<MergeProblem>(sample_merge_states().content.problem).features(),
+            (std::vector{unnormalised, joins}));
+}
+
+TEST(Features, OfAnyProblem) {
+  using enum Feature;
+  EXPECT_EQ(feature_beyond(sample_softmax().content.problem, {}), std::nullopt);
+  EXPECT_EQ(feature_beyond(sample_merge().content.problem, {}), std::nullopt);
+  const Problem states = sample_merge_states().content.problem;
+  EXPECT_EQ(feature_beyond(states, {}), unnormalised);
+  EXPECT_EQ(feature_beyond(states, std::vector{unnormalised}), joins);
+  EXPECT_EQ(feature_beyond(states, std::vector{joins, unnormalised}), std::nullopt);
+  EXPECT_EQ(feature_beyond(sample_paged().content.problem, std::vector{window}), paged);
 }
 
 // q_start 0, 2, 2, 3, 4; k_start 0, 3, 4, 4, 5: lengths (2, 3), (0, 1), (1, 0), (1, 1). Strides of q 24, 3, 6, 1.

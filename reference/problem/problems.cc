@@ -16,6 +16,26 @@ struct Overloaded : Visitors... {
 template <class... Visitors>
 Overloaded(Visitors...) -> Overloaded<Visitors...>;
 
+constexpr Feature kFeatures[] = {Feature::window, Feature::softcap, Feature::alibi,        Feature::sink,
+                                 Feature::packed, Feature::paged,   Feature::unnormalised, Feature::joins};
+
+template <class P>
+std::vector<Feature> features_of(const P& problem) {
+  std::vector<Feature> result;
+  for (const Feature feature : kFeatures) {
+    if (problem.has(feature)) result.push_back(feature);
+  }
+  return result;
+}
+
+template <class P>
+std::optional<Feature> first_beyond(const P& problem, std::span<const Feature> taken) {
+  for (const Feature feature : kFeatures) {
+    if (problem.has(feature) && std::ranges::find(taken, feature) == taken.end()) return feature;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string_view name(ProblemKind kind) {
@@ -31,7 +51,8 @@ std::string_view name(ProblemKind kind) {
 }
 
 std::string_view name(Feature feature) {
-  constexpr std::string_view kNames[] = {"window", "softcap", "alibi", "sink", "packed", "paged"};
+  constexpr std::string_view kNames[] = {"window", "softcap", "alibi",        "sink",
+                                         "packed", "paged",   "unnormalised", "joins"};
   return kNames[static_cast<int>(feature)];
 }
 
@@ -41,7 +62,9 @@ std::string_view absence(Feature feature) {
                                          "no alibi",
                                          "no sink",
                                          "an empty q_start",
-                                         "an empty page_table"};
+                                         "an empty page_table",
+                                         "no l",
+                                         "an empty joins"};
   return kTexts[static_cast<int>(feature)];
 }
 
@@ -73,25 +96,37 @@ bool AttentionProblem::has(Feature feature) const {
     case Feature::packed:
       return packed();
     case Feature::paged:
-      break;
+      return paged();
+    default:
+      return false;
   }
-  return paged();
 }
 
-std::vector<Feature> AttentionProblem::features() const {
-  using enum Feature;
-  std::vector<Feature> result;
-  for (const Feature feature : {window, softcap, alibi, sink, packed, paged}) {
-    if (has(feature)) result.push_back(feature);
-  }
-  return result;
-}
+std::vector<Feature> AttentionProblem::features() const { return features_of(*this); }
 
 std::optional<Feature> AttentionProblem::beyond(std::span<const Feature> taken) const {
-  for (const Feature feature : features()) {
-    if (std::ranges::find(taken, feature) == taken.end()) return feature;
+  return first_beyond(*this, taken);
+}
+
+bool MergeProblem::has(Feature feature) const {
+  switch (feature) {
+    case Feature::unnormalised:
+      return has_l();
+    case Feature::joins:
+      return !joins.empty();
+    default:
+      return false;
   }
-  return std::nullopt;
+}
+
+std::vector<Feature> MergeProblem::features() const { return features_of(*this); }
+
+std::optional<Feature> MergeProblem::beyond(std::span<const Feature> taken) const { return first_beyond(*this, taken); }
+
+std::optional<Feature> feature_beyond(const Problem& problem, std::span<const Feature> taken) {
+  return std::visit(Overloaded{[](const SoftmaxProblem&) { return std::optional<Feature>(); },
+                               [&](const auto& p) { return p.beyond(taken); }},
+                    problem);
 }
 
 std::int64_t AttentionProblem::k_length() const {

@@ -2,7 +2,8 @@
 // file.
 //
 //   softmax    x (rows, cols)                              -> o (rows, cols),        lse (rows)
-//   merge      o_c (n, rows, dv), lse_c (n, rows)          -> o (rows, dv | n·dv),   lse (rows)
+//   merge      o_c (n, rows, dv), lse_c (n, rows),
+//              l_c (n, rows)                              -> o (rows, dv | n·dv),   lse (rows)
 //   attention  q (B, Hq, Sq, d), k (B, Hk, Sk, d),
 //              v (B, Hk, Sk, dv), bias (B, Hq, Sq, Sk)     -> o (B, Hq, Sq, dv),     lse (B, Hq, Sq)
 //     packed   q (1, Hq, total, d), offsets q_start; k, v (1, Hk, total, ·), offsets k_start -> o (1, Hq, total, dv)
@@ -47,6 +48,13 @@ struct SoftmaxProblem {
   bool operator==(const SoftmaxProblem&) const = default;
 };
 
+/// What a problem may have beyond the plain form of its kind: of attention q, k, v, scale, causal, key_length, bias and
+/// plan, of a merge o, lse, order and form. Whoever does not say that it takes a feature must refuse it, by this name.
+enum class Feature : std::uint8_t { window, softcap, alibi, sink, packed, paged, unnormalised, joins };
+std::string_view name(Feature feature);
+/// The arguments of a problem without it: "softcap = 0".
+std::string_view absence(Feature feature);
+
 /// sum: o = Σ_c e^{lse_c − lse} o_c.  concat: the rescaled blocks e^{lse_c − lse} o_c side by side, block c at
 /// columns [c·dv, (c+1)·dv) whatever the order.
 enum class MergeForm : std::uint8_t { sum, concat };
@@ -61,8 +69,9 @@ struct Join {
 struct MergeProblem {
   Tensor o;    // (n, rows, dv): f32, f16, bf16
   Tensor lse;  // (n, rows): f32
-  // (n, rows), f32, >= 0; no shape = the states are normalised (o_c, lse_c). With it they are (m_c, l_c, O_c): `lse` holds
-  // m_c and `o` holds O_c, so that state c stands for the sum of weights l_c e^{m_c} and the output O_c / l_c.
+  // (n, rows), f32, >= 0 or NaN where m_c > −inf; no shape = the states are normalised (o_c, lse_c). With it they are
+  // (m_c, l_c, O_c): `lse` holds m_c and `o` holds O_c, so that state c stands for the sum of weights l_c e^{m_c} and the
+  // output O_c / l_c: lse = ln Σ l_c e^{m_c}, o = Σ e^{m_c − lse} O_c, concat: the blocks e^{m_c − lse} O_c.
   Tensor l;
   std::vector<std::int32_t>
       order;                // permutation of 0..n-1; states are folded left in this order, unless there are joins
@@ -70,14 +79,13 @@ struct MergeProblem {
   MergeForm form = MergeForm::sum;
 
   bool operator==(const MergeProblem&) const = default;
+  bool has_l() const { return !l.shape.empty(); }
+  bool has(Feature feature) const;
+  /// In the order of Feature.
+  std::vector<Feature> features() const;
+  /// The first of them that is not among those taken.
+  std::optional<Feature> beyond(std::span<const Feature> taken) const;
 };
-
-/// What an attention problem may have beyond the plain form (q, k, v, scale, causal, key_length, bias, plan). Whoever
-/// does not say that it takes a feature must refuse it, by this name.
-enum class Feature : std::uint8_t { window, softcap, alibi, sink, packed, paged };
-std::string_view name(Feature feature);
-/// The arguments of a problem without it: "softcap = 0".
-std::string_view absence(Feature feature);
 
 /// score = cap(scale·q·k) + bias − slope·|i + Sk − Sq − j| with cap(x) = softcap·tanh(x / softcap), or x without one.
 /// Lengths Sq, Sk and positions i, j are those of the sequence. Causal and window are aligned bottom right.
@@ -171,6 +179,8 @@ inline constexpr std::int64_t kMaxHeadDim = 65536;                       // d an
 using Problem = std::variant<SoftmaxProblem, MergeProblem, AttentionProblem>;
 
 ProblemKind kind_of(const Problem& problem);
+/// The first feature of the problem, in the order of Feature, that is not among those taken. Softmax has none.
+std::optional<Feature> feature_beyond(const Problem& problem, std::span<const Feature> taken);
 /// The storage format of the inputs and of o (lse is always f32).
 Format format_of(const Problem& problem);
 /// Size of the output: o is rows x width, lse is rows.

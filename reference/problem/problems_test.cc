@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <string>
 
 #include "reference/problem/error.h"
@@ -89,6 +90,72 @@ TEST(Validate, Merge) {
        }},
   };
   expect_refused(std::get<P>(sample_merge().content.problem), table);
+}
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+TEST(Validate, MergeStatesAndTrees) {
+  using P = MergeProblem;
+  const std::vector<Spoiled<P>> table = {
+      {"l: format f16 must be f32", [](P& p) { p.l.format = Format::f16; }},
+      {"l: 1 axes, must be 2", [](P& p) { p.l = Tensor::dense(Format::f32, {4}); }},
+      {"l: shape (2, 4), must be (4, 2)", [](P& p) { p.l = Tensor::dense(Format::f32, {2, 4}); }},
+      {"l: 4 bytes of storage, must be at least", [](P& p) { p.l.storage.resize(4); }},
+      {"l: without a shape it must have no stride", [](P& p) { p.l.shape.clear(); }},
+      {"l[2, 1]: -1, must be 0 or more, or NaN, where lse is not -inf", [](P& p) { p.l.set({2, 1}, -1.0); }},
+      {"l[3, 0]: -inf, must be 0 or more", [](P& p) { p.l.set({3, 0}, -kInf); }},
+      {"l[3, 0]: -1e-45, must be 0 or more", [](P& p) { p.l.set({3, 0}, -0x1p-149), p.lse.set({3, 0}, kNan); }},
+      {"joins: 2 joins, must be none or 3, one fewer than states", [](P& p) { p.joins.pop_back(); }},
+      {"joins: 4 joins, must be none or 3", [](P& p) { p.joins.push_back({4, 5}); }},
+      {"joins[0]: node -1, must be 0..3", [](P& p) { p.joins[0].left = -1; }},
+      {"joins[0]: node 4, must be 0..3", [](P& p) { p.joins[0].right = 4; }},
+      {"joins[2]: node 6, must be 0..5", [](P& p) { p.joins[2].right = 6; }},
+      {"joins[1]: node 1 is used twice", [](P& p) { p.joins[1] = {0, 1}; }},
+      {"joins[2]: node 5 is used twice", [](P& p) { p.joins[2] = {5, 5}; }},
+      {"joins[1]: node 2147483647, must be 0..4", [](P& p) { p.joins[1].left = 2147483647; }},
+  };
+  P good = std::get<P>(sample_merge_states().content.problem);
+  good.l = Tensor::dense(Format::f32, {4, 2});
+  for (std::int64_t n = 0; n < 8; ++n) good.l.set({n / 2, n % 2}, 0.5);
+  expect_refused(good, table);
+  const std::vector<std::function<void(P&)>> legal = {
+      [](P& p) { p.l.set({2, 1}, kNan); },
+      [](P& p) { p.l.set({2, 1}, kInf); },
+      [](P& p) { p.l.set({2, 1}, -0.0); },
+      [](P& p) { p.l.set({0, 0}, -1.0), p.lse.set({0, 0}, -kInf); },  // empty, whatever it holds
+      [](P& p) { p.l = Tensor(); },
+      [](P& p) { p.joins.clear(); },
+      [](P& p) { p.joins = {{0, 1}, {4, 2}, {5, 3}}; },
+      [](P& p) { p.form = p.form == MergeForm::sum ? MergeForm::concat : MergeForm::sum; },
+  };
+  for (std::size_t n = 0; n < legal.size(); ++n) {
+    P p = good;
+    legal[n](p);
+    EXPECT_NO_THROW(validate(p)) << n;
+  }
+  P one;  // nothing to join
+  one.o = Tensor::dense(Format::f32, {1, 1, 1});
+  one.lse = Tensor::dense(Format::f32, {1, 1});
+  one.order = {0};
+  EXPECT_NO_THROW(validate(one));
+  one.joins = {{0, 0}};
+  EXPECT_THROW(validate(one), UsageError);
+}
+
+// Strides of 0 and overlapping ones make many elements of few numbers.
+TEST(Validate, MergeStatesOfHostileSizes) {
+  MergeProblem p;
+  constexpr std::int64_t n = 1 << 16;
+  p.o = Tensor::strided(Format::f32, {n, n, 1}, {0, 0, 0});
+  p.lse = p.l = Tensor::strided(Format::f32, {n, n}, {1, 1});
+  for (std::int64_t s = 0; s < n; ++s) p.order.push_back(static_cast<std::int32_t>(s));
+  try {
+    validate(p);
+    ADD_FAILURE() << "accepted";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("l: 65536 x 65536 elements, must be at most 2147483647"));
+  }
 }
 
 TEST(Validate, Attention) {

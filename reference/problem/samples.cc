@@ -54,6 +54,24 @@ Witness sample_merge() {
   return {{{ProblemKind::merge, "sample", 18446744073709551615U, {}}, p}, {{"verdict", "fail(exceeds_bound)\n\"é\""}}};
 }
 
+Witness sample_merge_states() {
+  Random random(4, 0);
+  MergeProblem p;
+  p.o = Tensor::dense(Format::bf16, {4, 2, 3});
+  p.lse = Tensor::dense(Format::f32, {4, 2});
+  p.l = Tensor::strided(Format::f32, {4, 2}, {3, 0});  // one for both rows
+  for (std::int64_t n = 0; n < 4; ++n) {
+    p.l.set({n, 0}, n == 1 ? 0.0 : random.uniform(1, 30));
+    for (std::int64_t r = 0; r < 2; ++r) {
+      p.lse.set({n, r}, random.uniform(-4, 4));
+      for (std::int64_t c = 0; c < 3; ++c) p.o.set({n, r, c}, random.uniform(-8, 8));
+    }
+  }
+  p.order = {2, 0, 3, 1};
+  p.joins = {{3, 1}, {0, 2}, {5, 4}};
+  return {{{ProblemKind::merge, "sample", 10, {}}, p}, {}};
+}
+
 Witness sample_attention() {
   Random random(1, 0);
   AttentionProblem p;
@@ -121,11 +139,9 @@ Witness sample_paged() {
 }
 
 std::map<std::string, Witness> samples() {
-  return {{"softmax", sample_softmax()},
-          {"merge", sample_merge()},
-          {"attention", sample_attention()},
-          {"attention_packed", sample_packed()},
-          {"attention_paged", sample_paged()}};
+  return {{"softmax", sample_softmax()},           {"merge", sample_merge()},
+          {"merge_states", sample_merge_states()}, {"attention", sample_attention()},
+          {"attention_packed", sample_packed()},   {"attention_paged", sample_paged()}};
 }
 
 }  // namespace flashproof

@@ -27,11 +27,22 @@ SoftmaxProblem read_softmax(Fields& fields) {
   return p;
 }
 
+/// left,right of one join after the other.
+std::vector<Join> read_joins(Fields& fields) {
+  const std::vector<std::int32_t> nodes = fields.int32s("joins");
+  if (nodes.size() % 2 != 0) throw UsageError(fmt::format("joins: {} nodes, must be two for each", nodes.size()));
+  std::vector<Join> joins(nodes.size() / 2);
+  for (std::size_t k = 0; k < joins.size(); ++k) joins[k] = {nodes[2 * k], nodes[2 * k + 1]};
+  return joins;
+}
+
 MergeProblem read_merge(Fields& fields) {
   MergeProblem p;
   p.o = fields.tensor("o");
   p.lse = fields.tensor("lse");
+  if (fields.has_tensor("l")) p.l = fields.tensor("l");
   p.order = fields.int32s("order");
+  if (fields.has("joins")) p.joins = read_joins(fields);
   p.form = fields.either("form", "sum", "concat") ? MergeForm::sum : MergeForm::concat;
   return p;
 }
@@ -74,10 +85,18 @@ void write_problem(Draft& draft, const SoftmaxProblem& p) {
   draft.list("plan.order", p.plan.order);
 }
 
+std::vector<std::int32_t> nodes_of(const std::vector<Join>& joins) {
+  std::vector<std::int32_t> nodes;
+  for (const Join& join : joins) nodes.insert(nodes.end(), {join.left, join.right});
+  return nodes;
+}
+
 void write_problem(Draft& draft, const MergeProblem& p) {
   draft.strided("o", p.o);
   draft.strided("lse", p.lse);
+  if (p.has_l()) draft.strided("l", p.l);
   draft.list("order", p.order);
+  if (!p.joins.empty()) draft.list("joins", nodes_of(p.joins));
   draft.text("form", p.form == MergeForm::sum ? "sum" : "concat");
 }
 
@@ -110,7 +129,7 @@ std::int64_t input_bytes(const Problem& problem) {
       [&](const auto& p) {
         using T = std::decay_t<decltype(p)>;
         if constexpr (std::is_same_v<T, SoftmaxProblem>) return size(p.x);
-        if constexpr (std::is_same_v<T, MergeProblem>) return size(p.o, p.lse);
+        if constexpr (std::is_same_v<T, MergeProblem>) return size(p.o, p.lse, p.l);
         if constexpr (std::is_same_v<T, AttentionProblem>) return size(p.q, p.k, p.v, p.bias, p.alibi, p.sink);
       },
       problem);

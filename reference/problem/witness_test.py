@@ -64,6 +64,7 @@ def check_softmax(metadata, tensors):
 def check_merge(metadata, tensors):
     assert metadata["form"] == "concat" and metadata["order"] == "1,0"
     assert metadata["stride.lse"] == "1,0", "the broadcast is kept"
+    assert "joins" not in metadata and "l" not in tensors, "the plain form has no such field"
     assert metadata["note.verdict"] == 'fail(exceeds_bound)\n"\u00e9"'
     dtype, shape, raw = tensors.pop("o")
     assert (dtype, shape) == ("F32", [2, 3, 4])
@@ -71,6 +72,17 @@ def check_merge(metadata, tensors):
     dtype, shape, raw = tensors.pop("lse")
     assert (dtype, shape) == ("F32", [2, 3])
     assert list(struct.unpack("<6f", raw)) == [float("-inf")] * 3 + [1.5] * 3
+
+
+def check_merge_states(metadata, tensors):
+    assert metadata["form"] == "sum" and metadata["order"] == "2,0,3,1"
+    assert metadata["joins"] == "3,1,0,2,5,4", "three pairs of nodes"
+    assert metadata["stride.l"] == "3,0", "the broadcast is kept"
+    dtype, shape, raw = tensors.pop("l")
+    l = struct.unpack("<8f", raw)
+    assert (dtype, shape) == ("F32", [4, 2]) and l[2:4] == (0.0, 0.0) and min(l[:2] + l[4:]) >= 1
+    assert tensors.pop("o")[:2] == ("BF16", [4, 2, 3])
+    assert tensors.pop("lse")[:2] == ("F32", [4, 2])
 
 
 def check_attention(metadata, tensors):
@@ -129,7 +141,8 @@ def check_with_package(path, tensors):
 
 def main():
     directory = Path(sys.argv[1])
-    for check in (check_softmax, check_merge, check_attention, check_attention_packed, check_attention_paged):
+    checks = (check_softmax, check_merge, check_merge_states)
+    for check in (*checks, check_attention, check_attention_packed, check_attention_paged):
         path = directory / (check.__name__.removeprefix("check_") + ".safetensors")
         metadata, tensors = read(path)
         package = check_with_package(path, tensors)

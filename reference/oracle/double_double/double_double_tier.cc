@@ -32,7 +32,7 @@ class SoftmaxRows final : public RowTier {
     const WeightSum sum = weigh(numbers_, -1.0, terms_);
     balls.o.resize(problem_.x.shape[1]);  // hidden columns are exactly 0
     for (std::size_t p = 0; p < keys_.key.size(); ++p) {
-      balls.o[keys_.key[p]] = share_ball(numbers_, static_cast<std::int64_t>(p), sum, terms_);
+      balls.o[keys_.key[p]] = share_ball(numbers_, static_cast<std::int64_t>(p), 1.0, sum, terms_);
     }
     balls.lse = lse_ball(sum, terms_);
     balls.tier = tier;
@@ -55,7 +55,8 @@ class MergeRows final : public RowTier {
     RowBalls balls;
     if (symbolic_row(problem_, row, keys_, balls)) return balls;
     list_scores(keys_, numbers_, [&](std::int64_t s) { return problem_.lse.at({s, row}); });
-    const WeightSum sum = weigh(numbers_, -1.0, terms_);
+    list_factors(row);
+    const WeightSum sum = problem_.has_l() ? weigh(numbers_, factor_, terms_) : weigh(numbers_, -1.0, terms_);
     if (problem_.form == MergeForm::sum) {
       fill_sum(row, sum, balls);
     } else {
@@ -68,6 +69,14 @@ class MergeRows final : public RowTier {
   }
 
  private:
+  /// How often each state counts in the sum of the weights.
+  void list_factors(std::int64_t row) {
+    factor_.assign(numbers_.size(), 1.0);
+    for (std::size_t p = 0; problem_.has_l() && p < keys_.key.size(); ++p) {
+      factor_[p] = problem_.l.at({keys_.key[p], row});
+    }
+  }
+
   /// o of one state, NaN and ±inf as 0.
   void decode_state(std::int64_t state, std::int64_t row) {
     values_.assign(round_up_to_block(problem_.o.shape[2]), 0.0);
@@ -91,7 +100,7 @@ class MergeRows final : public RowTier {
     const std::int64_t width = problem_.o.shape[2];
     balls.o.resize(problem_.o.shape[0] * width);  // the blocks of hidden states are exactly 0
     for (std::size_t p = 0; p < keys_.key.size(); ++p) {
-      const Ball share = share_ball(numbers_, static_cast<std::int64_t>(p), sum, terms_);
+      const Ball share = share_ball(numbers_, static_cast<std::int64_t>(p), factor_[p], sum, terms_);
       decode_state(keys_.key[p], row);
       for (std::int64_t c = 0; c < width; ++c) {
         balls.o[keys_.key[p] * width + c] = scaled_ball(share, values_[c], sum, terms_);
@@ -104,7 +113,7 @@ class MergeRows final : public RowTier {
   RowKeys keys_;
   RowNumbers numbers_;
   ColumnSums sums_;
-  AlignedDoubles values_;
+  AlignedDoubles values_, factor_;
 };
 
 struct MakeTier {
@@ -124,7 +133,8 @@ struct TierBytes {
   std::int64_t operator()(const SoftmaxProblem& p) const { return (p.x.shape[1] + kBlock) * (kPerScore + kBallBytes); }
   std::int64_t operator()(const MergeProblem& p) const {
     const std::int64_t blocks = p.form == MergeForm::concat ? p.o.shape[0] : 1;
-    return (p.o.shape[0] + kBlock) * kPerScore + round_up_to_block(p.o.shape[2]) * (5 * kDouble + blocks * kBallBytes);
+    return (p.o.shape[0] + kBlock) * (kPerScore + kDouble) +
+           round_up_to_block(p.o.shape[2]) * (5 * kDouble + blocks * kBallBytes);
   }
   std::int64_t operator()(const AttentionProblem& p) const { return dd_attention_bytes(p, DdOptions{}); }
 };

@@ -157,6 +157,21 @@ TEST(DoubleDoubleWorst, Sum) {
   RecordProperty("ratio", std::to_string(worst.worst_o));
 }
 
+TEST(DoubleDoubleWorst, SumOfStates) {
+  // States of equal m: every weight is 1, and the l are 1, 2^-54 and 4000 just below 2^-107, each dropped from the low word.
+  for (const MergeForm form : {MergeForm::sum, MergeForm::concat}) {
+    MergeProblem p = test::merge(Format::f32, 4002, 1, 1, [] { return 0.0; }, [] { return 0.0; }, form);
+    p.l = test::filled(Format::f32, {4002, 1}, [] { return 0x1p-107 * kDropped; });
+    p.l.set({0, 0}, 1.0);
+    p.l.set({1, 0}, 0x1p-54);
+    p.o.set({0, 0, 0}, 1.0);
+    const Case worst(p, Tier::dd, &DdTerms::sum);
+    EXPECT_GT(worst.worst_o, 0.9);
+    EXPECT_GT(worst.worst_lse, 0.9);
+    EXPECT_GT(worst.without, 1);
+  }
+}
+
 /// States of equal weight, o as given.
 MergeProblem equal_states(const std::vector<double>& o) {
   std::size_t n = 0;

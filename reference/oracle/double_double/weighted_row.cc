@@ -13,8 +13,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Radii are sums and products of numbers >= 0, of at most 2^31 keys: fewer than 2^33 roundings, each within u of the
 // partial result, and second-order parts below 2^-30. All of it is less than 2^-16.
 constexpr double kInflate = 1 + 0x1p-16;
-// Products of weights (>= 2^-808 in hi) and values (>= 2^-149) may lose bits below 2^-1074, a few times per key.
-constexpr double kUnderflow = 0x1p-1000;
 // Above this the exact score of the top key is taken for m: its error goes to the others and to lse.
 constexpr double kLooseTop = 0x1p-10;
 
@@ -87,7 +85,32 @@ void add_weights(const RowNumbers& row, const DdTerms& terms, WeightSum& sum) {
   sum.slack = terms.sum * kU * slack;
 }
 
-/// log x for 1 <= x <= 2^32.
+/// L = Σ factor_p w_p. TwoProduct is exact: w >= 2^-808 and an f32 are above 2^-957, their last bit above 2^-1034. The
+/// product with the low word joins the product's rest in an FMA, which rounds, and loses 2^-1075 if it is a subnormal.
+void add_counted_weights(const RowNumbers& row, std::span<const double> factor, const DdTerms& terms, WeightSum& sum) {
+  double hi = 0.0;
+  double lo = 0.0;
+  double slack = 0.0;
+  for (std::int64_t p = 0; p < row.size(); ++p) {
+    const double w = row.hi[p];
+    const DD product = two_product(factor[p], w);
+    const DD s = two_sum(hi, product.hi);
+    hi = s.hi;
+    const double partial = lo + s.lo;
+    if (lo != 0.0 && s.lo != 0.0) slack += std::fabs(partial);
+    const double rest = std::fma(factor[p], row.lo[p], product.lo);
+    if (row.lo[p] != 0.0) slack += std::fabs(rest);
+    lo = partial + rest;
+    if (partial != 0.0 && rest != 0.0) slack += std::fabs(lo);
+    sum.others += factor[p] * row.error[p];
+    sum.exact = sum.exact && row.error[p] == 0.0 && (w == 0.0 || w == 1.0);
+  }
+  sum.total = two_sum(hi, lo);
+  sum.slack = terms.sum * kU * slack + (sum.exact ? 0.0 : 0x1p-1040);
+  sum.underflow *= 0x1p150;  // L is at least the f32 of top
+}
+
+/// log x for 2^-150 <= x <= 2^160: 2^31 weights, each times an f32.
 Rounded log_dd(DD x, const DdTerms& terms) {
   if (x.hi == 1.0 && x.lo == 0.0) return {};
   const double y = std::log(x.hi);  // near enough, which |d| proves; any libm
@@ -103,7 +126,10 @@ Rounded log_dd(DD x, const DdTerms& terms) {
 
 }  // namespace
 
-WeightSum weigh(RowNumbers& row, double roundings, const DdTerms& terms) {
+namespace {
+
+/// The weights, without their sum.
+WeightSum weigh_alone(RowNumbers& row, double roundings, const DdTerms& terms) {
   WeightSum sum;
   sum.top = largest(row);
   sum.m = {row.hi[sum.top], row.lo[sum.top]};
@@ -119,10 +145,28 @@ WeightSum weigh(RowNumbers& row, double roundings, const DdTerms& terms) {
   row.hi[sum.top] = 1.0;
   row.lo[sum.top] = row.error[sum.top] = 0.0;
   row.spread[sum.top] = roundings < 0 ? 0.0 : terms.pv * roundings * kU;
-  add_weights(row, terms, sum);
+  return sum;
+}
+
+void set_low(WeightSum& sum) {
   sum.exact = sum.exact && sum.top_radius == 0.0;
   // 2^-40 of the total is more than total.lo and the roundings of this line.
   sum.low = sum.total.hi * (1 - 0x1p-40) - (sum.others + sum.slack + sum.top_radius) * kInflate;
+}
+
+}  // namespace
+
+WeightSum weigh(RowNumbers& row, double roundings, const DdTerms& terms) {
+  WeightSum sum = weigh_alone(row, roundings, terms);
+  add_weights(row, terms, sum);
+  set_low(sum);
+  return sum;
+}
+
+WeightSum weigh(RowNumbers& row, std::span<const double> factor, const DdTerms& terms) {
+  WeightSum sum = weigh_alone(row, -1.0, terms);
+  add_counted_weights(row, factor, terms, sum);
+  set_low(sum);
   return sum;
 }
 
@@ -135,19 +179,20 @@ Ball ratio_ball(DD numerator, double slack, double top_value, const WeightSum& s
   double radius = (slack + size * (sum.others + sum.slack) + of_top + of_quotient) / sum.low;
   // All zero: nothing to underflow. (No spread underflows: a weight is bounded from e^kSkip on.)
   const bool zero = numerator.hi == 0.0 && slack == 0.0 && top_value == 0.0;
-  if (!sum.exact && !zero) radius += kUnderflow;
+  if (!sum.exact && !zero) radius += sum.underflow;
   return ball(q, radius);
 }
 
-Ball share_ball(const RowNumbers& row, std::int64_t position, const WeightSum& sum, const DdTerms& terms) {
+Ball share_ball(const RowNumbers& row, std::int64_t position, double factor, const WeightSum& sum,
+                const DdTerms& terms) {
   if (!(sum.low > 0)) return {0.0, 0.0, kInfinity};
-  // o = w_j / L is the ratio with v_j = 1 and all other v = 0.
+  // o = w_j / L is the ratio with v_j = 1 and all other v = 0; an error of w_j is one of L, factor times.
   const double own = position == sum.top ? sum.top_radius : row.error[position];
   const auto [q, division] = divide({row.hi[position], row.lo[position]}, sum.total);
-  const double rest = std::fabs(1.0 - q.hi) + 2 * kU;
+  const double rest = std::fabs(1.0 - factor * q.hi) + 4 * kU;
   const double of_quotient = terms.division * division * sum.total.hi;
   double radius = (own * rest + q.hi * (sum.others + sum.top_radius + sum.slack) + of_quotient) / sum.low;
-  if (!sum.exact) radius += kUnderflow;
+  if (!sum.exact) radius += sum.underflow;
   return ball(q, radius);
 }
 
@@ -157,7 +202,7 @@ Ball scaled_ball(const Ball& share, double value, const WeightSum& sum, const Dd
   const DD product = DD{share.hi, share.lo} * value;
   double radius = share.radius * std::fabs(value);
   if (!exact_factor(value) && share.lo != 0.0) radius += terms.pv * kDdMulDoubleError * std::fabs(product.hi);
-  if (!sum.exact) radius += kUnderflow;
+  if (!sum.exact) radius += sum.underflow;
   return ball(product, radius);
 }
 

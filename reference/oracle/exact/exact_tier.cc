@@ -29,7 +29,8 @@ std::int64_t bytes(const MergeProblem& problem) {
   // Not output_shape(): that takes a Problem, and to make one would copy every state.
   const std::int64_t blocks = problem.form == MergeForm::concat ? states : 1;
   const std::int64_t balls = (1 + kGrowth) * blocks * width * sizeof(Ball);
-  return states * kKeyBytes + balls + row_truth_bytes(problem.o.format, states, width, false, kMaxBits);
+  const std::int64_t factor = problem.has_l() ? kGrowth * static_cast<std::int64_t>(sizeof(double)) : 0;
+  return states * (kKeyBytes + factor) + balls + row_truth_bytes(problem.o.format, states, width, false, kMaxBits);
 }
 
 std::int64_t bytes(const AttentionProblem& problem) {

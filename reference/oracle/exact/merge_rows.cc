@@ -9,7 +9,8 @@
 namespace flashproof {
 namespace {
 
-/// A state is a key whose score is its lse and whose value is its o; (o, −inf) is the identity whatever o holds.
+/// A state is a key whose score is its lse and whose value is its o; (o, −inf) is the identity whatever o holds. With l
+/// its score is m, and it counts l times in the sum of the weights.
 class MergeRows : public RowTier {
  public:
   explicit MergeRows(const MergeProblem& problem) : problem_(problem) {}
@@ -19,7 +20,11 @@ class MergeRows : public RowTier {
     collect_keys(problem_, row, keys_);
     if (symbolic_row(problem_, row, keys_, balls)) return balls;
     score_.clear();
-    for (const std::int64_t s : keys_.key) score_.push_back(exact_score(problem_.lse.at({s, row})));
+    factor_.clear();
+    for (const std::int64_t s : keys_.key) {
+      score_.push_back(exact_score(problem_.lse.at({s, row})));
+      if (problem_.has_l()) factor_.push_back(problem_.l.at({s, row}));
+    }
     const auto read = [&](std::size_t p, std::span<double> v) {
       for (std::size_t c = 0; c < v.size(); ++c) {
         const double x = problem_.o.at({keys_.key[p], row, static_cast<std::int64_t>(c)});
@@ -30,7 +35,8 @@ class MergeRows : public RowTier {
     const std::int64_t width = problem_.o.shape[2];
     RowTruth truth = row_truth({.score = score_,
                                 .form = sum ? RowForm::sum : RowForm::blocks,
-                                .values = {.width = width, .format = problem_.o.format, .read = read}},
+                                .values = {.width = width, .format = problem_.o.format, .read = read},
+                                .factor = factor_},
                                bits);
     balls.lse = truth.lse;
     balls.tier = Tier::exact;
@@ -52,6 +58,7 @@ class MergeRows : public RowTier {
   const MergeProblem& problem_;
   RowKeys keys_;
   std::vector<ExactScore> score_;
+  std::vector<double> factor_;  // l
 };
 
 }  // namespace

@@ -148,6 +148,10 @@ RowTruth row_truth(const Row& row, int bits) {
     exp_interval(raw(weight), raw(exponent));
   };
 
+  const auto counted = [&](std::size_t j, const Interval& weight) {
+    return row.factor.empty() ? weight : Interval(weight * Interval(row.factor[j]));
+  };
+
   RowTruth truth;
   Interval total = 0;
   if (row.form == RowForm::sum) {
@@ -155,13 +159,13 @@ RowTruth row_truth(const Row& row, int bits) {
     Interval weight;
     for (std::size_t j = 0; j < row.score.size(); ++j) {
       compute_weight(j, weight);
-      total += weight;
+      total += counted(j, weight);
       if (j < keys) numerators.add(j, weight);
     }
     numerators.divide(total, truth.o);
   } else {
     PerKey weight(row.score.size(), compute_weight);
-    for (std::size_t j = 0; j < row.score.size(); ++j) total += weight[j];
+    for (std::size_t j = 0; j < row.score.size(); ++j) total += counted(j, weight[j]);
     std::vector<double> value(row.form == RowForm::blocks ? row.values.width : 0);
     for (std::size_t j = 0; j < keys; ++j) {
       const Interval share = weight[j] / total;

@@ -13,7 +13,8 @@
 
 namespace flashproof {
 
-/// weights: o_j = p_j.  sum: o = Σ p_j v_j.  blocks: p_j v_j side by side.  With p_j = e^(s_j − lse).
+/// weights: o_j = p_j.  sum: o = Σ p_j v_j.  blocks: p_j v_j side by side.  With p_j = e^(s_j − lse), lse the
+/// logarithm of the sum.
 enum class RowForm : std::uint8_t { weights, sum, blocks };
 
 /// The values v_jc, read when their turn comes. Not for RowForm::weights.
@@ -31,6 +32,9 @@ struct Row {
   std::span<const ExactScore> capped = {};  // one per score if softcap > 0
   RowForm form = RowForm::weights;
   RowValues values = {};
+  /// One per score, finite and positive: how often e^(s_j − m) counts in the sum of the weights, Σ factor_j e^(s_j − m);
+  /// empty = once. What multiplies v_j is e^(s_j − m) all the same. Not for RowForm::weights.
+  std::span<const double> factor = {};
   /// The last score has v = 0 and no output of its own: it enters the sum and the lse only.
   bool last_is_sink = false;
 };

@@ -77,6 +77,70 @@ TEST_P(SpecialMerge, PoisonedLse) {
   }
 }
 
+/// Three un-normalised states of m = 1, l = 2 and O = 4: o = 2, lse = 1 + ln 6.
+MergeProblem three_states(MergeForm form) {
+  MergeProblem p = merge(kF32, 3, 1, 2, [] { return 4.0; }, [] { return 1.0; }, form);
+  p.l = filled(kF32, {3, 1}, [] { return 2.0; });
+  return p;
+}
+
+TEST_P(SpecialMerge, AnUnnormalisedStateWithoutWeightIsTheIdentityWhateverItHolds) {
+  for (const double junk : {kNan, kInf, -kInf, 3e38}) {
+    for (const bool by_m : {true, false}) {
+      for (const MergeForm form : {MergeForm::sum, MergeForm::concat}) {
+        MergeProblem p = three_states(form);
+        if (by_m) {
+          p.lse.set({1, 0}, -kInf);
+          p.l.set({1, 0}, junk);
+        } else {
+          p.l.set({1, 0}, 0.0);
+        }
+        p.o.set({1, 0, 0}, junk);
+        ASSERT_NO_THROW(validate(p));
+        const Truth truth = truth_of(p);
+        for (std::size_t i = 0; i < truth.o.size(); ++i) {
+          const bool empty = form == MergeForm::concat && i / 2 == 1;
+          expect_near(truth.o[i], form == MergeForm::sum ? 2.0 : (empty ? 0.0 : 1.0));
+        }
+        expect_near(truth.lse[0], 1.0 + std::log(4.0));
+      }
+    }
+  }
+}
+
+TEST_P(SpecialMerge, OnlyUnnormalisedStatesWithoutWeight) {
+  for (const MergeForm form : {MergeForm::sum, MergeForm::concat}) {
+    MergeProblem p = three_states(form);
+    p.l.set({0, 0}, 0.0);
+    p.l.set({1, 0}, -0.0);
+    p.lse.set({2, 0}, -kInf);
+    const Truth truth = truth_of(p);
+    expect_zeros(truth);
+    EXPECT_EQ(truth.lse[0].classes, kNegInf);
+  }
+}
+
+TEST_P(SpecialMerge, PoisonedUnnormalisedStates) {
+  struct Line {
+    double m, l;
+  };
+  for (const auto& [m, l] : {Line{1.0, kNan}, Line{1.0, kInf}, Line{kNan, 2.0}, Line{kInf, 2.0}, Line{kInf, 0.0}}) {
+    MergeProblem p = three_states(MergeForm::sum);
+    p.lse.set({0, 0}, m);
+    p.l.set({0, 0}, l);
+    p.l.set({1, 0}, 0.0);
+    ASSERT_NO_THROW(validate(p));
+    Truth truth = truth_of(p);
+    EXPECT_EQ(truth.o[0].classes, kNaN) << m << " " << l;
+    EXPECT_EQ(truth.lse[0].classes, kNaN) << m << " " << l;
+    p.form = MergeForm::concat;
+    truth = truth_of(p);
+    EXPECT_EQ(truth.o[0].classes, kNaN);
+    EXPECT_EQ(truth.o[2].classes, kZeroOrNan);  // the empty block of a NaN row
+    EXPECT_EQ(truth.o[4].classes, kNaN);
+  }
+}
+
 TEST_P(SpecialMerge, SpecialValuesOfStatesThatCount) {
   MergeProblem p = merge(kF32, 2, 1, 3, [] { return 1.0; }, [] { return 0.0; }, MergeForm::sum);
   p.o.set({0, 0, 0}, kNan);

@@ -2,6 +2,7 @@
 
 #include "reference/oracle/environment_guard.h"
 #include "reference/oracle/fp64/highway_targets.h"
+#include "reference/oracle/fp64/state_sums.h"
 #include "reference/oracle/fp64/symbolic_rows.h"
 #include "reference/oracle/symbolic.h"
 
@@ -35,12 +36,18 @@ struct MergeJob {
 struct MergeRow {
   std::int64_t p = 0, row = 0;           // in the truth, in the problem
   std::vector<double> score, w, rho, c;  // of all states; c_s multiplies |v_s| in the radius of a sum
-  std::vector<std::int64_t> visible;     // states with a finite lse, the largest one first, the others in order
+  std::vector<double> l;                 // of un-normalised states
+  std::vector<std::int64_t> visible;     // states with a finite score, the largest one first, the others in order
   RowSums sums;
+
+  StateWeights states() { return {l, w, rho, visible}; }
+  /// 1/(L − R_L). R_L is below 2^-42 L.
+  double inverse() const { return 1 / (sums.total - sums.total_radius); }
 };
 
-inline constexpr std::int64_t kTile = 32;       // columns at a time
-inline constexpr double kSumFloor = 0x1p-1040;  // 2^31 underflows of 2^-1075 in N, and as many in its radius
+inline constexpr std::int64_t kTile = 32;  // columns at a time
+inline constexpr double kSumFloor =
+    0x1p-1040;  // 2^31 underflows of 2^-1075 in N, and as many in its radius, over L >= 1
 
 }  // namespace flashproof::rows64
 #endif
@@ -49,6 +56,14 @@ HWY_BEFORE_NAMESPACE();
 namespace flashproof::rows64::HWY_NAMESPACE {
 
 using flashproof::HWY_NAMESPACE::decode_run;
+
+/// The scores of un-normalised states: m, −inf where a state is empty.
+HWY_INLINE void score_states(const MergeJob& job, MergeRow& row) {
+  const Tensor& l = job.problem.l;
+  row.l.resize(row.score.size());
+  decode_run<Format::f32>(l, row.row * l.stride[1], l.stride[0], l.shape[0], row.l.data());
+  for (std::size_t s = 0; s < row.score.size(); ++s) row.score[s] = state_score(row.score[s], row.l[s]);
+}
 
 /// lse of all states: weights, radii and which states count. False if the row is special.
 HWY_INLINE bool weigh_states(const MergeJob& job, MergeRow& row) {
@@ -59,6 +74,7 @@ HWY_INLINE bool weigh_states(const MergeJob& job, MergeRow& row) {
   row.rho.resize(n);
   row.sums = {};
   decode_run<Format::f32>(lse, row.row * lse.stride[1], lse.stride[0], n, row.score.data());
+  if (job.problem.has_l()) score_states(job, row);
   scan_scores(row.score.data(), n, row.sums);
   job.symbolic[row.p] = row.sums.has_numbers() ? 0 : 1;
   if (job.symbolic[row.p] != 0) return false;
@@ -69,6 +85,7 @@ HWY_INLINE bool weigh_states(const MergeJob& job, MergeRow& row) {
     const bool counts = row.score[s] > -std::numeric_limits<double>::infinity();
     if (counts && s != row.visible[0]) row.visible.push_back(s);
   }
+  if (job.problem.has_l()) count_states(row.states(), job.terms, row.sums);
   return true;
 }
 
@@ -106,11 +123,11 @@ HWY_INLINE void merge_sum(const MergeJob& job, MergeRow& row, std::vector<Specia
   for (const std::int64_t s : row.visible) row.c[s] = row.rho[s] + job.terms.value_sum * gamma * row.w[s];
   // The chains that add the c_s |v_sc| lose at most as many roundings as there are visible states in the longest.
   const double path = static_cast<double>(std::min(visible, kMergeGroup + 2 + visible / kMergeGroup));
-  const auto inflated = hn::Set(d, 1 / row.sums.total * kSlack * (1 + 2 * path * kUnit));
+  const auto inflated = hn::Set(d, row.inverse() * kSlack * (1 + 2 * path * kUnit));
   const auto total = hn::Set(d, row.sums.total);
   const auto total_radius = hn::Set(d, row.sums.total_radius);
   const auto quotient_term = hn::Set(d, job.terms.quotient);
-  const auto floor = hn::Set(d, visible > 1 ? kSumFloor : 0.0);
+  const auto floor = hn::Set(d, visible > 1 ? kSumFloor * std::max(1.0, row.inverse()) : 0.0);
   for (std::int64_t first = 0; first < width; first += kTile) {
     const std::int64_t count = std::min(kTile, width - first);
     HWY_ALIGN double tile[kTile];
@@ -163,7 +180,11 @@ HWY_INLINE void merge_concat(const MergeJob& job, MergeRow& row, std::vector<Spe
   const Lane d;
   const std::int64_t width = job.problem.o.shape[2];
   const std::int64_t n = job.problem.o.shape[0];
-  normalize(row.w.data(), row.rho.data(), n, row.sums, job.terms.weights);
+  if (job.problem.has_l()) {
+    share_states(row.states(), row.sums, job.terms);
+  } else {
+    normalize(row.w.data(), row.rho.data(), n, row.sums, job.terms.weights);
+  }
   const auto quotient_term = hn::Set(d, job.terms.quotient);
   const auto slack = hn::Set(d, kSlack);
   const auto floor = hn::Set(d, row.visible.size() > 1 ? kTiny : 0.0);

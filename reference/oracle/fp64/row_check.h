@@ -6,6 +6,7 @@
 //   p        2·(n + 6)·U relative (weight 2, sum n + 1, division 1, one more per key for the slack)
 //   o (sum)  2·(2n + 8)·U·max|v|, which bounds Σ p |v|;  o (concat) 2·(n + 8)·U relative
 //   lse      2·U·(n + 4 + |m| + |log L|)
+// Un-normalised states: v_s is O_s / l_s, and three roundings more per state; |log L| is larger by |log l_s| < 104.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,6 +20,7 @@
 #include "reference/oracle/fp64/merge.h"
 #include "reference/oracle/fp64/softmax.h"
 #include "reference/oracle/reference.h"
+#include "reference/oracle/reference_error.h"
 #include "reference/oracle/test_problems.h"
 
 namespace flashproof::test {
@@ -98,9 +100,9 @@ inline Tally check(const SoftmaxProblem& problem, const Truth& truth) {
 inline Tally check(const MergeProblem& problem, const Truth& truth) {
   const ReferenceResult<Fine> exact = reference<Fine>(problem);
   const Fine unit = ldexp(Fine(1), -332);
-  const Fine n = static_cast<double>(problem.o.shape[0]);
-  const Fine lse_scale = largest_finite(problem.lse) + 30.0;
-  const Fine o_scale = 2 * (2 * n + 8) * unit * largest_finite(problem.o);
+  const Fine n = static_cast<double>(problem.o.shape[0]) * (problem.has_l() ? 4 : 1);
+  const Fine lse_scale = largest_finite(problem.lse) + 134.0;
+  const Fine o_scale = 2 * (2 * n + 8) * unit * sizes(problem).largest_value;
   Tally tally;
   for (std::size_t i = 0; i < exact.o.size(); ++i) {
     const bool sum = problem.form == MergeForm::sum;

@@ -20,6 +20,7 @@ struct MergeTerms {
   SoftmaxTerms weights = {};
   double value_sum = 1;  // γ(h_N) Σ w_s |v_sc|, the roundings of N = Σ w_s v_sc
   double quotient = 1;   // |N − o_c L|; for concat |p_s v_sc − o_sc|
+  double counts = 1;     // the roundings of L = Σ l_s w_s, of un-normalised states
 };
 
 }  // namespace flashproof
