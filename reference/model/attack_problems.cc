@@ -1,0 +1,352 @@
+#include "reference/model/attack_problems.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include "reference/oracle/test_problems.h"
+
+namespace flashproof::attack {
+
+namespace {
+
+/// A number of the inputs' format in the tensor's.
+void set(Tensor& tensor, std::int64_t at, Format inputs, double value) {
+  const double limit = info(inputs).max_finite;
+  tensor.set_bits(at, encode(tensor.format, round_to(inputs, std::clamp(value, -limit, limit))));
+}
+Format storage(Format inputs) { return inputs == Format::e4m3fn ? Format::f16 : inputs; }
+
+ChunkPlan plan(Random& random, std::int64_t length) {
+  if (length == 0) return {};
+  if (random.chance(0.3)) return test::shuffled_plan(random, length);
+  const std::int64_t sizes[] = {1, 2, 4, 8, 16, 32, 64, 128};
+  return ChunkPlan::uniform(length, sizes[random.integer(0, 7)]);
+}
+
+/// Scores of n keys and the kind of their story.
+std::vector<double> scores(Random& random, std::int64_t n) {
+  const double spread = std::exp2(random.uniform(-12, 5));
+  const double offset = random.chance(0.3) ? std::exp2(random.uniform(0, 17)) * (random.chance(0.5) ? 1 : -1) : 0;
+  const double step = static_cast<double>(random.integer(1, 40));
+  const std::int64_t story = random.integer(0, 6);
+  const double edge = random.chance(0.5) ? random.uniform(80, 110) : random.uniform(5, 30);
+  std::vector<double> s;
+  for (std::int64_t j = 0; j < n; ++j) {
+    const double t = static_cast<double>(j) / static_cast<double>(n);
+    double x = 0;
+    switch (story) {
+      case 0:
+        x = spread * random.normal();
+        break;
+      case 1:  // a slow ramp
+        x = spread * t;
+        break;
+      case 2:  // a staircase
+        x = std::floor(t * 8) * step * 0.25;
+        break;
+      case 3:  // two hot keys that nearly tie
+        x = j == 0 || j == n / 2 ? random.uniform(0, 1e-3) : -spread - 5;
+        break;
+      case 4:  // at the edge of underflow below one maximum, which comes first or last
+        x = j == (step > 20 ? 0 : n - 1) ? 0 : -edge + random.uniform(-3, 3);
+        break;
+      case 5:
+        x = -spread * t;
+        break;
+      default:
+        x = random.chance(0.1) ? 0 : -spread * random.uniform();
+    }
+    s.push_back(x + offset);
+  }
+  return s;
+}
+
+/// A way to draw values: one-signed, opposite, one-hot, spread, huge, subnormal.
+std::function<double(std::int64_t)> values(Random& random, Format format) {
+  const std::int64_t story = random.integer(0, 6);
+  const double huge = std::exp2(random.uniform(0, std::log2(info(format).max_finite) - 12));
+  return [&random, story, huge, format](std::int64_t j) {
+    switch (story) {
+      case 0:
+        return random.normal();
+      case 1:
+        return random.uniform(1, 2);  // one sign
+      case 2:
+        return j % 2 == 0 ? 1.0 : -1.0;
+      case 3:
+        return j == 0 ? 1.0 : 0.0;
+      case 4:
+        return random.normal() * std::exp2(random.uniform(-20, 8));
+      case 5:
+        return j == 0 ? random.uniform() : huge * random.uniform(0.5, 1);  // huge beside an underflowing weight
+      default:
+        return min_subnormal(format) * static_cast<double>(random.integer(-9, 9));
+    }
+  };
+}
+
+SoftmaxProblem softmax_of(Random& random, Format inputs, bool hostile) {
+  const std::int64_t rows = 2;
+  const std::int64_t columns = random.integer(1, random.chance(0.8) ? 40 : 300);
+  SoftmaxProblem p;
+  p.x = Tensor::dense(storage(inputs), {rows, columns});
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const std::vector<double> s = hostile ? scores(random, columns) : std::vector<double>{};
+    for (std::int64_t j = 0; j < columns; ++j) {
+      set(p.x, r * columns + j, inputs, hostile ? s[static_cast<std::size_t>(j)] : 2 * random.normal());
+    }
+  }
+  p.plan = plan(random, columns);
+  return p;
+}
+
+std::vector<Join> random_tree(Random& random, std::int32_t states) {
+  std::vector<std::int32_t> open(static_cast<std::size_t>(states));
+  std::iota(open.begin(), open.end(), 0);
+  const auto take = [&] {
+    const auto at = random.integer(0, static_cast<std::int64_t>(open.size()) - 1);
+    const std::int32_t node = open[static_cast<std::size_t>(at)];
+    open.erase(open.begin() + at);
+    return node;
+  };
+  std::vector<Join> joins;
+  for (std::int32_t k = 0; k + 1 < states; ++k) {
+    const std::int32_t left = take();
+    joins.push_back({left, take()});
+    open.push_back(states + k);
+  }
+  return joins;
+}
+
+MergeProblem merge_of(Random& random, Format inputs, bool hostile) {
+  const std::int64_t n = random.integer(1, random.chance(0.8) ? 12 : 60);
+  const std::int64_t rows = 2;
+  const std::int64_t dv = random.integer(1, 3);
+  MergeProblem p;
+  p.o = Tensor::dense(storage(inputs), {n, rows, dv});
+  p.lse = Tensor::dense(Format::f32, {n, rows});
+  p.form = random.chance(0.3) ? MergeForm::concat : MergeForm::sum;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const std::vector<double> s = hostile ? scores(random, n) : std::vector<double>{};
+    const auto value = values(random, inputs);
+    for (std::int64_t c = 0; c < n; ++c) {
+      p.lse.set({c, r}, hostile ? s[static_cast<std::size_t>(c)] : 2 * random.normal());
+      for (std::int64_t i = 0; i < dv; ++i) {
+        set(p.o, (c * rows + r) * dv + i, inputs, hostile ? value(c) : 1 + 0.5 * random.normal());
+      }
+    }
+  }
+  p.order.resize(static_cast<std::size_t>(n));
+  std::iota(p.order.begin(), p.order.end(), 0);
+  for (std::size_t c = p.order.size(); c-- > 1;) {
+    std::swap(p.order[c], p.order[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(c)))]);
+  }
+  return p;
+}
+
+AttentionProblem attention_of(Random& random, Format inputs, bool hostile) {
+  const Format stored = storage(inputs);
+  const std::int64_t n = random.integer(1, random.chance(0.8) ? 48 : 260);
+  const std::int64_t d = random.integer(1, random.chance(0.7) ? 8 : 40);
+  const std::int64_t dv = random.integer(1, 3);
+  AttentionProblem p;
+  p.q = Tensor::dense(stored, {1, 1, 1, d});
+  p.k = Tensor::dense(stored, {1, 1, n, d});
+  p.v = Tensor::dense(stored, {1, 1, n, dv});
+  p.scale = random.chance(0.5) ? 1.0F : static_cast<float>(std::exp2(random.uniform(-4, 1)));
+  const std::vector<double> s = hostile ? scores(random, n) : std::vector<double>{};
+  const double noise = hostile && random.chance(0.6) ? std::exp2(random.uniform(-8, 4)) : 0.3;
+  const bool tiny = hostile && random.chance(0.1);  // subnormal keys beside large queries
+  const double q0 = tiny ? info(inputs).max_finite / 16 : 1;
+  for (std::int64_t c = 0; c < d; ++c) set(p.q, c, inputs, c == 0 ? q0 : noise * random.normal());
+  const auto value = values(random, inputs);
+  for (std::int64_t j = 0; j < n; ++j) {
+    const double score = hostile ? s[static_cast<std::size_t>(j)] : 2 * random.normal();
+    for (std::int64_t c = 0; c < d; ++c) {
+      const double rest =
+          tiny ? min_subnormal(inputs) * static_cast<double>(random.integer(-9, 9)) : noise * random.normal();
+      set(p.k, j * d + c, inputs, c == 0 && !tiny ? score / p.scale : rest);
+    }
+    for (std::int64_t c = 0; c < dv; ++c) {
+      set(p.v, j * dv + c, inputs, hostile ? value(j) : 1 + 0.5 * random.normal());
+    }
+  }
+  p.plan = plan(random, n);
+  return p;
+}
+
+/// One feature or a few on top of the one-row problem; window and causality hide keys of it.
+void add_features(Random& random, AttentionProblem& p) {
+  const std::int64_t n = p.k.shape[2];
+  if (random.chance(0.1)) {
+    const float caps[] = {0.5F, 5.0F, 30.0F, 1000.0F};
+    p.softcap = caps[random.integer(0, 3)];
+  }
+  if (random.chance(0.15)) {
+    p.bias = Tensor::dense(Format::f32, {1, 1, 1, n});
+    const double size = std::exp2(random.uniform(-6, 10));
+    for (std::int64_t j = 0; j < n; ++j) {
+      p.bias.set({0, 0, 0, j}, random.chance(0.1) ? -HUGE_VAL : size * random.normal());
+    }
+  }
+  if (random.chance(0.1)) {
+    p.alibi = Tensor::dense(Format::f32, {1, 1});
+    p.alibi.set({0, 0}, std::exp2(random.uniform(-8, 1)));
+  }
+  if (random.chance(0.15)) {
+    p.sink = Tensor::dense(Format::f32, {1});
+    p.sink.set({0}, random.chance(0.5) ? 4 * random.normal() : 100 * random.normal());
+  }
+  if (random.chance(0.1)) p.window_left = static_cast<std::int32_t>(random.integer(0, n));
+  if (random.chance(0.05)) p.causal = true;
+}
+
+/// Several rows, heads and sequences, packed or paged, with any mixture of features.
+AttentionProblem many_rows(Random& random, Format inputs) {
+  const auto some = [&] { return random.chance(0.3); };
+  test::Mix mix;
+  for (bool* feature : {&mix.causal, &mix.lengths, &mix.bias, &mix.window, &mix.softcap, &mix.alibi, &mix.sink,
+                        &mix.packed, &mix.paged}) {
+    *feature = some();
+  }
+  return test::random_attention(random, storage(inputs), mix, some());
+}
+
+Problem draw(Random& random, ProblemKind kind, Format inputs, bool hostile) {
+  switch (kind) {
+    case ProblemKind::softmax:
+      return softmax_of(random, inputs, hostile);
+    case ProblemKind::merge:
+      return merge_of(random, inputs, hostile);
+    case ProblemKind::attention:
+      break;
+  }
+  if (!hostile) return attention_of(random, inputs, false);
+  if (random.chance(0.15)) return many_rows(random, inputs);
+  AttentionProblem p = attention_of(random, inputs, true);
+  if (random.chance(0.5)) add_features(random, p);
+  return p;
+}
+
+template <class T>
+T any_of(Random& random, std::initializer_list<T> choices) {
+  return choices.begin()[random.integer(0, static_cast<std::int64_t>(choices.size()) - 1)];
+}
+
+Products products(Random& random, int chains) {
+  if (random.chance(0.5)) return {.chains = random.chance(0.5) ? chains : static_cast<int>(random.integer(1, 5))};
+  Products result{.unit = any_of(random, {kVoltaF16, kAmpereF16, kHopperF16, kHopperTf32, kHopperWgmmaFp8})};
+  if (random.chance(0.3)) result.promote = any_of(random, {8, 16, 32, 128});
+  result.tf32_inputs = random.chance(0.15);
+  return result;
+}
+
+MergeWeights combination_weights(Random& random, Reduction reduction) {
+  using enum MergeWeights;
+  if (reduction == Reduction::flat) return any_of(random, {shifted, unshifted, division_free, max_sum});
+  return any_of(random, {stable, stable, one_sided, running, max_sum});
+}
+
+void declare_softmax(Random& random, Arithmetic& a) {
+  using enum Reduction;
+  a.reduction = any_of(random, {strided_online, chunked_online, two_pass, chunk_states, unshifted});
+  a.lanes = 1 << random.integer(0, 6);
+  a.warps = 1 << random.integer(0, std::min<std::int64_t>(2, std::countr_zero(static_cast<unsigned>(a.lanes))));
+  if (a.reduction != chunk_states) return;
+  a.merge_weights = any_of(random, {MergeWeights::max_sum, MergeWeights::shifted, MergeWeights::unshifted});
+  if (a.ending == Ending::division_free) a.ending = Ending::divide;
+}
+
+void declare_merge(Random& random, const MergeProblem& p, Arithmetic& a) {
+  using enum Reduction;
+  const bool sums = p.has_l();
+  a.reduction = p.joins.empty() ? any_of(random, {flat, pairwise_fold, pairwise_tree}) : pairwise_tree;
+  a.merge_weights = sums ? MergeWeights::max_sum : combination_weights(random, a.reduction);
+  const bool by_sums = a.merge_weights == MergeWeights::max_sum;
+  if (a.reduction != flat && !by_sums) {
+    if (a.merge_weights != MergeWeights::stable || a.ending == Ending::division_free) a.ending = Ending::divide;
+    if (random.chance(0.2)) a.lse_format = any_of(random, {Format::f16, Format::bf16});
+  }
+  if (a.merge_weights == MergeWeights::division_free) a.ending = Ending::divide;
+}
+
+void declare_attention(Random& random, const AttentionProblem& p, Arithmetic& a) {
+  using enum Reduction;
+  a.reduction = any_of(random, {chunk_deferred, chunk_deferred, chunk_normalized, row_resident});
+  const bool deferred = a.reduction == chunk_deferred;
+  a.lanes = 1 << random.integer(0, 5);
+  a.dot = products(random, 4);
+  a.values = products(random, 1);
+  a.weights.format = any_of(random, {Format::f32, Format::f32, Format::f16, Format::bf16, Format::e4m3fn});
+  a.weights.scale = random.chance(0.3) ? 256 : 1;
+  a.weights.summed = a.reduction != row_resident && random.chance(0.3);
+  if (p.scale > 0 && random.chance(0.4)) {
+    a.unit = ScoreUnit::raw;
+    a.exponent = any_of(random, {Exponent::fused, Exponent::unfused, Exponent::subtract_then_scale});
+    a.lse_form = random.chance(0.5) ? LseForm::scaled_max_plus_log : LseForm::base2;
+  } else {
+    a.query_scaled = random.chance(0.2);
+    if (a.query_scaled && random.chance(0.5)) a.query = p.q.format;
+    if (random.chance(0.3)) a.lse_form = LseForm::base2;
+  }
+  if (!deferred && a.ending == Ending::division_free) a.ending = Ending::divide;
+  if (deferred && random.chance(0.25)) a.lazy_log2 = static_cast<int>(random.integer(1, 8));
+  a.running_lanes = deferred && random.chance(0.5);
+  a.tanh_error = 0x1p-11;
+  if (a.reduction == row_resident || random.chance(0.7)) return;
+  a.split.parts = static_cast<int>(random.integer(2, 5));
+  a.split.combine = any_of(random, {flat, pairwise_fold, pairwise_tree});
+  do {
+    a.split.weights = combination_weights(random, a.split.combine);
+  } while ((a.split.weights == MergeWeights::max_sum && !deferred) || a.split.weights == MergeWeights::unshifted);
+  if (random.chance(0.3)) a.split.partial_o = any_of(random, {Format::f16, Format::bf16});
+  if (random.chance(0.2) && a.split.weights != MergeWeights::max_sum) a.split.partial_lse = Format::bf16;
+}
+
+}  // namespace
+
+Problem mild(Random& random, ProblemKind kind, Format inputs) { return draw(random, kind, inputs, false); }
+
+Problem hostile(Random& random, ProblemKind kind, Format inputs) {
+  Problem problem = draw(random, kind, inputs, true);
+  if (auto* merge = std::get_if<MergeProblem>(&problem); merge != nullptr && random.chance(0.3)) {
+    if (random.chance(0.5)) {
+      merge->joins = random_tree(random, static_cast<std::int32_t>(merge->o.shape[0]));
+    } else {
+      merge->l = Tensor::dense(Format::f32, merge->lse.shape);
+      for (std::int64_t i = 0; i < merge->l.elements(); ++i) {
+        merge->l.set_bits(i, encode(Format::f32, std::exp2(random.uniform(0, 10))));
+      }
+    }
+  }
+  return problem;
+}
+
+Arithmetic declaration(Random& random, const Problem& problem) {
+  Arithmetic a{.reduction = Reduction::flat};
+  using enum Exponent;
+  a.exponent = any_of(random, {accurate, scaled_exp2, fused, unfused, subtract_then_scale});
+  a.ending = any_of(random, {Ending::divide, Ending::multiply_reciprocal, Ending::division_free});
+  a.underflow = random.chance(0.3) ? Underflow::flush : Underflow::gradual;
+  const bool coarse = random.chance(0.33);
+  a.exp_error = coarse ? std::exp2(-random.uniform(4, 14)) : 0x1p-23;
+  a.log_error = coarse ? std::exp2(-random.uniform(4, 14)) : 0x1p-23;
+  a.log_absolute = random.chance(0.3) ? a.log_error : 0;
+  a.reciprocal_error = random.chance(0.5) ? a.exp_error : 0;
+  switch (kind_of(problem)) {
+    case ProblemKind::softmax:
+      declare_softmax(random, a);
+      break;
+    case ProblemKind::merge:
+      declare_merge(random, std::get<MergeProblem>(problem), a);
+      break;
+    case ProblemKind::attention:
+      declare_attention(random, std::get<AttentionProblem>(problem), a);
+  }
+  return a;
+}
+
+}  // namespace flashproof::attack

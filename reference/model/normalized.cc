@@ -1,0 +1,52 @@
+// Per-chunk frame and sum, the output normalised after every chunk (FlashAttention-1).
+//
+// Chunk: frame m̃, sum l̃ (lanes, then a butterfly), pv = Σ e^{s−m̃} v. Joining: m' = max(m, m̃), a = l·e^{m−m'},
+// β = e^{m̃−m'}, l' = a + β·l̃, o' = (a·o + β·pv)/l' or times fl(1/l'). No product is contracted with a sum.
+#include "reference/model/attention.h"
+#include "reference/model/products.h"
+
+namespace flashproof::model {
+
+Normalised run_normalized(const RowRun& run) {
+  Machine& machine = run.machine;
+  Exponentials exponentials(machine, run.model.arithmetic.exponent, run.model.unit());
+  Endings endings(machine, run.model.arithmetic, run.model.unit());
+  State state{.o = std::vector<float>(static_cast<std::size_t>(run.model.problem.value_dim()), 0.0F)};
+  if (run.with_sink) {
+    state.frame = run.row.sink;
+    state.l = 1.0F;
+    state.pull = run.row.sink_pull;
+  }
+  for (const std::int32_t chunk : run.chunks) {
+    const auto [begin, end] = clipped(run, chunk);
+    const float frame = largest_score(run.row, begin, end);
+    if (frame == kMinusInf) continue;
+    const double pull = run.row.pull_of(begin, end);
+    const ChunkWeights weights = weigh(run, exponentials, begin, end, frame);
+    std::vector<float> lanes(static_cast<std::size_t>(run.model.arithmetic.lanes), 0.0F);
+    for (std::size_t j = 0; j < weights.summand.size(); ++j) {
+      lanes[j % lanes.size()] = machine.add(lanes[j % lanes.size()], weights.summand[j]);
+    }
+    const float chunk_sum = butterfly(machine, lanes);
+    std::vector<float> pv(state.o.size(), 0.0F);
+    add_values(run, weights, pv);
+    unscale(run, pv);
+
+    const float joined = Machine::max(state.frame, frame);
+    const float beta = exponentials.ratio(frame, joined, pull);
+    const float kept = machine.mul(state.l, exponentials.ratio(state.frame, joined, state.pull));
+    state.frame = joined;
+    state.l = machine.add(kept, machine.mul(beta, chunk_sum));
+    const float prepared = endings.factor(joined, state.l, 0);
+    for (std::size_t c = 0; c < pv.size(); ++c) {
+      const float sum = machine.add(machine.mul(kept, state.o[c]), machine.mul(beta, pv[c]));
+      state.o[c] = endings.quotient(sum, state.l, prepared);
+    }
+    state.pull += pull;
+  }
+  Normalised result{.o = std::move(state.o), .pull = state.pull};
+  if (!state.empty()) result.lse = endings.lse(state.frame, state.l);
+  return result;
+}
+
+}  // namespace flashproof::model
