@@ -17,7 +17,10 @@ enum class Reduction : std::uint8_t {
   strided_online,  // lane t streams columns t, t+lanes, ... online; then a binary tree over the lanes
   chunked_online,  // per chunk lane sums, butterfly in a warp, left fold over warps; running (m, d)
   two_pass,        // the row's maximum first; lane sums, butterfly in a warp, left fold over warps; nothing rescaled
-  chunk_states,    // every chunk on its own, (m, d) each as in two_pass; then one flat combination of the states
+  chunk_states,    // every chunk on its own, (m, d) each as in two_pass and y = ended e^{x − m}; then one flat
+                   // combination of the states, by merge_weights: max_sum (m, d), y·d·w ended with Σ d w; shifted or
+                   // unshifted (y, lse), y·w ended with Σ w
+  unshifted,       // no maximum: Σ e^x as in two_pass, in the frame 0; lse = log of it
   // merge
   pairwise_fold,  // states joined left to right, two at a time, each result normalised
   pairwise_tree,  // the same by the problem's joins (none: a balanced tree over the visiting order)
@@ -36,15 +39,26 @@ enum class Exponent : std::uint8_t {
   fused,                // exp2(fma(x̂, ĉ, −fl(f·ĉ)))          FlashAttention-2, -3, -4
   unfused,              // exp2(fl(fl(x̂·ĉ) − fl(f·ĉ)))        the same without contraction
   subtract_then_scale,  // exp2(fl(fl(x̂ − f) · ĉ))
+                        // A running state is rescaled by the last form where the declared one is fused or unfused.
 };
 
 /// natural: x̂ is the score s itself. raw: x̂ is q·k before the scale (a bias is divided by it, softcap leaves tanh), and
 /// the scale is folded into ĉ.
+///
+/// Score of a key, one rounding per operation, t̂ the computed q·k (fl(τt̂) is t̂ where the query is scaled before):
+///   natural  fl(τt̂), then c·tanh(·/c) by three operations, then + bias, then − fl(slope·fl(distance))
+///   raw      t̂, or tanh(fl(t̂·fl(τ/c))); then + fl(bias/unit), then − fl(fl(slope/unit)·fl(distance))
+/// with unit = τ, or c under a softcap; raw needs τ > 0. The sink is fl(sink/unit). A sink is the state before the first
+/// chunk: frame = sink, l = 1 in lane 0, o = 0; of a split: before the first chunk of part 0.
 enum class ScoreUnit : std::uint8_t { natural, raw };
 
 /// One step of a matrix unit: D = T_ofb(c ⊕ Σ_{k<K} a_k b_k). Products are exact and not normalised; every addend, c
 /// too, is cut toward zero at 2^(e − F), e the largest exponent among them; the sum is exact; the result is cut toward
 /// zero to `ofb` fraction bits. (MMA-Sim 2511.10909; Khattak & Mikaitis 2512.07004.)
+///
+/// The exponent of a product is the sum of those of its factors, that of a subnormal the least of its format: 2^e may
+/// exceed the product by the leading zeros of both. Zeros have none; e is at least −133. Underflow does not apply: a unit
+/// keeps subnormal inputs and results.
 struct BlockFma {
   int k = 0;  // products per step; 0: no matrix unit
   int f = 0;
@@ -56,11 +70,15 @@ inline constexpr BlockFma kAmpereF16 = {.k = 8, .f = 24, .ofb = 23};  // f16 and
 inline constexpr BlockFma kAmpereTf32 = {.k = 4, .f = 24, .ofb = 23};
 inline constexpr BlockFma kHopperF16 = {.k = 16, .f = 25, .ofb = 23};
 inline constexpr BlockFma kHopperTf32 = {.k = 8, .f = 25, .ofb = 23};
-inline constexpr BlockFma kHopperMmaFp8 = {.k = 32, .f = 25, .ofb = 23};
+// By the sources, not probed. On sm_90 mma.m16n8k32 of fp8 is no such step: two chained f16 steps from 0, then a rounded sum
+// with c (bound/profiles, `c_last`); no BlockFma says that.
+inline constexpr BlockFma kBlackwellFp8 = {.k = 32, .f = 25, .ofb = 23};
 inline constexpr BlockFma kHopperWgmmaFp8 = {.k = 32, .f = 13, .ofb = 13};
 
-/// A sum of products Σ a_k b_k: `chains` fma chains over columns c, c + chains, ..., then a binary tree over them; or a
-/// matrix unit, step after step in order.
+/// A sum of products Σ a_k b_k: `chains` fma chains over columns c, c + chains, ..., then a binary tree over them
+/// (neighbours first); or a matrix unit, step after step in order. A sum over keys counts them from the chunk's first
+/// position, hidden ones included (as zeros), and goes on from the accumulator: chain 0, or the unit's first c, begins
+/// with it; a promoted unit begins with 0 in every chunk and is added at its end too.
 struct Products {
   int chains = 4;
   BlockFma unit = {};
@@ -69,7 +87,8 @@ struct Products {
 };
 
 /// P, the weights as they multiply v: rounded to `format` after multiplication by `scale`, saturating at its largest
-/// finite value. summed: the denominator adds the rounded weights instead of the f32 ones.
+/// finite value. summed: the denominator adds the rounded weights (without the scale) instead of the f32 ones. The sum
+/// Σ P v is multiplied by 1/scale before the ending (chunk_normalized: when its chunk ends): exact where it is normal.
 struct StoredWeights {
   Format format = Format::f32;
   double scale = 1;  // a power of two
@@ -82,13 +101,27 @@ enum class LseForm : std::uint8_t { max_plus_log, scaled_max_plus_log, base2 };
 
 /// Weights of a combination. Pairwise: stable = e^{−|a−b|} and both weights from it; one_sided = 1/(1 + e^{b−a}) and
 /// 1/(1 + e^{a−b}); running = e^{a−λ'} and e^{b−λ'} with λ' = a + ln(1 + e^{b−a}) (ring attention's update). Flat:
-/// shifted = e^{λ_c−M} over their sum; division_free = e^{λ_c−λ̂}, no division. max_sum: un-normalised (m, l, O).
-enum class MergeWeights : std::uint8_t { stable, one_sided, running, shifted, division_free, max_sum };
+/// shifted = e^{λ_c−M} over their sum; unshifted = e^{λ_c} over their sum; division_free = e^{λ_c−λ̂}, no division.
+/// max_sum: un-normalised (m, l, O).
+enum class MergeWeights : std::uint8_t { stable, one_sided, running, shifted, unshifted, division_free, max_sum };
 
-enum class Ending : std::uint8_t { divide, multiply_reciprocal, division_free };  // the last: times e^{m−lse}
+/// N/l, N·fl(1/l), N·e^{m−lse} with the computed lse and m as lse has it. For a combination N, l are Σ w o, Σ w. The
+/// last for softmax: y = E(x − lse), one exponential and no product.
+enum class Ending : std::uint8_t { divide, multiply_reciprocal, division_free };
 
 /// Attention over several workers: the chunks in visiting order in `parts` runs of nearly equal count (part p has the
-/// chunks [p·n/parts, (p+1)·n/parts)), then one combination of the parts' (o, lse) states – (m, l, O) for max_sum.
+/// chunks [p·n/parts, (p+1)·n/parts)), then one combination of the parts' (o, lse) states – (m, l, O) for max_sum, m in
+/// the unit of the scores, and partial_lse is for lse alone.
+///
+/// Combinations, by states in order, empty ones left out, all in f32; E(a − b) as Exponent makes a weight of x̂ = a and
+/// f = b, natural unit (but parts under max_sum are rescaled as a running state is); unshifted, E(a) = e^a or
+/// exp2(fl(a·fl(log2 e))):
+///   flat      M = max; w_c = E(λ_c − M); W = Σ w_c left to right; N = one fma chain Σ w_c o_c; ending(N, W);
+///             lse = fl(M + log W). unshifted: w_c = E(λ_c), lse = log W. division_free: w_c = E(λ_c − lse), N is the
+///             result. max_sum: l and N are fma chains Σ w_c l_c and Σ w_c O_c
+///   pairwise  two products and a sum per element; the weights of `stable` are 1/s and e/s (multiply_reciprocal: r and
+///             e·r, r = fl(1/s)), those of one_sided divide the element; max_sum: fl(fl(α l_a) + fl(β l_b)), O alike, and
+///             one ending at the root
 struct Split {
   int parts = 1;
   Reduction combine = Reduction::flat;  // flat, pairwise_fold or pairwise_tree (balanced)
@@ -97,7 +130,8 @@ struct Split {
   Format partial_lse = Format::f32;
 };
 
-/// Absolute error of a subnormal result beside the relative ones: gradual underflow, or flushed to zero (inputs too).
+/// Absolute error of a subnormal result beside the relative ones: gradual underflow, or flushed to zero (inputs too). Of
+/// every scalar operation, sums too: flushed inputs may be v, q and k themselves.
 enum class Underflow : std::uint8_t { gradual, flush };
 
 struct Arithmetic {
@@ -106,7 +140,7 @@ struct Arithmetic {
   ScoreUnit unit = ScoreUnit::natural;
   double exp_error =
       0;  // of the exponential the form uses (e^x or exp2): relative, for normal results, arguments up to
-          // 128; 1 at 0 exactly; <= 1 below 0; absolute exp_underflow() below the normal range
+          // 128; 1 at 0 exactly; <= 1 below 0; absolute exp_underflow() below the normal range; 0 at −inf
   double log_error = 0;         // relative to |ln x| (or |log2 x|); 0 at 1 exactly
   double log_absolute = 0;      // and absolute, in nats, beside it: hardware's lg2 near 1
   double reciprocal_error = 0;  // relative, of 1/x where the ending uses one; 0: rounded to nearest
@@ -119,10 +153,14 @@ struct Arithmetic {
   StoredWeights weights = {};       // P
   Format query = Format::f32;       // not f32: q·scale rounded to this format first (then the scores need no scale)
   bool query_scaled = false;        // q·scale is formed first, in f32 or in `query`
-  int lazy_log2 = 0;                // the frame rises only where the maximum exceeds it by more than this many octaves
+  int lazy_log2 = 0;                // the frame rises only where the maximum exceeds it by more than this many octaves:
+                                    // fl(fl(max − f)·ĉ) > lazy_log2; lse has the frame for m̂
+  bool running_lanes = false;  // chunk_deferred: a lane adds every key to its running sum, l = fl(l·α), then + p, + p
+                               // (FlashAttention-2); false: l = fl(fl(l·α) + the lane's sum over the chunk)
   Split split = {};
   LseForm lse_form = LseForm::max_plus_log;
-  Format lse_format = Format::f32;  // merges: what lse is rounded to between two joins
+  Format lse_format = Format::f32;  // merges: what a joined lse is rounded to as the next join reads it; the weights of
+                                    // the join that made it (running) take it before that
   MergeWeights merge_weights = MergeWeights::stable;
   Ending ending = Ending::divide;
   Underflow underflow = Underflow::gradual;

@@ -32,34 +32,72 @@ Bound zero_bound(std::int64_t rows, std::int64_t width) {
 
 namespace {
 
+void require(bool holds, const char* what) {
+  if (!holds) throw std::invalid_argument(std::string("declared arithmetic: ") + what);
+}
+
+bool power_of_two(int n) { return n > 0 && (n & (n - 1)) == 0; }
+
+/// Neither a softmax nor a merge has these steps.
+void require_no_scores(const Arithmetic& a) {
+  require(a.unit == ScoreUnit::natural, "unit: natural, there are no scores to scale");
+  require(a.lse_form == LseForm::max_plus_log, "lse_form: max_plus_log");
+  require(a.weights.format == Format::f32 && a.weights.scale == 1 && !a.weights.summed, "weights: no P is stored");
+  require(a.query == Format::f32 && !a.query_scaled && a.lazy_log2 == 0, "query, lazy_log2: attention alone has them");
+  require(a.split.parts == 1, "split.parts: 1, attention alone is split");
+}
+
+void require_softmax(const Arithmetic& a) {
+  const bool online = a.reduction == Reduction::strided_online || a.reduction == Reduction::chunked_online;
+  const bool alone = a.reduction == Reduction::chunk_states;
+  require(online || alone || a.reduction == Reduction::two_pass || a.reduction == Reduction::unshifted,
+          "reduction: softmax takes strided_online, chunked_online, two_pass, chunk_states or unshifted");
+  require_no_scores(a);
+  require(a.lse_format == Format::f32, "lse_format: f32, there are no joins");
+  require(power_of_two(a.lanes) || (a.lanes == 0 && a.lanes_of != nullptr), "lanes: a power of two");
+  require(a.reduction == Reduction::strided_online || (power_of_two(a.warps) && (a.lanes == 0 || a.warps <= a.lanes)),
+          "warps: a power of two, at most lanes");
+  require(!alone || a.merge_weights == MergeWeights::max_sum || a.merge_weights == MergeWeights::shifted ||
+              a.merge_weights == MergeWeights::unshifted,
+          "merge_weights: chunk_states takes max_sum, shifted or unshifted");
+  require(!alone || a.ending != Ending::division_free, "ending: chunk_states takes divide or multiply_reciprocal");
+}
+
+void require_merge(const Arithmetic& a) {
+  const MergeWeights w = a.merge_weights;
+  const bool flat = a.reduction == Reduction::flat;
+  require(flat || a.reduction == Reduction::pairwise_fold || a.reduction == Reduction::pairwise_tree,
+          "reduction: merge takes pairwise_fold, pairwise_tree or flat");
+  require_no_scores(a);
+  require(a.lanes == 0 && a.lanes_of == nullptr && a.warps == 0, "lanes, warps: 0, a merge sums in visiting order");
+  if (flat) {
+    require(w == MergeWeights::shifted || w == MergeWeights::unshifted || w == MergeWeights::division_free ||
+                w == MergeWeights::max_sum,
+            "merge_weights: flat takes shifted, unshifted, division_free or max_sum");
+    require(w != MergeWeights::division_free || a.ending == Ending::divide, "ending: division_free weights have none");
+  } else {
+    require(w == MergeWeights::stable || w == MergeWeights::one_sided || w == MergeWeights::running ||
+                w == MergeWeights::max_sum,
+            "merge_weights: pairwise takes stable, one_sided, running or max_sum");
+    require(a.ending == Ending::divide || w == MergeWeights::max_sum ||
+                (w == MergeWeights::stable && a.ending == Ending::multiply_reciprocal),
+            "ending: divide, multiply_reciprocal for stable and max_sum, division_free for max_sum");
+  }
+  const bool has_lse = !flat && w != MergeWeights::max_sum;
+  require(a.lse_format == Format::f32 ||
+              (has_lse && (a.lse_format == Format::f16 || a.lse_format == Format::bf16)),
+          "lse_format: f32, or f16 or bf16 between joins of (o, lse)");
+}
+
 /// A declaration that these theorems do not cover is a mistake in the declaration, not a bound of 0.
 void require_covered(ProblemKind problem, const Arithmetic& a) {
-  const auto require = [](bool holds, const char* what) {
-    if (!holds) {
-      throw std::invalid_argument(std::string("declared arithmetic: ") + what);
-    }
-  };
-  const auto power_of_two = [](int n) { return n > 0 && (n & (n - 1)) == 0; };
-  const bool strided = a.reduction == Reduction::strided_online;
-  const bool chunked = a.reduction == Reduction::chunked_online;
-  const bool attention = a.reduction == Reduction::chunk_normalized || a.reduction == Reduction::chunk_deferred;
-  switch (problem) {
-    case ProblemKind::softmax:
-      require(strided || chunked, "reduction: softmax takes strided_online or chunked_online");
-      break;
-    case ProblemKind::merge:
-      require(a.reduction == Reduction::pairwise_fold, "reduction: merge takes pairwise_fold");
-      break;
-    case ProblemKind::attention:
-      require(attention, "reduction: attention takes chunk_normalized or chunk_deferred");
-      require(a.dot.chains > 0, "dot.chains: at least 1");
-      break;
-  }
-  require(a.exp_error >= 0 && a.exp_error < 0.5 && a.log_error >= 0, "exp_error in [0, 1/2), log_error >= 0");
-  if (problem != ProblemKind::merge) {
-    require(power_of_two(a.lanes) || (strided && a.lanes == 0 && a.lanes_of != nullptr), "lanes: a power of two");
-    require(!chunked || (power_of_two(a.warps) && a.warps <= a.lanes), "warps: a power of two, at most lanes");
-  }
+  require(a.exp_error >= 0 && a.exp_error < 0.5 && a.log_error >= 0 && a.log_error < 0.5,
+          "exp_error and log_error in [0, 1/2)");
+  require(a.log_absolute >= 0 && a.log_absolute < 1, "log_absolute in [0, 1)");
+  require(a.reciprocal_error >= 0 && a.reciprocal_error < 0.5, "reciprocal_error in [0, 1/2)");
+  if (problem == ProblemKind::softmax) return require_softmax(a);
+  if (problem == ProblemKind::merge) return require_merge(a);
+  bound::require_attention(a);
 }
 
 Bound evaluate(const Problem& problem, const Arithmetic& arithmetic) {
@@ -74,29 +112,41 @@ Bound evaluate(const Problem& problem, const Arithmetic& arithmetic) {
   return bound::attention_bound(std::get<AttentionProblem>(problem), arithmetic);
 }
 
-/// A window hides keys by position, as causality does: the theorem is about the keys that are left. The other features
-/// change scores, sums or places, and no section of README.md covers that.
-void require_derived(const Problem& problem) {
-  constexpr Feature kDerived[] = {Feature::window};
+/// A problem may have what the declaration gives no meaning to.
+void require_derived(const Problem& problem, const Arithmetic& arithmetic) {
   const auto* attention = std::get_if<AttentionProblem>(&problem);
-  if (attention == nullptr) return;
-  if (const auto feature = attention->beyond(kDerived)) {
-    throw UsageError(std::string(name(*feature)) +
-                     ": no bound is derived for it yet, legal: " + std::string(absence(*feature)));
-  }
+  if (attention != nullptr) bound::require_attention_problem(*attention, arithmetic);
 }
 
 }  // namespace
 
 Bound compute_bound(const Problem& problem, const Arithmetic& arithmetic) {
-  require_derived(problem);
   require_covered(kind_of(problem), arithmetic);
+  require_derived(problem, arithmetic);
   Bound bound = evaluate(problem, arithmetic);
   const auto is_number = [](const ElementBound& b) { return b.total() >= 0; };
   if (!std::ranges::all_of(bound.o, is_number) || !std::ranges::all_of(bound.lse, is_number)) {
     throw std::logic_error("a bound is not a number: the evaluation in reference/bound is wrong for this case");
   }
   return bound;
+}
+
+std::vector<Precondition> preconditions(const Problem& problem, const Arithmetic& arithmetic, std::int64_t row) {
+  require_covered(kind_of(problem), arithmetic);
+  require_derived(problem, arithmetic);
+  if (row < 0 || row >= output_shape(problem).rows) {
+    throw UsageError("row = " + std::to_string(row) + ": legal range 0.." +
+                     std::to_string(output_shape(problem).rows - 1));
+  }
+  switch (kind_of(problem)) {
+    case ProblemKind::softmax:
+      return bound::softmax_preconditions(std::get<SoftmaxProblem>(problem), arithmetic, row);
+    case ProblemKind::merge:
+      return bound::merge_preconditions(std::get<MergeProblem>(problem), arithmetic, row);
+    case ProblemKind::attention:
+      break;
+  }
+  return bound::attention_preconditions(std::get<AttentionProblem>(problem), arithmetic, row);
 }
 
 }  // namespace flashproof

@@ -37,19 +37,25 @@ struct Precondition {
   const char* name = "";
   double value = 0;
   double limit = std::numeric_limits<double>::infinity();
+  /// False of a precondition of an un-stabilised form alone (e^x of a raw score, of a difference of either sign): another
+  /// form has a result there, so an inf, a NaN or a wrong number is the kernel's failure.
+  bool excuses = true;
 
   bool holds() const { return value < limit; }
   /// 1 where it begins to fail. A value that is no number counts as failed.
   double load() const { return holds() ? value / limit : std::isnan(value / limit) ? 1 : value / limit; }
 };
 
-/// Of a row: the precondition that fails by most, or the one nearest to failing.
+/// Of a row: the precondition that fails by most, or the one nearest to failing, among those that excuse; `form` among the
+/// others, which leave the row in the domain.
 struct RowDomain {
   Precondition nearest;
+  Precondition form{.excuses = false};
 
   bool holds() const { return nearest.holds(); }
   void require(const Precondition& precondition) {
-    if (precondition.load() > nearest.load()) nearest = precondition;
+    Precondition& kept = precondition.excuses ? nearest : form;
+    if (precondition.load() > kept.load()) kept = precondition;
   }
 };
 
@@ -77,8 +83,13 @@ struct Bound {
   }
 };
 
-/// `problem` must be valid. Throws UsageError, naming it, for a feature of attention that the theorems do not cover: of
-/// problems.h's Feature they know the window alone. Rows whose answer is symbolic (NaN, inf, empty) get zero bounds: the class decides there.
+/// `problem` must be valid. Throws UsageError for a problem that the declaration has no meaning for, naming the argument and
+/// what is legal, and std::invalid_argument for a declaration that contradicts itself or that no section of the derivations
+/// covers, naming the field. Rows whose answer is symbolic (NaN, inf, empty) get zero bounds: the class decides there.
 Bound compute_bound(const Problem& problem, const Arithmetic& arithmetic);
+
+/// Every precondition of one row, 0 <= row < output_shape(problem).rows, those of all its columns joined; none where the
+/// answer is symbolic. Throws as compute_bound().
+std::vector<Precondition> preconditions(const Problem& problem, const Arithmetic& arithmetic, std::int64_t row);
 
 }  // namespace flashproof

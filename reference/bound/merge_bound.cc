@@ -1,11 +1,15 @@
-// The pairwise fold (README.md section 5): states are exact, each node renormalises, so a leaf pays for the exponents
-// on the smaller side of its nodes and for the computed lse of every node but the root.
+// Merges, row by row: which states take part, what their combination costs (merge_paths.h), the bound of every column.
+// States are exact, whatever made them. Derivation: merge.md.
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
+#include "reference/bound/costs.h"
+#include "reference/bound/merge_paths.h"
+#include "reference/bound/merge_tree.h"
 #include "reference/bound/problem_bounds.h"
-#include "reference/bound/theorem.h"
+#include "reference/problem/error.h"
 
 namespace flashproof::bound {
 
@@ -13,183 +17,275 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-struct State {
-  std::int64_t index;    // in the problem
-  double lse;            // relative to the largest of the row, <= 0
-  double exponent = 0;   // H_c: log-error of its weight at the root
-  double underflow = 0;  // absolute, beside a total weight of 1
-  int nodes = 0;         // merges on its path
+void require_problem(const MergeProblem& problem, const Arithmetic& arithmetic) {
+  if (problem.has_l() && arithmetic.merge_weights != MergeWeights::max_sum) {
+    throw UsageError("l: only an arithmetic with merge_weights max_sum combines un-normalised states, legal: no l");
+  }
+  if (!problem.joins.empty() && arithmetic.reduction == Reduction::pairwise_fold) {
+    throw UsageError("joins: an arithmetic with reduction pairwise_fold joins from left to right, legal: no joins");
+  }
+}
+
+struct Row {
+  std::vector<MergeState> states;   // those that are not empty, in visiting order; none where the answer is symbolic
+  std::vector<std::int64_t> index;  // of each in the problem
+  std::vector<Join> joins;
 };
 
-double log_add(double a, double b) {
-  const double larger = std::max(a, b);
-  return larger + std::log1p(std::exp(std::min(a, b) - larger));
-}
-
-/// Follows the fold over the states in visiting order, charges every node to leaves below it, and returns the bound of
-/// the root's lse without its last rounding. `largest` is what the relative lse values were reduced by.
-double follow(std::vector<State>& states, double largest, const Arithmetic& arithmetic) {
-  const bool stable = arithmetic.merge_weights == MergeWeights::stable;
-  const double exp_log = -std::log1p(-arithmetic.exp_error);
-  double lse = states.front().lse;
-  double total = 0;      // |computed lse of the accumulated state − exact|, its last rounding included
-  double pending = 0;    // the errors of nodes so far that no leaf has been charged with
-  double unrounded = 0;  // total without the last rounding
-  for (std::size_t k = 1; k < states.size(); ++k) {
-    const double gap = lse - states[k].lse;  // accumulated minus new
-    const double widest = (std::fabs(gap) + total) * kSlack;
-    const double theta = (kU * widest + exp_log) * kSlack;  // log-error of e^{−|gap|}
-    const bool in_doubt = std::fabs(gap) <= total;          // which side the kernel takes for the smaller
-    const double flushed = stable && widest + theta > 87.3365 ? 2 * exp_underflow(arithmetic) : 0;
-    // Errors of the accumulated lse move all its leaves alike. Only ratios count: either the accumulated leaves take
-    // them over, or the new one takes their negative and they stay pending. The smaller side pays.
-    const bool acc_pays = gap < 0;
-    for (std::size_t c = 0; c <= k; ++c) {
-      const bool smaller = (c < k) == acc_pays;
-      states[c].exponent += (!stable || smaller || in_doubt ? theta : 0) + (smaller ? pending : 0);
-      states[c].underflow += smaller || in_doubt ? flushed : 0;
-      ++states[c].nodes;
+Row row_of(const MergeProblem& problem, const std::vector<Join>& joins, std::int64_t row) {
+  Row result;
+  std::vector<bool> present;
+  for (const std::int32_t index : problem.order) {
+    const double lse = problem.lse.at({index, row});
+    const double sum = problem.has_l() && lse != -kInf ? problem.l.at({index, row}) : 1;
+    if (std::isnan(lse) || lse == kInf || !(sum < kInf)) return {};  // a NaN sum too
+    present.push_back(lse != -kInf && sum > 0);
+    if (present.back()) {
+      result.states.push_back({.max = lse, .sum = sum});
+      result.index.push_back(index);
     }
-
-    const double merged = log_add(lse, states[k].lse);
-    // One-sided: e^{new − acc} errs by theta. Stable: the smaller side does; the larger cannot gain more.
-    const double acc_shift = total + (stable ? theta : 0);
-    const double inherited = std::log(std::exp(lse - merged + acc_shift) + std::exp(states[k].lse - merged + theta));
-    const double tight = total + std::log1p(scaled_expm1(-std::max(0.0, std::fabs(gap) - total), theta));
-    // ln(1 + e): at most ln 2; one-sided up to the height of the new state above the accumulated one
-    const double log_term = std::log(2.0) + (stable ? theta : std::max(0.0, -gap + total) + theta);
-    const double own = (-std::log1p(-kU) + arithmetic.log_error * log_term + exp_underflow(arithmetic)) * kSlack;
-    unrounded = (stable ? std::min(inherited, tight) : inherited) * kSlack + own + 0x1p-44;
-    const double last = kU * (std::fabs(largest + merged) + unrounded) * kSlack;
-    total = unrounded + last;
-    pending = (acc_pays ? 0 : pending) + own + last + (stable ? 0 : theta);
-    lse = merged;
   }
-  return unrounded;
+  if (!joins.empty()) result.joins = pruned(joins, present);
+  return result;
 }
 
-/// Weights at the root in the form of the theorem; `sum` is Σ e^{lse} of the relative values.
-RowWeights root_weights(const std::vector<State>& states, double sum) {
-  RowWeights weights;
-  double low = 0;
-  double q_sum = 0;
-  for (const State& state : states) {
-    const double log_p = state.lse - std::log(sum);
-    const double exponent = state.exponent * kSlack - 0x1p-50 * state.lse;
-    weights.p.push_back(std::exp(log_p));
-    weights.q.push_back((scaled_expm1(log_p, exponent) + state.underflow) * kSlack);
-    weights.slop.push_back(0x1p-36 * weights.p.back());
-    q_sum += weights.q.back();
-    low += std::max(0.0, std::exp(log_p - exponent) - state.underflow);
-  }
-  weights.low = low / kSlack;
-  weights.up = (1 + q_sum) * kSlack;
-  weights.lse_weights =
-      std::max(std::log(weights.up), -std::log(weights.low)) * kSlack;  // the root's total against Σ e^λ
-  return weights;
+/// e^x − 1 of a magnitude, either of which may be 0 and the other inf.
+double grown(double log_units, double magnitude) {
+  return log_units == 0 || magnitude == 0 ? 0 : growth(log_units) * magnitude;
 }
 
-/// One element of a rescaled block: not renormalised, so the root's total weight does not cancel. A computed weight is
-/// at most 1, whatever the lse values, so its error is too.
-ElementBound block_bound(const RowModel& model, const RowWeights& weights, const State& state, std::size_t c,
-                         double sum, double size) {
-  const double exact = weights.p[c] * size;
-  const double underflow = state.underflow == 0 ? 0 : state.underflow / weights.low;  // low may be 0
-  const double weight_error =
-      scaled_expm1(state.lse - std::log(sum), state.exponent + weights.lse_weights) + underflow + weights.slop[c];
-  ElementBound element;
-  element.weights = std::min(weight_error, 1.0) * size * kSlack;
-  element.numerator =
-      growth(model.leaves.numerator[c]) * (exact + element.weights) * kSlack + model.numerator_underflow;
-  element.denominator = growth(model.leaves.denominator[c]) * (exact + element.weights + element.numerator) * kSlack;
-  return element;
+/// Of one element of a sum whose weights are not divided by their computed sum.
+ElementBound undivided(const MergePaths& paths, const std::vector<double>& values, double& range, bool& refined) {
+  const RowWeights& weights = paths.weights;
+  ElementBound bound = column_bound(paths.row, weights, values, EndingModel(), range, &refined);
+  double o = 0;
+  double size = 0;       // Σ ŵ|v|, at most
+  double moved = 0;      // Σ |ŵ − p| |v|
+  double spread = 0;     // Σ ŵ |v − o|
+  double lost = 0;       // Σ of the weights' underflow times |v − o|, or |v|
+  double numerator = 0;  // by the roundings of the sum
+  for (std::size_t c = 0; c < values.size(); ++c) o += weights.p[c] * values[c];
+  const bool free = paths.total == MergeTotal::free;
+  for (std::size_t c = 0; c < values.size(); ++c) {
+    const double v = std::fabs(values[c]);
+    const double w = weights.p[c] + weights.q[c];
+    const double distance = free ? v : std::fabs(values[c] - o);
+    const double gone = paths.row.leaves.lost[c];
+    lost += gone == 0 || distance == 0 ? 0 : gone / weights.sum * distance;
+    if (v == 0) {
+      spread += w * std::fabs(o);
+      continue;  // w may be inf
+    }
+    size += w * v;
+    moved += weights.q[c] * v;
+    spread += w * std::fabs(values[c] - o);
+
+    numerator += grown(paths.row.leaves.numerator[c], w * v);
+  }
+  if (free) {
+    // Nothing pulls Σ ŵ back to 1: Σ q|v| in place of Σ q|v − o|, and λ^ multiplies all of it.
+    const double exact = std::fabs(o) * (1 + 0x1p-36) + 0x1p-36 * size;
+    const double all = exact + moved;
+    bound.weights = (moved + grown(paths.common, all)) * kSlack;
+    bound.numerator = (numerator + grown(paths.common, numerator)) * kSlack + paths.row.numerator_underflow;
+    bound.denominator = 0;
+  } else {
+    // A node's two weights are rounded separately and nothing divides by their sum: Σ p|o_c| counts, not |o|.
+    const auto n = static_cast<double>(values.size());
+    const double average = weights.average([&](std::size_t c) { return growth(paths.node[c]) * std::fabs(values[c]); });
+    bound.denominator = average * (1 + growth(roundings(2 * n))) * kSlack;
+    bound.weights += grown(paths.common, std::fabs(o) + bound.weights) * kSlack;
+  }
+  bound.output = 0;
+  bound.size = size;
+  Chance chance;
+  chance.certain(lost + paths.row.numerator_underflow);
+  if (paths.constant > 0) chance.certain(paths.constant * bound.weights);
+  chance.add(grown(paths.largest, free ? size : spread), bound.weights);
+  chance.add(growth(roundings(1)) * size, bound.numerator);
+  chance.add(growth(roundings(2)) * size, bound.denominator);
+  bound.probable = chance.probable(bound.total());
+  return bound;
+}
+
+/// State c's own block: the column whose only value is that state's.
+ElementBound block(const MergePaths& paths, std::size_t c, double value) {
+  const RowWeights& weights = paths.weights;
+  const double v = std::fabs(value);
+  const double p = weights.p[c];
+  const double exact = p * v;
+  ElementBound bound;
+  bound.size = exact;
+  if (paths.total == MergeTotal::divided) {
+    double others = 0;
+    for (std::size_t k = 0; k < weights.q.size(); ++k) others += k == c ? 0 : weights.q[k];
+    const double moved = (weights.q[c] * (1 - p) + p * others) / weights.low + weights.slop[c];
+    bound.weights = (moved < 1 ? moved : 1) * v * kSlack;
+    bound.numerator = grown(paths.row.leaves.numerator[c], exact + bound.weights) * kSlack +
+                      paths.row.numerator_underflow / weights.sum;
+    const double finite = std::numeric_limits<double>::max();  // no rounding of inf is inf · 0
+    bound.denominator = denominator_error(weights, std::min(exact + bound.weights + bound.numerator, finite));
+    bound.output = ending_error(paths.ending, exact + bound.weights + bound.numerator + bound.denominator) * kSlack;
+  } else {
+    // Not renormalised: the root's total weight does not cancel. A weight of a join is at most 1, and so is its error.
+    const bool free = paths.total == MergeTotal::free;
+    const double total = free ? paths.common : std::max(std::log(weights.up), -std::log(weights.low)) + paths.common;
+    const double lost = paths.row.leaves.lost[c] == 0 ? 0 : paths.row.leaves.lost[c] / weights.sum;
+    const double log_p = p > 0 ? std::log(p) : paths.row.leaves.score[c] - paths.row.frame.max;
+    const double moved = scaled_expm1(log_p, paths.row.leaves.exponent[c] + total * kSlack) + lost + weights.slop[c];
+    bound.weights = (free || moved < 1 ? moved : 1) * v * kSlack;
+    if (v == 0) bound.weights = 0;
+    bound.numerator = grown(paths.row.leaves.numerator[c], exact + bound.weights) * kSlack +
+                      paths.row.numerator_underflow / weights.sum;
+    bound.denominator = grown(paths.node[c], exact + bound.weights + bound.numerator) * kSlack;
+  }
+  Chance chance;
+  if (v != 0 && paths.row.leaves.lost[c] != 0) chance.certain(paths.row.leaves.lost[c] / weights.sum * v);
+  chance.certain(paths.row.numerator_underflow / weights.sum);
+  if (paths.constant > 0) chance.certain(paths.constant * bound.weights);
+  chance.add(grown(paths.largest, exact), bound.weights);
+  chance.add(growth(roundings(1)) * exact, bound.numerator);
+  chance.add(growth(roundings(2)) * exact, bound.denominator);
+  chance.add(bound.output, bound.output);
+  bound.probable = chance.probable(bound.total());
+  return bound;
+}
+
+/// Of a single state that no computed sum divides: o, or what the flat form's fl(1·o + 0) and its ending make of it.
+ElementBound copy(const MergePaths& paths, double value) {
+  ElementBound bound;
+  bound.size = std::fabs(value);
+  bound.output = ending_error(paths.ending, bound.size) * kSlack;
+  bound.probable = bound.output;
+  return bound;
+}
+
+/// Largest magnitude that the sums of a column may reach on their way, in the frame of any join.
+double accumulated(const MergePaths& paths, const Row& row, const std::vector<double>& values) {
+  const auto n = static_cast<double>(values.size());
+  if (paths.total != MergeTotal::divided) {
+    // The weights of a join sum to 1 but for these: a mean of the largest values may leave the range.
+    double largest = 0;
+    for (const double value : values) largest = std::max(largest, std::fabs(value));
+    return largest == 0 ? 0 : largest * (1 + growth(roundings(4 * n) + paths.above));
+  }
+  std::vector<double> leaves(values.size());  // un-normalised, in the state's own frame or that of all
+  for (std::size_t c = 0; c < values.size(); ++c) {
+    const double gap = paths.descent.empty() ? row.states[c].max - paths.frame : 0;
+    const double v = std::fabs(values[c]);
+    leaves[c] = v == 0 ? 0 : row.states[c].sum * std::exp(gap + paths.row.leaves.exponent[c]) * v;
+  }
+  const double sum = largest_sum(row.joins, paths.descent, std::move(leaves));
+  return sum == 0 ? 0 : sum * (1 + growth(roundings(4 * n) + paths.row.common));
+}
+
+/// The same of a block side by side, where nothing is summed.
+double accumulated_alone(const MergePaths& paths, const MergeState& state, std::size_t c, double value) {
+  if (value == 0) return 0;
+  const double v = std::fabs(value);
+  if (paths.total == MergeTotal::joint) return paths.weights.p[c] * v * std::exp(paths.common);
+  const double wrong = 1 + growth(roundings(4 * static_cast<double>(paths.node.size())) + paths.above);
+  if (paths.total == MergeTotal::free) return v * wrong;
+  const double gap = paths.descent.empty() ? state.max - paths.frame : 0;
+  return state.sum * std::exp(gap + paths.row.leaves.exponent[c] + paths.row.common) * v * wrong;
+}
+
+/// The same where nothing is subtracted, over all columns: another form would have a result.
+Precondition unshifted_sums(const MergeProblem& problem, const MergePaths& paths, const Row& row, std::int64_t r) {
+  Precondition sums{"un-normalised sums of e^lse |o| below the f32 range", 0, kF32Max, false};
+  for (std::int64_t column = 0; column < problem.o.shape[2]; ++column) {
+    double sum = 0;
+    for (std::size_t c = 0; c < row.states.size(); ++c) {
+      const double value = std::fabs(problem.o.at({row.index[c], r, column}));
+      const double log_weight = row.states[c].max + paths.row.leaves.exponent[c] + paths.row.leaves.numerator[c];
+      if (value > 0 && std::isfinite(value)) sum += std::exp(log_weight + std::log(value)) * kSlack;
+    }
+    sums.value = std::max(sums.value, sum);
+  }
+  return sums;
 }
 
 }  // namespace
 
 Bound merge_bound(const MergeProblem& problem, const Arithmetic& arithmetic) {
+  require_problem(problem, arithmetic);
   const std::int64_t n = problem.o.shape[0];
   const std::int64_t rows = problem.o.shape[1];
   const std::int64_t dv = problem.o.shape[2];
   const bool concat = problem.form == MergeForm::concat;
   const std::int64_t width = concat ? n * dv : dv;
   Bound bound = zero_bound(rows, width);
-  const bool stable = arithmetic.merge_weights == MergeWeights::stable;
-  const int store = problem.o.format == Format::f32 ? 0 : 1;
+  const std::vector<Join> joins = arithmetic.reduction == Reduction::flat
+                                      ? std::vector<Join>{}
+                                      : joins_of(arithmetic.reduction, static_cast<int>(n), problem.joins);
 
-  for (std::int64_t row = 0; row < rows; ++row) {
-    std::vector<State> states;
-    bool symbolic = false;
-    double largest = -kInf;
-    for (const std::int32_t index : problem.order) {
-      const double lse = problem.lse.at({index, row});
-      symbolic = symbolic || std::isnan(lse) || lse == kInf;
-      if (lse != -kInf) {
-        states.push_back({.index = index, .lse = lse});
-        largest = std::max(largest, lse);
-      }
-    }
-    if (symbolic || states.empty()) {
-      continue;
-    }
-    for (State& state : states) {
-      state.lse -= largest;
-    }
-    const double lse_error = follow(states, largest, arithmetic);
-    const bool merged = states.size() > 1;  // a single state is copied: exact
-    bound.lse[row].weights = merged ? lse_error : 0;
-
-    // Per node: stable rounds 1 + e and the quotient (charged to the denominator), the product and the sum
-    // (numerator); one-sided rounds 1 + e (denominator) and the quotient with the value (numerator). The last one into
-    // f32 is the output rounding.
-    RowModel model;
-    model.leaves.resize(states.size());
-    for (std::size_t c = 0; c < states.size(); ++c) {
-      model.leaves.numerator[c] = roundings((stable && !concat ? 2 : 1) * states[c].nodes - 1 + store);
-      model.leaves.denominator[c] = roundings((stable ? 2 : 1) * states[c].nodes);
-    }
-    model.numerator_underflow = 4 * static_cast<double>(states.size()) * product_underflow(arithmetic);
-    double sum = 0;
-    for (const State& state : states) {
-      sum += std::exp(state.lse);
-    }
-    const RowWeights weights = root_weights(states, sum);
-
-    std::vector<double> values(states.size());
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const Row row = row_of(problem, joins, r);
+    if (row.states.empty()) continue;
+    const MergePaths paths = merge_paths(row.states, arithmetic, row.joins, problem.form, problem.o.format);
+    bound.lse[r] = paths.lse;
+    const bool unshifted = arithmetic.merge_weights == MergeWeights::unshifted;
+    for (const Precondition& precondition : paths.preconditions) bound.domain[r].require(precondition);
+    if (unshifted) bound.domain[r].require(unshifted_sums(problem, paths, row, r));
+    // A single state that is not divided by a sum of its own is copied.
+    const bool copied = row.states.size() == 1 && paths.total == MergeTotal::joint;
+    std::vector<double> values(row.states.size());
     for (std::int64_t column = 0; column < dv; ++column) {
       bool finite = true;
-      for (std::size_t c = 0; c < states.size(); ++c) {
-        values[c] = problem.o.at({states[c].index, row, column});
-        finite = finite && std::isfinite(values[c]);
-        if (concat && std::isfinite(values[c])) {
-          const std::int64_t at = row * width + states[c].index * dv + column;
-          bound.range[at] = vacuity_range(0, std::fabs(values[c]));
-          if (merged) {
-            bound.o[at] = block_bound(model, weights, states[c], c, sum, std::fabs(values[c]));
-          }
-        }
+      for (std::size_t c = 0; c < values.size(); ++c) {
+        values[c] = problem.o.at({row.index[c], r, column}) / row.states[c].sum;
+        const bool number = std::isfinite(values[c]);
+        finite = finite && number;
+        if (!concat || !number) continue;
+        const std::int64_t at = r * width + row.index[c] * dv + column;
+        bound.range[at] = vacuity_range(0, std::fabs(values[c]));
+        bound.o[at] = copied ? copy(paths, values[c]) : block(paths, c, values[c]);
+        if (copied || unshifted) continue;
+        bound.accumulator_outside[at] = accumulated_alone(paths, row.states[c], c, values[c]) < kF32Max ? 0 : 1;
       }
-      if (concat || !finite) {
-        continue;
-      }
-      double& range = bound.range[row * width + column];
-      // A node's two rounded weights sum to 1 within a few u: a mean of the largest values may leave the range.
-      double largest = 0;
-      for (const double value : values) {
-        largest = std::max(largest, std::fabs(value));
-      }
-      if (merged && largest * (1 + growth(roundings(4 * static_cast<double>(states.size())))) >= kF32Max) {
-        bound.accumulator_outside[row * width + column] = 1;
-      }
-      ElementBound element = column_bound(model, weights, values, 0, range);
-      // The weights of a node are rounded separately and nothing divides by their sum: Σ p|o_c| counts, not |o|.
-      element.denominator =
-          weights.average([&](std::size_t c) { return growth(model.leaves.denominator[c]) * std::fabs(values[c]); }) *
-          (1 + growth(roundings(2 * static_cast<double>(states.size())))) * kSlack;
-      bound.o[row * width + column] = merged ? element : ElementBound{};
+      if (concat || !finite) continue;
+      const std::int64_t at = r * width + column;
+      bool refined = false;
+      const ElementBound element =
+          paths.total == MergeTotal::divided
+              ? column_bound(paths.row, paths.weights, values, paths.ending, bound.range[at], &refined)
+              : undivided(paths, values, bound.range[at], refined);
+      bound.o[at] = copied ? copy(paths, values[0]) : element;
+      if (copied || unshifted) continue;
+      bound.accumulator_outside[at] = accumulated(paths, row, values) < kF32Max ? 0 : 1;
+      bound.refined += refined ? 1 : 0;
     }
   }
   return bound;
+}
+
+std::vector<Precondition> merge_preconditions(const MergeProblem& problem, const Arithmetic& arithmetic,
+                                              std::int64_t r) {
+  require_problem(problem, arithmetic);
+  const std::vector<Join> joins =
+      arithmetic.reduction == Reduction::flat
+          ? std::vector<Join>{}
+          : joins_of(arithmetic.reduction, static_cast<int>(problem.o.shape[0]), problem.joins);
+  const Row row = row_of(problem, joins, r);
+  if (row.states.empty()) return {};
+  const MergePaths paths = merge_paths(row.states, arithmetic, row.joins, problem.form, problem.o.format);
+  std::vector<Precondition> all = paths.preconditions;
+  if (arithmetic.merge_weights == MergeWeights::unshifted) {
+    all.push_back(unshifted_sums(problem, paths, row, r));
+    return all;
+  }
+  Precondition sums{"un-normalised sums below the f32 range", 0, kF32Max};
+  std::vector<double> values(row.states.size());
+  for (std::int64_t column = 0; column < problem.o.shape[2]; ++column) {
+    bool finite = true;
+    for (std::size_t c = 0; c < values.size(); ++c) {
+      values[c] = problem.o.at({row.index[c], r, column}) / row.states[c].sum;
+      finite = finite && std::isfinite(values[c]);
+    }
+    if (finite) sums.value = std::max(sums.value, accumulated(paths, row, values));
+  }
+  if (problem.form == MergeForm::sum) all.push_back(sums);
+  return all;
 }
 
 }  // namespace flashproof::bound

@@ -10,6 +10,18 @@ Bound softmax_bound(const SoftmaxProblem& problem, const Arithmetic& arithmetic)
 Bound merge_bound(const MergeProblem& problem, const Arithmetic& arithmetic);
 Bound attention_bound(const AttentionProblem& problem, const Arithmetic& arithmetic);
 
+std::vector<Precondition> softmax_preconditions(const SoftmaxProblem& problem, const Arithmetic& arithmetic,
+                                                std::int64_t row);
+std::vector<Precondition> merge_preconditions(const MergeProblem& problem, const Arithmetic& arithmetic,
+                                              std::int64_t row);
+
+std::vector<Precondition> attention_preconditions(const AttentionProblem& problem, const Arithmetic& arithmetic,
+                                                  std::int64_t row);
+/// std::invalid_argument naming the field that attention.md does not cover.
+void require_attention(const Arithmetic& arithmetic);
+/// UsageError naming the argument of a problem that this declaration has no meaning for.
+void require_attention_problem(const AttentionProblem& problem, const Arithmetic& arithmetic);
+
 /// All bounds 0, nothing vacuous, every row in its domain.
 Bound zero_bound(std::int64_t rows, std::int64_t width);
 

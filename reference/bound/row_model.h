@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "reference/bound/arithmetic.h"
@@ -65,18 +66,25 @@ struct Frame {
 };
 Frame frame_of(const Leaves& leaves);
 
+/// Absolute errors (`lost`, `lost_numerator`, the underflows) are in the units of the kernel's final frame f: the weight
+/// of key j is e^{s_j − f}. Where f is the computed maximum, as it is without `lead` and `lag`, the largest is exactly 1.
 struct RowModel {
   Leaves leaves;
   Frame frame;                       // of the leaves
   double common = 0;                 // |κ|, log units: error of the frame that all weights share; lse alone sees it
-  double numerator_underflow = 0;    // absolute, per unit of nothing: beside a sum of weights >= 1
-  double denominator_underflow = 0;  // absolute, beside a sum of weights >= 1
-  // For the chance model: Σ δ² over the roundings of the accumulator and of the denominator that many keys share, and
-  // the share of `numerator` that always has the same sign (truncation).
+  double lead = 0;                   // log units: how far f may lie above the computed maximum (a stale frame)
+  double lag = 0;                    // log units: how far it may lie below it (a lazy frame): weights up to e^lag
+  double numerator_underflow = 0;    // absolute, of the un-normalised Σ w v
+  double denominator_underflow = 0;  // absolute, of the un-normalised Σ w
+  // For the chance model (probable.h): Σ δ² over the roundings of the accumulator and of the denominator that many keys
+  // share (0: none is taken as random), and the share of `numerator`, 0..1, that always has the same sign (truncation).
   double numerator_square = 0;
   double denominator_square = 0;
   double drift = 0;
 };
+
+/// Of fl(fl(a − b) · fl(log2 e)) against (a − b) log2 e, relative: proofs/scaled_exponent.gappa.
+inline constexpr double kScaledExponentSlope = 0x1.1d0000b8011cfp-23;
 
 /// Error of the exponents of one path per unit of m̂ − ŝ_j, for Exponent::accurate and scaled_exp2.
 double exponent_slope(const Arithmetic& arithmetic);
@@ -91,22 +99,43 @@ void charge_path(RowModel& row, const Arithmetic& arithmetic, std::size_t j, int
 
 /// The perturbed weights of one row: Σ over the leaves of p_j (1 + ω_j) with |p_j ω_j| <= q_j, README.md section 2.
 struct RowWeights {
-  std::vector<double> p;     // exact weights e^{s_j − m} / L, evaluated in double
-  std::vector<double> q;     // bound on the absolute error of each, in the same units
-  std::vector<double> slop;  // bound on the error of evaluating p itself
-  double low = 1;            // lower bound of Σ p_j (1 + ω_j)
-  double up = 1;             // upper bound of it
-  double lse = 0;            // m + ln L
-  double lse_weights = 0;    // bound of |ln Σ p_j (1 + ω_j)|, the frame's own score error included
-  double log_sum = 0;        // upper bound of ln of the computed denominator
-  double denominator = 0;    // Ḡ: relative error of the denominator beyond its weights; +inf if not below 1
+  std::vector<double> p;      // exact weights e^{s_j − m} / L, evaluated in double
+  std::vector<double> q;      // bound on the absolute error of each, in the same units
+  std::vector<double> least;  // lower bound of p_j (1 + ω_j); empty: p_j − q_j
+  std::vector<double> slop;   // bound on the error of evaluating p itself
+  double low = 1;             // lower bound of Σ p_j (1 + ω_j)
+  double up = 1;              // upper bound of it
+  double sum = 1;             // W: lower bound of Σ ŵ_j in the units of the absolute errors
+  double lse = 0;             // m + ln L
+  double lse_weights = 0;     // bound of |ln Σ p_j (1 + ω_j)|, the frame's own score error included
+  double log_sum = 0;         // upper bound of |ln of the computed denominator|
+  double denominator = 0;  // Ḡ: by what share the denominator may be too small beyond its weights; +inf if not below 1
+  double denominator_up = 0;                                           // by what share it may be too large
+  double longest_numerator = std::numeric_limits<double>::infinity();  // max R_j, log units
+  double slop_ratio = std::numeric_limits<double>::infinity();         // max slop_j / p_j
 
+  // For the chance model.
+  double frame = 0;                                           // the part of lse_weights that is the frame's
+  double own_square = 0;                                      // Σ (p own)²
+  double coherent = std::numeric_limits<double>::infinity();  // Σ q − p own
+  double denominator_square = 0;                              // RowModel's
+  double denominator_rest = 0;                                // Σ (p + q) (e^G − 1) − p G
+  double denominator_absolute = 0;                            // the underflow's share of `denominator`
+  std::vector<std::int64_t> scratch;
+
+  /// Of leaf j, and 0 where nothing is known.
+  double least_of(std::size_t j) const {
+    const double bound = least.empty() ? p[j] - q[j] : least[j];
+    return bound > 0 ? bound : 0;
+  }
   /// Upper bound of Σ ŵ_j x_j / Σ ŵ_j for x_j >= 0: Σ (p_j + q_j) x_j / low, or max x_j where that is smaller.
   template <class X>
   double average(X&& x) const;
 };
 
 RowWeights perturbed_weights(const RowModel& row);
+/// The same into memory that is reused from row to row.
+void perturbed_weights(const RowModel& row, RowWeights& weights);
 
 template <class X>
 double RowWeights::average(X&& x) const {

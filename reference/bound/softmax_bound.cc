@@ -1,11 +1,11 @@
-// Path counts of the two softmax reductions, and the bound of y_j = e^{x_j − m} / d.
-//
-// The scores are the inputs, so they and every maximum are exact and the counts below are the kernel's own, not bounds.
+// y_j = e^{x_j − m} / d: the numerator is computed afresh, so it errs independently of the sum. Derivation: softmax.md.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "reference/bound/costs.h"
 #include "reference/bound/problem_bounds.h"
+#include "reference/bound/softmax_row.h"
 #include "reference/bound/theorem.h"
 
 namespace flashproof::bound {
@@ -14,100 +14,115 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-/// Lane t streams columns t, t + lanes, ...; then a binary tree whose step of size `offset` joins lanes t and t +
-/// offset.
-void count_strided_online(const std::vector<double>& x, int lanes, Leaves& leaves, std::vector<int>& exps) {
-  std::vector<double> m(lanes, -kInf);
-  std::vector<int> leaf_of(x.size(), -1);
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    leaf_of[leaves.key[i]] = static_cast<int>(i);
+/// −inf where nothing is visible. False where the answer is symbolic: a NaN, a +inf, or nothing at all.
+bool read_row(const SoftmaxProblem& problem, std::int64_t row, std::vector<double>& x) {
+  const std::int64_t length = problem.row_length.empty() ? problem.x.shape[1] : problem.row_length[row];
+  x.assign(problem.x.shape[1], -kInf);
+  bool some = false;
+  for (std::int64_t j = 0; j < length; ++j) {
+    x[j] = problem.x.at({row, j});
+    if (std::isnan(x[j]) || x[j] == kInf) return false;
+    some = some || x[j] != -kInf;
   }
-  // Backwards through each lane would count later events directly; forwards we keep running totals and subtract.
-  std::vector<int> rises(lanes, 0);
-  std::vector<int> adds(lanes, 0);
-  std::vector<int> rises_before(leaves.size());
-  std::vector<int> adds_before(leaves.size());
-  for (std::size_t column = 0; column < x.size(); ++column) {
-    const int i = leaf_of[column];
-    if (i < 0) {
-      continue;  // −inf adds exactly 0 and moves no maximum
-    }
-    const std::size_t lane = column % lanes;
-    const bool first = m[lane] == -kInf;
-    const bool rise = x[column] > m[lane];
-    rises[lane] += rise && !first;
-    adds_before[i] = adds[lane];
-    adds[lane] += !first;  // 0·e + 1 is exact
-    rises_before[i] = rises[lane];
-    exps[i] = rise ? 0 : 1;
-    m[lane] = std::max(m[lane], x[column]);
-  }
-  std::vector<int> tree_rises(lanes, 0);  // by original lane
-  std::vector<int> tree_adds(lanes, 0);
-  for (int offset = lanes / 2; offset > 0; offset /= 2) {
-    for (int lane = 0; lane < lanes; ++lane) {
-      const int a = lane % (2 * offset) % offset;
-      const double mine = m[lane % (2 * offset)];
-      const double joined = std::max(m[a], m[a + offset]);
-      tree_rises[lane] += mine < joined;
-      tree_adds[lane] += m[a] != -kInf && m[a + offset] != -kInf;
-    }
-    for (int a = 0; a < offset; ++a) {
-      m[a] = std::max(m[a], m[a + offset]);
-    }
-  }
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    const auto lane = static_cast<std::size_t>(leaves.key[i]) % lanes;
-    const int later_rises = rises[lane] - rises_before[i] + tree_rises[lane];
-    exps[i] += later_rises;
-    leaves.denominator[i] = roundings(later_rises + adds[lane] - adds_before[i] + tree_adds[lane]);
-  }
+  return some;
 }
 
-/// Chunks in visiting order: every key enters in the running frame; lane sums, butterfly of 5, left fold over the
-/// warps.
-void count_chunked_online(const SoftmaxProblem& problem, const Arithmetic& arithmetic, Leaves& leaves,
-                          std::vector<int>& exps) {
-  struct Visit {
-    double high = -kInf;
-    bool rises = false;
+/// Roundings between the quotient of exact parts and the f32 result; the last one belongs to the storage format.
+EndingModel ending_of(const Arithmetic& a, Format storage, const SoftmaxRow& row) {
+  const int store = storage == Format::f32 ? 0 : 1;
+  int products = store;
+  double units = reciprocal_cost(a, row.largest_sum);
+  if (a.reduction == Reduction::chunk_states) {
+    // The chunk's own quotient, times d (only max_sum), times its weight; and every quotient may be a product.
+    products += a.merge_weights == MergeWeights::max_sum ? 3 : 2;
+    units *= 2;
+  }
+  const double inverse = a.ending == Ending::multiply_reciprocal ? 1 : 0;
+  // Before the division, absolute errors stand beside the sum, which may be below 1 where nothing is subtracted, or a
+  // frame is off.
+  const double lost = underflow_of(a, products + inverse, 0);
+  return {units + roundings(products), lost == 0 ? 0 : lost * std::max(1.0, row.unit / row.weights.sum)};
+}
+
+/// What a flushed result costs: the storage rounding knows only gradual underflow.
+double flushed_result(const Arithmetic& a) { return a.underflow == Underflow::flush ? 0x1p-126 : 0; }
+
+ElementBound quotient(const SoftmaxRow& row, const Arithmetic& a, std::size_t j, const EndingModel& ending) {
+  const SoftmaxKey& key = row.paths.keys[j];
+  const RowWeights& weights = row.weights;
+  const double y = weights.p[j];
+  const Shares& shares = row.shares[row.paths.chunks.empty() ? 0 : key.chunk];
+  // Its own exponential, in the final frame or, where the chunks stand alone, in its chunk's.
+  const bool alone = !row.paths.chunks.empty();
+  double own = row.own[j];
+  if (!alone && a.reduction != Reduction::unshifted) {
+    const double below = row.paths.max - key.x;
+    const bool exact = below == 0 && a.exponent != Exponent::fused;
+    own = exact && !rounds_frame(a) ? 0
+                                    : argument_cost(a, below, key.x, row.paths.max) + (exact ? 0 : exponential_cost(a));
+  }
+  const double frame = row.paths.max + row.model.common;
+  const double path = (row.shifted ? frame : alone ? std::max(frame, 0.0) : 0) - key.x;
+  const bool subnormal = path + own > 87.3365 - (alone ? std::log(static_cast<double>(weights.p.size())) : 0);
+  const double lost = subnormal ? (alone ? 2 : 1) * exp_underflow(a) * row.unit : 0;
+  const double flushed = lost == 0 ? 0 : lost / weights.sum;  // the sum may be 0 where nothing is known of it
+
+  ElementBound bound;
+  bound.size = y;
+  // Too small a sum makes y too large by y (1/low − 1), too large a one makes it too small by y (1 − 1/up).
+  const double moved = std::max(shares.most - 1, 1 - shares.least);
+  const double alone_error = scaled_expm1(key.x - row.paths.max - row.log_sum, own);
+  bound.weights = ((y == 0 ? 0 : y * moved) + weights.slop[j]) * kSlack;  // a share may be inf
+  bound.numerator = ((alone_error == 0 ? 0 : alone_error * shares.most) + flushed) * kSlack;
+  const double finite = std::numeric_limits<double>::max();  // no rounding of inf is inf · 0
+  bound.denominator = denominator_error(weights, std::min(y + bound.weights + bound.numerator, finite));
+  bound.output =
+      ending_error(ending, y + bound.weights + bound.numerator + bound.denominator) * kSlack + flushed_result(a);
+  return bound;
+}
+
+/// y_j = e^{x_j − lse^}: lse's whole error, its last rounding included, multiplies y; nothing cancels.
+ElementBound division_free(const SoftmaxRow& row, const Arithmetic& a, std::size_t j) {
+  const double x = row.paths.keys[j].x;
+  const double lse = row.weights.lse;
+  const double error = row.lse.total() + row.lse_last;
+  const double size = std::fabs(lse) + error;
+  const double y = row.weights.p[j];
+  const double own = argument_cost(a, lse - x + error, x, size) + exponential_cost(a);
+  const double path = lse - x + own + error + frame_cost(a, size);
+  const double flushed = path > 87.3365 ? exp_underflow(a) : 0;
+  const auto grown = [](double log_units, double magnitude) {
+    return magnitude == 0 ? 0 : growth(log_units) * magnitude * kSlack;
   };
-  const auto& plan = problem.plan;
-  const int butterfly = log2_ceil(arithmetic.lanes / arithmetic.warps);
-  std::vector<int> chunk_of;  // by leaf: position in the visiting order
-  std::vector<Visit> visits(plan.chunks());
-  chunk_of.resize(leaves.size());
-  std::vector<int> sums(leaves.size());
-  for (int n = 0; n < plan.chunks(); ++n) {
-    const int c = plan.order[n];
-    std::vector<int> in_lane(arithmetic.lanes, 0);
-    for (std::size_t i = leaves.size(); i-- > 0;) {
-      const std::int64_t key = leaves.key[i];
-      if (key < plan.boundary[c] || key >= plan.boundary[c + 1]) {
-        continue;
-      }
-      chunk_of[i] = n;
-      visits[n].high = std::max(visits[n].high, leaves.score[i]);
-      sums[i] = ++in_lane[(key - plan.boundary[c]) % arithmetic.lanes] + butterfly + arithmetic.warps - 1;
-    }
+  ElementBound bound;
+  bound.size = y;
+  bound.weights = grown(row.lse.weights, y) + row.weights.slop[j];
+  bound.numerator = grown(own, y + bound.weights) + flushed;
+  bound.denominator = grown(row.lse.denominator, y + bound.weights + bound.numerator);
+  bound.output = grown(row.lse.output + row.lse_last + frame_cost(a, size),
+                       y + bound.weights + bound.numerator + bound.denominator) +
+                 flushed_result(a);
+  return bound;
+}
+
+void add_chance(const SoftmaxRow& row, const Arithmetic& a, std::size_t j, ElementBound& bound) {
+  // One key's exponential moves the sum by its own share of it; a factor that many share by at most all of it.
+  double largest = 0;
+  for (std::size_t k = 0; k < row.weights.p.size(); ++k) {
+    largest = std::max(largest, row.weights.p[k] * growth(row.model.leaves.own[k]));
   }
-  double m = -kInf;
-  for (Visit& visit : visits) {
-    visit.rises = visit.high > m && m != -kInf;
-    m = std::max(m, visit.high);
+  Chance chance;
+  // The constant log2 e errs alike in the numerator and in every exponential of the sum.
+  double constant = row.constant[j];
+  if (a.ending == Ending::division_free) {
+    constant = constant_cost(a, std::fabs(row.weights.lse - row.paths.keys[j].x) + row.lse.total() + row.lse_last);
   }
-  // From the last chunk to the first: what happens to a sum after its chunk.
-  std::vector<int> later_rises(plan.chunks() + 1, 0);
-  std::vector<int> later_adds(plan.chunks() + 1, 0);
-  for (int n = plan.chunks() - 1; n >= 0; --n) {
-    later_rises[n] = later_rises[n + 1] + visits[n].rises;
-    later_adds[n] = later_adds[n + 1] + (visits[n].high != -kInf);
-  }
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    const int n = chunk_of[i];
-    exps[i] = 1 + later_rises[n + 1];
-    leaves.denominator[i] = roundings(sums[i] + later_rises[n + 1] + later_adds[n]);
-  }
+  if (bound.size > 0) chance.certain((growth(constant) + row.constant_mean) * bound.size);
+  chance.add((largest + growth(row.shared)) * bound.size, bound.weights);
+  chance.add(bound.numerator, bound.numerator);
+  chance.add(growth(roundings(1)) * bound.size, bound.denominator);
+  chance.add(bound.output, bound.output);
+  bound.probable = chance.probable(bound.total());
 }
 
 }  // namespace
@@ -116,63 +131,29 @@ Bound softmax_bound(const SoftmaxProblem& problem, const Arithmetic& arithmetic)
   const std::int64_t rows = problem.x.shape[0];
   const std::int64_t cols = problem.x.shape[1];
   Bound bound = zero_bound(rows, cols);
-  const int lanes = arithmetic.lanes > 0 ? arithmetic.lanes : arithmetic.lanes_of(cols);
-  const int store = problem.x.format == Format::f32 ? 0 : 1;  // the f32 result before the storage rounding
-  const int ending = store + (arithmetic.ending == Ending::multiply_reciprocal ? 1 : 0);
-
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t length = problem.row_length.empty() ? cols : problem.row_length[row];
-    RowModel model;
-    Leaves& leaves = model.leaves;
-    std::vector<double> x(cols, -kInf);
-    bool symbolic = false;
-    for (std::int64_t j = 0; j < length; ++j) {
-      x[j] = problem.x.at({row, j});
-      symbolic = symbolic || std::isnan(x[j]) || x[j] == kInf;
-      if (x[j] != -kInf) {
-        leaves.key.push_back(j);
-        leaves.score.push_back(x[j]);
-      }
-    }
-    if (symbolic || leaves.size() == 0) {
-      continue;
-    }
-    leaves.resize(leaves.size());
-    model.frame = frame_of(leaves);
-    std::vector<int> exps(leaves.size());
-    if (arithmetic.reduction == Reduction::strided_online) {
-      count_strided_online(x, lanes, leaves, exps);
-    } else {
-      count_chunked_online(problem, arithmetic, leaves, exps);
-    }
-    for (std::size_t i = 0; i < leaves.size(); ++i) {
-      charge_path(model, arithmetic, i, exps[i], 0);
-    }
-    // A rescaling product per column and two per lane in the tree may underflow.
-    model.denominator_underflow =
-        (static_cast<double>(leaves.size()) + 2.0 * lanes) * product_underflow(arithmetic) * (1 + 0x1p-10);
-    const RowWeights weights = perturbed_weights(model);
-    bound.lse[row] = lse_bound(weights, arithmetic.log_error);
-
-    const double m = *std::ranges::max_element(x);
-    for (std::size_t i = 0; i < leaves.size(); ++i) {
-      // The numerator is computed afresh from the final maximum: its own exponential, not the one in the sum.
-      const double below = m - leaves.score[i];
-      const double own =
-          below == 0 ? 0 : exponent_slope(arithmetic) * below - std::log1p(-arithmetic.exp_error) + 0x1p-50 * below;
-      const double flushed = below + own > 87.3365 ? exp_underflow(arithmetic) / std::exp(weights.lse - m) : 0;
-      const double y = weights.p[i];
-      const double spread = 1 / weights.low;  // the computed sum of weights is at least `low` of the exact one
-      ElementBound& element = bound.o[row * cols + leaves.key[i]];
-      // Too small a sum makes y too large by y (1/low − 1), too large a one makes it too small by y (1 − 1/up).
-      element.weights = (y * std::max(spread - 1, 1 - 1 / weights.up) + weights.slop[i]) * kSlack;
-      element.numerator = (scaled_expm1(m - weights.lse - below, own) + flushed) * spread * kSlack;
-      element.denominator = denominator_error(weights, y + element.weights + element.numerator);
-      element.output = ending_error(ending, y + element.weights + element.numerator + element.denominator) * kSlack;
-      bound.range[row * cols + leaves.key[i]] = 1;
+  std::vector<double> x;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    if (!read_row(problem, r, x)) continue;
+    const SoftmaxRow row = softmax_row(problem, arithmetic, x);
+    const EndingModel ending = ending_of(arithmetic, problem.x.format, row);
+    bound.lse[r] = row.lse;
+    for (const Precondition& precondition : row.preconditions) bound.domain[r].require(precondition);
+    for (std::size_t j = 0; j < row.paths.keys.size(); ++j) {
+      const std::int64_t at = r * cols + row.paths.keys[j].column;
+      bound.o[at] = arithmetic.ending == Ending::division_free ? division_free(row, arithmetic, j)
+                                                               : quotient(row, arithmetic, j, ending);
+      add_chance(row, arithmetic, j, bound.o[at]);
+      bound.range[at] = 1;
     }
   }
   return bound;
+}
+
+std::vector<Precondition> softmax_preconditions(const SoftmaxProblem& problem, const Arithmetic& arithmetic,
+                                                std::int64_t row) {
+  std::vector<double> x;
+  if (!read_row(problem, row, x)) return {};
+  return softmax_row(problem, arithmetic, x).preconditions;
 }
 
 }  // namespace flashproof::bound

@@ -1,0 +1,75 @@
+#include "reference/bound/attention_domain.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace flashproof::bound {
+
+namespace {
+
+constexpr double kExponentRange =
+    128;  // octaves above which exp2 is infinite, and the largest its error is declared for
+constexpr double kNormalOctaves = 126;
+
+}  // namespace
+
+void row_preconditions(const Arithmetic& a, const ScoreScale& scale, const ScoreRange& range, const Precondition& query,
+                       const AttentionPaths& paths, const RowWeights& weights, std::vector<Precondition>& list) {
+  list.push_back({kScoreDomain, range.largest, kF32Max});
+  if (query.value > 0) list.push_back(query);
+  const bool folded = paths.exponents().rounds_frame() || a.exponent == Exponent::subtract_then_scale;
+  if (a.unit == ScoreUnit::raw && folded) {
+    list.push_back({"folded scale below the f32 range", std::fabs(scale.c_hat), kF32Max});
+    list.push_back({"folded scale above the subnormal range", 0x1p-126, std::fabs(scale.c_hat)});
+  }
+  const double overshoot = paths.overshoot();  // octaves by which a weight may exceed 1, or fall below it by κ
+  if (paths.exponents().rounds_frame() || a.lse_form == LseForm::base2) {
+    list.push_back({"scaled scores below the f32 range", range.natural * std::numbers::log2e * (1 + 0x1p-20), kF32Max});
+  }
+  const double lag = paths.visits().lag() / std::numbers::ln2;
+  const double below = overshoot - lag;  // κ alone
+  if (overshoot > 0) {
+    list.push_back({"head-room above: octaves of the largest weights", overshoot + std::log2(weights.p.size()) + 1,
+                    kExponentRange});
+  }
+  if (below > 0) {
+    list.push_back({"head-room below: octaves that the largest weight may lose", below + 1, kNormalOctaves});
+  }
+  const Format stored = a.weights.format;
+  if (stored != Format::f32 || a.weights.scale != 1) {
+    const double scaled = std::log2(a.weights.scale);
+    const bool normalised = a.reduction == Reduction::row_resident;
+    const double most = a.weights.scale * std::exp2(normalised ? 0 : std::min(overshoot, 1000.0));
+    list.push_back({"weights below the largest number of P's format", most * (1 + 2 * a.exp_error),
+                    info(stored).max_finite * (1 + unit_roundoff(stored))});
+    if (below > 0) {
+      list.push_back({"head-room below: octaves from P's largest weight to its format's smallest number", below + 1,
+                      scaled - std::log2(min_subnormal(stored))});
+    }
+  }
+}
+
+AccumulatorRange accumulator_range(const Arithmetic& a, const AttentionPaths& paths, double keys) {
+  // Every weight is at most 1 in its frame, but for what overshoots. The scale of P is taken off before the ending, so the
+  // sum is held with it and without it.
+  const double weight = std::exp2(std::min(paths.overshoot(), 1000.0)) * std::max(a.weights.scale, 1.0);
+  AccumulatorRange range;
+  range.sum = keys * std::max(weight, 1.0) * (1 + paths.accumulated());
+  const Format partial = a.split.parts > 1 ? a.split.partial_o : Format::f32;
+  if (partial != Format::f32) {
+    // A part's o is a mean of the v; un-normalised it is a sum.
+    range.stored = a.split.weights == MergeWeights::max_sum ? range.sum : 1 + paths.accumulated();
+    range.stored_limit = info(partial).max_finite;
+  }
+  return range;
+}
+
+Precondition AccumulatorRange::at(double largest_value) const {
+  if (stored / stored_limit > sum / kF32Max) {
+    return {"partial results below their format's range", stored * largest_value, stored_limit};
+  }
+  return {kAccumulatorDomain, sum * largest_value, kF32Max};
+}
+
+}  // namespace flashproof::bound

@@ -1,0 +1,35 @@
+// The preconditions of one row of attention (attention.md, section 8).
+#pragma once
+
+#include <vector>
+
+#include "reference/bound/attention_paths.h"
+#include "reference/bound/attention_split.h"
+
+namespace flashproof::bound {
+
+inline constexpr const char* kScoreDomain = "scores and their partial sums below the f32 range";
+inline constexpr const char* kAccumulatorDomain = "un-normalised sums below the f32 range";
+
+/// What the scores of a row have shown.
+struct ScoreRange {
+  double largest = 0;  // magnitude formed on the way, in the kernel's units
+  double natural = 0;  // |s| at most
+};
+
+/// Those that do not depend on v. `largest_sum`: of ln of the computed denominator. Appends.
+void row_preconditions(const Arithmetic& arithmetic, const ScoreScale& scale, const ScoreRange& range,
+                       const Precondition& query, const AttentionPaths& paths, const RowWeights& weights,
+                       std::vector<Precondition>& list);
+
+/// Sums of p·v, and what is stored of them, by the largest |v| of a column.
+struct AccumulatorRange {
+  double sum = 1;     // the un-normalised sum is at most this times max |v|
+  double stored = 0;  // and a part's result this; 0: there are none in a narrow format
+  double stored_limit = kF32Max;
+
+  Precondition at(double largest_value) const;
+};
+AccumulatorRange accumulator_range(const Arithmetic& arithmetic, const AttentionPaths& paths, double keys);
+
+}  // namespace flashproof::bound

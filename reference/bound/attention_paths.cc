@@ -1,0 +1,210 @@
+#include "reference/bound/attention_paths.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "reference/bound/row_weights.h"
+
+namespace flashproof::bound {
+
+namespace {
+
+constexpr double kMinNormal = 0x1p-126;
+
+}  // namespace
+
+AttentionPaths::AttentionPaths(const AttentionProblem& p, const Arithmetic& a, const ScoreScale& scale)
+    : a_(a),
+      scale_(scale),
+      exponents_(a, scale),
+      visits_(p, a, scale.c_error),
+      value_format_(p.v.format),
+      stored_narrow_(p.v.format != Format::f32),
+      resident_(a.reduction == Reduction::row_resident),
+      normalized_(a.reduction == Reduction::chunk_normalized),
+      unit_(a.values.unit.k > 0),
+      parts_(a.split.parts),
+      tree_(unit_ ? 0 : log2_ceil(a.values.chains)),
+      butterfly_(log2_ceil(a.lanes)),
+      chunks_(resident_ ? 1 : p.plan.chunks()),
+      common_(a.split.parts),
+      own_frame_(a.split.parts) {
+  const StoredWeights& stored = a.weights;
+  const bool narrow = stored.format != Format::f32;
+  stored_units_ = narrow ? std::log1p(unit_roundoff(stored.format)) : 0;
+  stored_normal_ = min_normal(stored.format) / stored.scale;
+  if (narrow) {
+    stored_underflow_ =
+        (min_subnormal(stored.format) / 2 + (a.underflow == Underflow::flush ? kMinNormal : 0)) / stored.scale;
+  } else if (stored.scale < 1) {
+    stored_underflow_ = product_underflow(a) / stored.scale;
+  }
+  if (stored.summed) stored_underflow_ += stored_underflow_ > 0 ? product_underflow(a) : 0;
+  if (a.values.tf32_inputs) {
+    const int cut = (fraction_bits(stored.format, false) > 10) + (fraction_bits(value_format_, false) > 10);
+    tf32_units_ = -cut * std::log1p(-0x1p-10);
+  }
+  if (unit_) {
+    const bool tf32 = a.values.tf32_inputs;
+    const int bits = fraction_bits(stored.format, tf32) + fraction_bits(value_format_, tf32);
+    // The accumulator has been rescaled in f32, unless it begins with 0.
+    const int accumulator = a.values.promote > 0 || normalized_ || resident_ ? a.values.unit.ofb : 23;
+    unit_step_ = unit_step(a.values.unit, bits, accumulator);
+    unit_cut_ = std::ldexp(a.values.unit.k + 1, -a.values.unit.f);
+  }
+  if (a.ending == Ending::multiply_reciprocal) {
+    reciprocal_ = a.reciprocal_error == 0 ? roundings(1) : -std::log1p(-a.reciprocal_error);
+  }
+}
+
+template <class Do>
+void AttentionPaths::for_each_run(const RowModel& row, Do&& act) const {
+  if (row.leaves.key[0] < 0) act(Run{-1, 0, 0, 1});
+  const auto& visits = visits_.visits();
+  for (int part = 0; part < parts_; ++part) {
+    const Part& of = visits_.parts()[part];
+    for (int n = of.begin; n < of.end; ++n) {
+      if (visits[n].keys > 0) act(Run{n, part, visits[n].begin, visits[n].end});
+    }
+  }
+}
+
+AttentionPaths::Frames AttentionPaths::frame_of_run(const Run& run) const {
+  const Part& first = visits_.parts().front();
+  if (run.visit < 0) return {first.low, first.high};
+  const Visit& visit = visits_.visits()[run.visit];
+  return normalized_ ? Frames{visit.low, visit.high} : Frames{visit.frame_low, visit.frame_high};
+}
+
+// Weights of one frame share the rounding of f·ĉ. Either the last frame is the reference – its weights pay nothing, the
+// others for both, κ is its error – or every weight pays for its own and there is no κ (attention.md, section 3). The
+// first is better where the last frame's weights carry the row; the choice may be any.
+void AttentionPaths::settle_frames(const RowModel& row) {
+  std::ranges::fill(common_, 0.0);
+  std::ranges::fill(own_frame_, 0);
+  overshoot_ = visits_.lag() / std::numbers::ln2;
+  if (!exponents_.rounds_frame()) return;
+  std::vector<double> balance(parts_);
+  for_each_run(row, [&](const Run& run) {
+    const bool final = run.visit < 0 ? resident_ : visits_.visits()[run.visit].final;
+    const double weight = sum_of_weights(&row.leaves.score[run.begin], run.end - run.begin, row.frame.max);
+    balance[run.part] += final ? weight : -weight;
+  });
+  double largest = 0;
+  for (int part = 0; part < parts_; ++part) {
+    const Part& at = visits_.parts()[part];
+    if (at.keys == 0) continue;
+    const double error = exponents_.frame_error(at.frame_low, at.frame_high);
+    const bool holds_pivot = row.frame.pivot >= 0 && visits_.part_of(row.frame.pivot) == part;
+    // Unfused, the largest score minus itself is 0: it needs no reference.
+    own_frame_[part] = balance[part] < 0 || (a_.exponent == Exponent::unfused && holds_pivot) ? 1 : 0;
+    common_[part] = own_frame_[part] != 0 ? 0 : error;
+    largest = std::max(largest, error);
+  }
+  overshoot_ += largest / std::numbers::ln2;
+}
+
+void AttentionPaths::charge_exponents(RowModel& row, const Run& run) {
+  const auto pivot = static_cast<std::size_t>(std::max<std::ptrdiff_t>(row.frame.pivot, 0));
+  if (row.frame.pivot < 0 || pivot < run.begin || pivot >= run.end) {
+    return charge_exponents(row, run, run.begin, run.end, false);
+  }
+  charge_exponents(row, run, run.begin, pivot, false);
+  charge_exponents(row, run, pivot, pivot + 1, true);
+  charge_exponents(row, run, pivot + 1, run.end, false);
+}
+
+void AttentionPaths::charge_exponents(RowModel& row, const Run& run, std::size_t begin, std::size_t end, bool pivot) {
+  const double lag = visits_.lag();
+  if (pivot && lag == 0 && a_.exponent != Exponent::fused) {  // every argument on its path is 0
+    row.leaves.exponent[begin] = 0;
+    return;
+  }
+  const Part& part = visits_.parts()[run.part];
+  const bool sink = run.visit < 0;
+  const Frames frame = frame_of_run(run);
+  const int rises = visits_.rises_after(run.visit);
+  const bool joined_below = normalized_ && !sink && visits_.visits()[run.visit].below;
+  const int exps = (sink && !resident_ ? 0 : 1) + (joined_below ? 1 : 0) + rises;
+  const int shared = normalized_ ? rises : 0;  // a = l·α multiplies the old sum and the old output alike
+  const int factors = exps + shared;
+
+  Exponents::Weight weight{.slope = exponents_.ratio_slope(), .once = 0, .per_size = 0, .constant = 0};
+  double common = 0, common_error = 1;  // on the way to the threshold: constant, per unit of the argument's error
+  if (exponents_.rounds_frame() && !(sink && !resident_)) {
+    const double own = exponents_.frame_error(frame.low, frame.high);
+    const bool final = sink || visits_.visits()[run.visit].final;
+    common = own_frame_[run.part] != 0 ? own : final ? 0 : own + common_[run.part];
+    weight = exponents_.weight(own);
+    weight.constant += common;
+    common += common_[run.part];
+    common_error = 0;
+  } else if (exponents_.rounds_frame()) {
+    weight.constant = common_[run.part];  // its weight is 1, whatever the frame
+  }
+  const double top = parts_ == 1 ? row.frame.max + row.frame.error : part.high;
+  const double path_share = pivot ? 0 : 1;
+  const double pivot_error = row.frame.pivot_error;
+  const double own_exponential = exps > 0 ? exponents_.exponential() : 0;
+  const double fixed = exps * exponents_.exponential() + roundings(shared);
+  const double ratio_slope = exponents_.ratio_slope();
+  const double above = frame.low, high = frame.high, max = row.frame.max;
+  const double has_frame = normalized_ ? 0 : 1;  // normalised: the frame is the chunk's own
+  const double threshold = kLogMinNormal - 0x1p-20;
+  const std::size_t n = end - begin;
+  depth_.resize(std::max(depth_.size(), n));
+  const double* __restrict const score = &row.leaves.score[0] + begin;
+  const double* __restrict const score_error = &row.leaves.score_error[0] + begin;
+  double* __restrict const exponent = &row.leaves.exponent[0] + begin;
+  double* __restrict const own = &row.leaves.own[0] + begin;
+  double* __restrict const depth = depth_.data();
+  std::int64_t deep = 0;
+  for (std::size_t j = 0; j < n; ++j) {
+    const double s = score[j], d = score_error[j];
+    const double path = path_share * (top - s + d);
+    const double error = weight.error(path + 2 * lag, has_frame * (above - (s + d)), std::fabs(s) + d);
+    exponent[j] = (error + fixed + 0x1p-50 * (max - s)) * kSlack;
+    // Own: the argument and the exponential that made the weight; later rescales are shared.
+    const double reach = high - s + d;
+    const double upward = reach > 0 ? reach : 0;
+    const double own_path = upward < path ? upward : path;
+    const double all = exponent[j] + path_share * (d + pivot_error);
+    const double alone = own[j] + ratio_slope * own_path + own_exponential;
+    own[j] = alone < all ? alone : all;
+    depth[j] = path + lag + all + common + common_error * error;
+    deep |= depth[j] >= threshold ? 1 : 0;
+  }
+  if (deep == 0) return;
+  const double lost = factors * exp_underflow(a_) * std::exp(2 * a_.exp_error * factors + lag);
+  for (std::size_t j = 0; j < n; ++j) row.leaves.lost[begin + j] = depth[j] >= threshold ? lost : 0;
+}
+
+void AttentionPaths::charge(RowModel& row, const AttentionHead& head) {
+  Leaves& leaves = row.leaves;
+  if (visits_.walk(leaves, head.keys)) count_places(leaves);
+  keys_ = static_cast<int>(leaves.size());
+  longest_ = 0;
+  longest_rounded_ = longest_steps_ = longest_denominator_ = 0;
+  if (resident_) {  // l at most: every weight is at most 1, but for κ and what an exponential errs
+    const double sum = sum_of_weights(leaves.score, row.frame.max);
+    const double doubt = 2 * row.frame.error + *std::ranges::max_element(leaves.score_error);
+    sum_bound_ = std::min<double>(keys_, sum * std::exp(std::min(doubt, 700.0)));
+  }
+  settle_frames(row);
+  if (resident_)
+    sum_bound_ *= std::exp(common_[0] + overshoot_ * std::numbers::ln2) * (1 + 2 * a_.exp_error) * (1 + 0x1p-10);
+  row.common = parts_ == 1 ? common_[0] : 0;
+  row.lag = visits_.lag();
+  for_each_run(row, [&](const Run& run) {
+    charge_exponents(row, run);
+    charge_sums(row, run);
+    charge_stored(row, run);
+  });
+  add_chance(row);
+  // Every lane's share is rescaled on its own, and may be small: l·α underflows once per lane and chunk.
+  const double flushed = a_.underflow == Underflow::flush ? 2.0 * keys_ : 0;
+  row.denominator_underflow = (a_.lanes * chunks_ + flushed) * product_underflow(a_) * (1 + 0x1p-10);
+}
+
+}  // namespace flashproof::bound

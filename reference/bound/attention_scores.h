@@ -1,0 +1,119 @@
+// What a row of attention computes before any exponential: decoded keys and values, the exact scores s_j and the error
+// bound D_j of each (attention.md, sections 1 and 2).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "reference/bound/bound.h"
+#include "reference/bound/row_model.h"
+
+namespace flashproof::bound {
+
+/// Elements at, at + stride, ... of a tensor as doubles.
+void decode_row(const Tensor& tensor, std::int64_t at, std::int64_t stride, std::int64_t n, double* to);
+
+struct KeySize {
+  double sum = 0, largest = 0;  // Σ|x|, max|x|, NaN apart
+  double tiny = 0;              // Σ|x| over components below `normal`
+};
+KeySize size_of(const double* x, std::int64_t n, double normal);
+
+/// K and V of one sequence and one kv head as dense doubles, with what the error bounds ask of each key. Reused.
+struct AttentionHead {
+  std::int64_t keys = 0;          // visible_length of the sequence
+  std::vector<double> k, v;       // (keys, d), (keys, dv)
+  std::vector<double> k_sum;      // per key: Σ|k|
+  std::vector<double> k_max;      // max|k|
+  std::vector<double> k_tiny;     // Σ|k| over the components below min_normal(format), which a unit or ftz treats apart
+  std::vector<double> v_largest;  // per column over all keys; +inf where one is not finite
+  bool v_tiny = false;            // some |v| below min_normal(format)
+
+  void load(const AttentionProblem& p, std::int64_t s, std::int64_t kv);
+};
+
+/// Log units of β: one step of a matrix unit errs by at most β (|c| + Σ|a b|), for factors of these fraction bits.
+double unit_step(const BlockFma& unit, int product_bits, int accumulator_bits);
+/// Absolute error of a step beside that: addends cut beside a subnormal accumulator (or where the
+/// exponent is clamped at −133), a subnormal result.
+double unit_underflow(const BlockFma& unit);
+/// Fraction bits of a number of this format, 10 if it is cut to tf32.
+int fraction_bits(Format format, bool tf32);
+
+/// The unit of the computed scores, and ĉ.
+struct ScoreScale {
+  double unit = 1;     // natural score = unit · x^
+  double c_error = 0;  // u_c: ĉ = unit · log2 e · (1 + δ), |δ| <= u_c
+  double c_hat = 0;    // ĉ
+};
+ScoreScale score_scale(const AttentionProblem& p, const Arithmetic& arithmetic);
+
+/// One query row as the dot products see it.
+struct QueryRow {
+  double sum = 0, largest = 0;  // Σ|q|, max|q|
+  double tiny = 0;              // Σ|q| over components below min_normal(format)
+};
+
+/// Scores of a row, in the order of the keys; only what score() has filled is current.
+struct Scores {
+  std::vector<double> value;    // s_j; −inf: as if hidden; not finite otherwise: the row is symbolic
+  std::vector<double> error;    // D_j
+  std::vector<double> own;      // the part of it that is this key's alone, and rounded to nearest
+  std::vector<double> largest;  // largest magnitude the kernel forms on the way, in its own units
+  std::vector<double> dot;      // error of the dot product
+
+  void resize(std::size_t n) {
+    for (auto* array : {&value, &error, &own, &largest, &dot}) array->resize(n);
+  }
+};
+
+/// What is added to the scores of a row after they are capped.
+struct ScoreTerms {
+  const double* bias = nullptr;  // one per key, or none
+  double slope = 0;              // of ALiBi, 0 without it
+  std::int64_t aligned = 0;      // the key beside the query
+};
+
+/// Everything about a score that does not depend on the key.
+class ScoreModel {
+ public:
+  ScoreModel(const AttentionProblem& p, const Arithmetic& arithmetic);
+
+  const ScoreScale& scale() const { return scale_; }
+  /// Largest magnitude among a row's scaled queries and the largest finite number of their format; 0: not scaled.
+  Precondition query_range(const QueryRow& q) const;
+  /// Keys [first, first + count) into to[0, count): dot[j], size[j] and terms.bias[j] are those of key first + j. Every
+  /// step is a loop over arrays without branches, but for softcap's.
+  void score(const double* dot, const double* size, const QueryRow& q, const AttentionHead& head, std::int64_t first,
+             std::int64_t count, const ScoreTerms& terms, Scores& to) const;
+  /// The sink's, into to[0].
+  void sink(double value, Scores& to) const;
+  /// Largest magnitude of a partial sum of products that sum up to `size` in absolute value.
+  double partial_sum(double size) const {
+    return (scaled_query_ ? tau_ * (1 + query_relative_) : 1) * size * (1 + depth_);
+  }
+
+ private:
+  void score_dots(const double* dot, const double* size, const QueryRow& q, const AttentionHead& head,
+                  std::int64_t first, std::int64_t count, Scores& to) const;
+  void add_softcap(const double* dot, std::int64_t count, Scores& to) const;
+  void add_bias(const double* bias, std::int64_t count, Scores& to) const;
+  void add_alibi(double slope, std::int64_t distance, std::int64_t count, Scores& to) const;
+  template <class Term, class TermError>
+  void add(std::int64_t count, Scores& to, Term&& term, TermError&& term_error) const;
+
+  const AttentionProblem& p_;
+  const Arithmetic& a_;
+  ScoreScale scale_;
+  bool raw_, flush_, scaled_query_;
+  double tau_;            // |scale|
+  double eta_, sum_eta_;  // absolute: of a product, of a sum
+  double query_relative_ = 0, query_absolute_ = 0;
+  double tf32_ = 0;        // relative, of a product of cut inputs
+  double depth_ = 0;       // relative, of the sum
+  double operations_ = 0;  // absolute, of the sum, without the factors' own exponents
+  double cut_ = 0;         // unit: absolute error per 2^e of a step, all steps
+  double q_normal_ = 0, k_normal_ = 0;
+};
+
+}  // namespace flashproof::bound

@@ -1,0 +1,281 @@
+#include "reference/bound/attention_split.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "reference/bound/costs.h"
+#include "reference/bound/merge_tree.h"
+
+namespace flashproof::bound {
+
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+/// A doubt beyond which two states may have any ratio: nothing is known of the row.
+constexpr double kHopeless = 1e4;
+constexpr double kLn2Error = 0x1p-28;  // |fl(ln 2)/ln 2 − 1| = 2.75e-9
+constexpr double kTiny = 0x1p-120;     // products below the normal range, flushed or not, in nats
+
+/// The joins of the parts that are not empty, and for each such part how many it takes part in.
+struct Tree {
+  std::vector<Join> joins;
+  std::vector<int> depth;
+};
+
+Tree tree_of(Reduction combine, const std::vector<bool>& present) {
+  Tree tree;
+  const auto states = static_cast<std::size_t>(std::ranges::count(present, true));
+  if (combine == Reduction::flat) {
+    tree.depth.assign(states, 1);
+    return tree;
+  }
+  tree.joins = pruned(joins_of(combine, static_cast<int>(present.size())), present);
+  std::vector<int> depth(states + tree.joins.size(), 0);
+  for (std::size_t k = tree.joins.size(); k-- > 0;) {
+    for (const std::int32_t side : {tree.joins[k].left, tree.joins[k].right}) depth[side] = depth[states + k] + 1;
+  }
+  tree.depth.assign(depth.begin(), depth.begin() + static_cast<std::ptrdiff_t>(states));
+  return tree;
+}
+
+/// The largest b − a of the joins (a, b), by lse.
+double steepest(const Tree& tree, const std::vector<MergeState>& states) {
+  std::vector<double> lse;
+  lse.reserve(states.size() + tree.joins.size());
+  for (const MergeState& state : states) lse.push_back(state.max);
+  double steep = 0;
+  for (const Join& join : tree.joins) {
+    const double a = lse[join.left], b = lse[join.right];
+    steep = std::max(steep, b - a);
+    lse.push_back(std::max(a, b) + std::log1p(std::exp(-std::fabs(a - b))));
+  }
+  return steep;
+}
+
+}  // namespace
+
+double lse_form_cost(const Arithmetic& a, const ScoreScale& scale, double frame_size, double lse_size) {
+  switch (a.lse_form) {
+    case LseForm::max_plus_log:
+      return 0;
+    case LseForm::scaled_max_plus_log:
+      return roundings(1) * frame_size + kTiny;
+    case LseForm::base2:
+      break;
+  }
+  // fl(f·ĉ), the sum, fl(ln 2); the last product is lse's rounding.
+  return (roundings(1) + scale.c_error * (1 + kU)) * frame_size + (roundings(1) + kLn2Error) * lse_size + kTiny;
+}
+
+double division_free_argument(const Arithmetic& a, double log_size, double lse_size) {
+  return argument_cost(a, log_size, lse_size + log_size, lse_size) + frame_cost(a, lse_size) + exponential_cost(a);
+}
+
+AttentionSplit::AttentionSplit(const AttentionProblem& p, const Arithmetic& a, const ScoreScale& scale)
+    : p_(p), a_(a), scale_(scale), merge_(a), sums_(a.split.weights == MergeWeights::max_sum) {
+  merge_.reduction = a.split.combine;
+  merge_.merge_weights = a.split.weights;
+  merge_.lse_format = Format::f32;
+}
+
+// The exact lse of every part and what its computed one may miss it by.
+void AttentionSplit::measure(const RowModel& row, const AttentionPaths& paths) {
+  const Leaves& leaves = row.leaves;
+  const auto& parts = paths.visits().parts();
+  states_.clear();
+  state_of_part_.assign(parts.size(), -1);
+  for (std::size_t n = 0; n < parts.size(); ++n) {
+    if (parts[n].keys == 0) continue;
+    state_of_part_[n] = static_cast<int>(states_.size());
+    states_.push_back({.part = static_cast<int>(n), .max = -kInf, .lse = 0, .denominator = 0});
+  }
+  std::vector<double> sum(states_.size(), 0), up(states_.size(), 0), low(states_.size(), 0);
+  const auto state_of = [&](std::size_t j) { return state_of_part_[paths.visits().part_of(j)]; };
+  for (std::size_t j = 0; j < leaves.size(); ++j) {
+    State& state = states_[state_of(j)];
+    state.max = std::max(state.max, leaves.score[j]);
+    state.denominator = std::max(state.denominator, leaves.denominator[j]);
+  }
+  for (std::size_t j = 0; j < leaves.size(); ++j) {
+    const int c = state_of(j);
+    const double log_weight = leaves.score[j] - states_[c].max;
+    const double error = leaves.score_error[j] + leaves.exponent[j];
+    sum[c] += std::exp(log_weight);
+    up[c] += std::exp(log_weight + error) + leaves.lost[j];
+    low[c] += std::max(0.0, std::exp(log_weight - error) - leaves.lost[j]);
+  }
+  const double lag = paths.visits().lag();
+  for (std::size_t c = 0; c < states_.size(); ++c) {
+    State& state = states_[c];
+    state.lse = state.max + std::log(sum[c]);
+    const double kappa = paths.common(state.part);
+    // By the boxes, or because every weight is at most the largest, and that is 1.
+    const double boxes = std::max(std::log(up[c] / sum[c]), -std::log(low[c] / sum[c]));
+    const double underflow = 2 * row.denominator_underflow;
+    const double weights = boxes * kSlack + kappa + growth(state.denominator) + underflow + 0x1p-40;
+    const Part& part = paths.visits().parts()[state.part];
+    const double frame = std::max(std::fabs(part.frame_low), std::fabs(part.frame_high));
+    if (!sums_) {
+      const double log_size = std::log(sum[c]) + weights + lag + 2 * (part.high - part.low);
+      const double size = std::fabs(state.lse) + weights;
+      state.local = a_.log_error * log_size + a_.log_absolute + lse_form_cost(a_, scale_, frame, size);
+      state.local += roundings(1) * (size + state.local) + kTiny;
+      if (a_.split.partial_lse != Format::f32) {
+        state.local +=
+            unit_roundoff(a_.split.partial_lse) * (size + state.local) + min_subnormal(a_.split.partial_lse) / 2;
+      }
+    }
+    state.doubt = (weights + state.local) * kSlack;
+    if (!(state.doubt < kHopeless)) state.doubt = kInf;
+  }
+}
+
+// o of a part is rounded as it ends, and again into partial_o; un-normalised ones are only stored.
+void AttentionSplit::add_endings(RowModel& row, const AttentionPaths& paths) {
+  const Format stored = a_.split.partial_o;
+  const double storing = stored == Format::f32 ? 0 : std::log1p(unit_roundoff(stored));
+  const double reciprocal = a_.ending == Ending::multiply_reciprocal ? reciprocal_cost(a_) : 0;
+  ending_units_.assign(states_.size(), storing);
+  normalised_underflow_ = stored == Format::f32 ? 0 : min_subnormal(stored) / 2;
+  if (!sums_) normalised_underflow_ += underflow_of(a_, 2, 2);
+  for (std::size_t c = 0; c < states_.size(); ++c) {
+    const State& state = states_[c];
+    if (sums_ || a_.reduction != Reduction::chunk_deferred) continue;
+    ending_units_[c] += roundings(1) + reciprocal;
+    if (a_.ending == Ending::division_free) {
+      const double size = std::fabs(state.lse - state.max) + state.doubt + paths.visits().lag();
+      const double lse = std::fabs(state.lse) + state.doubt;
+      ending_units_[c] += state.local + division_free_argument(a_, size + state.local, lse);
+      if (a_.lse_form == LseForm::base2) ending_units_[c] += roundings(1) * (std::fabs(state.max) + size);
+    }
+  }
+  for (std::size_t j = 0; j < row.leaves.size(); ++j) {
+    const int c = state_of_part_[paths.visits().part_of(j)];
+    row.leaves.numerator[j] += row.leaves.key[j] < 0 ? 0 : ending_units_[c];
+    row.leaves.denominator[j] += 2 * row.denominator_underflow;  // beside a part's l of at least 1, nearly
+  }
+  row.denominator_underflow = 0;
+}
+
+void AttentionSplit::combine(RowModel& row, const AttentionPaths& paths) {
+  std::vector<bool> present;
+  present.reserve(state_of_part_.size());
+  for (const int c : state_of_part_) present.push_back(c >= 0);
+  const Tree tree = tree_of(a_.split.combine, present);
+  const bool free = a_.split.weights == MergeWeights::division_free || a_.split.weights == MergeWeights::running;
+
+  double doubt = 0, total = 0, highest = -kInf, lowest = kInf;
+  for (const State& state : states_) {
+    doubt = std::max(doubt, state.doubt);
+    highest = std::max(highest, state.lse);
+    lowest = std::min(lowest, state.lse);
+  }
+  for (const State& state : states_) total += std::exp(state.lse - highest);
+  const double unit = std::exp(highest - row.frame.max) * total;  // 1 in the units of the leaves
+
+  const auto states_with = [&](auto&& error) {
+    std::vector<MergeState> states;
+    for (const State& state : states_) {
+      const double l = sums_ ? std::exp(state.lse - state.max) : 1;
+      states.push_back({.max = sums_ ? state.max : state.lse, .sum = l, .error = error(state)});
+    }
+    return states;
+  };
+  // κ of a part is an error of all its weights, and so of its lse.
+  const auto own = [&](const State& state) { return state.local + paths.common(state.part); };
+  const MergePaths o = merge_paths(states_with([&](const State& s) { return free ? 0.0 : own(s); }), merge_, tree.joins,
+                                   MergeForm::sum, p_.v.format);
+  const MergePaths doubted =
+      merge_paths(states_with([](const State& s) { return s.doubt; }), merge_, tree.joins, MergeForm::sum, p_.v.format);
+  const MergePaths exact = free ? o
+                                : merge_paths(states_with([](const State&) { return 0.0; }), merge_, tree.joins,
+                                              MergeForm::sum, p_.v.format);
+  ending_ = o.ending;
+  preconditions_ = doubted.preconditions;
+  const int deepest = std::max(1, *std::ranges::max_element(tree.depth));
+  // merge_paths() knows a state's error as its doubt; ours is larger: exponents reach further, and any side of a join
+  // may be the smaller one.
+  const double slope = std::max(paths.exponents().ratio_slope(), exponent_slope(merge_));
+  const double lag = sums_ ? paths.visits().lag() : 0;
+  const double most = std::max(std::fabs(highest), std::fabs(lowest)) + doubt + lag;
+  const double more = slope * (4 * doubt + 2 * lag + (sums_ ? highest - lowest : 0)) + exponential_cost(a_) +
+                      frame_cost(a_, most) + (a_.exponent == Exponent::unfused ? frame_cost(a_, most) : 0);
+  const bool may_underflow = highest - lowest + 2 * doubt + more >= kLogMinNormal - 1;
+  for (std::size_t j = 0; j < row.leaves.size(); ++j) {
+    const int c = state_of_part_[paths.visits().part_of(j)];
+    const State& state = states_[c];
+    Leaves& leaves = row.leaves;
+    const double extra = states_.size() == 1 && !paths.exponents().rounds_frame() ? 0 : tree.depth[c] * more;
+    const double share = std::exp(leaves.score[j] - state.lse);  // of its part
+    leaves.exponent[j] += free ? own(state) : o.row.leaves.exponent[c] + extra;
+    leaves.lost[j] += (o.row.leaves.lost[c] + (may_underflow ? 4 * deepest * exp_underflow(a_) * unit : 0)) * share;
+    double numerator = o.row.leaves.numerator[c] + o.common;
+    if (o.total == MergeTotal::joint) numerator += o.node[c];
+    if (free) numerator += o.row.leaves.exponent[c] + 4 * deepest * more + a_.log_error * doubt;
+    if (a_.split.weights == MergeWeights::one_sided) numerator += deepest * more;
+    if (sums_) numerator += roundings(tree.depth[c]);  // a factor that merge_paths() takes for 1
+    leaves.numerator[j] += leaves.key[j] < 0 ? 0 : numerator;
+    if (o.total == MergeTotal::divided) {
+      leaves.denominator[j] += o.row.leaves.denominator[c] + (sums_ ? roundings(tree.depth[c]) : 0);
+    }
+  }
+  // Denominators of a flat combination's l and N, per unit of a total of 1.
+  normalised_underflow_ += o.row.numerator_underflow / o.weights.sum;
+  if (o.total == MergeTotal::divided) {
+    for (double& units : row.leaves.denominator) units += 2 * o.row.denominator_underflow / o.weights.sum;
+  }
+  // lse: what the states' errors make of an exact combination, then the combination's own errors.
+  double up = 0, low = 0;
+  for (const State& state : states_) {
+    up += std::exp(state.lse - highest + state.doubt) / total;
+    low += std::exp(state.lse - highest - state.doubt) / total;
+  }
+  const double inherited = std::max(std::log(up), -std::log(low)) * kSlack + 0x1p-44;
+  // Fused, the largest state's weight is not 1 either.
+  const bool exactly_one = states_.size() == 1 && !paths.exponents().rounds_frame();
+  const double second = (exactly_one ? 0 : 2 * deepest * more) +
+                        (exactly_one && !sums_ ? 0 : a_.log_error * 2 * deepest * (doubt + more + lag));
+  lse_ = exact.lse;
+  lse_.weights += inherited + second;
+  lse_.probable += inherited + second;
+  const double size = std::fabs(o.weights.lse) + doubt;
+  if (sums_) {
+    double frame = 0;
+    for (const Part& part : paths.visits().parts()) {
+      if (part.keys > 0) frame = std::max({frame, std::fabs(part.frame_low), std::fabs(part.frame_high)});
+    }
+    const double form = lse_form_cost(a_, scale_, frame, size);
+    lse_.output += form;
+    lse_.probable += form;
+    if (a_.ending == Ending::division_free) {
+      ending_.log_units += form + (a_.log_error + slope) * lag + division_free_argument(a_, doubt, size);
+    }
+  }
+  if (a_.split.weights == MergeWeights::one_sided) {
+    preconditions_.push_back({"one-sided exponential of the split below the f32 range: log of it",
+                              steepest(tree, states_with([](const State&) { return 0.0; })) + 2 * doubt + more,
+                              kLogF32Max});
+  }
+  if (a_.split.partial_lse != Format::f32) {
+    preconditions_.push_back({"partial lse below its format's range", size, info(a_.split.partial_lse).max_finite});
+  }
+}
+
+void AttentionSplit::charge(RowModel& row, const AttentionPaths& paths) {
+  measure(row, paths);
+  preconditions_.clear();
+  bool hopeless = false;
+  for (const State& state : states_) hopeless = hopeless || state.doubt == kInf;
+  add_endings(row, paths);
+  if (hopeless) {
+    for (double& exponent : row.leaves.exponent) exponent += kHopeless;
+    lse_ = {.weights = kInf, .probable = kInf};
+    ending_ = EndingModel(2);
+    return;
+  }
+  combine(row, paths);
+}
+
+}  // namespace flashproof::bound

@@ -1,0 +1,60 @@
+// One row of attention after its reduction: how o ends, what lse costs, and how the parts of a split are combined
+// (attention.md, sections 6 and 7).
+#pragma once
+
+#include <vector>
+
+#include "reference/bound/attention_paths.h"
+#include "reference/bound/merge_paths.h"
+#include "reference/bound/theorem.h"
+
+namespace flashproof::bound {
+
+/// Error of lse beyond that of log l̂: the products that make the frame natural. Nats; without lse's last rounding.
+double lse_form_cost(const Arithmetic& arithmetic, const ScoreScale& scale, double frame_size, double lse_size);
+
+/// E(m − lse) of the ending that does not divide: log units, beyond the errors of lse itself. |m − lse| <= log_size.
+double division_free_argument(const Arithmetic& arithmetic, double log_size, double lse_size);
+
+/// Combination of a split's parts. Reused from row to row.
+class AttentionSplit {
+ public:
+  AttentionSplit(const AttentionProblem& p, const Arithmetic& arithmetic, const ScoreScale& scale);
+
+  /// Adds to the leaves what their parts' endings and the combination cost; afterwards the row is one reduction again.
+  void charge(RowModel& row, const AttentionPaths& paths);
+
+  /// The rest of what charge() found.
+  const EndingModel& ending() const { return ending_; }
+  const ElementBound& lse() const { return lse_; }
+  /// Absolute errors of normalised parts: beside a total weight of 1.
+  double normalised_underflow() const { return normalised_underflow_; }
+  const std::vector<Precondition>& preconditions() const { return preconditions_; }
+
+ private:
+  struct State {
+    int part;
+    double max, lse;     // exact, nats
+    double denominator;  // log units: largest of its leaves
+    double local = 0;    // ξ: |computed lse − ln of the computed sum|
+    double doubt = 0;    // Λ: |computed lse − exact lse|
+  };
+  void measure(const RowModel& row, const AttentionPaths& paths);
+  void add_endings(RowModel& row, const AttentionPaths& paths);
+  void combine(RowModel& row, const AttentionPaths& paths);
+
+  const AttentionProblem& p_;
+  const Arithmetic& a_;
+  ScoreScale scale_;
+  Arithmetic merge_;  // the combination as a merge declares it
+  bool sums_;
+  std::vector<State> states_;
+  std::vector<int> state_of_part_;
+  std::vector<double> ending_units_;  // per state: of its o, and of its rounding into partial_o
+  EndingModel ending_;
+  ElementBound lse_;
+  double normalised_underflow_ = 0;
+  std::vector<Precondition> preconditions_;
+};
+
+}  // namespace flashproof::bound

@@ -1,0 +1,171 @@
+// Roundings of the sums, and P: attention.md, sections 4 and 5.
+#include <algorithm>
+#include <cmath>
+
+#include "reference/bound/attention_paths.h"
+
+namespace flashproof::bound {
+
+namespace {
+
+constexpr double kMinNormal = 0x1p-126;
+constexpr double kRounding = kU + kU * kU;  // roundings() of one, for loops
+
+}  // namespace
+
+// What depends on a key's place, not on its score.
+void AttentionPaths::count_places(const Leaves& leaves) {
+  const std::size_t n = leaves.size();
+  for (auto* array : {&lane_count_, &rounded_count_, &step_count_}) array->assign(n, 0);
+  most_.assign(visits_.visits().size() + 1, {});
+  for (std::size_t j = 0; j < n; ++j) {
+    const Place& place = visits_.place(j);
+    const bool sink = place.visit < 0;
+    const bool not_first = !sink && !visits_.visits()[place.visit].first;
+    int lane = place.rest_of_lane + butterfly_;
+    if (normalized_) {
+      lane = sink ? 0 : lane;
+    } else {
+      lane += resident_ || a_.running_lanes ? visits_.later_lane_keys(place.visit, place.lane)
+                                            : not_first + visits_.later_lane_chunks(place.visit, place.lane);
+    }
+    lane_count_[j] = lane;
+    if (!sink && !unit_) {
+      rounded_count_[j] = place.rest_of_chain + tree_;
+    } else if (!sink && a_.values.promote > 0) {
+      const int segment = (a_.values.promote + a_.values.unit.k - 1) / a_.values.unit.k;
+      step_count_[j] = std::min(place.rest_of_steps, segment);
+      rounded_count_[j] = place.rest_of_segments;
+    } else if (!sink) {
+      step_count_[j] = place.rest_of_steps;
+    }
+    Most& most = most_[place.visit + 1];
+    most.lane = std::max(most.lane, lane_count_[j]);
+    most.rounded = std::max(most.rounded, rounded_count_[j]);
+    most.steps = std::max(most.steps, step_count_[j]);
+  }
+}
+
+void AttentionPaths::charge_sums(RowModel& row, const Run& run) {
+  Leaves& leaves = row.leaves;
+  const After& after = visits_.after(run.visit);
+  const bool sink = run.visit < 0;
+  const bool not_first = !sink && !visits_.visits()[run.visit].first;
+  const bool below = !sink && visits_.visits()[run.visit].below;
+  const int rises = visits_.rises_after(run.visit);
+  const Most& most = most_[run.visit + 1];
+
+  const double in_lane = normalized_ ? below + not_first + after.chunks : rises;
+  longest_denominator_ = std::max(longest_denominator_, most.lane + in_lane);
+  double* __restrict const to = leaves.denominator.data();
+  const double* __restrict const count = lane_count_.data();
+  for (std::size_t j = run.begin; j < run.end; ++j) to[j] = (count[j] + in_lane) * kRounding;
+  if (sink) {  // v = 0
+    leaves.numerator[run.begin] = 0;
+    return;
+  }
+
+  // To the end of the chunk; un-normalised sums go on.
+  int rounded = 0, steps = 0;
+  const bool goes_on = !normalized_ && !resident_;
+  const int later = goes_on ? after.chunks : 0;
+  if (!unit_) {
+    rounded = (goes_on ? after.chain : 0) + tree_ * later;
+  } else if (a_.values.promote > 0) {
+    rounded = goes_on ? after.segments : 0;
+  } else {
+    // A rescaled accumulator has 23 fraction bits: a step of zeros cuts it too.
+    const int zeros = goes_on && a_.values.unit.ofb < 23 ? 1 + later : 0;
+    steps = (goes_on ? after.steps : 0) + zeros;
+  }
+  double units = tf32_units_;
+  if (normalized_) {
+    // Own chunk: β·pv, the sum, 1/l', the product with it (or one quotient). Later ones: a·o, the sum, the same again.
+    // The last one into f32 is the output rounding.
+    const int endings = 1 + after.chunks;
+    rounded += below + not_first + endings + 2 * after.chunks - (stored_narrow_ || parts_ > 1 ? 0 : 1);
+    units += endings * reciprocal_;
+  } else if (resident_) {
+    rounded += 1;
+    units += reciprocal_;
+  } else {
+    rounded += rises;
+  }
+  const double unit_step = unit_step_;
+  double* __restrict const numerator = leaves.numerator.data();
+  const double* __restrict const rounded_count = rounded_count_.data();
+  const double* __restrict const step_count = step_count_.data();
+  for (std::size_t j = run.begin; j < run.end; ++j) {
+    numerator[j] = (rounded_count[j] + rounded) * kRounding + (step_count[j] + steps) * unit_step + units;
+  }
+  const double longest = roundings(most.rounded + rounded) + (most.steps + steps) * unit_step + units;
+  longest_ = std::max(longest_, longest + (normalized_ ? roundings(rises) : 0));
+  longest_rounded_ = std::max(longest_rounded_, most.rounded + rounded);
+  longest_steps_ = std::max(longest_steps_, most.steps + steps);
+}
+
+void AttentionPaths::charge_stored(RowModel& row, const Run& run) {
+  Leaves& leaves = row.leaves;
+  if (run.visit < 0) return;
+  if (a_.weights.summed) {
+    for (std::size_t j = run.begin; j < run.end; ++j) leaves.exponent[j] += stored_units_;
+  } else if (stored_units_ > 0) {
+    for (std::size_t j = run.begin; j < run.end; ++j) leaves.numerator[j] += stored_units_;
+    std::fill(leaves.own_numerator.begin() + static_cast<std::ptrdiff_t>(run.begin),
+              leaves.own_numerator.begin() + static_cast<std::ptrdiff_t>(run.end), stored_units_);
+  }
+  const bool quotient_lost = resident_;  // P = e/l is rounded in f32 before it is stored
+  if (stored_underflow_ == 0 && !quotient_lost && !unit_) return;
+  const Frames frame = frame_of_run(run);
+  const Part& part = visits_.parts()[run.part];
+  // From the frame that it is stored in to the last one: the frame rises, never falls.
+  const double later = resident_ ? sum_bound_ : std::exp(std::min(0.0, frame.high - part.frame_low)) * (1 + 0x1p-10);
+  double lost = stored_underflow_ + (unit_ ? unit_cut_ * stored_normal_ : 0);
+  if (a_.values.tf32_inputs) lost += 0x1p-136 / a_.weights.scale;
+  lost *= later;
+  const double quotient = quotient_lost ? product_underflow(a_) * later : 0;
+  const double threshold = -std::log(stored_normal_) - 0x1p-20, quotient_threshold = kLogMinNormal - 0x1p-20;
+  // −ln of the least the weight may be in that frame.
+  const double top = frame.high + common_[run.part] + (resident_ ? std::log(sum_bound_) : 0);
+  auto& losses = a_.weights.summed ? leaves.lost : leaves.lost_numerator;
+  for (std::size_t j = run.begin; j < run.end; ++j) {
+    const double depth = top - (leaves.score[j] - leaves.score_error[j]) + leaves.exponent[j];
+    losses[j] += (depth > threshold ? lost : 0) + (depth > quotient_threshold ? quotient : 0);
+  }
+}
+
+// Independent roundings of the accumulator, and of a lane; truncation has a known sign for its half.
+void AttentionPaths::add_chance(RowModel& row) const {
+  const double half = unit_step_ / 2;
+  row.numerator_square = longest_rounded_ * kU * kU + longest_steps_ * half * half;
+  row.denominator_square = longest_denominator_ * kU * kU;
+  const double cut = longest_steps_ * unit_step_ + 2 * tf32_units_;  // of tf32 inputs the sign is known altogether
+  row.drift = cut == 0 ? 0 : std::min(1.0, cut / 2 / (cut / 2 + longest_steps_ * half + roundings(longest_rounded_)));
+}
+
+void AttentionPaths::add_underflow(RowModel& row, const RowWeights& weights, const AttentionHead& head,
+                                   double normalised) const {
+  const bool flush = a_.underflow == Underflow::flush;
+  const double scale = a_.weights.scale;
+  const double eta = product_underflow(a_) * (1 + 0x1p-10);
+  double products = (unit_ ? 0.0 : keys_) + 5.0 * chunks_;
+  if (flush) products += keys_ + 2.0 * (a_.values.chains + 2) * chunks_;
+  double sums = products * eta;
+  if (unit_) {
+    int steps = chunks_;
+    for (const Visit& visit : visits_.visits()) steps += visit.steps;
+    sums += steps * unit_underflow(a_.values.unit);
+  }
+  sums = sums / scale + (scale != 1 ? eta * chunks_ : 0);
+  // Errors of v itself, beside the weights' sum: flushed; cut to tf32; a unit's exponent of a subnormal.
+  double value = flush ? kMinNormal : 0;
+  if (a_.values.tf32_inputs) value += 0x1p-136;
+  if (unit_ && head.v_tiny) value += unit_cut_ * min_normal(value_format_);
+  const double sum = std::exp(std::min(weights.log_sum, 700.0));
+  const double product = unit_ && head.v_tiny ? unit_cut_ * min_normal(value_format_) * stored_normal_ * keys_ : 0;
+  const bool divided = normalized_ || resident_ || parts_ > 1;
+  row.numerator_underflow = sums * (divided ? std::max(1.0, weights.sum) : 1) + value * sum +
+                            product * std::max(1.0, sum) + normalised * weights.sum;
+}
+
+}  // namespace flashproof::bound

@@ -1,0 +1,129 @@
+// What backward_bound() refuses, and special values.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <stdexcept>
+
+#include "reference/bound/backward/attack.h"
+#include "reference/oracle/backward/backward_problems.h"
+#include "reference/oracle/test_problems.h"
+#include "reference/problem/error.h"
+
+namespace flashproof {
+namespace {
+
+BackwardProblem small(Format format = Format::f32) {
+  Random random(8, 2);
+  BackwardProblem p;
+  p.forward = test::attention(format, {.q_heads = 2, .k_heads = 1, .sq = 2, .sk = 3, .d = 2, .dv = 2},
+                              test::normal(random), test::normal(random), test::normal(random));
+  p.d_out = test::filled(format, {1, 2, 2, 2}, test::normal(random));
+  test::fill_forward(p, format);
+  return p;
+}
+
+template <class Error>
+void refused(const std::function<void(BackwardProblem&, BackwardArithmetic&, ForwardErrors&)>& change,
+             const std::string& word) {
+  BackwardProblem p = small();
+  BackwardArithmetic a{.exp_error = 0x1p-22};
+  ForwardErrors forward;
+  EXPECT_NO_THROW(backward_bound(p, a, forward));
+  change(p, a, forward);
+  try {
+    backward_bound(p, a, forward);
+    ADD_FAILURE() << "accepted: " << word;
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
+  }
+}
+
+TEST(BackwardDeclaration, what_no_section_covers_is_refused_by_name) {
+  using Wrong = std::invalid_argument;
+  refused<Wrong>([](auto&, auto& a, auto&) { a.exponent = Exponent::subtract_then_scale; }, "exponent");
+  refused<Wrong>([](auto&, auto& a, auto&) { a.unit = ScoreUnit::raw; }, "unit");
+  refused<Wrong>([](auto&, auto& a, auto&) { a.exp_error = 0.5; }, "exp_error");
+  refused<Wrong>([](auto&, auto& a, auto&) { a.exp_error = std::nan(""); }, "exp_error");
+  refused<Wrong>([](auto&, auto& a, auto&) { a.p = Format::e4m3fn; }, "formats");
+  refused<Wrong>([](auto&, auto& a, auto&) { a.dq.heads_apart = true; }, "heads_apart");
+  refused<Wrong>([](auto&, auto& a, auto&) { a.dk.block = -1; }, "block");
+  refused<Wrong>([](auto&, auto& a, auto&) { a.dot.chains = 0; }, "dot: chains");
+  refused<Wrong>([](auto&, auto& a, auto&) { a.dv.products.promote = 4; }, "promote");
+  refused<Wrong>([](auto&, auto& a, auto&) { a.dot.tf32_inputs = true; }, "tf32");
+  refused<Wrong>([](auto&, auto& a, auto&) { a.dot.unit = kHopperF16; }, "dot.unit");
+  refused<Wrong>([](auto&, auto& a, auto&) { a.dq.products.unit = {.k = 16, .f = 0}; }, "dq.products: unit");
+  refused<Wrong>([](auto&, auto&, auto& f) { f.lse = {0}; }, "forward errors");
+  refused<Wrong>([](auto& p, auto&, auto&) { p.mode = BackwardMode::gradient; }, "forward errors");
+  refused<Wrong>(
+      [](auto& p, auto&, auto& f) {
+        p.mode = BackwardMode::gradient;
+        f.lse.assign(4, 0);
+        f.o.assign(8, -1);
+      },
+      "forward errors");
+}
+
+TEST(BackwardDeclaration, a_problem_that_a_declaration_does_not_fit_is_a_usage_error) {
+  const auto raw = [](BackwardArithmetic& a) {
+    a.exponent = Exponent::fused;
+    a.unit = ScoreUnit::raw;
+  };
+  refused<UsageError>(
+      [&](auto& p, auto& a, auto&) {
+        raw(a);
+        p.forward.bias = test::filled(Format::f32, {1, 2, 2, 3}, [] { return 0.0; });
+      },
+      "bias");
+  refused<UsageError>(
+      [&](auto& p, auto& a, auto&) {
+        raw(a);
+        p.forward.scale = 0x1p-130F;
+      },
+      "scale");
+}
+
+TEST(BackwardDeclaration, an_infinite_error_of_the_forward_gives_an_infinite_bound_and_not_a_nan) {
+  BackwardProblem p = small();
+  p.mode = BackwardMode::gradient;
+  ForwardErrors forward = test::rounding_errors(p, Format::f32);
+  forward.o.assign(forward.o.size(), std::numeric_limits<double>::infinity());
+  const BackwardBound bound = backward_bound(p, {.exp_error = 0x1p-22}, forward);
+  EXPECT_TRUE(std::isinf(bound.dq[0].denominator));
+  EXPECT_TRUE(std::isfinite(bound.dv[0].total()));
+}
+
+TEST(BackwardDeclaration, special_values_get_no_bound_and_their_neighbours_keep_theirs) {
+  BackwardProblem p = small();
+  p.d_out.set({0, 0, 1, 0}, std::nan(""));
+  const BackwardBound bound = backward_bound(p, {.exp_error = 0x1p-22});
+  EXPECT_EQ(bound.dq[2].total(), 0);  // row 1 of head 0
+  EXPECT_GT(bound.dq[0].total(), 0);
+  EXPECT_EQ(bound.dv[0].total(), 0);
+  EXPECT_GT(bound.dv[1].total(), 0);
+}
+
+TEST(BackwardDeclaration, the_model_gives_special_values_the_class_of_the_table) {
+  const double specials[] = {std::nan(""), std::numeric_limits<double>::infinity(),
+                             -std::numeric_limits<double>::infinity()};
+  const BackwardArithmetic a{.exp_error = 0x1p-22};
+  test::Attack total;
+  for (std::uint64_t n = 0; n < 300; ++n) {
+    Random random(40, n);
+    BackwardProblem p = small();
+    Tensor* const tensors[] = {&p.forward.q, &p.forward.k, &p.forward.v, &p.d_out, &p.o, &p.lse};
+    for (std::int64_t changes = random.integer(1, 2); changes > 0; --changes) {
+      Tensor& tensor = *tensors[random.integer(0, 5)];
+      tensor.set_bits(random.integer(0, tensor.elements() - 1), encode(Format::f32, specials[random.integer(0, 2)]));
+    }
+    p.forward.causal = random.chance(0.5);
+    const test::Attack one = test::attack(p, a, a, {}, {});
+    EXPECT_EQ(one.violations(), 0) << n << ": " << one.text();
+    total += one;
+  }
+  EXPECT_GT(total.dq.elements, 0);
+}
+
+}  // namespace
+}  // namespace flashproof

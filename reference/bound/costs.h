@@ -1,0 +1,58 @@
+// What one exponential, one reciprocal and one set of independent roundings cost: the terms that softmax and merges
+// share. Derivations: softmax.md, "Exponents"; README.md, "Probable".
+#pragma once
+
+#include "reference/bound/arithmetic.h"
+#include "reference/bound/bound.h"
+
+namespace flashproof::bound {
+
+/// ln of the largest f32: e^x beyond it is infinite.
+inline constexpr double kLogF32Max = 88.722839;
+
+/// Error, in nats, of the argument of E(x − f), |x − f| <= gap, without what it has from rounding f·ĉ: that part is
+/// frame_cost(f), the same for every x beside one f. The exponential's own error is exponential_cost().
+double argument_cost(const Arithmetic& arithmetic, double gap, double x, double frame);
+/// Of fl(f·ĉ), where the exponent has it (fused, unfused): nats. 0 elsewhere.
+double frame_cost(const Arithmetic& arithmetic, double frame);
+/// Of E(x) where nothing is subtracted: the argument is exact, or its product with log2 e rounds.
+double unshifted_cost(const Arithmetic& arithmetic, double x);
+/// The part of argument_cost(gap) or unshifted_cost(gap) that is the error of the constant fl(log2 e) itself: one number
+/// for all exponentials of a kernel, so neither independent nor centred (README.md, "Probable").
+double constant_cost(const Arithmetic& arithmetic, double gap);
+/// Which share of `cost`, an exponential's whole, that part is at most: 0..1.
+double constant_share(double constant, double cost);
+/// −ln(1 − ε).
+double exponential_cost(const Arithmetic& arithmetic);
+/// Whether the form has a product f·ĉ of its own: then E(f − f) is 1 only nearly (fused).
+bool rounds_frame(const Arithmetic& arithmetic);
+/// Precondition of that product: on either side of 2^±126 a whole row overflows or vanishes.
+Precondition head_room(const Arithmetic& arithmetic, double frame, double terms);
+
+/// Log units of 1/x, x <= largest, where the ending multiplies by it: beyond 2^126 the reciprocal is subnormal.
+double reciprocal_cost(const Arithmetic& arithmetic, double largest = 1);
+/// Largest absolute error that operations with subnormal results leave: `products` (quotients, fma) always, `sums` only
+/// where they are flushed.
+double underflow_of(const Arithmetic& arithmetic, double products, double sums);
+
+/// What relative roundings may still add to such an error.
+inline constexpr double kLater = 1 + 0x1p-10;
+
+/// fl(larger + term), larger and the result in f32: a sum beside a number of the format errs by no more than the term.
+double sum_cost(double sum, double term);
+
+/// Sum of squares of roundings that behave as independent and centred. A group whose sizes sum up to `sum`, none above
+/// `largest`, has at most largest·sum. Absolute errors (underflow) may all have one sign: they are certain.
+class Chance {
+ public:
+  void add(double largest, double sum);
+  void certain(double error) { certain_ += error; }
+  /// What is exceeded with probability below 2 e^{−λ²/2}, and never more than `total`.
+  double probable(double total) const;
+
+ private:
+  double square_ = 0;
+  double certain_ = 0;
+};
+
+}  // namespace flashproof::bound

@@ -1,0 +1,160 @@
+// One combination of all states at once: a maximum, a sum of weights from left to right, one fma chain per element, one
+// division; or weights e^{λ_c − λ^} and none (merge.md, "Flat").
+#include <algorithm>
+#include <cmath>
+
+#include "reference/bound/costs.h"
+#include "reference/bound/merge_paths.h"
+
+namespace flashproof::bound {
+
+namespace {
+
+/// A single state whose weight is exactly 1 and whose lse is its own. What is left is fl(1·o + 0) and the ending at l = 1.
+bool is_copy(const std::vector<MergeState>& states, const Arithmetic& a) {
+  return states.size() == 1 && a.merge_weights != MergeWeights::max_sum && a.merge_weights != MergeWeights::unshifted &&
+         !rounds_frame(a) && states[0].error == 0;
+}
+
+/// Leaf c has its own exponential, nobody else's, but for the error of the constant.
+void charge_own(MergePaths& paths, std::size_t c, double own, double constant) {
+  Leaves& leaves = paths.row.leaves;
+  leaves.own[c] = std::max(0.0, leaves.exponent[c] - constant);
+  paths.constant = std::max(paths.constant, constant_share(constant, own));
+}
+
+/// Makes paths.row of w_c = E(λ_c − M), or of e^{λ_c}.
+void charge_weights(const std::vector<MergeState>& states, const Arithmetic& a, MergeForm form, double frame,
+                    double doubt, MergePaths& paths) {
+  RowModel& row = paths.row;
+  Leaves& leaves = row.leaves;
+  const auto n = static_cast<double>(states.size());
+  const bool shifted = a.merge_weights != MergeWeights::unshifted;
+  const bool chain = a.merge_weights == MergeWeights::max_sum;  // l is a chain of fma too
+  const double unit = std::exp(std::min((shifted ? 0 : -frame) - row.frame.max, 700.0));
+  for (std::size_t c = 0; c < states.size(); ++c) {
+    const double below = (shifted ? frame : 0) - states[c].max;
+    double own = 0;
+    double constant = 0;
+    if (shifted && (below > 0 || doubt > 0 || rounds_frame(a))) {
+      own = argument_cost(a, below + 2 * doubt, std::fabs(states[c].max) + doubt, std::fabs(frame) + doubt) +
+            exponential_cost(a);
+      constant = constant_cost(a, below + 2 * doubt);
+    } else if (!shifted && (below != 0 || doubt > 0)) {
+      own = unshifted_cost(a, std::fabs(states[c].max) + doubt) + exponential_cost(a);
+      constant = constant_cost(a, std::fabs(states[c].max) + doubt);
+    }
+    leaves.exponent[c] = (states[c].error + own + 0x1p-50 * std::fabs(below)) * kSlack;
+    charge_own(paths, c, own, constant);
+    const double later = n - static_cast<double>(c);
+    leaves.denominator[c] = roundings(chain ? later : std::min(later, n - 1));
+    leaves.numerator[c] = roundings(form == MergeForm::concat ? 1 : later);
+    if (below + leaves.exponent[c] + 2 * doubt > kLogMinNormal - 0x1p-10) {
+      leaves.lost[c] = exp_underflow(a) * states[c].sum * unit;
+    }
+  }
+  row.common = shifted ? frame_cost(a, std::fabs(frame) + doubt) : 0;
+  if (!shifted || chain || doubt > 0 || rounds_frame(a)) {
+    row.frame.error = std::ranges::max(leaves.exponent);  // no weight is 1 for certain
+  }
+  // A flushed o is lost in units of its weight: at most 1 in the frame of the largest.
+  const double flushed = !shifted && a.underflow == Underflow::flush ? std::max(unit, 1.0) : unit;
+  row.numerator_underflow = underflow_of(a, n, 2 * n) * flushed * kLater;
+  row.denominator_underflow = underflow_of(a, chain ? n : 0, 2 * n) * unit * kLater;
+}
+
+/// Every rounding of a sum has at most the whole of it below it: Σ δ² <= u Σ p G, and alike for the accumulator.
+void allow_chance(MergePaths& paths) {
+  double denominator = 0;
+  for (std::size_t c = 0; c < paths.weights.p.size(); ++c) {
+    denominator += paths.weights.p[c] * paths.row.leaves.denominator[c];
+  }
+  paths.row.denominator_square = roundings(1) * denominator * kSlack;
+  paths.row.numerator_square = roundings(1) * std::ranges::max(paths.row.leaves.numerator) * kSlack;
+  set_weights(paths);
+}
+
+/// The second exponentials: w_c = E(λ_c − λ^). Nothing divides, so what λ^ errs by multiplies o.
+void charge_division_free(const std::vector<MergeState>& states, const Arithmetic& a, double doubt, MergePaths& paths) {
+  const double lse = paths.weights.lse;
+  const double error = paths.lse.total() + paths.lse_last;
+  Leaves& leaves = paths.row.leaves;
+  for (std::size_t c = 0; c < states.size(); ++c) {
+    const double reach = (lse - states[c].max + error + doubt) * kSlack;
+    const double own =
+        argument_cost(a, reach, std::fabs(states[c].max) + doubt, std::fabs(lse) + error) + exponential_cost(a);
+    const double constant = constant_cost(a, reach);
+    leaves.exponent[c] = (states[c].error + own + 0x1p-50 * reach) * kSlack;
+    charge_own(paths, c, own, constant);
+    leaves.denominator[c] = 0;
+    leaves.lost[c] = reach + leaves.exponent[c] > kLogMinNormal - 0x1p-10 ? exp_underflow(a) : 0;
+    leaves.lost[c] *= std::exp(lse - paths.frame - paths.row.frame.max);
+  }
+  paths.row.denominator_underflow = 0;
+  paths.row.denominator_square = 0;
+  const double frame = frame_cost(a, std::fabs(lse) + error);
+  paths.common = error + frame;
+  // For the chance model: the logarithm, λ^ and its product are one rounding each, of all states.
+  paths.largest =
+      std::max({paths.largest, paths.lse.output, paths.lse_last, frame, *std::ranges::max_element(leaves.exponent)});
+  paths.total = MergeTotal::free;
+  paths.above = paths.common + std::ranges::max(leaves.exponent);
+  paths.preconditions.push_back(
+      {"weights e^(lse_c - lse) below the f32 range: log of the largest", paths.common, kLogF32Max});
+}
+
+}  // namespace
+
+MergePaths flat_paths(const std::vector<MergeState>& states, const Arithmetic& a, MergeForm form) {
+  MergePaths paths;
+  set_leaves(paths, states);
+  if (is_copy(states, a)) {
+    set_weights(paths);
+    paths.lse.size = std::fabs(paths.weights.lse);
+    paths.total = MergeTotal::joint;
+    paths.ending.underflow = underflow_of(a, 0, 1);
+    if (a.ending == Ending::multiply_reciprocal && a.reciprocal_error > 0) {  // 1/1 errs as any other
+      paths.ending.log_units = reciprocal_cost(a);
+    }
+    return paths;
+  }
+  const double frame = paths.frame;
+  double doubt = 0;
+  double sum = 0;
+  for (const MergeState& state : states) {
+    doubt = std::max(doubt, state.error);
+    sum += state.sum * std::exp(state.max - frame);
+  }
+  const bool shifted = a.merge_weights != MergeWeights::unshifted;
+  charge_weights(states, a, form, frame, doubt, paths);
+  set_weights(paths);
+  allow_chance(paths);
+
+  const RowWeights& weights = paths.weights;
+  const double log_size = std::fabs(std::log(sum) + (shifted ? 0 : frame)) * kSlack;
+  paths.largest = *std::ranges::max_element(paths.row.leaves.exponent) + paths.row.common;
+  paths.lse = merge_lse(weights, a, log_size + doubt, paths.largest, paths.constant);
+  const double lse_size = std::fabs(weights.lse) + paths.lse.total();
+  paths.lse_last = shifted ? sum_cost(lse_size, log_size + doubt + paths.lse.total()) : 0;
+  if (a.merge_weights == MergeWeights::division_free) {
+    charge_division_free(states, a, doubt, paths);
+    set_weights(paths);
+  } else {
+    paths.ending = merge_ending(a, log_size + doubt + paths.lse.total(), lse_size);
+  }
+  const auto n = static_cast<double>(states.size());
+  if (shifted) {
+    const double most = sum * (1 + growth(roundings(n))) * weights.up * std::exp(paths.row.common);
+    paths.preconditions.push_back({"sum of weights below the f32 range", most, kF32Max});
+    if (rounds_frame(a)) paths.preconditions.push_back(head_room(a, std::fabs(frame) + doubt, n));
+  } else {
+    const double log_sum = paths.lse.weights + paths.lse.denominator;
+    paths.preconditions.push_back(
+        {"sum of e^x below the f32 range: log of it", weights.lse + log_sum, kLogF32Max, false});
+    paths.preconditions.push_back(
+        {"sum of e^x above the smallest normal f32: -log of it", log_sum - weights.lse, kLogMinNormal, false});
+  }
+  return paths;
+}
+
+}  // namespace flashproof::bound

@@ -1,0 +1,99 @@
+// The reductions whose keys enter in their final frame, and which walk belongs to which.
+#include "reference/bound/softmax_paths.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "reference/bound/row_model.h"
+
+namespace flashproof::bound {
+
+namespace {
+
+/// Keys [begin, end) in the frame given: lane sums over columns first, first + lanes, ..., then butterfly and fold. The
+/// first key of a lane is added to 0.
+void charge_lanes(SoftmaxPaths& paths, KeyRange range, std::int64_t first, int lanes, int after_lane, double frame,
+                  bool shifted) {
+  std::vector<int> in_lane(lanes, 0);
+  std::vector<std::size_t> leading(lanes, range.end);
+  for (std::size_t i = range.end; i-- > range.begin;) {
+    SoftmaxKey& key = paths.keys[i];
+    const auto lane = static_cast<std::size_t>((key.column - first) % lanes);
+    key.entry = frame;
+    key.same = shifted ? key.x == frame : key.x == 0;
+    key.roundings = ++in_lane[lane] + after_lane;
+    leading[lane] = i;
+  }
+  for (const std::size_t i : leading) {
+    if (i < range.end) --paths.keys[i].roundings;
+  }
+}
+
+int after_lane(const Arithmetic& arithmetic, int lanes) {
+  return log2_ceil(lanes / arithmetic.warps) + arithmetic.warps - 1;
+}
+
+}  // namespace
+
+KeyRange keys_between(const SoftmaxPaths& paths, std::int64_t first, std::int64_t last) {
+  const auto begin = std::ranges::lower_bound(paths.keys, first, {}, &SoftmaxKey::column);
+  const auto end = std::ranges::lower_bound(paths.keys, last, {}, &SoftmaxKey::column);
+  return {static_cast<std::size_t>(begin - paths.keys.begin()), static_cast<std::size_t>(end - paths.keys.begin())};
+}
+
+void walk_two_pass(const Arithmetic& arithmetic, int lanes, SoftmaxPaths& paths) {
+  const bool shifted = arithmetic.reduction != Reduction::unshifted;
+  charge_lanes(paths, {0, paths.keys.size()}, 0, lanes, after_lane(arithmetic, lanes), shifted ? paths.max : 0,
+               shifted);
+}
+
+/// Every chunk by itself; then Σ d_i e^{m_i − M} in visiting order, from left to right. (m, d): a product and a sum, which
+/// covers one fma.
+void walk_chunk_states(const ChunkPlan& plan, const Arithmetic& arithmetic, int lanes, SoftmaxPaths& paths) {
+  for (int n = 0; n < plan.chunks(); ++n) {
+    const std::int64_t first = plan.boundary[plan.order[n]];
+    const KeyRange range = keys_between(paths, first, plan.boundary[plan.order[n] + 1]);
+    if (range.begin == range.end) continue;  // empty here, or hidden
+    ChunkState chunk{.max = -std::numeric_limits<double>::infinity()};
+    for (std::size_t i = range.begin; i < range.end; ++i) chunk.max = std::max(chunk.max, paths.keys[i].x);
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+      chunk.sum += std::exp(paths.keys[i].x - chunk.max);
+      paths.keys[i].chunk = static_cast<int>(paths.chunks.size());
+    }
+    charge_lanes(paths, range, first, lanes, after_lane(arithmetic, lanes), chunk.max, true);
+    paths.chunks.push_back(chunk);
+  }
+  const int count = static_cast<int>(paths.chunks.size());
+  const int product = arithmetic.merge_weights == MergeWeights::max_sum ? 1 : 0;
+  for (int i = 0; i < count; ++i) paths.chunks[i].roundings = product + std::min(count - i, count - 1);
+}
+
+SoftmaxPaths softmax_paths(const SoftmaxProblem& problem, const Arithmetic& arithmetic, const std::vector<double>& x,
+                           int lanes) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  SoftmaxPaths paths;
+  paths.max = -kInf;
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    if (x[j] == -kInf) continue;
+    paths.keys.push_back({.column = static_cast<std::int64_t>(j), .x = x[j]});
+    paths.max = std::max(paths.max, x[j]);
+  }
+  switch (arithmetic.reduction) {
+    case Reduction::strided_online:
+      walk_strided_online(x, lanes, paths);
+      break;
+    case Reduction::chunked_online:
+      walk_chunked_online(problem.plan, arithmetic, lanes, paths);
+      break;
+    case Reduction::chunk_states:
+      walk_chunk_states(problem.plan, arithmetic, lanes, paths);
+      break;
+    default:
+      walk_two_pass(arithmetic, lanes, paths);
+  }
+  for (const SoftmaxKey& key : paths.keys) paths.largest_rescales = std::max(paths.largest_rescales, key.rescales);
+  return paths;
+}
+
+}  // namespace flashproof::bound

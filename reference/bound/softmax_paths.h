@@ -1,0 +1,53 @@
+// How every key of a softmax row gets into the sum of weights: softmax.md, "Counts". Scores are the inputs, so every
+// maximum is exact and the counts are the kernel's own, not bounds.
+#pragma once
+
+#include <vector>
+
+#include "reference/bound/arithmetic.h"
+#include "reference/problem/problems.h"
+
+namespace flashproof::bound {
+
+/// Of one key that is visible and not −inf.
+struct SoftmaxKey {
+  std::int64_t column = 0;
+  double x = 0;
+  double entry = 0;   // the frame in which its exponential is taken
+  bool same = false;  // the argument of it is x − x
+  int rescales = 0;   // factors below 1 after that
+  int roundings = 0;  // of the sum alone: rescaling products and additions
+  int chunk = 0;      // chunk_states: position of its state among those that are not empty
+};
+
+/// chunk_states: what becomes of the chunks on their own.
+struct ChunkState {
+  double max = 0;
+  double sum = 0;     // d_i, evaluated in double
+  int roundings = 0;  // of the combination: products and additions after the state
+};
+
+struct SoftmaxPaths {
+  std::vector<SoftmaxKey> keys;
+  std::vector<ChunkState> chunks;
+  double max = 0;
+  int largest_rescales = 0;  // over the keys
+};
+
+/// `x`: the whole row, −inf where nothing is visible; some number in it. `lanes`: resolved, a power of two.
+SoftmaxPaths softmax_paths(const SoftmaxProblem& problem, const Arithmetic& arithmetic, const std::vector<double>& x,
+                           int lanes);
+
+/// Indices of the keys whose columns lie in [first, last).
+struct KeyRange {
+  std::size_t begin, end;
+};
+KeyRange keys_between(const SoftmaxPaths& paths, std::int64_t first, std::int64_t last);
+
+// The walks behind it. Each fills in entry, same, rescales and roundings.
+void walk_strided_online(const std::vector<double>& x, int lanes, SoftmaxPaths& paths);
+void walk_chunked_online(const ChunkPlan& plan, const Arithmetic& arithmetic, int lanes, SoftmaxPaths& paths);
+void walk_two_pass(const Arithmetic& arithmetic, int lanes, SoftmaxPaths& paths);
+void walk_chunk_states(const ChunkPlan& plan, const Arithmetic& arithmetic, int lanes, SoftmaxPaths& paths);
+
+}  // namespace flashproof::bound

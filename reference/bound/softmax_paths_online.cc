@@ -1,0 +1,102 @@
+// The two reductions with a running maximum.
+#include <algorithm>
+#include <limits>
+
+#include "reference/bound/row_model.h"
+#include "reference/bound/softmax_paths.h"
+
+namespace flashproof::bound {
+
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+/// Lane t streams columns t, t + lanes, ...; then a binary tree whose step of size `offset` joins lanes t and t +
+/// offset.
+void walk_strided_online(const std::vector<double>& x, int lanes, SoftmaxPaths& paths) {
+  std::vector<double> m(lanes, -kInf);
+  // Backwards through each lane would count later events directly; forwards we keep running totals and subtract.
+  std::vector<int> rises(lanes, 0);
+  std::vector<int> adds(lanes, 0);
+  std::vector<int> rises_before(paths.keys.size());
+  std::vector<int> adds_before(paths.keys.size());
+  for (std::size_t i = 0; i < paths.keys.size(); ++i) {  // −inf adds exactly 0 and moves no maximum
+    SoftmaxKey& key = paths.keys[i];
+    const std::size_t lane = static_cast<std::size_t>(key.column) % lanes;
+    const bool first = m[lane] == -kInf;
+    const bool rise = x[key.column] > m[lane];
+    rises[lane] += rise && !first;
+    adds_before[i] = adds[lane];
+    adds[lane] += !first;  // 0·e + 1 is exact
+    rises_before[i] = rises[lane];
+    m[lane] = std::max(m[lane], key.x);
+    key.entry = m[lane];
+    key.same = rise;
+  }
+  std::vector<int> tree_rises(lanes, 0);  // by original lane
+  std::vector<int> tree_adds(lanes, 0);
+  for (int offset = lanes / 2; offset > 0; offset /= 2) {
+    for (int lane = 0; lane < lanes; ++lane) {
+      const int a = lane % (2 * offset) % offset;
+      const double mine = m[lane % (2 * offset)];
+      const double joined = std::max(m[a], m[a + offset]);
+      tree_rises[lane] += mine < joined;
+      tree_adds[lane] += m[a] != -kInf && m[a + offset] != -kInf;
+    }
+    for (int a = 0; a < offset; ++a) m[a] = std::max(m[a], m[a + offset]);
+  }
+  for (std::size_t i = 0; i < paths.keys.size(); ++i) {
+    SoftmaxKey& key = paths.keys[i];
+    const auto lane = static_cast<std::size_t>(key.column) % lanes;
+    key.rescales = rises[lane] - rises_before[i] + tree_rises[lane];
+    key.roundings = key.rescales + adds[lane] - adds_before[i] + tree_adds[lane];
+  }
+}
+
+/// Chunks in visiting order: every key enters in the running frame; lane sums, butterfly in a warp, left fold over the
+/// warps.
+void walk_chunked_online(const ChunkPlan& plan, const Arithmetic& arithmetic, int lanes, SoftmaxPaths& paths) {
+  struct Visit {
+    double high = -kInf;
+    double frame = -kInf;
+    bool rises = false;
+  };
+  const int after_lane = log2_ceil(lanes / arithmetic.warps) + arithmetic.warps - 1;
+  std::vector<Visit> visits(plan.chunks());
+  std::vector<int> visit_of(paths.keys.size());
+  for (int n = 0; n < plan.chunks(); ++n) {
+    const int c = plan.order[n];
+    const KeyRange range = keys_between(paths, plan.boundary[c], plan.boundary[c + 1]);
+    std::vector<int> in_lane(lanes, 0);
+    for (std::size_t i = range.end; i-- > range.begin;) {
+      SoftmaxKey& key = paths.keys[i];
+      visit_of[i] = n;
+      visits[n].high = std::max(visits[n].high, key.x);
+      key.roundings = ++in_lane[(key.column - plan.boundary[c]) % lanes] + after_lane;
+    }
+  }
+  double m = -kInf;
+  for (Visit& visit : visits) {
+    visit.rises = visit.high > m && m != -kInf;
+    visit.frame = m = std::max(m, visit.high);
+  }
+  // From the last chunk to the first: what happens to a sum after its chunk.
+  std::vector<int> later_rises(plan.chunks() + 1, 0);
+  std::vector<int> later_adds(plan.chunks() + 1, 0);
+  for (int n = plan.chunks() - 1; n >= 0; --n) {
+    later_rises[n] = later_rises[n + 1] + visits[n].rises;
+    later_adds[n] = later_adds[n + 1] + (visits[n].high != -kInf);
+  }
+  for (std::size_t i = 0; i < paths.keys.size(); ++i) {
+    SoftmaxKey& key = paths.keys[i];
+    const int n = visit_of[i];
+    key.entry = visits[n].frame;
+    key.same = key.x == key.entry;
+    key.rescales = later_rises[n + 1];
+    key.roundings += later_rises[n + 1] + later_adds[n];
+  }
+}
+
+}  // namespace flashproof::bound
