@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/declarations.h"  // generated: cpu_declarations(), cuda_declarations()
+#include "kernels/declarations.h"  // generated: cpu_, cuda_ and cuda_native_declarations()
 #include "kernels/simt/det_error.h"
 #include "reference/problem/error.h"
 
@@ -19,6 +19,8 @@ std::string_view name(Form form) {
 
 std::string_view name(Executor executor) { return executor == Executor::cpu ? "cpu" : "cuda"; }
 
+std::string_view name(Math math) { return math == Math::det ? "det" : "native"; }
+
 bool Kernel::supports(Format format) const { return std::ranges::find(formats, format) != formats.end(); }
 
 namespace {
@@ -29,13 +31,22 @@ std::vector<Kernel> make_kernels() {
     list.push_back({declaration});
   }
   std::ranges::sort(list, {}, &Kernel::id);
-  for (const KernelDeclaration& declaration : cuda_declarations()) {
+  const auto built = [&](const KernelDeclaration& declaration) -> Kernel& {
     const auto kernel = std::ranges::lower_bound(list, declaration.id, {}, &Kernel::id);
     if (kernel == list.end() || kernel->id != declaration.id) {
       throw InfrastructureError("kernel " + std::string(declaration.id) + " is built for CUDA only");
     }
-    kernel->has_cuda = true;
-    kernel->cuda_launch = declaration.launch;
+    return *kernel;
+  };
+  for (const KernelDeclaration& declaration : cuda_declarations()) {
+    Kernel& kernel = built(declaration);
+    kernel.has_cuda = true;
+    kernel.cuda_launch = declaration.launch;
+  }
+  for (const KernelDeclaration& declaration : cuda_native_declarations()) {
+    Kernel& kernel = built(declaration);
+    kernel.has_native = true;
+    kernel.native_launch = declaration.launch;
   }
   return list;
 }

@@ -21,6 +21,11 @@ std::string_view name(Form form);
 enum class Executor : std::uint8_t { cpu, cuda };
 std::string_view name(Executor executor);
 
+/// Which exponentials, logarithms and reciprocals a kernel was compiled with: the deterministic ones, or the GPU's own
+/// (simt/math.h).
+enum class Math : std::uint8_t { det, native };
+std::string_view name(Math math);
+
 /// The storage formats that a scalar kernel takes; sums, maxima and lse are f32 whatever the storage.
 inline constexpr Format kStorageFormats[] = {Format::f32, Format::f16, Format::bf16};
 
@@ -32,7 +37,7 @@ struct KernelDeclaration {
   std::span<const Format> formats;
   Contract contract;
   Arithmetic arithmetic;
-  /// Called before launch. A function that says why not, and in braces with it the features of attention that are taken:
+  /// Called before launch. A function that says why not, and in braces with it the features that are taken:
   /// `.unsupported = {tile_unsupported, {Feature::softcap}}`.
   Refusal unsupported;
   Launch launch;
@@ -43,6 +48,10 @@ struct KernelDeclaration {
 struct Kernel : KernelDeclaration {
   bool has_cuda = false;
   Launch cuda_launch = {};  // meaningful if has_cuda
+  bool has_native = false;
+  Launch native_launch = {};  // meaningful if has_native; on the GPU, too
+  /// Of `arithmetic` and `cuda_launch`. kernels() are det; a native kernel is made of one and a GPU's profile.
+  Math math = Math::det;
 
   bool supports(Format format) const;
 };

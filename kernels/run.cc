@@ -56,6 +56,9 @@ Output run(const Kernel& kernel, const Problem& problem, const RunOptions& optio
     throw UsageError("kernel " + id + ": takes " + std::string(name(kernel.problem)) + " problems, not " +
                      std::string(name(kind_of(problem))));
   }
+  if (kernel.math == Math::native && options.executor == Executor::cpu) {
+    throw UsageError("kernel " + id + ": native math runs on a GPU only");
+  }
   if (!kernel.supports(format_of(problem))) {
     throw UsageError("kernel " + id + ": format " + std::string(info(format_of(problem)).name) +
                      ", legal f32, f16, bf16");

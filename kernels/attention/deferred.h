@@ -46,7 +46,7 @@ __global__ void deferred(AttentionArgs a) {
     if (m_new == kMinusInf) {
       continue;  // still no key that counts for this row
     }
-    const float alpha = det_exp(__fsub_rn(m, m_new));
+    const float alpha = math_exp(__fsub_rn(m, m_new));
     m = m_new;
     const float added = chunk_weights<Variant>(tile, keys, m);
     l_lane = __fadd_rn(__fmul_rn(l_lane, alpha), added);
@@ -70,7 +70,7 @@ __global__ void deferred(AttentionArgs a) {
           make_float4(__fdiv_rn(acc[i].x, l), __fdiv_rn(acc[i].y, l), __fdiv_rn(acc[i].z, l), __fdiv_rn(acc[i].w, l));
     }
   }
-  store_row<F>(a, tile, acc, empty ? kMinusInf : __fadd_rn(m, det_log(l)));
+  store_row<F>(a, tile, acc, empty ? kMinusInf : __fadd_rn(m, math_log(l)));
 }
 
 template <class Variant>

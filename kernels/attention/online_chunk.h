@@ -55,10 +55,10 @@ __global__ void online_chunk(AttentionArgs a) {
     accumulate_values<Variant>(a, tile, keys, pv);
 
     const float m_new = larger<Variant>(m, m_chunk);
-    const float beta = det_exp(__fsub_rn(m_chunk, m_new));
-    const float l_old = __fmul_rn(l, det_exp(__fsub_rn(m, m_new)));
+    const float beta = math_exp(__fsub_rn(m_chunk, m_new));
+    const float l_old = __fmul_rn(l, math_exp(__fsub_rn(m, m_new)));
     l = __fadd_rn(l_old, __fmul_rn(beta, l_chunk));
-    const float inv_l = __frcp_rn(l);
+    const float inv_l = math_reciprocal(l);
 #pragma unroll
     for (int i = 0; i < kGroups; ++i) {
       const float4 kept = scale4(l_old, o[i]);
@@ -70,7 +70,7 @@ __global__ void online_chunk(AttentionArgs a) {
   }
 
   const bool empty = Variant::kGuardsEmpty && m == kMinusInf;
-  store_row<F>(a, tile, o, empty ? kMinusInf : __fadd_rn(m, det_log(l)));
+  store_row<F>(a, tile, o, empty ? kMinusInf : __fadd_rn(m, math_log(l)));
 }
 
 template <class Variant>

@@ -12,7 +12,7 @@
 #include "kernels/args.h"
 #include "kernels/attention/forms.h"
 #include "kernels/maximum.h"
-#include "kernels/simt/det_math.h"
+#include "kernels/simt/math.h"
 #include "kernels/simt/simt.h"
 #include "kernels/simt/storage.h"
 #include "reference/problem/problems.h"
@@ -164,7 +164,7 @@ __device__ inline float chunk_weights(const Tile& tile, int keys, float frame) {
       p = kHidden;
       continue;
     }
-    p = det_exp(__fsub_rn(p, frame));
+    p = math_exp(__fsub_rn(p, frame));
     sum = __fadd_rn(sum, p);
   }
   return sum;

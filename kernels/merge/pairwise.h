@@ -20,7 +20,7 @@
 #include "kernels/merge/forms.h"
 #include "kernels/registry.h"
 #include "kernels/simt/det_error.h"
-#include "kernels/simt/det_math.h"
+#include "kernels/simt/math.h"
 #include "kernels/simt/simt.h"
 #include "kernels/simt/storage.h"
 
@@ -38,9 +38,9 @@ struct MergeStep {
 template <class Variant>
 __device__ __forceinline__ MergeStep merge_step(float lse, float lse_c) {
   if (!Variant::kGuardsEmpty) {
-    const float ratio = det_exp(__fsub_rn(lse_c, lse));
-    return {__fadd_rn(1.0F, ratio), __fadd_rn(1.0F, det_exp(__fsub_rn(lse, lse_c))),
-            __fadd_rn(lse, det_log(__fadd_rn(1.0F, ratio)))};  // keep and add are divisors here
+    const float ratio = math_exp(__fsub_rn(lse_c, lse));
+    return {__fadd_rn(1.0F, ratio), __fadd_rn(1.0F, math_exp(__fsub_rn(lse, lse_c))),
+            __fadd_rn(lse, math_log(__fadd_rn(1.0F, ratio)))};  // keep and add are divisors here
   }
   if (lse_c == kMinusInf) {
     return {1.0F, kDropped, lse};
@@ -51,14 +51,14 @@ __device__ __forceinline__ MergeStep merge_step(float lse, float lse_c) {
   }
   const float larger = max_nan(lse, lse_c);
   const float smaller = lse > lse_c ? lse_c : lse;
-  const float e = __fadd_rn(det_exp(__fsub_rn(smaller, larger)), not_finite);
+  const float e = __fadd_rn(math_exp(__fsub_rn(smaller, larger)), not_finite);
   const float sum = __fadd_rn(1.0F, e);
   const float w_larger = __fdiv_rn(1.0F, sum);
   const float w_smaller = __fdiv_rn(e, sum);
   const bool kept_is_larger = lse > lse_c;
   const float lse_new = Variant::kMisprintsLse
-                            ? __fadd_rn(lse, det_log(__fadd_rn(1.0F, det_exp(__fsub_rn(lse_c, det_exp(lse))))))
-                            : __fadd_rn(larger, det_log(sum));
+                            ? __fadd_rn(lse, math_log(__fadd_rn(1.0F, math_exp(__fsub_rn(lse_c, math_exp(lse))))))
+                            : __fadd_rn(larger, math_log(sum));
   return {kept_is_larger ? w_larger : w_smaller, kept_is_larger ? w_smaller : w_larger, lse_new};
 }
 

@@ -1,7 +1,8 @@
 // The one header a kernel file includes instead of the CUDA runtime. The same text then compiles for the GPU (nvcc)
 // and for the CPU executor (any C++20 compiler).
 //
-//   namespace flashproof::FP_EXECUTOR { ... }   everything that is compiled twice: `cuda` under nvcc, else `cpu`
+//   namespace flashproof::FP_EXECUTOR { ... }   everything that is compiled more than once: `cuda` under nvcc,
+//                                               `cuda_native` there with FP_NATIVE_MATH (math.h), else `cpu`
 //   FP_SHARED(float, tile, 128);                static shared array, 16-byte aligned; `tile` is a float[128]
 //   FP_DYNAMIC_SHARED(float, work);             dynamic shared memory, 16-byte aligned; `work` is a float*
 //   load_f32x4(p), store_f32x4(p, v)            16-byte access; the CPU executor checks the alignment
@@ -13,7 +14,11 @@
 #pragma once
 
 #if defined(__CUDACC__)
+#if defined(FP_NATIVE_MATH)
+#define FP_EXECUTOR cuda_native
+#else
 #define FP_EXECUTOR cuda
+#endif
 #include "kernels/simt/simt_cuda.h"
 #else
 #define FP_EXECUTOR cpu

@@ -33,7 +33,7 @@ inline void check_cuda(cudaError_t status, const char* what) {
 
 }  // namespace flashproof::simt
 
-namespace flashproof::cuda {
+namespace flashproof::FP_EXECUTOR {
 
 __device__ __forceinline__ float4 load_f32x4(const float* p) { return *reinterpret_cast<const float4*>(p); }
 __device__ __forceinline__ void store_f32x4(float* p, float4 v) { *reinterpret_cast<float4*>(p) = v; }
@@ -60,4 +60,4 @@ void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t dy
   simt::check_cuda(cudaGetLastError(), "launch");
 }
 
-}  // namespace flashproof::cuda
+}  // namespace flashproof::FP_EXECUTOR

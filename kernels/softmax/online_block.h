@@ -19,7 +19,7 @@
 #include "kernels/maximum.h"
 #include "kernels/registry.h"
 #include "kernels/simt/det_error.h"
-#include "kernels/simt/det_math.h"
+#include "kernels/simt/math.h"
 #include "kernels/simt/simt.h"
 #include "kernels/simt/storage.h"
 #include "kernels/softmax/forms.h"
@@ -36,7 +36,7 @@ __device__ __forceinline__ void combine(float& m, float& s, float m_b, float s_b
   if (Variant::kGuardsEmpty && m_c == kMinusInf) {
     return;  // both empty: stays (−inf, 0)
   }
-  s = __fadd_rn(__fmul_rn(s, det_exp_scaled(__fsub_rn(m, m_c))), __fmul_rn(s_b, det_exp_scaled(__fsub_rn(m_b, m_c))));
+  s = __fadd_rn(__fmul_rn(s, math_exp_scaled(__fsub_rn(m, m_c))), __fmul_rn(s_b, math_exp_scaled(__fsub_rn(m_b, m_c))));
   m = m_c;
 }
 
@@ -64,7 +64,7 @@ __global__ void online_block(SoftmaxArgs a) {
     if (Variant::kGuardsEmpty && m_new == kMinusInf) {
       continue;
     }
-    s = __fadd_rn(__fmul_rn(s, det_exp_scaled(__fsub_rn(m, m_new))), det_exp_scaled(__fsub_rn(x[v], m_new)));
+    s = __fadd_rn(__fmul_rn(s, math_exp_scaled(__fsub_rn(m, m_new))), math_exp_scaled(__fsub_rn(x[v], m_new)));
     m = m_new;
   }
 
@@ -85,7 +85,7 @@ __global__ void online_block(SoftmaxArgs a) {
   const float m_row = smem_m[0];
   const float s_row = smem_s[0];
   const bool empty = Variant::kGuardsEmpty && m_row == kMinusInf;
-  const float inv_s = __frcp_rn(s_row);
+  const float inv_s = math_reciprocal(s_row);
 #pragma unroll
   for (int v = 0; v < kPerThread; ++v) {
     const int col = t + v * threads;
@@ -93,11 +93,11 @@ __global__ void online_block(SoftmaxArgs a) {
       break;
     }
     const bool hidden = Variant::kGuardsEmpty && col >= length;  // 0 also in a row of NaN
-    const float y = empty || hidden ? 0.0F : __fmul_rn(det_exp_scaled(__fsub_rn(x[v], m_row)), inv_s);
+    const float y = empty || hidden ? 0.0F : __fmul_rn(math_exp_scaled(__fsub_rn(x[v], m_row)), inv_s);
     store<F>(a.o, static_cast<std::int64_t>(row) * a.cols + col, y);
   }
   if (t == 0) {
-    store<Format::f32>(a.lse, row, empty ? kMinusInf : __fadd_rn(m_row, det_log(s_row)));
+    store<Format::f32>(a.lse, row, empty ? kMinusInf : __fadd_rn(m_row, math_log(s_row)));
   }
 }
 

@@ -18,7 +18,7 @@
 #include "kernels/maximum.h"
 #include "kernels/registry.h"
 #include "kernels/simt/det_error.h"
-#include "kernels/simt/det_math.h"
+#include "kernels/simt/math.h"
 #include "kernels/simt/simt.h"
 #include "kernels/simt/storage.h"
 #include "kernels/softmax/forms.h"
@@ -77,9 +77,9 @@ __global__ void online_two_pass(SoftmaxArgs a) {
     }
     float sum = 0.0F;
     for (std::int64_t j = begin + t; j < end; j += kTwoPassThreads) {
-      sum = __fadd_rn(sum, det_exp(__fsub_rn(load<F>(a.x, base + j * a.x_col), m_new)));
+      sum = __fadd_rn(sum, math_exp(__fsub_rn(load<F>(a.x, base + j * a.x_col), m_new)));
     }
-    d = __fadd_rn(__fmul_rn(d, det_exp(__fsub_rn(m, m_new))), block_reduce(sum, partial, plus));
+    d = __fadd_rn(__fmul_rn(d, math_exp(__fsub_rn(m, m_new))), block_reduce(sum, partial, plus));
     m = m_new;
   }
 
@@ -88,12 +88,12 @@ __global__ void online_two_pass(SoftmaxArgs a) {
   for (std::int64_t j = t; j < a.cols; j += kTwoPassThreads) {
     float y = 0.0F;
     if (j < length && !empty) {
-      y = __fdiv_rn(det_exp(__fsub_rn(load<F>(a.x, base + j * a.x_col), m)), d);
+      y = __fdiv_rn(math_exp(__fsub_rn(load<F>(a.x, base + j * a.x_col), m)), d);
     }
     store<F>(a.o, static_cast<std::int64_t>(row) * a.cols + j, y);
   }
   if (t == 0) {
-    store<Format::f32>(a.lse, row, empty ? kMinusInf : __fadd_rn(m, det_log(d)));
+    store<Format::f32>(a.lse, row, empty ? kMinusInf : __fadd_rn(m, math_log(d)));
   }
 }
 
