@@ -66,6 +66,8 @@ std::string CaseResult::serialize() const {
   out.number(executed ? 1 : 0);
   out.text(o.serialize());
   out.text(lse.serialize());
+  out.text(domain.serialize());
+  out.number(refined);
   out.number(laws.size());
   for (const Verdict& v : laws) out.verdict(v);
   out.number(failing_elements);
@@ -76,7 +78,7 @@ std::string CaseResult::serialize() const {
     out.number(static_cast<std::uint64_t>(e.kind));
     out.number(static_cast<std::uint64_t>(e.failure));
     for (const double x : {e.computed, e.exact, e.error, e.ratio, e.bound.weights, e.bound.numerator,
-                           e.bound.denominator, e.bound.output}) {
+                           e.bound.denominator, e.bound.output, e.bound.probable, e.bound.drift, e.bound.size}) {
       out.real(x);
     }
     out.text(e.text);
@@ -92,6 +94,8 @@ CaseResult CaseResult::deserialize(const std::string& line) {
   result.executed = in.number(1) == 1;
   result.o = ErrorStats::deserialize(in.text());
   result.lse = ErrorStats::deserialize(in.text());
+  result.domain = DomainStats::deserialize(in.text());
+  result.refined = in.number();
   for (std::uint64_t left = in.number(kMostEntries); left > 0; --left) result.laws.push_back(in.verdict());
   result.failing_elements = in.number();
   for (std::uint64_t left = in.number(kMostEntries); left > 0; --left) {
@@ -101,7 +105,7 @@ CaseResult CaseResult::deserialize(const std::string& line) {
     e.kind = static_cast<VerdictKind>(in.number(static_cast<std::uint64_t>(VerdictKind::fail)));
     e.failure = static_cast<Failure>(in.number(static_cast<std::uint64_t>(Failure::error)));
     for (double* x : {&e.computed, &e.exact, &e.error, &e.ratio, &e.bound.weights, &e.bound.numerator,
-                      &e.bound.denominator, &e.bound.output}) {
+                      &e.bound.denominator, &e.bound.output, &e.bound.probable, &e.bound.drift, &e.bound.size}) {
       *x = in.real();
     }
     e.text = in.text();

@@ -97,7 +97,7 @@ TEST_F(Cli, report_writes_json_markdown_and_a_table) {
   EXPECT_THAT(out, Not(HasSubstr("\033")));
   EXPECT_THAT(read_file(folder / "here/report.md"), HasSubstr("## Kernel × family"));
   const json report = json::parse(read_file(folder / "here/report.json"));
-  EXPECT_EQ(report["schema"], "flashproof.report/1");
+  EXPECT_EQ(report["schema"], "flashproof.report/2");
   EXPECT_EQ(report["environment"]["tier"], "quick");
   EXPECT_FALSE(report["records"].empty());
   for (const json& record : report["records"]) EXPECT_GT(record["cases"], 0);

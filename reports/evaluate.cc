@@ -94,6 +94,8 @@ CaseResult evaluate(const Evaluation& evaluation, std::uint64_t case_index, std:
   }
   result.o = judgement.o;
   result.lse = judgement.lse;
+  result.domain.add(evaluation.bound);
+  result.refined = static_cast<std::uint64_t>(evaluation.bound.refined);
   return result;
 }
 
@@ -126,9 +128,17 @@ double dominating_share(const ElementBound& b) {
   return std::isinf(largest) ? 1 : largest / total;
 }
 
+std::string_view place(const Kernel& kernel, Executor executor) {
+  return kernel.math == Math::native ? name(kernel.math) : name(executor);
+}
+
+std::string full_id(const Kernel& kernel) {
+  return std::string(kernel.id) + (kernel.math == Math::native ? ".native" : "");
+}
+
 std::string verdict_line(const Kernel& kernel, Executor executor, const CaseSpec& spec, const CaseResult& result) {
   std::string line = fmt::format("{} {} {} {}", to_string(Verdict{result.verdict.kind, result.verdict.failure, {}}),
-                                 kernel.id, name(executor), one_line(to_string(spec)));
+                                 kernel.id, place(kernel, executor), one_line(to_string(spec)));
   if (!result.elements.empty()) {
     const ElementFinding& e = result.elements.front();
     line += fmt::format("  error/bound {} at {}[{}]", short_number(e.ratio), e.tensor, e.index);

@@ -10,6 +10,7 @@
 #include "reference/bound/bound.h"
 #include "reference/error/judge.h"
 #include "reference/problem/case.h"
+#include "reports/domain_stats.h"
 
 namespace flashproof {
 
@@ -36,6 +37,8 @@ struct CaseResult {
   bool executed = false;  // false: unsupported, or the kernel died before it returned
   ErrorStats o;
   ErrorStats lse;
+  DomainStats domain;
+  std::uint64_t refined = 0;             // elements of o whose bound took the linear-fractional form (Bound::refined)
   std::vector<Verdict> laws;             // in the order of laws(); empty if not executed
   std::vector<ElementFinding> elements;  // failing ones, worst first, at most the number asked for; else the worst one
   std::uint64_t failing_elements = 0;
@@ -52,6 +55,10 @@ CaseResult evaluate(const Evaluation& evaluation, std::uint64_t case_index, std:
 /// Where nothing could be judged: unsupported, or fail(error).
 CaseResult not_judged(std::uint64_t case_index, VerdictKind kind, Failure failure, const std::string& detail);
 
+/// Where a kernel runs, in one word: cpu, cuda, or native (cuda with native math).
+std::string_view place(const Kernel& kernel, Executor executor);
+/// The kernel's id, with ".native" behind it where the table has no column for place().
+std::string full_id(const Kernel& kernel);
 /// The line that report, check and replay print for one result.
 std::string verdict_line(const Kernel& kernel, Executor executor, const CaseSpec& spec, const CaseResult& result);
 /// One line per element of `result`, with the four terms of its bound.

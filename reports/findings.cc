@@ -15,18 +15,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kExtension = ".safetensors", kCudaSuffix = ".cuda";
+constexpr std::string_view kExtension = ".safetensors", kCudaSuffix = ".cuda", kNativeSuffix = ".native";
 
 std::string witness_name(const Record& record) {
   return fmt::format("{}.{}.{}{}{}", record.kernel->id, info(record.format).name, record.family,
-                     record.executor == Executor::cuda ? kCudaSuffix : "", kExtension);
+                     record.kernel->math == Math::native ? kNativeSuffix
+                     : record.executor == Executor::cuda ? kCudaSuffix
+                                                         : "",
+                     kExtension);
 }
 
 /// Could witness_name() have made this? The kernel may be one that is gone by now, so only its form counts: three names.
 bool is_witness_name(std::string_view file) {
   if (!file.ends_with(kExtension)) return false;
   file.remove_suffix(kExtension.size());
-  if (file.ends_with(kCudaSuffix)) file.remove_suffix(kCudaSuffix.size());
+  for (const std::string_view suffix : {kCudaSuffix, kNativeSuffix}) {
+    if (file.ends_with(suffix)) {
+      file.remove_suffix(suffix.size());
+      break;
+    }
+  }
   std::vector<std::string_view> parts;
   for (;;) {
     parts.push_back(file.substr(0, file.find('.')));
@@ -80,6 +88,7 @@ std::vector<Finding> write_findings(const Plan& plan, const std::vector<Record>&
     }
     witness.notes = {{"kernel", std::string(record.kernel->id)},
                      {"executor", std::string(name(record.executor))},
+                     {"math", std::string(name(record.kernel->math))},
                      {"schedule", simt::to_string(plan.schedule)},
                      {"verdict", to_string(Verdict{record.worst->verdict.kind, record.worst->verdict.failure, {}})}};
     const fs::path path = folder / witness_name(record);
@@ -106,6 +115,7 @@ std::string replay_command(const Finding& finding) {
   for (const char c : target) quoted_target += c == '\'' ? std::string("'\\''") : std::string(1, c);
   std::string command = "./flashproof replay " + (plain ? target : quoted_target + "'");
   if (finding.record != nullptr && finding.record->executor == Executor::cuda) command += " --exec cuda";
+  if (finding.record != nullptr && finding.record->kernel->math == Math::native) command += " --math native";
   return command;
 }
 

@@ -20,11 +20,15 @@ TEST(ReplayCommand, falls_back_to_the_case_line_and_quotes_for_a_shell) {
 }
 
 TEST(ReplayCommand, names_the_executor_of_a_finding_on_the_gpu) {
+  Kernel kernel = *find_kernel("softmax.online_two_pass.published");
   Record record;
+  record.kernel = &kernel;
   EXPECT_EQ(replay_command(Finding{&record, "x", ""}), "./flashproof replay x");
   record.executor = Executor::cuda;
   EXPECT_EQ(replay_command(Finding{&record, "x", ""}), "./flashproof replay x --exec cuda");
   EXPECT_EQ(replay_command(Finding{&record, "x", "a b"}), "./flashproof replay 'a b' --exec cuda");
+  kernel.math = Math::native;
+  EXPECT_EQ(replay_command(Finding{&record, "x", ""}), "./flashproof replay x --exec cuda --math native");
 }
 
 TEST(WriteFindings, removes_the_witnesses_of_an_earlier_run_and_nothing_else) {

@@ -74,6 +74,11 @@ Answer answer(const GpuRequest& request, const Plan& plan, const GpuServerOption
               const std::function<void()>& started) {
   try {
     const Kernel* kernel = find_kernel(request.kernel);
+    if (request.math != static_cast<std::uint64_t>(Math::det)) {  // made by the plan, which this process shares
+      const auto native =
+          std::find_if(plan.native.begin(), plan.native.end(), [&](const auto& k) { return k->id == request.kernel; });
+      kernel = native == plan.native.end() ? nullptr : native->get();
+    }
     if (kernel == nullptr) throw UsageError("no such kernel in the GPU process");
     const Problem problem = plan.make(request.case_index).problem;
     started();

@@ -11,6 +11,7 @@ namespace flashproof {
 /// bytes of o and lse (or a message), then the end of the connection.
 struct GpuRequest {
   std::uint64_t case_index;
+  std::uint64_t math;  // Math
   char kernel[128];
 };
 inline constexpr char kGpuStarted = 's', kGpuOk = 'o', kGpuUsage = 'u', kGpuFault = 'f', kGpuInfrastructure = 'i';

@@ -56,7 +56,7 @@ std::string receive_some(int fd) {
 
 }  // namespace
 
-int cuda_devices_elsewhere(std::string* why) {
+std::string ask_elsewhere(const std::function<std::string()>& question) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) fail_here("pipe");
   const Descriptor from(ends[0]);
@@ -65,9 +65,7 @@ int cuda_devices_elsewhere(std::string* why) {
   const pid_t pid = ::fork();
   if (pid < 0) fail_here("fork");
   if (pid == 0) {
-    std::string text = "no reason given";
-    const int count = cuda_devices(&text);
-    const std::string reply = fmt::format("{} {}", count, text).substr(0, 1000);
+    const std::string reply = question().substr(0, 1000);
     const bool sent = ::write(to.get(), reply.data(), reply.size()) == static_cast<ssize_t>(reply.size());
     ::_exit(sent ? 0 : 1);
   }
@@ -82,6 +80,15 @@ int cuda_devices_elsewhere(std::string* why) {
   }
   while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
+  return text;
+}
+
+int cuda_devices_elsewhere(std::string* why) {
+  std::string text = ask_elsewhere([] {
+    std::string reason = "no reason given";
+    const int count = cuda_devices(&reason);
+    return fmt::format("{} {}", count, reason);
+  });
   if (text.empty()) text = "0 the CUDA driver ended the process that asked it";
   if (why != nullptr) *why = one_line(text.substr(std::min(text.size(), text.find(' ') + 1)));
   return static_cast<int>(std::strtol(text.c_str(), nullptr, 10));
@@ -130,6 +137,7 @@ Output GpuServer::run(const Kernel& kernel, std::size_t case_index, const Proble
   limit_waiting(fd.get(), kQueueSeconds);
   GpuRequest request{};
   request.case_index = case_index;
+  request.math = static_cast<std::uint64_t>(kernel.math);
   kernel.id.copy(request.kernel, sizeof request.kernel - 1);
   if (!send_all(fd.get(), &request, sizeof request)) fail_here("send");
 

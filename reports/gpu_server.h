@@ -13,7 +13,11 @@
 
 namespace flashproof {
 
-/// Asked in a child process, so that the caller stays free of any CUDA state and may fork. `why` as in cuda_devices().
+/// The answer (at most 1000 bytes) of a child process, so that the caller stays free of any CUDA state and may fork.
+/// Empty if it died.
+std::string ask_elsewhere(const std::function<std::string()>& question);
+
+/// Asked elsewhere. `why` as in cuda_devices().
 int cuda_devices_elsewhere(std::string* why = nullptr);
 
 /// The process died under this kernel.

@@ -1,4 +1,4 @@
-// report.json and `list --json`. The only file that includes the JSON library.
+// report.json and `list --json`.
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -48,6 +48,59 @@ Json octaves(const std::array<std::uint64_t, 64>& bins) {
   return json;
 }
 
+/// Mean signed error in units of u sum p|v| (lse: of u max(1, |lse|)), and what chance allows.
+Json bias(const ErrorStats& s) {
+  return {{"mean", number(s.bias())},
+          {"limit", number(s.bias_limit())},
+          {"biased", s.biased()},
+          {"elements", s.bias_elements},
+          {"rows", s.bias_rows}};
+}
+
+/// Elements above their probable bound, and the largest ratio to it.
+Json probable(const ErrorStats& s) {
+  const bool measured = s.probable_witness.ratio != -1;
+  return {{"investigate", s.investigate}, {"max_ratio", measured ? number(s.probable_witness.ratio) : Json()}};
+}
+
+Json extreme(const Precondition& p) {
+  if (!(p.load() > 0)) return {};
+  return {{"value", number(p.value)}, {"limit", number(p.limit)}, {"load", number(p.load())}};
+}
+
+Json domain(const DomainStats& stats) {
+  Json list = Json::array();
+  for (const auto& [name, s] : stats.by_name) {
+    list.push_back({{"name", name},
+                    {"rows_outside", s.outside},
+                    {"worst_outside", extreme(s.worst)},
+                    {"nearest_inside", extreme(s.nearest)}});
+  }
+  return {{"rows", stats.rows}, {"outside", stats.outside}, {"preconditions", list}};
+}
+
+Json investigate(const Investigation& i) {
+  Json json{{"kernel", text(i.record->kernel->id)},
+            {"format", text(info(i.record->format).name)},
+            {"executor", text(name(i.record->executor))},
+            {"math", text(name(i.record->kernel->math))},
+            {"family", i.record->family},
+            {"tensor", i.part == Part::o ? "o" : "lse"},
+            {"what", i.bias ? "biased" : "above_probable"},
+            {"elements", i.elements},
+            {"of", i.of},
+            {"ratio", number(i.ratio)}};
+  if (!i.bias) {
+    json["case"] = i.case_line;
+    json["index"] = i.witness.index;
+    json["error"] = number(i.witness.error);
+    json["probable"] = number(i.witness.bound.probable);
+    json["bound"] = number(i.witness.bound.total());
+    json["assumption"] = {{"key", text(i.assumption.key)}, {"text", text(i.assumption.text)}};
+  }
+  return json;
+}
+
 Json figures(const ErrorStats& s) {
   return {{"elements", s.elements},
           {"finite_elements", s.finite_elements},
@@ -58,14 +111,16 @@ Json figures(const ErrorStats& s) {
           {"rmse", number(s.rmse())},
           {"normwise", number(s.normwise())},
           {"max_ratio", number(s.max_ratio)},
-          {"mean_signed_over_bound", number(s.mean_signed_over_bound())},
+          {"bias", bias(s)},
+          {"probable", probable(s)},
           {"ratio_octaves", octaves(s.ratio_octaves)}};
 }
 
 Json terms(const ElementBound& b) {
   return {{"weights", number(b.weights)},           {"numerator", number(b.numerator)},
           {"denominator", number(b.denominator)},   {"output", number(b.output)},
-          {"dominating", text(dominating_term(b))}, {"share", number(dominating_share(b))}};
+          {"dominating", text(dominating_term(b))}, {"share", number(dominating_share(b))},
+          {"probable", number(b.probable)},         {"drift", number(b.drift)}};
 }
 
 Json record_json(const Record& r, const Report& report) {
@@ -74,7 +129,7 @@ Json record_json(const Record& r, const Report& report) {
             {"form", text(name(r.kernel->form))},
             {"format", text(info(r.format).name)},
             {"executor", text(name(r.executor))},
-            {"math", text(kMath)},
+            {"math", text(name(r.kernel->math))},
             {"family", r.family},
             {"cases", r.cases},
             {"verdict", text(name(r.verdict()))},
@@ -86,6 +141,8 @@ Json record_json(const Record& r, const Report& report) {
             {"max_ratio", r.max_ratio() < 0 ? Json() : number(r.max_ratio())},
             {"terms", r.worst ? terms(r.worst->element.bound) : Json()},
             {"lse_max_abs", number(r.lse.max_abs)},
+            {"domain", domain(r.domain)},
+            {"refined", r.refined},
             {"figures", {{"o", figures(r.o)}, {"lse", figures(r.lse)}}}};
   Json law_counts = Json::object();
   for (std::size_t i = 0; i < r.laws.size(); ++i) law_counts[std::string(laws()[i].name)] = kinds(r.laws[i]);
@@ -122,7 +179,7 @@ Json kernels_json() {
                     {"form", text(name(k.form))},
                     {"formats", formats},
                     {"executors", executors},
-                    {"math", text(kMath)},
+                    {"math", k.has_native ? Json::array({"det", "native"}) : Json::array({"det"})},
                     {"contract",
                      {{"isolates_hidden", k.contract.isolates_hidden},
                       {"deterministic", k.contract.deterministic},
@@ -138,7 +195,7 @@ Json kernels_json() {
 std::string json_text(const Report& report) {
   const Environment& e = report.environment;
   const SweepTiming& t = report.result.timing;
-  Json json{{"schema", "flashproof.report/1"},
+  Json json{{"schema", "flashproof.report/2"},
             {"environment",
              {{"compiler", e.compiler},
               {"cuda_compiler", e.cuda_compiler},
@@ -154,6 +211,8 @@ std::string json_text(const Report& report) {
               {"partial", report.result.partial}}},
             {"records", Json::array()}};
   for (const Record& r : report.result.records) json["records"].push_back(record_json(r, report));
+  json["investigate"] = Json::array();
+  for (const Investigation& i : investigations(report)) json["investigate"].push_back(investigate(i));
   json["timing"] = {{"wall_seconds", t.wall},   {"case_seconds", t.cases}, {"truth_seconds", t.truth},
                     {"bound_seconds", t.bound}, {"run_seconds", t.run},    {"judge_seconds", t.judge}};
   return dump(json);

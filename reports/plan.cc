@@ -14,14 +14,8 @@ namespace {
 constexpr Format kFormats[] = {Format::f64, Format::f32, Format::f16, Format::bf16, Format::e4m3fn, Format::e5m2};
 constexpr ProblemKind kProblems[] = {ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention};
 
-bool built_for(const Kernel& kernel, Executor executor) { return executor == Executor::cpu || kernel.has_cuda; }
-
-std::vector<Format> select_formats(const std::vector<std::string>& globs) {
-  std::vector<std::string_view> names;
-  for (const Format format : kFormats) names.push_back(info(format).name);
-  std::vector<Format> result;
-  for (const std::size_t i : select_names(globs, names, "format")) result.push_back(kFormats[i]);
-  return result;
+bool built_for(const Kernel& kernel, Executor executor) {
+  return executor == Executor::cpu ? kernel.math == Math::det : kernel.has_cuda;
 }
 
 std::vector<const Family*> select_families(const std::vector<std::string>& globs) {
@@ -58,6 +52,14 @@ std::uint64_t seeds_of(SweepTier tier) {
   return 0;
 }
 
+std::vector<Format> select_formats(const std::vector<std::string>& globs) {
+  std::vector<std::string_view> names;
+  for (const Format format : kFormats) names.push_back(info(format).name);
+  std::vector<Format> result;
+  for (const std::size_t i : select_names(globs, names, "format")) result.push_back(kFormats[i]);
+  return result;
+}
+
 std::vector<const Kernel*> select_kernels(const std::vector<std::string>& globs) {
   std::vector<std::string_view> names;
   for (const Kernel& kernel : kernels()) names.push_back(kernel.id);
@@ -84,6 +86,10 @@ Case Plan::make(std::size_t case_index) const {
 }
 
 Plan make_plan(const Filters& filters, SweepTier tier, std::uint64_t first_seed, std::vector<Executor> executors) {
+  return make_plan(filters, seeds_of(tier), first_seed, std::move(executors));
+}
+
+Plan make_plan(const Filters& filters, std::uint64_t seeds, std::uint64_t first_seed, std::vector<Executor> executors) {
   Plan plan;
   plan.kernels = select_kernels(filters.kernels);
   plan.executors = std::move(executors);
@@ -97,7 +103,7 @@ Plan make_plan(const Filters& filters, SweepTier tier, std::uint64_t first_seed,
             {problem, std::string(family->name), 0, {{"format", std::string(info(format).name)}}}, format, {}};
         const auto takes = [&](const Kernel* kernel) { return kernel->problem == problem && kernel->supports(format); };
         if (std::none_of(plan.kernels.begin(), plan.kernels.end(), takes)) continue;
-        for (std::uint64_t i = 0; i < seeds_of(tier); ++i) {
+        for (std::uint64_t i = 0; i < seeds; ++i) {
           planned.spec.seed = first_seed + i;
           plan.cases.push_back(planned);
         }

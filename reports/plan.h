@@ -37,7 +37,8 @@ struct Step {
 };
 
 struct Plan {
-  std::vector<const Kernel*> kernels;  // id order
+  std::vector<const Kernel*> kernels;                 // id order; with native math det before native
+  std::vector<std::shared_ptr<const Kernel>> native;  // those of them that are no kernels of the registry
   std::vector<Executor> executors;
   std::vector<PlannedCase> cases;
   simt::Schedule schedule;
@@ -50,6 +51,12 @@ struct Plan {
 
 /// Seeds first_seed .. first_seed + seeds_of(tier) − 1. Throws UsageError for a glob that matches nothing.
 Plan make_plan(const Filters& filters, SweepTier tier, std::uint64_t first_seed, std::vector<Executor> executors);
+
+/// The same with this many seeds.
+Plan make_plan(const Filters& filters, std::uint64_t seeds, std::uint64_t first_seed, std::vector<Executor> executors);
+
+/// The storage formats that the globs select. Throws UsageError for a glob that matches nothing.
+std::vector<Format> select_formats(const std::vector<std::string>& globs);
 
 /// One case, given as the path of a .safetensors file or as a case line, for the kernels that `kernel_globs` select.
 PlannedCase load_case(const std::string& text, std::map<std::string, std::string>* notes = nullptr);

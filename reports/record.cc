@@ -10,7 +10,8 @@ namespace flashproof {
 namespace {
 
 auto key(const Record& r) {
-  return std::tuple<std::string_view, Format, Executor, std::string_view>(r.kernel->id, r.format, r.executor, r.family);
+  return std::tuple<std::string_view, Math, Format, Executor, std::string_view>(r.kernel->id, r.kernel->math, r.format,
+                                                                                r.executor, r.family);
 }
 
 /// Everything below inconclusive ranks alike: there the ratio decides.
@@ -45,6 +46,8 @@ void Record::add(const CaseResult& result) {
   }
   one.o = result.o;
   one.lse = result.lse;
+  one.domain = result.domain;
+  one.refined = result.refined;
   WorstCase worst{result.case_index, result.verdict, {}};
   if (!result.elements.empty()) worst.element = result.elements.front();
   if (result.verdict.kind != VerdictKind::unsupported) one.worst = std::move(worst);
@@ -59,6 +62,8 @@ void Record::merge(const Record& other) {
   for (std::size_t i = 0; i < other.laws.size(); ++i) add_counts(laws[i], other.laws[i]);
   o.merge(other.o);
   lse.merge(other.lse);
+  domain.merge(other.domain);
+  refined += other.refined;
   if (other.worst && (!worst || worse_case(*other.worst, *worst))) worst = other.worst;
 }
 

@@ -14,8 +14,6 @@
 
 namespace flashproof {
 
-inline constexpr std::string_view kMath = "det";  // native arithmetic comes with `probe`
-
 using KindCounts = std::array<std::uint64_t, kVerdictKinds>;  // by VerdictKind
 using FailureCounts = std::array<std::uint64_t, kFailures>;   // by Failure
 
@@ -40,6 +38,8 @@ struct Record {
   std::vector<KindCounts> laws;  // in the order of laws(), by case
   ErrorStats o;
   ErrorStats lse;
+  DomainStats domain;
+  std::uint64_t refined = 0;  // as in CaseResult
   std::optional<WorstCase> worst;
 
   void add(const CaseResult& result);
@@ -53,7 +53,7 @@ struct Record {
 };
 
 bool same_key(const Record& a, const Record& b);
-/// Kernel id, format, executor, family.
+/// Kernel id, math, format, executor, family.
 bool key_less(const Record& a, const Record& b);
 
 /// Merges the records of each kernel × format × executor, families together; in key order.

@@ -136,11 +136,12 @@ std::string worst_case_line(const Plan& plan, const Record& record) {
   return record.worst ? one_line(to_string(plan.cases.at(record.worst->case_index).spec)) : "-";
 }
 
-void require_writable(const fs::path& directory) {
+void require_writable(const fs::path& directory, std::string_view option) {
   std::error_code error;
   fs::create_directories(directory, error);
   if (error || !fs::is_directory(directory, error)) {
-    throw InfrastructureError(fmt::format("--out {}: cannot create the directory: {}", one_line(directory.string()),
+    throw InfrastructureError(fmt::format("{} {}: cannot create the directory: {}", option,
+                                          one_line(directory.string()),
                                           error ? error.message() : "a file is in the way"));
   }
   try_writing_in(directory);

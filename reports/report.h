@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "reference/error/assumption.h"
 #include "reports/environment.h"
 #include "reports/sweep.h"
 
@@ -24,7 +25,7 @@ struct Report {
   std::vector<Finding> findings;  // hardened, published, then broken kernels
 };
 
-/// Every failing record's worst case, written below `out`/witnesses as <kernel>.<format>.<family>[.cuda].safetensors.
+/// Every failing record's worst case, written below `out`/witnesses as <kernel>.<format>.<family>[.cuda|.native].safetensors.
 /// Files there with such a name, which an earlier run left, are removed first.
 std::vector<Finding> write_findings(const Plan& plan, const std::vector<Record>& records,
                                     const std::filesystem::path& out);
@@ -41,19 +42,74 @@ std::vector<FindingGroup> group_findings(const Report& report, Form form);
 /// The line of the worst case, or "-".
 std::string worst_case_line(const Plan& plan, const Record& record);
 
+/// What passed and yet looks odd: elements above their probable bound, or outputs that err one way (biased).
+struct Investigation {
+  const Record* record = nullptr;
+  Part part = Part::o;
+  bool bias = false;
+  std::uint64_t elements = 0, of = 0;  // above the probable bound, of those judged; bias: of those it is the mean over
+  double ratio = 0;                    // worst error/probable; |bias|/its limit
+  ErrorWitness witness;                // not for a bias
+  std::string case_line;               // the same
+  Assumption assumption;               // the same
+};
+/// Of hardened and published kernels, the highest ratio first.
+std::vector<Investigation> investigations(const Report& report);
+
+/// Formats of one kernel, executor, family and tensor together; the worst one stands for all of them.
+struct InvestigationGroup {
+  Investigation worst;
+  std::string formats;  // "f32,bf16"
+  std::uint64_t elements = 0, of = 0;
+};
+/// The highest ratio first.
+std::vector<InvestigationGroup> group_investigations(const std::vector<Investigation>& list);
+/// "4 of 960 elements of o above the probable bound, worst 1.3 of it"; "biased: mean error of o is ...".
+std::string investigation_text(const InvestigationGroup& group);
+/// "o[7] of CASE", and for the worst what is most likely broken, by its key; "" for a bias.
+std::string investigation_place(const Investigation& investigation);
+/// "90 elements above their probable bound in 3 of 396 kernel x format x family, 1 output biased".
+std::string investigation_summary(const Report& report, const std::vector<Investigation>& list);
+/// The assumptions that a list blames, each once, by key.
+std::vector<Assumption> blamed_assumptions(const std::vector<Investigation>& list);
+
+/// Elements of o whose bound took the linear-fractional form, and of how many.
+struct Refined {
+  std::uint64_t elements = 0, of = 0;
+};
+Refined refined_of(const std::vector<Record>& records);
+/// One line for the summary; "" where nothing was bounded.
+std::string refined_line(const std::vector<Record>& records);
+
+/// How the rows of one kernel and family stand to the domain of their bound, formats and executors together, in the order
+/// of records.
+struct DomainLine {
+  const Kernel* kernel = nullptr;
+  std::string family;
+  DomainStats domain;
+};
+std::vector<DomainLine> domain_lines(const std::vector<Record>& records);
+/// Worth a line: rows outside, or one inside that comes within a factor 100 of a limit.
+bool near_a_limit(const DomainStats& domain);
+inline constexpr double kNearLimit = 0.01;
+/// "12 of 300 rows outside: scores and ... (12, worst 3e38, limit 3.4e38)", "" if none is.
+std::string outside_text(const DomainStats& domain);
+/// "0.93 of the limit: scores and ... (3.1e38, limit 3.4e38)", "" where no row has a precondition.
+std::string nearest_text(const DomainStats& domain);
+
 /// Plain text for a terminal of `columns` columns.
 std::string table_text(const Report& report, int columns, bool colour);
 /// At most kMarkdownLimit bytes: the longest tables end early and say so.
 std::string markdown_text(const Report& report);
 inline constexpr std::size_t kMarkdownLimit = 65'000;  // GitHub shows 65,536 characters of a comment or a summary
-/// Schema flashproof.report/1. Non-finite numbers are the strings "inf", "-inf", "nan".
+/// Schema flashproof.report/2. Non-finite numbers are the strings "inf", "-inf", "nan".
 std::string json_text(const Report& report);
 
 /// `list kernels|families|laws --json`.
 std::string list_json(std::string_view what);
 
-/// Creates the directory and proves that a file can be written there. Throws InfrastructureError.
-void require_writable(const std::filesystem::path& directory);
+/// Creates the directory and proves that a file can be written there. Throws InfrastructureError, which names `option`.
+void require_writable(const std::filesystem::path& directory, std::string_view option);
 
 // The summary table that text and Markdown share: families down, kernels across, formats and executors together.
 /// Everything a kernel did on a family: all formats and executors together.

@@ -12,6 +12,7 @@
 
 #include "properties/laws/law.h"
 #include "reference/problem/error.h"
+#include "reports/report_fixture.h"
 
 namespace flashproof {
 namespace {
@@ -34,57 +35,9 @@ struct TemporaryFolder {
   }
 };
 
-/// A report of three kernels, made by hand, with names that try to break the tables.
-struct Fixture {
-  Kernel hardened, published, broken;
-  Plan plan;
-  Report report;
-
-  Fixture() {
-    hardened.id = "softmax.odd|name.hardened";
-    published.id = "softmax.odd.published";
-    broken.id = "softmax.broken.no_guard";
-    published.form = Form::published;
-    hardened.form = Form::hardened;
-    broken.form = Form::broken;
-    hardened.problem = published.problem = broken.problem = ProblemKind::softmax;
-    broken.rejected_by = laws()[0].name;
-    broken.defect = "drops | the guard";
-    plan.kernels = {&broken, &hardened, &published};
-    plan.executors = {Executor::cpu};
-    plan.cases = {{CaseSpec{ProblemKind::softmax, "normal", 5, {{"format", "f32"}}}, Format::f32, {}}};
-    report.plan = &plan;
-    report.environment.command_line = "flashproof report --kernel a|b`c";
-    report.environment.seed = 5;
-    for (const Kernel* kernel : plan.kernels) {
-      CaseResult result;
-      result.verdict =
-          kernel == &hardened ? Verdict{} : Verdict{VerdictKind::fail, Failure::class_mismatch, "<b> | NaN"};
-      ElementFinding e;
-      e.tensor = "o";
-      e.computed = std::numeric_limits<double>::quiet_NaN();
-      e.exact = -kInf;
-      e.error = kInf;
-      e.ratio = kernel == &hardened ? 0.5 : kInf;
-      e.bound = {1e-7, 0, 0, kInf};
-      result.elements.push_back(e);
-      result.laws = {result.verdict};
-      result.o.elements = 4;
-      result.o.max_ratio = e.ratio;
-      Record record;
-      record.kernel = kernel;
-      record.family = "odd_family";
-      record.add(result);
-      report.result.records.push_back(record);
-    }
-    report.findings = {{&report.result.records[2], "softmax:normal:5", "out/with space.safetensors"},
-                       {&report.result.records[0], "softmax:normal:5", ""}};
-  }
-};
-
 // No kernel and no case at hand is inconclusive at 4,096 bits: a record stands in for one.
 TEST(NightlyReport, what_stays_open_is_a_finding_and_is_said) {
-  Fixture f;
+  ReportFixture f;
   auto& records = f.report.result.records;
   std::erase_if(records, [&](const Record& r) { return r.kernel == &f.broken || r.kernel == &f.published; });
   ASSERT_FALSE(has_finding(records, true));
@@ -114,17 +67,17 @@ TEST(NightlyReport, what_stays_open_is_a_finding_and_is_said) {
 }
 
 TEST(ReportJson, has_every_field_of_the_schema_and_spells_non_finite_numbers) {
-  const Fixture f;
+  const ReportFixture f;
   const auto json = nlohmann::json::parse(json_text(f.report));
-  EXPECT_EQ(json["schema"], "flashproof.report/1");
+  EXPECT_EQ(json["schema"], "flashproof.report/2");
   EXPECT_EQ(json["environment"]["seed"], 5);
   EXPECT_EQ(json["environment"]["partial"], false);
   EXPECT_TRUE(json.contains("timing"));
   ASSERT_EQ(json["records"].size(), 3U);
   for (const auto& record : json["records"]) {
-    for (const char* field :
-         {"kernel", "problem", "form", "format", "executor", "math", "family", "cases", "verdict", "counts", "failures",
-          "max_ulp", "rmse", "max_ratio", "terms", "lse_max_abs", "laws", "witness", "figures"}) {
+    for (const char* field : {"kernel", "problem",     "form",   "format",   "executor", "math",   "family",
+                              "cases",  "verdict",     "counts", "failures", "max_ulp",  "rmse",   "max_ratio",
+                              "terms",  "lse_max_abs", "laws",   "witness",  "figures",  "domain", "refined"}) {
       EXPECT_TRUE(record.contains(field)) << field;
     }
   }
@@ -145,7 +98,7 @@ TEST(ReportJson, has_every_field_of_the_schema_and_spells_non_finite_numbers) {
 }
 
 TEST(ReportMarkdown, odd_names_break_no_table) {
-  const Fixture f;
+  const ReportFixture f;
   const std::string text = markdown_text(f.report);
   std::istringstream lines(text);
   std::size_t columns = 0;
@@ -167,7 +120,7 @@ TEST(ReportMarkdown, odd_names_break_no_table) {
 
 /// Far more failing kernels, formats and families than there are.
 TEST(ReportMarkdown, a_large_report_stays_below_the_limit_and_says_what_is_missing) {
-  Fixture f;
+  ReportFixture f;
   const Record hardened = f.report.result.records[1], published = f.report.result.records[2];
   std::vector<Record>& records = f.report.result.records;
   const std::string detail(300, '|');
@@ -195,7 +148,7 @@ TEST(ReportMarkdown, a_large_report_stays_below_the_limit_and_says_what_is_missi
 }
 
 TEST(ReportTable, has_the_matrix_the_kernels_and_the_replay_lines_and_no_colour_unless_asked) {
-  const Fixture f;
+  const ReportFixture f;
   const std::string text = table_text(f.report, 120, false);
   EXPECT_THAT(text, HasSubstr("odd_family"));
   EXPECT_THAT(text, HasSubstr("FAIL class"));
@@ -211,9 +164,9 @@ TEST(RequireWritable, makes_the_directory_and_leaves_nothing_in_it) {
   const TemporaryFolder folder;
   const fs::path file = folder.path / "file";
   std::ofstream(file) << "x";
-  EXPECT_THROW(require_writable(file / "below"), InfrastructureError);
-  EXPECT_THROW(require_writable(file), InfrastructureError);
-  require_writable(folder.path / "new" / "nested");
+  EXPECT_THROW(require_writable(file / "below", "--out"), InfrastructureError);
+  EXPECT_THROW(require_writable(file, "--out"), InfrastructureError);
+  require_writable(folder.path / "new" / "nested", "--out");
   EXPECT_TRUE(fs::is_empty(folder.path / "new" / "nested"));
 }
 

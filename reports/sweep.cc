@@ -219,8 +219,8 @@ SweepResult sweep(const Plan& plan, const SweepOptions& options) {
   result.records = std::move(collector.records);
   result.results = std::move(collector.results);
   std::sort(result.results.begin(), result.results.end(), [](const StepResult& a, const StepResult& b) {
-    return std::tuple(a.result.case_index, a.step.kernel->id, a.step.executor) <
-           std::tuple(b.result.case_index, b.step.kernel->id, b.step.executor);
+    return std::tuple(a.result.case_index, a.step.kernel->id, a.step.kernel->math, a.step.executor) <
+           std::tuple(b.result.case_index, b.step.kernel->id, b.step.kernel->math, b.step.executor);
   });
   result.timing = collector.timing;
   result.timing.wall = seconds_since(start);

@@ -40,7 +40,8 @@ void matrix_panel(const Matrix& matrix, std::size_t begin, std::size_t end, std:
   std::vector<std::vector<std::string>> headings;
   std::size_t height = 0;
   for (std::size_t k = begin; k < end; ++k) {
-    headings.push_back(heading(matrix.kernels[k]->id));
+    const Kernel& kernel = *matrix.kernels[k];
+    headings.push_back(heading(full_id(kernel)));
     height = std::max(height, headings.back().size());
   }
   for (std::size_t line = 0; line < height; ++line) {
@@ -87,9 +88,10 @@ void kernel_lines(const std::vector<Record>& rows, const Plan& plan, const Paint
     const bool measured = r.o.finite_elements > 0;
     const std::string fails = pad_left(std::to_string(n(VerdictKind::fail)), 6);
     out += fmt::format("{} {:<5}{:<5}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{}{:>8}{:>7}{:>7} {:<12}{:>7}  {}\n",
-                       pad(r.kernel->id, label), info(r.format).name, name(r.executor), r.cases, n(VerdictKind::pass),
-                       n(VerdictKind::vacuous), n(VerdictKind::out_of_domain), n(VerdictKind::unsupported),
-                       n(VerdictKind::inconclusive), n(VerdictKind::fail) > 0 ? paint(VerdictKind::fail, fails) : fails,
+                       pad(r.kernel->id, label), info(r.format).name, place(*r.kernel, r.executor), r.cases,
+                       n(VerdictKind::pass), n(VerdictKind::vacuous), n(VerdictKind::out_of_domain),
+                       n(VerdictKind::unsupported), n(VerdictKind::inconclusive),
+                       n(VerdictKind::fail) > 0 ? paint(VerdictKind::fail, fails) : fails,
                        measured ? short_number(r.o.max_ulp) : "-", measured ? short_number(r.o.rmse()) : "-",
                        ratio_text(r), r.worst ? dominating_term(r.worst->element.bound) : "-",
                        r.lse.finite_elements > 0 ? short_number(r.lse.max_abs) : "-", worst_case_line(plan, r));
@@ -107,16 +109,65 @@ void findings_text(const Report& report, Form form, const char* title, std::stri
   for (const FindingGroup& g : groups) {
     const Record& r = *g.first->record;
     if (form == Form::published) {
-      out += fmt::format("  {} {} {} {}: {} of {} cases, {}   {}\n", r.kernel->id, name(r.executor), one_line(r.family),
-                         g.formats, g.fails, g.cases, name(r.worst->verdict.failure), g.first->case_line);
+      out += fmt::format("  {} {} {} {}: {} of {} cases, {}   {}\n", r.kernel->id, place(*r.kernel, r.executor),
+                         one_line(r.family), g.formats, g.fails, g.cases, name(r.worst->verdict.failure),
+                         g.first->case_line);
       continue;
     }
-    out += fmt::format("  {} {} {} {}: {} of {} cases, worst {}\n    {}   ({})\n", r.kernel->id, name(r.executor),
-                       one_line(r.family), g.formats, g.fails, g.cases,
+    out += fmt::format("  {} {} {} {}: {} of {} cases, worst {}\n    {}   ({})\n", r.kernel->id,
+                       place(*r.kernel, r.executor), one_line(r.family), g.formats, g.fails, g.cases,
                        to_string(Verdict{r.worst->verdict.kind, r.worst->verdict.failure, {}}),
                        replay_command(*g.first), g.first->case_line);
   }
   if (!groups.empty()) out += "\n";
+}
+
+constexpr std::size_t kMostInvestigations = 12;
+
+void investigate_text(const Report& report, std::string& out) {
+  const std::vector<Investigation> list = investigations(report);
+  if (list.empty()) return;
+  const std::vector<InvestigationGroup> groups = group_investigations(list);
+  const std::size_t shown = std::min(groups.size(), kMostInvestigations);
+  out += fmt::format("To investigate: passed, but above what chance explains (reference/error/README.md)\n{}{}\n",
+                     investigation_summary(report, list),
+                     shown < groups.size() ? fmt::format("; the worst {} of {}:", shown, groups.size()) : ":");
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Investigation& worst = groups[i].worst;
+    const Record& r = *worst.record;
+    out += fmt::format("  {} {} {} {}: {}\n", r.kernel->id, place(*r.kernel, r.executor), one_line(r.family),
+                       groups[i].formats, investigation_text(groups[i]));
+    if (!worst.bias) out += fmt::format("    {}\n", investigation_place(worst));
+  }
+  const std::vector<Assumption> blamed = blamed_assumptions(list);
+  if (!blamed.empty()) out += "  most likely broken:\n";
+  for (const Assumption& a : blamed) out += fmt::format("    {}: {}\n", a.key, a.text);
+  out += "\n";
+}
+
+/// Families that leave the domain, and of each kernel the row inside that comes nearest to leaving it, if it comes near.
+void domain_text(const std::vector<Record>& records, std::string& out) {
+  const std::vector<DomainLine> lines = domain_lines(records);
+  std::string text;
+  for (auto line = lines.begin(); line != lines.end();) {
+    const DomainLine* nearest = nullptr;
+    double load = kNearLimit;
+    const Kernel* kernel = line->kernel;
+    for (; line != lines.end() && line->kernel == kernel; ++line) {
+      if (line->domain.outside > 0) {
+        text += fmt::format("  {} {}: {}\n", full_id(*kernel), one_line(line->family), outside_text(line->domain));
+      }
+      const auto* entry = line->domain.nearest();
+      if (entry == nullptr || !(entry->second.nearest.load() >= load)) continue;
+      load = entry->second.nearest.load();
+      nearest = &*line;
+    }
+    if (nearest != nullptr) {
+      text += fmt::format("  {} nearest inside: {}, {}\n", full_id(*kernel), one_line(nearest->family),
+                          nearest_text(nearest->domain));
+    }
+  }
+  if (!text.empty()) out += "Domain of the bounds\n" + text + "\n";
 }
 
 void faults_text(const std::vector<Record>& rows, std::string& out) {
@@ -150,6 +201,8 @@ std::string table_text(const Report& report, int columns, bool colour) {
   findings_text(
       report, Form::published,
       "Where the published forms fail (expected); ./flashproof replay CASE, or a file in the witnesses folder", out);
+  investigate_text(report, out);
+  domain_text(report.result.records, out);
   faults_text(rows, out);
   return out;
 }

@@ -1,7 +1,10 @@
 #include "reference/error/acceptance.h"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "reference/error/element.h"
@@ -64,6 +67,19 @@ Acceptance acceptance(Format format, Overflow overflow, const Ball& truth, doubl
   // o' = hi + lo + t with |t| <= r. RN is monotone, so the extremes of t give the extremes of each end.
   return {rounded(format, overflow, {hi, lo, r, -bound}), rounded(format, overflow, {hi, lo, -r, bound}),
           rounded(format, overflow, {hi, lo, -r, -bound}), rounded(format, overflow, {hi, lo, r, bound})};
+}
+
+double least_bound(Format format, double computed, const Ball& truth) {
+  const double error = signed_error(computed, truth);
+  if (error == 0) return 0;
+  // Half the distance to the neighbour on the side of o; below a power of two, towards 0, the numbers are denser.
+  const double size = std::fabs(computed);
+  const double binade =
+      std::max(std::bit_cast<double>(std::bit_cast<std::uint64_t>(size) >> 52 << 52), min_normal(format));
+  const bool towards_zero = std::signbit(error) == std::signbit(computed);
+  const bool denser = towards_zero && size == binade && size > min_normal(format);
+  const double half = binade * unit_roundoff(format) * (denser ? 0.5 : 1);
+  return std::max(std::fabs(error) - half, 0.0);
 }
 
 Side side(const Acceptance& accepted, double computed) {

@@ -42,6 +42,11 @@ inline bool surely_inside(Format format, double computed, const Ball& truth, dou
   return distance * (1 + 0x1p-49) < bound + h;
 }
 
+/// The least B' whose interval [RN(o − B'), RN(o + B')] holds `computed`, o = hi + lo; off by a few units of 2^-53 of
+/// itself. So it is 0 for the correctly rounded value, whatever the format, and `computed` is acceptable for B' iff it
+/// is no more than B'. Both finite.
+double least_bound(Format format, double computed, const Ball& truth);
+
 /// `computed` is a number or ±inf, decoded from the format (an overflow that the format spells NaN: pass ±inf).
 Side side(const Acceptance& accepted, double computed);
 

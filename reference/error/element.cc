@@ -73,10 +73,13 @@ std::string describe(const Element& e) {
     text += fmt::format(", bound {:.6g} = weights {:.4g} + numerator {:.4g} + denominator {:.4g} + output {:.4g} ({})",
                         b.total(), b.weights, b.numerator, b.denominator, b.output,
                         b.total() == 0 ? std::string("all zero") : std::string(names[largest]) + " dominates");
+    if (probable_bound(b) < b.total()) text += fmt::format(", probable {:.4g}", probable_bound(b));
   }
   if (!e.domain.holds()) {
     const Precondition& failed = e.domain.nearest;
-    text += fmt::format("; out of domain: {} ({:.3g}, limit {:.3g})", failed.name, failed.value, failed.limit);
+    text += fmt::format("; out of domain: {}", failed.name);
+    // A column's accumulator (Bound::domain_of) fails by an amount that is not kept: load 1 exactly.
+    if (failed.load() > 1) text += fmt::format(" ({:.3g}, limit {:.3g})", failed.value, failed.limit);
   }
   return text;
 }

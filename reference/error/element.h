@@ -39,6 +39,12 @@ struct Element {
   const RowDomain& domain;
 };
 
+/// What the error exceeds only by rare chance; the deterministic bound where none has been evaluated.
+inline double probable_bound(const ElementBound& bound) {
+  const double total = bound.total();
+  return bound.probable > 0 && bound.probable < total ? bound.probable : total;
+}
+
 /// Elements of `part`: rows·width or rows.
 std::int64_t count(const Truth& truth, Part part);
 /// The three must fit together (require_fit); index is row-major.

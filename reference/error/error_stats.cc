@@ -6,6 +6,8 @@
 #include <limits>
 #include <tuple>
 
+#include "reference/error/acceptance.h"
+
 namespace flashproof {
 namespace {
 
@@ -18,7 +20,7 @@ std::uint64_t bits_of(double x) { return std::bit_cast<std::uint64_t>(x); }
 auto rest_of(const ErrorWitness& w) {
   return std::tuple(w.case_index, w.index, bits_of(w.computed), bits_of(w.exact), bits_of(w.error),
                     bits_of(w.bound.weights), bits_of(w.bound.numerator), bits_of(w.bound.denominator),
-                    bits_of(w.bound.output));
+                    bits_of(w.bound.output), bits_of(w.bound.probable), bits_of(w.bound.drift), bits_of(w.bound.size));
 }
 
 /// floor(log2 |x|) of a normal number; less than that of any normal number for 0 and the subnormals.
@@ -78,17 +80,41 @@ bool ErrorWitness::worse_than(const ErrorWitness& other) const {
   return rest_of(*this) < rest_of(other);
 }
 
-void ErrorStats::add(const Element& element, const Decision& decision, std::uint64_t case_index, std::uint64_t index) {
+namespace {
+
+/// Ties keep the one that was there unless the order of witnesses says otherwise.
+void take_worse(ErrorWitness& witness, const ErrorWitness& candidate) {
+  if (candidate.ratio == -1) return;
+  if (witness.ratio == -1 || candidate.worse_than(witness)) witness = candidate;
+}
+
+}  // namespace
+
+BiasShare bias_share(const Element& e) {
+  const ElementBound& b = e.bound;
+  const double step = unit_roundoff(e.format);
+  const double total = b.total(), probable = probable_bound(b);
+  const double unit = e.part == Part::o ? step * b.size + min_subnormal(e.format) / 2 : step * std::max(b.size, 1.0);
+  const double drift = probable < total ? b.drift : total;
+  const double rounding = step * (std::fabs(e.truth.hi) + probable) + min_subnormal(e.format) / 2;
+  const double chance = std::max(probable - drift, 0.0);
+  return {signed_error(e.computed, e.truth) / unit, drift / unit, (chance + rounding) / unit};
+}
+
+double ErrorStats::add(const Element& element, const Decision& decision, std::uint64_t case_index,
+                       std::uint64_t index) {
   ++elements;
+  investigate += decision.investigate ? 1 : 0;
   ++verdicts[static_cast<std::size_t>(decision.kind)];
   ++failures[static_cast<std::size_t>(decision.failure)];
   ++classes[class_index(element.computed)];
-  if ((element.truth.classes & kFinite) == 0) return;
+  if ((element.truth.classes & kFinite) == 0) return 0;
 
   const bool finite = class_of(element.computed) == kFinite;
   const bool allowed = decision.kind != VerdictKind::fail && decision.kind != VerdictKind::inconclusive;
-  if (!finite && allowed) return;
-  if (finite && class_of(element.truth.radius) != kFinite) return;  // the ball's middle says nothing: no error is known
+  if (!finite && allowed) return 0;
+  // The middle of an infinite ball says nothing: no error is known.
+  if (finite && class_of(element.truth.radius) != kFinite) return 0;
   double error = kInfinity, ratio = kInfinity;
   if (finite) {
     const double signed_difference = signed_error(element.computed, element.truth);
@@ -101,14 +127,38 @@ void ErrorStats::add(const Element& element, const Decision& decision, std::uint
     sum_abs.add(error);
     sum_square.add(error * error);
     sum_truth_square.add(element.truth.hi * element.truth.hi);
-    if (class_of(ratio) == kFinite) sum_signed_over_bound.add(std::copysign(ratio, signed_difference));
   }
   if (is_nan(ratio)) ratio = std::numeric_limits<double>::quiet_NaN();  // one spelling
   max_ratio = worse(max_ratio, ratio);
   ++ratio_octaves[octave(ratio)];
-  if (ratio < witness.ratio) return;
-  const ErrorWitness candidate{ratio, case_index, index, element.computed, element.truth.hi, error, element.bound};
-  if (witness.ratio == -1 || candidate.worse_than(witness)) witness = candidate;
+  if (!(ratio < witness.ratio)) {
+    take_worse(witness, {ratio, case_index, index, element.computed, element.truth.hi, error, element.bound});
+  }
+  if (!finite || !allowed || decision.kind == VerdictKind::out_of_domain) return 0;
+  const double probable = probable_bound(element.bound);
+  if (probable < element.bound.total() && probable < element.range / 2) {
+    const double least = least_bound(element.format, element.computed, element.truth);
+    take_worse(probable_witness,
+               {least / probable, case_index, index, element.computed, element.truth.hi, error, element.bound});
+  }
+  return decision.kind == VerdictKind::pass ? add_bias(element) : 0;
+}
+
+double ErrorStats::add_bias(const Element& element) {
+  const BiasShare share = bias_share(element);
+  if (class_of(share.error) != kFinite || class_of(share.drift) != kFinite || class_of(share.spread) != kFinite)
+    return 0;
+  ++bias_elements;
+  bias_error.add(share.error);
+  bias_drift.add(share.drift);
+  return share.spread;
+}
+
+void ErrorStats::end_row(double spread) {
+  if (spread == 0) return;
+  ++bias_rows;
+  const double most = 0x1p500;  // far beyond use; its square is finite
+  bias_square.add(std::min(spread, most) * std::min(spread, most));
 }
 
 void ErrorStats::merge(const ErrorStats& other) {
@@ -124,8 +174,14 @@ void ErrorStats::merge(const ErrorStats& other) {
   sum_abs.merge(other.sum_abs);
   sum_square.merge(other.sum_square);
   sum_truth_square.merge(other.sum_truth_square);
-  sum_signed_over_bound.merge(other.sum_signed_over_bound);
-  if (other.witness.ratio != -1 && (witness.ratio == -1 || other.witness.worse_than(witness))) witness = other.witness;
+  take_worse(witness, other.witness);
+  investigate += other.investigate;
+  take_worse(probable_witness, other.probable_witness);
+  bias_elements += other.bias_elements;
+  bias_rows += other.bias_rows;
+  bias_error.merge(other.bias_error);
+  bias_drift.merge(other.bias_drift);
+  bias_square.merge(other.bias_square);
 }
 
 double ErrorStats::mean_abs() const {
@@ -141,8 +197,15 @@ double ErrorStats::normwise() const {
   return error == 0 ? 0.0 : std::sqrt(error / sum_truth_square.value());
 }
 
-double ErrorStats::mean_signed_over_bound() const {
-  return finite_elements == 0 ? 0.0 : sum_signed_over_bound.value() / static_cast<double>(finite_elements);
+double ErrorStats::bias() const {
+  return bias_elements == 0 ? 0.0 : bias_error.value() / static_cast<double>(bias_elements);
+}
+
+double ErrorStats::bias_limit() const {
+  if (bias_elements == 0) return 0;
+  // Inflated by more than the double evaluation of the shares: some 20 roundings.
+  return (bias_drift.value() + kLambda * std::sqrt(bias_square.value())) / static_cast<double>(bias_elements) *
+         (1 + 0x1p-40);
 }
 
 }  // namespace flashproof

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -43,6 +44,15 @@ struct ErrorWitness {
   bool worse_than(const ErrorWitness& other) const;
 };
 
+/// What one element adds to the bias statistic (README.md, "Bias"), in its unit: u·ElementBound::size and half the
+/// smallest subnormal of o; u·max(1, size) of lse.
+struct BiasShare {
+  double error = 0;   // signed
+  double drift = 0;   // size of the part that need not average out over rows
+  double spread = 0;  // largest size of the part that does
+};
+BiasShare bias_share(const Element& element);
+
 struct ErrorStats {
   std::uint64_t elements = 0;
   std::array<std::uint64_t, kVerdictKinds> verdicts{};  // by VerdictKind
@@ -53,25 +63,43 @@ struct ErrorStats {
   double max_ratio =
       0;  // |ŷ − o| / bound_with_rounding; +inf where a finite truth met a NaN or inf that was not allowed
   ExactSum sum_abs, sum_square, sum_truth_square;  // over finite elements with a finite truth
-  ExactSum sum_signed_over_bound;                  // the same, where the ratio is finite: the bias in units of B
   std::uint64_t finite_elements = 0;               // finite, with a finite truth
   /// log2(error/bound): bin i counts [2^(i−56), 2^(i−55)), the ends are open; 0 in bin 0, inf and NaN in bin 63.
   std::array<std::uint64_t, 64> ratio_octaves{};
   ErrorWitness witness;
 
+  std::uint64_t investigate = 0;  // elements that Decision::investigate names
+  /// Of the elements in their domain that passed or are vacuous and that the probable bound P says something about (it is
+  /// below the deterministic one and below range/2), the largest ratio of least_bound (acceptance.h) to P: above 1
+  /// exactly for what `investigate` counts, up to the truth's radius.
+  ErrorWitness probable_witness;
+
+  // The bias statistic, over the elements that passed: what they erred by in one direction, against what chance allows.
+  std::uint64_t bias_elements = 0, bias_rows = 0;
+  ExactSum bias_error, bias_drift;  // of BiasShare
+  ExactSum bias_square;             // over rows: (Σ spread of the row's elements)²
+
   /// `decision` is the judge's on this element. An inf or NaN that it allowed (out of domain, an overflow inside the
-  /// bound, a symbolic answer) has no error and no ratio, nor has a number whose truth has radius +inf.
-  void add(const Element& element, const Decision& decision, std::uint64_t case_index, std::uint64_t index);
+  /// bound, a symbolic answer) has no error and no ratio, nor has a number whose truth has radius +inf. Returns the
+  /// element's BiasShare::spread, 0 if it does not count there: for end_row().
+  double add(const Element& element, const Decision& decision, std::uint64_t case_index, std::uint64_t index);
+  /// After the last element of a row: the sum of what add() returned for it. A row that adds up to 0 is none.
+  void end_row(double spread);
   void merge(const ErrorStats& other);
   double mean_abs() const;
   double rmse() const;
-  double normwise() const;  // ‖ŷ − o‖₂ / ‖o‖₂; 0/0 is 0
-  double mean_signed_over_bound() const;
+  double normwise() const;    // ‖ŷ − o‖₂ / ‖o‖₂; 0/0 is 0
+  double bias() const;        // mean signed error in the unit of BiasShare; 0 without elements
+  double bias_limit() const;  // what |bias()| exceeds with probability below 2 e^{−λ²/2}, λ = kLambda
+  bool biased() const { return std::fabs(bias()) > bias_limit(); }
 
   /// Lossless text form, one token without spaces. deserialize takes exactly what serialize writes and throws
   /// UsageError on everything else.
   std::string serialize() const;
   static ErrorStats deserialize(std::string_view text);
+
+ private:
+  double add_bias(const Element& element);
 };
 
 }  // namespace flashproof

@@ -1,4 +1,4 @@
-// ErrorStats as one token: "es1", then every field in declaration order, separated by commas. Counts are decimal,
+// ErrorStats as one token: "es2", then every field in declaration order, separated by commas. Counts are decimal,
 // doubles are the sixteen hex digits of their bits (so NaN, −0 and every last bit survive), sums are ExactSum's text.
 #include <fmt/format.h>
 
@@ -13,7 +13,24 @@
 namespace flashproof {
 namespace {
 
-constexpr std::string_view kTag = "es1";
+constexpr std::string_view kTag = "es2";
+
+template <class W, class Visitor>
+void visit_witness(W& w, Visitor& v) {
+  v.real(w.ratio);
+  v.count(w.case_index);
+  v.count(w.index);
+  v.real(w.computed);
+  v.real(w.exact);
+  v.real(w.error);
+  v.real(w.bound.weights);
+  v.real(w.bound.numerator);
+  v.real(w.bound.denominator);
+  v.real(w.bound.output);
+  v.real(w.bound.probable);
+  v.real(w.bound.drift);
+  v.real(w.bound.size);
+}
 
 /// One list of the fields for both directions; Visitor has count(u64), real(double), sum(ExactSum).
 template <class Stats, class Visitor>
@@ -30,17 +47,14 @@ void visit(Stats& s, Visitor&& v) {
   v.sum(s.sum_abs);
   v.sum(s.sum_square);
   v.sum(s.sum_truth_square);
-  v.sum(s.sum_signed_over_bound);
-  v.real(s.witness.ratio);
-  v.count(s.witness.case_index);
-  v.count(s.witness.index);
-  v.real(s.witness.computed);
-  v.real(s.witness.exact);
-  v.real(s.witness.error);
-  v.real(s.witness.bound.weights);
-  v.real(s.witness.bound.numerator);
-  v.real(s.witness.bound.denominator);
-  v.real(s.witness.bound.output);
+  visit_witness(s.witness, v);
+  v.count(s.investigate);
+  visit_witness(s.probable_witness, v);
+  v.count(s.bias_elements);
+  v.count(s.bias_rows);
+  v.sum(s.bias_error);
+  v.sum(s.bias_drift);
+  v.sum(s.bias_square);
 }
 
 struct Writer {
@@ -92,7 +106,7 @@ std::string ErrorStats::serialize() const {
 }
 
 ErrorStats ErrorStats::deserialize(std::string_view text) {
-  if (!text.starts_with(kTag)) throw UsageError("error statistics: the text does not begin with \"es1,\"");
+  if (!text.starts_with(kTag)) throw UsageError("error statistics: the text does not begin with \"es2,\"");
   Reader reader{text.substr(kTag.size())};
   ErrorStats stats;
   visit(stats, reader);
@@ -101,7 +115,8 @@ ErrorStats ErrorStats::deserialize(std::string_view text) {
   if (stats.serialize() != text) throw UsageError("error statistics: not in the form that serialize() writes");
   if (total(stats.verdicts) != stats.elements || total(stats.failures) != stats.elements ||
       total(stats.classes) != stats.elements || stats.finite_elements > stats.elements ||
-      total(stats.ratio_octaves) > stats.elements) {
+      stats.investigate > stats.elements || stats.bias_elements > stats.finite_elements ||
+      stats.bias_rows > stats.bias_elements || total(stats.ratio_octaves) > stats.elements) {
     throw UsageError(fmt::format("error statistics: counts do not add up to {} elements", stats.elements));
   }
   if (stats.max_abs < 0 || stats.max_ulp < 0 || stats.max_ratio < 0) {

@@ -1,6 +1,7 @@
 #include "reference/error/judge.h"
 
 #include <limits>
+#include <utility>
 
 #include "reference/error/acceptance.h"
 #include "reference/oracle/oracle.h"
@@ -58,6 +59,13 @@ Decision decide_fully(const Element& e, double limit, const Contract& contract) 
   return {};
 }
 
+/// Rule 6, for an element that passed or is vacuous.
+bool improbable(const Element& e, double probable, const Contract& contract) {
+  return probable < e.bound.total() && (e.truth.classes & kFinite) != 0 && class_of(e.computed) == kFinite &&
+         e.domain.holds() && !is_vacuous(probable, e.range) &&
+         side(acceptance(e.format, contract.overflow, e.truth, probable), e.computed) == Side::outside;
+}
+
 /// Open because of the radius, so another ball may decide. A bound that is negative or no number never does.
 bool may_climb(const Decision& decision, const Element& element) {
   return decision.kind == VerdictKind::inconclusive && element.bound.total() >= 0;
@@ -78,11 +86,15 @@ Decision climb(Element& element, Decision decision, const Contract& contract, co
 
 Decision decide(const Element& e, const Contract& contract) {
   const double limit = e.bound.total();
+  const double probable = probable_bound(e.bound);
   if (e.truth.classes == kFinite && e.domain.holds() && !is_vacuous(limit, e.range) &&
-      surely_inside(e.format, e.computed, e.truth, limit)) {
+      surely_inside(e.format, e.computed, e.truth, probable)) {
     return {};
   }
-  return decide_fully(e, limit, contract);
+  Decision decision = decide_fully(e, limit, contract);
+  decision.investigate = (decision.kind == VerdictKind::pass || decision.kind == VerdictKind::vacuous) &&
+                         improbable(e, probable, contract);
+  return decision;
 }
 
 Judgement judge(const Output& output, const Truth& truth, const Bound& bound, const Contract& contract,
@@ -98,8 +110,10 @@ Judgement judge(const Output& output, const Truth& truth, const Bound& bound, co
     auto& climbed = part == Part::o ? judgement.climbed_o : judgement.climbed_lse;
     const std::int64_t width = part == Part::o ? truth.width : 1;
     std::int64_t row = 0, column = -1;
+    double row_spread = 0;
     for (std::int64_t i = 0; i < count(truth, part); ++i) {
       if (++column == width) {
+        stats.end_row(std::exchange(row_spread, 0.0));
         ++row;
         column = 0;
       }
@@ -109,7 +123,7 @@ Judgement judge(const Output& output, const Truth& truth, const Bound& bound, co
         decision = climb(element, decision, contract, next);
         climbed.emplace(i, element.truth);
       }
-      stats.add(element, decision, case_index, static_cast<std::uint64_t>(i));
+      row_spread += stats.add(element, decision, case_index, static_cast<std::uint64_t>(i));
       if (first || outweighs(decision, worst)) {
         worst = decision;
         worst_part = part;
@@ -117,6 +131,7 @@ Judgement judge(const Output& output, const Truth& truth, const Bound& bound, co
         first = false;
       }
     }
+    stats.end_row(row_spread);
   }
   judgement.worst = worst.verdict();
   if (worst.kind != VerdictKind::pass) {

@@ -13,6 +13,10 @@
 //      out_of_domain. A finite value outside is silently_wrong.
 //   5. What passed by 2 is vacuous if B' >= range/2 or B' is infinite: then nothing was tested. B' = 0 (a symbolic
 //      answer such as the zeros of an empty row) tests exactly and is never vacuous.
+//   6. A finite answer that is in its domain and passed by 2, vacuous or not, is judged a second time against the
+//      probable bound P <= B' (ElementBound::probable), where that says anything (P < range/2): certainly outside
+//      [RN(o − P), RN(o + P)] sets Decision::investigate. The verdict stays what it was, because P is a statement about
+//      chance (README.md). The radius only ever acquits here: nobody climbs for it.
 #pragma once
 
 #include <cstdint>

@@ -47,6 +47,8 @@ struct Decision {
   VerdictKind kind = VerdictKind::pass;
   Failure failure = Failure::none;
   const char* why = "";
+  // The error is certainly above the probable bound (README.md): no failure, but worth a look.
+  bool investigate = false;
 
   bool failed() const { return kind == VerdictKind::fail; }
   Verdict verdict() const { return {kind, failure, why}; }

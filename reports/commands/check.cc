@@ -5,6 +5,7 @@
 
 #include "reports/commands/commands.h"
 #include "reports/exit_codes.h"
+#include "reports/native.h"
 #include "reports/progress.h"
 #include "reports/sweep.h"
 #include "reports/workers.h"
@@ -13,8 +14,10 @@ namespace flashproof {
 
 int check_command(const SweepArguments& arguments) {
   Plan plan = make_plan(arguments.filters, arguments.tier(), arguments.seed, {});
+  check_math(arguments.math, arguments.profile, arguments.executor);
   plan.executors = executors_for(arguments.executor);
   if (plan.executors.empty()) return kExitSkipped;
+  choose_math(plan, arguments.math, arguments.profile);
   stop_on_signals();
   SweepOptions options;
   options.jobs = jobs_for(arguments.jobs);
@@ -36,12 +39,12 @@ int check_command(const SweepArguments& arguments) {
     for (const std::string& line : element_lines(r.result)) std::printf("%s\n", line.c_str());
   }
   for (const Record& row : per_kernel(result.records)) {
-    std::printf("%s\n",
-                fmt::format("{} {} {}: {} cases, {} pass, {} vacuous, {} out_of_domain, {} unsupported, "
-                            "{} inconclusive, {} fail",
-                            row.kernel->id, info(row.format).name, name(row.executor), row.cases, row.by_case[0],
-                            row.by_case[1], row.by_case[2], row.by_case[3], row.by_case[4], row.by_case[5])
-                    .c_str());
+    std::printf("%s\n", fmt::format("{} {} {}: {} cases, {} pass, {} vacuous, {} out_of_domain, {} unsupported, "
+                                    "{} inconclusive, {} fail",
+                                    row.kernel->id, info(row.format).name, place(*row.kernel, row.executor), row.cases,
+                                    row.by_case[0], row.by_case[1], row.by_case[2], row.by_case[3], row.by_case[4],
+                                    row.by_case[5])
+                            .c_str());
   }
   if (!result.partial && result.executed() == 0) {
     say("no case was executed, so nothing was tested");

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +15,8 @@ namespace flashproof {
 struct SweepArguments {
   Filters filters;
   std::string executor = "cpu";  // cpu | cuda | all
+  std::string math = "det";      // det | native | all
+  std::string profile;           // for native math; empty: the shipped one of the GPU in use
   bool quick = false, nightly = false;
   std::uint64_t seed = 0;
   int jobs = 0;  // 0: one per core
@@ -28,7 +30,31 @@ struct ReplayArguments {
   std::string target;  // a path or a case line
   std::vector<std::string> kernels;
   std::string executor;  // empty: the witness's own, else cpu
+  std::string math;      // empty: the witness's own, else det
+  std::string profile;   // as in SweepArguments
   std::string schedule;  // empty: the witness's own, else fifo
+};
+
+struct ExplainArguments {
+  std::string kernel;            // an id, or a glob that matches one
+  std::string target;            // a path or a case line
+  std::string element;           // empty: the worst
+  std::string executor = "cpu";  // cpu | cuda
+  std::string math;              // det | native; empty: with cuda the witness's own, else det
+  std::string profile;           // as in SweepArguments
+};
+
+struct AttackArguments {
+  std::vector<std::string> kernels, formats;  // globs
+  double seconds = 60;                        // of the whole search
+  int jobs = 0;                               // 0: one per core
+  std::uint64_t seed = 0;
+  std::string ledger;  // file
+  bool update = false;
+  std::string reason;
+  std::string out = "out";     // for witnesses of violations
+  std::string export_to;       // directory for the ledger's cases as witnesses; empty: none
+  std::uint64_t validate = 0;  // cases per cell instead of a search
 };
 
 struct TruthArguments {
@@ -37,6 +63,11 @@ struct TruthArguments {
   std::string ulp = "f32";
   int threads = 0;  // 0: one per core
   std::int64_t memory_gib = 8;
+};
+
+struct ExperimentArguments {
+  std::vector<std::string> names;  // empty: all
+  std::uint64_t seed = 0;
 };
 
 struct CertifyArguments {
@@ -57,9 +88,22 @@ int twin_command(const SweepArguments& arguments, const std::string& out_file);
 int list_command(const std::string& what, bool json);
 int truth_command(const TruthArguments& arguments);
 int replay_command(const ReplayArguments& arguments);
+int explain_command(const ExplainArguments& arguments);
+int attack_command(const AttackArguments& arguments);
 int certify_command(const CertifyArguments& arguments);
+int experiment_command(const ExperimentArguments& arguments);
+int probe_command(const std::string& out_file);
 
 // Shared pieces.
+
+/// The notes of a witness, by name.
+using Notes = std::map<std::string, std::string>;
+struct Place {
+  std::string executor, math;
+};
+/// Where replay and explain run a case: what the options say, else the witness's notes, else the CPU and det. A witness of
+/// native math that an option sends elsewhere is run with det. Throws what check_math throws.
+Place place_of(const std::string& executor, const std::string& math, const std::string& profile, const Notes& notes);
 
 /// The executors that `--exec` names and that this machine has; empty: cuda was asked for and there is no GPU (said on
 /// stderr). `all` without a GPU is the CPU, also said. Throws UsageError for another word.

@@ -5,22 +5,21 @@
 #include "reference/oracle/oracle.h"
 #include "reports/commands/commands.h"
 #include "reports/exit_codes.h"
+#include "reports/native.h"
 #include "reports/sweep.h"
 #include "reports/workers.h"
 
 namespace flashproof {
 
 int replay_command(const ReplayArguments& arguments) {
-  std::map<std::string, std::string> notes;
+  Notes notes;
   const PlannedCase planned = load_case(arguments.target, &notes);
   // Before any work, and as what it is: the file's fault, not the machine's.
   require_memory(memory_of(planned.data->problem, 1), OracleOptions{}.memory_limit);
-  const auto choose = [&](const std::string& option, const char* note, const char* otherwise) {
-    if (!option.empty()) return option;
-    return notes.contains(note) ? notes[note] : std::string(otherwise);
-  };
   Plan plan;
-  plan.schedule = simt::parse_schedule(choose(arguments.schedule, "schedule", "fifo"));
+  const bool own_schedule = arguments.schedule.empty() && notes.contains("schedule");
+  const std::string schedule = own_schedule ? notes["schedule"] : arguments.schedule;
+  plan.schedule = simt::parse_schedule(schedule.empty() ? "fifo" : schedule);
   std::vector<std::string> globs = arguments.kernels;
   if (globs.empty() && notes.contains("kernel")) globs = {notes["kernel"]};
   plan.kernels = select_kernels(globs);
@@ -28,8 +27,10 @@ int replay_command(const ReplayArguments& arguments) {
     std::erase_if(plan.kernels, [](const Kernel* kernel) { return kernel->form == Form::broken; });
   }
   plan.cases = {planned};
-  plan.executors = executors_for(choose(arguments.executor, "executor", "cpu"));
+  const Place place = place_of(arguments.executor, arguments.math, arguments.profile, notes);
+  plan.executors = executors_for(place.executor);
   if (plan.executors.empty()) return kExitSkipped;
+  choose_math(plan, place.math, arguments.profile);
 
   stop_on_signals();
   SweepOptions options;

@@ -12,6 +12,7 @@
 #include "reference/problem/error.h"
 #include "reports/commands/commands.h"
 #include "reports/exit_codes.h"
+#include "reports/native.h"
 #include "reports/progress.h"
 #include "reports/report.h"
 #include "reports/text.h"
@@ -45,9 +46,11 @@ std::string closing_lines(const Report& report) {
 int report_command(const SweepArguments& arguments) {
   const std::filesystem::path out = arguments.out;
   Plan plan = make_plan(arguments.filters, arguments.tier(), arguments.seed, {});
+  check_math(arguments.math, arguments.profile, arguments.executor);
   const auto executors = plan.executors = executors_for(arguments.executor);
   if (executors.empty()) return kExitSkipped;
-  require_writable(out);
+  const std::string profile = choose_math(plan, arguments.math, arguments.profile);
+  require_writable(out, "--out");
   for (const char* file : {"report.json", "report.md"}) replaceable_file(out / file);
 
   stop_on_signals();
@@ -58,6 +61,7 @@ int report_command(const SweepArguments& arguments) {
   report.environment.command_line = arguments.command_line;
   report.environment.tier = name(arguments.tier());
   report.environment.executors = executors.size() == 2 ? "cpu cuda" : std::string(name(executors[0]));
+  if (!profile.empty()) report.environment.executors += fmt::format(", math {}, profile {}", arguments.math, profile);
   report.environment.seed = arguments.seed;
   SweepOptions options;
   options.jobs = jobs_for(arguments.jobs);
@@ -76,7 +80,7 @@ int report_command(const SweepArguments& arguments) {
   write_atomically(out / "report.md", markdown_text(report));
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
   const std::string text = table_text(report, terminal_columns(), terminal) + closing_lines(report) +
-                           open_line(report.result.records, arguments.nightly);
+                           refined_line(report.result.records) + open_line(report.result.records, arguments.nightly);
   std::fwrite(text.data(), 1, text.size(), stdout);  // main() reports a stdout that takes nothing
   say("wrote " + one_line((out / "report.json").string()) + " and " + one_line((out / "report.md").string()));
   return closing_code(report.result.partial, report.result.failure,

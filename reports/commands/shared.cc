@@ -5,6 +5,7 @@
 #include "reports/commands/commands.h"
 #include "reports/exit_codes.h"
 #include "reports/gpu_server.h"
+#include "reports/native.h"
 #include "reports/text.h"
 #include "reports/workers.h"
 
@@ -20,6 +21,19 @@ int closing_code(bool partial, const std::string& failure, bool finding) {
   if (partial) say("interrupted: the result is partial");
   if (finding) return kExitFinding;
   return partial ? kExitInfrastructure : kExitFine;
+}
+
+Place place_of(const std::string& executor, const std::string& math, const std::string& profile, const Notes& notes) {
+  const auto choose = [&](const std::string& option, const char* note, const char* otherwise) {
+    if (!option.empty()) return option;
+    const auto found = notes.find(note);
+    return found != notes.end() ? found->second : std::string(otherwise);
+  };
+  Place place;
+  place.executor = choose(executor, "executor", "cpu");
+  place.math = place.executor != "cuda" && math.empty() ? "det" : choose(math, "math", "det");
+  check_math(place.math, profile, place.executor);
+  return place;
 }
 
 int jobs_for(int option) { return option > 0 ? option : default_jobs(); }

@@ -72,7 +72,7 @@ lacks() { [[ $1 != *"$2"* ]]; }
 
 run --help
 expect 'help exits 0' is "$code" 0
-for command in report test list check truth replay twin certify bench doctor; do
+for command in report test list check explain truth replay attack twin certify probe experiment bench doctor; do
   expect "help lists $command" has "$out" $'\n'"  $command"
 done
 run replya
@@ -105,6 +105,8 @@ run report --exec auto
 expect 'report --exec auto is none of them' is "$code" 2
 run twin
 expect 'twin without a GPU is skipped' is "$code" 4
+run probe
+expect 'probe without a GPU is skipped' is "$code" 4
 run report --exec cuda
 expect '--exec cuda without a GPU is skipped' is "$code" 4
 expect 'nothing was configured so far' test ! -e "$tree/build"

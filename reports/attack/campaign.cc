@@ -1,0 +1,158 @@
+#include "reports/attack/campaign.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+
+#include "reference/problem/error.h"
+#include "reference/problem/text.h"
+#include "reference/problem/witness.h"
+#include "reports/attack/search.h"
+#include "reports/text.h"
+#include "reports/workers.h"
+
+namespace flashproof {
+namespace {
+
+constexpr double kSliceSeconds = 10;  // results are handed over so often, so that little is lost
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+bool same_target(const LedgerEntry& e, const AttackTarget& t) {
+  return e.kernel == t.kernel->id && e.format == t.format;
+}
+
+std::string write_violation(const AttackTarget& target, const Origin& origin, const std::filesystem::path& out) {
+  const std::filesystem::path folder = out / "attack";
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw InfrastructureError(one_line(folder.string()) + ": " + error.message());
+  const std::filesystem::path path =
+      folder / fmt::format("{}.{}.safetensors", target.kernel->id, info(target.format).name);
+  write_witness(path, {{origin.spec, origin.make()}, {{"kernel", std::string(target.kernel->id)}}});
+  return path.string();
+}
+
+/// What is known of a target: found earlier in this campaign, else in the ledger.
+std::vector<LedgerEntry> known_of(const AttackTarget& target, const std::vector<LedgerEntry>& found,
+                                  const Ledger& ledger) {
+  std::vector<LedgerEntry> known;
+  for (const auto* list : {&found, &ledger.entries}) {
+    for (const LedgerEntry& e : *list) {
+      const bool there =
+          std::any_of(known.begin(), known.end(), [&](const LedgerEntry& other) { return other.same_key(e); });
+      if (same_target(e, target) && !there) known.push_back(e);
+    }
+  }
+  return known;
+}
+
+void replace(std::vector<LedgerEntry>& entries, LedgerEntry entry) {
+  const auto at = std::find_if(entries.begin(), entries.end(), [&](const LedgerEntry& e) { return e.same_key(entry); });
+  if (at == entries.end()) {
+    entries.push_back(std::move(entry));
+  } else {
+    *at = std::move(entry);
+  }
+}
+
+/// What a worker hands over after a slice: fields between tabs. JSON text has none.
+struct SliceReport {
+  std::uint64_t evaluations = 0;
+  std::string witness, violation;  // empty: none yet
+  std::vector<LedgerEntry> entries;
+
+  std::string serialize() const {
+    std::string text = fmt::format("{}\t{}\t{}", evaluations, one_line(witness), one_line(violation));
+    for (const LedgerEntry& e : entries) text += "\t" + entry_line(e);
+    return text;
+  }
+  static SliceReport deserialize(std::string_view text) {
+    const auto next = [&] {
+      const std::string_view field = text.substr(0, text.find('\t'));
+      text.remove_prefix(std::min(text.size(), field.size() + 1));
+      return field;
+    };
+    SliceReport report;
+    const auto evaluations = parse_u64(next());
+    if (!evaluations) throw UsageError("attack: a worker's line does not begin with a number");
+    report.evaluations = *evaluations;
+    report.witness = next();
+    report.violation = next();
+    while (!text.empty()) report.entries.push_back(parse_entry_line(next()));
+    return report;
+  }
+};
+
+struct Slices {
+  std::uint64_t count = 1;
+  double seconds = 0;  // of each
+};
+
+void run_target(const AttackTarget& target, const std::vector<LedgerEntry>& known, const AttackOptions& options,
+                std::uint64_t first_slice, const Slices& slices, WorkerVoice& voice) {
+  voice.starting(first_slice);
+  // After a death the next worker must not meet the same inputs again.
+  Search search(*target.kernel, target.format, options.seed + first_slice, known);
+  SliceReport report;
+  for (std::uint64_t slice = first_slice; slice < slices.count; ++slice) {
+    if (slice != first_slice) voice.starting(slice);
+    const std::uint64_t before = search.evaluations();
+    for (const double end = now() + slices.seconds; slices.seconds > 0 && now() < end;) search.step();
+    report.entries = search.entries();
+    voice.returned();
+    report.evaluations = search.evaluations() - before;
+    if (!search.violation().empty() && report.violation.empty()) {
+      report.violation = search.violation();
+      report.witness = write_violation(target, search.violation_origin(), options.out);
+    }
+    voice.result(slice, report.serialize());
+  }
+}
+
+}  // namespace
+
+AttackResult attack(const std::vector<AttackTarget>& targets, const Ledger& known, const AttackOptions& options) {
+  AttackResult result;
+  if (targets.empty()) return result;
+  PoolOptions pool;
+  pool.jobs = std::clamp<int>(options.jobs, 1, static_cast<int>(targets.size()));
+  const double each = options.seconds * pool.jobs / static_cast<double>(targets.size());
+  Slices slices;
+  slices.count = static_cast<std::uint64_t>(std::max(1.0, std::ceil(each / kSliceSeconds)));
+  slices.seconds = each / static_cast<double>(slices.count);
+  std::uint64_t done = 0;
+  PoolHooks hooks;
+  hooks.work = [&](std::uint64_t task, std::uint64_t first, WorkerVoice& voice) {
+    const AttackTarget& target = targets[task];
+    run_target(target, known_of(target, result.entries, known), options, first, slices, voice);
+  };
+  hooks.result = [&](std::uint64_t task, std::uint64_t, const std::string& text) {
+    SliceReport report = SliceReport::deserialize(text);
+    ++done;
+    result.evaluations += report.evaluations;
+    for (LedgerEntry& e : report.entries) replace(result.entries, std::move(e));
+    const auto told = [&](const AttackFinding& f) {
+      return f.target.kernel == targets[task].kernel && f.target.format == targets[task].format &&
+             f.what == report.violation;
+    };
+    if (report.violation.empty() || std::any_of(result.findings.begin(), result.findings.end(), told)) return;
+    result.findings.push_back({targets[task], report.violation, report.witness});
+  };
+  hooks.died = [&](std::uint64_t task, std::uint64_t, const std::string& how) {
+    ++done;
+    result.findings.push_back({targets[task], "the process " + how, {}});
+  };
+  hooks.progress = [&](std::uint64_t) {
+    if (options.progress) options.progress(done, targets.size() * slices.count);
+  };
+  PoolOutcome outcome = run_pool(targets.size(), hooks, pool);
+  result.partial = !outcome.complete;
+  result.failure = std::move(outcome.failure);
+  return result;
+}
+
+}  // namespace flashproof

@@ -1,0 +1,90 @@
+#include "reports/native.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+
+#include "kernels/probe/probe.h"
+#include "reference/problem/error.h"
+#include "reference/problem/text.h"
+#include "reports/gpu_server.h"
+
+namespace flashproof {
+
+namespace fs = std::filesystem;
+
+void check_math(const std::string& math, const std::string& profile_file, const std::string& executor) {
+  if (math != "det" && math != "native" && math != "all") {
+    throw UsageError("--math " + quote(math) + ": det, native or all");
+  }
+  if (math == "det") {
+    if (!profile_file.empty()) throw UsageError("--profile: only native math uses one (--math native or all)");
+    return;
+  }
+  if (executor != "cuda") {
+    throw UsageError("--math " + math + ": native math is the GPU's own, legal with --exec cuda");
+  }
+}
+
+Kernel native_kernel(const Kernel& det, const Profile& profile) {
+  Kernel native = det;
+  native.math = Math::native;
+  native.arithmetic = with_profile(det.arithmetic, profile);
+  native.has_cuda = det.has_native;
+  native.cuda_launch = det.native_launch;
+  return native;
+}
+
+void add_native(Plan& plan, const Profile& profile, bool keep_det) {
+  std::vector<const Kernel*> chosen;
+  for (const Kernel* kernel : plan.kernels) {
+    if (keep_det) chosen.push_back(kernel);
+    if (!kernel->has_native) continue;
+    plan.native.push_back(std::make_shared<const Kernel>(native_kernel(*kernel, profile)));
+    chosen.push_back(plan.native.back().get());
+  }
+  if (plan.native.empty()) {
+    throw UsageError("--math: none of the selected kernels has a native form (the seeded faults have none)");
+  }
+  plan.kernels = std::move(chosen);
+}
+
+std::string choose_math(Plan& plan, const std::string& math, const std::string& profile_file) {
+  if (math == "det") return {};
+  const Gpu gpu = gpu_elsewhere();
+  const Profile profile = profile_file.empty() ? find_profile(shipped_profiles(), gpu) : load_profile(profile_file);
+  require_gpu(profile, gpu);
+  add_native(plan, profile, math == "all");
+  return fmt::format("{} of {}", profile.gpu.name, profile.date);
+}
+
+Gpu gpu_elsewhere() {
+  const std::string reply = ask_elsewhere([] {
+    try {
+      const Gpu gpu = probe::this_gpu();
+      return gpu.compute_capability + " " + gpu.name;
+    } catch (const std::exception& e) {
+      return std::string(" ") + e.what();
+    }
+  });
+  const std::size_t space = reply.find(' ');
+  if (space == 0 || space == std::string::npos) {
+    throw InfrastructureError("the GPU does not say what it is:" + (reply.empty() ? " no answer" : reply));
+  }
+  return {reply.substr(space + 1), reply.substr(0, space)};
+}
+
+fs::path shipped_profiles() {
+  std::error_code error;
+  for (fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path(); !error && !folder.empty();
+       folder = folder.parent_path()) {
+    const fs::path profiles = folder / "reference" / "bound" / "profiles";
+    if (fs::is_directory(profiles, error)) return profiles;
+    error.clear();
+    if (folder == folder.parent_path()) break;
+  }
+  return {};
+}
+
+}  // namespace flashproof

@@ -1,0 +1,30 @@
+// Every subcommand with its options, and which of them a command line chose.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "reports/commands/commands.h"
+
+namespace CLI {
+class App;
+}
+
+namespace flashproof {
+
+struct Options {
+  SweepArguments sweep;
+  ReplayArguments replay;
+  ExplainArguments explain;
+  AttackArguments attack;
+  ExperimentArguments experiment;
+  TruthArguments truth;
+  CertifyArguments certify;
+  std::string what, file;
+  bool json = false;
+};
+
+/// Parsing fills `options` and sets `command`; both must outlive `app`.
+void add_commands(CLI::App& app, Options& options, std::function<int()>& command);
+
+}  // namespace flashproof
