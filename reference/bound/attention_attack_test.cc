@@ -94,5 +94,35 @@ TEST(AttentionDomain, fused_head_room_ends_on_both_sides) {
   EXPECT_EQ(find(at(3e9), "head-room"), nullptr) << "no product of the frame, nothing to fear";
 }
 
+TEST(AttentionDomain, head_room_must_hold_in_frames_that_the_row_leaves) {
+  // fl(f·ĉ) at 5e9 misses by 2^8 octaves: inf · 0 before the maximum arrives at 0.
+  Arithmetic fused = declared(Reduction::chunk_deferred);
+  fused.exponent = Exponent::fused;
+  EXPECT_FALSE(compute_bound(one_row({-5e9F, -5.0005e9F, 0}, {1, 1, 1}, 2), fused).domain[0].holds());
+  EXPECT_TRUE(compute_bound(one_row({-5e5F, -5.0005e5F, 0}, {1, 1, 1}, 2), fused).domain[0].holds());
+}
+
+TEST(AttentionDomain, the_sum_is_held_without_its_scale_too) {
+  Arithmetic lazy = declared(Reduction::chunk_deferred);
+  lazy.exponent = Exponent::scaled_exp2;
+  lazy.lazy_log2 = 60;
+  lazy.weights.scale = 0x1p-60;
+  const AttentionProblem p = one_row({0, 40}, {1e22F, 1e22F}, 1);  // e^40 · 1e22 leaves f32 once the scale is off
+  EXPECT_FALSE(compute_bound(p, lazy).domain_of(0).holds());
+}
+
+TEST(AttentionDomain, bounds_are_numbers_where_nothing_is_known) {
+  Arithmetic split = declared(Reduction::chunk_deferred);
+  split.split = {.parts = 2, .partial_lse = Format::bf16};
+  split.ending = Ending::division_free;
+  EXPECT_NO_THROW(compute_bound(one_row({1e7F, -1e7F}, {1, 1}, 1), split));
+  for (const Exponent exponent : {Exponent::fused, Exponent::unfused}) {
+    Arithmetic resident = declared(Reduction::row_resident);
+    resident.ending = Ending::divide;
+    resident.exponent = exponent;
+    EXPECT_NO_THROW(compute_bound(one_row({1e10F}, {1}, 1), resident));
+  }
+}
+
 }  // namespace
 }  // namespace flashproof::bound

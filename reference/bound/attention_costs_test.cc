@@ -275,5 +275,20 @@ TEST(AttentionCosts, three_stages_pay_for_stored_quotients) {
   expect_needed("P = e/l in f16", p, done, declared(Reduction::row_resident));
 }
 
+TEST(AttentionCosts, a_subnormal_accumulator_cuts_addends_at_the_least_exponent) {
+  // The accumulator stands at 2^-126 whatever its value: products of 2^-150 lose most of themselves beside it.
+  for (const BlockFma& unit : {kVoltaF16, kHopperF16}) {
+    Arithmetic a = declared(Reduction::row_resident);
+    a.ending = Ending::divide;
+    a.values = {.chains = 1, .unit = unit};
+    const double v = unit == kVoltaF16 ? 8.2e-43 : 3.3e-41;
+    const auto value = [v](std::int64_t) { return v; };
+    const auto score = [](std::int64_t j) { return -0.01 * static_cast<double>(j % 7); };
+    const attack::Tally tally = attack::attack(row_of(1024, 1024, score, value), a, a, 1, kRuns);
+    EXPECT_EQ(tally.violations, 0) << tally.first;
+    EXPECT_GT(tally.elements, 0);
+  }
+}
+
 }  // namespace
 }  // namespace flashproof::bound

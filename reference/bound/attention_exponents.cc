@@ -22,6 +22,7 @@ Exponents::Exponents(const Arithmetic& a, const ScoreScale& scale)
   const bool by_c =
       a.exponent == Exponent::fused || a.exponent == Exponent::unfused || a.exponent == Exponent::subtract_then_scale;
   ratio_slope_ = by_c ? ((1 + kU) * (1 + kU) * (1 + c_error_) - 1) * (1 + 0x1p-40) : exponent_slope(a);
+  own_slope_ = a.exponent == Exponent::accurate ? kU : kU * (2 + kU);
 }
 
 double Exponents::frame_error(double low, double high) const {

@@ -86,12 +86,14 @@ void AttentionPaths::settle_frames(const RowModel& row) {
   overshoot_ = visits_.lag() / std::numbers::ln2;
   if (!exponents_.rounds_frame()) return;
   std::vector<double> balance(parts_);
+  double largest = 0;  // head-room must hold in every frame, those the row leaves again too
   for_each_run(row, [&](const Run& run) {
+    const Frames frame = frame_of_run(run);
+    largest = std::max(largest, exponents_.frame_error(frame.low, frame.high));
     const bool final = run.visit < 0 ? resident_ : visits_.visits()[run.visit].final;
     const double weight = sum_of_weights(&row.leaves.score[run.begin], run.end - run.begin, row.frame.max);
     balance[run.part] += final ? weight : -weight;
   });
-  double largest = 0;
   for (int part = 0; part < parts_; ++part) {
     const Part& at = visits_.parts()[part];
     if (at.keys == 0) continue;
@@ -148,7 +150,7 @@ void AttentionPaths::charge_exponents(RowModel& row, const Run& run, std::size_t
   const double pivot_error = row.frame.pivot_error;
   const double own_exponential = exps > 0 ? exponents_.exponential() : 0;
   const double fixed = exps * exponents_.exponential() + roundings(shared);
-  const double ratio_slope = exponents_.ratio_slope();
+  const double own_slope = exponents_.own_slope();
   const double above = frame.low, high = frame.high, max = row.frame.max;
   const double has_frame = normalized_ ? 0 : 1;  // normalised: the frame is the chunk's own
   const double threshold = kLogMinNormal - 0x1p-20;
@@ -170,7 +172,7 @@ void AttentionPaths::charge_exponents(RowModel& row, const Run& run, std::size_t
     const double upward = reach > 0 ? reach : 0;
     const double own_path = upward < path ? upward : path;
     const double all = exponent[j] + path_share * (d + pivot_error);
-    const double alone = own[j] + ratio_slope * own_path + own_exponential;
+    const double alone = own[j] + own_slope * own_path + own_exponential;
     own[j] = alone < all ? alone : all;
     depth[j] = path + lag + all + common + common_error * error;
     deep |= depth[j] >= threshold ? 1 : 0;
@@ -192,8 +194,10 @@ void AttentionPaths::charge(RowModel& row, const AttentionHead& head) {
     sum_bound_ = std::min<double>(keys_, sum * std::exp(std::min(doubt, 700.0)));
   }
   settle_frames(row);
-  if (resident_)
+  if (resident_) {  // below inf, which times an error of 0 would be no number: no head-room is left by then
     sum_bound_ *= std::exp(common_[0] + overshoot_ * std::numbers::ln2) * (1 + 2 * a_.exp_error) * (1 + 0x1p-10);
+    sum_bound_ = std::min(sum_bound_, 1e300);
+  }
   row.common = parts_ == 1 ? common_[0] : 0;
   row.lag = visits_.lag();
   for_each_run(row, [&](const Run& run) {

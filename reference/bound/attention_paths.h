@@ -22,6 +22,8 @@ class Exponents {
   double frame_error(double low, double high) const;
   /// Of e^{a − b} by difference first, per unit of |a − b|: frames, and weights of the forms that subtract first.
   double ratio_slope() const { return ratio_slope_; }
+  /// The roundings in it. The rest is the error of the constant ĉ, the same for every key: never a key's own.
+  double own_slope() const { return own_slope_; }
   /// Of the exponents on the path from a score to the last frame `path` above it. `above`: how far the frame that made
   /// the weight lies above the score at least; `size`: |s| at most.
   struct Weight {
@@ -38,7 +40,7 @@ class Exponents {
 
  private:
   bool rounds_frame_, unfused_;
-  double c_error_, ratio_slope_, exponential_;
+  double c_error_, ratio_slope_, own_slope_, exponential_;
 };
 
 /// Reused from row to row.

@@ -84,8 +84,7 @@ void require_merge(const Arithmetic& a) {
             "ending: divide, multiply_reciprocal for stable and max_sum, division_free for max_sum");
   }
   const bool has_lse = !flat && w != MergeWeights::max_sum;
-  require(a.lse_format == Format::f32 ||
-              (has_lse && (a.lse_format == Format::f16 || a.lse_format == Format::bf16)),
+  require(a.lse_format == Format::f32 || (has_lse && (a.lse_format == Format::f16 || a.lse_format == Format::bf16)),
           "lse_format: f32, or f16 or bf16 between joins of (o, lse)");
 }
 

@@ -2,6 +2,8 @@
 // columns.cc in f32; the formulas that follow are the same (theorem.cc, probable.cc).
 #pragma once
 
+#include <cmath>
+
 #include "reference/bound/bound.h"
 #include "reference/bound/theorem.h"
 
@@ -30,7 +32,9 @@ struct ColumnSums {
 /// (p + q) R': the weight of |v_j| in the numerator part.
 inline double numerator_weight(const RowModel& row, const RowWeights& weights, std::size_t j) {
   const double units = row.leaves.numerator[j];
-  return units == 0 ? 0 : (weights.p[j] + weights.q[j]) * growth(units);
+  const double weight = weights.p[j] + weights.q[j];
+  if (units == 0) return 0;
+  return weight > 0 ? weight * growth(units) : std::exp(units - 745);  // 0 stands for less than e^−745
 }
 
 /// In double. `values` has one finite v per leaf.

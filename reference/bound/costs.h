@@ -18,7 +18,7 @@ double frame_cost(const Arithmetic& arithmetic, double frame);
 /// Of E(x) where nothing is subtracted: the argument is exact, or its product with log2 e rounds.
 double unshifted_cost(const Arithmetic& arithmetic, double x);
 /// The part of argument_cost(gap) or unshifted_cost(gap) that is the error of the constant fl(log2 e) itself: one number
-/// for all exponentials of a kernel, so neither independent nor centred (README.md, "Probable").
+/// for all exponentials of a kernel, so neither independent nor centred (softmax.md, "Exponents").
 double constant_cost(const Arithmetic& arithmetic, double gap);
 /// Which share of `cost`, an exponential's whole, that part is at most: 0..1.
 double constant_share(double constant, double cost);

@@ -144,9 +144,9 @@ TEST(MergeBound, what_overflows_in_the_frame_of_an_early_join_is_out_of_domain) 
 
 TEST(MergeBound, running_weights_may_exceed_one_by_the_states_own_exponents) {
   Arithmetic a = of(Reduction::pairwise_fold, MergeWeights::running);
-  const MergeProblem p = states({0, 0}, {3.3e38F, 3.3e38F});
+  const MergeProblem p = states({0, 0}, {3.35e38F, 3.35e38F});
   EXPECT_TRUE(compute_bound(p, a).domain_of(0).holds());
-  // 1/64 each of the exponential in lse^ and of the two of the weights: 3.3e38 (1 + 1/64)(1 + 1/64) > 3.4e38.
+  // 1/128 of the half of lse^ that is an exponential, and 1/64 of the weights: 3.35e38 e^{3/128} is above 3.4e38.
   a.exp_error = 0x1p-6;
   a.log_error = 0;
   EXPECT_FALSE(compute_bound(p, a).domain_of(0).holds());
@@ -175,6 +175,17 @@ TEST(MergeBound, the_error_of_the_constant_is_no_states_own) {
     a.exponent = Exponent::scaled_exp2;
     EXPECT_GT(merge_paths(two, a, joins, MergeForm::sum, Format::f32).constant, 0.05);
   }
+}
+
+TEST(MergeBound, chance_does_not_lessen_the_error_of_the_constant) {
+  Arithmetic a = of(Reduction::pairwise_fold, MergeWeights::stable);
+  a.exponent = Exponent::scaled_exp2;
+  const std::vector<MergeState> many(512, {.max = 1e3});
+  const MergePaths paths = merge_paths(many, a, joins_of(a.reduction, 512), MergeForm::sum, Format::f32);
+  const double weights = paths.lse.weights;
+  EXPECT_LT(paths.lse.probable, paths.lse.total());
+  EXPECT_GT(paths.constant, 0.05);
+  EXPECT_GE(paths.lse.probable, 7 * std::sqrt(paths.largest * weights) + paths.constant * weights);
 }
 
 TEST(MergeBound, empty_states_are_not_there) {

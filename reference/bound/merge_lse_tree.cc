@@ -177,8 +177,8 @@ class Walk {
   double largest_lse_ = -std::numeric_limits<double>::infinity();
   std::vector<Node> nodes_;
   std::vector<Edge> edges_;
-  double largest_ = 0, constant_ = 0, widest_total_ = 0, exponential_ = -std::numeric_limits<double>::infinity(), frame_ = 0,
-         stored_ = 0;
+  double largest_ = 0, constant_ = 0, widest_total_ = 0, exponential_ = -std::numeric_limits<double>::infinity(),
+         frame_ = 0, stored_ = 0;
 };
 
 }  // namespace

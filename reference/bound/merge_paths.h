@@ -38,9 +38,9 @@ struct MergePaths {
   double largest = 0;        // log units: the largest rounding or exponential that several states share
   double constant = 0;       // 0..1: at most this share of the weights' errors is of the constant log2 e, one for all
   double above = 0;          // not divided: log units by which the weights of some node may sum to more than 1
-  std::vector<double> descent;  // max_sum trees: per node but the root, e^{m − m of its join}; else empty
-  ElementBound lse;          // of the root, without its last rounding into f32
-  double lse_last = 0;       // that rounding
+  std::vector<double> descent;              // max_sum trees: per node but the root, e^{m − m of its join}; else empty
+  ElementBound lse;                         // of the root, without its last rounding into f32
+  double lse_last = 0;                      // that rounding
   std::vector<Precondition> preconditions;  // of the weights and lse
 };
 

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "reference/bound/bound.h"
+#include "reference/bound/softmax_row.h"
 #include "reference/problem/error.h"
 
 namespace flashproof::bound {
@@ -152,6 +153,38 @@ TEST(SoftmaxBound, what_is_not_covered_is_refused_by_name) {
   a = of(Reduction::two_pass);
   a.reciprocal_error = -1;
   EXPECT_TRUE(refused(a, "reciprocal_error"));
+}
+
+TEST(SoftmaxBound, the_error_of_the_constant_is_no_keys_own) {
+  const std::vector<float> x = {40, 10, 39, 12};
+  for (const Exponent exponent : {Exponent::scaled_exp2, Exponent::fused, Exponent::unfused}) {
+    for (const Reduction reduction : {Reduction::two_pass, Reduction::chunked_online, Reduction::strided_online,
+                                      Reduction::chunk_states, Reduction::unshifted}) {
+      Arithmetic a = of(reduction, exponent);
+      a.merge_weights = MergeWeights::max_sum;
+      const SoftmaxRow row = softmax_row(row_of(x, 2), a, {x.begin(), x.end()});
+      const double gap = reduction == Reduction::unshifted ? 10 : 30;
+      EXPECT_GE(row.constant[1], 1.33e-8 * gap);
+      EXPECT_LT(row.constant[1], 1.35e-8 * gap * 1.01);
+      EXPECT_LE(row.model.leaves.own[1], row.own[1] - 1.33e-8 * gap);
+      EXPECT_GT(row.model.leaves.own[1], row.own[1] / 2) << "most of it is";
+      EXPECT_GT(row.constant_mean, 0);
+    }
+  }
+  const SoftmaxRow accurate = softmax_row(row_of(x, 2), of(Reduction::two_pass), {x.begin(), x.end()});
+  EXPECT_EQ(accurate.constant_mean, 0) << "no constant in it";
+}
+
+TEST(SoftmaxBound, chance_does_not_lessen_the_error_of_the_constant) {
+  // 2^17 keys at one distance from the maximum, which is half of the sum: each exponential's own error averages out.
+  constexpr int kKeys = 1 << 17;
+  std::vector<float> x(kKeys, -11.75F);
+  x[0] = 0;
+  Arithmetic a = of(Reduction::two_pass, Exponent::scaled_exp2);
+  a.exp_error = a.log_error = 0;
+  a.lanes = 1024;
+  const SoftmaxRow row = softmax_row(row_of(x, kKeys), a, {x.begin(), x.end()});
+  EXPECT_GE(row.weights.coherent, 0.5 * 1.33e-8 * 11.75) << "half the sum moves as one";
 }
 
 }  // namespace

@@ -19,9 +19,10 @@ struct SoftmaxRow {
   SoftmaxPaths paths;
   RowModel model;
   RowWeights weights;
-  std::vector<double> own;     // by key, log units: of the exponential that becomes y
-  std::vector<double> constant;  // by key, log units: the part of its whole path that is the error of the constant log2 e
-  double constant_mean = 0;      // of e^constant − 1 over the computed weights
+  std::vector<double> own;  // by key, log units: of the exponential that becomes y
+  std::vector<double>
+      constant;                // by key, log units: the part of its whole path that is the error of the constant log2 e
+  double constant_mean = 0;    // of e^constant − 1 over the computed weights
   std::vector<double> block;   // by chunk, log units: what all its keys share
   std::vector<Shares> shares;  // by chunk
   ElementBound lse;            // without its last rounding

@@ -112,8 +112,8 @@ double denominator_error(const RowWeights& weights, double magnitude) {
     return kInf;
   }
   const double up = weights.denominator_up;
-  const double small = weights.denominator / (1 - weights.denominator);
-  return magnitude == 0 ? 0 : std::max(small, up < kInf ? up / (1 + up) : 1) * magnitude * kSlack;
+  const double share = std::max(weights.denominator / (1 - weights.denominator), up < kInf ? up / (1 + up) : 1);
+  return share == 0 || magnitude == 0 ? 0 : share * magnitude * kSlack;  // magnitude may be inf
 }
 
 void finish_parts(const RowWeights& weights, const ColumnSums& sums, const EndingModel& ending, ElementBound& bound) {

@@ -7,6 +7,7 @@
 
 #include "reference/model/attack_judge.h"
 #include "reference/model/presets.h"
+#include "reference/oracle/oracle.h"
 
 namespace flashproof {
 namespace {
@@ -161,6 +162,22 @@ TEST(AttackCases, an_infinite_reciprocal_beside_zeros_is_a_bound_of_zero) {
   for (const MergeForm form : {MergeForm::sum, MergeForm::concat}) {
     const Bound bound = compute_bound(states({52674, 52675}, {0, 0}, form), a);  // throws where it is no number
     EXPECT_FALSE(bound.domain[0].form.holds());
+  }
+}
+
+TEST(AttackJudge, grants_no_rounding_into_f32_where_the_bound_has_it_already) {
+  for (const Format format : {Format::f32, Format::bf16}) {
+    const MergeProblem problem = states({0, 1}, {1, 2}, MergeForm::sum, format);
+    const Truth truth = narrow_truth(problem, Format::f32);
+    Bound bound = compute_bound(problem, merge(Reduction::flat, MergeWeights::shifted));
+    bound.o[0] =
+        {};  // as if the form were exact: an o in f32 that is not the truth has a rounding that nothing pays for
+    Output output{Tensor::dense(Format::f32, {1, 1}), Tensor::dense(Format::f32, {1})};
+    output.o.set({0, 0}, truth.o[0].hi);
+    output.lse.set({0}, truth.lse[0].hi);
+    ASSERT_NE(output.o.at({0, 0}), truth.o[0].hi);
+    const Tally tally = attack::judge(problem, output, truth, bound);
+    EXPECT_EQ(tally.violations, format == Format::f32 ? 0 : 1) << tally.first;
   }
 }
 

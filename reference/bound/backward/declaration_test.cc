@@ -5,8 +5,12 @@
 #include <functional>
 #include <limits>
 #include <stdexcept>
+#include <vector>
 
+#include "reference/bound/backward/accumulation.h"
 #include "reference/bound/backward/attack.h"
+#include "reference/bound/row_model.h"
+#include "reference/model/block_fma.h"
 #include "reference/oracle/backward/backward_problems.h"
 #include "reference/oracle/test_problems.h"
 #include "reference/problem/error.h"
@@ -123,6 +127,24 @@ TEST(BackwardDeclaration, the_model_gives_special_values_the_class_of_the_table)
     total += one;
   }
   EXPECT_GT(total.dq.elements, 0);
+}
+
+TEST(BackwardBound, a_matrix_unit_beside_a_subnormal_accumulator_loses_what_the_declaration_allows) {
+  const Products products{.unit = kHopperF16};
+  const BlockFma& unit = products.unit;
+  ASSERT_LE(unit.k, 64);
+  // Every product is just below the 2^(-126 - F) at which the step is cut, and 1.99 times what a normal bf16 squared is.
+  std::vector<float> a(unit.k, std::ldexp(1.9921875F, -76));
+  std::vector<float> b(unit.k, std::ldexp(1.0F, -127 - unit.f + 76));
+  const float c = 0x1p-149F;
+  const double exact = c + unit.k * static_cast<double>(a[0]) * b[0];
+  const double computed = block_fma(unit, {Format::bf16, Format::bf16}, c, a.data(), b.data(), unit.k);
+  EXPECT_EQ(computed, c) << "all of them are cut";
+  const bound::SumCost cost = bound::cost_of(products, unit.k, unit.k);
+  const double allowed =
+      bound::growth(cost.log_units) * exact + cost.operations * bound::lost_per_operation(products, Underflow::gradual);
+  EXPECT_LE(exact - computed, allowed);
+  EXPECT_GT(exact - computed, allowed / 2);
 }
 
 }  // namespace
