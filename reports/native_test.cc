@@ -11,7 +11,9 @@ namespace {
 
 Profile profile() {
   const auto region = [](std::string_view name, double error) {
-    return RegionFigure{.name = std::string(name), .low = -1, .high = 1, .inputs = 1, .error = error};
+    const bool relative = name != kSubnormalResults && name != kAroundOne;
+    return RegionFigure{
+        .name = std::string(name), .low = -1, .high = 1, .relative = relative, .inputs = 1, .error = error};
   };
   Profile p;
   p.gpu = {"Some GPU", "9.0"};

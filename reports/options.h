@@ -6,7 +6,7 @@
 
 #include "reports/commands/commands.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's own
 class App;
 }
 

@@ -101,8 +101,8 @@ void require_gpu(const Profile& profile, const Gpu& gpu);
 
 /// What a kernel that declares `det` does when it is compiled with FP_NATIVE_MATH on that GPU: e^x becomes
 /// exp2(fl(x·fl(log2 e))), the errors are the profile's, and subnormals are flushed. Throws UsageError if the profile
-/// lacks a function, if a region's error is absolute where it must be relative or the reverse, or if one of them does not keep what every declared exponential keeps (1 at 0, at most 1 below,
-/// the absolute error of a subnormal result).
+/// lacks a function, if a region's error is absolute where it must be relative or the reverse, or if one of them does not
+/// keep what every declared exponential keeps (1 at 0, at most 1 below, the absolute error of a subnormal result).
 Arithmetic with_profile(const Arithmetic& det, const Profile& profile);
 
 }  // namespace flashproof
