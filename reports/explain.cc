@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/run.h"
 #include "reference/error/assumption.h"
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
@@ -33,6 +34,8 @@ void value_lines(const Element& e, const Decision& decision, const Evaluation& e
                                     : "not a finite number: the special values among the inputs decide");
   out += line("computed", fmt::format("{} (0x{:0{}x} in {})", long_number(e.computed), e.bits, info(e.format).bits / 4,
                                       info(e.format).name));
+  if (e.bits == poison_bits(e.format))
+    out += line("", "never written: these are the bits that outputs hold before a run");
   if (finite_truth && class_of(e.computed) == kFinite && class_of(e.truth.radius) == kFinite) {
     const double error = signed_error(e.computed, e.truth);
     const double allowed = bound_with_rounding(e.format, e.truth, e.bound);

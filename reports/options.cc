@@ -183,7 +183,9 @@ void add_commands(CLI::App& app, Options& o, std::function<int()>& command) {
   attack->callback([&] { command = [&] { return attack_command(o.attack); }; });
 
   auto* experiment = app.add_subcommand("experiment", "known results of the literature, measured again; Markdown");
-  experiment->add_option("NAME", o.experiment.names, "fused_exponent, one_signed_v, ...; default all of them")
+  experiment
+      ->add_option("NAME", o.experiment.names,
+                   "fused_exponent, one_signed_v, merge_orders, biased_output, outlier_rmse; default all of them")
       ->type_name("");
   add_seed(experiment, o.experiment.seed, "of the data; default 0");
   experiment->callback([&] { command = [&] { return experiment_command(o.experiment); }; });
