@@ -315,19 +315,6 @@ TEST(Bound, a_huge_column_leaves_the_domain_alone) {
   EXPECT_TRUE(bound.domain[0].holds()) << "lse does not depend on v";
 }
 
-MergeProblem states(const std::vector<float>& lse, const std::vector<float>& o) {
-  const auto n = static_cast<std::int64_t>(lse.size());
-  MergeProblem p;
-  p.o = Tensor::dense(Format::f32, {n, 1, 1});
-  p.lse = Tensor::dense(Format::f32, {n, 1});
-  for (std::int64_t c = 0; c < n; ++c) {
-    p.o.set({c, 0, 0}, o[c]);
-    p.lse.set({c, 0}, lse[c]);
-    p.order.push_back(static_cast<std::int32_t>(c));
-  }
-  return p;
-}
-
 TEST(MergeBound, every_hop_costs_the_rounding_of_a_large_lse) {
   const Arithmetic fold{.reduction = Reduction::pairwise_fold, .exp_error = kExpError, .log_error = kLogError};
   const std::vector<float> lse(16, 1e5F);
@@ -335,8 +322,8 @@ TEST(MergeBound, every_hop_costs_the_rounding_of_a_large_lse) {
   for (int c = 0; c < 16; ++c) {
     o[c] = c % 2 == 0 ? 1.0F : -1.0F;
   }
-  const Bound many = compute_bound(states(lse, o), fold);
-  const Bound two = compute_bound(states({1e5F, 1e5F}, {1.0F, -1.0F}), fold);
+  const Bound many = compute_bound(merge_row(lse, o), fold);
+  const Bound two = compute_bound(merge_row({1e5F, 1e5F}, {1.0F, -1.0F}), fold);
   // u·1e5 = 6e-3 for every inner node, charged to its smaller side; two states have no inner node.
   EXPECT_GT(many.o[0].weights, 4e-3);
   EXPECT_LT(two.o[0].weights, 1e-6);
@@ -345,7 +332,7 @@ TEST(MergeBound, every_hop_costs_the_rounding_of_a_large_lse) {
 
 TEST(MergeBound, a_copy_and_an_empty_state_cost_nothing) {
   const Arithmetic fold{.reduction = Reduction::pairwise_fold, .exp_error = kExpError, .log_error = kLogError};
-  const Bound bound = compute_bound(states({-INFINITY, 3.0F, -INFINITY}, {NAN, 2.0F, NAN}), fold);
+  const Bound bound = compute_bound(merge_row({-INFINITY, 3.0F, -INFINITY}, {NAN, 2.0F, NAN}), fold);
   EXPECT_EQ(bound.o[0].total(), 0);
   EXPECT_EQ(bound.lse[0].total(), 0);
 }
@@ -354,8 +341,8 @@ TEST(MergeBound, states_at_the_end_of_the_range_are_out_of_domain) {
   // The weights of a node sum to 1 within a few u: a mean of FLT_MAX with itself may round to infinity.
   const Arithmetic fold{.reduction = Reduction::pairwise_fold, .exp_error = kExpError, .log_error = kLogError};
   const float largest = std::numeric_limits<float>::max();
-  EXPECT_FALSE(compute_bound(states({0, -0.5F, 20}, {largest, largest, 0}), fold).domain_of(0).holds());
-  EXPECT_TRUE(compute_bound(states({0, -0.5F, 20}, {1e37F, 1e37F, 0}), fold).domain_of(0).holds());
+  EXPECT_FALSE(compute_bound(merge_row({0, -0.5F, 20}, {largest, largest, 0}), fold).domain_of(0).holds());
+  EXPECT_TRUE(compute_bound(merge_row({0, -0.5F, 20}, {1e37F, 1e37F, 0}), fold).domain_of(0).holds());
 }
 
 TEST(MergeBound, is_a_number_whatever_the_states) {
@@ -367,7 +354,7 @@ TEST(MergeBound, is_a_number_whatever_the_states) {
     for (const float lse : {1e5F, 1e12F, 1e30F, 3e38F}) {
       for (const float other : {lse, -lse, 0.0F, lse / 2}) {
         for (const MergeForm form : {MergeForm::sum, MergeForm::concat}) {
-          MergeProblem p = states({lse, other, lse}, {1, 0, 1e30F});
+          MergeProblem p = merge_row({lse, other, lse}, {1, 0, 1e30F});
           p.form = form;
           const Bound bound = compute_bound(p, fold);  // throws if not
           EXPECT_GE(bound.o[0].total(), 0);

@@ -10,29 +10,16 @@
 #include "reference/bound/bound.h"
 #include "reference/bound/merge_paths.h"
 #include "reference/bound/merge_tree.h"
+#include "reference/bound/one_row.h"
 #include "reference/problem/error.h"
 
 namespace flashproof::bound {
 namespace {
 
-MergeProblem states(const std::vector<float>& lse, const std::vector<float>& o, MergeForm form = MergeForm::sum) {
-  const auto n = static_cast<std::int64_t>(lse.size());
-  MergeProblem p;
-  p.form = form;
-  p.o = Tensor::dense(Format::f32, {n, 1, 1});
-  p.lse = Tensor::dense(Format::f32, {n, 1});
-  for (std::int64_t c = 0; c < n; ++c) {
-    p.o.set({c, 0, 0}, o[c]);
-    p.lse.set({c, 0}, lse[c]);
-    p.order.push_back(static_cast<std::int32_t>(c));
-  }
-  return p;
-}
-
 MergeProblem alternating(int n, float lse) {
   std::vector<float> o(n);
   for (int c = 0; c < n; ++c) o[c] = c % 2 == 0 ? 1.0F : -1.0F;
-  return states(std::vector<float>(n, lse), o);
+  return merge_row(std::vector<float>(n, lse), o);
 }
 
 constexpr Arithmetic of(Reduction reduction, MergeWeights weights) {
@@ -62,11 +49,11 @@ TEST(MergeBound, a_fold_pays_the_lse_per_join_a_tree_per_level_and_the_others_no
 TEST(MergeBound, division_free_weights_pay_the_lse_once_where_o_does_not_cancel) {
   const double hop = 1e5 * 0x1p-24;
   const Arithmetic free = of(Reduction::flat, MergeWeights::division_free);
-  const MergeProblem ones = states(std::vector<float>(64, 1e5F), std::vector<float>(64, 1.0F));
+  const MergeProblem ones = merge_row(std::vector<float>(64, 1e5F), std::vector<float>(64, 1.0F));
   EXPECT_GT(total(ones, free), 0.9 * hop);
   EXPECT_LT(total(ones, free), 1.1 * hop);
   EXPECT_LT(total(alternating(64, 1e5F), free), 1e-1 * hop * 64) << "and the exponentials of each state besides";
-  const MergeProblem eight = states(std::vector<float>(8, 1e5F), std::vector<float>(8, 1.0F));
+  const MergeProblem eight = merge_row(std::vector<float>(8, 1e5F), std::vector<float>(8, 1.0F));
   EXPECT_GT(total(ones, of(Reduction::pairwise_fold, MergeWeights::running)), 20 * hop) << "and running at every hop";
   EXPECT_LT(total(eight, of(Reduction::pairwise_fold, MergeWeights::running)), 10 * hop);
 }
@@ -74,7 +61,7 @@ TEST(MergeBound, division_free_weights_pay_the_lse_once_where_o_does_not_cancel)
 TEST(MergeBound, a_join_that_does_not_move_the_lse_does_not_round_it) {
   // λ + ln(1 + e^{−60}) is λ: the rounding is what was added.
   const Arithmetic fold = of(Reduction::pairwise_fold, MergeWeights::stable);
-  const MergeProblem p = states({1e5F, 1e5F - 60, 1e5F - 60, 1e5F}, {1, -1, 1, -1});
+  const MergeProblem p = merge_row({1e5F, 1e5F - 60, 1e5F - 60, 1e5F}, {1, -1, 1, -1});
   EXPECT_LT(total(p, fold), 1e-5);
 }
 
@@ -85,32 +72,32 @@ TEST(MergeBound, where_an_unshifted_exponential_overflows_its_form_fails_and_is_
     return domain.form.holds();
   };
   const Arithmetic running = of(Reduction::pairwise_fold, MergeWeights::running);
-  EXPECT_TRUE(holds(states({0, 88}, {1, 1}), running));
-  EXPECT_FALSE(holds(states({0, 89}, {1, 1}), running));
-  EXPECT_TRUE(holds(states({89, 0}, {1, 1}), running)) << "e^{−89}";
+  EXPECT_TRUE(holds(merge_row({0, 88}, {1, 1}), running));
+  EXPECT_FALSE(holds(merge_row({0, 89}, {1, 1}), running));
+  EXPECT_TRUE(holds(merge_row({89, 0}, {1, 1}), running)) << "e^{−89}";
   const Arithmetic unshifted = of(Reduction::flat, MergeWeights::unshifted);
-  EXPECT_TRUE(holds(states({88}, {1}), unshifted));
-  EXPECT_FALSE(holds(states({88, 88, 88, 88}, {1, 1, 1, 1}), unshifted)) << "the sum, before any term";
-  EXPECT_FALSE(holds(states({-90, -91}, {1, 1}), unshifted)) << "0/0";
-  const auto all = preconditions(Problem(states({88, 88, 88, 88}, {1, 1, 1, 1})), unshifted, 0);
+  EXPECT_TRUE(holds(merge_row({88}, {1}), unshifted));
+  EXPECT_FALSE(holds(merge_row({88, 88, 88, 88}, {1, 1, 1, 1}), unshifted)) << "the sum, before any term";
+  EXPECT_FALSE(holds(merge_row({-90, -91}, {1, 1}), unshifted)) << "0/0";
+  const auto all = preconditions(Problem(merge_row({88, 88, 88, 88}, {1, 1, 1, 1})), unshifted, 0);
   EXPECT_EQ(2, std::ranges::count_if(all, [](const Precondition& p) { return !p.holds() && !p.excuses; }))
       << "of the weights and of e^lse |o|";
   EXPECT_EQ(0, std::ranges::count_if(all, [](const Precondition& p) { return !p.holds() && p.excuses; }));
 }
 
 TEST(MergeBound, sums_beyond_the_range_are_out_of_domain) {
-  MergeProblem p = states({0, 0}, {1e38F, 1e38F});
+  MergeProblem p = merge_row({0, 0}, {1e38F, 1e38F});
   p.l = Tensor::dense(Format::f32, {2, 1});
   p.l.set({0, 0}, 3e38);
   p.l.set({1, 0}, 3e38);
   EXPECT_FALSE(compute_bound(p, of(Reduction::flat, MergeWeights::max_sum)).domain[0].holds());
-  const MergeProblem huge = states({0, 0}, {3e38F, 3e38F});
+  const MergeProblem huge = merge_row({0, 0}, {3e38F, 3e38F});
   EXPECT_FALSE(compute_bound(huge, of(Reduction::flat, MergeWeights::shifted)).domain_of(0).holds()) << "un-normalised";
   EXPECT_TRUE(compute_bound(huge, of(Reduction::pairwise_fold, MergeWeights::stable)).domain_of(0).holds());
 }
 
 MergeProblem sums_of(const std::vector<float>& m, const std::vector<float>& l, const std::vector<float>& o) {
-  MergeProblem p = states(m, o);
+  MergeProblem p = merge_row(m, o);
   p.l = Tensor::dense(Format::f32, {static_cast<std::int64_t>(l.size()), 1});
   for (std::size_t c = 0; c < l.size(); ++c) p.l.set({static_cast<std::int64_t>(c), 0}, l[c]);
   return p;
@@ -144,7 +131,7 @@ TEST(MergeBound, what_overflows_in_the_frame_of_an_early_join_is_out_of_domain) 
 
 TEST(MergeBound, running_weights_may_exceed_one_by_the_states_own_exponents) {
   Arithmetic a = of(Reduction::pairwise_fold, MergeWeights::running);
-  const MergeProblem p = states({0, 0}, {3.35e38F, 3.35e38F});
+  const MergeProblem p = merge_row({0, 0}, {3.35e38F, 3.35e38F});
   EXPECT_TRUE(compute_bound(p, a).domain_of(0).holds());
   // 1/128 of the half of lse^ that is an exponential, and 1/64 of the weights: 3.35e38 e^{3/128} is above 3.4e38.
   a.exp_error = 0x1p-6;
@@ -190,7 +177,7 @@ TEST(MergeBound, chance_does_not_lessen_the_error_of_the_constant) {
 
 TEST(MergeBound, empty_states_are_not_there) {
   const Arithmetic sums = of(Reduction::pairwise_tree, MergeWeights::max_sum);
-  MergeProblem p = states({1000, 3, -INFINITY}, {NAN, 6, NAN});
+  MergeProblem p = merge_row({1000, 3, -INFINITY}, {NAN, 6, NAN});
   p.l = Tensor::dense(Format::f32, {3, 1});
   p.l.set({0, 0}, 0);
   p.l.set({1, 0}, 2);
@@ -199,7 +186,7 @@ TEST(MergeBound, empty_states_are_not_there) {
   EXPECT_GT(bound.lse[0].total(), 0) << "m + ln 2";
   for (const Reduction reduction : {Reduction::pairwise_fold, Reduction::pairwise_tree}) {
     const Bound copy =
-        compute_bound(states({-INFINITY, 3, -INFINITY}, {NAN, 2, NAN}), of(reduction, MergeWeights::running));
+        compute_bound(merge_row({-INFINITY, 3, -INFINITY}, {NAN, 2, NAN}), of(reduction, MergeWeights::running));
     EXPECT_EQ(copy.o[0].total(), 0);
     EXPECT_EQ(copy.lse[0].total(), 0);
   }
@@ -217,7 +204,7 @@ TEST(MergeBound, is_a_number_whatever_the_states) {
       for (const float lse : {1e-45F, 1.0F, 200.0F, 1e5F, 1e12F, 1e30F, 3e38F}) {
         for (const float other : {lse, -lse, 0.0F, lse / 2}) {
           for (const MergeForm form : {MergeForm::sum, MergeForm::concat}) {
-            const Bound bound = compute_bound(states({lse, other, lse}, {1, 0, 1e30F}, form), a);  // throws if not
+            const Bound bound = compute_bound(merge_row({lse, other, lse}, {1, 0, 1e30F}, form), a);  // throws if not
             for (const ElementBound& element : bound.o) EXPECT_LE(element.probable, element.total());
           }
         }
@@ -235,7 +222,7 @@ TEST(MergeBound, chance_lessens_what_many_states_share) {
 }
 
 TEST(MergeBound, what_is_not_covered_is_refused_by_name) {
-  const MergeProblem p = states({0, 1}, {1, 2});
+  const MergeProblem p = merge_row({0, 1}, {1, 2});
   const auto refused = [&p](Arithmetic a, const char* name) {
     try {
       compute_bound(p, a);

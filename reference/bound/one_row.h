@@ -1,4 +1,4 @@
-// Test helper: the smallest attention problem whose scores are given, and a plain declaration.
+// Test helper: the smallest attention and merge problems whose scores are given, and a plain declaration.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +32,22 @@ inline AttentionProblem one_row(const std::vector<float>& scores, const std::vec
     p.v.set({0, 0, j, 0}, values[j]);
   }
   p.plan = ChunkPlan::uniform(n, chunk);
+  return p;
+}
+
+/// One row of merge states with dv = 1, folded in order.
+inline MergeProblem merge_row(const std::vector<float>& lse, const std::vector<float>& o,
+                              MergeForm form = MergeForm::sum) {
+  const auto n = static_cast<std::int64_t>(lse.size());
+  MergeProblem p;
+  p.form = form;
+  p.o = Tensor::dense(Format::f32, {n, 1, 1});
+  p.lse = Tensor::dense(Format::f32, {n, 1});
+  for (std::int64_t c = 0; c < n; ++c) {
+    p.o.set({c, 0, 0}, o[c]);
+    p.lse.set({c, 0}, lse[c]);
+    p.order.push_back(static_cast<std::int32_t>(c));
+  }
   return p;
 }
 
