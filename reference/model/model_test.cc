@@ -238,7 +238,7 @@ TEST(Model, a_declaration_without_a_meaning_is_refused_by_the_field) {
   EXPECT_EQ(message(p, b).substr(0, 31), "declared arithmetic: exp_error:");
   b = a;
   b.lanes = 3;
-  EXPECT_EQ(message(p, b), "declared arithmetic: lanes: a power of two");
+  EXPECT_EQ(message(p, b), "declared arithmetic: lanes: a power of two, at most 4096");
   b = a;
   b.unit = ScoreUnit::raw;
   EXPECT_NE(message(p, b).find("unit: raw takes fused"), std::string::npos);

@@ -1,0 +1,92 @@
+#include "reference/bound/declaration.h"
+
+#include <cmath>
+#include <utility>
+
+namespace flashproof {
+namespace {
+
+class Rules {
+ public:
+  explicit Rules(const Arithmetic& arithmetic) : a_(arithmetic) {}
+
+  std::string first_broken() {
+    using enum Reduction;
+    const bool deferred = a_.reduction == chunk_deferred;
+    require(deferred || a_.reduction == chunk_normalized || a_.reduction == row_resident,
+            "reduction: attention takes chunk_deferred, chunk_normalized or row_resident");
+    require(is_power_of_two(a_.lanes) && a_.lanes <= 4096, "lanes: a power of two, at most 4096");
+    require(deferred || a_.ending != Ending::division_free, "ending: division_free takes chunk_deferred");
+    require(a_.lazy_log2 >= 0 && a_.lazy_log2 <= 63 && (deferred || a_.lazy_log2 == 0),
+            "lazy_log2: 0..63, and 0 but for chunk_deferred");
+    require(deferred || !a_.running_lanes, "running_lanes: false but for chunk_deferred");
+    products("dot", a_.dot);
+    products("values", a_.values);
+    scores();
+    stored();
+    split();
+    return std::move(broken_);
+  }
+
+ private:
+  void require(bool holds, std::string what) {
+    if (!holds && broken_.empty()) broken_ = std::move(what);
+  }
+
+  void products(const std::string& name, const Products& products) {
+    const BlockFma& unit = products.unit;
+    require(products.chains >= 1 && products.chains <= 4096, name + ".chains: 1..4096");
+    require(unit.k >= 0 && unit.k <= 64, name + ".unit.k: 0 (none)..64");
+    require(unit.k == 0 || (unit.f >= 7 && unit.f <= 46), name + ".unit.f: 7..46");
+    require(unit.k == 0 || (unit.ofb >= 7 && unit.ofb <= 23), name + ".unit.ofb: 7..23");
+    require(products.promote >= 0 && (products.promote == 0 || unit.k > 0), name + ".promote: 0, or more with a unit");
+  }
+
+  void scores() {
+    if (a_.unit == ScoreUnit::natural) {
+      require(a_.lse_form != LseForm::scaled_max_plus_log, "lse_form: natural scores take max_plus_log or base2");
+      return;
+    }
+    require(a_.exponent != Exponent::accurate && a_.exponent != Exponent::scaled_exp2,
+            "unit: raw takes fused, unfused or subtract_then_scale");
+    require(!a_.query_scaled && a_.query == Format::f32, "unit: raw takes queries that are not scaled");
+    require(a_.lse_form != LseForm::max_plus_log, "lse_form: raw scores take scaled_max_plus_log or base2");
+  }
+
+  void stored() {
+    const double scale = a_.weights.scale;
+    int exponent = 0;
+    const bool power = std::isfinite(scale) && scale > 0 && std::frexp(scale, &exponent) == 0.5;
+    require(power && scale >= 0x1p-60 && scale <= 0x1p60, "weights.scale: a power of two, 2^-60..2^60");
+    require(!a_.weights.summed || a_.reduction != Reduction::row_resident, "weights.summed: false for row_resident");
+  }
+
+  void split() {
+    using enum MergeWeights;
+    const Split& split = a_.split;
+    require(split.parts >= 1 && split.parts <= 65536, "split.parts: 1..65536");
+    if (split.parts == 1) return;
+    const bool sums = split.weights == max_sum;
+    require(a_.reduction != Reduction::row_resident, "split.parts: row_resident takes 1");
+    if (split.combine == Reduction::flat) {
+      require(sums || split.weights == shifted || split.weights == division_free,
+              "split.weights: flat takes shifted, division_free or max_sum");
+    } else {
+      require(split.combine == Reduction::pairwise_fold || split.combine == Reduction::pairwise_tree,
+              "split.combine: flat, pairwise_fold or pairwise_tree");
+      require(sums || split.weights == stable || split.weights == one_sided || split.weights == running,
+              "split.weights: pairwise takes stable, one_sided, running or max_sum");
+    }
+    require(!sums || a_.reduction == Reduction::chunk_deferred, "split.weights: max_sum takes chunk_deferred");
+    require(!sums || split.partial_lse == Format::f32, "split.partial_lse: f32, max_sum has none");
+  }
+
+  const Arithmetic& a_;
+  std::string broken_;
+};
+
+}  // namespace
+
+std::string attention_contradiction(const Arithmetic& arithmetic) { return Rules(arithmetic).first_broken(); }
+
+}  // namespace flashproof

@@ -1,0 +1,16 @@
+// What a declaration of arithmetic must satisfy to mean anything for attention, whoever asks: the bound that is computed
+// from it and the model that runs it. What either of them lacks besides is its own business.
+#pragma once
+
+#include <string>
+
+#include "reference/bound/arithmetic.h"
+
+namespace flashproof {
+
+inline constexpr bool is_power_of_two(int n) { return n > 0 && (n & (n - 1)) == 0; }
+
+/// The first field that contradicts the others or its range, and what is legal; empty if none does.
+std::string attention_contradiction(const Arithmetic& arithmetic);
+
+}  // namespace flashproof
