@@ -22,13 +22,9 @@ const void* place_tensor(Place& place, const Tensor& tensor) {
   return place(tensor.data(), tensor.storage.size());
 }
 
-/// What the arguments cannot say must not be dropped on the way, whatever a declaration promises.
-template <class P>
-void require_plain(const P& problem) {
-  if (const auto feature = problem.beyond({})) {
-    throw UsageError(std::string(name(*feature)) +
-                     ": the launch arguments cannot hold it, legal: " + std::string(absence(*feature)));
-  }
+template <class Place>
+const float* place_optional(Place& place, const Tensor& tensor) {
+  return tensor.shape.empty() ? nullptr : static_cast<const float*>(place_tensor(place, tensor));
 }
 
 /// `place_output(tensor)` returns where the kernel writes.
@@ -52,7 +48,6 @@ SoftmaxArgs make_args(const SoftmaxProblem& p, Output& out, Place place, PlaceOu
 
 template <class Place, class PlaceOutput>
 MergeArgs make_args(const MergeProblem& p, Output& out, Place place, PlaceOutput place_output) {
-  require_plain(p);
   MergeArgs a{};
   a.o_in = place_tensor(place, p.o);
   a.lse_in = static_cast<const float*>(place_tensor(place, p.lse));
@@ -67,14 +62,19 @@ MergeArgs make_args(const MergeProblem& p, Output& out, Place place, PlaceOutput
   a.o_col = p.o.stride[2];
   a.lse_state = p.lse.stride[0];
   a.lse_row = p.lse.stride[1];
+  if (p.has_l()) {
+    a.l_in = static_cast<const float*>(place_tensor(place, p.l));
+    a.l_state = p.l.stride[0];
+    a.l_row = p.l.stride[1];
+  }
   a.order = place_vector(place, p.order);
+  a.joins = p.joins.empty() ? nullptr : place_vector(place, p.joins);
   a.concat = p.form == MergeForm::concat;
   return a;
 }
 
 template <class Place, class PlaceOutput>
 AttentionArgs make_args(const AttentionProblem& p, Output& out, Place place, PlaceOutput place_output) {
-  require_plain(p);
   AttentionArgs a{};
   a.q = place_tensor(place, p.q);
   a.k = place_tensor(place, p.k);
@@ -83,10 +83,14 @@ AttentionArgs make_args(const AttentionProblem& p, Output& out, Place place, Pla
   a.o = place_output(out.o);
   a.lse = static_cast<float*>(place_output(out.lse));
   a.format = p.q.format;
-  a.batch = static_cast<std::int32_t>(p.batch());
+  a.kv_format = p.k.format;
+  a.out_format = out.o.format;
+  a.batch = static_cast<std::int32_t>(p.sequences());
   a.q_heads = static_cast<std::int32_t>(p.q_heads());
   a.k_heads = static_cast<std::int32_t>(p.k_heads());
-  a.q_length = static_cast<std::int32_t>(p.q_length());
+  for (std::int64_t n = 0; n < p.sequences(); ++n) {
+    a.q_length = std::max(a.q_length, static_cast<std::int32_t>(p.q_length(n)));
+  }
   a.k_length = static_cast<std::int32_t>(p.k_length());
   a.head_dim = static_cast<std::int32_t>(p.head_dim());
   a.value_dim = static_cast<std::int32_t>(p.value_dim());
@@ -98,7 +102,22 @@ AttentionArgs make_args(const AttentionProblem& p, Output& out, Place place, Pla
   }
   a.scale = p.scale;
   a.causal = p.causal;
+  a.window_left = p.window_left;
+  a.window_right = p.window_right;
+  a.softcap = p.softcap;
+  a.alibi = place_optional(place, p.alibi);
+  a.sink = place_optional(place, p.sink);
   a.key_length = p.key_length.empty() ? nullptr : place_vector(place, p.key_length);
+  if (p.packed()) {
+    a.q_start = place_vector(place, p.q_start);
+    a.tokens = static_cast<std::int32_t>(p.q_length());
+    a.k_start = p.k_start.empty() ? nullptr : place_vector(place, p.k_start);
+  }
+  if (p.paged()) {
+    a.page_table = place_vector(place, p.page_table);
+    a.page_size = static_cast<std::int32_t>(p.k.shape[2]);
+    a.pages_per_sequence = static_cast<std::int32_t>(p.pages_per_sequence());
+  }
   a.boundary = place_vector(place, p.plan.boundary);
   a.order = place_vector(place, p.plan.order);
   a.chunks = p.plan.chunks();

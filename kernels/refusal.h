@@ -2,6 +2,7 @@
 // that would silently leave out a sink, a softcap or the l of a state is refused the problem, not judged for its answer.
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ class Refusal {
   /// asked about problems with no other features than `takes`.
   Refusal(Own own, std::initializer_list<Feature> takes = {}) : own_(own), takes_(takes) {}
 
+  bool takes(Feature feature) const { return std::ranges::find(takes_, feature) != takes_.end(); }
   /// Empty if the kernel takes this valid problem of its kind, else why not, in one line.
   std::string operator()(const Problem& problem) const;
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <set>
 
 #include "kernels/make_args.h"
 #include "kernels/run.h"
@@ -66,7 +67,7 @@ std::string takes_all(const Problem&) { return ""; }
 std::string takes_none(const Problem&) { return "d: only 0"; }
 void must_not_run(const AttentionArgs&, Stream) { FAIL() << "launched"; }
 
-TEST(Refusal, EveryRegisteredAttentionKernelRefusesEveryFeature) {
+TEST(Refusal, EveryAttentionKernelRefusesTheFeaturesThatItDoesNotTake) {
   int refused = 0;
   for (const Kernel& registered : kernels()) {
     if (registered.problem != ProblemKind::attention) continue;
@@ -74,6 +75,7 @@ TEST(Refusal, EveryRegisteredAttentionKernelRefusesEveryFeature) {
     Kernel kernel = registered;
     kernel.launch = kernel.cuda_launch = must_not_run;
     for (const Line& line : lines()) {
+      if (registered.unsupported.takes(line.feature)) continue;
       AttentionProblem p = plain();
       line.add(p);
       ASSERT_NO_THROW(validate(p)) << name(line.feature);
@@ -137,7 +139,7 @@ const std::vector<MergeLine>& merge_lines() {
 
 void must_not_merge(const MergeArgs&, Stream) { FAIL() << "launched"; }
 
-TEST(Refusal, EveryRegisteredMergeKernelRefusesEveryFeature) {
+TEST(Refusal, EveryMergeKernelRefusesTheFeaturesThatItDoesNotTake) {
   int refused = 0;
   for (const Kernel& registered : kernels()) {
     if (registered.problem != ProblemKind::merge) continue;
@@ -145,6 +147,7 @@ TEST(Refusal, EveryRegisteredMergeKernelRefusesEveryFeature) {
     kernel.launch = kernel.cuda_launch = must_not_merge;
     EXPECT_EQ(kernel.unsupported(plain_merge()), "") << kernel.id;
     for (const MergeLine& line : merge_lines()) {
+      if (registered.unsupported.takes(line.feature)) continue;
       MergeProblem p = plain_merge();
       line.add(p);
       ASSERT_NO_THROW(validate(p)) << name(line.feature);
@@ -154,28 +157,33 @@ TEST(Refusal, EveryRegisteredMergeKernelRefusesEveryFeature) {
       EXPECT_EQ(usage_error([&] { run(kernel, p); }), "kernel " + std::string(kernel.id) + ": " + why);
       EXPECT_EQ(Refusal()(p), why) << "a declaration that says nothing";
       EXPECT_EQ(Refusal(takes_none, {line.feature})(p), "d: only 0") << "goes on to its own function";
-      kernel.unsupported = {takes_all, {line.feature}};
-      EXPECT_EQ(usage_error([&] { run(kernel, p); }),
-                std::string(name(line.feature)) + ": the launch arguments cannot hold it, " + line.refusal);
-      kernel.unsupported = registered.unsupported;
       ++refused;
     }
   }
   EXPECT_GE(refused, 2 * 2);
 }
 
-// A declaration that promises what the arguments cannot carry.
-TEST(Refusal, TheLaunchArgumentsDropNothing) {
-  Kernel kernel = *find_kernel("attention.deferred.hardened");
-  kernel.launch = must_not_run;
-  using enum Feature;
-  kernel.unsupported = {takes_all, {window, softcap, alibi, sink, packed, paged}};
+// What the arguments say of a feature; without it they say nothing.
+TEST(LaunchArguments, CarryEveryFeature) {
+  const auto carried = [](const AttentionProblem& p) {
+    Output out{Tensor::dense(Format::f32, {p.q_length() * p.q_heads() * p.batch(), p.value_dim()}), {}};
+    const AttentionArgs a =
+        make_args(p, out, [](const void* data, std::size_t) { return data; }, [](Tensor&) -> void* { return nullptr; });
+    std::set<Feature> features;
+    using enum Feature;
+    if (a.window_left >= 0 || a.window_right >= 0) features.insert(window);
+    if (a.softcap != 0.0F) features.insert(softcap);
+    if (a.alibi != nullptr) features.insert(alibi);
+    if (a.sink != nullptr) features.insert(sink);
+    if (a.q_start != nullptr) features.insert(packed);
+    if (a.page_table != nullptr && a.page_size > 0 && a.pages_per_sequence > 0) features.insert(paged);
+    return features;
+  };
+  EXPECT_TRUE(carried(plain()).empty());
   for (const Line& line : lines()) {
     AttentionProblem p = plain();
     line.add(p);
-    EXPECT_EQ(kernel.unsupported(p), "");
-    EXPECT_EQ(usage_error([&] { run(kernel, p); }),
-              std::string(name(line.feature)) + ": the launch arguments cannot hold it, " + std::string(line.refusal));
+    EXPECT_EQ(carried(p), std::set<Feature>{line.feature}) << name(line.feature);
   }
 }
 

@@ -41,6 +41,9 @@ struct KernelDeclaration {
   /// `.unsupported = {tile_unsupported, {Feature::softcap}}`.
   Refusal unsupported;
   Launch launch;
+  /// Bytes of workspace that the launch needs for this problem; null: none. A launch with less throws UsageError that
+  /// says how many.
+  std::int64_t (*workspace)(const Problem&) = nullptr;
   std::string_view rejected_by = {};  // broken kernels: the law that must reject it
   std::string_view defect = {};       // broken kernels: what is wrong, one line
 };

@@ -32,19 +32,32 @@ Tensor poisoned(Format format, std::vector<std::int64_t> shape) {
   return tensor;
 }
 
+}  // namespace
+
+Tensor workspace(const Kernel& kernel, const Problem& problem) {
+  const std::int64_t bytes = kernel.workspace == nullptr ? 0 : kernel.workspace(problem);
+  return Tensor::dense(Format::f32, {(bytes + 3) / 4});
+}
+
+namespace {
+
 void run_on_cpu(const Kernel& kernel, const Problem& problem, const RunOptions& options, Output& output) {
   const simt::ScopedSchedule schedule(options.schedule);
   GuardedBuffer o(output.o);
   GuardedBuffer lse(output.lse);
+  Tensor space = workspace(kernel, problem);
+  GuardedBuffer guarded_space(space);
   const auto place_output = [&](Tensor& tensor) -> void* { return (&tensor == &output.o ? o : lse).tensor(); };
   std::visit(
       [&](const auto& p) {
-        const auto args = make_args(p, output, [](const void* data, std::size_t) { return data; }, place_output);
-        std::get<void (*)(const std::remove_cv_t<decltype(args)>&, Stream)>(kernel.launch)(args, Stream{});
+        auto args = make_args(p, output, [](const void* data, std::size_t) { return data; }, place_output);
+        args.workspace = {guarded_space.tensor(), static_cast<std::int64_t>(space.storage.size())};
+        std::get<void (*)(const decltype(args)&, Stream)>(kernel.launch)(args, Stream{});
       },
       problem);
   o.finish(output.o, "o");
   lse.finish(output.lse, "lse");
+  guarded_space.finish(space, "the workspace");
 }
 
 }  // namespace

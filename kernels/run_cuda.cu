@@ -101,11 +101,14 @@ void run_on_cuda(const Kernel& kernel, const Problem& problem, Output& output) {
     outputs.emplace_back(&tensor, std::make_unique<DeviceBuffer>(tensor.data(), tensor.storage.size()));
     return outputs.back().second->data();
   };
+  const Tensor space = workspace(kernel, problem);
+  const DeviceBuffer device_space(space.data(), space.storage.size());
   std::visit(
       [&](const auto& p) {
-        const auto args = make_args(p, output, place, place_output);
+        auto args = make_args(p, output, place, place_output);
+        args.workspace = {device_space.data(), static_cast<std::int64_t>(space.storage.size())};
         try {
-          std::get<void (*)(const std::remove_cv_t<decltype(args)>&, Stream)>(kernel.cuda_launch)(args, Stream{});
+          std::get<void (*)(const decltype(args)&, Stream)>(kernel.cuda_launch)(args, Stream{});
         } catch (const InfrastructureError&) {
           finish(std::string(kernel.id));  // of several launches, a later one reports the fault of an earlier one
           throw;

@@ -1,0 +1,2 @@
+# One line per file; the macro is in kernels/CMakeLists.txt.
+flashproof_kernel(merge/pairwise)
