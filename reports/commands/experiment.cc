@@ -26,6 +26,7 @@ const Experiment& named(const std::string& name) {
 
 int experiment_command(const ExperimentArguments& arguments) {
   std::vector<const Experiment*> chosen;
+  chosen.reserve(arguments.names.size());
   for (const std::string& name : arguments.names) chosen.push_back(&named(name));
   for (const Experiment& experiment : experiments()) {
     if (arguments.names.empty()) chosen.push_back(&experiment);

@@ -24,7 +24,8 @@ AttentionProblem problem_of(Random& random, double offset, bool rising) {
   p.q.set({0, 0, 0, 0}, 1);
   double sign = 1;
   for (std::int64_t j = 0; j < kKeys; ++j) {
-    const double ramp = 6.0 * static_cast<double>(j / kChunk) / static_cast<double>(kKeys / kChunk);
+    const std::int64_t chunk = j / kChunk;
+    const double ramp = 6.0 * static_cast<double>(chunk * kChunk) / static_cast<double>(kKeys);
     const double score = offset + (rising ? ramp : -ramp) + random.uniform(-1, 0);
     p.k.set({0, 0, j, 0}, score);
     if (j % kChunk == 0) sign = random.chance(0.5) ? 1 : -1;
@@ -62,6 +63,7 @@ std::string fused_exponent(std::uint64_t seed) {
       subtracted.take(experiment::measure(rising, declared(Exponent::subtract_then_scale)));
     }
     std::vector<double> magnitude;
+    magnitude.reserve(fused.o.size());
     for (const double e : fused.o) magnitude.push_back(std::fabs(e));
     table += fmt::format("| {:.0e} | {:.1e}, {:.1e} | {:.2f} | {:.2f} | {:.1e} | {:.1e} |\n", m,
                          experiment::median(magnitude), fused.largest(), fused.largest() / (m * 0x1p-24),
