@@ -28,7 +28,10 @@ void clear_signs(Tensor& tensor) {
 /// Σ p|v|: the same problem with |v|, in doubles. Only kinds that doubles handle are held against it.
 std::vector<double> scales(const Problem& problem) {
   Problem sizes = problem;
-  if (auto* attention = std::get_if<AttentionProblem>(&sizes)) clear_signs(attention->v);
+  if (auto* attention = std::get_if<AttentionProblem>(&sizes)) {
+    clear_signs(attention->v);
+    clear_signs(attention->v_descale);
+  }
   if (auto* merge = std::get_if<MergeProblem>(&sizes)) clear_signs(merge->o);
   return std::visit([](const auto& p) { return reference<double>(p); }, sizes).o;
 }

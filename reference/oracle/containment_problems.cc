@@ -128,6 +128,13 @@ bool benign(const std::string& kind) {
                                                 "attention packed",
                                                 "attention paged",
                                                 "attention windows",
+                                                "attention descaled",
+                                                "attention descaled fp8",
+                                                "attention descaled by powers of two",
+                                                "attention descaled, tiny factors",
+                                                "attention descaled, huge factors",
+                                                "attention fp8 of 5 and 2 bits",
+                                                "attention fp8 query",
                                                 "attention packed and paged, window, ALiBi, sink"};
   return kBenign.contains(kind);
 }
@@ -140,7 +147,7 @@ double unbounded_share(const std::string& kind, Way way) {
                                               "attention bias and dots far apart"};
   static const std::set<std::string> kDd = {"attention exact ties at 1e70", "attention lse near 3.4e38",
                                             "attention lse near -3.4e38"};
-  if (way == Way::fp64) return kFp64.contains(kind) ? 1.0 : (kind == "attention full range" ? 0.5 : 0.0);
+  if (way == Way::fp64) return kFp64.contains(kind) ? 1.0 : (kind.ends_with("full range") ? 0.5 : 0.0);
   if (way == Way::dd || way == Way::dd_scores) {  // a row may have nothing but masks of −3.4e38
     return kDd.contains(kind) ? 1.0 : (kind == "attention finite masks of -3.4e38" ? 0.5 : 0.0);
   }

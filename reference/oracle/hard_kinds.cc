@@ -120,6 +120,8 @@ const std::vector<Kind>& hard_kinds() {
     list.insert(list.end(), more.begin(), more.end());
     const std::vector<Kind> states = hard_merge_kinds();
     list.insert(list.end(), states.begin(), states.end());
+    const std::vector<Kind> descaled = hard_descale_kinds();
+    list.insert(list.end(), descaled.begin(), descaled.end());
     return list;
   }();
   return kinds;

@@ -194,7 +194,10 @@ class ReferenceAttention {
       for (std::int64_t c = 0; c < p_.q.shape[3]; ++c) {
         dot += Real(p_.q.at({b, h, token, c})) * Real(p_.k.at({at.outer, kv, at.inner, c}));
       }
-      Real score = capped(Real(Real(static_cast<double>(p_.scale)) * dot)) + Real(bias);
+      Real factor(static_cast<double>(p_.scale));
+      if (!p_.q_descale.shape.empty()) factor *= Real(p_.q_descale.at({s, kv}));
+      if (!p_.k_descale.shape.empty()) factor *= Real(p_.k_descale.at({s, kv}));
+      Real score = capped(Real(factor * dot)) + Real(bias);
       if (p_.has_alibi()) {
         score -= Real(p_.alibi.at({s, h})) * Real(static_cast<double>(distance < 0 ? -distance : distance));
       }
@@ -209,6 +212,7 @@ class ReferenceAttention {
       for (std::size_t n = 0; n < places.size(); ++n) {
         o[c] += softmax.p[n] * Real(p_.v.at({places[n].outer, kv, places[n].inner, c}));
       }
+      if (!p_.v_descale.shape.empty()) o[c] *= Real(p_.v_descale.at({s, kv}));
     }
     lse = softmax.lse;
   }

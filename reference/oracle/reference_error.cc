@@ -54,15 +54,18 @@ Sizes sizes_of(const AttentionProblem& p) {
   // |i + Sk − Sq − j| is below Sq + Sk.
   const double distance = static_cast<double>(p.q_length()) + static_cast<double>(p.k_length());
   const double added = (p.has_bias() ? largest(p.bias) : 0.0) + (p.has_alibi() ? largest(p.alibi) * distance : 0.0);
-  const double dot = std::fabs(static_cast<double>(p.scale)) * d * largest(p.q) * largest(p.k);
+  const auto factor = [](const Tensor& tensor) { return tensor.shape.empty() ? 1.0 : largest(tensor); };
+  const double scale = std::fabs(static_cast<double>(p.scale)) * factor(p.q_descale) * factor(p.k_descale);
+  const double dot = scale * d * largest(p.q) * largest(p.k);
   const double softcap = p.softcap;
   const double score = (softcap > 0.0 ? std::min(dot, softcap) : dot) + added;
-  return {.n = static_cast<double>(p.k_length()) + (p.has_sink() ? 1.0 : 0.0),
-          .ops = 2.0 * d + 4.0,
+  // One more rounding of o stands in n for v_descale.
+  return {.n = static_cast<double>(p.k_length()) + (p.has_sink() ? 1.0 : 0.0) + (p.has_descale() ? 1.0 : 0.0),
+          .ops = 2.0 * d + 6.0,
           .largest_score = std::max(score, p.has_sink() ? largest(p.sink) : 0.0),
           .terms = dot + added,
           .softcap = softcap,
-          .largest_value = largest(p.v)};
+          .largest_value = largest(p.v) * factor(p.v_descale)};
 }
 
 }  // namespace

@@ -2,7 +2,8 @@
 //
 // u = unit roundoff of Real, n keys, S >= every |score|, T >= Σ of the magnitudes of the terms of one score (for
 // softmax and merge a score is an input, hence exact), ops = roundings per score: 2d (dot product, Higham's γ_2d is
-// generous) + 2 (scale, bias) + 2 (ALiBi: product, difference). exp and log are within `functions`·u relative.
+// generous) + 2 (scale, bias) + 2 (ALiBi: product, difference) + 2
+// (descale factors; that of v multiplies max|v|, and its product is one rounding more). exp and log are within `functions`·u relative.
 //   softcap c       the derivative of c·tanh(x/c) is at most 1, so the error of x passes at most unchanged. Of its own:
 //                   y = x/c rounds, c·|y|·tanh'(y)·u < c·u/2; t = e^(−2|y|) is within functions·u, and
 //                   |d/dt (1−t)/(1+t)| = 2/(1+t)² <= 2; 1−t, 1+t, the quotient and the product round. Together

@@ -144,7 +144,10 @@ ReferenceResult<long double> by_accessors(const AttentionProblem& p) {
           for (std::int64_t c = 0; c < p.head_dim(); ++c) {
             score += element(p.q, p.q_offset(s, h, i), c) * element(p.k, p.k_offset(s, p.kv_head(h), j), c);
           }
+          const std::int64_t kv = p.kv_head(h);
           score *= static_cast<long double>(p.scale);
+          score *= AttentionProblem::descale(p.q_descale, s, kv);
+          score *= AttentionProblem::descale(p.k_descale, s, kv);
           if (p.has(Feature::softcap)) score = p.softcap * std::tanh(score / p.softcap);
           if (p.has_bias()) score += p.bias.at({s, h, i, j});
           const std::int64_t distance = std::abs(i + p.k_length(s) - p.q_length(s) - j);
@@ -161,7 +164,7 @@ ReferenceResult<long double> by_accessors(const AttentionProblem& p) {
           for (std::size_t n = 0; n < keys.size(); ++n) {
             sum += softmax.p[n] * element(p.v, p.v_offset(s, p.kv_head(h), keys[n]), c);
           }
-          result.o[row * shape.width + c] = sum;
+          result.o[row * shape.width + c] = sum * AttentionProblem::descale(p.v_descale, s, p.kv_head(h));
         }
       }
     }

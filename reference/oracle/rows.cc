@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "reference/oracle/descale.h"
 #include "reference/oracle/environment_guard.h"
 #include "reference/oracle/symbolic.h"
 
@@ -121,6 +122,7 @@ void collect_keys(const AttentionProblem& problem, const AttentionRow& row, Head
   const std::int64_t q_offset = problem.q_offset(s, h, i);
   const bool finite_query = finite_vector(problem.q, q_offset);
   const bool capped = problem.softcap > 0.0F;
+  const double factor = score_factor(problem, s, kv).hi;
   keys.clear();
   if (problem.has_sink()) add_sink(problem.sink.at({h}), keys);
   const auto [first, last] = problem.visible_keys(s, i);
@@ -131,11 +133,11 @@ void collect_keys(const AttentionProblem& problem, const AttentionRow& row, Head
     if (bias != -std::numeric_limits<double>::infinity() && !(finite_query && flags.finite_key(j))) {
       dot = class_of_dot(problem.q, q_offset, problem.k, problem.k_offset(s, kv, j));
     }
-    switch (classify_score(problem.scale, dot, problem.softcap, bias)) {
+    switch (classify_score(factor, dot, problem.softcap, bias)) {
       case ScoreClass::finite:
         keys.key.push_back(j);
         if (capped) {
-          const double x = problem.scale * dot;
+          const double x = factor * dot;
           const std::int8_t sign = x > 0.0 ? 1 : -1;
           keys.infinite.push_back(std::isinf(x) ? sign : std::int8_t{0});
         }
@@ -216,9 +218,17 @@ void mark_special_values(const AttentionProblem& problem, const AttentionRow& ro
     const std::int64_t offset = problem.v_offset(row.sequence, kv, j);
     for (std::size_t c = 0; c < column.size(); ++c) column[c].add(element(problem.v, offset, c));
   }
+  const double factor = value_factor(problem, row.sequence, kv);
   for (std::size_t c = 0; c < column.size(); ++c) {
-    if (column[c].classes() != kFinite) balls.o[c] = special_ball(column[c].classes());
+    const std::uint8_t classes = column[c].classes();
+    if (classes != kFinite) balls.o[c] = special_ball(descaled_classes(classes, factor));
   }
+}
+
+void descale_values(const AttentionProblem& problem, const AttentionRow& row, RowBalls& balls) {
+  const double factor = value_factor(problem, row.sequence, problem.kv_head(row.head));
+  if (factor == 1.0) return;
+  for (Ball& ball : balls.o) ball = descaled(ball, factor);
 }
 
 void mark_special_values(const MergeProblem& problem, std::int64_t row, const RowKeys& keys, RowBalls& balls) {

@@ -5,6 +5,7 @@
 //   collect_keys(problem, row, flags, keys);                // classes of scores
 //   if (symbolic_row(problem, keys, balls)) return balls;   // poisoned, or no key has a weight
 //   ... numbers for balls.o and balls.lse, with any finite number for an infinite or NaN value ...
+//   descale_values(problem, row, balls);                    // attention: times v_descale
 //   mark_special_values(problem, row, keys, flags, balls);  // columns whose visible values are not all finite
 //
 // (Softmax and merge: the same without flags, and symbolic_row takes the row.)
@@ -73,7 +74,10 @@ bool symbolic_row(const AttentionProblem& problem, const RowKeys& keys, RowBalls
 bool symbolic_row(const SoftmaxProblem& problem, std::int64_t row, const RowKeys& keys, RowBalls& balls);
 bool symbolic_row(const MergeProblem& problem, std::int64_t row, const RowKeys& keys, RowBalls& balls);
 
-/// Overwrites the elements of balls.o to which a value that is NaN or ±inf contributes. Softmax has no values.
+/// balls.o of Σ p v to those of v_descale·Σ p v.
+void descale_values(const AttentionProblem& problem, const AttentionRow& row, RowBalls& balls);
+/// Overwrites the elements of balls.o to which a value that is NaN or ±inf contributes, with the class that v_descale makes of
+/// it. Softmax has no values.
 void mark_special_values(const AttentionProblem& problem, const AttentionRow& row, const RowKeys& keys,
                          HeadFlags& flags, RowBalls& balls);
 void mark_special_values(const MergeProblem& problem, std::int64_t row, const RowKeys& keys, RowBalls& balls);

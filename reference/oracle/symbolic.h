@@ -18,15 +18,15 @@ ScoreClass classify_score(double score);
 /// or l = 0), NaN or +inf if it poisons the row (m is one, or l is), else m.
 double state_score(double m, double l);
 
-/// cap(scale·dot) + bias, with dot the sum of q·k in doubles; softcap 0 = none. A bias of −inf hides the key whatever q
+/// cap(scale·dot) + bias, with dot the sum of q·k in doubles, scale with its descale factors; softcap 0 = none. A bias of −inf hides the key whatever q
 /// and k hold.
 ///
-/// The class is right in any order of summation. Nothing overflows: |q·k| < 2^256 for finite f32 (f16 and bf16 are
-/// f32 numbers), so 2^16 terms (kMaxHeadDim) stay below 2^272, times a finite scale below 2^400, plus a finite bias
+/// The class is right in any order of summation. Nothing overflows: |q·k| < 2^256 for finite f32 (narrower formats
+/// hold f32 numbers), so 2^16 terms (kMaxHeadDim) stay below 2^272, times three finite f32 below 2^656, plus a finite bias
 /// below 2^128, plus a finite ALiBi slope times a distance below 2^(128 + 31), all far below 2^1024. Hence an infinity
 /// or a NaN comes only from an input, and the sum of a multiset of infinities, NaN and numbers has one class in every
 /// order: NaN if it holds a NaN or both infinities, else its infinity, else finite. Nothing underflows to the 0 that
-/// would make 0·inf of x·inf either: |scale·q| >= 2^-298 unless one of them is 0. The ALiBi term is finite, so it
+/// would make 0·inf of x·inf either: |scale| >= 2^-447 unless one of its factors is 0. The ALiBi term is finite, so it
 /// decides nothing and is left out. Under a softcap c an infinite scale·dot becomes ±c, its NaN stays NaN.
 ScoreClass classify_score(double scale, double dot, double softcap, double bias);
 

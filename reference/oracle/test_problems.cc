@@ -169,6 +169,25 @@ AttentionProblem random_attention(Random& random, Format format, const Mix& mix,
   return p;
 }
 
+void add_descale(Random& random, AttentionProblem& p) {
+  const Draw draw = [&] { return random.chance(0.1) ? 0.0 : random.normal(); };
+  for (Tensor* const factors : {&p.q_descale, &p.k_descale, &p.v_descale}) {
+    if (random.chance(0.6)) *factors = filled(Format::f32, {p.sequences(), p.k_heads()}, draw, random.chance(0.5));
+  }
+}
+
+void narrow(AttentionProblem& p, Format format) {
+  for (Tensor* const tensor : {&p.k, &p.v}) {
+    Tensor stored = Tensor::strided(format, tensor->shape, tensor->stride);
+    const auto elements = static_cast<std::int64_t>(tensor->storage.size()) / bytes_of(tensor->format);
+    stored.storage.resize(static_cast<std::size_t>(elements * bytes_of(format)), std::byte{0xff});
+    for (std::int64_t i = 0; i < elements; ++i) {
+      stored.set_bits(i, encode(format, decode(tensor->format, tensor->bits(i))));
+    }
+    *tensor = std::move(stored);
+  }
+}
+
 namespace {
 
 Problem random_softmax(Random& random, Format format, bool padded) {
@@ -233,7 +252,11 @@ Problem random_problem(std::uint64_t seed) {
   const std::int64_t which = random.integer(0, 6);
   if (which == 0) return random_softmax(random, format, padded);
   if (which == 1) return random_merge(random, format);
-  return random_attention(random, format, random_mix(random), padded);
+  AttentionProblem p = random_attention(random, format, random_mix(random), padded);
+  Random more(seed, 78);
+  if (more.chance(0.25)) add_descale(more, p);
+  if (more.chance(0.25)) narrow(p, more.chance(0.5) ? Format::e4m3fn : Format::e5m2);
+  return p;
 }
 
 }  // namespace flashproof::test

@@ -40,6 +40,11 @@ struct Mix {
 /// belongs to no key holds NaN, an unused page table entry anything.
 AttentionProblem random_attention(Random& random, Format format, const Mix& mix, bool padded);
 
+/// Some of the three factors, one in ten of them 0.
+void add_descale(Random& random, AttentionProblem& problem);
+/// k and v rounded into another format.
+void narrow(AttentionProblem& problem, Format format);
+
 /// NaN into every k and v that is no key of any sequence, beyond a key_length for example.
 void poison_unused(AttentionProblem& problem);
 /// The same function of the same numbers, its keys in pages: shuffled, some unused (NaN), unused table entries anything.
@@ -51,7 +56,7 @@ AttentionProblem in_one_pack(const AttentionProblem& source);
 ChunkPlan shuffled_plan(Random& random, std::int64_t length);
 
 /// The three problems in all formats, strides, orders and chunk plans; of attention the plain form, one feature alone,
-/// or any mixture. Inputs are finite but for −inf masks, and NaN where nothing may look.
+/// or any mixture; beside them descale factors and 8-bit k and v, a quarter each. Inputs are finite but for −inf masks, and NaN where nothing may look.
 Problem random_problem(std::uint64_t seed);
 
 struct Kind {
@@ -63,6 +68,8 @@ struct Kind {
 const std::vector<Kind>& hard_kinds();
 /// The attention part of it beyond the first few, in hard_attention.cc.
 std::vector<Kind> hard_attention_kinds();
+/// Descale factors and numbers of 8 bits, in hard_descale.cc.
+std::vector<Kind> hard_descale_kinds();
 /// Un-normalised states, in hard_merge.cc.
 std::vector<Kind> hard_merge_kinds();
 

@@ -37,8 +37,8 @@ std::unique_ptr<RowTier> double_double_tier(const Problem& problem);
 bool has_double_double_tier(const Problem& problem);
 /// Every problem. Rigorous from the first precision on; a radius the precision cannot bound is +inf.
 std::unique_ptr<RowTier> exact_tier(const Problem& problem);
-/// What one exact tier and one row of it allocate at kMaxBits, in bytes, from above: 466 per key of attention (916 with
-/// a softcap), 560 per column of softmax, 1.3 kB per column of v, and the intervals of at most 8,192 keys (9.6 MB, twice
+/// What one exact tier and one row of it allocate at kMaxBits, in bytes, from above: 482 per key of attention (948 with
+/// a softcap), 576 per column of softmax, 1.3 kB per column of v, and the intervals of at most 8,192 keys (9.6 MB, twice
 /// that with a softcap).
 std::int64_t exact_tier_bytes(const Problem& problem);
 

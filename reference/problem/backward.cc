@@ -22,12 +22,12 @@ void validate(const BackwardProblem& problem) {
   const Shape rows = {forward.batch(), forward.q_heads(), forward.q_length()};
   Shape values = rows;
   values.push_back(forward.value_dim());
-  check_tensor("d_out", problem.d_out, 4, false);
-  check_same_format("d_out", problem.d_out, forward.q);
+  check_tensor("d_out", problem.d_out, 4, Legal::storage);
+  check_same_format("d_out", problem.d_out, "q", forward.q);
   check_shape("d_out", problem.d_out, values);
-  check_tensor("o", problem.o, 4, false);
+  check_tensor("o", problem.o, 4, Legal::storage);
   check_shape("o", problem.o, values);
-  check_tensor("lse", problem.lse, 3, true);
+  check_tensor("lse", problem.lse, 3, Legal::f32);
   check_shape("lse", problem.lse, rows);
   // dq has another width than the forward output; dk and dv have the rows of k, which nothing bounded yet.
   check_output(problem.query_rows(), forward.head_dim());

@@ -36,7 +36,7 @@ struct BackwardProblem {
 };
 
 /// Throws UsageError naming the first argument that does not fit and its legal range; softcap, sink, packed and paged
-/// attention is refused by the feature's name.
+/// attention, descale factors and mixed formats are refused by the feature's name.
 void validate(const BackwardProblem& problem);
 
 /// What a kernel returns: dense, (B, Hq, Sq, d), (B, Hk, Sk, d) and (B, Hk, Sk, dv), in the format of q.

@@ -38,7 +38,10 @@ ProblemKind parse_kind(std::string_view text) {
   for (ProblemKind kind : {ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention}) {
     if (text == name(kind)) return kind;
   }
-  throw UsageError(fmt::format("case: problem {} must be softmax, merge or attention", quote(text)));
+  throw UsageError(
+      fmt::format("case: problem {} must be softmax, merge or attention (gradients: attention_backward, where a "
+                  "command takes them)",
+                  quote(text)));
 }
 
 }  // namespace

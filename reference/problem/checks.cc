@@ -12,12 +12,13 @@ std::string text(const Shape& shape) { return fmt::format("({})", fmt::join(shap
 
 }  // namespace
 
-void check_tensor(std::string_view name, const Tensor& tensor, std::size_t rank, bool f32_only) {
-  const bool legal_format =
-      tensor.format == Format::f32 || (!f32_only && (tensor.format == Format::f16 || tensor.format == Format::bf16));
-  if (!legal_format) {
-    throw UsageError(
-        fmt::format("{}: format {} must be {}", name, info(tensor.format).name, f32_only ? "f32" : "f32, f16 or bf16"));
+void check_tensor(std::string_view name, const Tensor& tensor, std::size_t rank, Legal formats) {
+  const int bits = info(tensor.format).bits;
+  const int least = formats == Legal::f32 ? 32 : formats == Legal::storage ? 16 : 8;
+  if (bits > 32 || bits < least) {
+    constexpr std::string_view kLegal[] = {"f32", "f32, f16 or bf16", "f32, f16, bf16, e4m3fn or e5m2"};
+    throw UsageError(fmt::format("{}: format {} must be {}", name, info(tensor.format).name,
+                                 kLegal[static_cast<std::size_t>(formats)]));
   }
   if (tensor.shape.size() != rank) {
     throw UsageError(fmt::format("{}: {} axes, must be {}", name, tensor.shape.size(), rank));
@@ -62,10 +63,10 @@ void check_shape(std::string_view name, const Tensor& tensor, const Shape& expec
   }
 }
 
-void check_same_format(std::string_view name, const Tensor& tensor, const Tensor& query) {
-  if (tensor.format != query.format) {
-    throw UsageError(
-        fmt::format("{}: format {}, must be that of q, {}", name, info(tensor.format).name, info(query.format).name));
+void check_same_format(std::string_view name, const Tensor& tensor, std::string_view other_name, const Tensor& other) {
+  if (tensor.format != other.format) {
+    throw UsageError(fmt::format("{}: format {}, must be that of {}, {}", name, info(tensor.format).name, other_name,
+                                 info(other.format).name));
   }
 }
 

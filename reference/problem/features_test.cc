@@ -22,6 +22,7 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 P good_pack() { return std::get<P>(sample_packed().content.problem); }
 P good_pages() { return std::get<P>(sample_paged().content.problem); }
+P good_descaled() { return std::get<P>(sample_descaled().content.problem); }
 
 struct Spoiled {
   std::string message;  // what it must say: the argument and the legal range
@@ -89,6 +90,46 @@ TEST(ValidateFeatures, ScoresAndSinks) {
                                 [](P& p) { p.alibi.set({0, 0}, 0x1.fffffep+127); },
                                 [](P& p) { p.alibi = Tensor(), p.sink = Tensor(); },
                             });
+}
+
+TEST(ValidateFeatures, DescaleFactorsAndFormats) {
+  expect_refused(
+      good_descaled(),
+      {
+          {"k_descale[1, 0]: must be finite", [](P& p) { p.k_descale.set({1, 0}, kNan); }},
+          {"v_descale[0, 0]: must be finite", [](P& p) { p.v_descale.set({0, 0}, -kInf); }},
+          {"q_descale: shape (2, 2), must be (2, 1)", [](P& p) { p.q_descale = Tensor::dense(Format::f32, {2, 2}); }},
+          {"q_descale: shape (1, 1), must be (2, 1)", [](P& p) { p.q_descale = Tensor::dense(Format::f32, {1, 1}); }},
+          {"k_descale: 1 axes, must be 2", [](P& p) { p.k_descale = Tensor::dense(Format::f32, {2}); }},
+          {"k_descale: format bf16 must be f32", [](P& p) { p.k_descale.format = Format::bf16; }},
+          {"v_descale: 2 bytes of storage, must be at least 4", [](P& p) { p.v_descale.storage.resize(2); }},
+          {"v_descale: without a shape it must have no stride", [](P& p) { p.v_descale.shape.clear(); }},
+          {"v: format e4m3fn, must be that of k, e5m2", [](P& p) { p.k.format = Format::e5m2; }},
+          {"k: format f64 must be f32, f16, bf16, e4m3fn or e5m2",
+           [](P& p) { p.k = Tensor::dense(Format::f64, {2, 1, 3, 4}); }},
+          {"v_descale: 1048576 x 1048576 factors, must be at most 2147483647",
+           [](P& p) {
+             constexpr std::int64_t n = 1 << 20;
+             p.q = Tensor::dense(Format::bf16, {n, n, 0, 1});
+             p.k = p.v = Tensor::dense(Format::e5m2, {n, n, 0, 1});
+             p.k_descale = Tensor();
+             p.v_descale = Tensor::strided(Format::f32, {n, n}, {1, 1});
+             p.plan = ChunkPlan::uniform(0, 1);
+           }},
+      });
+  expect_legal(good_descaled(), {
+                                    [](P& p) { p.k_descale.set({0, 0}, 0.0); },
+                                    [](P& p) { p.q_descale = p.k_descale, p.v_descale = Tensor(); },
+                                    [](P& p) { p.k.format = p.v.format = Format::e5m2; },
+                                    [](P& p) { p.q = Tensor::dense(Format::e5m2, {2, 2, 2, 4}); },
+                                });
+  // One factor for each sequence of a pack.
+  P pack = good_pack();
+  pack.q_descale = Tensor::strided(Format::f32, {4, 1}, {0, 0});
+  pack.q_descale.set({0, 0}, 2.0);
+  EXPECT_NO_THROW(validate(pack));
+  pack.q_descale.shape = {1, 1};
+  expect_refused(good_pack(), {{"q_descale: shape (1, 1), must be (4, 1)", [&](P& p) { p = pack; }}});
 }
 
 TEST(ValidateFeatures, Packs) {
@@ -225,6 +266,9 @@ TEST(Features, AreNamed) {
   EXPECT_EQ(name(sink), "sink");
   EXPECT_EQ(name(packed), "packed");
   EXPECT_EQ(name(paged), "paged");
+  EXPECT_EQ(good_descaled().features(), (std::vector{descale, mixed}));
+  EXPECT_EQ(name(descale), "descale");
+  EXPECT_EQ(name(mixed), "mixed");
   EXPECT_EQ(name(unnormalised), "unnormalised");
   EXPECT_EQ(name(joins), "joins");
   P p = std::get<P>(sample_attention().content.problem);
@@ -233,6 +277,25 @@ TEST(Features, AreNamed) {
   EXPECT_EQ(std::get<MergeProblem>(sample_merge().content.problem).features(), std::vector<Feature>());
   EXPECT_EQ(std::get<MergeProblem>(sample_merge_states().content.problem).features(),
             (std::vector{unnormalised, joins}));
+}
+
+TEST(Features, TheFormatOfTheOutput) {
+  using enum Format;
+  P p = good_descaled();
+  const auto made = [&](Format q, Format kv) {
+    p.q.format = q;
+    p.k.format = p.v.format = kv;
+    EXPECT_EQ(format_of(p), q);
+    EXPECT_EQ(output_format(p), p.output_format());
+    return std::pair(output_format(p), p.has(Feature::mixed));
+  };
+  EXPECT_EQ(made(f16, f16), std::pair(f16, false));
+  EXPECT_EQ(made(f16, bf16), std::pair(f16, true));
+  EXPECT_EQ(made(f32, e4m3fn), std::pair(f32, true));
+  EXPECT_EQ(made(e4m3fn, e4m3fn), std::pair(bf16, true)) << "o has another format than q";
+  EXPECT_EQ(made(e5m2, bf16), std::pair(bf16, true));
+  EXPECT_EQ(output_format(sample_merge_states().content.problem), bf16);
+  EXPECT_EQ(output_format(sample_softmax().content.problem), f16);
 }
 
 TEST(Features, OfAnyProblem) {

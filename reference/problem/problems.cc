@@ -16,8 +16,9 @@ struct Overloaded : Visitors... {
 template <class... Visitors>
 Overloaded(Visitors...) -> Overloaded<Visitors...>;
 
-constexpr Feature kFeatures[] = {Feature::window, Feature::softcap, Feature::alibi,        Feature::sink,
-                                 Feature::packed, Feature::paged,   Feature::unnormalised, Feature::joins};
+constexpr Feature kFeatures[] = {Feature::window,       Feature::softcap, Feature::alibi,   Feature::sink,
+                                 Feature::packed,       Feature::paged,   Feature::descale, Feature::mixed,
+                                 Feature::unnormalised, Feature::joins};
 
 template <class P>
 std::vector<Feature> features_of(const P& problem) {
@@ -51,8 +52,8 @@ std::string_view name(ProblemKind kind) {
 }
 
 std::string_view name(Feature feature) {
-  constexpr std::string_view kNames[] = {"window", "softcap", "alibi",        "sink",
-                                         "packed", "paged",   "unnormalised", "joins"};
+  constexpr std::string_view kNames[] = {"window", "softcap", "alibi", "sink",         "packed",
+                                         "paged",  "descale", "mixed", "unnormalised", "joins"};
   return kNames[static_cast<int>(feature)];
 }
 
@@ -63,6 +64,8 @@ std::string_view absence(Feature feature) {
                                          "no sink",
                                          "an empty q_start",
                                          "an empty page_table",
+                                         "no q_descale, k_descale and v_descale",
+                                         "q, k, v and o of one format",
                                          "no l",
                                          "an empty joins"};
   return kTexts[static_cast<int>(feature)];
@@ -97,6 +100,10 @@ bool AttentionProblem::has(Feature feature) const {
       return packed();
     case Feature::paged:
       return paged();
+    case Feature::descale:
+      return has_descale();
+    case Feature::mixed:
+      return k.format != q.format || output_format() != q.format;
     default:
       return false;
   }
@@ -170,6 +177,11 @@ Format format_of(const Problem& problem) {
       Overloaded{[](const SoftmaxProblem& p) { return p.x.format; }, [](const MergeProblem& p) { return p.o.format; },
                  [](const AttentionProblem& p) { return p.q.format; }},
       problem);
+}
+
+Format output_format(const Problem& problem) {
+  const auto* attention = std::get_if<AttentionProblem>(&problem);
+  return attention == nullptr ? format_of(problem) : attention->output_format();
 }
 
 OutputShape output_shape(const Problem& problem) {

@@ -5,7 +5,8 @@
 //   merge      o_c (n, rows, dv), lse_c (n, rows),
 //              l_c (n, rows)                              -> o (rows, dv | n·dv),   lse (rows)
 //   attention  q (B, Hq, Sq, d), k (B, Hk, Sk, d),
-//              v (B, Hk, Sk, dv), bias (B, Hq, Sq, Sk)     -> o (B, Hq, Sq, dv),     lse (B, Hq, Sq)
+//              v (B, Hk, Sk, dv), bias (B, Hq, Sq, Sk),
+//              descale factors (B, Hk)                     -> o (B, Hq, Sq, dv),     lse (B, Hq, Sq)
 //     packed   q (1, Hq, total, d), offsets q_start; k, v (1, Hk, total, ·), offsets k_start -> o (1, Hq, total, dv)
 //     paged    k, v (pages, Hk, page_size, ·), page_table (B, pages per sequence)
 //
@@ -50,7 +51,7 @@ struct SoftmaxProblem {
 
 /// What a problem may have beyond the plain form of its kind: of attention q, k, v, scale, causal, key_length, bias and
 /// plan, of a merge o, lse, order and form. Whoever does not say that it takes a feature must refuse it, by this name.
-enum class Feature : std::uint8_t { window, softcap, alibi, sink, packed, paged, unnormalised, joins };
+enum class Feature : std::uint8_t { window, softcap, alibi, sink, packed, paged, descale, mixed, unnormalised, joins };
 std::string_view name(Feature feature);
 /// The arguments of a problem without it: "softcap = 0".
 std::string_view absence(Feature feature);
@@ -87,12 +88,14 @@ struct MergeProblem {
   std::optional<Feature> beyond(std::span<const Feature> taken) const;
 };
 
-/// score = cap(scale·q·k) + bias − slope·|i + Sk − Sq − j| with cap(x) = softcap·tanh(x / softcap), or x without one.
-/// Lengths Sq, Sk and positions i, j are those of the sequence. Causal and window are aligned bottom right.
+/// score = cap(scale·q_descale·k_descale·q·k) + bias − slope·|i + Sk − Sq − j| with cap(x) = softcap·tanh(x / softcap), or x
+/// without one; o = v_descale·Σ p v. Lengths Sq, Sk and positions i, j are those of the sequence. Causal and window are
+/// aligned bottom right.
 struct AttentionProblem {
-  Tensor q, k, v;       // f32, f16 or bf16, one format; Hq is a multiple of Hk; query head h reads kv head h·Hk/Hq
-  float scale = 1.0F;   // finite; the exact value of this number multiplies q·k
-  bool causal = false;  // query i sees key j iff j <= i + Sk − Sq
+  // f32, f16, bf16, e4m3fn or e5m2, k and v of one format; Hq is a multiple of Hk; query head h reads kv head h·Hk/Hq
+  Tensor q, k, v;
+  float scale = 1.0F;                    // finite; the exact value of this number multiplies q·k
+  bool causal = false;                   // query i sees key j iff j <= i + Sk − Sq
   std::int32_t window_left = -1;         // >= 0: only keys j >= i + Sk − Sq − window_left
   std::int32_t window_right = -1;        // >= 0: only keys j <= i + Sk − Sq + window_right
   std::vector<std::int32_t> key_length;  // per sequence, 0..Sk (paged: 0..k_length()); empty = all
@@ -100,6 +103,9 @@ struct AttentionProblem {
   Tensor bias;                           // f32, added to the scaled score, −inf hides the key; no shape = none
   Tensor alibi;                          // f32 (sequences, Hq) slopes, finite; no shape = none
   Tensor sink;  // f32 (Hq): the score of one more key with v = 0; −inf = none for this head; no shape = none
+  // f32 (sequences, Hk), finite, 0 and negative included; no shape = 1. The exact product of scale, q_descale and
+  // k_descale multiplies q·k; v_descale multiplies the finished sum: 0 times an infinity is NaN.
+  Tensor q_descale, k_descale, v_descale;
 
   // Packed sequences: q axis 0 is 1, sequence s owns the queries [q_start[s], q_start[s+1]) of axis 2, and k_start alike
   // unless paged. q_start ends with q axis 2; k_start may end before k axis 2. Not together with bias. Empty = none.
@@ -116,6 +122,13 @@ struct AttentionProblem {
   bool has_bias() const { return !bias.shape.empty(); }
   bool has_alibi() const { return !alibi.shape.empty(); }
   bool has_sink() const { return !sink.shape.empty(); }
+  bool has_descale() const { return !q_descale.shape.empty() || !k_descale.shape.empty() || !v_descale.shape.empty(); }
+  /// One of the three, of one sequence and kv head; 1 without it.
+  static double descale(const Tensor& factors, std::int64_t s, std::int64_t kv) {
+    return factors.shape.empty() ? 1.0 : factors.at({s, kv});
+  }
+  /// Of o: that of q, bf16 where q has 8 bits.
+  Format output_format() const { return info(q.format).bits == 8 ? Format::bf16 : q.format; }
   bool has(Feature feature) const;
   bool plain() const { return features().empty(); }
   /// In the order of Feature.
@@ -181,8 +194,10 @@ using Problem = std::variant<SoftmaxProblem, MergeProblem, AttentionProblem>;
 ProblemKind kind_of(const Problem& problem);
 /// The first feature of the problem, in the order of Feature, that is not among those taken. Softmax has none.
 std::optional<Feature> feature_beyond(const Problem& problem, std::span<const Feature> taken);
-/// The storage format of the inputs and of o (lse is always f32).
+/// The storage format of x, of a merge's o, or of q.
 Format format_of(const Problem& problem);
+/// Of the output o (lse is always f32): format_of, but for an attention with an 8-bit q.
+Format output_format(const Problem& problem);
 /// Size of the output: o is rows x width, lse is rows.
 struct OutputShape {
   std::int64_t rows = 0;
@@ -197,7 +212,7 @@ void validate(const MergeProblem& problem);
 void validate(const AttentionProblem& problem);
 void validate(const Problem& problem);
 
-/// What a kernel returns. o is dense (rows, width) in the storage format, lse dense (rows) in f32.
+/// What a kernel returns. o is dense (rows, width) in output_format(), lse dense (rows) in f32.
 struct Output {
   Tensor o;
   Tensor lse;

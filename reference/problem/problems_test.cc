@@ -162,9 +162,10 @@ TEST(Validate, Attention) {
   using P = AttentionProblem;
   const std::vector<Spoiled<P>> table = {
       {"q: 3 axes, must be 4", [](P& p) { p.q = Tensor::dense(Format::bf16, {2, 3, 4}); }},
-      {"k: format f16, must be that of q, bf16", [](P& p) { p.k.format = Format::f16; }},
-      {"v: format f16, must be that of q, bf16", [](P& p) { p.v.format = Format::f16; }},
-      {"v: format e4m3fn must be", [](P& p) { p.v.format = Format::e4m3fn; }},
+      {"v: format bf16, must be that of k, f16", [](P& p) { p.k.format = Format::f16; }},
+      {"v: format f16, must be that of k, bf16", [](P& p) { p.v.format = Format::f16; }},
+      {"q: format f64 must be f32, f16, bf16, e4m3fn or e5m2", [](P& p) { p.q.format = Format::f64; }},
+      {"v: format e4m3fn, must be that of k, bf16", [](P& p) { p.v.format = Format::e4m3fn; }},
       {"q axis 3 (d): 0, must be 1..65536", [](P& p) { p.q = Tensor::dense(Format::bf16, {2, 2, 3, 0}); }},
       {"v axis 3 (dv): 0, must be 1..65536", [](P& p) { p.v = Tensor::dense(Format::bf16, {2, 1, 5, 0}); }},
       {"k axis 1 (heads): 0, must be 1..", [](P& p) { p.k = Tensor::dense(Format::bf16, {2, 0, 5, 4}); }},

@@ -138,10 +138,34 @@ Witness sample_paged() {
   return {{{ProblemKind::attention, "sample", 9, {}}, p}, {{"kernel", "attention.deferred.hardened"}}};
 }
 
+Witness sample_descaled() {
+  Random random(5, 0);
+  AttentionProblem p;
+  p.q = Tensor::dense(Format::bf16, {2, 2, 2, 4});
+  p.k = Tensor::strided(Format::e4m3fn, {2, 1, 3, 4}, {15, 15, 5, 1});  // padded rows
+  p.v = Tensor::dense(Format::e4m3fn, {2, 1, 3, 2});
+  for (Tensor* t : {&p.q, &p.k, &p.v}) {
+    for_each(t->shape, [&](auto... i) { t->set({i...}, random.uniform(-2, 2)); });
+  }
+  p.v.set({1, 0, 2, 1}, std::numeric_limits<double>::quiet_NaN());
+  p.k_descale = Tensor::dense(Format::f32, {2, 1});
+  p.k_descale.set({0, 0}, 0.375);
+  p.k_descale.set({1, 0}, -0x1p-149);
+  p.v_descale = Tensor::strided(Format::f32, {2, 1}, {0, 1});  // one for both sequences
+  p.v_descale.set({0, 0}, 0x1.fffffep+127);
+  p.scale = 0.5F;
+  p.plan = {{0, 2, 3}, {1, 0}};
+  return {{{ProblemKind::attention, "sample", 11, {{"format", "bf16"}}}, p}, {}};
+}
+
 std::map<std::string, Witness> samples() {
-  return {{"softmax", sample_softmax()},           {"merge", sample_merge()},
-          {"merge_states", sample_merge_states()}, {"attention", sample_attention()},
-          {"attention_packed", sample_packed()},   {"attention_paged", sample_paged()}};
+  return {{"softmax", sample_softmax()},
+          {"merge", sample_merge()},
+          {"merge_states", sample_merge_states()},
+          {"attention", sample_attention()},
+          {"attention_packed", sample_packed()},
+          {"attention_paged", sample_paged()},
+          {"attention_descaled", sample_descaled()}};
 }
 
 }  // namespace flashproof

@@ -14,7 +14,7 @@ namespace {
 /// (m, −inf) is empty, whatever l holds; NaN and +inf have their answer.
 void check_l(const MergeProblem& p) {
   if (!p.has_l()) return check_absent("l", p.l);
-  check_tensor("l", p.l, 2, true);
+  check_tensor("l", p.l, 2, Legal::f32);
   const std::int64_t states = p.o.shape[0], rows = p.o.shape[1];
   check_shape("l", p.l, {states, rows});
   // The strides of a hostile file may make 2^40 elements of a few numbers.
@@ -59,15 +59,15 @@ void check_joins(const MergeProblem& p) {
 }  // namespace
 
 void validate(const SoftmaxProblem& problem) {
-  check_tensor("x", problem.x, 2, false);
+  check_tensor("x", problem.x, 2, Legal::storage);
   check_output(problem.x.shape[0], problem.x.shape[1]);
   check_lengths("row_length", problem.row_length, problem.x.shape[0], problem.x.shape[1]);
   check_plan(problem.plan, problem.x.shape[1]);
 }
 
 void validate(const MergeProblem& problem) {
-  check_tensor("o", problem.o, 3, false);
-  check_tensor("lse", problem.lse, 2, true);
+  check_tensor("o", problem.o, 3, Legal::storage);
+  check_tensor("lse", problem.lse, 2, Legal::f32);
   const Shape& shape = problem.o.shape;
   check_axis("o axis 0 (states)", shape[0], 1, kMaxExtent);
   check_axis("o axis 2 (dv)", shape[2], 1, kMaxHeadDim);

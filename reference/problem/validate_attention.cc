@@ -77,19 +77,20 @@ void check_page_entries(const AttentionProblem& p) {
   }
 }
 
-void check_slopes(const AttentionProblem& p) {
-  if (!p.has_alibi()) return check_absent("alibi", p.alibi);
-  check_tensor("alibi", p.alibi, 2, true);
-  const std::int64_t sequences = p.sequences(), heads = p.q_heads();
-  check_shape("alibi", p.alibi, {sequences, heads});
-  // The strides of a hostile file may make 2^40 slopes of one number; the outputs bound them, but for empty ones.
+/// f32 (sequences, heads), finite; no shape = none. `what` its numbers are.
+void check_factors(std::string_view name, const Tensor& tensor, std::int64_t sequences, std::int64_t heads,
+                   std::string_view what) {
+  if (tensor.shape.empty()) return check_absent(name, tensor);
+  check_tensor(name, tensor, 2, Legal::f32);
+  check_shape(name, tensor, {sequences, heads});
+  // The strides of a hostile file may make 2^40 numbers of one; the outputs bound them, but for empty ones.
   if (sequences > 0 && heads > kMaxExtent / sequences) {
-    throw UsageError(fmt::format("alibi: {} x {} slopes, must be at most {}", sequences, heads, kMaxExtent));
+    throw UsageError(fmt::format("{}: {} x {} {}, must be at most {}", name, sequences, heads, what, kMaxExtent));
   }
-  const auto& stride = p.alibi.stride;  // one number that serves a whole axis is looked at once
+  const auto& stride = tensor.stride;  // one number that serves a whole axis is looked at once
   for (std::int64_t s = 0; s < (stride[0] == 0 ? std::min<std::int64_t>(sequences, 1) : sequences); ++s) {
     for (std::int64_t h = 0; h < (stride[1] == 0 ? 1 : heads); ++h) {
-      if (!std::isfinite(p.alibi.at({s, h}))) throw UsageError(fmt::format("alibi[{}, {}]: must be finite", s, h));
+      if (!std::isfinite(tensor.at({s, h}))) throw UsageError(fmt::format("{}[{}, {}]: must be finite", name, s, h));
     }
   }
 }
@@ -102,14 +103,17 @@ void check_scores(const AttentionProblem& p) {
   check_axis("window_left", p.window_left, -1, kMaxExtent);
   check_axis("window_right", p.window_right, -1, kMaxExtent);
   if (p.has_bias()) {
-    check_tensor("bias", p.bias, 4, true);
+    check_tensor("bias", p.bias, 4, Legal::f32);
     check_shape("bias", p.bias, {p.batch(), p.q_heads(), p.q_length(), p.k_length()});
   } else {
     check_absent("bias", p.bias);
   }
-  check_slopes(p);
+  check_factors("alibi", p.alibi, p.sequences(), p.q_heads(), "slopes");
+  check_factors("q_descale", p.q_descale, p.sequences(), p.k_heads(), "factors");
+  check_factors("k_descale", p.k_descale, p.sequences(), p.k_heads(), "factors");
+  check_factors("v_descale", p.v_descale, p.sequences(), p.k_heads(), "factors");
   if (!p.has_sink()) return check_absent("sink", p.sink);
-  check_tensor("sink", p.sink, 1, true);  // any value: NaN and +inf have their answer
+  check_tensor("sink", p.sink, 1, Legal::f32);  // any value: NaN and +inf have their answer
   check_shape("sink", p.sink, {p.q_heads()});
 }
 
@@ -127,11 +131,10 @@ void check_key_lengths(const AttentionProblem& p) {
 }  // namespace
 
 void validate(const AttentionProblem& problem) {
-  check_tensor("q", problem.q, 4, false);
-  check_tensor("k", problem.k, 4, false);
-  check_tensor("v", problem.v, 4, false);
-  check_same_format("k", problem.k, problem.q);
-  check_same_format("v", problem.v, problem.q);
+  check_tensor("q", problem.q, 4, Legal::with_8_bits);
+  check_tensor("k", problem.k, 4, Legal::with_8_bits);
+  check_tensor("v", problem.v, 4, Legal::with_8_bits);
+  check_same_format("v", problem.v, "k", problem.k);
   const std::int64_t q_heads = problem.q_heads(), k_heads = problem.k_heads();
   check_axis("q axis 3 (d)", problem.head_dim(), 1, kMaxHeadDim);
   check_axis("v axis 3 (dv)", problem.value_dim(), 1, kMaxHeadDim);

@@ -14,8 +14,6 @@
 namespace flashproof {
 namespace {
 
-constexpr std::string_view kVersion = "witness 1";
-
 // Reading and writing one kind of problem stand next to each other: the same fields in the same order.
 
 SoftmaxProblem read_softmax(Fields& fields) {
@@ -58,10 +56,15 @@ void read_features(Fields& fields, AttentionProblem& p) {
   if (fields.has("softcap")) p.softcap = fields.f32("softcap");
   if (fields.has_tensor("alibi")) p.alibi = fields.tensor("alibi");
   if (fields.has_tensor("sink")) p.sink = fields.tensor("sink");
+  if (fields.has_tensor("q_descale")) p.q_descale = fields.tensor("q_descale");
+  if (fields.has_tensor("k_descale")) p.k_descale = fields.tensor("k_descale");
+  if (fields.has_tensor("v_descale")) p.v_descale = fields.tensor("v_descale");
   if (fields.has("q_start")) p.q_start = fields.int32s("q_start");
   if (fields.has("k_start")) p.k_start = fields.int32s("k_start");
   if (fields.has("page_table")) p.page_table = fields.signed_int32s("page_table");
 }
+
+}  // namespace
 
 AttentionProblem read_attention(Fields& fields) {
   AttentionProblem p;
@@ -77,6 +80,8 @@ AttentionProblem read_attention(Fields& fields) {
   p.plan.order = fields.int32s("plan.order");
   return p;
 }
+
+namespace {
 
 void write_problem(Draft& draft, const SoftmaxProblem& p) {
   draft.strided("x", p.x);
@@ -105,12 +110,17 @@ void write_features(Draft& draft, const AttentionProblem& p) {
   if (p.has(Feature::softcap)) draft.text("softcap", fmt::format("{:a}", double{p.softcap}));
   if (p.has_alibi()) draft.strided("alibi", p.alibi);
   if (p.has_sink()) draft.strided("sink", p.sink);
+  if (!p.q_descale.shape.empty()) draft.strided("q_descale", p.q_descale);
+  if (!p.k_descale.shape.empty()) draft.strided("k_descale", p.k_descale);
+  if (!p.v_descale.shape.empty()) draft.strided("v_descale", p.v_descale);
   if (!p.q_start.empty()) draft.list("q_start", p.q_start);
   if (!p.k_start.empty()) draft.list("k_start", p.k_start);
   if (!p.page_table.empty()) draft.list("page_table", p.page_table);
 }
 
-void write_problem(Draft& draft, const AttentionProblem& p) {
+}  // namespace
+
+void write_attention(Draft& draft, const AttentionProblem& p) {
   draft.strided("q", p.q);
   draft.strided("k", p.k);
   draft.strided("v", p.v);
@@ -123,6 +133,10 @@ void write_problem(Draft& draft, const AttentionProblem& p) {
   draft.list("plan.order", p.plan.order);
 }
 
+namespace {
+
+void write_problem(Draft& draft, const AttentionProblem& p) { write_attention(draft, p); }
+
 std::int64_t input_bytes(const Problem& problem) {
   const auto size = [](const auto&... tensor) { return (static_cast<std::int64_t>(tensor.storage.size()) + ...); };
   return std::visit(
@@ -130,7 +144,9 @@ std::int64_t input_bytes(const Problem& problem) {
         using T = std::decay_t<decltype(p)>;
         if constexpr (std::is_same_v<T, SoftmaxProblem>) return size(p.x);
         if constexpr (std::is_same_v<T, MergeProblem>) return size(p.o, p.lse, p.l);
-        if constexpr (std::is_same_v<T, AttentionProblem>) return size(p.q, p.k, p.v, p.bias, p.alibi, p.sink);
+        if constexpr (std::is_same_v<T, AttentionProblem>) {
+          return size(p.q, p.k, p.v, p.bias, p.alibi, p.sink, p.q_descale, p.k_descale, p.v_descale);
+        }
       },
       problem);
 }
@@ -138,7 +154,7 @@ std::int64_t input_bytes(const Problem& problem) {
 /// validate() has passed: the output has fewer than 2^31 elements.
 void check_size(const Problem& problem) {
   const OutputShape shape = output_shape(problem);
-  const std::int64_t output = shape.rows * (shape.width * bytes_of(format_of(problem)) + 4);  // o, and lse in f32
+  const std::int64_t output = shape.rows * (shape.width * bytes_of(output_format(problem)) + 4);  // o, and lse in f32
   if (input_bytes(problem) + output > kMaxWitnessBytes) {
     throw UsageError(fmt::format("size: inputs and outputs together take {} bytes, must be at most {}",
                                  input_bytes(problem) + output, kMaxWitnessBytes));
@@ -147,8 +163,8 @@ void check_size(const Problem& problem) {
 
 Witness parse(std::span<const std::byte> bytes) {
   Fields fields(parse_safetensors(bytes));
-  if (const std::string version = fields.text("flashproof"); version != kVersion) {
-    throw UsageError(fmt::format("flashproof: {} must be \"{}\"", quote(version), kVersion));
+  if (const std::string version = fields.text("flashproof"); version != kWitnessVersion) {
+    throw UsageError(fmt::format("flashproof: {} must be \"{}\"", quote(version), kWitnessVersion));
   }
   Witness witness;
   witness.content.spec = parse_case_spec(fields.text("case"));
@@ -188,14 +204,11 @@ std::vector<std::byte> format_witness(const Witness& witness) {
     throw UsageError(fmt::format("case: {} does not describe this problem", quote(line)));
   }
   Draft draft;
-  draft.text("flashproof", std::string(kVersion));
+  draft.text("flashproof", std::string(kWitnessVersion));
   draft.text("case", line);
   draft.text("problem", std::string(name(content.spec.problem)));
   std::visit([&](const auto& problem) { write_problem(draft, problem); }, content.problem);
-  for (const auto& [key, value] : witness.notes) {
-    if (!is_name(key)) throw UsageError(fmt::format("note {}: must be [a-z][a-z0-9_]*", quote(key)));
-    draft.text(std::string(kNotePrefix) + key, value);
-  }
+  draft.notes(witness.notes);
   return draft.bytes();
 }
 
@@ -211,7 +224,7 @@ Witness parse_witness(std::span<const std::byte> bytes, const std::string& name)
   }
 }
 
-Witness read_witness(const std::filesystem::path& path) {
+std::vector<std::byte> read_witness_bytes(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
     throw UsageError(fmt::format("{}: must be a .safetensors file that exists", shown(path.string())));
@@ -225,7 +238,11 @@ Witness read_witness(const std::filesystem::path& path) {
   std::vector<std::byte> bytes(error ? 0 : static_cast<std::size_t>(size));
   stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   if (error || !stream) throw InfrastructureError(fmt::format("{}: cannot be read", shown(path.string())));
-  return parse_witness(bytes, path.string());
+  return bytes;
+}
+
+Witness read_witness(const std::filesystem::path& path) {
+  return parse_witness(read_witness_bytes(path), path.string());
 }
 
 void write_tensors(const std::filesystem::path& path, const std::map<std::string, Tensor>& tensors,

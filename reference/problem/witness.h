@@ -39,6 +39,8 @@ Witness parse_witness(std::span<const std::byte> bytes, const std::string& name)
 /// Throws UsageError for a malformed file, and where there is no regular file; InfrastructureError if it cannot be
 /// read.
 Witness read_witness(const std::filesystem::path& path);
+/// What read_witness() parses; the same errors of the file.
+std::vector<std::byte> read_witness_bytes(const std::filesystem::path& path);
 
 /// Plain named tensors (used by `truth --out`): dense, in their own format. Same atomic write.
 void write_tensors(const std::filesystem::path& path, const std::map<std::string, Tensor>& tensors,

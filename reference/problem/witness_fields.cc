@@ -123,4 +123,11 @@ WitnessNotes Fields::notes() {
   return result;
 }
 
+void Draft::notes(const WitnessNotes& notes) {
+  for (const auto& [key, value] : notes) {
+    if (!is_name(key)) throw UsageError(fmt::format("note {}: must be [a-z][a-z0-9_]*", quote(key)));
+    text(std::string(kNotePrefix) + key, value);
+  }
+}
+
 }  // namespace flashproof

@@ -18,6 +18,7 @@
 namespace flashproof {
 
 inline constexpr std::string_view kNotePrefix = "note.";
+inline constexpr std::string_view kWitnessVersion = "witness 1";
 
 /// The metadata and tensors of a file, handed out one by one: what is asked for must be there, and what is left over at
 /// the end is refused. Everything throws UsageError with one line that names the field.
@@ -65,11 +66,17 @@ class Draft {
     list("stride." + name, t.stride);
     text("storage." + name, fmt::format("{}", t.storage.size()));
   }
+  /// Throws UsageError for a key that is no name.
+  void notes(const WitnessNotes& notes);
   std::vector<std::byte> bytes() const { return format_safetensors(file_); }
 
  private:
   Safetensors file_;
   std::vector<std::vector<std::byte>> data_;  // moving an inner vector keeps its bytes where the spans point
 };
+
+/// The fields of an attention problem, which a backward witness has, too. What is read is not validated.
+AttentionProblem read_attention(Fields& fields);
+void write_attention(Draft& draft, const AttentionProblem& problem);
 
 }  // namespace flashproof

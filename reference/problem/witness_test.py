@@ -127,6 +127,21 @@ def check_attention_paged(metadata, tensors):
         assert tensors.pop(name)[:2] == ("F32", shape), name
 
 
+def check_attention_descaled(metadata, tensors):
+    assert "q_descale" not in tensors, "absent is 1"
+    for name, strides, size, values in (
+        ("k_descale", "1,1", "8", (0.375, -(2.0**-149))),
+        ("v_descale", "0,1", "4", (float.fromhex("0x1.fffffep+127"),) * 2),
+    ):
+        dtype, shape, raw = tensors.pop(name)
+        assert (dtype, shape, struct.unpack("<2f", raw)) == ("F32", [2, 1], values), name
+        assert (metadata["stride." + name], metadata["storage." + name]) == (strides, size), name
+    assert tensors.pop("q")[:2] == ("BF16", [2, 2, 2, 4])
+    assert tensors.pop("k")[:2] == ("F8_E4M3", [2, 1, 3, 4])
+    dtype, shape, raw = tensors.pop("v")
+    assert (dtype, shape, raw[11]) == ("F8_E4M3", [2, 1, 3, 2], 0x7F), "the NaN of e4m3fn"
+
+
 def check_with_package(path, tensors):
     """The reference implementation must accept the file and see the same bytes."""
     try:
@@ -142,7 +157,8 @@ def check_with_package(path, tensors):
 def main():
     directory = Path(sys.argv[1])
     checks = (check_softmax, check_merge, check_merge_states)
-    for check in (*checks, check_attention, check_attention_packed, check_attention_paged):
+    checks += (check_attention, check_attention_packed, check_attention_paged, check_attention_descaled)
+    for check in checks:
         path = directory / (check.__name__.removeprefix("check_") + ".safetensors")
         metadata, tensors = read(path)
         package = check_with_package(path, tensors)

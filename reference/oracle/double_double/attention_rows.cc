@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "reference/oracle/descale.h"
 #include "reference/oracle/double_double/decoded_head.h"
 #include "reference/oracle/double_double/weighted_row.h"
 #include "reference/oracle/environment_guard.h"
@@ -103,7 +104,9 @@ void AttentionRows::fill_scores(const AttentionRow& row) {
   }
   for (std::int64_t p = positions_; p < numbers_.size(); ++p) numbers_.hi[p] = 0.0;
   ScoreRule rule;
-  rule.scale = problem_.scale;
+  const ScoreFactor factor = score_factor(problem_, row.sequence, kv_head_);
+  rule.scale = factor.hi;
+  rule.scale_low = factor.lo;
   if (problem_.has_bias()) {
     fill_bias(row);
     rule.bias = bias_.data();
@@ -160,6 +163,7 @@ RowBalls AttentionRows::row(std::int64_t output_row, Tier tier, int /*bits*/) {
   column_balls(sums_, sum, options_.terms, [&](std::size_t c) { return top[c]; }, balls.o);
   balls.lse = lse_ball(sum, options_.terms);
   balls.tier = tier;
+  descale_values(problem_, row, balls);
   mark_special_values(problem_, row, keys_, *flags_, balls);
   return balls;
 }

@@ -43,6 +43,10 @@ void decode_vector(const Tensor& tensor, std::int64_t offset, std::int64_t n, do
       return decode_as<Format::f32, std::uint32_t>(tensor, offset, n, to);
     case Format::f16:
       return decode_as<Format::f16, std::uint16_t>(tensor, offset, n, to);
+    case Format::e4m3fn:
+      return decode_as<Format::e4m3fn, std::uint8_t>(tensor, offset, n, to);
+    case Format::e5m2:
+      return decode_as<Format::e5m2, std::uint8_t>(tensor, offset, n, to);
     default:  // validate() leaves no other
       return decode_as<Format::bf16, std::uint16_t>(tensor, offset, n, to);
   }

@@ -78,9 +78,15 @@ void vector_score_keys(const ScoreRule& rule, const DdTerms& terms, RowNumbers& 
     const V largest = hn::Load(d, &row.error[p]);
     const V limit = hn::Mul(hn::Load(d, rule.key_quantum + p), hn::Set(d, rule.query_quantum * terms.exact_below));
     V error = hn::IfThenZeroElse(hn::Lt(largest, limit), hn::Mul(dot_error, largest));
-    Dd s = DdMulDouble(dot, scale);
-    const V rounded = hn::IfThenZeroElse(hn::Eq(dot.lo, zero), exact_scale);
-    error = hn::MulAdd(hn::Set(d, terms.exponent * kDdMulDoubleError), hn::Mul(rounded, hn::Abs(s.hi)), error);
+    Dd s;
+    if (rule.scale_low == 0) {
+      s = DdMulDouble(dot, scale);
+      const V rounded = hn::IfThenZeroElse(hn::Eq(dot.lo, zero), exact_scale);
+      error = hn::MulAdd(hn::Set(d, terms.exponent * kDdMulDoubleError), hn::Mul(rounded, hn::Abs(s.hi)), error);
+    } else {
+      s = DdMul(dot, Dd{scale, hn::Set(d, rule.scale_low)});
+      error = hn::MulAdd(hn::Set(d, terms.exponent * kDdMulError), hn::Abs(s.hi), error);
+    }
     if (rule.bias != nullptr) {
       s = DdAddDouble(s, hn::Load(d, rule.bias + p));
       error = hn::MulAdd(hn::Set(d, terms.exponent * kDdAddDoubleError), hn::Abs(s.hi), error);

@@ -46,9 +46,9 @@ void dot_keys(const double* keys, std::int64_t blocks, const double* query, std:
 
 /// scale·dot + bias − slope·|beside − j|, for the keys j = first + position.
 struct ScoreRule {
-  double scale = 1;
-  const double* bias = nullptr;  // by position, finite; null = none
-  double slope = 0;              // 0 = none
+  double scale = 1, scale_low = 0;  // a DD; scale_low = 0 unless there are descale factors
+  const double* bias = nullptr;     // by position, finite; null = none
+  double slope = 0;                 // 0 = none
   std::int64_t beside = 0, first = 0;
   std::int64_t depth = 1;               // of the dots
   double query_quantum = 1;             // 2^t with every component of the query a multiple of it

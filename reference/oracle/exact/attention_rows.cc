@@ -1,9 +1,12 @@
 // Attention, one row at a time, straight from the tensors. What the rows of a head share is which vectors are finite;
 // decoding k and v again for each row costs less than the exact sums that follow, and a copy of them as exact numbers
 // would take 50 bytes and more per element of a long sequence.
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <memory>
 
+#include "reference/oracle/descale.h"
 #include "reference/oracle/environment_guard.h"
 #include "reference/oracle/exact/exact_tier.h"
 #include "reference/oracle/exact/row_truth.h"
@@ -16,9 +19,36 @@ static_assert(kMaxHeadDim + 2 <= (1 << 23), "ExactScore takes 2^23 terms: d prod
 
 double finite_or_zero(double x) { return std::isfinite(x) ? x : 0.0; }
 
+/// The exact scale·q_descale·k_descale as a sum of numbers of at most 24 bits, so that each times q is a double.
+std::vector<double> parts_of(const ScoreFactor& factor) {
+  std::vector<double> parts;
+  for (double high = factor.hi, low = factor.lo; high != 0.0;) {
+    int exponent = 0;
+    const double significand = std::frexp(high, &exponent);  // the leading 24 bits, toward zero
+    const double part = std::ldexp(std::trunc(std::ldexp(significand, 24)), exponent - 24);
+    parts.push_back(part);
+    high -= part;
+    if (high != 0.0) continue;
+    high = low;
+    low = 0.0;
+  }
+  if (parts.empty()) parts.push_back(0.0);
+  return parts;
+}
+
+/// The power of two by which scores with descale factors are divided: their lowest bit then stands at that of ExactScore.
+/// (factor)·q·k is a multiple of 2^(lowest bit of the factor − 298), the rest of a score of 2^-149. A factor of 72 bits
+/// from 2^-447 on leaves sums below 2^161 at most 906 bits above that; one of up to 2^384 leaves 2^664 at most 814.
+int unit_of(const ScoreFactor& factor) {
+  const double lowest = factor.lo != 0.0 ? factor.lo : factor.hi;
+  const Dyadic bit = dyadic(lowest);
+  const int of_dot = bit.significand == 0 ? 0 : bit.exponent - 298;
+  return std::min(of_dot, -149) - ExactScore::kLowestExponent;
+}
+
 class AttentionRows : public RowTier {
  public:
-  explicit AttentionRows(const AttentionProblem& problem) : problem_(problem), query_(problem.head_dim()) {}
+  explicit AttentionRows(const AttentionProblem& problem) : problem_(problem) {}
 
   RowBalls row(std::int64_t row, Tier /*tier*/, int bits) override {
     const AttentionRow at = locate(problem_, row);
@@ -38,6 +68,7 @@ class AttentionRows : public RowTier {
     RowTruth truth = row_truth({.score = score_,
                                 .softcap = problem_.softcap,
                                 .capped = capped_,
+                                .unit = unit_,
                                 .form = RowForm::sum,
                                 .values = {.width = problem_.value_dim(), .format = v.format, .read = read},
                                 .last_is_sink = keys_.has_sink},
@@ -46,6 +77,7 @@ class AttentionRows : public RowTier {
     balls.lse = truth.lse;
     balls.tier = Tier::exact;
     balls.bits = bits;
+    descale_values(problem_, at, balls);
     mark_special_values(problem_, at, keys_, flags, balls);
     return balls;
   }
@@ -63,9 +95,34 @@ class AttentionRows : public RowTier {
   /// score += scale·q·k. All finite.
   void add_dot(std::int64_t k_offset, ExactScore& score) const {
     const Tensor& k = problem_.k;
-    for (std::size_t c = 0; c < query_.size(); ++c) {
-      const std::int64_t offset = k_offset + static_cast<std::int64_t>(c) * k.stride[3];
-      score.add(query_[c], dyadic(decode(k.format, k.bits(offset))));
+    const auto depth = static_cast<std::size_t>(problem_.head_dim());
+    for (std::size_t c = 0; c < depth; ++c) {
+      const Dyadic key = dyadic(decode(k.format, k.bits(k_offset + static_cast<std::int64_t>(c) * k.stride[3])));
+      for (std::size_t at = c; at < query_.size(); at += depth) score.add(query_[at], key);
+    }
+  }
+
+  /// query_ and unit_ of this row.
+  void scale_query(const AttentionRow& at) {
+    const auto [s, h, i] = at;
+    const std::int64_t kv = problem_.kv_head(h);
+    const Tensor& q = problem_.q;
+    unit_ = 0;
+    std::vector<double> parts = {problem_.scale};
+    if (!problem_.q_descale.shape.empty() || !problem_.k_descale.shape.empty()) {
+      const ScoreFactor factor = score_factor(problem_, s, kv);
+      parts = parts_of(factor);
+      unit_ = unit_of(factor);
+    }
+    query_.clear();
+    for (const double part : parts) {
+      for (std::int64_t c = 0; c < problem_.head_dim(); ++c) {
+        const double x = decode(q.format, q.bits(problem_.q_offset(s, h, i) + c * q.stride[3]));
+        // 48 bits: a double. A query that is not finite has no finite dot product to be read for.
+        Dyadic product = dyadic(finite_or_zero(part * x));
+        product.exponent -= unit_;
+        query_.push_back(product);
+      }
     }
   }
 
@@ -73,13 +130,9 @@ class AttentionRows : public RowTier {
     const auto [s, h, i] = at;
     const std::int64_t kv = problem_.kv_head(h);
     const bool softcap = problem_.softcap > 0.0F;
-    const double scale = problem_.scale;
     const Dyadic slope = problem_.has_alibi() ? dyadic(-problem_.alibi.at({s, h})) : Dyadic{};
-    for (std::size_t c = 0; c < query_.size(); ++c) {
-      const std::int64_t offset = problem_.q_offset(s, h, i) + static_cast<std::int64_t>(c) * problem_.q.stride[3];
-      // The product of two f32 numbers is a double. A query that is not finite has no finite dot product to be read for.
-      query_[c] = dyadic(finite_or_zero(scale * decode(problem_.q.format, problem_.q.bits(offset))));
-    }
+    scale_query(at);
+    const Dyadic one{1, -unit_};
     score_.clear();
     capped_.clear();
     for (std::size_t p = 0; p < keys_.key.size(); ++p) {
@@ -87,12 +140,12 @@ class AttentionRows : public RowTier {
       ExactScore score;
       ExactScore capped;
       if (softcap && keys_.infinite[p] != 0) {
-        score.add(dyadic(keys_.infinite[p] * static_cast<double>(problem_.softcap)), {1, 0});  // ±c, and c·tanh(0) = 0
+        score.add(dyadic(keys_.infinite[p] * static_cast<double>(problem_.softcap)), one);  // ±c, and c·tanh(0) = 0
       } else {
         add_dot(problem_.k_offset(s, kv, j), softcap ? capped : score);
       }
-      if (problem_.has_bias()) score.add(dyadic(problem_.bias.at({s, h, i, j})), {1, 0});
-      score.add(slope, {alibi_distance(problem_, s, i, j), 0});
+      if (problem_.has_bias()) score.add(dyadic(problem_.bias.at({s, h, i, j})), one);
+      score.add(slope, {alibi_distance(problem_, s, i, j), -unit_});
       score.normalize();
       score_.push_back(score);
       if (!softcap) continue;
@@ -100,14 +153,18 @@ class AttentionRows : public RowTier {
       capped_.push_back(capped);
     }
     if (!keys_.has_sink) return;
-    score_.push_back(exact_score(keys_.sink));
+    ExactScore sink;
+    sink.add(dyadic(keys_.sink), one);
+    sink.normalize();
+    score_.push_back(sink);
     if (softcap) capped_.push_back(ExactScore());  // the softcap is not for the sink
   }
 
   const AttentionProblem& problem_;
   RowKeys keys_;
   std::vector<ExactScore> score_, capped_;
-  std::vector<Dyadic> query_;  // scale·q
+  std::vector<Dyadic> query_;  // scale·q, in up to four parts one after another
+  int unit_ = 0;               // scores are kept divided by 2^unit_
   std::int64_t sequence_ = 0, kv_head_ = 0;
   std::unique_ptr<HeadFlags> flags_;  // of this sequence and head; null before the first row
 };

@@ -1,5 +1,6 @@
 // Scores without any rounding: s = Σ a·b in fixed point (Kulisch's accumulator). A score is a sum of products of at
-// most three f32 numbers, scale·q·k + bias − slope·distance, so it is a dyadic rational of bounded size and fits.
+// most three f32 numbers, scale·q·k + bias − slope·distance, so it is a dyadic rational of bounded size and fits. With descale
+// factors there are five, and what fits is the score divided by a power of two (attention_rows.cc).
 #pragma once
 
 #include <array>
@@ -21,7 +22,7 @@ class ExactScore {
  public:
   // Lowest bit of scale·q·k: (2^-149)^3 = 2^-447. Largest: 2^(3·128) per term, so with up to 2^23 terms below 2^408.
   static constexpr int kLowestExponent = -448;
-  static constexpr int kLimbs = 28;  // 28·32 − 448 = 448: room for the sign and the carries too
+  static constexpr int kLimbs = 29;  // 29·32 − 448 = 480: room for the sign and the carries too
 
   /// Adds a·b. a is a product of at most two f32 values, b is an f32 value; or a is an f32 value and |b| an integer
   /// below 2^31. At most 2^23 calls.

@@ -39,7 +39,7 @@ std::int64_t bytes(const AttentionProblem& problem) {
   const bool softcap = problem.softcap > 0.0F;
   const std::int64_t capped = softcap ? kGrowth * (sizeof(ExactScore) + sizeof(std::int8_t)) : 0;
   const std::int64_t balls = (1 + kGrowth) * problem.value_dim() * sizeof(Ball);
-  const std::int64_t decoded = problem.head_dim() * static_cast<std::int64_t>(sizeof(double) + sizeof(Dyadic));
+  const std::int64_t decoded = problem.head_dim() * static_cast<std::int64_t>(sizeof(double) + 3 * sizeof(Dyadic));
   // One more key: the sink.
   return (longest + 1) * (kKeyBytes + capped + HeadFlags::kBytes) + balls + decoded +
          row_truth_bytes(problem.v.format, longest + 1, problem.value_dim(), softcap, kMaxBits);

@@ -149,10 +149,10 @@ TEST(ExactTier, MemoryIsPerKeyNotPerElement) {
     p.softcap = softcap;
     return exact_tier_bytes(p);
   };
-  EXPECT_EQ(bytes(20001, 1, 0.0F) - bytes(20000, 1, 0.0F), 466);
-  EXPECT_EQ(bytes(20001, 1, 1.0F) - bytes(20000, 1, 1.0F), 916);
-  EXPECT_LE(bytes(20000, 64, 0.0F) - bytes(20000, 1, 0.0F), 63 * 24);
-  EXPECT_LE(bytes(20000, 1, 0.0F), 20000 * 466 + 10'000'000);
+  EXPECT_EQ(bytes(20001, 1, 0.0F) - bytes(20000, 1, 0.0F), 482);
+  EXPECT_EQ(bytes(20001, 1, 1.0F) - bytes(20000, 1, 1.0F), 948);
+  EXPECT_LE(bytes(20000, 64, 0.0F) - bytes(20000, 1, 0.0F), 63 * 56);
+  EXPECT_LE(bytes(20000, 1, 0.0F), 20000 * 482 + 10'000'000);
 }
 
 }  // namespace

@@ -13,13 +13,13 @@ void set_interval(mpfi_ptr target, mpz_srcptr integer, long exponent) {
   mpfr_set_z_2exp(&target->right, integer, exponent, MPFR_RNDU);
 }
 
-void set_interval(mpfi_ptr target, const ExactScore& score) {
+void set_interval(mpfi_ptr target, const ExactScore& score, int unit) {
   const auto limbs = score.magnitude();
   mpz_t integer;
   mpz_init(integer);
   mpz_import(integer, limbs.size(), -1, sizeof(limbs[0]), 0, 32, limbs.data());  // 32 of the 64 bits are nails
   if (score.negative()) mpz_neg(integer, integer);
-  set_interval(target, integer, ExactScore::kLowestExponent);
+  set_interval(target, integer, ExactScore::kLowestExponent + unit);
   mpz_clear(integer);
 }
 

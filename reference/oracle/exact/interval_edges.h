@@ -13,8 +13,8 @@
 
 namespace flashproof {
 
-/// Smallest interval of the target's precision that contains the score.
-void set_interval(mpfi_ptr target, const ExactScore& score);
+/// Smallest interval of the target's precision that contains score·2^unit.
+void set_interval(mpfi_ptr target, const ExactScore& score, int unit = 0);
 /// Smallest interval of the target's precision that contains integer·2^exponent.
 void set_interval(mpfi_ptr target, mpz_srcptr integer, long exponent);
 /// e^x.

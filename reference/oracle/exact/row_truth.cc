@@ -17,8 +17,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kBitsAboveOne = 64;
 
 /// softcap·tanh(x / softcap).
-void cap(Interval& result, const ExactScore& x, const Interval& softcap) {
-  set_interval(raw(result), x);
+void cap(Interval& result, const ExactScore& x, int unit, const Interval& softcap) {
+  set_interval(raw(result), x, unit);
   result /= softcap;
   mpfi_tanh(raw(result), raw(result));
   result *= softcap;
@@ -30,9 +30,9 @@ void cap(Interval& result, const ExactScore& x, const Interval& softcap) {
 class Exponents {
  public:
   explicit Exponents(const Row& row)
-      : row_(row),
-        softcap_(row.softcap),
-        capped_(row.capped.size(), [this](std::size_t j, Interval& x) { cap(x, row_.capped[j], softcap_); }) {
+      : row_(row), softcap_(row.softcap), capped_(row.capped.size(), [this](std::size_t j, Interval& x) {
+          cap(x, row_.capped[j], row_.unit, softcap_);
+        }) {
     if (row.capped.empty()) {
       top_ = std::max_element(row.score.begin(), row.score.end()) - row.score.begin();
       return;
@@ -44,7 +44,7 @@ class Exponents {
     mpfi_set_fr(raw(top_cap_), &raw(capped_[0])->left);
     for (std::size_t j = 1; j < row.score.size(); ++j) {
       mpfi_set_fr(raw(lower), &raw(capped_[j])->left);
-      set_interval(raw(gap), row.score[j] - row.score[top_]);
+      set_interval(raw(gap), row.score[j] - row.score[top_], row.unit);
       gap += lower - top_cap_;
       if (mpfr_sgn(&raw(gap)->left) <= 0) continue;
       top_ = static_cast<std::ptrdiff_t>(j);
@@ -56,12 +56,12 @@ class Exponents {
   Exponents& operator=(const Exponents&) = delete;
 
   void get(std::size_t j, Interval& exponent) {
-    set_interval(raw(exponent), row_.score[j] - row_.score[top_]);
+    set_interval(raw(exponent), row_.score[j] - row_.score[top_], row_.unit);
     if (!row_.capped.empty()) exponent += capped_[j] - top_cap_;
   }
   Interval shift() const {
     Interval m;
-    set_interval(raw(m), row_.score[top_]);
+    set_interval(raw(m), row_.score[top_], row_.unit);
     if (!row_.capped.empty()) m += top_cap_;
     return m;
   }

@@ -20,16 +20,17 @@ enum class RowForm : std::uint8_t { weights, sum, blocks };
 /// The values v_jc, read when their turn comes. Not for RowForm::weights.
 struct RowValues {
   std::int64_t width = 0;
-  Format format = Format::f32;  // f32, f16 or bf16
+  Format format = Format::f32;  // any but f64
   /// Value c of the p-th score of the row, finite; what is not (its output is decided symbolically) reads as 0.
   std::function<void(std::size_t p, std::span<double> v)> read = nullptr;
 };
 
-/// s_j = score_j, or score_j + softcap·tanh(capped_j / softcap).
+/// s_j = score_j·2^unit, or that + softcap·tanh(capped_j·2^unit / softcap).
 struct Row {
   std::span<const ExactScore> score;  // normalized, at least one
   double softcap = 0.0;
   std::span<const ExactScore> capped = {};  // one per score if softcap > 0
+  int unit = 0;
   RowForm form = RowForm::weights;
   RowValues values = {};
   /// One per score, finite and positive: how often e^(s_j − m) counts in the sum of the weights, Σ factor_j e^(s_j − m);

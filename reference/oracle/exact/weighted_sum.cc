@@ -1,5 +1,6 @@
 #include "reference/oracle/exact/weighted_sum.h"
 
+#include <cmath>
 #include <cstdint>
 
 #include "reference/oracle/environment_guard.h"
@@ -12,9 +13,9 @@ static_assert(GMP_NUMB_BITS == 64);
 /// Exponent of the smallest subnormal: every finite value is a multiple of 2^it.
 long lowest_exponent(Format format) { return info(format).min_exponent - info(format).precision + 1; }
 
-/// |Σ| < 2^31 · 2^weight_bits · 2^(max_exponent + 1 − lowest exponent), and max_exponent = 1 − min_exponent.
+/// |Σ| < 2^31 · 2^weight_bits · 2^(max_exponent + 1 − lowest exponent).
 std::size_t limbs_for(Format format, int weight_bits) {
-  const long value_bits = 2 - info(format).min_exponent - lowest_exponent(format);
+  const long value_bits = std::ilogb(info(format).max_finite) + 1 - lowest_exponent(format);
   return static_cast<std::size_t>((31 + weight_bits + value_bits) / GMP_NUMB_BITS + 1);
 }
 

@@ -1,4 +1,4 @@
-// Σ_j W_j v_jc for many columns c, exactly: W_j a non-negative integer, v_jc a number of f32, f16 or bf16, the sums in
+// Σ_j W_j v_jc for many columns c, exactly: W_j a non-negative integer, v_jc a number of any format but f64, the sums in
 // fixed point with the format's smallest subnormal as the unit. No matrix of big integers is ever built: a value is
 // read from its tensor when its turn comes.
 #pragma once

@@ -13,6 +13,7 @@ namespace flashproof {
 /// that its absence is noticed.
 struct AttentionTerms {
   double scores = 1;    // h_D u |α| ‖q‖ ‖k‖: rounding of the dot products
+  double factor = 1;    // |β| ‖q‖ ‖k‖: what a double does not hold of the scale times its descale factors
   double argument = 1;  // what scaling, bias and the subtraction of m lost
   double softcap = 1;   // rounding of c·tanh(x / c)
   double exp = 1;       // kExpError of every weight
@@ -22,6 +23,7 @@ struct AttentionTerms {
   double chunks = 1;    // adding one chunk's sums to those before
   double rescale = 1;   // moving to a larger m
   double output = 1;    // rounding of N / L
+  double descale = 1;   // rounding of v_descale·o
   LogTerms log;
   double shift = 1;             // rounding of lse = m + log L
   double certificate = 0x1p53;  // quanta up to which a dot product is exact

@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reference/oracle/descale.h"
 #include "reference/oracle/environment_guard.h"
 #include "reference/oracle/fp64/proven_exp.h"
 #include "reference/oracle/symbolic.h"
 
 namespace flashproof::attention64 {
 namespace {
+
+/// Four products below the range of double, and the radius of a product that was.
+constexpr double kDescaleFloor = 0x1p-1070;
 
 struct Storage {
   Buffer packed;
@@ -243,9 +247,26 @@ class Head {
     Ball lse;
     finish_row(state, width, call_.options.terms, call_.truth.o.hi() + state.place * width,
                call_.truth.o.radius() + state.place * width, lse, call_.cause[static_cast<std::size_t>(state.place)]);
+    descale_row(state, width);
     call_.truth.lse.hi()[state.place] = lse.hi;
     call_.truth.lse.radius()[state.place] = lse.radius;
     call_.truth.tier[static_cast<std::size_t>(state.place)] = Tier::fp64;
+  }
+
+  /// README.md, "Descale factors".
+  void descale_row(const RowState& state, std::int64_t width) {
+    const double factor = value_factor(call_.problem, sequence_, kv_head_);
+    if (factor == 1.0) return;
+    double* const o = call_.truth.o.hi() + state.place * width;
+    double* const radius = call_.truth.o.radius() + state.place * width;
+    for (std::int64_t c = 0; c < width; ++c) {
+      const double value = o[c] * factor;
+      const double rest = std::fabs(std::fma(o[c], factor, -value));
+      radius[c] = factor == 0.0 ? 0.0
+                                : (radius[c] * std::fabs(factor) + call_.options.terms.descale * rest) * kInflation +
+                                      kDescaleFloor;
+      o[c] = value;
+    }
   }
 
   Call& call_;

@@ -25,6 +25,14 @@ struct PatternOf {
   using Type = std::uint16_t;
 };
 template <>
+struct PatternOf<Format::e4m3fn> {
+  using Type = std::uint8_t;
+};
+template <>
+struct PatternOf<Format::e5m2> {
+  using Type = std::uint8_t;
+};
+template <>
 struct PatternOf<Format::f32> {
   using Type = std::uint32_t;
 };
@@ -40,8 +48,9 @@ HWY_INLINE hn::Vec<D> decode_patterns(D d, I patterns) {
   // What the exponent field of a normal number lacks, and what that of an infinity or NaN lacks on top of it.
   constexpr std::int64_t kRebias = static_cast<std::int64_t>(kInfo.min_exponent - 1 + detail::kDoubleBias)
                                    << detail::kDoubleFraction;
-  constexpr std::int64_t kToInfinity =
-      static_cast<std::int64_t>(detail::kDoubleInfinity) - kRebias - (kInfinity << kWiden);
+  // Without an infinity the first pattern behind the finite ones is NaN.
+  constexpr std::int64_t kToInfinity = static_cast<std::int64_t>(detail::kDoubleInfinity) - kRebias -
+                                       (kInfinity << kWiden) + (kInfo.has_infinity ? 0 : std::int64_t{1} << 51);
   const hn::RebindToSigned<D> di;
 
   const auto magnitude = hn::And(patterns, hn::Set(di, kSign - 1));
@@ -65,6 +74,9 @@ HWY_INLINE auto load_patterns(D, const T* from) {
   const hn::Rebind<std::uint32_t, D> d32;
   if constexpr (sizeof(T) == 4) {
     return hn::BitCast(di, hn::PromoteTo(du, hn::LoadU(d32, from)));
+  } else if constexpr (sizeof(T) == 1) {
+    const hn::Rebind<std::uint8_t, D> d8;
+    return hn::BitCast(di, hn::PromoteTo(du, hn::PromoteTo(d32, hn::LoadU(d8, from))));
   } else {
     const hn::Rebind<std::uint16_t, D> d16;
     return hn::BitCast(di, hn::PromoteTo(du, hn::PromoteTo(d32, hn::LoadU(d16, from))));

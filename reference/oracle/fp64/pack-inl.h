@@ -34,6 +34,12 @@ HWY_INLINE void decode_vector(const Tensor& tensor, std::int64_t offset, std::in
     case Format::f16:
       flashproof::HWY_NAMESPACE::decode_run<Format::f16>(tensor, offset, stride, n, to);
       break;
+    case Format::e4m3fn:
+      flashproof::HWY_NAMESPACE::decode_run<Format::e4m3fn>(tensor, offset, stride, n, to);
+      break;
+    case Format::e5m2:
+      flashproof::HWY_NAMESPACE::decode_run<Format::e5m2>(tensor, offset, stride, n, to);
+      break;
     default:
       flashproof::HWY_NAMESPACE::decode_run<Format::bf16>(tensor, offset, stride, n, to);
       break;

@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "hwy/highway.h"
+#include "reference/oracle/descale.h"
 #include "reference/oracle/fp64/head_chunk.h"
 #include "reference/oracle/fp64/proven_exp.h"
 #include "reference/oracle/fp64/weights-inl.h"
@@ -103,7 +104,8 @@ HWY_INLINE bool weigh_row(const AttentionProblem& problem, const AttentionOption
   const std::int64_t depth = problem.head_dim();
   const std::int64_t groups = (depth + kTerms - 1) / kTerms;
   const auto h_d = static_cast<double>(std::min(depth, kTerms) - 1 + groups - 1);  // h_D
-  const double alpha = problem.scale;
+  const ScoreFactor factor = score_factor(problem, state.row.sequence, problem.kv_head(state.row.head));
+  const double alpha = factor.hi;
   WeightInput in{};
   RowScores& row = in.scores;
   row = {.dot = scratch.scores + r * pitch(chunk.capacity),
@@ -117,6 +119,11 @@ HWY_INLINE bool weigh_row(const AttentionProblem& problem, const AttentionOption
          .first = first,
          .last = last,
          .keys = chunk.capacity};
+  if (factor.lo != 0.0) {  // README.md, "Descale factors": an exact dot product does not make an exact score
+    row.dot_error +=
+        (terms.factor + terms.scores * h_d * kRoundoff) * std::fabs(factor.lo) * block.norm[r] * kInflation;
+    row.quanta = std::numeric_limits<double>::max();
+  }
   in.certificate = terms.certificate;
   const bool offsets = problem.has_bias() || problem.has_alibi() || problem.softcap > 0.0F || state.keys != nullptr;
   if (offsets) {

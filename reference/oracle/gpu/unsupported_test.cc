@@ -27,6 +27,9 @@ TEST(GpuUnsupported, NamesWhatItDoesNotTake) {
   EXPECT_EQ(reason([](auto& p) { p.bias = Tensor::dense(Format::f32, {1, 2, 5, 5}); }), "bias");
   EXPECT_EQ(reason([](auto& p) { p.alibi = Tensor::dense(Format::f32, {1, 2}); }), "alibi");
   EXPECT_EQ(reason([](auto& p) { p.softcap = 30; }), "softcap");
+  EXPECT_EQ(reason([](auto& p) { p.v_descale = Tensor::strided(Format::f32, {1, 2}, {0, 0}); }), "descale");
+  EXPECT_EQ(reason([](auto& p) { p.k.format = p.v.format = Format::e5m2; }), "mixed");
+  EXPECT_EQ(reason([](auto& p) { p.q.format = p.k.format = p.v.format = Format::e4m3fn; }), "mixed");
   EXPECT_EQ(reason([](auto& p) { p.scale = 0; }), "scale");
   EXPECT_EQ(reason([](auto& p) {
               p.sink = Tensor::dense(Format::f32, {2});
