@@ -92,6 +92,7 @@ extern Block block;
 inline Thread& running_thread_at(const char* name, const char* file, int line) {
   if (block.current == nullptr) fail_outside({name, file, line});
   Thread& self = *block.current;
+  if (block.error) throw Cancelled{};  // it was preempted while another one failed
   self.site.name = name;
   self.site.file = file;
   self.site.line = line;
@@ -105,6 +106,12 @@ void suspend();
 /// Makes the threads of the barrier runnable, `last` (if any) behind the others. Throws Fault if they stand at
 /// different call sites.
 void release_barrier(Thread* last);
+
+/// In matrix.cc: carries out a collective of the whole warp whose lanes have deposited the addresses of their operands.
+void run_matrix(Collective kind, Thread* lanes);
+
+/// In async_copy.cc: copies that threads of the last block have left behind are forgotten.
+void start_block_copies(bool lazy);
 
 // In diagnostics.cc: the message is one line that begins with the kernel's file:line.
 Fault make_fault(FaultKind kind, const CallSite& site, const std::string& what);

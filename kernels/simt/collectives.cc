@@ -4,14 +4,18 @@
 #include <bit>
 
 #include "kernels/simt/block.h"
+#include "kernels/simt/shadow_state.h"
 
 namespace flashproof::simt {
 namespace {
 
-constexpr const char* kNames[] = {"__syncwarp",  "__ballot_sync",  "__any_sync",       "__all_sync",
-                                  "__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync"};
+constexpr const char* kNames[] = {"__syncwarp",        "__ballot_sync",      "__any_sync",       "__all_sync",
+                                  "__shfl_sync",       "__shfl_up_sync",     "__shfl_down_sync", "__shfl_xor_sync",
+                                  "mma_m16n8k16<f16>", "mma_m16n8k16<bf16>", "ldmatrix_x2",      "ldmatrix_x2_trans",
+                                  "ldmatrix_x4",       "ldmatrix_x4_trans"};
 
-bool is_shuffle(Collective kind) { return kind >= Collective::shfl; }
+bool is_matrix(Collective kind) { return kind >= Collective::mma_f16; }
+bool is_shuffle(Collective kind) { return kind >= Collective::shfl && !is_matrix(kind); }
 
 /// The lane that a shuffle reads, as the PTX manual defines shfl.sync: operands count modulo 32, a source outside the
 /// caller's segment (for xor: above it) is the caller itself.
@@ -44,15 +48,21 @@ bool all_here(const Warp& warp, const Thread* lanes, const Thread& self) {
 /// What a shuffle gives that reads a lane outside the mask: undefined on the hardware, NaN here.
 constexpr std::uint64_t kPoison = ~std::uint64_t{0};
 
+constexpr std::uint32_t kWholeWarp = 0xffffffff;
+
 void complete(Warp& warp, Thread* lanes, Thread& self) {
   std::uint64_t ballot = 0;
   for (std::uint32_t rest = self.mask; rest != 0; rest &= rest - 1) {
     const unsigned i = static_cast<unsigned>(std::countr_zero(rest));
     const Thread& lane = lanes[i];
     if (lane.collective != self.collective || !same_site(lane.site, self.site)) throw divergent_collective(lane, self);
-    ballot |= lane.deposit << i;  // meaningless for a shuffle, which does not read it
+    ballot |= lane.deposit << i;  // meaningless for shuffles and matrices, which do not read it
   }
+  if (is_matrix(self.collective)) run_matrix(self.collective, lanes);
   warp.waiting &= ~self.mask;
+  if (active_shadow != nullptr && self.collective == Collective::syncwarp) {
+    active_shadow->join_lanes(self.number / kLanes * kLanes, self.mask);
+  }
   if (block.queue.policy() == Policy::lifo) block.queue.push(&self);
   for (std::uint32_t rest = self.mask; rest != 0; rest &= rest - 1) {
     Thread& lane = lanes[std::countr_zero(rest)];
@@ -102,6 +112,7 @@ int barrier(bool predicate, const char* name, const char* file, int line) {
 void release_barrier(Thread* last) {
   Barrier& barrier = block.barrier;
   if (barrier.mixed) throw divergent_barrier();
+  if (active_shadow != nullptr) active_shadow->barrier();
   const bool newest_first = block.queue.policy() == Policy::lifo;
   if (newest_first && last != nullptr) block.queue.push(last);
   for (unsigned i = 0; i < barrier.count; ++i) {
@@ -129,6 +140,17 @@ std::uint64_t warp_shuffle(Collective kind, std::uint32_t mask, std::uint64_t bi
   self.source =
       static_cast<std::uint8_t>(source_lane(kind, self.number % kLanes, operand, static_cast<unsigned>(width)));
   return meet(self, kind, mask, bits);
+}
+
+void warp_matrix(Collective kind, void* operands, const char* file, int line) {
+  Thread& self = running_thread_at(kNames[static_cast<int>(kind)], file, line);
+  const std::uint32_t exists = block.warp_of(self).exists;
+  if (exists != kWholeWarp) {
+    throw make_fault(FaultKind::bad_argument, self.site,
+                     "needs a whole warp, the last one of this block has " + std::to_string(std::popcount(exists)) +
+                         " lanes; legal are blocks of a multiple of 32 threads");
+  }
+  meet(self, kind, kWholeWarp, reinterpret_cast<std::uintptr_t>(operands));
 }
 
 }  // namespace flashproof::simt

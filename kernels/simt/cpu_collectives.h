@@ -10,9 +10,26 @@
 #include <cstring>
 #include <type_traits>
 
+#include "kernels/simt/shadow.h"
+
 namespace flashproof::simt {
 
-enum class Collective : std::uint8_t { syncwarp, ballot, any, all, shfl, shfl_up, shfl_down, shfl_xor };
+enum class Collective : std::uint8_t {
+  syncwarp,
+  ballot,
+  any,
+  all,
+  shfl,
+  shfl_up,
+  shfl_down,
+  shfl_xor,
+  mma_f16,  // from here on of a whole warp: cpu_matrix.h
+  mma_bf16,
+  ldmatrix_x2,
+  ldmatrix_x2_trans,
+  ldmatrix_x4,
+  ldmatrix_x4_trans,
+};
 
 // In collectives.cc. barrier() returns how many threads passed a true predicate.
 int barrier(bool predicate, const char* name, const char* file, int line);
@@ -45,6 +62,10 @@ inline int __syncthreads_or(int predicate, FP_CALL_SITE) {
 inline int __syncthreads_and(int predicate, FP_CALL_SITE) {
   return flashproof::simt::barrier(predicate == 0, "__syncthreads_and", file, line) == 0;
 }
+
+/// The executor is sequentially consistent; only the race shadow needs to know.
+inline void __threadfence() { flashproof::simt::shadow_fence(true); }
+inline void __threadfence_block() { flashproof::simt::shadow_fence(false); }
 
 inline void __syncwarp(unsigned mask = 0xffffffffu, FP_CALL_SITE) {
   flashproof::simt::warp_vote(flashproof::simt::Collective::syncwarp, mask, false, file, line);

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "kernels/simt/cpu_types.h"
+#include "kernels/simt/shadow.h"
 
 __forceinline__ float __fmul_rn(float a, float b) { return a * b; }
 __forceinline__ float __fadd_rn(float a, float b) { return a + b; }
@@ -49,10 +50,15 @@ inline constexpr bool kIsAtomicInteger =
 }  // namespace flashproof::simt
 
 // Plain read-modify-write: the executor runs on one operating-system thread and switches only at collectives. The order
-// in which threads reach an atomic is the schedule's.
+// in which threads reach an atomic is the schedule's. Not instrumented, so that the shadow sees an atomic and no
+// preemption splits it; not inlined, because an instrumented caller would instrument it, and so that the return address
+// is the kernel's.
+#define FP_ATOMIC [[gnu::noinline, gnu::no_sanitize("thread")]]
+
 template <class T>
   requires(flashproof::simt::kIsAtomicInteger<T> || std::is_same_v<T, float>)
-T atomicAdd(T* address, std::type_identity_t<T> value) {
+FP_ATOMIC T atomicAdd(T* address, std::type_identity_t<T> value) {
+  flashproof::simt::shadow_atomic(address, sizeof(T), __builtin_return_address(0));
   const T old = *address;
   *address = static_cast<T>(old + value);
   return old;
@@ -60,7 +66,8 @@ T atomicAdd(T* address, std::type_identity_t<T> value) {
 
 template <class T>
   requires flashproof::simt::kIsAtomicInteger<T>
-T atomicMax(T* address, std::type_identity_t<T> value) {
+FP_ATOMIC T atomicMax(T* address, std::type_identity_t<T> value) {
+  flashproof::simt::shadow_atomic(address, sizeof(T), __builtin_return_address(0));
   const T old = *address;
   *address = old < value ? value : old;
   return old;
@@ -68,7 +75,8 @@ T atomicMax(T* address, std::type_identity_t<T> value) {
 
 template <class T>
   requires flashproof::simt::kIsAtomicInteger<T>
-T atomicMin(T* address, std::type_identity_t<T> value) {
+FP_ATOMIC T atomicMin(T* address, std::type_identity_t<T> value) {
+  flashproof::simt::shadow_atomic(address, sizeof(T), __builtin_return_address(0));
   const T old = *address;
   *address = value < old ? value : old;
   return old;
@@ -76,7 +84,8 @@ T atomicMin(T* address, std::type_identity_t<T> value) {
 
 template <class T>
   requires(flashproof::simt::kIsAtomicInteger<T> || std::is_same_v<T, float>)
-T atomicExch(T* address, std::type_identity_t<T> value) {
+FP_ATOMIC T atomicExch(T* address, std::type_identity_t<T> value) {
+  flashproof::simt::shadow_atomic(address, sizeof(T), __builtin_return_address(0));
   const T old = *address;
   *address = value;
   return old;
@@ -84,8 +93,11 @@ T atomicExch(T* address, std::type_identity_t<T> value) {
 
 template <class T>
   requires flashproof::simt::kIsAtomicInteger<T>
-T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
+FP_ATOMIC T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
+  flashproof::simt::shadow_atomic(address, sizeof(T), __builtin_return_address(0));
   const T old = *address;
   if (old == expected) *address = value;
   return old;
 }
+
+#undef FP_ATOMIC

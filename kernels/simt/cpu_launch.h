@@ -29,7 +29,7 @@ void run_grid(const Grid& grid, dim3 block, std::size_t dynamic_shared_bytes, vo
 
 }  // namespace flashproof::simt
 
-namespace flashproof::cpu {
+namespace flashproof::FP_EXECUTOR {
 
 /// Throws simt::Fault for a rule of CUDA that the launch or the kernel broke, and whatever the kernel itself throws.
 /// An empty grid runs nothing. The schedule is that of the innermost simt::ScopedSchedule (executor.h), else fifo.
@@ -49,4 +49,4 @@ void launch(void (*kernel)(Parameters...), simt::Grid grid, dim3 block, std::siz
       &call);
 }
 
-}  // namespace flashproof::cpu
+}  // namespace flashproof::FP_EXECUTOR

@@ -11,9 +11,9 @@
 
 #include "kernels/simt/cpu_types.h"
 
-#define FP_SHARED(type, name, count)                              \
-  static constinit ::flashproof::simt::SharedSlot fp_slot_##name; \
-  [[maybe_unused]] type(&name)[count] =                           \
+#define FP_SHARED(type, name, count)                                     \
+  static constinit ::flashproof::simt::SharedSlot fp_slot_##name{#name}; \
+  [[maybe_unused]] type(&name)[count] =                                  \
       ::flashproof::simt::shared_array<type, (count)>(fp_slot_##name, __builtin_FILE(), __builtin_LINE())
 #define FP_DYNAMIC_SHARED(type, name) \
   [[maybe_unused]] type* const name = ::flashproof::simt::dynamic_shared_memory<type>()
@@ -22,7 +22,9 @@ namespace flashproof::simt {
 
 /// One per declaration (and per template instance): where the array of the running block is.
 struct SharedSlot {
+  const char* name;
   void* memory = nullptr;
+  std::size_t bytes = 0;
   std::uint64_t block = ~std::uint64_t{0};  // the block that it was poisoned for
 };
 
@@ -53,7 +55,7 @@ inline void check_aligned_16(const void* p, const char* what, const char* file, 
 
 }  // namespace flashproof::simt
 
-namespace flashproof::cpu {
+namespace flashproof::FP_EXECUTOR {
 
 #define FP_CALL_SITE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
@@ -79,4 +81,4 @@ inline void store_u32x4(void* p, uint4 v, FP_CALL_SITE) {
 
 #undef FP_CALL_SITE
 
-}  // namespace flashproof::cpu
+}  // namespace flashproof::FP_EXECUTOR

@@ -2,12 +2,25 @@
 // kernel finds them from any namespace.
 #pragma once
 
+// The namespace of kernels and of what they are made of (simt.h): for kernels compiled a second time, with every load and
+// store seen by the race shadow (shadow.h), another one, so that the two may live in one program. A test may choose its
+// own.
+#if !defined(FP_EXECUTOR)
+#if defined(FP_RACE)
+#define FP_EXECUTOR cpu_race
+#else
+#define FP_EXECUTOR cpu
+#endif
+#endif
+
 #define __global__
 #define __device__
 #define __host__
 #define __constant__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
+#define FP_NOINLINE __attribute__((noinline))
+#define FP_GRID_CONSTANT
 
 // Comparing bits with the GPU needs IEEE arithmetic; -ffp-contract=off comes with the CMake target flashproof_float.
 #if defined(__FAST_MATH__)

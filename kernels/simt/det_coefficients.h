@@ -57,4 +57,14 @@ struct Log2Coefficients {
   static constexpr float c11 = 0x1.6b73a4p-3f;
 };
 
+/// Of |x| below `kSwitch`.
+struct TanhCoefficients {
+  static constexpr float kSwitch = 0x1.2p-1f;
+  static constexpr float c3 = -0x1.555554p-2f;
+  static constexpr float c5 = 0x1.110fa8p-3f;
+  static constexpr float c7 = -0x1.b98ebcp-5f;
+  static constexpr float c9 = 0x1.5c59ep-6f;
+  static constexpr float c11 = -0x1.ab9624p-8f;
+};
+
 }  // namespace flashproof

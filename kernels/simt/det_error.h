@@ -1,4 +1,4 @@
-// How far det_exp, det_exp2, det_log and det_log2 can be from the truth. Plain numbers for the bounds, no device code.
+// How far det_exp, det_exp2, det_log, det_log2 and det_tanh can be from the truth. Plain numbers for the bounds, no device code.
 //
 // Each is the maximum over all 2^32 patterns, rounded up in the fourth digit; det_math_exhaustive_test.cc measures it
 // again and fails if it is above the constant or below 0.9 of it. In ulp of the result: exp 0.962, exp2 0.765, log
@@ -18,5 +18,9 @@ inline constexpr double kDetLog2Error = 1.351 * 0x1p-24;  // 1.350116 at x = 0x1
 /// Absolute error where the true result is below 2^-126.
 inline constexpr double kDetExpSubnormalError = 0.7505 * 0x1p-149;   // 0.750460 at x = -0x1.5fc74ep+6
 inline constexpr double kDetExp2SubnormalError = 0.8677 * 0x1p-149;  // 0.867696 at x = -0x1.f9e7a8p+6
+
+/// det_tanh: absolute, and relative where the true result is normal.
+inline constexpr double kDetTanhError = 1.421 * 0x1p-24;          // 1.420458 at x = 0x1.202394p-1
+inline constexpr double kDetTanhRelativeError = 2.786 * 0x1p-24;  // 2.785044
 
 }  // namespace flashproof

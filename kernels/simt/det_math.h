@@ -1,4 +1,4 @@
-// exp, exp2, log, log2 and maximum whose results are the same bits on every machine and under every compiler.
+// exp, exp2, log, log2, tanh and maximum whose results are the same bits on every machine and under every compiler.
 //
 // CUDA's own exp2f is a hardware table, and its logf and log2f change with -fmad; glibc's differ from all of them. Here
 // every rounding is spelled out: only intrinsics of one rounding each, integers, compares and selects. No product feeds
@@ -146,12 +146,31 @@ __device__ __forceinline__ float log2_with(float x) {
   return special_log(x, __fadd_rn(high, __fmaf_rn(f, __fmaf_rn(q, f, C::log2_e_low), low)));
 }
 
+/// tanh |x| = |x| + |x|³·q(x²) below C::kSwitch, 1 − 2/(e^{2|x|} + 1) from there on, with the sign of x. Where the
+/// second form begins e^{2|x|} is above 3, so the errors of the exponential, the sum and the quotient count at most half.
+template <class C>
+__device__ __forceinline__ float tanh_with(float x) {
+  const std::int32_t sign = __float_as_int(x) & static_cast<std::int32_t>(0x80000000u);
+  const float y = __int_as_float(__float_as_int(x) & 0x7fffffff);
+  const float square = __fmul_rn(y, y);
+  float q = __fmaf_rn(C::c11, square, C::c9);
+  q = __fmaf_rn(q, square, C::c7);
+  q = __fmaf_rn(q, square, C::c5);
+  q = __fmaf_rn(q, square, C::c3);
+  const float small = __fmaf_rn(__fmul_rn(y, square), q, y);
+  const float power = exp_with<ExpCoefficients>(__fadd_rn(y, y));
+  const float large = __fsub_rn(1.0f, __fdiv_rn(2.0f, __fadd_rn(power, 1.0f)));
+  const float size = choose(y < C::kSwitch, __float_as_int(small), large);
+  return choose(is_nan(x), kNan, __int_as_float(__float_as_int(size) | sign));
+}
+
 }  // namespace det
 
 __device__ __forceinline__ float det_exp(float x) { return det::exp_with<ExpCoefficients>(x); }
 __device__ __forceinline__ float det_exp2(float x) { return det::exp2_with<Exp2Coefficients>(x); }
 __device__ __forceinline__ float det_log(float x) { return det::log_with<LogCoefficients>(x); }
 __device__ __forceinline__ float det_log2(float x) { return det::log2_with<Log2Coefficients>(x); }
+__device__ __forceinline__ float det_tanh(float x) { return det::tanh_with<TanhCoefficients>(x); }
 
 /// e^x as kernels with "fast math" compute it: the argument x·fl(log2 e) is rounded, which costs |x|·u more.
 __device__ __forceinline__ float det_exp_scaled(float x) { return det_exp2(__fmul_rn(x, ExpCoefficients::log2_e)); }

@@ -1,4 +1,4 @@
-// Every f32 pattern of det_exp, det_exp2, det_log and det_log2 against glibc's double functions; the thousand worst of
+// Every f32 pattern of det_exp, det_exp2, det_log, det_log2 and det_tanh against glibc's double functions; the thousand worst of
 // each against MPFR.
 #include <bit>
 #include <cmath>
@@ -38,6 +38,11 @@ TEST(DetMathExhaustive, Log) {
 TEST(DetMathExhaustive, Log2) {
   const Result result = sweep_log(kLog2, [](double x) { return std::log2(x); }, 1);
   judge_log<mpfr_log2>(kLog2, result, kDetLog2Error);
+}
+
+TEST(DetMathExhaustive, Tanh) {
+  const TanhResult result = sweep_tanh(kTanh, [](double x) { return std::tanh(x); });
+  judge_tanh<mpfr_tanh>(kTanh, result, kDetTanhError);
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ inline constexpr std::uint64_t kGoldenExp = 0xa8de91efd34bc6d1;
 inline constexpr std::uint64_t kGoldenExp2 = 0xc13193c0011559a6;
 inline constexpr std::uint64_t kGoldenLog = 0x394d2a4f313cbe58;
 inline constexpr std::uint64_t kGoldenLog2 = 0x601f94db3f531b97;
+inline constexpr std::uint64_t kGoldenTanh = 0x1a7243878ce08cd9;
 inline constexpr std::uint64_t kGoldenExpScaled = 0x7534d1b40468afec;
 inline constexpr std::uint64_t kGoldenMaxNan = 0xc5efffcb842b39e7;  // of ScrambledMax
 

@@ -29,5 +29,10 @@ TEST(DetMathNightly, Log2) {
   judge_log<mpfr_log2>(kLog2, result, kDetLog2Error);
 }
 
+TEST(DetMathNightly, Tanh) {
+  const TanhResult result = sweep_tanh(kTanh, nearest_double<mpfr_tanh>);
+  judge_tanh<mpfr_tanh>(kTanh, result, kDetTanhError);
+}
+
 }  // namespace
 }  // namespace flashproof::det_test

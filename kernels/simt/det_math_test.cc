@@ -9,7 +9,7 @@
 
 #include "kernels/simt/det_error.h"
 #include "kernels/simt/det_math_golden.h"
-#include "kernels/simt/det_math_sweep.h"
+#include "kernels/simt/det_tanh_sweep.h"
 
 namespace flashproof::det_test {
 namespace {
@@ -52,6 +52,17 @@ TEST(DetMath, LogarithmsOfSpecialValues) {
     for (const float nan : kNans) EXPECT_EQ(to_bits(f(nan)), kNanBits);
   }
   for (int n = -149; n <= 127; ++n) EXPECT_EQ(det_log2(std::ldexp(1.0f, n)), static_cast<float>(n)) << n;
+}
+
+TEST(DetMath, TanhOfSpecialValues) {
+  EXPECT_EQ(to_bits(det_tanh(0.0f)), 0u);
+  EXPECT_EQ(to_bits(det_tanh(-0.0f)), 0x80000000u);
+  for (const float x : {10.0f, kMax, kInf}) {
+    EXPECT_EQ(det_tanh(x), 1.0f);
+    EXPECT_EQ(det_tanh(-x), -1.0f);
+  }
+  EXPECT_EQ(det_tanh(0x1p-149f), 0x1p-149f);
+  for (const float nan : kNans) EXPECT_EQ(to_bits(det_tanh(nan)), kNanBits);
 }
 
 TEST(DetMath, ExpScaledIsExp2OfTheRoundedProduct) {
@@ -118,6 +129,22 @@ TEST(DetMathNegativeControl, TheErrorBoundNoticesASpoiledCoefficient) {
             kDetLogError);
   EXPECT_LE(worst_near_4_thirds([](float x) { return det_log2(x); }, log2, 1), kDetLog2Error);
   EXPECT_GT(worst_near_4_thirds([](float x) { return det::log2_with<SpoiledLog2>(x); }, log2, 1), kDetLog2Error);
+}
+
+struct SpoiledTanh : TanhCoefficients {
+  static constexpr float c5 = 0x1.111fa8p-3f;
+};
+
+TEST(DetMathNegativeControl, TheTanhSweepNoticesASpoiledCoefficientAndAnEvenFunction) {
+  const auto exact = [](double x) { return std::tanh(x); };
+  const std::uint32_t first = to_bits(0.5f);
+  TanhResult good, spoiled, even;
+  sweep_tanh_range([](float x) { return det_tanh(x); }, exact, first, first + 16 * kBlock, good);
+  sweep_tanh_range([](float x) { return det::tanh_with<SpoiledTanh>(x); }, exact, first, first + 16 * kBlock, spoiled);
+  sweep_tanh_range([](float x) { return det_tanh(std::fabs(x)); }, exact, first, first + kBlock, even);
+  EXPECT_LE(good.absolute.worst().error, kDetTanhError);
+  EXPECT_GT(spoiled.absolute.worst().error, kDetTanhError);
+  EXPECT_EQ(even.not_odd, kBlock);
 }
 
 struct OneBit : ExpCoefficients {

@@ -9,6 +9,7 @@
 #include "kernels/simt/det_math.h"
 #include "kernels/simt/det_math_sweep.h"
 #include "kernels/simt/det_math_truth.h"
+#include "kernels/simt/det_tanh_sweep.h"
 
 namespace flashproof::det_test {
 
@@ -53,10 +54,25 @@ void judge_log(F f, const Result& result, double bound) {
   for (const Sample& sample : result.subnormal.samples()) EXPECT_EQ(sample.error, 0) << sample.x;  // log 1 = 0
 }
 
+template <MpfrFunction function, class F>
+void judge_tanh(F f, const TanhResult& result, double bound) {
+  EXPECT_EQ(result.patterns, 1ull << 32);
+  EXPECT_EQ(result.wrong_constants, 0u);
+  EXPECT_EQ(result.not_odd, 0u);
+  expect_tight("absolute error / 2^-24", result.absolute.worst().error, kTruthSlack, bound, 0x1p-24);
+  EXPECT_LE(result.relative + kTruthSlack, kDetTanhRelativeError);
+  for (const Sample& sample : result.absolute.samples()) {
+    const ExactError exact = exact_error<function>(f(sample.x), sample.x);
+    EXPECT_LE(exact.absolute, bound) << sample.x;
+    EXPECT_NEAR(exact.absolute, sample.error, kTruthSlack) << sample.x;
+  }
+}
+
 // Lambdas, so that the sweeps inline and vectorise them.
 inline constexpr auto kExp = [](float x) { return FP_EXECUTOR::det_exp(x); };
 inline constexpr auto kExp2 = [](float x) { return FP_EXECUTOR::det_exp2(x); };
 inline constexpr auto kLog = [](float x) { return FP_EXECUTOR::det_log(x); };
 inline constexpr auto kLog2 = [](float x) { return FP_EXECUTOR::det_log2(x); };
+inline constexpr auto kTanh = [](float x) { return FP_EXECUTOR::det_tanh(x); };
 
 }  // namespace flashproof::det_test

@@ -10,7 +10,9 @@
 
 #include "kernels/simt/block.h"
 #include "kernels/simt/cpu_launch.h"
+#include "kernels/simt/cpu_memory.h"
 #include "kernels/simt/launch_checks.h"
+#include "kernels/simt/shadow_state.h"
 #include "kernels/simt/shared_memory.h"
 #include "reference/problem/error.h"
 
@@ -176,6 +178,19 @@ struct Ownership {
   Ownership& operator=(const Ownership&) = delete;
 };
 
+struct ShadowedLaunch {
+  ShadowedLaunch(std::uint64_t blocks, std::size_t dynamic_shared_bytes) {
+    if (scoped_shadow() == nullptr) return;
+    scoped_shadow()->start_launch(blocks);
+    scoped_shadow()->add_shared("dynamic shared memory", current_dynamic_shared, dynamic_shared_bytes);
+  }
+  ~ShadowedLaunch() {
+    if (active_shadow != nullptr) active_shadow->end_launch();
+  }
+  ShadowedLaunch(const ShadowedLaunch&) = delete;
+  ShadowedLaunch& operator=(const ShadowedLaunch&) = delete;
+};
+
 }  // namespace
 
 void fail_outside(const CallSite& site) { throw make_fault(FaultKind::bad_launch, site, "called outside a kernel"); }
@@ -186,6 +201,17 @@ void suspend() {
   Thread& next = *block.queue.pop();
   if (&next != &self) switch_to(self.fiber, next);
   if (block.error) throw Cancelled{};
+}
+
+void preempt_at_access() {
+  ScopedSchedule* const schedule = ScopedSchedule::current();
+  if (schedule == nullptr || !schedule->preempts() || block.error || block.queue.empty()) return;
+  Thread& self = *block.current;
+  block.queue.push(&self);
+  Thread& next = *block.queue.pop();
+  // Nothing may be thrown through the instrumented function: after another thread's failure this one goes on to its next
+  // collective.
+  if (&next != &self) switch_to(self.fiber, next);
 }
 
 void run_grid(const Grid& grid, dim3 block_size, std::size_t dynamic_shared_bytes, void (*body)(const void* call),
@@ -202,13 +228,17 @@ void run_grid(const Grid& grid, dim3 block_size, std::size_t dynamic_shared_byte
   gridDim = grid.size;
   prepare_threads(block_size);
   ScopedSchedule* const schedule = ScopedSchedule::current();
+  const ShadowedLaunch shadowed(blocks, dynamic_shared_bytes);
   BlockOrder order(blocks, schedule);
   for (std::uint64_t i = 0; i < blocks; ++i, order.advance()) {
     blockIdx = {static_cast<unsigned>(order.position % grid.size.x),
                 static_cast<unsigned>(order.position / grid.size.x % grid.size.y),
                 static_cast<unsigned>(order.position / grid.size.x / grid.size.y)};
     start_block_memory();
+    if (active_shadow != nullptr) active_shadow->start_block(static_cast<std::uint32_t>(i));
+    start_block_copies(schedule != nullptr && schedule->lazy_copies());
     run_block(schedule);
+    if (active_shadow != nullptr) active_shadow->end_block();
   }
 }
 

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "kernels/simt/schedule.h"
+#include "reference/bound/arithmetic.h"
 
 namespace flashproof::simt {
 
@@ -30,7 +31,10 @@ class ScopedSchedule {
   static ScopedSchedule* current();
 
   Policy policy() const { return schedule_.policy; }
+  bool lazy_copies() const { return schedule_.lazy_copies; }
   std::uint64_t next_random();
+  /// Whether the running thread gives way at this access; asked once per access.
+  bool preempts();
   /// True and the next byte while there are any.
   bool next_byte(std::uint8_t& byte);
 
@@ -38,7 +42,25 @@ class ScopedSchedule {
   Schedule schedule_;
   std::uint64_t random_;
   std::size_t used_ = 0;
+  std::uint64_t accesses_left_ = 0;  // until the next preemption
   ScopedSchedule* outer_;
+};
+
+/// For kernels built with instrumentation: after an access to shared or watched memory.
+void preempt_at_access();
+/// The matrix unit of every mma in its scope: 16 products are 16 / k chained steps of it (k = 8 or 16). Without one it
+/// is Hopper's.
+class ScopedMatrixUnit {
+ public:
+  explicit ScopedMatrixUnit(const BlockFma& unit);
+  ~ScopedMatrixUnit();
+  ScopedMatrixUnit(const ScopedMatrixUnit&) = delete;
+  ScopedMatrixUnit& operator=(const ScopedMatrixUnit&) = delete;
+
+  static const BlockFma& current();
+
+ private:
+  BlockFma outer_;
 };
 
 }  // namespace flashproof::simt

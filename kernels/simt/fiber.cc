@@ -42,6 +42,7 @@ void make_fiber(Fiber& fiber, unsigned number, void (*entry)(boost::context::det
   char* const bottom = static_cast<char*>(mapping) + page;
   const std::size_t size = kStackBytes - number % kStaggers * kStagger;
   fiber.context = boost::context::detail::make_fcontext(bottom + size, size, entry);
+  fiber.stack_top = bottom + size;
 #if defined(FP_ASAN)
   fiber.stack_bottom = bottom;
   fiber.stack_bytes = kStackBytes;

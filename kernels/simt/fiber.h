@@ -23,6 +23,7 @@ namespace flashproof::simt {
 
 struct Fiber {
   boost::context::detail::fcontext_t context = nullptr;  // where it goes on; meaningless while it runs
+  const void* stack_top = nullptr;
 #if defined(FP_ASAN)
   void* fake_stack = nullptr;
   const void* stack_bottom = nullptr;

@@ -1,7 +1,7 @@
 # Deterministic device math, storage formats, PTX lint.
 
 flashproof_test(det_math_test SOURCES det_math_test.cc)
-flashproof_test(storage_test SOURCES storage_test.cc)
+flashproof_test(storage_test SOURCES fp8_test.cc storage_test.cc)
 
 # Loops over all 2^32 floats: optimised in every build type, and without sanitizers, which would make them take minutes
 # and have nothing to find there (the two tests above run the same functions under them).
@@ -39,7 +39,7 @@ add_test(NAME ptx_lint/rules
   COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/ptx_lint_test.sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/ptx_lint.sh)
 set_tests_properties(ptx_lint/rules PROPERTIES LABELS quick TIMEOUT 300)
 
-# ptx_lint_test(name accept|reject FILE.cu [FLAG...]): compiles with nvcc at test time; no test where there is no nvcc.
+# ptx_lint_test(name accept|accept_atomics|reject FILE.cu [FLAG...]): compiles with nvcc at test time; no test where there is no nvcc.
 set(SIMT_LINT_CU ${CMAKE_CURRENT_SOURCE_DIR}/tools/lint_cu.sh CACHE INTERNAL "")
 function(ptx_lint_test name verdict source)
   if(FLASHPROOF_NVCC)

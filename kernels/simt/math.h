@@ -35,6 +35,11 @@ __device__ __forceinline__ float math_reciprocal(float x) {
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
+__device__ __forceinline__ float math_tanh(float x) {
+  float y;
+  asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
 
 #else
 
@@ -45,6 +50,7 @@ __device__ __forceinline__ float math_exp_scaled(float x) { return det_exp_scale
 __device__ __forceinline__ float math_log(float x) { return det_log(x); }
 /// 1/x.
 __device__ __forceinline__ float math_reciprocal(float x) { return __frcp_rn(x); }
+__device__ __forceinline__ float math_tanh(float x) { return det_tanh(x); }
 
 #endif
 

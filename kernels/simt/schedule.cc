@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::string_view kRandom = "random:";
 constexpr std::string_view kBytes = "bytes:";
+constexpr std::uint32_t kMostPreempt = 1'000'000;
+constexpr std::string_view kLazy = "+lazy";
 constexpr std::size_t kShown = 40;  // characters of a bad argument that are repeated in the message
 
 [[noreturn]] void refuse(std::string_view text, const char* why) {
@@ -17,7 +19,8 @@ constexpr std::size_t kShown = 40;  // characters of a bad argument that are rep
   for (const char c : text.substr(0, kShown)) shown += c >= ' ' && c <= '~' ? c : '?';
   if (text.size() > kShown) shown += "...";
   throw UsageError("schedule '" + shown + "': " + why +
-                   "; expected fifo, lifo, random:SEED (0 to 18446744073709551615) or bytes:HEX (two digits per byte)");
+                   "; expected fifo, lifo, random:SEED (0 to 18446744073709551615), random:SEED/N (N from 1 to "
+                   "1000000) or bytes:HEX (two digits per byte), each also with +lazy");
 }
 
 int hex_digit(char c) {
@@ -30,6 +33,12 @@ int hex_digit(char c) {
 }  // namespace
 
 Schedule parse_schedule(std::string_view text) {
+  if (text.ends_with(kLazy)) {
+    Schedule schedule = parse_schedule(text.substr(0, text.size() - kLazy.size()));
+    if (schedule.lazy_copies) refuse(text, "+lazy twice");
+    schedule.lazy_copies = true;
+    return schedule;
+  }
   Schedule schedule;
   if (text == "fifo") return schedule;
   if (text == "lifo") {
@@ -41,7 +50,13 @@ Schedule parse_schedule(std::string_view text) {
     const std::string_view digits = text.substr(kRandom.size());
     const char* const end = digits.data() + digits.size();
     const auto [stop, error] = std::from_chars(digits.data(), end, schedule.seed);
-    if (error != std::errc{} || stop != end) refuse(text, "bad seed");
+    if (error != std::errc{} || (stop != end && *stop != '/')) refuse(text, "bad seed");
+    if (stop != end) {
+      const auto [last, bad] = std::from_chars(stop + 1, end, schedule.preempt);
+      if (bad != std::errc{} || last != end || schedule.preempt < 1 || schedule.preempt > kMostPreempt) {
+        refuse(text, "bad number of accesses");
+      }
+    }
     return schedule;
   }
   if (text.starts_with(kBytes)) {
@@ -61,13 +76,19 @@ Schedule parse_schedule(std::string_view text) {
 }
 
 std::string to_string(const Schedule& schedule) {
+  if (schedule.lazy_copies) {
+    Schedule eager = schedule;
+    eager.lazy_copies = false;
+    return to_string(eager) + std::string(kLazy);
+  }
   switch (schedule.policy) {
     case Policy::fifo:
       return "fifo";
     case Policy::lifo:
       return "lifo";
     case Policy::random:
-      return std::string(kRandom) + std::to_string(schedule.seed);
+      return std::string(kRandom) + std::to_string(schedule.seed) +
+             (schedule.preempt > 0 ? "/" + std::to_string(schedule.preempt) : "");
     case Policy::bytes:
       break;
   }

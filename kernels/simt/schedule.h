@@ -20,9 +20,15 @@ struct Schedule {
   Policy policy = Policy::fifo;
   std::uint64_t seed = 0;           // random
   std::vector<std::uint8_t> bytes;  // bytes
+  // random: a thread may also give way at a load or store of shared or watched memory, at one in so many on average; 0:
+  // never. Only kernels built for the race shadow, under one (shadow.h), do.
+  std::uint32_t preempt = 0;
+  // cp_async lands at once, or as late as it may: at the wait for its group, its destination being NaN until then.
+  bool lazy_copies = false;
 };
 
-/// "fifo", "lifo", "random:17", "bytes:00ff3a". Throws UsageError.
+/// "fifo", "lifo", "random:17", "random:17/8" (preempt 8), "bytes:00ff3a", each also with "+lazy" behind it: lazy copies.
+/// Throws UsageError.
 Schedule parse_schedule(std::string_view text);
 std::string to_string(const Schedule& schedule);
 
@@ -34,7 +40,8 @@ enum class FaultKind : std::uint8_t {
   divergent_collective,
   misaligned,
   bad_launch,
-  bad_argument,  // of a collective: a mask without the calling lane, a width that is no power of two
+  race,          // two accesses that nothing orders (shadow.h)
+  bad_argument,  // a mask without the calling lane, a width that is no power of two, a cp_async to where nothing is shared
 };
 
 struct Fault : std::runtime_error {

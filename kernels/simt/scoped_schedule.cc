@@ -1,16 +1,19 @@
+#include <string>
 #include <utility>
 
 #include "kernels/simt/executor.h"
+#include "reference/problem/error.h"
 
 namespace flashproof::simt {
 namespace {
 
 ScopedSchedule* innermost = nullptr;
+BlockFma matrix_unit = kHopperF16;
 
 }  // namespace
 
 ScopedSchedule::ScopedSchedule(Schedule schedule)
-    : schedule_(std::move(schedule)), random_(schedule_.seed), outer_(innermost) {
+    : schedule_(std::move(schedule)), random_(schedule_.seed), accesses_left_(schedule_.preempt), outer_(innermost) {
   innermost = this;
 }
 
@@ -27,10 +30,27 @@ std::uint64_t ScopedSchedule::next_random() {
   return z ^ (z >> 31);
 }
 
+bool ScopedSchedule::preempts() {
+  if (schedule_.preempt == 0 || --accesses_left_ > 0) return false;
+  accesses_left_ = 1 + next_random() % (2 * std::uint64_t{schedule_.preempt} - 1);
+  return true;
+}
+
 bool ScopedSchedule::next_byte(std::uint8_t& byte) {
   if (used_ == schedule_.bytes.size()) return false;
   byte = schedule_.bytes[used_++];
   return true;
 }
+
+ScopedMatrixUnit::ScopedMatrixUnit(const BlockFma& unit) : outer_(matrix_unit) {
+  if (unit.k != 8 && unit.k != 16) {
+    throw UsageError("matrix unit: k = " + std::to_string(unit.k) + ", legal are 8 and 16");
+  }
+  matrix_unit = unit;
+}
+
+ScopedMatrixUnit::~ScopedMatrixUnit() { matrix_unit = outer_; }
+
+const BlockFma& ScopedMatrixUnit::current() { return matrix_unit; }
 
 }  // namespace flashproof::simt

@@ -1,13 +1,16 @@
 #include "kernels/simt/shared_memory.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "kernels/simt/block.h"
+#include "kernels/simt/cpu_matrix.h"
 #include "kernels/simt/cpu_memory.h"
 #include "kernels/simt/launch_checks.h"
+#include "kernels/simt/shadow_state.h"
 #include "reference/problem/error.h"
 
 namespace flashproof::simt {
@@ -42,7 +45,7 @@ SharedMemory::SharedMemory(std::size_t bytes) {
 SharedMemory::~SharedMemory() {
   for (SharedSlot* const slot : slots) {
     std::free(slot->memory);
-    *slot = SharedSlot{};
+    *slot = SharedSlot{slot->name};
   }
   slots.clear();
   std::free(current_dynamic_shared);
@@ -68,10 +71,22 @@ void attach_shared(SharedSlot& slot, std::size_t bytes, std::size_t alignment, c
     }
     slots.push_back(&slot);
     slot.memory = allocate(bytes, alignment);
+    slot.bytes = bytes;
     static_bytes += bytes;
+    if (active_shadow != nullptr) active_shadow->add_shared(slot.name, slot.memory, bytes);
   }
   std::memset(slot.memory, 0xff, bytes);
   slot.block = current_block;
+}
+
+bool is_shared(const void* p, std::size_t bytes) {
+  const auto inside = [&](const void* memory, std::size_t size) {
+    const auto at = reinterpret_cast<std::uintptr_t>(p), begin = reinterpret_cast<std::uintptr_t>(memory);
+    return memory != nullptr && at >= begin && at - begin <= size && bytes <= size - (at - begin);
+  };
+  if (inside(current_dynamic_shared, dynamic_bytes)) return true;
+  return std::ranges::any_of(
+      slots, [&](const SharedSlot* slot) { return slot->block == current_block && inside(slot->memory, slot->bytes); });
 }
 
 void fail_misaligned(const void* p, const char* what, const char* file, int line) {

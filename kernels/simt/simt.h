@@ -2,10 +2,13 @@
 // and for the CPU executor (any C++20 compiler).
 //
 //   namespace flashproof::FP_EXECUTOR { ... }   everything that is compiled more than once: `cuda` under nvcc,
-//                                               `cuda_native` there with FP_NATIVE_MATH (math.h), else `cpu`
+//                                               `cuda_native` there with FP_NATIVE_MATH (math.h), else `cpu`, or
+//                                               `cpu_race` with FP_RACE (shadow.h)
 //   FP_SHARED(float, tile, 128);                static shared array, 16-byte aligned; `tile` is a float[128]
 //   FP_DYNAMIC_SHARED(float, work);             dynamic shared memory, 16-byte aligned; `work` is a float*
 //   load_f32x4(p), store_f32x4(p, v)            16-byte access; the CPU executor checks the alignment
+//   FP_NOINLINE                               a function that stays one: rare code beside hot one
+//   const FP_GRID_CONSTANT Args a             a kernel parameter whose address may be taken without a copy of it
 //   launch(kernel, grid, block, dynamic_shared_bytes, stream, arguments...)
 //
 // What stays CUDA and works on both: threadIdx, __syncthreads(), shuffles, votes, __syncwarp(mask), atomics, the
@@ -21,6 +24,5 @@
 #endif
 #include "kernels/simt/simt_cuda.h"
 #else
-#define FP_EXECUTOR cpu
 #include "kernels/simt/simt_cpu.h"
 #endif

@@ -12,6 +12,8 @@
 #include "kernels/simt/stream.h"
 #include "reference/problem/error.h"
 
+#define FP_NOINLINE __noinline__
+#define FP_GRID_CONSTANT __grid_constant__
 #define FP_SHARED(type, name, count) __shared__ __align__(16) type name[count]
 #define FP_DYNAMIC_SHARED(type, name) type* const name = ::flashproof::simt::dynamic_shared_memory<type>()
 

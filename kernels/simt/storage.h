@@ -1,4 +1,4 @@
-// Elements of f32, f16 and bf16 tensors, read and written as float by kernels on both executors.
+// Elements of f32, f16 and bf16 tensors, read and written as float by kernels on both executors; e4m3fn and e5m2 are read.
 //
 //   float x = load<F>(base, index);   exact
 //   store<F>(base, index, x);         rounds to nearest, ties to even; beyond the largest finite value to infinity
@@ -14,6 +14,7 @@
 #include <string>
 
 #include "kernels/simt/det_math.h"
+#include "kernels/simt/fp8.h"
 #include "kernels/simt/simt.h"
 #include "reference/problem/error.h"
 #include "reference/problem/formats.h"
@@ -131,8 +132,10 @@ inline std::uint16_t to_bf16(float x) {
 
 template <Format F>
 __device__ __forceinline__ float load(const void* base, std::int64_t index) {
-  static_assert(kIsStorageFormat<F>, "kernels store f32, f16 or bf16");
-  if constexpr (F == Format::f32) {
+  static_assert(kIsStorageFormat<F> || kIsFp8<F>, "kernels read f32, f16, bf16, e4m3fn or e5m2");
+  if constexpr (kIsFp8<F>) {
+    return from_fp8<F>(storage::load_bits<std::uint8_t>(base, index));
+  } else if constexpr (F == Format::f32) {
     return storage::load_bits<float>(base, index);
   } else if constexpr (F == Format::f16) {
     return storage::from_f16(storage::load_bits<std::uint16_t>(base, index));

@@ -12,6 +12,7 @@ __global__ void every_function(const float* x, float* y, int n) {
   y[i + 3 * n] = det_log2(x[i]);
   y[i + 4 * n] = det_exp_scaled(x[i]);
   y[i + 5 * n] = max_nan(x[i], y[i]);
+  y[i + 6 * n] = det_tanh(x[i]);
 }
 
 template <Format F>

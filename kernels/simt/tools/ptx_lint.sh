@@ -1,6 +1,6 @@
 #!/bin/sh
-# ptx_lint.sh FILE.ptx...
-# ptx_lint.sh --against NO_FMAD.ptx FILE.ptx
+# ptx_lint.sh [--atomics] FILE.ptx...
+# ptx_lint.sh [--atomics] --against NO_FMAD.ptx FILE.ptx
 #
 # Fails if a deterministic kernel's PTX has an instruction whose result a CPU cannot repeat bit for bit. Prints
 # FILE:LINE: INSTRUCTION (reason) for each; exit 1 if there is one, 2 if a file is not PTX.
@@ -9,7 +9,8 @@
 # floating add, sub, mul, fma, mad, div, sqrt and rcp without .rn (without a rounding modifier ptxas may contract
 # mul and add; another rounding mode has no counterpart on the CPU executor); floating atomics and reductions (their
 # order is not fixed). Vector (f16x2, f32x2, ...) and double types count too. Copies, compares, selects, min, max,
-# integer operations, shuffles and rounding conversions pass.
+# integer operations, shuffles and rounding conversions pass. With --atomics floating atomics pass: for a kernel that
+# leaves their order open and says so.
 #
 # FILE.ptx must be made with nvcc's default -fmad: under -fmad=false nvcc prints .rn on every operation. Even so nvcc
 # contracts most a * b + c itself and prints fma.rn, which looks like one that was asked for. That is what --against
@@ -18,10 +19,15 @@
 set -eu
 
 usage() {
-  echo "usage: ptx_lint.sh FILE.ptx... | ptx_lint.sh --against NO_FMAD.ptx FILE.ptx" >&2
+  echo "usage: ptx_lint.sh [--atomics] FILE.ptx... | ptx_lint.sh [--atomics] --against NO_FMAD.ptx FILE.ptx" >&2
   exit 2
 }
 
+atomics=
+if [ "${1-}" = --atomics ]; then
+  atomics=1
+  shift
+fi
 against=
 if [ "${1-}" = --against ]; then
   [ "$#" -eq 3 ] || usage
@@ -40,7 +46,7 @@ done
 
 # lint FILE: prints the findings. With a second argument: prints the opcode of every floating operation instead.
 lint() {
-  awk -v file="$1" -v list="${2-}" '
+  awk -v file="$1" -v list="${2-}" -v atomics="$atomics" '
     function arithmetic(opcode) {
       return opcode ~ /^(add|sub|mul|fma|mad|div|sqrt|rcp)\./ &&
         opcode ~ /\.(f16|f32|f64|bf16|f16x2|f32x2|bf16x2)(\.|$)/
@@ -50,7 +56,7 @@ lint() {
       if (opcode ~ /\.ftz(\.|$)/) return "flushes subnormals"
       if (opcode ~ /\.full(\.|$)/) return "approximate division"
       if (opcode ~ /^(ex2|lg2|sin|cos|tanh|rsqrt)\./) return "approximate"
-      if (opcode ~ /^(atom|red|multimem)\..*\.add\.(noftz\.)?(f16|f32|f64|bf16|v[248])/) return "sum in no fixed order"
+      if (atomics == "" && opcode ~ /^(atom|red|multimem)\..*\.add\.(noftz\.)?(f16|f32|f64|bf16|v[248])/) return "sum in no fixed order"
       if (arithmetic(opcode) && opcode !~ /\.rn(\.|$)/) return "no .rn: may be contracted, or rounds another way"
       return ""
     }
