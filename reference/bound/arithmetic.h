@@ -16,6 +16,8 @@ enum class Reduction : std::uint8_t {
   // softmax
   strided_online,  // lane t streams columns t, t+lanes, ... online; then a binary tree over the lanes
   chunked_online,  // per chunk lane sums, butterfly in a warp, left fold over warps; running (m, d)
+  chunked_local,   // per chunk its own m̃ and d̃ as in two_pass; joined to the running state: m' = max(m, m̃),
+                   // d = fl(fl(d·e^{m−m'}) + fl(d̃·e^{m̃−m'}))
   two_pass,        // the row's maximum first; lane sums, butterfly in a warp, left fold over warps; nothing rescaled
   chunk_states,    // every chunk on its own, (m, d) each as in two_pass and y = ended e^{x − m}; then one flat
                    // combination of the states, by merge_weights: max_sum (m, d), y·d·w ended with Σ d w; shifted or
@@ -29,7 +31,30 @@ enum class Reduction : std::uint8_t {
   chunk_normalized,  // per-chunk frame and sum, output normalised after every chunk (FlashAttention-1)
   chunk_deferred,    // running frame, un-normalised accumulator, one division at the end (FlashAttention-2)
   row_resident,      // the row's maximum first, P = e^{s−m} / l stored, then one sum of p·v (three stages)
+  chunk_recap,       // chunks normalised on their own, joined as (C, L, O), normalised again (seed 000, "Recap")
+  lse_running,  // the running lse is the frame's floor; un-normalised accumulator, no division (seed 000's new formula)
 };
+
+// The attention reductions chunk by chunk, in visiting order, one rounding per operation; a chunk without a visible key is
+// passed over. Start: m = −inf, l = 0, o = 0, or from the sink m = sink, l = 1 (lse = sink). Σ over lanes: every lane adds its
+// keys' weights in order, beginning with 0, then a butterfly over the lanes. Σ P v: Products, beginning with 0 unless said
+// otherwise. "ended with l": N/l or N·fl(1/l), by Ending. E(a − b): a weight or a ratio as Exponent makes it (ratio: the
+// difference first, in every form); E of a frame minus itself is 1.
+//
+// chunk_normalized  m̃ = max s; p_j = E(s_j − m̃); l̃ = Σ over lanes of p; pv = Σ P v. m' = max(m, m̃);
+//                   a = fl(l·E(m − m')); β = E(m̃ − m'); l' = fl(a + fl(β·l̃)); o' = fl(fl(a·o) + fl(β·pv)) ended with l'
+// separated_exponent (a form of it)
+//                   m̃, p_j, l̃, m' and β as above; l' = fl(fl(E(m − m')·l) + fl(β·l̃)); P_j = fl(p_j/l'); pv = Σ P v;
+//                   g = fl(fl(e'·l) / fl(l'·e)), e = E(−m), e' = E(−m'), nothing subtracted (0 where l = 0); the value of
+//                   e is that of e' in the chunk before; o' = fl(fl(g·o) + fl(β·pv)). The end: o, and lse of m, l.
+// per_key           (of that) keys one by one in the order of visiting, hidden ones passed over: m' = max(m, s_j);
+//                   p = E(s_j − m'); l' = fl(fl(E(m − m')·l) + p); o' = fl(fl(g·o) + fl(fl(p/l')·v_j)), g as above
+// chunk_recap       C_i = max s; p_j = E(s_j − C_i); L_i = Σ over lanes of p; O_i = Σ P v, ended with L_i. C' = max(C_i, C);
+//                   a = fl(L_i·E(C_i − C')); b = fl(L·E(C − C')); L' = fl(a + b);
+//                   O' = fl(fl(a·O_i) + fl(b·O)) ended with L'. The first chunk too: O' = fl(a·O_i) ended with a
+// lse_running       C' = max(max s, lse); p_j = E(s_j − C'); O' = Σ P v, beginning with fl(O·E(C − C')) (chain 0, or the
+//                   unit's first c); L = fl(E(lse − C') + Σ over lanes of p); lse' = fl(C' + log L). The end:
+//                   o = fl(O·E(C − lse)), and lse; Ending is division_free
 
 /// What the running maximum is taken of, and how a weight is made of it. x̂ is a computed score in its unit (ScoreUnit),
 /// f the frame (a maximum of such), ĉ = fl(unit · log2 e).
@@ -48,7 +73,8 @@ enum class Exponent : std::uint8_t {
 /// Score of a key, one rounding per operation, t̂ the computed q·k (fl(τt̂) is t̂ where the query is scaled before):
 ///   natural  fl(τt̂), then c·tanh(·/c) by three operations, then + bias, then − fl(slope·fl(distance))
 ///   raw      t̂, or tanh(fl(t̂·fl(τ/c))); then + fl(bias/unit), then − fl(fl(slope/unit)·fl(distance))
-/// with unit = τ, or c under a softcap; raw needs τ > 0. The sink is fl(sink/unit). A sink is the state before the first
+/// with unit = τ, or c under a softcap; raw needs τ > 0. With descale factors τ is τ̂ = fl(fl(scale·q_descale)·k_descale), formed
+/// once per sequence and kv head, wherever the scale is used (natural and raw alike, q·τ̂ and ĉ = fl(τ̂·log2 e) too). The sink is fl(sink/unit). A sink is the state before the first
 /// chunk: frame = sink, l = 1 in lane 0, o = 0; of a split: before the first chunk of part 0.
 enum class ScoreUnit : std::uint8_t { natural, raw };
 
@@ -106,12 +132,14 @@ enum class LseForm : std::uint8_t { max_plus_log, scaled_max_plus_log, base2 };
 enum class MergeWeights : std::uint8_t { stable, one_sided, running, shifted, unshifted, division_free, max_sum };
 
 /// N/l, N·fl(1/l), N·e^{m−lse} with the computed lse and m as lse has it. For a combination N, l are Σ w o, Σ w. The
-/// last for softmax: y = E(x − lse), one exponential and no product.
+/// last for softmax: y = E(x − lse), one exponential and no product. With a v_descale the ended o is multiplied by it:
+/// fl(o·v_descale), one rounding before that of the storage.
 enum class Ending : std::uint8_t { divide, multiply_reciprocal, division_free };
 
 /// Attention over several workers: the chunks in visiting order in `parts` runs of nearly equal count (part p has the
 /// chunks [p·n/parts, (p+1)·n/parts)), then one combination of the parts' (o, lse) states – (m, l, O) for max_sum, m in
-/// the unit of the scores, and partial_lse is for lse alone.
+/// the unit of the scores, and partial_lse is for lse alone. A v_descale multiplies each part's o, or O, where the part ends
+/// (FlashAttention-3), before it is rounded into partial_o; the combination does not know of it.
 ///
 /// Combinations, by states in order, empty ones left out, all in f32; E(a − b) as Exponent makes a weight of x̂ = a and
 /// f = b, natural unit (but parts under max_sum are rescaled as a running state is); unshifted, E(a) = e^a or
@@ -147,7 +175,11 @@ struct Arithmetic {
   double tanh_error = 0;        // absolute, where a softcap is used
   int lanes = 0;  // partial sums of the denominator, a power of two: threads that share a row; 0: lanes_of(columns)
   int (*lanes_of)(std::int64_t columns) = nullptr;
+  // Keys (columns) go to the lanes in runs of so many neighbours, a power of two: lane = position/deal mod lanes, positions
+  // from the chunk's first. 1: one by one; 2: a quad's registers of an mma.
+  int deal = 1;
   int warps = 0;                    // softmax: butterflies over lanes/warps lanes each, folded left
+  int vector_bytes = 0;             // softmax: `deal` is so many bytes of x, whatever its format; 0: as `deal` says
   Products dot = {};                // q·k
   Products values = {.chains = 1};  // Σ p v
   StoredWeights weights = {};       // P
@@ -155,6 +187,10 @@ struct Arithmetic {
   bool query_scaled = false;        // q·scale is formed first, in f32 or in `query`
   int lazy_log2 = 0;                // the frame rises only where the maximum exceeds it by more than this many octaves:
                                     // fl(fl(max − f)·ĉ) > lazy_log2; lse has the frame for m̂
+  bool separated_exponent =
+      false;             // chunk_normalized: o rescaled by e^{−m'}·l / (l'·e^{−m}), exponentials of their own, and
+                         // every weight divided by l' (seed 003). Natural scores, accurate or scaled_exp2
+  bool per_key = false;  // separated_exponent: key by key, whatever the plan's chunks; its order alone counts
   bool running_lanes = false;  // chunk_deferred: a lane adds every key to its running sum, l = fl(l·α), then + p, + p
                                // (FlashAttention-2); false: l = fl(fl(l·α) + the lane's sum over the chunk)
   Split split = {};
@@ -165,6 +201,17 @@ struct Arithmetic {
   Ending ending = Ending::divide;
   Underflow underflow = Underflow::gradual;
 };
+
+/// The lane that adds the key at this position.
+constexpr int lane_at(const Arithmetic& a, std::int64_t position, int lanes) {
+  return static_cast<int>(position / a.deal % lanes);
+}
+
+/// Softmax: neighbouring columns of x in this format that go to a lane at a time.
+constexpr std::int64_t deal(const Arithmetic& a, Format format) {
+  const int bytes = bytes_of(format);
+  return a.vector_bytes > bytes ? a.vector_bytes / bytes : a.deal;
+}
 
 /// What every declared exponential keeps where its result is subnormal.
 constexpr double exp_underflow(const Arithmetic& a) { return a.underflow == Underflow::gradual ? 0x1p-149 : 0x1p-126; }

@@ -100,6 +100,8 @@ constexpr Arithmetic kSoftmax[] = {
     of(R::chunked_online),
     of(R::chunked_online, W::stable, Exponent::fused),
     of(R::chunked_online, W::stable, Exponent::unfused, Ending::multiply_reciprocal),
+    of(R::chunked_local),
+    of(R::chunked_local, W::stable, Exponent::fused),
     of(R::two_pass),
     of(R::two_pass, W::stable, Exponent::scaled_exp2, Ending::division_free),
     of(R::chunk_states, W::max_sum),

@@ -51,13 +51,15 @@ class Run {
     return last ? e * r : m_.mul(e, r);
   }
 
+  std::size_t lane_of(std::size_t place) const { return place / deal(a_, Format::f32) % a_.lanes; }
+
   /// Lane sums of e^{x − frame} over columns [begin, end), butterfly, fold over the warps.
   Real lane_sums(std::size_t begin, std::size_t end, Real frame, bool shifted) {
     std::vector<Real> lane(a_.lanes, 0);
     for (std::size_t j = begin; j < end; ++j) {
       if (x_[j] == -INFINITY) continue;
       aim_at(j);
-      Real& sum = lane[(j - begin) % a_.lanes];
+      Real& sum = lane[lane_of(j - begin)];
       const Real e = shifted ? m_.exponential(x_[j], frame) : m_.unshifted(x_[j]);
       sum = sum == 0 ? e : m_.add(sum, e);
     }
@@ -90,7 +92,7 @@ class Run {
         std::vector<Sum> lane(a_.lanes);
         for (std::size_t j = 0; j < x_.size(); ++j) {
           if (x_[j] == -INFINITY) continue;
-          Sum& s = lane[j % a_.lanes];
+          Sum& s = lane[lane_of(j)];
           const Real m = std::max(s.m, x_[j]);
           const Real kept = s.m == -INFINITY ? 0 : m_.mul(s.d, m_.rescale(s.m, m));
           const Real e = m_.exponential(x_[j], m);
@@ -113,6 +115,20 @@ class Run {
           const Real added = lane_sums(begin, end, m, true);
           const Real kept = s.m == -INFINITY ? 0 : m_.mul(s.d, m_.rescale(s.m, m));
           s = {m, m_.add(kept, added)};
+        }
+        frame_ = s.m;
+        sum_ = s.d;
+        break;
+      }
+      case Reduction::chunked_local: {
+        Sum s;
+        for (const std::int32_t c : plan_.order) {
+          const std::size_t begin = plan_.boundary[c];
+          const std::size_t end = plan_.boundary[c + 1];
+          const Real m = *std::max_element(&x_[begin], &x_[begin] + (end - begin));
+          if (m == -INFINITY) continue;
+          const Sum chunk{m, lane_sums(begin, end, m, true)};
+          s = s.m == -INFINITY ? chunk : joined(s, chunk);
         }
         frame_ = s.m;
         sum_ = s.d;

@@ -52,8 +52,14 @@ constexpr Arithmetic erring(Arithmetic a, double exp_error, double log_error) {
   return a;
 }
 
+constexpr Arithmetic dealt(Arithmetic a, int vector_bytes) {
+  a.vector_bytes = vector_bytes;
+  return a;
+}
+
 constexpr Reduction kStrided = Reduction::strided_online;
 constexpr Reduction kChunked = Reduction::chunked_online;
+constexpr Reduction kLocal = Reduction::chunked_local;
 constexpr Reduction kTwoPass = Reduction::two_pass;
 constexpr Reduction kUnshifted = Reduction::unshifted;
 
@@ -72,7 +78,15 @@ TEST(AttackSoftmax, no_reduction_gives_way_to_leaning_errors) {
       {"chunked online, unfused", of(kChunked, Exponent::unfused), 0.3},
       {"chunked online, subtract then scale", of(kChunked, Exponent::subtract_then_scale), 0.4},
       {"chunked online, flushed", with(of(kChunked), Underflow::flush), 0.4},
+      {"chunked local", of(kLocal), 0.4},
+      {"chunked local, fused", of(kLocal, Exponent::fused), 0.3},
+      {"chunked local, unfused, reciprocal", of(kLocal, Exponent::unfused, Ending::multiply_reciprocal), 0.3},
+      {"chunked local, division-free", of(kLocal, Exponent::accurate, Ending::division_free), 0.4},
+      {"chunked local, flushed", with(of(kLocal), Underflow::flush), 0.4},
+      {"chunked local, dealt by four", dealt(of(kLocal), 16), 0.4},
+      {"strided online, dealt by two", dealt(of(kStrided), 8), 0.4},
       {"two passes", of(kTwoPass), 0.4},
+      {"two passes, dealt by four", dealt(of(kTwoPass), 16), 0.4},
       {"two passes, fused", of(kTwoPass, Exponent::fused), 0.4},
       {"two passes, unfused", of(kTwoPass, Exponent::unfused), 0.4},
       {"two passes, division-free", of(kTwoPass, Exponent::accurate, Ending::division_free), 0.4},
@@ -122,6 +136,8 @@ TEST(AttackSoftmax, every_cost_is_needed) {
       {"a logarithm twice as good", erring(pass, 0, 0x1p-8), erring(pass, 0, 0x1p-9)},
       {"no absolute error of the logarithm", log_absolute, log_exact},
       {"no rescales: two passes for chunked online", erring(chunked, 0x1p-8, 0), erring(pass, 0x1p-8, 0)},
+      {"no frame of its own: chunked online for chunked local", erring(of(kLocal), 0x1p-8, 0),
+       erring(chunked, 0x1p-8, 0)},
       {"no rescales: two passes for strided online", erring(of(kStrided), 0x1p-8, 0), erring(pass, 0x1p-8, 0)},
       {"no exponentials of chunks: two passes for chunk states", erring(states(MergeWeights::max_sum), 0x1p-8, 0),
        erring(pass, 0x1p-8, 0)},

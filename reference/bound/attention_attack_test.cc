@@ -34,7 +34,9 @@ TEST(AttentionAttack, no_feature_under_any_declaration_leaves_its_bound) {
                         .packed = some(),
                         .paged = some()};
     constexpr Format kFormats[] = {Format::f32, Format::f16, Format::bf16};
-    const Problem p = test::random_attention(random, kFormats[round % 3], mix, some());
+    AttentionProblem p = test::random_attention(random, kFormats[round % 3], mix, some());
+    if (some()) test::add_descale(random, p);
+    if (some()) test::narrow(p, round % 2 == 0 ? Format::e4m3fn : Format::e5m2);
     const Arithmetic a = attack::declaration(random, p);
     const attack::Tally tally = attack::attack(p, a, a, round, 4);
     ASSERT_EQ(tally.refused, 0) << "round " << round << ": " << tally.refusal;

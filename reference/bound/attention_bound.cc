@@ -59,6 +59,15 @@ class Block {
   std::vector<RowToBound> pending_;
 };
 
+/// Bounds and ranges of `count` rows of Σ p v to those of v_descale·Σ p v.
+void descale(const AttentionRows& rows, std::int64_t first, std::int64_t count, Bound& bound) {
+  for (std::int64_t at = first * bound.width; at < (first + count) * bound.width; ++at) {
+    bound.o[at] = rows.descaled(bound.o[at]);
+    // Times 0 the range says nothing of the result, which is exact.
+    if (rows.value_factor() != 0) bound.range[at] *= std::fabs(rows.value_factor());
+  }
+}
+
 }  // namespace
 
 Bound attention_bound(const AttentionProblem& p, const Arithmetic& arithmetic) {
@@ -83,6 +92,7 @@ Bound attention_bound(const AttentionProblem& p, const Arithmetic& arithmetic) {
             if (rows.build(i, row)) block.take(row, p.output_row(s, h, first) + i);
           }
           block.flush();
+          if (!p.v_descale.shape.empty()) descale(rows, p.output_row(s, h, first), count, bound);
         }
       }
     }

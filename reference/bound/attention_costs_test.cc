@@ -150,8 +150,8 @@ TEST(AttentionCosts, a_sink_costs_what_such_a_key_would) {
     key_first.plan = {{0, 1, 5, 9, 13, 17, 21, 25}, {0, 1, 2, 3, 4, 5, 6}};
     p.sink = Tensor::dense(Format::f32, {1});
     p.sink.set({0}, sink);
-    for (const Reduction reduction :
-         {Reduction::chunk_deferred, Reduction::chunk_normalized, Reduction::row_resident}) {
+    for (const Reduction reduction : {Reduction::chunk_deferred, Reduction::chunk_normalized, Reduction::row_resident,
+                                      Reduction::chunk_recap, Reduction::lse_running}) {
       const Arithmetic a = declared(reduction);
       EXPECT_EQ(attack::attack(p, a, a, 1, kRuns).violations, 0);
       const Bound with = compute_bound(p, a), as_key = compute_bound(key_first, a);

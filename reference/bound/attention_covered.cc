@@ -1,4 +1,5 @@
 // Which declarations attention.md covers, and which problems with each. The rest is refused by name.
+#include <cmath>
 #include <stdexcept>
 #include <string>
 
@@ -29,9 +30,18 @@ void require_attention(const Arithmetic& a) {
 }
 
 void require_attention_problem(const AttentionProblem& p, const Arithmetic& a) {
-  if (a.unit == ScoreUnit::raw && !(p.scale > 0)) {
-    throw UsageError("scale: " + std::to_string(p.scale) +
-                     ", must be above 0 where raw scores carry it in the exponent");
+  if (a.unit == ScoreUnit::raw) {
+    if (const std::string why = raw_scores_refused(p); !why.empty()) throw UsageError(why);
+  }
+  if (a.underflow == Underflow::flush) {
+    for (std::int64_t s = 0; s < p.sequences() && !p.v_descale.shape.empty(); ++s) {
+      for (std::int64_t kv = 0; kv < p.k_heads(); ++kv) {
+        const double factor = std::fabs(p.v_descale.at({s, kv}));
+        if (factor == 0 || factor >= 0x1p-126) continue;
+        throw UsageError("v_descale[" + std::to_string(s) + ", " + std::to_string(kv) +
+                         "]: subnormal, must be 0 or 2^-126 or more where subnormals are flushed");
+      }
+    }
   }
   if (p.softcap != 0.0F && a.tanh_error == 0) {
     throw UsageError("softcap: the declared arithmetic has no tanh_error, legal: softcap = 0");

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "reference/bound/costs.h"
+
 namespace flashproof::bound {
 
 namespace {
@@ -12,11 +14,34 @@ constexpr double kExponentRange =
     128;  // octaves above which exp2 is infinite, and the largest its error is declared for
 constexpr double kNormalOctaves = 126;
 
+/// e^{−m} of every frame, and its products with sums of up to as many as the keys seen: finite and normal, or the form
+/// breaks. l' stands beside the e^{−m} of the frame before, which is the larger one.
+void separated_preconditions(const Arithmetic& a, const Visits& visits, double lse, std::vector<Precondition>& list) {
+  const Part& part = visits.parts().front();
+  double keys = part.sink ? 1 : 0;
+  double lowest = part.sink ? part.sink_low : kF32Max;
+  double above = part.sink ? -lowest : -kF32Max;
+  for (const Visit& visit : visits.visits()) {
+    if (visit.keys == 0) continue;
+    keys += visit.keys;
+    lowest = std::min(lowest, visit.frame_low);
+    const double sum = std::min(std::log(keys), lse - visit.frame_low + (visit.frame_high - visit.frame_low));
+    above = std::max(above, sum - lowest);
+    lowest = visit.frame_low;
+  }
+  const auto doubt = [&](double m) { return 4 * a.exp_error + unshifted_cost(a, m) + 0x1p-10; };
+  list.push_back({kSeparatedAbove, above + doubt(above), kLogF32Max, false});
+  list.push_back({kSeparatedBelow, part.high + doubt(part.high), kLogMinNormal, false});
+}
+
 }  // namespace
 
 void row_preconditions(const Arithmetic& a, const ScoreScale& scale, const ScoreRange& range, const Precondition& query,
                        const AttentionPaths& paths, const RowWeights& weights, std::vector<Precondition>& list) {
   list.push_back({kScoreDomain, range.largest, kF32Max});
+  if (scale.tau_largest > 0) {
+    list.push_back({"scale times its descale factors below the f32 range", scale.tau_largest, kF32Max});
+  }
   if (query.value > 0) list.push_back(query);
   const bool folded = paths.exponents().rounds_frame() || a.exponent == Exponent::subtract_then_scale;
   if (a.unit == ScoreUnit::raw && folded) {
@@ -25,7 +50,8 @@ void row_preconditions(const Arithmetic& a, const ScoreScale& scale, const Score
   }
   const double overshoot = paths.overshoot();  // octaves by which a weight may exceed 1, or fall below it by κ
   if (paths.exponents().rounds_frame() || a.lse_form == LseForm::base2) {
-    list.push_back({"scaled scores below the f32 range", range.natural * std::numbers::log2e * (1 + 0x1p-20), kF32Max});
+    list.push_back({"scaled scores below the f32 range",
+                    range.natural * (1 + scale.unit_error) * std::numbers::log2e * (1 + 0x1p-20), kF32Max});
   }
   const double lag = paths.visits().lag() / std::numbers::ln2;
   const double below = overshoot - lag;  // κ alone
@@ -36,6 +62,7 @@ void row_preconditions(const Arithmetic& a, const ScoreScale& scale, const Score
   if (below > 0) {
     list.push_back({"head-room below: octaves that the largest weight may lose", below + 1, kNormalOctaves});
   }
+  if (a.separated_exponent) separated_preconditions(a, paths.visits(), weights.lse, list);
   const Format stored = a.weights.format;
   if (stored != Format::f32 || a.weights.scale != 1) {
     const double scaled = std::log2(a.weights.scale);
@@ -50,16 +77,17 @@ void row_preconditions(const Arithmetic& a, const ScoreScale& scale, const Score
   }
 }
 
-AccumulatorRange accumulator_range(const Arithmetic& a, const AttentionPaths& paths, double keys) {
+AccumulatorRange accumulator_range(const Arithmetic& a, const AttentionPaths& paths, double value_factor, double keys) {
   // Every weight is at most 1 in its frame, but for what overshoots. The scale of P is taken off before the ending, so the
   // sum is held with it and without it.
   const double weight = std::exp2(std::min(paths.overshoot(), 1000.0)) * std::max(a.weights.scale, 1.0);
   AccumulatorRange range;
   range.sum = keys * std::max(weight, 1.0) * (1 + paths.accumulated());
   const Format partial = a.split.parts > 1 ? a.split.partial_o : Format::f32;
-  if (partial != Format::f32) {
-    // A part's o is a mean of the v; un-normalised it is a sum.
-    range.stored = a.split.weights == MergeWeights::max_sum ? range.sum : 1 + paths.accumulated();
+  const double factor = a.split.parts > 1 ? std::fabs(value_factor) : 1;
+  if (partial != Format::f32 || factor > 1) {
+    // A part's o is a mean of the v; un-normalised it is a sum. It is stored times v_descale.
+    range.stored = factor * (a.split.weights == MergeWeights::max_sum ? range.sum : 1 + paths.accumulated());
     range.stored_limit = info(partial).max_finite;
   }
   return range;

@@ -11,6 +11,9 @@ namespace flashproof::bound {
 inline constexpr const char* kScoreDomain = "scores and their partial sums below the f32 range";
 inline constexpr const char* kAccumulatorDomain = "un-normalised sums below the f32 range";
 
+inline constexpr const char* kSeparatedAbove = "e^-m and its products below the f32 range: log of them";
+inline constexpr const char* kSeparatedBelow = "e^-m above the subnormal range: m";
+
 /// What the scores of a row have shown.
 struct ScoreRange {
   double largest = 0;  // magnitude formed on the way, in the kernel's units
@@ -25,11 +28,12 @@ void row_preconditions(const Arithmetic& arithmetic, const ScoreScale& scale, co
 /// Sums of p·v, and what is stored of them, by the largest |v| of a column.
 struct AccumulatorRange {
   double sum = 1;     // the un-normalised sum is at most this times max |v|
-  double stored = 0;  // and a part's result this; 0: there are none in a narrow format
+  double stored = 0;  // and a part's result this; 0: no narrower, and no larger, than the sum
   double stored_limit = kF32Max;
 
   Precondition at(double largest_value) const;
 };
-AccumulatorRange accumulator_range(const Arithmetic& arithmetic, const AttentionPaths& paths, double keys);
+AccumulatorRange accumulator_range(const Arithmetic& arithmetic, const AttentionPaths& paths, double value_factor,
+                                   double keys);
 
 }  // namespace flashproof::bound

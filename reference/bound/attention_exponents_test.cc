@@ -31,7 +31,7 @@ Emulated run(const std::vector<float>& x, float unit, Exponent form, bool raw) {
   a.exponent = form;
   a.exp_error = 0;
   a.unit = raw ? ScoreUnit::raw : ScoreUnit::natural;
-  const ScoreScale scale = score_scale(p, a);
+  const ScoreScale scale = score_scale(p, a, 0, 0);
   Emulated result{.log_weight = {}, .row = {}, .exponents = Exponents(a, scale), .scale_error = scale.c_error};
   const auto c = static_cast<float>(scale.unit * kLog2e);
   std::vector<double> octaves;
@@ -161,7 +161,7 @@ TEST(AttentionExponents, lse_forms_cost_what_their_products_round) {
     a.unit = ScoreUnit::raw;
     a.exponent = Exponent::subtract_then_scale;
     a.lse_form = form;
-    scale = score_scale(p, a);
+    scale = score_scale(p, a, 0, 0);
     const auto c = static_cast<float>(scale.unit * kLog2e);
     double largest = 0;
     for (int i = 0; i < 5000; ++i) {

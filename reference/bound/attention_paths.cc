@@ -19,15 +19,19 @@ AttentionPaths::AttentionPaths(const AttentionProblem& p, const Arithmetic& a, c
       scale_(scale),
       exponents_(a, scale),
       visits_(p, a, scale.c_error),
+      lse_(a, exponents_.ratio_slope()),
       value_format_(p.v.format),
-      stored_narrow_(p.v.format != Format::f32),
+      stored_narrow_(p.output_format() != Format::f32 || !p.v_descale.shape.empty()),
       resident_(a.reduction == Reduction::row_resident),
-      normalized_(a.reduction == Reduction::chunk_normalized),
+      normalized_(a.reduction == Reduction::chunk_normalized || a.reduction == Reduction::chunk_recap),
+      recap_(a.reduction == Reduction::chunk_recap),
+      separated_(a.separated_exponent),
+      running_(a.reduction == Reduction::lse_running),
       unit_(a.values.unit.k > 0),
       parts_(a.split.parts),
       tree_(unit_ ? 0 : log2_ceil(a.values.chains)),
       butterfly_(log2_ceil(a.lanes)),
-      chunks_(resident_ ? 1 : p.plan.chunks()),
+      chunks_(static_cast<int>(visits_.chunks())),
       common_(a.split.parts),
       own_frame_(a.split.parts) {
   const StoredWeights& stored = a.weights;
@@ -71,6 +75,7 @@ void AttentionPaths::for_each_run(const RowModel& row, Do&& act) const {
 }
 
 AttentionPaths::Frames AttentionPaths::frame_of_run(const Run& run) const {
+  if (running_) return {lse_.step(run.visit).low, lse_.step(run.visit).high};
   const Part& first = visits_.parts().front();
   if (run.visit < 0) return {first.low, first.high};
   const Visit& visit = visits_.visits()[run.visit];
@@ -127,9 +132,12 @@ void AttentionPaths::charge_exponents(RowModel& row, const Run& run, std::size_t
   const bool sink = run.visit < 0;
   const Frames frame = frame_of_run(run);
   const int rises = visits_.rises_after(run.visit);
-  const bool joined_below = normalized_ && !sink && visits_.visits()[run.visit].below;
-  const int exps = (sink && !resident_ ? 0 : 1) + (joined_below ? 1 : 0) + rises;
-  const int shared = normalized_ ? rises : 0;  // a = l·α multiplies the old sum and the old output alike
+  const bool below = normalized_ && !a_.per_key && !sink && visits_.visits()[run.visit].below;
+  // Where numerator and denominator are rescaled on their own, charge_sums() has the rises.
+  const bool apart = separated_ || running_;
+  const int exps = (sink && !resident_ ? 0 : 1) + (below ? 1 : 0) + (apart ? 0 : rises);
+  // a = l·α multiplies the old sum and the old output alike, and in recap a = L_i·e^{ΔC_i} the chunk's.
+  const int shared = normalized_ && !apart ? rises + (recap_ && below ? 1 : 0) : 0;
   const int factors = exps + shared;
 
   Exponents::Weight weight{.slope = exponents_.ratio_slope(), .once = 0, .per_size = 0, .constant = 0};
@@ -145,7 +153,10 @@ void AttentionPaths::charge_exponents(RowModel& row, const Run& run, std::size_t
   } else if (exponents_.rounds_frame()) {
     weight.constant = common_[run.part];  // its weight is 1, whatever the frame
   }
-  const double top = parts_ == 1 ? row.frame.max + row.frame.error : part.high;
+  const double last = running_ ? lse_.high() : parts_ == 1 ? row.frame.max + row.frame.error : part.high;
+  // Apart: as far as the frame that both sums see.
+  const double entered = sink || !separated_ ? frame.high : visits_.visits()[run.visit].frame_high;
+  const double top = apart ? std::min(last, entered) : last, beyond = last - top;
   const double path_share = pivot ? 0 : 1;
   const double pivot_error = row.frame.pivot_error;
   const double own_exponential = exps > 0 ? exponents_.exponential() : 0;
@@ -174,7 +185,7 @@ void AttentionPaths::charge_exponents(RowModel& row, const Run& run, std::size_t
     const double all = exponent[j] + path_share * (d + pivot_error);
     const double alone = own[j] + own_slope * own_path + own_exponential;
     own[j] = alone < all ? alone : all;
-    depth[j] = path + lag + all + common + common_error * error;
+    depth[j] = path + beyond + lag + all + common + common_error * error;
     deep |= depth[j] >= threshold ? 1 : 0;
   }
   if (deep == 0) return;
@@ -200,15 +211,28 @@ void AttentionPaths::charge(RowModel& row, const AttentionHead& head) {
   }
   row.common = parts_ == 1 ? common_[0] : 0;
   row.lag = visits_.lag();
+  if (running_) {
+    // lse is the frame's floor, not the maximum; and no score is exactly the frame.
+    row.frame.pivot = -1;
+    row.frame.pivot_error = 0;
+    row.frame.error = *std::ranges::max_element(leaves.score_error);
+    lse_.follow(leaves, visits_, static_cast<int>(std::ranges::max(lane_count_)));
+    row.lead = std::max(0.0, lse_.high() - row.frame.max + row.frame.error);
+    row.lag = std::max(0.0, row.frame.max + row.frame.error - lse_.low());
+  }
   for_each_run(row, [&](const Run& run) {
     charge_exponents(row, run);
     charge_sums(row, run);
+    if (separated_) charge_quotients(row, run);
     charge_stored(row, run);
   });
   add_chance(row);
   // Every lane's share is rescaled on its own, and may be small: l·α underflows once per lane and chunk.
   const double flushed = a_.underflow == Underflow::flush ? 2.0 * keys_ : 0;
   row.denominator_underflow = (a_.lanes * chunks_ + flushed) * product_underflow(a_) * (1 + 0x1p-10);
+  // α, or e^{lse − C'}, beside a sum that a narrow α multiplies by up to the number of keys.
+  const double rescaled = separated_ ? static_cast<double>(keys_) * chunks_ : running_ ? 2.0 * chunks_ : 0;
+  row.denominator_underflow += rescaled * exp_underflow(a_) * (1 + 0x1p-10);
 }
 
 }  // namespace flashproof::bound

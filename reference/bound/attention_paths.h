@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "reference/bound/attention_running.h"
 #include "reference/bound/attention_scores.h"
 #include "reference/bound/attention_visits.h"
 #include "reference/bound/row_model.h"
@@ -81,6 +82,8 @@ class AttentionPaths {
   void charge_exponents(RowModel& row, const Run& run, std::size_t begin, std::size_t end, bool pivot);
   void count_places(const Leaves& leaves);
   void charge_sums(RowModel& row, const Run& run);
+  double charge_frames(RowModel& row, const Run& run);
+  void charge_quotients(RowModel& row, const Run& run);
   void charge_stored(RowModel& row, const Run& run);
   void add_chance(RowModel& row) const;
 
@@ -88,8 +91,10 @@ class AttentionPaths {
   ScoreScale scale_;
   Exponents exponents_;
   Visits visits_;
+  RunningLse lse_;
   Format value_format_;
-  bool stored_narrow_, resident_, normalized_, unit_;
+  // normalized_: recap_ and separated_ too.
+  bool stored_narrow_, resident_, normalized_, recap_, separated_, running_, unit_;
   int parts_, tree_, butterfly_, chunks_;
   double unit_step_ = 0, unit_cut_ = 0;
   double reciprocal_ = 0;

@@ -16,11 +16,21 @@ constexpr std::int64_t kKeyBlock = 1024;  // keys per table: a row asks only for
 
 }  // namespace
 
-AttentionRows::AttentionRows(const AttentionProblem& p, const Arithmetic& a)
-    : p_(p), a_(a), scores_(p, a), paths_(p, a, scores_.scale()), split_(p, a, scores_.scale()) {}
+AttentionRows::AttentionRows(const AttentionProblem& p, const Arithmetic& a) : p_(p), a_(a) {
+  if (!p.has_descale()) use_scale(0, 0);
+}
+
+void AttentionRows::use_scale(std::int64_t s, std::int64_t kv) {
+  const ScoreScale scale = score_scale(p_, a_, s, kv);
+  value_factor_ = AttentionProblem::descale(p_.v_descale, s, kv);
+  scores_.emplace(p_, a_, scale);
+  paths_.emplace(p_, a_, scale);
+  split_.emplace(p_, a_, scale, value_factor_);
+}
 
 void AttentionRows::load_head(std::int64_t s, std::int64_t kv) {
   sequence_ = s;
+  if (p_.has_descale()) use_scale(s, kv);
   head_.load(p_, s, kv);
   tables_.clear();
   for (std::int64_t at = 0; at < head_.keys; at += kKeyBlock) {
@@ -80,7 +90,7 @@ bool AttentionRows::append(const double* dot, std::int64_t i, std::int64_t first
           const double product = std::fabs(q_[i * p_.head_dim() + c] * head_.k[(first + j) * p_.head_dim() + c]);
           finite += std::isfinite(product) ? product : 0;
         }
-        range_.largest = std::max(range_.largest, scores_.partial_sum(finite));
+        range_.largest = std::max(range_.largest, scores_->partial_sum(finite));
       }
       if (value == -kInf) continue;
       if (!std::isfinite(value)) return false;
@@ -127,7 +137,7 @@ bool AttentionRows::collect_scores(std::int64_t i, Leaves& leaves) {
     const double sink = p_.sink.at({head_index_});
     if (std::isnan(sink) || sink == kInf) return false;
     if (sink != -kInf) {
-      scores_.sink(sink, made_);
+      scores_->sink(sink, made_);
       leaves.key.push_back(-1);
       leaves.score.push_back(made_.value[0]);
       leaves.score_error.push_back(made_.error[0]);
@@ -145,23 +155,24 @@ bool AttentionRows::collect_scores(std::int64_t i, Leaves& leaves) {
       load_bias(query, first, end - first);
       here.bias = bias_.data();
     }
-    scores_.score(&dot_[at], &size_[at], queries_[i], head_, first, end - first, here, made_);
+    scores_->score(&dot_[at], &size_[at], queries_[i], head_, first, end - first, here, made_);
     if (!append(&dot_[at], i, first, end - first, here.bias != nullptr, leaves)) return false;
   }
   return leaves.size() > 0;
 }
 
-// o = N/l, N·fl(1/l) or N·e^{m−lse}; the last of them is the storage rounding in f32.
+// o = N/l, N·fl(1/l) or N·e^{m−lse}, and its product with v_descale; the last of them is the storage rounding in f32.
 void AttentionRows::end_whole_row(AttentionRow& row) const {
-  const int store = p_.v.format == Format::f32 ? 0 : 1;
+  const bool narrow = p_.output_format() != Format::f32, product = !p_.v_descale.shape.empty();
+  const int store = narrow || product ? 1 : 0;
   const double frame = std::fabs(row.model.frame.max) + row.model.frame.error + row.model.lag;
   row.lse = lse_bound(row.weights, a_.log_error, a_.log_absolute);
   const double size = std::fabs(row.weights.lse) + row.lse.total();
-  const double form = lse_form_cost(a_, scores_.scale(), frame, size);
+  const double form = lse_form_cost(a_, scores_->scale(), frame, size);
   row.lse.output += form;
   row.lse.probable += form;
   EndingModel& ending = row.ending;
-  if (a_.reduction != Reduction::chunk_deferred) {
+  if (a_.reduction != Reduction::chunk_deferred && a_.reduction != Reduction::lse_running) {
     ending = EndingModel(0);
   } else if (a_.ending == Ending::division_free) {
     ending = division_free_ending(row.weights, a_, size + form);
@@ -175,7 +186,23 @@ void AttentionRows::end_whole_row(AttentionRow& row) const {
       ending.underflow += 0x1p-150;
     }
   }
-  if (a_.underflow == Underflow::flush) ending.underflow += 2 * 0x1p-126;
+  if (narrow && product) ending.log_units += roundings(1);
+  if (a_.underflow == Underflow::flush) ending.underflow += (product ? 3 : 2) * 0x1p-126;
+}
+
+// What the product loses where it is subnormal is the only part that it does not multiply. A split's parts have paid for it.
+ElementBound AttentionRows::descaled(const ElementBound& bound) const {
+  const double factor = std::fabs(value_factor_);
+  if (factor == 0) return {};  // 0 times a number, in the kernel too
+  ElementBound result = bound;
+  for (double* const part : {&result.weights, &result.numerator, &result.denominator, &result.output, &result.probable,
+                             &result.drift, &result.size}) {
+    *part *= factor;
+  }
+  const double lost = a_.split.parts > 1 ? 0 : product_underflow(a_);
+  result.output += lost;
+  result.probable += lost;
+  return result;
 }
 
 bool AttentionRows::build(std::int64_t i, AttentionRow& row) {
@@ -187,10 +214,10 @@ bool AttentionRows::build(std::int64_t i, AttentionRow& row) {
   for (auto* array : {&leaves.lost, &leaves.lost_numerator, &leaves.own_numerator}) array->assign(leaves.size(), 0);
   model.frame = frame_of(leaves);
   model.lead = 0;
-  paths_.charge(model, head_);
+  paths_->charge(model, head_);
   const bool parts = a_.split.parts > 1;
-  if (parts) split_.charge(model, paths_);
-  if (parts || paths_.exponents().rounds_frame() || model.lag > 0) {
+  if (parts) split_->charge(model, *paths_);
+  if (parts || paths_->exponents().rounds_frame() || model.lag > 0) {
     // The largest weight is not exactly 1 then: it errs by its own exponent.
     const double floor = model.frame.max - model.frame.error;
     for (std::size_t j = 0; j < leaves.size(); ++j) {
@@ -199,19 +226,19 @@ bool AttentionRows::build(std::int64_t i, AttentionRow& row) {
     model.lag += model.lead;
   }
   perturbed_weights(model, row.weights);
-  paths_.add_underflow(model, row.weights, head_, parts ? split_.normalised_underflow() : 0);
+  paths_->add_underflow(model, row.weights, head_, parts ? split_->normalised_underflow() : 0);
   if (parts) {
-    row.ending = split_.ending();
-    row.lse = split_.lse();
+    row.ending = split_->ending();
+    row.lse = split_->lse();
     row.lse.size = std::fabs(row.weights.lse);
-    if (a_.underflow == Underflow::flush) row.ending.underflow += 2 * 0x1p-126;
+    if (a_.underflow == Underflow::flush) row.ending.underflow += 2 * 0x1p-126 * split_->per_factor();
   } else {
     end_whole_row(row);
   }
   auto& list = row.preconditions;
-  row_preconditions(a_, scores_.scale(), range_, scores_.query_range(queries_[i]), paths_, row.weights, list);
-  if (parts) list.insert(list.end(), split_.preconditions().begin(), split_.preconditions().end());
-  row.accumulator = accumulator_range(a_, paths_, static_cast<double>(leaves.size()));
+  row_preconditions(a_, scores_->scale(), range_, scores_->query_range(queries_[i]), *paths_, row.weights, list);
+  if (parts) list.insert(list.end(), split_->preconditions().begin(), split_->preconditions().end());
+  row.accumulator = accumulator_range(a_, *paths_, value_factor_, static_cast<double>(leaves.size()));
   return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "reference/bound/attention_domain.h"
@@ -37,20 +38,26 @@ class AttentionRows {
   bool build(std::int64_t i, AttentionRow& row);
 
   const AttentionHead& head() const { return head_; }
+  /// v_descale of the loaded head: the rows' bounds of o are those of Σ p v, and descaled() makes them those of its product.
+  double value_factor() const { return value_factor_; }
+  ElementBound descaled(const ElementBound& bound) const;
   /// max |v| of a column over the row's visible keys; +inf where one is not finite.
   double largest_value(const AttentionRow& row, std::int64_t column) const;
 
  private:
   bool collect_scores(std::int64_t i, Leaves& leaves);
+  void use_scale(std::int64_t s, std::int64_t kv);
   void load_bias(std::int64_t query, std::int64_t first, std::int64_t count);
   bool append(const double* dot, std::int64_t i, std::int64_t first, std::int64_t count, bool biased, Leaves& leaves);
   void end_whole_row(AttentionRow& row) const;
 
   const AttentionProblem& p_;
   const Arithmetic& a_;
-  ScoreModel scores_;
-  AttentionPaths paths_;
-  AttentionSplit split_;
+  // Of one scale: of the problem, or with descale factors of the loaded head.
+  std::optional<ScoreModel> scores_;
+  std::optional<AttentionPaths> paths_;
+  std::optional<AttentionSplit> split_;
+  double value_factor_ = 1;  // v_descale
   AttentionHead head_;
   std::vector<KeyTable> tables_;
   std::int64_t sequence_ = 0, head_index_ = 0, first_ = 0;

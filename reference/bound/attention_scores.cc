@@ -15,6 +15,7 @@ constexpr double kFinite = std::numeric_limits<double>::max();
 constexpr double kSafe = 1 + 0x1p-20;  // covers evaluating the score itself in double: (d + 2) 2^-52 against c_d >= 3u
 constexpr double kLog2e = 0x1.71547652b82fep0;
 constexpr double kMinNormal = 0x1p-126;
+constexpr double kHopeless = 0x1p100;  // relative, of a quotient by a number that may be 0
 
 /// As kernels::score_dots(), but for roundings.
 void score_one(const DotCosts& c, const DotInputs& in, std::int64_t j, const DotOutputs& out) {
@@ -61,9 +62,46 @@ double unit_underflow(const BlockFma& unit) {
   return std::ldexp(unit.k + 1, -126 - unit.f) + std::ldexp(1, std::max(-149, -126 - unit.ofb));
 }
 
-ScoreScale score_scale(const AttentionProblem& p, const Arithmetic& a) {
-  ScoreScale result;
-  if (a.unit == ScoreUnit::raw) result.unit = p.softcap != 0 ? p.softcap : p.scale;
+namespace {
+
+/// One f32 product of numbers whose exact product this is: what it may err by, relatively. 0 where it is exact; an f32 lies
+/// nowhere nearer to x than 0, so 1 is the most.
+double product_error(double product, bool flushed_input, const Arithmetic& a) {
+  const double size = std::fabs(product);
+  if (size == 0) return 0;
+  const bool flush = a.underflow == Underflow::flush;
+  if (flush && (flushed_input || size < 2 * kMinNormal)) return 1;
+  if (round_to(Format::f32, product) == product) return 0;
+  return std::min(1.0, kU + product_underflow(a) / size);
+}
+
+bool subnormal(double x) { return std::fabs(x) < kMinNormal; }
+
+/// τ^ = fl(fl(scale·q_descale)·k_descale).
+void descale(const AttentionProblem& p, const Arithmetic& a, std::int64_t s, std::int64_t kv, ScoreScale& result) {
+  const double scale = p.scale;
+  const double q = AttentionProblem::descale(p.q_descale, s, kv), k = AttentionProblem::descale(p.k_descale, s, kv);
+  const double first = scale * q;  // exact
+  result.tau = first * k;          // within 2^-53
+  const double one = product_error(first, subnormal(scale) || subnormal(q), a);
+  double second = product_error(result.tau, subnormal(first) || subnormal(k), a);
+  // Of a rounded first factor nothing is known but its size, nor whether the second product is exact.
+  if (one > 0 || std::fma(first, k, -result.tau) != 0) {
+    second = std::max(second, std::min(1.0, kU + product_underflow(a) / std::fabs(result.tau)));
+  }
+  result.tau_error = (1 + one) * (1 + second) - 1;
+  if (result.tau == 0) result.tau_error = 0;
+  result.tau_largest = std::max(std::fabs(first), std::fabs(result.tau)) * (1 + result.tau_error);
+}
+
+}  // namespace
+
+ScoreScale score_scale(const AttentionProblem& p, const Arithmetic& a, std::int64_t s, std::int64_t kv) {
+  ScoreScale result{.tau = p.scale};
+  const bool descaled = !p.q_descale.shape.empty() || !p.k_descale.shape.empty();
+  if (descaled) descale(p, a, s, kv, result);
+  if (a.unit == ScoreUnit::raw) result.unit = p.softcap != 0 ? p.softcap : result.tau;
+  if (a.unit == ScoreUnit::raw && p.softcap == 0) result.unit_error = result.tau_error;
   // Folded by the host, from the double or the float log2 e: whichever errs more.
   const float from_double = static_cast<float>(result.unit * kLog2e);
   const float from_float = static_cast<float>(result.unit) * static_cast<float>(kLog2e);
@@ -72,17 +110,23 @@ ScoreScale score_scale(const AttentionProblem& p, const Arithmetic& a) {
     const bool lost = a.underflow == Underflow::flush && std::fabs(c) < kMinNormal;
     result.c_error = std::max(result.c_error, lost ? 1 : std::fabs(c / (result.unit * kLog2e) - 1) + 0x1p-50);
   }
+  if (result.unit_error > 0) {  // of τ^, whatever number within its error that is, by either way
+    const double product = std::fabs(result.c_hat) < 0x1p-120 ? 1 : kU * (2 + kU);
+    result.c_error = (1 + result.unit_error) * (1 + product) - 1;
+  }
   return result;
 }
 
-ScoreModel::ScoreModel(const AttentionProblem& p, const Arithmetic& a)
+ScoreModel::ScoreModel(const AttentionProblem& p, const Arithmetic& a, const ScoreScale& scale)
     : p_(p),
       a_(a),
-      scale_(score_scale(p, a)),
+      scale_(scale),
       raw_(a.unit == ScoreUnit::raw),
       flush_(a.underflow == Underflow::flush),
       scaled_query_(a.query_scaled || a.query != Format::f32),
-      tau_(std::fabs(static_cast<double>(p.scale))),
+      tau_(std::fabs(scale.tau)),
+      tau_error_(scale.tau_error),
+      unit_inverse_error_(scale.unit_error < 0.5 ? scale.unit_error / (1 - scale.unit_error) : kHopeless),
       eta_(product_underflow(a)),
       sum_eta_(flush_ ? 2 * kMinNormal : 0) {
   const auto d = static_cast<double>(p.head_dim());
@@ -91,7 +135,8 @@ ScoreModel::ScoreModel(const AttentionProblem& p, const Arithmetic& a)
   const Format q_format = scaled_query_ ? a.query : p.q.format;
   if (scaled_query_) {
     const bool narrow = a.query != Format::f32;
-    query_relative_ = growth(roundings(1) + (narrow ? std::log1p(unit_roundoff(a.query)) : 0));
+    const double rounded = growth(roundings(1) + (narrow ? std::log1p(unit_roundoff(a.query)) : 0));
+    query_relative_ = (1 + rounded) * (1 + tau_error_) - 1;
     query_absolute_ = eta_ + (narrow ? min_subnormal(a.query) / 2 : 0) + (flush_ ? kMinNormal : 0);
   }
   if (sum.tf32_inputs) {  // toward zero, each by less than 2^-10 of itself; 10 fraction bits or fewer are exact
@@ -127,11 +172,11 @@ Precondition ScoreModel::query_range(const QueryRow& q) const {
 void ScoreModel::score_dots(const double* dot, const double* size, const QueryRow& q, const AttentionHead& head,
                             std::int64_t first, std::int64_t count, Scores& to) const {
   const bool unit = a_.dot.unit.k > 0;
-  DotCosts costs{.scale = p_.scale};
+  DotCosts costs{.scale = scale_.tau};
   double q_sum = q.sum, q_max = q.largest;
   if (scaled_query_) {
     // A subnormal q is gone before it is scaled, where those are flushed.
-    costs.query_absolute = query_absolute_ + (flush_ ? tau_ * std::min(q.tiny, kMinNormal) : 0);
+    costs.query_absolute = query_absolute_ + (flush_ ? tau_ * (1 + tau_error_) * std::min(q.tiny, kMinNormal) : 0);
     costs.query_relative = query_relative_ * tau_;
     costs.query_scale = tau_;
     q_sum = tau_ * q_sum * (1 + query_relative_) + costs.query_absolute * static_cast<double>(p_.head_dim());
@@ -154,12 +199,12 @@ void ScoreModel::score_dots(const double* dot, const double* size, const QueryRo
   costs.depth = depth_;
   costs.own_depth = unit ? 0 : depth_;
   costs.operations = operations_;
-  costs.tau = scaled_query_ ? 1 : tau_;
+  costs.tau = scaled_query_ ? 1 : tau_ * (1 + tau_error_);
   if (!raw_ && !scaled_query_) {  // the product with the scale, which may be flushed itself
     costs.product = kU;
-    costs.product_lost = kU + (flush_ && tau_ < kMinNormal ? 1 : 0);
+    costs.product_lost = tau_error_ + kU * (1 + tau_error_) + (flush_ && tau_ < kMinNormal ? 1 : 0);
     costs.product_fixed = eta_;
-    costs.product_size = 1 + kU;
+    costs.product_size = (1 + kU) * (1 + tau_error_);
   }
   const DotInputs in{dot, size, &head.k_sum[first], &head.k_max[first], &head.k_tiny[first]};
   score_all(costs, in, count, {to.value.data(), to.error.data(), to.own.data(), to.largest.data(), to.dot.data()});
@@ -176,7 +221,7 @@ void ScoreModel::score_dots(const double* dot, const double* size, const QueryRo
 // c·tanh(x/c) has slope 1 / cosh^2, at most 1 and at most 4 e^{−2|x|/c}.
 void ScoreModel::add_softcap(const double* dot, std::int64_t count, Scores& to) const {
   const double cap = p_.softcap;
-  const double argument = growth(roundings(raw_ ? 2 : 1));
+  const double argument = raw_ ? (1 + growth(roundings(2))) * (1 + tau_error_) - 1 : growth(roundings(1));
   for (std::int64_t j = 0; j < count; ++j) {
     const double x = to.value[j];
     double error = 0;
@@ -216,7 +261,7 @@ void ScoreModel::add(std::int64_t count, Scores& to, Term&& term, TermError&& te
 }
 
 void ScoreModel::add_bias(const double* bias, std::int64_t count, Scores& to) const {
-  const double relative = raw_ ? growth(roundings(1)) : 0;
+  const double relative = raw_ ? growth(roundings(1)) + quotient_error() : 0;
   const double absolute = raw_ ? scale_.unit * (eta_ + sum_eta_) : flush_ ? kMinNormal : 0;
   add(
       count, to, [&](std::int64_t j) { return bias[j]; },
@@ -226,8 +271,8 @@ void ScoreModel::add_bias(const double* bias, std::int64_t count, Scores& to) co
 /// `distance` is that of the first key, i + Sk − Sq − j.
 void ScoreModel::add_alibi(double slope, std::int64_t distance, std::int64_t count, Scores& to) const {
   const int rounded = raw_ ? 2 : 1;
-  const double near = growth(roundings(rounded)) * std::fabs(slope);
-  const double far = growth(roundings(rounded + 1)) * std::fabs(slope);
+  const double near = (growth(roundings(rounded)) + quotient_error()) * std::fabs(slope);
+  const double far = (growth(roundings(rounded + 1)) + quotient_error()) * std::fabs(slope);
   const double tiny = raw_ ? scale_.unit * (eta_ + sum_eta_) : flush_ ? kMinNormal : 0;
   const double fixed = scale_.unit * eta_;
   const auto away = [&](std::int64_t j) { return std::fabs(static_cast<double>(distance - j)); };
@@ -247,7 +292,7 @@ void ScoreModel::score(const double* dot, const double* size, const QueryRow& q,
 
 void ScoreModel::sink(double value, Scores& to) const {
   double error = 0;
-  if (raw_) error = growth(roundings(1)) * std::fabs(value) + scale_.unit * (eta_ + sum_eta_);
+  if (raw_) error = (growth(roundings(1)) + quotient_error()) * std::fabs(value) + scale_.unit * (eta_ + sum_eta_);
   if (flush_) error += kMinNormal;
   to.value[0] = value;
   to.error[0] = error;

@@ -42,11 +42,15 @@ int fraction_bits(Format format, bool tf32);
 
 /// The unit of the computed scores, and ĉ.
 struct ScoreScale {
-  double unit = 1;     // natural score = unit · x^
-  double c_error = 0;  // u_c: ĉ = unit · log2 e · (1 + δ), |δ| <= u_c
-  double c_hat = 0;    // ĉ
+  double tau = 1;          // scale·q_descale·k_descale
+  double tau_error = 0;    // ρ: τ^ = τ(1 + δ), |δ| <= ρ; 0 without descale factors
+  double tau_largest = 0;  // largest magnitude formed on the way to τ^; 0 without descale factors
+  double unit = 1;         // natural score = unit · x^
+  double unit_error = 0;   // of the computed unit: ρ where it is τ^, else 0
+  double c_error = 0;      // u_c: ĉ = unit · log2 e · (1 + δ), |δ| <= u_c
+  double c_hat = 0;        // ĉ
 };
-ScoreScale score_scale(const AttentionProblem& p, const Arithmetic& arithmetic);
+ScoreScale score_scale(const AttentionProblem& p, const Arithmetic& arithmetic, std::int64_t s, std::int64_t kv);
 
 /// One query row as the dot products see it.
 struct QueryRow {
@@ -77,7 +81,8 @@ struct ScoreTerms {
 /// Everything about a score that does not depend on the key.
 class ScoreModel {
  public:
-  ScoreModel(const AttentionProblem& p, const Arithmetic& arithmetic);
+  /// Of one sequence and kv head.
+  ScoreModel(const AttentionProblem& p, const Arithmetic& arithmetic, const ScoreScale& scale);
 
   const ScoreScale& scale() const { return scale_; }
   /// Largest magnitude among a row's scaled queries and the largest finite number of their format; 0: not scaled.
@@ -94,6 +99,8 @@ class ScoreModel {
   }
 
  private:
+  /// Relative, of a quotient by the computed unit beside its roundings, and what those make of it.
+  double quotient_error() const { return unit_inverse_error_ * (1 + 0x1p-20); }
   void score_dots(const double* dot, const double* size, const QueryRow& q, const AttentionHead& head,
                   std::int64_t first, std::int64_t count, Scores& to) const;
   void add_softcap(const double* dot, std::int64_t count, Scores& to) const;
@@ -106,8 +113,9 @@ class ScoreModel {
   const Arithmetic& a_;
   ScoreScale scale_;
   bool raw_, flush_, scaled_query_;
-  double tau_;            // |scale|
-  double eta_, sum_eta_;  // absolute: of a product, of a sum
+  double tau_;                             // |τ|
+  double tau_error_, unit_inverse_error_;  // ρ; of a quotient by the computed unit
+  double eta_, sum_eta_;                   // absolute: of a product, of a sum
   double query_relative_ = 0, query_absolute_ = 0;
   double tf32_ = 0;        // relative, of a product of cut inputs
   double depth_ = 0;       // relative, of the sum

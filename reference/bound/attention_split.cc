@@ -61,7 +61,7 @@ double lse_form_cost(const Arithmetic& a, const ScoreScale& scale, double frame_
     case LseForm::max_plus_log:
       return 0;
     case LseForm::scaled_max_plus_log:
-      return roundings(1) * frame_size + kTiny;
+      return (roundings(1) + scale.unit_error * (1 + 0x1p-20)) * frame_size + kTiny;
     case LseForm::base2:
       break;
   }
@@ -73,8 +73,15 @@ double division_free_argument(const Arithmetic& a, double log_size, double lse_s
   return argument_cost(a, log_size, lse_size + log_size, lse_size) + frame_cost(a, lse_size) + exponential_cost(a);
 }
 
-AttentionSplit::AttentionSplit(const AttentionProblem& p, const Arithmetic& a, const ScoreScale& scale)
-    : p_(p), a_(a), scale_(scale), merge_(a), sums_(a.split.weights == MergeWeights::max_sum) {
+AttentionSplit::AttentionSplit(const AttentionProblem& p, const Arithmetic& a, const ScoreScale& scale,
+                               double value_factor)
+    : p_(p),
+      a_(a),
+      scale_(scale),
+      merge_(a),
+      sums_(a.split.weights == MergeWeights::max_sum),
+      product_(!p.v_descale.shape.empty()),
+      per_factor_(value_factor == 0 ? 0 : 1 / std::fabs(value_factor)) {
   merge_.reduction = a.split.combine;
   merge_.merge_weights = a.split.weights;
   merge_.lse_format = Format::f32;
@@ -132,13 +139,18 @@ void AttentionSplit::measure(const RowModel& row, const AttentionPaths& paths) {
   }
 }
 
-// o of a part is rounded as it ends, and again into partial_o; un-normalised ones are only stored.
+// o of a part is rounded as it ends, again by its product with v_descale, and again into partial_o; un-normalised ones are
+// only multiplied and stored.
 void AttentionSplit::add_endings(RowModel& row, const AttentionPaths& paths) {
   const Format stored = a_.split.partial_o;
   const double storing = stored == Format::f32 ? 0 : std::log1p(unit_roundoff(stored));
   const double reciprocal = a_.ending == Ending::multiply_reciprocal ? reciprocal_cost(a_) : 0;
-  ending_units_.assign(states_.size(), storing);
+  ending_units_.assign(states_.size(), storing + (product_ ? roundings(1) : 0));
   normalised_underflow_ = stored == Format::f32 ? 0 : min_subnormal(stored) / 2;
+  if (product_) {
+    const double flushed = a_.underflow == Underflow::flush ? 0x1p-126 : 0;  // of an o that is subnormal before it
+    normalised_underflow_ = (normalised_underflow_ + product_underflow(a_)) * per_factor_ + flushed;
+  }
   if (!sums_) normalised_underflow_ += underflow_of(a_, 2, 2);
   for (std::size_t c = 0; c < states_.size(); ++c) {
     const State& state = states_[c];
@@ -186,13 +198,14 @@ void AttentionSplit::combine(RowModel& row, const AttentionPaths& paths) {
   // κ of a part is an error of all its weights, and so of its lse.
   const auto own = [&](const State& state) { return state.local + paths.common(state.part); };
   const MergePaths o = merge_paths(states_with([&](const State& s) { return free ? 0.0 : own(s); }), merge_, tree.joins,
-                                   MergeForm::sum, p_.v.format);
-  const MergePaths doubted =
-      merge_paths(states_with([](const State& s) { return s.doubt; }), merge_, tree.joins, MergeForm::sum, p_.v.format);
+                                   MergeForm::sum, p_.output_format());
+  const MergePaths doubted = merge_paths(states_with([](const State& s) { return s.doubt; }), merge_, tree.joins,
+                                         MergeForm::sum, p_.output_format());
   const MergePaths exact = free ? o
                                 : merge_paths(states_with([](const State&) { return 0.0; }), merge_, tree.joins,
-                                              MergeForm::sum, p_.v.format);
+                                              MergeForm::sum, p_.output_format());
   ending_ = o.ending;
+  ending_.underflow *= per_factor_;
   preconditions_ = doubted.preconditions;
   const int deepest = std::max(1, *std::ranges::max_element(tree.depth));
   // merge_paths() knows a state's error as its doubt; ours is larger: exponents reach further, and any side of a join
@@ -222,7 +235,7 @@ void AttentionSplit::combine(RowModel& row, const AttentionPaths& paths) {
     }
   }
   // Denominators of a flat combination's l and N, per unit of a total of 1.
-  normalised_underflow_ += o.row.numerator_underflow / o.weights.sum;
+  normalised_underflow_ += o.row.numerator_underflow / o.weights.sum * per_factor_;
   if (o.total == MergeTotal::divided) {
     for (double& units : row.leaves.denominator) units += 2 * o.row.denominator_underflow / o.weights.sum;
   }

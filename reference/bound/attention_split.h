@@ -19,7 +19,8 @@ double division_free_argument(const Arithmetic& arithmetic, double log_size, dou
 /// Combination of a split's parts. Reused from row to row.
 class AttentionSplit {
  public:
-  AttentionSplit(const AttentionProblem& p, const Arithmetic& arithmetic, const ScoreScale& scale);
+  /// `value_factor`: v_descale. Every part's o is multiplied by it; the figures here are those of the o before.
+  AttentionSplit(const AttentionProblem& p, const Arithmetic& arithmetic, const ScoreScale& scale, double value_factor);
 
   /// Adds to the leaves what their parts' endings and the combination cost; afterwards the row is one reduction again.
   void charge(RowModel& row, const AttentionPaths& paths);
@@ -30,6 +31,7 @@ class AttentionSplit {
   /// Absolute errors of normalised parts: beside a total weight of 1.
   double normalised_underflow() const { return normalised_underflow_; }
   const std::vector<Precondition>& preconditions() const { return preconditions_; }
+  double per_factor() const { return per_factor_; }
 
  private:
   struct State {
@@ -48,6 +50,8 @@ class AttentionSplit {
   ScoreScale scale_;
   Arithmetic merge_;  // the combination as a merge declares it
   bool sums_;
+  bool product_;       // o of a part times v_descale
+  double per_factor_;  // 1/|v_descale|: an absolute error behind the product, in units of one before it; 0: no matter
   std::vector<State> states_;
   std::vector<int> state_of_part_;
   std::vector<double> ending_units_;  // per state: of its o, and of its rounding into partial_o

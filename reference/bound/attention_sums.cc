@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "reference/bound/attention_paths.h"
+#include "reference/bound/costs.h"
 
 namespace flashproof::bound {
 
@@ -23,7 +24,7 @@ void AttentionPaths::count_places(const Leaves& leaves) {
     const bool sink = place.visit < 0;
     const bool not_first = !sink && !visits_.visits()[place.visit].first;
     int lane = place.rest_of_lane + butterfly_;
-    if (normalized_) {
+    if (normalized_ || running_) {
       lane = sink ? 0 : lane;
     } else {
       lane += resident_ || a_.running_lanes ? visits_.later_lane_keys(place.visit, place.lane)
@@ -55,11 +56,15 @@ void AttentionPaths::charge_sums(RowModel& row, const Run& run) {
   const int rises = visits_.rises_after(run.visit);
   const Most& most = most_[run.visit + 1];
 
-  const double in_lane = normalized_ ? below + not_first + after.chunks : rises;
+  const double in_lane = running_      ? not_first
+                         : separated_  ? (below && !a_.per_key) + not_first + after.chunks + rises
+                         : normalized_ ? (below && !recap_) + not_first + after.chunks
+                                       : rises;
   longest_denominator_ = std::max(longest_denominator_, most.lane + in_lane);
   double* __restrict const to = leaves.denominator.data();
   const double* __restrict const count = lane_count_.data();
   for (std::size_t j = run.begin; j < run.end; ++j) to[j] = (count[j] + in_lane) * kRounding;
+  const double frames = separated_ || running_ ? charge_frames(row, run) : 0;
   if (sink) {  // v = 0
     leaves.numerator[run.begin] = 0;
     return;
@@ -79,17 +84,22 @@ void AttentionPaths::charge_sums(RowModel& row, const Run& run) {
     steps = (goes_on ? after.steps : 0) + zeros;
   }
   double units = tf32_units_;
-  if (normalized_) {
+  units += frames;
+  if (separated_) {
+    // Own chunk: p/l', β·pv, the sum. Later ones: e'·l, l'·e, their quotient, its product with o, the sum.
+    rounded += 1 + (below && !a_.per_key) + not_first + 5 * after.chunks - (stored_narrow_ ? 0 : 1);
+  } else if (normalized_) {
     // Own chunk: β·pv, the sum, 1/l', the product with it (or one quotient). Later ones: a·o, the sum, the same again.
     // The last one into f32 is the output rounding.
-    const int endings = 1 + after.chunks;
-    rounded += below + not_first + endings + 2 * after.chunks - (stored_narrow_ || parts_ > 1 ? 0 : 1);
+    // Recap ends the chunk by itself, and multiplies that by a always.
+    const int endings = 1 + after.chunks + (recap_ ? 1 : 0);
+    rounded += (recap_ ? 1 : below) + not_first + endings + 2 * after.chunks - (stored_narrow_ || parts_ > 1 ? 0 : 1);
     units += endings * reciprocal_;
   } else if (resident_) {
     rounded += 1;
     units += reciprocal_;
   } else {
-    rounded += rises;
+    rounded += running_ ? after.chunks : rises;
   }
   const double unit_step = unit_step_;
   double* __restrict const numerator = leaves.numerator.data();
@@ -119,7 +129,10 @@ void AttentionPaths::charge_stored(RowModel& row, const Run& run) {
   const Frames frame = frame_of_run(run);
   const Part& part = visits_.parts()[run.part];
   // From the frame that it is stored in to the last one: the frame rises, never falls.
-  const double later = resident_ ? sum_bound_ : std::exp(std::min(0.0, frame.high - part.frame_low)) * (1 + 0x1p-10);
+  const double last = running_ ? lse_.low() : part.frame_low;
+  const double later = resident_  ? sum_bound_
+                       : running_ ? std::exp(std::min(frame.high - last, 700.0)) * (1 + 0x1p-10)
+                                  : std::exp(std::min(0.0, frame.high - last)) * (1 + 0x1p-10);
   double lost = stored_underflow_ + (unit_ ? unit_cut_ * stored_normal_ : 0);
   if (a_.values.tf32_inputs) lost += 0x1p-136 / a_.weights.scale;
   lost *= later;
@@ -134,8 +147,54 @@ void AttentionPaths::charge_stored(RowModel& row, const Run& run) {
   }
 }
 
-// Independent roundings of the accumulator, and of a lane; truncation has a known sign for its half.
+// What numerator and denominator each pay for the frames after this visit, where they are rescaled on their own. Adds the
+// denominator's, returns the numerator's.
+double AttentionPaths::charge_frames(RowModel& row, const Run& run) {
+  const Frames frame = frame_of_run(run);
+  const double exponential = exponents_.exponential();
+  double numerator = 0, denominator = 0;
+  if (running_) {
+    const int later = visits_.after(run.visit).chunks;
+    denominator = lse_.step(run.visit).later;
+    // C may fall where the logarithm errs below 0: both ways at every step.
+    const double height = std::max(0.0, lse_.high() - frame.low) + 2 * row.lag;
+    numerator = later == 0 ? 0 : later * exponential + exponents_.ratio_slope() * height;
+  } else if (const int rises = visits_.rises_after(run.visit); rises > 0) {
+    const double low = run.visit < 0 ? frame.low : visits_.visits()[run.visit].frame_low;
+    const double last = row.frame.max + row.frame.error;
+    denominator = rises * exponential + exponents_.ratio_slope() * std::max(0.0, last - low);
+    // e^{−m} of the frame joined and of the last; those between cancel, each is used twice.
+    const double size = std::max(std::fabs(low), std::fabs(last));
+    const double joined = run.visit < 0 ? frame.high : visits_.visits()[run.visit].frame_high;
+    const double own = std::max(std::fabs(low), std::fabs(joined));
+    numerator = 2 * exponential + unshifted_cost(a_, own) + unshifted_cost(a_, size);
+  }
+  for (std::size_t j = run.begin; j < run.end; ++j) row.leaves.denominator[j] += denominator;
+  return numerator;
+}
+
+// p/l', and the quotient that rescales o: below the normal range once the sum has been divided by up to the keys' number.
+void AttentionPaths::charge_quotients(RowModel& row, const Run& run) {
+  if (run.visit < 0) return;
+  Leaves& leaves = row.leaves;
+  const double lost = (1.0 + visits_.after(run.visit).chunks) * product_underflow(a_) * keys_ * (1 + 0x1p-10);
+  const double top = row.frame.max + row.frame.error;
+  const double threshold = kLogMinNormal - 0x1p-20 - std::log(keys_);
+  for (std::size_t j = run.begin; j < run.end; ++j) {
+    const double depth = top - (leaves.score[j] - leaves.score_error[j]) + leaves.exponent[j];
+    leaves.lost_numerator[j] += depth > threshold ? lost : 0;
+  }
+}
+
+// Independent roundings of the accumulator, and of a lane; truncation has a known sign for its half. Where more than an
+// accumulator's roundings enters `numerator` or `denominator` – exponentials and logarithms between them, a reciprocal per
+// chunk, partial sums stored and combined – none is taken as random.
 void AttentionPaths::add_chance(RowModel& row) const {
+  const bool sums_alone = a_.reduction == Reduction::chunk_deferred || a_.reduction == Reduction::row_resident;
+  if (!sums_alone || a_.split.parts > 1) {
+    row.numerator_square = row.denominator_square = row.drift = 0;
+    return;
+  }
   const double half = unit_step_ / 2;
   row.numerator_square = longest_rounded_ * kU * kU + longest_steps_ * half * half;
   row.denominator_square = longest_denominator_ * kU * kU;

@@ -42,7 +42,15 @@ Visits::Visits(const AttentionProblem& p, const Arithmetic& a, double c_error)
   const double doubt = 0x1p-20 + 2 * std::min(c_error, 1.0);
   lag_ = octaves * (1 + doubt);
   least_rise_ = octaves * std::max(1 - doubt, 0.0);
-  if (!resident_) {
+  if (a.per_key) {
+    boundary_ = {0};
+    for (const std::int32_t chunk : p.plan.order) {
+      for (std::int64_t j = p.plan.boundary[chunk]; j < p.plan.boundary[chunk + 1]; ++j) {
+        chunk_of_visit_.push_back(static_cast<int>(j));
+        boundary_.push_back(static_cast<std::int64_t>(boundary_.size()));
+      }
+    }
+  } else if (!resident_) {
     boundary_.assign(p.plan.boundary.begin(), p.plan.boundary.end());
     chunk_of_visit_.assign(p.plan.order.begin(), p.plan.order.end());
   } else {
@@ -103,7 +111,7 @@ void Visits::place_keys(const Leaves& leaves) {
     ++visit.keys;
     visit.begin = j;
     const auto chain = values.chains == 1 ? 0 : static_cast<std::size_t>(position % values.chains);
-    const auto lane = static_cast<int>(position & (lanes_ - 1));  // a power of two
+    const auto lane = static_cast<int>(position / a_.deal & (lanes_ - 1));  // lane_at(); powers of two
     place = {.visit = n,
              .lane = lane,
              .rest_of_chain = ++chain_seen_[chain],
@@ -191,7 +199,7 @@ void Visits::count_all_rises() {
   for (const Part& part : parts_) {
     for (int n = part.begin; n < part.end; ++n) {
       visits_[n].rises_later = count_rises(n);
-      if (a_.reduction != Reduction::chunk_normalized) {
+      if (a_.reduction != Reduction::chunk_normalized && a_.reduction != Reduction::chunk_recap) {
         visits_[n].final = resident_ || after_[n].rises == 0;
       } else {  // a frame of its own: the last one where the chunk certainly holds the maximum
         const double others = visits_[n].high == part.highest ? part.runner_up : part.highest;

@@ -63,6 +63,8 @@ class Visits {
   bool walk(const Leaves& leaves, std::int64_t keys);
 
   const std::vector<Visit>& visits() const { return visits_; }
+  /// As many as there can be: chunks of the plan, keys one by one, or the row.
+  std::size_t chunks() const { return chunk_of_visit_.size(); }
   const std::vector<Part>& parts() const { return parts_; }
   const Place& place(std::size_t leaf) const { return places_[leaf]; }
   /// What follows a visit in its part; −1: the sink, which the first part begins with.

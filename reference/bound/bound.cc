@@ -48,15 +48,19 @@ void require_no_scores(const Arithmetic& a) {
 }
 
 void require_softmax(const Arithmetic& a) {
-  const bool online = a.reduction == Reduction::strided_online || a.reduction == Reduction::chunked_online;
+  const bool online = a.reduction == Reduction::strided_online || a.reduction == Reduction::chunked_online ||
+                      a.reduction == Reduction::chunked_local;
   const bool alone = a.reduction == Reduction::chunk_states;
-  require(online || alone || a.reduction == Reduction::two_pass || a.reduction == Reduction::unshifted,
-          "reduction: softmax takes strided_online, chunked_online, two_pass, chunk_states or unshifted");
+  require(
+      online || alone || a.reduction == Reduction::two_pass || a.reduction == Reduction::unshifted,
+      "reduction: softmax takes strided_online, chunked_online, chunked_local, two_pass, chunk_states or unshifted");
   require_no_scores(a);
   require(a.lse_format == Format::f32, "lse_format: f32, there are no joins");
   require(power_of_two(a.lanes) || (a.lanes == 0 && a.lanes_of != nullptr), "lanes: a power of two");
   require(a.reduction == Reduction::strided_online || (power_of_two(a.warps) && (a.lanes == 0 || a.warps <= a.lanes)),
           "warps: a power of two, at most lanes");
+  require(a.vector_bytes == 0 || (power_of_two(a.vector_bytes) && a.vector_bytes <= 4096),
+          "vector_bytes: 0, or a power of two, at most 4096");
   require(!alone || a.merge_weights == MergeWeights::max_sum || a.merge_weights == MergeWeights::shifted ||
               a.merge_weights == MergeWeights::unshifted,
           "merge_weights: chunk_states takes max_sum, shifted or unshifted");

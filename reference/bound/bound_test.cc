@@ -302,6 +302,19 @@ TEST(Bound, a_declaration_that_no_theorem_covers_is_refused) {
   EXPECT_THROW(compute_bound(p, no_error), std::invalid_argument);
 }
 
+TEST(Bound, neighbouring_keys_of_one_lane_are_added_there) {
+  // Four keys, two visible neighbours: dealt one by one to four lanes each is alone in its lane, in pairs they are added.
+  AttentionProblem p = one_row({1.0F, 1.0F, 0.5F, 0.5F}, {1.0F, 3.0F, 5.0F, 7.0F}, 4);
+  p.key_length = {2};
+  Arithmetic alone = declared(Reduction::chunk_deferred);
+  alone.lanes = 4;
+  Arithmetic paired = alone;
+  paired.deal = 2;
+  EXPECT_GT(compute_bound(p, paired).o[0].denominator, compute_bound(p, alone).o[0].denominator * 1.1);
+  paired.deal = 3;
+  EXPECT_THROW(compute_bound(p, paired), std::invalid_argument);
+}
+
 TEST(Bound, a_huge_column_leaves_the_domain_alone) {
   AttentionProblem p = one_row({1.0F, 1.0F}, {0, 0}, 2);
   p.v = Tensor::dense(Format::f32, {1, 1, 2, 2});

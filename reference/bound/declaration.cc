@@ -13,10 +13,19 @@ class Rules {
   std::string first_broken() {
     using enum Reduction;
     const bool deferred = a_.reduction == chunk_deferred;
-    require(deferred || a_.reduction == chunk_normalized || a_.reduction == row_resident,
-            "reduction: attention takes chunk_deferred, chunk_normalized or row_resident");
+    const bool running = a_.reduction == lse_running;
+    require(deferred || running || a_.reduction == chunk_normalized || a_.reduction == chunk_recap ||
+                a_.reduction == row_resident,
+            "reduction: attention takes chunk_deferred, chunk_normalized, chunk_recap, lse_running or row_resident");
     require(is_power_of_two(a_.lanes) && a_.lanes <= 4096, "lanes: a power of two, at most 4096");
-    require(deferred || a_.ending != Ending::division_free, "ending: division_free takes chunk_deferred");
+    require(is_power_of_two(a_.deal) && a_.deal <= 64, "deal: a power of two, at most 64");
+    require(deferred || running || a_.ending != Ending::division_free,
+            "ending: division_free takes chunk_deferred or lse_running");
+    require(!running || a_.ending == Ending::division_free, "ending: lse_running takes division_free");
+    require(!running || subtracts_first(), "exponent: lse_running takes accurate or scaled_exp2, natural scores");
+    require(!running || a_.lse_form == LseForm::max_plus_log, "lse_form: lse_running takes max_plus_log");
+    require(!running || a_.split.parts == 1, "split.parts: lse_running takes 1");
+    separated();
     require(a_.lazy_log2 >= 0 && a_.lazy_log2 <= 63 && (deferred || a_.lazy_log2 == 0),
             "lazy_log2: 0..63, and 0 but for chunk_deferred");
     require(deferred || !a_.running_lanes, "running_lanes: false but for chunk_deferred");
@@ -31,6 +40,23 @@ class Rules {
  private:
   void require(bool holds, std::string what) {
     if (!holds && broken_.empty()) broken_ = std::move(what);
+  }
+
+  bool subtracts_first() const {
+    return a_.unit == ScoreUnit::natural && (a_.exponent == Exponent::accurate || a_.exponent == Exponent::scaled_exp2);
+  }
+
+  void separated() {
+    require(a_.separated_exponent || !a_.per_key, "per_key: takes separated_exponent");
+    if (!a_.separated_exponent) return;
+    require(a_.reduction == Reduction::chunk_normalized, "separated_exponent: takes chunk_normalized");
+    require(subtracts_first(), "exponent: separated_exponent takes accurate or scaled_exp2, natural scores");
+    require(a_.ending == Ending::divide, "ending: separated_exponent takes divide");
+    require(a_.values.unit.k == 0 && !a_.values.tf32_inputs, "values: separated_exponent takes fma chains");
+    require(!a_.per_key || a_.values.chains == 1, "values.chains: per_key takes 1");
+    require(!a_.per_key || a_.lanes == 1, "lanes: per_key takes 1");
+    require(a_.weights.format == Format::f32 && a_.weights.scale == 1, "weights: separated_exponent takes f32");
+    require(a_.split.parts == 1, "split.parts: separated_exponent takes 1");
   }
 
   void products(const std::string& name, const Products& products) {
@@ -88,5 +114,22 @@ class Rules {
 }  // namespace
 
 std::string attention_contradiction(const Arithmetic& arithmetic) { return Rules(arithmetic).first_broken(); }
+
+std::string raw_scores_refused(const AttentionProblem& p) {
+  const std::string legal = ", must be above 0 where raw scores carry it in the exponent";
+  if (p.q_descale.shape.empty() && p.k_descale.shape.empty()) {
+    return p.scale > 0 ? std::string() : "scale: " + std::to_string(p.scale) + legal;
+  }
+  for (std::int64_t s = 0; s < p.sequences(); ++s) {
+    for (std::int64_t kv = 0; kv < p.k_heads(); ++kv) {
+      const double factor =
+          p.scale * AttentionProblem::descale(p.q_descale, s, kv) * AttentionProblem::descale(p.k_descale, s, kv);
+      if (factor > 0) continue;
+      return "scale times the descale factors [" + std::to_string(s) + ", " + std::to_string(kv) +
+             "]: " + std::to_string(factor) + legal;
+    }
+  }
+  return {};
+}
 
 }  // namespace flashproof

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "reference/bound/arithmetic.h"
+#include "reference/problem/problems.h"
 
 namespace flashproof {
 
@@ -12,5 +13,7 @@ inline constexpr bool is_power_of_two(int n) { return n > 0 && (n & (n - 1)) == 
 
 /// The first field that contradicts the others or its range, and what is legal; empty if none does.
 std::string attention_contradiction(const Arithmetic& arithmetic);
+/// Why raw scores have no meaning here: the argument and what is legal; empty if they have one.
+std::string raw_scores_refused(const AttentionProblem& problem);
 
 }  // namespace flashproof

@@ -15,7 +15,8 @@ namespace {
 using bound::declared;
 using bound::one_row;
 
-constexpr Reduction kReductions[] = {Reduction::chunk_deferred, Reduction::chunk_normalized, Reduction::row_resident};
+constexpr Reduction kReductions[] = {Reduction::chunk_deferred, Reduction::chunk_normalized, Reduction::row_resident,
+                                     Reduction::chunk_recap, Reduction::lse_running};
 
 TEST(Bound, every_feature_of_attention_has_a_bound) {
   using enum Feature;
@@ -86,7 +87,8 @@ TEST(Bound, pages_and_packs_leave_the_bound_as_it_is) {
 TEST(Bound, a_window_leaves_the_bound_of_the_visible_keys) {
   const std::vector<float> s = {9.0F, 8.0F, 30.0F, 0.5F, -0.25F, 1.5F, 1.0F};
   const std::vector<float> v = {5.0F, 1e30F, -7.0F, 1.0F, -2.0F, 0.5F, 3.0F};
-  for (const Reduction reduction : {Reduction::chunk_deferred, Reduction::chunk_normalized}) {
+  for (const Reduction reduction :
+       {Reduction::chunk_deferred, Reduction::chunk_normalized, Reduction::chunk_recap, Reduction::lse_running}) {
     AttentionProblem windowed = one_row(s, v, 2);
     windowed.window_left = 3;  // keys 3 to 6 of 0 to 6
     AttentionProblem shorter = one_row({s.begin() + 3, s.end()}, {v.begin() + 3, v.end()}, 2);

@@ -173,7 +173,8 @@ double accumulated(const MergePaths& paths, const Row& row, const std::vector<do
   for (std::size_t c = 0; c < values.size(); ++c) {
     const double gap = paths.descent.empty() ? row.states[c].max - paths.frame : 0;
     const double v = std::fabs(values[c]);
-    leaves[c] = v == 0 ? 0 : row.states[c].sum * std::exp(gap + paths.row.leaves.exponent[c]) * v;
+    const double log_weight = std::min(gap + paths.row.leaves.exponent[c], kMostGrowth);
+    leaves[c] = v == 0 ? 0 : row.states[c].sum * std::exp(log_weight) * v;
   }
   const double sum = largest_sum(row.joins, paths.descent, std::move(leaves));
   return sum == 0 ? 0 : sum * (1 + growth(roundings(4 * n) + paths.row.common));

@@ -129,6 +129,16 @@ TEST(MergeBound, what_overflows_in_the_frame_of_an_early_join_is_out_of_domain) 
   EXPECT_TRUE(compute_bound(weights, flat).domain_of(0).holds());
 }
 
+TEST(MergeBound, a_state_far_below_hides_no_overflow) {
+  // Its weight may be wrong by u·1e38 log units and is 0: inf · 0 must not be the largest sum.
+  const Arithmetic sums = of(Reduction::pairwise_fold, MergeWeights::max_sum);
+  const std::vector<float> m = {3e38F, 1e38F, 3e38F};
+  EXPECT_EQ(compute_bound(merge_row(m, {3e38F, 1.0F, 3e38F}), sums).accumulator_outside[0], 1);
+  EXPECT_EQ(compute_bound(merge_row(m, {1.0F, 1.0F, 1.0F}), sums).accumulator_outside[0], 0);
+  const Bound bound = compute_bound(merge_row(m, {1.0F, 1.0F, 1.0F}), sums);
+  EXPECT_TRUE(bound.domain[0].holds());
+}
+
 TEST(MergeBound, running_weights_may_exceed_one_by_the_states_own_exponents) {
   Arithmetic a = of(Reduction::pairwise_fold, MergeWeights::running);
   const MergeProblem p = merge_row({0, 0}, {3.35e38F, 3.35e38F});

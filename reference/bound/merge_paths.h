@@ -67,6 +67,9 @@ EndingModel merge_ending(const Arithmetic& arithmetic, double log_size, double l
 /// `constant` as in MergePaths.
 ElementBound merge_lse(const RowWeights& weights, const Arithmetic& arithmetic, double log_size, double largest,
                        double constant);
+/// Log units that a leaf of largest_sum() may grow by: with them any f32 is beyond the f32 range, and e^ of them is still a
+/// double. A state 1e10 and more below its join has that error and a descent of 0, and inf · 0 says nothing.
+inline constexpr double kMostGrowth = 500;
 /// The largest of the sums of `leaves` in the frames of all the joins, which a later and larger m does not show: at every
 /// node left + right, each times its descent. Where nothing descends, the sum.
 double largest_sum(std::span<const Join> joins, const std::vector<double>& descent, std::vector<double> leaves);

@@ -90,7 +90,7 @@ MergePaths sum_tree_paths(const std::vector<MergeState>& states, const Arithmeti
     }
     sum += states[c].sum * std::exp(states[c].max - frame);
     widest = std::max(widest, leaves.exponent[c]);
-    computed.push_back(states[c].sum * std::exp(leaves.exponent[c]));
+    computed.push_back(states[c].sum * std::exp(std::min(leaves.exponent[c], kMostGrowth)));
   }
   row.common = nodes.back().pending;
   row.numerator_underflow = underflow_of(arithmetic, 3 * n, 3 * n) * unit * kLater;

@@ -15,7 +15,9 @@ inline constexpr double kLogError = 0x1p-23;
 inline Arithmetic declared(Reduction reduction) {
   Arithmetic arithmetic{.reduction = reduction, .exp_error = kExpError, .log_error = kLogError, .lanes = 1};
   arithmetic.dot.chains = 1;
-  arithmetic.ending = reduction == Reduction::chunk_deferred ? Ending::divide : Ending::multiply_reciprocal;
+  arithmetic.ending = reduction == Reduction::chunk_deferred ? Ending::divide
+                      : reduction == Reduction::lse_running  ? Ending::division_free
+                                                             : Ending::multiply_reciprocal;
   return arithmetic;
 }
 

@@ -77,27 +77,43 @@ Profile find_profile(const fs::path& folder, const Gpu& gpu) {
   return *best;
 }
 
-Arithmetic with_profile(const Arithmetic& det, const Profile& profile) {
-  const FunctionProfile& exp2 = need(profile, kNativeExp2);
-  const FunctionProfile& log = need(profile, kNativeLog);
-  Arithmetic native = det;
-  native.underflow = Underflow::flush;
+namespace {
+
+/// The relative error of normal results, after everything else that every declared exponential keeps has been checked.
+double exponential_error(const FunctionProfile& exp2, double underflow) {
   if (!exp2.exact_at_zero || exp2.above_one != 0 || exp2.lost_nans != 0 || exp2.invented_nans != 0) {
     throw UsageError(
         "profile: " + quote(exp2.name) +
         " is not 1 at 0, or above 1 below 0, or loses or invents NaN: no bound covers such an exponential");
   }
-  if (const double lost = error_of(exp2, kSubnormalResults, Kind::absolute); lost > exp_underflow(native)) {
+  if (const double lost = error_of(exp2, kSubnormalResults, Kind::absolute); lost > underflow) {
     throw UsageError("profile: " + quote(exp2.name) + " errs by more than 2^-126 where the result is subnormal");
   }
+  return error_of(exp2, kNormalResults, Kind::relative);
+}
+
+}  // namespace
+
+Arithmetic with_profile(const Arithmetic& det, const Profile& profile) {
+  const FunctionProfile& log = need(profile, kNativeLog);
+  Arithmetic native = det;
+  native.underflow = Underflow::flush;
+  native.exp_error = exponential_error(need(profile, kNativeExp2), exp_underflow(native));
   if (det.exponent == Exponent::accurate) native.exponent = Exponent::scaled_exp2;
-  native.exp_error = error_of(exp2, kNormalResults, Kind::relative);
   native.log_error = std::max(error_of(log, kAwayFromOne, Kind::relative), error_of(log, kBelowOne, Kind::relative));
   native.log_absolute = error_of(log, kAroundOne, Kind::absolute);
   if (det.ending == Ending::multiply_reciprocal) {
     native.reciprocal_error = error_of(need(profile, kNativeReciprocal), kNormalResults, Kind::relative);
   }
   if (det.tanh_error > 0) native.tanh_error = error_of(need(profile, kNativeTanh), kEverywhere, Kind::absolute);
+  return native;
+}
+
+BackwardArithmetic with_profile(const BackwardArithmetic& det, const Profile& profile) {
+  BackwardArithmetic native = det;
+  native.underflow = Underflow::flush;
+  native.exp_error = exponential_error(need(profile, kNativeExp2), 0x1p-126);
+  if (det.exponent == Exponent::accurate) native.exponent = Exponent::scaled_exp2;
   return native;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "reference/bound/arithmetic.h"
+#include "reference/bound/backward/arithmetic.h"
 
 namespace flashproof {
 
@@ -104,5 +105,6 @@ void require_gpu(const Profile& profile, const Gpu& gpu);
 /// lacks a function, if a region's error is absolute where it must be relative or the reverse, or if one of them does not
 /// keep what every declared exponential keeps (1 at 0, at most 1 below, the absolute error of a subnormal result).
 Arithmetic with_profile(const Arithmetic& det, const Profile& profile);
+BackwardArithmetic with_profile(const BackwardArithmetic& det, const Profile& profile);
 
 }  // namespace flashproof

@@ -11,18 +11,22 @@ namespace flashproof::bound {
 
 namespace {
 
-/// Keys [begin, end) in the frame given: lane sums over columns first, first + lanes, ..., then butterfly and fold. The
-/// first key of a lane is added to 0.
-void charge_lanes(SoftmaxPaths& paths, KeyRange range, std::int64_t first, int lanes, int after_lane, double frame,
-                  bool shifted) {
-  std::vector<int> in_lane(lanes, 0);
-  std::vector<std::size_t> leading(lanes, range.end);
+int after_lane(const Arithmetic& arithmetic, int lanes) {
+  return log2_ceil(lanes / arithmetic.warps) + arithmetic.warps - 1;
+}
+
+}  // namespace
+
+void charge_lanes(SoftmaxPaths& paths, KeyRange range, std::int64_t first, const Lanes& lanes,
+                  const Arithmetic& arithmetic, double frame, bool shifted) {
+  std::vector<int> in_lane(lanes.lanes, 0);
+  std::vector<std::size_t> leading(lanes.lanes, range.end);
   for (std::size_t i = range.end; i-- > range.begin;) {
     SoftmaxKey& key = paths.keys[i];
-    const auto lane = static_cast<std::size_t>((key.column - first) % lanes);
+    const std::size_t lane = lanes.of(key.column, first);
     key.entry = frame;
     key.same = shifted ? key.x == frame : key.x == 0;
-    key.roundings = ++in_lane[lane] + after_lane;
+    key.roundings = ++in_lane[lane] + after_lane(arithmetic, lanes.lanes);
     leading[lane] = i;
   }
   for (const std::size_t i : leading) {
@@ -30,27 +34,20 @@ void charge_lanes(SoftmaxPaths& paths, KeyRange range, std::int64_t first, int l
   }
 }
 
-int after_lane(const Arithmetic& arithmetic, int lanes) {
-  return log2_ceil(lanes / arithmetic.warps) + arithmetic.warps - 1;
-}
-
-}  // namespace
-
 KeyRange keys_between(const SoftmaxPaths& paths, std::int64_t first, std::int64_t last) {
   const auto begin = std::ranges::lower_bound(paths.keys, first, {}, &SoftmaxKey::column);
   const auto end = std::ranges::lower_bound(paths.keys, last, {}, &SoftmaxKey::column);
   return {static_cast<std::size_t>(begin - paths.keys.begin()), static_cast<std::size_t>(end - paths.keys.begin())};
 }
 
-void walk_two_pass(const Arithmetic& arithmetic, int lanes, SoftmaxPaths& paths) {
+void walk_two_pass(const Arithmetic& arithmetic, const Lanes& lanes, SoftmaxPaths& paths) {
   const bool shifted = arithmetic.reduction != Reduction::unshifted;
-  charge_lanes(paths, {0, paths.keys.size()}, 0, lanes, after_lane(arithmetic, lanes), shifted ? paths.max : 0,
-               shifted);
+  charge_lanes(paths, {0, paths.keys.size()}, 0, lanes, arithmetic, shifted ? paths.max : 0, shifted);
 }
 
 /// Every chunk by itself; then Σ d_i e^{m_i − M} in visiting order, from left to right. (m, d): a product and a sum, which
 /// covers one fma.
-void walk_chunk_states(const ChunkPlan& plan, const Arithmetic& arithmetic, int lanes, SoftmaxPaths& paths) {
+void walk_chunk_states(const ChunkPlan& plan, const Arithmetic& arithmetic, const Lanes& lanes, SoftmaxPaths& paths) {
   for (int n = 0; n < plan.chunks(); ++n) {
     const std::int64_t first = plan.boundary[plan.order[n]];
     const KeyRange range = keys_between(paths, first, plan.boundary[plan.order[n] + 1]);
@@ -61,7 +58,7 @@ void walk_chunk_states(const ChunkPlan& plan, const Arithmetic& arithmetic, int 
       chunk.sum += std::exp(paths.keys[i].x - chunk.max);
       paths.keys[i].chunk = static_cast<int>(paths.chunks.size());
     }
-    charge_lanes(paths, range, first, lanes, after_lane(arithmetic, lanes), chunk.max, true);
+    charge_lanes(paths, range, first, lanes, arithmetic, chunk.max, true);
     paths.chunks.push_back(chunk);
   }
   const int count = static_cast<int>(paths.chunks.size());
@@ -70,7 +67,7 @@ void walk_chunk_states(const ChunkPlan& plan, const Arithmetic& arithmetic, int 
 }
 
 SoftmaxPaths softmax_paths(const SoftmaxProblem& problem, const Arithmetic& arithmetic, const std::vector<double>& x,
-                           int lanes) {
+                           const Lanes& lanes) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   SoftmaxPaths paths;
   paths.max = -kInf;
@@ -85,6 +82,9 @@ SoftmaxPaths softmax_paths(const SoftmaxProblem& problem, const Arithmetic& arit
       break;
     case Reduction::chunked_online:
       walk_chunked_online(problem.plan, arithmetic, lanes, paths);
+      break;
+    case Reduction::chunked_local:
+      walk_chunked_local(problem.plan, arithmetic, lanes, paths);
       break;
     case Reduction::chunk_states:
       walk_chunk_states(problem.plan, arithmetic, lanes, paths);

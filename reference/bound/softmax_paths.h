@@ -34,9 +34,19 @@ struct SoftmaxPaths {
   int largest_rescales = 0;  // over the keys
 };
 
-/// `x`: the whole row, −inf where nothing is visible; some number in it. `lanes`: resolved, a power of two.
+/// How columns are dealt to lanes: `lanes` resolved, a power of two, and as many neighbours at a time.
+struct Lanes {
+  int lanes = 1;
+  std::int64_t deal = 1;
+
+  std::size_t of(std::int64_t column, std::int64_t first) const {
+    return static_cast<std::size_t>((column - first) / deal % lanes);
+  }
+};
+
+/// `x`: the whole row, −inf where nothing is visible; some number in it.
 SoftmaxPaths softmax_paths(const SoftmaxProblem& problem, const Arithmetic& arithmetic, const std::vector<double>& x,
-                           int lanes);
+                           const Lanes& lanes);
 
 /// Indices of the keys whose columns lie in [first, last).
 struct KeyRange {
@@ -45,9 +55,14 @@ struct KeyRange {
 KeyRange keys_between(const SoftmaxPaths& paths, std::int64_t first, std::int64_t last);
 
 // The walks behind it. Each fills in entry, same, rescales and roundings.
-void walk_strided_online(const std::vector<double>& x, int lanes, SoftmaxPaths& paths);
-void walk_chunked_online(const ChunkPlan& plan, const Arithmetic& arithmetic, int lanes, SoftmaxPaths& paths);
-void walk_two_pass(const Arithmetic& arithmetic, int lanes, SoftmaxPaths& paths);
-void walk_chunk_states(const ChunkPlan& plan, const Arithmetic& arithmetic, int lanes, SoftmaxPaths& paths);
+void walk_strided_online(const std::vector<double>& x, const Lanes& dealt, SoftmaxPaths& paths);
+void walk_chunked_online(const ChunkPlan& plan, const Arithmetic& arithmetic, const Lanes& lanes, SoftmaxPaths& paths);
+/// The keys of one chunk in the frame given, all their additions up to d̃ counted: lane sums over columns first, first +
+/// 1, ..., then butterfly and fold. The first key of a lane is added to 0.
+void charge_lanes(SoftmaxPaths& paths, KeyRange range, std::int64_t first, const Lanes& lanes,
+                  const Arithmetic& arithmetic, double frame, bool shifted);
+void walk_two_pass(const Arithmetic& arithmetic, const Lanes& lanes, SoftmaxPaths& paths);
+void walk_chunked_local(const ChunkPlan& plan, const Arithmetic& arithmetic, const Lanes& lanes, SoftmaxPaths& paths);
+void walk_chunk_states(const ChunkPlan& plan, const Arithmetic& arithmetic, const Lanes& lanes, SoftmaxPaths& paths);
 
 }  // namespace flashproof::bound

@@ -1,4 +1,4 @@
-// The two reductions with a running maximum.
+// The reductions with a running maximum.
 #include <algorithm>
 #include <limits>
 
@@ -13,9 +13,10 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-/// Lane t streams columns t, t + lanes, ...; then a binary tree whose step of size `offset` joins lanes t and t +
+/// Every lane streams its columns; then a binary tree whose step of size `offset` joins lanes t and t +
 /// offset.
-void walk_strided_online(const std::vector<double>& x, int lanes, SoftmaxPaths& paths) {
+void walk_strided_online(const std::vector<double>& x, const Lanes& dealt, SoftmaxPaths& paths) {
+  const int lanes = dealt.lanes;
   std::vector<double> m(lanes, -kInf);
   // Backwards through each lane would count later events directly; forwards we keep running totals and subtract.
   std::vector<int> rises(lanes, 0);
@@ -24,7 +25,7 @@ void walk_strided_online(const std::vector<double>& x, int lanes, SoftmaxPaths& 
   std::vector<int> adds_before(paths.keys.size());
   for (std::size_t i = 0; i < paths.keys.size(); ++i) {  // −inf adds exactly 0 and moves no maximum
     SoftmaxKey& key = paths.keys[i];
-    const std::size_t lane = static_cast<std::size_t>(key.column) % lanes;
+    const std::size_t lane = dealt.of(key.column, 0);
     const bool first = m[lane] == -kInf;
     const bool rise = x[key.column] > m[lane];
     rises[lane] += rise && !first;
@@ -49,7 +50,7 @@ void walk_strided_online(const std::vector<double>& x, int lanes, SoftmaxPaths& 
   }
   for (std::size_t i = 0; i < paths.keys.size(); ++i) {
     SoftmaxKey& key = paths.keys[i];
-    const auto lane = static_cast<std::size_t>(key.column) % lanes;
+    const std::size_t lane = dealt.of(key.column, 0);
     key.rescales = rises[lane] - rises_before[i] + tree_rises[lane];
     key.roundings = key.rescales + adds[lane] - adds_before[i] + tree_adds[lane];
   }
@@ -57,24 +58,24 @@ void walk_strided_online(const std::vector<double>& x, int lanes, SoftmaxPaths& 
 
 /// Chunks in visiting order: every key enters in the running frame; lane sums, butterfly in a warp, left fold over the
 /// warps.
-void walk_chunked_online(const ChunkPlan& plan, const Arithmetic& arithmetic, int lanes, SoftmaxPaths& paths) {
+void walk_chunked_online(const ChunkPlan& plan, const Arithmetic& arithmetic, const Lanes& lanes, SoftmaxPaths& paths) {
   struct Visit {
     double high = -kInf;
     double frame = -kInf;
     bool rises = false;
   };
-  const int after_lane = log2_ceil(lanes / arithmetic.warps) + arithmetic.warps - 1;
+  const int after_lane = log2_ceil(lanes.lanes / arithmetic.warps) + arithmetic.warps - 1;
   std::vector<Visit> visits(plan.chunks());
   std::vector<int> visit_of(paths.keys.size());
   for (int n = 0; n < plan.chunks(); ++n) {
     const int c = plan.order[n];
     const KeyRange range = keys_between(paths, plan.boundary[c], plan.boundary[c + 1]);
-    std::vector<int> in_lane(lanes, 0);
+    std::vector<int> in_lane(lanes.lanes, 0);
     for (std::size_t i = range.end; i-- > range.begin;) {
       SoftmaxKey& key = paths.keys[i];
       visit_of[i] = n;
       visits[n].high = std::max(visits[n].high, key.x);
-      key.roundings = ++in_lane[(key.column - plan.boundary[c]) % lanes] + after_lane;
+      key.roundings = ++in_lane[lanes.of(key.column, plan.boundary[c])] + after_lane;
     }
   }
   double m = -kInf;
@@ -96,6 +97,40 @@ void walk_chunked_online(const ChunkPlan& plan, const Arithmetic& arithmetic, in
     key.same = key.x == key.entry;
     key.rescales = later_rises[n + 1];
     key.roundings += later_rises[n + 1] + later_adds[n];
+  }
+}
+
+/// Chunks in visiting order, each in its own frame; d̃ is rescaled where the running maximum is higher, d where it rises.
+/// A product with e^0 = 1 is exact, and so is the first sum, 0 + d̃.
+void walk_chunked_local(const ChunkPlan& plan, const Arithmetic& arithmetic, const Lanes& lanes, SoftmaxPaths& paths) {
+  struct Visit {
+    KeyRange range;
+    bool below = false, rises = false;
+  };
+  std::vector<Visit> visits;  // of chunks that are not empty
+  double m = -kInf;
+  for (int n = 0; n < plan.chunks(); ++n) {
+    const std::int64_t first = plan.boundary[plan.order[n]];
+    const KeyRange range = keys_between(paths, first, plan.boundary[plan.order[n] + 1]);
+    if (range.begin == range.end) continue;
+    double high = -kInf;
+    for (std::size_t i = range.begin; i < range.end; ++i) high = std::max(high, paths.keys[i].x);
+    charge_lanes(paths, range, first, lanes, arithmetic, high, true);
+    visits.push_back({range, high<m, high> m && m != -kInf});
+    m = std::max(m, high);
+  }
+  int later_rises = 0;
+  int later_adds = 0;
+  for (std::size_t n = visits.size(); n-- > 0;) {
+    const Visit& visit = visits[n];
+    const int rescales = later_rises + (visit.below ? 1 : 0);
+    const int adds = later_adds + (n == 0 ? 0 : 1);
+    for (std::size_t i = visit.range.begin; i < visit.range.end; ++i) {
+      paths.keys[i].rescales = rescales;
+      paths.keys[i].roundings += rescales + adds;
+    }
+    later_rises += visit.rises ? 1 : 0;
+    ++later_adds;
   }
 }
 

@@ -145,7 +145,8 @@ void require_domain(SoftmaxRow& row, const Arithmetic& a) {
     for (const SoftmaxKey& key : row.paths.keys) frame = std::max(frame, std::fabs(key.entry));
     row.preconditions.push_back(head_room(a, frame, n));
   }
-  if (a.ending == Ending::division_free) {
+  // Unshifted, a sum in range keeps lse within it: beyond range the form fails and has no excuse here.
+  if (a.ending == Ending::division_free && a.reduction != Reduction::unshifted) {
     row.preconditions.push_back({"weights e^(x - lse) below the f32 range: log of the largest",
                                  row.lse.total() + row.lse_last + frame_cost(a, std::fabs(row.weights.lse)),
                                  kLogF32Max});
@@ -159,7 +160,7 @@ SoftmaxRow softmax_row(const SoftmaxProblem& problem, const Arithmetic& a, const
   const auto columns = static_cast<std::int64_t>(x.size());
   const int lanes = a.lanes > 0 ? a.lanes : a.lanes_of(columns);
   if (a.warps > lanes) throw std::invalid_argument("declared arithmetic: warps: at most lanes");
-  row.paths = softmax_paths(problem, a, x, lanes);
+  row.paths = softmax_paths(problem, a, x, {lanes, deal(a, problem.x.format)});
   RowModel& model = row.model;
   Leaves& leaves = model.leaves;
   for (const SoftmaxKey& key : row.paths.keys) {
@@ -212,8 +213,9 @@ SoftmaxRow softmax_row(const SoftmaxProblem& problem, const Arithmetic& a, const
     model.lead = widest;
     model.common = is_unshifted(a) ? 0 : stands_alone(a) ? frame_cost(a, combined) : frame_cost(a, max);
   }
-  // A rescaling product per column and two per lane in the tree may underflow.
-  model.denominator_underflow = underflow_of(a, n + 2.0 * lanes, n + 2.0 * lanes) * row.unit * kLater;
+  // A rescaling product per column and two per lane in the tree, or two per chunk, may underflow.
+  const double products = a.reduction == Reduction::chunked_local ? 2.0 * n : n + 2.0 * lanes;
+  model.denominator_underflow = underflow_of(a, products, products) * row.unit * kLater;
   row.weights = perturbed_weights(model);
   double denominator = 0;  // every rounding of a sum has at most the whole of it below it: Σ δ² <= u Σ p G
   for (std::size_t j = 0; j < leaves.size(); ++j) denominator += row.weights.p[j] * leaves.denominator[j];

@@ -9,8 +9,9 @@ namespace flashproof {
 struct Contract {
   bool isolates_hidden = false;  // NaN or inf in k, v of a hidden key leaves the output's bits unchanged
   bool deterministic = true;     // the same bits in every run and under every schedule
-  // An un-stabilised form (no maximum subtracted): a row whose exponentials or their sum leave the f32 range is NaN, o and
-  // lse, never a wrong number. Without this the same NaN is a failure of the form.
+  // An un-stabilised form (no maximum subtracted, e^{−m} by itself): a row whose exponentials, their sum or products leave
+  // the normal f32 range is NaN, o and lse, never a wrong number. Then a failed precondition of the form (RowDomain::form)
+  // puts the row out of domain; without this the same NaN is a failure.
   bool refuses_beyond_range = false;
   Overflow overflow = Overflow::ieee;
 };

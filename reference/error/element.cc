@@ -33,6 +33,11 @@ std::string exact_text(const Ball& truth) {
 
 }  // namespace
 
+std::string_view name(Part part) {
+  constexpr std::string_view kNames[] = {"o", "lse", "dq", "dk", "dv"};
+  return kNames[static_cast<int>(part)];
+}
+
 std::int64_t count(const Truth& truth, Part part) { return part == Part::o ? truth.rows * truth.width : truth.rows; }
 
 Element element_at(const Output& output, const Truth& truth, const Bound& bound, Part part, std::int64_t index) {
@@ -55,8 +60,8 @@ void require_fit(const Output& output, const Truth& truth, const Bound& bound) {
 }
 
 std::string describe(const Element& e) {
-  std::string text =
-      e.part == Part::o ? fmt::format("o[row {}, column {}]", e.row, e.column) : fmt::format("lse[row {}]", e.row);
+  std::string text = e.part == Part::lse ? fmt::format("lse[row {}]", e.row)
+                                         : fmt::format("{}[row {}, column {}]", name(e.part), e.row, e.column);
   const FormatInfo& format = info(e.format);
   text += fmt::format(": computed {} (0x{:0{}x}, {}), exact {}", e.computed, e.bits, format.bits / 4, format.name,
                       exact_text(e.truth));
@@ -80,6 +85,11 @@ std::string describe(const Element& e) {
     text += fmt::format("; out of domain: {}", failed.name);
     // A column's accumulator (Bound::domain_of) fails by an amount that is not kept: load 1 exactly.
     if (failed.load() > 1) text += fmt::format(" ({:.3g}, limit {:.3g})", failed.value, failed.limit);
+  }
+  if (!e.domain.form.holds()) {
+    const Precondition& failed = e.domain.form;
+    text += fmt::format("; beyond the range of the form: {} ({:.3g}, limit {:.3g})", failed.name, failed.value,
+                        failed.limit);
   }
   return text;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 
 #include "reference/bound/bound.h"
 #include "reference/oracle/truth.h"
@@ -25,7 +26,9 @@ inline Class class_of(double x) {
   return (bits >> 63) != 0 ? kNegInf : kPosInf;
 }
 
-enum class Part : std::uint8_t { o, lse };
+/// The tensor that an element belongs to. dq, dk and dv: gradients.h.
+enum class Part : std::uint8_t { o, lse, dq, dk, dv };
+std::string_view name(Part part);
 
 struct Element {
   Part part;
@@ -35,7 +38,7 @@ struct Element {
   double computed;  // decode(format, bits)
   Ball truth;
   const ElementBound& bound;
-  double range;  // +inf for lse: it is never vacuous by range
+  double range;  // +inf for lse and the gradients: they are never vacuous by range
   const RowDomain& domain;
 };
 

@@ -145,6 +145,7 @@ double ErrorStats::add(const Element& element, const Decision& decision, std::ui
 }
 
 double ErrorStats::add_bias(const Element& element) {
+  if (element.part != Part::o && element.part != Part::lse) return 0;  // without a chance model the bound is the limit
   const BiasShare share = bias_share(element);
   if (class_of(share.error) != kFinite || class_of(share.drift) != kFinite || class_of(share.spread) != kFinite)
     return 0;

@@ -27,6 +27,11 @@ bool is_vacuous(double bound, double range) {
   return !(bound < range / 2);  // an infinite bound is not below anything, and a NaN range promises nothing
 }
 
+/// The form's own preconditions count where the kernel refuses what is beyond them.
+bool in_domain(const Element& e, const Contract& contract) {
+  return e.domain.holds() && (!contract.refuses_beyond_range || e.domain.form.holds());
+}
+
 /// decide() where the quick test did not: y may be anything.
 Decision decide_fully(const Element& e, double limit, const Contract& contract) {
   const Class computed_class = class_of(e.computed);
@@ -40,9 +45,11 @@ Decision decide_fully(const Element& e, double limit, const Contract& contract) 
   }
 
   const Side where = side_of(e.format, e.computed, acceptance(e.format, contract.overflow, e.truth, limit));
-  if (!e.domain.holds()) {
+  if (!in_domain(e, contract)) {
     if (computed_class != kFinite || where == Side::inside) {
-      return {VerdictKind::out_of_domain, Failure::none, "outside the domain of the bound"};
+      return {VerdictKind::out_of_domain, Failure::none,
+              e.domain.holds() ? "beyond the range of the form, which the kernel refuses"
+                               : "outside the domain of the bound"};
     }
     if (where == Side::outside) return fail(Failure::silently_wrong, "out of domain, finite and outside the bound");
   }
@@ -62,7 +69,7 @@ Decision decide_fully(const Element& e, double limit, const Contract& contract) 
 /// Rule 6, for an element that passed or is vacuous.
 bool improbable(const Element& e, double probable, const Contract& contract) {
   return probable < e.bound.total() && (e.truth.classes & kFinite) != 0 && class_of(e.computed) == kFinite &&
-         e.domain.holds() && !is_vacuous(probable, e.range) &&
+         in_domain(e, contract) && !is_vacuous(probable, e.range) &&
          side(acceptance(e.format, contract.overflow, e.truth, probable), e.computed) == Side::outside;
 }
 
@@ -87,7 +94,7 @@ Decision climb(Element& element, Decision decision, const Contract& contract, co
 Decision decide(const Element& e, const Contract& contract) {
   const double limit = e.bound.total();
   const double probable = probable_bound(e.bound);
-  if (e.truth.classes == kFinite && e.domain.holds() && !is_vacuous(limit, e.range) &&
+  if (e.truth.classes == kFinite && in_domain(e, contract) && !is_vacuous(limit, e.range) &&
       surely_inside(e.format, e.computed, e.truth, probable)) {
     return {};
   }

@@ -101,6 +101,56 @@ TEST(JudgeElement, OutOfDomain) {
   EXPECT_EQ(text(1.1015625, {1, 0, 0.01}, 0.1, false), "inconclusive");
 }
 
+/// A row whose form has left its range, for a kernel that refuses those or does not.
+std::string beyond_range(double computed, bool refuses, bool in_domain = true, double bound = 0.1) {
+  RowDomain domain;
+  domain.require({"exponentials of raw scores below the f32 range: log of their sum", 100, 88, false});
+  if (!in_domain) domain.require({"head-room", 2, 1});
+  const Ball one{1, 0, 0};
+  const ElementBound limit{bound, 0, 0, 0};
+  const Element e{Part::o, 0, 0, Format::f32, encode(Format::f32, computed), computed, one, limit, kInf, domain};
+  const Decision decision = decide(e, {.refuses_beyond_range = refuses});
+  EXPECT_FALSE(decision.investigate);
+  return to_string(decision.verdict());
+}
+
+TEST(JudgeElement, ARefusalBeyondTheRangeOfTheFormIsOutOfDomain) {
+  EXPECT_EQ(beyond_range(kNan, true), "out_of_domain");
+  EXPECT_EQ(beyond_range(kInf, true), "out_of_domain");
+  EXPECT_EQ(beyond_range(1.05, true), "out_of_domain") << "right, but nothing was promised there";
+  EXPECT_EQ(beyond_range(1.2, true), "fail(silently_wrong)") << "a refusal is NaN, never a wrong number";
+  EXPECT_EQ(beyond_range(0, true), "fail(silently_wrong)");
+}
+
+TEST(JudgeElement, WithoutARefusalTheFormExcusesNothing) {
+  EXPECT_EQ(beyond_range(kNan, false), "fail(class_mismatch)");
+  EXPECT_EQ(beyond_range(kInf, false), "fail(class_mismatch)");
+  EXPECT_EQ(beyond_range(1.05, false), "pass");
+  EXPECT_EQ(beyond_range(1.2, false), "fail(exceeds_bound)");
+}
+
+TEST(JudgeElement, ARefusalIsNoExcuseInsideTheRange) {
+  Contract refuses;
+  refuses.refuses_beyond_range = true;
+  EXPECT_EQ(
+      to_string(judge_element(Format::f32, encode(Format::f32, kNan), {1, 0, 0}, {0.1, 0, 0, 0}, kInf, true, refuses)),
+      "fail(class_mismatch)");
+  // Nor where NaN is the answer, and a finite number launders it.
+  RowDomain domain;
+  domain.require({"log of the sum", 100, 88, false});
+  const Ball nan_truth{0, 0, 0, kNaN};
+  const ElementBound none;
+  const Element e{Part::o, 0, 0, Format::f32, encode(Format::f32, 1), 1, nan_truth, none, kInf, domain};
+  EXPECT_EQ(to_string(decide(e, refuses).verdict()), "fail(laundering)");
+}
+
+TEST(JudgeElement, OutsideBothDomainsIsOutsideWhateverTheContract) {
+  for (const bool refuses : {false, true}) {
+    EXPECT_EQ(beyond_range(kNan, refuses, false), "out_of_domain");
+    EXPECT_EQ(beyond_range(1.2, refuses, false), "fail(silently_wrong)");
+  }
+}
+
 TEST(JudgeElement, VacuousOnlyWhereItWouldPass) {
   const Ball one{1, 0, 0};
   EXPECT_EQ(text(1, one, 0.5, true, 1.0), "vacuous");

@@ -70,7 +70,7 @@ void Tally::take(const Tally& other) {
 
 Tally judge(const Problem& problem, const Output& output, const Truth& truth, const Bound& bound) {
   Tally tally;
-  const bool rounds = format_of(problem) == Format::f32;
+  const bool rounds = output_format(problem) == Format::f32;
   for (const Part part : {Part::o, Part::lse}) {
     for (std::int64_t i = 0; i < count(truth, part); ++i) {
       const Element e = element_at(output, truth, bound, part, i);

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "reference/bound/declaration.h"
 #include "reference/oracle/test_problems.h"
 
 namespace flashproof::attack {
@@ -178,6 +179,21 @@ AttentionProblem attention_of(Random& random, Format inputs, bool hostile) {
   return p;
 }
 
+/// Factors whose product is a rounding or two away from 1, or now and then anything; of v anything.
+void add_descale(Random& random, AttentionProblem& p) {
+  const std::vector<std::int64_t> shape = {p.sequences(), p.k_heads()};
+  const int size =
+      random.chance(0.2) ? static_cast<int>(random.integer(-120, 120)) : static_cast<int>(random.integer(-6, 6));
+  const auto around = [&](int exponent) {
+    return test::filled(Format::f32, shape, [&] { return std::ldexp(random.uniform(1, 2), exponent); });
+  };
+  if (random.chance(0.8)) p.q_descale = around(size);
+  if (random.chance(0.8)) p.k_descale = around(-size - 1);
+  const int of_v = random.chance(0.2) ? static_cast<int>(random.integer(-126, 100)) : 0;
+  if (random.chance(0.7)) p.v_descale = around(of_v);
+  if (random.chance(0.1)) test::add_descale(random, p);
+}
+
 /// One feature or a few on top of the one-row problem; window and causality hide keys of it.
 void add_features(Random& random, AttentionProblem& p) {
   const std::int64_t n = p.k.shape[2];
@@ -200,6 +216,8 @@ void add_features(Random& random, AttentionProblem& p) {
     p.sink = Tensor::dense(Format::f32, {1});
     p.sink.set({0}, random.chance(0.5) ? 4 * random.normal() : 100 * random.normal());
   }
+  if (random.chance(0.2)) add_descale(random, p);
+  if (random.chance(0.1)) test::narrow(p, random.chance(0.5) ? Format::e4m3fn : Format::e5m2);
   if (random.chance(0.1)) p.window_left = static_cast<std::int32_t>(random.integer(0, n));
   if (random.chance(0.05)) p.causal = true;
 }
@@ -212,7 +230,10 @@ AttentionProblem many_rows(Random& random, Format inputs) {
                         &mix.packed, &mix.paged}) {
     *feature = some();
   }
-  return test::random_attention(random, storage(inputs), mix, some());
+  AttentionProblem p = test::random_attention(random, storage(inputs), mix, some());
+  if (random.chance(0.3)) add_descale(random, p);
+  if (random.chance(0.3)) test::narrow(p, random.chance(0.5) ? Format::e4m3fn : Format::e5m2);
+  return p;
 }
 
 Problem draw(Random& random, ProblemKind kind, Format inputs, bool hostile) {
@@ -252,9 +273,11 @@ MergeWeights combination_weights(Random& random, Reduction reduction) {
 
 void declare_softmax(Random& random, Arithmetic& a) {
   using enum Reduction;
-  a.reduction = any_of(random, {strided_online, chunked_online, two_pass, chunk_states, unshifted});
+  a.reduction = any_of(random, {strided_online, chunked_online, chunked_local, two_pass, chunk_states, unshifted});
   a.lanes = 1 << random.integer(0, 6);
+  a.deal = 1 << random.integer(0, 3);
   a.warps = 1 << random.integer(0, std::min<std::int64_t>(2, std::countr_zero(static_cast<unsigned>(a.lanes))));
+  if (random.chance(0.3)) a.vector_bytes = 1 << random.integer(1, 4);
   if (a.reduction != chunk_states) return;
   a.merge_weights = any_of(random, {MergeWeights::max_sum, MergeWeights::shifted, MergeWeights::unshifted});
   if (a.ending == Ending::division_free) a.ending = Ending::divide;
@@ -273,17 +296,37 @@ void declare_merge(Random& random, const MergeProblem& p, Arithmetic& a) {
   if (a.merge_weights == MergeWeights::division_free) a.ending = Ending::divide;
 }
 
+void subtract_first(Random& random, Arithmetic& a) {
+  a.unit = ScoreUnit::natural;
+  a.exponent = any_of(random, {Exponent::accurate, Exponent::scaled_exp2});
+  a.lse_form = LseForm::max_plus_log;
+}
+
+/// e^{−m} by itself: f32 weights, fma chains, a division each.
+void separate(Random& random, Arithmetic& a) {
+  subtract_first(random, a);
+  a.separated_exponent = true;
+  a.per_key = random.chance(0.4);
+  a.ending = Ending::divide;
+  a.weights = {};
+  a.values = {.chains = a.per_key ? 1 : a.values.chains};
+  if (a.per_key) a.lanes = 1;
+}
+
 void declare_attention(Random& random, const AttentionProblem& p, Arithmetic& a) {
   using enum Reduction;
-  a.reduction = any_of(random, {chunk_deferred, chunk_deferred, chunk_normalized, row_resident});
+  a.reduction = any_of(random, {chunk_deferred, chunk_deferred, chunk_normalized, chunk_normalized, chunk_recap,
+                                lse_running, row_resident});
   const bool deferred = a.reduction == chunk_deferred;
   a.lanes = 1 << random.integer(0, 5);
+  a.deal = 1 << random.integer(0, 3);
   a.dot = products(random, 4);
   a.values = products(random, 1);
   a.weights.format = any_of(random, {Format::f32, Format::f32, Format::f16, Format::bf16, Format::e4m3fn});
   a.weights.scale = random.chance(0.3) ? 256 : 1;
   a.weights.summed = a.reduction != row_resident && random.chance(0.3);
-  if (p.scale > 0 && random.chance(0.4)) {
+  const bool raw = raw_scores_refused(p).empty();
+  if (raw && random.chance(0.4)) {
     a.unit = ScoreUnit::raw;
     a.exponent = any_of(random, {Exponent::fused, Exponent::unfused, Exponent::subtract_then_scale});
     a.lse_form = random.chance(0.5) ? LseForm::scaled_max_plus_log : LseForm::base2;
@@ -293,9 +336,15 @@ void declare_attention(Random& random, const AttentionProblem& p, Arithmetic& a)
     if (random.chance(0.3)) a.lse_form = LseForm::base2;
   }
   if (!deferred && a.ending == Ending::division_free) a.ending = Ending::divide;
+  a.tanh_error = 0x1p-11;
+  if (a.reduction == lse_running) {
+    subtract_first(random, a);
+    a.ending = Ending::division_free;
+    return;
+  }
+  if (a.reduction == chunk_normalized && random.chance(0.5)) return separate(random, a);
   if (deferred && random.chance(0.25)) a.lazy_log2 = static_cast<int>(random.integer(1, 8));
   a.running_lanes = deferred && random.chance(0.5);
-  a.tanh_error = 0x1p-11;
   if (a.reduction == row_resident || random.chance(0.7)) return;
   a.split.parts = static_cast<int>(random.integer(2, 5));
   a.split.combine = any_of(random, {flat, pairwise_fold, pairwise_tree});

@@ -1,4 +1,4 @@
-// The three attention reductions over the chunks of one row, or of one part of a split.
+// The attention reductions over the chunks of one row, or of one part of a split.
 #pragma once
 
 #include <span>
@@ -22,6 +22,12 @@ struct RowRun {
 State run_deferred(const RowRun& run);
 /// FlashAttention-1: normalised after every chunk.
 Normalised run_normalized(const RowRun& run);
+/// The same with exponentials of the frames on their own, and every weight divided.
+Normalised run_separated(const RowRun& run);
+/// Chunks normalised on their own, then joined.
+Normalised run_recap(const RowRun& run);
+/// The running lse is the frame's floor; no division.
+Normalised run_lse_running(const RowRun& run);
 /// The row's maximum first, P = e^{s−m}/l stored, one sum of p·v.
 Normalised run_resident(const RowRun& run);
 
@@ -33,6 +39,8 @@ struct ChunkWeights {
 };
 /// Rounds e^{score − frame} as StoredWeights declares.
 ChunkWeights weigh(const RowRun& run, Exponentials& exponentials, std::int64_t begin, std::int64_t end, float frame);
+/// Σ of the summands: lane by lane in order, then a butterfly.
+float sum_in_lanes(const RowRun& run, const std::vector<float>& summands);
 /// The largest score in [begin, end), −inf if none is visible.
 float largest_score(const AttentionRow& row, std::int64_t begin, std::int64_t end);
 /// start ⊕ Σ P v over the chunk, for every column.

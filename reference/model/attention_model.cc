@@ -9,15 +9,42 @@ namespace flashproof::model {
 
 namespace {
 
+/// o as a row or a part of one ends.
+void descale(const RowRun& run, std::vector<float>& o) {
+  if (run.model.problem.v_descale.shape.empty()) return;
+  for (float& x : o) x = run.machine.mul(x, run.model.value_factor);
+}
+
 Normalised run_part(const RowRun& run) {
+  Normalised result;
   switch (run.model.arithmetic.reduction) {
     case Reduction::chunk_normalized:
-      return run_normalized(run);
+      result = run.model.arithmetic.separated_exponent ? run_separated(run) : run_normalized(run);
+      break;
+    case Reduction::chunk_recap:
+      result = run_recap(run);
+      break;
+    case Reduction::lse_running:
+      result = run_lse_running(run);
+      break;
     case Reduction::row_resident:
-      return run_resident(run);
+      result = run_resident(run);
+      break;
     default:
-      return Endings(run.machine, run.model.arithmetic, run.model.unit()).end(run_deferred(run));
+      result = Endings(run.machine, run.model.arithmetic, run.model.unit()).end(run_deferred(run));
   }
+  descale(run, result.o);
+  return result;
+}
+
+/// scale times the descale factors, one rounded product after the other.
+float scale_of(const AttentionProblem& p, const Machine& machine, std::int64_t s, std::int64_t kv) {
+  float scale = p.scale;
+  for (const Tensor* const factors : {&p.q_descale, &p.k_descale}) {
+    if (factors->shape.empty()) continue;
+    scale = machine.mul(scale, static_cast<float>(AttentionProblem::descale(*factors, s, kv)));
+  }
+  return scale;
 }
 
 void round_all(std::vector<float>& values, Format format) {
@@ -40,6 +67,7 @@ Normalised run_row(const AttentionModel& model, Machine& machine, const Attentio
     const RowRun run{model, machine, row, order.subspan(begin, end - begin), row.has_sink && part == 0};
     if (a.split.weights == MergeWeights::max_sum) {
       sums.push_back(run_deferred(run));
+      descale(run, sums.back().o);
       round_all(sums.back().o, a.split.partial_o);
     } else {
       states.push_back(run_part(run));
@@ -54,13 +82,15 @@ Normalised run_row(const AttentionModel& model, Machine& machine, const Attentio
 }  // namespace
 
 void run(const AttentionProblem& p, const Arithmetic& arithmetic, const Roundings& roundings, Output& output) {
-  const AttentionModel model{p, arithmetic};
   const std::vector<float> nan(static_cast<std::size_t>(p.value_dim()), kNan);
   for (std::int64_t s = 0; s < p.sequences(); ++s) {
     for (std::int64_t h = 0; h < p.q_heads(); ++h) {
       for (std::int64_t i = 0; i < p.q_length(s); ++i) {
         const std::int64_t at = p.output_row(s, h, i);
         Machine machine(arithmetic, roundings, static_cast<std::uint64_t>(at));
+        const std::int64_t kv = p.kv_head(h);
+        const auto value_factor = static_cast<float>(AttentionProblem::descale(p.v_descale, s, kv));
+        const AttentionModel model{p, arithmetic, scale_of(p, machine, s, kv), value_factor};
         const AttentionRow row = score_row(model, machine, s, h, i, roundings.column);
         if (row.poisoned) {
           store(output, at, nan, kNan);

@@ -16,18 +16,21 @@ bool rises(const RowRun& run, const Exponentials& exponentials, float frame, flo
 }
 
 void add_to_lanes(const RowRun& run, const ChunkWeights& weights, std::vector<float>& lanes) {
-  const std::size_t count = lanes.size();
+  const auto at = [&](std::size_t j) {
+    return static_cast<std::size_t>(
+        lane_at(run.model.arithmetic, static_cast<std::int64_t>(j), static_cast<int>(lanes.size())));
+  };
   if (run.model.arithmetic.running_lanes) {
     for (std::size_t j = 0; j < weights.summand.size(); ++j) {
-      lanes[j % count] = run.machine.add(lanes[j % count], weights.summand[j]);
+      lanes[at(j)] = run.machine.add(lanes[at(j)], weights.summand[j]);
     }
     return;
   }
-  std::vector<float> added(count, 0.0F);
+  std::vector<float> added(lanes.size(), 0.0F);
   for (std::size_t j = 0; j < weights.summand.size(); ++j) {
-    added[j % count] = run.machine.add(added[j % count], weights.summand[j]);
+    added[at(j)] = run.machine.add(added[at(j)], weights.summand[j]);
   }
-  for (std::size_t t = 0; t < count; ++t) lanes[t] = run.machine.add(lanes[t], added[t]);
+  for (std::size_t t = 0; t < lanes.size(); ++t) lanes[t] = run.machine.add(lanes[t], added[t]);
 }
 
 }  // namespace

@@ -62,11 +62,13 @@ float Machine::exponential(double exact, float argument, double direction) {
 
 float Machine::exp(float x, double direction) {
   x = kept(x);
+  if (functions_ != nullptr) return functions_->exp(x);
   return exponential(std::exp(static_cast<double>(x)), x, direction);
 }
 
 float Machine::exp2(float x, double direction) {
   x = kept(x);
+  if (functions_ != nullptr) return functions_->exp2(x);
   return exponential(std::exp2(static_cast<double>(x)), x, direction);
 }
 
@@ -78,10 +80,12 @@ float Machine::logarithm(double exact, double absolute, double direction) {
 }
 
 float Machine::log(float x, double direction) {
+  if (functions_ != nullptr) return functions_->log(kept(x));
   return logarithm(std::log(static_cast<double>(kept(x))), arithmetic_.log_absolute, direction);
 }
 
 float Machine::log2(float x, double direction) {
+  if (functions_ != nullptr) return functions_->log2(kept(x));
   return logarithm(std::log2(static_cast<double>(kept(x))), arithmetic_.log_absolute / std::numbers::ln2, direction);
 }
 

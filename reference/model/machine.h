@@ -26,6 +26,7 @@ class Machine {
       : arithmetic_(arithmetic),
         flush_(arithmetic.underflow == Underflow::flush),
         lean_(roundings.lean),
+        functions_(roundings.functions),
         random_(roundings.seed, stream) {}
 
   float add(float a, float b) const { return kept(kept(a) + kept(b)); }
@@ -58,6 +59,7 @@ class Machine {
   const Arithmetic& arithmetic_;
   bool flush_;
   Lean lean_;
+  const Functions* functions_;
   Random random_;
 };
 

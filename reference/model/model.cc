@@ -28,7 +28,7 @@ Output run_into(Format format, const Problem& problem, const Arithmetic& arithme
 }  // namespace
 
 Output run_model(const Problem& problem, const Arithmetic& arithmetic, const Roundings& roundings) {
-  return run_into(format_of(problem), problem, arithmetic, roundings);
+  return run_into(output_format(problem), problem, arithmetic, roundings);
 }
 
 Output run_model_unrounded(const Problem& problem, const Arithmetic& arithmetic, const Roundings& roundings) {

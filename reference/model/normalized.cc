@@ -3,7 +3,6 @@
 // Chunk: frame m̃, sum l̃ (lanes, then a butterfly), pv = Σ e^{s−m̃} v. Joining: m' = max(m, m̃), a = l·e^{m−m'},
 // β = e^{m̃−m'}, l' = a + β·l̃, o' = (a·o + β·pv)/l' or times fl(1/l'). No product is contracted with a sum.
 #include "reference/model/attention.h"
-#include "reference/model/products.h"
 
 namespace flashproof::model {
 
@@ -23,11 +22,7 @@ Normalised run_normalized(const RowRun& run) {
     if (frame == kMinusInf) continue;
     const double pull = run.row.pull_of(begin, end);
     const ChunkWeights weights = weigh(run, exponentials, begin, end, frame);
-    std::vector<float> lanes(static_cast<std::size_t>(run.model.arithmetic.lanes), 0.0F);
-    for (std::size_t j = 0; j < weights.summand.size(); ++j) {
-      lanes[j % lanes.size()] = machine.add(lanes[j % lanes.size()], weights.summand[j]);
-    }
-    const float chunk_sum = butterfly(machine, lanes);
+    const float chunk_sum = sum_in_lanes(run, weights.summand);
     std::vector<float> pv(state.o.size(), 0.0F);
     add_values(run, weights, pv);
     unscale(run, pv);

@@ -1,6 +1,5 @@
 // The field's kernels as declarations, with where each figure comes from. They describe published sources, not binaries:
-// what a build does beyond that (contraction, -use_fast_math) is named where it is assumed. Keys are dealt to lanes one by
-// one (key mod lanes), where a matrix unit's registers deal them in pairs; and a k-group is 16 neighbours.
+// what a build does beyond that (contraction, -use_fast_math) is named where it is assumed. A k-group is 16 neighbours.
 //
 // Errors of the device functions: PTX ISA for ex2, lg2, rcp and tanh, the CUDA guide for __logf and __fdividef, exhaustive
 // measurement (LLVM's GPU conformance suite) for expf and logf. A report should use a measured profile instead.
@@ -37,6 +36,7 @@ constexpr Arithmetic fa2_sm80(Format stored) {
           .reciprocal_error = kFastDivide,
           .tanh_error = kTanhApprox,
           .lanes = 4,
+          .deal = 2,  // the registers of an mma
           .dot = {.unit = kAmpereF16},
           .values = {.chains = 1, .unit = kAmpereF16},
           .weights = {.format = stored},
@@ -107,6 +107,7 @@ constexpr Arithmetic triton(Exponent exponent) {
   Arithmetic a = fa2_sm80(Format::f16);
   a.exponent = exponent;
   a.lanes = 32;
+  a.deal = 1;
   a.running_lanes = false;
   a.reciprocal_error = kFastDivide;
   a.lse_form = LseForm::base2;

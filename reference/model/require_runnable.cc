@@ -45,16 +45,22 @@ void check(const SoftmaxProblem& /*problem*/, const Arithmetic& a) {
   using enum Reduction;
   const bool strided = a.reduction == strided_online;
   const bool alone = a.reduction == chunk_states;
-  require(strided || alone || a.reduction == chunked_online || a.reduction == two_pass || a.reduction == unshifted,
-          "reduction: softmax takes strided_online, chunked_online, two_pass, chunk_states or unshifted");
+  require(
+      strided || alone || a.reduction == chunked_online || a.reduction == chunked_local || a.reduction == two_pass ||
+          a.reduction == unshifted,
+      "reduction: softmax takes strided_online, chunked_online, chunked_local, two_pass, chunk_states or unshifted");
   require(!alone || a.merge_weights == MergeWeights::max_sum || a.merge_weights == MergeWeights::shifted ||
               a.merge_weights == MergeWeights::unshifted,
           "merge_weights: chunk_states takes max_sum, shifted or unshifted");
   require(!alone || a.ending != Ending::division_free, "ending: chunk_states takes divide or multiply_reciprocal");
   require(a.lanes == 0 ? a.lanes_of != nullptr : is_power_of_two(a.lanes), "lanes: a power of two, or 0 with lanes_of");
-  require(strided || (is_power_of_two(a.warps) && a.lanes >= a.warps), "warps: a power of two, at most lanes");
+  require(strided || (is_power_of_two(a.warps) && (a.lanes == 0 || a.lanes >= a.warps)),
+          "warps: a power of two, at most lanes");
+  require(a.vector_bytes == 0 || (is_power_of_two(a.vector_bytes) && a.vector_bytes <= 4096),
+          "vector_bytes: 0, or a power of two, at most 4096");
   require(a.unit == ScoreUnit::natural, "unit: softmax takes natural");
   require(a.lse_form == LseForm::max_plus_log, "lse_form: softmax takes max_plus_log");
+  require(is_power_of_two(a.deal) && a.deal <= 64, "deal: a power of two, at most 64");
 }
 
 void check(const MergeProblem& problem, const Arithmetic& a) {
@@ -76,7 +82,10 @@ void check(const AttentionProblem& problem, const Arithmetic& a) {
   require(contradiction.empty(), contradiction);
   require(problem.softcap == 0.0F || (a.tanh_error >= kHalfUlp && a.tanh_error < 0.5),
           "tanh_error: 1.004 half an ulp (2^-24) .. 1/2 where there is a softcap");
-  require(a.unit == ScoreUnit::natural || problem.scale > 0, "unit: raw takes a scale above 0");
+  if (a.unit == ScoreUnit::raw) {
+    const std::string why = raw_scores_refused(problem);
+    require(why.empty(), "unit: raw: " + why);
+  }
 }
 
 }  // namespace

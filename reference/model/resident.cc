@@ -22,7 +22,9 @@ Normalised run_resident(const RowRun& run) {
   for (std::size_t j = 0; j < weights.size(); ++j) {
     if (run.row.score[j] == kMinusInf) continue;
     weights[j] = exponentials.weight(run.row.score[j], frame, run.row.pull.empty() ? 0 : run.row.pull[j]);
-    lanes[j % lanes.size()] = machine.add(lanes[j % lanes.size()], weights[j]);
+    const int at = lane_at(run.model.arithmetic, static_cast<std::int64_t>(j), run.model.arithmetic.lanes);
+    float& lane = lanes[static_cast<std::size_t>(at)];
+    lane = machine.add(lane, weights[j]);
   }
   const float l = butterfly(machine, lanes);
   result.lse = endings.lse(frame, l);

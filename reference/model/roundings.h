@@ -16,10 +16,20 @@ enum class Lean : std::uint8_t {
   opposed,  // the way that moves it down
 };
 
+/// Functions of a kernel's library, f32 to f32: where they are given, nothing is free and the model's output is the kernel's,
+/// bit by bit.
+struct Functions {
+  float (*exp)(float);
+  float (*exp2)(float);
+  float (*log)(float);
+  float (*log2)(float);
+};
+
 struct Roundings {
   Lean lean = Lean::nearest;
-  std::uint64_t seed = 0;   // of random and extreme
-  std::int64_t column = 0;  // of aligned and opposed, modulo the width
+  std::uint64_t seed = 0;                // of random and extreme
+  std::int64_t column = 0;               // of aligned and opposed, modulo the width
+  const Functions* functions = nullptr;  // instead of a lean, for exponentials and logarithms
 };
 
 }  // namespace flashproof

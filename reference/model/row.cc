@@ -28,7 +28,7 @@ class Scorer {
  public:
   Scorer(const AttentionModel& model, Machine& machine) : p_(model.problem), machine_(machine), unit_(model.unit()) {
     raw_ = model.arithmetic.unit == ScoreUnit::raw;
-    scale_ = model.scaled_query() ? 1.0F : p_.scale;
+    scale_ = model.scaled_query() ? 1.0F : model.scale;
   }
 
   float score(float dot, const AttentionRow& row, std::int64_t key, float bias) const {
@@ -84,7 +84,7 @@ void aim(const AttentionModel& model, AttentionRow& row, std::int64_t column) {
 
 float AttentionModel::unit() const {
   if (arithmetic.unit == ScoreUnit::natural) return 1.0F;
-  return problem.softcap != 0.0F ? problem.softcap : problem.scale;
+  return problem.softcap != 0.0F ? problem.softcap : scale;
 }
 
 double AttentionRow::pull_of(std::int64_t begin, std::int64_t end) const {
@@ -108,7 +108,7 @@ AttentionRow score_row(const AttentionModel& model, Machine& machine, std::int64
   const bool q_finite = all_finite(q);
   const Format q_format = model.scaled_query() ? a.query : p.q.format;
   if (model.scaled_query()) {
-    for (float& x : q) x = static_cast<float>(round_to(a.query, machine.mul(x, p.scale)));
+    for (float& x : q) x = static_cast<float>(round_to(a.query, machine.mul(x, model.scale)));
   }
   for (std::int64_t j = std::max<std::int64_t>(keys.first, 0); j < keys.last; ++j) {
     const float bias = p.has_bias() ? static_cast<float>(p.bias.at({s, h, i, j})) : 0.0F;

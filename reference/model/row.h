@@ -10,10 +10,12 @@
 
 namespace flashproof::model {
 
-/// What every row of a problem shares.
+/// What the rows of one sequence and kv head share.
 struct AttentionModel {
   const AttentionProblem& problem;
   const Arithmetic& arithmetic;
+  float scale;         // times the descale factors, as computed
+  float value_factor;  // v_descale
 
   bool scaled_query() const { return arithmetic.query_scaled || arithmetic.query != Format::f32; }
   /// What a raw score is multiplied by to be one: the scale, the cap under a softcap; 1 of natural scores.

@@ -1,4 +1,4 @@
-// Softmax of a row: five ways to its sum of weights, then y_j = e^{x_j − m} ended with it.
+// Softmax of a row: six ways to its sum of weights, then y_j = e^{x_j − m} ended with it.
 #include <algorithm>
 #include <cmath>
 
@@ -27,6 +27,7 @@ class SoftmaxRow {
         exponentials_(machine, arithmetic.exponent, 1.0F) {
     const std::int64_t columns = problem.x.shape[1];
     lanes_ = static_cast<std::size_t>(arithmetic.lanes > 0 ? arithmetic.lanes : arithmetic.lanes_of(columns));
+    deal_ = deal(arithmetic, problem.x.format);
   }
 
   /// y and lse of a row that has a visible column.
@@ -39,6 +40,9 @@ class SoftmaxRow {
         break;
       case Reduction::chunked_online:
         sum = chunked_online();
+        break;
+      case Reduction::chunked_local:
+        sum = chunked_local();
         break;
       default:
         sum = two_pass(0, size());
@@ -87,11 +91,16 @@ class SoftmaxRow {
     return m;
   }
 
-  /// Lane t has columns begin + t, begin + t + lanes, ...; a butterfly in each warp, the warps from left to right.
+  /// The lane of a column, dealt from `begin` on.
+  std::size_t lane_of(std::int64_t j, std::int64_t begin) const {
+    return static_cast<std::size_t>((j - begin) / deal_) % lanes_;
+  }
+
+  /// Every lane from left to right; a butterfly in each warp, the warps from left to right.
   float block_sum(std::int64_t begin, std::int64_t end, float m) {
     std::vector<float> lanes(lanes_, 0.0F);
     for (std::int64_t j = begin; j < end; ++j) {
-      float& lane = lanes[static_cast<std::size_t>(j - begin) % lanes_];
+      float& lane = lanes[lane_of(j, begin)];
       lane = machine_.add(lane, weight(j, m, kDown));
     }
     const std::size_t in_warp = lanes_ / static_cast<std::size_t>(arithmetic_.warps);
@@ -114,7 +123,7 @@ class SoftmaxRow {
   Sum strided_online() {
     std::vector<Sum> lanes(lanes_);
     for (std::int64_t j = 0; j < size(); ++j) {
-      Sum& lane = lanes[static_cast<std::size_t>(j) % lanes_];
+      Sum& lane = lanes[lane_of(j, 0)];
       const float m = Machine::max(lane.m, x_[static_cast<std::size_t>(j)]);
       if (m == kMinusInf) continue;
       const float kept = machine_.mul(lane.d, exponentials_.ratio(lane.m, m, kDown));
@@ -144,6 +153,13 @@ class SoftmaxRow {
       const float added = block_sum(begin, end, m);
       sum = {m, machine_.add(machine_.mul(sum.d, exponentials_.ratio(sum.m, m, kDown)), added)};
     });
+    return sum;
+  }
+
+  Sum chunked_local() {
+    Sum sum;
+    visit_chunks(
+        [&](std::int64_t begin, std::int64_t end, float m) { sum = joined(sum, {m, block_sum(begin, end, m)}); });
     return sum;
   }
 
@@ -192,6 +208,7 @@ class SoftmaxRow {
   Endings endings_;
   Exponentials exponentials_;
   std::size_t lanes_;
+  std::int64_t deal_;
 };
 
 }  // namespace

@@ -42,6 +42,16 @@ ChunkWeights weigh(const RowRun& run, Exponentials& exponentials, std::int64_t b
   return weights;
 }
 
+float sum_in_lanes(const RowRun& run, const std::vector<float>& summands) {
+  const int count = run.model.arithmetic.lanes;
+  std::vector<float> lanes(static_cast<std::size_t>(count), 0.0F);
+  for (std::size_t j = 0; j < summands.size(); ++j) {
+    float& lane = lanes[static_cast<std::size_t>(lane_at(run.model.arithmetic, static_cast<std::int64_t>(j), count))];
+    lane = run.machine.add(lane, summands[j]);
+  }
+  return butterfly(run.machine, lanes);
+}
+
 void add_values(const RowRun& run, const ChunkWeights& weights, std::vector<float>& o) {
   std::vector<float> values;
   for (std::size_t c = 0; c < o.size(); ++c) {
