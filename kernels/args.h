@@ -78,6 +78,20 @@ struct AttentionArgs {
   Workspace workspace;
 };
 
+/// The gradient: what the forward kernel read, what it returned, and dO. All of `forward` is as there, but its o and lse
+/// are null, its plan and its workspace are not looked at.
+struct BackwardArgs {
+  AttentionArgs forward;
+  const void* d_out;  // (batch, q_heads, q_length, value_dim), the format of q
+  const void* o;      // the same shape
+  const float* lse;   // (batch, q_heads, q_length)
+  void *dq, *dk,
+      *dv;          // (batch, q_heads, q_length, head_dim), (batch, k_heads, k_length, head_dim and value_dim); dense
+  Format o_format;  // dq, dk and dv have that of q
+  std::int64_t d_out_stride[4], o_stride[4], lse_stride[3];
+  Workspace workspace;
+};
+
 /// One per problem, in the order of ProblemKind.
 using Launch = std::variant<void (*)(const SoftmaxArgs&, Stream), void (*)(const MergeArgs&, Stream),
                             void (*)(const AttentionArgs&, Stream)>;

@@ -8,6 +8,7 @@
 
 #include "kernels/make_args.h"
 #include "kernels/run.h"
+#include "kernels/run_cuda.h"
 #include "reference/problem/random.h"
 
 namespace flashproof {
@@ -63,6 +64,8 @@ void run_alone(benchmark::State& state, const char* id, const P& problem, int th
   if constexpr (requires { args.threads; }) {
     args.threads = threads;
   }
+  Tensor space = workspace_of(*kernel, Problem(problem));
+  args.workspace = {space.data(), static_cast<std::int64_t>(space.storage.size())};
   const auto launch = std::get<void (*)(const decltype(args)&, Stream)>(kernel->launch);
   for (auto _ : state) {
     launch(args, Stream{});
@@ -80,12 +83,14 @@ void register_all() {
   for (const char* id : {"attention.deferred.hardened", "attention.online_chunk.hardened"}) {
     benchmark::RegisterBenchmark(id, [id](benchmark::State& s) { run_alone(s, id, attention_problem(), 0, 0); });
   }
-  for (const char* id : {"softmax.online_block.hardened", "softmax.online_two_pass.hardened"}) {
+  for (const char* id :
+       {"softmax.eager_safe.hardened", "softmax.fused_row.hardened", "softmax.online_block.hardened",
+        "softmax.online_chunk.hardened", "softmax.online_two_pass.hardened", "softmax.split_row.hardened"}) {
     benchmark::RegisterBenchmark(id,
                                  [id](benchmark::State& s) { run_alone(s, id, softmax_problem(), 256, 16 * 4096); });
   }
-  benchmark::RegisterBenchmark("merge.pairwise.hardened", [](benchmark::State& s) {
-    run_alone(s, "merge.pairwise.hardened", merge_problem(), 0, 8 * 64 * 128);
+  benchmark::RegisterBenchmark("merge.pairwise_stable.hardened", [](benchmark::State& s) {
+    run_alone(s, "merge.pairwise_stable.hardened", merge_problem(), 0, 8 * 64 * 128);
   });
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "kernels/args.h"
+#include "reference/problem/backward.h"
 #include "reference/problem/error.h"
 #include "reference/problem/problems.h"
 
@@ -107,6 +108,9 @@ AttentionArgs make_args(const AttentionProblem& p, Output& out, Place place, Pla
   a.softcap = p.softcap;
   a.alibi = place_optional(place, p.alibi);
   a.sink = place_optional(place, p.sink);
+  a.q_descale = place_optional(place, p.q_descale);
+  a.k_descale = place_optional(place, p.k_descale);
+  a.v_descale = place_optional(place, p.v_descale);
   a.key_length = p.key_length.empty() ? nullptr : place_vector(place, p.key_length);
   if (p.packed()) {
     a.q_start = place_vector(place, p.q_start);
@@ -124,6 +128,24 @@ AttentionArgs make_args(const AttentionProblem& p, Output& out, Place place, Pla
   for (int c = 0; c < a.chunks; ++c) {
     a.max_chunk = std::max(a.max_chunk, p.plan.boundary[c + 1] - p.plan.boundary[c]);
   }
+  return a;
+}
+
+template <class Place, class PlaceOutput>
+BackwardArgs make_args(const BackwardProblem& p, Gradients& out, Place place, PlaceOutput place_output) {
+  BackwardArgs a{};
+  Output none;  // the forward's outputs are inputs here
+  a.forward = make_args(p.forward, none, place, [](Tensor&) -> void* { return nullptr; });
+  a.d_out = place_tensor(place, p.d_out);
+  a.o = place_tensor(place, p.o);
+  a.lse = static_cast<const float*>(place_tensor(place, p.lse));
+  a.dq = place_output(out.dq);
+  a.dk = place_output(out.dk);
+  a.dv = place_output(out.dv);
+  a.o_format = p.o.format;
+  std::ranges::copy(p.d_out.stride, a.d_out_stride);
+  std::ranges::copy(p.o.stride, a.o_stride);
+  std::ranges::copy(p.lse.stride, a.lse_stride);
   return a;
 }
 

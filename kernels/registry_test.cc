@@ -25,12 +25,27 @@ TEST(Registry, ids_are_unique_sorted_and_say_problem_and_form) {
 }
 
 TEST(Registry, holds_the_kernels_of_the_sources_and_finds_them) {
-  for (const char* id :
-       {"attention.broken.accumulator_not_rescaled", "attention.deferred.hardened", "attention.online_chunk.hardened",
-        "attention.online_chunk.published", "merge.broken.misprinted_lse", "merge.pairwise.hardened",
-        "merge.pairwise.published", "softmax.broken.no_empty_guard", "softmax.broken.tail_dropped",
-        "softmax.online_block.hardened", "softmax.online_block.published", "softmax.online_two_pass.hardened",
-        "softmax.online_two_pass.published"}) {
+  for (const char* id : {"attention.broken.accumulator_not_rescaled",
+                         "attention.deferred.hardened",
+                         "attention.online_chunk.hardened",
+                         "attention.online_chunk.published",
+                         "merge.broken.misprinted_lse",
+                         "merge.division_free.hardened",
+                         "merge.nway.hardened",
+                         "merge.pairwise_naive.hardened",
+                         "merge.pairwise_naive.published",
+                         "merge.pairwise_stable.hardened",
+                         "merge.pairwise_tree.hardened",
+                         "merge.ring_update.hardened",
+                         "merge.ring_update.published",
+                         "merge.states.hardened",
+                         "merge.states_tree.hardened",
+                         "softmax.broken.no_empty_guard",
+                         "softmax.broken.tail_dropped",
+                         "softmax.online_block.hardened",
+                         "softmax.online_block.published",
+                         "softmax.online_two_pass.hardened",
+                         "softmax.online_two_pass.published"}) {
     const Kernel* kernel = find_kernel(id);
     ASSERT_NE(kernel, nullptr) << id;
     EXPECT_EQ(kernel->id, id);

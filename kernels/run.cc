@@ -1,9 +1,11 @@
 #include "kernels/run.h"
 
+#include "kernels/dense_features.h"
 #include "kernels/guarded_buffer.h"
 #include "kernels/make_args.h"
 #include "kernels/run_cuda.h"
 #include "kernels/simt/executor.h"
+#include "kernels/watch_inputs.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {
@@ -21,8 +23,6 @@ std::uint64_t poison_bits(Format format) {
   }
 }
 
-namespace {
-
 Tensor poisoned(Format format, std::vector<std::int64_t> shape) {
   Tensor tensor = Tensor::dense(format, std::move(shape));
   const std::uint64_t poison = poison_bits(format);
@@ -32,32 +32,45 @@ Tensor poisoned(Format format, std::vector<std::int64_t> shape) {
   return tensor;
 }
 
-}  // namespace
+Kernel on_unit(const Kernel& kernel, const BlockFma& unit) {
+  Kernel exchanged = kernel;
+  for (Products* products : {&exchanged.arithmetic.dot, &exchanged.arithmetic.values}) {
+    if (products->unit.k > 0) products->unit = unit;
+  }
+  return exchanged;
+}
 
-Tensor workspace(const Kernel& kernel, const Problem& problem) {
+Tensor workspace_of(const Kernel& kernel, const Problem& problem) {
   const std::int64_t bytes = kernel.workspace == nullptr ? 0 : kernel.workspace(problem);
   return Tensor::dense(Format::f32, {(bytes + 3) / 4});
 }
 
 namespace {
 
-void run_on_cpu(const Kernel& kernel, const Problem& problem, const RunOptions& options, Output& output) {
+void run_on_cpu(const Kernel& kernel, const Problem& problem, const RunOptions& options, Tensor& workspace,
+                Output& output) {
   const simt::ScopedSchedule schedule(options.schedule);
+  const simt::ScopedMatrixUnit unit(options.matrix_unit);
   GuardedBuffer o(output.o);
   GuardedBuffer lse(output.lse);
-  Tensor space = workspace(kernel, problem);
-  GuardedBuffer guarded_space(space);
+  GuardedBuffer space(workspace);
   const auto place_output = [&](Tensor& tensor) -> void* { return (&tensor == &output.o ? o : lse).tensor(); };
+  if (options.shadow != nullptr) {
+    std::visit([&](const auto& p) { watch_inputs(*options.shadow, p); }, problem);
+    watch_output(*options.shadow, "o", o.tensor(), output.o);
+    watch_output(*options.shadow, "lse", lse.tensor(), output.lse);
+    watch_output(*options.shadow, "workspace", space.tensor(), workspace);
+  }
   std::visit(
       [&](const auto& p) {
         auto args = make_args(p, output, [](const void* data, std::size_t) { return data; }, place_output);
-        args.workspace = {guarded_space.tensor(), static_cast<std::int64_t>(space.storage.size())};
+        args.workspace = {space.tensor(), static_cast<std::int64_t>(workspace.storage.size())};
         std::get<void (*)(const decltype(args)&, Stream)>(kernel.launch)(args, Stream{});
       },
       problem);
   o.finish(output.o, "o");
   lse.finish(output.lse, "lse");
-  guarded_space.finish(space, "the workspace");
+  space.finish(workspace, "the workspace");
 }
 
 }  // namespace
@@ -73,18 +86,24 @@ Output run(const Kernel& kernel, const Problem& problem, const RunOptions& optio
     throw UsageError("kernel " + id + ": native math runs on a GPU only");
   }
   if (!kernel.supports(format_of(problem))) {
-    throw UsageError("kernel " + id + ": format " + std::string(info(format_of(problem)).name) +
-                     ", legal f32, f16, bf16");
+    std::string legal;
+    for (const Format format : kernel.formats) legal += (legal.empty() ? "" : ", ") + std::string(info(format).name);
+    throw UsageError("kernel " + id + ": format " + std::string(info(format_of(problem)).name) + ", legal " + legal);
   }
   if (const std::string why = kernel.unsupported(problem); !why.empty()) {
     throw UsageError("kernel " + id + ": " + why);
   }
+  if (const auto* attention = std::get_if<AttentionProblem>(&problem);
+      attention != nullptr && !has_dense_features(*attention)) {
+    return run(kernel, with_dense_features(*attention), options);
+  }
   const OutputShape shape = output_shape(problem);
-  Output output{poisoned(format_of(problem), {shape.rows, shape.width}), poisoned(Format::f32, {shape.rows})};
+  Output output{poisoned(output_format(problem), {shape.rows, shape.width}), poisoned(Format::f32, {shape.rows})};
+  Tensor workspace = workspace_of(kernel, problem);
   if (options.executor == Executor::cuda) {
-    run_on_cuda(kernel, problem, output);
+    run_on_cuda(kernel, problem, workspace, output);
   } else {
-    run_on_cpu(kernel, problem, options, output);
+    run_on_cpu(kernel, problem, options, workspace, output);
   }
   return output;
 }

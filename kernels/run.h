@@ -4,19 +4,30 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "kernels/registry.h"
 #include "kernels/simt/schedule.h"
+#include "kernels/simt/shadow.h"
 
 namespace flashproof {
 
 struct RunOptions {
   Executor executor = Executor::cpu;
-  simt::Schedule schedule = {};  // CPU executor only
+  simt::Schedule schedule = {};          // CPU executor only
+  simt::ScopedShadow* shadow = nullptr;  // CPU executor only: told where the inputs, outputs and the workspace are
+  BlockFma matrix_unit = kHopperF16;     // CPU executor only: of mma; a bound must then be that of on_unit()
 };
+
+/// The kernel as it is on this matrix unit: where the declaration has one, it is exchanged.
+Kernel on_unit(const Kernel& kernel, const BlockFma& unit);
 
 /// The bit pattern of an output element that was never written.
 std::uint64_t poison_bits(Format format);
+/// As many bytes of workspace as the kernel asks for, every one 0xff.
+Tensor workspace_of(const Kernel& kernel, const Problem& problem);
+/// A dense tensor of nothing else.
+Tensor poisoned(Format format, std::vector<std::int64_t> shape);
 
 /// The kernel broke the rules of its memory: a write beside its outputs (CPU executor), or the GPU stopped it: an illegal
 /// address, an assertion, its time limit. A finding, not a failure of the machine. On a GPU the CUDA context is lost: the

@@ -3,77 +3,16 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/device_buffer.h"
 #include "kernels/make_args.h"
 #include "kernels/run_cuda.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {
 
-namespace {
-
-void check(cudaError_t status, const char* what) {
-  if (status != cudaSuccess) {
-    throw InfrastructureError(std::string("cuda: ") + what + ": " + cudaGetErrorString(status));
-  }
-}
-
-/// The errors by which the device reports what a kernel did. All of them are sticky. (CUDA Runtime API, cudaError.)
-bool is_kernel_fault(cudaError_t status) {
-  switch (status) {
-    case cudaErrorIllegalAddress:
-    case cudaErrorMisalignedAddress:
-    case cudaErrorInvalidAddressSpace:
-    case cudaErrorInvalidPc:
-    case cudaErrorIllegalInstruction:
-    case cudaErrorHardwareStackError:
-    case cudaErrorLaunchFailure:
-    case cudaErrorLaunchTimeout:
-    case cudaErrorAssert:
-      return true;
-    default:
-      return false;
-  }
-}
-
-/// Waits for the kernel: what it did wrong appears here, or in any later call.
-void finish(const std::string& kernel) {
-  const cudaError_t status = cudaDeviceSynchronize();
-  if (is_kernel_fault(status)) {
-    throw KernelFault("cuda: " + kernel + ": " + cudaGetErrorName(status) + ": " + cudaGetErrorString(status));
-  }
-  check(status, kernel.c_str());
-}
-
-/// A device copy of a host range; freed with it.
-class DeviceBuffer {
- public:
-  DeviceBuffer(const void* host, std::size_t bytes) : bytes_(bytes) {
-    check(cudaMalloc(&data_, bytes > 0 ? bytes : 1), "cudaMalloc");
-    if (bytes > 0) {
-      const cudaError_t status = cudaMemcpy(data_, host, bytes, cudaMemcpyHostToDevice);
-      if (status != cudaSuccess) {
-        cudaFree(data_);
-        check(status, "copy to the device");
-      }
-    }
-  }
-  ~DeviceBuffer() { cudaFree(data_); }
-  DeviceBuffer(const DeviceBuffer&) = delete;
-  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
-
-  void* data() const { return data_; }
-  void fetch(void* host) const {
-    if (bytes_ > 0) {
-      check(cudaMemcpy(host, data_, bytes_, cudaMemcpyDeviceToHost), "copy from the device");
-    }
-  }
-
- private:
-  void* data_ = nullptr;
-  std::size_t bytes_;
-};
-
-}  // namespace
+using device::check;
+using device::DeviceBuffer;
+using device::finish;
 
 int cuda_devices(std::string* why) {
   int count = 0;
@@ -88,7 +27,7 @@ int cuda_devices(std::string* why) {
   return count;
 }
 
-void run_on_cuda(const Kernel& kernel, const Problem& problem, Output& output) {
+void run_on_cuda(const Kernel& kernel, const Problem& problem, const Tensor& workspace, Output& output) {
   if (!kernel.has_cuda) {
     throw InfrastructureError("kernel " + std::string(kernel.id) + " was not built for CUDA");
   }
@@ -101,12 +40,11 @@ void run_on_cuda(const Kernel& kernel, const Problem& problem, Output& output) {
     outputs.emplace_back(&tensor, std::make_unique<DeviceBuffer>(tensor.data(), tensor.storage.size()));
     return outputs.back().second->data();
   };
-  const Tensor space = workspace(kernel, problem);
-  const DeviceBuffer device_space(space.data(), space.storage.size());
+  const DeviceBuffer space(workspace.data(), workspace.storage.size());
   std::visit(
       [&](const auto& p) {
         auto args = make_args(p, output, place, place_output);
-        args.workspace = {device_space.data(), static_cast<std::int64_t>(space.storage.size())};
+        args.workspace = {space.data(), static_cast<std::int64_t>(workspace.storage.size())};
         try {
           std::get<void (*)(const decltype(args)&, Stream)>(kernel.cuda_launch)(args, Stream{});
         } catch (const InfrastructureError&) {

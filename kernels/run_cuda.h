@@ -7,10 +7,7 @@
 
 namespace flashproof {
 
-/// As many bytes as the kernel asks for, every one 0xff.
-Tensor workspace(const Kernel& kernel, const Problem& problem);
-
-/// As run(): the problem is valid and supported; o and lse come in allocated and poisoned.
-void run_on_cuda(const Kernel& kernel, const Problem& problem, Output& output);
+/// As run(): the problem is valid and supported; o and lse come in allocated and poisoned, and so does the workspace.
+void run_on_cuda(const Kernel& kernel, const Problem& problem, const Tensor& workspace, Output& output);
 
 }  // namespace flashproof

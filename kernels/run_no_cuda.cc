@@ -1,3 +1,4 @@
+#include "kernels/backward_cuda.h"
 #include "kernels/run_cuda.h"
 #include "reference/problem/error.h"
 
@@ -10,7 +11,11 @@ int cuda_devices(std::string* why) {
   return 0;
 }
 
-void run_on_cuda(const Kernel&, const Problem&, Output&) {
+void run_on_cuda(const Kernel&, const Problem&, const Tensor&, Output&) {
+  throw InfrastructureError("executor cuda: this build has no CUDA side");
+}
+
+void run_on_cuda(const BackwardKernel&, const BackwardProblem&, const Tensor&, Gradients&) {
   throw InfrastructureError("executor cuda: this build has no CUDA side");
 }
 

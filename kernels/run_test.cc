@@ -55,8 +55,8 @@ const Kernel& kernel(std::string_view id) {
 }
 
 TEST(Run, refuses_a_problem_of_another_kind) {
-  EXPECT_EQ(usage_error([] { run(kernel("merge.pairwise.hardened"), row({1, 2})); }),
-            "kernel merge.pairwise.hardened: takes merge problems, not softmax");
+  EXPECT_EQ(usage_error([] { run(kernel("merge.pairwise_stable.hardened"), row({1, 2})); }),
+            "kernel merge.pairwise_stable.hardened: takes merge problems, not softmax");
 }
 
 TEST(Run, refuses_a_row_that_does_not_fit_the_registers) {
@@ -69,20 +69,37 @@ TEST(Run, refuses_a_row_that_does_not_fit_the_registers) {
 }
 
 TEST(Run, refuses_dimensions_and_chunks_that_do_not_fit) {
-  EXPECT_EQ(usage_error([] { run(kernel("attention.deferred.hardened"), attention(4, 257, 8)); }),
-            "kernel attention.deferred.hardened: d = 257: legal range 1..256");
-  AttentionProblem p = attention(200, 256, 256);
-  p.plan = ChunkPlan::uniform(200, 200);
-  EXPECT_EQ(
-      usage_error([&] { run(kernel("attention.deferred.hardened"), p); }),
-      "kernel attention.deferred.hardened: chunk = 200: legal range 1..100 keys at d = 256, dv = 256 (shared memory)");
+  EXPECT_EQ(usage_error([] { run(kernel("attention.deferred.hardened"), attention(4, 577, 8)); }),
+            "kernel attention.deferred.hardened: d = 577: legal range 1..576");
+  AttentionProblem p = attention(3243, 256, 256);
+  p.plan = ChunkPlan::uniform(3243, 3243);
+  EXPECT_EQ(usage_error([&] { run(kernel("attention.deferred.hardened"), p); }),
+            "kernel attention.deferred.hardened: chunk = 3243: legal range 1..3242 keys at d = 256, dv = 256 (shared "
+            "memory)");
 }
 
 TEST(Run, largest_legal_chunk_runs) {
-  AttentionProblem p = attention(100, 256, 256);
-  p.plan = ChunkPlan::uniform(100, 100);
+  AttentionProblem p = attention(3242, 256, 256);
+  p.plan = ChunkPlan::uniform(3242, 3242);
   const Output out = run(kernel("attention.deferred.hardened"), p);
   EXPECT_EQ(out.o.at({0, 0}), 1);
+}
+
+// The narrower d and dv are, the more of a block's shared memory the scores may have.
+TEST(Run, longest_chunk_of_split_kv_follows_the_width) {
+  const auto one_chunk = [](std::int64_t keys, std::int64_t value_dim) {
+    AttentionProblem p = attention(keys, 1, value_dim);
+    p.plan = ChunkPlan::uniform(keys, keys);
+    return p;
+  };
+  const Kernel& split_kv = kernel("attention.split_kv.hardened");
+  EXPECT_EQ(run(split_kv, one_chunk(57472, 1)).o.at({0, 0}), 1);
+  EXPECT_EQ(usage_error([&] { run(split_kv, one_chunk(57473, 128)); }),
+            "kernel attention.split_kv.hardened: chunk = 57473: legal range 1..57472 keys at d = 1, dv = 128 (shared "
+            "memory)");
+  EXPECT_EQ(usage_error([&] { run(split_kv, one_chunk(56961, 129)); }),
+            "kernel attention.split_kv.hardened: chunk = 56961: legal range 1..56960 keys at d = 1, dv = 129 (shared "
+            "memory)");
 }
 
 TEST(Run, published_merge_has_one_form) {
@@ -94,10 +111,10 @@ TEST(Run, published_merge_has_one_form) {
     p.lse.set({c, 0}, 0);
   }
   p.order = {1, 0};
-  EXPECT_EQ(usage_error([&] { run(kernel("merge.pairwise.published"), p); }),
-            "kernel merge.pairwise.published: form = sum: the published formula concatenates, legal: concat");
+  EXPECT_EQ(usage_error([&] { run(kernel("merge.pairwise_naive.published"), p); }),
+            "kernel merge.pairwise_naive.published: form = sum: the published formula concatenates, legal: concat");
   p.form = MergeForm::concat;
-  const Output out = run(kernel("merge.pairwise.published"), p);
+  const Output out = run(kernel("merge.pairwise_naive.published"), p);
   EXPECT_EQ(out.o.at({0, 0}), 0.5);
   EXPECT_EQ(out.o.at({0, 1}), 0.5);
 }

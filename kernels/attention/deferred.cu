@@ -10,7 +10,7 @@ std::span<const KernelDeclaration> attention_deferred() {
        .formats = kStorageFormats,
        .contract = {.isolates_hidden = true},
        .arithmetic = kDeferredArithmetic,
-       .unsupported = tile_unsupported,
+       .unsupported = hardened_refusal(),
        .launch = launch_attention_deferred<AttentionHardened>},
   };
   return declarations;

@@ -1,5 +1,8 @@
-// What distinguishes the published, the hardened and the seeded-fault forms of the attention kernels.
+// What distinguishes the published, the hardened and the seeded-fault forms of the attention kernels, and the two
+// choices that all of them make: the unit of the scores and the exponential.
 #pragma once
+
+#include "reference/bound/arithmetic.h"
 
 namespace flashproof {
 
@@ -8,6 +11,8 @@ struct AttentionPublished {
   static constexpr bool kPropagatesNan = false;   // max ignores NaN
   static constexpr bool kIsolatesHidden = false;  // a hidden key still multiplies its v by 0
   static constexpr bool kRescalesAccumulator = true;
+  static constexpr ScoreUnit kUnit = ScoreUnit::natural;
+  static constexpr Exponent kExponent = Exponent::accurate;
 };
 
 struct AttentionHardened {
@@ -15,6 +20,8 @@ struct AttentionHardened {
   static constexpr bool kPropagatesNan = true;
   static constexpr bool kIsolatesHidden = true;
   static constexpr bool kRescalesAccumulator = true;
+  static constexpr ScoreUnit kUnit = ScoreUnit::natural;
+  static constexpr Exponent kExponent = Exponent::accurate;
 };
 
 }  // namespace flashproof

@@ -1,16 +1,14 @@
-// What distinguishes the published, the hardened and the seeded-fault forms of the pairwise merge.
+// What distinguishes the published and the hardened forms of the merges.
 #pragma once
 
 namespace flashproof {
 
 struct MergePublished {
-  static constexpr bool kGuardsEmpty = false;   // the formula of the source, divisions by 1 + e^{difference}
-  static constexpr bool kMisprintsLse = false;  // ln(1 + exp(lse1 − exp(lse0))), as the source prints it
+  static constexpr bool kGuardsEmpty = false;  // the source's formula for every state, an empty one too
 };
 
 struct MergeHardened {
-  static constexpr bool kGuardsEmpty = true;
-  static constexpr bool kMisprintsLse = false;
+  static constexpr bool kGuardsEmpty = true;  // an empty state is the identity, NaN and +inf make the row NaN
 };
 
 }  // namespace flashproof

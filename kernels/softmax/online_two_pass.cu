@@ -10,7 +10,7 @@ std::span<const KernelDeclaration> softmax_online_two_pass() {
        .formats = kStorageFormats,
        .contract = {.isolates_hidden = true},
        .arithmetic = kOnlineTwoPassArithmetic,
-       .unsupported = online_two_pass_unsupported,
+       .unsupported = {},
        .launch = launch_online_two_pass<SoftmaxPublished>},
       {.id = "softmax.online_two_pass.hardened",
        .problem = ProblemKind::softmax,
@@ -18,7 +18,7 @@ std::span<const KernelDeclaration> softmax_online_two_pass() {
        .formats = kStorageFormats,
        .contract = {.isolates_hidden = true},
        .arithmetic = kOnlineTwoPassArithmetic,
-       .unsupported = online_two_pass_unsupported,
+       .unsupported = {},
        .launch = launch_online_two_pass<SoftmaxHardened>},
   };
   return declarations;

@@ -13,50 +13,18 @@
 //              published
 #pragma once
 
-#include <string>
-
-#include "kernels/maximum.h"
-#include "kernels/registry.h"
-#include "kernels/simt/det_error.h"
-#include "kernels/simt/math.h"
-#include "kernels/simt/simt.h"
-#include "kernels/simt/storage.h"
-#include "kernels/softmax/forms.h"
+#include "kernels/softmax/whole_row.h"
 
 namespace flashproof::FP_EXECUTOR {
 
-inline constexpr int kTwoPassThreads = 128;
-inline constexpr int kTwoPassWarps = kTwoPassThreads / 32;
-
-/// Combines one value per thread of the block; every thread gets the result. Barriers on both sides of the exchange, so
-/// that `partial` can be used again at once.
-template <class Op>
-__device__ __forceinline__ float block_reduce(float value, float* partial, Op op) {
-  const int t = static_cast<int>(threadIdx.x);
-  for (int offset = 16; offset > 0; offset /= 2) {
-    value = op(value, __shfl_xor_sync(0xffffffffU, value, offset));
-  }
-  if (t % 32 == 0) {
-    partial[t / 32] = value;
-  }
-  __syncthreads();
-  float result = partial[0];
-  for (int w = 1; w < kTwoPassWarps; ++w) {
-    result = op(result, partial[w]);
-  }
-  __syncthreads();
-  return result;
-}
-
 template <Format F, class Variant>
 __global__ void online_two_pass(SoftmaxArgs a) {
-  FP_SHARED(float, partial, kTwoPassWarps);
+  FP_SHARED(float, partial, kRowWarps);
   const int row = static_cast<int>(blockIdx.x);
   const int t = static_cast<int>(threadIdx.x);
   const int length = a.row_length ? a.row_length[row] : a.cols;
   const std::int64_t base = row * a.x_row;
   const auto maximum = [](float p, float q) { return larger<Variant>(p, q); };
-  const auto plus = [](float p, float q) { return __fadd_rn(p, q); };
 
   // pass 1: running (m, d)
   float m = kMinusInf;
@@ -68,24 +36,24 @@ __global__ void online_two_pass(SoftmaxArgs a) {
       continue;  // nothing of this row in the chunk
     }
     float local = kMinusInf;
-    for (std::int64_t j = begin + t; j < end; j += kTwoPassThreads) {
+    for (std::int64_t j = begin + t; j < end; j += kRowThreads) {
       local = maximum(local, load<F>(a.x, base + j * a.x_col));
     }
-    const float m_new = maximum(m, block_reduce(local, partial, maximum));
+    const float m_new = maximum(m, block_reduce<kRowWarps>(local, partial, maximum));
     if (Variant::kGuardsEmpty && m_new == kMinusInf) {
       continue;
     }
     float sum = 0.0F;
-    for (std::int64_t j = begin + t; j < end; j += kTwoPassThreads) {
+    for (std::int64_t j = begin + t; j < end; j += kRowThreads) {
       sum = __fadd_rn(sum, math_exp(__fsub_rn(load<F>(a.x, base + j * a.x_col), m_new)));
     }
-    d = __fadd_rn(__fmul_rn(d, math_exp(__fsub_rn(m, m_new))), block_reduce(sum, partial, plus));
+    d = __fadd_rn(__fmul_rn(d, math_exp(__fsub_rn(m, m_new))), block_reduce<kRowWarps>(sum, partial, Plus{}));
     m = m_new;
   }
 
   // pass 2: normalise
   const bool empty = Variant::kGuardsEmpty && m == kMinusInf;
-  for (std::int64_t j = t; j < a.cols; j += kTwoPassThreads) {
+  for (std::int64_t j = t; j < a.cols; j += kRowThreads) {
     float y = 0.0F;
     if (j < length && !empty) {
       y = __fdiv_rn(math_exp(__fsub_rn(load<F>(a.x, base + j * a.x_col), m)), d);
@@ -100,17 +68,15 @@ __global__ void online_two_pass(SoftmaxArgs a) {
 template <class Variant>
 void launch_online_two_pass(const SoftmaxArgs& args, Stream stream) {
   dispatch_format(args.format, [&]<Format F>() {
-    launch(online_two_pass<F, Variant>, dim3(static_cast<unsigned>(args.rows)), dim3(kTwoPassThreads), 0, stream, args);
+    launch(online_two_pass<F, Variant>, dim3(static_cast<unsigned>(args.rows)), dim3(kRowThreads), 0, stream, args);
   });
 }
-
-inline std::string online_two_pass_unsupported(const Problem&) { return {}; }
 
 inline constexpr Arithmetic kOnlineTwoPassArithmetic = {.reduction = Reduction::chunked_online,
                                                         .exp_error = kDetExpError,
                                                         .log_error = kDetLogError,
-                                                        .lanes = kTwoPassThreads,
-                                                        .warps = kTwoPassWarps,
+                                                        .lanes = kRowThreads,
+                                                        .warps = kRowWarps,
                                                         .ending = Ending::divide};
 
 }  // namespace flashproof::FP_EXECUTOR

@@ -1,0 +1,60 @@
+// The host's side of the tiled backward attention kernels (tile.h): how many blocks, which instance, the shapes that are
+// refused, the declaration.
+//
+//   grid       a block per tile of 16 queries or keys
+//   instances  1, 4 or 8 groups of 32 columns, enough for d and dv; per storage format
+//   refused    d, dv > 256 (shared memory), Hq, B > 65535 (grid)
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "kernels/attention_backward/tile.h"
+#include "kernels/backward.h"
+#include "kernels/simt/det_error.h"
+
+namespace flashproof::FP_EXECUTOR::backward {
+
+inline unsigned tiles_of(std::int64_t rows) { return static_cast<unsigned>((rows + kTile - 1) / kTile); }
+
+/// Calls launcher.operator()<F, kGroups>() with enough groups of 32 columns for both widths.
+template <class Launcher>
+void dispatch_backward(const AttentionArgs& a, Launcher launcher) {
+  const int widest = std::max(a.head_dim, a.value_dim);
+  dispatch_format(a.format, [&]<Format F>() {
+    if (widest <= 32) {
+      launcher.template operator()<F, 1>();
+    } else if (widest <= 128) {
+      launcher.template operator()<F, 4>();
+    } else {
+      launcher.template operator()<F, 8>();
+    }
+  });
+}
+
+inline std::string tile_unsupported(const BackwardProblem& problem) {
+  const AttentionProblem& p = problem.forward;
+  const struct {
+    const char* name;
+    std::int64_t value, most;
+  } limits[] = {{"d", p.head_dim(), kMaxDim},
+                {"dv", p.value_dim(), kMaxDim},
+                {"Hq", p.q_heads(), 65535},
+                {"B", p.batch(), 65535}};
+  for (const auto& [name, value, most] : limits) {
+    if (value > most) {
+      return std::string(name) + " = " + std::to_string(value) + ": legal range 1.." + std::to_string(most);
+    }
+  }
+  return {};
+}
+
+/// Of both loops; what the variants change is in their declarations.
+inline constexpr BackwardArithmetic kTileArithmetic = {.exp_error = kDetExpError,
+                                                       .dot = {.chains = 4},
+                                                       .products = {.chains = 4},
+                                                       .row_sum = {.chains = kRowLanes},
+                                                       .scale = GradientScale::output};
+
+}  // namespace flashproof::FP_EXECUTOR::backward

@@ -1,0 +1,222 @@
+// The gradient's run(): what it refuses, poisons and guards, and what its kernels do on cases whose answer is known in
+// closed form. Accuracy over the families is the business of reports/gradients.
+#include "kernels/backward.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "reference/problem/error.h"
+
+namespace flashproof {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+const BackwardKernel& kernel(const std::string& id) {
+  const BackwardKernel* found = find_backward_kernel("attention_backward." + id);
+  if (found == nullptr) throw std::runtime_error("no kernel " + id);
+  return *found;
+}
+
+constexpr const char* kHardened[] = {"atomic_dq.hardened", "fused.hardened", "two_kernels.hardened"};
+
+/// q = 0, so that P = e^(−lse) whatever k is; lse = ln keys.
+BackwardProblem flat(std::int64_t heads, std::int64_t queries, std::int64_t keys, Format format = Format::f32) {
+  BackwardProblem p;
+  AttentionProblem& f = p.forward;
+  f.q = Tensor::dense(format, {1, heads, queries, 2});
+  f.k = Tensor::dense(format, {1, 1, keys, 2});
+  f.v = Tensor::dense(format, {1, 1, keys, 3});
+  f.plan = ChunkPlan::uniform(keys, 16);
+  p.d_out = Tensor::dense(format, {1, heads, queries, 3});
+  p.o = Tensor::dense(format, {1, heads, queries, 3});
+  p.lse = Tensor::dense(Format::f32, {1, heads, queries});
+  const auto fill = [](Tensor& t, const std::function<double(std::int64_t)>& value) {
+    for (std::int64_t i = 0; i < t.elements(); ++i) t.set_bits(i, encode(t.format, value(i)));
+  };
+  fill(f.q, [](auto) { return 0.0; });
+  fill(f.k, [](auto i) { return static_cast<double>(i % 5) - 2; });
+  fill(f.v, [](auto i) { return static_cast<double>(i % 7) - 3; });
+  fill(p.d_out, [](auto i) { return static_cast<double>(i % 3) - 1; });
+  fill(p.o, [](auto) { return 0.0; });
+  fill(p.lse, [&](auto) { return std::log(static_cast<double>(keys)); });
+  return p;
+}
+
+std::string complaint(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "(nothing was thrown)";
+}
+
+TEST(Backward, ids_are_sorted_and_say_their_form) {
+  std::string before;
+  for (const BackwardKernel& k : backward_kernels()) {
+    const std::string id(k.id);
+    EXPECT_LT(before, id);
+    before = id;
+    EXPECT_TRUE(id.starts_with("attention_backward."));
+    const bool broken = k.form == Form::broken;
+    EXPECT_EQ(broken, id.find(".broken.") != std::string::npos) << id;
+    EXPECT_TRUE(broken || id.ends_with("." + std::string(name(k.form)))) << id;
+    EXPECT_EQ(broken, !k.rejected_by.empty() && !k.defect.empty()) << id;
+    EXPECT_EQ(find_backward_kernel(id), &k);
+  }
+  for (const char* id : kHardened) EXPECT_TRUE(kernel(id).contract.isolates_hidden);
+  EXPECT_FALSE(kernel("atomic_dq.hardened").contract.deterministic);
+  EXPECT_EQ(find_backward_kernel("attention_backward.nonsense"), nullptr);
+}
+
+TEST(Backward, dv_is_the_mean_of_dO_where_all_weights_are_equal) {
+  // dv_j = Σ_i dO_i / keys over 7 heads that read one kv head.
+  for (const char* id : kHardened) {
+    const BackwardProblem p = flat(7, 3, 16);
+    const Gradients g = run(kernel(id), p);
+    for (std::int64_t c = 0; c < 3; ++c) {
+      double sum = 0;
+      for (std::int64_t h = 0; h < 7; ++h) {
+        for (std::int64_t i = 0; i < 3; ++i) sum += p.d_out.at({0, h, i, c});
+      }
+      EXPECT_NEAR(g.dv.at({0, 0, 15, c}), sum / 16, 1e-5) << id;
+    }
+  }
+}
+
+TEST(Backward, refusals_name_the_argument) {
+  const BackwardProblem p = flat(1, 1, 1);
+  EXPECT_NE(complaint([&] {
+              BackwardProblem wide = p;
+              wide.forward.q = Tensor::dense(Format::f32, {1, 1, 1, 257});
+              wide.forward.k = Tensor::dense(Format::f32, {1, 1, 1, 257});
+              run(kernel("two_kernels.hardened"), wide);
+            }).find("d = 257: legal range 1..256"),
+            std::string::npos);
+  EXPECT_NE(complaint([&] {
+              BackwardProblem capped = p;
+              capped.forward.softcap = 5;
+              run(kernel("two_kernels.hardened"), capped);
+            }).find("softcap"),
+            std::string::npos);
+  EXPECT_NE(complaint([&] {
+              BackwardProblem biased = p;
+              biased.forward.bias = Tensor::dense(Format::f32, {1, 1, 1, 1});
+              run(kernel("fused.hardened"), biased);
+            }).find("bias: "),
+            std::string::npos);
+  EXPECT_NE(complaint([&] {
+              BackwardProblem negative = p;
+              negative.forward.scale = -1;
+              run(kernel("fused.hardened"), negative);
+            }).find("scale: "),
+            std::string::npos);
+}
+
+TEST(Backward, workspace_that_is_too_small_is_refused) {
+  BackwardKernel small = kernel("atomic_dq.hardened");
+  small.workspace = [](const BackwardProblem&) -> std::int64_t { return 4; };
+  EXPECT_NE(complaint([&] { run(small, flat(1, 2, 2)); }).find("workspace: 4 bytes, this problem needs 24"),
+            std::string::npos);
+}
+
+TEST(Backward, a_write_beside_a_gradient_is_found_and_named) {
+  BackwardKernel bad = kernel("two_kernels.hardened");
+  bad.launch = [](const BackwardArgs& a, Stream) { static_cast<float*>(a.dk)[-1] = 1; };
+  EXPECT_EQ(complaint([&] { run(bad, flat(1, 2, 2)); }), "the kernel wrote before the first element of dk");
+  bad.launch = [](const BackwardArgs& a, Stream) {
+    static_cast<float*>(a.dv)[a.forward.k_length * a.forward.value_dim] = 1;
+  };
+  EXPECT_EQ(complaint([&] { run(bad, flat(1, 2, 2)); }), "the kernel wrote beyond the last element of dv");
+}
+
+TEST(Backward, what_is_never_written_keeps_its_poison) {
+  BackwardProblem p = flat(1, 2, 9);
+  p.forward.causal = true;  // the last key is seen by the last query alone
+  p.forward.window_left = 0;
+  const Gradients g = run(kernel("broken.unseen_not_written"), p);
+  EXPECT_EQ(g.dk.bits(0), poison_bits(Format::f32));
+  for (const char* id : kHardened) EXPECT_EQ(run(kernel(id), p).dk.at({0, 0, 0, 0}), 0) << id;
+}
+
+TEST(Backward, a_row_without_a_key_contributes_nothing_whatever_it_holds) {
+  for (const Format format : kStorageFormats) {
+    BackwardProblem p = flat(1, 3, 2, format);
+    p.forward.causal = true;  // query 0 stands before the first key
+    p.lse.set({0, 0, 0}, -kInf);
+    const Gradients clean = [&] {
+      BackwardProblem zero = p;
+      for (std::int64_t c = 0; c < 3; ++c) zero.d_out.set({0, 0, 0, c}, 0);
+      return run(kernel("two_kernels.hardened"), zero);
+    }();
+    for (std::int64_t c = 0; c < 3; ++c) {
+      p.d_out.set({0, 0, 0, c}, NAN);
+      p.o.set({0, 0, 0, c}, kInf);
+    }
+    for (const char* id : kHardened) {
+      const Gradients g = run(kernel(id), p);
+      for (std::int64_t c = 0; c < 2; ++c) EXPECT_EQ(g.dq.at({0, 0, 0, c}), 0) << id;
+      for (std::int64_t i = 0; i < g.dk.elements(); ++i) EXPECT_FALSE(std::isnan(decode(format, g.dk.bits(i)))) << id;
+    }
+    EXPECT_EQ(run(kernel("two_kernels.hardened"), p).dv.storage, clean.dv.storage);
+  }
+}
+
+TEST(Backward, hidden_keys_and_the_room_behind_them_change_no_bit) {
+  for (const char* id : kHardened) {
+    BackwardProblem p = flat(7, 5, 21, Format::bf16);
+    p.forward.key_length = {18};
+    p.forward.causal = true;
+    const Gradients before = run(kernel(id), p);
+    for (std::int64_t j = 18; j < 21; ++j) {
+      for (std::int64_t c = 0; c < 2; ++c) p.forward.k.set({0, 0, j, c}, NAN);
+      for (std::int64_t c = 0; c < 3; ++c) p.forward.v.set({0, 0, j, c}, kInf);
+    }
+    const Gradients after = run(kernel(id), p);
+    EXPECT_EQ(before.dq.storage, after.dq.storage) << id;
+    EXPECT_EQ(before.dk.storage, after.dk.storage) << id;
+    EXPECT_EQ(before.dv.storage, after.dv.storage) << id;
+    EXPECT_EQ(after.dv.at({0, 0, 20, 0}), 0) << id;
+  }
+}
+
+TEST(Backward, slopes_may_have_any_stride) {
+  BackwardProblem p = flat(2, 3, 5);
+  p.forward.alibi = Tensor::strided(Format::f32, {1, 2}, {7, 0});  // one slope for both heads
+  p.forward.alibi.set({0, 0}, 0.5);
+  BackwardProblem dense = p;
+  dense.forward.alibi = Tensor::dense(Format::f32, {1, 2});
+  for (const std::int64_t h : {0, 1}) dense.forward.alibi.set({0, h}, 0.5);
+  const BackwardKernel& two = kernel("two_kernels.hardened");
+  EXPECT_EQ(run(two, p).dq.storage, run(two, dense).dq.storage);
+  EXPECT_FALSE(std::isnan(run(two, p).dv.at({0, 0, 0, 0})));
+}
+
+TEST(Backward, deterministic_kernels_do_not_depend_on_the_schedule) {
+  const BackwardProblem p = flat(7, 33, 40);
+  for (const char* id : {"two_kernels.hardened", "fused.hardened"}) {
+    ASSERT_TRUE(kernel(id).contract.deterministic);
+    const Gradients fifo = run(kernel(id), p);
+    for (const char* schedule : {"lifo", "random:1", "random:2"}) {
+      const Gradients other = run(kernel(id), p, {.schedule = simt::parse_schedule(schedule)});
+      EXPECT_EQ(fifo.dq.storage, other.dq.storage) << id << " " << schedule;
+      EXPECT_EQ(fifo.dk.storage, other.dk.storage) << id << " " << schedule;
+      EXPECT_EQ(fifo.dv.storage, other.dv.storage) << id << " " << schedule;
+    }
+  }
+}
+
+TEST(Backward, empty_axes_launch_and_zero_what_there_is) {
+  for (const char* id : kHardened) {
+    EXPECT_EQ(run(kernel(id), flat(2, 3, 0)).dq.at({0, 1, 2, 1}), 0) << id;
+    EXPECT_EQ(run(kernel(id), flat(2, 0, 3)).dk.at({0, 0, 2, 1}), 0) << id;
+  }
+}
+
+}  // namespace
+}  // namespace flashproof

@@ -1,0 +1,40 @@
+// Un-normalised states (m_c, l_c, O_c) of an online softmax, joined two at a time: no logarithm between the joins.
+//
+//   computes   m' = max(m, m_c), l' = l e^{m−m'} + l_c e^{m_c−m'}, O alike; o = O/l, lse = m + ln l
+//   shapes     o_in (n, rows, dv) holds O, lse_in (n, rows) m, l_in (n, rows) l, none: all 1; n <= 4096; o (rows, dv), or
+//              (rows, n·dv) with block c at columns c·dv; lse (rows)
+//   launch     grid = groups of rows; block = 128; a thread per row makes the factors, then 16 bytes a thread
+//   edges      reference semantics; a state with m = −inf or l = 0 is the identity, whatever its O holds; its m raises no
+//              maximum
+//   arithmetic f32. Two products and a sum per l and per element of O, one division at the end; no |lse| in the error
+//   source     beyond the seeds (formulas.md); FlashInfer's state_t (attention/state.cuh) is of this form
+//   chosen     all of it: the fold from left to right, accurate exponential and logarithm, a division instead of 1/l
+#pragma once
+
+#include "kernels/merge/fold.h"
+#include "kernels/merge/forms.h"
+#include "kernels/registry.h"
+#include "kernels/simt/det_error.h"
+
+namespace flashproof::FP_EXECUTOR {
+
+struct MaxSum : MergeHardened {
+  static constexpr bool kSums = true;
+
+  __device__ static Joined join(const Node& a, const Node& b) {
+    const float frame = max_nan(a.frame, b.frame);
+    const float keep = math_exp(__fsub_rn(a.frame, frame));
+    const float add = math_exp(__fsub_rn(b.frame, frame));
+    return {keep, add, {frame, __fadd_rn(__fmul_rn(keep, a.l), __fmul_rn(add, b.l))}};
+  }
+  __device__ static float scaled(float value, float weight) { return __fmul_rn(weight, value); }
+};
+
+constexpr Arithmetic max_sum_arithmetic(Reduction reduction) {
+  return {.reduction = reduction,
+          .exp_error = kDetExpError,
+          .log_error = kDetLogError,
+          .merge_weights = MergeWeights::max_sum};
+}
+
+}  // namespace flashproof::FP_EXECUTOR

@@ -1,0 +1,42 @@
+// Runs a kernel on the CPU executor under the race shadow (simt/shadow.h): what it reads and writes, and which accesses
+// nothing orders. Slower than run(); links every kernel a second time.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/backward.h"
+#include "kernels/registry.h"
+#include "kernels/simt/schedule.h"
+#include "kernels/simt/shadow.h"
+
+namespace flashproof {
+
+struct ObserveOptions {
+  simt::Schedule schedule = {};  // a random one may preempt
+  bool races = true;
+  bool traffic = false;  // elements that are loaded and stored, per input and output
+};
+
+struct ShadowReport {
+  std::vector<simt::Race> races;  // places; see ScopedShadow::races
+  std::uint64_t race_count = 0;   // pairs of accesses
+  std::uint64_t accesses = 0;     // to shared memory, inputs, outputs and workspace
+  std::vector<simt::Traffic> traffic;
+};
+
+struct Observation : ShadowReport {
+  Output output;
+};
+
+struct GradientObservation : ShadowReport {
+  Gradients gradients;
+};
+
+/// The kernel of this id, compiled so that the shadow sees its accesses. A registered kernel always is. Throws what run()
+/// throws, and UsageError for a kernel that is not registered.
+Observation observe(const Kernel& kernel, const Problem& problem, const ObserveOptions& options = {});
+GradientObservation observe(const BackwardKernel& kernel, const BackwardProblem& problem,
+                            const ObserveOptions& options = {});
+
+}  // namespace flashproof

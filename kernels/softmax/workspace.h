@@ -1,0 +1,34 @@
+// What a launch of several kernels needs between them, and how it says so.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kernels/args.h"
+#include "kernels/simt/simt.h"
+#include "reference/problem/error.h"
+#include "reference/problem/problems.h"
+
+namespace flashproof::FP_EXECUTOR {
+
+inline void require_workspace(const Workspace& workspace, std::int64_t bytes) {
+  if (workspace.bytes < bytes) {
+    throw UsageError("workspace: " + std::to_string(workspace.bytes) + " bytes, this problem needs " +
+                     std::to_string(bytes));
+  }
+}
+
+/// Extents of a softmax, from a problem or from the arguments of a launch: both must ask for the same workspace.
+struct SoftmaxExtents {
+  std::int64_t rows, cols, chunks;
+
+  static SoftmaxExtents of(const Problem& problem) {
+    const auto& p = std::get<SoftmaxProblem>(problem);
+    return {p.x.shape[0], p.x.shape[1], p.plan.chunks()};
+  }
+  static SoftmaxExtents of(const SoftmaxArgs& a) { return {a.rows, a.cols, a.chunks}; }
+  std::int64_t elements() const { return rows * cols; }
+  std::int64_t states() const { return rows * chunks; }
+};
+
+}  // namespace flashproof::FP_EXECUTOR
