@@ -7,6 +7,7 @@
 
 #include "properties/generators/family.h"
 #include "properties/generators/fill.h"
+#include "properties/generators/keys.h"
 #include "properties/generators/numbers.h"
 #include "properties/generators/shape.h"
 
@@ -17,6 +18,7 @@ inline constexpr double kInf = std::numeric_limits<double>::infinity();
 inline constexpr ProblemKind kAll[] = {ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention};
 inline constexpr ProblemKind kWithValues[] = {ProblemKind::merge, ProblemKind::attention};
 inline constexpr ProblemKind kTiled[] = {ProblemKind::softmax, ProblemKind::attention};
+inline constexpr ProblemKind kMergeOnly[] = {ProblemKind::merge};
 inline constexpr ProblemKind kAttentionOnly[] = {ProblemKind::attention};
 
 /// The keys [begin, end) of the chunk visited at place `visit`.

@@ -34,22 +34,28 @@ void put(MergeProblem& problem, Random& random, const LogitRow& row, const Logit
   }
 }
 
+void set_row(Tensor& tensor, std::int64_t offset, std::int64_t first,
+             const std::function<double(std::int64_t)>& value) {
+  for (std::int64_t t = first; t < tensor.shape[3]; ++t) {
+    tensor.set_bits(offset + t * tensor.stride[3], encode(tensor.format, value(t)));
+  }
+}
+
 // The random part of q and k, from axis `first` of the head on: the scaled score gets the standard deviation `noise`.
 void put_noise(AttentionProblem& problem, Random& random, double noise, std::int64_t first) {
   const double scale = std::abs(static_cast<double>(problem.scale));
   const double root = std::sqrt(static_cast<double>(problem.head_dim()));
   // Bounds keep q normal in f16, whatever scale the user asked for.
   const double amplitude = scale == 0 ? 1 : std::clamp(noise / (scale * root), pow2(-12), pow2(10));
-  for (std::int64_t b = 0; b < problem.batch(); ++b) {
+  for (std::int64_t b = 0; b < problem.sequences(); ++b) {
     for (std::int64_t h = 0; h < problem.q_heads(); ++h) {
-      for (std::int64_t i = 0; i < problem.q_length(); ++i) {
-        for (std::int64_t t = first; t < problem.head_dim(); ++t)
-          problem.q.set({b, h, i, t}, amplitude * random.normal());
+      for (std::int64_t i = 0; i < problem.q_length(b); ++i) {
+        set_row(problem.q, problem.q_offset(b, h, i), first, [&](std::int64_t) { return amplitude * random.normal(); });
       }
     }
     for (std::int64_t h = 0; h < problem.k_heads(); ++h) {
       for (std::int64_t j = 0; j < problem.visible_length(b); ++j) {
-        for (std::int64_t t = first; t < problem.head_dim(); ++t) problem.k.set({b, h, j, t}, random.normal());
+        set_row(problem.k, problem.k_offset(b, h, j), first, [&](std::int64_t) { return random.normal(); });
       }
     }
   }
@@ -65,7 +71,7 @@ void plant_in_dots(AttentionProblem& problem, Random& random, const LogitRow& ro
   std::vector<double> logits(static_cast<std::size_t>(problem.k_length()));
   const LogitSite site{problem.plan, 0, info(problem.k.format).precision, kMaxKey * kMaxQuery * std::abs(scale)};
   const std::int64_t group = problem.q_heads() / problem.k_heads();
-  for (std::int64_t b = 0; b < problem.batch(); ++b) {
+  for (std::int64_t b = 0; b < problem.sequences(); ++b) {
     for (std::int64_t h = 0; h < problem.k_heads(); ++h) {
       row(random, {site.plan, b * problem.k_heads() + h, site.precision, site.max_logit}, logits);
       double largest = 0;
@@ -73,10 +79,13 @@ void plant_in_dots(AttentionProblem& problem, Random& random, const LogitRow& ro
       double gain = 1;  // a power of two: it adds no rounding
       while (largest > kMaxKey * gain * std::abs(scale)) gain *= 2;
       for (std::int64_t hq = h * group; hq < (h + 1) * group; ++hq) {
-        for (std::int64_t i = 0; i < problem.q_length(); ++i) problem.q.set({b, hq, i, 0}, gain);
+        for (std::int64_t i = 0; i < problem.q_length(b); ++i) {
+          problem.q.set_bits(problem.q_offset(b, hq, i), encode(problem.q.format, gain));
+        }
       }
       for (std::int64_t j = 0; j < problem.visible_length(b); ++j) {
-        problem.k.set({b, h, j, 0}, logits[static_cast<std::size_t>(j)] / (gain * scale));
+        const double component = logits[static_cast<std::size_t>(j)] / (gain * scale);
+        problem.k.set_bits(problem.k_offset(b, h, j), encode(problem.k.format, component));
       }
     }
   }
@@ -86,7 +95,8 @@ void put(AttentionProblem& problem, Random& random, const LogitRow& row, const L
   const double scale = std::abs(static_cast<double>(problem.scale));
   const bool dots = random.chance(0.5);
   // With a scale far from 1 (only a key asks for that) q and k of f16 could not reach the logits.
-  if (dots && options.carrier == Carrier::any && !problem.has_bias() && scale >= pow2(-6) && scale <= pow2(6)) {
+  const bool reaches = scale >= pow2(-6) && scale <= pow2(6);
+  if (problem.packed() || (dots && options.carrier == Carrier::any && !problem.has_bias() && reaches)) {
     plant_in_dots(problem, random, row, options.noise);
   } else {
     put_noise(problem, random, options.noise, 0);
@@ -106,10 +116,10 @@ void put_column_values(MergeProblem& problem, Random& random, const Value& value
 }
 
 void put_column_values(AttentionProblem& problem, Random& random, const Value& value) {
-  for (std::int64_t b = 0; b < problem.batch(); ++b) {
+  for (std::int64_t b = 0; b < problem.sequences(); ++b) {
     for (std::int64_t h = 0; h < problem.k_heads(); ++h) {
       for (std::int64_t j = 0; j < problem.visible_length(b); ++j) {
-        for (std::int64_t t = 0; t < problem.value_dim(); ++t) problem.v.set({b, h, j, t}, value(random, j, t));
+        set_row(problem.v, problem.v_offset(b, h, j), 0, [&](std::int64_t t) { return value(random, j, t); });
       }
     }
   }
@@ -130,27 +140,27 @@ void put_values(Problem& problem, Random& random) {
 }
 
 void put_queries(AttentionProblem& problem, Random& random, double amplitude) {
-  for (std::int64_t b = 0; b < problem.batch(); ++b) {
+  for (std::int64_t b = 0; b < problem.sequences(); ++b) {
     for (std::int64_t h = 0; h < problem.q_heads(); ++h) {
-      for (std::int64_t i = 0; i < problem.q_length(); ++i) {
-        for (std::int64_t t = 0; t < problem.head_dim(); ++t) problem.q.set({b, h, i, t}, amplitude * random.normal());
+      for (std::int64_t i = 0; i < problem.q_length(b); ++i) {
+        set_row(problem.q, problem.q_offset(b, h, i), 0, [&](std::int64_t) { return amplitude * random.normal(); });
       }
     }
   }
 }
 
 void put_keys(AttentionProblem& problem, Random& random, double amplitude) {
-  for (std::int64_t b = 0; b < problem.batch(); ++b) {
+  for (std::int64_t b = 0; b < problem.sequences(); ++b) {
     for (std::int64_t h = 0; h < problem.k_heads(); ++h) {
       for (std::int64_t j = 0; j < problem.visible_length(b); ++j) {
-        for (std::int64_t t = 0; t < problem.head_dim(); ++t) problem.k.set({b, h, j, t}, amplitude * random.normal());
+        set_row(problem.k, problem.k_offset(b, h, j), 0, [&](std::int64_t) { return amplitude * random.normal(); });
       }
     }
   }
 }
 
 void put_bias(AttentionProblem& problem, Random& random, const LogitRow& row) {
-  Tensor& bias = bias_of(problem);
+  Tensor& bias = bias_of(problem);  // packed sequences take none
   const FormatInfo& format = info(Format::f32);
   std::vector<double> logits(static_cast<std::size_t>(problem.k_length()));
   std::int64_t at = 0;
@@ -174,7 +184,7 @@ void put_lengths(Problem& problem, const std::function<std::int64_t(std::int64_t
     }
   } else if (auto* attention = std::get_if<AttentionProblem>(&problem)) {
     attention->key_length.clear();
-    for (std::int64_t b = 0; b < attention->batch(); ++b) {
+    for (std::int64_t b = 0; b < attention->sequences(); ++b) {
       attention->key_length.push_back(static_cast<std::int32_t>(length(b)));
     }
   }

@@ -4,7 +4,7 @@
 //   merge      lse[:, r], one state per "key", visited in the merge's order
 //   attention  the scaled scores: planted either in the dot products (q = g e_0 + noise, k_j = logit_j / (g scale) e_0
 //              + noise) or in the bias over small random dot products. A row with a logit that is not finite needs the
-//              bias.
+//              bias. Packed sequences have no bias: planted in the dot products
 #pragma once
 
 #include <cstdint>

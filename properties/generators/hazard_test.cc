@@ -79,6 +79,27 @@ TEST(Hazard, OverflowEdge) {
   EXPECT_GE(gaps, 20);
 }
 
+TEST(Hazard, SumOverflow) {
+  int rows = 0;
+  for_each_case(*find_family("sum_overflow"), [&](const Case& made) {
+    for (const ScoreRow& row : rows_of(made)) {
+      double total = 0;
+      for (const std::int32_t chunk : row.plan.order) {
+        const auto at = static_cast<std::size_t>(chunk);
+        double sum = 0;
+        for (std::int32_t j = row.plan.boundary[at]; j < row.plan.boundary[at + 1]; ++j) {
+          sum += std::exp(row.score[static_cast<std::size_t>(j)]);
+        }
+        EXPECT_LT(sum, kMaxFloat) << to_string(made.spec) << " chunk " << chunk;
+        total += sum;
+      }
+      EXPECT_GT(total, kMaxFloat) << to_string(made.spec);
+      ++rows;
+    }
+  });
+  EXPECT_GE(rows, 200);
+}
+
 // The value of key j in column 0 that row r reads.
 double value_at(const Case& made, std::size_t r, std::int64_t j) {
   if (const auto* merge = std::get_if<MergeProblem>(&made.problem)) {

@@ -17,6 +17,8 @@ constexpr std::string_view kFormats[] = {"f32", "f16", "bf16"};
 constexpr std::string_view kLayouts[] = {"dense", "padded", "transposed"};
 constexpr std::string_view kOrders[] = {"forward", "reverse", "random"};
 constexpr std::string_view kForms[] = {"sum", "concat"};
+constexpr std::string_view kEightBits[] = {"e4m3fn", "e5m2"};
+constexpr std::string_view kDescale[] = {"around_one", "powers", "large", "tiny", "negative", "zero"};
 
 constexpr std::int64_t kMaxRows = 1 << 20;
 
@@ -48,6 +50,8 @@ constexpr KeyInfo kAttentionKeys[] = {
     {"dv", integer, 1, 1024},
     {"causal", integer, 0, 1},
     {"scale", number, 0, 0},
+    {"kv_format", choice, 0, 0, kEightBits},
+    {"descale", choice, 0, 0, kDescale},
     {"chunk", integer, 1, kMaxRows},
     {"order", choice_or_index, 0, 0, kOrders},
 };

@@ -51,6 +51,13 @@ TEST(Keys, TypesAndRanges) {
     EXPECT_THAT(message(line.c_str()), AllOf(HasSubstr("key scale"), HasSubstr("finite"))) << line;
   }
   EXPECT_EQ(message("attention:normal:0:scale=-1e-3"), "");
+  EXPECT_EQ(message("attention:mixed_fp8:0:format=bf16,kv_format=e5m2"), "");
+  EXPECT_THAT(message("attention:mixed_fp8:0:kv_format=f16"),
+              AllOf(HasSubstr("kv_format"), HasSubstr("e4m3fn or e5m2")));
+  EXPECT_THAT(message("attention:normal:0:kv_format=e5m2"), HasSubstr("legal only for mixed_fp8"));
+  EXPECT_EQ(message("attention:descale:0:descale=zero"), "");
+  EXPECT_THAT(message("attention:descale:0:descale=zer"), HasSubstr("did you mean zero?"));
+  EXPECT_THAT(message("attention:huge:0:descale=zero"), HasSubstr("legal only for descale"));
 }
 
 TEST(Keys, Together) {

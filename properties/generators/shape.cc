@@ -179,10 +179,15 @@ struct Heads {
   std::int64_t b, hq, hk;
 };
 
-Heads draw_heads(const CaseSpec& spec, Random& random, bool affordable) {
+Heads draw_heads(const CaseSpec& spec, const ShapeWish& shape, Random& random, std::int64_t row_cost) {
   constexpr Heads kHeads[] = {{1, 1, 1}, {1, 1, 1}, {2, 1, 1}, {1, 2, 2}, {1, 2, 1}};
   Heads heads = pick(random, kHeads);
-  if (!affordable) heads = {1, 1, 1};
+  if (2 * row_cost > kTruthBudget) heads = {1, 1, 1};
+  if (shape.q_heads) heads = {1, *shape.q_heads, *shape.k_heads};
+  if (shape.packed) {
+    heads.b = random.integer(2, 4);
+    if (heads.b * heads.hq * row_cost > kTruthBudget) heads = {2, 1, 1};
+  }
   heads.b = integer_key(spec, "b").value_or(heads.b);
   const auto hq = integer_key(spec, "hq"), hk = integer_key(spec, "hk");
   if (hq && hk && *hq % *hk != 0) {
@@ -209,7 +214,70 @@ float draw_scale(const CaseSpec& spec, const ShapeWish& shape, Random& random, s
   return static_cast<float>(round_to(Format::f32, number_key(spec, "scale").value_or(scale)));
 }
 
+/// Of k and v.
+Format draw_kv_format(const CaseSpec& spec, const ShapeWish& shape, Random& random) {
+  const auto key = text_key(spec, "kv_format");
+  if (!shape.eight_bits) {
+    if (key) throw UsageError("key kv_format: family " + spec.family + " has one format, legal only for mixed_fp8");
+    return drawn_format(spec);
+  }
+  const Format drawn = random.chance(0.6) ? Format::e4m3fn : Format::e5m2;
+  return key ? *parse_format(*key) : drawn;
+}
+
+// Sequences of 0..longest elements, one after another.
+std::vector<std::int32_t> draw_starts(Random& random, std::int64_t sequences, std::int64_t longest) {
+  std::vector<std::int32_t> start{0};
+  for (std::int64_t s = 0; s < sequences; ++s) {
+    const bool empty = random.chance(0.2);
+    const auto length = static_cast<std::int32_t>(random.integer(std::min<std::int64_t>(1, longest), longest));
+    start.push_back(start.back() + (empty ? 0 : length));
+  }
+  return start;
+}
+
+// Axes 0 and 2 of k and v.
+struct KeyAxes {
+  std::int64_t outer, length;
+};
+
+// A pool with a few pages more than are used, in any order. Entries of pages without a key point nowhere.
+KeyAxes draw_pages(Random& random, std::int64_t sequences, std::int64_t sk, AttentionProblem& problem) {
+  constexpr std::int64_t kPageSizes[] = {1, 16, 64, 256};
+  const std::int64_t size = pick(random, kPageSizes);
+  const std::int64_t per_sequence = std::max<std::int64_t>((sk + size - 1) / size, 1);
+  const std::int64_t pages = sequences * per_sequence + random.integer(0, 2);
+  for (std::int64_t s = 0; s < sequences; ++s) {
+    const bool empty = random.chance(0.1);
+    const std::int64_t length = random.integer(std::min<std::int64_t>(1, sk), sk);
+    problem.key_length.push_back(static_cast<std::int32_t>(empty ? 0 : length));
+  }
+  std::vector<std::int32_t> pool(static_cast<std::size_t>(pages));
+  for (std::size_t i = 0; i < pool.size(); ++i) pool[i] = static_cast<std::int32_t>(i);
+  for (std::size_t i = pool.size(); i > 1; --i) {
+    std::swap(pool[i - 1], pool[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(i) - 1))]);
+  }
+  for (std::int64_t entry = 0; entry < sequences * per_sequence; ++entry) {
+    const std::int64_t first_key = entry % per_sequence * size;
+    const bool used = first_key < problem.key_length[static_cast<std::size_t>(entry / per_sequence)];
+    problem.page_table.push_back(used ? pool[static_cast<std::size_t>(entry)] : -7'000'000);
+  }
+  return {pages, size};
+}
+
+KeyAxes draw_storage(const ShapeWish& shape, Random& random, std::int64_t sequences, std::int64_t sq, std::int64_t sk,
+                     AttentionProblem& problem) {
+  if (shape.packed) problem.q_start = draw_starts(random, sequences, sq);
+  if (shape.paged) return draw_pages(random, sequences, sk, problem);
+  if (!shape.packed) return {sequences, sk};
+  problem.k_start = draw_starts(random, sequences, sk);
+  return {1, problem.k_start.back() + random.integer(0, 2)};
+}
+
 AttentionProblem draw_attention(const CaseSpec& spec, const ShapeWish& shape, Random& random) {
+  if (!shape.takes_descale && text_key(spec, "descale")) {
+    throw UsageError("key descale: family " + spec.family + " has no factors, legal only for descale");
+  }
   constexpr std::int64_t kKeys[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 47, 48, 49, 63, 64, 65};
   constexpr std::int64_t kQueries[] = {1, 2, 3, 4, 5, 8, 9, 16, 17};
   constexpr std::int64_t kWidths[] = {8, 16, 20, 32, 64};
@@ -222,10 +290,10 @@ AttentionProblem draw_attention(const CaseSpec& spec, const ShapeWish& shape, Ra
   const bool causal = random.chance(shape.causal_chance);
 
   const std::int64_t sk = integer_key(spec, "sk").value_or(shape.length.value_or(drawn_keys));
-  const std::int64_t d = integer_key(spec, "d").value_or(drawn_d);
-  const std::int64_t dv = integer_key(spec, "dv").value_or(drawn_dv);
+  const std::int64_t d = integer_key(spec, "d").value_or(shape.head_dim.value_or(drawn_d));
+  const std::int64_t dv = integer_key(spec, "dv").value_or(shape.value_dim.value_or(drawn_dv));
   const std::int64_t row_cost = std::max<std::int64_t>(sk, 1) * (d + dv + kExpCost);
-  const Heads heads = draw_heads(spec, random, 2 * row_cost <= kTruthBudget);
+  const Heads heads = draw_heads(spec, shape, random, row_cost);
   const std::int64_t affordable = std::max<std::int64_t>(kTruthBudget / row_cost / (heads.b * heads.hq), 1);
   const std::int64_t sq = integer_key(spec, "sq").value_or(shape.rows.value_or(std::min(drawn_queries, affordable)));
   require_length(spec, "sk", sk, shape.min_length);
@@ -238,14 +306,23 @@ AttentionProblem draw_attention(const CaseSpec& spec, const ShapeWish& shape, Ra
 
   AttentionProblem problem;
   const Format format = drawn_format(spec);
-  problem.q = layout.make(format, {heads.b, heads.hq, sq, d});
-  problem.k = layout.make(format, {heads.b, heads.hk, sk, d});
-  problem.v = layout.make(format, {heads.b, heads.hk, sk, dv});
+  const Format kv_format = draw_kv_format(spec, shape, random);
+  const KeyAxes keys = draw_storage(shape, random, heads.b, sq, sk, problem);
+  const std::int64_t queries = problem.packed() ? problem.q_start.back() : sq;
+  problem.q = layout.make(format, {problem.packed() ? 1 : heads.b, heads.hq, queries, d});
+  problem.k = layout.make(kv_format, {keys.outer, heads.hk, keys.length, d});
+  problem.v = layout.make(kv_format, {keys.outer, heads.hk, keys.length, dv});
   problem.scale = draw_scale(spec, shape, random, d);
   problem.causal = integer_key(spec, "causal").value_or(causal ? 1 : 0) == 1;
-  problem.plan = draw_plan(spec, shape, random, sk, kChunks);
-  problem.key_length = draw_lengths(shape, random, heads.b, sk);
-  if (random.chance(shape.bias_chance)) problem.bias = layout.make(Format::f32, {heads.b, heads.hq, sq, sk});
+  problem.plan = draw_plan(spec, shape, random, problem.k_length(), kChunks);
+  if (problem.key_length.empty()) problem.key_length = draw_lengths(shape, random, heads.b, sk);
+  for (std::size_t b = 0; b < problem.key_length.size(); ++b) {
+    const std::int64_t longest = problem.k_start.empty() ? sk : problem.k_length(static_cast<std::int64_t>(b));
+    problem.key_length[b] = static_cast<std::int32_t>(std::min<std::int64_t>(problem.key_length[b], longest));
+  }
+  if (random.chance(shape.bias_chance)) {
+    problem.bias = layout.make(Format::f32, {heads.b, heads.hq, sq, problem.k_length()});
+  }
   return problem;
 }
 

@@ -43,9 +43,12 @@ inline std::vector<ScoreRow> rows_of(const MergeProblem& p) {
 
 inline std::vector<ScoreRow> rows_of(const AttentionProblem& p) {
   std::vector<ScoreRow> rows;
-  for (std::int64_t b = 0; b < p.batch(); ++b) {
+  const auto read = [](const Tensor& tensor, std::int64_t offset, std::int64_t t) {
+    return decode(tensor.format, tensor.bits(offset + t * tensor.stride[3]));
+  };
+  for (std::int64_t b = 0; b < p.sequences(); ++b) {
     for (std::int64_t h = 0; h < p.q_heads(); ++h) {
-      for (std::int64_t i = 0; i < p.q_length(); ++i) {
+      for (std::int64_t i = 0; i < p.q_length(b); ++i) {
         ScoreRow row{{}, 1, p.plan};
         for (std::int64_t j = 0; j < p.k_length(); ++j) {
           if (!p.position_visible(b, i, j)) {
@@ -54,13 +57,17 @@ inline std::vector<ScoreRow> rows_of(const AttentionProblem& p) {
           }
           double dot = 0, sum = 0;
           for (std::int64_t t = 0; t < p.head_dim(); ++t) {
-            const double product = p.q.at({b, h, i, t}) * p.k.at({b, p.kv_head(h), j, t});
+            const double product = read(p.q, p.q_offset(b, h, i), t) * read(p.k, p.k_offset(b, p.kv_head(h), j), t);
             dot += product;
             sum += std::abs(product);
           }
           if (dot != 0) row.condition = std::max(row.condition, sum / std::abs(dot));
+          double score = p.scale * dot;
+          if (p.softcap != 0.0F) score = p.softcap * std::tanh(score / p.softcap);
           const double bias = p.has_bias() ? p.bias.at({b, h, i, j}) : 0;
-          row.score.push_back(bias == -INFINITY ? bias : p.scale * dot + bias);
+          const double slope = p.has_alibi() ? p.alibi.at({b, h}) : 0;
+          const auto distance = static_cast<double>(std::abs(i + p.k_length(b) - p.q_length(b) - j));
+          row.score.push_back(bias == -INFINITY ? bias : score + bias - slope * distance);
         }
         rows.push_back(std::move(row));
       }

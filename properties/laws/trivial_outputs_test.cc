@@ -29,7 +29,7 @@ void flatten(MergeProblem& p) {
 }
 
 void flatten(AttentionProblem& p) {
-  p.scale = 0;
+  p.q = Tensor::dense(p.q.format, p.q.shape);  // zeros; a scale of 0 is not for every kernel
   p.bias = Tensor{};
 }
 

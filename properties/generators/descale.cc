@@ -1,0 +1,71 @@
+// Descale factors: one number per sequence and kv head that multiplies every score, or every output, of the head. A kernel
+// that forms the product in another order than it declares, once per key instead of once, folds the wrong one into its
+// exponent, or mixes up heads and sequences, shows where the factors differ from head to head and are no powers of two.
+#include "properties/generators/build.h"
+
+namespace flashproof::family {
+namespace {
+
+/// One story of factors for q and k; their product stays near 1, but for `zero`.
+struct Story {
+  int exponent = 0;       // of q's factor; k's has the opposite one
+  bool powers = false;    // no rounding anywhere
+  bool negative = false;  // of either sign
+  bool zero = false;      // now and then 0
+};
+
+Story story_of(Random& random, const CaseSpec& spec) {
+  constexpr std::string_view kNames[] = {"around_one", "powers", "large", "tiny", "negative", "zero"};
+  const std::string drawn(pick(random, kNames));
+  const std::string name = text_key(spec, "descale").value_or(drawn);
+  Story story;
+  if (name == "powers") story.powers = true;
+  if (name == "large") story.exponent = 100;
+  if (name == "tiny") story.exponent = -100;
+  if (name == "negative") story.negative = true;
+  if (name == "zero") story.zero = true;
+  return story;
+}
+
+/// (sequences, Hk), or one number for all sequences.
+Tensor factors(const AttentionProblem& p, Random& random, const Story& story, int exponent) {
+  const bool shared = random.chance(0.3);
+  Tensor result = Tensor::strided(Format::f32, {p.sequences(), p.k_heads()}, {shared ? 0 : p.k_heads(), 1});
+  for (std::int64_t s = 0; s < p.sequences(); ++s) {
+    for (std::int64_t h = 0; h < p.k_heads(); ++h) {
+      const double size = story.powers ? pow2(static_cast<int>(random.integer(-3, 2))) : magnitude(random, -1, 0);
+      const double sign = story.negative ? random_sign(random) : 1.0;
+      const bool zero = story.zero && random.chance(0.5);
+      result.set({s, h}, zero ? 0.0 : sign * size * pow2(exponent));
+    }
+  }
+  return result;
+}
+
+Case make(const CaseSpec& spec) {
+  Problem problem =
+      draw_shape(spec, {.causal_chance = 0.2, .ragged_chance = 0.2, .exact_scale = true, .takes_descale = true});
+  Random random = value_stream(spec);
+  auto& attention = std::get<AttentionProblem>(problem);
+  const Story story = story_of(random, spec);
+  attention.q_descale = factors(attention, random, story, story.exponent);
+  attention.k_descale = factors(attention, random, story, -story.exponent);
+  attention.v_descale = factors(attention, random, story, random.chance(0.3) ? story.exponent / 2 : 0);
+  const std::int64_t kept = random.integer(1, 7);  // some of the three, at least one
+  if ((kept & 1) == 0 && story.exponent == 0) attention.q_descale = {};
+  if ((kept & 2) == 0 && story.exponent == 0) attention.k_descale = {};
+  if ((kept & 4) == 0) attention.v_descale = {};
+  const double deviation = random.uniform(0.5, 4);
+  const auto row = [=](Random& r, const LogitSite&, std::span<double> logits) {
+    for (double& logit : logits) logit = deviation * r.normal();
+  };
+  put_logits(problem, random, row, {.noise = 0.25});
+  put_values(problem, random);
+  return {spec, std::move(problem)};
+}
+
+}  // namespace
+
+Family descale() { return {"descale", "descale factors of q, k and v, per sequence and head", kAttentionOnly, make}; }
+
+}  // namespace flashproof::family

@@ -1,0 +1,41 @@
+// Keys and values of 8 bits beside queries of the case's format, with the descale factors that a quantiser makes: the largest
+// number of a head stands near the largest of e4m3fn (no infinity, NaN in one pattern) or e5m2 (2 fraction bits).
+#include "properties/generators/build.h"
+
+namespace flashproof::family {
+namespace {
+
+/// So that 7 standard deviations of a normal number stay below the largest finite one.
+double amplitude(Format format) { return format == Format::e4m3fn ? 48 : 6144; }
+
+Tensor factors(const AttentionProblem& p, Random& random, double around) {
+  Tensor result = Tensor::dense(Format::f32, {p.sequences(), p.k_heads()});
+  for (std::int64_t i = 0; i < result.elements(); ++i) {
+    result.set_bits(i, encode(Format::f32, around * random.uniform(0.5, 2)));
+  }
+  return result;
+}
+
+Case make(const CaseSpec& spec) {
+  Problem problem = draw_shape(spec, {.causal_chance = 0.3, .ragged_chance = 0.3, .eight_bits = true});
+  Random random = value_stream(spec);
+  auto& attention = std::get<AttentionProblem>(problem);
+  const double size = amplitude(attention.k.format);
+  const bool subnormal = random.chance(0.15);  // k and v among the least numbers of their format
+  const double stored = subnormal ? 4 * min_subnormal(attention.k.format) : size;
+  attention.k_descale = factors(attention, random, 1 / stored);
+  attention.v_descale = factors(attention, random, 1 / stored);
+  if (random.chance(0.3)) attention.q_descale = factors(attention, random, 1);
+  put_queries(attention, random, 1);
+  const double limit = info(attention.k.format).max_finite;
+  put_keys(attention, random, stored);
+  put_values(problem, random,
+             [=](Random& r, std::int64_t, std::int64_t) { return std::clamp(stored * r.normal(), -limit, limit); });
+  return {spec, std::move(problem)};
+}
+
+}  // namespace
+
+Family mixed_fp8() { return {"mixed_fp8", "k and v of 8 bits, descaled, beside a wider q", kAttentionOnly, make}; }
+
+}  // namespace flashproof::family

@@ -1,0 +1,21 @@
+// Sequences of unequal lengths in one tensor, some without queries, some without keys: nothing of a neighbour may show,
+// and causal is aligned in each on its own.
+#include "properties/generators/features.h"
+
+namespace flashproof::family {
+namespace {
+
+Case make(const CaseSpec& spec) {
+  Problem problem = draw_shape(spec, {.causal_chance = 0.5, .ragged_chance = 0.2, .exact_scale = true, .packed = true});
+  Random random = value_stream(spec);
+  put_spread(problem, random, 2);
+  return {spec, std::move(problem)};
+}
+
+}  // namespace
+
+Family packed() {
+  return {"packed", "packed sequences of unequal lengths, empty ones among them", kAttentionOnly, make};
+}
+
+}  // namespace flashproof::family

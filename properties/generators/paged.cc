@@ -1,0 +1,36 @@
+// Keys in pages of 1, 16, 64 or 256 slots in any order, the last one of a sequence partly used. Unused slots and pages
+// are NaN, and the table's unused entries point nowhere. Masked chunks as in mask_random, or packed queries on top.
+#include "properties/generators/features.h"
+
+namespace flashproof::family {
+namespace {
+
+void masked(Random& random, const LogitSite&, std::span<double> logits) {
+  const bool some = random.chance(0.5);
+  for (double& logit : logits) {
+    const double value = 2 * random.normal();
+    logit = some && random.chance(0.5) ? -kInf : value;
+  }
+}
+
+Case make(const CaseSpec& spec) {
+  Random random = value_stream(spec);
+  const bool packed = random.chance(0.3);
+  Problem problem = draw_shape(spec, {.causal_chance = 0.3, .exact_scale = true, .packed = packed, .paged = true});
+  const bool mask = random.chance(0.4);
+  if (mask && !packed) {
+    put_logits(problem, random, masked, {.carrier = Carrier::bias, .noise = 1});
+    put_values(problem, random);
+  } else {
+    put_spread(problem, random, 2);
+  }
+  return {spec, std::move(problem)};
+}
+
+}  // namespace
+
+Family paged() {
+  return {"paged", "keys in pages of 1, 16, 64, 256 slots, NaN in every unused one", kAttentionOnly, make};
+}
+
+}  // namespace flashproof::family

@@ -1,0 +1,38 @@
+// A sink logit per head: one more key without a value. Beside a first chunk that is hidden, and rows without any key,
+// where the sink alone is the state: o = 0, lse = sink.
+#include "properties/generators/features.h"
+
+namespace flashproof::family {
+namespace {
+
+void hidden_first_chunk(Random& random, const LogitSite& site, std::span<double> logits) {
+  for (double& logit : logits) logit = 2 * random.normal();
+  const bool all = random.chance(0.1);
+  if (logits.empty()) return;
+  const KeyRange hidden = visited_chunk(site.plan, 0);
+  for (std::int64_t j = all ? 0 : hidden.begin; j < (all ? std::ssize(logits) : hidden.end); ++j) {
+    logits[static_cast<std::size_t>(j)] = -kInf;
+  }
+}
+
+Case make(const CaseSpec& spec) {
+  Problem problem = draw_shape(spec, {.causal_chance = 0.2, .ragged_chance = 0.3, .exact_scale = true});
+  Random random = value_stream(spec);
+  auto& attention = std::get<AttentionProblem>(problem);
+  put_sink(attention, random, true);
+  if (random.chance(0.5)) {
+    put_logits(problem, random, hidden_first_chunk, {.carrier = Carrier::bias, .noise = 1});
+    put_values(problem, random);
+  } else {
+    put_spread(problem, random, 2);
+  }
+  return {spec, std::move(problem)};
+}
+
+}  // namespace
+
+Family sink() {
+  return {"sink", "a sink per head, none, far away or NaN; first chunks and rows without a key", kAttentionOnly, make};
+}
+
+}  // namespace flashproof::family
