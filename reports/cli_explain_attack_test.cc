@@ -17,29 +17,31 @@ TEST_F(Cli, explain_says_the_bound_in_words) {
 }
 
 TEST_F(Cli, explain_takes_a_witness) {
-  ASSERT_EQ(run("report --quick --kernel merge.pairwise.published --family mask_first_tile --format f32"), kExitFine);
-  const std::string witness = "out/witnesses/merge.pairwise.published.f32.mask_first_tile.safetensors";
+  ASSERT_EQ(run("report --quick --kernel merge.pairwise_naive.published --family mask_first_tile --format f32"),
+            kExitFine);
+  const std::string witness = "out/witnesses/merge.pairwise_naive.published.f32.mask_first_tile.safetensors";
   ASSERT_TRUE(fs::exists(folder / witness));
-  EXPECT_EQ(run("explain merge.pairwise.published --case " + witness), kExitFine) << err;
+  EXPECT_EQ(run("explain merge.pairwise_naive.published --case " + witness), kExitFine) << err;
   EXPECT_THAT(out, HasSubstr("fail("));
 }
 
 TEST_F(Cli, explain_refuses_in_one_line) {
   for (const char* arguments :
-       {"explain", "explain merge.pairwise.hardened", "explain --case merge:normal:1",
-        "explain merge.pairwise.hardend --case merge:normal:1", "explain 'merge.*' --case merge:normal:1",
-        "explain merge.pairwise.hardened --case merge:normal",
-        "explain merge.pairwise.hardened --case softmax:normal:1",
-        "explain merge.pairwise.hardened --case merge:normal:1 --element o:0",
-        "explain merge.pairwise.hardened --case merge:normal:1 --element o:99999,0",
-        "explain merge.pairwise.hardened --case merge:normal:1 --exec all",
-        "explain merge.pairwise.hardened --case merge:zero_length:1:rows=0"}) {
+       {"explain", "explain merge.pairwise_stable.hardened", "explain --case merge:normal:1",
+        "explain merge.pairwise_stable.hardend --case merge:normal:1", "explain 'merge.*' --case merge:normal:1",
+        "explain merge.pairwise_stable.hardened --case merge:normal",
+        "explain merge.pairwise_stable.hardened --case softmax:normal:1",
+        "explain merge.pairwise_stable.hardened --case merge:normal:1 --element o:0",
+        "explain merge.pairwise_stable.hardened --case merge:normal:1 --element o:99999,0",
+        "explain merge.pairwise_stable.hardened --case merge:normal:1 --exec all",
+        "explain merge.pairwise_stable.hardened --case merge:zero_length:1:rows=0"}) {
     EXPECT_EQ(run(arguments), kExitUsage) << arguments;
     expect_one_line_complaint();
   }
 }
 
-constexpr const char* kSmall = "attack --kernel merge.pairwise.hardened --format f32 --ledger ledger.json --jobs 1 ";
+constexpr const char* kSmall =
+    "attack --kernel merge.pairwise_stable.hardened --format f32 --ledger ledger.json --jobs 1 ";
 
 TEST_F(Cli, attack_goes_on_from_its_ledger_and_writes_it_only_with_a_reason) {
   ASSERT_EQ(run(std::string(kSmall) + "--seconds 0.3"), kExitFine) << out << err;
@@ -57,7 +59,8 @@ TEST_F(Cli, attack_goes_on_from_its_ledger_and_writes_it_only_with_a_reason) {
   EXPECT_THAT(out, HasSubstr("0 evaluations"));
   // Its cases are witnesses.
   const std::string term = ledger["entries"][0]["term"];
-  EXPECT_EQ(run("explain merge.pairwise.hardened --case cases/merge.pairwise.hardened.f32." + term + ".safetensors"),
+  EXPECT_EQ(run("explain merge.pairwise_stable.hardened --case cases/merge.pairwise_stable.hardened.f32." + term +
+                ".safetensors"),
             kExitFine)
       << err;
 }
@@ -73,14 +76,14 @@ TEST_F(Cli, attack_reports_a_kernel_that_leaves_its_bound) {
 }
 
 TEST_F(Cli, attack_validate_counts_per_cell) {
-  EXPECT_EQ(run("attack --validate 2 --kernel merge.pairwise.hardened --format f32"), kExitFine) << out << err;
-  EXPECT_THAT(out, HasSubstr("merge.pairwise.hardened f32"));
+  EXPECT_EQ(run("attack --validate 2 --kernel merge.pairwise_stable.hardened --format f32"), kExitFine) << out << err;
+  EXPECT_THAT(out, HasSubstr("merge.pairwise_stable.hardened f32"));
   EXPECT_THAT(out, HasSubstr("runs of a kernel in"));
   EXPECT_EQ(run("attack --validate 1 --format f64"), kExitUsage);
 }
 
 std::string entry(const std::string& recipe, const std::string& row) {
-  return R"({"schema":"flashproof.ledger/1","entries":[{"kernel":"merge.pairwise.hardened","format":"f32",)"
+  return R"({"schema":"flashproof.ledger/1","entries":[{"kernel":"merge.pairwise_stable.hardened","format":"f32",)"
          R"("term":"o.output","ratio":0.1,"share":1,"row":)" +
          row + R"(,"column":0,"computed":"0x0","case":")" + recipe + R"(","mutations":"","history":[]}]})";
 }
@@ -99,7 +102,7 @@ TEST_F(Cli, attack_leaves_out_an_entry_that_its_kernel_does_not_take) {
 TEST_F(Cli, attack_finds_out_before_the_search_what_it_cannot_write) {
   std::ofstream(folder / "file") << "x";
   for (const char* options : {"--update --reason x --ledger file/ledger.json", "--export file/cases"}) {
-    EXPECT_EQ(run("attack --kernel merge.pairwise.hardened --format f32 --seconds 600 " + std::string(options)),
+    EXPECT_EQ(run("attack --kernel merge.pairwise_stable.hardened --format f32 --seconds 600 " + std::string(options)),
               kExitInfrastructure);
     expect_one_line_complaint();
     EXPECT_THAT(err, HasSubstr(std::string(options).find("--export") == 0 ? "--export" : "--ledger"));

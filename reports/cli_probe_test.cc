@@ -19,7 +19,7 @@ TEST_F(Cli, probe_without_a_gpu_is_skipped) {
 
 TEST_F(Cli, native_math_needs_the_gpu_by_name) {
   for (const char* command : {"report --quick", "check 'merge.*' --quick", "replay merge:normal:0",
-                              "explain merge.pairwise.hardened --case merge:normal:0"}) {
+                              "explain merge.pairwise_stable.hardened --case merge:normal:0"}) {
     for (const char* options : {"--math native", "--math all --exec cpu", "--math all --exec all",
                                 "--math fast --exec cuda", "--profile x.json", "--profile x.json --exec cuda"}) {
       EXPECT_EQ(run(std::string(command) + " " + options), kExitUsage) << command << " " << options;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "kernels/backward.h"
 #include "kernels/registry.h"
 #include "reference/problem/samples.h"
 #include "reports/exit_codes.h"
@@ -12,8 +13,8 @@ namespace flashproof {
 namespace {
 
 TEST_F(Cli, unknown_names_are_usage_errors_with_the_near_matches) {
-  EXPECT_EQ(run("report --kernel merge.pairwise.hardend"), kExitUsage);
-  EXPECT_THAT(err, HasSubstr("merge.pairwise.hardened"));
+  EXPECT_EQ(run("report --kernel merge.pairwise_stable.hardend"), kExitUsage);
+  EXPECT_THAT(err, HasSubstr("merge.pairwise_stable.hardened"));
   expect_one_line_complaint();
   EXPECT_EQ(run("report --family nrmal"), kExitUsage);
   EXPECT_THAT(err, HasSubstr("normal"));
@@ -65,9 +66,11 @@ TEST_F(Cli, wrong_names_are_usage_errors_with_and_without_a_gpu) {
 }
 
 TEST_F(Cli, nothing_to_run_is_not_a_success) {
-  EXPECT_EQ(run("report --quick --format f64"), kExitFinding);
+  EXPECT_EQ(run("report --quick --kernel attention.mma_f16.hardened --format f32"), kExitFinding);
   EXPECT_THAT(err, HasSubstr("no case was executed"));
-  EXPECT_EQ(run("check '*' --quick --format f64"), kExitFinding);
+  EXPECT_EQ(run("check attention.mma_f16.hardened --quick --format f32"), kExitFinding);
+  EXPECT_EQ(run("report --quick --format f64"), kExitUsage);
+  EXPECT_THAT(err, HasSubstr("there are: f32, f16, bf16"));
 }
 
 TEST_F(Cli, an_output_directory_that_cannot_be_written_is_said_before_any_work) {
@@ -80,7 +83,7 @@ TEST_F(Cli, an_output_directory_that_cannot_be_written_is_said_before_any_work) 
 
 TEST_F(Cli, lists_are_tables_for_people_and_json_for_programs) {
   ASSERT_EQ(run("list kernels --json"), kExitFine);
-  EXPECT_EQ(json::parse(out).size(), kernels().size());
+  EXPECT_EQ(json::parse(out).size(), kernels().size() + backward_kernels().size());
   for (const char* what : {"families", "laws"}) {
     ASSERT_EQ(run(std::string("list ") + what + " --json"), kExitFine);
     const json list = json::parse(out);
@@ -101,6 +104,27 @@ TEST_F(Cli, report_writes_json_markdown_and_a_table) {
   EXPECT_EQ(report["environment"]["tier"], "quick");
   EXPECT_FALSE(report["records"].empty());
   for (const json& record : report["records"]) EXPECT_GT(record["cases"], 0);
+}
+
+TEST_F(Cli, gradients_are_reported_checked_and_replayed) {
+  const std::string some =
+      " --quick --kernel 'attention_backward.two_kernels.*' --kernel '*delta_not*' --family normal";
+  ASSERT_EQ(run("report" + some + " --format bf16 --out here"), kExitFine) << out << err;
+  EXPECT_THAT(out, HasSubstr("attention_backward.two_kernels.hardened"));
+  EXPECT_THAT(out, HasSubstr("rejected by gradient_within_bound in 3 of 3"));
+  EXPECT_THAT(read_file(folder / "here/report.md"), HasSubstr("## Gradients"));
+  const json report = json::parse(read_file(folder / "here/report.json"));
+  EXPECT_TRUE(report["records"].empty());
+  EXPECT_EQ(report["gradients"].size(), 2U);
+  const std::string witness = "here/witnesses/attention_backward.broken.delta_not_subtracted.bf16.normal.safetensors";
+  EXPECT_EQ(run("replay " + witness), kExitFinding);
+  EXPECT_THAT(out, HasSubstr("fail(exceeds_bound) attention_backward.broken.delta_not_subtracted"));
+  EXPECT_EQ(run("replay attention_backward:normal:1:format=f16"), kExitFine) << out << err;
+  EXPECT_THAT(out, HasSubstr("pass attention_backward.atomic_dq.hardened cpu"));
+  EXPECT_EQ(run("check '*.delta_not_subtracted' --family normal --format f32"), kExitFinding);
+  EXPECT_EQ(run("explain attention_backward.fused.hardened --case attention:normal:1"), kExitUsage);
+  EXPECT_THAT(err, HasSubstr("replay shows its elements"));
+  EXPECT_EQ(run("replay attention_backward:normal:1:mode=both"), kExitUsage);
 }
 
 TEST_F(Cli, a_published_kernel_that_fails_is_no_exit_1_and_its_witness_replays_to_the_same_line) {
@@ -318,7 +342,8 @@ TEST_F(Cli, what_needs_a_gpu_is_skipped_without_one) {
   if (code != kExitSkipped) GTEST_SKIP() << "a GPU is present (twin gave " << code << ")";
   expect_one_line_complaint();
   EXPECT_EQ(run("report --quick --exec cuda"), kExitSkipped);
-  EXPECT_EQ(run("report --quick --exec all --kernel merge.pairwise.hardened --family normal --format f32"), kExitFine);
+  EXPECT_EQ(run("report --quick --exec all --kernel merge.pairwise_stable.hardened --family normal --format f32"),
+            kExitFine);
   EXPECT_THAT(err, HasSubstr("no GPU"));
 }
 

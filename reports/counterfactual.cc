@@ -79,8 +79,10 @@ bool double_lanes(Problem& p, Arithmetic& a) {
 }
 
 bool deferred(Problem&, Arithmetic& a) {
-  if (a.reduction != Reduction::chunk_normalized) return false;
-  a.reduction = Reduction::chunk_deferred;
+  using enum Reduction;
+  if (a.reduction != chunk_normalized && a.reduction != chunk_recap && a.reduction != lse_running) return false;
+  a.reduction = chunk_deferred;
+  a.separated_exponent = a.per_key = false;
   a.ending = Ending::divide;
   return true;
 }

@@ -60,21 +60,27 @@ void PreconditionStats::merge(const PreconditionStats& other) {
   take_higher(nearest, other.nearest);
 }
 
-void DomainStats::add(const Bound& bound) {
+void DomainStats::add(const Bound& bound, bool refuses) {
   for (std::int64_t row = 0; row < bound.rows; ++row) {
-    ++rows;
     const auto r = static_cast<std::size_t>(row), width = static_cast<std::size_t>(bound.width);
     Precondition nearest = bound.domain[r].nearest;
     for (std::size_t i = r * width; i < (r + 1) * width && nearest.holds(); ++i) {
       if (!bound.domain_of(r, i).holds()) nearest = bound.domain_of(r, i).nearest;
     }
-    outside += nearest.holds() ? 0 : 1;
-    if (*nearest.name == '\0') continue;
-    PreconditionStats one;
-    one.outside = nearest.holds() ? 0 : 1;
-    take_higher(nearest.holds() ? one.nearest : one.worst, nearest);
-    by_name[nearest.name].merge(one);
+    const Precondition& form = bound.domain[r].form;
+    if (refuses && nearest.holds() && form.load() > nearest.load()) nearest = form;
+    add(nearest);
   }
+}
+
+void DomainStats::add(const Precondition& nearest) {
+  ++rows;
+  outside += nearest.holds() ? 0 : 1;
+  if (*nearest.name == '\0') return;
+  PreconditionStats one;
+  one.outside = nearest.holds() ? 0 : 1;
+  take_higher(nearest.holds() ? one.nearest : one.worst, nearest);
+  by_name[nearest.name].merge(one);
 }
 
 void DomainStats::merge(const DomainStats& other) {

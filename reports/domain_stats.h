@@ -24,7 +24,10 @@ struct DomainStats {
   std::uint64_t outside = 0;  // rows with a failing precondition, their own or one column's accumulator's
   std::map<std::string, PreconditionStats, std::less<>> by_name;
 
-  void add(const Bound& bound);
+  /// `refuses`: Contract::refuses_beyond_range, so that the form's own preconditions count too.
+  void add(const Bound& bound, bool refuses = false);
+  /// One row: the precondition that fails by most, or stands nearest to failing.
+  void add(const Precondition& nearest);
   void merge(const DomainStats& other);
   /// Of the rows inside, the precondition with the highest load; null if no row has one. Ties: the first name.
   const std::pair<const std::string, PreconditionStats>* nearest() const;

@@ -41,6 +41,21 @@ TEST(DomainStats, counts_rows_by_the_precondition_that_fails_and_keeps_the_neare
   EXPECT_EQ(accumulators, 1U);
 }
 
+TEST(DomainStats, a_forms_own_precondition_counts_for_a_kernel_that_refuses) {
+  Bound bound = make_scene(2, 3).bound;
+  bound.domain[0].require({kScores, 2, 10});
+  bound.domain[0].require({"e^-m", 90, 88, false});
+  bound.domain[1].require({"e^-m", 80, 88, false});
+  DomainStats plain, refusing;
+  plain.add(bound);
+  refusing.add(bound, true);
+  EXPECT_EQ(plain.outside, 0U);
+  EXPECT_FALSE(plain.by_name.contains("e^-m"));
+  EXPECT_EQ(refusing.outside, 1U);
+  EXPECT_EQ(refusing.by_name.at("e^-m").worst.value, 90);
+  EXPECT_EQ(refusing.by_name.at("e^-m").nearest.value, 80);
+}
+
 TEST(DomainStats, is_a_commutative_monoid_and_text_and_back) {
   DomainStats a, b;
   a.add(five_rows());

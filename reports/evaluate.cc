@@ -16,15 +16,19 @@ bool worse_ratio(double a, double b) {
   return a > b;
 }
 
-namespace {
-
-/// A truth without kFinite keeps its answer in the class bits.
 double exact_value(const Ball& truth) {
   if ((truth.classes & kFinite) != 0) return truth.hi;
   if ((truth.classes & kNaN) != 0) return std::numeric_limits<double>::quiet_NaN();
   return (truth.classes & kPosInf) != 0 ? std::numeric_limits<double>::infinity()
                                         : -std::numeric_limits<double>::infinity();
 }
+
+bool worse_finding(const ElementFinding& a, const ElementFinding& b) {
+  if (a.kind != b.kind) return a.kind > b.kind;
+  return worse_ratio(a.ratio, b.ratio);
+}
+
+namespace {
 
 std::vector<ElementFinding> find_elements(const Evaluation& evaluation) {
   std::vector<ElementFinding> findings;
@@ -36,7 +40,7 @@ std::vector<ElementFinding> find_elements(const Evaluation& evaluation) {
       ErrorStats one;  // so that the ratio is the statistics' own
       one.add(element, decision, 0, static_cast<std::uint64_t>(i));
       const ErrorWitness& w = one.witness;
-      findings.push_back({part == Part::o ? "o" : "lse",
+      findings.push_back({std::string(name(part)),
                           static_cast<std::uint64_t>(i),
                           decision.kind,
                           decision.failure,
@@ -48,20 +52,25 @@ std::vector<ElementFinding> find_elements(const Evaluation& evaluation) {
                           {}});
     }
   }
-  std::sort(findings.begin(), findings.end(), [](const ElementFinding& a, const ElementFinding& b) {
-    if (a.kind != b.kind) return a.kind > b.kind;
-    if (worse_ratio(a.ratio, b.ratio) || worse_ratio(b.ratio, a.ratio)) return worse_ratio(a.ratio, b.ratio);
-    return a.tensor != b.tensor ? a.tensor == "o" : a.index < b.index;
-  });
+  std::stable_sort(findings.begin(), findings.end(), worse_finding);
   return findings;
 }
 
-ElementFinding from_witness(const ErrorStats& stats, const char* tensor) {
-  const ErrorWitness& w = stats.witness;
-  return {tensor, w.index, VerdictKind::pass, Failure::none, w.computed, w.exact, w.error, w.ratio, w.bound, {}};
-}
-
 }  // namespace
+
+ElementFinding worst_of(const ErrorStats& stats, Part part) {
+  const ErrorWitness& w = stats.witness;
+  return {std::string(name(part)),
+          w.index,
+          VerdictKind::pass,
+          Failure::none,
+          w.computed,
+          w.exact,
+          w.error,
+          w.ratio,
+          w.bound,
+          {}};
+}
 
 CaseResult evaluate(const Evaluation& evaluation, std::uint64_t case_index, std::size_t max_elements) {
   const Judgement& judgement = evaluation.judgement;
@@ -89,12 +98,12 @@ CaseResult evaluate(const Evaluation& evaluation, std::uint64_t case_index, std:
   }
   if (result.elements.empty()) {
     const bool lse_worse = worse_ratio(judgement.lse.witness.ratio, judgement.o.witness.ratio);
-    ElementFinding worst = lse_worse ? from_witness(judgement.lse, "lse") : from_witness(judgement.o, "o");
+    ElementFinding worst = lse_worse ? worst_of(judgement.lse, Part::lse) : worst_of(judgement.o, Part::o);
     if (worst.ratio >= 0 || std::isnan(worst.ratio)) result.elements.push_back(std::move(worst));
   }
   result.o = judgement.o;
   result.lse = judgement.lse;
-  result.domain.add(evaluation.bound);
+  result.domain.add(evaluation.bound, evaluation.kernel.contract.refuses_beyond_range);
   result.refined = static_cast<std::uint64_t>(evaluation.bound.refined);
   return result;
 }
@@ -128,30 +137,35 @@ double dominating_share(const ElementBound& b) {
   return std::isinf(largest) ? 1 : largest / total;
 }
 
-std::string_view place(const Kernel& kernel, Executor executor) {
-  return kernel.math == Math::native ? name(kernel.math) : name(executor);
-}
+std::string_view place(Math math, Executor executor) { return math == Math::native ? name(math) : name(executor); }
+
+std::string_view place(const Kernel& kernel, Executor executor) { return place(kernel.math, executor); }
 
 std::string full_id(const Kernel& kernel) {
   return std::string(kernel.id) + (kernel.math == Math::native ? ".native" : "");
 }
 
-std::string verdict_line(const Kernel& kernel, Executor executor, const CaseSpec& spec, const CaseResult& result) {
-  std::string line = fmt::format("{} {} {} {}", to_string(Verdict{result.verdict.kind, result.verdict.failure, {}}),
-                                 kernel.id, place(kernel, executor), one_line(to_string(spec)));
-  if (!result.elements.empty()) {
-    const ElementFinding& e = result.elements.front();
+std::string verdict_line(std::string_view id, std::string_view place, const std::string& case_line,
+                         const Verdict& verdict, const std::vector<ElementFinding>& elements) {
+  std::string line =
+      fmt::format("{} {} {} {}", to_string(Verdict{verdict.kind, verdict.failure, {}}), id, place, one_line(case_line));
+  if (!elements.empty()) {
+    const ElementFinding& e = elements.front();
     line += fmt::format("  error/bound {} at {}[{}]", short_number(e.ratio), e.tensor, e.index);
   }
   // The element that explains it has a line of its own (element_lines).
-  const bool told = !result.elements.empty() && result.elements.front().text == result.verdict.detail;
-  if (!result.verdict.detail.empty() && !told) line += "  " + one_line(result.verdict.detail);
+  const bool told = !elements.empty() && elements.front().text == verdict.detail;
+  if (!verdict.detail.empty() && !told) line += "  " + one_line(verdict.detail);
   return line;
 }
 
-std::vector<std::string> element_lines(const CaseResult& result) {
+std::string verdict_line(const Kernel& kernel, Executor executor, const CaseSpec& spec, const CaseResult& result) {
+  return verdict_line(kernel.id, place(kernel, executor), to_string(spec), result.verdict, result.elements);
+}
+
+std::vector<std::string> element_lines(const std::vector<ElementFinding>& elements, std::uint64_t failing) {
   std::vector<std::string> lines;
-  for (const ElementFinding& e : result.elements) {
+  for (const ElementFinding& e : elements) {
     const std::string head = fmt::format("    {}  ", to_string(Verdict{e.kind, e.failure, {}}));
     if (e.text.empty()) {
       lines.push_back(head + fmt::format("{}[{}]: computed {}, exact {}, error {}", e.tensor, e.index,
@@ -164,10 +178,12 @@ std::vector<std::string> element_lines(const CaseResult& result) {
                                   dominating_term(e.bound), 100 * dominating_share(e.bound)));
     }
   }
-  if (result.failing_elements > result.elements.size()) {
-    lines.push_back(fmt::format("    and {} more", result.failing_elements - result.elements.size()));
-  }
+  if (failing > elements.size()) lines.push_back(fmt::format("    and {} more", failing - elements.size()));
   return lines;
+}
+
+std::vector<std::string> element_lines(const CaseResult& result) {
+  return element_lines(result.elements, result.failing_elements);
 }
 
 }  // namespace flashproof

@@ -16,7 +16,7 @@ namespace flashproof {
 
 /// One output element against its truth.
 struct ElementFinding {
-  std::string tensor;  // "o" or "lse"; empty: no element stands out
+  std::string tensor;  // name() of its part; empty: no element stands out
   std::uint64_t index = 0;
   VerdictKind kind = VerdictKind::pass;
   Failure failure = Failure::none;
@@ -27,6 +27,11 @@ struct ElementFinding {
   ElementBound bound;
   std::string text;  // describe() of it, for findings
 };
+
+/// A truth's number, or the class that it lists in place of one.
+double exact_value(const Ball& truth);
+/// The more severe kind first, then the worse ratio.
+bool worse_finding(const ElementFinding& a, const ElementFinding& b);
 
 /// Is ratio a worse than b? NaN is worse than every number (nothing finite was there to measure).
 bool worse_ratio(double a, double b);
@@ -49,6 +54,9 @@ struct CaseResult {
   static CaseResult deserialize(const std::string& line);
 };
 
+/// Of what was measured, the element with the largest ratio; ratio −1 if nothing was.
+ElementFinding worst_of(const ErrorStats& stats, Part part);
+
 /// `evaluation.judgement` was made with this case_index.
 CaseResult evaluate(const Evaluation& evaluation, std::uint64_t case_index, std::size_t max_elements);
 
@@ -56,12 +64,16 @@ CaseResult evaluate(const Evaluation& evaluation, std::uint64_t case_index, std:
 CaseResult not_judged(std::uint64_t case_index, VerdictKind kind, Failure failure, const std::string& detail);
 
 /// Where a kernel runs, in one word: cpu, cuda, or native (cuda with native math).
+std::string_view place(Math math, Executor executor);
 std::string_view place(const Kernel& kernel, Executor executor);
 /// The kernel's id, with ".native" behind it where the table has no column for place().
 std::string full_id(const Kernel& kernel);
 /// The line that report, check and replay print for one result.
+std::string verdict_line(std::string_view id, std::string_view place, const std::string& case_line,
+                         const Verdict& verdict, const std::vector<ElementFinding>& elements);
 std::string verdict_line(const Kernel& kernel, Executor executor, const CaseSpec& spec, const CaseResult& result);
-/// One line per element of `result`, with the four terms of its bound.
+/// One line per element, with the four terms of its bound; `failing` of them in all.
+std::vector<std::string> element_lines(const std::vector<ElementFinding>& elements, std::uint64_t failing);
 std::vector<std::string> element_lines(const CaseResult& result);
 
 /// The largest of the four terms.

@@ -46,6 +46,9 @@ void value_lines(const Element& e, const Decision& decision, const Evaluation& e
   }
   out += line("verdict", to_string(decision.verdict()) +
                              (*decision.why == '\0' ? std::string() : fmt::format(": {}", decision.why)));
+  if (evaluation.kernel.contract.refuses_beyond_range) {
+    out += line("contract", "refuses rows beyond the range of its un-stabilised form: NaN, never a wrong number");
+  }
   if (!e.domain.holds() || evaluation.truth.tier[static_cast<std::size_t>(e.row)] == Tier::symbolic) return;
   if (decision.kind == VerdictKind::vacuous) {
     out += line(
@@ -103,7 +106,10 @@ void domain_lines_of(const Element& e, const Evaluation& evaluation, std::string
   for (const Precondition& p : list) {
     out += fmt::format("    {:<12}{}: {:.4g}, limit {:.4g}{}\n",
                        p.holds() ? short_number(p.load()) : short_number(p.load()) + " FAILS", p.name, p.value, p.limit,
-                       p.holds() || p.excuses ? "" : "; of this form alone, which excuses nothing");
+                       p.holds() || p.excuses ? ""
+                       : evaluation.kernel.contract.refuses_beyond_range
+                           ? "; of this form alone: the kernel's contract is to answer NaN, which is out of domain"
+                           : "; of this form alone, which excuses nothing");
   }
 }
 

@@ -17,14 +17,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kExtension = ".safetensors", kCudaSuffix = ".cuda", kNativeSuffix = ".native";
 
-std::string witness_name(const Record& record) {
-  return fmt::format("{}.{}.{}{}{}", record.kernel->id, info(record.format).name, record.family,
-                     record.kernel->math == Math::native ? kNativeSuffix
-                     : record.executor == Executor::cuda ? kCudaSuffix
-                                                         : "",
-                     kExtension);
-}
-
 /// Could witness_name() have made this? The kernel may be one that is gone by now, so only its form counts: three names.
 bool is_witness_name(std::string_view file) {
   if (!file.ends_with(kExtension)) return false;
@@ -71,6 +63,15 @@ void remove_old_witnesses(const fs::path& folder) {
 
 }  // namespace
 
+std::string witness_name(std::string_view kernel, Format format, std::string_view family, Executor executor,
+                         Math math) {
+  return fmt::format("{}.{}.{}{}{}", kernel, info(format).name, family,
+                     math == Math::native         ? kNativeSuffix
+                     : executor == Executor::cuda ? kCudaSuffix
+                                                  : "",
+                     kExtension);
+}
+
 std::vector<Finding> write_findings(const Plan& plan, const std::vector<Record>& records, const fs::path& out) {
   const fs::path folder = out / "witnesses";
   std::error_code error;
@@ -91,7 +92,8 @@ std::vector<Finding> write_findings(const Plan& plan, const std::vector<Record>&
                      {"math", std::string(name(record.kernel->math))},
                      {"schedule", simt::to_string(plan.schedule)},
                      {"verdict", to_string(Verdict{record.worst->verdict.kind, record.worst->verdict.failure, {}})}};
-    const fs::path path = folder / witness_name(record);
+    const fs::path path =
+        folder / witness_name(record.kernel->id, record.format, record.family, record.executor, record.kernel->math);
     fs::create_directories(folder, error);
     if (error) fail_here(folder, error);
     write_witness(path, witness);
@@ -107,16 +109,21 @@ std::vector<Finding> write_findings(const Plan& plan, const std::vector<Record>&
   return findings;
 }
 
-std::string replay_command(const Finding& finding) {
-  const std::string& target = finding.witness.empty() ? finding.case_line : finding.witness;
+std::string replay_command(const std::string& target, Executor executor, Math math) {
   const bool plain = target.find_first_not_of(
                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:=,+") == std::string::npos;
   std::string quoted_target = "'";
   for (const char c : target) quoted_target += c == '\'' ? std::string("'\\''") : std::string(1, c);
   std::string command = "./flashproof replay " + (plain ? target : quoted_target + "'");
-  if (finding.record != nullptr && finding.record->executor == Executor::cuda) command += " --exec cuda";
-  if (finding.record != nullptr && finding.record->kernel->math == Math::native) command += " --math native";
+  if (executor == Executor::cuda) command += " --exec cuda";
+  if (math == Math::native) command += " --math native";
   return command;
+}
+
+std::string replay_command(const Finding& finding) {
+  const std::string& target = finding.witness.empty() ? finding.case_line : finding.witness;
+  if (finding.record == nullptr) return replay_command(target, Executor::cpu, Math::det);
+  return replay_command(target, finding.record->executor, finding.record->kernel->math);
 }
 
 std::vector<FindingGroup> group_findings(const Report& report, Form form) {

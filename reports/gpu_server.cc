@@ -159,7 +159,8 @@ Output GpuServer::run(const Kernel& kernel, std::size_t case_index, const Proble
   if (reply[0] == kGpuFault) throw KernelFault(text);
   if (reply[0] != kGpuOk) throw InfrastructureError(text);
   const OutputShape shape = output_shape(problem);
-  Output output{Tensor::dense(format_of(problem), {shape.rows, shape.width}), Tensor::dense(Format::f32, {shape.rows})};
+  Output output{Tensor::dense(output_format(problem), {shape.rows, shape.width}),
+                Tensor::dense(Format::f32, {shape.rows})};
   const std::size_t o = output.o.storage.size(), lse = output.lse.storage.size();
   if (text.size() != o + lse) throw GpuProcessDied("the process that owns the GPU sent an incomplete output");
   if (o > 0) std::memcpy(output.o.storage.data(), text.data(), o);

@@ -1,83 +1,17 @@
 // report.json and `list --json`.
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "properties/generators/family.h"
 #include "properties/laws/law.h"
 #include "reference/problem/error.h"
+#include "reports/gradients/json.h"
+#include "reports/json_parts.h"
 #include "reports/report.h"
 
 namespace flashproof {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json number(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
-}
-
-Json text(std::string_view value) { return std::string(value); }
-
-template <std::size_t n>
-Json kinds(const std::array<std::uint64_t, n>& counts) {
-  Json json;
-  for (std::size_t i = 0; i < n; ++i) json[std::string(name(static_cast<VerdictKind>(i)))] = counts[i];
-  return json;
-}
-
-Json failures(const FailureCounts& counts) {
-  Json json;
-  for (std::size_t i = 1; i < counts.size(); ++i) json[std::string(name(static_cast<Failure>(i)))] = counts[i];
-  return json;
-}
-
-template <std::size_t n>
-std::array<std::uint64_t, n> sum(std::array<std::uint64_t, n> a, const std::array<std::uint64_t, n>& b) {
-  for (std::size_t i = 0; i < n; ++i) a[i] += b[i];
-  return a;
-}
-
-/// floor(log2(error/bound)) -> elements, empty bins left out; "-56" holds everything below, too, "7" everything above.
-Json octaves(const std::array<std::uint64_t, 64>& bins) {
-  Json json = Json::object();
-  for (int i = 0; i < 64; ++i) {
-    if (bins[static_cast<std::size_t>(i)] != 0) json[std::to_string(i - 56)] = bins[static_cast<std::size_t>(i)];
-  }
-  return json;
-}
-
-/// Mean signed error in units of u sum p|v| (lse: of u max(1, |lse|)), and what chance allows.
-Json bias(const ErrorStats& s) {
-  return {{"mean", number(s.bias())},
-          {"limit", number(s.bias_limit())},
-          {"biased", s.biased()},
-          {"elements", s.bias_elements},
-          {"rows", s.bias_rows}};
-}
-
-/// Elements above their probable bound, and the largest ratio to it.
-Json probable(const ErrorStats& s) {
-  const bool measured = s.probable_witness.ratio != -1;
-  return {{"investigate", s.investigate}, {"max_ratio", measured ? number(s.probable_witness.ratio) : Json()}};
-}
-
-Json extreme(const Precondition& p) {
-  if (!(p.load() > 0)) return {};
-  return {{"value", number(p.value)}, {"limit", number(p.limit)}, {"load", number(p.load())}};
-}
-
-Json domain(const DomainStats& stats) {
-  Json list = Json::array();
-  for (const auto& [name, s] : stats.by_name) {
-    list.push_back({{"name", name},
-                    {"rows_outside", s.outside},
-                    {"worst_outside", extreme(s.worst)},
-                    {"nearest_inside", extreme(s.nearest)}});
-  }
-  return {{"rows", stats.rows}, {"outside", stats.outside}, {"preconditions", list}};
-}
+using namespace json_parts;
 
 Json investigate(const Investigation& i) {
   Json json{{"kernel", text(i.record->kernel->id)},
@@ -99,28 +33,6 @@ Json investigate(const Investigation& i) {
     json["assumption"] = {{"key", text(i.assumption.key)}, {"text", text(i.assumption.text)}};
   }
   return json;
-}
-
-Json figures(const ErrorStats& s) {
-  return {{"elements", s.elements},
-          {"finite_elements", s.finite_elements},
-          {"classes", {{"finite", s.classes[0]}, {"inf", s.classes[1]}, {"-inf", s.classes[2]}, {"nan", s.classes[3]}}},
-          {"max_abs", number(s.max_abs)},
-          {"mean_abs", number(s.mean_abs())},
-          {"max_ulp", number(s.max_ulp)},
-          {"rmse", number(s.rmse())},
-          {"normwise", number(s.normwise())},
-          {"max_ratio", number(s.max_ratio)},
-          {"bias", bias(s)},
-          {"probable", probable(s)},
-          {"ratio_octaves", octaves(s.ratio_octaves)}};
-}
-
-Json terms(const ElementBound& b) {
-  return {{"weights", number(b.weights)},           {"numerator", number(b.numerator)},
-          {"denominator", number(b.denominator)},   {"output", number(b.output)},
-          {"dominating", text(dominating_term(b))}, {"share", number(dominating_share(b))},
-          {"probable", number(b.probable)},         {"drift", number(b.drift)}};
 }
 
 Json record_json(const Record& r, const Report& report) {
@@ -166,8 +78,6 @@ Json record_json(const Record& r, const Report& report) {
   return json;
 }
 
-std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
-
 Json kernels_json() {
   Json list = Json::array();
   for (const Kernel& k : kernels()) {
@@ -183,10 +93,12 @@ Json kernels_json() {
                     {"contract",
                      {{"isolates_hidden", k.contract.isolates_hidden},
                       {"deterministic", k.contract.deterministic},
+                      {"refuses_beyond_range", k.contract.refuses_beyond_range},
                       {"overflow", k.contract.overflow == Overflow::ieee ? "ieee" : "saturate"}}},
                     {"rejected_by", text(k.rejected_by)},
                     {"defect", text(k.defect)}});
   }
+  for (const Json& k : backward_kernels_json()) list.push_back(k);
   return list;
 }
 
@@ -208,9 +120,10 @@ std::string json_text(const Report& report) {
               {"tier", e.tier},
               {"executors", e.executors},
               {"command_line", e.command_line},
-              {"partial", report.result.partial}}},
+              {"partial", report.result.partial || report.gradients.result.partial}}},
             {"records", Json::array()}};
   for (const Record& r : report.result.records) json["records"].push_back(record_json(r, report));
+  json["gradients"] = gradients_json(report.gradients);
   json["investigate"] = Json::array();
   for (const Investigation& i : investigations(report)) json["investigate"].push_back(investigate(i));
   json["timing"] = {{"wall_seconds", t.wall},   {"case_seconds", t.cases}, {"truth_seconds", t.truth},
@@ -233,6 +146,7 @@ std::string list_json(std::string_view what) {
       for (const std::string_view id : law.must_reject) rejects.push_back(text(id));
       list.push_back({{"name", text(law.name)}, {"summary", text(law.summary)}, {"must_reject", rejects}});
     }
+    for (const Json& law : gradient_laws_json()) list.push_back(law);
   }
   return dump(list);
 }

@@ -44,9 +44,13 @@ void open_standard_descriptors() {
 }
 
 int flush_stdout(int code) {
-  const bool before = std::ferror(stdout) != 0;
   errno = 0;
+  const bool before = std::ferror(stdout) != 0;
   if (std::fflush(stdout) == 0 && !before) return code;
+  if (errno == 0) {  // an earlier write failed, and nobody kept its reason: the next one fails for the same
+    std::clearerr(stdout);
+    if (std::fputc('\n', stdout) != EOF) std::fflush(stdout);
+  }
   throw InfrastructureError(errno != 0 ? fmt::format("stdout: cannot be written: {}", std::strerror(errno))
                                        : "stdout: cannot be written");
 }

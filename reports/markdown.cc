@@ -3,56 +3,16 @@
 
 #include <algorithm>
 
+#include "reports/gradients/markdown.h"
+#include "reports/markdown_parts.h"
 #include "reports/report.h"
 #include "reports/text.h"
 
 namespace flashproof {
+
+using namespace markdown_parts;
+
 namespace {
-
-std::string cell(std::string_view text) { return markdown_escaped(text); }
-
-/// A code span holds any text but its own fence, and a table cell must not see a bare '|'.
-std::string code(std::string_view text) {
-  std::string result;
-  for (const char c : one_line(text)) {
-    if (c == '`')
-      result += '\'';
-    else if (c == '|')
-      result += "\\|";
-    else
-      result += c;
-  }
-  return fmt::format("`{}`", result);
-}
-
-std::string shortened(const std::string& text) {
-  constexpr std::size_t kLongest = 1000;
-  return text.size() <= kLongest ? text : text.substr(0, kLongest) + " ...";
-}
-
-/// A section with one table. Its rows are added while they fit.
-struct Section {
-  std::string head;
-  std::vector<std::string> rows;
-
-  /// Takes at most `most` from the room.
-  std::string within(std::size_t& room, std::size_t most) const {
-    if (rows.empty()) return {};
-    // The note's longest form: two numbers of at most 20 digits.
-    constexpr std::size_t kNote = 150;
-    std::string out = head;
-    if (out.size() + kNote > most) return {};
-    std::size_t shown = 0;
-    for (; shown < rows.size() && out.size() + rows[shown].size() + kNote <= most; ++shown) out += rows[shown];
-    if (shown < rows.size()) {
-      out += fmt::format("\n{} of {} rows are left out to keep this file short; report.json has them all.\n",
-                         rows.size() - shown, rows.size());
-    }
-    out += "\n";
-    room -= out.size();
-    return out;
-  }
-};
 
 void summary(const Report& report, std::string& out) {
   const Environment& e = report.environment;
@@ -200,14 +160,15 @@ Section faults(const Report& report) {
 Section contracts(const Report& report) {
   Section section;
   section.head =
-      "## Contracts\n\nWhat each kernel declares, and is judged against.\n\n"
-      "| kernel | isolates hidden keys | deterministic | overflow |\n|---|---|---|---|\n";
+      "## Contracts\n\nWhat each kernel declares, and is judged against. Refuses: a row beyond the range of an "
+      "un-stabilised form is NaN, never a wrong number; it counts as outside the domain.\n\n"
+      "| kernel | isolates hidden keys | deterministic | refuses | overflow |\n|---|---|---|---|---|\n";
   for (const Kernel* kernel : report.plan->kernels) {
     if (kernel->math == Math::native && report.plan->kernels.size() > report.plan->native.size()) continue;
-    section.rows.push_back(fmt::format("| {} | {} | {} | {} |\n", code(kernel->id),
-                                       kernel->contract.isolates_hidden ? "yes" : "no",
-                                       kernel->contract.deterministic ? "yes" : "no",
-                                       kernel->contract.overflow == Overflow::ieee ? "ieee" : "saturate"));
+    section.rows.push_back(
+        fmt::format("| {} | {} | {} | {} | {} |\n", code(kernel->id), kernel->contract.isolates_hidden ? "yes" : "no",
+                    kernel->contract.deterministic ? "yes" : "no", kernel->contract.refuses_beyond_range ? "yes" : "no",
+                    kernel->contract.overflow == Overflow::ieee ? "ieee" : "saturate"));
   }
   return section;
 }
@@ -225,12 +186,14 @@ std::string markdown_text(const Report& report) {
   // goes to the published ones.
   const std::string seeded = faults(report).within(room, room / 4);
   const std::string declared = contracts(report).within(room, room / 4);
+  std::string gradients;
+  for (const Section& section : gradient_sections(report.gradients)) gradients += section.within(room, room / 4);
   const std::string kernels = kernel_table(report).within(room, 2 * room / 3);
   const std::string odd = investigate(report).within(room, room / 4);
   const std::string outside = domain(report).within(room, room / 3);
   const std::string hardened = findings(report, Form::hardened, "Findings in hardened kernels").within(room, room);
   const std::string published = findings(report, Form::published, "Where the published forms fail").within(room, room);
-  return out + kernels + hardened + published + odd + outside + seeded + declared;
+  return out + kernels + gradients + hardened + published + odd + outside + seeded + declared;
 }
 
 }  // namespace flashproof

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <exception>
+#include <type_traits>
+#include <utility>
 
 #include "kernels/probe/probe.h"
 #include "reference/problem/error.h"
@@ -27,8 +29,11 @@ void check_math(const std::string& math, const std::string& profile_file, const 
   }
 }
 
-Kernel native_kernel(const Kernel& det, const Profile& profile) {
-  Kernel native = det;
+namespace {
+
+template <class K>
+K native_form(const K& det, const Profile& profile) {
+  K native = det;
   native.math = Math::native;
   native.arithmetic = with_profile(det.arithmetic, profile);
   native.has_cuda = det.has_native;
@@ -36,27 +41,61 @@ Kernel native_kernel(const Kernel& det, const Profile& profile) {
   return native;
 }
 
-void add_native(Plan& plan, const Profile& profile, bool keep_det) {
-  std::vector<const Kernel*> chosen;
-  for (const Kernel* kernel : plan.kernels) {
-    if (keep_det) chosen.push_back(kernel);
+/// False if no kernel of the plan has a native form.
+template <class P>
+bool add_native_forms(P& plan, const Profile& profile, bool keep_det) {
+  auto all = std::move(plan.kernels);
+  plan.kernels.clear();
+  for (const auto* kernel : all) {
+    if (keep_det) plan.kernels.push_back(kernel);
     if (!kernel->has_native) continue;
-    plan.native.push_back(std::make_shared<const Kernel>(native_kernel(*kernel, profile)));
-    chosen.push_back(plan.native.back().get());
+    using K = std::remove_cvref_t<decltype(*kernel)>;
+    plan.native.push_back(std::make_shared<const K>(native_form(*kernel, profile)));
+    plan.kernels.push_back(plan.native.back().get());
   }
-  if (plan.native.empty()) {
-    throw UsageError("--math: none of the selected kernels has a native form (the seeded faults have none)");
-  }
-  plan.kernels = std::move(chosen);
+  return !plan.native.empty();
+}
+
+[[noreturn]] void refuse_without_native() {
+  throw UsageError("--math: none of the selected kernels has a native form (the seeded faults have none)");
+}
+
+Profile profile_for(const std::string& profile_file) {
+  const Gpu gpu = gpu_elsewhere();
+  Profile profile = profile_file.empty() ? find_profile(shipped_profiles(), gpu) : load_profile(profile_file);
+  require_gpu(profile, gpu);
+  return profile;
+}
+
+std::string label(const Profile& profile) { return fmt::format("{} of {}", profile.gpu.name, profile.date); }
+
+}  // namespace
+
+Kernel native_kernel(const Kernel& det, const Profile& profile) { return native_form(det, profile); }
+BackwardKernel native_kernel(const BackwardKernel& det, const Profile& profile) { return native_form(det, profile); }
+
+void add_native(Plan& plan, const Profile& profile, bool keep_det) {
+  if (!add_native_forms(plan, profile, keep_det)) refuse_without_native();
+}
+
+void add_native(GradientPlan& plan, const Profile& profile, bool keep_det) {
+  if (!add_native_forms(plan, profile, keep_det)) refuse_without_native();
 }
 
 std::string choose_math(Plan& plan, const std::string& math, const std::string& profile_file) {
   if (math == "det") return {};
-  const Gpu gpu = gpu_elsewhere();
-  const Profile profile = profile_file.empty() ? find_profile(shipped_profiles(), gpu) : load_profile(profile_file);
-  require_gpu(profile, gpu);
+  const Profile profile = profile_for(profile_file);
   add_native(plan, profile, math == "all");
-  return fmt::format("{} of {}", profile.gpu.name, profile.date);
+  return label(profile);
+}
+
+std::string choose_math(Plan& plan, GradientPlan& gradients, const std::string& math, const std::string& profile_file) {
+  if (math == "det") return {};
+  const Profile profile = profile_for(profile_file);
+  const bool forward = add_native_forms(plan, profile, math == "all");
+  const bool backward = add_native_forms(gradients, profile, math == "all");
+  if (!forward && !backward) refuse_without_native();
+  return label(profile);
 }
 
 Gpu gpu_elsewhere() {

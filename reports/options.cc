@@ -6,6 +6,7 @@
 
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
+#include "reports/traffic.h"
 
 namespace flashproof {
 namespace {
@@ -151,13 +152,17 @@ void add_commands(CLI::App& app, Options& o, std::function<int()>& command) {
   truth->callback([&] { command = [&] { return truth_command(o.truth); }; });
 
   auto* replay = app.add_subcommand("replay", "run one case again");
-  replay->add_option("CASE", o.replay.target, "a .safetensors witness or problem:family:seed[:key=value,...]")
+  replay
+      ->add_option(
+          "CASE", o.replay.target,
+          "a .safetensors witness or problem:family:seed[:key=value,...]; attention_backward:... is a gradient")
       ->required()
       ->type_name("");
   many(replay, "--kernel", o.replay.kernels, "kernels; default the witness's, else all of the problem");
   add_executor(replay, o.replay.executor);
   add_math(replay, o.replay.math, o.replay.profile);
-  replay->add_option("--schedule", o.replay.schedule, "fifo, lifo, random:SEED or bytes:HEX")->type_name("SCHEDULE");
+  replay->add_option("--schedule", o.replay.schedule, "fifo, lifo, random:SEED or bytes:HEX, each also with +lazy")
+      ->type_name("SCHEDULE");
   replay->callback([&] { command = [&] { return replay_command(o.replay); }; });
 
   auto* explain =
@@ -181,6 +186,22 @@ void add_commands(CLI::App& app, Options& o, std::function<int()>& command) {
       app.add_subcommand("attack", "search for the largest error/bound per kernel, format and term; the ledger");
   add_attack(attack, o.attack);
   attack->callback([&] { command = [&] { return attack_command(o.attack); }; });
+
+  auto* traffic = app.add_subcommand(
+      "traffic", "how often the softmax kernels read and write global memory: claimed, counted, measured");
+  many(traffic, "--kernel", o.traffic.kernels, "kernels; default every softmax kernel but the seeded faults");
+  traffic->add_option("--format", o.traffic.format, "f32, f16 or bf16; default f32")
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}))
+      ->type_name("FORMAT");
+  traffic->add_option("--rows", o.traffic.rows, "M; default 16")
+      ->check(CLI::Range(std::int64_t{1}, kMostTrafficElements))
+      ->type_name("M");
+  traffic->add_option("--cols", o.traffic.cols, "N; default 2048; M * N at most 2097152")
+      ->check(CLI::Range(std::int64_t{1}, kMostTrafficElements))
+      ->type_name("N");
+  traffic->add_option("--measured", o.traffic.measured, "CSV of a GPU's counters, from reports/launcher/traffic_gpu.sh")
+      ->type_name("FILE");
+  traffic->callback([&] { command = [&] { return traffic_command(o.traffic); }; });
 
   auto* experiment = app.add_subcommand("experiment", "known results of the literature, measured again; Markdown");
   experiment

@@ -20,6 +20,7 @@ struct Options {
   ExperimentArguments experiment;
   TruthArguments truth;
   CertifyArguments certify;
+  TrafficArguments traffic;
   std::string what, file;
   bool json = false;
 };

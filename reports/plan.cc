@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "kernels/backward.h"
 #include "properties/generators/family.h"
 #include "reference/problem/error.h"
 #include "reference/problem/witness.h"
@@ -11,12 +12,22 @@
 namespace flashproof {
 namespace {
 
-constexpr Format kFormats[] = {Format::f64, Format::f32, Format::f16, Format::bf16, Format::e4m3fn, Format::e5m2};
+constexpr std::span<const Format> kFormats = kStorageFormats;
 constexpr ProblemKind kProblems[] = {ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention};
 
 bool built_for(const Kernel& kernel, Executor executor) {
   return executor == Executor::cpu ? kernel.math == Math::det : kernel.has_cuda;
 }
+
+/// Indices into kernels(), and behind them into backward_kernels().
+std::vector<std::size_t> select_all_kernels(const std::vector<std::string>& globs) {
+  std::vector<std::string_view> names;
+  for (const Kernel& kernel : kernels()) names.push_back(kernel.id);
+  for (const BackwardKernel& kernel : backward_kernels()) names.push_back(kernel.id);
+  return select_names(globs, names, "kernel");
+}
+
+}  // namespace
 
 std::vector<const Family*> select_families(const std::vector<std::string>& globs) {
   std::vector<std::string_view> names;
@@ -25,8 +36,6 @@ std::vector<const Family*> select_families(const std::vector<std::string>& globs
   for (const std::size_t i : select_names(globs, names, "family")) result.push_back(&families()[i]);
   return result;
 }
-
-}  // namespace
 
 std::string_view name(SweepTier tier) {
   switch (tier) {
@@ -45,7 +54,7 @@ std::uint64_t seeds_of(SweepTier tier) {
     case SweepTier::quick:
       return 3;
     case SweepTier::standard:
-      return 48;
+      return 12;
     case SweepTier::nightly:
       return 200;
   }
@@ -61,10 +70,18 @@ std::vector<Format> select_formats(const std::vector<std::string>& globs) {
 }
 
 std::vector<const Kernel*> select_kernels(const std::vector<std::string>& globs) {
-  std::vector<std::string_view> names;
-  for (const Kernel& kernel : kernels()) names.push_back(kernel.id);
   std::vector<const Kernel*> result;
-  for (const std::size_t i : select_names(globs, names, "kernel")) result.push_back(&kernels()[i]);
+  for (const std::size_t i : select_all_kernels(globs)) {
+    if (i < kernels().size()) result.push_back(&kernels()[i]);
+  }
+  return result;
+}
+
+std::vector<const BackwardKernel*> select_backward_kernels(const std::vector<std::string>& globs) {
+  std::vector<const BackwardKernel*> result;
+  for (const std::size_t i : select_all_kernels(globs)) {
+    if (i >= kernels().size()) result.push_back(&backward_kernels()[i - kernels().size()]);
+  }
   return result;
 }
 

@@ -13,10 +13,13 @@
 
 namespace flashproof {
 
+struct BackwardKernel;
+struct Family;
+
 enum class SweepTier : std::uint8_t { quick, standard, nightly };
 std::string_view name(SweepTier tier);
 /// Seeds per (family, problem, format). The family chunk_order takes every order of 2, 3 and 4 chunks within 36
-/// consecutive seeds; the default's 48 contain them.
+/// consecutive seeds; the nightly's 200 contain them.
 std::uint64_t seeds_of(SweepTier tier);
 
 /// Globs; an empty list selects everything.
@@ -61,6 +64,10 @@ std::vector<Format> select_formats(const std::vector<std::string>& globs);
 /// One case, given as the path of a .safetensors file or as a case line, for the kernels that `kernel_globs` select.
 PlannedCase load_case(const std::string& text, std::map<std::string, std::string>* notes = nullptr);
 
+/// Of the forward kernels, and of the backward ones. Throws UsageError for a glob that matches neither kind.
 std::vector<const Kernel*> select_kernels(const std::vector<std::string>& globs);
+std::vector<const BackwardKernel*> select_backward_kernels(const std::vector<std::string>& globs);
+/// Throws UsageError for a glob that matches nothing.
+std::vector<const Family*> select_families(const std::vector<std::string>& globs);
 
 }  // namespace flashproof

@@ -7,6 +7,7 @@
 
 #include "reference/error/assumption.h"
 #include "reports/environment.h"
+#include "reports/gradients/report.h"
 #include "reports/sweep.h"
 
 namespace flashproof {
@@ -23,6 +24,7 @@ struct Report {
   SweepResult result;
   const Plan* plan = nullptr;
   std::vector<Finding> findings;  // hardened, published, then broken kernels
+  GradientReport gradients;
 };
 
 /// Every failing record's worst case, written below `out`/witnesses as <kernel>.<format>.<family>[.cuda|.native].safetensors.
@@ -31,6 +33,9 @@ std::vector<Finding> write_findings(const Plan& plan, const std::vector<Record>&
                                     const std::filesystem::path& out);
 /// `./flashproof replay <path>`, quoted for a shell where needed, with `--exec cuda` for a finding on the GPU.
 std::string replay_command(const Finding& finding);
+std::string replay_command(const std::string& target, Executor executor, Math math);
+/// <kernel>.<format>.<family>[.cuda|.native].safetensors
+std::string witness_name(std::string_view kernel, Format format, std::string_view family, Executor executor, Math math);
 
 /// Formats of one kernel, executor and family together; the first one's witness stands for all of them.
 struct FindingGroup {
@@ -127,7 +132,9 @@ inline constexpr std::string_view kMatrixLegend =
     "than "
     "the arithmetic explains; wrong: likewise, where an overflow excuses inf and NaN but not a wrong number; unwr: "
     "never "
-    "written; +: and other ways.";
+    "written; +: and other ways. outside: every row lies beyond the range that the kernel declares, and says so by "
+    "NaN; "
+    "unsupp.: refused by name; a point: the family has no such problem.";
 struct Matrix {
   std::vector<const Kernel*> kernels;
   std::vector<std::string> families;

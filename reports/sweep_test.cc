@@ -116,8 +116,11 @@ TEST(Plan, is_the_cross_product_of_what_the_kernels_take) {
   EXPECT_THROW(make_plan({{}, {}, {"f33"}}, SweepTier::quick, 0, {}), UsageError);
 }
 
-TEST(Plan, a_format_that_no_kernel_has_gives_no_case) {
-  EXPECT_TRUE(make_plan({{}, {}, {"f64"}}, SweepTier::quick, 0, {Executor::cpu}).cases.empty());
+TEST(Plan, a_format_that_the_kernel_does_not_have_gives_no_case) {
+  const std::vector<std::string> kernel = {"attention.mma_f16.hardened"};
+  EXPECT_TRUE(make_plan({kernel, {}, {"f32"}}, SweepTier::quick, 0, {Executor::cpu}).cases.empty());
+  EXPECT_FALSE(make_plan({kernel, {}, {"f16"}}, SweepTier::quick, 0, {Executor::cpu}).cases.empty());
+  EXPECT_THROW(make_plan({{}, {}, {"f64"}}, SweepTier::quick, 0, {Executor::cpu}), UsageError);
 }
 
 }  // namespace

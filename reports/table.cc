@@ -97,7 +97,8 @@ void kernel_lines(const std::vector<Record>& rows, const Plan& plan, const Paint
                        r.lse.finite_elements > 0 ? short_number(r.lse.max_abs) : "-", worst_case_line(plan, r));
   }
   out +=
-      "counts are cases. vacu: the bound is too wide to test anything; outs: outside the domain; unsup: refused by the "
+      "counts are cases. vacu: the bound is too wide to test anything; outs: outside the domain, or beyond the range "
+      "of a form that refuses it; unsup: refused by the "
       "kernel; open: truth and limit not told apart.\nmax ulp, rmse and lse abs are over every finite element, also "
       "where "
       "scores of 1e38 or a cancelling v leave it no correct digit: err/B says whether that is right\n\n";
@@ -197,6 +198,7 @@ std::string table_text(const Report& report, int columns, bool colour) {
   if (!shown.empty())
     out += fmt::format("{}\n\n", wrapped(kMatrixLegend, static_cast<std::size_t>(std::max(columns, 40))));
   if (!shown.empty()) kernel_lines(shown, *report.plan, paint, out);
+  out += gradient_table(report.gradients, colour);
   findings_text(report, Form::hardened, "Findings in hardened kernels", out);
   findings_text(
       report, Form::published,

@@ -12,21 +12,26 @@
 namespace flashproof {
 
 void TwinRow::compare(const Output& cpu, const Output& cuda) {
-  const struct {
-    const char* name;
-    const Tensor &a, &b;
-  } tensors[] = {{"o", cpu.o, cuda.o}, {"lse", cpu.lse, cuda.lse}};
-  for (const auto& [name, a, b] : tensors) {
-    if (a.format != b.format || a.shape != b.shape) return fault(std::string(name) + ": the shapes differ");
-    for (std::int64_t i = 0; i < a.elements(); ++i) {
-      const std::uint64_t x = a.bits(i), y = b.bits(i);
-      const bool same = x == y || (std::isnan(decode(a.format, x)) && std::isnan(decode(b.format, y)));
-      ++elements;
-      equal += same ? 1 : 0;
-      if (!same && first_text.empty()) {
-        first_text = fmt::format("{}[{}]: cpu {} (0x{:x}), cuda {} (0x{:x})", name, i, long_number(decode(a.format, x)),
-                                 x, long_number(decode(b.format, y)), y);
-      }
+  compare("o", cpu.o, cuda.o);
+  compare("lse", cpu.lse, cuda.lse);
+}
+
+void TwinRow::compare(const Gradients& cpu, const Gradients& cuda) {
+  compare("dq", cpu.dq, cuda.dq);
+  compare("dk", cpu.dk, cuda.dk);
+  compare("dv", cpu.dv, cuda.dv);
+}
+
+void TwinRow::compare(const char* name, const Tensor& a, const Tensor& b) {
+  if (a.format != b.format || a.shape != b.shape) return fault(std::string(name) + ": the shapes differ");
+  for (std::int64_t i = 0; i < a.elements(); ++i) {
+    const std::uint64_t x = a.bits(i), y = b.bits(i);
+    const bool same = x == y || (std::isnan(decode(a.format, x)) && std::isnan(decode(b.format, y)));
+    ++elements;
+    equal += same ? 1 : 0;
+    if (!same && first_text.empty()) {
+      first_text = fmt::format("{}[{}]: cpu {} (0x{:x}), cuda {} (0x{:x})", name, i, long_number(decode(a.format, x)),
+                               x, long_number(decode(b.format, y)), y);
     }
   }
 }

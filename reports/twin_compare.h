@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "reference/problem/backward.h"
 #include "reference/problem/problems.h"
 
 namespace flashproof {
@@ -17,6 +18,7 @@ struct TwinRow {
 
   /// NaNs count as equal to each other; −0 and +0 do not.
   void compare(const Output& cpu, const Output& cuda);
+  void compare(const Gradients& cpu, const Gradients& cuda);
   /// One of the two produced no output.
   void fault(const std::string& what);
   void merge(const TwinRow& one_case, std::uint64_t case_index);
@@ -25,6 +27,9 @@ struct TwinRow {
   std::string percent() const;  // "100 %" only if all are equal
   std::string serialize() const;
   static TwinRow deserialize(const std::string& line);
+
+ private:
+  void compare(const char* name, const Tensor& a, const Tensor& b);
 };
 
 }  // namespace flashproof

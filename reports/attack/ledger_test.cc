@@ -113,7 +113,7 @@ TEST(Ledger, malformed_files_are_refused_in_one_line_that_names_them) {
 
 TEST(Ledger, an_entry_of_a_kernel_or_recipe_that_is_gone_is_a_usage_error) {
   EXPECT_THROW(replay(entry("no.such.kernel", Term::o_output, 0.5)), UsageError);
-  LedgerEntry refused = entry("merge.pairwise.hardened", Term::o_output, 0.5);
+  LedgerEntry refused = entry("merge.pairwise_stable.hardened", Term::o_output, 0.5);
   refused.origin.spec = parse_case_spec("merge:no_such_family:1");
   EXPECT_THROW(replay(refused), UsageError);
 }
@@ -171,11 +171,12 @@ INSTANTIATE_TEST_SUITE_P(Cpu, CommittedLedger, testing::ValuesIn(ledger_kernels(
   return name;
 });
 
-/// What is attacked must be in the ledger: a new kernel needs an entry.
+/// What is attacked must be in the ledger: a new kernel needs an entry. The search's shapes have no pages, so kernels that
+/// take nothing else have none; their arithmetic is that of attention.online_chunk.
 TEST(CommittedLedger, has_every_kernel_and_format) {
   const Ledger ledger = read_ledger(FLASHPROOF_LEDGER);
   for (const Kernel& kernel : kernels()) {
-    if (kernel.form == Form::broken) continue;
+    if (kernel.form == Form::broken || kernel.id.starts_with("attention.paged.")) continue;
     for (const Format format : kernel.formats) {
       const auto of = [&](const LedgerEntry& e) { return e.kernel == kernel.id && e.format == format; };
       EXPECT_TRUE(std::any_of(ledger.entries.begin(), ledger.entries.end(), of))

@@ -36,7 +36,7 @@ std::vector<LedgerEntry> searched(const Kernel& target, int steps, std::uint64_t
 }
 
 TEST(Search, finds_the_same_again_and_its_entries_replay) {
-  const Kernel& target = kernel("merge.pairwise.hardened");
+  const Kernel& target = kernel("merge.pairwise_stable.hardened");
   const std::vector<LedgerEntry> found = searched(target, 200, 5);
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(lines(found), lines(searched(target, 200, 5)));
@@ -78,10 +78,10 @@ TEST(Search, starts_have_the_stated_shape_and_only_finite_entries) {
 }
 
 TEST(Attack, hands_back_every_target_and_zero_seconds_only_measure_again) {
-  const std::vector<AttackTarget> targets = {{&kernel("merge.pairwise.hardened"), Format::f32},
-                                             {&kernel("merge.pairwise.hardened"), Format::bf16}};
+  const std::vector<AttackTarget> targets = {{&kernel("merge.pairwise_stable.hardened"), Format::f32},
+                                             {&kernel("merge.pairwise_stable.hardened"), Format::bf16}};
   Ledger known;
-  known.put(searched(kernel("merge.pairwise.hardened"), 60, 9).front(), "test");
+  known.put(searched(kernel("merge.pairwise_stable.hardened"), 60, 9).front(), "test");
   AttackOptions options;
   options.seconds = 0;
   options.jobs = 2;
@@ -107,7 +107,7 @@ void launch_crash(const MergeArgs&, Stream) {
 }
 
 TEST(Attack, a_kernel_that_takes_its_process_down_is_a_finding) {
-  Kernel crash = kernel("merge.pairwise.hardened");
+  Kernel crash = kernel("merge.pairwise_stable.hardened");
   crash.id = "merge.crash.hardened";
   crash.launch = launch_crash;
   AttackOptions options;
@@ -135,7 +135,7 @@ TEST(Validate, counts_cases_that_tested_something_and_results_outside_their_boun
 
 /// Blocks of seeds merge to what one run of all of them gives.
 TEST(Validate, does_not_depend_on_the_blocks) {
-  const Filters filters{{"merge.pairwise.hardened"}, {"normal"}, {"f32"}};
+  const Filters filters{{"merge.pairwise_stable.hardened"}, {"normal"}, {"f32"}};
   const Validation all = validate_bounds(filters, {.cases = 130, .jobs = 2});
   ASSERT_EQ(all.records.size(), 1U);
   EXPECT_EQ(all.records[0].cases, 130U);

@@ -70,6 +70,13 @@ struct ExperimentArguments {
   std::uint64_t seed = 0;
 };
 
+struct TrafficArguments {
+  std::vector<std::string> kernels;  // globs
+  std::string format = "f32";
+  std::int64_t rows = 16, cols = 2048;
+  std::string measured;  // CSV of traffic_gpu.sh; empty: none
+};
+
 struct CertifyArguments {
   std::int64_t heads = 8, kv_heads = 0, length = 8192, dim = 128;  // kv_heads 0: as many as heads
   std::vector<std::string> formats;                                // empty: f16, bf16, f32
@@ -92,6 +99,7 @@ int explain_command(const ExplainArguments& arguments);
 int attack_command(const AttackArguments& arguments);
 int certify_command(const CertifyArguments& arguments);
 int experiment_command(const ExperimentArguments& arguments);
+int traffic_command(const TrafficArguments& arguments);
 int probe_command(const std::string& out_file);
 
 // Shared pieces.

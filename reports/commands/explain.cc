@@ -18,6 +18,9 @@ namespace {
 const Kernel& only_kernel(const std::string& glob) {
   const auto kernels = select_kernels({glob});
   if (kernels.size() == 1) return *kernels.front();
+  if (kernels.empty()) {
+    throw UsageError("KERNEL " + one_line(glob) + ": a kernel of the gradient; replay shows its elements and bounds");
+  }
   std::string names;
   for (const Kernel* kernel : kernels) names += (names.empty() ? "" : ", ") + std::string(kernel->id);
   throw UsageError("KERNEL " + one_line(glob) + ": must name one kernel, it matches " + names);

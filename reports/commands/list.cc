@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "properties/generators/family.h"
+#include "properties/laws/gradients.h"
 #include "properties/laws/law.h"
 #include "reference/problem/case.h"
 #include "reference/problem/error.h"
@@ -16,12 +17,14 @@
 namespace flashproof {
 namespace {
 
-std::string kernel_line(const Kernel& kernel) {
+/// Of either kind.
+std::string kernel_line(const auto& kernel) {
   std::vector<std::string_view> formats;
   for (const Format format : kernel.formats) formats.push_back(info(format).name);
   std::string line =
       fmt::format("{:<44} {:<10} {:<13} {:<8} {}", kernel.id, name(kernel.form),
-                  fmt::format("{}", fmt::join(formats, ",")), kernel.has_cuda ? "cpu,cuda" : "cpu", kernel.defect);
+                  fmt::format("{}", fmt::join(formats, ",")), kernel.has_cuda ? "cpu,cuda" : "cpu",
+                  kernel.contract.refuses_beyond_range ? "NaN beyond the range of its form" : kernel.defect);
   return line.substr(0, line.find_last_not_of(' ') + 1);
 }
 
@@ -41,10 +44,12 @@ int list_command(const std::string& what, bool json) {
     text = list_json(what);
   } else if (what == "kernels") {
     for (const Kernel& kernel : kernels()) text += kernel_line(kernel) + "\n";
+    for (const BackwardKernel& kernel : backward_kernels()) text += kernel_line(kernel) + "\n";
   } else if (what == "families") {
     for (const Family& family : families()) text += family_line(family) + "\n";
   } else {
     for (const Law& law : laws()) text += fmt::format("{:<26} {}\n", law.name, law.summary);
+    for (const GradientLaw& law : gradient_laws()) text += fmt::format("{:<26} {}\n", law.name, law.summary);
   }
   std::fwrite(text.data(), 1, text.size(), stdout);
   return kExitFine;

@@ -30,6 +30,7 @@ int terminal_columns() {
 }
 
 std::string closing_lines(const Report& report) {
+  if (report.plan->cases.empty()) return "";  // gradients alone
   std::uint64_t hardened = 0, published = 0, runs = 0;
   for (const Finding& f : report.findings) {
     if (f.record->kernel->form == Form::hardened) ++hardened;
@@ -49,7 +50,9 @@ int report_command(const SweepArguments& arguments) {
   check_math(arguments.math, arguments.profile, arguments.executor);
   const auto executors = plan.executors = executors_for(arguments.executor);
   if (executors.empty()) return kExitSkipped;
-  const std::string profile = choose_math(plan, arguments.math, arguments.profile);
+  GradientPlan gradient_plan =
+      make_gradient_plan(arguments.filters, seeds_of(arguments.tier()), arguments.seed, executors);
+  const std::string profile = choose_math(plan, gradient_plan, arguments.math, arguments.profile);
   require_writable(out, "--out");
   for (const char* file : {"report.json", "report.md"}) replaceable_file(out / file);
 
@@ -70,21 +73,31 @@ int report_command(const SweepArguments& arguments) {
     options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
     report.result = sweep(plan, options);
   }
-  if (!report.result.partial && report.result.executed() == 0) {
+  report.gradients.plan = &gradient_plan;
+  if (!report.result.partial && !gradient_plan.cases.empty()) {
+    Progress progress("gradient cases");
+    options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
+    report.gradients.result = sweep(gradient_plan, options);
+  }
+  const bool partial = report.result.partial || report.gradients.result.partial;
+  if (!partial && report.result.executed() + report.gradients.result.executed() == 0) {
     say("no case was executed, so nothing was tested: the selected kernels, families and formats have none in common, "
         "or every case is unsupported");
     return kExitFinding;
   }
   report.findings = write_findings(plan, report.result.records, out);
+  report.gradients.findings = write_findings(gradient_plan, report.gradients.result.records, out);
   write_atomically(out / "report.json", json_text(report));
   write_atomically(out / "report.md", markdown_text(report));
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
   const std::string text = table_text(report, terminal_columns(), terminal) + closing_lines(report) +
-                           refined_line(report.result.records) + open_line(report.result.records, arguments.nightly);
+                           closing_line(report.gradients) + refined_line(report.result.records) +
+                           open_line(report.result.records, arguments.nightly);
   std::fwrite(text.data(), 1, text.size(), stdout);  // main() reports a stdout that takes nothing
   say("wrote " + one_line((out / "report.json").string()) + " and " + one_line((out / "report.md").string()));
-  return closing_code(report.result.partial, report.result.failure,
-                      has_finding(report.result.records, arguments.nightly));
+  return closing_code(partial, report.result.partial ? report.result.failure : report.gradients.result.failure,
+                      has_finding(report.result.records, arguments.nightly) ||
+                          has_finding(report.gradients.result.records, arguments.nightly));
 }
 
 }  // namespace flashproof

@@ -15,6 +15,7 @@
 #include "reports/environment.h"
 #include "reports/exit_codes.h"
 #include "reports/gpu_server.h"
+#include "reports/gradients/twin.h"
 #include "reports/progress.h"
 #include "reports/sweep.h"
 #include "reports/text.h"
@@ -23,8 +24,6 @@
 
 namespace flashproof {
 namespace {
-
-using Key = std::pair<std::string_view, Format>;
 
 /// One kernel on one case, on both executors.
 TwinRow compare_one(const Kernel& kernel, const Problem& problem, const GpuServer& gpu, std::uint64_t index,
@@ -82,20 +81,25 @@ void run_case(const Plan& plan, const GpuServer& gpu, std::uint64_t index, std::
   }
 }
 
-std::string table(const std::map<Key, TwinRow>& rows, const Plan& plan, const Environment& e) {
-  std::string out = fmt::format(
+std::string head(const Environment& e) {
+  return fmt::format(
       "# Twin check: CPU executor against CUDA, bit for bit\n\n- date {}\n- GPU {}\n- CUDA compiler {}\n- host "
       "compiler {}, {}\n- revision {}\n\n",
       e.date, markdown_escaped(e.gpu), markdown_escaped(e.cuda_compiler), markdown_escaped(e.compiler),
       markdown_escaped(e.cpu), markdown_escaped(e.revision));
-  out +=
-      "| kernel | format | cases | unsupported | elements (o and lse) | equal | first difference |\n"
-      "|---|---|--:|--:|--:|--:|---|\n";
+}
+
+/// `elements` says of which tensors; `line` is that of a case.
+std::string table(const std::map<TwinKey, TwinRow>& rows, const char* elements,
+                  const std::function<std::string(std::uint64_t)>& line) {
+  std::string out = fmt::format(
+      "| kernel | format | cases | unsupported | elements ({}) | equal | first difference |\n"
+      "|---|---|--:|--:|--:|--:|---|\n",
+      elements);
   for (const auto& [key, row] : rows) {
-    const std::string first = row.differing()
-                                  ? fmt::format("`{}` {}", one_line(to_string(plan.cases[row.first_case].spec)),
-                                                markdown_escaped(row.first_text))
-                                  : "–";
+    const std::string first =
+        row.differing() ? fmt::format("`{}` {}", one_line(line(row.first_case)), markdown_escaped(row.first_text))
+                        : "–";
     out += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} |\n", key.first, info(key.second).name, row.cases,
                        row.unsupported, row.elements, row.percent(), first);
   }
@@ -107,6 +111,8 @@ std::string table(const std::map<Key, TwinRow>& rows, const Plan& plan, const En
 int twin_command(const SweepArguments& arguments, const std::string& out_file) {
   // One step per kernel: the worker itself runs both executors.
   const Plan plan = make_plan(arguments.filters, arguments.tier(), arguments.seed, {Executor::cuda});
+  const GradientPlan gradient_plan =
+      make_gradient_plan(arguments.filters, seeds_of(arguments.tier()), arguments.seed, {Executor::cuda});
   if (!out_file.empty()) replaceable_file(out_file);
   std::string why;
   if (cuda_devices_elsewhere(&why) == 0) {
@@ -114,7 +120,7 @@ int twin_command(const SweepArguments& arguments, const std::string& out_file) {
     return kExitSkipped;
   }
   stop_on_signals();
-  std::map<Key, TwinRow> rows;
+  std::map<TwinKey, TwinRow> rows;
   PoolOutcome outcome;
   {
     const GpuServer gpu(plan);
@@ -140,10 +146,24 @@ int twin_command(const SweepArguments& arguments, const std::string& out_file) {
     pool.jobs = jobs_for(arguments.jobs);
     outcome = run_pool(plan.cases.size(), hooks, pool);
   }
-  std::string text = table(rows, plan, this_environment(true));
+  GradientTwin gradients;
+  if (outcome.complete) {
+    Progress progress("gradient cases");
+    gradients =
+        gradient_twin(gradient_plan, [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); });
+    outcome = gradients.outcome;
+  }
+  std::string text = head(this_environment(true));
+  text += table(rows, "o and lse", [&](std::uint64_t i) { return to_string(plan.cases[i].spec); });
+  if (!gradients.rows.empty()) {
+    text += "\nGradients; a kernel that leaves its order open (atomics) is not compared.\n\n" +
+            table(gradients.rows, "dq, dk and dv",
+                  [&](std::uint64_t i) { return backward_line(gradient_plan.cases[i].spec); });
+  }
   if (!outcome.complete) text += fmt::format("\n**Partial:** {}\n", markdown_escaped(partial_text(outcome.failure)));
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (!out_file.empty()) write_atomically(out_file, text);
+  rows.merge(gradients.rows);
   const bool any = std::any_of(rows.begin(), rows.end(), [](const auto& r) { return r.second.cases > 0; });
   if (outcome.complete && !any) {
     say("no case was executed, so nothing was compared");

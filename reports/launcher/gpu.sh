@@ -1,9 +1,11 @@
 # shellcheck shell=bash
 # What this machine has for CUDA. Sourced by ../../flashproof and ../../.ci/run.
+tree=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
 
-find_nvcc() { # as the top CMakeLists.txt looks for it
+find_nvcc() { # as the top CMakeLists.txt looks for it; last, what ./flashproof setup --cuda installed
   local path
-  for path in "${CUDA_PATH:-}/bin/nvcc" "${CUDA_HOME:-}/bin/nvcc" "$(command -v nvcc || true)" /usr/local/cuda/bin/nvcc; do
+  for path in "${CUDA_PATH:-}/bin/nvcc" "${CUDA_HOME:-}/bin/nvcc" "$(command -v nvcc || true)" /usr/local/cuda/bin/nvcc \
+    "$tree/.cuda/nvidia/cu13/bin/nvcc"; do
     if [[ $path != /bin/nvcc && -x $path ]]; then printf '%s' "$path" && return; fi
   done
   return 1

@@ -72,7 +72,7 @@ lacks() { [[ $1 != *"$2"* ]]; }
 
 run --help
 expect 'help exits 0' is "$code" 0
-for command in report test list check explain truth replay attack twin certify probe experiment bench doctor; do
+for command in report test list check explain truth replay attack twin certify probe experiment bench doctor setup; do
   expect "help lists $command" has "$out" $'\n'"  $command"
 done
 run replya
@@ -87,10 +87,14 @@ run --frobnicate report
 expect 'an unknown option before the command is a usage error' is "$code" 2
 run test --frobnicate
 expect 'an unknown option of test is a usage error' is "$code" 2
-for command in test bench doctor; do
+for command in test doctor setup; do
   run "$command" --exec cuda
   expect "$command has no --exec" is "$code" 2
 done
+run bench --exec cuda
+expect 'bench --exec cuda without a GPU is skipped' is "$code" 4
+run bench --exec all
+expect 'bench --exec all is none of its two' has "$err" "--exec 'all': cpu or cuda"
 for command in report check replay certify; do
   run "$command" --exec
   expect "$command --exec needs a value" is "$code" 2
@@ -103,6 +107,22 @@ run certify --exec all
 expect 'certify --exec all is none of them' is "$code" 2
 run report --exec auto
 expect 'report --exec auto is none of them' is "$code" 2
+run setup
+expect 'setup needs to know what' is "$code" 2
+expect 'setup says what it takes' has "$err" 'setup takes --cuda'
+tool nvcc 'echo "Cuda compilation tools, release 13.0, V13.0.0"'
+run setup --cuda
+expect 'setup --cuda leaves a toolkit alone' is "$code" 0
+expect 'setup --cuda names it' has "$err" "nvcc is there: $work/bin/nvcc"
+rm "$work/bin/nvcc"
+if [[ ! -x /usr/local/cuda/bin/nvcc && -z $(command -v nvcc) ]]; then # else the next ones have nothing to install
+  tool python3 'case "$*" in *version*) exit 0 ;; esac; echo "no such wheel"; exit 1'
+  run setup --cuda
+  expect 'setup --cuda without the wheels exits 3' is "$code" 3
+  expect 'setup --cuda shows what pip said' has "$err" 'no such wheel'
+  expect 'setup --cuda leaves nothing half done' is "$(find "$tree" -name '.cuda*')" ''
+  rm -r "$work/bin/python3" "$tree/build"
+fi
 run twin
 expect 'twin without a GPU is skipped' is "$code" 4
 run probe

@@ -1,0 +1,19 @@
+// Cases of the gradient: an attention family's problem, dO from a stream of its own, and o and lse as an ideal forward
+// kernel stores them. The recipe is a backward line (reference/problem/backward_witness.h); its key `mode` is stage or
+// gradient, without it even seeds are stages and odd ones gradients.
+#pragma once
+
+#include "reference/bound/backward/bound.h"
+#include "reference/problem/backward.h"
+#include "reference/problem/backward_witness.h"
+#include "reference/problem/case.h"
+
+namespace flashproof {
+
+/// Throws UsageError as make_case() does, and where the family's problem has a feature without a gradient here.
+BackwardCase make_gradient_case(const CaseSpec& spec);
+
+/// How far the stored lse and o are from the exact ones: what backward_bound() wants. Empty for a stage.
+ForwardErrors forward_errors(const BackwardProblem& problem);
+
+}  // namespace flashproof

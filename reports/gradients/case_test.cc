@@ -1,0 +1,90 @@
+// Cases of the gradient: pure functions of their line, with the errors of o and lse that the bound is told.
+#include "reports/gradients/case.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "properties/generators/family.h"
+#include "reference/problem/error.h"
+
+namespace flashproof {
+namespace {
+
+BackwardCase from(const std::string& line) { return make_gradient_case(parse_backward_line(line)); }
+
+TEST(GradientCase, is_a_valid_pure_function_of_its_line) {
+  for (const Family& family : families()) {
+    if (!family.serves(ProblemKind::attention)) continue;
+    for (const char* keys : {":0:format=f16", ":1:format=bf16"}) {
+      const std::string line = "attention_backward:" + std::string(family.name) + keys;
+      BackwardCase first;
+      try {
+        first = from(line);
+      } catch (const UsageError&) {
+        continue;  // the family has a feature without a gradient
+      }
+      EXPECT_NO_THROW(validate(first.problem)) << line;
+      EXPECT_EQ(first, from(line)) << line;
+      EXPECT_EQ(backward_line(first.spec), line);
+      CaseSpec forward = first.spec;
+      EXPECT_EQ(first.problem.forward, std::get<AttentionProblem>(make_case(forward).problem)) << line;
+    }
+  }
+}
+
+TEST(GradientCase, the_seed_or_a_key_chooses_the_mode) {
+  EXPECT_EQ(from("attention_backward:normal:4").problem.mode, BackwardMode::stage);
+  EXPECT_EQ(from("attention_backward:normal:5").problem.mode, BackwardMode::gradient);
+  const BackwardCase chosen = from("attention_backward:normal:4:mode=gradient");
+  EXPECT_EQ(chosen.problem.mode, BackwardMode::gradient);
+  EXPECT_EQ(chosen.problem.d_out, from("attention_backward:normal:4").problem.d_out);
+  EXPECT_THROW(from("attention_backward:normal:4:mode=both"), UsageError);
+  EXPECT_THROW(from("attention_backward:normal:4:nonsense=1"), UsageError);
+  EXPECT_THROW(from("attention_backward:nonsense:4"), UsageError);
+}
+
+TEST(GradientCase, the_errors_of_o_and_lse_are_those_of_their_rounding) {
+  EXPECT_TRUE(forward_errors(from("attention_backward:normal:2:format=bf16").problem).o.empty());
+  BackwardProblem p = from("attention_backward:normal:3:format=bf16").problem;
+  const ForwardErrors errors = forward_errors(p);
+  ASSERT_EQ(errors.lse.size(), static_cast<std::size_t>(p.query_rows()));
+  ASSERT_EQ(errors.o.size(), static_cast<std::size_t>(p.query_rows() * p.forward.value_dim()));
+  double most = 0;
+  std::size_t n = 0;
+  for (std::int64_t b = 0; b < p.forward.batch(); ++b) {
+    for (std::int64_t h = 0; h < p.forward.q_heads(); ++h) {
+      for (std::int64_t i = 0; i < p.forward.q_length(); ++i) {
+        for (std::int64_t c = 0; c < p.forward.value_dim(); ++c, ++n) {
+          const double o = std::fabs(p.o.at({b, h, i, c}));
+          EXPECT_LE(errors.o[n], o * 0x1.01p-8 + 0x1p-133);
+          if (o > 0) most = std::max(most, errors.o[n] / o);
+        }
+      }
+    }
+  }
+  EXPECT_GT(most, 0x1p-11) << "bf16 rounds by more than this somewhere";
+  // What another forward kernel left is measured, too.
+  p.lse.set({0, 0, 0}, p.lse.at({0, 0, 0}) + 0.25);
+  EXPECT_NEAR(forward_errors(p).lse[0], 0.25, 1e-5);
+  p.lse.set({0, 0, 0}, INFINITY);
+  EXPECT_EQ(forward_errors(p).lse[0], INFINITY);
+}
+
+TEST(GradientCase, special_values_reach_d_out) {
+  int special = 0;
+  for (int seed = 0; seed < 12; ++seed) {
+    const Tensor d_out = from("attention_backward:special_values:" + std::to_string(seed)).problem.d_out;
+    const auto bytes = dense_bytes(d_out);
+    const Tensor dense = tensor_from_dense(d_out.format, d_out.shape, dense_stride(d_out.shape),
+                                           static_cast<std::int64_t>(bytes.size()), bytes);
+    for (std::int64_t i = 0; i < dense.elements(); ++i) {
+      special += std::isfinite(decode(dense.format, dense.bits(i))) ? 0 : 1;
+    }
+  }
+  EXPECT_GT(special, 3);
+}
+
+}  // namespace
+}  // namespace flashproof

@@ -1,0 +1,58 @@
+#include "reports/gradients/markdown.h"
+
+#include <fmt/format.h>
+
+namespace flashproof {
+
+using namespace markdown_parts;
+
+std::vector<Section> gradient_sections(const GradientReport& report) {
+  Section kernels, findings, faults;
+  kernels.head =
+      "## Gradients\n\nWorst error/bound of dq, dk and dv; contract: deterministic kernels give the same bits in every "
+      "run.\n\n"
+      "| kernel | format | executor | cases | pass | vacuous | out of domain | unsupported | inconclusive | fail | dq "
+      "| "
+      "dk | dv | mostly | deterministic | worst case |\n"
+      "|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|---|---|\n";
+  findings.head =
+      "## Findings in gradients\n\n| kernel | format | executor | family | failing | worst | what | replay | case |\n"
+      "|---|---|---|---|--:|---|---|---|---|\n";
+  faults.head =
+      "## Seeded faults in gradients\n\n| kernel | format | executor | rejected | law | defect |\n"
+      "|---|---|---|---|---|---|\n";
+  if (report.result.partial) {
+    kernels.head.insert(kernels.head.find("Worst"),
+                        fmt::format("**Partial:** {}\n\n", cell(partial_text(report.result.failure))));
+  }
+  for (const GradientRecord& r : per_kernel(report.result.records)) {
+    const std::string_view format = info(r.format).name;
+    if (r.kernel->form == Form::broken) {
+      const std::uint64_t n = r.rejections();
+      faults.rows.push_back(fmt::format("| {} | {} | {} | {} {} of {} | {} | {} |\n", code(r.kernel->id), format,
+                                        name(r.executor), n > 0 ? "yes," : "**no**,", n, r.cases,
+                                        code(r.kernel->rejected_by), cell(r.kernel->defect)));
+      continue;
+    }
+    const auto ratio = [](const ErrorStats& s) { return s.elements == 0 ? "–" : short_number(s.max_ratio); };
+    kernels.rows.push_back(
+        fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
+                    code(r.kernel->id), format, place(r.kernel->math, r.executor), r.cases, r.count(VerdictKind::pass),
+                    r.count(VerdictKind::vacuous), r.count(VerdictKind::out_of_domain),
+                    r.count(VerdictKind::unsupported), r.count(VerdictKind::inconclusive), r.count(VerdictKind::fail),
+                    ratio(r.dq), ratio(r.dk), ratio(r.dv), r.worst ? dominating_term(r.worst->element.bound) : "–",
+                    r.kernel->contract.deterministic ? "yes" : "no", code(worst_case_line(*report.plan, r))));
+  }
+  for (const GradientFinding& f : report.findings) {
+    const GradientRecord& r = *f.record;
+    if (r.kernel->form == Form::broken) continue;
+    findings.rows.push_back(fmt::format("| {} | {} | {} | {} | {} of {} | {} | {} | {} | {} |\n", code(r.kernel->id),
+                                        info(r.format).name, place(r.kernel->math, r.executor), code(r.family),
+                                        r.count(VerdictKind::fail), r.cases,
+                                        cell(to_string(Verdict{r.worst->verdict.kind, r.worst->verdict.failure, {}})),
+                                        cell(r.worst->verdict.detail), code(replay_command(f)), code(f.case_line)));
+  }
+  return {kernels, findings, faults};
+}
+
+}  // namespace flashproof

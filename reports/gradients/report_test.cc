@@ -1,0 +1,142 @@
+// Results, records and what a report says of gradients; findings come back from their files.
+#include "reports/gradients/report.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "reference/problem/error.h"
+#include "reports/gradients/json.h"
+#include "reports/gradients/markdown.h"
+#include "reports/native.h"
+#include "reports/twin_compare.h"
+
+namespace flashproof {
+namespace {
+
+/// A faulty and a hardened kernel on two families.
+struct Swept {
+  GradientPlan plan;
+  GradientReport report;
+  std::filesystem::path out = std::filesystem::path(testing::TempDir()) / "gradient_report";
+
+  Swept() {
+    plan = make_gradient_plan(
+        {{"attention_backward.two_kernels*", "attention_backward.broken.delta*"}, {"normal", "equal"}, {"f32", "bf16"}},
+        2, 0, {Executor::cpu});
+    SweepOptions options;
+    options.keep_results = true;
+    report.plan = &plan;
+    report.result = sweep(plan, options);
+    std::filesystem::remove_all(out);
+    report.findings = write_findings(plan, report.result.records, out);
+  }
+};
+
+const Swept& swept() {
+  static const Swept value;
+  return value;
+}
+
+TEST(GradientReport, a_sweep_runs_every_step_once) {
+  const GradientSweep& result = swept().report.result;
+  EXPECT_FALSE(result.partial) << result.failure;
+  EXPECT_EQ(result.results.size(), 16U);
+  EXPECT_EQ(result.records.size(), 8U);
+  EXPECT_EQ(result.executed(), 16U);
+  for (const GradientStepResult& r : result.results) {
+    const bool broken = r.step.kernel->form == Form::broken;
+    EXPECT_EQ(r.result.failed(), broken) << r.step.kernel->id;
+    const GradientResult again = GradientResult::deserialize(r.result.serialize());
+    EXPECT_EQ(again.serialize(), r.result.serialize());
+    EXPECT_EQ(again.dk.max_ratio, r.result.dk.max_ratio);
+  }
+  EXPECT_THROW(GradientResult::deserialize("1\t2"), UsageError);
+}
+
+TEST(GradientReport, findings_are_witnesses_that_fail_again) {
+  const Swept& s = swept();
+  ASSERT_EQ(s.report.findings.size(), 4U);
+  EXPECT_FALSE(has_finding(s.report.result.records, true)) << "a seeded fault fails by design";
+  const GradientFinding& finding = s.report.findings.front();
+  ASSERT_TRUE(names_gradient(finding.witness)) << finding.witness;
+  EXPECT_NE(replay_command(finding).find(finding.witness), std::string::npos);
+  std::map<std::string, std::string> notes;
+  const PlannedGradient planned = load_gradient(finding.witness, &notes);
+  EXPECT_EQ(notes["kernel"], finding.record->kernel->id);
+  EXPECT_EQ(backward_line(planned.spec), finding.case_line);
+  EXPECT_EQ(*planned.data, make_gradient_case(planned.spec));
+  GradientPlan plan;
+  plan.kernels = {finding.record->kernel};
+  plan.executors = {Executor::cpu};
+  plan.cases = {planned};
+  SweepOptions options;
+  options.keep_results = true;
+  const GradientSweep again = sweep(plan, options);
+  ASSERT_EQ(again.results.size(), 1U);
+  EXPECT_TRUE(again.results[0].result.failed());
+}
+
+TEST(GradientReport, all_three_forms_name_kernels_and_rejected_faults) {
+  const GradientReport& report = swept().report;
+  const std::string table = gradient_table(report, false);
+  EXPECT_NE(table.find("attention_backward.two_kernels.hardened"), std::string::npos);
+  EXPECT_NE(table.find("delta_not_subtracted bf16 cpu: rejected by gradient_within_bound in 4 of 4"), std::string::npos)
+      << table;
+  const auto sections = gradient_sections(report);
+  ASSERT_EQ(sections.size(), 3U);
+  EXPECT_EQ(sections[0].rows.size(), 2U);
+  EXPECT_TRUE(sections[1].rows.empty());
+  EXPECT_EQ(sections[2].rows.size(), 2U);
+  const auto json = gradients_json(report);
+  ASSERT_EQ(json.size(), 8U);
+  EXPECT_EQ(json[0]["problem"], "attention_backward");
+  EXPECT_TRUE(json[0]["figures"].contains("dv"));
+  EXPECT_EQ(json[0]["laws"]["gradient_within_bound"]["fail"], 2);
+  EXPECT_EQ(gradient_table({}, false), "");
+}
+
+TEST(GradientReport, globs_choose_among_kernels_of_both_kinds) {
+  EXPECT_TRUE(select_kernels({"attention_backward.*"}).empty());
+  EXPECT_TRUE(select_backward_kernels({"softmax.*"}).empty());
+  EXPECT_EQ(select_backward_kernels({}).size(), backward_kernels().size());
+  EXPECT_THROW(select_backward_kernels({"nonsense*"}), UsageError);
+}
+
+TEST(GradientReport, native_forms_declare_the_approximations) {
+  const Profile profile = load_profile(shipped_profiles() / "nvidia-h200-2026-11-20.json");
+  const BackwardCase subject = make_gradient_case(parse_backward_line("attention_backward:normal:3:format=f16"));
+  for (const BackwardKernel& det : backward_kernels()) {
+    const BackwardKernel native = native_kernel(det, profile);
+    EXPECT_EQ(native.math, Math::native);
+    EXPECT_EQ(native.arithmetic.underflow, Underflow::flush);
+    EXPECT_GT(native.arithmetic.exp_error, det.arithmetic.exp_error);
+    const bool accurate = det.arithmetic.exponent == Exponent::accurate;
+    EXPECT_EQ(native.arithmetic.exponent, accurate ? Exponent::scaled_exp2 : det.arithmetic.exponent);
+    if (!det.unsupported(subject.problem).empty()) continue;
+    const ForwardErrors errors = forward_errors(subject.problem);
+    const auto total = [&](const BackwardKernel& kernel) {
+      return backward_bound(subject.problem, kernel.arithmetic_for(Format::f16), errors).dq.at(0).total();
+    };
+    EXPECT_GE(total(native), total(det)) << det.id;
+  }
+}
+
+TEST(GradientReport, twins_are_compared_bit_for_bit) {
+  Gradients a{poisoned(Format::f32, {1, 1, 1, 2}), poisoned(Format::f32, {1, 1, 1, 2}),
+              poisoned(Format::f32, {1, 1, 1, 1})};
+  Gradients b = a;
+  TwinRow same;
+  same.compare(a, b);
+  EXPECT_FALSE(same.differing());
+  EXPECT_EQ(same.elements, 5U);
+  b.dk.set_bits(1, 1);
+  a.dk.set_bits(1, 2);
+  TwinRow other;
+  other.compare(a, b);
+  EXPECT_TRUE(other.differing());
+  EXPECT_EQ(other.first_text.substr(0, 6), "dk[1]:");
+}
+
+}  // namespace
+}  // namespace flashproof

@@ -1,0 +1,151 @@
+// The backward kernels against certified truth and the bound of what they declare: on the families, on random problems of
+// every feature and on hard kinds; seeded faults and declarations that promise too much are rejected.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <string>
+
+#include "properties/generators/family.h"
+#include "reference/oracle/backward/backward_problems.h"
+#include "reference/problem/error.h"
+#include "reports/gradients/result.h"
+
+namespace flashproof {
+namespace {
+
+struct Case {
+  std::string line;
+  BackwardProblem problem;
+  BackwardTruth truth;
+  ForwardErrors forward;
+};
+
+Case judged_case(std::string line, BackwardProblem problem) {
+  Case c{std::move(line), std::move(problem), {}, {}};
+  c.truth = backward_truth(c.problem, c.problem.forward.q.format);
+  c.forward = forward_errors(c.problem);
+  return c;
+}
+
+/// Every family that serves attention, three seeds of each format.
+const std::vector<Case>& family_cases() {
+  static const std::vector<Case> cases = [] {
+    std::vector<Case> list;
+    const GradientPlan plan = make_gradient_plan({}, 3, 0, {Executor::cpu});
+    for (std::size_t i = 0; i < plan.cases.size(); ++i) {
+      try {
+        list.push_back(judged_case(backward_line(plan.cases[i].spec), plan.make(i).problem));
+      } catch (const UsageError&) {  // a feature without a gradient
+      }
+    }
+    return list;
+  }();
+  return cases;
+}
+
+GradientResult ask(const BackwardKernel& kernel, const Case& c, const BackwardArithmetic& arithmetic) {
+  const BackwardBound bound = backward_bound(c.problem, arithmetic, c.forward);
+  const Gradients gradients = run(kernel, c.problem);
+  const JudgedGradients judged{gradients, c.truth, bound};
+  const GradientJudgement judgement = judge(judged, kernel.contract, 0);
+  return evaluate({kernel, judged, judgement}, 0, 2);
+}
+
+GradientResult ask(const BackwardKernel& kernel, const Case& c) {
+  return ask(kernel, c, kernel.arithmetic_for(c.problem.forward.q.format));
+}
+
+/// Hardened kernels pass; how many did.
+int expect_right(const Case& c) {
+  int passed = 0;
+  for (const BackwardKernel& kernel : backward_kernels()) {
+    if (kernel.form != Form::hardened || !kernel.unsupported(c.problem).empty()) continue;
+    const GradientResult result = ask(kernel, c);
+    EXPECT_LT(result.verdict.kind, VerdictKind::inconclusive)
+        << kernel.id << " " << c.line << ": " << to_string(result.verdict) << " " << result.verdict.detail;
+    passed += result.verdict.kind == VerdictKind::pass ? 1 : 0;
+  }
+  return passed;
+}
+
+TEST(Gradients, hardened_kernels_are_right_on_every_family) {
+  int passed = 0;
+  for (const Case& c : family_cases()) passed += expect_right(c);
+  EXPECT_GT(passed, 300);
+}
+
+TEST(Gradients, hardened_kernels_are_right_on_random_problems_of_every_feature) {
+  Random random(11, 4);
+  int passed = 0;
+  std::set<std::string> features;
+  for (int round = 0; round < 120; ++round) {
+    const Format format = kStorageFormats[round % 3];
+    const Case c = judged_case("random " + std::to_string(round), test::random_backward(random, format));
+    const AttentionProblem& f = c.problem.forward;
+    if (f.has(Feature::window)) features.insert("window");
+    if (f.has_alibi()) features.insert("alibi");
+    if (f.has_bias()) features.insert("bias");
+    if (f.causal) features.insert("causal");
+    if (!f.key_length.empty()) features.insert("key_length");
+    if (f.q_heads() > f.k_heads()) features.insert("group");
+    if (c.problem.o.format != format) features.insert("o of another format");
+    passed += expect_right(c);
+  }
+  EXPECT_EQ(features.size(), 7U);
+  EXPECT_GT(passed, 150);
+}
+
+TEST(Gradients, hardened_kernels_are_right_on_hard_kinds) {
+  Random random(5, 9);
+  int passed = 0;
+  for (const test::BackwardKind& kind : test::hard_backward_kinds()) {
+    for (int round = 0; round < 9; ++round) {
+      passed += expect_right(judged_case(kind.name, kind.make(random, kStorageFormats[round % 3])));
+    }
+  }
+  EXPECT_GT(passed, 40);
+}
+
+TEST(Gradients, every_law_rejects_the_faults_it_names_and_every_fault_is_named) {
+  std::set<std::string_view> named;
+  for (std::size_t law = 0; law < gradient_laws().size(); ++law) {
+    for (const std::string_view id : gradient_laws()[law].must_reject) {
+      const BackwardKernel* kernel = find_backward_kernel(id);
+      ASSERT_NE(kernel, nullptr) << id;
+      EXPECT_EQ(kernel->rejected_by, gradient_laws()[law].name);
+      named.insert(id);
+      EXPECT_TRUE(std::ranges::any_of(family_cases(), [&](const Case& c) {
+        return ask(*kernel, c).laws[law].failed();
+      })) << id;
+    }
+  }
+  for (const BackwardKernel& kernel : backward_kernels()) {
+    EXPECT_EQ(kernel.form == Form::broken, named.contains(kernel.id)) << kernel.id;
+  }
+}
+
+/// A declaration that promises more than the kernel does.
+int rejections(const char* id, Format format, const std::function<void(BackwardArithmetic&)>& lie) {
+  const BackwardKernel& kernel = *find_backward_kernel(id);
+  BackwardArithmetic arithmetic = kernel.arithmetic_for(format);
+  lie(arithmetic);
+  int rejected = 0;
+  for (const Case& c : family_cases()) {
+    if (c.problem.forward.q.format != format || !kernel.unsupported(c.problem).empty()) continue;
+    rejected += ask(kernel, c, arithmetic).failed() ? 1 : 0;
+  }
+  return rejected;
+}
+
+TEST(Gradients, a_declaration_that_promises_too_much_is_rejected) {
+  const char* const fused = "attention_backward.fused.hardened";
+  EXPECT_GT(rejections(fused, Format::bf16, [](auto& a) { a.p = Format::f32; }), 0);
+  EXPECT_GT(rejections(fused, Format::bf16, [](auto& a) { a.ds = Format::f32; }), 0);
+  EXPECT_GT(rejections(fused, Format::f16, [](auto& a) { a.p = a.ds = Format::f32; }), 0);
+  EXPECT_EQ(rejections(fused, Format::bf16, [](auto&) {}), 0);
+}
+
+}  // namespace
+}  // namespace flashproof
