@@ -128,7 +128,7 @@ TEST(AttentionForms, a_normal_weight_over_a_sum_may_be_lost_whole) {
       const AttentionProblem p = row_of(
           7, first ? 1 : 7, [=](std::int64_t j) { return j == carrier ? -86.5 : 0; },
           [=](std::int64_t j) { return j == carrier ? 0x1p100 : 0; });
-      EXPECT_EQ(run_model_unrounded(p, a, {}).o.at({0, 0, 0, 0}) == 0, !first) << "a first key is divided step by step";
+      EXPECT_EQ(run_model_unrounded(p, a, {}).o.at({0, 0}) == 0, !first) << "a first key is divided step by step";
       const attack::Tally tally = attack::attack(p, a, a, 1, kRuns);
       EXPECT_EQ(tally.violations, 0) << tally.first;
       EXPECT_EQ(tally.broken_forms, 0);
@@ -216,8 +216,8 @@ TEST(AttentionForms, beyond_its_range_the_form_is_wrong_and_only_a_refusal_is_ex
   };
   EXPECT_EQ(verdict(false), "fail(exceeds_bound)");
   EXPECT_EQ(verdict(true), "fail(silently_wrong)");
-  output.o.set({0, 0, 0, 0}, NAN);
-  output.lse.set({0, 0, 0}, NAN);
+  output.o.set({0, 0}, NAN);
+  output.lse.set({0}, NAN);
   EXPECT_EQ(verdict(false), "fail(class_mismatch)");
   EXPECT_EQ(verdict(true), "out_of_domain");
 }
@@ -235,7 +235,7 @@ TEST(AttentionForms, head_room_ends_where_the_product_of_the_frame_does) {
     if (exact > 0x1p31 && residual > 127.0) {
       EXPECT_FALSE(compute_bound(p, fused).domain[0].holds()) << "two weights of 2^" << residual;
       const Output output = run_model_unrounded(p, fused, {});
-      overflowed = overflowed || !std::isfinite(output.o.at({0, 0, 0, 0}));
+      overflowed = overflowed || !std::isfinite(output.o.at({0, 0}));
       if (overflowed) break;
     }
   }
