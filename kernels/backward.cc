@@ -6,9 +6,12 @@
 
 #include "kernels/backward_cuda.h"
 #include "kernels/backward_declarations.h"  // generated: cpu_, cuda_ and cuda_native_backward_declarations()
+#include "kernels/broken/dose.h"
+#include "kernels/broken/fault.h"
 #include "kernels/dense_features.h"
 #include "kernels/guarded_buffer.h"
 #include "kernels/make_args.h"
+#include "kernels/margin_copies.h"
 #include "kernels/simt/executor.h"
 #include "kernels/watch_inputs.h"
 #include "reference/problem/error.h"
@@ -29,6 +32,11 @@ std::vector<BackwardKernel> make_kernels() {
   std::vector<BackwardKernel> list;
   for (const BackwardDeclaration& declaration : cpu_backward_declarations()) {
     list.push_back({declaration});
+  }
+  for (const SeededFault& fault : seeded_faults()) {
+    if (fault.backward == nullptr) continue;
+    list.push_back({declaration_of(fault, fault.backward())});
+    list.back().fault = &fault;
   }
   std::ranges::sort(list, {}, &BackwardKernel::id);
   const auto built = [&](const BackwardDeclaration& declaration) -> BackwardKernel& {
@@ -60,6 +68,7 @@ Tensor workspace_of(const BackwardKernel& kernel, const BackwardProblem& problem
 void run_on_cpu(const BackwardKernel& kernel, const BackwardProblem& problem, const RunOptions& options,
                 Tensor& workspace, Gradients& gradients) {
   const simt::ScopedSchedule schedule(options.schedule);
+  const ScopedDose dose(dose_of(kernel.fault, options));
   GuardedBuffer dq(gradients.dq);
   GuardedBuffer dk(gradients.dk);
   GuardedBuffer dv(gradients.dv);
@@ -71,8 +80,10 @@ void run_on_cpu(const BackwardKernel& kernel, const BackwardProblem& problem, co
     watch_output(*options.shadow, "dv", dv.tensor(), gradients.dv);
     watch_output(*options.shadow, "workspace", space.tensor(), workspace);
   }
+  MarginCopies copies;
   BackwardArgs args = make_args(
-      problem, gradients, [](const void* data, std::size_t) { return data; },
+      problem, gradients,
+      [&](const void* data, std::size_t bytes) { return kernel.fault != nullptr ? copies.place(data, bytes) : data; },
       [&](Tensor& tensor) -> void* {
         return (&tensor == &gradients.dq ? dq : &tensor == &gradients.dk ? dk : dv).tensor();
       });
@@ -123,6 +134,7 @@ Gradients run(const BackwardKernel& kernel, const BackwardProblem& problem, cons
       poisoned(format, {batch, forward.k_heads(), forward.k_length(), forward.value_dim()}),
   };
   Tensor workspace = workspace_of(kernel, problem);
+  std::ranges::fill(workspace.storage, options.workspace_fill);
   if (options.executor == Executor::cuda) {
     run_on_cuda(kernel, problem, workspace, gradients);
   } else {

@@ -30,8 +30,6 @@ struct BackwardDeclaration {
   std::string (*unsupported)(const BackwardProblem&);
   BackwardLaunch launch;
   std::int64_t (*workspace)(const BackwardProblem&) = nullptr;  // as in KernelDeclaration
-  std::string_view rejected_by = {};                            // broken kernels: the law that must reject it
-  std::string_view defect = {};                                 // broken kernels: what is wrong, one line
 };
 
 struct BackwardKernel : BackwardDeclaration {
@@ -39,7 +37,8 @@ struct BackwardKernel : BackwardDeclaration {
   BackwardLaunch cuda_launch = nullptr;
   bool has_native = false;
   BackwardLaunch native_launch = nullptr;
-  Math math = Math::det;  // as in Kernel
+  Math math = Math::det;               // as in Kernel
+  const SeededFault* fault = nullptr;  // as in Kernel
 
   bool supports(Format format) const;
   /// Of a run on this format.

@@ -15,7 +15,9 @@ namespace flashproof {
 struct ObserveOptions {
   simt::Schedule schedule = {};  // a random one may preempt
   bool races = true;
-  bool traffic = false;  // elements that are loaded and stored, per input and output
+  bool traffic = false;               // elements that are loaded and stored, per input and output
+  BlockFma matrix_unit = kHopperF16;  // as RunOptions, like the next
+  double dose = 0;
 };
 
 struct ShadowReport {
@@ -33,8 +35,8 @@ struct GradientObservation : ShadowReport {
   Gradients gradients;
 };
 
-/// The kernel of this id, compiled so that the shadow sees its accesses. A registered kernel always is. Throws what run()
-/// throws, and UsageError for a kernel that is not registered.
+/// The kernel of this id, compiled so that the shadow sees its accesses. A registered kernel is, a seeded fault if its diff
+/// says so. Throws what run() throws, and UsageError for a kernel that is not built so.
 Observation observe(const Kernel& kernel, const Problem& problem, const ObserveOptions& options = {});
 GradientObservation observe(const BackwardKernel& kernel, const BackwardProblem& problem,
                             const ObserveOptions& options = {});

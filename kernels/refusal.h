@@ -3,13 +3,20 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reference/problem/problems.h"
 
 namespace flashproof {
+
+/// "d = 257: legal range 1..256": why a kernel does not take a length.
+inline std::string beyond_range(std::string_view what, std::int64_t value, std::int64_t most) {
+  return std::string(what) + " = " + std::to_string(value) + ": legal range 1.." + std::to_string(most);
+}
 
 class Refusal {
  public:

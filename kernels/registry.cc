@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/broken/fault.h"
 #include "kernels/declarations.h"  // generated: cpu_, cuda_ and cuda_native_declarations()
 #include "kernels/simt/det_error.h"
 #include "reference/problem/error.h"
@@ -12,23 +13,17 @@ namespace flashproof {
 // What the declarations promise of a subnormal exponential.
 static_assert(kDetExpSubnormalError <= exp_underflow({}) && kDetExp2SubnormalError <= exp_underflow({}));
 
-std::string_view name(Form form) {
-  constexpr std::string_view kNames[] = {"published", "hardened", "broken"};
-  return kNames[static_cast<int>(form)];
-}
-
-std::string_view name(Executor executor) { return executor == Executor::cpu ? "cpu" : "cuda"; }
-
-std::string_view name(Math math) { return math == Math::det ? "det" : "native"; }
-
-bool Kernel::supports(Format format) const { return std::ranges::find(formats, format) != formats.end(); }
-
 namespace {
 
 std::vector<Kernel> make_kernels() {
   std::vector<Kernel> list;
   for (const KernelDeclaration& declaration : cpu_declarations()) {
     list.push_back({declaration});
+  }
+  for (const SeededFault& fault : seeded_faults()) {
+    if (fault.forward == nullptr) continue;
+    list.push_back({declaration_of(fault, fault.forward())});
+    list.back().fault = &fault;
   }
   std::ranges::sort(list, {}, &Kernel::id);
   const auto built = [&](const KernelDeclaration& declaration) -> Kernel& {

@@ -44,9 +44,9 @@ struct KernelDeclaration {
   /// Bytes of workspace that the launch needs for this problem; null: none. A launch with less throws UsageError that
   /// says how many.
   std::int64_t (*workspace)(const Problem&) = nullptr;
-  std::string_view rejected_by = {};  // broken kernels: the law that must reject it
-  std::string_view defect = {};       // broken kernels: what is wrong, one line
 };
+
+struct SeededFault;  // broken/fault.h
 
 struct Kernel : KernelDeclaration {
   bool has_cuda = false;
@@ -55,6 +55,7 @@ struct Kernel : KernelDeclaration {
   Launch native_launch = {};  // meaningful if has_native; on the GPU, too
   /// Of `arithmetic` and `cuda_launch`. kernels() are det; a native kernel is made of one and a GPU's profile.
   Math math = Math::det;
+  const SeededFault* fault = nullptr;  // of Form::broken
 
   bool supports(Format format) const;
 };

@@ -1,8 +1,16 @@
 #include "kernels/run.h"
 
+#include <algorithm>
+#include <optional>
+#include <type_traits>
+
+#include "kernels/broken/dose.h"
+#include "kernels/broken/fault.h"
 #include "kernels/dense_features.h"
+#include "kernels/far_copies.h"
 #include "kernels/guarded_buffer.h"
 #include "kernels/make_args.h"
+#include "kernels/margin_copies.h"
 #include "kernels/run_cuda.h"
 #include "kernels/simt/executor.h"
 #include "kernels/watch_inputs.h"
@@ -40,6 +48,11 @@ Kernel on_unit(const Kernel& kernel, const BlockFma& unit) {
   return exchanged;
 }
 
+double dose_of(const SeededFault* fault, const RunOptions& options) {
+  if (fault == nullptr) return 0;
+  return options.dose != 0 ? options.dose : fault->dose.registered;
+}
+
 Tensor workspace_of(const Kernel& kernel, const Problem& problem) {
   const std::int64_t bytes = kernel.workspace == nullptr ? 0 : kernel.workspace(problem);
   return Tensor::dense(Format::f32, {(bytes + 3) / 4});
@@ -51,6 +64,7 @@ void run_on_cpu(const Kernel& kernel, const Problem& problem, const RunOptions& 
                 Output& output) {
   const simt::ScopedSchedule schedule(options.schedule);
   const simt::ScopedMatrixUnit unit(options.matrix_unit);
+  const ScopedDose dose(dose_of(kernel.fault, options));
   GuardedBuffer o(output.o);
   GuardedBuffer lse(output.lse);
   GuardedBuffer space(workspace);
@@ -62,10 +76,22 @@ void run_on_cpu(const Kernel& kernel, const Problem& problem, const RunOptions& 
     watch_output(*options.shadow, "workspace", space.tensor(), workspace);
   }
   std::visit(
-      [&](const auto& p) {
-        auto args = make_args(p, output, [](const void* data, std::size_t) { return data; }, place_output);
+      [&](const auto& given) {
+        using P = std::decay_t<decltype(given)>;
+        FarCopies far;
+        std::optional<P> apart;
+        if (options.far_axis >= 0) far.spread(apart.emplace(given), options.far_axis);
+        const P& p = apart ? *apart : given;
+        MarginCopies copies;
+        const bool with_margins = kernel.fault != nullptr || options.guard_inputs;
+        const auto place = [&](const void* data, std::size_t bytes) {
+          if (const void* there = far.find(data)) return there;
+          return with_margins ? copies.place(data, bytes) : data;
+        };
+        auto args = make_args(p, output, place, place_output);
         args.workspace = {space.tensor(), static_cast<std::int64_t>(workspace.storage.size())};
         std::get<void (*)(const decltype(args)&, Stream)>(kernel.launch)(args, Stream{});
+        copies.finish();
       },
       problem);
   o.finish(output.o, "o");
@@ -100,6 +126,7 @@ Output run(const Kernel& kernel, const Problem& problem, const RunOptions& optio
   const OutputShape shape = output_shape(problem);
   Output output{poisoned(output_format(problem), {shape.rows, shape.width}), poisoned(Format::f32, {shape.rows})};
   Tensor workspace = workspace_of(kernel, problem);
+  std::ranges::fill(workspace.storage, options.workspace_fill);
   if (options.executor == Executor::cuda) {
     run_on_cuda(kernel, problem, workspace, output);
   } else {

@@ -1,6 +1,7 @@
 // Runs one kernel on one problem. Outputs are poisoned before the launch, with a NaN whose payload no arithmetic makes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -17,7 +18,14 @@ struct RunOptions {
   simt::Schedule schedule = {};          // CPU executor only
   simt::ScopedShadow* shadow = nullptr;  // CPU executor only: told where the inputs, outputs and the workspace are
   BlockFma matrix_unit = kHopperF16;     // CPU executor only: of mma; a bound must then be that of on_unit()
+  double dose = 0;                       // of a seeded fault that has one (broken/fault.h); 0: the registered one
+  std::byte workspace_fill{0xff};        // what every byte of the workspace is before the first launch
+  bool guard_inputs = false;             // CPU executor only: KernelFault if an input or what lies beside it is written
+  int far_axis = -1;  // CPU executor only: offsets along this axis exceed 2^31 (far_copies.h); -1: none
 };
+
+/// What the seeded fault is to be run at; 0 without a fault.
+double dose_of(const SeededFault* fault, const RunOptions& options);
 
 /// The kernel as it is on this matrix unit: where the declaration has one, it is exchanged.
 Kernel on_unit(const Kernel& kernel, const BlockFma& unit);

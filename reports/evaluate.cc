@@ -78,8 +78,8 @@ CaseResult evaluate(const Evaluation& evaluation, std::uint64_t case_index, std:
   result.case_index = case_index;
   result.executed = true;
   result.verdict = judgement.worst;
-  for (const Law& law : laws()) {
-    result.laws.push_back(law.check(evaluation));
+  for (const Law& law : judging_laws()) {
+    result.laws.push_back(law.judge(evaluation));
     const Verdict& law_says = result.laws.back();  // a law that passes does not make a vacuous case a pass
     if (law_says.kind >= VerdictKind::inconclusive && outweighs(law_says, result.verdict)) result.verdict = law_says;
   }

@@ -44,7 +44,7 @@ struct CaseResult {
   ErrorStats lse;
   DomainStats domain;
   std::uint64_t refined = 0;             // elements of o whose bound took the linear-fractional form (Bound::refined)
-  std::vector<Verdict> laws;             // in the order of laws(); empty if not executed
+  std::vector<Verdict> laws;             // in the order of judging_laws(); empty if not executed
   std::vector<ElementFinding> elements;  // failing ones, worst first, at most the number asked for; else the worst one
   std::uint64_t failing_elements = 0;
 

@@ -59,7 +59,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 TEST(Evaluate, the_right_answer_passes_and_shows_its_worst_element) {
   const CaseResult result = Fixture().run();
   EXPECT_EQ(result.verdict.kind, VerdictKind::pass) << result.verdict.detail;
-  EXPECT_EQ(result.laws.size(), laws().size());
+  EXPECT_EQ(result.laws.size(), judging_laws().size());
   EXPECT_EQ(result.failing_elements, 0U);
   ASSERT_EQ(result.elements.size(), 1U);
   EXPECT_LT(result.elements[0].ratio, 1);

@@ -1,6 +1,7 @@
 // report.json and `list --json`.
 #include <nlohmann/json.hpp>
 
+#include "kernels/broken/fault.h"
 #include "properties/generators/family.h"
 #include "properties/laws/law.h"
 #include "reference/problem/error.h"
@@ -57,20 +58,11 @@ Json record_json(const Record& r, const Report& report) {
             {"refined", r.refined},
             {"figures", {{"o", figures(r.o)}, {"lse", figures(r.lse)}}}};
   Json law_counts = Json::object();
-  for (std::size_t i = 0; i < r.laws.size(); ++i) law_counts[std::string(laws()[i].name)] = kinds(r.laws[i]);
+  for (std::size_t i = 0; i < r.laws.size(); ++i) law_counts[std::string(judging_laws()[i].name)] = kinds(r.laws[i]);
   json["laws"] = law_counts;
   json["witness"] = Json();
   if (r.worst) {
-    const ElementFinding& e = r.worst->element;
-    json["witness"] = {{"case", worst_case_line(*report.plan, r)},
-                       {"verdict", to_string(Verdict{r.worst->verdict.kind, r.worst->verdict.failure, {}})},
-                       {"detail", r.worst->verdict.detail},
-                       {"tensor", e.tensor},
-                       {"index", e.index},
-                       {"computed", number(e.computed)},
-                       {"exact", number(e.exact)},
-                       {"error", number(e.error)},
-                       {"ratio", number(e.ratio)}};
+    json["witness"] = witness(*r.worst, worst_case_line(*report.plan, r));
     for (const Finding& f : report.findings) {
       if (f.record == &r && !f.witness.empty()) json["witness"]["file"] = f.witness;
     }
@@ -81,6 +73,7 @@ Json record_json(const Record& r, const Report& report) {
 Json kernels_json() {
   Json list = Json::array();
   for (const Kernel& k : kernels()) {
+    if (k.fault != nullptr) continue;  // list faults
     Json formats = Json::array(), executors = Json::array({"cpu"});
     for (const Format f : k.formats) formats.push_back(text(info(f).name));
     if (k.has_cuda) executors.push_back("cuda");
@@ -93,10 +86,9 @@ Json kernels_json() {
                     {"contract",
                      {{"isolates_hidden", k.contract.isolates_hidden},
                       {"deterministic", k.contract.deterministic},
+                      {"batch_invariant", k.contract.batch_invariant},
                       {"refuses_beyond_range", k.contract.refuses_beyond_range},
-                      {"overflow", k.contract.overflow == Overflow::ieee ? "ieee" : "saturate"}}},
-                    {"rejected_by", text(k.rejected_by)},
-                    {"defect", text(k.defect)}});
+                      {"overflow", k.contract.overflow == Overflow::ieee ? "ieee" : "saturate"}}}});
   }
   for (const Json& k : backward_kernels_json()) list.push_back(k);
   return list;
@@ -147,6 +139,15 @@ std::string list_json(std::string_view what) {
       list.push_back({{"name", text(law.name)}, {"summary", text(law.summary)}, {"must_reject", rejects}});
     }
     for (const Json& law : gradient_laws_json()) list.push_back(law);
+  } else if (what == "faults") {
+    for (const SeededFault& f : seeded_faults()) {
+      list.push_back({{"id", text(f.id)},
+                      {"number", text(f.number)},
+                      {"kernel", text(f.kernel)},
+                      {"defect", text(f.defect)},
+                      {"from", text(f.source)},
+                      {"gross", f.gross}});
+    }
   }
   return dump(list);
 }

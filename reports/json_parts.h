@@ -103,6 +103,20 @@ inline Json terms(const ElementBound& b) {
           {"probable", number(b.probable)},         {"drift", number(b.drift)}};
 }
 
+/// What replays the worst case of a record, and its worst element.
+inline Json witness(const WorstCase& worst, const std::string& case_line) {
+  const ElementFinding& e = worst.element;
+  return {{"case", case_line},
+          {"verdict", to_string(Verdict{worst.verdict.kind, worst.verdict.failure, {}})},
+          {"detail", worst.verdict.detail},
+          {"tensor", e.tensor},
+          {"index", e.index},
+          {"computed", number(e.computed)},
+          {"exact", number(e.exact)},
+          {"error", number(e.error)},
+          {"ratio", number(e.ratio)}};
+}
+
 inline std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 }  // namespace flashproof::json_parts

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/broken/fault.h"
 #include "reports/gradients/markdown.h"
 #include "reports/markdown_parts.h"
 #include "reports/report.h"
@@ -145,14 +146,14 @@ Section domain(const Report& report) {
 Section faults(const Report& report) {
   Section section;
   section.head =
-      "## Seeded faults\n\nBroken on purpose; each must be rejected.\n\n"
+      "## Seeded faults\n\nBroken on purpose. `./flashproof report --faults` asks every law.\n\n"
       "| kernel | format | executor | rejected | law | defect |\n|---|---|---|---|---|---|\n";
   for (const Record& r : per_kernel(report.result.records)) {
     if (r.kernel->form != Form::broken) continue;
-    const auto fails = rejections(r);
-    section.rows.push_back(fmt::format("| {} | {} | {} | {} {} of {} | {} | {} |\n", code(r.kernel->id),
-                                       info(r.format).name, name(r.executor), fails > 0 ? "yes," : "**no**,", fails,
-                                       r.cases, code(r.kernel->rejected_by), cell(r.kernel->defect)));
+    const Rejection by = rejection(r);
+    section.rows.push_back(fmt::format("| {} | {} | {} | {} of {} | {} | {} |\n", code(r.kernel->id),
+                                       info(r.format).name, name(r.executor), by.cases, r.cases, code(by.law),
+                                       cell(defect_of(r.kernel->fault))));
   }
   return section;
 }
@@ -162,13 +163,15 @@ Section contracts(const Report& report) {
   section.head =
       "## Contracts\n\nWhat each kernel declares, and is judged against. Refuses: a row beyond the range of an "
       "un-stabilised form is NaN, never a wrong number; it counts as outside the domain.\n\n"
-      "| kernel | isolates hidden keys | deterministic | refuses | overflow |\n|---|---|---|---|---|\n";
+      "| kernel | isolates hidden keys | deterministic | batch invariant | refuses | overflow |\n"
+      "|---|---|---|---|---|---|\n";
   for (const Kernel* kernel : report.plan->kernels) {
     if (kernel->math == Math::native && report.plan->kernels.size() > report.plan->native.size()) continue;
-    section.rows.push_back(
-        fmt::format("| {} | {} | {} | {} | {} |\n", code(kernel->id), kernel->contract.isolates_hidden ? "yes" : "no",
-                    kernel->contract.deterministic ? "yes" : "no", kernel->contract.refuses_beyond_range ? "yes" : "no",
-                    kernel->contract.overflow == Overflow::ieee ? "ieee" : "saturate"));
+    section.rows.push_back(fmt::format(
+        "| {} | {} | {} | {} | {} | {} |\n", code(kernel->id), kernel->contract.isolates_hidden ? "yes" : "no",
+        kernel->contract.deterministic ? "yes" : "no", kernel->contract.batch_invariant ? "yes" : "no",
+        kernel->contract.refuses_beyond_range ? "yes" : "no",
+        kernel->contract.overflow == Overflow::ieee ? "ieee" : "saturate"));
   }
   return section;
 }

@@ -123,10 +123,16 @@ void add_commands(CLI::App& app, Options& o, std::function<int()>& command) {
   add_math(report, o.sweep.math, o.sweep.profile);
   report->add_option("--out", o.sweep.out, "directory for report.json, report.md and witnesses; default out")
       ->type_name("DIR");
-  report->callback([&] { command = [&] { return report_command(o.sweep); }; });
+  auto* faults = report->add_flag("--faults", o.sweep.faults, "the seeded faults against every law and today's habits");
+  for (const char* other :
+       {"--exec", "--math", "--profile", "--family", "--format", "--quick", "--nightly", "--seed"}) {
+    faults->excludes(report->get_option(other));
+  }
+  report->callback(
+      [&] { command = [&] { return o.sweep.faults ? faults_command(o.sweep) : report_command(o.sweep); }; });
 
-  auto* list = app.add_subcommand("list", "kernels, families or laws");
-  list->add_option("what", o.what, "kernels, families or laws")->required();
+  auto* list = app.add_subcommand("list", "kernels, families, laws or faults");
+  list->add_option("what", o.what, "kernels, families, laws or faults")->required();
   list->add_flag("--json", o.json, "for programs");
   list->callback([&] { command = [&] { return list_command(o.what, o.json); }; });
 

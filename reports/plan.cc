@@ -5,9 +5,9 @@
 
 #include "kernels/backward.h"
 #include "properties/generators/family.h"
+#include "properties/generators/glob.h"
 #include "reference/problem/error.h"
 #include "reference/problem/witness.h"
-#include "reports/glob.h"
 
 namespace flashproof {
 namespace {
@@ -19,12 +19,31 @@ bool built_for(const Kernel& kernel, Executor executor) {
   return executor == Executor::cpu ? kernel.math == Math::det : kernel.has_cuda;
 }
 
-/// Indices into kernels(), and behind them into backward_kernels().
+/// Indices into kernels(), and behind them into backward_kernels(). A pattern means the seeded faults if it says
+/// "broken", or if it fits nothing else.
 std::vector<std::size_t> select_all_kernels(const std::vector<std::string>& globs) {
   std::vector<std::string_view> names;
-  for (const Kernel& kernel : kernels()) names.push_back(kernel.id);
-  for (const BackwardKernel& kernel : backward_kernels()) names.push_back(kernel.id);
-  return select_names(globs, names, "kernel");
+  std::vector<bool> fault;
+  const auto add = [&](std::string_view id, Form form) {
+    names.push_back(id);
+    fault.push_back(form == Form::broken);
+  };
+  for (const Kernel& kernel : kernels()) add(kernel.id, kernel.form);
+  for (const BackwardKernel& kernel : backward_kernels()) add(kernel.id, kernel.form);
+
+  std::vector<bool> chosen(names.size(), false);
+  for (const std::string& glob : globs.empty() ? std::vector<std::string>{"*"} : globs) {
+    std::vector<std::size_t> found = select_names(std::vector<std::string>{glob}, names, "kernel");
+    const bool only_faults = std::ranges::all_of(found, [&](std::size_t i) { return fault[i]; });
+    if (!only_faults && glob.find("broken") == std::string::npos)
+      std::erase_if(found, [&](std::size_t i) { return fault[i]; });
+    for (const std::size_t i : found) chosen[i] = true;
+  }
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (chosen[i]) result.push_back(i);
+  }
+  return result;
 }
 
 }  // namespace

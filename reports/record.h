@@ -26,6 +26,13 @@ struct WorstCase {
 };
 bool worse_case(const WorstCase& a, const WorstCase& b);
 
+/// Of a seeded fault: the judging law that rejected it most often, and in how many cases. Laws that need another run of the
+/// kernel are not asked in a report, so a fault that only they see is not rejected here.
+struct Rejection {
+  std::string_view law;
+  std::uint64_t cases = 0;
+};
+
 struct Record {
   const Kernel* kernel = nullptr;
   Format format = Format::f32;
@@ -35,7 +42,7 @@ struct Record {
   std::uint64_t cases = 0;
   KindCounts by_case{};
   FailureCounts failures_by_case{};
-  std::vector<KindCounts> laws;  // in the order of laws(), by case
+  std::vector<KindCounts> laws;  // in the order of judging_laws(), by case
   ErrorStats o;
   ErrorStats lse;
   DomainStats domain;

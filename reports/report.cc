@@ -44,12 +44,13 @@ std::string open_line(const std::vector<Record>& records, bool nightly) {
                      nightly ? ": a nightly run fails for it" : "");
 }
 
-std::uint64_t rejections(const Record& record) {
+Rejection rejection(const Record& record) {
+  Rejection most{"no judging law"};
   for (std::size_t i = 0; i < record.laws.size(); ++i) {
-    if (laws()[i].name == record.kernel->rejected_by)
-      return record.laws[i][static_cast<std::size_t>(VerdictKind::fail)];
+    const std::uint64_t cases = record.laws[i][static_cast<std::size_t>(VerdictKind::fail)];
+    if (cases > most.cases) most = {judging_laws()[i].name, cases};
   }
-  return 0;
+  return most;
 }
 
 namespace {

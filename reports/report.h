@@ -153,7 +153,6 @@ Open open_of(const std::vector<Record>& records);
 bool has_finding(const std::vector<Record>& records, bool nightly);
 /// "" or a line that says what is open.
 std::string open_line(const std::vector<Record>& records, bool nightly);
-/// Broken kernels: in how many cases the law that must reject it did.
-std::uint64_t rejections(const Record& record);
+Rejection rejection(const Record& record);
 
 }  // namespace flashproof

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "kernels/broken/fault.h"
 #include "properties/laws/law.h"
 #include "reports/report.h"
 
@@ -11,6 +12,7 @@ namespace flashproof {
 /// A report of three kernels, made by hand, with names that try to break the tables.
 struct ReportFixture {
   Kernel hardened, published, broken;
+  SeededFault fault;
   Plan plan;
   Report report;
 
@@ -22,8 +24,8 @@ struct ReportFixture {
     hardened.form = Form::hardened;
     broken.form = Form::broken;
     hardened.problem = published.problem = broken.problem = ProblemKind::softmax;
-    broken.rejected_by = laws()[0].name;
-    broken.defect = "drops | the guard";
+    fault.defect = "drops | the guard";
+    broken.fault = &fault;
     plan.kernels = {&broken, &hardened, &published};
     plan.executors = {Executor::cpu};
     plan.cases = {{CaseSpec{ProblemKind::softmax, "normal", 5, {{"format", "f32"}}}, Format::f32, {}}};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/broken/fault.h"
 #include "reports/report.h"
 #include "reports/text.h"
 
@@ -175,12 +176,11 @@ void faults_text(const std::vector<Record>& rows, std::string& out) {
   bool any = false;
   for (const Record& r : rows) {
     if (r.kernel->form != Form::broken) continue;
-    if (!any) out += "Seeded faults (each must be rejected by its law)\n";
+    if (!any) out += "Seeded faults\n";
     any = true;
-    const std::uint64_t n = rejections(r);
-    out +=
-        fmt::format("  {} {} {}: {} by {} in {} of {} cases; {}\n", r.kernel->id, info(r.format).name, name(r.executor),
-                    n > 0 ? "rejected" : "NOT REJECTED", r.kernel->rejected_by, n, r.cases, r.kernel->defect);
+    const Rejection by = rejection(r);
+    out += fmt::format("  {} {} {}: rejected by {} in {} of {} cases; {}\n", r.kernel->id, info(r.format).name,
+                       name(r.executor), by.law, by.cases, r.cases, defect_of(r.kernel->fault));
   }
   if (any) out += "\n";
 }

@@ -47,11 +47,9 @@ __global__ void deferred(AttentionArgs a, TileShape shape) {
     m = m_new;
     const float added = chunk_weights<Variant>(tile, scoring, chunk.keys, m);
     l_lane = __fadd_rn(__fmul_rn(l_lane, alpha), added);
-    if (Variant::kRescalesAccumulator) {
 #pragma unroll
-      for (int i = 0; i < kGroups; ++i) {
-        acc[i] = scale4(alpha, acc[i]);
-      }
+    for (int i = 0; i < kGroups; ++i) {
+      acc[i] = scale4(alpha, acc[i]);
     }
     accumulate_values<Variant>(a, tile, chunk.begin, chunk.keys, acc);
   }

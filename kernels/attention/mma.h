@@ -25,6 +25,7 @@
 #include <string>
 
 #include "kernels/attention/mma_warp.h"
+#include "kernels/refusal.h"
 #include "kernels/registry.h"
 #include "kernels/simt/det_error.h"
 
@@ -112,14 +113,11 @@ __global__ void __launch_bounds__(32 * kMmaWarps, 2)
 
 inline std::string mma_unsupported(const Problem& problem) {
   const auto& p = std::get<AttentionProblem>(problem);
-  const auto range = [](const char* what, std::int64_t value, std::int64_t most) {
-    return std::string(what) + " = " + std::to_string(value) + ": legal range 1.." + std::to_string(most);
-  };
   constexpr std::int64_t kGrid = 65535;
-  if (p.head_dim() > kMmaMaxDim) return range("d", p.head_dim(), kMmaMaxDim);
-  if (p.value_dim() > kMmaMaxDim) return range("dv", p.value_dim(), kMmaMaxDim);
-  if (p.q_heads() > kGrid) return range("Hq", p.q_heads(), kGrid);
-  if (p.batch() > kGrid) return range("B", p.batch(), kGrid);
+  if (p.head_dim() > kMmaMaxDim) return beyond_range("d", p.head_dim(), kMmaMaxDim);
+  if (p.value_dim() > kMmaMaxDim) return beyond_range("dv", p.value_dim(), kMmaMaxDim);
+  if (p.q_heads() > kGrid) return beyond_range("Hq", p.q_heads(), kGrid);
+  if (p.batch() > kGrid) return beyond_range("B", p.batch(), kGrid);
   if (!(p.scale > 0))
     return "scale = " + std::to_string(p.scale) + ": legal range above 0 (it is folded into the exponent)";
   return {};

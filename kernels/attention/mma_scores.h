@@ -57,12 +57,11 @@ struct MmaRows {
 
 template <Format F>
 __device__ inline bool infinite_factor(const AttentionArgs& a, int b, int h, int query, int key) {
-  const auto is_infinite = [](float x) { return (__float_as_int(x) & 0x7fffffff) == det::kInfinity; };
   const std::int64_t kv_head = static_cast<std::int64_t>(h) * a.k_heads / a.q_heads;
   const std::int64_t q = b * a.q_stride[0] + h * a.q_stride[1] + query * a.q_stride[2];
   const std::int64_t k = b * a.k_stride[0] + kv_head * a.k_stride[1] + key * a.k_stride[2];
   for (int c = 0; c < a.head_dim; ++c) {
-    if (is_infinite(load<F>(a.q, q + c * a.q_stride[3])) || is_infinite(load<F>(a.k, k + c * a.k_stride[3])))
+    if (det::is_infinite(load<F>(a.q, q + c * a.q_stride[3])) || det::is_infinite(load<F>(a.k, k + c * a.k_stride[3])))
       return true;
   }
   return false;

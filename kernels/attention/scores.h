@@ -10,8 +10,6 @@
 
 namespace flashproof::FP_EXECUTOR {
 
-__device__ inline bool is_infinite(float x) { return (__float_as_int(x) & 0x7fffffff) == det::kInfinity; }
-
 /// What all scores of one query head share.
 template <class Variant>
 struct Scoring {
@@ -29,7 +27,7 @@ struct Scoring {
     scale = a.q_descale ? __fmul_rn(scale, a.q_descale[kv]) : scale;
     scale = a.k_descale ? __fmul_rn(scale, a.k_descale[kv]) : scale;
     // Infinite, it would hide keys, or a softcap would make it a finite score.
-    scale = is_infinite(scale) ? __int_as_float(det::kNan) : scale;
+    scale = det::is_infinite(scale) ? __int_as_float(det::kNan) : scale;
     cap = a.softcap;
     factor = kRaw && cap != 0.0F ? __fdiv_rn(scale, cap) : 0.0F;
     unit = !kRaw ? 1.0F : cap != 0.0F ? cap : scale;
@@ -66,7 +64,7 @@ struct Scoring {
   __device__ float sink_frame(const AttentionArgs& a, const Sequence& place) const {
     const float stored = a.sink ? a.sink[place.h] : kMinusInf;
     const float sink = stored == kMinusInf ? stored : added(stored);
-    return is_infinite(sink) && stored != kMinusInf ? __int_as_float(det::kNan) : sink;
+    return det::is_infinite(sink) && stored != kMinusInf ? __int_as_float(det::kNan) : sink;
   }
 
   /// e^{x − f} of a score in a frame.

@@ -27,6 +27,7 @@
 #include "kernels/attention/unsupported.h"
 #include "kernels/registry.h"
 #include "kernels/simt/det_error.h"
+#include "kernels/workspace.h"
 
 namespace flashproof::FP_EXECUTOR {
 
@@ -75,11 +76,7 @@ void launch_attention_split_kv(const AttentionArgs& args, Stream stream) {
   const std::int64_t rows = static_cast<std::int64_t>(args.q_heads) *
                             (args.q_start ? args.tokens : static_cast<std::int64_t>(args.batch) * args.q_length);
   const Format format = kNarrow ? args.out_format : Format::f32;
-  const std::int64_t needed = PartialStates::bytes(rows, args.value_dim, format);
-  if (args.workspace.bytes < needed) {
-    throw UsageError("workspace: " + std::to_string(args.workspace.bytes) + " bytes, this problem needs " +
-                     std::to_string(needed));
-  }
+  require_workspace(args.workspace, PartialStates::bytes(rows, args.value_dim, format));
   char* space = static_cast<char*>(args.workspace.data);
   const PartialStates states{reinterpret_cast<float*>(space), space + PartialStates::lse_bytes(rows), format};
   const bool vectors = rows_are_vectors(args.k, args.k_stride, args.kv_format, args.head_dim) &&

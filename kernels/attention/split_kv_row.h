@@ -85,7 +85,7 @@ struct SplitRow {
       float k[8];
       row[set].get(k);
       for (int i = 0; i < 8; ++i) {
-        found |= static_cast<int>(is_infinite(q[set][i]) || is_infinite(k[i]));
+        found |= static_cast<int>(det::is_infinite(q[set][i]) || det::is_infinite(k[i]));
       }
     }
     const unsigned half = 0xffffU << (threadIdx.x % 32 / kGroupLanes * kGroupLanes);
@@ -100,7 +100,7 @@ struct SplitRow {
       return kMinusInf;  // hidden, whatever the dot product is
     }
     const float s = scoring.score(a, place, query, key, product, bias);
-    const bool lost = s == kMinusInf || (a.softcap != 0.0F && is_infinite(product));
+    const bool lost = s == kMinusInf || (a.softcap != 0.0F && det::is_infinite(product));
     if (lost && !infinite(row)) {
       return __int_as_float(det::kNan);  // as tile_score()
     }

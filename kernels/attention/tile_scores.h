@@ -39,7 +39,7 @@ __device__ inline float dot(const float* x, const float* y, int ld) {
 __device__ inline bool overflowed(float s, const float* x, const float* y, int ld) {
   bool infinite = false;
   for (int c = 0; s == kMinusInf && c < ld - 4; ++c) {
-    infinite = infinite || is_infinite(x[c]) || is_infinite(y[c]);
+    infinite = infinite || det::is_infinite(x[c]) || det::is_infinite(y[c]);
   }
   return s == kMinusInf && !infinite;
 }
@@ -59,7 +59,7 @@ __device__ inline float tile_score(const AttentionArgs& a, const Tile& tile, con
   const float product = dot(q, k, tile.ld_d);
   const float s = scoring.score(a, tile.place, tile.query, key, product, bias);
   // The key would be lost in silence, or a softcap would make the overflow a finite score.
-  const float suspect = a.softcap != 0.0F && is_infinite(product) ? kMinusInf : s;
+  const float suspect = a.softcap != 0.0F && det::is_infinite(product) ? kMinusInf : s;
   return Variant::kIsolatesHidden && overflowed(suspect, q, k, tile.ld_d) ? __int_as_float(det::kNan) : s;
 }
 

@@ -10,10 +10,6 @@
 
 namespace flashproof::FP_EXECUTOR {
 
-inline std::string beyond_range(const char* what, std::int64_t value, std::int64_t most) {
-  return std::string(what) + " = " + std::to_string(value) + ": legal range 1.." + std::to_string(most);
-}
-
 inline std::string dims_unsupported(const AttentionProblem& p) {
   if (p.head_dim() > kMaxHeadDim) {
     return beyond_range("d", p.head_dim(), kMaxHeadDim);

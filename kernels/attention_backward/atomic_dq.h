@@ -19,6 +19,7 @@
 #include "kernels/attention_backward/row_sums.h"
 #include "kernels/attention_backward/tile.h"
 #include "kernels/attention_backward/tile_launch.h"
+#include "kernels/workspace.h"
 
 namespace flashproof::FP_EXECUTOR {
 
@@ -114,7 +115,7 @@ template <class Variant>
 void launch_backward_atomic_dq(const BackwardArgs& args, Stream stream) {
   const AttentionArgs& a = args.forward;
   const std::int64_t rows = static_cast<std::int64_t>(a.batch) * a.q_heads * a.q_length;
-  backward::require_workspace(args, rows * (1 + a.head_dim) * static_cast<std::int64_t>(sizeof(float)));
+  require_workspace(args.workspace, rows * (1 + a.head_dim) * static_cast<std::int64_t>(sizeof(float)));
   auto* const delta = static_cast<float*>(args.workspace.data);
   float* const dq_sum = delta + rows;
   backward::dispatch_backward(a, [&]<Format F, int kGroups>() {

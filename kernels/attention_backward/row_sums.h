@@ -49,11 +49,4 @@ void launch_row_sums(const BackwardArgs& args, float* delta, float* dq_sum, Stre
   });
 }
 
-inline void require_workspace(const BackwardArgs& args, std::int64_t bytes) {
-  if (args.workspace.bytes < bytes) {
-    throw UsageError("workspace: " + std::to_string(args.workspace.bytes) + " bytes, this problem needs " +
-                     std::to_string(bytes));
-  }
-}
-
 }  // namespace flashproof::FP_EXECUTOR::backward

@@ -24,8 +24,6 @@ inline constexpr int kPairPitch = kTile + 1;  // odd: a column of pairs is in 16
 struct Accurate {
   static constexpr bool kFused = false;
   static constexpr bool kRoundsWeights = false;
-  static constexpr bool kSubtractsDelta = true;
-  static constexpr bool kWritesUnseen = true;  // dk and dv of keys that no query sees
 };
 /// P = exp2(x·τlog2e − lse·log2e) by one fma, P and dS rounded to the storage format before they are used.
 struct Fused : Accurate {
@@ -174,10 +172,7 @@ __device__ inline void compute_pairs(const AttentionArgs& a, const Pairs& pairs,
     if (p == kHidden) {
       continue;
     }
-    float t = dot(d_out, pairs.v + j * pairs.ld_v, pairs.ld_v);
-    if (Variant::kSubtractsDelta) {
-      t = __fsub_rn(t, pairs.delta[row]);
-    }
+    const float t = __fsub_rn(dot(d_out, pairs.v + j * pairs.ld_v, pairs.ld_v), pairs.delta[row]);
     const float ds = __fmul_rn(p, t);
     pairs.p[at] = Variant::kRoundsWeights ? through_storage<F>(p) : p;
     pairs.ds[at] = Variant::kRoundsWeights ? through_storage<F>(ds) : ds;

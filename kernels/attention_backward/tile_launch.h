@@ -12,6 +12,7 @@
 
 #include "kernels/attention_backward/tile.h"
 #include "kernels/backward.h"
+#include "kernels/refusal.h"
 #include "kernels/simt/det_error.h"
 
 namespace flashproof::FP_EXECUTOR::backward {
@@ -44,7 +45,7 @@ inline std::string tile_unsupported(const BackwardProblem& problem) {
                 {"B", p.batch(), 65535}};
   for (const auto& [name, value, most] : limits) {
     if (value > most) {
-      return std::string(name) + " = " + std::to_string(value) + ": legal range 1.." + std::to_string(most);
+      return beyond_range(name, value, most);
     }
   }
   return {};

@@ -20,6 +20,7 @@
 #include "kernels/attention_backward/row_sums.h"
 #include "kernels/attention_backward/tile.h"
 #include "kernels/attention_backward/tile_launch.h"
+#include "kernels/workspace.h"
 
 namespace flashproof::FP_EXECUTOR {
 
@@ -69,7 +70,6 @@ __global__ void key_gradients(BackwardArgs args, const float* delta) {
 
   float4 dk[kGroups] = {};
   float4 dv[kGroups] = {};
-  bool seen = false;
   for (int h = kv_head * group; h < (kv_head + 1) * group; ++h) {
     for (int first_query = 0; first_query < a.q_length; first_query += kTile) {
       __syncthreads();  // the previous queries are used up
@@ -80,7 +80,6 @@ __global__ void key_gradients(BackwardArgs args, const float* delta) {
       for (int r = 0; r < kTile; ++r) {
         const int at = r * kPairPitch + thread_row();
         if (pairs.p[at] != kHidden) {
-          seen = true;
           add_product(dk, pairs.ds[at], pairs.q + r * pairs.ld_d, a.head_dim);
           add_product(dv, pairs.p[at], pairs.d_out + r * pairs.ld_v, a.value_dim);
         }
@@ -88,7 +87,7 @@ __global__ void key_gradients(BackwardArgs args, const float* delta) {
     }
   }
   const int key = first_key + thread_row();
-  if (key < a.k_length && (Variant::kWritesUnseen || seen)) {
+  if (key < a.k_length) {
     const std::int64_t row = (static_cast<std::int64_t>(b) * a.k_heads + kv_head) * a.k_length + key;
     store_gradient<F, true>(args.dk, row, a.head_dim, dk, a.scale);
     store_gradient<F, false>(args.dv, row, a.value_dim, dv, 1.0F);
@@ -105,7 +104,7 @@ template <class Variant>
 void launch_backward_two_kernels(const BackwardArgs& args, Stream stream) {
   const AttentionArgs& a = args.forward;
   const std::int64_t rows = static_cast<std::int64_t>(a.batch) * a.q_heads * a.q_length;
-  backward::require_workspace(args, rows * static_cast<std::int64_t>(sizeof(float)));
+  require_workspace(args.workspace, rows * static_cast<std::int64_t>(sizeof(float)));
   auto* const delta = static_cast<float*>(args.workspace.data);
   const auto bytes = static_cast<std::size_t>(backward::shared_bytes(a.head_dim, a.value_dim));
   const auto batch = static_cast<unsigned>(a.batch);

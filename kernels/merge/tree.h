@@ -5,11 +5,9 @@
 // each join first, so that a thread needs ⌊log2 n⌋ + 1 open sums and no memory for the nodes (Sethi & Ullman 1970).
 #pragma once
 
-#include <string>
-
 #include "kernels/merge/node.h"
 #include "kernels/merge/row_group.h"
-#include "reference/problem/error.h"
+#include "kernels/workspace.h"
 
 namespace flashproof::FP_EXECUTOR {
 
@@ -230,11 +228,7 @@ __global__ void join_tree(MergeArgs a, RowGroup g) {
 
 template <class Rule>
 void launch_tree(const MergeArgs& args, Stream stream) {
-  const std::int64_t needed = tree_workspace_bytes(args.states);
-  if (args.workspace.bytes < needed) {
-    throw UsageError("workspace: " + std::to_string(args.workspace.bytes) + " bytes, this problem needs " +
-                     std::to_string(needed));
-  }
+  require_workspace(args.workspace, tree_workspace_bytes(args.states));
   launch(lay_out_tree<Rule>, dim3(args.rows > 0 ? 1 : 0), dim3(1), 0, stream, args);
   dispatch_merge(args, tree_floats(args), [&]<Format F, bool kVector>(RowGroup group, dim3 grid, std::size_t bytes) {
     launch(join_tree<F, Rule, kVector>, grid, dim3(kMergeThreads), bytes, stream, args, group);

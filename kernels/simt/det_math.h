@@ -21,6 +21,7 @@ inline constexpr std::int32_t kInfinity = 0x7f800000;
 inline constexpr std::int32_t kMinusInfinity = -0x00800000;  // the bits 0xff800000
 
 __device__ __forceinline__ bool is_nan(float x) { return (__float_as_int(x) & 0x7fffffff) > kInfinity; }
+__device__ __forceinline__ bool is_infinite(float x) { return (__float_as_int(x) & 0x7fffffff) == kInfinity; }
 
 /// condition ? chosen : otherwise, by masks: behind `?:` g++ 12 moves the computation of `otherwise` into a branch, and
 /// then does not vectorise the loop around it.

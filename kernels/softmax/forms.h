@@ -1,5 +1,4 @@
-// What distinguishes the published, the hardened and the seeded-fault forms of one softmax algorithm. A broken kernel
-// derives from Hardened and changes one line.
+// What distinguishes the published and the hardened forms of one softmax algorithm.
 #pragma once
 
 #include <limits>

@@ -1,22 +1,14 @@
-// What a launch of several kernels needs between them, and how it says so.
+// The extents that a softmax of several launches measures its workspace by.
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "kernels/args.h"
 #include "kernels/simt/simt.h"
-#include "reference/problem/error.h"
+#include "kernels/workspace.h"
 #include "reference/problem/problems.h"
 
 namespace flashproof::FP_EXECUTOR {
-
-inline void require_workspace(const Workspace& workspace, std::int64_t bytes) {
-  if (workspace.bytes < bytes) {
-    throw UsageError("workspace: " + std::to_string(workspace.bytes) + " bytes, this problem needs " +
-                     std::to_string(bytes));
-  }
-}
 
 /// Extents of a softmax, from a problem or from the arguments of a launch: both must ask for the same workspace.
 struct SoftmaxExtents {

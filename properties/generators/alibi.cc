@@ -14,8 +14,10 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::slope, .at_least = 0.0039, .share = 0.9}};
+
 }  // namespace
 
-Family alibi() { return {"alibi", "ALiBi slopes, gentle, steep, 0 and negative", kAttentionOnly, make}; }
+Family alibi() { return {"alibi", "ALiBi slopes, gentle, steep, 0 and negative", kAttentionOnly, make, kPromises}; }
 
 }  // namespace flashproof::family

@@ -78,10 +78,12 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::condition, .at_least = 1024, .share = 0.95}};
+
 }  // namespace
 
 Family cancelling_dot() {
-  return {"cancelling_dot", "q.k of order 1 from terms of 2^12 and more", kAttentionOnly, make};
+  return {"cancelling_dot", "q.k of order 1 from terms of 2^12 and more", kAttentionOnly, make, kPromises};
 }
 
 }  // namespace flashproof::family

@@ -64,10 +64,13 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::cancellation, .at_least = 64, .share = 0.8}};
+
 }  // namespace
 
 Family cancelling_v() {
-  return {"cancelling_v", "sum p v is exactly or nearly 0: pairs of equal logits with opposite v", kWithValues, make};
+  return {"cancelling_v", "sum p v is exactly or nearly 0: pairs of equal logits with opposite v", kWithValues, make,
+          kPromises};
 }
 
 }  // namespace flashproof::family

@@ -41,8 +41,13 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::chunks, .at_least = 2},
+                                 {.field = &Difficulty::permuted, .at_least = 2, .share = 0.8}};
+
 }  // namespace
 
-Family chunk_order() { return {"chunk_order", "every order of up to four chunks, random orders beyond", kAll, make}; }
+Family chunk_order() {
+  return {"chunk_order", "every order of up to four chunks, random orders beyond", kAll, make, kPromises};
+}
 
 }  // namespace flashproof::family

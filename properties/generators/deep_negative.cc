@@ -28,10 +28,12 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::highest_maximum, .at_most = -89}};
+
 }  // namespace
 
 Family deep_negative() {
-  return {"deep_negative", "whole rows at -89 ... -1e6, on both sides of usual sentinels", kAll, make};
+  return {"deep_negative", "whole rows at -89 ... -1e6, on both sides of usual sentinels", kAll, make, kPromises};
 }
 
 }  // namespace flashproof::family

@@ -64,8 +64,12 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::descale, .at_least = 0.5, .share = 0.9}};
+
 }  // namespace
 
-Family descale() { return {"descale", "descale factors of q, k and v, per sequence and head", kAttentionOnly, make}; }
+Family descale() {
+  return {"descale", "descale factors of q, k and v, per sequence and head", kAttentionOnly, make, kPromises};
+}
 
 }  // namespace flashproof::family

@@ -32,8 +32,10 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::odd_dims, .at_least = 1, .share = 0.8}};
+
 }  // namespace
 
-Family dims() { return {"dims", "d and dv from 1 to 576, odd and unequal, few keys", kAttentionOnly, make}; }
+Family dims() { return {"dims", "d and dv from 1 to 576, odd and unequal, few keys", kAttentionOnly, make, kPromises}; }
 
 }  // namespace flashproof::family

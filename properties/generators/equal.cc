@@ -39,8 +39,11 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::spread, .at_most = 1, .share = 0.8},
+                                 {.field = &Difficulty::ties, .at_least = 2, .share = 0.4}};
+
 }  // namespace
 
-Family equal() { return {"equal", "equal logits, or a few spacings apart", kAll, make}; }
+Family equal() { return {"equal", "equal logits, or a few spacings apart", kAll, make, kPromises}; }
 
 }  // namespace flashproof::family

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "properties/generators/difficulty.h"
 #include "reference/problem/case.h"
 
 namespace flashproof {
@@ -15,6 +16,7 @@ struct Family {
   std::string_view summary;  // one line: what is hazardous about it
   std::span<const ProblemKind> problems;
   Case (*make)(const CaseSpec& spec);
+  std::span<const Promise> promises = {};  // what its cases keep: difficulty_test fails where a family has gone soft
 
   bool serves(ProblemKind problem) const;
 };

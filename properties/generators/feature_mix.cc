@@ -24,10 +24,13 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::features, .at_least = 2, .share = 0.7}};
+
 }  // namespace
 
 Family feature_mix() {
-  return {"feature_mix", "window, softcap, bias, ALiBi, sink, packed, paged in any combination", kAttentionOnly, make};
+  return {"feature_mix", "window, softcap, bias, ALiBi, sink, packed, paged in any combination", kAttentionOnly, make,
+          kPromises};
 }
 
 }  // namespace flashproof::family

@@ -46,7 +46,7 @@ void put_noise(AttentionProblem& problem, Random& random, double noise, std::int
   const double scale = std::abs(static_cast<double>(problem.scale));
   const double root = std::sqrt(static_cast<double>(problem.head_dim()));
   // Bounds keep q normal in f16, whatever scale the user asked for.
-  const double amplitude = scale == 0 ? 1 : std::clamp(noise / (scale * root), pow2(-12), pow2(10));
+  const double amplitude = noise == 0 ? 0 : scale == 0 ? 1 : std::clamp(noise / (scale * root), pow2(-12), pow2(10));
   for (std::int64_t b = 0; b < problem.sequences(); ++b) {
     for (std::int64_t h = 0; h < problem.q_heads(); ++h) {
       for (std::int64_t i = 0; i < problem.q_length(b); ++i) {

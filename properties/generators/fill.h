@@ -33,7 +33,7 @@ enum class Carrier : std::uint8_t { any, bias };
 
 struct LogitOptions {
   Carrier carrier = Carrier::any;
-  double noise = 0.02;  // attention: standard deviation of the random part of the scaled score
+  double noise = 0.02;  // attention: standard deviation of the random part of the scaled score; 0 = no such part
 };
 
 /// Keys beyond a row's length stay poison.

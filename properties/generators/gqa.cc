@@ -30,8 +30,10 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::group, .at_least = 2}};
+
 }  // namespace
 
-Family gqa() { return {"gqa", "groups of 7 and others, one kv head for all", kAttentionOnly, make}; }
+Family gqa() { return {"gqa", "groups of 7 and others, one kv head for all", kAttentionOnly, make, kPromises}; }
 
 }  // namespace flashproof::family

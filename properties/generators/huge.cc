@@ -121,8 +121,14 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {
+    {.field = &Difficulty::largest_logit, .at_least = 900, .share = 0.9, .only = ProblemKind::softmax},
+    {.field = &Difficulty::largest_logit, .at_least = 900, .share = 0.9, .only = ProblemKind::merge},
+    {.field = &Difficulty::largest_logit, .at_least = 900, .share = 0.5, .only = ProblemKind::attention},
+    {.field = &Difficulty::near_max_share, .at_least = 1e-3, .share = 0.4, .only = ProblemKind::attention}};
+
 }  // namespace
 
-Family huge() { return {"huge", "magnitudes from 1e3 to the largest finite number", kAll, make}; }
+Family huge() { return {"huge", "magnitudes from 1e3 to the largest finite number", kAll, make, kPromises}; }
 
 }  // namespace flashproof::family

@@ -131,5 +131,22 @@ TEST(Keys, OddShapes) {
   EXPECT_LE(refused, made / 5);
 }
 
+TEST(Keys, FamiliesOfTwoKeysAcceptTheSmallestShapes) {
+  const char* const small[] = {"softmax:%:3:cols=2,rows=1", "merge:%:3:dv=1,n=2,rows=1", "attention:%:3:b=1,sk=2,sq=1",
+                               "attention:%:4:d=1,dv=1,sk=2,sq=1"};
+  for (const char* family : {"ramp", "rescale_threshold", "offset_rising", "near_ties", "duplicate_maxima", "flat_tail",
+                             "sentinels", "logit_spread", "edge_floats", "hidden_specials", "aliasing", "page_edges"}) {
+    for (const std::string pattern : small) {
+      std::string line = pattern;
+      line.replace(line.find('%'), 1, family);
+      const CaseSpec spec = parse_case_spec(line);
+      if (!find_family(family)->serves(spec.problem)) continue;
+      Problem made;
+      ASSERT_NO_THROW(made = make_case(spec).problem) << line;
+      EXPECT_GE(output_shape(made).rows, 1) << line;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace flashproof

@@ -38,11 +38,13 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::lse_gap, .at_least = 16, .share = 0.7}};
+
 }  // namespace
 
 Family lse_gaps() {
   return {"lse_gaps", "lse from state to state: equal, 17, 87, 88.7, 104, 10^30 apart, up and down, -inf", kMergeOnly,
-          make};
+          make, kPromises};
 }
 
 }  // namespace flashproof::family

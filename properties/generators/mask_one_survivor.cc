@@ -24,8 +24,10 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::lone_rows, .at_least = 1}};
+
 }  // namespace
 
-Family mask_one_survivor() { return {"mask_one_survivor", "every key but one is hidden", kAll, make}; }
+Family mask_one_survivor() { return {"mask_one_survivor", "every key but one is hidden", kAll, make, kPromises}; }
 
 }  // namespace flashproof::family

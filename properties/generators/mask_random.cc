@@ -26,10 +26,12 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::hidden_share, .at_least = 9e-4}};
+
 }  // namespace
 
 Family mask_random() {
-  return {"mask_random", "random -inf entries, from one to nearly all; ragged, causal", kAll, make};
+  return {"mask_random", "random -inf entries, from one to nearly all; ragged, causal", kAll, make, kPromises};
 }
 
 }  // namespace flashproof::family

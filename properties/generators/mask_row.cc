@@ -20,8 +20,10 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::empty_rows, .at_least = 0.2}};
+
 }  // namespace
 
-Family mask_row() { return {"mask_row", "whole rows hidden, beside ordinary rows", kAll, make}; }
+Family mask_row() { return {"mask_row", "whole rows hidden, beside ordinary rows", kAll, make, kPromises}; }
 
 }  // namespace flashproof::family

@@ -42,17 +42,24 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kFirstPromises[] = {{.field = &Difficulty::first_hidden, .at_least = 0.5}};
+
+constexpr Promise kMiddlePromises[] = {{.field = &Difficulty::middle_hidden, .at_least = 0.3}};
+
+constexpr Promise kLastPromises[] = {{.field = &Difficulty::last_hidden, .at_least = 0.3, .share = 0.8}};
+
 }  // namespace
 
 Family mask_first_tile() {
-  return {"mask_first_tile", "the first visited chunk is fully hidden", kAll, make<Place::first>};
+  return {"mask_first_tile", "the first visited chunk is fully hidden", kAll, make<Place::first>, kFirstPromises};
 }
 Family mask_middle_tile() {
-  return {"mask_middle_tile", "a chunk in the middle of the visit is fully hidden", kAll, make<Place::middle>};
+  return {"mask_middle_tile", "a chunk in the middle of the visit is fully hidden", kAll, make<Place::middle>,
+          kMiddlePromises};
 }
 Family mask_last_tile() {
-  return {"mask_last_tile", "the last visited chunk is fully hidden, by -inf or by the length", kAll,
-          make<Place::last>};
+  return {"mask_last_tile", "the last visited chunk is fully hidden, by -inf or by the length", kAll, make<Place::last>,
+          kLastPromises};
 }
 
 }  // namespace flashproof::family

@@ -21,10 +21,14 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::largest_logit, .at_least = 86, .share = 0.9},
+                                 {.field = &Difficulty::spread, .at_most = 2}};
+
 }  // namespace
 
 Family max_window() {
-  return {"max_window", "row maxima at -110 ... 110, where exp(-m) alone leaves the range", kAttentionOnly, make};
+  return {"max_window", "row maxima at -110 ... 110, where exp(-m) alone leaves the range", kAttentionOnly, make,
+          kPromises};
 }
 
 }  // namespace flashproof::family

@@ -26,10 +26,14 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::joins, .at_least = 1},
+                                 {.field = &Difficulty::hidden_share, .at_least = 0.1, .share = 0.25}};
+
 }  // namespace
 
 Family merge_tree() {
-  return {"merge_tree", "a merge tree as input: balanced, caterpillar, random; empty states in it", kMergeOnly, make};
+  return {"merge_tree", "a merge tree as input: balanced, caterpillar, random; empty states in it", kMergeOnly, make,
+          kPromises};
 }
 
 }  // namespace flashproof::family

@@ -34,8 +34,12 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::least_bits, .at_most = 8}};
+
 }  // namespace
 
-Family mixed_fp8() { return {"mixed_fp8", "k and v of 8 bits, descaled, beside a wider q", kAttentionOnly, make}; }
+Family mixed_fp8() {
+  return {"mixed_fp8", "k and v of 8 bits, descaled, beside a wider q", kAttentionOnly, make, kPromises};
+}
 
 }  // namespace flashproof::family

@@ -27,8 +27,14 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::hidden_share, .at_most = 0},
+                                 {.field = &Difficulty::largest_logit, .at_most = 64},
+                                 {.field = &Difficulty::visible_nans, .at_most = 0}};
+
 }  // namespace
 
-Family normal() { return {"normal", "normal numbers of several deviations and offsets: the control", kAll, make}; }
+Family normal() {
+  return {"normal", "normal numbers of several deviations and offsets: the control", kAll, make, kPromises};
+}
 
 }  // namespace flashproof::family

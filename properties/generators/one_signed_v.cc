@@ -22,10 +22,12 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::one_signed, .at_least = 1, .share = 0.7}};
+
 }  // namespace
 
 Family one_signed_v() {
-  return {"one_signed_v", "v of one sign: a biased rounding drifts and is not hidden", kWithValues, make};
+  return {"one_signed_v", "v of one sign: a biased rounding drifts and is not hidden", kWithValues, make, kPromises};
 }
 
 }  // namespace flashproof::family

@@ -45,10 +45,17 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {
+    {.field = &Difficulty::log_sum, .at_least = 88.7228, .share = 0.9, .only = ProblemKind::softmax},
+    {.field = &Difficulty::log_sum, .at_least = 88.7228, .share = 0.9, .only = ProblemKind::attention},
+    {.field = &Difficulty::log_sum, .at_least = 88.7228, .share = 0.4, .only = ProblemKind::merge},
+    {.field = &Difficulty::lse_gap, .at_least = 86.9, .share = 0.25, .only = ProblemKind::merge}};
+
 }  // namespace
 
 Family overflow_edge() {
-  return {"overflow_edge", "the sum of exp(x) overflows f32 and no term does; lse 87..104 apart", kAll, make};
+  return {"overflow_edge", "the sum of exp(x) overflows f32 and no term does; lse 87..104 apart", kAll, make,
+          kPromises};
 }
 
 }  // namespace flashproof::family

@@ -12,10 +12,13 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::sequences, .at_least = 2},
+                                 {.field = &Difficulty::empty_sequences, .at_least = 1, .share = 0.3}};
+
 }  // namespace
 
 Family packed() {
-  return {"packed", "packed sequences of unequal lengths, empty ones among them", kAttentionOnly, make};
+  return {"packed", "packed sequences of unequal lengths, empty ones among them", kAttentionOnly, make, kPromises};
 }
 
 }  // namespace flashproof::family

@@ -27,10 +27,13 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::page_size, .at_least = 1},
+                                 {.field = &Difficulty::partial_pages, .at_least = 1, .share = 0.4}};
+
 }  // namespace
 
 Family paged() {
-  return {"paged", "keys in pages of 1, 16, 64, 256 slots, NaN in every unused one", kAttentionOnly, make};
+  return {"paged", "keys in pages of 1, 16, 64, 256 slots, NaN in every unused one", kAttentionOnly, make, kPromises};
 }
 
 }  // namespace flashproof::family

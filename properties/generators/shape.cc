@@ -241,16 +241,27 @@ struct KeyAxes {
   std::int64_t outer, length;
 };
 
+// Keys of a paged sequence that has room for sk.
+std::int64_t draw_paged_length(Random& random, std::int64_t sk, std::int64_t page, bool at_edges) {
+  const bool empty = random.chance(0.1);
+  const std::int64_t anywhere = random.integer(std::min<std::int64_t>(1, sk), sk);
+  if (!at_edges) return empty ? 0 : anywhere;
+  const std::int64_t pages = random.integer(0, sk / page);
+  const std::int64_t off = random.integer(-1, 1);
+  return std::clamp<std::int64_t>(pages == 0 ? 1 : pages * page + off, std::min<std::int64_t>(1, sk), sk);
+}
+
 // A pool with a few pages more than are used, in any order. Entries of pages without a key point nowhere.
-KeyAxes draw_pages(Random& random, std::int64_t sequences, std::int64_t sk, AttentionProblem& problem) {
+KeyAxes draw_pages(const ShapeWish& shape, Random& random, std::int64_t sequences, std::int64_t sk,
+                   AttentionProblem& problem) {
   constexpr std::int64_t kPageSizes[] = {1, 16, 64, 256};
-  const std::int64_t size = pick(random, kPageSizes);
+  constexpr std::int64_t kSmallPageSizes[] = {1, 16, 16, 32, 64};  // edges of 256 lie beyond the drawn lengths
+  const std::int64_t size = shape.page_edges ? pick(random, kSmallPageSizes) : pick(random, kPageSizes);
   const std::int64_t per_sequence = std::max<std::int64_t>((sk + size - 1) / size, 1);
   const std::int64_t pages = sequences * per_sequence + random.integer(0, 2);
   for (std::int64_t s = 0; s < sequences; ++s) {
-    const bool empty = random.chance(0.1);
-    const std::int64_t length = random.integer(std::min<std::int64_t>(1, sk), sk);
-    problem.key_length.push_back(static_cast<std::int32_t>(empty ? 0 : length));
+    const std::int64_t length = draw_paged_length(random, sk, size, shape.page_edges);
+    problem.key_length.push_back(static_cast<std::int32_t>(length));
   }
   std::vector<std::int32_t> pool(static_cast<std::size_t>(pages));
   for (std::size_t i = 0; i < pool.size(); ++i) pool[i] = static_cast<std::int32_t>(i);
@@ -268,7 +279,7 @@ KeyAxes draw_pages(Random& random, std::int64_t sequences, std::int64_t sk, Atte
 KeyAxes draw_storage(const ShapeWish& shape, Random& random, std::int64_t sequences, std::int64_t sq, std::int64_t sk,
                      AttentionProblem& problem) {
   if (shape.packed) problem.q_start = draw_starts(random, sequences, sq);
-  if (shape.paged) return draw_pages(random, sequences, sk, problem);
+  if (shape.paged) return draw_pages(shape, random, sequences, sk, problem);
   if (!shape.packed) return {sequences, sk};
   problem.k_start = draw_starts(random, sequences, sk);
   return {1, problem.k_start.back() + random.integer(0, 2)};

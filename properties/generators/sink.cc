@@ -29,10 +29,14 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::sinks, .at_least = 0.4, .share = 0.6},
+                                 {.field = &Difficulty::sink_beside_empty, .at_least = 0.1, .share = 0.2}};
+
 }  // namespace
 
 Family sink() {
-  return {"sink", "a sink per head, none, far away or NaN; first chunks and rows without a key", kAttentionOnly, make};
+  return {"sink", "a sink per head, none, far away or NaN; first chunks and rows without a key", kAttentionOnly, make,
+          kPromises};
 }
 
 }  // namespace flashproof::family

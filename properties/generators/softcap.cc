@@ -15,10 +15,14 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::saturation, .at_least = 0.004},
+                                 {.field = &Difficulty::saturation, .at_least = 1, .share = 0.25}};
+
 }  // namespace
 
 Family softcap() {
-  return {"softcap", "scores through c*tanh(s/c), from the straight part to saturation", kAttentionOnly, make};
+  return {"softcap", "scores through c*tanh(s/c), from the straight part to saturation", kAttentionOnly, make,
+          kPromises};
 }
 
 }  // namespace flashproof::family

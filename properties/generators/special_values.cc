@@ -150,10 +150,17 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {
+    {.field = &Difficulty::visible_nans, .at_least = 0.2, .share = 0.5, .only = ProblemKind::softmax},
+    {.field = &Difficulty::visible_nans, .at_least = 0.2, .share = 0.8, .only = ProblemKind::merge},
+    {.field = &Difficulty::visible_nans, .at_least = 0.05, .share = 0.4, .only = ProblemKind::attention},
+    {.field = &Difficulty::visible_infs, .at_least = 0.2, .share = 0.2}};
+
 }  // namespace
 
 Family special_values() {
-  return {"special_values", "NaN and infinities in visible scores, in v, beyond lengths, behind a bias", kAll, make};
+  return {"special_values", "NaN and infinities in visible scores, in v, beyond lengths, behind a bias", kAll, make,
+          kPromises};
 }
 
 }  // namespace flashproof::family

@@ -32,9 +32,18 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kRisingPromises[] = {{.field = &Difficulty::rises, .at_least = 2}};
+
+constexpr Promise kFallingPromises[] = {{.field = &Difficulty::first_is_max, .at_least = 1},
+                                        {.field = &Difficulty::rises, .at_most = 0}};
+
 }  // namespace
 
-Family staircase() { return {"staircase", "the running maximum rises at every visited chunk", kAll, make<1>}; }
-Family descending() { return {"descending", "the maximum stands in the chunk visited first", kAll, make<-1>}; }
+Family staircase() {
+  return {"staircase", "the running maximum rises at every visited chunk", kAll, make<1>, kRisingPromises};
+}
+Family descending() {
+  return {"descending", "the maximum stands in the chunk visited first", kAll, make<-1>, kFallingPromises};
+}
 
 }  // namespace flashproof::family

@@ -45,8 +45,10 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::subnormal_share, .at_least = 0.04}};
+
 }  // namespace
 
-Family subnormal() { return {"subnormal", "subnormal logits, q.k, v and partial outputs", kAll, make}; }
+Family subnormal() { return {"subnormal", "subnormal logits, q.k, v and partial outputs", kAll, make, kPromises}; }
 
 }  // namespace flashproof::family

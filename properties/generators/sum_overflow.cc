@@ -36,11 +36,14 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::log_sum, .at_least = 88.7228},
+                                 {.field = &Difficulty::largest_logit, .at_most = 88.7228}};
+
 }  // namespace
 
 Family sum_overflow() {
   return {"sum_overflow", "the sums of exp(x) of the chunks, or exp(lse) of the states, fit f32; all of them do not",
-          kAll, make};
+          kAll, make, kPromises};
 }
 
 }  // namespace flashproof::family

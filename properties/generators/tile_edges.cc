@@ -39,8 +39,12 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::tile_edges, .at_least = 1}};
+
 }  // namespace
 
-Family tile_edges() { return {"tile_edges", "lengths k*chunk - 1, k*chunk, k*chunk + 1, and 1", kTiled, make}; }
+Family tile_edges() {
+  return {"tile_edges", "lengths k*chunk - 1, k*chunk, k*chunk + 1, and 1", kTiled, make, kPromises};
+}
 
 }  // namespace flashproof::family

@@ -42,11 +42,14 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::spread, .at_least = 9.7},
+                                 {.field = &Difficulty::spread, .at_least = 86, .share = 0.6}};
+
 }  // namespace
 
 Family underflow_beside_huge() {
   return {"underflow_beside_huge", "subnormal weights and rescale factors times |v| = 1e30, beside peaks with v = 0",
-          kAll, make};
+          kAll, make, kPromises};
 }
 
 }  // namespace flashproof::family

@@ -61,10 +61,15 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::features, .at_least = 1},
+                                 {.field = &Difficulty::spread, .at_least = 5, .share = 0.6},
+                                 {.field = &Difficulty::hidden_share, .at_least = 0.1, .share = 0.3}};
+
 }  // namespace
 
 Family unnormalised() {
-  return {"unnormalised", "states (m, l, O): l over many octaves, l = 0, m = -inf, poison in O", kMergeOnly, make};
+  return {"unnormalised", "states (m, l, O): l over many octaves, l = 0, m = -inf, poison in O", kMergeOnly, make,
+          kPromises};
 }
 
 }  // namespace flashproof::family

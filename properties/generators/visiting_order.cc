@@ -50,16 +50,22 @@ Case make(const CaseSpec& spec, std::vector<std::int32_t> (*draw)(Random&, int))
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kRingPromises[] = {{.field = &Difficulty::chunks, .at_least = 5},
+                                     {.field = &Difficulty::permuted, .at_least = 4, .share = 0.85}};
+
+constexpr Promise kStripedPromises[] = {{.field = &Difficulty::chunks, .at_least = 5},
+                                        {.field = &Difficulty::permuted, .at_least = 3, .share = 0.9}};
+
 }  // namespace
 
 Family ring_order() {
   return {"ring_order", "5..16 chunks in the order of a rank of a ring, rotated", kAll,
-          [](const CaseSpec& spec) { return make(spec, rotated); }};
+          [](const CaseSpec& spec) { return make(spec, rotated); }, kRingPromises};
 }
 
 Family striped_order() {
   return {"striped_order", "5..16 chunks stripe by stripe, every R-th", kAll,
-          [](const CaseSpec& spec) { return make(spec, striped); }};
+          [](const CaseSpec& spec) { return make(spec, striped); }, kStripedPromises};
 }
 
 }  // namespace flashproof::family

@@ -15,10 +15,13 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::features, .at_least = 1},
+                                 {.field = &Difficulty::hidden_share, .at_least = 0.1, .share = 0.7}};
+
 }  // namespace
 
 Family window() {
-  return {"window", "sliding windows of 0 to 100 keys to either side, causal, ragged", kAttentionOnly, make};
+  return {"window", "sliding windows of 0 to 100 keys to either side, causal, ragged", kAttentionOnly, make, kPromises};
 }
 
 }  // namespace flashproof::family

@@ -47,8 +47,12 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
+constexpr Promise kPromises[] = {{.field = &Difficulty::empty_rows, .at_least = 0.2, .share = 0.5}};
+
 }  // namespace
 
-Family zero_length() { return {"zero_length", "rows, batches, keys, queries or states of length 0", kAll, make}; }
+Family zero_length() {
+  return {"zero_length", "rows, batches, keys, queries or states of length 0", kAll, make, kPromises};
+}
 
 }  // namespace flashproof::family

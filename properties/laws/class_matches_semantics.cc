@@ -47,7 +47,10 @@ Verdict check(const Evaluation& e) {
 }  // namespace
 
 Law class_matches_semantics() {
-  return {"class_matches_semantics", "NaN, inf and finite appear exactly where the semantics say", check, kTeeth};
+  return {.name = "class_matches_semantics",
+          .summary = "NaN, inf and finite appear exactly where the semantics say",
+          .judge = check,
+          .must_reject = kTeeth};
 }
 
 }  // namespace flashproof

@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "kernels/simt/schedule.h"
 #include "reference/error/judge.h"
+#include "reference/problem/error.h"
 
 namespace flashproof {
 namespace {
@@ -42,13 +46,51 @@ Verdict fully_written(const GradientEvaluation& e) {
 
 }  // namespace
 
+std::string GradientTrial::refusal(const BackwardProblem& problem) const {
+  try {
+    validate(problem);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  const Format format = problem.forward.q.format;
+  if (!kernel_.supports(format)) return "format " + std::string(info(format).name);
+  return kernel_.unsupported(problem);
+}
+
 std::span<const GradientLaw> gradient_laws() {
   static const GradientLaw kLaws[] = {
-      {"gradient_within_bound", "every element of dq, dk and dv has the right class and lies within its a-priori bound",
-       within_bound, kBoundTeeth},
-      {"gradient_fully_written", "every element of dq, dk and dv is stored", fully_written, kWrittenTeeth},
+      {.name = "gradient_within_bound",
+       .summary = "every element of dq, dk and dv has the right class and lies within its a-priori bound",
+       .judge = within_bound,
+       .must_reject = kBoundTeeth},
+      {.name = "gradient_fully_written",
+       .summary = "every element of dq, dk and dv is stored",
+       .judge = fully_written,
+       .must_reject = kWrittenTeeth},
+      gradient_rows_sum_to_zero(),
   };
   return kLaws;
+}
+
+std::span<const GradientLaw> judging_gradient_laws() {
+  const auto all = gradient_laws();
+  const auto end = std::ranges::find_if(all, [](const GradientLaw& law) { return law.judge == nullptr; });
+  return all.first(static_cast<std::size_t>(end - all.begin()));
+}
+
+Verdict ask(const GradientLaw& law, const GradientTrial& trial) {
+  if (std::string why = trial.refusal(trial.problem()); !why.empty()) {
+    return {VerdictKind::unsupported, Failure::none, std::move(why)};
+  }
+  try {
+    return law.relate(trial);
+  } catch (const UsageError& error) {
+    return {VerdictKind::unsupported, Failure::none, error.what()};
+  } catch (const simt::Fault& fault) {
+    return {VerdictKind::fail, Failure::error, fault.what()};
+  } catch (const KernelFault& fault) {
+    return {VerdictKind::fail, Failure::error, fault.what()};
+  }
 }
 
 }  // namespace flashproof

@@ -1,19 +1,18 @@
-// A law: a pure function (case, kernel) -> verdict. The Evaluation carries what several laws share, so that one run and
-// one truth serve all of them.
+// A law: a pure function (case, kernel) -> verdict, shared by the property tests, the sweeps of the reports and the fuzzers.
+//
+// Two kinds. A judging law reads one output beside its truth and its bound: every report asks it of every run. A relating
+// law runs the kernel again, on a problem that it changes in a way whose effect is known, and compares the two outputs;
+// what it allows between them follows from the two a-priori bounds. It never asks what is true.
 #pragma once
 
 #include <span>
 #include <string_view>
 
-#include "kernels/registry.h"
-#include "kernels/run.h"
-#include "reference/bound/bound.h"
-#include "reference/error/judge.h"
-#include "reference/oracle/truth.h"
-#include "reference/problem/case.h"
+#include "properties/laws/trial.h"
 
 namespace flashproof {
 
+/// What a judging law reads. The references must outlive it.
 struct Evaluation {
   const Kernel& kernel;
   const Case& subject;
@@ -31,15 +30,24 @@ struct Evaluation {
 struct Law {
   std::string_view name;
   std::string_view summary;
-  /// A failing verdict's detail is one line: element, computed and exact value, error, bound with its four terms.
-  Verdict (*check)(const Evaluation& evaluation);
-  /// Broken kernels it must reject on at least one case of the default families (teeth; asserted by a test).
-  std::span<const std::string_view> must_reject;
+  // One of the two. A failing verdict's detail is one line: which element, the numbers compared, what they may differ by.
+  // vacuous: the case has nothing that the law could see (none of its hazard, or bounds too wide); unsupported: the law
+  // says nothing about such a problem or kernel, and why.
+  Verdict (*judge)(const Evaluation& evaluation) = nullptr;
+  Verdict (*relate)(Trial& trial) = nullptr;
+  /// Seeded faults that it must reject on at least one default case of the families (teeth; asserted by a test).
+  std::span<const std::string_view> must_reject = {};
 };
 
-/// Every law, in the order of the report. A new law: one file, one line in list.h and laws.cc each.
+/// Every law, in the order of the report, the judging ones first. A new law: one file, a line each in list.h, laws.cc and
+/// CMakeLists.txt, and a row in README.md.
 std::span<const Law> laws();
+std::span<const Law> judging_laws();
 /// Null if there is none of that name.
 const Law* find_law(std::string_view name);
+
+/// The law's verdict: unsupported if the kernel does not take the case, fail(error) for what its executor found. Throws
+/// std::logic_error if the law runs it on a problem that it does not take, or that is not valid: a defect of the law.
+Verdict ask(const Law& law, Trial& trial);
 
 }  // namespace flashproof

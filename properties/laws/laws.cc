@@ -1,19 +1,80 @@
 #include <algorithm>
+#include <stdexcept>
+#include <string>
 
+#include "kernels/simt/schedule.h"
 #include "properties/laws/law.h"
 #include "properties/laws/list.h"
+#include "reference/problem/error.h"
 
 namespace flashproof {
 
 std::span<const Law> laws() {
-  static const Law kLaws[] = {within_bound(), class_matches_semantics(), outputs_fully_written()};
+  static const Law kLaws[] = {
+      within_bound(),
+      class_matches_semantics(),
+      outputs_fully_written(),
+      empty_state_is_identity(),
+      merge_commutes(),
+      merge_any_order_within_bound(),
+      merge_any_tree_within_bound(),
+      split_equals_unsplit(),
+      same_kv_twice_adds_ln2(),
+      shift_invariance(),
+      power_of_two_scaling_is_bitwise(),
+      ones_in_ones_out(),
+      convex_hull(),
+      mask_forms_agree(),
+      unused_storage_is_isolated(),
+      hidden_nan_is_isolated(),
+      visible_nan_is_not_laundered(),
+      red_zones_untouched(),
+      layout_invariance(),
+      batch_invariance_is_bitwise(),
+      rerun_is_bitwise(),
+      schedule_invariance_is_bitwise(),
+      no_race(),
+      dim_permutation_within_a_k_group_is_bitwise(),
+      key_permutation_within_bound(),
+      gqa_equals_expanded(),
+      paged_equals_contiguous(),
+      one_hot_v_returns_p(),
+      signed_bias_within_limit(),
+      dropped_key_is_noticed(),
+      lse_consistent_with_o(),
+      offsets_beyond_int32(),
+  };
   return kLaws;
+}
+
+std::span<const Law> judging_laws() {
+  const auto all = laws();
+  const auto end = std::ranges::find_if(all, [](const Law& law) { return law.judge == nullptr; });
+  return all.first(static_cast<std::size_t>(end - all.begin()));
 }
 
 const Law* find_law(std::string_view name) {
   const auto all = laws();
   const auto found = std::ranges::find(all, name, &Law::name);
   return found == all.end() ? nullptr : &*found;
+}
+
+Verdict ask(const Law& law, Trial& trial) {
+  if (std::string why = trial.refusal(trial.problem()); !why.empty()) {
+    return {VerdictKind::unsupported, Failure::none, std::move(why)};
+  }
+  try {
+    if (law.relate != nullptr) return law.relate(trial);
+    const Judgement& judgement = trial.judgement();
+    return law.judge({trial.kernel(), trial.subject(), trial.output(), trial.truth(), trial.bound(), judgement});
+  } catch (const UsageError& error) {
+    // The kernel takes the case, and a law asks before it runs another problem: nothing of the law would be asked here.
+    throw std::logic_error(std::string(law.name) + ": " + error.what());
+  } catch (const simt::Fault& fault) {
+    return {VerdictKind::fail, Failure::error, fault.what()};
+  } catch (const KernelFault& fault) {
+    return {VerdictKind::fail, Failure::error, fault.what()};
+  }
 }
 
 }  // namespace flashproof

@@ -28,6 +28,11 @@ Verdict check(const Evaluation& e) {
 
 }  // namespace
 
-Law outputs_fully_written() { return {"outputs_fully_written", "every element of o and lse is stored", check, kTeeth}; }
+Law outputs_fully_written() {
+  return {.name = "outputs_fully_written",
+          .summary = "every element of o and lse is stored",
+          .judge = check,
+          .must_reject = kTeeth};
+}
 
 }  // namespace flashproof

@@ -1,39 +1,68 @@
-// Test helper: runs kernels over the default cases of the families and asks the laws. Truths are computed once.
+// Test helper: the default cases of the families, and the laws asked about kernels on them. Truths are computed once, and
+// only where a law wants them.
 #pragma once
 
 #include <deque>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "kernels/run.h"
+#include "kernels/broken/fault.h"
 #include "properties/generators/family.h"
 #include "properties/laws/law.h"
-#include "reference/bound/bound.h"
-#include "reference/error/judge.h"
-#include "reference/oracle/oracle.h"
 
 namespace flashproof {
 
 struct TeethCase {
+  explicit TeethCase(Case made) : content(std::move(made)), truth(content) {}
+  TeethCase(const TeethCase&) = delete;
+  TeethCase& operator=(const TeethCase&) = delete;
+
   Case content;
-  Truth truth;
+  CaseTruth truth;
 };
 
-inline constexpr std::uint64_t kTeethSeeds = 6;
+inline constexpr std::uint64_t kTeethSeeds = 3;
 
-/// Every family that serves `problem`, without keys, seeds 1 to kTeethSeeds.
-inline const std::deque<TeethCase>& teeth_cases(ProblemKind problem) {
+/// Recipes that show a fault which only a particular shape shows.
+inline constexpr std::string_view kTeethLines[] = {
+    // F06: a first visited tile hidden, every later score below −104
+    "attention:deep_negative:1:causal=1,chunk=4,order=reverse,sk=16,sq=16",
+    // F17: thousands of small weights beside one peak; F18: thousands of equal ones in 16 bits
+    "attention:flat_tail:1:chunk=256,d=64,dv=64,format=f16,hk=1,hq=1,sk=2048,sq=16",
+    "softmax:equal:1:cols=4096,format=f16",
+    "softmax:equal:2:cols=4096,format=bf16",
+    // F27: the last key of a tile of a matrix unit that is one ahead of the diagonal
+    "attention:normal:4:causal=1,chunk=64,d=64,dv=64,format=f16,sk=128,sq=50",
+    "attention:normal:1:causal=1,chunk=64,sk=81,sq=80",
+    // F29: a tile of one key
+    "attention:normal:1:chunk=64,sk=65",
+    // F31: scores of more than 89 caps
+    "attention:softcap:49",
+    // F39: a partly used page behind full ones
+    "attention:paged:2:sk=200",
+    "attention:paged:3:sk=200",
+    // F47: many one-signed values of rounded weights
+    "attention:one_signed_v:1:chunk=64,d=64,dv=64,format=bf16,sk=256,sq=16",
+};
+
+/// Every family that serves `problem`, seeds 1 to kTeethSeeds, the formats in turn: all families of a seed before the next;
+/// then kTeethLines.
+inline std::deque<TeethCase>& teeth_cases(ProblemKind problem) {
   static std::deque<TeethCase> all[3];
   std::deque<TeethCase>& cases = all[static_cast<std::size_t>(problem)];
   if (cases.empty()) {
-    for (const Family& family : families()) {
-      if (!family.serves(problem)) continue;
-      for (std::uint64_t seed = 1; seed <= kTeethSeeds; ++seed) {
-        Case content = make_case({problem, std::string(family.name), seed, {}});
-        Truth truth = compute_truth(content.problem);
-        cases.push_back({std::move(content), std::move(truth)});
+    for (std::uint64_t seed = 1; seed <= kTeethSeeds; ++seed) {
+      for (const Family& family : families()) {
+        if (!family.serves(problem)) continue;
+        const Format format = kStorageFormats[seed % std::size(kStorageFormats)];
+        cases.emplace_back(
+            make_case({problem, std::string(family.name), seed, {{"format", std::string(info(format).name)}}}));
       }
+    }
+    for (const std::string_view line : kTeethLines) {
+      const CaseSpec spec = parse_case_spec(line);
+      if (spec.problem == problem) cases.emplace_back(make_case(spec));
     }
   }
   return cases;
@@ -44,13 +73,28 @@ inline bool takes(const Kernel& kernel, const Problem& problem) {
          kernel.unsupported(problem).empty();
 }
 
-/// The verdict of each law, in the order of laws(), on this output.
-inline std::vector<Verdict> ask_laws(const Kernel& kernel, const TeethCase& c, const Output& output) {
-  const Bound bound = compute_bound(c.content.problem, kernel.arithmetic);
-  const Judgement judgement = judge(output, c.truth, bound, kernel.contract, 0);
+/// The verdict of each judging law, in their order, on this output in place of the kernel's own.
+inline std::vector<Verdict> judge_output(const Kernel& kernel, TeethCase& c, const Output& output) {
+  Trial trial(kernel, c.content, &c.truth, {},
+              [&](const Kernel&, const Problem&, const RunOptions&) { return output; });
   std::vector<Verdict> verdicts;
-  for (const Law& law : laws()) {
-    verdicts.push_back(law.check({kernel, c.content, output, c.truth, bound, judgement}));
+  for (const Law& law : judging_laws()) verdicts.push_back(ask(law, trial));
+  return verdicts;
+}
+
+/// The law about a seeded fault, and, where it rejects that, about the kernel without the fault on the same case.
+struct FaultVerdicts {
+  Verdict fault;
+  Verdict right;  // not asked, and a pass, where the fault is not rejected
+
+  /// A law that fails the right kernel too says nothing about the fault.
+  bool rejects() const { return fault.failed() && !right.failed(); }
+};
+inline FaultVerdicts ask_fault(const Kernel& kernel, const Law& law, TeethCase& c, Trial& trial) {
+  FaultVerdicts verdicts{.fault = ask(law, trial), .right = {}};
+  if (verdicts.fault.failed()) {
+    Trial right(*find_kernel(kernel.fault->kernel), c.content, &c.truth);
+    verdicts.right = ask(law, right);
   }
   return verdicts;
 }

@@ -1,72 +1,42 @@
-// Every law shows its teeth: it rejects the broken kernels that it names on at least one default case, and the
-// hardened kernels pass every law on every one of those cases, so that the rejection means something.
-#include "properties/laws/teeth_cases.h"
-
+// Every law shows its teeth: it rejects the seeded faults that it names on at least one default case, and the kernel
+// without the fault passes there, so that the rejection means something; and the hardened kernels pass every law.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <map>
+#include "properties/laws/teeth_check.h"
 
 namespace flashproof {
 namespace {
 
-/// The names of the laws that reject the kernel on some case.
-std::vector<std::string_view> rejecting_laws(const Kernel& kernel) {
-  std::vector<std::string_view> names;
-  for (const TeethCase& c : teeth_cases(kernel.problem)) {
-    if (!takes(kernel, c.content.problem)) continue;
-    const auto verdicts = ask_laws(kernel, c, run(kernel, c.content.problem));
-    for (std::size_t i = 0; i < verdicts.size(); ++i) {
-      const std::string_view law = laws()[i].name;
-      if (verdicts[i].failed() && std::ranges::find(names, law) == names.end()) names.push_back(law);
-    }
-  }
-  return names;
+using testing::IsEmpty;
+
+class TeethTest : public testing::TestWithParam<const Law*> {};
+
+TEST_P(TeethTest, rejects_the_faults_it_names) { EXPECT_THAT(accepted_faults(*GetParam()), IsEmpty()); }
+
+TEST_P(TeethTest, passes_the_hardened_kernels) {
+  // Those that faults are seeded in; the property tests have all.
+  std::set<const Kernel*> seeded;
+  for (const SeededFault& fault : seeded_faults()) seeded.insert(find_kernel(fault.kernel));
+  seeded.erase(nullptr);  // of the gradient
+  const std::vector<const Kernel*> hardened(seeded.begin(), seeded.end());
+  std::map<VerdictKind, int> verdicts;
+  EXPECT_THAT(doubts(*GetParam(), hardened, verdicts), IsEmpty());
+  for (const auto& [kind, count] : verdicts) RecordProperty(std::string(name(kind)), count);
 }
 
-TEST(Teeth, EveryLawRejectsTheBrokenKernelsItNames) {
-  std::map<std::string_view, std::vector<std::string_view>> rejected;
-  for (const Law& law : laws()) {
-    for (const std::string_view id : law.must_reject) {
-      const Kernel* kernel = find_kernel(id);
-      ASSERT_NE(kernel, nullptr) << law.name << " names " << id;
-      EXPECT_EQ(kernel->form, Form::broken) << id;
-      EXPECT_EQ(kernel->rejected_by, law.name) << id;
-      if (!rejected.contains(id)) rejected[id] = rejecting_laws(*kernel);
-      EXPECT_NE(std::ranges::find(rejected[id], law.name), rejected[id].end())
-          << law.name << " accepts " << id << " (" << kernel->defect << ") on every default case";
-    }
-  }
+std::vector<const Law*> all_laws() {
+  std::vector<const Law*> list;
+  for (const Law& law : laws()) list.push_back(&law);
+  return list;
 }
 
-TEST(Teeth, EveryBrokenKernelIsNamedByTheLawThatMustRejectIt) {
-  int broken = 0;
-  for (const Kernel& kernel : kernels()) {
-    if (kernel.form != Form::broken) continue;
-    ++broken;
-    const Law* law = find_law(kernel.rejected_by);
-    ASSERT_NE(law, nullptr) << kernel.id << " names " << kernel.rejected_by;
-    EXPECT_NE(std::ranges::find(law->must_reject, kernel.id), law->must_reject.end()) << kernel.id;
-  }
-  EXPECT_GT(broken, 0);
-}
+INSTANTIATE_TEST_SUITE_P(Laws, TeethTest, testing::ValuesIn(all_laws()),
+                         [](const auto& of) { return std::string(of.param->name); });
 
-TEST(Teeth, HardenedKernelsPassEveryLawOnEveryCase) {
-  std::map<std::string_view, int> passed;
-  for (const Kernel& kernel : kernels()) {
-    if (kernel.form != Form::hardened) continue;
-    for (const TeethCase& c : teeth_cases(kernel.problem)) {
-      if (!takes(kernel, c.content.problem)) continue;
-      const auto verdicts = ask_laws(kernel, c, run(kernel, c.content.problem));
-      for (std::size_t i = 0; i < verdicts.size(); ++i) {
-        EXPECT_FALSE(verdicts[i].failed() || verdicts[i].kind == VerdictKind::inconclusive)
-            << kernel.id << " " << to_string(c.content.spec) << " " << laws()[i].name << ": " << to_string(verdicts[i])
-            << " " << verdicts[i].detail;
-        passed[laws()[i].name] += verdicts[i].kind == VerdictKind::pass ? 1 : 0;
-      }
-    }
-  }
-  for (const Law& law : laws()) EXPECT_GT(passed[law.name], 0) << law.name << " passed nothing: it was not exercised";
+TEST(Teeth, EveryFaultIsNamedByALaw) {
+  for (const Kernel& kernel : kernels()) EXPECT_EQ(kernel.form == Form::broken, kernel.fault != nullptr) << kernel.id;
+  EXPECT_THAT(unnamed_faults(laws(), kernels()), IsEmpty());
 }
 
 }  // namespace

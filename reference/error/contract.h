@@ -8,7 +8,10 @@ namespace flashproof {
 
 struct Contract {
   bool isolates_hidden = false;  // NaN or inf in k, v of a hidden key leaves the output's bits unchanged
-  bool deterministic = true;     // the same bits in every run and under every schedule
+  // The same bits for the same numbers and the same plan, wherever they lie in storage, in every run and under every
+  // schedule: what the laws that compare bits ask of a kernel that declares it.
+  bool deterministic = true;
+  bool batch_invariant = true;  // a row, head or batch entry alone has the bits that it has among others
   // An un-stabilised form (no maximum subtracted, e^{−m} by itself): a row whose exponentials, their sum or products leave
   // the normal f32 range is NaN, o and lse, never a wrong number. Then a failed precondition of the form (RowDomain::form)
   // puts the row out of domain; without this the same NaN is a failure.

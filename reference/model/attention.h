@@ -31,6 +31,9 @@ Normalised run_lse_running(const RowRun& run);
 /// The row's maximum first, P = e^{s−m}/l stored, one sum of p·v.
 Normalised run_resident(const RowRun& run);
 
+/// Before the first chunk: no key, or the sink, which has weight 1 and no value.
+State start(const RowRun& run);
+
 /// The weights of one chunk.
 struct ChunkWeights {
   std::int64_t begin = 0, end = 0;

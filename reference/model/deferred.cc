@@ -37,13 +37,9 @@ void add_to_lanes(const RowRun& run, const ChunkWeights& weights, std::vector<fl
 
 State run_deferred(const RowRun& run) {
   Exponentials exponentials(run.machine, run.model.arithmetic.exponent, run.model.unit());
+  State state = start(run);
   std::vector<float> lanes(static_cast<std::size_t>(run.model.arithmetic.lanes), 0.0F);
-  State state{.o = std::vector<float>(static_cast<std::size_t>(run.model.problem.value_dim()), 0.0F)};
-  if (run.with_sink) {
-    state.frame = run.row.sink;
-    state.pull = run.row.sink_pull;
-    lanes[0] = 1.0F;
-  }
+  lanes[0] = state.l;
   for (const std::int32_t chunk : run.chunks) {
     const auto [begin, end] = clipped(run, chunk);
     const float largest = largest_score(run.row, begin, end);

@@ -10,12 +10,7 @@ Normalised run_normalized(const RowRun& run) {
   Machine& machine = run.machine;
   Exponentials exponentials(machine, run.model.arithmetic.exponent, run.model.unit());
   Endings endings(machine, run.model.arithmetic, run.model.unit());
-  State state{.o = std::vector<float>(static_cast<std::size_t>(run.model.problem.value_dim()), 0.0F)};
-  if (run.with_sink) {
-    state.frame = run.row.sink;
-    state.l = 1.0F;
-    state.pull = run.row.sink_pull;
-  }
+  State state = start(run);
   for (const std::int32_t chunk : run.chunks) {
     const auto [begin, end] = clipped(run, chunk);
     const float frame = largest_score(run.row, begin, end);

@@ -1,10 +1,20 @@
-// What the attention reductions share: the weights of a chunk and their products with v.
+// What the attention reductions share: where they start, the weights of a chunk and their products with v.
 #include <algorithm>
 
 #include "reference/model/attention.h"
 #include "reference/model/products.h"
 
 namespace flashproof::model {
+
+State start(const RowRun& run) {
+  State state{.o = std::vector<float>(static_cast<std::size_t>(run.model.problem.value_dim()), 0.0F)};
+  if (run.with_sink) {
+    state.frame = run.row.sink;
+    state.l = 1.0F;
+    state.pull = run.row.sink_pull;
+  }
+  return state;
+}
 
 std::pair<std::int64_t, std::int64_t> clipped(const RowRun& run, std::int32_t chunk) {
   const auto keys = static_cast<std::int64_t>(run.row.score.size());

@@ -28,7 +28,6 @@ void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), s
 std::vector<const Kernel*> chosen_kernels(const std::vector<std::string>& globs) {
   std::vector<const Kernel*> kernels = select_kernels(globs);
   if (kernels.empty()) throw UsageError("--kernel: kernels of the gradient have no ledger, legal: the others");
-  if (globs.empty()) std::erase_if(kernels, [](const Kernel* k) { return k->form == Form::broken; });
   return kernels;
 }
 

@@ -17,7 +17,7 @@ struct SweepArguments {
   std::string executor = "cpu";  // cpu | cuda | all
   std::string math = "det";      // det | native | all
   std::string profile;           // for native math; empty: the shipped one of the GPU in use
-  bool quick = false, nightly = false;
+  bool quick = false, nightly = false, faults = false;
   std::uint64_t seed = 0;
   int jobs = 0;  // 0: one per core
   std::string out = "out";
@@ -90,6 +90,7 @@ struct CertifyArguments {
 };
 
 int report_command(const SweepArguments& arguments);
+int faults_command(const SweepArguments& arguments);
 int check_command(const SweepArguments& arguments);
 int twin_command(const SweepArguments& arguments, const std::string& out_file);
 int list_command(const std::string& what, bool json);

@@ -30,7 +30,6 @@ Place settle(P& plan, const ReplayArguments& arguments, Notes& notes, Select sel
   std::vector<std::string> globs = arguments.kernels;
   if (globs.empty() && notes.contains("kernel")) globs = {notes["kernel"]};
   plan.kernels = select(globs);
-  if (globs.empty()) std::erase_if(plan.kernels, [](const auto* kernel) { return kernel->form == Form::broken; });
   const Place place = place_of(arguments.executor, arguments.math, arguments.profile, notes);
   plan.executors = executors_for(place.executor);
   return place;

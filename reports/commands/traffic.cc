@@ -23,8 +23,7 @@ int traffic_command(const TrafficArguments& arguments) {
   }
   std::vector<const Kernel*> kernels = select_kernels(arguments.kernels);
   std::erase_if(kernels, [&](const Kernel* kernel) {
-    return kernel->problem != ProblemKind::softmax || !kernel->supports(*format) ||
-           (kernel->form == Form::broken && arguments.kernels.empty());
+    return kernel->problem != ProblemKind::softmax || !kernel->supports(*format);
   });
   if (kernels.empty()) throw UsageError("traffic: no selected kernel is a softmax of this format");
   std::map<std::string, MeasuredTraffic> measured;

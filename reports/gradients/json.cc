@@ -1,4 +1,5 @@
 #include "reports/gradients/json.h"
+#include "kernels/broken/fault.h"
 
 namespace flashproof {
 
@@ -26,21 +27,12 @@ Json record_json(const GradientRecord& r, const GradientReport& report) {
             {"figures", {{"dq", figures(r.dq)}, {"dk", figures(r.dk)}, {"dv", figures(r.dv)}}}};
   Json law_counts = Json::object();
   for (std::size_t i = 0; i < r.laws.size(); ++i) {
-    law_counts[std::string(gradient_laws()[i].name)] = kinds(r.laws[i]);
+    law_counts[std::string(judging_gradient_laws()[i].name)] = kinds(r.laws[i]);
   }
   json["laws"] = law_counts;
   json["witness"] = Json();
   if (!r.worst) return json;
-  const ElementFinding& e = r.worst->element;
-  json["witness"] = {{"case", worst_case_line(*report.plan, r)},
-                     {"verdict", to_string(Verdict{r.worst->verdict.kind, r.worst->verdict.failure, {}})},
-                     {"detail", r.worst->verdict.detail},
-                     {"tensor", e.tensor},
-                     {"index", e.index},
-                     {"computed", number(e.computed)},
-                     {"exact", number(e.exact)},
-                     {"error", number(e.error)},
-                     {"ratio", number(e.ratio)}};
+  json["witness"] = witness(*r.worst, worst_case_line(*report.plan, r));
   for (const GradientFinding& f : report.findings) {
     if (f.record == &r && !f.witness.empty()) json["witness"]["file"] = f.witness;
   }
@@ -58,6 +50,7 @@ Json gradients_json(const GradientReport& report) {
 Json backward_kernels_json() {
   Json list = Json::array();
   for (const BackwardKernel& k : backward_kernels()) {
+    if (k.fault != nullptr) continue;  // list faults
     Json formats = Json::array(), executors = Json::array({"cpu"});
     for (const Format f : k.formats) formats.push_back(text(info(f).name));
     if (k.has_cuda) executors.push_back("cuda");
@@ -70,9 +63,7 @@ Json backward_kernels_json() {
                     {"contract",
                      {{"isolates_hidden", k.contract.isolates_hidden},
                       {"deterministic", k.contract.deterministic},
-                      {"overflow", k.contract.overflow == Overflow::ieee ? "ieee" : "saturate"}}},
-                    {"rejected_by", text(k.rejected_by)},
-                    {"defect", text(k.defect)}});
+                      {"overflow", k.contract.overflow == Overflow::ieee ? "ieee" : "saturate"}}}});
   }
   return list;
 }

@@ -1,4 +1,5 @@
 #include "reports/gradients/markdown.h"
+#include "kernels/broken/fault.h"
 
 #include <fmt/format.h>
 
@@ -28,10 +29,10 @@ std::vector<Section> gradient_sections(const GradientReport& report) {
   for (const GradientRecord& r : per_kernel(report.result.records)) {
     const std::string_view format = info(r.format).name;
     if (r.kernel->form == Form::broken) {
-      const std::uint64_t n = r.rejections();
-      faults.rows.push_back(fmt::format("| {} | {} | {} | {} {} of {} | {} | {} |\n", code(r.kernel->id), format,
-                                        name(r.executor), n > 0 ? "yes," : "**no**,", n, r.cases,
-                                        code(r.kernel->rejected_by), cell(r.kernel->defect)));
+      const Rejection by = r.rejection();
+      faults.rows.push_back(fmt::format("| {} | {} | {} | {} of {} | {} | {} |\n", code(r.kernel->id), format,
+                                        name(r.executor), by.cases, r.cases, code(by.law),
+                                        cell(defect_of(r.kernel->fault))));
       continue;
     }
     const auto ratio = [](const ErrorStats& s) { return s.elements == 0 ? "–" : short_number(s.max_ratio); };

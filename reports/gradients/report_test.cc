@@ -99,7 +99,14 @@ TEST(GradientReport, all_three_forms_name_kernels_and_rejected_faults) {
 TEST(GradientReport, globs_choose_among_kernels_of_both_kinds) {
   EXPECT_TRUE(select_kernels({"attention_backward.*"}).empty());
   EXPECT_TRUE(select_backward_kernels({"softmax.*"}).empty());
-  EXPECT_EQ(select_backward_kernels({}).size(), backward_kernels().size());
+  // Seeded faults are chosen only by a pattern that says so, or that fits nothing else.
+  for (const BackwardKernel* kernel : select_backward_kernels({})) EXPECT_EQ(kernel->fault, nullptr) << kernel->id;
+  for (const BackwardKernel* kernel : select_backward_kernels({"attention_backward.*"})) {
+    EXPECT_EQ(kernel->fault, nullptr) << kernel->id;
+  }
+  EXPECT_EQ(select_backward_kernels({}).size(), 3U);
+  EXPECT_EQ(select_backward_kernels({"attention_backward.broken.*"}).size(), 2U);
+  EXPECT_EQ(select_backward_kernels({"*delta_not*"}).size(), 1U);
   EXPECT_THROW(select_backward_kernels({"nonsense*"}), UsageError);
 }
 

@@ -49,8 +49,8 @@ GradientResult evaluate(const GradientEvaluation& evaluation, std::uint64_t case
   result.case_index = case_index;
   result.executed = true;
   result.verdict = judgement.worst;
-  for (const GradientLaw& law : gradient_laws()) {
-    result.laws.push_back(law.check(evaluation));
+  for (const GradientLaw& law : judging_gradient_laws()) {
+    result.laws.push_back(law.judge(evaluation));
     const Verdict& law_says = result.laws.back();  // a law that passes does not make a vacuous case a pass
     if (law_says.kind >= VerdictKind::inconclusive && outweighs(law_says, result.verdict)) result.verdict = law_says;
   }
@@ -150,11 +150,13 @@ double GradientRecord::max_ratio() const {
   return worse(worse(dq.max_ratio, dk.max_ratio), dv.max_ratio);
 }
 
-std::uint64_t GradientRecord::rejections() const {
+Rejection GradientRecord::rejection() const {
+  Rejection most{"no law"};
   for (std::size_t i = 0; i < laws.size(); ++i) {
-    if (gradient_laws()[i].name == kernel->rejected_by) return laws[i][static_cast<std::size_t>(VerdictKind::fail)];
+    const std::uint64_t cases = laws[i][static_cast<std::size_t>(VerdictKind::fail)];
+    if (cases > most.cases) most = {judging_gradient_laws()[i].name, cases};
   }
-  return 0;
+  return most;
 }
 
 bool gradient_key_less(const GradientRecord& a, const GradientRecord& b) { return key(a) < key(b); }

@@ -20,7 +20,7 @@ struct GradientResult {
   bool executed = false;  // as in CaseResult
   ErrorStats dq, dk, dv;
   DomainStats domain;                    // rows of dq, then those of dk and dv
-  std::vector<Verdict> laws;             // in the order of gradient_laws(); empty if not executed
+  std::vector<Verdict> laws;             // in the order of judging_gradient_laws(); empty if not executed
   std::vector<ElementFinding> elements;  // as in CaseResult
   std::uint64_t failing_elements = 0;
 
@@ -45,7 +45,7 @@ struct GradientRecord {
   std::uint64_t cases = 0;
   KindCounts by_case{};
   FailureCounts failures_by_case{};
-  std::vector<KindCounts> laws;  // in the order of gradient_laws(), by case
+  std::vector<KindCounts> laws;  // in the order of judging_gradient_laws(), by case
   ErrorStats dq, dk, dv;
   DomainStats domain;
   std::optional<WorstCase> worst;
@@ -58,8 +58,8 @@ struct GradientRecord {
   std::uint64_t count(VerdictKind kind) const { return by_case[static_cast<std::size_t>(kind)]; }
   /// Over the three; −1 if nothing was measured.
   double max_ratio() const;
-  /// Cases in which the law that must reject a seeded fault did.
-  std::uint64_t rejections() const;
+  /// Of a seeded fault: as rejection() in report.h.
+  Rejection rejection() const;
 };
 
 /// Kernel id, math, format, executor, family.

@@ -14,6 +14,8 @@ unset CUDA_PATH CUDA_HOME FLASHPROOF_CUDA_ARCHITECTURES FLASHPROOF_REVISION
 mkdir -p "$tree/reports" "$work/bin"
 cp -r "$repository/flashproof" "$repository/CMakePresets.json" "$tree/"
 cp -r "$repository/reports/launcher" "$tree/reports/"
+mkdir -p "$tree/properties/driver"
+cp "$repository/properties/driver/summary.py" "$tree/properties/driver/"
 cat >"$tree/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.25)
 project(small LANGUAGES CXX)
@@ -23,7 +25,12 @@ CMAKE
 cat >"$tree/reports/CMakeLists.txt" <<'CMAKE'
 add_executable(flashproof-cli main.cc)
 add_test(NAME code COMMAND flashproof-cli code)
-set_tests_properties(code PROPERTIES LABELS quick)
+file(WRITE ${PROJECT_BINARY_DIR}/counts.json [[
+{"seed": 7, "results": [{"cases": {"pass": 3, "fail": 0, "inconclusive": 0, "out_of_domain": 0, "vacuous": 0, "unsupported": 1},
+                         "families": {"normal": {"pass": 3}}, "skipped": false}]}]])
+add_test(NAME law COMMAND ${CMAKE_COMMAND} -E copy ${PROJECT_BINARY_DIR}/counts.json
+  ${PROJECT_BINARY_DIR}/properties-counts/quick/some_law.json)
+set_tests_properties(code law PROPERTIES LABELS quick)
 CMAKE
 program() { # EXIT-CODE: flashproof-cli prints its arguments in angle brackets, FLASHPROOF_REVISION for `list revision`
   cat >"$tree/reports/main.cc" <<CODE
@@ -166,7 +173,9 @@ expect '--exec all without a GPU runs' is "$code" 0
 expect '--exec all without a GPU says so' has "$err" 'no usable GPU'
 run test
 expect 'passing tests' is "$code" 0
-expect 'ends with the summary' has "$out" '100% tests passed'
+expect 'has the summary' has "$out" '100% tests passed'
+expect 'ends with the counts of the laws' has "$out" 'some_law'
+expect 'and their seed' has "$out" 'seed 7;'
 
 exec 8>"$tree/build/.lock"
 flock 8
@@ -231,7 +240,7 @@ run check
 expect 'the program'"'"'s exit code is ours' is "$code" 1
 run test
 expect 'a failed test exits 1' is "$code" 1
-expect 'a failed test is in the summary' has "$out" '0% tests passed, 1 tests failed'
+expect 'a failed test is in the summary' has "$out" '50% tests passed, 1 tests failed'
 
 mv "$tree" "$work/moved"
 tree=$work/moved

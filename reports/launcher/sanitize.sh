@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# compute-sanitizer over every kernel on small problems, one line a tool: sanitize.sh GPU_SANITIZE [KERNEL-PREFIX [SEEDS]]
+# compute-sanitizer over every forward kernel on small problems, one line a tool: sanitize.sh GPU_SANITIZE [KERNEL-PREFIX [SEEDS]]
 # Exit: 0 all clean, 1 a finding, 4 no compute-sanitizer or no GPU.
 set -uo pipefail
 program=${1:?usage: sanitize.sh GPU_SANITIZE [KERNEL-PREFIX [SEEDS]]}

@@ -1,0 +1,19 @@
+// What a kernel says of itself; registry.cc has the list of them.
+#include <algorithm>
+
+#include "kernels/registry.h"
+
+namespace flashproof {
+
+std::string_view name(Form form) {
+  constexpr std::string_view kNames[] = {"published", "hardened", "broken"};
+  return kNames[static_cast<int>(form)];
+}
+
+std::string_view name(Executor executor) { return executor == Executor::cpu ? "cpu" : "cuda"; }
+
+std::string_view name(Math math) { return math == Math::det ? "det" : "native"; }
+
+bool Kernel::supports(Format format) const { return std::ranges::find(formats, format) != formats.end(); }
+
+}  // namespace flashproof

@@ -1,0 +1,35 @@
+# cmake --install: headers under include/flashproof as they lie here, the static libraries that test a kernel on the CPU
+# executor, and the package flashproof. Target flashproof_property_driver builds all of it.
+include(CMakePackageConfigHelpers)
+
+set(FLASHPROOF_INSTALLABLE ON)
+if(FLASHPROOF_HAVE_CUDA OR FLASHPROOF_SANITIZE)
+  set(FLASHPROOF_INSTALLABLE OFF)
+  install(CODE "message(FATAL_ERROR \"installed is the CPU executor without sanitizers: use preset cpu or portable\")")
+  return()
+endif()
+
+set(libraries float block_fma simt problem kernel_run declaration oracle_parts oracle_dd oracle_exact oracle_fp64 oracle
+  bound change error laws generators shrink property_driver)
+foreach(library IN LISTS libraries)
+  set_target_properties(flashproof_${library} PROPERTIES EXPORT_NAME ${library})
+endforeach()
+list(TRANSFORM libraries PREPEND flashproof_)
+install(TARGETS ${libraries} EXPORT flashproof ARCHIVE DESTINATION lib)
+
+file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
+  ${PROJECT_SOURCE_DIR}/reference/*.h ${PROJECT_SOURCE_DIR}/kernels/*.h ${PROJECT_SOURCE_DIR}/properties/*.h)
+list(FILTER headers EXCLUDE REGEX "(teeth_|_test|test_)[a-z_]*\\.h$")
+foreach(header IN LISTS headers)
+  get_filename_component(folder ${header} DIRECTORY)
+  install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION include/flashproof/${folder})
+endforeach()
+
+set(package lib/cmake/flashproof)
+install(EXPORT flashproof NAMESPACE flashproof:: FILE flashproofTargets.cmake DESTINATION ${package})
+set(FLASHPROOF_INCLUDE include/flashproof)
+configure_package_config_file(flashproofConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/flashproofConfig.cmake
+  INSTALL_DESTINATION ${package} PATH_VARS FLASHPROOF_INCLUDE)
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/flashproofConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/flashproofConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/flashproofConfigVersion.cmake
+  flashproof_add_kernel_test.cmake DESTINATION ${package})

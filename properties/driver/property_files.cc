@@ -1,0 +1,137 @@
+#include "properties/driver/property_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace flashproof {
+namespace {
+
+/// What a kernel's fault says may hold anything; UTF-8 stays.
+std::string one_line(std::string text) {
+  std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  return text;
+}
+
+/// The same text, with U+FFFD for what is no UTF-8: paths may hold anything.
+std::string valid_utf8(std::string_view text) {
+  const nlohmann::json json = std::string(text);
+  const std::string dumped = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return nlohmann::json::parse(dumped).get<std::string>();
+}
+
+/// For an attribute or a text; control characters, which XML 1.0 cannot hold, become '?'.
+std::string xml_escaped(std::string_view raw) {
+  const std::string text = valid_utf8(raw);
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\n':
+        escaped += "&#10;";
+        break;
+      default:
+        escaped += static_cast<unsigned char>(c) >= 0x20 ? c : '?';
+    }
+  }
+  return escaped;
+}
+
+std::string message(const PropertyResult& result, const std::string& program) {
+  std::string text = finding_line(result);
+  if (!result.failure) return text;
+  if (!result.failure->witness.empty()) text += "\nwitness: " + result.failure->witness;
+  return text + "\nreplay: " + replay_line(program, result);
+}
+
+}  // namespace
+
+std::string shell_quoted(const std::string& text) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("._-/:=,+").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::ranges::all_of(text, plain)) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string replay_line(const std::string& program, const PropertyResult& result) {
+  const PropertyFailure& failure = *result.failure;
+  return fmt::format("{} --kernel {} --law {} --replay {}", program, shell_quoted(std::string(result.kernel)),
+                     result.law, shell_quoted(failure.witness.empty() ? to_string(failure.spec) : failure.witness));
+}
+
+std::string finding_line(const PropertyResult& result) {
+  if (result.skipped()) return "the law says nothing about this kernel: " + one_line(result.does_not_apply);
+  if (!result.failure) return "the kernel takes none of these cases: nothing was tested";
+  const PropertyFailure& failure = *result.failure;
+  return fmt::format("{} {}{}  {}", to_string(Verdict{failure.verdict.kind, failure.verdict.failure, {}}),
+                     to_string(failure.spec), failure.shrunk.empty() ? "" : " (shrunk to " + failure.shrunk + ")",
+                     one_line(failure.verdict.detail));
+}
+
+std::string junit_text(std::span<const PropertyResult> results, const std::string& program) {
+  const auto failures = std::ranges::count_if(results, &PropertyResult::finding);
+  const auto skipped = std::ranges::count_if(results, &PropertyResult::skipped);
+  std::string xml = fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<testsuites>\n  <testsuite name=\"flashproof\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">\n",
+      results.size(), failures, skipped);
+  for (const PropertyResult& result : results) {
+    xml += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml_escaped(result.kernel), result.law);
+    if (result.skipped()) {
+      xml += fmt::format(">\n      <skipped message=\"{}\"/>\n    </testcase>\n", xml_escaped(finding_line(result)));
+      continue;
+    }
+    if (!result.finding()) {
+      xml += "/>\n";
+      continue;
+    }
+    const std::string text = xml_escaped(message(result, program));
+    xml += fmt::format(">\n      <failure type=\"{}\" message=\"{}\">{}</failure>\n    </testcase>\n",
+                       name(result.failure ? result.failure->verdict.failure : Failure::error), text, text);
+  }
+  return xml + "  </testsuite>\n</testsuites>\n";
+}
+
+std::string json_text(std::span<const PropertyResult> results, const PropertyOptions& options,
+                      const std::string& program) {
+  nlohmann::ordered_json root{{"seed", options.seed}, {"cases", options.cases}};
+  auto& list = root["results"] = nlohmann::ordered_json::array();
+  for (const PropertyResult& result : results) {
+    nlohmann::ordered_json one{
+        {"kernel", result.kernel}, {"law", result.law}, {"finding", result.finding()}, {"skipped", result.skipped()}};
+    for (std::size_t kind = 0; kind < kVerdictKinds; ++kind) {
+      one["cases"][std::string(name(static_cast<VerdictKind>(kind)))] = result.counts[kind];
+    }
+    for (const auto& [family, counts] : result.by_family) {
+      for (std::size_t kind = 0; kind < kVerdictKinds; ++kind) {
+        if (counts[kind] > 0) one["families"][family][std::string(name(static_cast<VerdictKind>(kind)))] = counts[kind];
+      }
+    }
+    if (result.finding() || result.skipped()) one["message"] = finding_line(result);
+    if (result.failure) {
+      one["case"] = to_string(result.failure->spec);
+      one["witness"] = result.failure->witness;
+      one["replay"] = replay_line(program, result);
+    }
+    list.push_back(std::move(one));
+  }
+  return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace flashproof

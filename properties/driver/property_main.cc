@@ -1,0 +1,143 @@
+#include "properties/driver/property_main.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <limits>
+#include <new>
+
+#include "properties/driver/now_running.h"
+#include "properties/driver/property_files.h"
+#include "properties/driver/property_run.h"
+#include "reference/problem/atomic_file.h"
+#include "reference/problem/error.h"
+#include "reference/problem/text.h"
+
+namespace flashproof {
+namespace {
+
+constexpr int kFine = 0, kFinding = 1, kUsage = 2, kInfrastructure = 3;
+// What flashproof_add_kernel_test() makes ctest call a test skipped by.
+constexpr const char* kAllSkipped = "skipped: the laws asked for say nothing about these kernels\n";
+constexpr std::uint64_t kMaxCases = 1'000'000;
+
+std::uint64_t number(std::string_view option, std::string_view text, std::uint64_t least, std::uint64_t most) {
+  const auto value = parse_u64(text);
+  if (!value || *value < least || *value > most) {
+    throw UsageError(fmt::format("{} {}: must be {}..{}", option, quote(text), least, most));
+  }
+  return *value;
+}
+
+PropertyOptions parse(int argc, char** argv) {
+  PropertyOptions options;
+  for (int i = 1; i < argc; i += 2) {
+    const std::string_view option = argv[i];
+    const std::string value = i + 1 < argc ? argv[i + 1] : "";
+    const auto is = [&](std::string_view name) {
+      if (option != name) return false;
+      if (value.empty()) throw UsageError(std::string(name) + ": takes a value");
+      return true;
+    };
+    if (is("--kernel")) {
+      options.kernels.push_back(value);
+    } else if (is("--law")) {
+      options.laws.push_back(value);
+    } else if (is("--family")) {
+      options.families.push_back(value);
+    } else if (is("--seed")) {
+      options.seed = number(option, value, 0, std::numeric_limits<std::uint64_t>::max());
+    } else if (is("--cases")) {
+      options.cases = number(option, value, 1, kMaxCases);
+    } else if (is("--program")) {
+      options.program = value;
+    } else if (is("--replay")) {
+      options.replay = value;
+    } else if (is("--junit")) {
+      options.junit = value;
+    } else if (is("--json")) {
+      options.json = value;
+    } else if (is("--out")) {
+      options.out = value;
+    } else {
+      throw UsageError(
+          "option " + quote(option) +
+          ": legal --kernel, --law, --family, --seed, --cases, --replay, --program, --junit, --json, --out");
+    }
+  }
+  if (!options.replay.empty() && !options.families.empty()) throw UsageError("--family: not beside --replay");
+  return options;
+}
+
+void print(const PropertyResult& result, const std::string& program) {
+  std::string line = fmt::format("{} {} {} ",
+                                 result.finding()        ? "FAIL"
+                                 : result.skipped()      ? "skip"
+                                 : result.decided() == 0 ? "idle"
+                                                         : "ok  ",
+                                 result.kernel, result.law);
+  for (std::size_t kind = 0; kind < kVerdictKinds; ++kind) {
+    line += fmt::format(" {} {}", name(static_cast<VerdictKind>(kind)), result.counts[kind]);
+  }
+  if (result.finding() || result.skipped()) line += "\n  " + finding_line(result);
+  if (result.failure) {
+    if (!result.failure->witness.empty()) line += "\n  witness: " + result.failure->witness;
+    line += "\n  replay: " + replay_line(program, result);
+  }
+  std::printf("%s\n", line.c_str());
+}
+
+int test(int argc, char** argv, std::span<const KernelDeclaration> kernels) {
+  const PropertyOptions options = parse(argc, argv);
+  const std::string program = !options.program.empty() ? options.program : shell_quoted(argc > 0 ? argv[0] : "");
+  for (const auto& file : {options.junit, options.json}) {
+    if (!file.empty()) forget(file);
+  }
+  constexpr unsigned kSecondsPerCase = 300;  // one law on one case: seconds at most, many times that under a sanitizer
+  tell_crashes(program, kSecondsPerCase);
+  const std::vector<PropertyResult> results = run_properties(kernels, options);
+  if (options.replay.empty()) {
+    std::printf("seed %llu, %llu cases per kernel and family\n", static_cast<unsigned long long>(options.seed),
+                static_cast<unsigned long long>(options.cases));
+  }
+  bool finding = results.empty(), decided = false, all_skipped = true;
+  for (const PropertyResult& result : results) {
+    print(result, program);
+    finding = finding || result.finding();
+    decided = decided || result.decided() > 0;
+    all_skipped = all_skipped && result.skipped();
+  }
+  if (!decided && !all_skipped) {
+    std::printf("FAIL no law decided anything about any kernel: nothing was tested\n");
+    finding = true;
+  }
+  if (!results.empty() && std::ranges::all_of(results, &PropertyResult::skipped)) std::printf("%s", kAllSkipped);
+  if (results.empty()) std::printf("FAIL no kernel was declared: nothing was tested\n");
+  if (!options.junit.empty()) write_atomically(options.junit, junit_text(results, program));
+  if (!options.json.empty()) write_atomically(options.json, json_text(results, options, program));
+  if (std::fflush(stdout) != 0) throw InfrastructureError("stdout: cannot be written");
+  return finding ? kFinding : kFine;
+}
+
+}  // namespace
+
+int property_main(int argc, char** argv, std::span<const KernelDeclaration> kernels) {
+  const auto complain = [](const char* what) {
+    std::fprintf(stderr, "flashproof: %s\n", printable(what, 2000).c_str());
+  };
+  try {
+    return test(argc, argv, kernels);
+  } catch (const UsageError& e) {
+    complain(e.what());
+    return kUsage;
+  } catch (const std::bad_alloc&) {
+    complain("out of memory");
+  } catch (const std::exception& e) {
+    complain(e.what());
+  }
+  return kInfrastructure;
+}
+
+}  // namespace flashproof

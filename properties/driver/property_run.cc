@@ -1,0 +1,227 @@
+#include "properties/driver/property_run.h"
+
+#include <algorithm>
+
+#include "properties/driver/now_running.h"
+#include "properties/driver/shrinking_search.h"
+#include "properties/generators/family.h"
+#include "properties/generators/glob.h"
+#include "properties/laws/law.h"
+#include "properties/shrink/brief.h"
+#include "properties/shrink/shrink.h"
+#include "reference/problem/atomic_file.h"
+#include "reference/problem/error.h"
+#include "reference/problem/text.h"
+#include "reference/problem/witness.h"
+
+namespace flashproof {
+
+void forget(const std::filesystem::path& path) {
+  replaceable_file(path);  // refuses a folder or a device
+  std::error_code error;
+  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
+  if (!error) std::filesystem::remove(path, error);
+  if (error) throw InfrastructureError(quote(path.string()) + ": " + error.message());
+}
+
+std::uint64_t PropertyResult::executed() const {
+  std::uint64_t sum = 0;
+  for (std::size_t kind = 0; kind < kVerdictKinds; ++kind) {
+    if (static_cast<VerdictKind>(kind) != VerdictKind::unsupported) sum += counts[kind];
+  }
+  return sum;
+}
+
+std::uint64_t PropertyResult::decided() const {
+  return counts[static_cast<std::size_t>(VerdictKind::pass)] + counts[static_cast<std::size_t>(VerdictKind::fail)];
+}
+
+namespace {
+
+std::filesystem::path witness_path(const PropertyOptions& options, const PropertyResult& result) {
+  return options.out / (std::string(result.kernel) + "." + std::string(result.law) + ".safetensors");
+}
+
+std::string keep_witness(const PropertyOptions& options, const Case& c, const PropertyResult& result,
+                         const Verdict& verdict) {
+  if (options.out.empty()) return {};
+  std::error_code error;
+  std::filesystem::create_directories(options.out, error);
+  if (error) throw InfrastructureError("--out " + quote(options.out.string()) + ": " + error.message());
+  const std::filesystem::path path = witness_path(options, result);
+  write_witness(path, {c, {{"kernel", std::string(result.kernel)}, {"verdict", to_string(verdict)}}});
+  return path.string();
+}
+
+/// One kernel under several laws.
+class KernelRun {
+ public:
+  KernelRun(const Kernel& kernel, std::span<const Law* const> asked, const PropertyOptions& options,
+            std::span<PropertyResult> results)
+      : kernel_(kernel), asked_(asked), options_(options), results_(results) {}
+
+  /// RapidCheck draws from the family until a law fails, shrinks that case, and goes on without that law.
+  void family(const Family& family) {
+    std::uint64_t left = options_.cases;
+    for (std::uint64_t round = 0; left > 0; ++round) {
+      failing_.clear();
+      // A seed for each family and round, so that no two see the same draws.
+      const Search how{options_.seed + round * 0x9e3779b97f4a7c15 + fingerprint(family.name), left};
+      const auto found = search(kernel_, family, how, [&](const Case& c) { return fails(c, family.name, left); });
+      if (!found) return;
+      keep(failing_.front(), found->drawn, found->simplest);
+      // The others that failed on the same draw.
+      for (std::size_t i = 1; i < failing_.size(); ++i) {
+        const auto still = [&](const Problem& problem) {
+          return fails_again(failing_[i], {found->drawn.spec, problem});
+        };
+        keep(failing_[i], found->drawn, {found->drawn.spec, minimise(found->drawn.problem, still, how.shrinks)});
+      }
+    }
+  }
+
+  /// One case and nothing else; nothing is shrunk.
+  void replay(const Case& c) {
+    std::uint64_t one = 1;
+    failing_.clear();
+    fails(c, c.spec.family, one);
+    for (const Failing& failing : failing_) {
+      results_[failing.law].failure = {c.spec, failing.verdict, options_.replay, {}};
+    }
+  }
+
+ private:
+  struct Failing {
+    std::size_t law;
+    Verdict verdict;  // of the simplest case so far
+  };
+
+  static std::uint64_t fingerprint(std::string_view name) {
+    std::uint64_t hash = 0;
+    for (const char c : name) hash = hash * 0x100000001b3 + static_cast<unsigned char>(c);
+    return hash;
+  }
+
+  /// Drawn: asks every law that has not failed yet, and counts. Shrunk: asks the first that failed.
+  bool fails(const Case& c, std::string_view family, std::uint64_t& left) {
+    if (!failing_.empty()) return fails_again(failing_.front(), c);
+    Trial trial(kernel_, c);
+    left -= left > 0 ? 1 : 0;
+    const bool taken = trial.refusal(c.problem).empty();
+    for (std::size_t law = 0; law < asked_.size(); ++law) {
+      PropertyResult& result = results_[law];
+      if (result.failure) continue;
+      now_running(kernel_.id, asked_[law]->name, c.spec);
+      Verdict verdict = ask(*asked_[law], trial);
+      if (taken) {
+        ++result.taken;
+        if (verdict.kind == VerdictKind::unsupported) result.does_not_apply = verdict.detail;
+      }
+      ++result.counts[static_cast<std::size_t>(verdict.kind)];
+      ++result.by_family[std::string(family)][static_cast<std::size_t>(verdict.kind)];
+      if (verdict.failed()) failing_.push_back({law, std::move(verdict)});
+    }
+    return !failing_.empty();
+  }
+
+  /// In the same way: a case that fails in another is another finding.
+  bool fails_again(Failing& failing, const Case& c) {
+    now_running(kernel_.id, asked_[failing.law]->name, c.spec);
+    Trial trial(kernel_, c);
+    Verdict verdict = ask(*asked_[failing.law], trial);
+    if (!verdict.failed() || verdict.failure != failing.verdict.failure) return false;
+    failing.verdict = std::move(verdict);
+    return true;
+  }
+
+  void keep(const Failing& failing, const Case& drawn, const Case& simplest) {
+    PropertyResult& result = results_[failing.law];
+    std::string witness = keep_witness(options_, simplest, result, failing.verdict);
+    std::string shrunk = witness.empty() ? "" : brief(simplest.problem);
+    result.failure = {drawn.spec, failing.verdict, std::move(witness), std::move(shrunk)};
+  }
+
+  const Kernel& kernel_;
+  std::span<const Law* const> asked_;
+  const PropertyOptions& options_;
+  std::span<PropertyResult> results_;
+  std::vector<Failing> failing_;  // on the last draw; RapidCheck shrinks for the first
+};
+
+Case replayed(const std::string& text) {
+  if (text.ends_with(".safetensors")) return read_witness(text).content;
+  return make_case(parse_case_spec(text));
+}
+
+template <class T>
+std::vector<const T*> select(std::span<const T> all, std::string_view T::* name, std::span<const std::string> globs,
+                             std::string_view what) {
+  std::vector<std::string_view> names;
+  for (const T& one : all) names.push_back(one.*name);
+  std::vector<const T*> chosen;
+  for (const std::size_t i : select_names(globs, names, what)) chosen.push_back(&all[i]);
+  return chosen;
+}
+
+bool is_kernel_id(std::string_view id) {
+  constexpr std::size_t kMax = 120;
+  const auto legal = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+           c == '-';
+  };
+  return !id.empty() && id.size() <= kMax && id.front() != '.' && std::ranges::all_of(id, legal);
+}
+
+/// Declarations are the user's: what the compiler lets through and a run would stumble over.
+void check_declarations(std::span<const KernelDeclaration> kernels) {
+  std::vector<std::string_view> ids;
+  for (const KernelDeclaration& kernel : kernels) {
+    if (!is_kernel_id(kernel.id)) {
+      throw UsageError("kernel id " + quote(kernel.id) +
+                       ": must be 1..120 characters of [A-Za-z0-9_.-], the first no dot");
+    }
+    if (kernel.formats.empty()) throw UsageError("kernel " + quote(kernel.id) + ": declares no format");
+    if (kernel.launch.index() != static_cast<std::size_t>(kernel.problem)) {
+      throw UsageError("kernel " + quote(kernel.id) + ": its launch function does not take the arguments of a " +
+                       std::string(name(kernel.problem)) + " problem");
+    }
+    ids.push_back(kernel.id);
+  }
+  std::ranges::sort(ids);
+  const auto twice = std::ranges::adjacent_find(ids);
+  if (twice != ids.end()) throw UsageError("kernel " + quote(*twice) + ": declared twice, an id names one kernel");
+}
+
+}  // namespace
+
+std::vector<PropertyResult> run_properties(std::span<const KernelDeclaration> kernels, const PropertyOptions& options) {
+  check_declarations(kernels);
+  const auto tested = select(kernels, &KernelDeclaration::id, options.kernels, "kernel");
+  const auto asked = select(laws(), &Law::name, options.laws, "law");
+  const auto chosen = select(families(), &Family::name, options.families, "family");
+  std::optional<Case> one;
+  if (!options.replay.empty()) one = replayed(options.replay);
+  std::vector<PropertyResult> results;
+  for (const KernelDeclaration* declaration : tested) {
+    const ProblemKind problem = declaration->problem;
+    const bool served = std::ranges::any_of(chosen, [&](const Family* family) { return family->serves(problem); });
+    if (one ? kind_of(one->problem) != problem : !served) continue;  // of another problem than what was asked for
+    for (const Law* law : asked) {
+      results.push_back({.kernel = declaration->id, .law = law->name});
+      if (!one && !options.out.empty()) forget(witness_path(options, results.back()));
+    }
+    const Kernel kernel{*declaration};
+    KernelRun run(kernel, asked, options, std::span(results).last(asked.size()));
+    if (one) {
+      run.replay(*one);
+      continue;
+    }
+    for (const Family* family : chosen) {
+      if (family->serves(problem)) run.family(*family);
+    }
+  }
+  if (results.empty() && !tested.empty()) throw UsageError("no chosen kernel is of the problem that was asked for");
+  return results;
+}
+
+}  // namespace flashproof

@@ -1,0 +1,61 @@
+// The laws over the families for some kernels: counts and, per kernel and law, the first case that failed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/registry.h"
+#include "reference/error/verdict.h"
+#include "reference/problem/case.h"
+
+namespace flashproof {
+
+struct PropertyOptions {
+  std::vector<std::string> kernels, laws, families;  // globs
+  std::uint64_t seed = 1;
+  std::uint64_t cases = 6;
+  std::string program;                     // what a replay line begins with; empty: the path of this program
+  std::string replay;                      // a witness file or a case line instead of the families
+  std::filesystem::path junit, json, out;  // empty: not written
+};
+
+struct PropertyFailure {
+  CaseSpec spec;  // as it was drawn; the witness holds what it shrank to
+  Verdict verdict;
+  std::string witness;  // path, or what was replayed; empty: no witness was asked for
+  std::string shrunk;   // what the witness holds, brief()
+};
+
+/// One kernel under one law.
+struct PropertyResult {
+  std::string_view kernel, law;
+  std::array<std::uint64_t, kVerdictKinds> counts{};  // cases by VerdictKind
+  std::map<std::string, std::array<std::uint64_t, kVerdictKinds>, std::less<>> by_family = {};
+  std::uint64_t taken = 0;                      // cases that the kernel takes
+  std::string does_not_apply = {};              // why the law says nothing about a case that the kernel takes
+  std::optional<PropertyFailure> failure = {};  // the first
+
+  /// Cases in which the kernel ran and the law was asked.
+  std::uint64_t executed() const;
+  /// Cases on which the law said something: pass or fail.
+  std::uint64_t decided() const;
+  /// A failing case, or a kernel that takes no case: a test that tested nothing must not look like one that passed.
+  bool finding() const { return failure || taken == 0; }
+  /// The law says nothing about this kernel: neither a pass nor a finding.
+  bool skipped() const { return !finding() && executed() == 0; }
+};
+
+/// An earlier run's file would be taken for this one's if this one dies.
+void forget(const std::filesystem::path& path);
+
+/// Kernel by kernel, law by law within it. Throws UsageError for a glob that matches nothing and for two kernels of one id.
+std::vector<PropertyResult> run_properties(std::span<const KernelDeclaration> kernels, const PropertyOptions& options);
+
+}  // namespace flashproof

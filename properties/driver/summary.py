@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Sums the counts that the property tests left behind: per law the cases executed, vacuous and unsupported.
+
+usage: summary.py FOLDER     LAW.json of every law, as flashproof-properties --json writes them
+
+Exit 1 if a law executed no case, or if there is nothing to sum: a run that tested nothing must not look like one that
+passed. The counts per law, kernel and family stand in the files.
+"""
+import json
+import pathlib
+import sys
+
+KINDS = ("pass", "fail", "inconclusive", "out_of_domain", "vacuous", "unsupported")
+
+
+def main(folder):
+    files = sorted(pathlib.Path(folder).glob("*.json"))
+    if not files:
+        sys.exit(f"flashproof: no counts in {folder}")
+    seeds, idle = set(), []
+    print(f"{'law':<46}{'kernels':>8}{'families':>9}" + "".join(f"{kind:>14}" for kind in KINDS))
+    for file in files:
+        run = json.loads(file.read_text())
+        seeds.add(run["seed"])
+        results = run["results"]
+        counts = {kind: sum(result["cases"][kind] for result in results) for kind in KINDS}
+        executed = counts["pass"] + counts["fail"]
+        families = {family for result in results for family in result.get("families", {})
+                    if set(result["families"][family]) & {"pass", "fail"}}
+        kernels = sum(1 for result in results if not result["skipped"])
+        print(f"{file.stem:<46}{kernels:>8}{len(families):>9}" + "".join(f"{counts[kind]:>14}" for kind in KINDS))
+        if executed == 0:
+            idle.append(file.stem)
+    print(f"seed {', '.join(map(str, sorted(seeds)))}; per kernel and family: {folder}/LAW.json")
+    if idle:
+        sys.exit(f"flashproof: no case executed by {', '.join(idle)}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: summary.py FOLDER")
+    main(sys.argv[1])

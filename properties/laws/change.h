@@ -1,0 +1,73 @@
+// Problems changed in ways whose effect is known: what relating laws run a kernel on besides the case itself.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "reference/problem/problems.h"
+
+namespace flashproof {
+
+/// Calls visit(offset) for every element of a tensor in row-major order; any strides.
+template <class Visit>
+void for_each_offset(const Tensor& tensor, Visit visit);
+/// Dense, with index[i] of `axis` at place i; an index may come twice or not at all.
+Tensor gather(const Tensor& tensor, int axis, std::span<const std::int64_t> index);
+/// 0, 1, ..., n − 1
+std::vector<std::int64_t> iota(std::int64_t n);
+/// Dense: `first` followed by `second` along the axis; the other extents are equal.
+Tensor joined(const Tensor& first, const Tensor& second, int axis);
+/// Dense, every element f(value), rounded into the format.
+template <class F>
+Tensor mapped(const Tensor& tensor, F f);
+
+/// The bias as a dense tensor of its full shape, zeros where the problem has none. Not for packed problems.
+Tensor dense_bias(const AttentionProblem& problem);
+
+/// Rows of the output whose every input is a finite number: of k and v all keys of the sequence and head, hidden ones too;
+/// −inf in x, bias, lse and sink counts as finite (it hides), and the o of a state with lse = −inf is not looked at.
+std::vector<std::uint8_t> ordinary_rows(const Problem& problem);
+
+/// How many columns of row r there are.
+inline std::int64_t length_of(const SoftmaxProblem& p, std::int64_t r) {
+  return p.row_length.empty() ? p.x.shape[1] : p.row_length[static_cast<std::size_t>(r)];
+}
+
+/// Calls visit(s, h, i, row) for every sequence, query head, query and the row of the output that they have.
+template <class Visit>
+void for_each_query(const AttentionProblem& p, Visit visit) {
+  for (std::int64_t s = 0; s < p.sequences(); ++s) {
+    for (std::int64_t h = 0; h < p.q_heads(); ++h) {
+      for (std::int64_t i = 0; i < p.q_length(s); ++i) visit(s, h, i, p.output_row(s, h, i));
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+template <class Visit>
+void for_each_offset(const Tensor& tensor, Visit visit) {
+  std::vector<std::int64_t> index(tensor.shape.size(), 0);
+  for (std::int64_t n = tensor.elements(); n > 0; --n) {
+    std::int64_t offset = 0;
+    for (std::size_t a = 0; a < index.size(); ++a) offset += index[a] * tensor.stride[a];
+    visit(offset);
+    for (std::size_t a = index.size(); a-- > 0;) {
+      if (++index[a] < tensor.shape[a]) break;
+      index[a] = 0;
+    }
+  }
+}
+
+template <class F>
+Tensor mapped(const Tensor& tensor, F f) {
+  Tensor result = Tensor::dense(tensor.format, tensor.shape);
+  std::int64_t at = 0;
+  for_each_offset(tensor, [&](std::int64_t offset) {
+    result.set_bits(at++, encode(tensor.format, f(decode(tensor.format, tensor.bits(offset)))));
+  });
+  return result;
+}
+
+}  // namespace flashproof

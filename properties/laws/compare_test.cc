@@ -1,0 +1,76 @@
+// Arithmetic on measured numbers: the interval holds the exact result where double rounds, underflows and overflows; and
+// which failure a tally keeps.
+#include "properties/laws/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "properties/laws/parts.h"
+
+namespace flashproof {
+namespace {
+
+bool holds(const Measured& interval, double exact) { return std::fabs(exact - interval.value) <= interval.radius; }
+
+TEST(Compare, LogKeepsARadiusBelowAnUlp) {
+  // ln(1 + r) = r: the value is 0, so that no rounding of it hides the radius.
+  EXPECT_TRUE(holds(log({1, 0x1p-60}), 0x1p-60));
+  EXPECT_TRUE(holds(log({1, 0x1p-60}), -0x1p-60));
+  EXPECT_TRUE(holds(log({1, 0.75}), std::log(0.25)));
+  EXPECT_TRUE(std::isinf(log({1, 1}).radius));
+  EXPECT_TRUE(std::isinf(log({-1, 0}).radius));
+}
+
+TEST(Compare, ExpHoldsBothEndsWhereItUnderflows) {
+  EXPECT_TRUE(holds(exp({-800, 700}), std::exp(-100)));
+  EXPECT_TRUE(holds(exp({-740, 10}), std::exp(-730)));
+  for (const Measured beyond : {Measured{-800, 2000}, Measured{0, 800}, Measured{800, 0}}) {
+    EXPECT_EQ(exp(beyond).value, 0);
+    EXPECT_TRUE(std::isinf(exp(beyond).radius));
+  }
+}
+
+TEST(Compare, AShareIsCutToOneButNotIfItIsCertainlyMore) {
+  const Measured some = share({-1, 5}), more = share({10, 9.5}), most = share({5000, 1});
+  EXPECT_TRUE(holds(some, std::exp(-6)) && holds(some, 1));
+  EXPECT_LT(some.value + some.radius, 1.0001);
+  EXPECT_GT(more.value - more.radius, 1);
+  EXPECT_TRUE(std::isfinite(most.radius));
+  EXPECT_GT(most.value - most.radius, 1);
+}
+
+TEST(Compare, TheMostSevereFailureStaysWhateverCameFirst) {
+  const auto number = [](Tally& tally, double difference, const char* what) {
+    tally.agree({difference, 1}, exactly(0), 1, [what] { return std::string(what); });
+  };
+  for (const bool number_first : {false, true}) {
+    Tally tally;
+    if (number_first) number(tally, 9, "a number");
+    tally.fail(Failure::class_mismatch, "a class");
+    if (!number_first) number(tally, 9, "a number");
+    EXPECT_EQ(to_string(tally.verdict("")), "fail(class_mismatch)") << number_first;
+    EXPECT_EQ(tally.verdict("").detail, "a class; 1 more");
+  }
+  Tally tally;
+  number(tally, 2, "near");
+  number(tally, 9, "far");
+  number(tally, 5, "between");
+  EXPECT_EQ(tally.verdict("").detail.substr(0, 4), "far:");
+}
+
+TEST(Compare, OnlyIfAllWasRefusedIsALawUnsupported) {
+  Tally tally;
+  EXPECT_TRUE(tally.taken(""));
+  EXPECT_EQ(to_string(tally.verdict("nothing")), "vacuous");
+  EXPECT_FALSE(tally.taken("too long"));
+  EXPECT_EQ(to_string(tally.verdict("nothing")), "unsupported");
+  tally.held();
+  EXPECT_EQ(to_string(tally.verdict("nothing")), "pass");
+  tally.fail(Failure::leak, "seen before");
+  EXPECT_FALSE(tally.taken("too long"));
+  EXPECT_EQ(to_string(tally.verdict("nothing")), "fail(leak)");
+}
+
+}  // namespace
+}  // namespace flashproof

@@ -1,0 +1,63 @@
+// Under the race shadow no two accesses to shared memory, inputs, outputs or workspace, one of them a write, are left
+// without an order. One schedule is enough: what is ordered is decided by barriers and fences, not by what ran first.
+//
+// The shadow is slow. Above a size the law asks nothing: what a block does does not depend on how many blocks there are,
+// and the families draw small cases as often as large ones.
+#include "properties/laws/list.h"
+#include "properties/laws/race_observer.h"
+#include "reference/problem/error.h"
+
+namespace flashproof {
+namespace {
+
+constexpr std::string_view kTeeth[] = {"softmax.broken.partials_cleared_late",
+                                       "attention.broken.tile_overwritten_early", "attention.broken.copy_not_awaited"};
+RaceObserver race_observer = nullptr;
+
+constexpr std::int64_t kMost = 40000;  // products of the case; some 0.1 s of a core
+
+std::int64_t work(const SoftmaxProblem& p) { return 4 * p.x.elements(); }
+std::int64_t work(const MergeProblem& p) { return 4 * p.o.elements(); }
+std::int64_t work(const AttentionProblem& p) {
+  const std::int64_t scores = output_shape(p).rows * p.k_length();
+  return scores * (p.head_dim() + p.value_dim());
+}
+
+Verdict relate(Trial& trial) {
+  if (trial.options().executor != Executor::cpu) {
+    return {VerdictKind::unsupported, Failure::none, "the race shadow sees the CPU executor alone"};
+  }
+  if (race_observer == nullptr) {
+    return {VerdictKind::unsupported, Failure::none, "this program has no kernels built for the race shadow"};
+  }
+  if (std::visit([](const auto& p) { return work(p); }, trial.problem()) > kMost) {
+    return {VerdictKind::vacuous, Failure::none, "more than " + std::to_string(kMost) + " products: too slow to watch"};
+  }
+  const RunOptions& options = trial.options();
+  Observation seen;
+  try {
+    seen = race_observer(trial.kernel(), trial.problem(),
+                         {.schedule = options.schedule, .matrix_unit = options.matrix_unit, .dose = options.dose});
+  } catch (const UsageError& error) {  // not built for the shadow, or too many blocks for it
+    return {VerdictKind::unsupported, Failure::none, error.what()};
+  }
+  if (seen.race_count > 0) {
+    return {VerdictKind::fail, Failure::nondeterministic,
+            std::to_string(seen.race_count) + " races, first " + seen.races.front().text};
+  }
+  if (seen.accesses == 0) return {VerdictKind::vacuous, Failure::none, "the kernel touched no memory"};
+  return {};
+}
+
+}  // namespace
+
+void set_race_observer(RaceObserver observer) { race_observer = observer; }
+
+Law no_race() {
+  return {.name = "no_race",
+          .summary = "no two accesses are left without an order",
+          .relate = relate,
+          .must_reject = kTeeth};
+}
+
+}  // namespace flashproof

@@ -1,0 +1,86 @@
+// One kernel on one case, and everything that a law may ask about the two. Each thing is made when it is first asked for,
+// and once; the truth of a case is shared by the trials of many kernels.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "kernels/registry.h"
+#include "kernels/run.h"
+#include "reference/bound/bound.h"
+#include "reference/error/judge.h"
+#include "reference/oracle/oracle.h"
+#include "reference/problem/case.h"
+#include "reference/problem/random.h"
+
+namespace flashproof {
+
+/// The oracle of a case, started when first asked for. The case must outlive it.
+class CaseTruth {
+ public:
+  explicit CaseTruth(const Case& subject) : subject_(&subject) {}
+  Oracle& oracle();
+
+ private:
+  const Case* subject_;
+  std::optional<Oracle> oracle_;
+};
+
+/// What stands in for run(): the tests of the laws put trivial outputs here.
+using Runner = std::function<Output(const Kernel& kernel, const Problem& problem, const RunOptions& options)>;
+
+class Trial {
+ public:
+  /// `truth` is shared with other trials of the case; null: this one's own. All references must outlive the trial.
+  Trial(const Kernel& kernel, const Case& subject, CaseTruth* truth = nullptr, RunOptions options = {},
+        Runner runner = run_kernel);
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+
+  const Kernel& kernel() const { return *kernel_; }
+  const Contract& contract() const { return kernel_->contract; }
+  const Case& subject() const { return *subject_; }
+  const Problem& problem() const { return subject_->problem; }
+
+  /// Of the case itself. Throws what run() throws.
+  const Output& output();
+  const Bound& bound();
+  const Truth& truth();
+  const Judgement& judgement();
+
+  /// Empty if the kernel takes this problem, else why not. A case that is not valid counts as one that it does not take;
+  /// that a law makes such a problem is its own defect: std::logic_error. Laws ask before every run of another problem.
+  std::string refusal(const Problem& problem) const;
+  /// Of another problem, or under other options. Throws what run() throws.
+  Output run(const Problem& problem);
+  Output run(const Problem& problem, const RunOptions& options);
+  const RunOptions& options() const { return options_; }
+  Bound bound_of(const Problem& problem) const { return compute_bound(problem, kernel_->arithmetic); }
+
+  /// A stream of its own for every law and case; the same numbers in every run.
+  Random random(std::string_view law) const;
+  /// Of the kernel, so far.
+  std::uint64_t runs() const { return runs_; }
+  /// Whether truth() or judgement() was asked for.
+  bool consulted_truth() const { return consulted_truth_; }
+
+  static Output run_kernel(const Kernel& kernel, const Problem& problem, const RunOptions& options);
+
+ private:
+  const Kernel* kernel_;
+  const Case* subject_;
+  CaseTruth own_truth_;
+  CaseTruth* truth_;
+  RunOptions options_;
+  Runner runner_;
+  std::optional<Output> output_;
+  std::optional<Bound> bound_;
+  std::optional<Judgement> judgement_;
+  std::uint64_t runs_ = 0;
+  bool consulted_truth_ = false;
+};
+
+}  // namespace flashproof

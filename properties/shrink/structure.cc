@@ -1,0 +1,257 @@
+// Fewer rows, keys, states, heads, dimensions, sequences, features, chunks.
+#include <algorithm>
+
+#include "properties/laws/change.h"
+#include "properties/shrink/shrink.h"
+#include "properties/shrink/tensors.h"
+
+namespace flashproof {
+namespace {
+
+using Index = std::vector<std::int64_t>;
+
+/// Parts of 0..n−1 to keep: halves, then all but one end.
+std::vector<Index> parts(std::int64_t n) {
+  std::vector<Index> result;
+  const Index all = iota(n);
+  const auto keep = [&](std::int64_t begin, std::int64_t end) {
+    if (end > begin && end - begin < n) result.emplace_back(all.begin() + begin, all.begin() + end);
+  };
+  keep(0, 1);
+  keep(0, n / 2);
+  keep(n / 2, n);
+  keep(0, n - n / 4);
+  keep(n / 4, n);
+  keep(0, n - 1);
+  keep(1, n);
+  return result;
+}
+
+/// The plan over the kept keys: every boundary moves to the number of kept keys before it, empty chunks go.
+ChunkPlan kept_plan(const ChunkPlan& plan, const Index& kept) {
+  const auto before = [&](std::int32_t boundary) {
+    return static_cast<std::int32_t>(std::ranges::lower_bound(kept, boundary) - kept.begin());
+  };
+  ChunkPlan result;
+  result.boundary = {0};
+  std::vector<std::int32_t> renamed(plan.order.size(), -1);
+  for (std::size_t c = 0; c < plan.order.size(); ++c) {
+    const std::int32_t end = before(plan.boundary[c + 1]);
+    if (end == result.boundary.back()) continue;
+    renamed[c] = static_cast<std::int32_t>(result.boundary.size()) - 1;
+    result.boundary.push_back(end);
+  }
+  for (const std::int32_t chunk : plan.order) {
+    if (renamed[static_cast<std::size_t>(chunk)] >= 0) result.order.push_back(renamed[static_cast<std::size_t>(chunk)]);
+  }
+  return result;
+}
+
+std::vector<ChunkPlan> simpler_plans(const ChunkPlan& plan) {
+  const std::int64_t length = plan.boundary.empty() ? 0 : plan.boundary.back();
+  if (length == 0) return {};
+  std::vector<ChunkPlan> result = {ChunkPlan::uniform(length, length), ChunkPlan::uniform(length, (length + 1) / 2)};
+  ChunkPlan sorted = plan;
+  std::ranges::sort(sorted.order);
+  result.push_back(sorted);
+  for (int c = 1; c < plan.chunks() && c < 8; ++c) {  // one boundary less, chunk c joins the one before it
+    ChunkPlan fewer = plan;
+    fewer.boundary.erase(fewer.boundary.begin() + c);
+    std::erase(fewer.order, c);
+    for (std::int32_t& chunk : fewer.order) chunk -= chunk > c ? 1 : 0;
+    result.push_back(std::move(fewer));
+  }
+  return result;
+}
+
+std::int32_t count_below(const Index& kept, std::int32_t length) {
+  return static_cast<std::int32_t>(std::ranges::count_if(kept, [&](std::int64_t key) { return key < length; }));
+}
+
+/// Adds a candidate: a copy of the problem, changed.
+template <class P>
+struct Candidates {
+  const P& problem;
+  std::vector<Candidate> list;
+
+  template <class Change>
+  void add(const Change& change) {
+    list.push_back([problem = &problem, change]() -> Problem {
+      P copy = *problem;
+      change(copy);
+      return copy;
+    });
+  }
+  void add_dense() {
+    add([](P& p) {
+      for (Tensor* tensor : tensors_of(p)) {
+        if (!tensor->shape.empty()) *tensor = gather(*tensor, 0, iota(tensor->shape[0]));
+      }
+    });
+  }
+};
+
+std::vector<Candidate> candidates(const SoftmaxProblem& problem) {
+  Candidates<SoftmaxProblem> c{problem, {}};
+  for (const Index& kept : parts(problem.x.shape[0])) {
+    c.add([kept](SoftmaxProblem& p) {
+      p.x = gather(p.x, 0, kept);
+      std::vector<std::int32_t> length;
+      for (const std::int64_t row : kept) {
+        if (!p.row_length.empty()) length.push_back(p.row_length[static_cast<std::size_t>(row)]);
+      }
+      p.row_length = length;
+    });
+  }
+  for (const Index& kept : parts(problem.x.shape[1])) {
+    c.add([kept](SoftmaxProblem& p) {
+      p.x = gather(p.x, 1, kept);
+      p.plan = kept_plan(p.plan, kept);
+      for (std::int32_t& length : p.row_length) length = count_below(kept, length);
+    });
+  }
+  c.add([](SoftmaxProblem& p) { p.row_length.clear(); });
+  for (const ChunkPlan& plan : simpler_plans(problem.plan)) c.add([plan](SoftmaxProblem& p) { p.plan = plan; });
+  c.add_dense();
+  return c.list;
+}
+
+std::vector<Candidate> candidates(const MergeProblem& problem) {
+  Candidates<MergeProblem> c{problem, {}};
+  c.add([](MergeProblem& p) { p.joins.clear(); });
+  for (const Index& kept : parts(problem.o.shape[0])) {
+    c.add([kept](MergeProblem& p) {
+      p.joins.clear();
+      std::vector<std::int32_t> order;
+      for (const std::int32_t state : p.order) {
+        const auto found = std::ranges::find(kept, state);
+        if (found != kept.end()) order.push_back(static_cast<std::int32_t>(found - kept.begin()));
+      }
+      p.order = order;
+      p.o = gather(p.o, 0, kept);
+      p.lse = gather(p.lse, 0, kept);
+      if (p.has_l()) p.l = gather(p.l, 0, kept);
+    });
+  }
+  for (const Index& kept : parts(problem.o.shape[1])) {
+    c.add([kept](MergeProblem& p) {
+      p.o = gather(p.o, 1, kept);
+      p.lse = gather(p.lse, 1, kept);
+      if (p.has_l()) p.l = gather(p.l, 1, kept);
+    });
+  }
+  for (const Index& kept : parts(problem.o.shape[2])) c.add([kept](MergeProblem& p) { p.o = gather(p.o, 2, kept); });
+  c.add([](MergeProblem& p) { p.form = MergeForm::sum; });
+  c.add([](MergeProblem& p) { std::ranges::sort(p.order); });
+  c.add_dense();
+  return c.list;
+}
+
+/// Sequence s of a packed or paged problem, or of a batch, as a plain problem of one.
+AttentionProblem one_sequence(const AttentionProblem& p, std::int64_t s) {
+  AttentionProblem result = p;
+  const auto copied = [&](const Tensor& from, std::int64_t heads, std::int64_t length, auto offset) {
+    Tensor to = Tensor::dense(from.format, {1, heads, length, from.shape[3]});
+    for (std::int64_t h = 0; h < heads; ++h) {
+      for (std::int64_t i = 0; i < length; ++i) {
+        for (std::int64_t d = 0; d < from.shape[3]; ++d) {
+          to.set_bits(((h * length) + i) * from.shape[3] + d, from.bits(offset(h, i) + d * from.stride[3]));
+        }
+      }
+    }
+    return to;
+  };
+  const std::int64_t keys = p.visible_length(s);
+  result.q = copied(p.q, p.q_heads(), p.q_length(s), [&](auto h, auto i) { return p.q_offset(s, h, i); });
+  result.k = copied(p.k, p.k_heads(), keys, [&](auto h, auto j) { return p.k_offset(s, h, j); });
+  result.v = copied(p.v, p.k_heads(), keys, [&](auto h, auto j) { return p.v_offset(s, h, j); });
+  if (p.has_bias()) result.bias = gather(gather(p.bias, 0, Index{s}), 3, iota(keys));
+  for (Tensor* factors : {&result.alibi, &result.q_descale, &result.k_descale, &result.v_descale}) {
+    if (!factors->shape.empty()) *factors = gather(*factors, 0, Index{s});
+  }
+  result.key_length.clear();
+  result.q_start.clear();
+  result.k_start.clear();
+  result.page_table.clear();
+  result.plan = kept_plan(p.plan, iota(keys));
+  return result;
+}
+
+void keep_keys(AttentionProblem& p, const Index& kept) {
+  p.k = gather(p.k, 2, kept);
+  p.v = gather(p.v, 2, kept);
+  if (p.has_bias()) p.bias = gather(p.bias, 3, kept);
+  for (std::int32_t& length : p.key_length) length = count_below(kept, length);
+  p.plan = kept_plan(p.plan, kept);
+}
+
+void keep_queries(AttentionProblem& p, const Index& kept) {
+  p.q = gather(p.q, 2, kept);
+  if (p.has_bias()) p.bias = gather(p.bias, 2, kept);
+}
+
+/// One kv head and its query heads.
+void keep_kv_head(AttentionProblem& p, std::int64_t head) {
+  const std::int64_t group = p.q_heads() / p.k_heads();
+  Index queries;
+  for (std::int64_t h = head * group; h < (head + 1) * group; ++h) queries.push_back(h);
+  p.q = gather(p.q, 1, queries);
+  p.k = gather(p.k, 1, Index{head});
+  p.v = gather(p.v, 1, Index{head});
+  if (p.has_bias()) p.bias = gather(p.bias, 1, queries);
+  if (p.has_alibi()) p.alibi = gather(p.alibi, 1, queries);
+  if (p.has_sink()) p.sink = gather(p.sink, 0, queries);
+  for (Tensor* factors : {&p.q_descale, &p.k_descale, &p.v_descale}) {
+    if (!factors->shape.empty()) *factors = gather(*factors, 1, Index{head});
+  }
+}
+
+void keep_first_query_heads(AttentionProblem& p) {  // one per kv head
+  Index queries;
+  for (std::int64_t h = 0; h < p.k_heads(); ++h) queries.push_back(h * p.q_heads() / p.k_heads());
+  p.q = gather(p.q, 1, queries);
+  if (p.has_bias()) p.bias = gather(p.bias, 1, queries);
+  if (p.has_alibi()) p.alibi = gather(p.alibi, 1, queries);
+  if (p.has_sink()) p.sink = gather(p.sink, 0, queries);
+}
+
+std::vector<Candidate> candidates(const AttentionProblem& problem) {
+  Candidates<AttentionProblem> c{problem, {}};
+  using P = AttentionProblem;
+  for (std::int64_t s = 0; s < problem.sequences() && s < 8; ++s) {
+    c.add([s](P& p) { p = one_sequence(p, s); });
+  }
+  for (std::int64_t h = 0; h < problem.k_heads() && h < 8; ++h) c.add([h](P& p) { keep_kv_head(p, h); });
+  c.add(keep_first_query_heads);
+  if (!problem.packed() && !problem.paged()) {
+    for (const Index& kept : parts(problem.k_length())) c.add([kept](P& p) { keep_keys(p, kept); });
+    for (const Index& kept : parts(problem.q_length())) c.add([kept](P& p) { keep_queries(p, kept); });
+  }
+  for (const Index& kept : parts(problem.head_dim())) {
+    c.add([kept](P& p) {
+      p.q = gather(p.q, 3, kept);
+      p.k = gather(p.k, 3, kept);
+    });
+  }
+  for (const Index& kept : parts(problem.value_dim())) c.add([kept](P& p) { p.v = gather(p.v, 3, kept); });
+  c.add([](P& p) { p.bias = {}; });
+  c.add([](P& p) { p.alibi = {}; });
+  c.add([](P& p) { p.sink = {}; });
+  c.add([](P& p) { p.q_descale = p.k_descale = p.v_descale = {}; });
+  c.add([](P& p) { p.softcap = 0; });
+  c.add([](P& p) { p.window_left = p.window_right = -1; });
+  c.add([](P& p) { p.causal = false; });
+  c.add([](P& p) { p.key_length.clear(); });
+  c.add([](P& p) { p.scale = 1; });
+  for (const ChunkPlan& plan : simpler_plans(problem.plan)) c.add([plan](P& p) { p.plan = plan; });
+  c.add_dense();
+  return c.list;
+}
+
+}  // namespace
+
+std::vector<Candidate> structure_candidates(const Problem& problem) {
+  return std::visit([](const auto& p) { return candidates(p); }, problem);
+}
+
+}  // namespace flashproof

@@ -1,0 +1,158 @@
+#include "reports/faults/kill_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "properties/generators/glob.h"
+#include "properties/laws/gradients.h"
+#include "properties/laws/teeth_cases.h"
+#include "reports/faults/gradient_outcomes.h"
+#include "reports/text.h"
+#include "reports/workers.h"
+
+namespace flashproof {
+namespace {
+
+using Json = nlohmann::json;
+
+/// null for NaN, as JSON has it.
+Json number(double value) { return std::isnan(value) ? Json() : Json(value); }
+
+/// Which of the laws reject the kernel and do not fail the one without the fault on the same case; those that do are not
+/// asked again.
+void ask_laws(const Kernel& kernel, double dose, std::vector<LawOutcome>& outcomes) {
+  RunOptions options;
+  options.dose = dose;
+  for (TeethCase& c : teeth_cases(kernel.problem)) {
+    if (!takes(kernel, c.content.problem)) continue;
+    Trial trial(kernel, c.content, &c.truth, options);
+    for (LawOutcome& outcome : outcomes) {
+      if (outcome.rejects) continue;
+      const FaultVerdicts verdicts = ask_fault(kernel, *find_law(outcome.law), c, trial);
+      outcome.executed += verdicts.fault.kind == VerdictKind::pass || verdicts.fault.failed() ? 1 : 0;
+      outcome.rejects = verdicts.rejects();
+      if (!outcome.rejects) continue;
+      outcome.where = to_string(c.content.spec);
+      outcome.why = one_line(verdicts.fault.detail);
+    }
+  }
+}
+
+/// The weakest dose that each law rejects. Every law is asked at every step: one that misses a strong dose (whose result is
+/// NaN, say, where nothing is left to compare) may see a weaker one.
+void descend(const Kernel& kernel, std::vector<LawOutcome>& outcomes) {
+  const Dose& dose = kernel.fault->dose;
+  for (const double step : dose.ladder) {
+    std::vector<LawOutcome> at_step = outcomes;
+    if (step != dose.registered) {
+      for (LawOutcome& outcome : at_step) outcome = {.law = outcome.law};
+      ask_laws(kernel, step, at_step);
+    }
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      if (at_step[i].rejects) outcomes[i].weakest_dose = step;
+    }
+  }
+}
+
+}  // namespace
+
+bool FaultOutcome::rejected() const { return std::ranges::any_of(laws, &LawOutcome::rejects); }
+
+std::vector<const FaultOutcome*> KillTable::survivors() const {
+  std::vector<const FaultOutcome*> list;
+  for (const FaultOutcome& outcome : faults) {
+    if (!outcome.rejected()) list.push_back(&outcome);
+  }
+  return list;
+}
+
+FaultOutcome ask_everything(const SeededFault& fault) {
+  FaultOutcome outcome;
+  outcome.fault = &fault;
+  if (fault.backward != nullptr) {
+    outcome.laws = gradient_outcomes(*find_backward_kernel(fault.id));
+    return outcome;
+  }
+  const Kernel& kernel = *find_kernel(fault.id);
+  outcome.habits_asked = true;
+  const Habits habits = ask_habits(kernel, *find_kernel(fault.kernel));
+  outcome.allclose = habits.allclose;
+  outcome.twice = habits.twice;
+  for (const Law& law : laws()) outcome.laws.push_back({.law = std::string(law.name)});
+  ask_laws(kernel, fault.dose.registered, outcome.laws);
+  if (!fault.dose.unit.empty()) descend(kernel, outcome.laws);
+  return outcome;
+}
+
+std::string FaultOutcome::serialize() const {
+  Json list = Json::array();
+  for (const LawOutcome& o : laws)
+    list.push_back({o.law, o.executed, o.rejects, o.where, o.why, number(o.weakest_dose)});
+  const Json json = {std::string(fault->id), allclose.sees, allclose.where, twice.sees, twice.where,
+                     habits_asked,           list};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+FaultOutcome FaultOutcome::deserialize(const std::string& line) {
+  const Json json = Json::parse(line);
+  FaultOutcome outcome;
+  outcome.fault = find_fault(json.at(0).get<std::string>());
+  if (outcome.fault == nullptr) throw std::logic_error("a worker speaks of an unknown fault");
+  outcome.allclose = {json.at(1), json.at(2)};
+  outcome.twice = {json.at(3), json.at(4)};
+  outcome.habits_asked = json.at(5);
+  for (const Json& o : json.at(6))
+    outcome.laws.push_back(
+        {o.at(0), o.at(1), o.at(2), o.at(3), o.at(4), o.at(5).is_null() ? std::nan("") : o.at(5).get<double>()});
+  return outcome;
+}
+
+KillTable kill_table(const std::vector<std::string>& globs, int jobs,
+                     const std::function<void(std::uint64_t done, std::uint64_t total)>& progress) {
+  std::vector<std::string_view> names;
+  for (const SeededFault& fault : seeded_faults()) names.push_back(fault.id);
+  std::vector<const SeededFault*> chosen;
+  for (const std::size_t i : select_names(globs, names, "fault")) chosen.push_back(&seeded_faults()[i]);
+  std::ranges::stable_sort(chosen, {}, &SeededFault::number);
+
+  for (const ProblemKind problem : {ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention}) {
+    const auto asked = [&](const SeededFault* f) {
+      return f->forward != nullptr && find_kernel(f->id)->problem == problem;
+    };
+    if (std::ranges::none_of(chosen, asked)) continue;
+    prepare_habits(problem);
+    teeth_cases(problem);
+  }
+
+  KillTable table;
+  std::vector<FaultOutcome> outcomes(chosen.size());
+  PoolHooks hooks;
+  hooks.work = [&](std::uint64_t task, std::uint64_t first_step, WorkerVoice& voice) {
+    if (first_step > 0) return;
+    voice.starting(0);
+    const std::string text = ask_everything(*chosen[task]).serialize();
+    voice.returned();
+    voice.result(0, text);
+  };
+  hooks.result = [&](std::uint64_t task, std::uint64_t, const std::string& text) {
+    outcomes[task] = FaultOutcome::deserialize(text);
+  };
+  hooks.died = [&](std::uint64_t task, std::uint64_t, const std::string& how) {
+    table.failure = std::string(chosen[task]->id) + ": its process " + how;
+  };
+  hooks.progress = [&](std::uint64_t done) { progress(done, chosen.size()); };
+  PoolOptions options;
+  options.jobs = jobs;
+  options.step_seconds = 1800;  // one fault against everything
+  const PoolOutcome pool = run_pool(chosen.size(), hooks, options);
+  if (!pool.failure.empty()) table.failure = pool.failure;
+  table.partial = !pool.complete || !table.failure.empty();
+  for (FaultOutcome& outcome : outcomes) {
+    if (outcome.fault != nullptr) table.faults.push_back(std::move(outcome));
+  }
+  return table;
+}
+
+}  // namespace flashproof

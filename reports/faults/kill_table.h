@@ -1,0 +1,62 @@
+// The seeded faults (kernels/broken) against every law, and against how kernels are commonly tested: which law rejects which
+// fault, on which case, and down to which dose.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "kernels/broken/fault.h"
+#include "reports/faults/habits.h"
+
+namespace flashproof {
+
+/// One law asked about one fault, case by case until it rejects it. A rejection counts only where the law does not fail the
+/// kernel without the fault on the same case.
+struct LawOutcome {
+  std::string law;
+  std::uint64_t executed = 0;  // cases on which it said pass or fail
+  bool rejects = false;
+  std::string where = {}, why = {};  // the case that it rejects, and its words
+  // Of a fault with a dose: the weakest of the ladder that it rejects; NaN: none.
+  double weakest_dose = std::numeric_limits<double>::quiet_NaN();
+};
+
+struct FaultOutcome {
+  const SeededFault* fault = nullptr;
+  HabitResult allclose, twice;
+  bool habits_asked = false;  // not of the gradient's kernels: the habits are about o
+  std::vector<LawOutcome> laws;
+
+  bool rejected() const;
+  bool gross() const { return allclose.sees || twice.sees; }
+  /// One line, and back.
+  std::string serialize() const;
+  static FaultOutcome deserialize(const std::string& line);
+};
+
+struct KillTable {
+  std::vector<FaultOutcome> faults;  // in the order of their numbers
+  bool partial = false;
+  std::string failure;  // why it is partial; empty: interrupted
+
+  /// Rejected by no law.
+  std::vector<const FaultOutcome*> survivors() const;
+};
+
+/// What is asked of one fault; the default cases of the families (properties/laws/teeth_cases.h).
+FaultOutcome ask_everything(const SeededFault& fault);
+
+/// The faults whose id matches one of the patterns (all, if there are none), `jobs` of them at once. Throws UsageError for a
+/// pattern that matches nothing.
+KillTable kill_table(const std::vector<std::string>& globs, int jobs,
+                     const std::function<void(std::uint64_t done, std::uint64_t total)>& progress);
+
+/// For a terminal; for faults.md; for faults.json.
+std::string kill_table_text(const KillTable& table);
+std::string kill_table_markdown(const KillTable& table);
+std::string kill_table_json(const KillTable& table);
+
+}  // namespace flashproof
