@@ -11,6 +11,7 @@
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+extern "C" [[gnu::weak]] int LLVMFuzzerInitialize(int* argc, char*** argv);  // a target may have one
 
 namespace {
 
@@ -34,6 +35,7 @@ std::vector<fs::path> inputs(int argc, char** argv) {
 }
 
 int replay(int argc, char** argv) {
+  if (LLVMFuzzerInitialize != nullptr) LLVMFuzzerInitialize(&argc, &argv);
   const std::vector<fs::path> files = inputs(argc, argv);
   if (files.empty()) {
     std::fprintf(stderr, "usage: %s FILE-OR-DIRECTORY...   (no input found)\n", argv[0]);

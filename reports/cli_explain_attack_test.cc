@@ -1,6 +1,6 @@
 // explain and attack, as child processes.
+#include "reference/problem/exit_codes.h"
 #include "reports/cli_fixture.h"
-#include "reports/exit_codes.h"
 
 namespace flashproof {
 namespace {

@@ -1,7 +1,7 @@
 // probe, and --math and --profile, as child processes. With and without a GPU.
 #include "kernels/run.h"
+#include "reference/problem/exit_codes.h"
 #include "reports/cli_fixture.h"
-#include "reports/exit_codes.h"
 
 namespace flashproof {
 namespace {

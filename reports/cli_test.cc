@@ -7,8 +7,8 @@
 
 #include "kernels/backward.h"
 #include "kernels/registry.h"
+#include "reference/problem/exit_codes.h"
 #include "reference/problem/samples.h"
-#include "reports/exit_codes.h"
 
 namespace flashproof {
 namespace {

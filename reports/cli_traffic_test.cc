@@ -1,6 +1,6 @@
 // traffic, as a child process.
+#include "reference/problem/exit_codes.h"
 #include "reports/cli_fixture.h"
-#include "reports/exit_codes.h"
 
 namespace flashproof {
 namespace {

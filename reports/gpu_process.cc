@@ -12,8 +12,8 @@
 #include <csignal>
 #include <cstdio>
 
+#include "reference/problem/descriptor.h"
 #include "reference/problem/error.h"
-#include "reports/descriptor.h"
 #include "reports/worker_process.h"
 
 namespace flashproof {

@@ -15,8 +15,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "reference/problem/descriptor.h"
 #include "reference/problem/error.h"
-#include "reports/descriptor.h"
 #include "reports/gpu_process.h"
 #include "reports/text.h"
 

@@ -8,7 +8,7 @@
 
 #include "kernels/registry.h"
 #include "kernels/run.h"
-#include "reports/descriptor.h"
+#include "reference/problem/descriptor.h"
 #include "reports/plan.h"
 
 namespace flashproof {

@@ -7,15 +7,6 @@
 
 namespace flashproof {
 
-std::string one_line(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) c = '?';
-  }
-  return result;
-}
-
 std::string markdown_escaped(std::string_view text) {
   std::string result;
   for (const char c : one_line(text)) {

@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
+#include "reference/problem/text.h"
+
 namespace flashproof {
 
-/// Control characters replaced by '?', so that text from a file can neither break a line nor drive a terminal.
-std::string one_line(std::string_view text);
 /// one_line(), and every character that Markdown would interpret inside a table cell escaped with a backslash.
 std::string markdown_escaped(std::string_view text);
 /// At most about five characters: 0.43, 3.1, 120, 4e5, inf, nan.

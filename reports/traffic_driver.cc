@@ -6,8 +6,8 @@
 
 #include "kernels/run.h"
 #include "reference/problem/error.h"
+#include "reference/problem/exit_codes.h"
 #include "reference/problem/text.h"
-#include "reports/exit_codes.h"
 
 namespace flashproof {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,8 +10,9 @@
 #include <cstdio>
 #include <cstring>
 
+#include "reference/problem/descriptor.h"
 #include "reference/problem/error.h"
-#include "reports/descriptor.h"
+#include "reference/problem/process.h"
 #include "reports/text.h"
 
 namespace flashproof {
@@ -45,8 +45,7 @@ namespace {
 void obey_parent(pid_t parent) {
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGTERM, SIG_IGN);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(3);  // it died before the line above
+  die_with_parent(parent);
 }
 
 void write_all(int descriptor, std::string_view text) {
@@ -56,13 +55,6 @@ void write_all(int descriptor, std::string_view text) {
     if (n <= 0) throw InfrastructureError(fmt::format("pipe to a worker process: {}", std::strerror(errno)));
     text.remove_prefix(static_cast<std::size_t>(n));
   }
-}
-
-std::string describe_status(int status) {
-  if (WIFSIGNALED(status)) {
-    return fmt::format("was killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
-  }
-  return fmt::format("exited with code {}", WEXITSTATUS(status));
 }
 
 WorkerProcess start_worker(const PoolHooks& hooks, const std::function<void()>& in_child) {

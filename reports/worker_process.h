@@ -30,7 +30,4 @@ void write_all(int descriptor, std::string_view text);
 /// Closes the pipes and waits for the end. Returns the wait status, 0 if it never started.
 int bury_worker(WorkerProcess& worker);
 
-/// "was killed by signal 11 (Segmentation fault)", "exited with code 3".
-std::string describe_status(int status);
-
 }  // namespace flashproof

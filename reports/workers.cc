@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <deque>
 #include <optional>
@@ -21,8 +21,6 @@ namespace flashproof {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-volatile std::sig_atomic_t g_stop = 0;
 
 struct Job {
   std::uint64_t task = 0;
@@ -209,22 +207,6 @@ PoolOutcome run_pool(std::uint64_t tasks, const PoolHooks& hooks, const PoolOpti
   } catch (const InfrastructureError& e) {
     return {false, e.what()};
   }
-}
-
-void stop_on_signals() {
-  struct sigaction action{};
-  action.sa_handler = [](int) { g_stop = 1; };
-  ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGTERM, &action, nullptr);
-}
-
-bool stop_requested() { return g_stop != 0; }
-
-int default_jobs() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return std::max(1, CPU_COUNT(&set));
 }
 
 }  // namespace flashproof

@@ -3,11 +3,12 @@
 // goes on with the next one.
 #pragma once
 
-#include <csignal>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
+
+#include "reference/problem/process.h"
 
 namespace flashproof {
 
@@ -51,15 +52,8 @@ struct PoolOutcome {
   std::string failure;    // why the run was given up; empty otherwise: then an incomplete run was stopped
 };
 
-/// Runs tasks 0 .. tasks−1, until all are done, stop_requested(), or the machine fails for good (workers that cannot be
+/// Runs tasks 0 .. tasks−1, until all are done, stop_requested() (then keeping what it has), or the machine fails for good (workers that cannot be
 /// started or keep failing outside any step). Whatever was received by then counts. No worker outlives the call.
 PoolOutcome run_pool(std::uint64_t tasks, const PoolHooks& hooks, const PoolOptions& options);
-
-/// Installs handlers for SIGINT and SIGTERM that make run_pool stop, keeping what it has.
-void stop_on_signals();
-bool stop_requested();
-
-/// Number of cores this process may use, at least 1.
-int default_jobs();
 
 }  // namespace flashproof

@@ -53,7 +53,11 @@ inline constexpr bool kIsAtomicInteger =
 // in which threads reach an atomic is the schedule's. Not instrumented, so that the shadow sees an atomic and no
 // preemption splits it; not inlined, because an instrumented caller would instrument it, and so that the return address
 // is the kernel's.
+#ifdef __clang__
+#define FP_ATOMIC [[gnu::noinline, clang::no_sanitize("thread")]]
+#else
 #define FP_ATOMIC [[gnu::noinline, gnu::no_sanitize("thread")]]
+#endif
 
 template <class T>
   requires(flashproof::simt::kIsAtomicInteger<T> || std::is_same_v<T, float>)

@@ -3,15 +3,17 @@
 flashproof_test(det_math_test SOURCES det_math_test.cc)
 flashproof_test(storage_test SOURCES fp8_test.cc storage_test.cc)
 
-# Loops over all 2^32 floats: optimised in every build type, and without sanitizers, which would make them take minutes
-# and have nothing to find there (the two tests above run the same functions under them).
-flashproof_test(det_math_exhaustive_test SOURCES det_math_exhaustive_test.cc storage_exhaustive_test.cc
-  LIBS PkgConfig::MPFR PkgConfig::GMP)
-flashproof_test(det_math_nightly_test SOURCES det_math_nightly_test.cc LIBS PkgConfig::MPFR PkgConfig::GMP
-  LABEL nightly TIMEOUT 3600)
-foreach(target det_math_exhaustive_test det_math_nightly_test)
-  target_compile_options(${target} PRIVATE -O3 -fno-sanitize=all)
-endforeach()
+# Loops over all 2^32 floats: optimised in every build type. Not under sanitizers, which would make them take minutes and have
+# nothing to find there (the two tests above run the same functions under them).
+if(NOT FLASHPROOF_SANITIZE)
+  flashproof_test(det_math_exhaustive_test SOURCES det_math_exhaustive_test.cc storage_exhaustive_test.cc
+    LIBS PkgConfig::MPFR PkgConfig::GMP)
+  flashproof_test(det_math_nightly_test SOURCES det_math_nightly_test.cc LIBS PkgConfig::MPFR PkgConfig::GMP
+    LABEL nightly TIMEOUT 3600)
+  foreach(target det_math_exhaustive_test det_math_nightly_test)
+    target_compile_options(${target} PRIVATE -O3)
+  endforeach()
+endif()
 
 # The same bits from every compiler at hand under every flag that could matter, contraction included.
 find_program(SIMT_CLANG NAMES clang++-19 clang++)

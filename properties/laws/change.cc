@@ -5,6 +5,19 @@
 #include <numeric>
 
 namespace flashproof {
+namespace {
+
+std::int64_t products_of(const SoftmaxProblem& p) { return 4 * p.x.elements(); }
+std::int64_t products_of(const MergeProblem& p) { return 4 * p.o.elements(); }
+std::int64_t products_of(const AttentionProblem& p) {
+  return output_shape(p).rows * p.k_length() * (p.head_dim() + p.value_dim());
+}
+
+}  // namespace
+
+std::int64_t products(const Problem& problem) {
+  return std::visit([](const auto& p) { return products_of(p); }, problem);
+}
 
 std::vector<std::int64_t> iota(std::int64_t n) {
   std::vector<std::int64_t> index(static_cast<std::size_t>(n));

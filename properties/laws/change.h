@@ -19,6 +19,9 @@ std::vector<std::int64_t> iota(std::int64_t n);
 /// Dense: `first` followed by `second` along the axis; the other extents are equal.
 Tensor joined(const Tensor& first, const Tensor& second, int axis);
 /// Dense, every element f(value), rounded into the format.
+/// How much work a run of a kernel is: of attention the products of its two sums, else four for each input element.
+std::int64_t products(const Problem& problem);
+
 template <class F>
 Tensor mapped(const Tensor& tensor, F f);
 
@@ -59,6 +62,9 @@ void for_each_offset(const Tensor& tensor, Visit visit) {
     }
   }
 }
+
+/// How much work a run of a kernel is: of attention the products of its two sums, else four for each input element.
+std::int64_t products(const Problem& problem);
 
 template <class F>
 Tensor mapped(const Tensor& tensor, F f) {

@@ -116,6 +116,19 @@ bool Tally::taken(std::string refusal) {
   return false;
 }
 
+Specials specials(const Measured& a, const Measured& b, Format format) {
+  if ((std::isnan(a.value) && std::isnan(b.value)) || a.value == b.value) return Specials::same;
+  if (std::isnan(a.value) || std::isnan(b.value)) return Specials::differ;
+  // Of exact x: +inf allows x >= most − radius, −inf x <= −(most − radius), a number |x − value| <= radius.
+  const double most = info(format).max_finite;
+  const double reach = a.radius + b.radius;
+  if (std::isinf(a.value) && std::isinf(b.value)) return reach >= 2 * most ? Specials::may_be : Specials::differ;
+  const Measured& infinite = std::isinf(a.value) ? a : b;
+  const Measured& finite = std::isinf(a.value) ? b : a;
+  const double towards = std::signbit(infinite.value) ? -finite.value : finite.value;
+  return towards + reach >= most ? Specials::may_be : Specials::differ;
+}
+
 void Tally::same_element(const Reading& computed, const Reading& expected, Part part, std::int64_t row,
                          std::int64_t column, std::int64_t expected_row, std::int64_t expected_column,
                          std::string_view relation) {
@@ -131,22 +144,14 @@ void Tally::same_element(const Reading& computed, const Reading& expected, Part 
     agree(left, right, sharp, what);
     return;
   }
-  if (a == Standing::special && b == Standing::special) {
-    if (std::isnan(left.value) == std::isnan(right.value) && (std::isnan(left.value) || left.value == right.value)) {
-      held();
-    } else {
+  switch (specials(left, right, computed.format(part))) {
+    case Specials::same:
+      return held();
+    case Specials::may_be:
+      return;
+    case Specials::differ:
       fail(Failure::class_mismatch, fmt::format("{}: {} against {}", what(), number(left.value), number(right.value)));
-    }
-    return;
   }
-  // An infinity beside a number: right if the exact value may lie beyond the format's range.
-  const Measured& special = a == Standing::special ? left : right;
-  const Measured& finite = a == Standing::special ? right : left;
-  const double most = info(computed.format(part)).max_finite;
-  const bool same_sign = std::signbit(special.value) == std::signbit(finite.value);
-  if (std::isinf(special.value) && same_sign && std::fabs(finite.value) + finite.radius + special.radius >= most)
-    return;
-  fail(Failure::class_mismatch, fmt::format("{}: {} against {}", what(), number(left.value), number(right.value)));
 }
 
 void Tally::same(const Reading& computed, const Reading& expected, std::string_view relation,

@@ -72,6 +72,11 @@ class Reading {
   const Contract& contract_;
 };
 
+/// Two elements that must be the same, not both finite. may_be: an infinity, whose radius is its bound alone, beside a number or
+/// the other infinity, where one exact value that both allow may round to beyond the format's range.
+enum class Specials : std::uint8_t { same, may_be, differ };
+Specials specials(const Measured& a, const Measured& b, Format format);
+
 /// Collects the comparisons of one law on one case and says what came of them.
 class Tally {
  public:

@@ -72,5 +72,20 @@ TEST(Compare, OnlyIfAllWasRefusedIsALawUnsupported) {
   EXPECT_EQ(to_string(tally.verdict("nothing")), "fail(leak)");
 }
 
+TEST(Specials, an_infinity_may_stand_where_the_bounds_reach_the_end_of_the_range) {
+  constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
+  const auto f16 = [](Measured a, Measured b) { return specials(a, b, Format::f16); };
+  EXPECT_EQ(f16({kInf, 0}, {kInf, 9}), Specials::same);
+  EXPECT_EQ(f16({kNaN, 0}, {kNaN, 0}), Specials::same);
+  EXPECT_EQ(f16({kNaN, 1e9}, {1, 1e9}), Specials::differ);
+  EXPECT_EQ(f16({kNaN, 1e9}, {kInf, 1e9}), Specials::differ);
+  EXPECT_EQ(f16({kInf, 10}, {65000, 600}), Specials::may_be);
+  EXPECT_EQ(f16({kInf, 10}, {65000, 400}), Specials::differ);
+  EXPECT_EQ(f16({-kInf, 10}, {65000, 600}), Specials::differ);
+  EXPECT_EQ(f16({-kInf, 1e5}, {1000, 600}), Specials::may_be);  // so wide that the exact value may be below the range
+  EXPECT_EQ(f16({kInf, 70000}, {-kInf, 70000}), Specials::may_be);
+  EXPECT_EQ(f16({kInf, 70000}, {-kInf, 60000}), Specials::differ);
+}
+
 }  // namespace
 }  // namespace flashproof

@@ -3,6 +3,7 @@
 //
 // The shadow is slow. Above a size the law asks nothing: what a block does does not depend on how many blocks there are,
 // and the families draw small cases as often as large ones.
+#include "properties/laws/change.h"
 #include "properties/laws/list.h"
 #include "properties/laws/race_observer.h"
 #include "reference/problem/error.h"
@@ -16,13 +17,6 @@ RaceObserver race_observer = nullptr;
 
 constexpr std::int64_t kMost = 40000;  // products of the case; some 0.1 s of a core
 
-std::int64_t work(const SoftmaxProblem& p) { return 4 * p.x.elements(); }
-std::int64_t work(const MergeProblem& p) { return 4 * p.o.elements(); }
-std::int64_t work(const AttentionProblem& p) {
-  const std::int64_t scores = output_shape(p).rows * p.k_length();
-  return scores * (p.head_dim() + p.value_dim());
-}
-
 Verdict relate(Trial& trial) {
   if (trial.options().executor != Executor::cpu) {
     return {VerdictKind::unsupported, Failure::none, "the race shadow sees the CPU executor alone"};
@@ -30,7 +24,7 @@ Verdict relate(Trial& trial) {
   if (race_observer == nullptr) {
     return {VerdictKind::unsupported, Failure::none, "this program has no kernels built for the race shadow"};
   }
-  if (std::visit([](const auto& p) { return work(p); }, trial.problem()) > kMost) {
+  if (products(trial.problem()) > kMost) {
     return {VerdictKind::vacuous, Failure::none, "more than " + std::to_string(kMost) + " products: too slow to watch"};
   }
   const RunOptions& options = trial.options();

@@ -194,18 +194,14 @@ void compare(Tally& tally, const Reading& computed, Part part, std::int64_t row,
     tally.agree(is, should, std::min(computed.sharp(part, row, column), expected.sharp), what);
     return;
   }
-  if (standing == expected.standing) {
-    if ((std::isnan(is.value) && std::isnan(should.value)) || is.value == should.value) return tally.held();
-  } else {
-    // An infinity beside a number: right if the exact value may lie beyond the format's range.
-    const Measured& infinite = standing == Standing::special ? is : should;
-    const Measured& finite = standing == Standing::special ? should : is;
-    const bool same_sign = std::signbit(infinite.value) == std::signbit(finite.value);
-    const double most = info(computed.format(part)).max_finite;
-    if (std::isinf(infinite.value) && same_sign && std::fabs(finite.value) + finite.radius + infinite.radius >= most)
+  switch (specials(is, should, computed.format(part))) {
+    case Specials::same:
+      return tally.held();
+    case Specials::may_be:
       return;
+    case Specials::differ:
+      tally.fail(Failure::class_mismatch, fmt::format("{}: {:.9g} against {:.9g}", what(), is.value, should.value));
   }
-  tally.fail(Failure::class_mismatch, fmt::format("{}: {:.9g} against {:.9g}", what(), is.value, should.value));
 }
 
 Joint::Joint(const Expected& a, const Expected& b) {

@@ -17,7 +17,6 @@ constexpr double kLargestEntry = 64;  // of a weight in f32: then no sum of 2^20
 constexpr double kLineDoubt =
     0x1p-13;  // what lines may add to Σ (p + q) R'; the largest |v| is seldom 4 times the mean
 constexpr double kUpward = 1 + 0x1p-22;  // rounds up into f32
-constexpr std::size_t kLanes = 8;
 
 }  // namespace
 

@@ -26,15 +26,16 @@ void Threads::for_each(std::int64_t n, const std::function<void(std::int64_t)>& 
       if (!failure) failure = std::current_exception();
     }
   };
-  {
-    std::vector<std::jthread> helpers;
-    try {
-      for (std::int64_t t = 1; t < std::min<std::int64_t>(count_, n); ++t) helpers.emplace_back(work);
-    } catch (const std::system_error&) {
-      // The system has no room for another thread: those that run do all the work.
-    }
-    work();
+  std::vector<std::thread> helpers;  // no jthread: libc++ had none before version 20
+  const std::int64_t most = std::max<std::int64_t>(std::min<std::int64_t>(count_, n), 1) - 1;
+  helpers.reserve(static_cast<std::size_t>(most));  // so that nothing but the system's refusal ends the loop
+  try {
+    for (std::int64_t t = 0; t < most; ++t) helpers.emplace_back(work);
+  } catch (const std::system_error&) {
+    // The system has no room for another thread: those that run do all the work.
   }
+  work();
+  for (std::thread& helper : helpers) helper.join();
   if (failure) std::rethrow_exception(failure);
 }
 

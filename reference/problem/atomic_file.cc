@@ -80,10 +80,10 @@ fs::path replaceable_file(const fs::path& path) {
   struct stat there{};
   if (::stat(path.c_str(), &there) != 0) {
     if (errno != ENOENT) cannot_write(path);
-    if (::lstat(path.c_str(), &there) == 0) {
+    if (::lstat(path.c_str(), &there) != 0) return path;
+    if (S_ISLNK(there.st_mode)) {
       throw UsageError(fmt::format("{}: a link to nothing, must be a regular file or a new name", shown(path)));
-    }
-    return path;
+    }  // else another process has made it just now
   }
   if (!S_ISREG(there.st_mode)) {
     throw UsageError(fmt::format("{}: a directory, device or pipe, must be a regular file or a new name", shown(path)));

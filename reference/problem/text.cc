@@ -21,6 +21,15 @@ std::string printable(std::string_view text, std::size_t limit) {
   return result;
 }
 
+std::string one_line(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) c = '?';
+  }
+  return result;
+}
+
 std::string quote(std::string_view text) { return '"' + printable(text) + '"'; }
 
 std::optional<std::uint64_t> parse_u64(std::string_view text) {

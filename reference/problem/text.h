@@ -14,6 +14,9 @@ std::string printable(std::string_view text, std::size_t limit = 60);
 /// printable() in double quotes.
 std::string quote(std::string_view text);
 
+/// Control characters replaced by '?', so that text from a file can neither break a line nor drive a terminal.
+std::string one_line(std::string_view text);
+
 /// Decimal digits only, no sign, no space, no leading zero.
 std::optional<std::uint64_t> parse_u64(std::string_view text);
 /// parse_u64 that fits an int64.

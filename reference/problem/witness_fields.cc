@@ -2,15 +2,39 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
 
 namespace flashproof {
+namespace {
+
+/// 1.8p-3, without a sign and without 0x, to the last character. The value may overflow to inf.
+bool parse_hex(std::string_view digits, double& result) {
+#ifdef __cpp_lib_to_chars
+  const char* end = digits.data() + digits.size();
+  const auto parsed = std::from_chars(digits.data(), end, result, std::chars_format::hex);
+  return parsed.ec == std::errc() && parsed.ptr == end;
+#else  // libc++, which has from_chars for floating point since version 20 only
+  const bool hex_first = !digits.empty() && std::isxdigit(static_cast<unsigned char>(digits[0])) != 0;
+  if (!hex_first || digits.find_first_not_of("0123456789abcdefABCDEF.p+-") != digits.npos) return false;
+  const std::string text = "0x" + std::string(digits);
+  char* end = nullptr;
+  errno = 0;
+  result = std::strtod(text.c_str(), &end);
+  return errno == 0 && end == text.c_str() + text.size();
+#endif
+}
+
+}  // namespace
 
 std::string Fields::text(const std::string& key) {
   auto field = file_.metadata.extract(key);
@@ -83,9 +107,7 @@ float Fields::f32(const std::string& key) {
   bool legal = digits.starts_with("0x");
   if (legal) {
     digits.remove_prefix(2);
-    const char* end = digits.data() + digits.size();
-    const auto parsed = std::from_chars(digits.data(), end, result, std::chars_format::hex);
-    legal = parsed.ec == std::errc() && parsed.ptr == end && !std::signbit(result) && std::isfinite(result) &&
+    legal = parse_hex(digits, result) && !std::signbit(result) && std::isfinite(result) &&
             round_to(Format::f32, result) == result;
   }
   if (!legal) throw UsageError(fmt::format("{}: {} must be a finite f32 like 0x1.8p-3", key, quote(value)));

@@ -78,12 +78,6 @@ LedgerEntry entry_of(const Json& json) {
 
 }  // namespace
 
-Problem Origin::make() const {
-  Problem problem = make_case(spec).problem;
-  for (const Mutation& m : mutations) mutate(problem, m);
-  return problem;
-}
-
 bool replays(const TermBest& recorded, const TermBest& measured) {
   if (recorded.dominates() != measured.dominates()) return false;
   return !recorded.dominates() ||

@@ -7,20 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "fuzz/input/origin.h"
 #include "reference/problem/case.h"
 #include "reports/attack/measure.h"
-#include "reports/attack/mutation.h"
 
 namespace flashproof {
-
-/// Data as a recipe and the changes that helped, in order.
-struct Origin {
-  CaseSpec spec;
-  std::vector<Mutation> mutations;
-
-  /// Throws UsageError if the family refuses the recipe.
-  Problem make() const;
-};
 
 /// Why a figure of the ledger is what it is; the last one is the present one.
 struct LedgerChange {

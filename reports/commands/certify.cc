@@ -10,9 +10,9 @@
 #include "reference/oracle/gpu/certification_memory.h"
 #include "reference/oracle/gpu/production_problem.h"
 #include "reference/problem/error.h"
+#include "reference/problem/exit_codes.h"
 #include "reference/problem/text.h"
 #include "reports/commands/commands.h"
-#include "reports/exit_codes.h"
 
 namespace flashproof {
 namespace {

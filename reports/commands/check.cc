@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "reference/problem/exit_codes.h"
 #include "reports/commands/commands.h"
-#include "reports/exit_codes.h"
 #include "reports/gradients/sweep.h"
 #include "reports/native.h"
 #include "reports/progress.h"

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include "reference/problem/error.h"
+#include "reference/problem/exit_codes.h"
 #include "reference/problem/text.h"
 #include "reports/commands/commands.h"
-#include "reports/exit_codes.h"
 #include "reports/experiments/experiments.h"
 #include "reports/text.h"
 

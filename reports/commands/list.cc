@@ -12,8 +12,8 @@
 #include "properties/laws/law.h"
 #include "reference/problem/case.h"
 #include "reference/problem/error.h"
+#include "reference/problem/exit_codes.h"
 #include "reports/commands/commands.h"
-#include "reports/exit_codes.h"
 #include "reports/report.h"
 
 namespace flashproof {

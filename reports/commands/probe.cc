@@ -5,9 +5,9 @@
 
 #include "kernels/probe/probe.h"
 #include "reference/problem/atomic_file.h"
+#include "reference/problem/exit_codes.h"
 #include "reports/commands/commands.h"
 #include "reports/environment.h"
-#include "reports/exit_codes.h"
 #include "reports/gpu_server.h"
 #include "reports/text.h"
 

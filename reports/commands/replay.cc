@@ -1,12 +1,18 @@
-// replay WITNESS|CASE: one case again, on the kernel that the witness names or on every kernel of its problem.
+// replay WITNESS|CASE: one case again, on the kernel that the witness names or on every kernel of its problem; and where it
+// names a law, or a second kernel, what that one says.
+#include <algorithm>
 #include <cstdio>
 
+#include "fuzz/score/score.h"
+#include "properties/laws/gradients.h"
+#include "properties/laws/law.h"
+#include "properties/laws/race_observer.h"
 #include "reference/oracle/memory.h"
 #include "reference/oracle/oracle.h"
 #include "reference/problem/error.h"
+#include "reference/problem/exit_codes.h"
 #include "reference/problem/text.h"
 #include "reports/commands/commands.h"
-#include "reports/exit_codes.h"
 #include "reports/gradients/sweep.h"
 #include "reports/native.h"
 #include "reports/sweep.h"
@@ -61,6 +67,12 @@ int show(const Result& result, Line line) {
   return closing_code(result.partial, result.failure, finding);
 }
 
+/// "kernel law cpu case verdict"; the exit code.
+int say_verdict(const std::string& id, const std::string& case_line, const Verdict& verdict) {
+  std::printf("%s\n", verdict_line(id, name(Executor::cpu), case_line, verdict, {}).c_str());
+  return verdict.failed() ? kExitFinding : kExitFine;
+}
+
 int replay_gradient(const ReplayArguments& arguments) {
   Notes notes;
   const PlannedGradient planned = load_gradient(arguments.target, &notes);
@@ -71,10 +83,51 @@ int replay_gradient(const ReplayArguments& arguments) {
   Plan none;
   choose_math(none, plan, place.math, arguments.profile);
   stop_on_signals();
-  return show(sweep(plan, replay_options()), [&](const GradientStepResult& r) {
+  int code = show(sweep(plan, replay_options()), [&](const GradientStepResult& r) {
     return verdict_line(r.step.kernel->id, flashproof::place(r.step.kernel->math, r.step.executor),
                         backward_line(planned.spec), r.result.verdict, r.result.elements);
   });
+  if (code > kExitFinding || place.executor != name(Executor::cpu) || !notes.contains("law")) return code;
+  const auto laws = gradient_laws();
+  const auto law = std::ranges::find(laws, notes["law"], &GradientLaw::name);
+  if (law == laws.end()) throw UsageError("note law " + quote(notes["law"]) + ": no such law of gradients");
+  for (const BackwardKernel* kernel : plan.kernels) {
+    if (law->relate == nullptr) continue;
+    const GradientTrial trial(*kernel, planned.data->problem, {.schedule = plan.schedule});
+    code = std::max(
+        code, say_verdict(std::string(kernel->id) + " " + notes["law"], backward_line(planned.spec), ask(*law, trial)));
+  }
+  return code;
+}
+
+/// What a finding of a relating law rests on, which no sweep asks: the law that the witness notes, on the CPU executor.
+int replay_law(const Case& c, const Plan& plan, const std::string& law_name) {
+  const Law* law = find_law(law_name);
+  if (law == nullptr) throw UsageError("note law " + quote(law_name) + ": no such law (list laws)");
+  if (law->relate == nullptr) return kExitFine;  // the sweep has asked it
+  set_race_observer(observe);
+  int code = kExitFine;
+  for (const Kernel* kernel : plan.kernels) {
+    RunOptions options;
+    options.schedule = plan.schedule;
+    Trial trial(*kernel, c, nullptr, options);
+    code = std::max(code, say_verdict(std::string(kernel->id) + " " + law_name, to_string(c.spec), ask(*law, trial)));
+  }
+  return code;
+}
+
+/// The kernel beside the one that the witness notes.
+int replay_pair(const Case& c, const Plan& plan, const std::string& against) {
+  const Kernel* other = find_kernel(against);
+  if (other == nullptr) throw UsageError("note against " + quote(against) + ": no such kernel (list kernels)");
+  int code = kExitFine;
+  for (const Kernel* kernel : plan.kernels) {
+    RunOptions options;
+    options.schedule = plan.schedule;
+    const Score score = score_pair(*kernel, *other, c, options);
+    code = std::max(code, say_verdict(std::string(kernel->id) + "|" + against, to_string(c.spec), score.verdict));
+  }
+  return code;
 }
 
 }  // namespace
@@ -91,9 +144,14 @@ int replay_command(const ReplayArguments& arguments) {
   if (plan.executors.empty()) return kExitSkipped;
   choose_math(plan, place.math, arguments.profile);
   stop_on_signals();
-  return show(sweep(plan, replay_options()), [&](const StepResult& r) {
+  int code = show(sweep(plan, replay_options()), [&](const StepResult& r) {
     return verdict_line(*r.step.kernel, r.step.executor, planned.spec, r.result);
   });
+  const Case c{planned.spec, planned.data->problem};
+  if (code > kExitFinding || place.executor != name(Executor::cpu)) return code;
+  if (notes.contains("law")) code = std::max(code, replay_law(c, plan, notes["law"]));
+  if (notes.contains("against")) code = std::max(code, replay_pair(c, plan, notes["against"]));
+  return code;
 }
 
 }  // namespace flashproof

@@ -10,8 +10,8 @@
 
 #include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
+#include "reference/problem/exit_codes.h"
 #include "reports/commands/commands.h"
-#include "reports/exit_codes.h"
 #include "reports/native.h"
 #include "reports/progress.h"
 #include "reports/report.h"

@@ -1,9 +1,9 @@
 #include <cstdio>
 
 #include "reference/problem/error.h"
+#include "reference/problem/exit_codes.h"
 #include "reference/problem/text.h"
 #include "reports/commands/commands.h"
-#include "reports/exit_codes.h"
 #include "reports/gpu_server.h"
 #include "reports/native.h"
 #include "reports/text.h"

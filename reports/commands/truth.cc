@@ -11,10 +11,10 @@
 #include "reference/oracle/oracle.h"
 #include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
+#include "reference/problem/exit_codes.h"
 #include "reference/problem/text.h"
 #include "reference/problem/witness.h"
 #include "reports/commands/commands.h"
-#include "reports/exit_codes.h"
 #include "reports/text.h"
 
 namespace flashproof {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/backward.h"
-#include "reports/gradients/case.h"
+#include "properties/generators/gradient_case.h"
 #include "reports/plan.h"
 
 namespace flashproof {

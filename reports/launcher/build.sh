@@ -7,7 +7,7 @@ cached() { grep -qxF -- "$1" "$build/CMakeCache.txt"; } # NAME:TYPE=VALUE
 configure() {
   local -a options=(--fresh --preset "$preset")
   local wanted=''
-  if [[ $preset == cuda ]]; then
+  if [[ $preset == *cuda ]]; then
     wanted=CMAKE_CUDA_ARCHITECTURES:STRING=$architectures
     options+=("-D$wanted")
   fi

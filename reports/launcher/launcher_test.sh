@@ -79,7 +79,7 @@ lacks() { [[ $1 != *"$2"* ]]; }
 
 run --help
 expect 'help exits 0' is "$code" 0
-for command in report test list check explain truth replay attack twin certify probe experiment bench doctor setup; do
+for command in report test list check explain truth replay attack twin certify probe experiment bench fuzz campaign doctor setup; do
   expect "help lists $command" has "$out" $'\n'"  $command"
 done
 run replya
@@ -100,8 +100,14 @@ for command in test doctor setup; do
 done
 run bench --exec cuda
 expect 'bench --exec cuda without a GPU is skipped' is "$code" 4
-run bench --exec all
-expect 'bench --exec all is none of its two' has "$err" "--exec 'all': cpu or cuda"
+for command in bench fuzz campaign; do
+  run "$command" --exec all
+  expect "$command --exec all is none of its two" has "$err" "--exec 'all': cpu or cuda"
+done
+run fuzz softmax --exec cuda
+expect 'fuzz --exec cuda without a GPU is skipped' is "$code" 4
+run --portable fuzz softmax
+expect 'fuzz has no portable build' is "$code" 2
 for command in report check replay certify; do
   run "$command" --exec
   expect "$command --exec needs a value" is "$code" 2
@@ -176,6 +182,47 @@ expect 'passing tests' is "$code" 0
 expect 'has the summary' has "$out" '100% tests passed'
 expect 'ends with the counts of the laws' has "$out" 'some_law'
 expect 'and their seed' has "$out" 'seed 7;'
+
+# fuzz and campaign: clang, which no other command asks for, and a driver that prints its arguments.
+mkdir -p "$tree/fuzz/campaign"
+cat >"$tree/fuzz/CMakeLists.txt" <<'CMAKE'
+add_executable(flashproof-fuzz ../reports/main.cc)
+CMAKE
+cat >"$tree/fuzz/campaign/campaign.py" <<'PYTHON'
+import sys
+if "--wrong" in sys.argv:
+    print("flashproof: campaign: wrong", file=sys.stderr)
+    sys.exit(2)
+if "--check" not in sys.argv:
+    print(" ".join(sys.argv[1:]))
+PYTHON
+echo 'add_subdirectory(fuzz)' >>"$tree/CMakeLists.txt"
+tool dpkg-query 'for p in "$@"; do case $p in clang-19) ;; *) echo "$p installed" ;; esac; done'
+run list
+expect 'list needs no clang' lacks "$err" clang
+run --no-install fuzz softmax
+expect 'fuzz needs clang' is "$code" 3
+expect 'fuzz names clang and what for' has "$err" 'the compiler of the fuzz targets'
+run --no-install fuzz --status
+expect 'fuzz --status without a build needs it, too' is "$code" 3
+run campaign softmax --wrong
+expect 'campaign checks its arguments before a build' is "$code" 2
+expect 'campaign says what is wrong' is "$err" 'flashproof: campaign: wrong'
+run campaign --status 'a b'
+expect 'campaign --status needs no build' is "$out" "--status a b --flashproof $tree/flashproof --driver $tree/build/fuzz/fuzz/flashproof-fuzz"
+tool dpkg-query "$packages_present"
+if command -v clang++-19 >/dev/null; then
+  run fuzz softmax --seconds 5 --kernel 'a*'
+  expect 'fuzz hands its arguments on' is "$out" '<fuzz><softmax><--seconds><5><--kernel><a*>'
+  run fuzz softmax --sanitize
+  expect 'fuzz --sanitize has a build of its own' test -x "$tree/build/fuzz-asan/fuzz/flashproof-fuzz"
+  expect 'fuzz --sanitize is handed on' is "$out" '<fuzz><softmax><--sanitize>'
+  run fuzz --status 'a b'
+  expect 'fuzz --status builds nothing' is "$err" ''
+  expect 'fuzz --status takes a folder' is "$out" '<fuzz><--status><a b>'
+  run campaign softmax --shards 2
+  expect 'campaign goes to Slurm after the build' has "$out" 'softmax --shards 2 --flashproof'
+fi
 
 exec 8>"$tree/build/.lock"
 flock 8

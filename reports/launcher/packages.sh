@@ -19,21 +19,30 @@ librandom123-dev          counter-based random numbers
 libcli11-dev              command line
 nlohmann-json3-dev        report.json and .safetensors headers
 libfmt-dev                text output
+libsqlite3-dev            archive of what fuzzing has found
 libgtest-dev              tests
 libgmock-dev              tests, matchers
 librapidcheck-dev         property tests
 libbenchmark-dev          benchmarks
 '
 
-# Sets missing=(...) from the packages list.
+# What only some commands need; main puts it into more_packages for those.
+# shellcheck disable=SC2034
+fuzz_packages='
+clang-19                  the compiler of the fuzz targets
+libclang-rt-19-dev        libFuzzer and the sanitizers
+'
+more_packages=''
+
+# Sets missing=(...) from the packages that this command needs.
 find_missing() {
   local status package purpose
   missing=()
-  mapfile -t names < <(awk 'NF { print $1 }' <<<"$packages")
+  mapfile -t names < <(awk 'NF { print $1 }' <<<"$packages$more_packages")
   status=$'\n'$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${names[@]}" 2>/dev/null || true)$'\n'
   while read -r package purpose; do
     if [[ -n $package && $status != *$'\n'"$package installed"$'\n'* ]]; then missing+=("$package"); fi
-  done <<<"$packages"
+  done <<<"$packages$more_packages"
 }
 
 run_apt() { # apt-get's arguments; its output goes to the log
@@ -60,7 +69,7 @@ ensure_packages() {
   say "missing packages (${#missing[@]}):"
   while read -r package purpose; do
     if [[ " ${missing[*]} " == *" $package "* ]]; then printf '  %-26s %s\n' "$package" "$purpose" >&2; fi
-  done <<<"$packages"
+  done <<<"$packages$more_packages"
   if ((no_install)); then fail 3 "not installed (--no-install); as root: apt-get ${install[*]}"; fi
   if ((EUID != 0)); then
     if ! sudo -n true 2>/dev/null; then fail 3 "not installed (not root, and sudo wants a password); as root: apt-get ${install[*]}"; fi

@@ -1,4 +1,4 @@
-#include "reports/attack/mutation.h"
+#include "fuzz/input/mutation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "reports/gradients/case.h"
+#include "properties/generators/gradient_case.h"
 
 #include <algorithm>
 #include <cmath>
@@ -71,7 +71,7 @@ double distance(const Ball& exact, double stored) {
 
 }  // namespace
 
-BackwardCase make_gradient_case(const CaseSpec& spec) {
+BackwardCase make_gradient_case(const CaseSpec& spec, const std::function<void(Problem&)>& change) {
   CaseSpec forward = spec;
   BackwardMode mode = spec.seed % 2 == 0 ? BackwardMode::stage : BackwardMode::gradient;
   if (const auto key = forward.keys.find("mode"); key != forward.keys.end()) {
@@ -84,7 +84,9 @@ BackwardCase make_gradient_case(const CaseSpec& spec) {
   BackwardCase result;
   result.spec = spec;
   BackwardProblem& p = result.problem;
-  p.forward = std::get<AttentionProblem>(make_case(forward).problem);
+  Problem made = make_case(forward).problem;
+  if (change) change(made);
+  p.forward = std::get<AttentionProblem>(std::move(made));
   p.mode = mode;
   constexpr Feature kTaken[] = {Feature::window, Feature::alibi};
   if (const auto feature = p.forward.beyond(kTaken)) {

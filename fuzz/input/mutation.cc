@@ -1,4 +1,4 @@
-#include "reports/attack/mutation.h"
+#include "fuzz/input/mutation.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Cases of the gradient: pure functions of their line, with the errors of o and lse that the bound is told.
-#include "reports/gradients/case.h"
+#include "properties/generators/gradient_case.h"
 
 #include <gtest/gtest.h>
 

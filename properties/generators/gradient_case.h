@@ -3,6 +3,8 @@
 // gradient, without it even seeds are stages and odd ones gradients.
 #pragma once
 
+#include <functional>
+
 #include "reference/bound/backward/bound.h"
 #include "reference/problem/backward.h"
 #include "reference/problem/backward_witness.h"
@@ -10,8 +12,9 @@
 
 namespace flashproof {
 
-/// Throws UsageError as make_case() does, and where the family's problem has a feature without a gradient here.
-BackwardCase make_gradient_case(const CaseSpec& spec);
+/// `change`: what is done to the forward problem before its ideal outputs are computed. Throws UsageError as make_case()
+/// does, and where the family's problem has a feature without a gradient here.
+BackwardCase make_gradient_case(const CaseSpec& spec, const std::function<void(Problem&)>& change = {});
 
 /// How far the stored lse and o are from the exact ones: what backward_bound() wants. Empty for a stage.
 ForwardErrors forward_errors(const BackwardProblem& problem);

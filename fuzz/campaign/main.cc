@@ -1,0 +1,34 @@
+// flashproof-fuzz: the driver of fuzz campaigns. The launcher ./flashproof builds it and the targets, and hands `fuzz` over.
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+#include "fuzz/campaign/options.h"
+#include "reference/problem/error.h"
+#include "reference/problem/program.h"
+
+namespace flashproof {
+namespace {
+
+int parse_and_run(int argc, char** argv) {
+  CLI::App app{"Fuzz campaigns over the kernels: worst error/bound and findings, kept in an archive.",
+               "flashproof-fuzz"};
+  app.require_subcommand(1);
+  FuzzArguments arguments;
+  std::function<int()> command;
+  add_fuzz_commands(app, arguments, command);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help
+    throw UsageError(std::string(e.what()) + " (see --help)");
+  }
+  return command();
+}
+
+}  // namespace
+}  // namespace flashproof
+
+int main(int argc, char** argv) {
+  return flashproof::run_program([&] { return flashproof::parse_and_run(argc, argv); });
+}

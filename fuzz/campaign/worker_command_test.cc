@@ -1,0 +1,70 @@
+// What a worker is told.
+#include "fuzz/campaign/worker_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fuzz/campaign/corpus.h"
+#include "fuzz/campaign/deaths.h"
+
+namespace flashproof {
+namespace {
+
+using testing::Contains;
+using testing::Each;
+using testing::ElementsAre;
+using testing::Not;
+using testing::StartsWith;
+
+WorkerPlan plan(const std::string& target) {
+  WorkerPlan result;
+  result.program = "/build/fuzz_" + target;
+  result.archive = "/out/archive.sqlite";
+  result.corpus = "/out/corpus/k.f32";
+  result.artifact_prefix = "/out/artifacts/k.f32-0of1.1-";
+  result.subject = {target, "k", "f32", "cpu", "det"};
+  result.run_id = "0of1.1";
+  result.guide = "counters";
+  result.seed = 7;
+  return result;
+}
+Command words(const std::string& target, Job::Kind kind) { return worker_command(plan(target), {kind, 0, 2.5}); }
+
+TEST(WorkerCommand, every_kind_says_subject_archive_and_run) {
+  for (const auto kind : {Job::Kind::fuzz, Job::Kind::climb, Job::Kind::minimise}) {
+    const Command command = words("softmax", kind);
+    EXPECT_EQ(command.front(), "/build/fuzz_softmax");
+    for (const char* word :
+         {"--kernel=k", "--format=f32", "--exec=cpu", "--archive=/out/archive.sqlite", "--run=0of1.1"}) {
+      EXPECT_THAT(command, Contains(word));
+    }
+  }
+}
+
+TEST(WorkerCommand, the_engine_has_the_one_limit_of_the_target) {
+  EXPECT_THAT(words("softmax", Job::Kind::fuzz), Contains("-max_len=4096"));
+  EXPECT_THAT(words("witness", Job::Kind::fuzz), Contains("-max_len=65536"));
+  EXPECT_EQ(longest_input("softmax"), 4096U);
+}
+
+TEST(WorkerCommand, a_climb_keeps_its_input_where_the_driver_looks) {
+  const Command command = words("softmax", Job::Kind::climb);
+  EXPECT_THAT(command, Contains("--climb=3"));
+  EXPECT_THAT(command, Contains("--climbing=" + climbing_file(plan("softmax").artifact_prefix).string()));
+  EXPECT_EQ(command.back(), "/out/corpus/k.f32");
+  EXPECT_THAT(words("softmax", Job::Kind::fuzz), Each(Not(StartsWith("--climb"))));
+  WorkerPlan other = plan("softmax");
+  other.artifact_prefix = "/out/artifacts/k.f32-0of1.2-";  // of the same subject at the same time
+  EXPECT_NE(climbing_file(other.artifact_prefix), climbing_file(plan("softmax").artifact_prefix));
+}
+
+TEST(WorkerCommand, minimising_has_tries_that_fit_its_time) {
+  EXPECT_THAT(words("softmax", Job::Kind::minimise), Contains("--minimise=2000"));
+}
+
+TEST(WorkerCommand, a_list_is_asked_of_an_executor) {
+  EXPECT_THAT(list_command("/build/fuzz_softmax", "cuda"), ElementsAre("/build/fuzz_softmax", "--exec=cuda", "--list"));
+}
+
+}  // namespace
+}  // namespace flashproof

@@ -1,0 +1,98 @@
+"""Does the error as feedback help? The same target, kernel and time with and without it.
+
+usage: guidance.py --build DIR [--seconds S] [--seeds N] [--jobs N] [--out FILE.md]
+
+Variants: coverage alone; the error by extra counters; by edges; and counters with local search
+(a quarter of the time). Every run has an archive of its own. Of each run the worst err/bound is taken, over
+the terms and per term; the table shows the median over the seeds. Exit: 0; 2 usage; 3 a target could not be run.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+from pathlib import Path
+
+import fuzz_runs
+from detection import positive
+
+SUBJECTS = (("softmax", "softmax.online_block.hardened", "f32"), ("merge", "merge.pairwise_tree.hardened", "f32"),
+            ("attention", "attention.deferred.hardened", "f32"))
+# Name, --guide, local search.
+VARIANTS = (("coverage", "none", False), ("counters", "counters", False), ("edges", "edges", False),
+            ("counters + climb", "counters", True))
+ROUNDS = 4  # of fuzzing and local search in turn
+
+
+def measure(build, subject, variant, seed, seconds, seeded):
+    """({term: worst ratio}, executions)."""
+    target, kernel, fmt = subject
+    with fuzz_runs.scratch() as folder:
+        run = fuzz_runs.FuzzRun(build, target, kernel, fmt, Path(folder) / "run")
+        if seeded:
+            fuzz_runs.write_seeds(build, target, run.corpus)
+        name, guide, local = variant
+        how = (f"--guide={guide}",)
+        codes = []
+        if local:
+            climb = seconds // (4 * ROUNDS)
+            for turn in range(ROUNDS):
+                codes.append(run.fuzz(seconds // ROUNDS - climb, seed + 1000 * turn, *how))
+                codes.append(run.climb(climb))
+        else:
+            codes.append(run.fuzz(seconds, seed, *how))
+        if any(codes):
+            raise fuzz_runs.Failed(f"{kernel}, {name}: exit {codes}: {run.last_words()}")
+        worst = dict(run.rows("select term, max(ratio) from elites group by term"))
+        return worst, sum(n for (n,) in run.rows("select executions from runs"))
+
+
+def table(results, seconds, seeds, seeded):
+    lines = [f"{seconds} s per run, seeds 1 to {seeds}, {'from the seed corpus' if seeded else 'from an empty corpus'}. "
+             "Median over the seeds (least to largest) of the worst err/bound; `executions` is the median, too.", ""]
+    for subject in SUBJECTS:
+        terms = sorted({t for variant in VARIANTS for worst, _ in results[subject, variant] for t in worst})
+        lines += [f"**{subject[1]}, {subject[2]}**", "", "| variant | worst of all | " + " | ".join(terms) + " | executions |",
+                  "|---|---|" + "---|" * len(terms) + "---|"]
+        for variant in VARIANTS:
+            runs = results[subject, variant]
+            best = [max(worst.values(), default=0) for worst, _ in runs]
+            cells = [f"{statistics.median(best):.3f} ({min(best):.3f}–{max(best):.3f})"]
+            cells += [f"{statistics.median(worst.get(t, 0) for worst, _ in runs):.3f}" for t in terms]
+            executions = statistics.median(n for _, n in runs)
+            lines.append(f"| {variant[0]} | " + " | ".join(cells) + f" | {executions / 1000:.0f} k |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True, help="the build folder of preset fuzz")
+    parser.add_argument("--seconds", type=positive, default=60)
+    parser.add_argument("--seeds", type=positive, default=5)
+    parser.add_argument("--jobs", type=positive, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--empty", action="store_true", help="start from an empty corpus")
+    parser.add_argument("--out", help="write the table there, too")
+    options = parser.parse_args()
+    if options.seconds < 4 * ROUNDS:
+        parser.error(f"--seconds: at least {4 * ROUNDS}")
+    # Variants in turn, so that a machine that slows down slows all of them.
+    work = [(s, v, seed) for seed in range(1, options.seeds + 1) for s in SUBJECTS for v in VARIANTS]
+    try:
+        measured = fuzz_runs.in_parallel(
+            options.jobs, lambda w: measure(options.build, *w, options.seconds, not options.empty), work)
+    except fuzz_runs.Failed as error:
+        print(f"guidance: {error}", file=sys.stderr)
+        return 3
+    results = {}
+    for (subject, variant, _), result in zip(work, measured):
+        results.setdefault((subject, variant), []).append(result)
+    text = table(results, options.seconds, options.seeds, not options.empty)
+    print(text)
+    if options.out:
+        Path(options.out).write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

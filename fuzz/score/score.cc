@@ -1,0 +1,188 @@
+#include "fuzz/score/score.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <stdexcept>
+
+#include "kernels/simt/schedule.h"
+#include "properties/generators/gradient_case.h"
+#include "properties/laws/compare.h"
+#include "properties/laws/gradients.h"
+#include "reference/oracle/oracle.h"
+#include "reference/problem/error.h"
+
+namespace flashproof {
+namespace {
+
+/// Of two failures the more severe stays; what is known of an element goes with its failure.
+void fail(Score& score, std::string what, Verdict verdict) {
+  if (score.failed() && !outweighs(verdict, score.verdict)) return;
+  score.term.clear();
+  score.ratio = -1;
+  score.what = std::move(what);
+  score.verdict = std::move(verdict);
+}
+
+/// What a law says beside what was found before it.
+void add(Score& score, std::string_view law, Verdict verdict) {
+  if (!verdict.failed()) return;
+  std::string what = std::string(law) + ":" + std::string(name(verdict.failure));
+  fail(score, std::move(what), std::move(verdict));
+}
+
+/// Runs `body`; what the executor found, and a bound that contradicts itself, are failures of their own. A case that the
+/// kernel does not take leaves Score::ran false.
+template <class Body>
+Score guarded(Body body) {
+  Score score;
+  try {
+    body(score);
+  } catch (const UsageError& refused) {
+    if (!score.ran) return score;  // the kernel does not take the case
+    // Not of the case: the kernel had run, so the truth or the bound of a valid problem was refused.
+    fail(score, "harness", {VerdictKind::fail, Failure::error, refused.what()});
+  } catch (const simt::Fault& fault) {
+    fail(score, "error", {VerdictKind::fail, Failure::error, fault.what()});
+  } catch (const KernelFault& fault) {
+    fail(score, "error", {VerdictKind::fail, Failure::error, fault.what()});
+  } catch (const std::logic_error& broken) {
+    fail(score, "harness", {VerdictKind::fail, Failure::error, broken.what()});
+  }
+  score.ran = score.ran || score.failed();  // what the executor found, it found in a run
+  return score;
+}
+
+/// judge.h climbs until an element is decided; this one only so far. A row that has begun to climb may go on: o and lse of a
+/// row ask for the same balls.
+NextTier limited(Oracle& oracle, std::set<std::int64_t>& climbed) {
+  return [&oracle, &climbed](std::int64_t row, int level) -> const RowBalls* {
+    if (level > kHighestLevel || (climbed.size() >= kMostRows && !climbed.contains(row))) return nullptr;
+    climbed.insert(row);
+    return oracle.row(row, level);
+  };
+}
+
+void explain(Score& score, const Output& output, const Truth& truth, const Bound& bound, const Judgement& judgement,
+             const Contract& contract) {
+  for (const Part part : {Part::o, Part::lse}) {
+    for (std::int64_t i = 0; i < count(truth, part); ++i) {
+      const Element e = judged_element(output, truth, bound, judgement, part, i);
+      const Decision decision = decide(e, contract);
+      if (!decision.failed() || decision.failure != judgement.worst.failure) continue;
+      const double ratio = class_of(e.computed) == kFinite && (e.truth.classes & kFinite) != 0
+                               ? term_ratio(e, bound_with_rounding(e.format, e.truth, e.bound))
+                               : -1;
+      if (!score.term.empty() && ratio <= score.ratio) continue;
+      score.ratio = ratio;
+      score.term = ratio >= 0 ? name(largest_term(e)) : name(part);
+      score.verdict.detail = describe(e);
+    }
+  }
+}
+
+}  // namespace
+
+double Score::worst() const {
+  double worst = -1;
+  for (const TermRatio& t : terms) worst = std::max(worst, t.ratio);
+  return worst;
+}
+
+std::size_t term_slot(std::string_view term) {
+  for (std::size_t i = 0; i < kTerms; ++i) {
+    if (name(static_cast<Term>(i)) == term) return i;
+  }
+  for (std::size_t i = 0; i < std::size(kGradientParts); ++i) {
+    if (name(kGradientParts[i]) == term) return kTerms + i;
+  }
+  throw std::logic_error("no such term: " + std::string(term));
+}
+
+Score score(const Kernel& kernel, const Case& subject, const ScoreOptions& options) {
+  return guarded([&](Score& score) {
+    Trial trial(kernel, subject, nullptr, options.run);
+    if (!trial.refusal(subject.problem).empty()) return;
+    const Bound bound = compute_bound(subject.problem, kernel.arithmetic);
+    const Output& output = trial.output();
+    score.ran = true;
+    Oracle oracle(subject.problem);
+    const Truth& truth = oracle.truth();
+    std::set<std::int64_t> climbed;
+    const Judgement judgement = judge(output, truth, bound, kernel.contract, 0, limited(oracle, climbed));
+    score.climbed = climbed.size();
+    if (judgement.worst.failed()) {
+      fail(score, std::string(name(judgement.worst.failure)), judgement.worst);
+      explain(score, output, truth, bound, judgement, kernel.contract);
+    }
+    const Evaluation evaluation{kernel, subject, output, truth, bound, judgement};
+    for (const Law& law : judging_laws()) {
+      if (!judgement.worst.failed()) add(score, law.name, law.judge(evaluation));
+    }
+    const Peaks found = peaks(output, truth, bound, judgement, kernel.contract);
+    for (std::size_t term = 0; term < kTerms; ++term) {
+      const Peak& peak = found[term];
+      if (peak.ratio >= 0) score.terms.push_back({name(static_cast<Term>(term)), peak.ratio, peak.row, peak.column});
+    }
+    if (options.law != nullptr) add(score, options.law->name, ask(*options.law, trial));
+  });
+}
+
+Score score(const BackwardKernel& kernel, const BackwardProblem& problem, const RunOptions& options) {
+  return guarded([&](Score& score) {
+    const GradientTrial trial(kernel, problem, options);
+    if (!trial.refusal(problem).empty()) return;
+    const Gradients gradients = run(kernel, problem, options);
+    score.ran = true;
+    const Format format = problem.forward.q.format;
+    const BackwardBound bound = backward_bound(problem, kernel.arithmetic_for(format), forward_errors(problem));
+    const BackwardTruth truth = backward_truth(problem, format);
+    const JudgedGradients judged{gradients, truth, bound};
+    const GradientJudgement judgement = judge(judged, kernel.contract, 0);
+    if (judgement.worst.failed()) fail(score, std::string(name(judgement.worst.failure)), judgement.worst);
+    for (const GradientLaw& law : judging_gradient_laws()) {
+      if (!judgement.worst.failed()) add(score, law.name, law.judge({kernel, judged, judgement}));
+    }
+    for (const Part part : kGradientParts) {
+      const ErrorWitness& w = judgement.stats(part).witness;
+      if (!std::isfinite(w.ratio) || w.ratio < 0) continue;
+      const auto width = judged.tensor(part).shape.back(), index = static_cast<std::int64_t>(w.index);
+      score.terms.push_back({name(part), w.ratio, index / width, index % width});
+    }
+    for (const GradientLaw& law : gradient_laws()) {
+      if (law.relate != nullptr) add(score, law.name, ask(law, trial));
+    }
+  });
+}
+
+Score score_pair(const Kernel& a, const Kernel& b, const Case& subject, const RunOptions& options) {
+  return guarded([&](Score& score) {
+    Trial first(a, subject, nullptr, options), second(b, subject, nullptr, options);
+    if (!first.refusal(subject.problem).empty() || !second.refusal(subject.problem).empty()) return;
+    const Output& x = first.output();
+    const Output& y = second.output();
+    score.ran = true;
+    const Reading one(x, first.bound(), a.contract), other(y, second.bound(), b.contract);
+    Tally tally;
+    tally.same(one, other, std::string(a.id) + " against " + std::string(b.id));
+    const Verdict verdict = tally.verdict("nothing to compare");
+    if (verdict.failed()) fail(score, "differ:" + std::string(name(verdict.failure)), verdict);
+    for (const Part part : {Part::o, Part::lse}) {
+      TermRatio worst{part == Part::o ? name(Term::o_output) : name(Term::lse_output), -1};
+      for (std::int64_t row = 0; row < one.rows(); ++row) {
+        for (std::int64_t column = 0; column < (part == Part::o ? one.width() : 1); ++column) {
+          if (one.standing(part, row, column) != Standing::number ||
+              other.standing(part, row, column) != Standing::number)
+            continue;
+          const Measured m = one.at(part, row, column) - other.at(part, row, column);
+          const double ratio = m.radius > 0 && std::isfinite(m.radius) ? std::fabs(m.value) / m.radius : -1;
+          if (ratio > worst.ratio) worst = {worst.term, ratio, row, column};
+        }
+      }
+      // The two bounds add up, so that no single term of one of them is to blame.
+      if (worst.ratio >= 0) score.terms.push_back(worst);
+    }
+  });
+}
+
+}  // namespace flashproof

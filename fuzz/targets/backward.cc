@@ -1,0 +1,96 @@
+// Every kernel of the gradient, on the gradient cases of the attention families.
+#include "kernels/backward.h"
+#include "fuzz/score/shape_class.h"
+#include "fuzz/targets/target.h"
+#include "properties/laws/change.h"
+#include "reference/problem/error.h"
+
+namespace flashproof {
+namespace {
+
+std::vector<TargetSubject> subjects() {
+  std::vector<TargetSubject> list;
+  for (const BackwardKernel& kernel : backward_kernels()) {
+    for (const Format format : kernel.formats)
+      list.push_back({std::string(kernel.id), std::string(name(kernel.form)), format});
+  }
+  return list;
+}
+
+ProblemKind problem(const TargetSubject&) { return ProblemKind::attention; }
+
+BackwardCase case_of(const TargetSubject& subject, const FuzzInput& input) {
+  BackwardCase c = gradient_case_of(input);
+  if (c.problem.forward.q.format != subject.format) throw UsageError("input: data in another format");
+  if (products(c.problem.forward) > kMostWork)
+    throw UsageError("input: more than " + std::to_string(kMostWork) + " products");
+  return c;
+}
+
+Scored run(const TargetSubject& subject, const FuzzInput& input, Executor executor) {
+  const BackwardCase c = case_of(subject, input);
+  return {score(*find_backward_kernel(subject.kernel), c.problem, run_options(input, executor)), describe(input),
+          shape_class(c.problem), finding_class(c.problem)};
+}
+
+/// Recipes with one thing less: a mutation, a schedule, or the next smaller extent.
+std::vector<FuzzInput> simpler(const FuzzInput& input) {
+  std::vector<FuzzInput> list;
+  if (!input.schedule.empty()) {
+    list.push_back(input);
+    list.back().schedule.clear();
+  }
+  for (std::size_t i = 0; i < input.origin.mutations.size(); ++i) {
+    list.push_back(input);
+    list.back().origin.mutations.erase(list.back().origin.mutations.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  for (const char* extent : {"b", "hq", "hk", "sq", "sk", "d", "dv"}) {
+    const auto key = input.origin.spec.keys.find(extent);
+    const int value = key == input.origin.spec.keys.end() ? 0 : std::stoi(key->second);
+    for (const int smaller : {1, value / 2, value - 1}) {
+      if (smaller < 1 || smaller >= value) continue;
+      list.push_back(input);
+      list.back().origin.spec.keys[extent] = std::to_string(smaller);
+    }
+  }
+  return list;
+}
+
+Minimised minimise_gradient(const TargetSubject& subject, const FuzzInput& input, Executor executor,
+                            const Defect& defect, int tries, const std::function<bool()>& stop) {
+  const auto fails = [&](const FuzzInput& candidate) {
+    try {
+      return !stop() && defect.shown_by(run(subject, candidate, executor).score);
+    } catch (const UsageError&) {  // no such case
+      return false;
+    }
+  };
+  if (!fails(input)) throw UsageError("input: does not show " + defect.what);
+  FuzzInput smallest = input;
+  for (bool better = !input.is_data(); better && tries > 0;) {
+    better = false;
+    for (FuzzInput& candidate : simpler(smallest)) {
+      if (tries-- <= 0) break;
+      if (!fails(candidate)) continue;
+      smallest = std::move(candidate);
+      better = true;
+      break;
+    }
+  }
+  const Scored last = run(subject, smallest, executor);
+  WitnessNotes notes = {{"kernel", subject.kernel},
+                        {"executor", std::string(name(executor))},
+                        {"math", "det"},
+                        {"schedule", to_string(run_options(smallest, executor).schedule)},
+                        {"verdict", to_string(last.score.verdict)},
+                        {"finding", defect.what}};
+  if (const std::size_t colon = defect.what.find(':'); colon != std::string::npos)
+    notes["law"] = defect.what.substr(0, colon);
+  return {format_backward_witness({case_of(subject, smallest), std::move(notes)}), last.case_line};
+}
+
+}  // namespace
+
+Target fuzz_target() { return {"backward", subjects, run, minimise_gradient, problem}; }
+
+}  // namespace flashproof

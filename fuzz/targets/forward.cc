@@ -1,0 +1,119 @@
+#include "fuzz/targets/forward.h"
+
+#include <stdexcept>
+
+#include "fuzz/score/shape_class.h"
+#include "properties/laws/change.h"
+#include "properties/shrink/brief.h"
+#include "properties/shrink/shrink.h"
+#include "reference/problem/error.h"
+
+namespace flashproof {
+namespace {
+
+std::vector<const Law*> relating_laws() {
+  std::vector<const Law*> list;
+  for (const Law& law : laws().subspan(judging_laws().size())) list.push_back(&law);
+  return list;
+}
+
+const Law* law_of(const FuzzInput& input) {
+  static const std::vector<const Law*> all = relating_laws();
+  const auto index = chosen_law(input.law, all.size());
+  return index ? all[*index] : nullptr;
+}
+
+ScoreOptions options_of(const FuzzInput& input, Executor executor) {
+  return {.run = run_options(input, executor), .law = law_of(input)};
+}
+
+}  // namespace
+
+std::vector<TargetSubject> forward_subjects(ProblemKind problem) {
+  std::vector<TargetSubject> list;
+  for (const Kernel& kernel : kernels()) {
+    if (kernel.problem != problem) continue;
+    for (const Format format : kernel.formats)
+      list.push_back({std::string(kernel.id), std::string(name(kernel.form)), format});
+  }
+  return list;
+}
+
+const Kernel& kernel_of(std::string_view id) {
+  const Kernel* kernel = find_kernel(id);
+  if (kernel == nullptr) throw std::logic_error("no kernel " + std::string(id));
+  return *kernel;
+}
+
+ProblemKind problem_of_kernel(const TargetSubject& subject) { return kernel_of(subject.kernel).problem; }
+
+FuzzInput in_format(const TargetSubject& subject, FuzzInput input) {
+  input.origin.spec.keys["format"] = info(subject.format).name;
+  return input;
+}
+
+RunOptions run_options(const FuzzInput& input, Executor executor) {
+  RunOptions options;
+  options.executor = executor;
+  if (executor == Executor::cpu) options.schedule = input.order();
+  return options;
+}
+
+Case forward_case(const TargetSubject& subject, const FuzzInput& input) {
+  Case c = case_of(problem_of_kernel(subject), input);
+  if (format_of(c.problem) != subject.format) throw UsageError("input: data in another format");
+  if (products(c.problem) > kMostWork) throw UsageError("input: more than " + std::to_string(kMostWork) + " products");
+  return c;
+}
+
+Scored scored(Score score, const Case& c, const FuzzInput& input) {
+  return {std::move(score), describe(input), shape_class(c.problem), finding_class(c.problem)};
+}
+
+Scored run_forward(const TargetSubject& subject, const FuzzInput& input, Executor executor) {
+  const Case c = forward_case(subject, input);
+  return scored(score(kernel_of(subject.kernel), c, options_of(input, executor)), c, input);
+}
+
+Minimised minimise_forward(const MinimiseTask& task, const std::function<Score(const Case&)>& score_case,
+                           WitnessNotes notes) {
+  const Case found = forward_case(task.subject, task.input);
+  const auto fails = [&](const Problem& problem) {
+    return !task.stop() && task.defect.shown_by(score_case({found.spec, problem}));
+  };
+  if (!fails(found.problem)) throw UsageError("input: does not show " + task.defect.what);
+  Case smallest{found.spec, minimise(found.problem, fails, task.tries)};
+  const Score last = score_case(smallest);
+  notes["verdict"] = to_string(last.verdict);
+  notes["finding"] = task.defect.what;
+  if (last.ratio >= 0) notes["ratio"] = std::to_string(last.ratio);
+  std::string text = brief(smallest.problem);
+  return {format_witness({std::move(smallest), std::move(notes)}), std::move(text)};
+}
+
+Minimised minimise_run(const TargetSubject& subject, const FuzzInput& input, Executor executor, const Defect& defect,
+                       int tries, const std::function<bool()>& stop) {
+  const Kernel& kernel = kernel_of(subject.kernel);
+  const Case c = forward_case(subject, input);
+  ScoreOptions options = options_of(input, executor);
+  // A schedule and a law that the finding does not need would only be in the way of who replays it.
+  for (const bool of_schedule : {true, false}) {
+    ScoreOptions simpler = options;
+    if (of_schedule) {
+      simpler.run.schedule = {};
+    } else {
+      simpler.law = nullptr;
+    }
+    if (defect.shown_by(score(kernel, c, simpler))) options = simpler;
+  }
+  WitnessNotes notes = {{"kernel", subject.kernel},
+                        {"executor", std::string(name(executor))},
+                        {"math", std::string(name(kernel.math))},
+                        {"schedule", to_string(options.run.schedule)}};
+  if (options.law != nullptr) notes["law"] = options.law->name;
+  return minimise_forward(
+      {subject, input, defect, tries, stop}, [&](const Case& smaller) { return score(kernel, smaller, options); },
+      std::move(notes));
+}
+
+}  // namespace flashproof

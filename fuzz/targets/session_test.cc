@@ -1,0 +1,232 @@
+#include "fuzz/targets/session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "kernels/simt/schedule.h"
+#include "properties/generators/family.h"
+#include "reference/problem/error.h"
+#include "reference/problem/witness.h"
+
+namespace flashproof {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A target without kernels: the score is made of the input's law byte.
+std::vector<TargetSubject> fake_subjects() {
+  return {{"fake.a.hardened", "hardened", Format::f32},
+          {"fake.b.published", "published", Format::f32},
+          {"fake.b.hardened", "hardened", Format::f16}};
+}
+
+Scored fake_run(const TargetSubject& subject, const FuzzInput& input, Executor) {
+  if (input.law == 200) throw UsageError("no such case");
+  Scored scored{.case_line = describe(input), .shape_class = "2^3", .finding_class = "plain"};
+  scored.score.ran = input.law != 201;
+  scored.score.terms = {{"o.weights", input.law / 256.0, 1, 2}, {"lse.output", 0.25, 0, 0}};
+  if (input.law >= 240) {
+    scored.score.what = subject.kernel == "fake.a.hardened" ? "exceeds_bound" : "error";
+    scored.score.term = "o.weights";
+    scored.score.ratio = 1.5;
+    scored.score.verdict = {VerdictKind::fail, Failure::exceeds_bound, "because\nof this"};
+  }
+  return scored;
+}
+
+Minimised fake_minimise(const TargetSubject&, const FuzzInput& input, Executor, const Defect& defect, int tries,
+                        const std::function<bool()>&) {
+  if (input.law < 240) throw UsageError("input: does not show it");
+  const Case c = make_case(parse_case_spec("softmax:normal:1:rows=1,cols=1"));
+  return {format_witness({c, {{"finding", defect.what}, {"law", std::to_string(input.law)}}}),
+          "smallest of " + std::to_string(tries)};
+}
+
+Target fake_target() {
+  return {"fake", fake_subjects, fake_run, fake_minimise, [](const TargetSubject&) { return ProblemKind::softmax; }};
+}
+
+class SessionTest : public testing::Test {
+ protected:
+  SessionTest() : folder_(fs::temp_directory_path() / ("session_test." + std::to_string(::getpid()))) {
+    fs::create_directories(folder_);
+  }
+  ~SessionTest() override { fs::remove_all(folder_); }
+
+  SessionOptions options() const {
+    SessionOptions o;
+    o.kernel = "fake.a.hardened";
+    o.format = "f32";
+    o.archive = (folder_ / "archive.sqlite").string();
+    o.run = "test";
+    return o;
+  }
+  static std::vector<std::uint8_t> input(std::uint8_t law, std::uint8_t kernel = 0) {
+    FuzzInput in{.kernel = kernel, .law = law};
+    in.origin.spec = parse_case_spec("softmax:normal:1");
+    return *encode_input(in);
+  }
+  Archive archive() const { return Archive(folder_ / "archive.sqlite", Archive::Open::existing); }
+
+  fs::path folder_;
+};
+
+TEST_F(SessionTest, keeps_the_worst_input_of_every_term_and_counts_what_ran) {
+  Session session(fake_target(), options());
+  EXPECT_EQ(session.run(input(10)), 0);
+  EXPECT_EQ(session.run(input(90)), 0);
+  EXPECT_EQ(session.run(input(50)), 0);
+  EXPECT_EQ(session.run(input(200)), -1);  // refused by the family
+  EXPECT_EQ(session.run(input(201)), -1);  // not taken by the kernel
+  session.flush();
+  const std::vector<Elite> elites = archive().elites();
+  ASSERT_EQ(elites.size(), 2U);
+  for (const Elite& e : elites) {
+    EXPECT_EQ(e.subject, (Subject{"fake", "fake.a.hardened", "f32", "cpu", "det"}));
+    EXPECT_EQ(e.ratio, e.term == "o.weights" ? 90 / 256.0 : 0.25);
+    if (e.term == "o.weights") EXPECT_EQ(e.input, input(90));
+  }
+  const std::vector<flashproof::Run> runs = archive().runs();
+  ASSERT_EQ(runs.size(), 1U);
+  EXPECT_EQ(runs[0].id, "test");
+  EXPECT_EQ(runs[0].executions, 5U);
+  EXPECT_EQ(runs[0].judged, 3U);
+}
+
+TEST_F(SessionTest, many_hits_of_one_defect_are_one_finding) {
+  Session session(fake_target(), options());
+  for (int n = 0; n < 10000; ++n) session.run(input(static_cast<std::uint8_t>(240 + n % 16)));
+  session.flush();
+  const std::vector<Finding> findings = archive().findings();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].hits, 10000U);
+  EXPECT_EQ(findings[0].what, "exceeds_bound");
+  EXPECT_EQ(findings[0].ratio, 1.5);
+  EXPECT_EQ(findings[0].schedule, "fifo");
+  EXPECT_EQ(findings[0].input, input(240));
+  EXPECT_THAT(findings[0].detail, testing::Not(testing::HasSubstr("\n")));
+}
+
+TEST_F(SessionTest, minimising_gives_every_finding_one_witness) {
+  Session session(fake_target(), options());
+  session.run(input(250));
+  session.minimise(17);
+  session.minimise(99);  // has one
+  const std::vector<Finding> findings = archive().findings();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].brief, "smallest of 17");
+  const auto bytes = std::as_bytes(std::span(findings[0].witness));
+  const Witness witness = parse_witness(bytes, "witness");
+  EXPECT_EQ(witness.notes.at("finding"), "exceeds_bound");
+  EXPECT_EQ(witness.notes.at("law"), "250");
+}
+
+TEST_F(SessionTest, climbing_starts_from_the_archive_and_leaves_better_inputs) {
+  // The fake's ratio does not depend on mutations: nothing gets better, nothing is written.
+  Session session(fake_target(), options());
+  session.run(input(90));
+  const fs::path corpus = folder_ / "corpus";
+  fs::create_directories(corpus);
+  session.climb(0.05, corpus.string());
+  EXPECT_GT(session.totals().executions, 10U);
+  EXPECT_TRUE(fs::is_empty(corpus));
+
+  Target rising = fake_target();
+  rising.run = [](const TargetSubject& subject, const FuzzInput& in, Executor executor) {
+    Scored scored = fake_run(subject, in, executor);
+    scored.score.terms[0].ratio = 0.01 * static_cast<double>(in.origin.mutations.size());
+    // A change is made at the element that the parent's term was worst at.
+    if (!in.origin.mutations.empty()) {
+      EXPECT_THAT(in.origin.mutations.back(),
+                  testing::AnyOf(testing::Field(&Mutation::row, 1), testing::Field(&Mutation::row, 0)));
+    }
+    return scored;
+  };
+  SessionOptions other = options();
+  other.archive = (folder_ / "rising.sqlite").string();
+  Session climber(rising, other);
+  climber.run(input(90));
+  climber.climb(0.05, corpus.string());
+  EXPECT_FALSE(fs::is_empty(corpus));
+  const Archive archive(folder_ / "rising.sqlite", Archive::Open::existing);
+  double best = 0;
+  for (const Elite& e : archive.elites()) best = std::max(best, e.ratio);
+  EXPECT_GE(best, 0.02);
+}
+
+TEST_F(SessionTest, without_a_kernel_the_input_chooses_among_the_hardened_ones) {
+  SessionOptions all = options();
+  all.kernel = all.format = "";
+  Session session(fake_target(), all);
+  session.run(input(10, 0));
+  session.run(input(10, 1));
+  session.flush();
+  std::vector<std::string> kernels;
+  for (const Elite& e : archive().elites()) kernels.push_back(e.subject.kernel + " " + e.subject.format);
+  EXPECT_THAT(kernels, testing::UnorderedElementsAre("fake.a.hardened f32", "fake.a.hardened f32",
+                                                     "fake.b.hardened f16", "fake.b.hardened f16"));
+}
+
+TEST_F(SessionTest, seeds_are_the_lines_of_a_file_and_one_input_for_every_law) {
+  const fs::path file = folder_ / "seeds.txt", out = folder_ / "seeds";
+  std::ofstream(file) << "# two\nsoftmax:normal:1:rows=3,cols=65\nsoftmax:huge:2:rows=1,cols=9\n";
+  Session session(fake_target(), options());
+  session.write_seeds(file.string(), out.string());
+  const auto files = std::distance(fs::directory_iterator(out), fs::directory_iterator());
+  EXPECT_EQ(files, 2 + 2 * (256 - kNoLaw));  // both are among the first lines, which come with every law
+  for (const char* bad :
+       {"softmax:no_such:1\n", "softmax:normal:1:rows=19\n", "merge:normal:1\n", "# nothing\n", "what\n"}) {
+    std::ofstream(file) << bad;
+    EXPECT_THROW(session.write_seeds(file.string(), out.string()), UsageError) << bad;
+  }
+}
+
+TEST_F(SessionTest, a_subject_that_the_target_does_not_have_is_refused) {
+  SessionOptions wrong = options();
+  wrong.kernel = "no.such.kernel";
+  EXPECT_THROW(Session(fake_target(), wrong), UsageError);
+  EXPECT_FALSE(fs::exists(folder_ / "archive.sqlite"));
+}
+
+SessionOptions taken(std::vector<std::string> arguments, int* left = nullptr) {
+  arguments.insert(arguments.begin(), "fuzz_x");
+  std::vector<char*> argv;
+  for (std::string& a : arguments) argv.push_back(a.data());
+  argv.push_back(nullptr);
+  int argc = static_cast<int>(arguments.size());
+  SessionOptions options = take_options(argc, argv.data());
+  if (left != nullptr) *left = argc;
+  return options;
+}
+
+TEST(SessionOptions, are_taken_out_and_the_engines_stay) {
+  int left = 0;
+  const SessionOptions o =
+      taken({"-runs=5", "--kernel=a.b", "corpus", "--format=f16", "--guide=edges", "--exec=cpu"}, &left);
+  EXPECT_EQ(left, 3);
+  EXPECT_EQ(o.kernel, "a.b");
+  EXPECT_EQ(o.guide, Guide::edges);
+  EXPECT_EQ(*taken({"--climb=30", "d", "--archive=x"}).climb, 30);
+}
+
+TEST(SessionOptions, wrong_ones_are_refused_in_one_line) {
+  const std::vector<std::vector<std::string>> wrong = {
+      {"--nonsense"},        {"--kernel="},  {"--kernel=a"},     {"--format=f32"},        {"--exec=tpu"},
+      {"--guide=x"},         {"--climb=30"}, {"--climb=0", "d"}, {"--minimise=x"},        {"--minimise=5"},
+      {"--stop-on-finding"}, {"--describe"}, {"--seeds", "a"},   {"--climb=5", "-runs=1"}};
+  for (const auto& arguments : wrong) {
+    try {
+      taken(arguments);
+      ADD_FAILURE() << arguments.front();
+    } catch (const UsageError& error) {
+      EXPECT_THAT(error.what(), testing::Not(testing::HasSubstr("\n")));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace flashproof
