@@ -33,33 +33,33 @@ struct Subject {
 
 /// The worst case of a subject in one class of shapes and one term of the bound.
 struct Elite {
-  Subject subject;
-  std::string shape_class;          // which mask and features: fuzz/score/shape_class.h
-  std::string term;                 // name(Term), "o.weights"; dq, dk, dv for gradients
-  double ratio = 0;                 // (error − radius of the truth) / bound, finite, >= 0
-  std::string case_line;            // the recipe, for people
-  std::vector<std::uint8_t> input;  // the bytes that the target decodes
-  std::string where;                // which element, describe()
-  std::int64_t found = 0;           // seconds since 1970, UTC
+  Subject subject = {};
+  std::string shape_class = {};          // which mask and features: fuzz/score/shape_class.h
+  std::string term = {};                 // name(Term), "o.weights"; dq, dk, dv for gradients
+  double ratio = 0;                      // (error − radius of the truth) / bound, finite, >= 0
+  std::string case_line = {};            // the recipe, for people
+  std::vector<std::uint8_t> input = {};  // the bytes that the target decodes
+  std::string where = {};                // which element, describe()
+  std::int64_t found = 0;                // seconds since 1970, UTC
 
   bool same_key(const Elite& other) const;
 };
 
 /// One defect, however often it was hit. The key is (subject, what, shape_class, term).
 struct Finding {
-  Subject subject;
+  Subject subject = {};
   std::string
       what;  // Failure name of the verdict ("exceeds_bound"), or "crash", "hang", "sanitizer"; of a relating law "law:failure"
-  std::string shape_class;
-  std::string term;      // the dominant one of the bound; empty if no element stands out
-  std::string schedule;  // simt::to_string
-  double ratio = -1;     // err/bound of the element, >= 0, perhaps infinite; −1: nothing was measured
-  std::string case_line;
-  std::string detail;               // one line
-  std::vector<std::uint8_t> input;  // the bytes that hit it first
+  std::string shape_class = {};
+  std::string term = {};      // the dominant one of the bound; empty if no element stands out
+  std::string schedule = {};  // simt::to_string
+  double ratio = -1;          // err/bound of the element, >= 0, perhaps infinite; −1: nothing was measured
+  std::string case_line = {};
+  std::string detail = {};               // one line
+  std::vector<std::uint8_t> input = {};  // the bytes that hit it first
   // Written by the minimiser, empty before: a .safetensors file, and what it holds (no brief without a witness).
-  std::vector<std::uint8_t> witness;
-  std::string brief;
+  std::vector<std::uint8_t> witness = {};
+  std::string brief = {};
   std::uint64_t hits = 0;
   std::int64_t first = 0, last = 0;  // seconds since 1970, UTC
 
@@ -68,8 +68,8 @@ struct Finding {
 
 /// Work done by one process, so that merged archives can say how much was tried. `id` is unique: shard, restart, pid, start.
 struct Run {
-  std::string id;
-  Subject subject;
+  std::string id = {};
+  Subject subject = {};
   std::uint64_t executions = 0, judged = 0,
                 escalated = 0;  // inputs; cases that ran; rows that climbed past the first tier
   double seconds = 0;

@@ -25,11 +25,11 @@ namespace flashproof {
 inline constexpr std::uint8_t kDataTag = 0xff;
 
 struct FuzzInput {
-  std::uint8_t kernel = 0;             // which subject, where the caller leaves that open; < kDataTag
-  std::uint8_t law = 0;                // see chosen_law()
-  Origin origin;                       // of a recipe
-  std::vector<std::byte> witness;      // of data: the file; then origin is unused
-  std::vector<std::uint8_t> schedule;  // empty: fifo
+  std::uint8_t kernel = 0;                  // which subject, where the caller leaves that open; < kDataTag
+  std::uint8_t law = 0;                     // see chosen_law()
+  Origin origin = {};                       // of a recipe
+  std::vector<std::byte> witness = {};      // of data: the file; then origin is unused
+  std::vector<std::uint8_t> schedule = {};  // empty: fifo
 
   bool operator==(const FuzzInput&) const = default;
   bool is_data() const { return !witness.empty(); }

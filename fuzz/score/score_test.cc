@@ -70,13 +70,16 @@ TEST(Score, nothing_written_is_a_finding) {
 }
 
 TEST(Score, a_relating_law_is_asked_and_named) {
-  const Law refuses = {.name = "refuses", .relate = [](Trial&) -> Verdict {
+  const Law refuses = {.name = "refuses", .summary = "", .relate = [](Trial&) -> Verdict {
                          return {VerdictKind::fail, Failure::nondeterministic, "because"};
                        }};
-  const Score s = score(kernel("merge.nway.hardened"), case_of(kMerge), {.law = &refuses});
+  ScoreOptions options;
+  options.law = &refuses;
+  const Score s = score(kernel("merge.nway.hardened"), case_of(kMerge), options);
   EXPECT_EQ(s.what, "refuses:nondeterministic");
   EXPECT_EQ(s.term, "");
-  EXPECT_FALSE(score(kernel("merge.nway.hardened"), case_of(kMerge), {.law = find_law("merge_commutes")}).failed());
+  options.law = find_law("merge_commutes");
+  EXPECT_FALSE(score(kernel("merge.nway.hardened"), case_of(kMerge), options).failed());
 }
 
 TEST(Score, gradients_have_a_ratio_for_each_of_the_three) {

@@ -8,7 +8,7 @@ namespace flashproof {
 namespace {
 
 struct Traits {
-  std::vector<std::string_view> masks, features;
+  std::vector<std::string_view> masks = {}, features = {};
   std::int64_t length = 0;  // keys, columns, states
 };
 

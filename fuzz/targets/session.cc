@@ -278,7 +278,8 @@ void Session::write_seeds(const std::string& file, const std::string& folder) {
   std::size_t written = 0;
   for (std::string line; std::getline(stream, line);) {
     if (line.empty() || line.front() == '#') continue;
-    FuzzInput input{.origin = {parse_case_spec(line), {}}};
+    FuzzInput input;
+    input.origin.spec = parse_case_spec(line);
     const ProblemKind problem = input.origin.spec.problem;
     const auto of_problem = std::ranges::find(subjects_, problem, target_.problem);
     if (of_problem == subjects_.end()) {  // of another subject of the target, or of none

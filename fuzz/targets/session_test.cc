@@ -88,7 +88,9 @@ TEST_F(SessionTest, keeps_the_worst_input_of_every_term_and_counts_what_ran) {
   for (const Elite& e : elites) {
     EXPECT_EQ(e.subject, (Subject{"fake", "fake.a.hardened", "f32", "cpu", "det"}));
     EXPECT_EQ(e.ratio, e.term == "o.weights" ? 90 / 256.0 : 0.25);
-    if (e.term == "o.weights") EXPECT_EQ(e.input, input(90));
+    if (e.term == "o.weights") {
+      EXPECT_EQ(e.input, input(90));
+    }
   }
   const std::vector<flashproof::Run> runs = archive().runs();
   ASSERT_EQ(runs.size(), 1U);

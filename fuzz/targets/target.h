@@ -23,7 +23,7 @@ struct TargetSubject {
 
 /// An input, run.
 struct Scored {
-  Score score;
+  Score score = {};
   std::string case_line;
   std::string shape_class, finding_class;  // shape_class.h
 };
