@@ -25,11 +25,13 @@ for name in "${targets[@]}"; do
   corpus=$tree/fuzz/corpus/${name#fuzz_}
   seeds=$WORK/seeds/$name
   mkdir -p -- "$seeds"
-  if [[ -d $corpus ]]; then
-    cp -- "$corpus"/* "$seeds/"
-  elif [[ -f $corpus.txt ]]; then # case lines: the target itself knows their bytes
+  if [[ -f $corpus.txt ]]; then # case lines: the target itself knows their bytes
     "$OUT/$name" --seeds "$corpus.txt" "$seeds"
-  else
+  fi
+  if [[ -d $corpus ]]; then # and what no line can say
+    find "$corpus" -type f -exec cp -t "$seeds" -- {} +
+  fi
+  if [[ -z $(find "$seeds" -type f -print -quit) ]]; then
     echo "build.sh: $name has no seed corpus ($corpus or $corpus.txt)" >&2
     exit 1
   fi

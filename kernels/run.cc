@@ -1,6 +1,7 @@
 #include "kernels/run.h"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <type_traits>
 
@@ -34,8 +35,13 @@ std::uint64_t poison_bits(Format format) {
 Tensor poisoned(Format format, std::vector<std::int64_t> shape) {
   Tensor tensor = Tensor::dense(format, std::move(shape));
   const std::uint64_t poison = poison_bits(format);
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
-    tensor.set_bits(i, poison);
+  const auto size = static_cast<std::size_t>(bytes_of(format));
+  if (tensor.storage.empty()) return tensor;
+  std::memcpy(tensor.storage.data(), &poison, size);  // little endian, as tensors are
+  for (std::size_t done = size; done < tensor.storage.size();) {
+    const std::size_t more = std::min(done, tensor.storage.size() - done);
+    std::memcpy(tensor.storage.data() + done, tensor.storage.data(), more);
+    done += more;
   }
   return tensor;
 }

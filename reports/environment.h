@@ -7,8 +7,25 @@
 namespace flashproof {
 
 struct Environment {
-  std::string compiler, cuda_compiler, flags, revision, cpu, gpu, date, command_line, tier, executors;
+  std::string compiler, cuda_compiler, flags, revision, cpu, gpu, date, command_line, tier;
+  std::string executors;  // "cpu", "cuda" or "cpu cuda"
+  std::string math;       // det, native or all
+  std::string profile;    // of the GPU, for native math; else empty
   std::uint64_t seed = 0;
+};
+
+/// Seconds, summed over workers (wall: as the clock on the wall).
+struct RunTiming {
+  int jobs = 1;
+  double wall = 0, cases = 0, truth = 0, bound = 0, run = 0, judge = 0, gradients = 0;
+};
+
+/// One call of `report`. Two of one seed on one machine differ in environment.date and timing alone.
+struct Run {
+  Environment environment;
+  std::string partial;  // why it ended early, a sentence; empty: it did not
+  std::uint64_t cases = 0, kernel_runs = 0;
+  RunTiming timing;
 };
 
 /// The facts that do not depend on the command. Only `with_gpu` asks for the GPU, in a child process. The revision is

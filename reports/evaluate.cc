@@ -56,6 +56,15 @@ std::vector<ElementFinding> find_elements(const Evaluation& evaluation) {
   return findings;
 }
 
+HeatMap tensor_heat(const Evaluation& evaluation, Part part) {
+  const std::int64_t columns = part == Part::o ? evaluation.truth.width : 1;
+  const std::uint64_t poison = poison_bits((part == Part::o ? evaluation.output.o : evaluation.output.lse).format);
+  return heat_map(name(part), evaluation.truth.rows, columns, [&](std::int64_t index) {
+    const Element element = evaluation.element(part, index);
+    return heat_of({element, decide(element, evaluation.kernel.contract)}, poison);
+  });
+}
+
 }  // namespace
 
 ElementFinding worst_of(const ErrorStats& stats, Part part) {
@@ -76,6 +85,7 @@ CaseResult evaluate(const Evaluation& evaluation, std::uint64_t case_index, std:
   const Judgement& judgement = evaluation.judgement;
   CaseResult result;
   result.case_index = case_index;
+  result.seed = evaluation.subject.spec.seed;
   result.executed = true;
   result.verdict = judgement.worst;
   for (const Law& law : judging_laws()) {
@@ -100,6 +110,10 @@ CaseResult evaluate(const Evaluation& evaluation, std::uint64_t case_index, std:
     const bool lse_worse = worse_ratio(judgement.lse.witness.ratio, judgement.o.witness.ratio);
     ElementFinding worst = lse_worse ? worst_of(judgement.lse, Part::lse) : worst_of(judgement.o, Part::o);
     if (worst.ratio >= 0 || std::isnan(worst.ratio)) result.elements.push_back(std::move(worst));
+  }
+  if (result.failed()) {
+    const bool lse = !result.elements.empty() && result.elements.front().tensor == name(Part::lse);
+    result.heat = tensor_heat(evaluation, lse ? Part::lse : Part::o);
   }
   result.o = judgement.o;
   result.lse = judgement.lse;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,9 @@
 #include "reference/bound/bound.h"
 #include "reference/error/judge.h"
 #include "reference/problem/case.h"
+#include "reports/case_sizes.h"
 #include "reports/domain_stats.h"
+#include "reports/heat.h"
 
 namespace flashproof {
 
@@ -36,19 +39,27 @@ bool worse_finding(const ElementFinding& a, const ElementFinding& b);
 /// Is ratio a worse than b? NaN is worse than every number (nothing finite was there to measure).
 bool worse_ratio(double a, double b);
 
-struct CaseResult {
-  std::uint64_t case_index = 0;
+/// What results of forward kernels and of backward ones have in common.
+struct CaseOutcome {
+  std::uint64_t case_index = 0;  // in the plan
+  std::uint64_t seed = 0;        // of the case
   Verdict verdict;
   bool executed = false;  // false: unsupported, or the kernel died before it returned
-  ErrorStats o;
-  ErrorStats lse;
   DomainStats domain;
-  std::uint64_t refined = 0;             // elements of o whose bound took the linear-fractional form (Bound::refined)
-  std::vector<Verdict> laws;             // in the order of judging_laws(); empty if not executed
+  std::vector<Verdict> laws;             // in the order of the judging laws; empty if not executed
   std::vector<ElementFinding> elements;  // failing ones, worst first, at most the number asked for; else the worst one
   std::uint64_t failing_elements = 0;
+  std::optional<CaseSizes> sizes;  // where it was judged
+  HeatMap heat;                    // of the worst element's tensor, where it failed
 
   bool failed() const { return verdict.failed(); }
+};
+
+struct CaseResult : CaseOutcome {
+  ErrorStats o;
+  ErrorStats lse;
+  std::uint64_t refined = 0;  // elements of o whose bound took the linear-fractional form (Bound::refined)
+
   /// One line of text without newlines, and back. Throws UsageError on anything else.
   std::string serialize() const;
   static CaseResult deserialize(const std::string& line);
@@ -57,7 +68,7 @@ struct CaseResult {
 /// Of what was measured, the element with the largest ratio; ratio −1 if nothing was.
 ElementFinding worst_of(const ErrorStats& stats, Part part);
 
-/// `evaluation.judgement` was made with this case_index.
+/// `evaluation.judgement` was made with the case's seed. Without sizes.
 CaseResult evaluate(const Evaluation& evaluation, std::uint64_t case_index, std::size_t max_elements);
 
 /// Where nothing could be judged: unsupported, or fail(error).

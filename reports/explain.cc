@@ -13,6 +13,7 @@
 #include "reference/problem/text.h"
 #include "reports/counterfactual.h"
 #include "reports/evaluate.h"
+#include "reports/origin.h"
 #include "reports/text.h"
 
 namespace flashproof {
@@ -197,6 +198,10 @@ std::string explain_text(const Evaluation& evaluation, Executor executor, const 
   out +=
       e.part == Part::o ? fmt::format("o[row {}, column {}]\n", e.row, e.column) : fmt::format("lse[row {}]\n", e.row);
   value_lines(e, decision, evaluation, out);
+  if (decision.failed() && class_of(e.computed) != kFinite && e.bits != poison_bits(e.format)) {
+    if (const std::string origin = origin_of(evaluation, e, executor); !origin.empty())
+      out += line("came from", origin);
+  }
   if ((e.truth.classes & kFinite) == 0) {
     out += "  No bound applies: only the class of the answer is judged.\n";
     return out;

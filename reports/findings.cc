@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/simt/schedule.h"
+#include "properties/generators/family.h"
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
 #include "reference/problem/witness.h"
@@ -15,6 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kWitnesses = "witnesses";
 constexpr std::string_view kExtension = ".safetensors", kCudaSuffix = ".cuda", kNativeSuffix = ".native";
 
 /// Could witness_name() have made this? The kernel may be one that is gone by now, so only its form counts: three names.
@@ -72,19 +74,16 @@ std::string witness_name(std::string_view kernel, Format format, std::string_vie
                      kExtension);
 }
 
-std::vector<Finding> write_findings(const Plan& plan, const std::vector<Record>& records, const fs::path& out) {
-  const fs::path folder = out / "witnesses";
+std::vector<Finding> write_findings(const Plan& plan, std::vector<Record>& records, const fs::path& out) {
+  const fs::path folder = out / kWitnesses;
   std::error_code error;
   if (fs::is_directory(folder, error)) remove_old_witnesses(folder);
-  std::vector<Finding> findings;
-  for (const Record& record : records) {
+  for (Record& record : records) {
     if (record.verdict() != VerdictKind::fail) continue;
-    Finding finding{&record, worst_case_line(plan, record), {}};
     Witness witness;
     try {
-      witness.content = plan.make(record.worst->case_index);
+      witness.content = make_case(case_of(record, record.worst->seed));
     } catch (const UsageError&) {
-      findings.push_back(finding);
       continue;
     }
     witness.notes = {{"kernel", std::string(record.kernel->id)},
@@ -92,13 +91,26 @@ std::vector<Finding> write_findings(const Plan& plan, const std::vector<Record>&
                      {"math", std::string(name(record.kernel->math))},
                      {"schedule", simt::to_string(plan.schedule)},
                      {"verdict", to_string(Verdict{record.worst->verdict.kind, record.worst->verdict.failure, {}})}};
-    const fs::path path =
-        folder / witness_name(record.kernel->id, record.format, record.family, record.executor, record.kernel->math);
+    const std::string file =
+        witness_name(record.kernel->id, record.format, record.family, record.executor, record.kernel->math);
     fs::create_directories(folder, error);
     if (error) fail_here(folder, error);
-    write_witness(path, witness);
-    finding.witness = path.string();
-    findings.push_back(std::move(finding));
+    write_witness(folder / file, witness);
+    record.worst->file = fmt::format("{}/{}", kWitnesses, file);
+  }
+  std::vector<Finding> findings = findings_of(records);
+  for (Finding& f : findings) {
+    if (!f.record->worst->file.empty()) f.witness = (out / f.record->worst->file).string();
+  }
+  return findings;
+}
+
+std::vector<Finding> findings_of(const std::vector<Record>& records) {
+  std::vector<Finding> findings;
+  for (const Record& record : records) {
+    if (record.verdict() == VerdictKind::fail) {
+      findings.push_back({&record, worst_case_line(record), ""});
+    }
   }
   const auto rank = [](const Finding& f) {
     return f.record->kernel->form == Form::hardened ? 0 : f.record->kernel->form == Form::published ? 1 : 2;
@@ -109,21 +121,30 @@ std::vector<Finding> write_findings(const Plan& plan, const std::vector<Record>&
   return findings;
 }
 
+std::string replay_command(const Record& record) {
+  if (!record.worst) return "";
+  return replay_command(worst_case_line(record), record.executor, record.kernel->math) +
+         fmt::format(" --kernel {}", record.kernel->id);
+}
+
+std::string shell_word(const std::string& text) {
+  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:=,+";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 std::string replay_command(const std::string& target, Executor executor, Math math) {
-  const bool plain = target.find_first_not_of(
-                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:=,+") == std::string::npos;
-  std::string quoted_target = "'";
-  for (const char c : target) quoted_target += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  std::string command = "./flashproof replay " + (plain ? target : quoted_target + "'");
+  std::string command = "./flashproof replay " + shell_word(target);
   if (executor == Executor::cuda) command += " --exec cuda";
   if (math == Math::native) command += " --math native";
   return command;
 }
 
 std::string replay_command(const Finding& finding) {
-  const std::string& target = finding.witness.empty() ? finding.case_line : finding.witness;
-  if (finding.record == nullptr) return replay_command(target, Executor::cpu, Math::det);
-  return replay_command(target, finding.record->executor, finding.record->kernel->math);
+  if (finding.witness.empty()) return replay_command(*finding.record);
+  return replay_command(finding.witness, finding.record->executor, finding.record->kernel->math);
 }
 
 std::vector<FindingGroup> group_findings(const Report& report, Form form) {

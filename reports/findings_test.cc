@@ -13,22 +13,33 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(ReplayCommand, falls_back_to_the_case_line_and_quotes_for_a_shell) {
-  EXPECT_EQ(replay_command(Finding{nullptr, "softmax:normal:5:cols=3,rows=2", ""}),
-            "./flashproof replay softmax:normal:5:cols=3,rows=2");
-  EXPECT_EQ(replay_command(Finding{nullptr, "x", "a'b"}), "./flashproof replay 'a'\\''b'");
-}
+class ReplayCommand : public testing::Test {
+ protected:
+  ReplayCommand() {
+    record.kernel = &kernel;
+    record.family = "normal";
+    record.worst.emplace();
+    record.worst->family = "normal";
+    record.worst->seed = 5;
+  }
+  std::string of(const std::string& witness) const { return replay_command(Finding{&record, "x", witness}); }
 
-TEST(ReplayCommand, names_the_executor_of_a_finding_on_the_gpu) {
   Kernel kernel = *find_kernel("softmax.online_two_pass.published");
   Record record;
-  record.kernel = &kernel;
-  EXPECT_EQ(replay_command(Finding{&record, "x", ""}), "./flashproof replay x");
+};
+
+TEST_F(ReplayCommand, falls_back_to_the_recipe_and_quotes_for_a_shell) {
+  EXPECT_EQ(of(""), "./flashproof replay softmax:normal:5:format=f32 --kernel softmax.online_two_pass.published");
+  EXPECT_EQ(of("a'b"), "./flashproof replay 'a'\\''b'");
+}
+
+TEST_F(ReplayCommand, names_the_executor_of_a_finding_on_the_gpu) {
   record.executor = Executor::cuda;
-  EXPECT_EQ(replay_command(Finding{&record, "x", ""}), "./flashproof replay x --exec cuda");
-  EXPECT_EQ(replay_command(Finding{&record, "x", "a b"}), "./flashproof replay 'a b' --exec cuda");
+  EXPECT_EQ(of(""),
+            "./flashproof replay softmax:normal:5:format=f32 --exec cuda --kernel softmax.online_two_pass.published");
+  EXPECT_EQ(of("a b"), "./flashproof replay 'a b' --exec cuda");
   kernel.math = Math::native;
-  EXPECT_EQ(replay_command(Finding{&record, "x", ""}), "./flashproof replay x --exec cuda --math native");
+  EXPECT_EQ(of("x"), "./flashproof replay x --exec cuda --math native");
 }
 
 TEST(WriteFindings, removes_the_witnesses_of_an_earlier_run_and_nothing_else) {
@@ -48,7 +59,8 @@ TEST(WriteFindings, removes_the_witnesses_of_an_earlier_run_and_nothing_else) {
     for (const std::string& name : *names) std::ofstream(witnesses / name) << "x";
   }
   fs::create_symlink("notes.txt", witnesses / "softmax.a.hardened.f32.link.safetensors");
-  EXPECT_TRUE(write_findings(Plan{}, {}, folder).empty());
+  std::vector<Record> none;
+  EXPECT_TRUE(write_findings(Plan{}, none, folder).empty());
   for (const std::string& name : stale) EXPECT_FALSE(fs::exists(witnesses / name)) << name;
   for (const std::string& name : kept) EXPECT_TRUE(fs::exists(witnesses / name)) << name;
   EXPECT_TRUE(fs::is_directory(witnesses / "softmax.a.hardened.f32.directory.safetensors"));

@@ -17,9 +17,11 @@ void add_part(const Report& report, const Record& r, Part part, std::vector<Inve
   const ErrorStats& s = part == Part::o ? r.o : r.lse;
   if (s.investigate > 0) {
     const ErrorWitness& w = s.probable_witness;
-    const std::string line = one_line(to_string(report.plan->cases.at(w.case_index).spec));
-    list.push_back({&r, part, false, s.investigate, s.elements, w.ratio, w, line,
-                    likely_broken(r.kernel->arithmetic, w.bound, w.error)});
+    const std::string line = one_line(to_string(case_of(r, w.case_index)));
+    const auto known = report.blamed.find(blame_key(r, part, w.case_index, w.index));
+    const Assumption blamed =
+        known != report.blamed.end() ? known->second : likely_broken(r.kernel->arithmetic, w.bound, w.error);
+    list.push_back({&r, part, false, s.investigate, s.elements, w.ratio, w, line, blamed});
   }
   if (s.biased()) {
     list.push_back({&r, part, true, s.bias_elements, s.elements, std::fabs(s.bias()) / s.bias_limit(), {}, {}, {}});
@@ -29,6 +31,11 @@ void add_part(const Report& report, const Record& r, Part part, std::vector<Inve
 std::string extreme_text(const Precondition& p) { return fmt::format("{:.3g}, limit {:.3g}", p.value, p.limit); }
 
 }  // namespace
+
+std::string blame_key(const Record& record, Part part, std::uint64_t seed, std::uint64_t index) {
+  return fmt::format("{} {} {} {} {} {} {} {}", record.kernel->id, name(record.kernel->math), info(record.format).name,
+                     name(record.executor), record.family, tensor_name(part), seed, index);
+}
 
 std::vector<Investigation> investigations(const Report& report) {
   std::vector<Investigation> list;

@@ -34,7 +34,7 @@ TEST(Report, what_chance_does_not_explain_and_the_domain_stand_in_all_three_form
   const auto& above = json["investigate"][json["investigate"][0]["what"] == "biased" ? 1 : 0];
   EXPECT_EQ(above["what"], "above_probable");
   EXPECT_EQ(above["index"], 17);
-  EXPECT_EQ(above["case"], "softmax:normal:5:format=f32");
+  EXPECT_EQ(above["case"], "softmax:odd_family:0:format=f32");
   EXPECT_EQ(above["assumption"]["key"], "sum_centred");
   EXPECT_EQ(json["records"][1]["figures"]["lse"]["bias"]["biased"], true);
   EXPECT_EQ(json["records"][1]["figures"]["lse"]["bias"]["mean"], -4.5);
@@ -47,7 +47,7 @@ TEST(Report, what_chance_does_not_explain_and_the_domain_stand_in_all_three_form
   EXPECT_THAT(table, HasSubstr("To investigate"));
   EXPECT_THAT(
       table,
-      HasSubstr("3 of 4 elements of o above the probable bound, worst 4.50 of it\n    o[17] of softmax:normal:5"));
+      HasSubstr("3 of 4 elements of o above the probable bound, worst 4.50 of it\n    o[17] of softmax:odd_family:0"));
   EXPECT_THAT(table, HasSubstr("3 elements above their probable bound in 1 of"));
   EXPECT_THAT(table, HasSubstr("sum_centred: the sum of p.v rounds either way"));
   EXPECT_THAT(table, HasSubstr("biased: mean error of lse is -4.50 u max(1, |lse|), chance allows 0.50 (2 rows of "));

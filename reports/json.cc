@@ -1,4 +1,6 @@
 // report.json and `list --json`.
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "kernels/broken/fault.h"
@@ -36,38 +38,58 @@ Json investigate(const Investigation& i) {
   return json;
 }
 
-Json record_json(const Record& r, const Report& report) {
-  Json json{{"kernel", text(r.kernel->id)},
-            {"problem", text(name(r.kernel->problem))},
-            {"form", text(name(r.kernel->form))},
-            {"format", text(info(r.format).name)},
-            {"executor", text(name(r.executor))},
-            {"math", text(name(r.kernel->math))},
-            {"family", r.family},
-            {"cases", r.cases},
-            {"verdict", text(name(r.verdict()))},
-            {"counts", {{"cases", kinds(r.by_case)}, {"elements", kinds(sum(r.o.verdicts, r.lse.verdicts))}}},
-            {"failures",
-             {{"cases", failures(r.failures_by_case)}, {"elements", failures(sum(r.o.failures, r.lse.failures))}}},
-            {"max_ulp", number(r.o.max_ulp)},
-            {"rmse", number(r.o.rmse())},
-            {"max_ratio", r.max_ratio() < 0 ? Json() : number(r.max_ratio())},
-            {"terms", r.worst ? terms(r.worst->element.bound) : Json()},
-            {"lse_max_abs", number(r.lse.max_abs)},
-            {"domain", domain(r.domain)},
-            {"refined", r.refined},
-            {"figures", {{"o", figures(r.o)}, {"lse", figures(r.lse)}}}};
-  Json law_counts = Json::object();
-  for (std::size_t i = 0; i < r.laws.size(); ++i) law_counts[std::string(judging_laws()[i].name)] = kinds(r.laws[i]);
-  json["laws"] = law_counts;
-  json["witness"] = Json();
-  if (r.worst) {
-    json["witness"] = witness(*r.worst, worst_case_line(*report.plan, r));
-    for (const Finding& f : report.findings) {
-      if (f.record == &r && !f.witness.empty()) json["witness"]["file"] = f.witness;
-    }
-  }
+Json record_json(const Record& r) {
+  Json json = head(r, name(r.kernel->problem));
+  json["counts"] = {{"cases", kinds(r.by_case)}, {"elements", kinds(sum(r.o.verdicts, r.lse.verdicts))}};
+  json["failures"] = {{"cases", failures(r.failures_by_case)},
+                      {"elements", failures(sum(r.o.failures, r.lse.failures))}};
+  json["max_ulp"] = number(r.o.max_ulp);
+  json["rmse"] = number(r.o.rmse());
+  json["max_ratio"] = r.max_ratio() < 0 ? Json() : number(r.max_ratio());
+  json["terms"] = r.worst ? terms(r.worst->element.bound) : Json();
+  json["lse_max_abs"] = number(r.lse.max_abs);
+  json["domain"] = domain(r.domain);
+  json["refined"] = r.refined;
+  json["figures"] = {{"o", figures(r.o)}, {"lse", figures(r.lse)}};
+  add_tail(json, r);
   return json;
+}
+
+Json run_json(const Run& run) {
+  const Environment& e = run.environment;
+  const RunTiming& t = run.timing;
+  return {{"compiler", e.compiler},
+          {"cuda_compiler", e.cuda_compiler},
+          {"flags", e.flags},
+          {"revision", e.revision},
+          {"cpu", e.cpu},
+          {"gpu", e.gpu},
+          {"seed", e.seed},
+          {"tier", e.tier},
+          {"executors", e.executors},
+          {"command_line", e.command_line},
+          {"math", e.math},
+          {"profile", e.profile.empty() ? Json() : Json(e.profile)},
+          {"partial", run.partial.empty() ? Json() : Json(run.partial)},
+          {"cases", run.cases},
+          {"kernel_runs", run.kernel_runs},
+          {"date", e.date},
+          {"timing",
+           {{"jobs", t.jobs},
+            {"wall_seconds", t.wall},
+            {"case_seconds", t.cases},
+            {"truth_seconds", t.truth},
+            {"bound_seconds", t.bound},
+            {"run_seconds", t.run},
+            {"judge_seconds", t.judge},
+            {"gradient_seconds", t.gradients}}}};
+}
+
+/// A list with one entry per line: a report has thousands, and two of them can be compared line by line.
+std::string lines(const Json& list) {
+  std::string out = "[";
+  for (std::size_t i = 0; i < list.size(); ++i) out += (i == 0 ? "\n" : ",\n") + dump_line(list[i]);
+  return out + (list.empty() ? "]" : "\n]");
 }
 
 Json kernels_json() {
@@ -97,31 +119,19 @@ Json kernels_json() {
 }  // namespace
 
 std::string json_text(const Report& report) {
-  const Environment& e = report.environment;
-  const SweepTiming& t = report.result.timing;
-  Json json{{"schema", "flashproof.report/2"},
-            {"environment",
-             {{"compiler", e.compiler},
-              {"cuda_compiler", e.cuda_compiler},
-              {"flags", e.flags},
-              {"revision", e.revision},
-              {"cpu", e.cpu},
-              {"gpu", e.gpu},
-              {"date", e.date},
-              {"seed", e.seed},
-              {"tier", e.tier},
-              {"executors", e.executors},
-              {"command_line", e.command_line},
-              {"partial", report.result.partial || report.gradients.result.partial}}},
-            {"records", Json::array()}};
-  for (const Record& r : report.result.records) json["records"].push_back(record_json(r, report));
-  json["gradients"] = gradients_json(report.gradients);
-  json["investigate"] = Json::array();
-  for (const Investigation& i : investigations(report)) json["investigate"].push_back(investigate(i));
-  json["timing"] = {{"wall_seconds", t.wall},   {"case_seconds", t.cases}, {"truth_seconds", t.truth},
-                    {"bound_seconds", t.bound}, {"run_seconds", t.run},    {"judge_seconds", t.judge}};
-  return dump(json);
+  Json runs = Json::array(), records = Json::array(), odd = Json::array();
+  for (const Run& run : report.runs) runs.push_back(run_json(run));
+  for (const Record& r : report.result.records) records.push_back(record_json(r));
+  for (const Json& r : gradients_json(report.gradients)) records.push_back(r);
+  for (const Investigation& i : investigations(report)) odd.push_back(investigate(i));
+  const auto attached = [](const std::string& text) { return text.empty() ? "null" : dump_line(Json::parse(text)); };
+  return fmt::format(
+      "{{\n\"schema\": \"{}\",\n\"runs\": {},\n\"records\": {},\n\"investigate\": {},\n\"faults\": {},\n"
+      "\"bench\": {}\n}}\n",
+      kReportSchema, lines(runs), lines(records), lines(odd), attached(report.faults), attached(report.bench));
 }
+
+std::string run_line(const Run& run) { return dump_line(run_json(run)); }
 
 std::string list_json(std::string_view what) {
   if (what == "kernels") return dump(kernels_json());

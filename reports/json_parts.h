@@ -8,7 +8,10 @@
 #include <string>
 #include <string_view>
 
-#include "reports/record.h"
+#include "kernels/broken/fault.h"
+#include "reports/gradients/report.h"
+#include "reports/report.h"
+#include "reports/worst/worst.h"
 
 namespace flashproof::json_parts {
 
@@ -81,6 +84,16 @@ inline Json domain(const DomainStats& stats) {
   return {{"rows", stats.rows}, {"outside", stats.outside}, {"preconditions", list}};
 }
 
+/// floor(log2(|error| in ulp)) -> elements, empty bins left out, "zero" for exact results; the ends are open.
+inline Json ulp_octaves(const ErrorStats& s) {
+  Json json = Json::object();
+  if (s.ulp_octaves[0] != 0) json["zero"] = s.ulp_octaves[0];
+  for (std::size_t i = 1; i < s.ulp_octaves.size(); ++i) {
+    if (s.ulp_octaves[i] != 0) json[std::to_string(static_cast<int>(i) + kLeastUlpOctave - 1)] = s.ulp_octaves[i];
+  }
+  return json;
+}
+
 inline Json figures(const ErrorStats& s) {
   return {{"elements", s.elements},
           {"finite_elements", s.finite_elements},
@@ -93,7 +106,31 @@ inline Json figures(const ErrorStats& s) {
           {"max_ratio", number(s.max_ratio)},
           {"bias", bias(s)},
           {"probable", probable(s)},
-          {"ratio_octaves", octaves(s.ratio_octaves)}};
+          {"ratio_octaves", octaves(s.ratio_octaves)},
+          {"ulp_octaves", ulp_octaves(s)},
+          {"state", s.serialize()}};
+}
+
+inline Json profile_axis(const ProfileAxis& axis) {
+  Json list = Json::array();
+  for (const auto& [octave, point] : axis) {
+    list.push_back({{"at", edge_of(octave)},
+                    {"cases", point.cases},
+                    {"max_ratio", number(point.max_ratio)},
+                    {"max_ulp", number(point.max_ulp)}});
+  }
+  return list;
+}
+
+inline Json profile(const SizeProfile& p) {
+  return {
+      {"length", profile_axis(p.length)}, {"magnitude", profile_axis(p.magnitude)}, {"merges", profile_axis(p.merges)}};
+}
+
+inline Json heat(const HeatMap& map) {
+  if (map.empty()) return {};
+  return {{"tensor", map.tensor},       {"rows", map.rows},           {"cols", map.cols},
+          {"cell_rows", map.cell_rows}, {"cell_cols", map.cell_cols}, {"cells", map.cells}};
 }
 
 inline Json terms(const ElementBound& b) {
@@ -103,20 +140,83 @@ inline Json terms(const ElementBound& b) {
           {"probable", number(b.probable)},         {"drift", number(b.drift)}};
 }
 
-/// What replays the worst case of a record, and its worst element.
-inline Json witness(const WorstCase& worst, const std::string& case_line) {
+/// The worst case of a record, its worst element, and what replays it.
+inline Json witness(const WorstCase& worst, const std::string& case_line, const std::string& replay) {
   const ElementFinding& e = worst.element;
-  return {{"case", case_line},
-          {"verdict", to_string(Verdict{worst.verdict.kind, worst.verdict.failure, {}})},
-          {"detail", worst.verdict.detail},
-          {"tensor", e.tensor},
-          {"index", e.index},
-          {"computed", number(e.computed)},
-          {"exact", number(e.exact)},
-          {"error", number(e.error)},
-          {"ratio", number(e.ratio)}};
+  Json json{{"seed", worst.seed},
+            {"case", case_line},
+            {"verdict", to_string(Verdict{worst.verdict.kind, worst.verdict.failure, {}})},
+            {"detail", worst.verdict.detail},
+            {"tensor", e.tensor},
+            {"index", e.index},
+            {"computed", number(e.computed)},
+            {"exact", number(e.exact)},
+            {"error", number(e.error)},
+            {"ratio", number(e.ratio)}};
+  if (!worst.file.empty()) json["file"] = worst.file;
+  json["replay"] = replay;
+  return json;
 }
 
+/// "beaten": the sweep itself has found an element that uses more of its bound than the ledger knows of. Not by what failed or
+/// stayed open, which the ledger does not take in.
+inline Json ledger(const RecordBase& r, double max_ratio) {
+  if (!r.ledger) return {};
+  const bool decided = r.verdict() != VerdictKind::fail && r.verdict() != VerdictKind::inconclusive;
+  return {{"ratio", number(*r.ledger)}, {"beaten", decided && beats(max_ratio, *r.ledger)}};
+}
+
+inline Json intervals(const SeedSet& seeds) {
+  Json list = Json::array();
+  for (const auto& [first, last] : seeds.intervals()) list.push_back({first, last});
+  return list;
+}
+
+/// By verdict or failure, what no case has and those that pass left out.
+inline Json seeds_by_class(const RecordBase& r) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < kVerdictKinds; ++i) {
+    if (!r.seeds_by_kind[i].empty()) {
+      json[std::string(name(static_cast<VerdictKind>(i)))] = intervals(r.seeds_by_kind[i]);
+    }
+  }
+  for (std::size_t i = 1; i < kFailures; ++i) {
+    if (!r.seeds_by_failure[i].empty()) {
+      json[std::string(name(static_cast<Failure>(i)))] = intervals(r.seeds_by_failure[i]);
+    }
+  }
+  return json;
+}
+
+/// The fields that come first, the same for both kinds; Record is one of them.
+template <class R>
+Json head(const R& r, std::string_view problem) {
+  return {{"kernel", text(r.kernel->id)},
+          {"problem", text(problem)},
+          {"form", text(name(r.kernel->form))},
+          {"format", text(info(r.format).name)},
+          {"executor", text(name(r.executor))},
+          {"math", text(name(r.kernel->math))},
+          {"family", r.family},
+          {"defect", r.kernel->fault == nullptr ? Json() : text(defect_of(r.kernel->fault))},
+          {"seeds", intervals(r.seeds)},
+          {"seeds_by_class", seeds_by_class(r)},
+          {"cases", r.cases},
+          {"verdict", text(name(r.verdict()))}};
+}
+
+/// And those that come last.
+template <class R>
+void add_tail(Json& json, const R& r) {
+  json["laws"] = Json::object();
+  for (const auto& [law, counts] : r.laws) json["laws"][law] = kinds(counts);
+  json["witness"] = r.worst ? witness(*r.worst, worst_case_line(r), replay_command(r)) : Json();
+  json["profile"] = profile(r.profile);
+  json["heat"] = r.worst && r.verdict() == VerdictKind::fail ? heat(r.worst->heat) : Json();
+  json["ledger"] = ledger(r, r.max_ratio());
+}
+
+inline std::string dump_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 inline std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 }  // namespace flashproof::json_parts

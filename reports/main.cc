@@ -18,7 +18,16 @@ int parse_and_run(int argc, char** argv) {
   app.require_subcommand(1);
   Options o;
   std::function<int()> command;
-  for (int i = 0; i < argc; ++i) o.sweep.command_line += (i == 0 ? "flashproof" : " " + one_line(argv[i]));
+  for (int i = 0; i < argc; ++i) {
+    const std::string word = i == 0 ? "flashproof" : one_line(argv[i]);
+    // How long it takes and where it goes change nothing of what comes out.
+    const bool number = word == "--jobs", place = word == "--out";
+    if (number || place || word.starts_with("--jobs=") || word.starts_with("--out=")) {
+      if (number || place) ++i;
+      continue;
+    }
+    o.sweep.command_line += (i == 0 ? "" : " ") + word;
+  }
   add_commands(app, o, command);
   try {
     app.parse(argc, argv);

@@ -4,9 +4,12 @@
 #include <algorithm>
 
 #include "kernels/broken/fault.h"
+#include "reports/attachments.h"
 #include "reports/gradients/markdown.h"
 #include "reports/markdown_parts.h"
+#include "reports/octaves.h"
 #include "reports/report.h"
+#include "reports/table_cells.h"
 #include "reports/text.h"
 
 namespace flashproof {
@@ -15,70 +18,134 @@ using namespace markdown_parts;
 
 namespace {
 
-void summary(const Report& report, std::string& out) {
-  const Environment& e = report.environment;
-  std::uint64_t runs = 0, hardened = 0, published = 0;
-  for (const Record& r : report.result.records) runs += r.cases;
-  for (const Finding& f : report.findings) {
-    if (f.record->kernel->form == Form::hardened) ++hardened;
-    if (f.record->kernel->form == Form::published) ++published;
-  }
-  out += "# flashproof report\n\n";
-  if (report.result.partial) out += fmt::format("**Partial:** {}\n\n", cell(partial_text(report.result.failure)));
-  out += fmt::format(
-      "{} cases, {} runs of a kernel on a case. Failing kernel × format × family: {} hardened, {} published.\n\n",
-      report.plan->cases.size(), runs, hardened, published);
+constexpr std::size_t kMostRuns = 4;  // of a merged report, which may have many
+constexpr std::size_t kFact = 300;    // bytes of one fact about a run: together they leave room for the tables
+
+void run_lines(const Run& run, std::string& out) {
+  const Environment& e = run.environment;
+  if (!run.partial.empty()) out += fmt::format("**Partial:** {}\n\n", cell(shortened(run.partial, kFact)));
   out +=
-      fmt::format("- date {}, tier {}, seed {}, executors {}\n", cell(e.date), cell(e.tier), e.seed, cell(e.executors));
+      fmt::format("- {} cases, {} runs of a kernel on a case, {:.0f} s\n", run.cases, run.kernel_runs, run.timing.wall);
+  out += fmt::format("- date {}, tier {}, seed {}, executors {}, math {}{}\n", cell(shortened(e.date, kFact)),
+                     cell(e.tier), e.seed, cell(e.executors), cell(e.math),
+                     e.profile.empty() ? "" : ", profile " + cell(shortened(e.profile, kFact)));
   out += fmt::format("- command {}\n- revision {}\n- compiler {}, flags {}\n", code(shortened(e.command_line)),
-                     code(e.revision), cell(e.compiler), code(e.flags));
-  if (const std::string refined = refined_line(report.result.records); !refined.empty()) out += "- " + refined;
-  if (!e.cuda_compiler.empty()) out += fmt::format("- CUDA compiler {}\n", cell(e.cuda_compiler));
-  out += fmt::format("- CPU {}\n- GPU {}\n\n", cell(e.cpu), cell(e.gpu));
+                     code(shortened(e.revision, kFact)), cell(shortened(e.compiler, kFact)),
+                     code(shortened(e.flags, kFact)));
+  if (!e.cuda_compiler.empty()) out += fmt::format("- CUDA compiler {}\n", cell(shortened(e.cuda_compiler, kFact)));
+  out += fmt::format("- CPU {}\n- GPU {}\n\n", cell(shortened(e.cpu, kFact)), cell(shortened(e.gpu, kFact)));
 }
 
-void matrix(const Report& report, std::string& out) {
-  const Matrix m = make_matrix(report.result.records);
-  if (m.kernels.empty()) return;
-  out += fmt::format("## Kernel × family\n\n{}\n\n| family |", kMatrixLegend);
-  for (const Kernel* kernel : m.kernels) {
+/// How it went, in one sentence; what it ran on comes after the matrix.
+void summary(const Report& report, std::string& out) {
+  std::uint64_t runs = 0, cases = 0, failing[3] = {};
+  for (const Run& run : report.runs) {
+    runs += run.kernel_runs;
+    cases += run.cases;
+  }
+  for (const Finding& f : report.findings) ++failing[static_cast<std::size_t>(f.record->kernel->form)];
+  for (const GradientFinding& f : report.gradients.findings) {
+    ++failing[static_cast<std::size_t>(f.record->kernel->form)];
+  }
+  out += "# flashproof report\n\n";
+  std::size_t partial = 0;
+  for (const Run& run : report.runs) {
+    if (!run.partial.empty() && ++partial <= kMostRuns)
+      out += fmt::format("**Partial:** {}\n\n", cell(shortened(run.partial, kFact)));
+  }
+  if (partial > kMostRuns) out += fmt::format("**{} partial runs in all.**\n\n", partial);
+  out += fmt::format(
+      "{} cases, {} runs of a kernel on a case. Failing kernel × format × family: {} hardened, {} published.\n\n",
+      cases, runs, failing[static_cast<std::size_t>(Form::hardened)],
+      failing[static_cast<std::size_t>(Form::published)]);
+  if (const std::string refined = refined_line(report.result.records); !refined.empty()) out += refined + "\n";
+  if (!report.ledger.empty()) out += cell(shortened(report.ledger)) + "\n\n";
+}
+
+/// Where it ran: the first few runs.
+void provenance(const Report& report, std::string& out) {
+  out += report.runs.size() > 1 ? fmt::format("## {} runs\n\n", report.runs.size()) : "## The run\n\n";
+  for (std::size_t i = 0; i < std::min(kMostRuns, report.runs.size()); ++i) run_lines(report.runs[i], out);
+  if (report.runs.size() > kMostRuns) out += fmt::format("{} more in report.json.\n\n", report.runs.size() - kMostRuns);
+}
+
+/// One table per problem: families down, its kernels across.
+Section matrix(const Matrix& m, ProblemKind problem) {
+  Section section;
+  std::vector<std::size_t> columns;
+  for (std::size_t k = 0; k < m.kernels.size(); ++k) {
+    if (m.kernels[k]->problem == problem) columns.push_back(k);
+  }
+  section.head = fmt::format("### {}\n\n| family |", name(problem));
+  std::string rule = "\n|---|";
+  for (const std::size_t k : columns) {
+    const Kernel& kernel = *m.kernels[k];
     // The last word on a line of its own: published and hardened stand under one name.
-    const std::size_t dot = kernel->id.rfind('.');
-    out += fmt::format(" {}<br>{}{} |", code(kernel->id.substr(0, dot)), cell(kernel->id.substr(dot + 1)),
-                       kernel->math == Math::native ? " native" : "");
+    const std::size_t dot = kernel.id.rfind('.'), start = std::min(kernel.id.find('.'), dot);
+    const std::string_view algorithm =
+        start == dot ? kernel.id.substr(0, dot) : kernel.id.substr(start + 1, dot - start - 1);
+    section.head += fmt::format(" {}<br>{}{} |", code(algorithm), cell(kernel.id.substr(dot + 1)),
+                                kernel.math == Math::native ? " native" : "");
+    rule += "---|";
   }
-  out += "\n|---|";
-  for (std::size_t k = 0; k < m.kernels.size(); ++k) out += "---|";
-  out += "\n";
+  section.head += rule + "\n";
   for (std::size_t f = 0; f < m.families.size(); ++f) {
-    out += fmt::format("| {} |", code(m.families[f]));
-    for (const Cell& c : m.cells[f]) {
-      const bool bold = c.present && c.kind == VerdictKind::fail;
-      out += bold ? fmt::format(" **{}** |", c.text()) : fmt::format(" {} |", c.text());
+    std::string row = fmt::format("| {} |", code(m.families[f]));
+    bool any = false;
+    for (const std::size_t k : columns) {
+      const Cell& c = m.cells[f][k];
+      any = any || c.present;
+      row += c.present && c.kind == VerdictKind::fail ? fmt::format(" **{}** |", c.text())
+                                                      : fmt::format(" {} |", c.text());
     }
-    out += "\n";
+    if (any) section.rows.push_back(row + "\n");
   }
-  out += "\n";
+  return section;
+}
+
+/// At most `most` bytes; rows that do not fit are counted.
+std::string matrix_text(const Report& report, std::size_t& room, std::size_t most) {
+  const Matrix m = make_matrix(report.result.records);
+  if (m.kernels.empty()) return "";
+  std::string out = fmt::format("## Kernel × family\n\n{}\n\n", kMatrixLegend);
+  if (out.size() > most) return "";
+  room -= out.size();
+  std::size_t left = most - out.size();
+  std::vector<Section> tables;
+  for (const ProblemKind problem : {ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention}) {
+    tables.push_back(matrix(m, problem));
+  }
+  // The smallest tables whole, the largest takes what is left: attention has most kernels and families.
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    const std::size_t share = left / (tables.size() - i) * (i + 1 < tables.size() ? 3 : 2) / 2;
+    const std::string table = tables[i].within(room, std::min(left, share));
+    left -= std::min(left, table.size());
+    out += table;
+  }
+  return out;
 }
 
 Section kernel_table(const Report& report) {
   Section section;
   section.head =
       "## Kernels\n\n| kernel | form | format | executor | cases | pass | vacuous | out of domain | unsupported | "
-      "inconclusive | fail | max ulp | rmse | max error/bound | mostly | lse max abs | worst case |\n"
-      "|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|--:|---|\n";
+      "inconclusive | fail | max ulp | mean ulp | rmse | bias | max error/bound | mostly | weights, numerator, "
+      "denominator, output % | "
+      "lse max abs | worst case |\n"
+      "|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|---|--:|---|\n";
   for (const Record& r : per_kernel(report.result.records)) {
     if (r.kernel->form == Form::broken) continue;
     const auto n = [&](VerdictKind kind) { return count_of(r, kind); };
     const bool measured = r.o.finite_elements > 0;
     section.rows.push_back(fmt::format(
-        "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", code(r.kernel->id),
-        name(r.kernel->form), info(r.format).name, place(*r.kernel, r.executor), r.cases, n(VerdictKind::pass),
-        n(VerdictKind::vacuous), n(VerdictKind::out_of_domain), n(VerdictKind::unsupported),
+        "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
+        code(r.kernel->id), name(r.kernel->form), info(r.format).name, place(*r.kernel, r.executor), r.cases,
+        n(VerdictKind::pass), n(VerdictKind::vacuous), n(VerdictKind::out_of_domain), n(VerdictKind::unsupported),
         n(VerdictKind::inconclusive), n(VerdictKind::fail), measured ? short_number(r.o.max_ulp) : "–",
-        measured ? short_number(r.o.rmse()) : "–", r.max_ratio() < 0 ? "–" : short_number(r.max_ratio()),
-        r.worst ? dominating_term(r.worst->element.bound) : "–",
-        r.lse.finite_elements > 0 ? short_number(r.lse.max_abs) : "–", code(worst_case_line(*report.plan, r))));
+        measured ? between_text(mean_ulp(octaves_of(r.o))) : "–", measured ? short_number(r.o.rmse()) : "–",
+        bias_text(r.o), r.max_ratio() < 0 ? "–" : short_number(r.max_ratio()),
+        r.worst ? dominating_term(r.worst->element.bound) : "–", r.worst ? term_shares(r.worst->element.bound) : "–",
+        r.lse.finite_elements > 0 ? short_number(r.lse.max_abs) : "–", code(worst_case_line(r))));
   }
   return section;
 }
@@ -150,7 +217,7 @@ Section faults(const Report& report) {
       "| kernel | format | executor | rejected | law | defect |\n|---|---|---|---|---|---|\n";
   for (const Record& r : per_kernel(report.result.records)) {
     if (r.kernel->form != Form::broken) continue;
-    const Rejection by = rejection(r);
+    const Rejection by = r.rejection();
     section.rows.push_back(fmt::format("| {} | {} | {} | {} of {} | {} | {} |\n", code(r.kernel->id),
                                        info(r.format).name, name(r.executor), by.cases, r.cases, code(by.law),
                                        cell(defect_of(r.kernel->fault))));
@@ -165,6 +232,7 @@ Section contracts(const Report& report) {
       "un-stabilised form is NaN, never a wrong number; it counts as outside the domain.\n\n"
       "| kernel | isolates hidden keys | deterministic | batch invariant | refuses | overflow |\n"
       "|---|---|---|---|---|---|\n";
+  if (report.plan == nullptr) return section;  // report.json does not have them
   for (const Kernel* kernel : report.plan->kernels) {
     if (kernel->math == Math::native && report.plan->kernels.size() > report.plan->native.size()) continue;
     section.rows.push_back(fmt::format(
@@ -181,22 +249,24 @@ Section contracts(const Report& report) {
 std::string markdown_text(const Report& report) {
   std::string out;
   summary(report, out);
-  std::string table;
-  matrix(report, table);
-  if (out.size() + table.size() < kMarkdownLimit) out += table;
-  std::size_t room = kMarkdownLimit - out.size();
-  // One row per kernel and format comes first; then the findings in hardened kernels, which are few, and what is left
-  // goes to the published ones.
-  const std::string seeded = faults(report).within(room, room / 4);
+  std::string where;
+  provenance(report, where);
+  const std::size_t fixed = out.size() + where.size();
+  std::size_t room = kMarkdownLimit - std::min(kMarkdownLimit, fixed);
+  // The matrix comes first and takes at most two thirds; of what is left, one row per kernel and format comes first; then the
+  // findings in hardened kernels, which are few, and what remains goes to the published ones.
+  out += matrix_text(report, room, 2 * room / 3) + where;
+  const std::string seeded = faults(report).within(room, room / 4) + fault_table(report).within(room, room / 4);
   const std::string declared = contracts(report).within(room, room / 4);
   std::string gradients;
   for (const Section& section : gradient_sections(report.gradients)) gradients += section.within(room, room / 4);
-  const std::string kernels = kernel_table(report).within(room, 2 * room / 3);
+  const std::string kernels = kernel_table(report).within(room, room / 2);
   const std::string odd = investigate(report).within(room, room / 4);
   const std::string outside = domain(report).within(room, room / 3);
+  const std::string speed = bench_table(report).within(room, room / 4);
   const std::string hardened = findings(report, Form::hardened, "Findings in hardened kernels").within(room, room);
   const std::string published = findings(report, Form::published, "Where the published forms fail").within(room, room);
-  return out + kernels + gradients + hardened + published + odd + outside + seeded + declared;
+  return out + kernels + gradients + hardened + published + odd + outside + seeded + speed + declared;
 }
 
 }  // namespace flashproof

@@ -28,9 +28,11 @@ inline std::string code(std::string_view text) {
   return fmt::format("`{}`", result);
 }
 
-inline std::string shortened(const std::string& text) {
-  constexpr std::size_t kLongest = 1000;
-  return text.size() <= kLongest ? text : text.substr(0, kLongest) + " ...";
+/// At most `longest` bytes and a mark, cut between two characters of UTF-8.
+inline std::string shortened(const std::string& text, std::size_t longest = 1000) {
+  if (text.size() <= longest) return text;
+  while (longest > 0 && (static_cast<unsigned char>(text[longest]) & 0xC0U) == 0x80) --longest;
+  return text.substr(0, longest) + " ...";
 }
 
 /// A section with one table. Its rows are added while they fit.

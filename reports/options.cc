@@ -6,6 +6,7 @@
 
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
+#include "reports/compare/intervals.h"
 #include "reports/traffic.h"
 
 namespace flashproof {
@@ -56,6 +57,39 @@ void add_math(CLI::App* app, std::string& math, std::string& profile) {
       ->check(CLI::IsMember({"det", "native", "all"}))
       ->type_name("MATH");
   add_profile(app, profile);
+}
+
+void add_export(CLI::App* app, ExportArguments& a) {
+  app->add_option("CASE", a.target, "a .safetensors witness or problem:family:seed[:key=value,...]")
+      ->required()
+      ->type_name("");
+  app->add_option("--out", a.out, "directory for reproduction.safetensors and reproduce.py")
+      ->required()
+      ->type_name("DIR");
+  app->add_option("--kernel", a.kernel, "whose output and bound to add; default the witness's, else none")
+      ->type_name("KERNEL");
+  app->add_option("--python", a.python, "numpy or torch, which the script needs alone; default numpy")
+      ->check(CLI::IsMember({"numpy", "torch"}))
+      ->type_name("LIBRARY");
+  app->add_option("--exec", a.executor, "cpu or cuda; default the witness's, else cpu")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->type_name("EXEC");
+  app->add_option("--math", a.math, "det or native; native needs --exec cuda and a profile of the GPU")
+      ->check(CLI::IsMember({"det", "native"}))
+      ->type_name("MATH");
+  add_profile(app, a.profile);
+  app->add_option("--schedule", a.schedule, "fifo, lifo, random:SEED or bytes:HEX, each also with +lazy")
+      ->type_name("SCHEDULE");
+}
+
+void add_ledger(CLI::App* app, LedgerArguments& a) {
+  a.ledger = FLASHPROOF_WORST;
+  app->add_option("FILE", a.files, "a report.json or a ledger of attack; default none: the table")->type_name("");
+  app->add_option("--ledger", a.ledger, "default reports/ledger/worst.json of the source")->type_name("FILE");
+  app->add_option("--architecture", a.architecture, "of the records that were made on a GPU, as sm_90")
+      ->type_name("SM");
+  app->add_flag("--update", a.update, "take in what beats the ledger; needs --reason");
+  app->add_option("--reason", a.reason, "where the figures come from")->type_name("TEXT");
 }
 
 constexpr double kMostSeconds = 1e6;
@@ -114,22 +148,91 @@ void add_certify(CLI::App* app, CertifyArguments& a) {
       ->type_name("FILE");
 }
 
+void add_compare(CLI::App* app, CompareArguments& a) {
+  app->add_option("BASE", a.base, "a report.json, a kernel's id, or (launcher) a git revision; none with --bench alone")
+      ->type_name("");
+  app->add_option("HEAD", a.head, "the same; the launcher takes . for the working tree")->type_name("");
+  many(app, "--family", a.sweep.filters.families, "kernels: input families; default all");
+  many(app, "--format", a.sweep.filters.formats, "kernels: storage formats; default all");
+  auto* quick = app->add_flag("--quick", a.sweep.quick, "kernels: fewer seeds");
+  app->add_flag("--nightly", a.sweep.nightly, "kernels: many seeds")->excludes(quick);
+  add_seed(app, a.sweep.seed, "kernels: first seed");
+  app->add_option("--jobs", a.sweep.jobs, "kernels: worker processes; default one per core")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+  add_executor(app, a.sweep.executor);
+  add_math(app, a.sweep.math, a.sweep.profile);
+  app->add_option("--case", a.case_text, "kernels: one case in place of the families")->type_name("CASE");
+  app->add_option("--measure", a.rounds, "kernels: rounds of timing, both one after the other, on the CPU executor")
+      ->check(CLI::Range(2, static_cast<int>(compare::kMostRepetitions)))
+      ->type_name("ROUNDS");
+  for (const char* other : {"--family", "--format", "--quick", "--nightly", "--seed"}) {
+    app->get_option("--case")->excludes(app->get_option(other));
+  }
+  app->add_option(
+         "--bench", a.bench,
+         "two results of Google Benchmark (JSON, with repetitions); several pairs are rounds, one after the other")
+      ->type_size(2)
+      ->expected(1, 200)
+      ->type_name("BASE.json HEAD.json");
+  app->add_flag("--partial", a.partial, "compare the common records of partial reports");
+  app->add_flag("--check", a.check,
+                "read the policy, the waivers and --bench, see that the files can be written, and stop");
+  app->add_option("--gate", a.gate, "rules (TOML): exit 1 where one is broken")->type_name("POLICY.toml");
+  app->add_option("--waivers", a.waivers, "exceptions to them, each with a reason and a last day")
+      ->type_name("FILE.toml");
+  app->add_option("--today", a.today, "the day that waivers are held against; default today, in UTC")
+      ->type_name("YYYY-MM-DD");
+  app->add_option("--markdown", a.markdown, "write it as Markdown, at most 65,000 bytes")->type_name("FILE");
+  app->add_option("--json", a.json, "write it for programs")->type_name("FILE");
+}
+
 }  // namespace
 
 void add_commands(CLI::App& app, Options& o, std::function<int()>& command) {
+  o.sweep.ledger = FLASHPROOF_WORST;
   auto* report = app.add_subcommand("report", "run every kernel on every input family and write the error table");
   add_filters(report, o.sweep, true);
   add_executor(report, o.sweep.executor);
   add_math(report, o.sweep.math, o.sweep.profile);
-  report->add_option("--out", o.sweep.out, "directory for report.json, report.md and witnesses; default out")
+  report
+      ->add_option("--out", o.sweep.out, "directory for report.json, .html, .md, junit.xml and witnesses; default out")
       ->type_name("DIR");
+  report
+      ->add_option("--with-faults", o.sweep.with_faults,
+                   "put this kill table (faults.json of --faults) into the report")
+      ->type_name("FILE");
+  report->add_option("--with-bench", o.sweep.with_bench, "and these times (Google Benchmark's JSON)")
+      ->type_name("FILE");
+  report
+      ->add_option("--ledger", o.sweep.ledger,
+                   "the worst that is known; default reports/ledger/worst.json of the source")
+      ->type_name("FILE");
   auto* faults = report->add_flag("--faults", o.sweep.faults, "the seeded faults against every law and today's habits");
-  for (const char* other :
-       {"--exec", "--math", "--profile", "--family", "--format", "--quick", "--nightly", "--seed"}) {
+  for (const char* other : {"--exec", "--math", "--profile", "--family", "--format", "--quick", "--nightly", "--seed",
+                            "--with-faults", "--with-bench", "--ledger"}) {
     faults->excludes(report->get_option(other));
   }
   report->callback(
       [&] { command = [&] { return o.sweep.faults ? faults_command(o.sweep) : report_command(o.sweep); }; });
+
+  auto* compare = app.add_subcommand("compare", "what got better and what got worse between two reports or kernels");
+  add_compare(compare, o.compare);
+  compare->callback([&, compare] {
+    for (const char* option : {"--family", "--format", "--quick", "--nightly", "--seed", "--jobs", "--exec", "--math",
+                               "--profile", "--case", "--measure"}) {
+      if (compare->get_option(option)->count() > 0) o.compare.sweep_options = option;
+    }
+    command = [&] { return compare_command(o.compare); };
+  });
+  auto* merge = app.add_subcommand("merge", "several report.json as one, exactly, in any order");
+  merge->add_option("REPORT", o.merge.files, "report.json files of runs with different cases")
+      ->required()
+      ->type_name("");
+  merge->add_option("--out", o.merge.out, "directory for report.json, .html, .md and junit.xml; default out")
+      ->type_name("DIR");
+  merge->add_flag("--allow-partial", o.merge.allow_partial, "take runs that were interrupted");
+  merge->callback([&] { command = [&] { return merge_command(o.merge); }; });
 
   auto* list = app.add_subcommand("list", "kernels, families, laws or faults");
   list->add_option("what", o.what, "kernels, families, laws or faults")->required();
@@ -170,6 +273,15 @@ void add_commands(CLI::App& app, Options& o, std::function<int()>& command) {
   replay->add_option("--schedule", o.replay.schedule, "fifo, lifo, random:SEED or bytes:HEX, each also with +lazy")
       ->type_name("SCHEDULE");
   replay->callback([&] { command = [&] { return replay_command(o.replay); }; });
+
+  auto* ledger = app.add_subcommand("ledger", "the worst error/bound known per kernel, format and architecture");
+  add_ledger(ledger, o.worst);
+  ledger->callback([&] { command = [&] { return ledger_command(o.worst); }; });
+
+  auto* reproduction =
+      app.add_subcommand("export", "a case as files for somebody without flashproof: the data, and Python that judges");
+  add_export(reproduction, o.reproduction);
+  reproduction->callback([&] { command = [&] { return export_command(o.reproduction); }; });
 
   auto* explain =
       app.add_subcommand("explain", "one output element in words: its bound, who pays, what would lower it");
@@ -234,6 +346,12 @@ void add_commands(CLI::App& app, Options& o, std::function<int()>& command) {
   auto* probe = app.add_subcommand("probe", "certify the arithmetic of this GPU: functions and matrix units");
   probe->add_option("--out", o.file, "profile (JSON) to write, for --profile")->type_name("FILE");
   probe->callback([&] { command = [&] { return probe_command(o.file); }; });
+
+  auto* render = app.add_subcommand("render", "a report.json as a page that opens offline: report.html");
+  render->add_option("REPORT", o.what, "a report.json of this build's schema")->required()->type_name("");
+  render->add_option("--out", o.file, "file to write; default beside REPORT, with .html for its extension")
+      ->type_name("FILE");
+  render->callback([&] { command = [&] { return render_command(o.what, o.file); }; });
 }
 
 }  // namespace flashproof

@@ -14,11 +14,15 @@ namespace flashproof {
 
 struct Options {
   SweepArguments sweep;
+  CompareArguments compare;
+  MergeArguments merge;
   ReplayArguments replay;
   ExplainArguments explain;
   AttackArguments attack;
   ExperimentArguments experiment;
   TruthArguments truth;
+  ExportArguments reproduction;
+  LedgerArguments worst;
   CertifyArguments certify;
   TrafficArguments traffic;
   std::string what, file;

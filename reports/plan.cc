@@ -1,7 +1,10 @@
 #include "reports/plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 
 #include "kernels/backward.h"
 #include "properties/generators/family.h"
@@ -80,6 +83,12 @@ std::uint64_t seeds_of(SweepTier tier) {
   return 0;
 }
 
+void require_seeds(std::uint64_t first, std::uint64_t count) {
+  if (count == 0 || first <= std::numeric_limits<std::uint64_t>::max() - (count - 1)) return;
+  throw UsageError(fmt::format("--seed {}: {} seeds follow each other from it, legal is 0..{}", first, count,
+                               std::numeric_limits<std::uint64_t>::max() - (count - 1)));
+}
+
 std::vector<Format> select_formats(const std::vector<std::string>& globs) {
   std::vector<std::string_view> names;
   for (const Format format : kFormats) names.push_back(info(format).name);
@@ -126,6 +135,7 @@ Plan make_plan(const Filters& filters, SweepTier tier, std::uint64_t first_seed,
 }
 
 Plan make_plan(const Filters& filters, std::uint64_t seeds, std::uint64_t first_seed, std::vector<Executor> executors) {
+  require_seeds(first_seed, seeds);
   Plan plan;
   plan.kernels = select_kernels(filters.kernels);
   plan.executors = std::move(executors);

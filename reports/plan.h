@@ -22,6 +22,10 @@ std::string_view name(SweepTier tier);
 /// consecutive seeds; the nightly's 200 contain them.
 std::uint64_t seeds_of(SweepTier tier);
 
+/// Throws UsageError where the seeds first .. first + count − 1 would not be 64-bit numbers: a record tells its cases apart
+/// by them.
+void require_seeds(std::uint64_t first, std::uint64_t count);
+
 /// Globs; an empty list selects everything.
 struct Filters {
   std::vector<std::string> kernels, families, formats;

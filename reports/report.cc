@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "properties/generators/family.h"
-#include "properties/laws/law.h"
 #include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
 #include "reports/text.h"
@@ -44,15 +43,6 @@ std::string open_line(const std::vector<Record>& records, bool nightly) {
                      nightly ? ": a nightly run fails for it" : "");
 }
 
-Rejection rejection(const Record& record) {
-  Rejection most{"no judging law"};
-  for (std::size_t i = 0; i < record.laws.size(); ++i) {
-    const std::uint64_t cases = record.laws[i][static_cast<std::size_t>(VerdictKind::fail)];
-    if (cases > most.cases) most = {judging_laws()[i].name, cases};
-  }
-  return most;
-}
-
 namespace {
 
 /// The most severe way of failing, in six letters with the + for others.
@@ -74,14 +64,14 @@ std::string failure_words(const FailureCounts& failures) {
 std::string Cell::text() const {
   if (!present) return "";
   const bool measured = ratio >= 0 || ratio != ratio;
-  const auto with_ratio = [&](const char* word) {
-    return measured ? fmt::format("{} {}", word, short_number(ratio)) : std::string(word);
+  const auto with_ratio = [&](const std::string& word) {
+    return measured ? fmt::format("{} {}", word, short_number(ratio)) : word;
   };
   switch (kind) {
     case VerdictKind::pass:
       return with_ratio("pass");
     case VerdictKind::fail:
-      return "FAIL " + failure_words(failures);
+      return with_ratio("FAIL " + failure_words(failures));
     case VerdictKind::inconclusive:
       return with_ratio("open");
     case VerdictKind::vacuous:
@@ -114,27 +104,21 @@ Matrix make_matrix(const std::vector<Record>& records) {
     auto& row = matrix.cells.emplace_back();
     for (const Kernel* kernel : matrix.kernels) {
       Record sum;
-      Record f32;
       Cell cell;
       for (const Record& r : records) {
         if (r.kernel != kernel || r.family != family) continue;
         sum.merge(r);
-        if (r.format == Format::f32) f32.merge(r);
         cell.present = true;
       }
       if (cell.present) {
         cell.kind = sum.verdict();
-        cell.ratio = f32.cases > 0 ? f32.max_ratio() : sum.max_ratio();
+        cell.ratio = sum.max_ratio();
         cell.failures = sum.failures_by_case;
       }
       row.push_back(cell);
     }
   }
   return matrix;
-}
-
-std::string worst_case_line(const Plan& plan, const Record& record) {
-  return record.worst ? one_line(to_string(plan.cases.at(record.worst->case_index).spec)) : "-";
 }
 
 void require_writable(const fs::path& directory, std::string_view option) {

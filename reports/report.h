@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,20 +22,33 @@ struct Finding {
 };
 
 struct Report {
-  Environment environment;
+  std::vector<Run> runs;  // one, unless it was merged
   SweepResult result;
-  const Plan* plan = nullptr;
+  const Plan* plan = nullptr;     // null: read from files
   std::vector<Finding> findings;  // hardened, published, then broken kernels
   GradientReport gradients;
+  // JSON as it was read (attachments.h); empty: none.
+  std::string faults, bench;
+  std::string ledger = {};  // against_line() of worst/worst.h
+  // Of a report read from files, which knows no arithmetic: what the files blame, by blame_key().
+  std::map<std::string, Assumption> blamed = {};
+  std::shared_ptr<const void> owner = {};  // of what the records point to, where nobody else is
 };
 
 /// Every failing record's worst case, written below `out`/witnesses as <kernel>.<format>.<family>[.cuda|.native].safetensors.
-/// Files there with such a name, which an earlier run left, are removed first.
-std::vector<Finding> write_findings(const Plan& plan, const std::vector<Record>& records,
-                                    const std::filesystem::path& out);
-/// `./flashproof replay <path>`, quoted for a shell where needed, with `--exec cuda` for a finding on the GPU.
+/// Files there with such a name, which an earlier run left, are removed first. The records name them afterwards, relative to `out`;
+/// the findings with it.
+std::vector<Finding> write_findings(const Plan& plan, std::vector<Record>& records, const std::filesystem::path& out);
+/// The same without writing; no witness is named: where those of a report from elsewhere lie is not known.
+std::vector<Finding> findings_of(const std::vector<Record>& records);
+/// `./flashproof replay <path>`, quoted for a shell where needed, with `--exec cuda` for a finding on the GPU; as that of its
+/// record where no witness was written.
 std::string replay_command(const Finding& finding);
 std::string replay_command(const std::string& target, Executor executor, Math math);
+/// The text as one word for a shell.
+std::string shell_word(const std::string& text);
+/// Of a record's worst case: its recipe on this kernel, the same wherever the report lies. "" if no case ran.
+std::string replay_command(const Record& record);
 /// <kernel>.<format>.<family>[.cuda|.native].safetensors
 std::string witness_name(std::string_view kernel, Format format, std::string_view family, Executor executor, Math math);
 
@@ -44,9 +59,6 @@ struct FindingGroup {
   std::uint64_t fails, cases;
 };
 std::vector<FindingGroup> group_findings(const Report& report, Form form);
-/// The line of the worst case, or "-".
-std::string worst_case_line(const Plan& plan, const Record& record);
-
 /// What passed and yet looks odd: elements above their probable bound, or outputs that err one way (biased).
 struct Investigation {
   const Record* record = nullptr;
@@ -60,6 +72,8 @@ struct Investigation {
 };
 /// Of hardened and published kernels, the highest ratio first.
 std::vector<Investigation> investigations(const Report& report);
+/// Which element of which record: what Report::blamed is looked up by.
+std::string blame_key(const Record& record, Part part, std::uint64_t seed, std::uint64_t index);
 
 /// Formats of one kernel, executor, family and tensor together; the worst one stands for all of them.
 struct InvestigationGroup {
@@ -107,8 +121,11 @@ std::string table_text(const Report& report, int columns, bool colour);
 /// At most kMarkdownLimit bytes: the longest tables end early and say so.
 std::string markdown_text(const Report& report);
 inline constexpr std::size_t kMarkdownLimit = 65'000;  // GitHub shows 65,536 characters of a comment or a summary
-/// Schema flashproof.report/2. Non-finite numbers are the strings "inf", "-inf", "nan".
+/// Schema flashproof.report/3 (schema/report-3.schema.json). Non-finite numbers are the strings "inf", "-inf", "nan".
 std::string json_text(const Report& report);
+inline constexpr std::string_view kReportSchema = "flashproof.report/3";
+/// One run as one line of it.
+std::string run_line(const Run& run);
 
 /// `list kernels|families|laws --json`.
 std::string list_json(std::string_view what);
@@ -121,13 +138,14 @@ void require_writable(const std::filesystem::path& directory, std::string_view o
 struct Cell {
   bool present = false;
   VerdictKind kind = VerdictKind::pass;
-  double ratio = -1;         // worst error/bound; of the f32 records where there are any (see kMatrixLegend)
+  double ratio = -1;         // worst error/bound
   FailureCounts failures{};  // by case
-  std::string text() const;  // "pass 0.43", "FAIL class+", "vacuous", "" where the family does not serve the problem
+  std::string text()
+      const;  // "pass 0.43", "FAIL class+ inf", "vacuous", "" where the family does not serve the problem
 };
 inline constexpr std::string_view kMatrixLegend =
-    "pass r: worst error/bound, in f32 where it ran (narrow formats and subnormal results reach 1 by their own "
-    "rounding). "
+    "The number is the worst error/bound of all formats (narrow ones and subnormal results reach 1 by their own "
+    "rounding): inf where there is no number. "
     "FAIL class: NaN, inf or finite where another is right; laund: a number where NaN is right; bound: further off "
     "than "
     "the arithmetic explains; wrong: likewise, where an overflow excuses inf and NaN but not a wrong number; unwr: "
@@ -153,6 +171,5 @@ Open open_of(const std::vector<Record>& records);
 bool has_finding(const std::vector<Record>& records, bool nightly);
 /// "" or a line that says what is open.
 std::string open_line(const std::vector<Record>& records, bool nightly);
-Rejection rejection(const Record& record);
 
 }  // namespace flashproof

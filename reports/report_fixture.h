@@ -30,8 +30,9 @@ struct ReportFixture {
     plan.executors = {Executor::cpu};
     plan.cases = {{CaseSpec{ProblemKind::softmax, "normal", 5, {{"format", "f32"}}}, Format::f32, {}}};
     report.plan = &plan;
-    report.environment.command_line = "flashproof report --kernel a|b`c";
-    report.environment.seed = 5;
+    report.runs.resize(1);
+    report.runs[0].environment.command_line = "flashproof report --kernel a|b`c";
+    report.runs[0].environment.seed = 5;
     for (const Kernel* kernel : plan.kernels) {
       CaseResult result;
       result.verdict =
@@ -47,10 +48,12 @@ struct ReportFixture {
       result.laws = {result.verdict};
       result.o.elements = 4;
       result.o.max_ratio = e.ratio;
+      result.seed = 5;
       Record record;
       record.kernel = kernel;
       record.family = "odd_family";
       record.add(result);
+      if (kernel == &published) record.worst->file = "out/with space.safetensors";
       report.result.records.push_back(record);
     }
     report.findings = {{&report.result.records[2], "softmax:normal:5", "out/with space.safetensors"},

@@ -13,6 +13,7 @@
 #include "kernels/broken/fault.h"
 #include "properties/laws/law.h"
 #include "reference/problem/error.h"
+#include "reports/junit.h"
 #include "reports/report_fixture.h"
 
 namespace flashproof {
@@ -70,15 +71,16 @@ TEST(NightlyReport, what_stays_open_is_a_finding_and_is_said) {
 TEST(ReportJson, has_every_field_of_the_schema_and_spells_non_finite_numbers) {
   const ReportFixture f;
   const auto json = nlohmann::json::parse(json_text(f.report));
-  EXPECT_EQ(json["schema"], "flashproof.report/2");
-  EXPECT_EQ(json["environment"]["seed"], 5);
-  EXPECT_EQ(json["environment"]["partial"], false);
-  EXPECT_TRUE(json.contains("timing"));
+  EXPECT_EQ(json["schema"], "flashproof.report/3");
+  EXPECT_EQ(json["runs"][0]["seed"], 5);
+  EXPECT_TRUE(json["runs"][0]["partial"].is_null());
+  EXPECT_TRUE(json["runs"][0].contains("timing"));
   ASSERT_EQ(json["records"].size(), 3U);
   for (const auto& record : json["records"]) {
-    for (const char* field : {"kernel", "problem",     "form",   "format",   "executor", "math",   "family",
-                              "cases",  "verdict",     "counts", "failures", "max_ulp",  "rmse",   "max_ratio",
-                              "terms",  "lse_max_abs", "laws",   "witness",  "figures",  "domain", "refined"}) {
+    for (const char* field :
+         {"kernel",  "problem",  "form",    "format", "executor",  "math",  "family",      "cases", "verdict",
+          "counts",  "failures", "max_ulp", "rmse",   "max_ratio", "terms", "lse_max_abs", "laws",  "witness",
+          "figures", "domain",   "refined", "seeds",  "defect",    "heat",  "profile",     "ledger"}) {
       EXPECT_TRUE(record.contains(field)) << field;
     }
   }
@@ -91,7 +93,7 @@ TEST(ReportJson, has_every_field_of_the_schema_and_spells_non_finite_numbers) {
   EXPECT_EQ(failing["failures"]["cases"]["class_mismatch"], 1);
   EXPECT_EQ(failing["witness"]["computed"], "nan");
   EXPECT_EQ(failing["witness"]["exact"], "-inf");
-  EXPECT_EQ(failing["witness"]["case"], "softmax:normal:5:format=f32");
+  EXPECT_EQ(failing["witness"]["case"], "softmax:odd_family:5:format=f32");
   EXPECT_EQ(failing["witness"]["file"], "out/with space.safetensors");
   EXPECT_EQ(failing["terms"]["output"], "inf");
   EXPECT_EQ(failing["terms"]["dominating"], "output");
@@ -114,7 +116,7 @@ TEST(ReportMarkdown, odd_names_break_no_table) {
     EXPECT_EQ(bars, columns) << line;
   }
   EXPECT_THAT(text, HasSubstr("\\<b\\> \\| NaN"));
-  EXPECT_THAT(text, HasSubstr("**FAIL class**"));
+  EXPECT_THAT(text, HasSubstr("**FAIL class inf**"));
   EXPECT_THAT(text, HasSubstr("## Seeded faults"));
   EXPECT_THAT(text, Not(HasSubstr("## Findings in hardened")));
 }
@@ -125,7 +127,7 @@ TEST(ReportMarkdown, a_large_report_stays_below_the_limit_and_says_what_is_missi
   const Record hardened = f.report.result.records[1], published = f.report.result.records[2];
   std::vector<Record>& records = f.report.result.records;
   const std::string detail(300, '|');
-  for (int family = 0; family < 200; ++family) {
+  for (int family = 0; family < 1000; ++family) {
     for (Record r : {hardened, published}) {
       for (const Format format : kStorageFormats) {
         r.family = fmt::format("family_{:03}", family);
@@ -137,9 +139,17 @@ TEST(ReportMarkdown, a_large_report_stays_below_the_limit_and_says_what_is_missi
   }
   f.report.findings.clear();
   for (std::size_t i = 3; i < records.size(); ++i) f.report.findings.push_back({&records[i], "softmax:normal:5", "w"});
-  f.report.environment.command_line = std::string(200'000, 'x');
+  f.report.runs[0].environment.command_line = std::string(200'000, 'x');
   const std::string text = markdown_text(f.report);
   EXPECT_LE(text.size(), kMarkdownLimit);
+  // The matrix is the first section; it is cut, never left out.
+  const std::size_t matrix = text.find("## Kernel × family"), run = text.find("## The run");
+  ASSERT_NE(matrix, std::string::npos);
+  ASSERT_NE(run, std::string::npos);
+  const std::string first = text.substr(matrix, run - matrix);
+  EXPECT_EQ(text.find("\n## ") + 1, matrix);
+  EXPECT_THAT(first, HasSubstr("| `family_000` | pass 0.50 | **FAIL class inf** |"));
+  EXPECT_THAT(first, HasSubstr("of 1001 rows are left out"));
   EXPECT_GT(text.size(), kMarkdownLimit / 2);
   for (const char* part :
        {"are left out to keep this file short; report.json has them all.", "## Kernels",
@@ -148,11 +158,125 @@ TEST(ReportMarkdown, a_large_report_stays_below_the_limit_and_says_what_is_missi
   }
 }
 
+TEST(ReportJunit, fails_where_the_exit_code_does_and_nowhere_else) {
+  ReportFixture f;
+  const auto failures = [&] {
+    const std::string xml = junit_text(f.report);
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = xml.find("<failure ", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  std::string xml = junit_text(f.report);
+  EXPECT_EQ(failures(), 0U);
+  EXPECT_FALSE(has_finding(f.report.result.records, false));
+  EXPECT_THAT(xml, HasSubstr("<testcase classname=\"softmax.odd|name.hardened\" name=\"f32/cpu/det/odd_family\"/>"));
+  EXPECT_THAT(xml,
+              HasSubstr("<skipped message=\"expected of a published kernel: fail(class_mismatch), 1 of 1 cases; "
+                        "error/bound inf at o[0] of softmax:odd_family:5:format=f32&#10;&lt;b&gt; | NaN&#10;witness: "
+                        "out/with space.safetensors&#10;replay: ./flashproof replay "
+                        "softmax:odd_family:5:format=f32 --kernel softmax.odd.published\"/>"));
+  EXPECT_THAT(xml, HasSubstr("expected of a broken kernel"));
+  // A hardened kernel that fails; one that stays open, which only a nightly run minds.
+  Record& hardened = f.report.result.records[1];
+  const Record fine = hardened;
+  hardened.by_case = {};
+  hardened.by_case[static_cast<std::size_t>(VerdictKind::fail)] = 1;
+  hardened.worst->verdict = {VerdictKind::fail, Failure::exceeds_bound, "\x01]]>"};
+  EXPECT_EQ(failures(), 1U);
+  EXPECT_THAT(junit_text(f.report),
+              HasSubstr("<failure type=\"exceeds_bound\" message=\"fail(exceeds_bound), 1 of 1 cases"));
+  EXPECT_THAT(junit_text(f.report), HasSubstr("?]]&gt;"));
+  hardened = fine;
+  hardened.by_case = {};
+  hardened.by_case[static_cast<std::size_t>(VerdictKind::inconclusive)] = 1;
+  EXPECT_EQ(failures(), 0U);
+  f.report.runs[0].environment.tier = "nightly";
+  EXPECT_EQ(failures(), 1U);
+  EXPECT_TRUE(has_finding(f.report.result.records, true));
+}
+
+// A merged report's facts come from files: none of them may push the tables out, or be cut inside a character.
+TEST(ReportMarkdown, long_facts_leave_room_for_the_tables) {
+  ReportFixture f;
+  std::string compiler = "g";
+  while (compiler.size() < 200'000) compiler += "\xC3\xA9|";  // e with an acute accent
+  Environment& e = f.report.runs[0].environment;
+  for (std::string* fact : {&e.compiler, &e.cuda_compiler, &e.flags, &e.revision, &e.cpu, &e.gpu, &e.date, &e.profile,
+                            &e.command_line, &f.report.runs[0].partial}) {
+    *fact = compiler;
+  }
+  f.report.ledger = compiler;
+  f.report.runs.resize(30, f.report.runs[0]);
+  const std::string text = markdown_text(f.report);
+  EXPECT_LE(text.size(), kMarkdownLimit);
+  EXPECT_NO_THROW(static_cast<void>(nlohmann::json(text).dump())) << "no UTF-8";
+  for (const char* part : {"## Kernel × family", "## 30 runs", "26 more in report.json", "**30 partial runs in all.**",
+                           "## Kernels", "| `odd_family` | pass 0.50 |"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+}
+
+TEST(ReportMatrix, a_cell_shows_the_worst_of_all_formats) {
+  ReportFixture f;
+  Record narrow = f.report.result.records[1];
+  narrow.format = Format::bf16;
+  narrow.o.max_ratio = 0.99;
+  f.report.result.records.push_back(narrow);
+  EXPECT_THAT(table_text(f.report, 120, false), HasSubstr("pass 0.99"));
+  EXPECT_THAT(markdown_text(f.report), HasSubstr("| pass 0.99 |"));
+  EXPECT_EQ(std::string(kMatrixLegend).find("in f32"), std::string::npos);
+}
+
+TEST(ReportMarkdown, a_kernel_has_its_mean_its_bias_and_the_parts_of_its_bound) {
+  ReportFixture f;
+  Record& r = f.report.result.records[1];
+  r.o.finite_elements = 4;
+  r.o.ulp_octaves[0] = 2;                        // exact
+  r.o.ulp_octaves[1 - 1 - kLeastUlpOctave] = 2;  // [0.5, 1)
+  r.worst->element.bound = {1, 2, 3, 4};
+  const std::string text = markdown_text(f.report);
+  EXPECT_THAT(text, HasSubstr("| max ulp | mean ulp | rmse | bias | max error/bound | mostly | weights, numerator, "
+                              "denominator, output % |"));
+  EXPECT_THAT(text, HasSubstr("| 0.25..0.50 | 0 | "));
+  EXPECT_THAT(text, HasSubstr("| 0.50 | output | 10, 20, 30, 40 |"));
+}
+
+TEST(ReportJson, beaten_is_what_the_ledger_would_take_in) {
+  ReportFixture f;
+  Record& r = f.report.result.records[1];  // 0.5
+  const auto beaten = [&] { return nlohmann::json::parse(json_text(f.report))["records"][1]["ledger"]["beaten"]; };
+  r.ledger = 0.4;
+  EXPECT_EQ(beaten(), true);
+  r.ledger = 0.5 * (1 - 1e-12);  // roundings of two builds
+  EXPECT_EQ(beaten(), false);
+  r.ledger = 0.4;
+  r.by_case = {};
+  r.by_case[static_cast<std::size_t>(VerdictKind::inconclusive)] = 1;
+  EXPECT_EQ(beaten(), false);
+}
+
+TEST(ReportJunit, says_what_ran_and_fails_for_a_run_that_ended_early) {
+  ReportFixture f;
+  std::string xml = junit_text(f.report);
+  EXPECT_THAT(xml, HasSubstr("<property name=\"command_line\" value=\"flashproof report --kernel a|b`c\"/>"));
+  EXPECT_THAT(xml, HasSubstr("<property name=\"seed\" value=\"5\"/>"));
+  EXPECT_THAT(xml, HasSubstr("<testcase classname=\"run\" name=\"complete\"/>"));
+  f.report.runs[0].partial = "interrupted <early>";
+  xml = junit_text(f.report);
+  EXPECT_THAT(xml, HasSubstr("<testcase classname=\"run\" name=\"complete\">\n      <failure type=\"partial\" "
+                             "message=\"interrupted &lt;early&gt;\">"));
+  f.report.runs.push_back(f.report.runs[0]);
+  f.report.runs[0].partial = "";
+  xml = junit_text(f.report);
+  EXPECT_THAT(xml, HasSubstr("<testcase classname=\"run 1\" name=\"complete\"/>"));
+  EXPECT_THAT(xml, HasSubstr("<testcase classname=\"run 2\" name=\"complete\">"));
+}
+
 TEST(ReportTable, has_the_matrix_the_kernels_and_the_replay_lines_and_no_colour_unless_asked) {
   const ReportFixture f;
   const std::string text = table_text(f.report, 120, false);
   EXPECT_THAT(text, HasSubstr("odd_family"));
-  EXPECT_THAT(text, HasSubstr("FAIL class"));
+  EXPECT_THAT(text, HasSubstr("FAIL class inf"));
   EXPECT_THAT(text, HasSubstr("pass 0.50"));
   EXPECT_THAT(text, HasSubstr("odd_family f32: 1 of 1 cases, class_mismatch   softmax:normal:5\n"));
   EXPECT_THAT(text, HasSubstr(("softmax.broken.no_guard f32 cpu: rejected by " + std::string(judging_laws()[0].name) +

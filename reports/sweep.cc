@@ -89,8 +89,12 @@ class CaseWork {
     CaseResult result;
     {
       const Stopwatch watch{timing_.judge};
-      const Judgement judgement = judge(output, oracle_->truth(), *bound, kernel.contract, index_, next_tier());
+      const std::uint64_t seed = plan_.cases[index_].spec.seed;
+      const Judgement judgement = judge(output, oracle_->truth(), *bound, kernel.contract, seed, next_tier());
       result = evaluate({kernel, *case_, output, oracle_->truth(), *bound, judgement}, index_, max_elements_);
+      if (!sizes_) sizes_ = sizes_of(case_->problem);
+      result.sizes = sizes_;
+      result.sizes->merges = merges_of(kernel.arithmetic, case_->problem);
     }
     timing_.judge -= timing_.truth - truth_before;
     return result;
@@ -130,7 +134,8 @@ class CaseWork {
   std::vector<Step> steps_;
   std::optional<Case> case_;
   std::string refused_;
-  std::optional<Oracle> oracle_;  // of *case_
+  std::optional<Oracle> oracle_;    // of *case_
+  std::optional<CaseSizes> sizes_;  // the same, without merges
   Bound bound_;
   const Kernel* bound_kernel_ = nullptr;
   SweepTiming timing_;
@@ -149,6 +154,7 @@ class Collector {
   }
 
   void add(std::uint64_t task, std::uint64_t step_index, CaseResult result) {
+    result.seed = plan_.cases[task].spec.seed;
     const Step step = plan_.steps(task).at(step_index);
     Record key;
     key.kernel = step.kernel;

@@ -19,7 +19,6 @@ using testing::StartsWith;
 
 std::string records_of(const Plan& plan, int jobs) {
   Report report;
-  report.plan = &plan;
   report.result = sweep(plan, {.jobs = jobs});
   EXPECT_FALSE(report.result.partial);
   return nlohmann::json::parse(json_text(report))["records"].dump(1);
@@ -93,7 +92,7 @@ TEST(Sweep, a_kernel_that_takes_its_process_down_is_a_finding_and_the_others_sti
 
 TEST(Sweep, the_witness_of_a_crash_can_be_written_and_names_its_kernel) {
   const FakePlan f;
-  const SweepResult result = sweep(f.plan, {.jobs = 1});
+  SweepResult result = sweep(f.plan, {.jobs = 1});
   std::string name = testing::TempDir() + "flashproof-sweep-XXXXXX";
   ASSERT_NE(::mkdtemp(name.data()), nullptr);
   const auto findings = write_findings(f.plan, result.records, name);

@@ -10,7 +10,7 @@
 namespace flashproof {
 namespace {
 
-constexpr std::size_t kColumn = 11;  // of the matrix: fits "FAIL class+" and the words of the kernels' ids
+constexpr std::size_t kColumn = 15;  // of the matrix: fits "FAIL class+ inf"
 
 struct Paint {
   bool on;
@@ -78,7 +78,7 @@ void matrix_text(const Matrix& matrix, std::size_t columns, const Paint& paint, 
 
 std::string ratio_text(const Record& r) { return r.max_ratio() < 0 ? "-" : short_number(r.max_ratio()); }
 
-void kernel_lines(const std::vector<Record>& rows, const Plan& plan, const Paint& paint, std::string& out) {
+void kernel_lines(const std::vector<Record>& rows, const Paint& paint, std::string& out) {
   std::size_t label = 6;
   for (const Record& r : rows) label = std::max(label, r.kernel->id.size());
   out += fmt::format("{} {:<5}{:<5}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>8}{:>7}{:>7} {:<12}{:>7}  {}\n",
@@ -95,7 +95,7 @@ void kernel_lines(const std::vector<Record>& rows, const Plan& plan, const Paint
                        n(VerdictKind::fail) > 0 ? paint(VerdictKind::fail, fails) : fails,
                        measured ? short_number(r.o.max_ulp) : "-", measured ? short_number(r.o.rmse()) : "-",
                        ratio_text(r), r.worst ? dominating_term(r.worst->element.bound) : "-",
-                       r.lse.finite_elements > 0 ? short_number(r.lse.max_abs) : "-", worst_case_line(plan, r));
+                       r.lse.finite_elements > 0 ? short_number(r.lse.max_abs) : "-", worst_case_line(r));
   }
   out +=
       "counts are cases. vacu: the bound is too wide to test anything; outs: outside the domain, or beyond the range "
@@ -178,7 +178,7 @@ void faults_text(const std::vector<Record>& rows, std::string& out) {
     if (r.kernel->form != Form::broken) continue;
     if (!any) out += "Seeded faults\n";
     any = true;
-    const Rejection by = rejection(r);
+    const Rejection by = r.rejection();
     out += fmt::format("  {} {} {}: rejected by {} in {} of {} cases; {}\n", r.kernel->id, info(r.format).name,
                        name(r.executor), by.law, by.cases, r.cases, defect_of(r.kernel->fault));
   }
@@ -197,7 +197,7 @@ std::string table_text(const Report& report, int columns, bool colour) {
                [](const Record& r) { return r.kernel->form != Form::broken; });
   if (!shown.empty())
     out += fmt::format("{}\n\n", wrapped(kMatrixLegend, static_cast<std::size_t>(std::max(columns, 40))));
-  if (!shown.empty()) kernel_lines(shown, *report.plan, paint, out);
+  if (!shown.empty()) kernel_lines(shown, paint, out);
   out += gradient_table(report.gradients, colour);
   findings_text(report, Form::hardened, "Findings in hardened kernels", out);
   findings_text(

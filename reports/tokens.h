@@ -48,6 +48,20 @@ struct Writer {
       text(e.text);
     }
   }
+  void outcome(const CaseOutcome& outcome) {
+    number(outcome.case_index);
+    number(outcome.seed);
+    verdict(outcome.verdict);
+    number(outcome.executed ? 1 : 0);
+    text(outcome.domain.serialize());
+    verdicts(outcome.laws);
+    number(outcome.failing_elements);
+    elements(outcome.elements);
+    number(outcome.sizes ? 1 : 0);
+    const CaseSizes sizes = outcome.sizes.value_or(CaseSizes{});
+    for (const double size : {sizes.length, sizes.magnitude, sizes.merges}) real(size);
+    text(outcome.heat.serialize());
+  }
 };
 
 struct Reader {
@@ -97,6 +111,21 @@ struct Reader {
       list.push_back(std::move(e));
     }
     return list;
+  }
+  void outcome(CaseOutcome& outcome) {
+    outcome.case_index = number();
+    outcome.seed = number();
+    outcome.verdict = verdict();
+    outcome.executed = number(1) == 1;
+    outcome.domain = DomainStats::deserialize(text());
+    outcome.laws = verdicts();
+    outcome.failing_elements = number();
+    outcome.elements = elements();
+    const bool sized = number(1) == 1;
+    CaseSizes sizes;
+    for (double* size : {&sizes.length, &sizes.magnitude, &sizes.merges}) *size = real();
+    if (sized) outcome.sizes = sizes;
+    outcome.heat = HeatMap::deserialize(text());
   }
   void expect_end() const {
     if (!rest.empty()) throw UsageError("case result: the line goes on too long");

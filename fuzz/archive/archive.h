@@ -66,6 +66,10 @@ struct Finding {
   bool same_key(const Finding& other) const;
 };
 
+/// Whether its input may be run again, in a process that goes on: not what ends one (a death; on a GPU also a kernel that breaks
+/// the rules of its memory), nor what a case did only in a launch with others ("batch:...").
+bool minimisable(const Finding& finding);
+
 /// Work done by one process, so that merged archives can say how much was tried. `id` is unique: shard, restart, pid, start.
 struct Run {
   std::string id = {};

@@ -198,5 +198,25 @@ TEST_F(ArchiveTest, offers_that_lose_are_cheap_and_nothing_to_write_costs_nothin
   EXPECT_EQ(archive.findings().at(0).hits, 10'000U);
 }
 
+TEST(Finding, only_what_a_process_survives_is_minimised) {
+  Finding f;
+  f.subject.executor = "cpu";
+  for (const char* what : {"exceeds_bound", "error", "merge_commutes:error"}) {
+    f.what = what;
+    EXPECT_TRUE(minimisable(f)) << what;
+  }
+  for (const char* what : {"crash", "hang", "memory", "sanitizer", "batch:exceeds_bound", "batch:error"}) {
+    f.what = what;
+    EXPECT_FALSE(minimisable(f)) << what;
+  }
+  f.subject.executor = "cuda";
+  for (const char* what : {"error", "merge_commutes:error"}) {
+    f.what = what;
+    EXPECT_FALSE(minimisable(f)) << what;
+  }
+  f.what = "exceeds_bound";
+  EXPECT_TRUE(minimisable(f));
+}
+
 }  // namespace
 }  // namespace flashproof

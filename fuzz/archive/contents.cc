@@ -17,6 +17,15 @@ bool Elite::same_key(const Elite& other) const {
   return std::tie(subject, shape_class, term) == std::tie(other.subject, other.shape_class, other.term);
 }
 
+bool minimisable(const Finding& finding) {
+  const std::string_view what = finding.what;
+  for (const std::string_view death : {"crash", "hang", "memory", "sanitizer"}) {
+    if (what == death) return false;
+  }
+  if (what.starts_with("batch:")) return false;
+  return finding.subject.executor == "cpu" || !(what == "error" || what.ends_with(":error"));
+}
+
 bool Finding::same_key(const Finding& other) const {
   return std::tie(subject, what, shape_class, term) ==
          std::tie(other.subject, other.what, other.shape_class, other.term);

@@ -53,9 +53,7 @@ void CampaignRun::after_death(const WorkerEnd& end, Ending ending, const DeathRe
 
 void CampaignRun::find_unminimised(std::size_t subject) {
   for (const Finding& f : archive_.unminimised()) {
-    const bool death = f.what == name(Ending::crash) || f.what == name(Ending::sanitizer) ||
-                       f.what == name(Ending::hang) || f.what == name(Ending::memory);  // these end whoever tries them
-    if (death || f.subject != setup_.subject(setup_.subjects[subject])) continue;
+    if (!minimisable(f) || f.subject != setup_.subject(setup_.subjects[subject])) continue;
     if (minimised_.insert(finding_name(f)).second) turns_.want_minimise(subject);
   }
 }

@@ -31,7 +31,7 @@ CampaignRun::CampaignRun(CampaignSetup& setup, Archive& archive, std::vector<std
       archive_(archive),
       turns_(std::move(order),
              slice_seconds(setup.options.seconds, static_cast<int>(setup.jobs), setup.subjects.size()),
-             setup.options.climb, setup.jobs),
+             setup.options.climb && setup.options.executor == "cpu", setup.jobs),
       supervisor_(setup.jobs, setup.machine.grace),
       slots_(setup.jobs),
       begin_(std::chrono::steady_clock::now()) {
@@ -117,6 +117,8 @@ void CampaignRun::start(std::size_t slot, const Job& job) {
                         setup_.folder.archive(),
                         setup_.folder.corpus() / subject,
                         s.artifact_prefix,
+                        setup_.folder.suspects() / subject,
+                        std::max(1, default_jobs() / static_cast<int>(setup_.jobs)),
                         setup_.subject(one),
                         s.run_id,
                         setup_.options.guide,

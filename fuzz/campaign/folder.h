@@ -4,6 +4,7 @@
 //   fuzz.json                 target, subjects, tables that the inputs are of, how it was started
 //   corpus/KERNEL.FORMAT/     inputs, one file each; corpus_rejected/ has those that no worker may see
 //   artifacts/                inputs that ended a worker, as it left them; *-climbing: what a local search is trying now
+//   suspects/KERNEL.FORMAT/   on a GPU: inputs of a launch that lost the context, until each has run alone
 //   findings/                 KEY.safetensors: minimised witnesses; KEY.input: inputs of findings that have none
 //   log/                      worker-N.log: what the worker of this slot says; KERNEL.FORMAT.WHAT.log: the end of one that died
 //   lock                      held by the driver that works here, and names its pid
@@ -27,6 +28,7 @@ struct CampaignFolder {
   std::filesystem::path corpus() const { return root / "corpus"; }
   std::filesystem::path rejected() const { return root / "corpus_rejected"; }
   std::filesystem::path artifacts() const { return root / "artifacts"; }
+  std::filesystem::path suspects() const { return root / "suspects"; }
   std::filesystem::path findings() const { return root / "findings"; }
   std::filesystem::path log() const { return root / "log"; }
   std::filesystem::path lock() const { return root / "lock"; }

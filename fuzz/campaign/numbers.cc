@@ -46,6 +46,9 @@ std::string kept_lines(const Finding& finding, const CampaignFolder& folder, con
                        s.kernel.empty() || pair ? "" : " --kernel " + shell_word(s.kernel),
                        s.executor == "cpu" ? "" : " --exec " + s.executor);
   }
+  if (finding.what.starts_with("batch:")) {
+    return fmt::format("  input:  {} (alone it does not show it)\n", printable(file, 4096));
+  }
   if (!finding.input.empty()) {
     std::string line = shell_word(description.program);
     if (!s.kernel.empty()) line += " " + shell_word("--kernel=" + s.kernel);

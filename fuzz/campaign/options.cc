@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "fuzz/campaign/regressions.h"
 #include "fuzz/campaign/union.h"
 #include "reference/problem/error.h"
 #include "reference/problem/process.h"
@@ -143,6 +144,25 @@ void add_fuzz_commands(CLI::App& app, FuzzArguments& a, std::function<int()>& co
   exported->add_option("OUT", a.out, "folder of a campaign")->required()->type_name("");
   exported->add_option("--to", a.to, "folder to write")->required()->type_name("DIR");
   exported->callback([&] { command = [&] { return export_campaign(a.out, a.to), 0; }; });
+
+  auto* regressions = app.add_subcommand(
+      "regressions", "write the worst case of every kernel, format and term as lines that a test replays");
+  regressions->add_option("OUT", a.in, "folders of campaigns")->required()->type_name("");
+  a.regressions = FLASHPROOF_REGRESSIONS;
+  regressions->add_option("--to", a.regressions, "the file; default properties/regressions/elites.txt of the source")
+      ->type_name("FILE");
+  regressions->callback([&] {
+    command = [&] {
+      const std::vector<fs::path> campaigns(a.in.begin(), a.in.end());
+      return write_regressions(campaigns, a.regressions), 0;
+    };
+  });
+
+  auto* seed = app.add_subcommand("seed", "add cases, as another test found them, to the seed corpora");
+  seed->add_option("CASE", a.in, "recipes, or witnesses (.safetensors)")->required()->type_name("");
+  a.corpus = FLASHPROOF_FUZZ_CORPUS;
+  seed->add_option("--to", a.corpus, "folder of the corpora; default fuzz/corpus of the source")->type_name("DIR");
+  seed->callback([&] { command = [&] { return add_seeds(a.in, a.corpus), 0; }; });
 }
 
 }  // namespace flashproof

@@ -20,6 +20,7 @@ struct FuzzArguments {
   std::vector<std::string> status;  // --status [DIR]
   std::string shard;
   std::string out, to;
+  std::string regressions, corpus;  // files of the source tree that a command changes
   std::vector<std::string> in;
 };
 

@@ -42,9 +42,15 @@ Command worker_command(const WorkerPlan& plan, const Job& job) {
       command.push_back("--climbing=" + climbing_file(plan.artifact_prefix).string());
       break;
     case Job::Kind::fuzz:
-      // A GPU's driver maps far more than it uses, so there is no limit then.
-      command.push_back(fmt::format("-rss_limit_mb={}", plan.subject.executor == "cpu" ? kMostMegabytes : 0));
-      command.push_back(fmt::format("-malloc_limit_mb={}", plan.subject.executor == "cpu" ? kMostMegabytesAtOnce : 0));
+      if (plan.subject.executor == "cuda") {  // batches instead of the engine, and the local search is in them
+        command.push_back(fmt::format("--hunt={:.0f}", std::ceil(job.seconds)));
+        command.push_back(fmt::format("--threads={}", plan.threads));
+        command.push_back("--suspects=" + plan.suspects.string());
+        command.push_back(fmt::format("--seed={}", plan.seed));
+        break;
+      }
+      command.push_back(fmt::format("-rss_limit_mb={}", kMostMegabytes));
+      command.push_back(fmt::format("-malloc_limit_mb={}", kMostMegabytesAtOnce));
       // The driver ends the phase; this is for a worker that does not hear it.
       command.push_back(fmt::format("-max_total_time={:.0f}", std::ceil(job.seconds) + 1));
       command.push_back(fmt::format("-max_len={}", longest_input(plan.subject.target)));

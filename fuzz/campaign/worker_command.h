@@ -15,6 +15,8 @@ inline constexpr int kInputSeconds = 30;
 
 struct WorkerPlan {
   std::filesystem::path program, archive, corpus, artifact_prefix;
+  std::filesystem::path suspects = {};  // of a GPU: session.h, --suspects
+  int threads = 1;                      // of a GPU: that judge
   Subject subject;
   std::string run_id, guide;
   bool stop_on_finding = false;

@@ -58,6 +58,19 @@ TEST(WorkerCommand, a_climb_keeps_its_input_where_the_driver_looks) {
   EXPECT_NE(climbing_file(other.artifact_prefix), climbing_file(plan("softmax").artifact_prefix));
 }
 
+TEST(WorkerCommand, a_gpu_gets_batches_and_no_engine) {
+  WorkerPlan gpu = plan("softmax");
+  gpu.subject.executor = "cuda";
+  gpu.suspects = "/out/suspects/k.f32";
+  gpu.threads = 12;
+  const Command command = worker_command(gpu, {Job::Kind::fuzz, 0, 2.5});
+  for (const char* word : {"--exec=cuda", "--hunt=3", "--threads=12", "--suspects=/out/suspects/k.f32"})
+    EXPECT_THAT(command, Contains(word));
+  EXPECT_EQ(command.back(), "/out/corpus/k.f32");
+  EXPECT_THAT(command, Each(Not(StartsWith("-max_len"))));
+  EXPECT_THAT(words("softmax", Job::Kind::fuzz), Each(Not(StartsWith("--hunt"))));
+}
+
 TEST(WorkerCommand, minimising_has_tries_that_fit_its_time) {
   EXPECT_THAT(words("softmax", Job::Kind::minimise), Contains("--minimise=2000"));
 }

@@ -81,6 +81,28 @@ void explain(Score& score, const Output& output, const Truth& truth, const Bound
   }
 }
 
+void ask_judging_laws(Score& score, const Kernel& kernel, const Case& subject, const Output& output,
+                      const Bound& bound) {
+  Oracle oracle(subject.problem);
+  const Truth& truth = oracle.truth();
+  std::set<std::int64_t> climbed;
+  const Judgement judgement = judge(output, truth, bound, kernel.contract, 0, limited(oracle, climbed));
+  score.climbed = climbed.size();
+  if (judgement.worst.failed()) {
+    fail(score, std::string(name(judgement.worst.failure)), judgement.worst);
+    explain(score, output, truth, bound, judgement, kernel.contract);
+  }
+  const Evaluation evaluation{kernel, subject, output, truth, bound, judgement};
+  for (const Law& law : judging_laws()) {
+    if (!judgement.worst.failed()) add(score, law.name, law.judge(evaluation));
+  }
+  const Peaks found = peaks(output, truth, bound, judgement, kernel.contract);
+  for (std::size_t term = 0; term < kTerms; ++term) {
+    const Peak& peak = found[term];
+    if (peak.ratio >= 0) score.terms.push_back({name(static_cast<Term>(term)), peak.ratio, peak.row, peak.column});
+  }
+}
+
 }  // namespace
 
 double Score::worst() const {
@@ -106,25 +128,16 @@ Score score(const Kernel& kernel, const Case& subject, const ScoreOptions& optio
     const Bound bound = compute_bound(subject.problem, kernel.arithmetic);
     const Output& output = trial.output();
     score.ran = true;
-    Oracle oracle(subject.problem);
-    const Truth& truth = oracle.truth();
-    std::set<std::int64_t> climbed;
-    const Judgement judgement = judge(output, truth, bound, kernel.contract, 0, limited(oracle, climbed));
-    score.climbed = climbed.size();
-    if (judgement.worst.failed()) {
-      fail(score, std::string(name(judgement.worst.failure)), judgement.worst);
-      explain(score, output, truth, bound, judgement, kernel.contract);
-    }
-    const Evaluation evaluation{kernel, subject, output, truth, bound, judgement};
-    for (const Law& law : judging_laws()) {
-      if (!judgement.worst.failed()) add(score, law.name, law.judge(evaluation));
-    }
-    const Peaks found = peaks(output, truth, bound, judgement, kernel.contract);
-    for (std::size_t term = 0; term < kTerms; ++term) {
-      const Peak& peak = found[term];
-      if (peak.ratio >= 0) score.terms.push_back({name(static_cast<Term>(term)), peak.ratio, peak.row, peak.column});
-    }
+    ask_judging_laws(score, kernel, subject, output, bound);
     if (options.law != nullptr) add(score, options.law->name, ask(*options.law, trial));
+  });
+}
+
+Score score_output(const Kernel& kernel, const Case& subject, const Output& output) {
+  return guarded([&](Score& score) {
+    const Bound bound = compute_bound(subject.problem, kernel.arithmetic);
+    score.ran = true;
+    ask_judging_laws(score, kernel, subject, output, bound);
   });
 }
 

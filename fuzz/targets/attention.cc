@@ -4,8 +4,9 @@
 namespace flashproof {
 
 Target fuzz_target() {
-  return {"attention", [] { return forward_subjects(ProblemKind::attention); }, run_forward, minimise_run,
-          problem_of_kernel};
+  return {"attention",       [] { return forward_subjects(ProblemKind::attention); },
+          run_forward,       minimise_run,
+          problem_of_kernel, run_forward_batch};
 }
 
 }  // namespace flashproof

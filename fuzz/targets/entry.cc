@@ -53,7 +53,8 @@ bool other_mode(const SessionOptions& options) {
   if (options.list) return session->list(), true;
   if (!options.describe.empty()) return session->describe_input(options.describe), true;
   if (!options.seeds.empty()) return session->write_seeds(options.seeds, options.seeds_folder), true;
-  if (options.climb) return session->climb(*options.climb, options.climb_folder), true;
+  if (options.climb) return session->climb(*options.climb, options.folder), true;
+  if (options.hunt) return session->hunt(*options.hunt, options.folder), true;
   if (options.minimise) return session->minimise(*options.minimise), true;
   return false;
 }

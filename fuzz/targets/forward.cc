@@ -6,6 +6,7 @@
 #include "properties/laws/change.h"
 #include "properties/shrink/brief.h"
 #include "properties/shrink/shrink.h"
+#include "reference/oracle/threads.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {
@@ -73,6 +74,34 @@ Scored scored(Score score, const Case& c, const FuzzInput& input) {
 Scored run_forward(const TargetSubject& subject, const FuzzInput& input, Executor executor) {
   const Case c = forward_case(subject, input);
   return scored(score(kernel_of(subject.kernel), c, options_of(input, executor)), c, input);
+}
+
+ScoredBatch run_forward_batch(const TargetSubject& subject, std::span<const FuzzInput> inputs,
+                              const BatchOptions& options) {
+  const Threads threads(options.threads);
+  std::vector<std::optional<Case>> made(inputs.size());
+  threads.for_each(static_cast<std::int64_t>(inputs.size()), [&](std::int64_t i) {
+    const auto at = static_cast<std::size_t>(i);
+    try {
+      made[at] = forward_case(subject, inputs[at]);
+    } catch (const UsageError&) {  // not a case
+    }
+  });
+  std::vector<Case> cases;
+  std::vector<std::size_t> places;  // of the cases, among the inputs
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    if (!made[i]) continue;
+    cases.push_back(std::move(*made[i]));
+    places.push_back(i);
+  }
+  BatchResult answers = score_batch(kernel_of(subject.kernel), cases, options);
+  ScoredBatch batch{std::vector<std::optional<Scored>>(inputs.size()), answers.lost, {}, std::move(answers.why)};
+  for (const std::size_t i : answers.together) batch.together.push_back(places[i]);
+  threads.for_each(static_cast<std::int64_t>(cases.size()), [&](std::int64_t index) {
+    const auto i = static_cast<std::size_t>(index);
+    batch.results[places[i]] = scored(std::move(answers.scores[i]), cases[i], inputs[places[i]]);
+  });
+  return batch;
 }
 
 Minimised minimise_forward(const MinimiseTask& task, const std::function<Score(const Case&)>& score_case,

@@ -22,6 +22,10 @@ Scored scored(Score score, const Case& c, const FuzzInput& input);
 /// Under the law that the input names, of all relating ones.
 Scored run_forward(const TargetSubject& subject, const FuzzInput& input, Executor executor);
 
+/// As Target::run_batch; a law that an input names is not asked.
+ScoredBatch run_forward_batch(const TargetSubject& subject, std::span<const FuzzInput> inputs,
+                              const BatchOptions& options);
+
 /// As Target::minimise, with any scorer of forward cases. `notes`: of the witness, beside the defect's own.
 struct MinimiseTask {
   const TargetSubject& subject;

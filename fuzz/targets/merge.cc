@@ -4,7 +4,9 @@
 namespace flashproof {
 
 Target fuzz_target() {
-  return {"merge", [] { return forward_subjects(ProblemKind::merge); }, run_forward, minimise_run, problem_of_kernel};
+  return {"merge",           [] { return forward_subjects(ProblemKind::merge); },
+          run_forward,       minimise_run,
+          problem_of_kernel, run_forward_batch};
 }
 
 }  // namespace flashproof

@@ -7,7 +7,7 @@
 namespace flashproof {
 namespace {
 
-constexpr std::uint64_t kMostSeconds = 1'000'000, kMostTries = 1'000'000;
+constexpr std::uint64_t kMostSeconds = 1'000'000, kMostTries = 1'000'000, kMostThreads = 1024, kMostBatch = 65'536;
 
 std::uint64_t number(std::string_view option, std::string_view text, std::uint64_t most) {
   const auto value = parse_u64(text);
@@ -65,6 +65,17 @@ SessionOptions take_options(int& argc, char** argv) {
       options.list = true;
     } else if (is("--climb")) {
       options.climb = static_cast<double>(number(option, value, kMostSeconds));
+    } else if (is("--hunt")) {
+      options.hunt = static_cast<double>(number(option, value, kMostSeconds));
+    } else if (is("--threads")) {
+      options.threads = static_cast<int>(number(option, value, kMostThreads));
+    } else if (is("--batch")) {
+      options.batch = static_cast<int>(number(option, value, kMostBatch));
+    } else if (is("--seed")) {
+      options.seed = parse_u64(value);
+      if (!options.seed) throw UsageError("--seed " + quote(value) + ": must be 0..18446744073709551615");
+    } else if (is("--suspects")) {
+      options.suspects = value;
     } else if (is("--climbing")) {
       options.climbing = value;
     } else if (is("--minimise")) {
@@ -78,18 +89,24 @@ SessionOptions take_options(int& argc, char** argv) {
       throw UsageError(
           "option " + quote(argument) +
           ": legal --kernel=, --format=, --exec=, --guide=, --archive=, --run=, --stop-on-finding, --list, "
-          "--climb=, --climbing=, --minimise=, --describe, --seeds; the engine's own have one dash");
+          "--climb=, --climbing=, --hunt=, --threads=, --batch=, --suspects=, --seed=, --minimise=, --describe, "
+          "--seeds; the "
+          "engine's own have one dash");
     }
   }
   argc = kept;
   argv[argc] = nullptr;
-  for (int i = 1; options.climb && i < argc && options.climb_folder.empty(); ++i) {
-    if (argv[i][0] != '-') options.climb_folder = argv[i];
+  const bool searches = options.climb || options.hunt;
+  for (int i = 1; searches && i < argc && options.folder.empty(); ++i) {
+    if (argv[i][0] != '-') options.folder = argv[i];
   }
-  if (options.climb && options.climb_folder.empty()) throw UsageError("--climb: the corpus folder must be named");
+  if (searches && options.folder.empty()) throw UsageError("--climb, --hunt: the corpus folder must be named");
+  if (options.hunt && options.executor == Executor::cuda && options.suspects.empty()) {
+    throw UsageError("--suspects: needed by --hunt with --exec=cuda");
+  }
   if (options.kernel.empty() != options.format.empty()) throw UsageError("--kernel, --format: both or none");
-  if ((options.climb || options.minimise || options.stop_on_finding) && options.archive.empty()) {
-    throw UsageError("--archive: needed by --climb, --minimise and --stop-on-finding");
+  if ((searches || options.minimise || options.stop_on_finding) && options.archive.empty()) {
+    throw UsageError("--archive: needed by --climb, --hunt, --minimise and --stop-on-finding");
   }
   return options;
 }

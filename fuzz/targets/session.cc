@@ -32,24 +32,21 @@ std::int64_t utc() {
 constexpr double kFlushSeconds = 1;
 constexpr std::size_t kLinesWithLaws = 4;  // the first of a seed file; each law costs several runs
 
-/// Ends of a process, which the driver reports: running the input again would end this one.
-bool is_death(std::string_view what) {
-  return what == "crash" || what == "hang" || what == "memory" || what == "sanitizer";
+/// After these no launch of this process can succeed any more. What fails in company only ("batch:") has been survived.
+bool loses_context(const Score& score, Executor executor) {
+  return executor == Executor::cuda && score.failed() && score.verdict.failure == Failure::error &&
+         !score.what.starts_with("batch:") && !score.what.ends_with("harness");
 }
 
 constexpr std::size_t kLongestDetail = 2000;
 
-std::uint64_t hash_of(std::span<const std::uint8_t> bytes) {  // FNV-1a
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const std::uint8_t b : bytes) hash = (hash ^ b) * 0x100000001b3;
-  return hash;
-}
+}  // namespace
 
 void write_input(const std::filesystem::path& folder, std::span<const std::uint8_t> bytes) {
-  write_atomically(folder / fmt::format("{:016x}", hash_of(bytes)), std::string(bytes.begin(), bytes.end()));
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const std::uint8_t b : bytes) hash = (hash ^ b) * 0x100000001b3;
+  write_atomically(folder / fmt::format("{:016x}", hash), std::string(bytes.begin(), bytes.end()));
 }
-
-}  // namespace
 
 Session::Session(const Target& target, SessionOptions options) : target_(target), options_(std::move(options)) {
   const bool one = !options_.kernel.empty();
@@ -121,15 +118,17 @@ void Session::keep(const Found& found, const FuzzInput& input, std::span<const s
       reported_.insert(finding.what + '\n' + finding.shape_class + '\n' + finding.term + '\n' + finding.subject.kernel)
           .second;
   if (first) flush();
-  if (options_.executor == Executor::cuda && found.scored.score.verdict.failure == Failure::error) {
-    flush();
-    std::_Exit(kExitLost);  // no launch of this process can succeed any more
-  }
+  if (loses_context(score, options_.executor)) leave_lost();
   if (options_.stop_on_finding) {
     say_finding(found);
     flush();
     std::_Exit(1);
   }
+}
+
+void Session::leave_lost() {
+  flush();
+  std::_Exit(kExitLost);
 }
 
 void Session::say_finding(const Found& found) const {
@@ -170,73 +169,11 @@ void Session::flush() {
   archive_->flush();
 }
 
-std::optional<Session::Found> Session::climbing(const FuzzInput& input, std::span<const std::uint8_t> bytes) {
-  if (options_.climbing.empty()) return evaluate(input);
-  std::ofstream(options_.climbing, std::ios::binary)
-      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  return evaluate(input);
-}
-
-void Session::climb(double seconds, const std::string& folder) {
-  std::vector<Elite> elites;
-  for (Elite& elite : archive_->elites()) {
-    if (elite.subject == key_of(subjects_.front())) elites.push_back(std::move(elite));
-  }
-  // One parent per term: the worst of its shape classes.
-  std::ranges::stable_sort(
-      elites, [](const Elite& a, const Elite& b) { return a.term != b.term ? a.term < b.term : a.ratio > b.ratio; });
-  const auto rest = std::ranges::unique(elites, {}, &Elite::term);
-  elites.erase(rest.begin(), rest.end());
-  struct Parent {
-    FuzzInput input;
-    std::string term;
-    TermRatio best;
-  };
-  std::vector<Parent> parents;
-  const ProblemKind problem = target_.problem(subjects_.front());
-  for (const Elite& elite : elites) {
-    const FuzzInput input = decode_input(problem, elite.input);
-    const auto found = evaluate(input);
-    if (!found) continue;
-    for (const TermRatio& term : found->scored.score.terms) {
-      if (term.term == elite.term) parents.push_back({input, elite.term, term});
-    }
-  }
-  Random random(static_cast<std::uint64_t>(utc()), static_cast<std::uint64_t>(::getpid()));
-  const double end = now() + seconds;
-  for (std::size_t turn = 0; now() < end && !parents.empty(); ++turn, tick()) {
-    const std::size_t at = turn % parents.size();
-    Parent& parent = parents[at];
-    const Mutation mutation{random.next_u32(), static_cast<std::int32_t>(parent.best.row),
-                            static_cast<std::int32_t>(parent.best.column)};
-    const auto child = changed(problem, parent.input, mutation);
-    if (!child) {  // no room for one more change
-      parents.erase(parents.begin() + static_cast<std::ptrdiff_t>(at));
-      continue;
-    }
-    const auto bytes = encode_input(*child);
-    const std::optional<Found> found = climbing(*child, *bytes);
-    if (!found) continue;
-    keep(*found, *child, *bytes);
-    bool better = false;
-    for (const TermRatio& term : found->scored.score.terms) {
-      for (Parent& other : parents) {
-        if (other.term != term.term || term.ratio <= other.best.ratio) continue;
-        other = {*child, other.term, term};
-        better = true;
-      }
-    }
-    if (better) write_input(folder, *bytes);
-  }
-  if (!options_.climbing.empty()) std::filesystem::remove(options_.climbing);
-  flush();
-}
-
 void Session::minimise(int tries) {
   for (Finding& finding : archive_->findings()) {
     const auto subject =
         std::ranges::find_if(subjects_, [&](const TargetSubject& s) { return key_of(s) == finding.subject; });
-    if (subject == subjects_.end() || !finding.witness.empty() || is_death(finding.what)) continue;
+    if (subject == subjects_.end() || !finding.witness.empty() || !minimisable(finding)) continue;
     const FuzzInput input = in_format(*subject, decode_input(target_.problem(*subject), finding.input));
     try {
       const Minimised smallest = target_.minimise(*subject, input, options_.executor, {finding.what, finding.term},

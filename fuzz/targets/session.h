@@ -11,6 +11,11 @@
 //                            format with tabs between
 //   --climb=SECONDS ... DIR  local search from the subject's elites in the archive; new inputs into DIR
 //     --climbing=FILE        holds the input at hand while it runs: no engine is there to keep it if it ends the process
+//   --hunt=SECONDS ... DIR   no engine: random inputs and changed elites in batches of --batch=N (default 1024), few launches
+//                            each, judged by --threads=N; starts with the inputs in DIR, and leaves better ones there
+//     --suspects=FOLDER      gets the inputs of a launch that lost a GPU's context; the next hunt runs each of them alone.
+//                            Needed with --exec=cuda
+//     --seed=N               of the random inputs; default the time
 //   --minimise=TRIES         findings of the subject that have no witness get one; a finding may take so many runs
 //   --describe FILE          what an input stands for
 //   --seeds FILE DIR         the case lines of FILE (fuzz/corpus) as inputs in DIR, and one input for every relating law
@@ -20,6 +25,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
@@ -28,6 +34,7 @@
 
 #include "fuzz/archive/archive.h"
 #include "fuzz/score/feedback.h"
+#include "fuzz/targets/parents.h"
 #include "fuzz/targets/target.h"
 
 namespace flashproof {
@@ -42,11 +49,18 @@ struct SessionOptions {
   bool stop_on_finding = false;
   bool list = false;
   std::optional<double> climb;  // seconds
-  std::string climb_folder, climbing;
+  std::optional<double> hunt;   // seconds
+  int threads = 1, batch = 1024;
+  std::optional<std::uint64_t> seed;
+  std::string folder;  // of climb and hunt
+  std::string climbing, suspects;
   std::optional<int> minimise;  // tries
   std::string describe;
   std::string seeds, seeds_folder;
 };
+
+/// Named by a hash of its bytes.
+void write_input(const std::filesystem::path& folder, std::span<const std::uint8_t> bytes);
 
 /// Takes the options above out of the arguments; the rest is the engine's. Throws UsageError.
 SessionOptions take_options(int& argc, char** argv);
@@ -58,8 +72,11 @@ class Session {
 
   /// One input: 0, or −1 where it stands for no case of the subject, so that the engine forgets it.
   int run(std::span<const std::uint8_t> bytes);
+  // search.cc
   /// Searches from what the archive has; every better input is offered to it and written to the folder, named by its hash.
   void climb(double seconds, const std::string& folder);
+  /// The same and random inputs, in batches.
+  void hunt(double seconds, const std::string& folder);
   void minimise(int tries);
   void list() const;
   void describe_input(const std::string& file) const;
@@ -79,6 +96,13 @@ class Session {
   const TargetSubject& subject_of(std::uint8_t kernel) const;
   Subject key_of(const TargetSubject& subject) const;
   std::optional<Found> climbing(const FuzzInput& input, std::span<const std::uint8_t> bytes);
+  Parents parents();
+  void hunt_batch(const std::vector<FuzzInput>& inputs, Parents& parents, const std::string& folder);
+  [[noreturn]] void leave_lost();
+  void learn(const FuzzInput& input, const Found& found, Parents& parents, const std::string& folder);
+  void report_company(const std::vector<FuzzInput>& inputs, const ScoredBatch& batch);
+  void try_suspects(const std::string& folder);
+  void ask_laws(Random& random);
   void say_finding(const Found& found) const;
   void keep(const Found& found, const FuzzInput& input, std::span<const std::uint8_t> bytes);
   void tick();

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "kernels/simt/schedule.h"
 #include "properties/generators/family.h"
@@ -160,6 +161,129 @@ TEST_F(SessionTest, climbing_starts_from_the_archive_and_leaves_better_inputs) {
   EXPECT_GE(best, 0.02);
 }
 
+/// fake_run of each.
+ScoredBatch fake_batch(const TargetSubject& subject, std::span<const FuzzInput> inputs, const BatchOptions& options) {
+  ScoredBatch batch;
+  batch.results.resize(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) batch.results[i] = fake_run(subject, inputs[i], options.executor);
+  return batch;
+}
+
+TEST_F(SessionTest, a_hunt_keeps_elites_findings_and_better_inputs) {
+  Target target = fake_target();
+  target.run_batch = [](const TargetSubject& subject, std::span<const FuzzInput> inputs, const BatchOptions& options) {
+    ScoredBatch batch = fake_batch(subject, inputs, options);
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      batch.results[i]->score.terms[0].ratio = 0.1 + 0.01 * static_cast<double>(inputs[i].origin.mutations.size());
+    batch.results[7].reset();  // no case
+    return batch;
+  };
+  SessionOptions o = options();
+  o.batch = 64;
+  o.seed = 3;
+  Session session(target, o);
+  const fs::path corpus = folder_ / "corpus";
+  fs::create_directories(corpus);
+  session.hunt(0.05, corpus.string());
+  EXPECT_GT(session.totals().executions, 64U);
+  EXPECT_LT(session.totals().judged, session.totals().executions);
+  EXPECT_FALSE(fs::is_empty(corpus));
+  double best = 0;
+  for (const Elite& e : archive().elites()) best = std::max(best, e.ratio);
+  EXPECT_GE(best, 0.12) << "changes of changes";
+}
+
+TEST_F(SessionTest, a_target_without_batches_hunts_one_by_one) {
+  Session session(fake_target(), options());
+  fs::create_directories(folder_ / "corpus");
+  session.hunt(0.05, (folder_ / "corpus").string());
+  EXPECT_GT(session.totals().judged, 10U);
+}
+
+Scored fatal_run(const TargetSubject& subject, const FuzzInput& input, Executor executor) {
+  Scored scored = fake_run(subject, input, executor);
+  scored.score.what = "error";
+  scored.score.verdict = {VerdictKind::fail, Failure::error, "illegal address"};
+  return scored;
+}
+
+TEST_F(SessionTest, a_lost_context_leaves_a_finding_and_suspects_which_run_alone_next) {
+  Target target = fake_target();
+  target.run_batch = [](const TargetSubject& subject, std::span<const FuzzInput> inputs, const BatchOptions& options) {
+    ScoredBatch batch = fake_batch(subject, inputs, options);
+    batch.results[2].reset();  // of the launch that was lost: nothing is known of them
+    batch.results[3].reset();
+    batch.lost = true;
+    batch.together = {2, 3};
+    batch.why = "illegal address";
+    return batch;
+  };
+  SessionOptions o = options();
+  o.executor = Executor::cuda;
+  o.suspects = (folder_ / "suspects").string();
+  o.batch = 64;
+  fs::create_directories(folder_ / "corpus");
+  const auto hunt = [&] { Session(target, o).hunt(5, (folder_ / "corpus").string()); };
+  EXPECT_EXIT(hunt(), testing::ExitedWithCode(kExitLost), "");
+  ASSERT_EQ(archive().findings().size(), 1U);
+  EXPECT_EQ(archive().findings()[0].what, "batch:error");
+  EXPECT_FALSE(archive().elites().empty()) << "what other launches showed";
+  EXPECT_EQ(std::distance(fs::directory_iterator(o.suspects), fs::directory_iterator()), 2);
+
+  target.run = fatal_run;  // each of them does it alone
+  EXPECT_EXIT(hunt(), testing::ExitedWithCode(kExitLost), "");
+  EXPECT_EQ(std::distance(fs::directory_iterator(o.suspects), fs::directory_iterator()), 1);
+  std::set<std::string> what;
+  for (const Finding& f : archive().findings()) what.insert(f.what);
+  EXPECT_EQ(what, (std::set<std::string>{"batch:error", "error"}));
+
+  target.run = fake_run;
+  target.run_batch = fake_batch;
+  o.executor = Executor::cpu;
+  Session(target, o).hunt(0.05, (folder_ / "corpus").string());
+  EXPECT_TRUE(fs::is_empty(o.suspects));
+}
+
+TEST_F(SessionTest, a_law_that_loses_the_context_ends_the_process) {
+  Target target = fake_target();
+  target.run = [](const TargetSubject& subject, const FuzzInput& input, Executor executor) {
+    Scored scored = fatal_run(subject, input, executor);
+    scored.score.what = "merge_commutes:error";
+    return scored;
+  };
+  SessionOptions o = options();
+  o.executor = Executor::cuda;
+  EXPECT_EXIT(Session(target, o).run(input(10)), testing::ExitedWithCode(kExitLost), "");
+  EXPECT_EQ(archive().findings().size(), 1U);
+}
+
+TEST(Parents, are_the_worst_of_each_term_and_children_have_one_change_more) {
+  Parents parents(ProblemKind::softmax);
+  Random random(1, 2);
+  EXPECT_FALSE(parents.child(random));
+  const FuzzInput plain = random_inputs(ProblemKind::softmax, random, 1).front();
+  EXPECT_TRUE(parents.offer(plain, {{"o.weights", 0.5, 3, 4}}));
+  EXPECT_FALSE(parents.offer(plain, {{"o.weights", 0.4, 0, 0}}));
+  const auto child = parents.child(random);
+  ASSERT_TRUE(child);
+  ASSERT_EQ(child->origin.mutations.size(), 1U);
+  EXPECT_EQ(child->origin.mutations[0].row, 3);
+  EXPECT_EQ(child->origin.mutations[0].column, 4);
+}
+
+TEST(Parents, siblings_differ_in_their_seed_alone) {
+  Random random(1, 2);
+  const auto inputs = random_inputs(ProblemKind::attention, random, 16);
+  std::set<std::uint64_t> seeds;
+  for (FuzzInput input : inputs) {
+    seeds.insert(input.origin.spec.seed);
+    input.origin.spec.seed = inputs[0].origin.spec.seed;
+    EXPECT_EQ(input, inputs[0]);
+    EXPECT_TRUE(encode_input(input));
+  }
+  EXPECT_EQ(seeds.size(), 16U);
+}
+
 TEST_F(SessionTest, without_a_kernel_the_input_chooses_among_the_hardened_ones) {
   SessionOptions all = options();
   all.kernel = all.format = "";
@@ -216,10 +340,24 @@ TEST(SessionOptions, are_taken_out_and_the_engines_stay) {
 }
 
 TEST(SessionOptions, wrong_ones_are_refused_in_one_line) {
-  const std::vector<std::vector<std::string>> wrong = {
-      {"--nonsense"},        {"--kernel="},  {"--kernel=a"},     {"--format=f32"},        {"--exec=tpu"},
-      {"--guide=x"},         {"--climb=30"}, {"--climb=0", "d"}, {"--minimise=x"},        {"--minimise=5"},
-      {"--stop-on-finding"}, {"--describe"}, {"--seeds", "a"},   {"--climb=5", "-runs=1"}};
+  const std::vector<std::vector<std::string>> wrong = {{"--nonsense"},
+                                                       {"--kernel="},
+                                                       {"--kernel=a"},
+                                                       {"--format=f32"},
+                                                       {"--exec=tpu"},
+                                                       {"--guide=x"},
+                                                       {"--climb=30"},
+                                                       {"--climb=0", "d"},
+                                                       {"--minimise=x"},
+                                                       {"--minimise=5"},
+                                                       {"--hunt=5", "d", "--archive=x", "--exec=cuda"},
+                                                       {"--hunt=5"},
+                                                       {"--threads=0"},
+                                                       {"--seed=x"},
+                                                       {"--stop-on-finding"},
+                                                       {"--describe"},
+                                                       {"--seeds", "a"},
+                                                       {"--climb=5", "-runs=1"}};
   for (const auto& arguments : wrong) {
     try {
       taken(arguments);

@@ -4,8 +4,9 @@
 namespace flashproof {
 
 Target fuzz_target() {
-  return {"softmax", [] { return forward_subjects(ProblemKind::softmax); }, run_forward, minimise_run,
-          problem_of_kernel};
+  return {"softmax",         [] { return forward_subjects(ProblemKind::softmax); },
+          run_forward,       minimise_run,
+          problem_of_kernel, run_forward_batch};
 }
 
 }  // namespace flashproof

@@ -4,11 +4,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "fuzz/archive/archive.h"
+#include "fuzz/batch/batch.h"
 #include "fuzz/input/codec.h"
 #include "fuzz/score/score.h"
 
@@ -41,6 +44,14 @@ struct Minimised {
   std::string brief;
 };
 
+/// As BatchResult, of inputs: none where Target::run would throw UsageError.
+struct ScoredBatch {
+  std::vector<std::optional<Scored>> results;
+  bool lost = false;
+  std::vector<std::size_t> together;  // indices of inputs
+  std::string why;
+};
+
 struct Target {
   std::string_view name;
   /// In a fixed order: an input's kernel byte counts through them.
@@ -52,6 +63,9 @@ struct Target {
   Minimised (*minimise)(const TargetSubject& subject, const FuzzInput& input, Executor executor, const Defect& defect,
                         int tries, const std::function<bool()>& stop);
   ProblemKind (*problem)(const TargetSubject& subject);  // what the input's bytes are decoded as
+  /// Many inputs without laws in few launches, judged by threads. Null: the target runs them one by one.
+  ScoredBatch (*run_batch)(const TargetSubject& subject, std::span<const FuzzInput> inputs,
+                           const BatchOptions& options) = nullptr;
 };
 
 /// The input with the subject's format in its recipe: what is run, and what describe() shall say.

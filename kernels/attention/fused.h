@@ -4,7 +4,7 @@
 //              of q·k; lse_i = scale · m_i + ln l_i
 //   shapes     as attention/deferred.h; scale above 0
 //   launch     as attention/deferred.h
-//   edges      as attention/deferred.h
+//   edges      as attention/deferred.h; frames whose difference leaves f32 before the scale make the row NaN
 //   arithmetic f32. ĉ = fl(scale · log2 e); m' = max(m, max x), α = 2^{(m−m')·ĉ}, p = 2^{fma(x, ĉ, −m'·ĉ)}; sums and the
 //              ending as attention/deferred.h; lse = m·scale + ln l. p may exceed 1 by the rounding of m'·ĉ
 //   source     Dao 2023 (FlashAttention-2), csrc/flash_attn/src/softmax.h, scale_apply_exp2

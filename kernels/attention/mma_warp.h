@@ -3,6 +3,7 @@
 // of special values do not depend on the unit.
 #pragma once
 
+#include "kernels/attention/difference.h"
 #include "kernels/attention/mma_cursor.h"
 #include "kernels/attention/mma_values.h"
 #include "kernels/simt/math.h"
@@ -17,9 +18,10 @@ struct MmaForm {
   static constexpr Format kWeights = kP;
   static constexpr Exponent kExponent = kForm;
   static constexpr int kWeightScale = kScale;
-  // The fused form errs by half an ulp of fl(m·ĉ) in octaves. Beyond this frame P may leave its format; the declared
-  // head-room ends before.
-  static constexpr float kOctaves = kP == Format::f16 ? 16 : kP == Format::bf16 ? 126 : kScale == 1 ? 8 : 0.8125;
+  // The fused form errs by half an ulp of fl(m·ĉ) in octaves, u|m·ĉ| at most. Beyond this frame P may leave its format;
+  // the declared head-room ends before: of e4m3 times 256 at log2(448 (1 + 2^-4) / 256) = 0.895 octaves, and below 2^24,
+  // 0.9375 of which is taken here, half an ulp is half an octave: P is at most 2^8.5 = 362.
+  static constexpr float kOctaves = kP == Format::f16 ? 16 : kP == Format::bf16 ? 126 : kScale == 1 ? 8 : 0.9375;
   static constexpr float kLargestFrame = kOctaves * 0x1.008p24F;
 };
 
@@ -32,12 +34,6 @@ struct MmaState {
   // weights, goes by it again and leaves it here: it is <= m and raises no later frame.
   float most[2];
 };
-
-/// fl(x − frame); NaN where two finite numbers are further apart than f32 reaches: exp2 of it would lose x in silence.
-__device__ __forceinline__ float checked_difference(float x, float frame) {
-  const float difference = __fsub_rn(x, frame);
-  return difference == kMinusInf && x != kMinusInf ? __int_as_float(det::kNan) : difference;
-}
 
 template <class Form>
 struct MmaWeigher {
@@ -60,7 +56,7 @@ struct MmaWeigher {
   template <bool kWide>
   __device__ __forceinline__ float weight(float x, int r) const {
     if constexpr (Form::kExponent == Exponent::fused) return math_exp2(__fmaf_rn(x, c_hat, -offset[r]));
-    const float difference = kWide ? checked_difference(x, offset[r]) : __fsub_rn(x, offset[r]);
+    const float difference = kWide ? checked_difference(x, offset[r], c_hat) : __fsub_rn(x, offset[r]);
     return math_exp2(__fmul_rn(difference, c_hat));
   }
 };
@@ -81,7 +77,7 @@ __device__ __forceinline__ void raise_frame(MmaState& state, float c_hat, float 
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const float m = max_number(state.m[r], quad_max(state.most[r]));
-    alpha[r] = math_exp2(__fmul_rn(checked_difference(state.m[r], m == kMinusInf ? 0.0F : m), c_hat));
+    alpha[r] = math_exp2(__fmul_rn(checked_difference(state.m[r], m == kMinusInf ? 0.0F : m, c_hat), c_hat));
     state.m[r] = m;
     state.most[r] = kMinusInf;
     state.added[r] = 0.0F;

@@ -2,6 +2,7 @@
 // their order are those of ScoreUnit and Exponent in reference/bound/arithmetic.h.
 #pragma once
 
+#include "kernels/attention/difference.h"
 #include "kernels/attention/forms.h"
 #include "kernels/attention/place.h"
 #include "kernels/maximum.h"
@@ -82,7 +83,7 @@ struct Scoring {
     if constexpr (kForm == Exponent::accurate) {
       return math_exp(__fsub_rn(a, b));
     }
-    return math_exp2(__fmul_rn(__fsub_rn(a, b), log2_unit));
+    return math_exp2(__fmul_rn(kRaw ? checked_difference(a, b, log2_unit) : __fsub_rn(a, b), log2_unit));
   }
   __device__ float lse(float frame, float l) const {
     return __fadd_rn(kRaw ? __fmul_rn(frame, unit) : frame, math_log(l));

@@ -3,7 +3,7 @@
 //   computes   as attention/fused.h
 //   shapes     as attention/deferred.h; scale above 0
 //   launch     as attention/deferred.h
-//   edges      as attention/deferred.h
+//   edges      as attention/deferred.h; scores whose difference leaves f32 before the scale make the row NaN
 //   arithmetic f32. ĉ = fl(scale · log2 e); m' = max(m, max x), α = 2^{(m−m')·ĉ}, p = 2^{(x−m')·ĉ}, two roundings each;
 //              sums and the ending as attention/deferred.h; lse = m·scale + ln l. p is at most 1
 //   source     Dao 2023 (FlashAttention-2), section 3.1, with the scale inside the exponential

@@ -132,7 +132,7 @@ void add(const std::string& name, const std::function<void(benchmark::State&)>& 
       ->Unit(benchmark::kMicrosecond)
       ->MinTime(0.05)
       ->Repetitions(5)
-      ->ReportAggregatesOnly(true);
+      ->DisplayAggregatesOnly(true);  // --benchmark_out has every repetition, for compare --bench
 }
 
 void add_kernel(const Kernel& kernel, const Launch& launch, Math math, Format format, const Workload& workload) {

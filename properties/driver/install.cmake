@@ -10,7 +10,7 @@ if(FLASHPROOF_HAVE_CUDA OR FLASHPROOF_SANITIZE)
 endif()
 
 set(libraries float block_fma simt problem kernel_run declaration oracle_parts oracle_dd oracle_exact oracle_fp64 oracle
-  bound change error laws generators shrink property_driver)
+  bound change error laws generators shrink junit property_driver)
 foreach(library IN LISTS libraries)
   set_target_properties(flashproof_${library} PROPERTIES EXPORT_NAME ${library})
 endforeach()

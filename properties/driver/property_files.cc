@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "properties/driver/junit.h"
+
 namespace flashproof {
 namespace {
 
@@ -12,41 +14,6 @@ namespace {
 std::string one_line(std::string text) {
   std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
   return text;
-}
-
-/// The same text, with U+FFFD for what is no UTF-8: paths may hold anything.
-std::string valid_utf8(std::string_view text) {
-  const nlohmann::json json = std::string(text);
-  const std::string dumped = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  return nlohmann::json::parse(dumped).get<std::string>();
-}
-
-/// For an attribute or a text; control characters, which XML 1.0 cannot hold, become '?'.
-std::string xml_escaped(std::string_view raw) {
-  const std::string text = valid_utf8(raw);
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\n':
-        escaped += "&#10;";
-        break;
-      default:
-        escaped += static_cast<unsigned char>(c) >= 0x20 ? c : '?';
-    }
-  }
-  return escaped;
 }
 
 std::string message(const PropertyResult& result, const std::string& program) {
@@ -85,27 +52,21 @@ std::string finding_line(const PropertyResult& result) {
 }
 
 std::string junit_text(std::span<const PropertyResult> results, const std::string& program) {
-  const auto failures = std::ranges::count_if(results, &PropertyResult::finding);
-  const auto skipped = std::ranges::count_if(results, &PropertyResult::skipped);
-  std::string xml = fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-      "<testsuites>\n  <testsuite name=\"flashproof\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">\n",
-      results.size(), failures, skipped);
+  JunitSuite suite{"flashproof"};
   for (const PropertyResult& result : results) {
-    xml += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml_escaped(result.kernel), result.law);
+    JunitCase& one = suite.cases.emplace_back();
+    one.classname = result.kernel;
+    one.name = result.law;
     if (result.skipped()) {
-      xml += fmt::format(">\n      <skipped message=\"{}\"/>\n    </testcase>\n", xml_escaped(finding_line(result)));
-      continue;
+      one.outcome = JunitOutcome::skipped;
+      one.message = finding_line(result);
+    } else if (result.finding()) {
+      one.outcome = JunitOutcome::failed;
+      one.type = name(result.failure ? result.failure->verdict.failure : Failure::error);
+      one.message = message(result, program);
     }
-    if (!result.finding()) {
-      xml += "/>\n";
-      continue;
-    }
-    const std::string text = xml_escaped(message(result, program));
-    xml += fmt::format(">\n      <failure type=\"{}\" message=\"{}\">{}</failure>\n    </testcase>\n",
-                       name(result.failure ? result.failure->verdict.failure : Failure::error), text, text);
   }
-  return xml + "  </testsuite>\n</testsuites>\n";
+  return junit_xml(std::span(&suite, 1));
 }
 
 std::string json_text(std::span<const PropertyResult> results, const PropertyOptions& options,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <limits>
@@ -13,6 +14,7 @@
 #include "properties/driver/property_run.h"
 #include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
+#include "reference/problem/progress.h"
 #include "reference/problem/text.h"
 
 namespace flashproof {
@@ -89,15 +91,36 @@ void print(const PropertyResult& result, const std::string& program) {
   std::printf("%s\n", line.c_str());
 }
 
+volatile std::sig_atomic_t asked_to_stop = 0;
+void stop(int) { asked_to_stop = 1; }
+
+/// What there is when somebody stops a run: the lines, but no files, which a reader would take for a whole run's.
+int stopped(const std::vector<PropertyResult>& results, const std::string& program) {
+  for (const PropertyResult& result : results) {
+    if (result.executed() > 0) print(result, program);
+  }
+  std::printf("PARTIAL interrupted: what stands above is what ran by then; no --junit and no --json was written\n");
+  if (std::fflush(stdout) != 0) throw InfrastructureError("stdout: cannot be written");
+  return std::ranges::any_of(results, [](const PropertyResult& r) { return r.failure.has_value(); }) ? kFinding
+                                                                                                     : kInfrastructure;
+}
+
 int test(int argc, char** argv, std::span<const KernelDeclaration> kernels) {
-  const PropertyOptions options = parse(argc, argv);
+  PropertyOptions options = parse(argc, argv);
   const std::string program = !options.program.empty() ? options.program : shell_quoted(argc > 0 ? argv[0] : "");
   for (const auto& file : {options.junit, options.json}) {
     if (!file.empty()) forget(file);
   }
   constexpr unsigned kSecondsPerCase = 300;  // one law on one case: seconds at most, many times that under a sanitizer
   tell_crashes(program, kSecondsPerCase);
-  const std::vector<PropertyResult> results = run_properties(kernels, options);
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, stop);
+  options.stop = [] { return asked_to_stop != 0; };
+  const std::vector<PropertyResult> results = [&] {
+    Progress progress("families of kernels");
+    options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
+    return run_properties(kernels, options);
+  }();
+  if (options.stop()) return stopped(results, program);
   if (options.replay.empty()) {
     std::printf("seed %llu, %llu cases per kernel and family\n", static_cast<unsigned long long>(options.seed),
                 static_cast<unsigned long long>(options.cases));

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "properties/driver/property_run.h"
 #include "properties/generators/family.h"
 #include "properties/laws/law.h"
 #include "reference/problem/case.h"
@@ -253,6 +254,25 @@ TEST_F(PropertyMain, AFileThatCannotBeWrittenIsTheMachines) {
   std::ofstream(folder / "file") << "not a folder";
   EXPECT_EQ(run({"--family", "normal", "--json", (folder / "file" / "x").string()}, {right}), 3);
   EXPECT_THAT(err, HasSubstr("file/x"));
+}
+
+TEST(property_run, says_how_far_it_is_and_stops_with_what_it_has) {
+  PropertyOptions options;
+  options.laws = {"within_bound"};
+  options.cases = 1;
+  std::uint64_t done = 0, total = 0;
+  options.progress = [&](std::uint64_t now, std::uint64_t all) { done = now, total = all; };
+  const std::vector<KernelDeclaration> kernels = {declaration("softmax.online_two_pass.hardened"),
+                                                  declaration("softmax.online_block.hardened")};
+  options.stop = [&] { return done == 2; };
+  const auto stopped = run_properties(kernels, options);
+  EXPECT_EQ(done, 2U);
+  EXPECT_GT(total, 20U);
+  ASSERT_EQ(stopped.size(), 1U);
+  EXPECT_EQ(stopped[0].by_family.size(), 2U);
+  options.stop = [] { return false; };
+  EXPECT_EQ(run_properties(kernels, options).size(), 2U);
+  EXPECT_EQ(done, total);
 }
 
 }  // namespace

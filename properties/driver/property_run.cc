@@ -105,6 +105,10 @@ class KernelRun {
   /// Drawn: asks every law that has not failed yet, and counts. Shrunk: asks the first that failed.
   bool fails(const Case& c, std::string_view family, std::uint64_t& left) {
     if (!failing_.empty()) return fails_again(failing_.front(), c);
+    if (options_.stop && options_.stop()) {
+      left = 0;
+      return false;  // the engine draws on, but nothing runs
+    }
     Trial trial(kernel_, c);
     left -= left > 0 ? 1 : 0;
     const bool taken = trial.refusal(c.problem).empty();
@@ -201,8 +205,15 @@ std::vector<PropertyResult> run_properties(std::span<const KernelDeclaration> ke
   const auto chosen = select(families(), &Family::name, options.families, "family");
   std::optional<Case> one;
   if (!options.replay.empty()) one = replayed(options.replay);
+  const auto serves = [](const Family* family, ProblemKind problem) { return family->serves(problem); };
+  std::uint64_t total = 0, done = 0;
+  for (const KernelDeclaration* k : tested) {
+    total += static_cast<std::uint64_t>(
+        std::ranges::count_if(chosen, [&](const Family* family) { return serves(family, k->problem); }));
+  }
   std::vector<PropertyResult> results;
   for (const KernelDeclaration* declaration : tested) {
+    if (options.stop && options.stop()) break;
     const ProblemKind problem = declaration->problem;
     const bool served = std::ranges::any_of(chosen, [&](const Family* family) { return family->serves(problem); });
     if (one ? kind_of(one->problem) != problem : !served) continue;  // of another problem than what was asked for
@@ -217,10 +228,14 @@ std::vector<PropertyResult> run_properties(std::span<const KernelDeclaration> ke
       continue;
     }
     for (const Family* family : chosen) {
-      if (family->serves(problem)) run.family(*family);
+      if (!family->serves(problem) || (options.stop && options.stop())) continue;
+      run.family(*family);
+      if (options.progress) options.progress(++done, total);
     }
   }
-  if (results.empty() && !tested.empty()) throw UsageError("no chosen kernel is of the problem that was asked for");
+  const bool stopped = options.stop && options.stop();
+  if (results.empty() && !tested.empty() && !stopped)
+    throw UsageError("no chosen kernel is of the problem that was asked for");
   return results;
 }
 

@@ -24,6 +24,9 @@ struct PropertyOptions {
   std::string program;                     // what a replay line begins with; empty: the path of this program
   std::string replay;                      // a witness file or a case line instead of the families
   std::filesystem::path junit, json, out;  // empty: not written
+  // Families of kernels, done and in all; and whether to end before the next case, with what there is by then.
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};
+  std::function<bool()> stop = {};
 };
 
 struct PropertyFailure {

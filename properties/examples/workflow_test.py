@@ -162,6 +162,7 @@ def check(workflow, packages_sh, build):
 
 
 def controls(workflow, packages_sh, build):
+    check(workflow, packages_sh, build)  # else the controls would be refused for another reason
     text = pathlib.Path(workflow).read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         changed = pathlib.Path(folder) / "changed.yml"

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <string>
 
 #include "reference/bound/one_row.h"
@@ -102,6 +103,63 @@ TEST(AttentionDomain, head_room_must_hold_in_frames_that_the_row_leaves) {
   fused.exponent = Exponent::fused;
   EXPECT_FALSE(compute_bound(one_row({-5e9F, -5.0005e9F, 0}, {1, 1, 1}, 2), fused).domain[0].holds());
   EXPECT_TRUE(compute_bound(one_row({-5e5F, -5.0005e5F, 0}, {1, 1, 1}, 2), fused).domain[0].holds());
+}
+
+// Raw scores 6e38 apart are some octaves apart once scaled by 2^-126: a difference that overflows loses a weight of e^-7.
+TEST(AttentionDomain, differences_of_raw_scores_stay_below_the_range_of_f32) {
+  Arithmetic a = declared(Reduction::chunk_deferred);
+  const auto holds = [&](float score, float scale = 0x1p-126F) {
+    AttentionProblem p = one_row({-score, score}, {1, 2}, 1);
+    p.scale = scale;
+    return compute_bound(p, a).domain[0].holds();
+  };
+  a.exponent = Exponent::accurate;
+  EXPECT_TRUE(holds(3e38F)) << "scaled before they are subtracted";
+  a.unit = ScoreUnit::raw;
+  a.lse_form = LseForm::scaled_max_plus_log;
+  for (const Exponent exponent : {Exponent::fused, Exponent::subtract_then_scale}) {
+    a.exponent = exponent;
+    EXPECT_TRUE(holds(1.7e38F));
+    EXPECT_FALSE(holds(1.71e38F));
+    EXPECT_FALSE(holds(1.71e38F, 0x1.6p-121F)) << "times log2 e still below 2^-120";
+    EXPECT_TRUE(holds(1.71e38F, 0x1.7p-121F)) << "a weight of 2^-256 is none";
+    // The other form's frame is then too large for its head-room.
+    EXPECT_EQ(holds(1.71e38F, 0x1p-10F), exponent == Exponent::subtract_then_scale);
+  }
+}
+
+// Two products per key: −inf and a finite one. Beyond f32 a sum of numbers may meet the infinity: also in a row that is
+// left without a weight.
+TEST(AttentionDomain, finite_products_beside_an_infinite_one_are_held_where_the_answer_is_symbolic_too) {
+  const Arithmetic a = declared(Reduction::chunk_deferred);
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const auto row = [](double infinite, double finite, bool second_key) {
+    AttentionProblem p;
+    p.q = Tensor::dense(Format::f32, {1, 1, 1, 2});
+    p.k = Tensor::dense(Format::f32, {1, 1, 2, 2});
+    p.v = Tensor::dense(Format::f32, {1, 1, 2, 1});
+    for (Tensor* tensor : {&p.q, &p.k, &p.v}) {
+      for (std::int64_t i = 0; i < tensor->elements(); ++i) tensor->set_bits(i, encode(Format::f32, 1));
+    }
+    p.k.set({0, 0, 0, 0}, infinite);
+    p.k.set({0, 0, 0, 1}, finite);
+    p.q.set({0, 0, 0, 1}, 2);
+    p.key_length = {second_key ? 2 : 1};
+    p.plan = ChunkPlan::uniform(2, 1);
+    return p;
+  };
+  for (const bool second : {false, true}) {
+    EXPECT_FALSE(compute_bound(row(-kInf, 3e38, second), a).domain[0].holds()) << second;
+    EXPECT_TRUE(compute_bound(row(-kInf, 1e38, second), a).domain[0].holds()) << second;
+    EXPECT_TRUE(compute_bound(row(-kInf, -kInf, second), a).domain[0].holds()) << second;
+    EXPECT_STREQ(compute_bound(row(-kInf, 3e38, second), a).domain[0].nearest.name,
+                 preconditions(row(-kInf, 3e38, second), a, 0)[0].name);
+  }
+  AttentionProblem masked = row(-kInf, 3e38, false);
+  masked.bias = Tensor::dense(Format::f32, {1, 1, 1, 2});
+  for (const std::int64_t key : {0, 1}) masked.bias.set({0, 0, 0, key}, -kInf);
+  EXPECT_TRUE(compute_bound(masked, a).domain[0].holds()) << "a mask forms no score";
+  EXPECT_TRUE(preconditions(masked, a, 0).empty());
 }
 
 TEST(AttentionDomain, the_sum_is_held_without_its_scale_too) {

@@ -21,7 +21,6 @@ class Block {
       : rows_(rows), values_(values), bound_(bound) {}
 
   void take(const AttentionRow& row, std::int64_t at) {
-    for (const Precondition& precondition : row.preconditions) bound_.domain[at].require(precondition);
     bound_.lse[at] = row.lse;
     ElementBound* const bounds = &bound_.o[at * bound_.width];
     double* const ranges = &bound_.range[at * bound_.width];
@@ -89,7 +88,10 @@ Bound attention_bound(const AttentionProblem& p, const Arithmetic& arithmetic) {
           Block block(rows, values, bound);
           for (std::int64_t i = 0; i < count; ++i) {
             AttentionRow& row = built[static_cast<std::size_t>(i)];
-            if (rows.build(i, row)) block.take(row, p.output_row(s, h, first) + i);
+            const std::int64_t at = p.output_row(s, h, first) + i;
+            const bool weighted = rows.build(i, row);
+            for (const Precondition& precondition : row.preconditions) bound.domain[at].require(precondition);
+            if (weighted) block.take(row, at);
           }
           block.flush();
           if (!p.v_descale.shape.empty()) descale(rows, p.output_row(s, h, first), count, bound);
@@ -110,7 +112,7 @@ std::vector<Precondition> attention_preconditions(const AttentionProblem& p, con
       AttentionRow row;
       rows.load_head(s, p.kv_head(h));
       rows.load_queries(h, query, 1);
-      if (!rows.build(0, row)) return {};
+      if (!rows.build(0, row)) return row.preconditions;
       double largest = 0;
       for (std::int64_t c = 0; c < p.value_dim(); ++c) {
         const double column = rows.largest_value(row, c);

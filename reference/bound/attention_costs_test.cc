@@ -218,6 +218,25 @@ TEST(AttentionCosts, one_signed_values_pay_for_truncation) {
   EXPECT_GT(compute_bound(p, done).o[0].drift, 0) << "truncation has a sign";
 }
 
+TEST(AttentionCosts, the_rounding_of_stored_weights_does_not_drift) {
+  const AttentionProblem p = row_of(1024, 1024, [](auto) { return 0; }, [](auto j) { return 1 + 0x1p-5 * (j % 31); });
+  const auto drift = [&](Format stored, bool summed) {
+    Arithmetic a = deferred();
+    a.values = {.unit = kHopperF16};
+    a.weights = {.format = stored, .summed = summed};
+    return compute_bound(p, a).o[0].drift;
+  };
+  const double cut = drift(Format::f32, false);
+  EXPECT_GT(cut, 0);
+  for (const Format stored : {Format::f16, Format::bf16, Format::e4m3fn}) {
+    // Every key counts as one with all steps after it, where its own rounding is much more than they: twice the mean.
+    EXPECT_LE(drift(stored, false), 2.1 * cut) << info(stored).name;
+    EXPECT_GE(drift(stored, false), cut) << info(stored).name;
+    const double seen = 1 + unit_roundoff(stored);  // weights that much larger beside a sum that much smaller
+    EXPECT_LE(drift(stored, true), 1.001 * seen * seen * cut) << info(stored).name;
+  }
+}
+
 TEST(AttentionCosts, a_unit_aligns_subnormal_factors_as_their_formats_least_exponent) {
   // 2^-24 in f16 has the exponent -14 there: beside it products of 2^-41 are cut, which 2^-38 / 2^25 would keep.
   AttentionProblem p = row_of(2, 2, [](auto) { return 0; }, alternating);

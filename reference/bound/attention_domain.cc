@@ -36,17 +36,31 @@ void separated_preconditions(const Arithmetic& a, const Visits& visits, double l
 
 }  // namespace
 
-void row_preconditions(const Arithmetic& a, const ScoreScale& scale, const ScoreRange& range, const Precondition& query,
-                       const AttentionPaths& paths, const RowWeights& weights, std::vector<Precondition>& list) {
+void score_preconditions(const ScoreScale& scale, const ScoreRange& range, const Precondition& query,
+                         std::vector<Precondition>& list) {
   list.push_back({kScoreDomain, range.largest, kF32Max});
   if (scale.tau_largest > 0) {
     list.push_back({"scale times its descale factors below the f32 range", scale.tau_largest, kF32Max});
   }
+  if (range.lost && scale.tau_error > 0) {  // 0·inf is NaN
+    list.push_back({"error of the scale beside an infinite dot product", scale.tau_error, 1});
+  }
   if (query.value > 0) list.push_back(query);
+}
+
+void row_preconditions(const Arithmetic& a, const ScoreScale& scale, const ScoreRange& range, const Precondition& query,
+                       const AttentionPaths& paths, const RowWeights& weights, std::vector<Precondition>& list) {
+  score_preconditions(scale, range, query, list);
   const bool folded = paths.exponents().rounds_frame() || a.exponent == Exponent::subtract_then_scale;
   if (a.unit == ScoreUnit::raw && folded) {
     list.push_back({"folded scale below the f32 range", std::fabs(scale.c_hat), kF32Max});
     list.push_back({"folded scale above the subnormal range", 0x1p-126, std::fabs(scale.c_hat)});
+  }
+  // Before the scale: one that overflows would lose a key that a small scale brings back into reach. (Above kReach, and
+  // with natural ones, it loses keys without a weight: F32Max is then 256 octaves at least.)
+  constexpr double kReach = 0x1p-120;  // of ĉ, as kernels see it
+  if (a.unit == ScoreUnit::raw && std::fabs(scale.c_hat) < kReach) {
+    list.push_back({kRawDifferences, range.apart / std::fabs(scale.unit), kF32Max});
   }
   const double overshoot = paths.overshoot();  // octaves by which a weight may exceed 1, or fall below it by κ
   if (paths.exponents().rounds_frame() || a.lse_form == LseForm::base2) {

@@ -9,6 +9,7 @@
 namespace flashproof::bound {
 
 inline constexpr const char* kScoreDomain = "scores and their partial sums below the f32 range";
+inline constexpr const char* kRawDifferences = "differences of raw scores below the f32 range";
 inline constexpr const char* kAccumulatorDomain = "un-normalised sums below the f32 range";
 
 inline constexpr const char* kSeparatedAbove = "e^-m and its products below the f32 range: log of them";
@@ -18,7 +19,13 @@ inline constexpr const char* kSeparatedBelow = "e^-m above the subnormal range: 
 struct ScoreRange {
   double largest = 0;  // magnitude formed on the way, in the kernel's units
   double natural = 0;  // |s| at most
+  double apart = 0;    // of two scores, at most; of raw ones alone
+  bool lost = false;   // a key that no mask hides has the score −inf: its dot product is infinite
 };
+
+/// Those of the scores alone: of dot products and of what makes a score of them. Appends.
+void score_preconditions(const ScoreScale& scale, const ScoreRange& range, const Precondition& query,
+                         std::vector<Precondition>& list);
 
 /// Those that do not depend on v. `largest_sum`: of ln of the computed denominator. Appends.
 void row_preconditions(const Arithmetic& arithmetic, const ScoreScale& scale, const ScoreRange& range,

@@ -14,6 +14,16 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kLanes = 8;
 constexpr std::int64_t kKeyBlock = 1024;  // keys per table: a row asks only for the blocks that it sees
 
+/// Of two computed scores, at most.
+double spread(const Leaves& leaves) {
+  double highest = -kInf, lowest = kInf;
+  for (std::size_t j = 0; j < leaves.size(); ++j) {
+    highest = std::max(highest, leaves.score[j] + leaves.score_error[j]);
+    lowest = std::min(lowest, leaves.score[j] - leaves.score_error[j]);
+  }
+  return (highest - lowest) * kSlack;
+}
+
 }  // namespace
 
 AttentionRows::AttentionRows(const AttentionProblem& p, const Arithmetic& a) : p_(p), a_(a) {
@@ -92,6 +102,7 @@ bool AttentionRows::append(const double* dot, std::int64_t i, std::int64_t first
         }
         range_.largest = std::max(range_.largest, scores_->partial_sum(finite));
       }
+      range_.lost = range_.lost || value == -kInf;
       if (value == -kInf) continue;
       if (!std::isfinite(value)) return false;
       leaves.key.push_back(first + j);
@@ -142,7 +153,7 @@ bool AttentionRows::collect_scores(std::int64_t i, Leaves& leaves) {
       leaves.score.push_back(made_.value[0]);
       leaves.score_error.push_back(made_.error[0]);
       leaves.own.push_back(made_.own[0]);
-      range_ = {.largest = made_.largest[0], .natural = std::fabs(sink) + made_.error[0]};
+      range_ = {.largest = made_.largest[0], .natural = std::fabs(sink) + made_.error[0], .lost = false};
     }
   }
   std::int64_t end = 0;
@@ -209,7 +220,12 @@ bool AttentionRows::build(std::int64_t i, AttentionRow& row) {
   RowModel& model = row.model;
   Leaves& leaves = model.leaves;
   row.preconditions.clear();
-  if (!collect_scores(i, leaves)) return false;
+  if (!collect_scores(i, leaves)) {
+    if (leaves.size() == 0 && range_.lost) {
+      score_preconditions(scores_->scale(), range_, scores_->query_range(queries_[i]), row.preconditions);
+    }
+    return false;
+  }
   for (auto* array : {&leaves.exponent, &leaves.numerator, &leaves.denominator}) array->resize(leaves.size());
   for (auto* array : {&leaves.lost, &leaves.lost_numerator, &leaves.own_numerator}) array->assign(leaves.size(), 0);
   model.frame = frame_of(leaves);
@@ -235,6 +251,7 @@ bool AttentionRows::build(std::int64_t i, AttentionRow& row) {
   } else {
     end_whole_row(row);
   }
+  if (a_.unit == ScoreUnit::raw) range_.apart = spread(leaves);
   auto& list = row.preconditions;
   row_preconditions(a_, scores_->scale(), range_, scores_->query_range(queries_[i]), *paths_, row.weights, list);
   if (parts) list.insert(list.end(), split_->preconditions().begin(), split_->preconditions().end());

@@ -34,7 +34,8 @@ class AttentionRows {
   void load_head(std::int64_t s, std::int64_t kv);
   /// Rows [first, first + count) of head h of the loaded sequence, count <= kBlock.
   void load_queries(std::int64_t h, std::int64_t first, std::int64_t count);
-  /// Makes row i of the block. False: the answer is symbolic, there is nothing to bound.
+  /// Makes row i of the block. False: the answer is symbolic, there is nothing to bound; the preconditions are those of
+  /// its scores, if they alone leave it without a weight (attention.md, section 8).
   bool build(std::int64_t i, AttentionRow& row);
 
   const AttentionHead& head() const { return head_; }

@@ -199,7 +199,11 @@ void AttentionPaths::add_chance(RowModel& row) const {
   row.numerator_square = longest_rounded_ * kU * kU + longest_steps_ * half * half;
   row.denominator_square = longest_denominator_ * kU * kU;
   const double cut = longest_steps_ * unit_step_ + 2 * tf32_units_;  // of tf32 inputs the sign is known altogether
-  row.drift = cut == 0 ? 0 : std::min(1.0, cut / 2 / (cut / 2 + longest_steps_ * half + roundings(longest_rounded_)));
+  // As a share of the whole R, P's rounding included: a key with fewer steps has as much of that, so that the share of its
+  // R is no less than the half of its steps.
+  const double stored = a_.weights.summed ? 0 : stored_units_;
+  const double centred = longest_steps_ * half + roundings(longest_rounded_) + stored;
+  row.drift = cut == 0 ? 0 : std::min(1.0, cut / 2 / (cut / 2 + centred));
 }
 
 void AttentionPaths::add_underflow(RowModel& row, const RowWeights& weights, const AttentionHead& head,

@@ -88,8 +88,8 @@ struct Bound {
 /// covers, naming the field. Rows whose answer is symbolic (NaN, inf, empty) get zero bounds: the class decides there.
 Bound compute_bound(const Problem& problem, const Arithmetic& arithmetic);
 
-/// Every precondition of one row, 0 <= row < output_shape(problem).rows, those of all its columns joined; none where the
-/// answer is symbolic. Throws as compute_bound().
+/// Every precondition of one row, 0 <= row < output_shape(problem).rows, those of all its columns joined; where the answer
+/// is symbolic those of its scores, or none. Throws as compute_bound().
 std::vector<Precondition> preconditions(const Problem& problem, const Arithmetic& arithmetic, std::int64_t row);
 
 }  // namespace flashproof

@@ -105,12 +105,17 @@ ElementBound division_free(const SoftmaxRow& row, const Arithmetic& a, std::size
   return bound;
 }
 
-void add_chance(const SoftmaxRow& row, const Arithmetic& a, std::size_t j, ElementBound& bound) {
-  // One key's exponential moves the sum by its own share of it; a factor that many share by at most all of it.
+/// One key's exponential moves the sum by its own share of it: the largest of these.
+double largest_own(const SoftmaxRow& row) {
   double largest = 0;
   for (std::size_t k = 0; k < row.weights.p.size(); ++k) {
     largest = std::max(largest, row.weights.p[k] * growth(row.model.leaves.own[k]));
   }
+  return largest;
+}
+
+/// `largest`: largest_own(). A factor that many keys share moves the sum by at most all of it.
+void add_chance(const SoftmaxRow& row, const Arithmetic& a, std::size_t j, double largest, ElementBound& bound) {
   Chance chance;
   // The constant log2 e errs alike in the numerator and in every exponential of the sum.
   double constant = row.constant[j];
@@ -136,13 +141,14 @@ Bound softmax_bound(const SoftmaxProblem& problem, const Arithmetic& arithmetic)
     if (!read_row(problem, r, x)) continue;
     const SoftmaxRow row = softmax_row(problem, arithmetic, x);
     const EndingModel ending = ending_of(arithmetic, problem.x.format, row);
+    const double largest = largest_own(row);
     bound.lse[r] = row.lse;
     for (const Precondition& precondition : row.preconditions) bound.domain[r].require(precondition);
     for (std::size_t j = 0; j < row.paths.keys.size(); ++j) {
       const std::int64_t at = r * cols + row.paths.keys[j].column;
       bound.o[at] = arithmetic.ending == Ending::division_free ? division_free(row, arithmetic, j)
                                                                : quotient(row, arithmetic, j, ending);
-      add_chance(row, arithmetic, j, bound.o[at]);
+      add_chance(row, arithmetic, j, largest, bound.o[at]);
       bound.range[at] = 1;
     }
   }

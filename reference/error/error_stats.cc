@@ -37,6 +37,11 @@ std::size_t octave(double ratio) {
   return static_cast<std::size_t>(std::clamp(exponent_of(ratio) + 56, 0, 63));
 }
 
+std::size_t ulp_octave(double error, double ulps) {
+  if (error == 0) return 0;
+  return static_cast<std::size_t>(std::clamp(exponent_of(ulps), kLeastUlpOctave, kMostUlpOctave) - kLeastUlpOctave + 1);
+}
+
 std::size_t class_index(double x) {
   switch (class_of(x)) {
     case kFinite:
@@ -123,7 +128,9 @@ double ErrorStats::add(const Element& element, const Decision& decision, std::ui
     ratio = error == 0 ? (is_nan(bound) ? bound : 0.0) : error / bound;  // x/0 = inf, x/inf = 0, NaN stays
     ++finite_elements;
     max_abs = worse(max_abs, error);
-    max_ulp = worse(max_ulp, error / ulp(element.format, element.truth));
+    const double ulps = error / ulp(element.format, element.truth);
+    max_ulp = worse(max_ulp, ulps);
+    ++ulp_octaves[ulp_octave(error, ulps)];
     sum_abs.add(error);
     sum_square.add(error * error);
     sum_truth_square.add(element.truth.hi * element.truth.hi);
@@ -169,6 +176,7 @@ void ErrorStats::merge(const ErrorStats& other) {
   for (std::size_t i = 0; i < failures.size(); ++i) failures[i] += other.failures[i];
   for (std::size_t i = 0; i < classes.size(); ++i) classes[i] += other.classes[i];
   for (std::size_t i = 0; i < ratio_octaves.size(); ++i) ratio_octaves[i] += other.ratio_octaves[i];
+  for (std::size_t i = 0; i < ulp_octaves.size(); ++i) ulp_octaves[i] += other.ulp_octaves[i];
   max_abs = worse(max_abs, other.max_abs);
   max_ulp = worse(max_ulp, other.max_ulp);
   max_ratio = worse(max_ratio, other.max_ratio);

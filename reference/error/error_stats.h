@@ -33,9 +33,9 @@ double worse(double a, double b);
 /// The element with the largest error/bound; NaN counts as larger than every number. Ties: the lowest (case, index),
 /// then the remaining fields by their bits, so that the order is total.
 struct ErrorWitness {
-  double ratio = -1;  // −1: none yet
-  std::uint64_t case_index = 0;
-  std::uint64_t index = 0;  // element in the flattened tensor
+  double ratio = -1;             // −1: none yet
+  std::uint64_t case_index = 0;  // whatever the caller tells its cases apart by; a sweep: the seed
+  std::uint64_t index = 0;       // element in the flattened tensor
   double computed = 0;
   double exact = 0;
   double error = 0;
@@ -53,6 +53,9 @@ struct BiasShare {
 };
 BiasShare bias_share(const Element& element);
 
+/// Octaves of errors in ulp: from 2^-20 (below the radius of any truth worth having) to 2^43 (whole orders of f32 lost).
+inline constexpr int kLeastUlpOctave = -20, kMostUlpOctave = 43;
+
 struct ErrorStats {
   std::uint64_t elements = 0;
   std::array<std::uint64_t, kVerdictKinds> verdicts{};  // by VerdictKind
@@ -66,6 +69,9 @@ struct ErrorStats {
   std::uint64_t finite_elements = 0;               // finite, with a finite truth
   /// log2(error/bound): bin i counts [2^(i−56), 2^(i−55)), the ends are open; 0 in bin 0, inf and NaN in bin 63.
   std::array<std::uint64_t, 64> ratio_octaves{};
+  /// Of the finite elements with a finite truth, |error| in ulp: [0] counts errors of exactly 0, [i] those with
+  /// floor(log2) = i + kLeastUlpOctave − 1; the ends are open.
+  std::array<std::uint64_t, 65> ulp_octaves{};
   ErrorWitness witness;
 
   std::uint64_t investigate = 0;  // elements that Decision::investigate names

@@ -158,6 +158,27 @@ TEST(ErrorStats, StatisticsOfASmallSample) {
   EXPECT_EQ(s.ratio_octaves[56], 1U);  // just below 2
 }
 
+TEST(ErrorStats, UlpOctavesCountEveryFiniteElementWithAFiniteTruth) {
+  const auto octave = [](int floor_log2) { return static_cast<std::size_t>(floor_log2 - kLeastUlpOctave + 1); };
+  const ErrorStats s = stats_of({{4, {3, 0, 0}, {1, 0, 0, 0}, 0, 0},          // 1 / 2^-22
+                                 {2, {4, 0, 0}, {0, 1, 0, 0}, 0, 1},          // 2 / 2^-21
+                                 {0, {0, 0, 0}, {1, 0, 0, 0}, 0, 2},          // exact
+                                 {1, {1, 0x1p-25, 0}, {1, 0, 0, 0}, 0, 3},    // a quarter of an ulp
+                                 {1, {1, 0x1p-60, 0}, {1, 0, 0, 0}, 0, 4},    // below the least octave
+                                 {1e30, {1, 0, 0}, {1, 0, 0, 0}, 0, 5},       // above the largest
+                                 {kNan, {1, 0, 0}, {1, 0, 0, 0}, 0, 6},       // no number
+                                 {1, {0, 0, 0, kNaN}, {1, 0, 0, 0}, 0, 7}});  // no true number
+  EXPECT_EQ(s.ulp_octaves[0], 1U);
+  EXPECT_EQ(s.ulp_octaves[octave(22)], 2U);
+  EXPECT_EQ(s.ulp_octaves[octave(-2)], 1U);
+  EXPECT_EQ(s.ulp_octaves[octave(kLeastUlpOctave)], 1U);
+  EXPECT_EQ(s.ulp_octaves[octave(kMostUlpOctave)], 1U);
+  EXPECT_EQ(&s.ulp_octaves[octave(kMostUlpOctave)], &s.ulp_octaves.back());
+  std::uint64_t counted = 0;
+  for (const std::uint64_t n : s.ulp_octaves) counted += n;
+  EXPECT_EQ(counted, s.finite_elements);
+}
+
 TEST(Ulp, AtPowersOfTwoSubnormalsAndTheEnds) {
   EXPECT_EQ(ulp(Format::f32, 1.0), 0x1p-23);
   EXPECT_EQ(ulp(Format::f32, std::nextafter(1.0, 0.0)), 0x1p-24);
@@ -208,7 +229,7 @@ TEST(ErrorStats, DeserializeIsStrict) {
     }
   }
   std::string counts = good;
-  counts.replace(0, 6, "es2,3,");  // three elements claimed, two counted
+  counts.replace(0, 6, "es3,3,");  // three elements claimed, two counted
   EXPECT_THROW(ErrorStats::deserialize(counts), UsageError);
 }
 

@@ -1,4 +1,4 @@
-// ErrorStats as one token: "es2", then every field in declaration order, separated by commas. Counts are decimal,
+// ErrorStats as one token: "es3", then every field in declaration order, separated by commas. Counts are decimal,
 // doubles are the sixteen hex digits of their bits (so NaN, −0 and every last bit survive), sums are ExactSum's text.
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 namespace flashproof {
 namespace {
 
-constexpr std::string_view kTag = "es2";
+constexpr std::string_view kTag = "es3";
 
 template <class W, class Visitor>
 void visit_witness(W& w, Visitor& v) {
@@ -41,6 +41,7 @@ void visit(Stats& s, Visitor&& v) {
   for (auto& n : s.failures) v.count(n);
   for (auto& n : s.classes) v.count(n);
   for (auto& n : s.ratio_octaves) v.count(n);
+  for (auto& n : s.ulp_octaves) v.count(n);
   v.real(s.max_abs);
   v.real(s.max_ulp);
   v.real(s.max_ratio);
@@ -106,7 +107,7 @@ std::string ErrorStats::serialize() const {
 }
 
 ErrorStats ErrorStats::deserialize(std::string_view text) {
-  if (!text.starts_with(kTag)) throw UsageError("error statistics: the text does not begin with \"es2,\"");
+  if (!text.starts_with(kTag)) throw UsageError("error statistics: the text does not begin with \"es3,\"");
   Reader reader{text.substr(kTag.size())};
   ErrorStats stats;
   visit(stats, reader);
@@ -116,7 +117,8 @@ ErrorStats ErrorStats::deserialize(std::string_view text) {
   if (total(stats.verdicts) != stats.elements || total(stats.failures) != stats.elements ||
       total(stats.classes) != stats.elements || stats.finite_elements > stats.elements ||
       stats.investigate > stats.elements || stats.bias_elements > stats.finite_elements ||
-      stats.bias_rows > stats.bias_elements || total(stats.ratio_octaves) > stats.elements) {
+      stats.bias_rows > stats.bias_elements || total(stats.ratio_octaves) > stats.elements ||
+      total(stats.ulp_octaves) != stats.finite_elements) {
     throw UsageError(fmt::format("error statistics: counts do not add up to {} elements", stats.elements));
   }
   if (stats.max_abs < 0 || stats.max_ulp < 0 || stats.max_ratio < 0) {

@@ -41,6 +41,10 @@ Decision decide_fully(const Element& e, double limit, const Contract& contract) 
     if (computed_class == kFinite && (e.truth.classes & kNaN) != 0) {
       return fail(Failure::laundering, "finite where NaN is the answer");
     }
+    // A sum that overflows on its way to an infinity may meet the other one.
+    if (computed_class == kNaN && !in_domain(e, contract)) {
+      return {VerdictKind::out_of_domain, Failure::none, "outside the domain of the bound"};
+    }
     return fail(Failure::class_mismatch, "not in the class of the exact result");
   }
 

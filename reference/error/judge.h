@@ -9,9 +9,9 @@
 //      open, the element is judged again with the row from the oracle's next tier, until it is decided or the tiers
 //      are exhausted: then it is inconclusive. Statistics use the ball that decided. Every element climbs for itself,
 //      so a judgement does not depend on what else was judged.
-//   4. A row outside the domain (bound.h) may answer a finite truth with inf, NaN or a value inside the bound:
-//      out_of_domain. A finite value outside is silently_wrong. So does a row beyond the range of an un-stabilised form
-//      (RowDomain::form), if the contract says that the kernel refuses those; else such a row is in the domain.
+//   4. A row outside the domain (bound.h) may answer a finite truth with inf, NaN or a value inside the bound, and ±inf
+//      with NaN: out_of_domain. A finite value outside is silently_wrong. So does a row beyond the range of an
+//      un-stabilised form (RowDomain::form), if the contract says that the kernel refuses those; else such a row is in the domain.
 //   5. What passed by 2 is vacuous if B' >= range/2 or B' is infinite: then nothing was tested. B' = 0 (a symbolic
 //      answer such as the zeros of an empty row) tests exactly and is never vacuous.
 //   6. A finite answer that is in its domain and passed by 2, vacuous or not, is judged a second time against the

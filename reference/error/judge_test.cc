@@ -54,6 +54,18 @@ TEST(JudgeElement, ClassIsDecidedBeforeAnyArithmetic) {
   // The domain concerns the overflow of finite answers only.
   EXPECT_EQ(text(0, nan_truth, 0, false), "fail(laundering)");
   EXPECT_EQ(text(0, minus_inf, 0, false), "fail(class_mismatch)");
+  EXPECT_EQ(text(kInf, nan_truth, 0, false), "fail(class_mismatch)");
+}
+
+TEST(JudgeElement, AnInfinityMayBeNanOutsideTheDomainAndNothingElse) {
+  for (const double sign : {1.0, -1.0}) {
+    const Ball infinite{0, 0, 0, sign > 0 ? kPosInf : kNegInf};
+    EXPECT_EQ(text(kNan, infinite, 0, true), "fail(class_mismatch)");
+    EXPECT_EQ(text(kNan, infinite, 0, false), "out_of_domain");
+    EXPECT_EQ(text(sign * kInf, infinite, 0, false), "pass");
+    EXPECT_EQ(text(-sign * kInf, infinite, 0, false), "fail(class_mismatch)");
+    EXPECT_EQ(text(sign * kFltMax, infinite, 0, false), "fail(class_mismatch)");
+  }
 }
 
 TEST(JudgeElement, FiniteTruthMetByNanOrInf) {

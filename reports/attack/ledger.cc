@@ -150,19 +150,24 @@ Ledger parse_ledger(std::string_view text, const std::string& name) {
   return ledger;
 }
 
-Ledger read_ledger(const std::filesystem::path& path) {
+std::string read_ledger_file(const std::filesystem::path& path) {
   constexpr std::uintmax_t kMostBytes = 64 << 20;
   const std::string name = one_line(path.string());
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) return {};
-  if (!std::filesystem::is_regular_file(path, error)) throw UsageError(name + ": a ledger must be a regular file");
+  if (!std::filesystem::is_regular_file(path, error)) throw UsageError(name + ": must be a regular file that exists");
   const std::uintmax_t size = std::filesystem::file_size(path, error);
-  if (error || size > kMostBytes) throw UsageError(fmt::format("{}: a ledger has at most {} bytes", name, kMostBytes));
+  if (error || size > kMostBytes) throw UsageError(fmt::format("{}: has at most {} bytes", name, kMostBytes));
   std::string text(size, '\0');
   std::ifstream in(path, std::ios::binary);
   in.read(text.data(), static_cast<std::streamsize>(size));
   if (!in) throw InfrastructureError(name + ": cannot be read");
-  return parse_ledger(text, name);
+  return text;
+}
+
+Ledger read_ledger(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return {};
+  return parse_ledger(read_ledger_file(path), one_line(path.string()));
 }
 
 std::string entry_line(const LedgerEntry& entry) {

@@ -58,6 +58,9 @@ Ledger parse_ledger(std::string_view text, const std::string& name);
 /// regular file, InfrastructureError if it cannot be read.
 Ledger read_ledger(const std::filesystem::path& path);
 
+/// Throws UsageError for what is no regular file or larger than 64 MiB, InfrastructureError if it cannot be read.
+std::string read_ledger_file(const std::filesystem::path& path);
+
 /// One entry as one line, for a pipe.
 std::string entry_line(const LedgerEntry& entry);
 LedgerEntry parse_entry_line(std::string_view line);

@@ -14,19 +14,13 @@ namespace {
 
 constexpr std::uint64_t kBlock = 100;  // seeds per sweep
 
-void take(Validation& validation, const Plan& plan, const Record& record) {
-  const auto at = std::lower_bound(validation.records.begin(), validation.records.end(), record, key_less);
-  const auto place = at - validation.records.begin();
-  const std::string line = worst_case_line(plan, record);
-  if (at == validation.records.end() || !same_key(*at, record)) {
-    validation.records.insert(at, record);
-    validation.worst.insert(validation.worst.begin() + place, line);
-    return;
+void take(std::vector<Record>& records, const Record& record) {
+  const auto at = std::lower_bound(records.begin(), records.end(), record, key_less);
+  if (at == records.end() || !same_key(*at, record)) {
+    records.insert(at, record);
+  } else {
+    at->merge(record);
   }
-  if (record.worst && (!at->worst || worse_case(*record.worst, *at->worst))) {
-    validation.worst[static_cast<std::size_t>(place)] = line;
-  }
-  at->merge(record);
 }
 
 }  // namespace
@@ -46,7 +40,7 @@ Validation validate_bounds(const Filters& filters, const ValidateOptions& option
     };
     const SweepResult result = sweep(plan, sweep_options);
     for (const Record& record : result.records) {
-      take(validation, plan, record);
+      take(validation.records, record);
       validation.runs += record.cases;
     }
     validation.partial = result.partial;
@@ -92,11 +86,10 @@ std::string validation_table(const Validation& v) {
                        row.max_ratio() < 0 ? "-" : short_number(row.max_ratio()), tested(*fewest),
                        one_line(fewest->family));
   }
-  for (std::size_t i = 0; i < v.records.size(); ++i) {
-    const Record& r = v.records[i];
+  for (const Record& r : v.records) {
     if (violations(r) == 0) continue;
     out += fmt::format("  {} {} {}: {} elements outside their bound, worst case {}\n", r.kernel->id,
-                       info(r.format).name, one_line(r.family), violations(r), v.worst[i]);
+                       info(r.format).name, one_line(r.family), violations(r), worst_case_line(r));
   }
   return out;
 }

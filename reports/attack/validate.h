@@ -19,8 +19,7 @@ struct ValidateOptions {
 };
 
 struct Validation {
-  std::vector<Record> records;     // key order: one per cell
-  std::vector<std::string> worst;  // of each, the line of its worst case
+  std::vector<Record> records;  // key order: one per cell
   std::uint64_t runs = 0;
   double seconds = 0;
   bool partial = false;

@@ -11,6 +11,7 @@
 #include "reference/oracle/gpu/production_problem.h"
 #include "reference/problem/error.h"
 #include "reference/problem/exit_codes.h"
+#include "reference/problem/progress.h"
 #include "reference/problem/text.h"
 #include "reports/commands/commands.h"
 
@@ -142,10 +143,14 @@ int certify_command(const CertifyArguments& arguments) {
       "certified if its lse and every o are.\n",
       stdout);
   bool sound = true;
+  int done = 0;
   for (const ProductionShape& shape : shapes) {
-    Problem problem = production_problem(shape, threads);
-    const Certification result = gpu ? certify_on_gpu(problem, arguments.sample, arguments.seed, threads)
-                                     : certify_on_cpu(std::move(problem), arguments.rows, arguments.seed, threads);
+    const Certification result = [&] {
+      const Heartbeat heartbeat(fmt::format("{}, {} of {} formats", info(shape.format).name, ++done, shapes.size()));
+      Problem problem = production_problem(shape, threads);
+      return gpu ? certify_on_gpu(problem, arguments.sample, arguments.seed, threads)
+                 : certify_on_cpu(std::move(problem), arguments.rows, arguments.seed, threads);
+    }();
     print(result, shape.format, gpu, arguments.rows);
     std::fflush(stdout);
     if (result.sound()) continue;

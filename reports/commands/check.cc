@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include "reference/problem/exit_codes.h"
+#include "reference/problem/progress.h"
 #include "reports/commands/commands.h"
 #include "reports/gradients/sweep.h"
 #include "reports/native.h"
-#include "reports/progress.h"
 #include "reports/sweep.h"
 #include "reports/workers.h"
 

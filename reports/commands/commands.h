@@ -21,9 +21,17 @@ struct SweepArguments {
   std::uint64_t seed = 0;
   int jobs = 0;  // 0: one per core
   std::string out = "out";
-  std::string command_line;
+  std::string ledger;                   // file; none there: no figures of it
+  std::string with_faults, with_bench;  // files to put into the report; empty: none
+  std::string command_line;             // without --jobs and --out, which change no result
 
   SweepTier tier() const { return quick ? SweepTier::quick : nightly ? SweepTier::nightly : SweepTier::standard; }
+};
+
+struct MergeArguments {
+  std::vector<std::string> files;
+  bool allow_partial = false;
+  std::string out = "out";
 };
 
 struct ReplayArguments {
@@ -65,6 +73,21 @@ struct TruthArguments {
   std::int64_t memory_gib = 8;
 };
 
+struct LedgerArguments {
+  std::vector<std::string> files;    // reports and ledgers of attack
+  std::string ledger, architecture;  // the file; sm_NN of the reports' records of a GPU
+  bool update = false;
+  std::string reason;
+};
+
+struct ExportArguments {
+  std::string target;            // a path or a case line
+  std::string kernel;            // an id, or a glob that matches one; empty: the witness's own, else none
+  std::string out;               // directory
+  std::string python = "numpy";  // numpy | torch
+  std::string executor, math, profile, schedule;  // as in ReplayArguments
+};
+
 struct ExperimentArguments {
   std::vector<std::string> names;  // empty: all
   std::uint64_t seed = 0;
@@ -89,19 +112,36 @@ struct CertifyArguments {
   std::string cublas;  // library to measure dgemm with; empty: the usual names
 };
 
+struct CompareArguments {
+  std::string base, head;               // report.json, or kernel ids
+  SweepArguments sweep;                 // of two kernels
+  std::string sweep_options;            // those of them that were given, for a message; empty: none
+  std::string case_text;                // of two kernels: one case; empty: the families
+  int rounds = 0;                       // of two kernels: rounds of timing
+  std::vector<std::string> bench;       // BASE HEAD BASE HEAD ...
+  bool partial = false, check = false;  // check: of the files beside BASE and HEAD only
+  std::string gate, waivers, today, markdown, json;
+};
+
 int report_command(const SweepArguments& arguments);
+int compare_command(const CompareArguments& arguments);
 int faults_command(const SweepArguments& arguments);
+int merge_command(const MergeArguments& arguments);
 int check_command(const SweepArguments& arguments);
 int twin_command(const SweepArguments& arguments, const std::string& out_file);
 int list_command(const std::string& what, bool json);
 int truth_command(const TruthArguments& arguments);
 int replay_command(const ReplayArguments& arguments);
+int ledger_command(const LedgerArguments& arguments);
+int export_command(const ExportArguments& arguments);
 int explain_command(const ExplainArguments& arguments);
 int attack_command(const AttackArguments& arguments);
 int certify_command(const CertifyArguments& arguments);
 int experiment_command(const ExperimentArguments& arguments);
 int traffic_command(const TrafficArguments& arguments);
 int probe_command(const std::string& out_file);
+/// An empty `out_file` stands for the report's own name with .html.
+int render_command(const std::string& report_file, const std::string& out_file);
 
 // Shared pieces.
 
@@ -118,6 +158,8 @@ Place place_of(const std::string& executor, const std::string& math, const std::
 /// stderr). `all` without a GPU is the CPU, also said. Throws UsageError for another word.
 std::vector<Executor> executors_for(const std::string& option);
 int jobs_for(int option);
+/// Of the terminal on stdout, 80..200; 150 elsewhere.
+int terminal_columns();
 /// The exit code of a sweep, after its results were written: 1 for a finding; else, for a run that was interrupted, 3. A
 /// run that the machine ended is always 3. Says what happened on stderr.
 int closing_code(bool partial, const std::string& failure, bool finding);

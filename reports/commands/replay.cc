@@ -50,7 +50,7 @@ SweepOptions replay_options() {
 
 /// Prints every result; the exit code.
 template <class Result, class Line>
-int show(const Result& result, Line line) {
+int show(const Result& result, const ReplayArguments& arguments, Line line) {
   bool finding = false;
   for (const auto& r : result.results) {
     std::printf("%s\n", line(r).c_str());
@@ -59,10 +59,14 @@ int show(const Result& result, Line line) {
       std::printf("%s\n", text.c_str());
     }
     if (r.result.failed()) finding = true;
+    if (r.result.failed() && result.results.size() > 1) {  // which of them it was, for one more time
+      std::printf("    ./flashproof replay %s --kernel %s%s\n", one_line(arguments.target).c_str(),
+                  std::string(r.step.kernel->id).c_str(), r.step.executor == Executor::cuda ? " --exec cuda" : "");
+    }
   }
   if (!result.partial && result.executed() == 0) {
     say("no selected kernel takes this case, so nothing was tested");
-    return kExitFinding;
+    return kExitUsage;
   }
   return closing_code(result.partial, result.failure, finding);
 }
@@ -83,7 +87,7 @@ int replay_gradient(const ReplayArguments& arguments) {
   Plan none;
   choose_math(none, plan, place.math, arguments.profile);
   stop_on_signals();
-  int code = show(sweep(plan, replay_options()), [&](const GradientStepResult& r) {
+  int code = show(sweep(plan, replay_options()), arguments, [&](const GradientStepResult& r) {
     return verdict_line(r.step.kernel->id, flashproof::place(r.step.kernel->math, r.step.executor),
                         backward_line(planned.spec), r.result.verdict, r.result.elements);
   });
@@ -144,7 +148,7 @@ int replay_command(const ReplayArguments& arguments) {
   if (plan.executors.empty()) return kExitSkipped;
   choose_math(plan, place.math, arguments.profile);
   stop_on_signals();
-  int code = show(sweep(plan, replay_options()), [&](const StepResult& r) {
+  int code = show(sweep(plan, replay_options()), arguments, [&](const StepResult& r) {
     return verdict_line(*r.step.kernel, r.step.executor, planned.spec, r.result);
   });
   const Case c{planned.spec, planned.data->problem};

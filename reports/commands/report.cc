@@ -1,5 +1,4 @@
 // report: sweep, table on stdout, report.json, report.md and witnesses in --out.
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,26 +7,21 @@
 
 #include <fmt/format.h>
 
-#include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
 #include "reference/problem/exit_codes.h"
+#include "reference/problem/progress.h"
+#include "reports/attachments.h"
 #include "reports/commands/commands.h"
+#include "reports/files.h"
+#include "reports/ledger_note.h"
 #include "reports/native.h"
-#include "reports/progress.h"
 #include "reports/report.h"
 #include "reports/text.h"
 #include "reports/workers.h"
+#include "reports/worst/worst.h"
 
 namespace flashproof {
 namespace {
-
-int terminal_columns() {
-  winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    return std::clamp<int>(size.ws_col, 80, 200);
-  }
-  return 150;
-}
 
 std::string closing_lines(const Report& report) {
   if (report.plan->cases.empty()) return "";  // gradients alone
@@ -42,30 +36,66 @@ std::string closing_lines(const Report& report) {
                      report.plan->cases.size(), runs, report.result.timing.wall, hardened, published);
 }
 
+void attach_files(const SweepArguments& arguments, Report& report) {
+  const auto read = [](const std::string& file, std::string (*checked)(const JsonAt&)) {
+    if (file.empty()) return std::string();
+    const nlohmann::json document = read_json(file);
+    return checked(JsonAt(document, file));
+  };
+  report.faults = read(arguments.with_faults, checked_faults);
+  report.bench = read(arguments.with_bench, checked_bench);
+}
+
+Run run_of(const SweepArguments& arguments, const Report& report, const std::vector<Executor>& executors,
+           const std::string& profile, int jobs) {
+  Run run;
+  run.environment = this_environment(std::ranges::find(executors, Executor::cuda) != executors.end());
+  run.environment.command_line = arguments.command_line;
+  run.environment.tier = name(arguments.tier());
+  run.environment.executors = executors.size() == 2 ? "cpu cuda" : std::string(name(executors[0]));
+  run.environment.math = arguments.math;
+  run.environment.profile = profile;
+  run.environment.seed = arguments.seed;
+  const SweepResult& result = report.result;
+  const GradientSweep& gradients = report.gradients.result;
+  if (result.partial || gradients.partial) {
+    run.partial = partial_text(result.partial ? result.failure : gradients.failure);
+  }
+  run.cases = report.plan->cases.size() + report.gradients.plan->cases.size();
+  for (const Record& r : result.records) run.kernel_runs += r.cases;
+  for (const GradientRecord& r : gradients.records) run.kernel_runs += r.cases;
+  const SweepTiming& t = result.timing;
+  run.timing = {jobs, t.wall, t.cases, t.truth, t.bound, t.run, t.judge, gradients.seconds};
+  return run;
+}
+
+/// sm_90 of the GPU that this process sees, without keeping a context; empty where no record is of a GPU.
+std::string gpu_architecture(const std::vector<Executor>& executors) {
+  if (std::ranges::find(executors, Executor::cuda) == executors.end()) return "";
+  std::string gpu = "sm_" + gpu_elsewhere().compute_capability;
+  std::erase(gpu, '.');
+  return gpu;
+}
+
 }  // namespace
 
 int report_command(const SweepArguments& arguments) {
   const std::filesystem::path out = arguments.out;
   Plan plan = make_plan(arguments.filters, arguments.tier(), arguments.seed, {});
   check_math(arguments.math, arguments.profile, arguments.executor);
+  Report report;
+  attach_files(arguments, report);
+  const WorstLedger known = read_worst(arguments.ledger);  // a corrupt one is said before the work
   const auto executors = plan.executors = executors_for(arguments.executor);
   if (executors.empty()) return kExitSkipped;
   GradientPlan gradient_plan =
       make_gradient_plan(arguments.filters, seeds_of(arguments.tier()), arguments.seed, executors);
   const std::string profile = choose_math(plan, gradient_plan, arguments.math, arguments.profile);
   require_writable(out, "--out");
-  for (const char* file : {"report.json", "report.md"}) replaceable_file(out / file);
+  require_report_files(out);
 
   stop_on_signals();
-  Report report;
   report.plan = &plan;
-  report.environment =
-      this_environment(std::find(executors.begin(), executors.end(), Executor::cuda) != executors.end());
-  report.environment.command_line = arguments.command_line;
-  report.environment.tier = name(arguments.tier());
-  report.environment.executors = executors.size() == 2 ? "cpu cuda" : std::string(name(executors[0]));
-  if (!profile.empty()) report.environment.executors += fmt::format(", math {}, profile {}", arguments.math, profile);
-  report.environment.seed = arguments.seed;
   SweepOptions options;
   options.jobs = jobs_for(arguments.jobs);
   {
@@ -85,16 +115,19 @@ int report_command(const SweepArguments& arguments) {
         "or every case is unsupported");
     return kExitFinding;
   }
+  report.runs = {run_of(arguments, report, executors, profile, options.jobs)};
   report.findings = write_findings(plan, report.result.records, out);
   report.gradients.findings = write_findings(gradient_plan, report.gradients.result.records, out);
-  write_atomically(out / "report.json", json_text(report));
-  write_atomically(out / "report.md", markdown_text(report));
+  const std::string gpu = gpu_architecture(executors);
+  note_ledger(report.result.records, report.gradients.result.records, known, gpu);
+  report.ledger = against_line(measured_of(report.result.records, report.gradients.result.records, gpu), known);
+  const std::string written = write_report_files(out, report);
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
   const std::string text = table_text(report, terminal_columns(), terminal) + closing_lines(report) +
                            closing_line(report.gradients) + refined_line(report.result.records) +
-                           open_line(report.result.records, arguments.nightly);
+                           open_line(report.result.records, arguments.nightly) + report.ledger;
   std::fwrite(text.data(), 1, text.size(), stdout);  // main() reports a stdout that takes nothing
-  say("wrote " + one_line((out / "report.json").string()) + " and " + one_line((out / "report.md").string()));
+  say("wrote " + written);
   return closing_code(partial, report.result.partial ? report.result.failure : report.gradients.result.failure,
                       has_finding(report.result.records, arguments.nightly) ||
                           has_finding(report.gradients.result.records, arguments.nightly));

@@ -1,3 +1,7 @@
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdio>
 
 #include "reference/problem/error.h"
@@ -34,6 +38,14 @@ Place place_of(const std::string& executor, const std::string& math, const std::
   place.math = place.executor != "cuda" && math.empty() ? "det" : choose(math, "math", "det");
   check_math(place.math, profile, place.executor);
   return place;
+}
+
+int terminal_columns() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    return std::clamp<int>(size.ws_col, 80, 200);
+  }
+  return 150;
 }
 
 int jobs_for(int option) { return option > 0 ? option : default_jobs(); }

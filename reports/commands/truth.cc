@@ -12,6 +12,7 @@
 #include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
 #include "reference/problem/exit_codes.h"
+#include "reference/problem/progress.h"
 #include "reference/problem/text.h"
 #include "reference/problem/witness.h"
 #include "reports/commands/commands.h"
@@ -79,7 +80,10 @@ int truth_command(const TruthArguments& arguments) {
   OracleOptions options;
   options.threads = jobs_for(arguments.threads);
   options.memory_limit = arguments.memory_gib << 30;
-  const Truth truth = narrow_truth(problem, format, options);
+  const Truth truth = [&] {
+    const Heartbeat heartbeat(fmt::format("the truth of {} rows", output_shape(problem).rows));
+    return narrow_truth(problem, format, options);
+  }();
   std::vector<std::int64_t> rows = {truth.rows};
   if (const auto* attention = std::get_if<AttentionProblem>(&problem)) {
     rows.assign(attention->q.shape.begin(), attention->q.shape.begin() + 3);  // packed: (1, Hq, all tokens)

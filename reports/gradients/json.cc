@@ -7,35 +7,17 @@ using namespace json_parts;
 
 namespace {
 
-Json record_json(const GradientRecord& r, const GradientReport& report) {
+Json record_json(const GradientRecord& r) {
   const auto elements = sum(sum(r.dq.verdicts, r.dk.verdicts), r.dv.verdicts);
   const auto failing = sum(sum(r.dq.failures, r.dk.failures), r.dv.failures);
-  Json json{{"kernel", text(r.kernel->id)},
-            {"problem", "attention_backward"},
-            {"form", text(name(r.kernel->form))},
-            {"format", text(info(r.format).name)},
-            {"executor", text(name(r.executor))},
-            {"math", text(name(r.kernel->math))},
-            {"family", r.family},
-            {"cases", r.cases},
-            {"verdict", text(name(r.verdict()))},
-            {"counts", {{"cases", kinds(r.by_case)}, {"elements", kinds(elements)}}},
-            {"failures", {{"cases", failures(r.failures_by_case)}, {"elements", failures(failing)}}},
-            {"max_ratio", r.max_ratio() < 0 ? Json() : number(r.max_ratio())},
-            {"terms", r.worst ? terms(r.worst->element.bound) : Json()},
-            {"domain", domain(r.domain)},
-            {"figures", {{"dq", figures(r.dq)}, {"dk", figures(r.dk)}, {"dv", figures(r.dv)}}}};
-  Json law_counts = Json::object();
-  for (std::size_t i = 0; i < r.laws.size(); ++i) {
-    law_counts[std::string(judging_gradient_laws()[i].name)] = kinds(r.laws[i]);
-  }
-  json["laws"] = law_counts;
-  json["witness"] = Json();
-  if (!r.worst) return json;
-  json["witness"] = witness(*r.worst, worst_case_line(*report.plan, r));
-  for (const GradientFinding& f : report.findings) {
-    if (f.record == &r && !f.witness.empty()) json["witness"]["file"] = f.witness;
-  }
+  Json json = head(r, "attention_backward");
+  json["counts"] = {{"cases", kinds(r.by_case)}, {"elements", kinds(elements)}};
+  json["failures"] = {{"cases", failures(r.failures_by_case)}, {"elements", failures(failing)}};
+  json["max_ratio"] = r.max_ratio() < 0 ? Json() : number(r.max_ratio());
+  json["terms"] = r.worst ? terms(r.worst->element.bound) : Json();
+  json["domain"] = domain(r.domain);
+  json["figures"] = {{"dq", figures(r.dq)}, {"dk", figures(r.dk)}, {"dv", figures(r.dv)}};
+  add_tail(json, r);
   return json;
 }
 
@@ -43,7 +25,7 @@ Json record_json(const GradientRecord& r, const GradientReport& report) {
 
 Json gradients_json(const GradientReport& report) {
   Json list = Json::array();
-  for (const GradientRecord& r : report.result.records) list.push_back(record_json(r, report));
+  for (const GradientRecord& r : report.result.records) list.push_back(record_json(r));
   return list;
 }
 

@@ -3,9 +3,23 @@
 
 #include <fmt/format.h>
 
+#include "reports/octaves.h"
+#include "reports/table_cells.h"
+
 namespace flashproof {
 
 using namespace markdown_parts;
+
+namespace {
+
+std::string mean_text(const GradientRecord& r) {
+  UlpOctaves octaves = octaves_of(r.dq);
+  octaves.merge(octaves_of(r.dk));
+  octaves.merge(octaves_of(r.dv));
+  return octaves.elements() == 0 ? "–" : between_text(mean_ulp(octaves));
+}
+
+}  // namespace
 
 std::vector<Section> gradient_sections(const GradientReport& report) {
   Section kernels, findings, faults;
@@ -14,18 +28,15 @@ std::vector<Section> gradient_sections(const GradientReport& report) {
       "run.\n\n"
       "| kernel | format | executor | cases | pass | vacuous | out of domain | unsupported | inconclusive | fail | dq "
       "| "
-      "dk | dv | mostly | deterministic | worst case |\n"
-      "|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|---|---|\n";
+      "dk | dv | mostly | weights, numerator, denominator, output % | mean ulp | bias of dq, dk, dv | deterministic | "
+      "worst case |\n"
+      "|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|---|--:|---|---|---|\n";
   findings.head =
       "## Findings in gradients\n\n| kernel | format | executor | family | failing | worst | what | replay | case |\n"
       "|---|---|---|---|--:|---|---|---|---|\n";
   faults.head =
       "## Seeded faults in gradients\n\n| kernel | format | executor | rejected | law | defect |\n"
       "|---|---|---|---|---|---|\n";
-  if (report.result.partial) {
-    kernels.head.insert(kernels.head.find("Worst"),
-                        fmt::format("**Partial:** {}\n\n", cell(partial_text(report.result.failure))));
-  }
   for (const GradientRecord& r : per_kernel(report.result.records)) {
     const std::string_view format = info(r.format).name;
     if (r.kernel->form == Form::broken) {
@@ -36,13 +47,14 @@ std::vector<Section> gradient_sections(const GradientReport& report) {
       continue;
     }
     const auto ratio = [](const ErrorStats& s) { return s.elements == 0 ? "–" : short_number(s.max_ratio); };
-    kernels.rows.push_back(
-        fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
-                    code(r.kernel->id), format, place(r.kernel->math, r.executor), r.cases, r.count(VerdictKind::pass),
-                    r.count(VerdictKind::vacuous), r.count(VerdictKind::out_of_domain),
-                    r.count(VerdictKind::unsupported), r.count(VerdictKind::inconclusive), r.count(VerdictKind::fail),
-                    ratio(r.dq), ratio(r.dk), ratio(r.dv), r.worst ? dominating_term(r.worst->element.bound) : "–",
-                    r.kernel->contract.deterministic ? "yes" : "no", code(worst_case_line(*report.plan, r))));
+    kernels.rows.push_back(fmt::format(
+        "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
+        code(r.kernel->id), format, place(r.kernel->math, r.executor), r.cases, r.count(VerdictKind::pass),
+        r.count(VerdictKind::vacuous), r.count(VerdictKind::out_of_domain), r.count(VerdictKind::unsupported),
+        r.count(VerdictKind::inconclusive), r.count(VerdictKind::fail), ratio(r.dq), ratio(r.dk), ratio(r.dv),
+        r.worst ? dominating_term(r.worst->element.bound) : "–", r.worst ? term_shares(r.worst->element.bound) : "–",
+        mean_text(r), fmt::format("{}, {}, {}", bias_text(r.dq), bias_text(r.dk), bias_text(r.dv)),
+        r.kernel->contract.deterministic ? "yes" : "no", code(worst_case_line(r))));
   }
   for (const GradientFinding& f : report.findings) {
     const GradientRecord& r = *f.record;

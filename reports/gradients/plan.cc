@@ -33,6 +33,7 @@ BackwardCase GradientPlan::make(std::size_t case_index) const {
 
 GradientPlan make_gradient_plan(const Filters& filters, std::uint64_t seeds, std::uint64_t first_seed,
                                 std::vector<Executor> executors) {
+  require_seeds(first_seed, seeds);
   GradientPlan plan;
   plan.kernels = select_backward_kernels(filters.kernels);
   plan.executors = std::move(executors);

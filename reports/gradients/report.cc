@@ -14,18 +14,15 @@ namespace flashproof {
 
 namespace fs = std::filesystem;
 
-std::vector<GradientFinding> write_findings(const GradientPlan& plan, const std::vector<GradientRecord>& records,
+std::vector<GradientFinding> write_findings(const GradientPlan& plan, std::vector<GradientRecord>& records,
                                             const fs::path& out) {
   const fs::path folder = out / "witnesses";
-  std::vector<GradientFinding> findings;
-  for (const GradientRecord& record : records) {
+  for (GradientRecord& record : records) {
     if (record.verdict() != VerdictKind::fail) continue;
-    GradientFinding finding{&record, worst_case_line(plan, record), {}};
     BackwardWitness witness;
     try {
-      witness.content = plan.make(record.worst->case_index);
+      witness.content = make_gradient_case(case_of(record, record.worst->seed));
     } catch (const UsageError&) {
-      findings.push_back(finding);
       continue;
     }
     witness.notes = {{"kernel", std::string(record.kernel->id)},
@@ -36,22 +33,37 @@ std::vector<GradientFinding> write_findings(const GradientPlan& plan, const std:
     std::error_code error;
     fs::create_directories(folder, error);
     if (error) throw InfrastructureError(fmt::format("{}: {}", one_line(folder.string()), error.message()));
-    const fs::path path =
-        folder / witness_name(record.kernel->id, record.format, record.family, record.executor, record.kernel->math);
-    write_backward_witness(path, witness);
-    finding.witness = path.string();
-    findings.push_back(std::move(finding));
+    const std::string file =
+        witness_name(record.kernel->id, record.format, record.family, record.executor, record.kernel->math);
+    write_backward_witness(folder / file, witness);
+    record.worst->file = "witnesses/" + file;
+  }
+  std::vector<GradientFinding> findings = findings_of(records);
+  for (GradientFinding& f : findings) {
+    if (!f.record->worst->file.empty()) f.witness = (out / f.record->worst->file).string();
+  }
+  return findings;
+}
+
+std::vector<GradientFinding> findings_of(const std::vector<GradientRecord>& records) {
+  std::vector<GradientFinding> findings;
+  for (const GradientRecord& record : records) {
+    if (record.verdict() == VerdictKind::fail) {
+      findings.push_back({&record, worst_case_line(record), ""});
+    }
   }
   return findings;
 }
 
 std::string replay_command(const GradientFinding& finding) {
-  const std::string& target = finding.witness.empty() ? finding.case_line : finding.witness;
-  return replay_command(target, finding.record->executor, finding.record->kernel->math);
+  const GradientRecord& r = *finding.record;
+  return finding.witness.empty() ? replay_command(r) : replay_command(finding.witness, r.executor, r.kernel->math);
 }
 
-std::string worst_case_line(const GradientPlan& plan, const GradientRecord& record) {
-  return record.worst ? one_line(backward_line(plan.cases.at(record.worst->case_index).spec)) : "-";
+std::string replay_command(const GradientRecord& record) {
+  if (!record.worst) return "";
+  return replay_command(worst_case_line(record), record.executor, record.kernel->math) +
+         fmt::format(" --kernel {}", record.kernel->id);
 }
 
 bool has_finding(const std::vector<GradientRecord>& records, bool nightly) {
@@ -75,8 +87,7 @@ namespace {
 
 std::string ratio_of(const ErrorStats& stats) { return stats.elements == 0 ? "-" : short_number(stats.max_ratio); }
 
-void kernel_lines(const GradientReport& report, const std::vector<GradientRecord>& rows, bool colour,
-                  std::string& out) {
+void kernel_lines(const std::vector<GradientRecord>& rows, bool colour, std::string& out) {
   std::size_t label = 6;
   for (const GradientRecord& r : rows) label = std::max(label, r.kernel->id.size());
   out += fmt::format("{} {:<5}{:<7}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>7}{:>7}{:>7} {:<12} {}\n",
@@ -92,7 +103,7 @@ void kernel_lines(const GradientReport& report, const std::vector<GradientRecord
                        r.count(VerdictKind::unsupported), r.count(VerdictKind::inconclusive),
                        failing > 0 && colour ? fmt::format("\033[31m{}\033[0m", fails) : fails, ratio_of(r.dq),
                        ratio_of(r.dk), ratio_of(r.dv), r.worst ? dominating_term(r.worst->element.bound) : "-",
-                       worst_case_line(*report.plan, r));
+                       worst_case_line(r));
   }
   out += "\n";
 }
@@ -103,7 +114,7 @@ std::string gradient_table(const GradientReport& report, bool colour) {
   std::string out;
   const std::vector<GradientRecord> rows = per_kernel(report.result.records);
   const auto is_broken = [](const GradientRecord& r) { return r.kernel->form == Form::broken; };
-  if (!std::all_of(rows.begin(), rows.end(), is_broken)) kernel_lines(report, rows, colour, out);
+  if (!std::all_of(rows.begin(), rows.end(), is_broken)) kernel_lines(rows, colour, out);
   bool any = false;
   for (const GradientFinding& f : report.findings) {
     const GradientRecord& r = *f.record;

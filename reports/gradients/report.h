@@ -23,11 +23,11 @@ struct GradientReport {
 };
 
 /// As write_findings(), which is called first: it removes what an earlier run left.
-std::vector<GradientFinding> write_findings(const GradientPlan& plan, const std::vector<GradientRecord>& records,
+std::vector<GradientFinding> write_findings(const GradientPlan& plan, std::vector<GradientRecord>& records,
                                             const std::filesystem::path& out);
+std::vector<GradientFinding> findings_of(const std::vector<GradientRecord>& records);
 std::string replay_command(const GradientFinding& finding);
-/// The line of the worst case, or "-".
-std::string worst_case_line(const GradientPlan& plan, const GradientRecord& record);
+std::string replay_command(const GradientRecord& record);
 
 /// As has_finding() of records.
 bool has_finding(const std::vector<GradientRecord>& records, bool nightly);

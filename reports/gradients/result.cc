@@ -6,7 +6,9 @@
 #include <tuple>
 #include <utility>
 
+#include "kernels/run.h"
 #include "reference/error/judge.h"
+#include "reference/problem/backward_witness.h"
 #include "reports/text.h"
 #include "reports/tokens.h"
 
@@ -36,9 +38,20 @@ auto key(const GradientRecord& r) {
                                                                                 r.executor, r.family);
 }
 
-template <std::size_t n>
-void add_counts(std::array<std::uint64_t, n>& to, const std::array<std::uint64_t, n>& from) {
-  for (std::size_t i = 0; i < n; ++i) to[i] += from[i];
+HeatMap tensor_heat(const GradientEvaluation& e, Part part) {
+  const Tensor& tensor = e.judged.tensor(part);
+  const std::int64_t columns = tensor.shape.back();
+  return heat_map(name(part), columns == 0 ? 0 : tensor.elements() / columns, columns, [&](std::int64_t index) {
+    const Element element = e.judged.element(part, index);
+    return heat_of({element, decide_gradient(element, e.kernel.contract)}, poison_bits(tensor.format));
+  });
+}
+
+Part part_of(const std::vector<ElementFinding>& elements) {
+  for (const Part part : kGradientParts) {
+    if (!elements.empty() && elements.front().tensor == name(part)) return part;
+  }
+  return Part::dq;
 }
 
 }  // namespace
@@ -71,6 +84,7 @@ GradientResult evaluate(const GradientEvaluation& evaluation, std::uint64_t case
     }
     if (worst.ratio >= 0 || std::isnan(worst.ratio)) result.elements.push_back(std::move(worst));
   }
+  if (result.failed()) result.heat = tensor_heat(evaluation, part_of(result.elements));
   result.dq = judgement.dq;
   result.dk = judgement.dk;
   result.dv = judgement.dv;
@@ -90,59 +104,40 @@ GradientResult gradient_not_judged(std::uint64_t case_index, VerdictKind kind, F
 
 std::string GradientResult::serialize() const {
   tokens::Writer out;
-  out.number(case_index);
-  out.verdict(verdict);
-  out.number(executed ? 1 : 0);
+  out.outcome(*this);
   for (const ErrorStats* stats : {&dq, &dk, &dv}) out.text(stats->serialize());
-  out.text(domain.serialize());
-  out.verdicts(laws);
-  out.number(failing_elements);
-  out.elements(elements);
   return out.line;
 }
 
 GradientResult GradientResult::deserialize(const std::string& line) {
   tokens::Reader in{line};
   GradientResult result;
-  result.case_index = in.number();
-  result.verdict = in.verdict();
-  result.executed = in.number(1) == 1;
+  in.outcome(result);
   for (ErrorStats* stats : {&result.dq, &result.dk, &result.dv}) *stats = ErrorStats::deserialize(in.text());
-  result.domain = DomainStats::deserialize(in.text());
-  result.laws = in.verdicts();
-  result.failing_elements = in.number();
-  result.elements = in.elements();
   in.expect_end();
   return result;
 }
 
 void GradientRecord::add(const GradientResult& result) {
-  GradientRecord one;
-  one.cases = 1;
-  one.by_case[static_cast<std::size_t>(result.verdict.kind)] = 1;
-  if (result.failed()) one.failures_by_case[static_cast<std::size_t>(result.verdict.failure)] = 1;
-  for (const Verdict& law : result.laws) one.laws.emplace_back()[static_cast<std::size_t>(law.kind)] = 1;
-  one.dq = result.dq;
-  one.dk = result.dk;
-  one.dv = result.dv;
-  one.domain = result.domain;
-  WorstCase worst_case{result.case_index, result.verdict, {}};
-  if (!result.elements.empty()) worst_case.element = result.elements.front();
-  if (result.verdict.kind != VerdictKind::unsupported) one.worst = std::move(worst_case);
-  merge(one);
+  static const std::vector<std::string_view> kLaws = [] {
+    std::vector<std::string_view> names;
+    for (const GradientLaw& law : judging_gradient_laws()) names.push_back(law.name);
+    return names;
+  }();
+  const auto worst_of_three = [&](double ErrorStats::* field) {
+    return worse(worse(result.dq.*field, result.dk.*field), result.dv.*field);
+  };
+  add_outcome(result, kLaws, worst_of_three(&ErrorStats::max_ratio), worst_of_three(&ErrorStats::max_ulp));
+  dq.merge(result.dq);
+  dk.merge(result.dk);
+  dv.merge(result.dv);
 }
 
 void GradientRecord::merge(const GradientRecord& other) {
-  cases += other.cases;
-  add_counts(by_case, other.by_case);
-  add_counts(failures_by_case, other.failures_by_case);
-  if (laws.size() < other.laws.size()) laws.resize(other.laws.size());
-  for (std::size_t i = 0; i < other.laws.size(); ++i) add_counts(laws[i], other.laws[i]);
+  merge_base(other);
   dq.merge(other.dq);
   dk.merge(other.dk);
   dv.merge(other.dv);
-  domain.merge(other.domain);
-  if (other.worst && (!worst || worse_case(*other.worst, *worst))) worst = other.worst;
 }
 
 double GradientRecord::max_ratio() const {
@@ -150,13 +145,15 @@ double GradientRecord::max_ratio() const {
   return worse(worse(dq.max_ratio, dk.max_ratio), dv.max_ratio);
 }
 
-Rejection GradientRecord::rejection() const {
-  Rejection most{"no law"};
-  for (std::size_t i = 0; i < laws.size(); ++i) {
-    const std::uint64_t cases = laws[i][static_cast<std::size_t>(VerdictKind::fail)];
-    if (cases > most.cases) most = {judging_gradient_laws()[i].name, cases};
-  }
-  return most;
+CaseSpec case_of(const GradientRecord& record, std::uint64_t seed) {
+  return {ProblemKind::attention, record.family, seed, {{"format", std::string(info(record.format).name)}}};
+}
+
+std::string worst_case_line(const GradientRecord& record) {
+  if (!record.worst) return "-";
+  CaseSpec spec = case_of(record, record.worst->seed);
+  spec.family = record.worst->family;
+  return one_line(backward_line(spec));
 }
 
 bool gradient_key_less(const GradientRecord& a, const GradientRecord& b) { return key(a) < key(b); }

@@ -67,8 +67,12 @@ class CaseWork {
     }
     voice.returned();
     const JudgedGradients judged{gradients, *truth_, bound};
-    const GradientJudgement judgement = judge(judged, kernel.contract, index_);
-    return evaluate({kernel, judged, judgement}, index_, max_elements_);
+    const GradientJudgement judgement = judge(judged, kernel.contract, plan_.cases[index_].spec.seed);
+    GradientResult result = evaluate({kernel, judged, judgement}, index_, max_elements_);
+    if (!sizes_) sizes_ = sizes_of(problem);
+    result.sizes = sizes_;
+    result.sizes->merges = merges_of(kernel.arithmetic_for(format), problem);
+    return result;
   }
 
   const GradientPlan& plan_;
@@ -79,7 +83,8 @@ class CaseWork {
   std::string refused_;
   std::optional<BackwardTruth> truth_;  // of *case_
   ForwardErrors forward_;
-  bool context_lost_ = false;  // a fault on the GPU: this process can run nothing more there
+  std::optional<CaseSizes> sizes_;  // without merges
+  bool context_lost_ = false;       // a fault on the GPU: this process can run nothing more there
 };
 
 }  // namespace
@@ -101,6 +106,7 @@ GradientSweep sweep(const GradientPlan& plan, const SweepOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   GradientSweep result;
   const auto collect = [&](std::uint64_t task, std::uint64_t step_index, GradientResult one) {
+    one.seed = plan.cases[task].spec.seed;
     const GradientStep step = plan.steps(task).at(step_index);
     GradientRecord key;
     key.kernel = step.kernel;

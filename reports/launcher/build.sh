@@ -32,7 +32,7 @@ show_progress() {
     if ((terminal)); then
       printf '\r\033[K[%d/%d] %.60s' "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" "${BASH_REMATCH[3]}" >&2
       shown=1
-    elif ((10 * BASH_REMATCH[1] / BASH_REMATCH[2] > tenth)); then
+    elif ((BASH_REMATCH[2] > 2 && 10 * BASH_REMATCH[1] / BASH_REMATCH[2] > tenth)); then
       tenth=$((10 * BASH_REMATCH[1] / BASH_REMATCH[2]))
       say "building (preset $preset): step ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}"
     fi

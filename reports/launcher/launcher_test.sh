@@ -25,6 +25,13 @@ CMAKE
 cat >"$tree/reports/CMakeLists.txt" <<'CMAKE'
 add_executable(flashproof-cli main.cc)
 add_test(NAME code COMMAND flashproof-cli code)
+add_custom_target(benchmarks)
+file(WRITE ${PROJECT_BINARY_DIR}/benchmarks/names.txt "one_benchmark\ntwo_benchmark\n\n")
+file(WRITE ${PROJECT_BINARY_DIR}/benchmarks/flags.txt "compiler: some\nflags: -O3\n")
+foreach(name IN ITEMS one two)
+  configure_file(${PROJECT_SOURCE_DIR}/benchmark.sh ${PROJECT_BINARY_DIR}/benchmarks/${name}_benchmark @ONLY
+    FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+endforeach()
 file(WRITE ${PROJECT_BINARY_DIR}/counts.json [[
 {"seed": 7, "results": [{"cases": {"pass": 3, "fail": 0, "inconclusive": 0, "out_of_domain": 0, "vacuous": 0, "unsupported": 1},
                          "families": {"normal": {"pass": 3}}, "skipped": false}]}]])
@@ -32,6 +39,25 @@ add_test(NAME law COMMAND ${CMAKE_COMMAND} -E copy ${PROJECT_BINARY_DIR}/counts.
   ${PROJECT_BINARY_DIR}/properties-counts/quick/some_law.json)
 set_tests_properties(code law PROPERTIES LABELS quick)
 CMAKE
+# As a Google Benchmark program with one benchmark behaves.
+cat >"$tree/benchmark.sh" <<'BENCHMARK'
+#!/bin/sh
+filter=. list= out=
+for a; do
+  case $a in
+    --benchmark_filter=*) filter=${a#*=} ;;
+    --benchmark_list_tests=true) list=1 ;;
+    --benchmark_out=*) out=${a#*=} ;;
+    --benchmark_out_format=json | --benchmark_repetitions=*) ;;
+    *) echo "error: unrecognized command-line flag: $a" >&2 && exit 1 ;;
+  esac
+done
+if ! echo @name@_case/7 | grep -q "$filter"; then echo "Failed to match any benchmarks against regex: $filter" >&2 && exit 0; fi
+echo @name@_case/7
+if [ -n "$out" ]; then
+  echo '{"context": {"date": "now", "executable": "x"}, "benchmarks": [{"name": "@name@_case/7", "run_name": "@name@_case/7", "real_time": 1.5}]}' >"$out"
+fi
+BENCHMARK
 program() { # EXIT-CODE: flashproof-cli prints its arguments in angle brackets, FLASHPROOF_REVISION for `list revision`
   cat >"$tree/reports/main.cc" <<CODE
 #include <cstdio>
@@ -60,26 +86,12 @@ touch "$work/dry"
 export PATH="$work/bin:$PATH"
 unset TERM
 
-run() { # ARGUMENTS...: sets out, err, code
-  code=0
-  out=$(cd / && "$tree/flashproof" "$@" 2>"$work/err") || code=$?
-  err=$(<"$work/err")
-}
-expect() { # WHAT CONDITION...
-  local what=$1
-  shift
-  if ! "$@"; then
-    failures=$((failures + 1))
-    printf 'FAILED: %s (exit %s)\n--- stdout\n%s\n--- stderr\n%s\n' "$what" "$code" "$out" "$err"
-  fi
-}
-is() { [[ $1 == "$2" ]]; }
-has() { [[ $1 == *"$2"* ]]; }
-lacks() { [[ $1 != *"$2"* ]]; }
+# shellcheck source=reports/launcher/expect.sh
+source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/expect.sh"
 
 run --help
 expect 'help exits 0' is "$code" 0
-for command in report test list check explain truth replay attack twin certify probe experiment bench fuzz campaign doctor setup; do
+for command in report render merge compare test list check explain export truth replay attack ledger twin certify probe experiment bench fuzz campaign doctor setup; do
   expect "help lists $command" has "$out" $'\n'"  $command"
 done
 run replya
@@ -108,7 +120,7 @@ run fuzz softmax --exec cuda
 expect 'fuzz --exec cuda without a GPU is skipped' is "$code" 4
 run --portable fuzz softmax
 expect 'fuzz has no portable build' is "$code" 2
-for command in report check replay certify; do
+for command in report compare check replay certify; do
   run "$command" --exec
   expect "$command --exec needs a value" is "$code" 2
   expect "$command --exec says so" has "$err" '--exec needs a value'
@@ -187,6 +199,8 @@ expect 'and their seed' has "$out" 'seed 7;'
 mkdir -p "$tree/fuzz/campaign"
 cat >"$tree/fuzz/CMakeLists.txt" <<'CMAKE'
 add_executable(flashproof-fuzz ../reports/main.cc)
+set_target_properties(flashproof-fuzz PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
+add_custom_target(fuzz_targets DEPENDS flashproof-fuzz)
 CMAKE
 cat >"$tree/fuzz/campaign/campaign.py" <<'PYTHON'
 import sys
@@ -203,6 +217,11 @@ expect 'list needs no clang' lacks "$err" clang
 run --no-install fuzz softmax
 expect 'fuzz needs clang' is "$code" 3
 expect 'fuzz names clang and what for' has "$err" 'the compiler of the fuzz targets'
+run fuzz sofmax
+expect 'fuzz refuses an unknown target before a build' is "$code" 2
+for name in $(sed -n 's/^TARGETS = (\(.*\)).*/\1/p' "$repository/fuzz/campaign/campaign.py" | tr -d '",'); do
+  expect "fuzz knows the target $name" has "$err" "$name"
+done
 run --no-install fuzz --status
 expect 'fuzz --status without a build needs it, too' is "$code" 3
 run campaign softmax --wrong
@@ -281,6 +300,35 @@ expect 'changes make the revision dirty' is "$out" 0123abcd-dirty
 rmdir "$tree/.git"
 run list revision
 expect 'no revision outside a checkout' is "$out" none
+
+run bench
+expect 'bench runs every program' is "$code" 0
+expect 'bench says how they were built' has "$out" 'flags: -O3'
+expect 'bench prints what they print' has "$out" two_case/7
+run bench --benchmark_filter=one
+expect 'bench leaves out what has nothing that fits' lacks "$out$err" two
+run bench --exec cpu --benchmark_filter=zzz
+expect 'a filter that nothing fits is a usage error' is "$code" 2
+expect 'and says so' has "$err" 'no benchmark has a name that --benchmark_filter fits'
+run bench --benchmark_frobnicate=1
+expect 'an option that Google Benchmark does not know is a usage error' is "$code" 2
+expect 'and is named' has "$err" frobnicate
+for wrong in --out --compare '--compare none.json' "--out $work" '--out /none/x.json' --benchmark_out=x frob "--compare $work/apt $work/apt --out x"; do
+  read -ra words <<<"$wrong"
+  run bench "${words[@]}"
+  expect "bench $wrong is a usage error" is "$code" 2
+done
+run bench --out "$work/all.json"
+expect 'bench --out writes one file' is "$code" 0
+expect 'of all programs, each name with its program' is "$(python3 -c '
+import json, sys
+d = json.load(open(sys.argv[1]))
+print([b["run_name"] for b in d["benchmarks"]], d["context"]["programs"], d["context"]["flags"])' "$work/all.json")" \
+  "['one_benchmark/one_case/7', 'two_benchmark/two_case/7'] ['one_benchmark', 'two_benchmark'] -O3"
+run bench --compare "$work/all.json" "$work/all.json"
+expect 'two files go to compare' is "$out" "<compare><--bench><$work/all.json><$work/all.json>"
+run bench --compare "$work/all.json" --benchmark_filter=one
+expect 'one file is compared with a run now' has "$out" "<compare><--bench><$work/all.json><$tree/build/cpu/bench.json>"
 
 program 1
 run check

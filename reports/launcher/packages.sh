@@ -8,6 +8,7 @@ g++                       the C++20 compiler
 cmake                     the build description
 ninja-build               runs the build
 python3                   a test reads witnesses the way Python users do
+python3-jsonschema        tests: report.json against its schema
 pkgconf                   how CMake finds MPFR and GMP
 libboost1.81-dev          Boost.Multiprecision: the oracle
 libboost-context1.81-dev  fibers of the CPU executor
@@ -19,11 +20,13 @@ librandom123-dev          counter-based random numbers
 libcli11-dev              command line
 nlohmann-json3-dev        report.json and .safetensors headers
 libfmt-dev                text output
+libtomlplusplus-dev       gate policies and waivers of compare
 libsqlite3-dev            archive of what fuzzing has found
 libgtest-dev              tests
 libgmock-dev              tests, matchers
 librapidcheck-dev         property tests
 libbenchmark-dev          benchmarks
+libjs-chart.js            the plots of report.html, put into the page
 '
 
 # What only some commands need; main puts it into more_packages for those.

@@ -152,6 +152,10 @@ class Evaluation {
  private:
   void query_row(std::int64_t r) {
     const RowTerms row = source_.terms(r);
+    for (const Weightless& pair : row.weightless) {
+      result_.query_domain[r].require(pair.domain.nearest);
+      result_.key_domain[pair.key_row].require(pair.domain.nearest);
+    }
     if (row.pairs.empty()) return;
     for (const PairTerms& pair : row.pairs) {
       result_.query_domain[r].require(pair.domain.nearest);

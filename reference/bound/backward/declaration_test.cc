@@ -147,5 +147,39 @@ TEST(BackwardBound, a_matrix_unit_beside_a_subnormal_accumulator_loses_what_the_
   EXPECT_GT(exact - computed, allowed / 2);
 }
 
+// A pair without a weight is a precondition all the same: it must come out as 0.
+TEST(BackwardSpecial, scores_beyond_f32_beside_an_infinite_lse_or_an_infinite_product_leave_the_domain) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const BackwardArithmetic a{.exp_error = 0x1p-22};
+  const auto holds = [&](const BackwardProblem& p) {
+    const BackwardBound bound = backward_bound(p, a);
+    return std::pair(bound.query_domain[0].holds(), bound.key_domain[0].holds());
+  };
+  using Both = std::pair<bool, bool>;
+  BackwardProblem p = small();
+  for (std::int64_t h = 0; h < 2; ++h) {
+    for (std::int64_t i = 0; i < 2; ++i) p.lse.set({0, h, i}, kInf);
+  }
+  EXPECT_EQ(holds(p), Both(true, true)) << "P = e^(s - inf) = 0";
+  BackwardProblem large = p;
+  large.forward.q.set({0, 0, 0, 0}, 1e30);
+  large.forward.k.set({0, 0, 0, 0}, 1e30);
+  EXPECT_EQ(holds(large), Both(false, false)) << "inf - inf";
+  large = p;
+  large.d_out.set({0, 0, 0, 0}, 1e30);
+  large.forward.v.set({0, 0, 0, 0}, 1e30);
+  EXPECT_EQ(holds(large), Both(false, false)) << "0 * inf";
+  p = small();
+  p.forward.k.set({0, 0, 0, 0}, -kInf);
+  for (std::int64_t h = 0; h < 2; ++h) {
+    for (std::int64_t i = 0; i < 2; ++i) {
+      for (std::int64_t c = 0; c < 2; ++c) p.forward.q.set({0, h, i, c}, 2);
+    }
+  }
+  EXPECT_EQ(holds(p), Both(true, true)) << "-inf, and a number";
+  p.forward.k.set({0, 0, 0, 1}, 3e38);
+  EXPECT_EQ(holds(p), Both(false, false)) << "-inf beside 6e38";
+}
+
 }  // namespace
 }  // namespace flashproof

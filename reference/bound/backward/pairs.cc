@@ -69,8 +69,9 @@ class RowSource::Row {
         eta_(a_.underflow == Underflow::flush ? 0x1p-126 : 0x1p-150) {}
 
   RowTerms terms() {
-    collect();
     RowTerms result;
+    for (const std::int64_t j : view_.weightless_keys(at_)) result.weightless.push_back(weightless(j));
+    for (const std::int64_t j : view_.weighted_keys(at_)) keys_.push_back(key_of(j));
     if (keys_.empty()) return result;
     set_lse();
     set_weights();
@@ -99,40 +100,50 @@ class RowSource::Row {
     return (cost.growth * size + (cost.lost + flush_ * p.sum) * (1 + cost.growth)) * kSlack;
   }
 
-  void collect() {
+  Key key_of(std::int64_t j) const {
     const AttentionProblem& f = view_.problem.forward;
     const double scale = std::fabs(view_.scale);
-    const double slope = view_.slope(at_);
-    const bool natural = a_.unit == ScoreUnit::natural;
-    for (const std::int64_t j : view_.weighted_keys(at_)) {
-      Key key;
-      key.row = view_.key_row(at_, j);
-      DotSums t = products_of(&view_.q[r_ * view_.d], &view_.k[key.row * view_.d], view_.d);
-      if (a_.dot.unit.k > 0) t.aligned = dot_of(source_.q_, r_, source_.k_, key.row, view_.d);
-      const double dot_error = error_of(source_.dot_, a_.dot, t);
-      const double scaled = view_.scale * t.value;
-      const double bias = view_.bias(at_, j);
-      const double alibi = slope * static_cast<double>(view_.distance(at_, j));
-      key.score = scaled + bias + alibi;
-      key.score_slop = scale * static_cast<double>(view_.d + 4) * kD * t.size +
-                       2 * kD * (std::fabs(scaled) + std::fabs(bias) + std::fabs(alibi));
-      double error = scale * dot_error + key.score_slop;
-      key.reach = t.size + dot_error;
-      if (natural) {  // fl(τ t̂), + bias, + fl(slope · distance)
-        error += kU * (std::fabs(scaled) + error) + eta_ + flush_ * scale;
-        key.reach = std::max(key.reach, std::fabs(scaled) + error);
-        if (f.has_bias()) error += kU * (std::fabs(scaled + bias) + error) + 2 * flush_;
-        if (f.has_alibi()) {
-          error += 2 * kU * std::fabs(alibi) * (1 + kU) + eta_;
-          error += kU * (std::fabs(key.score) + error) + 2 * flush_;
-        }
+    Key key;
+    key.row = view_.key_row(at_, j);
+    DotSums t = products_of(&view_.q[r_ * view_.d], &view_.k[key.row * view_.d], view_.d);
+    if (a_.dot.unit.k > 0) t.aligned = dot_of(source_.q_, r_, source_.k_, key.row, view_.d);
+    const double dot_error = error_of(source_.dot_, a_.dot, t);
+    const double scaled = view_.scale * t.value;
+    const double bias = view_.bias(at_, j);
+    const double alibi = view_.slope(at_) * static_cast<double>(view_.distance(at_, j));
+    key.score = scaled + bias + alibi;
+    key.score_slop = scale * static_cast<double>(view_.d + 4) * kD * t.size +
+                     2 * kD * (std::fabs(scaled) + std::fabs(bias) + std::fabs(alibi));
+    double error = scale * dot_error + key.score_slop;
+    key.reach = t.size + dot_error;
+    if (a_.unit == ScoreUnit::natural) {  // fl(τ t̂), + bias, + fl(slope · distance)
+      error += kU * (std::fabs(scaled) + error) + eta_ + flush_ * scale;
+      key.reach = std::max(key.reach, std::fabs(scaled) + error);
+      if (f.has_bias()) error += kU * (std::fabs(scaled + bias) + error) + 2 * flush_;
+      if (f.has_alibi()) {
+        error += 2 * kU * std::fabs(alibi) * (1 + kU) + eta_;
+        error += kU * (std::fabs(key.score) + error) + 2 * flush_;
       }
-      key.score_error = error * kSlack;
-      key.reach = std::max(key.reach, std::fabs(key.score) + key.score_error);
-      key.dp = products_of(&view_.d_out[r_ * view_.dv], &view_.v[key.row * view_.dv], view_.dv);
-      if (a_.products.unit.k > 0) key.dp.aligned = dot_of(source_.d_out_, r_, source_.v_, key.row, view_.dv);
-      keys_.push_back(key);
     }
+    key.score_error = error * kSlack;
+    const double size = std::fabs(key.score) + key.score_error;
+    key.reach = std::max(key.reach, size * (a_.exponent == Exponent::accurate ? 1 : kLog2E));
+    key.dp = products_of(&view_.d_out[r_ * view_.dv], &view_.v[key.row * view_.dv], view_.dv);
+    if (a_.products.unit.k > 0) key.dp.aligned = dot_of(source_.d_out_, r_, source_.v_, key.row, view_.dv);
+    return key;
+  }
+
+  /// P = e^{s − lse} is 0 where lse = +inf, and stays it as long as s and dP − D are numbers; a key whose score is −inf is
+  /// left out, as long as the finite products beside the infinite one are numbers.
+  Weightless weightless(std::int64_t j) {
+    const Key key = key_of(j);
+    Weightless result{.key_row = key.row, .domain = {}};
+    result.domain.require({kScores, key.reach, kF32Max});
+    if (view_.problem.mode == BackwardMode::stage && view_.has_score(at_, j)) {
+      set_delta();
+      require_products(key, result.domain);
+    }
+    return result;
   }
 
   /// λ: stored (stage), or m + ln Σ e^(s − m).
@@ -156,7 +167,6 @@ class RowSource::Row {
 
   /// x, slop and h of every key, κ of the row (README.md, section 1).
   void set_weights() {
-    const bool base2 = a_.exponent != Exponent::accurate;
     const double fold = ((1 + kU) * (1 + kLog2eError) - 1) * (1 + 0x1p-20);  // a product with fl(log2 e)
     const double reach = std::fabs(lse_) + given_ + lse_slop_;
     common_ = given_;
@@ -191,7 +201,7 @@ class RowSource::Row {
           break;
       }
       key.h = (key.score_error + rounding + 3 * (eta_ + flush_) - std::log1p(-a_.exp_error)) * kSlack;
-      key.reach = std::max(key.reach, base2 ? kLog2E * std::max(size, reach) : std::max(size, reach));
+      key.reach = std::max(key.reach, reach * (a_.exponent == Exponent::accurate ? 1 : kLog2E));
     }
     common_ *= kSlack;
   }
@@ -233,6 +243,19 @@ class RowSource::Row {
     delta_reach_ = row.size + delta_error_;
   }
 
+  /// Of t = dP − D as evaluated here.
+  double slop_of(const Key& key) const {
+    return static_cast<double>(view_.dv + 4) * kD * key.dp.size + delta_slop_ + kD * std::fabs(key.dp.value - delta_);
+  }
+
+  /// dP, D and their difference are numbers.
+  void require_products(const Key& key, RowDomain& domain) const {
+    const double dp_error = error_of(source_.products_, a_.products, key.dp);
+    const double t_size = std::fabs(key.dp.value - delta_) + slop_of(key);
+    domain.require({kProducts, std::max(key.dp.size + dp_error, delta_reach_) * (1 + 0x1p-10), kF32Max});
+    domain.require({kProducts, t_size + dp_error + delta_error_, kF32Max});
+  }
+
   PairTerms pair(std::size_t n) const {
     const Key& key = keys_[n];
     PairTerms out;
@@ -256,7 +279,7 @@ class RowSource::Row {
     // t = dP − D.
     const double dp_error = error_of(source_.products_, a_.products, key.dp);
     const double t = key.dp.value - delta_;
-    const double t_slop = static_cast<double>(view_.dv + 4) * kD * key.dp.size + delta_slop_ + kD * std::fabs(t);
+    const double t_slop = slop_of(key);
     const double t_size = std::fabs(t) + t_slop;
     const double inside = a_.scale == GradientScale::weights ? std::fabs(view_.scale) : 1;
     const bool scaled = a_.scale == GradientScale::weights;
@@ -284,8 +307,7 @@ class RowSource::Row {
     out.domain.require({kScores, key.reach, kF32Max});
     out.domain.require({kWeights, out.p_size, info(a_.p).max_finite});
     out.domain.require({kWeights, p_computed, kF32Max});
-    out.domain.require({kProducts, std::max(key.dp.size + dp_error, delta_reach_) * (1 + 0x1p-10), kF32Max});
-    out.domain.require({kProducts, t_size + dp_error + delta_error_, kF32Max});
+    require_products(key, out.domain);
     out.domain.require({kDs, out.ds_size, info(a_.ds).max_finite});
     out.domain.require({kDs, times(p_computed, t_size + dp_error + delta_error_) * rho, kF32Max});  // before τ
     return out;

@@ -29,8 +29,15 @@ struct PairTerms {
   RowDomain domain;
 };
 
+/// A pair that adds nothing although no mask hides it (README.md, section 5).
+struct Weightless {
+  std::int64_t key_row = 0;
+  RowDomain domain;
+};
+
 struct RowTerms {
   std::vector<PairTerms> pairs;
+  std::vector<Weightless> weightless;
   double common = 0;  // |e^κ − 1|, κ the log-weight error that all keys of the row share
   double delta = 0;   // |ΔD_i|, times τ as dS
 };

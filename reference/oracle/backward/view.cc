@@ -99,10 +99,13 @@ double View::dot(const Row& row, std::int64_t j) const {
 
 double View::score_for_class(const Row& row, std::int64_t j) const { return scale * dot(row, j) + bias(row, j); }
 
+bool View::has_score(const Row& row, std::int64_t j) const {
+  return problem.forward.position_visible(row.b, row.i, j) &&
+         classify_score(scale, dot(row, j), 0, bias(row, j)) == ScoreClass::finite;
+}
+
 bool View::weighted(const Row& row, std::int64_t j) const {
-  if (!problem.forward.position_visible(row.b, row.i, j)) return false;
-  if (row_state_[query_row(row.b, row.h, row.i)] != Lse::finite) return false;
-  return classify_score(scale, dot(row, j), 0, bias(row, j)) == ScoreClass::finite;
+  return row_state_[query_row(row.b, row.h, row.i)] == Lse::finite && has_score(row, j);
 }
 
 std::vector<std::int64_t> View::weighted_keys(const Row& row) const {
@@ -110,6 +113,15 @@ std::vector<std::int64_t> View::weighted_keys(const Row& row) const {
   const auto [first, last] = problem.forward.visible_keys(row.b, row.i);
   for (std::int64_t j = first; j < last; ++j) {
     if (weighted(row, j)) keys.push_back(j);
+  }
+  return keys;
+}
+
+std::vector<std::int64_t> View::weightless_keys(const Row& row) const {
+  std::vector<std::int64_t> keys;
+  const auto [first, last] = problem.forward.visible_keys(row.b, row.i);
+  for (std::int64_t j = first; j < last; ++j) {
+    if (bias(row, j) != -kInfinity && !weighted(row, j)) keys.push_back(j);
   }
   return keys;
 }

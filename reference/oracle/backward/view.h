@@ -43,6 +43,10 @@ struct View {
   bool weighted(const Row& row, std::int64_t j) const;
   /// Ascending.
   std::vector<std::int64_t> weighted_keys(const Row& row) const;
+  /// The keys that no mask hides and that have no weight all the same: their score or their row's lse is infinite, or NaN.
+  std::vector<std::int64_t> weightless_keys(const Row& row) const;
+  /// A number, of a key that no mask hides.
+  bool has_score(const Row& row, std::int64_t j) const;
   double bias(const Row& row, std::int64_t j) const {
     return problem.forward.has_bias() ? problem.forward.bias.at({row.b, row.h, row.i, j}) : 0.0;
   }

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 #include <string>
+#include <thread>
 
 namespace flashproof {
 
@@ -20,6 +23,25 @@ class Progress {
   std::string what_;
   bool terminal_;
   std::chrono::steady_clock::time_point start_, last_;
+};
+
+/// For work that is one call and cannot say how far it is: for how long it has run, every second on a terminal, elsewhere every
+/// ten.
+class Heartbeat {
+ public:
+  explicit Heartbeat(std::string what);
+  ~Heartbeat();  // clears the line
+  Heartbeat(const Heartbeat&) = delete;
+  Heartbeat& operator=(const Heartbeat&) = delete;
+
+ private:
+  void beat(const std::string& what);
+
+  bool terminal_;
+  bool done_ = false;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::thread thread_;
 };
 
 }  // namespace flashproof

@@ -1,4 +1,4 @@
-#include "reports/progress.h"
+#include "reference/problem/progress.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -33,6 +33,30 @@ void Progress::update(std::uint64_t done, std::uint64_t total) {
   const std::uint64_t filled = total == 0 ? kBar : kBar * done / total;
   std::fprintf(stderr, "\r\033[K[%s%s] %s", std::string(filled, '#').c_str(), std::string(kBar - filled, '.').c_str(),
                line.c_str());
+}
+
+Heartbeat::Heartbeat(std::string what)
+    : terminal_(::isatty(STDERR_FILENO) == 1), thread_([this, what = std::move(what)] { beat(what); }) {}
+
+Heartbeat::~Heartbeat() {
+  {
+    const std::lock_guard lock(mutex_);
+    done_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+  if (terminal_) std::fputs("\r\033[K", stderr);
+}
+
+void Heartbeat::beat(const std::string& what) {
+  const auto start = Clock::now();
+  const auto step = std::chrono::seconds(terminal_ ? 1 : 10);
+  std::unique_lock lock(mutex_);
+  for (auto next = start + step; !wake_.wait_until(lock, next, [this] { return done_; }); next += step) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(next - start).count();
+    std::fprintf(stderr, terminal_ ? "\r\033[K%s: %lld s" : "flashproof: %s: %lld s\n", what.c_str(),
+                 static_cast<long long>(seconds));
+  }
 }
 
 }  // namespace flashproof

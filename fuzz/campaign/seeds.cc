@@ -1,0 +1,124 @@
+// A case that a property test, a report or a person has, into the seed corpora.
+#include <fmt/format.h>
+
+#include <optional>
+#include <vector>
+
+#include "fuzz/campaign/content.h"
+#include "fuzz/campaign/regressions.h"
+#include "fuzz/input/codec.h"
+#include "properties/generators/family.h"
+#include "properties/generators/gradient_case.h"
+#include "reference/problem/atomic_file.h"
+#include "reference/problem/error.h"
+#include "reference/problem/text.h"
+
+namespace flashproof {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostText = 64U << 20U;
+
+/// What a case is to a target: the line, if the recipe says all, and an input.
+struct Seed {
+  std::string target;
+  std::string line;
+  std::optional<std::vector<std::uint8_t>> input;
+};
+
+Seed of_recipe(const std::string& target, const CaseSpec& spec) {
+  Seed seed{.target = target, .line = to_string(spec), .input = std::nullopt};
+  FuzzInput input;
+  input.origin.spec = spec;
+  if (encode_input(input)) return seed;
+  // A value that has no byte, such as an extent between those of the table: the data has.
+  seed.line.clear();
+  seed.input = data_input(target == "backward" ? format_backward_witness({make_gradient_case(spec), {}})
+                                               : format_witness({make_case(spec), {}}));
+  return seed;
+}
+
+Seed of_line(const std::string& text) {
+  if (is_backward_line(text)) {
+    CaseSpec spec = parse_backward_line(text);
+    make_gradient_case(spec);
+    return of_recipe("backward", spec);
+  }
+  const CaseSpec spec = parse_case_spec(text);
+  make_case(spec);
+  return of_recipe(std::string(name(spec.problem)), spec);
+}
+
+/// Whether the recipe makes what the file holds, which a shrunk witness does not: it keeps the recipe that it came from.
+/// Compared as files, because a witness forgets the gaps of a layout.
+template <class Make>
+bool still_made(const std::vector<std::byte>& file, Make make) {
+  try {
+    return make() == file;
+  } catch (const UsageError&) {  // a family of another version, or none
+    return false;
+  }
+}
+
+Seed of_witness(const std::string& file) {
+  const std::vector<std::byte> bytes = read_witness_bytes(file);
+  if (is_backward_witness(bytes)) {
+    const BackwardCase content = parse_backward_witness(bytes, file).content;
+    const auto plain = format_backward_witness({content, {}});
+    if (still_made(plain, [&] { return format_backward_witness({make_gradient_case(content.spec), {}}); })) {
+      return of_recipe("backward", content.spec);
+    }
+    return {"backward", "", data_input(plain)};
+  }
+  const Case content = parse_witness(bytes, file).content;
+  const auto plain = format_witness({content, {}});
+  if (still_made(plain, [&] { return format_witness({make_case(content.spec), {}}); })) {
+    return of_recipe(std::string(name(content.spec.problem)), content.spec);
+  }
+  return {std::string(name(kind_of(content.problem))), "", data_input(plain)};
+}
+
+/// The line at the end of the file, unless it stands there.
+bool add_line(const fs::path& file, const std::string& line) {
+  const auto bytes = read_regular(file, kMostText);
+  std::error_code error;
+  if (!bytes && fs::exists(file, error)) throw UsageError(printable(file.string(), 4096) + ": is no readable file");
+  std::string text = bytes ? std::string(bytes->begin(), bytes->end()) : std::string();
+  if (("\n" + text).find("\n" + line + "\n") != std::string::npos) return false;
+  if (!text.empty() && text.back() != '\n') text += '\n';
+  write_atomically(file, text + line + '\n');
+  return true;
+}
+
+bool add_input(const fs::path& folder, const Bytes& input) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw InfrastructureError(fmt::format("{}: {}", printable(folder.string(), 4096), error.message()));
+  const fs::path file = folder / content_name(input);
+  if (fs::exists(file, error)) return false;
+  write_atomically(file, std::as_bytes(std::span(input)));
+  return true;
+}
+
+}  // namespace
+
+void add_seeds(std::span<const std::string> cases, const fs::path& corpus) {
+  for (const std::string& text : cases) {
+    const Seed seed = text.ends_with(".safetensors") ? of_witness(text) : of_line(text);
+    if (!seed.line.empty()) {
+      const bool added = add_line(corpus / (seed.target + ".txt"), seed.line);
+      fmt::print("{}.txt: {}{}\n", seed.target, seed.line, added ? "" : " (stood there)");
+      continue;
+    }
+    if (!seed.input) {
+      throw UsageError(
+          fmt::format("{}: more than {} bytes, and no recipe of a target's tables makes it; legal: a smaller case",
+                      quote(text), kLongestInput));
+    }
+    const bool added = add_input(corpus / seed.target, *seed.input);
+    fmt::print("{}/{}{}\n", seed.target, content_name(*seed.input), added ? "" : " (stood there)");
+  }
+}
+
+}  // namespace flashproof

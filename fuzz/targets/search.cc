@@ -1,0 +1,187 @@
+// The searches of a session that need no engine: local search around the elites, one case after the other or in batches.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "fuzz/targets/session.h"
+
+namespace flashproof {
+namespace {
+
+namespace fs = std::filesystem;
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+constexpr std::size_t kSiblings = 16;
+constexpr int kLawsPerBatch = 4;  // each costs several launches
+
+Random fresh_random() {
+  const auto ticks = std::chrono::system_clock::now().time_since_epoch().count();
+  return {static_cast<std::uint64_t>(ticks), static_cast<std::uint64_t>(::getpid())};
+}
+
+std::vector<std::uint8_t> bytes_of_file(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(stream)), {});
+  return {text.begin(), text.end()};
+}
+
+/// The regular files of a folder, in the order of their names; none where there is no folder.
+std::vector<fs::path> files_of(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::directory_iterator i(folder, error), end; !error && i != end; i.increment(error)) {
+    if (i->is_regular_file(error)) files.push_back(i->path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+}  // namespace
+
+std::optional<Session::Found> Session::climbing(const FuzzInput& input, std::span<const std::uint8_t> bytes) {
+  if (options_.climbing.empty()) return evaluate(input);
+  std::ofstream(options_.climbing, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  return evaluate(input);
+}
+
+Parents Session::parents() {
+  const ProblemKind problem = target_.problem(subjects_.front());
+  std::map<std::string, Elite> worst;  // by term: one run each, whatever the number of shape classes
+  for (Elite& elite : archive_->elites()) {
+    if (elite.subject != key_of(subjects_.front())) continue;
+    const auto [at, fresh] = worst.try_emplace(elite.term, elite);
+    if (!fresh && elite.ratio > at->second.ratio) at->second = std::move(elite);
+  }
+  Parents parents(problem);
+  for (const auto& [term, elite] : worst) {
+    const FuzzInput input = decode_input(problem, elite.input);
+    if (const auto found = evaluate(input)) parents.offer(input, found->scored.score.terms);
+  }
+  return parents;
+}
+
+void Session::learn(const FuzzInput& input, const Found& found, Parents& parents, const std::string& folder) {
+  const auto bytes = encode_input(input);
+  keep(found, input, *bytes);
+  if (parents.offer(input, found.scored.score.terms)) write_input(folder, *bytes);
+}
+
+void Session::climb(double seconds, const std::string& folder) {
+  Parents best = parents();
+  Random random = fresh_random();
+  for (const double end = now() + seconds; now() < end; tick()) {
+    const auto child = best.child(random);
+    if (!child) break;
+    if (const auto found = climbing(*child, *encode_input(*child))) learn(*child, *found, best, folder);
+  }
+  if (!options_.climbing.empty()) fs::remove(options_.climbing);
+  flush();
+}
+
+void Session::hunt_batch(const std::vector<FuzzInput>& inputs, Parents& parents, const std::string& folder) {
+  const TargetSubject& subject = subjects_.front();
+  if (target_.run_batch == nullptr) {
+    for (const FuzzInput& input : inputs) {
+      if (const auto found = evaluate(input)) learn(input, *found, parents, folder);
+      tick();
+    }
+    return;
+  }
+  run_.executions += inputs.size();
+  std::vector<FuzzInput> formatted;
+  formatted.reserve(inputs.size());
+  for (const FuzzInput& input : inputs) formatted.push_back(in_format(subject, input));
+  ScoredBatch batch = target_.run_batch(subject, formatted, {options_.executor, options_.threads});
+  std::optional<std::size_t> fatal;  // its finding ends this process: what the others showed is kept before
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!batch.results[i] || !batch.results[i]->score.ran) continue;
+    ++run_.judged;
+    run_.escalated += batch.results[i]->score.climbed;
+    if (batch.lost && batch.results[i]->score.what == "error") {
+      fatal = i;
+    } else {
+      learn(inputs[i], {&subject, std::move(*batch.results[i])}, parents, folder);
+    }
+  }
+  if (fatal) keep({&subject, std::move(*batch.results[*fatal])}, inputs[*fatal], *encode_input(inputs[*fatal]));
+  if (!batch.lost) return;
+  report_company(inputs, batch);
+  leave_lost();
+}
+
+/// One finding for the launch, and its inputs as suspects: who did it alone gets a finding of its own when it has run again.
+void Session::report_company(const std::vector<FuzzInput>& inputs, const ScoredBatch& batch) {
+  if (batch.together.empty()) return;
+  const FuzzInput& first = inputs[batch.together.front()];
+  for (const std::size_t i : batch.together) write_input(options_.suspects, *encode_input(inputs[i]));
+  Found together{&subjects_.front(), {}};
+  together.scored.score.ran = true;
+  together.scored.score.what = "batch:error";
+  together.scored.score.verdict = {VerdictKind::fail, Failure::error,
+                                   fmt::format("a launch of {} cases lost the GPU's context ({}); each runs alone "
+                                               "next, and who loses it again has a finding "
+                                               "\"error\"; this is one of them",
+                                               batch.together.size(), batch.why)};
+  together.scored.case_line = describe(in_format(subjects_.front(), first));
+  together.scored.finding_class = "any";
+  keep(together, first, *encode_input(first));
+}
+
+void Session::try_suspects(const std::string& folder) {
+  for (const fs::path& file : files_of(folder)) {
+    const auto bytes = bytes_of_file(file);
+    std::error_code error;
+    if (!fs::remove(file, error)) continue;  // before it runs, which may end this process; another worker has it
+    const FuzzInput input = decode_input(target_.problem(subjects_.front()), bytes);
+    if (const auto found = evaluate(input)) keep(*found, input, bytes);
+    tick();
+  }
+}
+
+void Session::ask_laws(Random& random) {
+  const ProblemKind problem = target_.problem(subjects_.front());
+  for (int i = 0; i < kLawsPerBatch; ++i) {
+    FuzzInput input = random_inputs(problem, random, 1).front();
+    input.law = law_byte(static_cast<std::size_t>(random.integer(0, 255 - kNoLaw)));
+    if (const auto found = evaluate(input)) keep(*found, input, *encode_input(input));
+  }
+}
+
+void Session::hunt(double seconds, const std::string& folder) {
+  if (!options_.suspects.empty()) {
+    fs::create_directories(options_.suspects);
+    try_suspects(options_.suspects);
+  }
+  const ProblemKind problem = target_.problem(subjects_.front());
+  Parents best = parents();
+  Random random = options_.seed ? Random(*options_.seed, 0) : fresh_random();
+  const auto batch = static_cast<std::size_t>(options_.batch);
+  std::vector<fs::path> corpus = files_of(folder);
+  for (const double end = now() + seconds; now() < end;) {
+    std::vector<FuzzInput> inputs;
+    for (; inputs.size() < batch && !corpus.empty(); corpus.pop_back()) {
+      inputs.push_back(decode_input(problem, bytes_of_file(corpus.back())));
+      inputs.back().law = 0;  // a batch asks no law
+    }
+    while (inputs.size() < batch) {  // half changed elites, half random recipes
+      for (FuzzInput& input : random_inputs(problem, random, kSiblings)) inputs.push_back(std::move(input));
+      for (std::size_t i = 0; i < kSiblings; ++i) {
+        if (auto child = best.child(random)) inputs.push_back(std::move(*child));
+      }
+    }
+    hunt_batch(inputs, best, folder);
+    ask_laws(random);
+    tick();
+  }
+  flush();
+}
+
+}  // namespace flashproof

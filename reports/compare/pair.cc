@@ -1,0 +1,114 @@
+#include "reports/compare/pair.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernels/backward.h"
+#include "properties/generators/glob.h"
+#include "reference/problem/backward_witness.h"
+#include "reference/problem/error.h"
+#include "reference/problem/text.h"
+#include "reports/compare/dosed_kernel.h"
+#include "reports/compare/pair_builder.h"
+#include "reports/compare/pair_timing.h"
+#include "reports/native.h"
+
+namespace flashproof::compare {
+namespace {
+
+[[noreturn]] void unknown(const std::string& id) {
+  std::vector<std::string_view> names;
+  for (const Kernel& k : kernels()) names.push_back(k.id);
+  for (const BackwardKernel& k : backward_kernels()) names.push_back(k.id);
+  throw UsageError(unknown_name("kernel", id, names));
+}
+
+/// What is common to forward kernels and those of the gradient: one plan, run by each of the two.
+template <class P, class K, class Line, class Native>
+PairRun run_both(P plan, const Chosen<K>& base, const Chosen<K>& head, const PairArguments& a, Line line,
+                 Native native) {
+  if (!a.case_text.empty()) {
+    const std::string kind = std::string(info(plan.cases.front().format).name);
+    if (!base.kernel->supports(plan.cases.front().format) || !head.kernel->supports(plan.cases.front().format)) {
+      throw UsageError(fmt::format("--case {}: {} is a format that not both kernels take", quote(a.case_text), kind));
+    }
+  }
+  std::erase_if(plan.cases,
+                [&](const auto& c) { return !base.kernel->supports(c.format) || !head.kernel->supports(c.format); });
+  if (plan.cases.empty()) throw UsageError(a.base + " and " + a.head + " have no case in common");
+  PairRun run;
+  const std::string label = a.base + " -> " + a.head;
+  detail::Builder builder(a, label);
+  P other = plan;
+  plan.kernels = {base.kernel};
+  other.kernels = {head.kernel};
+  native(plan);
+  native(other);
+  builder.run(plan, a.base, run.base, false, line);
+  builder.run(other, a.head, run.head, true, line);
+  run.paired.base = a.base;
+  run.paired.head = a.head;
+  run.paired.cases = builder.cases();
+  run.paired.metrics = builder.metrics();
+  run.paired.groups = paired_groups(run.paired.cases, run.paired.metrics.size());
+  if (a.rounds > 0) run.speed = {time_pair(*base.kernel, *head.kernel, plan, label, a.rounds)};
+  return run;
+}
+
+}  // namespace
+
+bool names_kernel(std::string_view text) {
+  const std::string id = split_dose(text).first;
+  return find_kernel(id) != nullptr || find_backward_kernel(id) != nullptr;
+}
+
+PairRun run_pair(const PairArguments& a) {
+  for (const std::string& text : {a.base, a.head}) {
+    if (!names_kernel(text)) unknown(split_dose(text).first);
+  }
+  if (a.rounds > 0 && a.executors != std::vector{Executor::cpu}) {
+    throw UsageError(
+        "--measure: two kernels are timed on the CPU executor (--exec cpu); on a GPU measure with bench --exec "
+        "cuda --benchmark_out=FILE and give the files to --bench");
+  }
+  const std::string base_id = split_dose(a.base).first, head_id = split_dose(a.head).first;
+  const Kernel *base = find_kernel(base_id), *head = find_kernel(head_id);
+  Filters filters = a.filters;
+  filters.kernels = {base_id};
+  if (base != nullptr && head != nullptr) {
+    if (base->problem != head->problem) {
+      throw UsageError(fmt::format("{} is a kernel for {}, {} one for {}; legal: two of one problem", base_id,
+                                   name(base->problem), head_id, name(head->problem)));
+    }
+    Plan plan;
+    if (a.case_text.empty()) {
+      plan = make_plan(filters, a.tier, a.seed, a.executors);
+    } else {
+      if (names_gradient(a.case_text)) throw UsageError("--case " + quote(a.case_text) + ": is a case of the gradient");
+      plan.cases = {load_case(a.case_text)};
+      plan.executors = a.executors;
+    }
+    return run_both(
+        std::move(plan), at_dose(base, a.base), at_dose(head, a.head), a,
+        [](const CaseSpec& s) { return to_string(s); }, [&](Plan& p) { choose_math(p, a.math, a.profile); });
+  }
+  if (base != nullptr || head != nullptr)
+    throw UsageError("one of the two is a kernel of the gradient; legal: two of one problem");
+  GradientPlan plan;
+  if (a.case_text.empty()) {
+    plan = make_gradient_plan(filters, seeds_of(a.tier), a.seed, a.executors);
+  } else {
+    plan.cases = {load_gradient(a.case_text)};
+    plan.executors = a.executors;
+  }
+  return run_both(
+      std::move(plan), at_dose(find_backward_kernel(base_id), a.base), at_dose(find_backward_kernel(head_id), a.head),
+      a, [](const CaseSpec& s) { return backward_line(s); },
+      [&](GradientPlan& p) {
+        Plan forward;
+        choose_math(forward, p, a.math, a.profile);
+      });
+}
+
+}  // namespace flashproof::compare
