@@ -65,7 +65,8 @@ TEST_F(Cli, ledger_takes_in_what_a_report_measured_and_the_next_report_does_not_
   EXPECT_THAT(out, StartsWith("ledger: 0 of"));
   EXPECT_EQ(read_file(folder / "mine.json"), first);
   ASSERT_EQ(run(kReport + std::string("--ledger mine.json")), kExitFine) << err;
-  for (const json& r : json::parse(read_file(folder / "out/report.json"))["records"]) {
+  const json report = json::parse(read_file(folder / "out/report.json"));
+  for (const json& r : report["records"]) {
     EXPECT_TRUE(r["ledger"].is_object()) << r["kernel"];  // of forward kernels and of gradients
   }
   EXPECT_EQ(run("ledger --ledger mine.json"), kExitFine);
