@@ -27,6 +27,8 @@ class Refusal {
   /// `own` (none: takes all): empty if the kernel takes this problem, else why not, naming the argument and the legal range. It is only
   /// asked about problems with no other features than `takes`.
   Refusal(Own own, std::vector<Feature> takes = {}) : own_(std::move(own)), takes_(std::move(takes)) {}
+  /// So that `.unsupported = some_function` is one conversion, not two.
+  Refusal(std::string (*own)(const Problem&)) : own_(own) {}
 
   bool takes(Feature feature) const { return std::ranges::find(takes_, feature) != takes_.end(); }
   /// Empty if the kernel takes this valid problem of its kind, else why not, in one line.
