@@ -122,8 +122,8 @@ typedef struct flashproof_attention {
   const flashproof_tensor* k_descale;  /* the same */
   const flashproof_tensor* v_descale;  /* the same */
   const flashproof_tensor* key_length; /* (B), or null: all */
-  const flashproof_tensor* q_start;    /* (sequences + 1): sequence s has the tokens [q_start[s], q_start[s+1]); or null */
-  const flashproof_tensor* k_start;    /* the same of k and v */
+  const flashproof_tensor* q_start; /* (sequences + 1): sequence s has the tokens [q_start[s], q_start[s+1]); or null */
+  const flashproof_tensor* k_start; /* the same of k and v */
   const flashproof_tensor* page_table; /* (B, pages per sequence) indices into axis 0 of k and v; or null */
   float scale;
   float softcap; /* 0: none */
@@ -147,8 +147,9 @@ typedef struct flashproof_call {
   const flashproof_tensor* lse;
   void* workspace;         /* workspace_bytes() bytes, aligned to 256; null if that is 0. Holds anything */
   int64_t workspace_bytes; /* bytes of it */
-  void* stream;            /* CUstream, that is cudaStream_t, for device pointers: enqueue there, no need to wait; null on the CPU */
-  char* error;             /* room for a message of at most error_size bytes with its 0, shown with UNSUPPORTED and ERROR */
+  void*
+      stream; /* CUstream, that is cudaStream_t, for device pointers: enqueue there, no need to wait; null on the CPU */
+  char* error; /* room for a message of at most error_size bytes with its 0, shown with UNSUPPORTED and ERROR */
   uint64_t error_size;
 } flashproof_call;
 

@@ -11,9 +11,9 @@
 
 #include "kernels/dense_features.h"
 #include "kernels/plugin.h"
-#include "properties/generators/glob.h"
 #include "reference/bound/arithmetic_json.h"
 #include "reference/problem/error.h"
+#include "reference/problem/near_matches.h"
 #include "reference/problem/text.h"
 
 namespace flashproof {
@@ -148,9 +148,9 @@ class Reader {
     const auto found = std::ranges::find(names, std::string_view(word));
     if (found == names.end()) {
       const std::vector<std::string_view> list(names.begin(), names.end());
-      std::string line = unknown_name(what, word, list);
-      line.resize(std::min(line.size(), line.find("; there are: ")));
-      refuse(line + fmt::format("; legal: {}", fmt::join(list, ", ")));
+      const auto near = near_matches(word, list);
+      refuse(fmt::format("unknown {} {}; {}legal: {}", what, quote(word),
+                         near.empty() ? "" : fmt::format("near: {}; ", fmt::join(near, ", ")), fmt::join(list, ", ")));
     }
     return static_cast<std::size_t>(found - names.begin());
   }
