@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <initializer_list>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "reference/problem/problems.h"
@@ -20,19 +21,21 @@ inline std::string beyond_range(std::string_view what, std::int64_t value, std::
 
 class Refusal {
  public:
-  using Own = std::string (*)(const Problem&);
+  using Own = std::function<std::string(const Problem&)>;
 
   Refusal() = default;
   /// `own` (none: takes all): empty if the kernel takes this problem, else why not, naming the argument and the legal range. It is only
   /// asked about problems with no other features than `takes`.
-  Refusal(Own own, std::initializer_list<Feature> takes = {}) : own_(own), takes_(takes) {}
+  Refusal(Own own, std::vector<Feature> takes = {}) : own_(std::move(own)), takes_(std::move(takes)) {}
+  /// So that `.unsupported = some_function` is one conversion, not two.
+  Refusal(std::string (*own)(const Problem&)) : own_(own) {}
 
   bool takes(Feature feature) const { return std::ranges::find(takes_, feature) != takes_.end(); }
   /// Empty if the kernel takes this valid problem of its kind, else why not, in one line.
   std::string operator()(const Problem& problem) const;
 
  private:
-  Own own_ = nullptr;
+  Own own_;
   std::vector<Feature> takes_;
 };
 

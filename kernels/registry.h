@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,14 @@ std::string_view name(Math math);
 /// The storage formats that a scalar kernel takes; sums, maxima and lse are f32 whatever the storage.
 inline constexpr Format kStorageFormats[] = {Format::f32, Format::f16, Format::bf16};
 
+struct RunOptions;  // run.h
+
+/// The code of a kernel that is not ours: behind the C ABI of plugin.h, or a callable of another language. Of the options it
+/// follows `executor`, `workspace_fill` and `guard_inputs`. `problem` is valid, of the declared kind and format, and taken. Returns
+/// outputs of the shapes and formats of run(); throws KernelFault for what the kernel did wrong, UsageError for what it does not
+/// take, InfrastructureError for the machine.
+using ForeignRun = std::function<Output(const Problem& problem, const RunOptions& options)>;
+
 /// What a kernel file says about one kernel; compiled once per executor, equal but for the launch function.
 struct KernelDeclaration {
   std::string_view id;  // problem.algorithm.form, or problem.broken.defect
@@ -44,6 +53,8 @@ struct KernelDeclaration {
   /// Bytes of workspace that the launch needs for this problem; null: none. A launch with less throws UsageError that
   /// says how many.
   std::int64_t (*workspace)(const Problem&) = nullptr;
+  /// If set, run() calls this in place of launching anything; `launch` and `workspace` are null.
+  ForeignRun foreign = nullptr;
 };
 
 struct SeededFault;  // broken/fault.h

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <string>
+#include <tuple>
 #include <type_traits>
 
 #include "kernels/broken/dose.h"
@@ -105,6 +107,28 @@ void run_on_cpu(const Kernel& kernel, const Problem& problem, const RunOptions& 
   space.finish(workspace, "the workspace");
 }
 
+std::string text(const Tensor& tensor) {
+  std::string shape;
+  for (const std::int64_t extent : tensor.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
+  return std::string(info(tensor.format).name) + " (" + shape + ")";
+}
+
+/// What it returns is from outside.
+Output run_foreign(const Kernel& kernel, const Problem& problem, const RunOptions& options) {
+  Output output = kernel.foreign(problem, options);
+  const OutputShape shape = output_shape(problem);
+  const Tensor o = Tensor::dense(output_format(problem), {shape.rows, shape.width});
+  const Tensor lse = Tensor::dense(Format::f32, {shape.rows});
+  for (const auto& [what, given, expected] : {std::tuple{"o", &output.o, &o}, std::tuple{"lse", &output.lse, &lse}}) {
+    if (given->format != expected->format || given->shape != expected->shape ||
+        given->storage.size() != expected->storage.size()) {
+      throw KernelFault("the kernel returned " + std::string(what) + " as " + text(*given) + ", not as " +
+                        text(*expected));
+    }
+  }
+  return output;
+}
+
 }  // namespace
 
 Output run(const Kernel& kernel, const Problem& problem, const RunOptions& options) {
@@ -129,6 +153,7 @@ Output run(const Kernel& kernel, const Problem& problem, const RunOptions& optio
       attention != nullptr && !has_dense_features(*attention)) {
     return run(kernel, with_dense_features(*attention), options);
   }
+  if (kernel.foreign) return run_foreign(kernel, problem, options);
   const OutputShape shape = output_shape(problem);
   Output output{poisoned(output_format(problem), {shape.rows, shape.width}), poisoned(Format::f32, {shape.rows})};
   Tensor workspace = workspace_of(kernel, problem);

@@ -223,6 +223,33 @@ TEST(Run, a_write_beside_the_output_is_found_and_named) {
   EXPECT_EQ(message(writes_before), "the kernel wrote before the first element of lse");
 }
 
+TEST(Run, foreign_code_is_called_for_what_it_takes_and_its_outputs_are_checked) {
+  Kernel foreign = kernel("softmax.online_two_pass.hardened");
+  const Kernel own = foreign;
+  foreign.launch = static_cast<void (*)(const SoftmaxArgs&, Stream)>(nullptr);
+  foreign.foreign = [&](const Problem& problem, const RunOptions& options) { return run(own, problem, options); };
+  EXPECT_EQ(run(foreign, row({1, 2, 3})).o, run(own, row({1, 2, 3})).o);
+  const auto fault = [&](const std::function<void(Output&)>& spoil) -> std::string {
+    foreign.foreign = [&](const Problem& problem, const RunOptions& options) {
+      Output output = run(own, problem, options);
+      spoil(output);
+      return output;
+    };
+    try {
+      run(foreign, row({1, 2, 3}));
+    } catch (const KernelFault& fault) {
+      return fault.what();
+    }
+    return "(nothing was thrown)";
+  };
+  EXPECT_EQ(fault([](Output& out) { out.o = Tensor::dense(Format::f16, {1, 3}); }),
+            "the kernel returned o as f16 (1, 3), not as f32 (1, 3)");
+  EXPECT_EQ(fault([](Output& out) { out.lse = Tensor::dense(Format::f32, {2}); }),
+            "the kernel returned lse as f32 (2), not as f32 (1)");
+  EXPECT_EQ(fault([](Output& out) { out.lse.storage.pop_back(); }),
+            "the kernel returned lse as f32 (1), not as f32 (1)");
+}
+
 TEST(Run, cuda_without_a_device_says_why) {
   std::string why;
   if (cuda_devices(&why) == 0) {

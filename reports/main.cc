@@ -7,12 +7,14 @@
 #include "reference/problem/error.h"
 #include "reference/problem/program.h"
 #include "reports/options.h"
+#include "reports/plugin/main.h"
 #include "reports/text.h"
 
 namespace flashproof {
 namespace {
 
 int parse_and_run(int argc, char** argv) {
+  if (is_plugin_command(argc, argv)) return plugin_main(argc, argv);
   CLI::App app{"Numerical analysis and fuzz testing of online softmax, LSE merge and flash attention kernels.",
                "flashproof"};
   app.require_subcommand(1);

@@ -185,7 +185,7 @@ void check_declarations(std::span<const KernelDeclaration> kernels) {
                        ": must be 1..120 characters of [A-Za-z0-9_.-], the first no dot");
     }
     if (kernel.formats.empty()) throw UsageError("kernel " + quote(kernel.id) + ": declares no format");
-    if (kernel.launch.index() != static_cast<std::size_t>(kernel.problem)) {
+    if (!kernel.foreign && kernel.launch.index() != static_cast<std::size_t>(kernel.problem)) {
       throw UsageError("kernel " + quote(kernel.id) + ": its launch function does not take the arguments of a " +
                        std::string(name(kernel.problem)) + " problem");
     }

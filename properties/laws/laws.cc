@@ -68,6 +68,8 @@ Verdict ask(const Law& law, Trial& trial) {
     const Judgement& judgement = trial.judgement();
     return law.judge({trial.kernel(), trial.subject(), trial.output(), trial.truth(), trial.bound(), judgement});
   } catch (const UsageError& error) {
+    // A foreign kernel may say so only when it is run.
+    if (trial.kernel().foreign) return {VerdictKind::unsupported, Failure::none, error.what()};
     // The kernel takes the case, and a law asks before it runs another problem: nothing of the law would be asked here.
     throw std::logic_error(std::string(law.name) + ": " + error.what());
   } catch (const simt::Fault& fault) {

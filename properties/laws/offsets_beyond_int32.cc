@@ -29,7 +29,7 @@ std::vector<std::pair<int, std::int64_t>> axes_of(const AttentionProblem& p) {
 }
 
 Verdict relate(Trial& trial) {
-  if (trial.options().executor != Executor::cpu) {
+  if (trial.options().executor != Executor::cpu || trial.kernel().foreign) {
     return {VerdictKind::unsupported, Failure::none, "only the CPU executor has sparse memory"};
   }
   if (!trial.contract().deterministic) {

@@ -15,7 +15,7 @@ Verdict relate(Trial& trial) {
   if (!trial.contract().deterministic) {
     return {VerdictKind::unsupported, Failure::none, "the kernel does not declare itself deterministic"};
   }
-  if (trial.options().executor != Executor::cpu) {
+  if (trial.options().executor != Executor::cpu || trial.kernel().foreign) {
     return {VerdictKind::unsupported, Failure::none, "a schedule is an input of the CPU executor alone"};
   }
   Random random = trial.random(kName);

@@ -2,9 +2,15 @@
 // report lists it; there is no global "equal_nan".
 #pragma once
 
+#include <cstdint>
+
 #include "reference/problem/formats.h"
 
 namespace flashproof {
+
+/// What a foreign kernel returns. What it does not return is not judged; for the laws that need both, whoever runs the kernel puts
+/// the rounded truth in its place, so that they still say something about the part that is there.
+enum class Returns : std::uint8_t { both, o, lse };
 
 struct Contract {
   bool isolates_hidden = false;  // NaN or inf in k, v of a hidden key leaves the output's bits unchanged
@@ -17,6 +23,7 @@ struct Contract {
   // puts the row out of domain; without this the same NaN is a failure.
   bool refuses_beyond_range = false;
   Overflow overflow = Overflow::ieee;
+  Returns returns = Returns::both;
 };
 
 }  // namespace flashproof

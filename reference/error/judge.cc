@@ -117,6 +117,7 @@ Judgement judge(const Output& output, const Truth& truth, const Bound& bound, co
   Part worst_part = Part::o;
   std::int64_t worst_index = 0;
   for (const Part part : {Part::o, Part::lse}) {
+    if (contract.returns == (part == Part::o ? Returns::lse : Returns::o)) continue;
     ErrorStats& stats = part == Part::o ? judgement.o : judgement.lse;
     auto& climbed = part == Part::o ? judgement.climbed_o : judgement.climbed_lse;
     const std::int64_t width = part == Part::o ? truth.width : 1;

@@ -51,7 +51,7 @@ struct Judgement {
 /// not outlive the next call.
 using NextTier = std::function<const RowBalls*(std::int64_t row, int level)>;
 
-/// Judges every element of o and lse. `case_index` goes into the witnesses. Unwritten poison is the law's business,
+/// Judges every element of o and lse, of what the contract says the kernel returns. `case_index` goes into the witnesses. Unwritten poison is the law's business,
 /// here it is a NaN like any other. No elements (rows = 0): pass, as semantics has it: an empty output is a success.
 Judgement judge(const Output& output, const Truth& truth, const Bound& bound, const Contract& contract,
                 std::uint64_t case_index, const NextTier& next = {});

@@ -258,6 +258,27 @@ TEST(Judge, RejectsOneUlpBeyondTheBoundAndNamesTheElement) {
   EXPECT_EQ(j.o.witness.index, 13U);
 }
 
+TEST(Judge, WhatAKernelDoesNotReturnIsNotJudged) {
+  for (const bool wrong_o : {true, false}) {
+    Scene s = make_scene(3, 5);
+    if (wrong_o) {
+      s.set_o(2, 3, 7);
+    } else {
+      s.set_lse(1, kNan);
+    }
+    const auto with = [&](Returns returns) {
+      Contract contract;
+      contract.returns = returns;
+      return judge(s.output, s.truth, s.bound, contract, 0);
+    };
+    EXPECT_TRUE(with(Returns::both).worst.failed());
+    EXPECT_EQ(with(Returns::o).worst.failed(), wrong_o);
+    EXPECT_EQ(with(Returns::lse).worst.failed(), !wrong_o);
+    EXPECT_EQ(with(Returns::o).lse.elements, 0U);
+    EXPECT_EQ(with(Returns::lse).o.elements, 0U);
+  }
+}
+
 TEST(Judge, DomainIsPerRow) {
   Scene s = make_scene(3, 5);
   s.bound.domain[1].require({"scores below the accumulator's range", 2, 1});

@@ -1,0 +1,169 @@
+#include "kernels/plugin/call.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "kernels/plugin/load.h"
+#include "reference/problem/error.h"
+
+namespace flashproof {
+namespace {
+
+using testing::HasSubstr;
+
+const std::filesystem::path kFolder = FLASHPROOF_TEST_PLUGINS;
+
+SoftmaxProblem problem(std::int64_t rows = 2, std::int64_t cols = 3) {
+  SoftmaxProblem p;
+  p.x = Tensor::dense(Format::f32, {rows, cols});
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < cols; ++c) p.x.set({r, c}, static_cast<double>(r + c));
+  }
+  p.plan = ChunkPlan::uniform(cols, cols);
+  return p;
+}
+
+const Kernel& kernel(const Plugin& plugin, const std::string& name) {
+  return *std::ranges::find(plugin.kernels(), "softmax." + name + ".test", &Kernel::id);
+}
+
+class Calls : public testing::TestWithParam<bool> {
+ protected:
+  Plugin plugin{kFolder / (GetParam() ? "faulty_device.so" : "faulty.so")};
+  RunOptions options{.executor = GetParam() ? Executor::cuda : Executor::cpu};
+
+  Output run_one(const std::string& name, const SoftmaxProblem& p = problem()) const {
+    return run(kernel(plugin, name), p, options);
+  }
+  std::string fault(const std::string& name) const {
+    try {
+      run_one(name);
+    } catch (const KernelFault& e) {
+      return e.what();
+    }
+    return "none";
+  }
+};
+
+TEST_P(Calls, a_right_kernel_returns_its_numbers) {
+  const Output output = run_one("right");
+  EXPECT_NEAR(output.o.at({0, 2}), 0.66524096, 1e-6);
+  EXPECT_NEAR(output.lse.at({1}), 3.40760596, 1e-6);
+  const Output none = run_one("right", problem(0, 3));
+  EXPECT_EQ(none.o.elements(), 0);
+  SoftmaxProblem lengths = problem(2, 3);
+  lengths.row_length = {0, 2};
+  EXPECT_EQ(run_one("right", lengths).lse.at({0}), -INFINITY);
+  SoftmaxProblem spread = problem(2, 3);  // the strides of x reach the kernel
+  spread.x = Tensor::strided(Format::f32, {2, 3}, {1, 4});
+  for (std::int64_t c = 0; c < 3; ++c)
+    spread.x.set({0, c}, static_cast<double>(c)), spread.x.set({1, c}, 1.0 + static_cast<double>(c));
+  EXPECT_EQ(run_one("right", spread).o, output.o);
+}
+
+TEST_P(Calls, what_a_kernel_writes_where_it_must_not_is_named) {
+  EXPECT_EQ(fault("right"), "none");
+  EXPECT_EQ(fault("before"), "the kernel wrote before the first element of o");
+  EXPECT_EQ(fault("after"), "the kernel wrote beyond the last element of o");
+  EXPECT_EQ(fault("after_lse"), "the kernel wrote beyond the last element of lse");
+  EXPECT_EQ(fault("input"), "the kernel wrote to its input x");
+  EXPECT_EQ(fault("beside_input"), "the kernel wrote before the first element of x");
+  EXPECT_EQ(fault("beside_workspace"), "the kernel wrote beyond the last element of the workspace");
+}
+
+TEST_P(Calls, return_codes) {
+  EXPECT_EQ(fault("return_error"), "the kernel returned an error: out of\\x0aluck");
+  EXPECT_THAT(fault("return_17"), HasSubstr("returned 17, legal 0"));
+  EXPECT_THAT(fault("negative_workspace"), HasSubstr("workspace_bytes() returned -1"));
+  try {
+    run_one("refuse");
+    ADD_FAILURE() << "not refused";
+  } catch (const UsageError& e) {
+    EXPECT_STREQ(e.what(), "cols: not today");
+  }
+}
+
+TEST_P(Calls, memory_that_is_taken_again_is_poisoned_again) {
+  run_one("right", problem(50, 70));
+  run_one("right");
+  EXPECT_EQ(run_one("unwritten").o.bits(5), poison_bits(Format::f32));
+  options.workspace_fill = std::byte{0};
+  EXPECT_NE(run_one("from_workspace").o, run_one("right").o);
+}
+
+TEST_P(Calls, the_environment_of_a_call_ends_with_it) {
+  const unsigned before = __builtin_ia32_stmxcsr() & 0xffc0;
+  run_one("flushed");
+  run_one("rounding");
+  EXPECT_EQ(__builtin_ia32_stmxcsr() & 0xffc0, before);
+}
+
+TEST_P(Calls, the_wrong_memory_is_refused) {
+  options.executor = GetParam() ? Executor::cpu : Executor::cuda;
+  EXPECT_THROW(run_one("right"), UsageError);
+}
+
+INSTANTIATE_TEST_SUITE_P(Host, Calls, testing::Values(false));
+INSTANTIATE_TEST_SUITE_P(Device, Calls, testing::Values(true));
+
+TEST(Call, what_a_kernel_does_not_return_is_the_rounded_truth) {
+  static flashproof_kernel o_alone{};
+  o_alone.struct_size = sizeof o_alone;
+  o_alone.device_type = FLASHPROOF_CPU;
+  o_alone.run = [](const flashproof_call* call) -> std::int32_t {
+    if (call->lse != nullptr || call->o == nullptr) return FLASHPROOF_ERROR;
+    for (int i = 0; i < 6; ++i) static_cast<float*>(flashproof_data(call->o))[i] = 0.5F;
+    return FLASHPROOF_OK;
+  };
+  std::fenv_t here;
+  std::fegetenv(&here);
+  const Output output = call_plugin(o_alone, here, Returns::o, problem(), {});
+  EXPECT_EQ(output.o.at({1, 1}), 0.5);
+  EXPECT_NEAR(output.lse.at({1}), 3.40760596, 1e-6);
+}
+
+TEST(Call, a_merge_and_an_attention_arrive_as_they_are) {
+  static std::string seen;
+  static flashproof_kernel looks{};
+  looks.struct_size = sizeof looks;
+  looks.device_type = FLASHPROOF_CPU;
+  looks.run = [](const flashproof_call* call) -> std::int32_t {
+    if (const flashproof_merge* m = call->merge) {
+      seen = "merge " + std::to_string(m->o->ndim) + " order " +
+             std::to_string(static_cast<const std::int32_t*>(flashproof_data(m->order))[0]) +
+             (m->l == nullptr ? "" : " l") + (m->concat != 0 ? " concat" : "") + " o " +
+             std::to_string(call->o->shape[1]);
+    } else if (const flashproof_attention* a = call->attention) {
+      seen = "attention q " + std::to_string(a->q->dtype.code) + "/" + std::to_string(a->q->dtype.bits) + " k " +
+             std::to_string(a->k->strides[1]) + " lse " + std::to_string(call->lse->ndim) +
+             (a->bias == nullptr ? "" : " bias") + " length " +
+             std::to_string(static_cast<const std::int32_t*>(flashproof_data(a->key_length))[0]) +
+             (a->causal != 0 ? " causal " : " ") + std::to_string(a->window_left);
+    }
+    return FLASHPROOF_OK;
+  };
+  std::fenv_t here;
+  std::fegetenv(&here);
+  MergeProblem merge;
+  merge.o = Tensor::dense(Format::bf16, {2, 1, 3});
+  merge.lse = Tensor::dense(Format::f32, {2, 1});
+  merge.order = {1, 0};
+  merge.form = MergeForm::concat;
+  call_plugin(looks, here, Returns::both, merge, {});
+  EXPECT_EQ(seen, "merge 3 order 1 concat o 6");
+  AttentionProblem attention;
+  attention.q = Tensor::dense(Format::bf16, {1, 2, 1, 4});
+  attention.k = attention.v = Tensor::strided(Format::bf16, {1, 2, 3, 4}, {40, 20, 5, 1});
+  attention.key_length = {2};
+  attention.causal = true;
+  attention.window_left = 7;
+  attention.plan = ChunkPlan::uniform(3, 3);
+  call_plugin(looks, here, Returns::both, attention, {});
+  EXPECT_EQ(seen, "attention q 4/16 k 20 lse 3 length 2 causal 7");
+}
+
+}  // namespace
+}  // namespace flashproof

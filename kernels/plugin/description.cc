@@ -1,0 +1,299 @@
+#include "kernels/plugin/description.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+
+#include "kernels/dense_features.h"
+#include "kernels/plugin.h"
+#include "reference/bound/arithmetic_json.h"
+#include "reference/problem/error.h"
+#include "reference/problem/near_matches.h"
+#include "reference/problem/text.h"
+
+namespace flashproof {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kLongest = 65536;
+constexpr int kDeepest = 6;
+
+/// Beyond the features of a problem: what this project's kernels all take, and a stranger's may not.
+enum class Plain : std::uint8_t { causal, key_length, bias, gqa, row_length, concat, order };
+constexpr std::array<std::string_view, 7> kPlain = {"causal",     "key_length", "bias", "gqa",
+                                                    "row_length", "concat",     "order"};
+constexpr int kFeatures = static_cast<int>(Feature::joins) + 1;
+
+enum class Strides : std::uint8_t { dense, rows, any };
+
+enum class Axis : std::uint8_t { rows, cols, states, batch, q_heads, k_heads, q_length, k_length, d, dv };
+constexpr std::array<std::string_view, 10> kAxes = {"rows",    "cols",     "states",   "batch", "q_heads",
+                                                    "k_heads", "q_length", "k_length", "d",     "dv"};
+
+struct Limit {
+  Axis axis;
+  std::int64_t least, most, step;
+};
+
+/// What a description takes.
+struct Takes {
+  std::vector<bool> plain = std::vector<bool>(kPlain.size(), false);
+  Strides strides = Strides::dense;
+  std::vector<Limit> limits;
+
+  bool has(Plain p) const { return plain[static_cast<std::size_t>(p)]; }
+};
+
+std::string not_taken(Plain what, std::string_view legal) {
+  return fmt::format("{}: this kernel does not take it, legal: {}", kPlain[static_cast<std::size_t>(what)], legal);
+}
+
+bool laid(const Tensor& tensor, Strides strides) {
+  if (tensor.shape.empty() || strides == Strides::any || tensor.elements() == 0) return true;
+  if (strides == Strides::rows) return tensor.stride.back() == 1 || tensor.shape.back() == 1;
+  return is_dense(tensor);
+}
+
+std::vector<std::pair<Axis, std::int64_t>> extents(const SoftmaxProblem& p) {
+  return {{Axis::rows, p.x.shape[0]}, {Axis::cols, p.x.shape[1]}};
+}
+std::vector<std::pair<Axis, std::int64_t>> extents(const MergeProblem& p) {
+  return {{Axis::states, p.o.shape[0]}, {Axis::rows, p.o.shape[1]}, {Axis::dv, p.o.shape[2]}};
+}
+std::vector<std::pair<Axis, std::int64_t>> extents(const AttentionProblem& p) {
+  return {{Axis::batch, p.sequences()},   {Axis::q_heads, p.q_heads()},   {Axis::k_heads, p.k_heads()},
+          {Axis::q_length, p.q_length()}, {Axis::k_length, p.k_length()}, {Axis::d, p.head_dim()},
+          {Axis::dv, p.value_dim()}};
+}
+
+std::string plain_refusal(const Takes& takes, const SoftmaxProblem& p) {
+  if (!p.row_length.empty() && !takes.has(Plain::row_length)) return not_taken(Plain::row_length, "every column");
+  if (!laid(p.x, takes.strides)) return "strides of x: this kernel does not take them";
+  return "";
+}
+
+std::string plain_refusal(const Takes& takes, const MergeProblem& p) {
+  if (p.form == MergeForm::concat && !takes.has(Plain::concat)) return not_taken(Plain::concat, "form = sum");
+  if (!std::ranges::is_sorted(p.order) && !takes.has(Plain::order)) return not_taken(Plain::order, "0, 1, 2, ...");
+  for (const Tensor* tensor : {&p.o, &p.lse, &p.l}) {
+    if (!laid(*tensor, takes.strides)) return "strides of o, lse or l: this kernel does not take them";
+  }
+  return "";
+}
+
+std::string plain_refusal(const Takes& takes, const AttentionProblem& p) {
+  if (p.causal && !takes.has(Plain::causal)) return not_taken(Plain::causal, "causal = 0");
+  if (p.has_bias() && !takes.has(Plain::bias)) return not_taken(Plain::bias, "no bias");
+  if (!p.key_length.empty() && !takes.has(Plain::key_length)) return not_taken(Plain::key_length, "every key");
+  if (p.q_heads() != p.k_heads() && !takes.has(Plain::gqa)) return not_taken(Plain::gqa, "k_heads = q_heads");
+  for (const Tensor* tensor : {&p.q, &p.k, &p.v, &p.bias}) {
+    if (!laid(*tensor, takes.strides)) return "strides of q, k, v or bias: this kernel does not take them";
+  }
+  return "";
+}
+
+std::string refused(const Takes& takes, const Problem& problem) {
+  return std::visit(
+      [&](const auto& p) {
+        if (std::string why = plain_refusal(takes, p); !why.empty()) return why;
+        for (const auto& [axis, extent] : extents(p)) {
+          for (const Limit& limit : takes.limits) {
+            if (limit.axis != axis || (extent >= limit.least && extent <= limit.most && extent % limit.step == 0))
+              continue;
+            return fmt::format("{} = {}: legal range {}..{}{}", kAxes[static_cast<std::size_t>(axis)], extent,
+                               limit.least, limit.most,
+                               limit.step > 1 ? fmt::format(", multiples of {}", limit.step) : "");
+          }
+        }
+        return std::string();
+      },
+      problem);
+}
+
+/// The JSON with messages that name the kernel.
+class Reader {
+ public:
+  Reader(std::string id, const std::string& text) : id_(std::move(id)) {
+    if (text.size() > kLongest) refuse(fmt::format("description: legal: at most {} bytes", kLongest));
+    const auto watch = [&](int depth, Json::parse_event_t event, Json&) {
+      const bool opens = event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
+      if (opens && depth >= kDeepest) refuse(fmt::format("description: nested deeper than {} levels", kDeepest));
+      return true;
+    };
+    try {
+      json_ = Json::parse(text, watch);
+    } catch (const Json::exception&) {
+      refuse("description: not JSON");
+    }
+    if (!json_.is_object()) refuse("description: legal: a JSON object");
+    constexpr std::array<std::string_view, 10> kFields = {
+        "formats", "arithmetic",    "takes",    "limits",          "strides",
+        "returns", "deterministic", "overflow", "isolates_hidden", "refuses_beyond_range"};
+    for (const auto& [key, value] : json_.items()) known("description: field", key, kFields);
+  }
+
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw UsageError("kernel " + printable(id_) + ": " + what);
+  }
+
+  /// Index of the word among the legal ones.
+  template <class Names>
+  std::size_t known(const std::string& what, const std::string& word, const Names& names) const {
+    const auto found = std::ranges::find(names, std::string_view(word));
+    if (found == names.end()) {
+      const std::vector<std::string_view> list(names.begin(), names.end());
+      const auto near = near_matches(word, list);
+      refuse(fmt::format("unknown {} {}; {}legal: {}", what, quote(word),
+                         near.empty() ? "" : fmt::format("near: {}; ", fmt::join(near, ", ")), fmt::join(list, ", ")));
+    }
+    return static_cast<std::size_t>(found - names.begin());
+  }
+
+  const Json* find(const char* key) const {
+    const auto found = json_.find(key);
+    return found == json_.end() ? nullptr : &*found;
+  }
+  std::string word(const std::string& field, const Json& json) const {
+    if (!json.is_string() || json.get_ref<const std::string&>().size() > kLongest) refuse(field + ": legal: a text");
+    return json.get<std::string>();
+  }
+  std::vector<std::string> words(const char* key) const {
+    const Json* json = find(key);
+    if (json == nullptr) return {};
+    if (!json->is_array() || json->size() > 64) refuse(std::string(key) + ": legal: an array of at most 64 texts");
+    std::vector<std::string> list;
+    for (const Json& one : *json) list.push_back(word(key, one));
+    return list;
+  }
+  bool flag(const char* key) const {
+    const Json* json = find(key);
+    if (json != nullptr && !json->is_boolean()) refuse(std::string(key) + ": legal: true or false");
+    return json != nullptr && json->get<bool>();
+  }
+  template <class Names>
+  std::size_t choice(const char* key, const Names& names) const {
+    const Json* json = find(key);
+    return json == nullptr ? 0 : known(key, word(key, *json), names);
+  }
+  std::int64_t count(const std::string& field, const Json& json, std::int64_t least) const {
+    if (!json.is_number_integer() || (json.is_number_unsigned() && json.get<std::uint64_t>() > kMaxExtent) ||
+        json.get<std::int64_t>() < least) {
+      refuse(fmt::format("{}: legal: integers in {}..{}", field, least, kMaxExtent));
+    }
+    return json.get<std::int64_t>();
+  }
+  std::vector<Limit> limits() const {
+    const Json* json = find("limits");
+    if (json == nullptr) return {};
+    if (!json->is_object()) refuse("limits: legal: an object");
+    std::vector<Limit> list;
+    for (const auto& [axis, range] : json->items()) {
+      const std::string field = "limits." + printable(axis);
+      const auto index = known("limits: axis", axis, kAxes);
+      if (!range.is_array() || range.size() < 2 || range.size() > 3) {
+        refuse(field + ": legal: [least, most] or [least, most, step]");
+      }
+      const Limit limit{static_cast<Axis>(index), count(field, range[0], 0), count(field, range[1], 0),
+                        range.size() == 3 ? count(field, range[2], 1) : 1};
+      if (limit.least > limit.most) refuse(field + ": legal: least <= most");
+      list.push_back(limit);
+    }
+    return list;
+  }
+
+ private:
+  std::string id_;
+  Json json_;
+};
+
+bool is_id(const std::string& id, ProblemKind problem) {
+  std::size_t names = 0;
+  for (std::size_t begin = 0; begin <= id.size(); ++names) {
+    const std::size_t end = std::min(id.find('.', begin), id.size());
+    if (!is_name(std::string_view(id).substr(begin, end - begin))) return false;
+    begin = end + 1;
+  }
+  return names == 3 && id.size() <= 120 && id.starts_with(std::string(name(problem)) + ".");
+}
+
+std::vector<Format> formats_of(const Reader& reader) {
+  std::vector<std::string_view> names;
+  for (const Format format : kStorageFormats) names.push_back(info(format).name);
+  std::vector<Format> formats;
+  for (const std::string& word : reader.words("formats")) {
+    const Format format = kStorageFormats[reader.known("formats: format", word, names)];
+    if (std::ranges::find(formats, format) == formats.end()) formats.push_back(format);
+  }
+  if (formats.empty()) reader.refuse(fmt::format("formats: legal: one or more of {}", fmt::join(names, ", ")));
+  return formats;
+}
+
+}  // namespace
+
+Described describe(const PluginEntry& entry) {
+  Described d;
+  d.id = entry.id;
+  const auto refuse = [&](const std::string& what) { throw UsageError("kernel " + quote(entry.id) + ": " + what); };
+  if (entry.problem < 0 || entry.problem > FLASHPROOF_ATTENTION) {
+    refuse(fmt::format("problem {}: legal 0 (softmax), 1 (merge), 2 (attention)", entry.problem));
+  }
+  d.problem = static_cast<ProblemKind>(entry.problem);
+  if (!is_id(entry.id, d.problem)) {
+    refuse(fmt::format("id: legal: three names of [a-z][a-z0-9_]* with dots, the first {}: {}.row.mine",
+                       name(d.problem), name(d.problem)));
+  }
+  if (entry.device_type != FLASHPROOF_CPU && entry.device_type != FLASHPROOF_CUDA) {
+    refuse(fmt::format("device_type {}: legal 1 (CPU), 2 (CUDA)", entry.device_type));
+  }
+  d.on_device = entry.device_type == FLASHPROOF_CUDA;
+
+  const Reader reader(entry.id, entry.description);
+  d.formats = formats_of(reader);
+  constexpr std::array<std::string_view, 3> kReturns = {"both", "o", "lse"};
+  constexpr std::array<std::string_view, 2> kOverflow = {"ieee", "saturate"};
+  constexpr std::array<std::string_view, 3> kStrides = {"dense", "rows", "any"};
+  d.contract.deterministic = reader.flag("deterministic");
+  d.contract.isolates_hidden = reader.flag("isolates_hidden");
+  d.contract.refuses_beyond_range = reader.flag("refuses_beyond_range");
+  d.contract.returns = static_cast<Returns>(reader.choice("returns", kReturns));
+  d.contract.overflow = static_cast<Overflow>(reader.choice("overflow", kOverflow));
+
+  Takes takes;
+  takes.strides = static_cast<Strides>(reader.choice("strides", kStrides));
+  takes.limits = reader.limits();
+  std::vector<std::string_view> features(kPlain.begin(), kPlain.end());
+  for (int i = 0; i < kFeatures; ++i) features.push_back(name(static_cast<Feature>(i)));
+  std::vector<Feature> taken;
+  for (const std::string& word : reader.words("takes")) {
+    const std::size_t index = reader.known("takes: feature", word, features);
+    if (index < kPlain.size()) {
+      takes.plain[index] = true;
+    } else {
+      taken.push_back(static_cast<Feature>(index - kPlain.size()));
+    }
+  }
+  d.refusal = Refusal([takes](const Problem& problem) { return refused(takes, problem); }, taken);
+
+  const Json* arithmetic = reader.find("arithmetic");
+  std::string text = "unknown";
+  if (arithmetic != nullptr) {
+    text = arithmetic->is_string() ? arithmetic->get<std::string>() : arithmetic->is_object() ? arithmetic->dump() : "";
+    if (text.empty()) reader.refuse("arithmetic: legal: the name of a preset, or an object");
+  }
+  for (const Format format : d.formats) {
+    try {
+      d.arithmetic.push_back(parse_arithmetic(text, d.problem, format));
+    } catch (const UsageError& e) {
+      reader.refuse(std::string("arithmetic: ") + e.what());
+    }
+  }
+  return d;
+}
+
+}  // namespace flashproof

@@ -1,0 +1,37 @@
+// What a library says about its kernels, as text from outside, and what is made of it: declarations that every law and every
+// report takes. The fields: README.md.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/registry.h"
+
+namespace flashproof {
+
+/// A kernel as the library's structures have it, nothing of it checked.
+struct PluginEntry {
+  std::string id;
+  int problem = 0;
+  int device_type = 0;
+  std::string description;
+};
+
+/// What takes() and limits() of a description come to: which problems are refused, and why.
+struct Described {
+  std::string id;
+  ProblemKind problem = ProblemKind::softmax;
+  bool on_device = false;
+  Contract contract;
+  std::vector<Format> formats;
+  std::vector<Arithmetic> arithmetic;  // one for each format
+  Refusal refusal;
+};
+
+/// Throws UsageError with one line "kernel ID: FIELD ...: what is legal".
+Described describe(const PluginEntry& entry);
+
+}  // namespace flashproof

@@ -1,0 +1,131 @@
+#include "kernels/plugin/load.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+
+#include "kernels/plugin/call.h"
+#include "reference/problem/error.h"
+#include "reference/problem/text.h"
+
+namespace flashproof {
+namespace {
+
+constexpr std::uint64_t kMostKernels = 256;
+
+const flashproof_plugin* entry_of(const std::string& path) {
+  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* why = ::dlerror();
+    throw UsageError("plugin " + printable(why != nullptr ? why : path, 300));
+  }
+  auto* entry = reinterpret_cast<flashproof_plugin_entry_function>(::dlsym(library, "flashproof_plugin_entry"));
+  if (entry == nullptr) {
+    throw UsageError("plugin " + quote(path) + ": has no function flashproof_plugin_entry (kernels/plugin.h)");
+  }
+  const flashproof_plugin* plugin = entry(FLASHPROOF_PLUGIN_ABI);
+  if (plugin == nullptr) {
+    throw PluginFault(fmt::format("flashproof_plugin_entry({}) returned null: the library has no such ABI version",
+                                  FLASHPROOF_PLUGIN_ABI));
+  }
+  return plugin;
+}
+
+void check(const flashproof_plugin& plugin) {
+  if (plugin.abi_version != FLASHPROOF_PLUGIN_ABI) {
+    throw PluginFault(fmt::format("ABI version {}: this flashproof has {}", plugin.abi_version, FLASHPROOF_PLUGIN_ABI));
+  }
+  if (plugin.struct_size < sizeof(flashproof_plugin)) {
+    throw PluginFault(fmt::format("flashproof_plugin.struct_size {}: legal {} or more", plugin.struct_size,
+                                  sizeof(flashproof_plugin)));
+  }
+  if (plugin.kernel_count < 1 || plugin.kernel_count > kMostKernels || plugin.kernels == nullptr) {
+    throw PluginFault(fmt::format("kernel_count {}: legal 1..{}, with kernels", plugin.kernel_count, kMostKernels));
+  }
+  for (std::uint64_t i = 0; i < plugin.kernel_count; ++i) {
+    const flashproof_kernel* kernel = plugin.kernels[i];
+    if (kernel == nullptr) throw PluginFault(fmt::format("kernels[{}] is null", i));
+    if (kernel->struct_size < sizeof(flashproof_kernel)) {
+      throw PluginFault(fmt::format("kernels[{}].struct_size {}: legal {} or more", i, kernel->struct_size,
+                                    sizeof(flashproof_kernel)));
+    }
+    if (kernel->id == nullptr || kernel->description == nullptr || kernel->run == nullptr) {
+      throw PluginFault(fmt::format("kernels[{}]: id, description and run must not be null", i));
+    }
+  }
+}
+
+}  // namespace
+
+const LoadedPlugin& LoadedPlugin::of(const std::string& path) {
+  static std::map<std::string, std::unique_ptr<LoadedPlugin>> loaded;
+  auto& known = loaded[path];
+  if (!known) {
+    auto fresh = std::make_unique<LoadedPlugin>();
+    std::fenv_t ours;
+    std::fegetenv(&ours);
+    try {
+      fresh->plugin = entry_of(path);
+      check(*fresh->plugin);
+    } catch (...) {
+      std::fesetenv(&ours);
+      throw;
+    }
+    std::fegetenv(&fresh->environment);
+    std::fesetenv(&ours);
+    known = std::move(fresh);
+  }
+  return *known;
+}
+
+Plugin::Plugin(const std::filesystem::path& path, double seconds)
+    : path_(std::filesystem::absolute(path).string()), listing_(list_plugin(path, seconds)) {
+  struct Place {
+    std::size_t described, format, index;
+  };
+  std::vector<Place> places;
+  for (std::size_t i = 0; i < listing_.kernels.size(); ++i) {
+    try {
+      described_.push_back(describe(listing_.kernels[i]));
+    } catch (const UsageError& e) {
+      throw PluginFault(e.what());
+    }
+    const std::string& id = described_.back().id;
+    if (std::ranges::count(described_, id, &Described::id) > 1) {
+      throw PluginFault("kernel " + quote(id) + ": declared twice, an id names one kernel");
+    }
+    for (std::size_t f = 0; f < described_.back().formats.size(); ++f) places.push_back({i, f, i});
+  }
+  std::ranges::stable_sort(places, {}, [&](const Place& p) { return described_[p.described].id; });
+  for (const Place& place : places) {
+    const Described& d = described_[place.described];
+    Kernel& kernel = kernels_.emplace_back();
+    kernel.id = d.id;
+    kernel.problem = d.problem;
+    kernel.form = Form::hardened;  // judged as one that claims to be right
+    kernel.formats = std::span(d.formats).subspan(place.format, 1);
+    kernel.contract = d.contract;
+    kernel.arithmetic = d.arithmetic[place.format];
+    kernel.unsupported = d.refusal;
+    kernel.has_cuda = d.on_device;
+    kernel.foreign = [path = path_, id = d.id, index = place.index, returns = d.contract.returns](
+                         const Problem& problem, const RunOptions& options) {
+      const LoadedPlugin* library = nullptr;
+      try {
+        library = &LoadedPlugin::of(path);
+      } catch (const UsageError& e) {  // it could be loaded when its kernels were listed
+        throw KernelFault(e.what());
+      }
+      if (index >= library->plugin->kernel_count || id != library->plugin->kernels[index]->id) {
+        throw KernelFault("the library lists other kernels than when it was asked first");
+      }
+      return call_plugin(*library->plugin->kernels[index], library->environment, returns, problem, options);
+    };
+  }
+}
+
+}  // namespace flashproof

@@ -1,0 +1,64 @@
+// A library of foreign kernels: what it says, asked in a process of its own, and the library itself in this process. Only a
+// process that may die calls a function of the library: the child of list_plugin(), a worker, the process that owns the GPU.
+#pragma once
+
+#include <cfenv>
+#include <deque>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "kernels/plugin.h"
+#include "kernels/plugin/description.h"
+#include "kernels/run.h"
+
+namespace flashproof {
+
+/// The library breaks the rules of plugin.h: another ABI version, a crash while it is loaded, two kernels of one id, a
+/// description that says nothing. A finding.
+struct PluginFault : KernelFault {
+  using KernelFault::KernelFault;
+};
+
+/// What a library says, nothing of it checked but that it is there.
+struct PluginListing {
+  std::string name, version;
+  std::vector<PluginEntry> kernels;
+};
+
+/// Asks a child process that loads the library, for at most so long. Throws UsageError where `path` is no library of kernels: no
+/// file, no shared library, one without flashproof_plugin_entry(); PluginFault.
+PluginListing list_plugin(const std::filesystem::path& path, double seconds = 30);
+
+/// The kernels of a library, to be run like any other. Several formats with one id are several kernels here, each with the
+/// arithmetic for its format.
+class Plugin {
+ public:
+  /// Throws what list_plugin() throws, and PluginFault for what describe() refuses.
+  explicit Plugin(const std::filesystem::path& path, double seconds = 30);
+  Plugin(const Plugin&) = delete;  // kernels point into it
+  Plugin& operator=(const Plugin&) = delete;
+
+  const std::string& name() const { return listing_.name; }
+  const std::string& version() const { return listing_.version; }
+  const std::string& path() const { return path_; }
+  /// In id order; has_cuda says that a kernel takes device pointers.
+  const std::deque<Kernel>& kernels() const { return kernels_; }
+
+ private:
+  std::string path_;  // absolute
+  PluginListing listing_;
+  std::deque<Described> described_;
+  std::deque<Kernel> kernels_;
+};
+
+/// The library in this process, loaded when first asked for and never unloaded.
+struct LoadedPlugin {
+  const flashproof_plugin* plugin = nullptr;
+  std::fenv_t
+      environment{};  // the floating-point environment that it left behind: fast-math start-up code flushes subnormals
+
+  static const LoadedPlugin& of(const std::string& path);
+};
+
+}  // namespace flashproof

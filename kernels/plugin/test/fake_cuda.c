@@ -1,0 +1,51 @@
+/* A pretended libcuda.so.1 for the tests: device memory is the host's, at other addresses than what is copied there. So the
+ * way through device pointers is tested on machines without a GPU. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef int Result;
+
+Result cuInit(unsigned flags) { return flags == 0 ? 0 : 1; }
+Result cuDeviceGetCount(int* count) {
+  *count = getenv("FAKE_CUDA_NO_DEVICE") != 0 ? 0 : 1;
+  return 0;
+}
+Result cuDeviceGet(int* device, int ordinal) {
+  *device = ordinal;
+  return ordinal == 0 ? 0 : 101;
+}
+Result cuDevicePrimaryCtxRetain(void** context, int device) {
+  static int one;
+  *context = &one;
+  return device == 0 ? 0 : 101;
+}
+Result cuCtxSetCurrent(void* context) { return context != 0 ? 0 : 201; }
+Result cuMemAlloc_v2(uint64_t* memory, size_t bytes) {
+  void* block = aligned_alloc(256, (bytes + 255) / 256 * 256);
+  *memory = (uintptr_t)block;
+  return block != 0 ? 0 : 2;
+}
+Result cuMemFree_v2(uint64_t memory) {
+  free((void*)(uintptr_t)memory);
+  return 0;
+}
+Result cuMemcpyHtoD_v2(uint64_t to, const void* from, size_t bytes) {
+  memcpy((void*)(uintptr_t)to, from, bytes);
+  return 0;
+}
+Result cuMemcpyDtoH_v2(void* to, uint64_t from, size_t bytes) {
+  memcpy(to, (const void*)(uintptr_t)from, bytes);
+  return 0;
+}
+Result cuStreamCreate(void** stream, unsigned flags) {
+  static int one;
+  *stream = &one;
+  return flags == 1 ? 0 : 1;
+}
+/* CUDA_ERROR_ILLEGAL_ADDRESS: what a kernel did, as the next call tells it. */
+Result cuCtxSynchronize(void) { return getenv("FAKE_CUDA_FAULT") != 0 ? 700 : 0; }
+Result cuGetErrorString(Result error, const char** text) {
+  *text = error == 700 ? "an illegal memory access was encountered" : "no such error";
+  return 0;
+}

@@ -1,0 +1,80 @@
+// The laws on the kernels of a plugin, in worker processes: a crash, a hang or a broken rule of the ABI is a finding of the law
+// `call_returns`, and the rest goes on. Like properties/driver/property_run.h, whose kernels are trusted not to end the process.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/plugin/load.h"
+#include "reference/error/verdict.h"
+#include "reference/problem/case.h"
+
+namespace flashproof {
+
+/// Asked before any law, of every case: the kernel comes back with FLASHPROOF_OK or UNSUPPORTED, and leaves everything but its
+/// outputs and its workspace as it was. Where it does not, no law is asked.
+inline constexpr std::string_view kCallReturns = "call_returns";
+
+struct PluginCheck {
+  std::vector<std::string> kernels, laws, families, formats;  // globs; laws may name call_returns
+  std::uint64_t seed = 0;                                     // of the first case of every family
+  std::uint64_t cases = 4;                                    // per kernel, format and family
+  int jobs = 1;
+  double seconds = 20;  // one kernel on one case under one law; longer is a hang
+  /// Witnesses of findings go there; empty: none are written.
+  std::filesystem::path out = {};
+  /// In place of the families: one case, for which nothing is written.
+  std::optional<Case> replay = {};
+};
+
+struct PluginFailure {
+  CaseSpec spec;  // as it was drawn; the witness may hold a simpler one
+  Verdict verdict;
+  std::string witness;  // path; empty: none was written
+  std::string shrunk;   // what the witness holds, if it is simpler
+};
+
+/// What came of a law, or of all of them, on some cases.
+struct PluginTally {
+  std::array<std::uint64_t, kVerdictKinds> counts{};  // cases by VerdictKind
+  Verdict verdict{VerdictKind::unsupported, Failure::none, ""};
+  double ratio = -1;  // largest error/bound; −1: nothing was measured
+
+  void add(const Verdict& one, double its_ratio);
+};
+
+/// One kernel, in one format, under one law.
+struct PluginResult {
+  const Kernel* kernel;
+  std::string_view law;
+  PluginTally tally;
+  std::map<std::string, PluginTally, std::less<>> by_family = {};
+  std::string does_not_apply = {};            // why the law says nothing, of one case
+  std::optional<PluginFailure> failure = {};  // of the first family and seed that failed
+
+  /// Cases on which the law said something.
+  std::uint64_t decided() const;
+};
+
+struct PluginReport {
+  std::vector<PluginResult> results;  // by kernel, law by law
+  std::string failure;                // why the run was given up; empty: it was not
+  bool partial = false;
+  std::vector<const Kernel*> need_gpu;  // selected, and not run: their tensors lie on a GPU and there is none
+  std::string why_no_gpu;
+
+  bool found() const;
+  /// Kernels of `results` of which no case was run to its end: a test that tested nothing must not look like one that passed.
+  std::vector<const Kernel*> untested() const;
+};
+
+/// Throws UsageError for a glob that matches nothing; where `replay` is of another problem than every chosen kernel.
+PluginReport check_plugin(const Plugin& plugin, const PluginCheck& options);
+
+}  // namespace flashproof

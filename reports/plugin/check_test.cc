@@ -1,0 +1,187 @@
+#include "reports/plugin/check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "reference/problem/error.h"
+#include "reference/problem/witness.h"
+#include "reports/plugin/ask.h"
+#include "reports/plugin/main.h"
+
+namespace flashproof {
+namespace {
+
+using testing::HasSubstr;
+
+const std::filesystem::path kFolder = FLASHPROOF_TEST_PLUGINS;
+
+const Plugin& faulty() {
+  static const Plugin plugin(kFolder / "faulty.so");
+  return plugin;
+}
+
+PluginCheck small(const std::string& kernel, std::vector<std::string> laws) {
+  PluginCheck options;
+  options.kernels = {"softmax." + kernel + ".test"};
+  options.laws = std::move(laws);
+  options.families = {"normal", "shape"};
+  options.cases = 2;
+  options.seconds = 5;
+  return options;
+}
+
+const PluginResult& result(const PluginReport& report, std::string_view law) {
+  return *std::ranges::find(report.results, law, &PluginResult::law);
+}
+
+TEST(CheckPlugin, a_right_kernel_passes_every_law) {
+  const PluginReport report = check_plugin(faulty(), small("right", {}));
+  for (const PluginResult& r : report.results) {
+    EXPECT_FALSE(r.tally.verdict.failed()) << r.law << ": " << r.tally.verdict.detail;
+  }
+  for (const char* law : {"call_returns", "within_bound", "outputs_fully_written", "rerun_is_bitwise",
+                          "red_zones_untouched", "layout_invariance", "batch_invariance_is_bitwise"}) {
+    EXPECT_GT(result(report, law).decided(), 0U) << law;
+  }
+  // What only the CPU executor can show says nothing here.
+  for (const char* law : {"schedule_invariance_is_bitwise", "no_race", "offsets_beyond_int32"}) {
+    EXPECT_EQ(result(report, law).decided(), 0U) << law;
+  }
+  EXPECT_GT(result(report, "within_bound").tally.ratio, 0);
+  EXPECT_FALSE(report.found() || report.partial);
+}
+
+/// The law that a fault fails, and what is said of it.
+struct Finding {
+  const char *kernel, *law;
+  Failure failure;
+  const char* detail;
+};
+
+class Faults : public testing::TestWithParam<Finding> {};
+
+TEST_P(Faults, is_a_finding_of_its_law) {
+  const Finding& expected = GetParam();
+  PluginCheck options = small(expected.kernel, {expected.law});
+  if (std::string_view(expected.kernel) == "hang") options.seconds = 0.2, options.families = {"normal"};
+  const PluginReport report = check_plugin(faulty(), options);
+  EXPECT_FALSE(report.partial) << report.failure;
+  const PluginResult& r = result(report, expected.law);
+  ASSERT_TRUE(r.failure) << expected.law;
+  EXPECT_EQ(r.failure->verdict.failure, expected.failure) << r.failure->verdict.detail;
+  EXPECT_THAT(r.failure->verdict.detail, HasSubstr(expected.detail));
+  EXPECT_TRUE(report.found());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Faults,
+    testing::Values(Finding{"crash", "call_returns", Failure::error, "signal 11"},
+                    Finding{"far", "call_returns", Failure::error, "signal 11"},
+                    Finding{"hang", "call_returns", Failure::error, "gave no result within 0.2 s"},
+                    Finding{"leave", "call_returns", Failure::error, "exited with code 0"},
+                    Finding{"after", "call_returns", Failure::error, "beyond the last element of o"},
+                    Finding{"input", "call_returns", Failure::error, "wrote to its input x"},
+                    Finding{"return_error", "call_returns", Failure::error, "out of"},
+                    Finding{"return_17", "call_returns", Failure::error, "returned 17"},
+                    Finding{"unwritten", "outputs_fully_written", Failure::unwritten, ""},
+                    Finding{"wrong", "within_bound", Failure::exceeds_bound, "bound"},
+                    Finding{"unsteady", "rerun_is_bitwise", Failure::nondeterministic, "a second run"},
+                    Finding{"from_workspace", "rerun_is_bitwise", Failure::nondeterministic, "a second run"},
+                    Finding{"leak", "hidden_nan_is_isolated", Failure::leak, ""}),
+    [](const auto& info) { return std::string(info.param.kernel); });
+
+TEST(CheckPlugin, a_kernel_that_takes_nothing_is_a_finding) {
+  const PluginReport report = check_plugin(faulty(), small("refuse", {"within_bound"}));
+  EXPECT_EQ(report.untested().size(), 1U);
+  EXPECT_TRUE(report.found());
+  EXPECT_THAT(result(report, kCallReturns).does_not_apply, HasSubstr("not today"));
+}
+
+TEST(CheckPlugin, one_kernel_that_crashes_leaves_the_others_alone_whatever_the_jobs) {
+  PluginCheck options = small("*", {"within_bound"});
+  options.kernels = {"softmax.crash.test", "softmax.right.test", "softmax.leave.test"};
+  for (const int jobs : {1, 3}) {
+    options.jobs = jobs;
+    const PluginReport report = check_plugin(faulty(), options);
+    for (const PluginResult& r : report.results) {
+      if (r.law == kCallReturns) EXPECT_EQ(r.failure.has_value(), r.kernel->id != "softmax.right.test") << r.kernel->id;
+      if (r.law == "within_bound") EXPECT_FALSE(r.failure) << r.kernel->id;
+    }
+  }
+}
+
+TEST(CheckPlugin, a_finding_leaves_a_simpler_witness_that_fails_again) {
+  std::string folder = (std::filesystem::temp_directory_path() / "flashproof-plugin-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  PluginCheck options = small("wrong", {"within_bound"});
+  options.out = folder;
+  const PluginReport report = check_plugin(faulty(), options);
+  const PluginResult& r = result(report, "within_bound");
+  ASSERT_TRUE(r.failure);
+  EXPECT_EQ(r.failure->witness, folder + "/witnesses/softmax.wrong.test.f32.within_bound.safetensors");
+  EXPECT_NE(r.failure->shrunk, "");
+  const Witness witness = read_witness(r.failure->witness);
+  EXPECT_EQ(witness.notes.at("law"), "within_bound");
+  EXPECT_LE(std::get<SoftmaxProblem>(witness.content.problem).x.elements(), 2);
+  PluginCheck again = small("wrong", {"within_bound"});
+  again.replay = witness.content;
+  EXPECT_TRUE(check_plugin(faulty(), again).found());
+  again.kernels = {"softmax.right.test"};
+  EXPECT_FALSE(check_plugin(faulty(), again).found());
+  std::filesystem::remove_all(folder);
+}
+
+TEST(CheckPlugin, kernels_on_device_pointers) {
+  const Plugin device(kFolder / "faulty_device.so");
+  EXPECT_FALSE(check_plugin(device, small("right", {"within_bound", "red_zones_untouched"})).found());
+  EXPECT_TRUE(check_plugin(device, small("wrong", {"within_bound"})).found());
+  ::setenv("FAKE_CUDA_FAULT", "1", 1);
+  const PluginReport fault = check_plugin(device, small("right", {"within_bound"}));
+  ::unsetenv("FAKE_CUDA_FAULT");
+  ASSERT_TRUE(result(fault, kCallReturns).failure);
+  EXPECT_THAT(result(fault, kCallReturns).failure->verdict.detail, HasSubstr("illegal memory access"));
+  ::setenv("FAKE_CUDA_NO_DEVICE", "1", 1);
+  const PluginReport none = check_plugin(device, small("right", {"within_bound"}));
+  ::unsetenv("FAKE_CUDA_NO_DEVICE");
+  EXPECT_TRUE(none.results.empty());
+  EXPECT_EQ(none.need_gpu.size(), 1U);
+  EXPECT_EQ(none.why_no_gpu, "no CUDA device");
+}
+
+TEST(CheckPlugin, wrong_names_and_cases_are_refused) {
+  EXPECT_THROW(check_plugin(faulty(), small("write", {})), UsageError);
+  EXPECT_THROW(check_plugin(faulty(), small("right", {"within_bond"})), UsageError);
+  PluginCheck options = small("right", {});
+  options.families = {"lse_gaps"};  // of merges alone
+  EXPECT_THROW(check_plugin(faulty(), options), UsageError);
+}
+
+TEST(PluginAnswer, comes_back_as_it_was_or_not_at_all) {
+  const PluginAnswer answer{{VerdictKind::fail, Failure::leak, "o[row 1, column 2] is %s\nand more"}, 0.75};
+  const PluginAnswer back = PluginAnswer::parse(answer.text());
+  EXPECT_EQ(back.verdict.kind, VerdictKind::fail);
+  EXPECT_EQ(back.verdict.failure, Failure::leak);
+  EXPECT_EQ(back.verdict.detail, "o[row 1, column 2] is %s?and more");
+  EXPECT_EQ(back.ratio, 0.75);
+  EXPECT_EQ(PluginAnswer::parse(PluginAnswer{}.text()).ratio, -1);
+  for (const char* text : {"", "x", "1", "9 0 1 x", "0 77 1 x", "-1 0 1 x", "0 0 x"}) {
+    EXPECT_THROW(PluginAnswer::parse(text), UsageError) << text;
+  }
+}
+
+TEST(PluginMain, tells_a_plugin_from_a_kernel) {
+  EXPECT_TRUE(names_plugin("./my.so") && names_plugin("my.so") && names_plugin("/a/b"));
+  EXPECT_FALSE(names_plugin("softmax.row.hardened") || names_plugin("softmax.*") || names_plugin("--out=a/b"));
+  const char* check[] = {"flashproof", "check", "./my.so"};
+  const char* kernel[] = {"flashproof", "check", "softmax.*"};
+  const char* replay[] = {"flashproof", "replay", "a/w.safetensors", "--plugin", "my.so"};
+  const char* witness[] = {"flashproof", "replay", "a/w.safetensors"};
+  EXPECT_TRUE(is_plugin_command(3, check) && is_plugin_command(5, replay));
+  EXPECT_FALSE(is_plugin_command(3, kernel) || is_plugin_command(3, witness));
+}
+
+}  // namespace
+}  // namespace flashproof

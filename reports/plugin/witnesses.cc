@@ -1,0 +1,91 @@
+#include "reports/plugin/witnesses.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "properties/generators/family.h"
+#include "properties/laws/law.h"
+#include "properties/shrink/brief.h"
+#include "properties/shrink/shrink.h"
+#include "reference/problem/error.h"
+#include "reference/problem/text.h"
+#include "reference/problem/witness.h"
+#include "reports/plugin/ask.h"
+#include "reports/workers.h"
+
+namespace flashproof {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kTries = 400;
+
+std::filesystem::path path_of(const PluginResult& result, const PluginCheck& options) {
+  return options.out / "witnesses" /
+         fmt::format("{}.{}.{}.safetensors", result.kernel->id, info(result.kernel->formats[0]).name, result.law);
+}
+
+void write(const PluginResult& result, const PluginCheck& options, const Case& content) {
+  write_witness(path_of(result, options),
+                {content,
+                 {{"kernel", std::string(result.kernel->id)},
+                  {"law", std::string(result.law)},
+                  {"executor", std::string(name(run_options(*result.kernel).executor))},
+                  {"verdict", to_string(Verdict{result.failure->verdict.kind, result.failure->verdict.failure, {}})}}});
+}
+
+/// In a worker: fails in the same way.
+bool fails(const PluginResult& result, const Case& c) {
+  Trial trial(*result.kernel, c, nullptr, run_options(*result.kernel));
+  Verdict verdict = call_returns(trial);
+  if (result.law != kCallReturns) {
+    if (verdict.kind != VerdictKind::pass) return false;
+    verdict = ask(*find_law(result.law), trial);
+  }
+  return verdict.failed() && verdict.failure == result.failure->verdict.failure;
+}
+
+}  // namespace
+
+void keep_witnesses(std::vector<PluginResult>& results, const PluginCheck& options, int jobs) {
+  std::error_code error;
+  std::filesystem::create_directories(options.out / "witnesses", error);
+  std::vector<PluginResult*> found;
+  for (PluginResult& result : results) {
+    if (!error) std::filesystem::remove(path_of(result, options), error);
+    if (error) throw InfrastructureError("--out " + quote(options.out.string()) + ": " + error.message());
+    if (!result.failure) continue;
+    write(result, options, make_case(result.failure->spec));
+    result.failure->witness = path_of(result, options).string();
+    // A process per try would be slow: what ends its process is kept as it was drawn.
+    if (!result.failure->verdict.detail.starts_with("the process ")) found.push_back(&result);
+  }
+  PoolHooks hooks;
+  hooks.work = [&](std::uint64_t task, std::uint64_t first_step, WorkerVoice& voice) {
+    if (first_step > 0) return;  // it died of the first: the file is there
+    const PluginResult& result = *found[task];
+    voice.starting(0);
+    const auto end = Clock::now() + std::chrono::duration<double>(options.seconds / 4);
+    Case c = make_case(result.failure->spec);
+    const auto still = [&](const Problem& problem) { return Clock::now() < end && fails(result, {c.spec, problem}); };
+    std::string said;
+    if (fails(result, c)) {  // again: what fails only now and then cannot be made simpler
+      const Complexity before = complexity(c.problem);
+      c.problem = minimise(c.problem, still, kTries);
+      if (complexity(c.problem) != before) {
+        write(result, options, c);
+        said = brief(c.problem);
+      }
+    }
+    voice.result(0, one_line(said));
+    voice.returned();
+  };
+  hooks.result = [&](std::uint64_t task, std::uint64_t, const std::string& text) {
+    found[task]->failure->shrunk = text;
+  };
+  hooks.died = [](std::uint64_t, std::uint64_t, const std::string&) {};
+  run_pool(found.size(), hooks, {.jobs = jobs, .step_seconds = options.seconds});
+}
+
+}  // namespace flashproof
