@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "reference/bound/declaration.h"
+
 namespace flashproof {
 namespace {
 
@@ -85,13 +87,13 @@ struct Units {
   }
   std::int64_t operator()(const SoftmaxProblem& p) const {
     if (arithmetic.reduction == Reduction::strided_online) return p.x.shape[1];
-    return joins_chunks() ? p.plan.chunks() : 1;
+    return joins_chunks() ? visited_plan(p.plan, arithmetic).chunks() : 1;
   }
   std::int64_t operator()(const MergeProblem& p) const { return p.o.shape[0]; }
   std::int64_t operator()(const AttentionProblem& p) const {
     if (arithmetic.per_key) return longest(p);
     // Of a row_resident split, every part has a maximum of its own.
-    return joins_chunks() ? p.plan.chunks() : arithmetic.split.parts;
+    return joins_chunks() ? visited_plan(p.plan, arithmetic).chunks() : arithmetic.split.parts;
   }
 };
 

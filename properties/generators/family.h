@@ -29,7 +29,4 @@ const Family* find_family(std::string_view name);
 /// Throws UsageError naming the key, its legal range, and for a wrong name the near matches.
 Case make_case(const CaseSpec& spec);
 
-/// Names within a small edit distance of `wrong`, best first, at most three; used by every "unknown name" message.
-std::vector<std::string_view> near_matches(std::string_view wrong, std::span<const std::string_view> names);
-
 }  // namespace flashproof

@@ -33,7 +33,15 @@ enum class Reduction : std::uint8_t {
   row_resident,      // the row's maximum first, P = e^{s−m} / l stored, then one sum of p·v (three stages)
   chunk_recap,       // chunks normalised on their own, joined as (C, L, O), normalised again (seed 000, "Recap")
   lse_running,  // the running lse is the frame's floor; un-normalised accumulator, no division (seed 000's new formula)
+  // any problem
+  any,  // one of several that the declaration does not name: alternatives() has the list. A bound holds for each of them
 };
+
+/// The order in which the chunks of a row are visited.
+///
+/// plan: the plan's own. ascending, descending: by position. any: whatever order, the same for no two rows, and neighbouring
+/// blocks may be one chunk: what is declared holds for every order of every plan whose boundaries are multiples of `block`.
+enum class BlockOrder : std::uint8_t { plan, ascending, descending, any };
 
 // The attention reductions chunk by chunk, in visiting order, one rounding per operation; a chunk without a visible key is
 // passed over. Start: m = −inf, l = 0, o = 0, or from the sink m = sink, l = 1 (lse = sink). Σ over lanes: every lane adds its
@@ -110,6 +118,7 @@ struct Products {
   BlockFma unit = {};
   int promote = 0;  // unit: every so many products the accumulator is added to an f32 sum and restarts; 0: never
   bool tf32_inputs = false;  // both inputs cut to 10 fraction bits first
+  constexpr bool operator==(const Products&) const = default;
 };
 
 /// P, the weights as they multiply v: rounded to `format` after multiplication by `scale`, saturating at its largest
@@ -119,6 +128,7 @@ struct StoredWeights {
   Format format = Format::f32;
   double scale = 1;  // a power of two
   bool summed = false;
+  constexpr bool operator==(const StoredWeights&) const = default;
 };
 
 /// lse = fl(m̂ + log l̂); fl(fl(m̂·scale) + log l̂), the frame raw (FlashAttention-2); fl(fl(fl(m̂·ĉ) + log2 l̂)·fl(ln 2))
@@ -156,6 +166,7 @@ struct Split {
   MergeWeights weights = MergeWeights::shifted;
   Format partial_o = Format::f32;
   Format partial_lse = Format::f32;
+  constexpr bool operator==(const Split&) const = default;
 };
 
 /// Absolute error of a subnormal result beside the relative ones: gradual underflow, or flushed to zero (inputs too). Of
@@ -178,8 +189,12 @@ struct Arithmetic {
   // Keys (columns) go to the lanes in runs of so many neighbours, a power of two: lane = position/deal mod lanes, positions
   // from the chunk's first. 1: one by one; 2: a quad's registers of an mma.
   int deal = 1;
-  int warps = 0;                    // softmax: butterflies over lanes/warps lanes each, folded left
-  int vector_bytes = 0;             // softmax: `deal` is so many bytes of x, whatever its format; 0: as `deal` says
+  int warps = 0;         // softmax: butterflies over lanes/warps lanes each, folded left
+  int vector_bytes = 0;  // softmax: `deal` is so many bytes of x, whatever its format; 0: as `deal` says
+  // The chunks of attention and softmax. A kernel that does not follow the problem's plan says here what it visits: runs of so
+  // many keys (columns), from position 0 on, the last one shorter; 0: the plan's chunks. Then the order of these.
+  int block = 0;
+  BlockOrder visits = BlockOrder::plan;
   Products dot = {};                // q·k
   Products values = {.chains = 1};  // Σ p v
   StoredWeights weights = {};       // P
@@ -200,6 +215,7 @@ struct Arithmetic {
   MergeWeights merge_weights = MergeWeights::stable;
   Ending ending = Ending::divide;
   Underflow underflow = Underflow::gradual;
+  constexpr bool operator==(const Arithmetic&) const = default;
 };
 
 /// The lane that adds the key at this position.

@@ -10,7 +10,7 @@
 #include "reference/bound/one_row.h"
 #include "reference/model/attack_judge.h"
 #include "reference/model/attack_problems.h"
-#include "reference/model/presets.h"
+#include "reference/bound/presets.h"
 #include "reference/oracle/test_problems.h"
 
 #ifndef FLASHPROOF_ATTENTION_ROUNDS

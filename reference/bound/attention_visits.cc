@@ -5,6 +5,8 @@
 #include <limits>
 #include <numbers>
 
+#include "reference/bound/declaration.h"
+
 namespace flashproof::bound {
 
 namespace {
@@ -42,17 +44,18 @@ Visits::Visits(const AttentionProblem& p, const Arithmetic& a, double c_error)
   const double doubt = 0x1p-20 + 2 * std::min(c_error, 1.0);
   lag_ = octaves * (1 + doubt);
   least_rise_ = octaves * std::max(1 - doubt, 0.0);
+  const ChunkPlan plan = resident_ ? ChunkPlan() : visited_plan(p.plan, a);
   if (a.per_key) {
     boundary_ = {0};
-    for (const std::int32_t chunk : p.plan.order) {
-      for (std::int64_t j = p.plan.boundary[chunk]; j < p.plan.boundary[chunk + 1]; ++j) {
+    for (const std::int32_t chunk : plan.order) {
+      for (std::int64_t j = plan.boundary[chunk]; j < plan.boundary[chunk + 1]; ++j) {
         chunk_of_visit_.push_back(static_cast<int>(j));
         boundary_.push_back(static_cast<std::int64_t>(boundary_.size()));
       }
     }
   } else if (!resident_) {
-    boundary_.assign(p.plan.boundary.begin(), p.plan.boundary.end());
-    chunk_of_visit_.assign(p.plan.order.begin(), p.plan.order.end());
+    boundary_.assign(plan.boundary.begin(), plan.boundary.end());
+    chunk_of_visit_.assign(plan.order.begin(), plan.order.end());
   } else {
     chunk_of_visit_ = {0};  // one sum over all keys, in key order
   }

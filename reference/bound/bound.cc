@@ -1,10 +1,13 @@
 #include "reference/bound/bound.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
 #include <string>
 
+#include "reference/bound/alternatives.h"
+#include "reference/bound/declaration.h"
 #include "reference/bound/problem_bounds.h"
 #include "reference/problem/error.h"
 
@@ -55,6 +58,10 @@ void require_softmax(const Arithmetic& a) {
       online || alone || a.reduction == Reduction::two_pass || a.reduction == Reduction::unshifted,
       "reduction: softmax takes strided_online, chunked_online, chunked_local, two_pass, chunk_states or unshifted");
   require_no_scores(a);
+  const std::string visits = visits_contradiction(a);
+  require(visits.empty(), visits.c_str());
+  require(a.visits != BlockOrder::any || (a.lanes > 0 && a.vector_bytes == 0),
+          "lanes, vector_bytes: a number and 0 where visits is any");
   require(a.lse_format == Format::f32, "lse_format: f32, there are no joins");
   require(power_of_two(a.lanes) || (a.lanes == 0 && a.lanes_of != nullptr), "lanes: a power of two");
   require(a.reduction == Reduction::strided_online || (power_of_two(a.warps) && (a.lanes == 0 || a.warps <= a.lanes)),
@@ -74,6 +81,8 @@ void require_merge(const Arithmetic& a) {
           "reduction: merge takes pairwise_fold, pairwise_tree or flat");
   require_no_scores(a);
   require(a.lanes == 0 && a.lanes_of == nullptr && a.warps == 0, "lanes, warps: 0, a merge sums in visiting order");
+  const std::string visits = visits_contradiction(a);
+  require(visits.empty(), visits.c_str());
   if (flat) {
     require(w == MergeWeights::shifted || w == MergeWeights::unshifted || w == MergeWeights::division_free ||
                 w == MergeWeights::max_sum,
@@ -121,26 +130,7 @@ void require_derived(const Problem& problem, const Arithmetic& arithmetic) {
   if (attention != nullptr) bound::require_attention_problem(*attention, arithmetic);
 }
 
-}  // namespace
-
-Bound compute_bound(const Problem& problem, const Arithmetic& arithmetic) {
-  require_covered(kind_of(problem), arithmetic);
-  require_derived(problem, arithmetic);
-  Bound bound = evaluate(problem, arithmetic);
-  const auto is_number = [](const ElementBound& b) { return b.total() >= 0; };
-  if (!std::ranges::all_of(bound.o, is_number) || !std::ranges::all_of(bound.lse, is_number)) {
-    throw std::logic_error("a bound is not a number: the evaluation in reference/bound is wrong for this case");
-  }
-  return bound;
-}
-
-std::vector<Precondition> preconditions(const Problem& problem, const Arithmetic& arithmetic, std::int64_t row) {
-  require_covered(kind_of(problem), arithmetic);
-  require_derived(problem, arithmetic);
-  if (row < 0 || row >= output_shape(problem).rows) {
-    throw UsageError("row = " + std::to_string(row) + ": legal range 0.." +
-                     std::to_string(output_shape(problem).rows - 1));
-  }
+std::vector<Precondition> preconditions_of(const Problem& problem, const Arithmetic& arithmetic, std::int64_t row) {
   switch (kind_of(problem)) {
     case ProblemKind::softmax:
       return bound::softmax_preconditions(std::get<SoftmaxProblem>(problem), arithmetic, row);
@@ -150,6 +140,39 @@ std::vector<Precondition> preconditions(const Problem& problem, const Arithmetic
       break;
   }
   return bound::attention_preconditions(std::get<AttentionProblem>(problem), arithmetic, row);
+}
+
+}  // namespace
+
+void require_declaration(ProblemKind problem, const Arithmetic& arithmetic) {
+  for (const Arithmetic& alternative : alternatives(arithmetic, problem)) require_covered(problem, alternative);
+}
+
+Bound compute_bound(const Problem& problem, const Arithmetic& arithmetic) {
+  require_declaration(kind_of(problem), arithmetic);
+  const std::vector<Arithmetic> list = alternatives(arithmetic, kind_of(problem));
+  for (const Arithmetic& alternative : list) require_derived(problem, alternative);
+  Bound bound = evaluate(problem, list.front());
+  for (std::size_t i = 1; i < list.size(); ++i) bound::join(evaluate(problem, list[i]), bound);
+  const auto is_number = [](const ElementBound& b) { return b.total() >= 0; };
+  if (!std::ranges::all_of(bound.o, is_number) || !std::ranges::all_of(bound.lse, is_number)) {
+    throw std::logic_error("a bound is not a number: the evaluation in reference/bound is wrong for this case");
+  }
+  return bound;
+}
+
+std::vector<Precondition> preconditions(const Problem& problem, const Arithmetic& arithmetic, std::int64_t row) {
+  require_declaration(kind_of(problem), arithmetic);
+  if (row < 0 || row >= output_shape(problem).rows) {
+    throw UsageError("row = " + std::to_string(row) + ": legal range 0.." +
+                     std::to_string(output_shape(problem).rows - 1));
+  }
+  std::vector<Precondition> all;
+  for (const Arithmetic& alternative : alternatives(arithmetic, kind_of(problem))) {
+    require_derived(problem, alternative);
+    std::ranges::copy(preconditions_of(problem, alternative, row), std::back_inserter(all));
+  }
+  return all;
 }
 
 }  // namespace flashproof

@@ -83,9 +83,13 @@ struct Bound {
   }
 };
 
+/// Throws std::invalid_argument for a declaration that contradicts itself or that no section of the derivations covers, naming
+/// the field and what is legal.
+void require_declaration(ProblemKind problem, const Arithmetic& arithmetic);
+
 /// `problem` must be valid. Throws UsageError for a problem that the declaration has no meaning for, naming the argument and
-/// what is legal, and std::invalid_argument for a declaration that contradicts itself or that no section of the derivations
-/// covers, naming the field. Rows whose answer is symbolic (NaN, inf, empty) get zero bounds: the class decides there.
+/// what is legal, and std::invalid_argument as require_declaration(). Reduction::any: element by element the largest of its
+/// alternatives (alternatives.h). Rows whose answer is symbolic (NaN, inf, empty) get zero bounds: the class decides there.
 Bound compute_bound(const Problem& problem, const Arithmetic& arithmetic);
 
 /// Every precondition of one row, 0 <= row < output_shape(problem).rows, those of all its columns joined; where the answer

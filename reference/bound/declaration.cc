@@ -1,6 +1,8 @@
 #include "reference/bound/declaration.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace flashproof {
@@ -29,6 +31,7 @@ class Rules {
     require(a_.lazy_log2 >= 0 && a_.lazy_log2 <= 63 && (deferred || a_.lazy_log2 == 0),
             "lazy_log2: 0..63, and 0 but for chunk_deferred");
     require(deferred || !a_.running_lanes, "running_lanes: false but for chunk_deferred");
+    if (const std::string visits = visits_contradiction(a_); !visits.empty()) require(false, visits);
     products("dot", a_.dot);
     products("values", a_.values);
     scores();
@@ -114,6 +117,44 @@ class Rules {
 }  // namespace
 
 std::string attention_contradiction(const Arithmetic& arithmetic) { return Rules(arithmetic).first_broken(); }
+
+std::string visits_contradiction(const Arithmetic& a) {
+  using enum Reduction;
+  const bool every_order = a.visits == BlockOrder::any;
+  const Reduction r = a.reduction;
+  const bool chunked = r == chunk_deferred || r == chunk_normalized || r == chunk_recap || r == lse_running ||
+                       r == chunked_online || r == chunked_local || r == chunk_states;
+  if (!chunked && (a.block != 0 || a.visits != BlockOrder::plan)) {
+    return "block, visits: 0 and plan, this reduction visits no chunks";
+  }
+  if (a.block < 0 || a.block > kMostBlock) return "block: 0 (the plan's chunks), or 1.." + std::to_string(kMostBlock);
+  if (a.block > 0 && a.visits == BlockOrder::plan) {
+    return "visits: ascending, descending or any, the plan has no order for blocks of the kernel's own";
+  }
+  // More lanes than keys are idle ones, and idle ones add nothing.
+  if (a.block > 0 && std::int64_t{a.lanes} * a.deal > a.block) return "lanes times deal: at most block";
+  if (!every_order) return {};
+  if (r != chunk_deferred && r != chunked_online && r != chunked_local) {
+    return "visits: any takes chunk_deferred, chunked_online or chunked_local";
+  }
+  if (a.block == 0) return "block: 1 or more where visits is any";
+  if (a.split.parts > 1) return "split.parts: 1 where visits is any";
+  // So that a key's lane, chain, step and segment are the same in every chunk that it may be in.
+  const auto fits = [&](std::int64_t n) { return n <= 1 || a.block % n == 0; };
+  if (!fits(std::int64_t{a.lanes} * a.deal) || !fits(a.values.chains) || !fits(a.values.unit.k) ||
+      !fits(a.values.promote)) {
+    return "block: a multiple of lanes times deal, values.chains, values.unit.k and values.promote where visits is any";
+  }
+  return {};
+}
+
+ChunkPlan visited_plan(const ChunkPlan& plan, const Arithmetic& a) {
+  ChunkPlan visited = plan;
+  if (a.block > 0) visited = ChunkPlan::uniform(plan.boundary.empty() ? 0 : plan.boundary.back(), a.block);
+  if (a.visits != BlockOrder::plan) std::iota(visited.order.begin(), visited.order.end(), 0);
+  if (a.visits == BlockOrder::descending) std::reverse(visited.order.begin(), visited.order.end());
+  return visited;
+}
 
 std::string raw_scores_refused(const AttentionProblem& p) {
   const std::string legal = ", must be above 0 where raw scores carry it in the exponent";

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "reference/bound/declaration.h"
 #include "reference/bound/row_model.h"
 
 namespace flashproof::bound {
@@ -76,18 +77,19 @@ SoftmaxPaths softmax_paths(const SoftmaxProblem& problem, const Arithmetic& arit
     paths.keys.push_back({.column = static_cast<std::int64_t>(j), .x = x[j]});
     paths.max = std::max(paths.max, x[j]);
   }
+  const ChunkPlan plan = visited_plan(problem.plan, arithmetic);
   switch (arithmetic.reduction) {
     case Reduction::strided_online:
       walk_strided_online(x, lanes, paths);
       break;
     case Reduction::chunked_online:
-      walk_chunked_online(problem.plan, arithmetic, lanes, paths);
+      walk_chunked_online(plan, arithmetic, lanes, paths);
       break;
     case Reduction::chunked_local:
-      walk_chunked_local(problem.plan, arithmetic, lanes, paths);
+      walk_chunked_local(plan, arithmetic, lanes, paths);
       break;
     case Reduction::chunk_states:
-      walk_chunk_states(problem.plan, arithmetic, lanes, paths);
+      walk_chunk_states(plan, arithmetic, lanes, paths);
       break;
     default:
       walk_two_pass(arithmetic, lanes, paths);

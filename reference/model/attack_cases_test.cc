@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "reference/model/attack_judge.h"
-#include "reference/model/presets.h"
+#include "reference/bound/presets.h"
 #include "reference/oracle/oracle.h"
 
 namespace flashproof {

@@ -8,7 +8,7 @@
 
 namespace flashproof::model {
 
-/// What one row's reduction needs. `chunks` are indices into the plan, in visiting order; the sink belongs to the first
+/// What one row's reduction needs. `chunks` are indices into the model's plan, in visiting order; the sink belongs to the first
 /// part alone.
 struct RowRun {
   const AttentionModel& model;

@@ -1,6 +1,7 @@
 // Attention, whole or in parts.
 #include <numeric>
 
+#include "reference/bound/declaration.h"
 #include "reference/model/attention.h"
 #include "reference/model/combine.h"
 #include "reference/model/problem_models.h"
@@ -54,7 +55,7 @@ void round_all(std::vector<float>& values, Format format) {
 
 Normalised run_row(const AttentionModel& model, Machine& machine, const AttentionRow& row) {
   const Arithmetic& a = model.arithmetic;
-  const std::span<const std::int32_t> order(model.problem.plan.order);
+  const std::span<const std::int32_t> order(model.plan.order);
   if (a.split.parts == 1) return run_part({model, machine, row, order, row.has_sink});
 
   const Combination combination{a.split.combine, a.split.weights, Format::f32, true, {}};
@@ -83,6 +84,7 @@ Normalised run_row(const AttentionModel& model, Machine& machine, const Attentio
 
 void run(const AttentionProblem& p, const Arithmetic& arithmetic, const Roundings& roundings, Output& output) {
   const std::vector<float> nan(static_cast<std::size_t>(p.value_dim()), kNan);
+  const ChunkPlan plan = visited_plan(p.plan, arithmetic);
   for (std::int64_t s = 0; s < p.sequences(); ++s) {
     for (std::int64_t h = 0; h < p.q_heads(); ++h) {
       for (std::int64_t i = 0; i < p.q_length(s); ++i) {
@@ -90,7 +92,7 @@ void run(const AttentionProblem& p, const Arithmetic& arithmetic, const Rounding
         Machine machine(arithmetic, roundings, static_cast<std::uint64_t>(at));
         const std::int64_t kv = p.kv_head(h);
         const auto value_factor = static_cast<float>(AttentionProblem::descale(p.v_descale, s, kv));
-        const AttentionModel model{p, arithmetic, scale_of(p, machine, s, kv), value_factor};
+        const AttentionModel model{p, arithmetic, scale_of(p, machine, s, kv), value_factor, plan};
         const AttentionRow row = score_row(model, machine, s, h, i, roundings.column);
         if (row.poisoned) {
           store(output, at, nan, kNan);

@@ -8,7 +8,7 @@
 
 #include "reference/model/attack_judge.h"
 #include "reference/model/model.h"
-#include "reference/model/presets.h"
+#include "reference/bound/presets.h"
 #include "reference/oracle/oracle.h"
 
 namespace flashproof {

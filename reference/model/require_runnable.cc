@@ -92,6 +92,8 @@ void check(const AttentionProblem& problem, const Arithmetic& a) {
 
 void require_runnable(const Problem& problem, const Arithmetic& arithmetic) {
   check_errors(arithmetic);
+  const std::string visits = visits_contradiction(arithmetic);
+  require(visits.empty(), visits);
   std::visit([&](const auto& p) { check(p, arithmetic); }, problem);
 }
 

@@ -14,8 +14,9 @@ namespace flashproof::model {
 struct AttentionModel {
   const AttentionProblem& problem;
   const Arithmetic& arithmetic;
-  float scale;         // times the descale factors, as computed
-  float value_factor;  // v_descale
+  float scale;            // times the descale factors, as computed
+  float value_factor;     // v_descale
+  const ChunkPlan& plan;  // what is visited
 
   bool scaled_query() const { return arithmetic.query_scaled || arithmetic.query != Format::f32; }
   /// What a raw score is multiplied by to be one: the scale, the cap under a softcap; 1 of natural scores.

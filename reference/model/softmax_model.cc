@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reference/bound/declaration.h"
 #include "reference/model/exponentials.h"
 #include "reference/model/problem_models.h"
 #include "reference/model/products.h"
@@ -19,9 +20,9 @@ struct Sum {
 class SoftmaxRow {
  public:
   SoftmaxRow(const SoftmaxProblem& problem, const Arithmetic& arithmetic, Machine& machine, std::vector<float> x)
-      : problem_(problem),
-        arithmetic_(arithmetic),
+      : arithmetic_(arithmetic),
         machine_(machine),
+        plan_(visited_plan(problem.plan, arithmetic)),
         x_(std::move(x)),
         endings_(machine, arithmetic, 1.0F),
         exponentials_(machine, arithmetic.exponent, 1.0F) {
@@ -137,10 +138,9 @@ class SoftmaxRow {
 
   template <class Visitor>
   void visit_chunks(Visitor&& visit) {
-    for (const std::int32_t chunk : problem_.plan.order) {
-      const std::int64_t begin = problem_.plan.boundary[static_cast<std::size_t>(chunk)];
-      const std::int64_t end =
-          std::min<std::int64_t>(problem_.plan.boundary[static_cast<std::size_t>(chunk) + 1], size());
+    for (const std::int32_t chunk : plan_.order) {
+      const std::int64_t begin = plan_.boundary[static_cast<std::size_t>(chunk)];
+      const std::int64_t end = std::min<std::int64_t>(plan_.boundary[static_cast<std::size_t>(chunk) + 1], size());
       const float m = begin < end ? largest(begin, end) : kMinusInf;
       if (m != kMinusInf) visit(begin, end, m);
     }
@@ -201,9 +201,9 @@ class SoftmaxRow {
     return result;
   }
 
-  const SoftmaxProblem& problem_;
   const Arithmetic& arithmetic_;
   Machine& machine_;
+  ChunkPlan plan_;
   std::vector<float> x_;
   Endings endings_;
   Exponentials exponentials_;

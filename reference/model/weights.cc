@@ -18,7 +18,7 @@ State start(const RowRun& run) {
 
 std::pair<std::int64_t, std::int64_t> clipped(const RowRun& run, std::int32_t chunk) {
   const auto keys = static_cast<std::int64_t>(run.row.score.size());
-  const auto& boundary = run.model.problem.plan.boundary;
+  const auto& boundary = run.model.plan.boundary;
   return {std::min<std::int64_t>(boundary[static_cast<std::size_t>(chunk)], keys),
           std::min<std::int64_t>(boundary[static_cast<std::size_t>(chunk) + 1], keys)};
 }

@@ -1,7 +1,6 @@
-#include <algorithm>
-#include <vector>
+#include "reference/problem/near_matches.h"
 
-#include "properties/generators/family.h"
+#include <algorithm>
 
 namespace flashproof {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "properties/generators/family.h"
+#include "reference/problem/near_matches.h"
 
 namespace flashproof {
 namespace {

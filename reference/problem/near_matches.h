@@ -1,0 +1,13 @@
+// What somebody may have meant by a name that does not exist: for messages.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace flashproof {
+
+/// Names within a small edit distance of `wrong`, best first, at most three; used by every "unknown name" message.
+std::vector<std::string_view> near_matches(std::string_view wrong, std::span<const std::string_view> names);
+
+}  // namespace flashproof
