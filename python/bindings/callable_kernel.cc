@@ -1,0 +1,100 @@
+#include "python/bindings/callable_kernel.h"
+
+#include <nanobind/stl/string.h>
+
+#include <utility>
+
+#include "python/bindings/problem_dict.h"
+#include "python/bindings/shape_features.h"
+#include "reference/bound/arithmetic_json.h"
+#include "reference/error/rounded_truth.h"
+#include "reference/problem/error.h"
+#include "reference/problem/text.h"
+
+namespace nb = nanobind;
+
+namespace flashproof::python {
+namespace {
+
+/// What Python returned of one output, or the rounded truth where it returns none.
+Tensor output_of(std::string_view name, Format format, const OutputShape& shape, bool flat, nb::handle bits) {
+  Tensor tensor = tensor_of(name, format, bits);
+  const std::int64_t elements = tensor.elements();
+  const std::int64_t expected = flat ? shape.rows : shape.rows * shape.width;
+  if (elements != expected) {
+    throw KernelFault("wrong_shape: " + std::string(name) + " has " + std::to_string(elements) + " elements, not " + std::to_string(expected));
+  }
+  tensor.shape = flat ? std::vector{shape.rows} : std::vector{shape.rows, shape.width};
+  tensor.stride = dense_stride(tensor.shape);
+  return tensor;
+}
+
+}  // namespace
+
+CallableKernel::CallableKernel(CallableDeclaration declaration) : declared_(std::move(declaration)), formats_{declared_.format} {
+  kernel_.id = declared_.id;
+  kernel_.problem = declared_.problem;
+  kernel_.form = Form::published;
+  kernel_.formats = formats_;
+  kernel_.contract = declared_.contract;
+  kernel_.arithmetic = parse_arithmetic(declared_.arithmetic, declared_.problem, declared_.format);
+  kernel_.unsupported = Refusal([this](const Problem& problem) { return refusal(problem); }, features_among(declared_.takes));
+  kernel_.launch = static_cast<void (*)(const SoftmaxArgs&, Stream)>(nullptr);
+  kernel_.foreign = [this](const Problem& problem, const RunOptions& options) { return run(problem, options); };
+}
+
+std::string CallableKernel::refusal(const Problem& problem) {
+  if (lost()) return "the device was lost: " + lost_;
+  std::string why = beyond_shape(problem, declared_.takes);
+  if (!why.empty() || declared_.refuses.is_none()) return why;
+  const nb::gil_scoped_acquire lock;
+  try {
+    const nb::object said = declared_.refuses(to_dict(problem));
+    return said.is_none() ? std::string() : one_line(nb::cast<std::string>(said));
+  } catch (const nb::python_error&) {
+    interrupt_ = std::current_exception();  // a defect of the user's own predicate, or Ctrl-C: told as it is
+    throw InfrastructureError("refuses: raised");
+  }
+}
+
+Output CallableKernel::run(const Problem& problem, const RunOptions& options) {
+  const OutputShape shape = output_shape(problem);
+  Output output;
+  {
+    const nb::gil_scoped_acquire lock;
+    try {
+      const auto result = nb::cast<nb::tuple>(declared_.call(to_dict(problem), options.guard_inputs));
+      const auto status = nb::cast<std::string>(result[0]);
+      if (status == "lost") lost_ = one_line(nb::cast<std::string>(result[1]));
+      if (status != "ok") throw KernelFault(one_line(nb::cast<std::string>(result[1])));
+      if (declared_.contract.returns != Returns::lse) {
+        output.o = output_of("o", output_format(problem), shape, false, result[1]);
+      }
+      if (declared_.contract.returns != Returns::o) output.lse = output_of("lse", Format::f32, shape, true, result[2]);
+    } catch (const nb::python_error&) {
+      interrupt_ = std::current_exception();
+      throw InfrastructureError("interrupted");
+    }
+  }
+  if (declared_.contract.returns == Returns::lse) output.o = rounded_truth(problem, Part::o);
+  if (declared_.contract.returns == Returns::o) output.lse = rounded_truth(problem, Part::lse);
+  return output;
+}
+
+bool CallableKernel::interrupted() {
+  if (interrupt_) return true;
+  const nb::gil_scoped_acquire lock;
+  if (PyErr_CheckSignals() == 0) return false;
+  try {
+    nb::raise_python_error();
+  } catch (const nb::python_error&) {
+    interrupt_ = std::current_exception();
+  }
+  return true;
+}
+
+void CallableKernel::rethrow_interrupt() {
+  if (interrupt_) std::rethrow_exception(std::exchange(interrupt_, nullptr));
+}
+
+}  // namespace flashproof::python

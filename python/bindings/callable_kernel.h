@@ -1,0 +1,54 @@
+// A Python callable as a kernel: registry.h's ForeignRun and Refusal, with the interpreter's lock taken for as long as it runs.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "kernels/registry.h"
+#include "kernels/run.h"
+
+namespace flashproof::python {
+
+/// What Python says of a callable (flashproof/check.py).
+struct CallableDeclaration {
+  std::string id;
+  ProblemKind problem = ProblemKind::attention;
+  Format format = Format::f32;
+  std::string arithmetic;          // a preset's name or JSON (reference/bound/arithmetic_json.h)
+  Contract contract;
+  std::vector<std::string> takes;  // shape_features.h
+  nanobind::object call;           // (dict, guard_inputs) -> (status, o, lse): see run()
+  nanobind::object refuses;        // (dict) -> str, or None
+};
+
+class CallableKernel {
+ public:
+  /// Throws UsageError for what the declaration gets wrong. The interpreter's lock must be held.
+  explicit CallableKernel(CallableDeclaration declaration);
+  CallableKernel(const CallableKernel&) = delete;
+  CallableKernel& operator=(const CallableKernel&) = delete;
+
+  /// Points to this object, which must outlive it.
+  const KernelDeclaration& declaration() const { return kernel_; }
+  /// The device answers nothing any more: every problem is refused from here on, and a run should stop.
+  bool lost() const { return !lost_.empty(); }
+  /// Asks for signals too (Ctrl-C). True: what was raised waits in rethrow_interrupt().
+  bool interrupted();
+  /// With the interpreter's lock held.
+  void rethrow_interrupt();
+
+ private:
+  Output run(const Problem& problem, const RunOptions& options);
+  std::string refusal(const Problem& problem);
+
+  CallableDeclaration declared_;
+  Format formats_[1];
+  KernelDeclaration kernel_;
+  std::string lost_;
+  std::exception_ptr interrupt_;
+};
+
+}  // namespace flashproof::python

@@ -1,0 +1,152 @@
+#include "python/bindings/check.h"
+
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "properties/driver/property_files.h"
+#include "properties/driver/property_run.h"
+#include "properties/generators/glob.h"
+#include "python/bindings/measure.h"
+#include "reference/problem/error.h"
+
+namespace nb = nanobind;
+
+namespace flashproof::python {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+Json counts(const std::array<std::uint64_t, kVerdictKinds>& by_kind) {
+  Json json = Json::object();
+  for (std::size_t kind = 0; kind < kVerdictKinds; ++kind) json[std::string(name(static_cast<VerdictKind>(kind)))] = by_kind[kind];
+  return json;
+}
+
+Json statistics(const ErrorStats& stats) {
+  Json json{{"elements", stats.elements},
+            {"max_ratio", number(stats.max_ratio)},
+            {"max_ulp", number(stats.max_ulp)},
+            {"max_abs", number(stats.max_abs)},
+            {"rmse", number(stats.rmse())},
+            {"normwise", number(stats.normwise())},
+            {"investigate", stats.investigate}};
+  const ErrorWitness& worst = stats.witness;
+  if (worst.ratio >= 0 || std::isnan(worst.ratio)) {
+    json["worst"] = {{"seed", worst.case_index},
+                     {"index", worst.index},
+                     {"computed", number(worst.computed)},
+                     {"exact", number(worst.exact)},
+                     {"error", number(worst.error)},
+                     {"ratio", number(worst.ratio)},
+                     {"weights", number(worst.bound.weights)},
+                     {"numerator", number(worst.bound.numerator)},
+                     {"denominator", number(worst.bound.denominator)},
+                     {"output", number(worst.bound.output)}};
+  }
+  return json;
+}
+
+Json law_result(const PropertyResult& result, const std::string& program) {
+  Json json{{"law", result.law}, {"finding", result.failure.has_value()}, {"skipped", result.executed() == 0}, {"cases", counts(result.counts)}};
+  if (!result.failure) {
+    if (result.executed() == 0) json["message"] = result.does_not_apply;
+    return json;
+  }
+  const PropertyFailure& failure = *result.failure;
+  json["failure"] = name(failure.verdict.failure);
+  json["message"] = failure.verdict.detail;
+  json["case"] = to_string(failure.spec);
+  json["shrunk"] = failure.shrunk;
+  json["witness"] = failure.witness;
+  json["replay"] = replay_line(program, result);
+  return json;
+}
+
+std::vector<const Family*> families_named(const std::vector<std::string>& globs) {
+  std::vector<std::string_view> names;
+  for (const Family& family : families()) names.push_back(family.name);
+  std::vector<const Family*> chosen;
+  for (const std::size_t i : select_names(globs, names, "family")) chosen.push_back(&families()[i]);
+  return chosen;
+}
+
+/// The clock, Ctrl-C, and a device that answers no more.
+class Stop {
+ public:
+  Stop(CallableKernel& kernel, double seconds)
+      : kernel_(kernel), limited_(seconds > 0), end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
+  bool operator()() {
+    stopped_ = stopped_ || kernel_.lost() || (limited_ && Clock::now() >= end_) || kernel_.interrupted();
+    return stopped_;
+  }
+  bool stopped() const { return stopped_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  CallableKernel& kernel_;
+  bool limited_;
+  Clock::time_point end_;
+  bool stopped_ = false;
+};
+
+Json run(CallableKernel& kernel, const CheckRequest& request) {
+  Stop stop(kernel, request.seconds);
+  const std::vector<const Family*> chosen = families_named(request.families);
+  Json root = Json::object();
+  std::vector<FamilyRecord> records;
+  const Kernel measured{kernel.declaration()};
+  if (request.measured > 0 && request.replay.empty()) records = measure(measured, chosen, request.measured, std::ref(stop));
+  PropertyOptions options;
+  options.laws = request.laws;
+  options.families = request.families;
+  options.seed = request.seed;
+  options.cases = request.cases;
+  options.program = request.program;
+  options.replay = request.replay;
+  options.out = request.witnesses;
+  options.stop = std::ref(stop);
+  std::vector<PropertyResult> results;
+  if (request.cases > 0 && !stop()) results = run_properties(std::span(&kernel.declaration(), 1), options);
+  root["partial"] = stop.stopped();
+  root["lost"] = kernel.lost();
+  for (Json& list : {std::ref(root["laws"]), std::ref(root["families"])}) list = Json::array();
+  for (const PropertyResult& result : results) root["laws"].push_back(law_result(result, request.program));
+  for (const FamilyRecord& record : records) {
+    root["families"].push_back({{"family", record.family},
+                                {"cases", counts(record.verdicts)},
+                                {"refused", record.refused},
+                                {"finding", record.finding},
+                                {"o", statistics(record.o)},
+                                {"lse", statistics(record.lse)}});
+  }
+  root["junit"] = junit_text(results, request.program);
+  return root;
+}
+
+}  // namespace
+
+std::string check(CallableDeclaration declaration, const CheckRequest& request) {
+  CallableKernel kernel(std::move(declaration));
+  std::string text;
+  std::exception_ptr failed;
+  {
+    const nb::gil_scoped_release unlocked;
+    try {
+      text = run(kernel, request).dump(-1, ' ', false, Json::error_handler_t::replace);
+    } catch (...) {
+      failed = std::current_exception();
+    }
+  }
+  kernel.rethrow_interrupt();
+  if (failed) std::rethrow_exception(failed);
+  return text;
+}
+
+}  // namespace flashproof::python

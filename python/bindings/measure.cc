@@ -1,0 +1,59 @@
+#include "python/bindings/measure.h"
+
+#include "properties/laws/law.h"
+#include "reference/problem/error.h"
+
+namespace flashproof::python {
+namespace {
+
+Verdict judged(Trial& trial, FamilyRecord& record) {
+  Verdict verdict;
+  for (const Law& law : judging_laws()) {
+    Verdict says = ask(law, trial);
+    if (&law == &judging_laws().front()) verdict = says;
+    if (says.kind >= VerdictKind::inconclusive && outweighs(says, verdict)) verdict = std::move(says);
+    if (verdict.failed() && verdict.failure == Failure::error) return verdict;  // it did not return: there is nothing to measure
+  }
+  if (verdict.kind == VerdictKind::unsupported) return verdict;
+  // The witnesses tell their cases apart by the seed.
+  const Judgement judgement = judge(trial.output(), trial.truth(), trial.bound(), trial.contract(), trial.subject().spec.seed);
+  record.o.merge(judgement.o);
+  record.lse.merge(judgement.lse);
+  return verdict;
+}
+
+}  // namespace
+
+std::vector<FamilyRecord> measure(const Kernel& kernel, std::span<const Family* const> families, std::uint64_t cases,
+                                  const std::function<bool()>& stop) {
+  std::vector<FamilyRecord> records;
+  for (const Family* family : families) {
+    if (!family->serves(kernel.problem)) continue;
+    FamilyRecord record{.family = family->name};
+    std::uint64_t made = 0;
+    // A family may have no case of a format for some seed: the next one then.
+    for (std::uint64_t seed = 0; made < cases && seed < 4 * cases; ++seed) {
+      if (stop()) break;
+      Case drawn;
+      try {
+        drawn = make_case({kernel.problem, std::string(family->name), seed, {{"format", std::string(info(kernel.formats[0]).name)}}});
+      } catch (const UsageError& error) {
+        record.refused = error.what();
+        continue;
+      }
+      ++made;
+      Trial trial(kernel, drawn);
+      const Verdict verdict = judged(trial, record);
+      ++record.verdicts[static_cast<std::size_t>(verdict.kind)];
+      if (verdict.kind == VerdictKind::unsupported) record.refused = verdict.detail;
+      if (verdict.failed() && record.finding.empty()) {
+        record.finding = to_string(drawn.spec) + "  " + to_string(Verdict{verdict.kind, verdict.failure, {}}) + "  " + verdict.detail;
+      }
+    }
+    if (made > 0) records.push_back(std::move(record));
+    if (stop()) break;
+  }
+  return records;
+}
+
+}  // namespace flashproof::python

@@ -1,0 +1,31 @@
+// The judging laws on drawn cases of each family, and the statistics that a table shows: error against bound, ulp, the worst case.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/registry.h"
+#include "properties/generators/family.h"
+#include "reference/error/error_stats.h"
+#include "reference/error/verdict.h"
+
+namespace flashproof::python {
+
+struct FamilyRecord {
+  std::string_view family;
+  std::array<std::uint64_t, kVerdictKinds> verdicts{};  // cases by VerdictKind
+  ErrorStats o, lse;                                    // of the cases that ran
+  std::string refused;                                  // why the last refused case was
+  std::string finding;                                  // the first failing case: its line, then the verdict
+};
+
+/// Seeds 0, 1, ... of every family in this format, `cases` of each, until `stop`. Stopped before its first case: no record.
+std::vector<FamilyRecord> measure(const Kernel& kernel, std::span<const Family* const> families, std::uint64_t cases,
+                                  const std::function<bool()>& stop);
+
+}  // namespace flashproof::python

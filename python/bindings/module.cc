@@ -1,0 +1,94 @@
+// The extension module flashproof._flashproof. Nothing here is public: flashproof/*.py says what a user may rely on.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include "properties/laws/law.h"
+#include "python/bindings/check.h"
+#include "python/bindings/problem_dict.h"
+#include "python/bindings/references.h"
+#include "python/bindings/shape_features.h"
+#include "reference/bound/arithmetic_json.h"
+#include "reference/problem/error.h"
+
+namespace nb = nanobind;
+
+namespace flashproof::python {
+namespace {
+
+using Named = std::vector<std::pair<std::string, std::string>>;
+
+Named law_list() {
+  Named list;
+  for (const Law& law : laws()) list.emplace_back(law.name, law.summary);
+  return list;
+}
+
+Named family_list(const std::string& problem) {
+  const ProblemKind kind = problem_kind(problem);
+  Named list;
+  for (const Family& family : families()) {
+    if (family.serves(kind)) list.emplace_back(family.name, family.summary);
+  }
+  return list;
+}
+
+Named arithmetic_list(const std::string& problem) {
+  Named list;
+  for (const ArithmeticPreset& preset : arithmetic_presets(problem_kind(problem))) list.emplace_back(preset.name, preset.text);
+  return list;
+}
+
+Returns returns_named(const std::string& text) {
+  if (text == "both") return Returns::both;
+  if (text == "o") return Returns::o;
+  if (text == "lse") return Returns::lse;
+  throw UsageError("returns " + text + ": legal both, o, lse");
+}
+
+}  // namespace
+}  // namespace flashproof::python
+
+NB_MODULE(_flashproof, m) {
+  namespace fp = flashproof;
+  namespace py = flashproof::python;
+  nb::exception<fp::UsageError>(m, "UsageError", PyExc_ValueError);
+  nb::exception<fp::InfrastructureError>(m, "InfrastructureError", PyExc_RuntimeError);
+  m.def("laws", &py::law_list);
+  m.def("families", &py::family_list, nb::arg("problem"));
+  m.def("arithmetics", &py::arithmetic_list, nb::arg("problem"));
+  m.def("features", &py::feature_names);
+  m.def("truth", &py::truth, nb::arg("problem"), nb::arg("narrow"));
+  m.def("bound", &py::bound, nb::arg("problem"), nb::arg("arithmetic"));
+  m.def("make_case", &py::make_case, nb::arg("line"));
+  m.def("read_witness", &py::read_witness, nb::arg("path"));
+  m.def("write_witness", &py::write_witness, nb::arg("path"), nb::arg("problem"), nb::arg("case_line"), nb::arg("notes"));
+  m.def(
+      "check",
+      [](std::string id, const std::string& problem, const std::string& format, std::string arithmetic, const std::string& returns,
+         bool deterministic, bool batch_invariant, bool isolates_hidden, bool saturates, std::vector<std::string> takes, nb::object call,
+         nb::object refuses, std::vector<std::string> laws, std::vector<std::string> families, std::uint64_t seed, std::uint64_t cases,
+         std::uint64_t measured, double seconds, std::string witnesses, std::string replay, std::string program) {
+        py::CallableDeclaration declaration;
+        declaration.id = std::move(id);
+        declaration.problem = py::problem_kind(problem);
+        declaration.format = py::format_named(format);
+        declaration.arithmetic = std::move(arithmetic);
+        declaration.contract.returns = py::returns_named(returns);
+        declaration.contract.deterministic = deterministic;
+        declaration.contract.batch_invariant = batch_invariant;
+        declaration.contract.isolates_hidden = isolates_hidden;
+        declaration.contract.overflow = saturates ? fp::Overflow::saturate : fp::Overflow::ieee;
+        declaration.takes = std::move(takes);
+        declaration.call = std::move(call);
+        declaration.refuses = std::move(refuses);
+        return py::check(std::move(declaration), {std::move(laws), std::move(families), seed, cases, measured, seconds,
+                                                  std::move(witnesses), std::move(replay), std::move(program)});
+      },
+      nb::kw_only(), nb::arg("id"), nb::arg("problem"), nb::arg("format"), nb::arg("arithmetic"), nb::arg("returns"),
+      nb::arg("deterministic"), nb::arg("batch_invariant"), nb::arg("isolates_hidden"), nb::arg("saturates"), nb::arg("takes"),
+      nb::arg("call"), nb::arg("refuses").none(), nb::arg("laws"), nb::arg("families"), nb::arg("seed"), nb::arg("cases"),
+      nb::arg("measured"), nb::arg("seconds"), nb::arg("witnesses"), nb::arg("replay"), nb::arg("program"));
+}

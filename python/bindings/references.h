@@ -1,0 +1,23 @@
+// What is true of a problem, what its error may be, and its file, as arrays.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+
+namespace flashproof::python {
+
+/// {"o", "lse"}: each {"value", "low", "radius": float64, "classes": uint8}; shapes (rows, width) and (rows). `narrow`: every
+/// radius at most 2^-12 ulp of f32 where 4096 bits get there, else as the first tier leaves it.
+nanobind::dict truth(const nanobind::dict& problem, bool narrow);
+/// {"o", "lse"}: each {"weights", "numerator", "denominator", "output", "probable": float64}; and {"range": (rows, width),
+/// "in_domain": uint8 (rows, width)}.
+nanobind::dict bound(const nanobind::dict& problem, const std::string& arithmetic);
+/// The .safetensors of a case.
+void write_witness(const std::string& path, const nanobind::dict& problem, const std::string& case_line, const nanobind::dict& notes);
+/// {"problem": dict, "case": line, "notes": {...}}
+nanobind::dict read_witness(const std::string& path);
+/// The problem of a case line.
+nanobind::dict make_case(const std::string& line);
+
+}  // namespace flashproof::python

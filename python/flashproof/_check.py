@@ -1,0 +1,148 @@
+"""flashproof.check()."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import time
+from typing import Any, Callable, Dict, Iterable, List, Optional, Union
+
+import numpy as np
+
+from . import _arrays, _flashproof
+from ._kernel import Kernel, features_of, parameters_of
+from ._problem import PARAMETERS, TENSORS, View, format_of
+from ._result import FamilyResult, LawResult, Result, Statistics, finding_of
+
+_Names = Union[str, Iterable[str]]
+
+
+def _list(names: _Names) -> List[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _id(function: Callable[..., Any], problem: str, name: str) -> str:
+    text = name or getattr(function, "__name__", "") or type(function).__name__
+    return f"{problem}." + (re.sub(r"[^A-Za-z0-9_.-]+", "_", text).strip("_.")[:100] or "callable")
+
+
+def _probe(kernel: Kernel, format: str) -> str:
+    """What the callable returns of a small problem: both where that is a pair."""
+    bits = {"f32": np.uint32}.get(format, np.uint16 if format in ("f16", "bf16") else np.uint8)
+    shapes = {"softmax": [(2, 8)], "merge": [(2, 2, 8), (2, 2)], "attention": [(1, 1, 16, 16)] * 3}[kernel.problem]
+    p: Dict[str, Any] = {"problem": kernel.problem, "format": format, "scale": 0.25, "causal": False, "concat": False}
+    if kernel.problem == "merge":
+        p["order"] = np.arange(2, dtype=np.int32)
+    for name, shape in zip(TENSORS[kernel.problem], shapes):
+        of = "f32" if name == "lse" else format
+        p[name] = (of, np.zeros(shape, np.uint32 if name == "lse" else bits))
+    tensors, named = kernel.arguments(p)
+    try:
+        returned = kernel.function(*tensors, **named)
+    except Exception:
+        return "o"  # the first case will tell
+    return "both" if isinstance(returned, (tuple, list)) else "o"
+
+
+def _program(function: Callable[..., Any], options: Dict[str, str]) -> str:
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "<")
+    if not module or module == "__main__" or "<" in name:
+        where = "MODULE:FUNCTION"
+    else:
+        where = f"{module}:{name}"
+    words = ["python3", "-m", "flashproof", where] + [w for k, v in options.items() if v for w in (f"--{k}", v)]
+    return " ".join(shlex.quote(w) for w in words)
+
+
+def check(
+    function: Callable[..., Any],
+    *,
+    problem: str = "attention",
+    dtype: Any = "float32",
+    arithmetic: Union[str, Dict[str, Any]] = "unknown",
+    arrays: Optional[str] = None,
+    device: str = "",
+    returns: Optional[str] = None,
+    deterministic: bool = True,
+    batch_invariant: bool = False,
+    isolates_hidden: bool = False,
+    saturates: bool = False,
+    without: _Names = (),
+    refuses: Optional[Callable[[View], Optional[str]]] = None,
+    families: _Names = (),
+    laws: _Names = (),
+    cases: int = 2,
+    measured: int = 4,
+    seed: int = 1,
+    seconds: float = 0.0,
+    witnesses: str = "",
+    name: str = "",
+    case: str = "",
+) -> Result:
+    """Runs the laws on a callable over the input families, and measures its error against its a-priori bound.
+
+    function: `softmax` f(x) of x (rows, cols); `merge` f(o, lse) of o (n, rows, dv), lse (n, rows); `attention` f(q, k, v) of
+        q (B, Hq, Sq, d), k (B, Hk, Sk, d), v (B, Hk, Sk, dv). Parameters of other names are given by keyword, and say what
+        it takes: scale, causal (or is_causal), bias, key_length, window, softcap, alibi, sink, ... (reports/guides/python.md).
+        What it has no parameter for is never asked of it. Returns o, lse or (o, lse): o as q (or x), lse float32.
+    arithmetic: a preset's name (flashproof.arithmetics(problem)) or a dict {"preset": name, field: value, ...}.
+    arrays, device: numpy, torch, jax or cupy; the default is the module that the callable comes from, else numpy.
+    returns: "o", "lse" or "both"; None: whether it returns a pair on a small problem of zeros decides between o and both.
+    deterministic, batch_invariant, isolates_hidden, saturates: what the callable promises; laws test the promises.
+    without: features that it does not take although nothing says so: gqa, cross (Sq != Sk), value_dim (dv != d), empty, ...
+    refuses: asked about every problem; a text says why it does not take that one.
+    families, laws: globs. cases: drawn per family and law; measured: cases per family for the statistics; 0: none.
+    seconds: ends after so long with what there is (Result.partial). witnesses: folder for the .safetensors of the findings.
+    case: one witness file or case line, and nothing else.
+
+    Throws UsageError for an argument that is wrong; whatever the callable does wrong is a finding.
+    """
+    if problem not in TENSORS:
+        raise _flashproof.UsageError(f"problem {str(problem)[:60]!r}: legal {', '.join(TENSORS)}")
+    if not callable(function):
+        raise _flashproof.UsageError(f"function: must be callable, not a {type(function).__name__}")
+    for what, value, most in (("cases", cases, 10**6), ("measured", measured, 10**6), ("seed", seed, 2**64 - 1)):
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
+            raise _flashproof.UsageError(f"{what} {str(value)[:60]}: must be an integer from 0 to {most}")
+    if not 0 <= seconds < 1e9:
+        raise _flashproof.UsageError(f"seconds {seconds}: must be from 0 to 1e9")
+    if not cases and not measured:
+        raise _flashproof.UsageError("cases and measured: one of them must be above 0")
+    if returns not in (None, "o", "lse", "both"):
+        raise _flashproof.UsageError(f"returns {str(returns)[:60]!r}: legal o, lse, both")
+    unknown = set(_list(without)) - set(_flashproof.features())
+    if unknown:
+        raise _flashproof.UsageError(f"without {min(unknown)!r}: legal {', '.join(_flashproof.features())}")
+    format = format_of(dtype)
+    arrays = arrays or _arrays.framework_of(function)
+    declared = arithmetic if isinstance(arithmetic, str) else json.dumps(arithmetic)
+    adapter = _arrays.adapter(arrays, device)
+    _arrays.dtype_of(format) if arrays != "torch" else None
+    parameters = [p for p in parameters_of(function, problem) if PARAMETERS[problem][p] not in _list(without)]
+    kernel = Kernel(function, problem, adapter, parameters, returns or "o")
+    if returns is None:
+        kernel.returns = _probe(kernel, format)
+    features = features_of(problem, parameters, _list(without))
+    options = {"problem": problem, "dtype": str(dtype).rsplit(".", 1)[-1], "arithmetic": declared, "arrays": arrays, "device": device,
+               "returns": kernel.returns}
+    start = time.monotonic()
+    found = json.loads(_flashproof.check(
+        id=_id(function, problem, name), problem=problem, format=format, arithmetic=declared, returns=kernel.returns,
+        deterministic=deterministic, batch_invariant=batch_invariant, isolates_hidden=isolates_hidden, saturates=saturates,
+        takes=features, call=kernel, refuses=None if refuses is None else lambda p: refuses(View(p)), laws=_list(laws),
+        families=_list(families), seed=seed, cases=cases, measured=measured, seconds=float(seconds), witnesses=str(witnesses),
+        replay=str(case), program=_program(function, options)))
+    return Result(
+        _id(function, problem, name), problem, options["dtype"], arrays, device or "default", declared, kernel.returns,
+        {"deterministic": deterministic, "batch_invariant": batch_invariant, "isolates_hidden": isolates_hidden, "saturates": saturates},
+        features,
+        [LawResult(law["law"], law["cases"], finding_of(law), law.get("message", "") if law["skipped"] else "") for law in found["laws"]],
+        [FamilyResult(f["family"], f["cases"], f["refused"], f["finding"], Statistics.of(f["o"]), Statistics.of(f["lse"]))
+         for f in found["families"]],
+        time.monotonic() - start, found["partial"], found["lost"], found["junit"])
+
+
+def replay(function: Callable[..., Any], case: str, *, law: _Names = (), **options: Any) -> Result:
+    """One witness file or case line; `options` as for check()."""
+    return check(function, case=case, laws=law, cases=1, measured=0, **options)

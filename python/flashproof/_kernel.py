@@ -1,0 +1,111 @@
+"""A callable as the laws run it: arguments by name, outputs checked, whatever it does wrong told by name."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
+
+import numpy as np
+
+from . import _arrays
+from ._flashproof import UsageError
+from ._problem import ABSENT, PARAMETERS, SHAPES, TENSORS, WHOLE, output_format, output_shapes
+
+#: In the text of an exception: the device's error state outlives the call.
+_DEVICE_ERRORS = ("CUDA error", "cudaError", "CUDA_ERROR", "illegal memory access", "device-side assert", "Triton Error [CUDA]")
+
+
+def parameters_of(function: Callable[..., Any], problem: str) -> List[str]:
+    """The optional parameters of this problem that the callable has, by its signature."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return []  # a builtin: it is given the tensors and nothing else
+    found: List[str] = []
+    positional = 0
+    for p in parameters:
+        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+            positional += len(TENSORS[problem]) if p.kind == p.VAR_POSITIONAL else 0
+        elif p.name in PARAMETERS[problem] and p.kind != p.POSITIONAL_ONLY:
+            found.append(p.name)
+        elif positional < len(TENSORS[problem]) and p.kind != p.KEYWORD_ONLY:
+            positional += 1
+        elif p.default is p.empty:
+            legal = ", ".join(PARAMETERS[problem])
+            raise UsageError(f"parameter {p.name!r} of the callable: legal beside {', '.join(TENSORS[problem])}: {legal}, or one with a default")
+    if positional < len(TENSORS[problem]):
+        raise UsageError(f"the callable: must take {', '.join(TENSORS[problem])} by position")
+    return found
+
+
+def features_of(problem: str, parameters: Iterable[str], without: Iterable[str]) -> List[str]:
+    """What it takes: what its parameters say, and every shape that `without` does not name."""
+    given = set(parameters)
+    features = {f for p, f in PARAMETERS[problem].items() if p in given and f}
+    features -= {f for f, whole in WHOLE.items() if not given.issuperset(whole)}
+    # Without the parameter an order is the kernel's own business: any is right.
+    return sorted((features | set(SHAPES[problem])) - set(without))
+
+
+class Kernel:
+    """What _flashproof.check() calls. The tensors that the callable got are its own copies."""
+
+    def __init__(self, function: Callable[..., Any], problem: str, adapter: Any, parameters: Iterable[str], returns: str) -> None:
+        self.function, self.problem, self.adapter, self.returns = function, problem, adapter, returns
+        self.parameters = tuple(parameters)
+
+    def arguments(self, p: Dict[str, Any]) -> Tuple[List[Any], Dict[str, Any]]:
+        give = self.adapter.give
+        tensors = [give(*p[name]) for name in TENSORS[self.problem]]
+        named: Dict[str, Any] = {}
+        for name in self.parameters:
+            value = p.get("causal" if name == "is_causal" else name)
+            if value is None:
+                value = ABSENT.get(name)
+            elif isinstance(value, np.ndarray):
+                value = self.adapter.integers(value)
+            elif isinstance(value, tuple) and isinstance(value[0], str):
+                value = give(*value)
+            named[name] = value
+        return tensors, named
+
+    def outputs(self, p: Dict[str, Any], returned: Any, inputs: List[Any]) -> Tuple[Optional[np.ndarray], Optional[np.ndarray]]:
+        o_shape, lse_shape = output_shapes(p)
+        take = self.adapter.take
+        if self.returns == "both":
+            if not isinstance(returned, (tuple, list)) or len(returned) != 2:
+                raise _arrays.Fault(f"wrong_type: returned a {type(returned).__name__}, not the pair (o, lse)")
+            o, lse = returned
+        else:
+            o = lse = returned
+        o_bits = take("o", o, output_format(self.problem, p["format"]), o_shape, inputs) if self.returns != "lse" else None
+        lse_bits = take("lse", lse, "f32", lse_shape, inputs) if self.returns != "o" else None
+        return o_bits, lse_bits
+
+    def call(self, p: Dict[str, Any], guard: bool) -> Tuple[Optional[np.ndarray], Optional[np.ndarray]]:
+        tensors, named = self.arguments(p)
+        inputs = tensors + [v for v in named.values() if v is not None]
+        before = [self.adapter.look(t) for t in tensors] if guard else []
+        try:
+            returned = self.function(*tensors, **named)
+            self.adapter.wait()
+            outputs = self.outputs(p, returned, inputs)
+        except _arrays.Fault:
+            raise
+        except Exception as error:
+            text = " ".join(f"{type(error).__name__}: {error}".split())
+            if any(sign in text for sign in _DEVICE_ERRORS) and "out of memory" not in text:
+                raise _arrays.Lost(f"gpu_error: {text[:400]}") from error
+            raise _arrays.Fault(f"raised: {text[:400]}") from error
+        for name, tensor, was in zip(TENSORS[self.problem], tensors, before):
+            if not np.array_equal(self.adapter.look(tensor), was):
+                raise _arrays.Fault(f"input_written: {name} is not what it was before the call")
+        return outputs
+
+    def __call__(self, p: Dict[str, Any], guard: bool) -> Tuple[Any, ...]:
+        try:
+            return ("ok", *self.call(p, guard))
+        except _arrays.Lost as fault:
+            return ("lost", str(fault))
+        except _arrays.Fault as fault:
+            return ("fault", str(fault))

@@ -1,0 +1,101 @@
+"""Names and shapes of the problems, as the callable sees them."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Tuple
+
+from . import _flashproof
+
+#: The tensors that a callable is given by position.
+TENSORS: Dict[str, Tuple[str, ...]] = {"softmax": ("x",), "merge": ("o", "lse"), "attention": ("q", "k", "v")}
+
+#: The parameters that a callable may have beside them, and the feature that it takes with each.
+PARAMETERS: Dict[str, Dict[str, str]] = {
+    "softmax": {"row_length": "row_length"},
+    "merge": {"l": "unnormalised", "joins": "joins", "concat": "concat", "order": ""},
+    "attention": {
+        "scale": "scale", "causal": "causal", "is_causal": "causal", "bias": "bias", "key_length": "key_length", "window": "window",
+        "softcap": "softcap", "alibi": "alibi", "sink": "sink", "q_descale": "descale", "k_descale": "descale",
+        "v_descale": "descale", "q_start": "packed", "k_start": "packed", "page_table": "paged",
+    },
+}
+
+#: What shapes alone ask for: taken unless `without` names it.
+SHAPES: Dict[str, Tuple[str, ...]] = {"softmax": ("empty",), "merge": ("empty",), "attention": ("gqa", "cross", "value_dim", "empty")}
+
+#: A feature that needs all of its parameters.
+WHOLE: Dict[str, Tuple[str, ...]] = {"descale": ("q_descale", "k_descale", "v_descale"), "packed": ("q_start", "k_start")}
+
+FORMATS: Dict[str, str] = {
+    "float32": "f32", "f32": "f32", "float16": "f16", "f16": "f16", "half": "f16", "bfloat16": "bf16", "bf16": "bf16",
+    "float8_e4m3fn": "e4m3fn", "e4m3fn": "e4m3fn", "float8_e5m2": "e5m2", "e5m2": "e5m2",
+}
+
+#: What a parameter is given where the problem does not use it.
+ABSENT: Dict[str, Any] = {"scale": 1.0, "causal": False, "is_causal": False, "softcap": 0.0, "concat": False}
+
+
+def format_of(dtype: Any) -> str:
+    """The format of a dtype by its name: "bfloat16", numpy.float16, torch.bfloat16, jax.numpy.float32, ..."""
+    name = getattr(dtype, "__name__", None) or getattr(dtype, "name", None) or str(dtype)
+    name = str(name).rsplit(".", 1)[-1]
+    if name not in FORMATS:
+        raise _flashproof.UsageError(f"dtype {str(dtype)[:60]!r}: legal float32, float16, bfloat16, float8_e4m3fn, float8_e5m2")
+    return FORMATS[name]
+
+
+def output_format(problem: str, format: str) -> str:
+    """Of o. lse is always float32."""
+    return "bf16" if problem == "attention" and format in ("e4m3fn", "e5m2") else format
+
+
+def output_shapes(p: Dict[str, Any]) -> Tuple[Tuple[int, ...], Tuple[int, ...]]:
+    """Of o and of lse."""
+    if p["problem"] == "softmax":
+        rows, cols = p["x"][1].shape
+        return (rows, cols), (rows,)
+    if p["problem"] == "merge":
+        states, rows, width = p["o"][1].shape
+        return (rows, states * width if p["concat"] else width), (rows,)
+    batch, heads, queries, _ = p["q"][1].shape
+    return (batch, heads, queries, p["v"][1].shape[3]), (batch, heads, queries)
+
+
+class View:
+    """A problem without its numbers: what `refuses` is asked about.
+
+    Attributes are those of the problem's dict (scale, causal, window, softcap, ...; None where the problem does not use it) and
+    `shape`, a dict from tensor name to shape.
+    """
+
+    def __init__(self, p: Dict[str, Any]) -> None:
+        self._p = p
+        self.shape: Dict[str, Tuple[int, ...]] = {k: v[1].shape for k, v in p.items() if isinstance(v, tuple) and len(v) == 2 and isinstance(v[0], str)}
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        value = self._p.get(name, ABSENT.get(name))
+        return value[1] if isinstance(value, tuple) and value and isinstance(value[0], str) else value
+
+
+def laws() -> Dict[str, str]:
+    """Every law and what it says."""
+    return dict(_flashproof.laws())
+
+
+def families(problem: str) -> Dict[str, str]:
+    """Every input family of this problem and what is hazardous about it."""
+    return dict(_flashproof.families(problem))
+
+
+def arithmetics(problem: str) -> Dict[str, str]:
+    """The arithmetics that a kernel of this problem can declare by name."""
+    return dict(_flashproof.arithmetics(problem))
+
+
+def features() -> List[str]:
+    """Every feature that `without` and `features` take."""
+    return list(_flashproof.features())
+
+

@@ -1,0 +1,157 @@
+"""Truth and bound of a user's own arrays, and cases as files."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from typing import Any, Dict, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from . import _arrays, _flashproof
+from ._problem import TENSORS, format_of, output_shapes
+
+_Path = Union[str, "os.PathLike[str]"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Balls:
+    """The exact value lies in [value + low - radius, value + low + radius] where classes has 1 (finite).
+
+    classes: bits 1 finite, 2 +inf, 4 -inf, 8 NaN; several where several are right.
+    """
+
+    value: np.ndarray
+    low: np.ndarray
+    radius: np.ndarray
+    classes: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class Truth:
+    o: Balls
+    lse: Balls
+
+
+@dataclasses.dataclass(frozen=True)
+class Terms:
+    """|computed - exact| <= weights + numerator + denominator + output, before the rounding into the output's format."""
+
+    weights: np.ndarray
+    numerator: np.ndarray
+    denominator: np.ndarray
+    output: np.ndarray
+    probable: np.ndarray  #: what is exceeded by chance once in 10^10
+
+    @property
+    def total(self) -> np.ndarray:
+        return self.weights + self.numerator + self.denominator + self.output
+
+
+@dataclasses.dataclass(frozen=True)
+class Bound:
+    o: Terms
+    lse: Terms
+    range: np.ndarray  #: spread of the values that o lies between: a bound of half of it says nothing
+    in_domain: np.ndarray  #: False where a precondition of the bound does not hold
+
+
+@dataclasses.dataclass(frozen=True)
+class Witness:
+    case: str  #: the line that it was drawn from
+    notes: Dict[str, str]
+    problem: Dict[str, Any]
+    tensors: Dict[str, np.ndarray]  #: with NumPy's dtypes, or ml_dtypes'
+
+
+def _bits(name: str, array: Any) -> Tuple[str, np.ndarray]:
+    """Of an array of any framework on the host, or of one that DLPack or __array__ brings there."""
+    if type(array).__module__.split(".", 1)[0] == "torch":
+        array = array.detach().cpu().contiguous()
+        format = format_of(array.dtype)
+        import torch  # it is there: the array is one
+
+        signed = {4: torch.int32, 2: torch.int16, 1: torch.uint8}[array.element_size()]
+        return format, array.view(signed).numpy().view(_arrays._BITS[format])
+    if hasattr(array, "get") and type(array).__module__.split(".", 1)[0] == "cupy":
+        array = array.get()
+    dense = np.array(array, order="C")
+    try:
+        format = format_of(dense.dtype)
+    except _flashproof.UsageError as error:
+        raise _flashproof.UsageError(f"{name}: {error}") from None
+    return format, dense.view(_arrays._BITS[format])
+
+
+def _problem(tensors: Sequence[Any], problem: str, options: Dict[str, Any]) -> Dict[str, Any]:
+    if problem not in TENSORS:
+        raise _flashproof.UsageError(f"problem {str(problem)[:60]!r}: legal {', '.join(TENSORS)}")
+    names = TENSORS[problem]
+    if len(tensors) != len(names):
+        raise _flashproof.UsageError(f"{problem}: takes {', '.join(names)}, not {len(tensors)} tensors")
+    p: Dict[str, Any] = {"problem": problem, "causal": False, "concat": False}
+    p.update({name: _bits(name, tensor) for name, tensor in zip(names, tensors)})
+    p["format"] = p[names[0]][0]
+    if problem == "attention":
+        p["scale"] = 1 / np.sqrt(float(p["q"][1].shape[-1]))
+    for name in ("bias", "alibi", "sink", "q_descale", "k_descale", "v_descale", "l"):
+        if options.get(name) is not None:
+            p[name] = _bits(name, options.pop(name))
+    legal = ("scale", "causal", "window", "softcap", "key_length", "row_length", "q_start", "k_start", "page_table", "concat", "order", "joins",
+             "boundary")
+    for name, value in options.items():
+        if name not in legal:
+            raise _flashproof.UsageError(f"{name[:60]!r}: legal {', '.join(legal)}, bias, alibi, sink, q_descale, k_descale, v_descale, l")
+        if value is not None:
+            p[name] = value if isinstance(value, (bool, float, int)) else [int(n) for n in np.asarray(value).reshape(-1)]
+    return p
+
+
+def _balls(part: Dict[str, Any], shape: Tuple[int, ...]) -> Balls:
+    return Balls(**{name: values.reshape(shape) for name, values in part.items()})
+
+
+def truth(*tensors: Any, problem: str = "attention", narrow: bool = True, **options: Any) -> Truth:
+    """The exact result for these stored inputs, as value and radius.
+
+    truth(q, k, v, scale=..., causal=..., bias=...) ; truth(x, problem="softmax"); truth(o, lse, problem="merge"). The default scale
+    is 1/sqrt(d). narrow: radii of at most 2^-12 ulp of float32; else the fast tier's.
+    """
+    p = _problem(tensors, problem, options)
+    found = _flashproof.truth(p, narrow)
+    o, lse = output_shapes(p)
+    return Truth(_balls(found["o"], o), _balls(found["lse"], lse))
+
+
+def bound(*tensors: Any, problem: str = "attention", arithmetic: Union[str, Dict[str, Any]] = "unknown", **options: Any) -> Bound:
+    """What a kernel of this declared arithmetic may be off by, element by element; arguments as for truth()."""
+    p = _problem(tensors, problem, options)
+    found = _flashproof.bound(p, arithmetic if isinstance(arithmetic, str) else json.dumps(arithmetic))
+    o, lse = output_shapes(p)
+    terms = [Terms(**{n: v.reshape(s) for n, v in found[part].items()}) for part, s in (("o", o), ("lse", lse))]
+    return Bound(terms[0], terms[1], found["range"].reshape(o), found["in_domain"].reshape(o).astype(bool))
+
+
+def read_witness(path: _Path) -> Witness:
+    """A case's file. Throws UsageError for one that is no witness."""
+    found = _flashproof.read_witness(os.fspath(path))
+    return _witness(found["problem"], found["case"], found["notes"])
+
+
+def make_case(line: str) -> Witness:
+    """The case of a line problem:family:seed[:key=value,...]."""
+    return _witness(_flashproof.make_case(line), line, {})
+
+
+def _witness(p: Dict[str, Any], case: str, notes: Dict[str, str]) -> Witness:
+    tensors = {k: np.array(v[1], order="C").view(_arrays.dtype_of(v[0])) for k, v in p.items()
+               if isinstance(v, tuple) and len(v) == 2 and isinstance(v[0], str)}
+    return Witness(case, notes, p, tensors)
+
+
+def write_witness(path: _Path, *tensors: Any, problem: str = "attention", case: Optional[str] = None, notes: Optional[Dict[str, str]] = None,
+                  **options: Any) -> None:
+    """The .safetensors of a case that flashproof replays; arguments as for truth()."""
+    p = _problem(tensors, problem, options)
+    _flashproof.write_witness(os.fspath(path), p, case or f"{problem}:own:0", {k: str(v) for k, v in (notes or {}).items()})

@@ -1,0 +1,240 @@
+"""What a check found, as data and as a table."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from typing import Any, Dict, List, Optional, Union
+
+_Path = Union[str, "os.PathLike[str]"]
+#: The findings that stand before a colon in the text of fail(error).
+_NAMED = ("wrong_type", "wrong_dtype", "wrong_shape", "wrong_device", "aliases_input", "input_written", "raised", "gpu_error")
+
+
+def _number(value: Any) -> float:
+    return float(value)  # "inf" and "nan" too
+
+
+@dataclasses.dataclass(frozen=True)
+class Worst:
+    """The element with the largest error/bound of a family's cases."""
+
+    seed: int  #: of the case
+    index: int  #: in the flattened output
+    computed: float
+    exact: float
+    error: float
+    ratio: float  #: error / bound, the rounding into the output's format included
+    weights: float  #: the four terms of the bound
+    numerator: float
+    denominator: float
+    output: float
+
+    @property
+    def term(self) -> str:
+        """The largest of the four."""
+        terms = {n: getattr(self, n) for n in ("weights", "numerator", "denominator", "output")}
+        return max(terms, key=lambda n: terms[n]) if sum(terms.values()) > 0 else "-"
+
+
+@dataclasses.dataclass(frozen=True)
+class Statistics:
+    """Of one output over the cases of a family."""
+
+    elements: int
+    max_ratio: float
+    max_ulp: float
+    max_abs: float
+    rmse: float
+    normwise: float
+    investigate: int  #: elements above the probable bound: no failure, worth a look
+    worst: Optional[Worst]
+
+    @staticmethod
+    def of(json_object: Dict[str, Any]) -> "Statistics":
+        worst = json_object.get("worst")
+        return Statistics(
+            json_object["elements"], *(_number(json_object[n]) for n in ("max_ratio", "max_ulp", "max_abs", "rmse", "normwise")),
+            json_object["investigate"],
+            Worst(worst["seed"], worst["index"], *(_number(worst[n]) for n in ("computed", "exact", "error", "ratio", "weights",
+                                                                               "numerator", "denominator", "output"))) if worst else None)
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One law that the kernel breaks, at the simplest case that was found."""
+
+    law: str
+    kind: str  #: exceeds_bound, class_mismatch, laundering, leak, silently_wrong, nondeterministic, unwritten, or wrong_shape, raised, ...
+    message: str
+    case: str  #: as it was drawn
+    shrunk: str = ""  #: what the witness holds
+    witness: str = ""  #: path of the .safetensors file; empty: none was written
+    replay: str = ""  #: a command
+
+    def __str__(self) -> str:
+        lines = [f"{self.law}: {self.kind}: {self.message}", f"  case {self.case}" + (f", shrunk to {self.shrunk}" if self.shrunk else "")]
+        lines += [f"  witness: {self.witness}"] if self.witness else []
+        return "\n".join(lines + ([f"  replay: {self.replay}"] if self.replay else []))
+
+
+@dataclasses.dataclass(frozen=True)
+class LawResult:
+    law: str
+    cases: Dict[str, int]  #: by verdict: pass, vacuous, out_of_domain, unsupported, inconclusive, fail
+    finding: Optional[Finding]
+    message: str  #: why it was skipped
+
+    @property
+    def status(self) -> str:
+        """FAIL, ok, skip (the law says nothing about this kernel) or idle (no case that the law could decide)."""
+        if self.finding:
+            return "FAIL"
+        if sum(n for kind, n in self.cases.items() if kind != "unsupported") == 0:
+            return "skip"
+        return "ok" if self.cases["pass"] else "idle"
+
+
+@dataclasses.dataclass(frozen=True)
+class FamilyResult:
+    family: str
+    cases: Dict[str, int]
+    refused: str  #: why the last refused case was
+    finding: str  #: the first failing case and its verdict
+    o: Statistics
+    lse: Statistics
+
+    @property
+    def ran(self) -> bool:
+        return sum(n for kind, n in self.cases.items() if kind != "unsupported") > 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What flashproof.check() returns. str() of it is the table."""
+
+    kernel: str
+    problem: str
+    dtype: str
+    arrays: str
+    device: str
+    arithmetic: str
+    returns: str
+    contract: Dict[str, bool]
+    features: List[str]
+    laws: List[LawResult]
+    families: List[FamilyResult]
+    seconds: float
+    partial: bool  #: the time was over, or the device was lost, before everything had run
+    lost: bool  #: the kernel left the device in error
+    junit_text: str = dataclasses.field(repr=False, default="")
+
+    @property
+    def findings(self) -> List[Finding]:
+        found = [law.finding for law in self.laws if law.finding]
+        told = {f.law for f in found}
+        if "within_bound" not in told and not told & {"class_matches_semantics", "outputs_fully_written"}:
+            found += [Finding("judged", _kind(f.finding), f.finding, f.finding.split("  ", 1)[0]) for f in self.families if f.finding]
+        if not any(f.ran for f in self.families) and not any(law.status in ("ok", "FAIL") for law in self.laws):
+            refused = next((f.refused for f in self.families if f.refused), "") or next((law.message for law in self.laws if law.message), "")
+            found.append(Finding("judged", "nothing_tested", f"the kernel takes none of these cases: {refused}", "-"))
+        return found
+
+    @property
+    def ok(self) -> bool:
+        return not self.findings and not self.lost
+
+    @property
+    def witnesses(self) -> List[str]:
+        return [f.witness for f in self.findings if f.witness]
+
+    @property
+    def max_ratio(self) -> float:
+        """The largest error/bound of any element."""
+        ratios = [s.max_ratio for f in self.families for s in (f.o, f.lse) if s.elements]
+        return float("nan") if any(r != r for r in ratios) else max(ratios, default=0.0)
+
+    def raise_for_findings(self) -> "Result":
+        """AssertionError with the findings' text if there are any; else this result."""
+        if not self.ok:
+            raise AssertionError(str(self))
+        return self
+
+    def junit(self, path: _Path) -> None:
+        """JUnit XML: a test case per law, witness and replay line in every failure."""
+        _write(path, self.junit_text)
+
+    def to_dict(self) -> Dict[str, Any]:
+        fields = dataclasses.asdict(self)
+        del fields["junit_text"]
+        fields["ok"] = self.ok
+        fields["findings"] = [dataclasses.asdict(f) for f in self.findings]
+        return fields
+
+    def json(self, path: _Path) -> None:
+        _write(path, json.dumps(_plain(self.to_dict()), indent=1, sort_keys=True) + "\n")
+
+    def table(self) -> str:
+        """A row per family, as Markdown that reads as plain text."""
+        rows = [("family", "cases", "verdict", "error/bound", "term", "max ulp", "rmse", "lse error/bound", "worst case")]
+        for f in self.families:
+            ran = sum(f.cases.values()) - f.cases["unsupported"]
+            verdict = next((k for k in ("fail", "inconclusive", "pass", "out_of_domain", "vacuous", "unsupported") if f.cases[k]), "-")
+            if verdict == "fail":
+                verdict = f"fail {f.cases['fail']}/{ran}: {_kind(f.finding)}"
+            o, lse = f.o, f.lse
+            rows.append((f.family, str(ran), verdict, _short(o.max_ratio, o.elements), o.worst.term if o.worst else "-",
+                         _short(o.max_ulp, o.elements), _short(o.rmse, o.elements), _short(lse.max_ratio, lse.elements),
+                         f"seed {o.worst.seed}[{o.worst.index}]" if o.worst else "-"))
+        widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
+        lines = ["| " + " | ".join(cell.ljust(w) for cell, w in zip(row, widths)) + " |" for row in rows]
+        return "\n".join([lines[0], "|" + "|".join("-" * (w + 2) for w in widths) + "|", *lines[1:]])
+
+    def __str__(self) -> str:
+        head = f"{self.kernel}: {self.problem} {self.dtype} on {self.arrays} {self.device}, declared {self.arithmetic}"
+        counts = {s: [law.law for law in self.laws if law.status == s] for s in ("ok", "FAIL", "idle", "skip")}
+        lines = [head, "", self.table(), "", f"laws: {len(counts['ok'])} ok, {len(counts['FAIL'])} fail, {len(counts['idle'])} idle, "
+                 f"{len(counts['skip'])} skipped; {self.seconds:.1f} s" + (", PARTIAL" if self.partial else "")]
+        lines += [str(f) for f in self.findings] or ["no findings"]
+        return "\n".join(lines)
+
+
+def _kind(text: str) -> str:
+    """Of fail(exceeds_bound) or fail(error)  wrong_dtype: ..."""
+    failure = text.partition("fail(")[2].partition(")")[0] or "error"
+    if failure == "error":
+        said = text.partition("fail(error)")[2].strip() or text
+        return next((n for n in _NAMED if said.startswith(n + ":")), failure)
+    return failure
+
+
+def finding_of(law: Dict[str, Any]) -> Optional[Finding]:
+    if not law["finding"]:
+        return None
+    message, kind = law["message"], law["failure"]
+    if kind == "error":
+        kind = next((n for n in _NAMED if message.startswith(n + ":")), kind)
+        message = message[len(kind) + 2:] if kind in _NAMED else message
+    return Finding(law["law"], kind, message, law["case"], law["shrunk"], law["witness"], law["replay"])
+
+
+def _short(value: float, elements: int) -> str:
+    return f"{value:.3g}" if elements else "-"
+
+
+def _plain(value: Any) -> Any:
+    """Numbers that JSON has not become strings."""
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return str(value)
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    return [_plain(v) for v in value] if isinstance(value, (list, tuple)) else value
+
+
+def _write(path: _Path, text: str) -> None:
+    """Whole or not at all."""
+    beside = f"{os.fspath(path)}.part"
+    with open(beside, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(beside, path)

@@ -1,0 +1,60 @@
+"""pytest: the fixture `flashproof_check`, and the marker `flashproof` with its options.
+
+    @pytest.mark.flashproof(problem="attention", dtype="bfloat16", arrays="torch", arithmetic="fa2_sm80")
+    def test_my_attention(flashproof_check):
+        flashproof_check(my_attention)
+
+Fails with the findings' text. Witnesses and the JUnit XML of the laws go to a folder of --flashproof-out, else to the test's own
+tmp_path; the numbers go to pytest's own --junitxml as properties of the test.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any, Callable
+
+import pytest
+
+from . import Result, check
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("flashproof")
+    group.addoption("--flashproof-out", metavar="DIR", default="", help="witnesses and JUnit XML, a folder per test")
+    group.addoption("--flashproof-seconds", type=float, default=None, help="ends every check after so long with what there is")
+    group.addoption("--flashproof-cases", type=int, default=None, help="cases drawn per family and law")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "flashproof(**options): options of flashproof.check() for the fixture flashproof_check")
+
+
+@pytest.fixture
+def flashproof_check(request: pytest.FixtureRequest, record_property: Callable[[str, object], None], tmp_path: Any) -> Callable[..., Result]:
+    """flashproof.check() with the marker's options as defaults; fails the test for a finding."""
+
+    def run(function: Callable[..., Any], **options: Any) -> Result:
+        given: dict = {}
+        for marker in reversed(list(request.node.iter_markers("flashproof"))):
+            given.update(marker.kwargs)
+        given.update(options)
+        for name in ("seconds", "cases"):
+            value = request.config.getoption(f"--flashproof-{name}")
+            if value is not None:
+                given[name] = value
+        out = request.config.getoption("--flashproof-out")
+        folder = os.path.join(out, re.sub(r"[^A-Za-z0-9_.-]+", "_", request.node.nodeid)) if out else str(tmp_path)
+        given.setdefault("witnesses", folder)
+        result = check(function, **given)
+        os.makedirs(folder, exist_ok=True)
+        result.junit(os.path.join(folder, f"{result.kernel}.xml"))
+        record_property("flashproof.max_ratio", result.max_ratio)
+        record_property("flashproof.findings", len(result.findings))
+        for finding in result.findings:
+            record_property("flashproof.finding", f"{finding.law}: {finding.kind}: {finding.case} {finding.witness}")
+        if not result.ok:
+            pytest.fail(str(result), pytrace=False)
+        return result
+
+    return run

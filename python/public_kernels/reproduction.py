@@ -1,0 +1,128 @@
+"""A violation as a folder that runs without flashproof: the witness, and a script that needs NumPy and the kernel's own library."""
+
+import json
+import os
+import shutil
+from typing import Any, Dict
+
+import numpy as np
+
+import flashproof
+
+SCRIPT = '''"""{title}
+
+{facts}
+
+    python3 reproduce.py        exits 1 while the finding is there
+"""
+
+import json
+import pathlib
+import sys
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent
+EXPECTED = json.loads((HERE / "expected.json").read_text())
+
+
+def tensors():
+    """The inputs of witness.safetensors as raw bits: name -> (dtype, array)."""
+    raw = (HERE / "witness.safetensors").read_bytes()
+    size = int.from_bytes(raw[:8], "little")
+    head = json.loads(raw[8:8 + size])
+    kinds = {{"F32": ("float32", "<u4"), "F16": ("float16", "<u2"), "BF16": ("bfloat16", "<u2")}}
+    found = {{}}
+    for name, entry in head.items():
+        if name != "__metadata__":
+            dtype, bits = kinds[entry["dtype"]]
+            begin, end = entry["data_offsets"]
+            found[name] = (dtype, np.frombuffer(raw[8 + size + begin:8 + size + end], bits).reshape(entry["shape"]))
+    return found
+
+
+{arrays}
+
+
+{source}
+
+
+def main():
+    given = {{name: array(*pair) for name, pair in tensors().items()}}
+    names = EXPECTED["tensors"]
+    function = {function}
+    computed = function(*(given[n] for n in names), **{{n: given.get(n, v) for n, v in EXPECTED["arguments"].items()}})
+    outputs = computed if isinstance(computed, (tuple, list)) else (computed,)
+    values = dict(zip(EXPECTED["outputs"], (numbers(o) for o in outputs)))
+    wrong = 0
+    for e in EXPECTED["elements"]:
+        value = float(values[e["output"]].reshape(-1)[e["index"]])
+        low, high = float(e["low"]), float(e["high"])
+        fine = low <= value <= high if e["class"] == "finite" else str(value) == e["class"]
+        wrong += not fine
+        print(f"{{e['output']}}[{{e['index']}}]: computed {{value!r}}, exact {{e['exact']}}, allowed {{low}} to {{high}}", "" if fine else "  WRONG")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
+'''
+
+TORCH = '''def array(dtype, bits):
+    import torch
+
+    signed = {4: "<i4", 2: "<i2"}[bits.itemsize]
+    return torch.from_numpy(bits.view(signed).copy()).to("DEVICE").view(getattr(torch, dtype))
+
+
+def numbers(output):
+    return output.detach().float().cpu().numpy().astype(np.float64)'''
+
+JAX = '''def array(dtype, bits):
+    import jax.numpy as jnp
+    import ml_dtypes
+
+    return jnp.asarray(bits.copy().view(getattr(ml_dtypes, dtype) if dtype == "bfloat16" else dtype))
+
+
+def numbers(output):
+    return np.asarray(output, dtype=np.float64)'''
+
+
+def limits(problem: Dict[str, Any], arithmetic: str, part: str) -> Any:
+    """(exact, low, high, class) of every element, flattened. low and high: through the bound and the output's rounding."""
+    truth, bound = flashproof._flashproof.truth(problem, True)[part], flashproof._flashproof.bound(problem, arithmetic)[part]
+    total = sum(bound[n] for n in ("weights", "numerator", "denominator", "output")).reshape(-1)
+    value, radius, classes = (truth[n].reshape(-1) for n in ("value", "radius", "classes"))
+    unit = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}["f32" if part == "lse" else problem["format"]]
+    least = {"f32": 2.0**-150, "f16": 2.0**-25, "bf16": 2.0**-134}["f32" if part == "lse" else problem["format"]]
+    room = (total + radius) * (1 + unit) + unit * np.abs(value) + least
+    return value, value - room, value + room, classes
+
+
+def export(folder: str, subject: Any, finding: Any, source: str, function: str, versions: Dict[str, str]) -> str:
+    """Returns the folder. Elements: the (at most 8) that differ by most in units of what is allowed."""
+    witness = flashproof.read_witness(finding.witness)
+    os.makedirs(folder, exist_ok=True)
+    shutil.copyfile(finding.witness, os.path.join(folder, "witness.safetensors"))
+    p = witness.problem
+    outputs = {"o": ["o"], "lse": ["lse"], "both": ["o", "lse"]}[subject.options["returns"]]
+    elements = []
+    for part in outputs:
+        exact, low, high, classes = limits(p, subject.arithmetic, part)
+        for i in range(min(len(exact), 64)):
+            kind = "finite" if classes[i] & 1 else {2: "inf", 4: "-inf"}.get(int(classes[i]), "nan")
+            elements.append({"output": part, "index": i, "exact": repr(float(exact[i])), "low": repr(float(low[i])), "high": repr(float(high[i])), "class": kind})
+    names = {"softmax": ["x"], "merge": ["o", "lse"], "attention": ["q", "k", "v"]}[subject.problem]
+    arguments = {"scale": p.get("scale"), "causal": p.get("causal", False)} if subject.problem == "attention" else {}
+    if "bias" in p:
+        arguments["bias"] = None
+    with open(os.path.join(folder, "expected.json"), "w", encoding="utf-8") as file:
+        json.dump({"tensors": names, "arguments": arguments, "outputs": outputs, "elements": elements}, file, indent=1)
+    facts = "\n".join([f"{finding.law}: {finding.kind}: {finding.message}", f"problem: {finding.shrunk or finding.case}",
+                       f"declared arithmetic: {subject.arithmetic}", "versions: " + ", ".join(f"{k} {v}" for k, v in versions.items())])
+    arrays = (TORCH.replace("DEVICE", subject.device) if subject.arrays == "torch" else JAX)
+    text = SCRIPT.format(title=f"{subject.name}: {finding.kind}", facts=facts.replace('"""', "'''").replace("\\", "\\\\"), arrays=arrays, source=source, function=function)
+    with open(os.path.join(folder, "reproduce.py"), "w", encoding="utf-8") as file:
+        file.write(text)
+    return folder

@@ -1,0 +1,216 @@
+"""The public kernels, each behind a few lines that name its arguments as flashproof does; and what each declares.
+
+A subject is made only when it runs, so that a machine without one of the libraries runs the others.
+"""
+
+import dataclasses
+import importlib
+import inspect
+import pathlib
+import re
+from typing import Any, Callable, Dict, List, Optional
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    name: str  # library.problem.kernel.dtype
+    problem: str
+    dtype: str
+    arrays: str
+    device: str
+    arithmetic: str
+    expression: str  # of the functions below: the callable; raises ImportError and the like where it cannot run
+    options: Dict[str, Any] = dataclasses.field(default_factory=dict)  # of flashproof.check
+    note: str = ""
+
+    def make(self) -> Callable[..., Any]:
+        return eval(self.expression, globals())  # noqa: S307: our own text
+
+    def source(self) -> str:
+        """Of the functions that the expression names: what a script needs beside it."""
+        names = [n for n in re.findall(r"[a-z_]+", self.expression) if inspect.isfunction(globals().get(n))]
+        if "triton_softmax" in names:
+            return pathlib.Path(__file__).with_name("triton_online_softmax.py").read_text(encoding="utf-8").partition("\n\n")[2]
+        head = "import importlib\nfrom typing import Any, Callable, Dict, List, Optional\n\n\n"
+        return head + "\n\n".join(inspect.getsource(globals()[n]) for n in names)
+
+    def script_expression(self) -> str:
+        return "online_softmax" if self.expression == "triton_softmax()" else self.expression
+
+
+def padded(call: Callable[..., Any], multiple: int) -> Callable[..., Any]:
+    """Heads as wide as the kernel takes: zeros behind d and dv, which add nothing to any product, cut off again."""
+    import torch
+
+    def run(q, k, v, **named):
+        width = -(-max(q.shape[3], v.shape[3]) // multiple) * multiple
+        pad = lambda t: t if t.shape[3] == width else torch.nn.functional.pad(t, (0, width - t.shape[3]))  # noqa: E731
+        result = call(pad(q), pad(k), pad(v), **named)
+        if isinstance(result, tuple):
+            return (result[0][..., :v.shape[3]], *result[1:])
+        return result[..., :v.shape[3]]
+
+    return run
+
+
+def exact_in(dtype: str) -> Callable[[Any], Optional[str]]:
+    """SDPA takes a bias of the inputs' dtype only: problems whose f32 bias would be rounded are another question."""
+
+    def refuses(p):
+        if p.causal and p.shape["q"][2] != p.shape["k"][2]:
+            return "causal with Sq != Sk: aligned top left here"
+        if p.causal and p.bias is not None:
+            return "causal and a bias: one of them"
+        if p.bias is not None and dtype != "float32":
+            import torch
+
+            bias = torch.from_numpy(p.bias.copy().view("int32")).view(torch.float32)
+            if not torch.equal(bias.to(getattr(torch, dtype)).float(), bias):
+                return f"bias: numbers of {dtype}"
+        return None
+
+    return refuses
+
+
+def sdpa(backend: str, bias: bool) -> Callable[..., Any]:
+    """torch.nn.functional.scaled_dot_product_attention with one backend."""
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    only = getattr(SDPBackend, backend)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    function = torch.nn.functional.scaled_dot_product_attention
+
+    def plain(q, k, v, *, scale, causal):
+        with sdpa_kernel([only]):
+            return function(q, k, v, is_causal=causal, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
+
+    def biased(q, k, v, *, scale, causal, bias=None):
+        with sdpa_kernel([only]):
+            mask = None if bias is None else bias.to(q.dtype)
+            return function(q, k, v, attn_mask=mask, is_causal=causal, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
+
+    return biased if bias else plain
+
+
+def aten(backend: str) -> Callable[..., Any]:
+    """The operators below SDPA, which return lse too."""
+    import torch
+
+    ops = torch.ops.aten
+
+    def flash(q, k, v, *, scale, causal):
+        found = ops._scaled_dot_product_flash_attention(q, k, v, 0.0, causal, False, scale=scale)
+        return found[0], found[1][:, :, :q.shape[2]]
+
+    def efficient(q, k, v, *, scale, causal):
+        found = ops._scaled_dot_product_efficient_attention(q, k, v, None, True, 0.0, causal, scale=scale)
+        return found[0], found[1][:, :, :q.shape[2]]
+
+    def cudnn(q, k, v, *, scale, causal):
+        found = ops._scaled_dot_product_cudnn_attention(q, k, v, None, True, 0.0, causal, False, scale=scale)
+        return found[0], found[1].reshape(q.shape[:3])
+
+    return {"FLASH_ATTENTION": flash, "EFFICIENT_ATTENTION": efficient, "CUDNN_ATTENTION": cudnn}[backend]
+
+
+def cudnn_graph(dtype: str) -> Callable[..., Any]:
+    """cuDNN through its own graph API (nvidia-cudnn-frontend)."""
+    cudnn = importlib.import_module("cudnn")
+    import torch
+
+    kind = {"float16": cudnn.data_type.HALF, "bfloat16": cudnn.data_type.BFLOAT16}[dtype]
+    handle = cudnn.create_handle()
+    graphs: Dict[Any, Any] = {}
+
+    def build(q, k, v, o, stats, scale, causal):
+        graph = cudnn.pygraph(io_data_type=kind, intermediate_data_type=cudnn.data_type.FLOAT, compute_data_type=cudnn.data_type.FLOAT,
+                              handle=handle)
+        inputs = [graph.tensor_like(t) for t in (q, k, v)]
+        out, lse = graph.sdpa(q=inputs[0], k=inputs[1], v=inputs[2], is_inference=False, attn_scale=scale, use_causal_mask=causal)
+        out.set_output(True).set_dim(list(o.shape)).set_stride(list(o.stride()))
+        lse.set_output(True).set_data_type(cudnn.data_type.FLOAT).set_dim(list(stats.shape)).set_stride(list(stats.stride()))
+        graph.build([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
+        return graph, inputs, out, lse, torch.empty(max(graph.get_workspace_size(), 1), dtype=torch.uint8, device=q.device)
+
+    def run(q, k, v, *, scale, causal):
+        q, k, v = (t.contiguous() for t in (q, k, v))
+        o = torch.empty(*q.shape[:3], v.shape[3], dtype=q.dtype, device=q.device)
+        stats = torch.empty(*q.shape[:3], 1, dtype=torch.float32, device=q.device)
+        key = (q.shape, k.shape, v.shape, scale, causal)
+        if key not in graphs:
+            graphs[key] = build(q, k, v, o, stats, scale, causal)
+        graph, inputs, out, lse, workspace = graphs[key]
+        cudnn.set_stream(handle=handle, stream=torch.cuda.current_stream().cuda_stream)
+        graph.execute({inputs[0]: q, inputs[1]: k, inputs[2]: v, out: o, lse: stats}, workspace, handle=handle)
+        return o, stats[..., 0]
+
+    return run
+
+
+def jax_attention(implementation: str) -> Callable[..., Any]:
+    import jax
+
+    def run(q, k, v, *, scale, causal, bias=None):
+        turn = lambda t: jax.numpy.swapaxes(t, 1, 2)  # noqa: E731
+        with jax.default_matmul_precision("highest"):
+            bias = None if bias is None else bias.astype(q.dtype)
+            return turn(jax.nn.dot_product_attention(turn(q), turn(k), turn(v), bias=bias, scale=float(scale), is_causal=bool(causal),
+                                                     implementation=implementation))
+
+    return run
+
+
+def jax_function(name: str) -> Callable[..., Any]:
+    import jax
+
+    return {"softmax": lambda x: jax.nn.softmax(x, axis=-1), "logsumexp": lambda x: jax.nn.logsumexp(x, axis=-1)}[name]
+
+
+def torch_function(name: str) -> Callable[..., Any]:
+    import torch
+
+    return {"softmax": lambda x: torch.softmax(x, -1), "logsumexp": lambda x: torch.logsumexp(x, -1)}[name]
+
+
+def triton_softmax() -> Callable[..., Any]:
+    return importlib.import_module("triton_online_softmax").online_softmax
+
+
+def subjects(device: str) -> List[Subject]:
+    half, all_three = ("float16", "bfloat16"), ("float32", "float16", "bfloat16")
+    promises = dict(deterministic=True, batch_invariant=True, isolates_hidden=True)
+    found: List[Subject] = []
+
+    def add(name, problem, dtype, arrays, arithmetic, expression, note="", **options):
+        found.append(Subject(f"{name}.{dtype}", problem, dtype, arrays, device, arithmetic, expression, {**promises, **options}, note))
+
+    empty = ["empty"]
+    for backend, short, dtypes, arithmetic, multiple, bias, without in (
+            ("FLASH_ATTENTION", "flash", half, "fa2_sm80", 8, False, empty), ("CUDNN_ATTENTION", "cudnn", half, "cudnn", 8, True, empty),
+            ("EFFICIENT_ATTENTION", "efficient", all_three, "pytorch_efficient", 8, True, ["empty", "gqa"]),
+            ("MATH", "math", all_three, "pytorch_math", 1, True, empty)):
+        for dtype in dtypes:
+            add(f"torch.sdpa.{short}", "attention", dtype, "torch", arithmetic, f"padded(sdpa({backend!r}, {bias}), {multiple})",
+                refuses=exact_in(dtype), returns="o", without=without, note="zero-padded head dimension" if multiple > 1 else "")
+            if backend != "MATH":
+                add(f"torch.aten.{short}", "attention", dtype, "torch", arithmetic, f"padded(aten({backend!r}), {multiple})",
+                    refuses=exact_in(dtype), returns="both", without=["empty", "gqa"], note="the operator below SDPA, with its lse")
+    for dtype in half:
+        add("cudnn.graph.sdpa", "attention", dtype, "torch", "cudnn", f"padded(cudnn_graph({dtype!r}), 8)", refuses=exact_in(dtype),
+            returns="both", without=empty)
+    for dtype in all_three:
+        add("torch.softmax", "softmax", dtype, "torch", "pytorch_softmax", "torch_function('softmax')", returns="o")
+    add("torch.logsumexp", "softmax", "float32", "torch", "unknown", "torch_function('logsumexp')", returns="lse")
+    for dtype in all_three:
+        add("triton.online_softmax", "softmax", dtype, "torch", "unknown", "triton_softmax()", returns="o", note="seed 001, as published")
+    for dtype in all_three:
+        add("jax.attention.xla", "attention", dtype, "jax", "jax_xla", "jax_attention('xla')", refuses=exact_in(dtype), returns="o",
+            without=empty)
+        add("jax.softmax", "softmax", dtype, "jax", "unknown", "jax_function('softmax')", returns="o")
+    if device != "cpu":
+        for dtype in half:
+            add("jax.attention.cudnn", "attention", dtype, "jax", "cudnn", "jax_attention('cudnn')", refuses=exact_in(dtype), returns="o",
+                without=["empty", "value_dim"])
+    add("jax.logsumexp", "softmax", "float32", "jax", "unknown", "jax_function('logsumexp')", returns="lse")
+    return found

@@ -1,0 +1,163 @@
+import json
+import pathlib
+import xml.etree.ElementTree as xml
+
+import kernels
+import numpy as np
+import pytest
+
+import flashproof
+
+FAST = dict(families=["normal", "mask_*", "logit_spread"], cases=1, measured=2)
+
+
+def kinds(result):
+    return {f.kind for f in result.findings}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_a_right_kernel_has_no_findings(dtype):
+    result = flashproof.check(kernels.attention, dtype=dtype, arithmetic="unknown", cases=1, measured=1, batch_invariant=True, isolates_hidden=True)
+    assert result.returns == "both"
+    assert result.ok, str(result)
+    ran = [f for f in result.families if f.ran]
+    assert len(ran) > 20
+    assert {"within_bound", "rerun_is_bitwise", "hidden_nan_is_isolated"} <= {law.law for law in result.laws if law.status == "ok"}
+    assert 0 < result.max_ratio <= 1
+    assert "no findings" in str(result)
+
+
+@pytest.mark.parametrize("kernel, problem, returns", [(kernels.softmax, "softmax", "o"), (kernels.logsumexp, "softmax", "lse"), (kernels.merge, "merge", "both")])
+def test_the_other_problems(kernel, problem, returns):
+    result = flashproof.check(kernel, problem=problem, returns=returns, cases=1, measured=1)
+    assert result.ok, str(result)
+    measured = {part for f in result.families for part in ("o", "lse") if getattr(f, part).elements}
+    assert measured == ({"o", "lse"} if returns == "both" else {returns})
+
+
+@pytest.mark.parametrize("kernel, kind", [
+    (kernels.half_for_single, "wrong_dtype"), (kernels.wrong_shape, "wrong_shape"), (kernels.raises, "raised"), (kernels.a_list, "wrong_type"),
+    (kernels.writes_input, "input_written"),
+])
+def test_what_a_callable_does_wrong_has_a_name(kernel, kind, tmp_path):
+    result = flashproof.check(kernel, witnesses=str(tmp_path), **FAST)
+    assert kind in kinds(result), str(result)
+    assert not result.ok
+    finding = next(f for f in result.findings if f.kind == kind)
+    assert pathlib.Path(finding.witness).is_file()
+    assert "\n" not in finding.message
+    again = flashproof.replay(kernel, finding.witness, law=finding.law)
+    assert kind in kinds(again)
+    assert flashproof.replay(kernels.attention, finding.witness, law=finding.law).ok
+
+
+def test_an_input_handed_back_is_named():
+    result = flashproof.check(kernels.aliases, families=["normal"], laws=["within_bound"], cases=40, measured=0)
+    assert kinds(result) == {"aliases_input"}
+
+
+def test_a_dropped_key_is_found_and_shrunk(tmp_path):
+    result = flashproof.check(kernels.drops_a_key, witnesses=str(tmp_path), cases=2, measured=2, families=["normal", "equal"])
+    assert "exceeds_bound" in kinds(result)
+    finding = next(f for f in result.findings if f.law == "within_bound")
+    witness = flashproof.read_witness(finding.witness)
+    assert witness.tensors["k"].shape[2] <= 3, "not shrunk"
+    assert any(f.cases["fail"] for f in result.families)
+
+
+def test_random_outputs_are_not_deterministic():
+    assert kinds(flashproof.check(kernels.Drifts(), laws=["rerun_is_bitwise"], **{**FAST, "measured": 0})) == {"nondeterministic"}
+    result = flashproof.check(kernels.Drifts(), laws=["rerun_is_bitwise"], deterministic=False, **{**FAST, "measured": 0})
+    assert result.laws[0].status == "skip"
+
+
+def test_a_lost_device_ends_the_run():
+    kernel = kernels.Loses(after=7)
+    result = flashproof.check(kernel, cases=3, measured=0)
+    assert result.lost and result.partial and not result.ok
+    assert "gpu_error" in kinds(result)
+    assert kernel.calls == 8, "the kernel was called again"
+
+
+def test_an_interrupt_passes_through():
+    def interrupted(q, k, v, *, scale, causal):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        flashproof.check(interrupted, **FAST)
+
+
+def test_features_are_those_of_the_signature():
+    seen = set()
+
+    def plain(q, k, v):
+        seen.add((q.shape[1] == k.shape[1], q.shape[2] == k.shape[2]))
+        return kernels.attention(q, k, v, scale=1 / np.sqrt(q.shape[3]), causal=False)
+
+    result = flashproof.check(plain, without=["gqa", "cross"], families=["normal"], cases=30, measured=0, laws=["within_bound"])
+    assert seen == {(True, True)}
+    assert result.laws[0].cases["unsupported"] > 0 and result.laws[0].cases["pass"] > 0
+    assert set(result.features) == {"value_dim", "empty"}
+
+
+def test_a_predicate_refuses():
+    def refuses(p):
+        return "head_dim: multiples of 16" if p.shape["q"][3] % 16 else None
+
+    def strict(q, k, v, *, scale, causal):
+        assert q.shape[3] % 16 == 0
+        return kernels.attention(q, k, v, scale=scale, causal=causal)
+
+    assert "raised" in kinds(flashproof.check(strict, **{**FAST, "cases": 10}))
+    assert flashproof.check(strict, refuses=refuses, **{**FAST, "cases": 10}).ok
+
+    def nonsense(p):
+        raise KeyError("nope")
+
+    with pytest.raises(KeyError):
+        flashproof.check(strict, refuses=nonsense, **FAST)
+
+
+def test_nothing_tested_is_a_finding():
+    result = flashproof.check(kernels.attention, refuses=lambda p: "never", **FAST)
+    assert kinds(result) == {"nothing_tested"}
+
+
+def test_seconds_end_a_run():
+    result = flashproof.check(kernels.attention, seconds=1e-6)
+    assert result.partial and result.seconds < 30
+
+
+def test_files(tmp_path):
+    result = flashproof.check(kernels.wrong_shape, laws=["within_bound", "rerun_is_bitwise"], **FAST)
+    result.junit(tmp_path / "junit.xml")
+    suite = xml.parse(tmp_path / "junit.xml").getroot()
+    assert len(suite.findall(".//testcase")) == 2 and len(suite.findall(".//failure")) == 2
+    result.json(tmp_path / "result.json")
+    read = json.loads((tmp_path / "result.json").read_text())
+    assert read["ok"] is False and read["findings"][0]["kind"] == "wrong_shape"
+    with pytest.raises(AssertionError, match="wrong_shape"):
+        result.raise_for_findings()
+
+
+@pytest.mark.parametrize("options, named", [
+    (dict(problem="attentoin"), "problem"), (dict(dtype="float64"), "dtype"), (dict(arithmetic="fa9"), "fa9"),
+    (dict(arithmetic={"preset": "unknown", "lanes": -3}), "lanes"), (dict(arrays="tensorflow"), "arrays"), (dict(returns="p"), "returns"),
+    (dict(cases=-1), "cases"), (dict(cases=True), "cases"), (dict(cases=0, measured=0), "cases"), (dict(seed=2**64), "seed"),
+    (dict(seconds=-1.0), "seconds"), (dict(seconds=float("nan")), "seconds"), (dict(without=["gqa", "heads"]), "heads"), (dict(families=["nomral"]), "nomral"),
+    (dict(laws=["no_such_law"]), "no_such_law"), (dict(case="no such file.safetensors"), "no such file"), (dict(case="attention:normal"), "attention:normal"),
+    (dict(device="cuda"), "device"),
+])
+def test_arguments_are_refused_by_name(options, named):
+    with pytest.raises(flashproof.UsageError, match=named) as error:
+        flashproof.check(kernels.attention, **options)
+    assert "\n" not in str(error.value)
+
+
+def test_callables_that_cannot_be_called_so():
+    with pytest.raises(flashproof.UsageError, match="callable"):
+        flashproof.check(3)
+    with pytest.raises(flashproof.UsageError, match="by position"):
+        flashproof.check(lambda q, k: q)
+    with pytest.raises(flashproof.UsageError, match="'dropout'"):
+        flashproof.check(lambda q, k, v, dropout: q)
