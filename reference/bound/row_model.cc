@@ -60,14 +60,14 @@ double exponent_slope(const Arithmetic& arithmetic) {
   return arithmetic.exponent == Exponent::accurate ? kU : kScaledExponentSlope;
 }
 
-void charge_path(RowModel& row, const Arithmetic& arithmetic, std::size_t j, int exps, int shared) {
+void charge_path(RowModel& row, const Arithmetic& arithmetic, double exponential, std::size_t j, int exps, int shared) {
   if (static_cast<std::ptrdiff_t>(j) == row.frame.pivot) {
     return;  // every argument on its path is 0
   }
   Leaves& leaves = row.leaves;
   const double below = row.frame.max - leaves.score[j];
   const double path = row.frame.path(leaves, j);
-  leaves.exponent[j] = (exponent_slope(arithmetic) * path - exps * std::log1p(-arithmetic.exp_error) +
+  leaves.exponent[j] = (exponent_slope(arithmetic) * path + exps * exponential +
                         roundings(shared) + 0x1p-50 * below) *
                        kSlack;
   const int factors = exps + shared;

@@ -51,6 +51,14 @@ struct Judgement {
 /// not outlive the next call.
 using NextTier = std::function<const RowBalls*(std::int64_t row, int level)>;
 
+struct Settled {
+  Decision decision;
+  bool climbed = false;  // another ball than the first was asked for
+};
+/// decide(); while that is open because of the radius, again with the ball of the row's next tier. Leaves the last ball in the
+/// element.
+Settled settle(Element& element, const Contract& contract, const NextTier& next);
+
 /// Judges every element of o and lse. `case_index` goes into the witnesses. Unwritten poison is the law's business,
 /// here it is a NaN like any other. No elements (rows = 0): pass, as semantics has it: an empty output is a success.
 Judgement judge(const Output& output, const Truth& truth, const Bound& bound, const Contract& contract,
