@@ -39,8 +39,9 @@ struct Lanes {
   int lanes = 1;
   std::int64_t deal = 1;
 
-  std::size_t of(std::int64_t column, std::int64_t first) const {
-    return static_cast<std::size_t>((column - first) / deal % lanes);
+  std::size_t of(std::int64_t column, std::int64_t first) const {  // for every key: no division where there need be none
+    const std::int64_t run = deal == 1 ? column - first : (column - first) / deal;
+    return static_cast<std::size_t>(run) & static_cast<std::size_t>(lanes - 1);
   }
 };
 
