@@ -19,8 +19,9 @@ bool read_row(const SoftmaxProblem& problem, std::int64_t row, std::vector<doubl
   const std::int64_t length = problem.row_length.empty() ? problem.x.shape[1] : problem.row_length[row];
   x.assign(problem.x.shape[1], -kInf);
   bool some = false;
+  const std::int64_t first = problem.x.offset({row, 0}), step = problem.x.stride[1];
   for (std::int64_t j = 0; j < length; ++j) {
-    x[j] = problem.x.at({row, j});
+    x[j] = decode(problem.x.format, problem.x.bits(first + j * step));
     if (std::isnan(x[j]) || x[j] == kInf) return false;
     some = some || x[j] != -kInf;
   }

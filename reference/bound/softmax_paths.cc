@@ -79,7 +79,7 @@ SoftmaxPaths softmax_paths(const SoftmaxProblem& problem, const Arithmetic& arit
   }
   switch (arithmetic.reduction) {
     case Reduction::strided_online:
-      walk_strided_online(x, lanes, paths);
+      walk_strided_online(lanes, paths);
       break;
     case Reduction::chunked_online:
       walk_chunked_online(problem.plan, arithmetic, lanes, paths);

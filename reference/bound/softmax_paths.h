@@ -39,7 +39,8 @@ struct Lanes {
   int lanes = 1;
   std::int64_t deal = 1;
 
-  std::size_t of(std::int64_t column, std::int64_t first) const {  // for every key: no division where there need be none
+  std::size_t of(std::int64_t column,
+                 std::int64_t first) const {  // for every key: no division where there need be none
     const std::int64_t run = deal == 1 ? column - first : (column - first) / deal;
     return static_cast<std::size_t>(run) & static_cast<std::size_t>(lanes - 1);
   }
@@ -56,7 +57,7 @@ struct KeyRange {
 KeyRange keys_between(const SoftmaxPaths& paths, std::int64_t first, std::int64_t last);
 
 // The walks behind it. Each fills in entry, same, rescales and roundings.
-void walk_strided_online(const std::vector<double>& x, const Lanes& dealt, SoftmaxPaths& paths);
+void walk_strided_online(const Lanes& dealt, SoftmaxPaths& paths);
 void walk_chunked_online(const ChunkPlan& plan, const Arithmetic& arithmetic, const Lanes& lanes, SoftmaxPaths& paths);
 /// The keys of one chunk in the frame given, all their additions up to d̃ counted: lane sums over columns first, first +
 /// 1, ..., then butterfly and fold. The first key of a lane is added to 0.
