@@ -62,7 +62,8 @@ class Batch {
     std::vector<const Problem*> problems;
     for (const std::size_t i : launch) problems.push_back(&cases_[i].problem);
     try {
-      std::vector<Output> parts = split(flashproof::run(kernel_, concatenate(problems), run_), problems);
+      std::vector<Output> parts =
+          split(flashproof::run(kernel_, concatenate(problems), run_), problems, Threads(options_.threads));
       for (std::size_t k = 0; k < launch.size(); ++k) outputs_[launch[k]] = std::move(parts[k]);
       return;
     } catch (const KernelFault& fault) {

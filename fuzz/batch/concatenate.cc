@@ -141,19 +141,25 @@ Problem concatenate(std::span<const Problem* const> problems) {
   return whole;
 }
 
-std::vector<Output> split(const Output& whole, std::span<const Problem* const> problems) {
-  std::vector<Output> outputs;
-  outputs.reserve(problems.size());
-  auto o = whole.o.storage.begin(), lse = whole.lse.storage.begin();
+std::vector<Output> split(const Output& whole, std::span<const Problem* const> problems, const Threads& threads) {
+  std::vector<std::int64_t> first;  // row of every part
+  std::int64_t rows = 0;
   for (const Problem* problem : problems) {  // rows of every problem are outermost in o and lse
-    const OutputShape shape = output_shape(*problem);
-    Output& part = outputs.emplace_back(Output{Tensor::dense(whole.o.format, {shape.rows, shape.width}),
-                                               Tensor::dense(whole.lse.format, {shape.rows})});
-    for (auto [from, to] : {std::pair{&o, &part.o}, std::pair{&lse, &part.lse}}) {
-      std::copy_n(*from, to->storage.size(), to->storage.begin());
-      *from += static_cast<std::ptrdiff_t>(to->storage.size());
-    }
+    first.push_back(rows);
+    rows += output_shape(*problem).rows;
   }
+  std::vector<Output> outputs(problems.size());
+  threads.for_each(static_cast<std::int64_t>(problems.size()), [&](std::int64_t index) {
+    const auto i = static_cast<std::size_t>(index);
+    const OutputShape shape = output_shape(*problems[i]);
+    outputs[i] = {Tensor::dense(whole.o.format, {shape.rows, shape.width}),
+                  Tensor::dense(whole.lse.format, {shape.rows})};
+    const std::int64_t row_bytes = shape.width * bytes_of(whole.o.format);
+    std::copy_n(whole.o.storage.begin() + first[i] * row_bytes, outputs[i].o.storage.size(),
+                outputs[i].o.storage.begin());
+    std::copy_n(whole.lse.storage.begin() + first[i] * bytes_of(whole.lse.format), outputs[i].lse.storage.size(),
+                outputs[i].lse.storage.begin());
+  });
   return outputs;
 }
 

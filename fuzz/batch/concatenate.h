@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "reference/oracle/threads.h"
 #include "reference/problem/problems.h"
 
 namespace flashproof {
@@ -23,7 +24,8 @@ std::string join_key(const Problem& problem);
 /// Of at least one problem, all with the same join_key(). Throws UsageError where the whole is too large for validate().
 Problem concatenate(std::span<const Problem* const> problems);
 
-/// The output of concatenate(problems), cut into those of its parts.
-std::vector<Output> split(const Output& whole, std::span<const Problem* const> problems);
+/// The output of concatenate(problems), cut into those of its parts by `threads`.
+std::vector<Output> split(const Output& whole, std::span<const Problem* const> problems,
+                          const Threads& threads = Threads(1));
 
 }  // namespace flashproof

@@ -5,6 +5,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "fuzz/score/screen.h"
 #include "kernels/simt/schedule.h"
 #include "properties/generators/gradient_case.h"
 #include "properties/laws/compare.h"
@@ -86,7 +87,7 @@ void ask_judging_laws(Score& score, const Kernel& kernel, const Case& subject, c
   Oracle oracle(subject.problem);
   const Truth& truth = oracle.truth();
   std::set<std::int64_t> climbed;
-  const Judgement judgement = judge(output, truth, bound, kernel.contract, 0, limited(oracle, climbed));
+  const auto [judgement, found] = screen(output, truth, bound, kernel.contract, limited(oracle, climbed));
   score.climbed = climbed.size();
   if (judgement.worst.failed()) {
     fail(score, std::string(name(judgement.worst.failure)), judgement.worst);
@@ -96,7 +97,6 @@ void ask_judging_laws(Score& score, const Kernel& kernel, const Case& subject, c
   for (const Law& law : judging_laws()) {
     if (!judgement.worst.failed()) add(score, law.name, law.judge(evaluation));
   }
-  const Peaks found = peaks(output, truth, bound, judgement, kernel.contract);
   for (std::size_t term = 0; term < kTerms; ++term) {
     const Peak& peak = found[term];
     if (peak.ratio >= 0) score.terms.push_back({name(static_cast<Term>(term)), peak.ratio, peak.row, peak.column});

@@ -30,6 +30,7 @@ void for_each_speaking(const Output& output, const Truth& truth, const Bound& bo
                        const Contract& contract, Use use) {
   const bool failed = judgement.worst.failed();
   for (const Part part : {Part::o, Part::lse}) {
+    if (!returned(contract, part)) continue;
     for (std::int64_t i = 0; i < count(truth, part); ++i) {
       const Element e = judged_element(output, truth, bound, judgement, part, i);
       if (speaks(e) && !(failed && decide(e, contract).failed())) use(e);

@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "fuzz/batch/memory.h"
 #include "fuzz/targets/forward.h"
 #include "kernels/run.h"
 
@@ -61,6 +62,7 @@ void add(const char* name, ProblemKind problem, const char* kernel, const char* 
 }
 
 const bool kAdded = [] {
+  keep_freed_memory();  // as a target does
   add("softmax_1x1024", ProblemKind::softmax, "softmax.online_block.hardened",
       "rows=1,cols=1024,chunk=64,order=forward,layout=dense");
   add("merge_n8_d128", ProblemKind::merge, "merge.nway.hardened",

@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 
+#include "fuzz/batch/memory.h"
 #include "fuzz/targets/session.h"
 #include "properties/laws/race_observer.h"
 #include "reference/problem/error.h"
@@ -63,6 +64,7 @@ bool other_mode(const SessionOptions& options) {
 
 int LLVMFuzzerInitialize(int* argc, char*** argv) {
   return guarded([&] {
+    keep_freed_memory();
     const SessionOptions options = take_options(*argc, *argv);
     set_race_observer(observe);
     session = std::make_unique<Session>(fuzz_target(), options);

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "fuzz/batch/memory.h"
 #include "fuzz/targets/forward.h"
 #include "fuzz/targets/session.h"
 #include "reference/problem/case.h"
@@ -55,6 +56,8 @@ void run(benchmark::State& state, const Target& target, const std::string& kerne
   state.counters["escalated"] =
       static_cast<double>(session.totals().escalated) / static_cast<double>(session.totals().judged);
 }
+
+const bool kAsATarget = (keep_freed_memory(), true);
 
 void softmax(benchmark::State& state, Guide guide) {
   run(state, target<ProblemKind::softmax>(), "softmax.online_two_pass.hardened",

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "properties/generators/numbers.h"
@@ -12,14 +14,40 @@
 namespace flashproof {
 namespace {
 
+template <Format format>
+void store_as(Tensor& tensor, std::int64_t offset, std::int64_t stride, std::span<const double> values) {
+  for (const double value : values) {
+    const std::uint64_t bits = encode(format, value);
+    std::memcpy(tensor.storage.data() + offset * bytes_of(format), &bits, bytes_of(format));  // little endian
+    offset += stride;
+  }
+}
+
+/// Tensor::set() of a run of elements: the format is looked at once.
+void store_run(Tensor& tensor, std::int64_t offset, std::int64_t stride, std::span<const double> values) {
+  switch (tensor.format) {
+    case Format::f64:
+      return store_as<Format::f64>(tensor, offset, stride, values);
+    case Format::f32:
+      return store_as<Format::f32>(tensor, offset, stride, values);
+    case Format::f16:
+      return store_as<Format::f16>(tensor, offset, stride, values);
+    case Format::bf16:
+      return store_as<Format::bf16>(tensor, offset, stride, values);
+    case Format::e4m3fn:
+      return store_as<Format::e4m3fn>(tensor, offset, stride, values);
+    case Format::e5m2:
+      return store_as<Format::e5m2>(tensor, offset, stride, values);
+  }
+}
+
 void put(SoftmaxProblem& problem, Random& random, const LogitRow& row, const LogitOptions&) {
   const FormatInfo& format = info(problem.x.format);
   std::vector<double> logits(static_cast<std::size_t>(problem.x.shape[1]));
   for (std::int64_t r = 0; r < problem.x.shape[0]; ++r) {
     row(random, {problem.plan, r, format.precision, format.max_finite}, logits);
-    for (std::int64_t j = 0; j < row_length(problem, r); ++j) {
-      problem.x.set({r, j}, logits[static_cast<std::size_t>(j)]);
-    }
+    store_run(problem.x, problem.x.offset({r, 0}), problem.x.stride[1],
+              std::span(logits).first(static_cast<std::size_t>(row_length(problem, r))));
   }
 }
 
@@ -29,16 +57,17 @@ void put(MergeProblem& problem, Random& random, const LogitRow& row, const Logit
   std::vector<double> logits(problem.order.size());
   for (std::int64_t r = 0; r < problem.lse.shape[1]; ++r) {
     row(random, {plan, r, format.precision, format.max_finite}, logits);
-    for (std::int64_t c = 0; c < problem.lse.shape[0]; ++c)
-      problem.lse.set({c, r}, logits[static_cast<std::size_t>(c)]);
+    store_run(problem.lse, problem.lse.offset({0, r}), problem.lse.stride[0], logits);
   }
 }
 
-void set_row(Tensor& tensor, std::int64_t offset, std::int64_t first,
-             const std::function<double(std::int64_t)>& value) {
-  for (std::int64_t t = first; t < tensor.shape[3]; ++t) {
-    tensor.set_bits(offset + t * tensor.stride[3], encode(tensor.format, value(t)));
-  }
+/// The numbers value(0), value(1), ... along the last axis of a tensor, from index `first` on.
+template <class Value>
+void set_row(Tensor& tensor, std::int64_t offset, std::int64_t first, Value value) {
+  std::vector<double> row;
+  row.reserve(static_cast<std::size_t>(tensor.shape.back()));
+  for (std::int64_t t = first; t < tensor.shape.back(); ++t) row.push_back(value(t));
+  store_run(tensor, offset + first * tensor.stride.back(), tensor.stride.back(), row);
 }
 
 // The random part of q and k, from axis `first` of the head on: the scaled score gets the standard deviation `noise`.
@@ -104,17 +133,20 @@ void put(AttentionProblem& problem, Random& random, const LogitRow& row, const L
   }
 }
 
+template <class Value>
 void put_column_values(SoftmaxProblem&, Random&, const Value&) {}
 
+template <class Value>
 void put_column_values(MergeProblem& problem, Random& random, const Value& value) {
   for (std::int64_t c = 0; c < problem.o.shape[0]; ++c) {
     for (std::int64_t r = 0; r < problem.o.shape[1]; ++r) {
       if (problem.lse.at({c, r}) == -std::numeric_limits<double>::infinity()) continue;
-      for (std::int64_t t = 0; t < problem.o.shape[2]; ++t) problem.o.set({c, r, t}, value(random, c, t));
+      set_row(problem.o, problem.o.offset({c, r, 0}), 0, [&](std::int64_t t) { return value(random, c, t); });
     }
   }
 }
 
+template <class Value>
 void put_column_values(AttentionProblem& problem, Random& random, const Value& value) {
   for (std::int64_t b = 0; b < problem.sequences(); ++b) {
     for (std::int64_t h = 0; h < problem.k_heads(); ++h) {
@@ -136,7 +168,8 @@ void put_values(Problem& problem, Random& random, const Value& value) {
 }
 
 void put_values(Problem& problem, Random& random) {
-  put_values(problem, random, [](Random& r, std::int64_t, std::int64_t) { return r.normal(); });
+  const auto normal = [](Random& r, std::int64_t, std::int64_t) { return r.normal(); };
+  std::visit([&](auto& p) { put_column_values(p, random, normal); }, problem);
 }
 
 void put_queries(AttentionProblem& problem, Random& random, double amplitude) {
@@ -168,9 +201,8 @@ void put_bias(AttentionProblem& problem, Random& random, const LogitRow& row) {
     for (std::int64_t h = 0; h < problem.q_heads(); ++h) {
       for (std::int64_t i = 0; i < problem.q_length(); ++i, ++at) {
         row(random, {problem.plan, at, format.precision, format.max_finite}, logits);
-        for (std::int64_t j = 0; j < problem.visible_length(b); ++j) {
-          bias.set({b, h, i, j}, logits[static_cast<std::size_t>(j)]);
-        }
+        store_run(bias, bias.offset({b, h, i, 0}), bias.stride[3],
+                  std::span(logits).first(static_cast<std::size_t>(problem.visible_length(b))));
       }
     }
   }

@@ -19,7 +19,9 @@ struct Evaluation {
   const Output& output;
   const Truth& truth;
   const Bound& bound;
-  const Judgement& judgement;  // judge() of the above
+  // judge() of the above; a fuzzer's (fuzz/score/screen.h) has of ErrorStats the counts alone. So a judging law reads the
+  // verdict, the counts and the balls, but no sum, maximum or witness.
+  const Judgement& judgement;
 
   /// With the ball that decided it.
   Element element(Part part, std::int64_t index) const {

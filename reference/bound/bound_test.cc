@@ -203,7 +203,8 @@ TEST(Bound, each_rise_of_the_maximum_is_counted) {
   for (int j = 0; j < 64; ++j) {
     model.leaves.numerator[j] = roundings(64 - j);
     model.leaves.denominator[j] = roundings(64);
-    charge_path(model, declared(Reduction::chunk_deferred), j, 1, 0);
+    const Arithmetic arithmetic = declared(Reduction::chunk_deferred);
+    charge_path(model, arithmetic, -std::log1p(-arithmetic.exp_error), j, 1, 0);
   }
   double range = 0;
   const double optimistic = column_bound(model, perturbed_weights(model), values, 0, range).weights;

@@ -72,13 +72,4 @@ double underflow_of(const Arithmetic& a, double products, double sums) {
 
 double sum_cost(double sum, double term) { return std::min(kU * std::fabs(sum), std::fabs(term)) * kSlack; }
 
-void Chance::add(double largest, double sum) {
-  if (sum > 0 && largest > 0) square_ += std::min(largest, sum) * sum;
-}
-
-double Chance::probable(double total) const {
-  const double likely = (kLambda * std::sqrt(square_) + certain_) * kSlack;
-  return likely < total ? likely : total;
-}
-
 }  // namespace flashproof::bound

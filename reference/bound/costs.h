@@ -2,8 +2,11 @@
 // share. Derivations: softmax.md, "Exponents"; README.md, "Probable".
 #pragma once
 
+#include <cmath>
+
 #include "reference/bound/arithmetic.h"
 #include "reference/bound/bound.h"
+#include "reference/bound/row_model.h"
 
 namespace flashproof::bound {
 
@@ -45,10 +48,15 @@ double sum_cost(double sum, double term);
 /// `largest`, has at most largest·sum. Absolute errors (underflow) may all have one sign: they are certain.
 class Chance {
  public:
-  void add(double largest, double sum);
+  void add(double largest, double sum) {
+    if (sum > 0 && largest > 0) square_ += (largest < sum ? largest : sum) * sum;
+  }
   void certain(double error) { certain_ += error; }
   /// What is exceeded with probability below 2 e^{−λ²/2}, and never more than `total`.
-  double probable(double total) const;
+  double probable(double total) const {
+    const double likely = (kLambda * std::sqrt(square_) + certain_) * kSlack;
+    return likely < total ? likely : total;
+  }
 
  private:
   double square_ = 0;

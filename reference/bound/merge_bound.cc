@@ -160,8 +160,20 @@ ElementBound copy(const MergePaths& paths, double value) {
   return bound;
 }
 
-/// Largest magnitude that the sums of a column may reach on their way, in the frame of any join.
-double accumulated(const MergePaths& paths, const Row& row, const std::vector<double>& values) {
+/// Of every state, the largest un-normalised weight of its values: in the state's own frame, or that of all.
+std::vector<double> largest_weights(const MergePaths& paths, const Row& row) {
+  std::vector<double> weights(row.states.size());
+  for (std::size_t c = 0; c < weights.size(); ++c) {
+    const double gap = paths.descent.empty() ? row.states[c].max - paths.frame : 0;
+    const double log_weight = std::min(gap + paths.row.leaves.exponent[c], kMostGrowth);
+    weights[c] = row.states[c].sum * std::exp(log_weight);
+  }
+  return weights;
+}
+
+/// Largest magnitude that the sums of a column may reach on their way; `weights`: largest_weights().
+double accumulated(const MergePaths& paths, const Row& row, const std::vector<double>& weights,
+                   const std::vector<double>& values) {
   const auto n = static_cast<double>(values.size());
   if (paths.total != MergeTotal::divided) {
     // The weights of a join sum to 1 but for these: a mean of the largest values may leave the range.
@@ -169,12 +181,10 @@ double accumulated(const MergePaths& paths, const Row& row, const std::vector<do
     for (const double value : values) largest = std::max(largest, std::fabs(value));
     return largest == 0 ? 0 : largest * (1 + growth(roundings(4 * n) + paths.above));
   }
-  std::vector<double> leaves(values.size());  // un-normalised, in the state's own frame or that of all
+  std::vector<double> leaves(values.size());
   for (std::size_t c = 0; c < values.size(); ++c) {
-    const double gap = paths.descent.empty() ? row.states[c].max - paths.frame : 0;
     const double v = std::fabs(values[c]);
-    const double log_weight = std::min(gap + paths.row.leaves.exponent[c], kMostGrowth);
-    leaves[c] = v == 0 ? 0 : row.states[c].sum * std::exp(log_weight) * v;
+    leaves[c] = v == 0 ? 0 : weights[c] * v;
   }
   const double sum = largest_sum(row.joins, paths.descent, std::move(leaves));
   return sum == 0 ? 0 : sum * (1 + growth(roundings(4 * n) + paths.row.common));
@@ -230,6 +240,7 @@ Bound merge_bound(const MergeProblem& problem, const Arithmetic& arithmetic) {
     if (unshifted) bound.domain[r].require(unshifted_sums(problem, paths, row, r));
     // A single state that is not divided by a sum of its own is copied.
     const bool copied = row.states.size() == 1 && paths.total == MergeTotal::joint;
+    const std::vector<double> largest = largest_weights(paths, row);
     std::vector<double> values(row.states.size());
     for (std::int64_t column = 0; column < dv; ++column) {
       bool finite = true;
@@ -253,7 +264,7 @@ Bound merge_bound(const MergeProblem& problem, const Arithmetic& arithmetic) {
               : undivided(paths, values, bound.range[at], refined);
       bound.o[at] = copied ? copy(paths, values[0]) : element;
       if (copied || unshifted) continue;
-      bound.accumulator_outside[at] = accumulated(paths, row, values) < kF32Max ? 0 : 1;
+      bound.accumulator_outside[at] = accumulated(paths, row, largest, values) < kF32Max ? 0 : 1;
       bound.refined += refined ? 1 : 0;
     }
   }
@@ -276,6 +287,7 @@ std::vector<Precondition> merge_preconditions(const MergeProblem& problem, const
     return all;
   }
   Precondition sums{"un-normalised sums below the f32 range", 0, kF32Max};
+  const std::vector<double> largest = largest_weights(paths, row);
   std::vector<double> values(row.states.size());
   for (std::int64_t column = 0; column < problem.o.shape[2]; ++column) {
     bool finite = true;
@@ -283,7 +295,7 @@ std::vector<Precondition> merge_preconditions(const MergeProblem& problem, const
       values[c] = problem.o.at({row.index[c], r, column}) / row.states[c].sum;
       finite = finite && std::isfinite(values[c]);
     }
-    if (finite) sums.value = std::max(sums.value, accumulated(paths, row, values));
+    if (finite) sums.value = std::max(sums.value, accumulated(paths, row, largest, values));
   }
   if (problem.form == MergeForm::sum) all.push_back(sums);
   return all;

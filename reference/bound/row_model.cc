@@ -60,16 +60,15 @@ double exponent_slope(const Arithmetic& arithmetic) {
   return arithmetic.exponent == Exponent::accurate ? kU : kScaledExponentSlope;
 }
 
-void charge_path(RowModel& row, const Arithmetic& arithmetic, std::size_t j, int exps, int shared) {
+void charge_path(RowModel& row, const Arithmetic& arithmetic, double exponential, std::size_t j, int exps, int shared) {
   if (static_cast<std::ptrdiff_t>(j) == row.frame.pivot) {
     return;  // every argument on its path is 0
   }
   Leaves& leaves = row.leaves;
   const double below = row.frame.max - leaves.score[j];
   const double path = row.frame.path(leaves, j);
-  leaves.exponent[j] = (exponent_slope(arithmetic) * path - exps * std::log1p(-arithmetic.exp_error) +
-                        roundings(shared) + 0x1p-50 * below) *
-                       kSlack;
+  leaves.exponent[j] =
+      (exponent_slope(arithmetic) * path + exps * exponential + roundings(shared) + 0x1p-50 * below) * kSlack;
   const int factors = exps + shared;
   if (path + leaves.exponent[j] + row.frame.score_error(leaves, j) >= kLogMinNormal - 0x1p-20) {
     leaves.lost[j] = factors * exp_underflow(arithmetic) * std::exp(2 * arithmetic.exp_error * factors);

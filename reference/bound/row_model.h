@@ -95,7 +95,8 @@ inline constexpr double kLogMinNormal = 87.336544;
 
 /// `exps` exponentials of non-zero arguments and `shared` roundings on the path of leaf j of a kernel whose exponents
 /// telescope (README.md, section 1): sets exponent[j] and lost[j] from the frame.
-void charge_path(RowModel& row, const Arithmetic& arithmetic, std::size_t j, int exps, int shared);
+/// `exponential`: −ln(1 − ε) of one, the same for all leaves.
+void charge_path(RowModel& row, const Arithmetic& arithmetic, double exponential, std::size_t j, int exps, int shared);
 
 /// The perturbed weights of one row: Σ over the leaves of p_j (1 + ω_j) with |p_j ω_j| <= q_j, README.md section 2.
 struct RowWeights {

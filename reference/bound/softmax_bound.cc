@@ -19,8 +19,9 @@ bool read_row(const SoftmaxProblem& problem, std::int64_t row, std::vector<doubl
   const std::int64_t length = problem.row_length.empty() ? problem.x.shape[1] : problem.row_length[row];
   x.assign(problem.x.shape[1], -kInf);
   bool some = false;
+  const std::int64_t first = problem.x.offset({row, 0}), step = problem.x.stride[1];
   for (std::int64_t j = 0; j < length; ++j) {
-    x[j] = problem.x.at({row, j});
+    x[j] = decode(problem.x.format, problem.x.bits(first + j * step));
     if (std::isnan(x[j]) || x[j] == kInf) return false;
     some = some || x[j] != -kInf;
   }
@@ -47,7 +48,36 @@ EndingModel ending_of(const Arithmetic& a, Format storage, const SoftmaxRow& row
 /// What a flushed result costs: the storage rounding knows only gradual underflow.
 double flushed_result(const Arithmetic& a) { return a.underflow == Underflow::flush ? 0x1p-126 : 0; }
 
-ElementBound quotient(const SoftmaxRow& row, const Arithmetic& a, std::size_t j, const EndingModel& ending) {
+/// What the elements of a row have in common. Each of these is an exponential or a logarithm, and those are what the
+/// evaluation of a row takes its time with.
+struct RowCosts {
+  double exponential;      // exponential_cost()
+  double ending;           // e^x − 1 of the ending's log units
+  double largest_own = 0;  // one key's exponential moves the sum by its own share of it: the largest of these
+  double shared;           // e^x − 1 of row.shared
+  double rounding;         // of one rounding
+
+  RowCosts(const SoftmaxRow& row, const Arithmetic& a, const EndingModel& model)
+      : exponential(exponential_cost(a)),
+        ending(growth(model.log_units)),
+        shared(growth(row.shared)),
+        rounding(growth(roundings(1))) {
+    for (std::size_t k = 0; k < row.weights.p.size(); ++k) {
+      const double own = row.model.leaves.own[k];
+      largest_own = std::max(largest_own, row.weights.p[k] * (own == 0 ? 0 : growth(own)));
+    }
+  }
+};
+
+/// ending_error() with its exponential taken.
+double ending_error(const EndingModel& ending, const RowCosts& costs, double magnitude) {
+  if (ending.log_units == 0) return ending.underflow;
+  return (magnitude == 0 ? 0 : costs.ending * magnitude) +
+         (ending.underflow == 0 ? 0 : (1 + costs.ending) * ending.underflow);
+}
+
+ElementBound quotient(const SoftmaxRow& row, const Arithmetic& a, std::size_t j, const EndingModel& ending,
+                      const RowCosts& costs) {
   const SoftmaxKey& key = row.paths.keys[j];
   const RowWeights& weights = row.weights;
   const double y = weights.p[j];
@@ -58,8 +88,8 @@ ElementBound quotient(const SoftmaxRow& row, const Arithmetic& a, std::size_t j,
   if (!alone && a.reduction != Reduction::unshifted) {
     const double below = row.paths.max - key.x;
     const bool exact = below == 0 && a.exponent != Exponent::fused;
-    own = exact && !rounds_frame(a) ? 0
-                                    : argument_cost(a, below, key.x, row.paths.max) + (exact ? 0 : exponential_cost(a));
+    own =
+        exact && !rounds_frame(a) ? 0 : argument_cost(a, below, key.x, row.paths.max) + (exact ? 0 : costs.exponential);
   }
   const double frame = row.paths.max + row.model.common;
   const double path = (row.shifted ? frame : alone ? std::max(frame, 0.0) : 0) - key.x;
@@ -77,18 +107,18 @@ ElementBound quotient(const SoftmaxRow& row, const Arithmetic& a, std::size_t j,
   const double finite = std::numeric_limits<double>::max();  // no rounding of inf is inf · 0
   bound.denominator = denominator_error(weights, std::min(y + bound.weights + bound.numerator, finite));
   bound.output =
-      ending_error(ending, y + bound.weights + bound.numerator + bound.denominator) * kSlack + flushed_result(a);
+      ending_error(ending, costs, y + bound.weights + bound.numerator + bound.denominator) * kSlack + flushed_result(a);
   return bound;
 }
 
 /// y_j = e^{x_j − lse^}: lse's whole error, its last rounding included, multiplies y; nothing cancels.
-ElementBound division_free(const SoftmaxRow& row, const Arithmetic& a, std::size_t j) {
+ElementBound division_free(const SoftmaxRow& row, const Arithmetic& a, std::size_t j, const RowCosts& costs) {
   const double x = row.paths.keys[j].x;
   const double lse = row.weights.lse;
   const double error = row.lse.total() + row.lse_last;
   const double size = std::fabs(lse) + error;
   const double y = row.weights.p[j];
-  const double own = argument_cost(a, lse - x + error, x, size) + exponential_cost(a);
+  const double own = argument_cost(a, lse - x + error, x, size) + costs.exponential;
   const double path = lse - x + own + error + frame_cost(a, size);
   const double flushed = path > 87.3365 ? exp_underflow(a) : 0;
   const auto grown = [](double log_units, double magnitude) {
@@ -105,27 +135,19 @@ ElementBound division_free(const SoftmaxRow& row, const Arithmetic& a, std::size
   return bound;
 }
 
-/// One key's exponential moves the sum by its own share of it: the largest of these.
-double largest_own(const SoftmaxRow& row) {
-  double largest = 0;
-  for (std::size_t k = 0; k < row.weights.p.size(); ++k) {
-    largest = std::max(largest, row.weights.p[k] * growth(row.model.leaves.own[k]));
-  }
-  return largest;
-}
-
-/// `largest`: largest_own(). A factor that many keys share moves the sum by at most all of it.
-void add_chance(const SoftmaxRow& row, const Arithmetic& a, std::size_t j, double largest, ElementBound& bound) {
+/// A factor that many keys share moves the sum by at most all of it.
+void add_chance(const SoftmaxRow& row, const Arithmetic& a, std::size_t j, const RowCosts& costs, ElementBound& bound) {
   Chance chance;
   // The constant log2 e errs alike in the numerator and in every exponential of the sum.
-  double constant = row.constant[j];
+  double constant = row.constant_growth[j];
   if (a.ending == Ending::division_free) {
-    constant = constant_cost(a, std::fabs(row.weights.lse - row.paths.keys[j].x) + row.lse.total() + row.lse_last);
+    constant =
+        growth(constant_cost(a, std::fabs(row.weights.lse - row.paths.keys[j].x) + row.lse.total() + row.lse_last));
   }
-  if (bound.size > 0) chance.certain((growth(constant) + row.constant_mean) * bound.size);
-  chance.add((largest + growth(row.shared)) * bound.size, bound.weights);
+  if (bound.size > 0) chance.certain((constant + row.constant_mean) * bound.size);
+  chance.add((costs.largest_own + costs.shared) * bound.size, bound.weights);
   chance.add(bound.numerator, bound.numerator);
-  chance.add(growth(roundings(1)) * bound.size, bound.denominator);
+  chance.add(costs.rounding * bound.size, bound.denominator);
   chance.add(bound.output, bound.output);
   bound.probable = chance.probable(bound.total());
 }
@@ -141,14 +163,14 @@ Bound softmax_bound(const SoftmaxProblem& problem, const Arithmetic& arithmetic)
     if (!read_row(problem, r, x)) continue;
     const SoftmaxRow row = softmax_row(problem, arithmetic, x);
     const EndingModel ending = ending_of(arithmetic, problem.x.format, row);
-    const double largest = largest_own(row);
+    const RowCosts costs(row, arithmetic, ending);
     bound.lse[r] = row.lse;
     for (const Precondition& precondition : row.preconditions) bound.domain[r].require(precondition);
     for (std::size_t j = 0; j < row.paths.keys.size(); ++j) {
       const std::int64_t at = r * cols + row.paths.keys[j].column;
-      bound.o[at] = arithmetic.ending == Ending::division_free ? division_free(row, arithmetic, j)
-                                                               : quotient(row, arithmetic, j, ending);
-      add_chance(row, arithmetic, j, largest, bound.o[at]);
+      bound.o[at] = arithmetic.ending == Ending::division_free ? division_free(row, arithmetic, j, costs)
+                                                               : quotient(row, arithmetic, j, ending, costs);
+      add_chance(row, arithmetic, j, costs, bound.o[at]);
       bound.range[at] = 1;
     }
   }

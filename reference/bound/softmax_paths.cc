@@ -72,6 +72,7 @@ SoftmaxPaths softmax_paths(const SoftmaxProblem& problem, const Arithmetic& arit
   constexpr double kInf = std::numeric_limits<double>::infinity();
   SoftmaxPaths paths;
   paths.max = -kInf;
+  paths.keys.reserve(x.size());
   for (std::size_t j = 0; j < x.size(); ++j) {
     if (x[j] == -kInf) continue;
     paths.keys.push_back({.column = static_cast<std::int64_t>(j), .x = x[j]});
@@ -84,7 +85,7 @@ SoftmaxPaths softmax_paths(const SoftmaxProblem& problem, const Arithmetic& arit
   }
   switch (arithmetic.reduction) {
     case Reduction::strided_online:
-      walk_strided_online(x, lanes, paths);
+      walk_strided_online(lanes, paths);
       break;
     case Reduction::chunked_online:
       walk_chunked_online(plan, arithmetic, lanes, paths);

@@ -41,8 +41,10 @@ struct Lanes {
   int lanes = 1;
   std::int64_t deal = 1;
 
-  std::size_t of(std::int64_t column, std::int64_t first) const {
-    return static_cast<std::size_t>((column - first) / deal % lanes);
+  std::size_t of(std::int64_t column,
+                 std::int64_t first) const {  // for every key: no division where there need be none
+    const std::int64_t run = deal == 1 ? column - first : (column - first) / deal;
+    return static_cast<std::size_t>(run) & static_cast<std::size_t>(lanes - 1);
   }
 };
 
@@ -57,7 +59,7 @@ struct KeyRange {
 KeyRange keys_between(const SoftmaxPaths& paths, std::int64_t first, std::int64_t last);
 
 // The walks behind it. Each fills in entry, same, rescales and roundings.
-void walk_strided_online(const std::vector<double>& x, const Lanes& dealt, SoftmaxPaths& paths);
+void walk_strided_online(const Lanes& dealt, SoftmaxPaths& paths);
 void walk_chunked_online(const ChunkPlan& plan, const Arithmetic& arithmetic, const Lanes& lanes, SoftmaxPaths& paths);
 /// chunked_online and chunked_local, whatever the order of the plan's chunks, and whichever neighbours are one chunk.
 void walk_any_order(const ChunkPlan& smallest, const Arithmetic& arithmetic, const Lanes& lanes, SoftmaxPaths& paths);

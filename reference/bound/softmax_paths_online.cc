@@ -18,44 +18,45 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// Every lane streams its columns; then a binary tree whose step of size `offset` joins lanes t and t +
 /// offset.
-void walk_strided_online(const std::vector<double>& x, const Lanes& dealt, SoftmaxPaths& paths) {
+void walk_strided_online(const Lanes& dealt, SoftmaxPaths& paths) {
   const int lanes = dealt.lanes;
-  std::vector<double> m(lanes, -kInf);
-  // Backwards through each lane would count later events directly; forwards we keep running totals and subtract.
-  std::vector<int> rises(lanes, 0);
-  std::vector<int> adds(lanes, 0);
-  std::vector<int> rises_before(paths.keys.size());
-  std::vector<int> adds_before(paths.keys.size());
-  for (std::size_t i = 0; i < paths.keys.size(); ++i) {  // −inf adds exactly 0 and moves no maximum
-    SoftmaxKey& key = paths.keys[i];
-    const std::size_t lane = dealt.of(key.column, 0);
-    const bool first = m[lane] == -kInf;
-    const bool rise = x[key.column] > m[lane];
-    rises[lane] += rise && !first;
-    adds_before[i] = adds[lane];
-    adds[lane] += !first;  // 0·e + 1 is exact
-    rises_before[i] = rises[lane];
-    m[lane] = std::max(m[lane], key.x);
-    key.entry = m[lane];
+  // Backwards through each lane would count later events directly; forwards we keep running totals, those before a key in
+  // the key itself, and subtract.
+  struct Running {
+    double m = -kInf;
+    int rises = 0, adds = 0;
+  };
+  std::vector<Running> running(lanes);
+  for (SoftmaxKey& key : paths.keys) {  // −inf adds exactly 0 and moves no maximum
+    Running& lane = running[dealt.of(key.column, 0)];
+    const bool first = lane.m == -kInf;
+    const bool rise = key.x > lane.m;
+    lane.rises += static_cast<int>(rise) & static_cast<int>(!first);
+    key.rescales = lane.rises;
+    key.roundings = lane.adds;
+    lane.adds += static_cast<int>(!first);  // 0·e + 1 is exact
+    lane.m = rise ? key.x : lane.m;
+    key.entry = lane.m;
     key.same = rise;
   }
+  std::vector<double> m(lanes);
+  for (int lane = 0; lane < lanes; ++lane) m[lane] = running[lane].m;
   std::vector<int> tree_rises(lanes, 0);  // by original lane
   std::vector<int> tree_adds(lanes, 0);
-  for (int offset = lanes / 2; offset > 0; offset /= 2) {
+  for (int offset = lanes / 2; offset > 0; offset /= 2) {  // powers of two: no division for every lane and level
     for (int lane = 0; lane < lanes; ++lane) {
-      const int a = lane % (2 * offset) % offset;
-      const double mine = m[lane % (2 * offset)];
+      const int a = lane & (offset - 1);
+      const double mine = m[lane & (2 * offset - 1)];
       const double joined = std::max(m[a], m[a + offset]);
       tree_rises[lane] += mine < joined;
       tree_adds[lane] += m[a] != -kInf && m[a + offset] != -kInf;
     }
     for (int a = 0; a < offset; ++a) m[a] = std::max(m[a], m[a + offset]);
   }
-  for (std::size_t i = 0; i < paths.keys.size(); ++i) {
-    SoftmaxKey& key = paths.keys[i];
+  for (SoftmaxKey& key : paths.keys) {
     const std::size_t lane = dealt.of(key.column, 0);
-    key.rescales = rises[lane] - rises_before[i] + tree_rises[lane];
-    key.roundings = key.rescales + adds[lane] - adds_before[i] + tree_adds[lane];
+    key.rescales = running[lane].rises - key.rescales + tree_rises[lane];
+    key.roundings = key.rescales + running[lane].adds - key.roundings + tree_adds[lane];
   }
 }
 

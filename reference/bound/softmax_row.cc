@@ -17,13 +17,13 @@ bool is_unshifted(const Arithmetic& a) {
   return a.reduction == Reduction::unshifted || (stands_alone(a) && a.merge_weights == MergeWeights::unshifted);
 }
 
-/// Log units of the exponential of a key as it enters its sum.
-double entry_cost(const SoftmaxKey& key, const Arithmetic& a) {
-  if (a.reduction == Reduction::unshifted) return key.same ? 0 : unshifted_cost(a, key.x) + exponential_cost(a);
+/// Log units of the exponential of a key as it enters its sum; `exponential` is exponential_cost().
+double entry_cost(const SoftmaxKey& key, const Arithmetic& a, double exponential) {
+  if (a.reduction == Reduction::unshifted) return key.same ? 0 : unshifted_cost(a, key.x) + exponential;
   if (key.same && !rounds_frame(a)) return 0;
   // Unfused, x − x is 0 and the exponential 1, but fl(x·ĉ) errs beside the frame of the others.
   const bool exact = key.same && a.exponent == Exponent::unfused;
-  return argument_cost(a, key.entry - key.x, key.x, key.widest) + (exact ? 0 : exponential_cost(a));
+  return argument_cost(a, key.entry - key.x, key.x, key.widest) + (exact ? 0 : exponential);
 }
 
 /// The part of it that is the error of the constant log2 e.
@@ -163,6 +163,8 @@ SoftmaxRow softmax_row(const SoftmaxProblem& problem, const Arithmetic& a, const
   row.paths = softmax_paths(problem, a, x, {lanes, deal(a, problem.x.format)});
   RowModel& model = row.model;
   Leaves& leaves = model.leaves;
+  leaves.key.reserve(row.paths.keys.size());
+  leaves.score.reserve(row.paths.keys.size());
   for (const SoftmaxKey& key : row.paths.keys) {
     leaves.key.push_back(key.column);
     leaves.score.push_back(key.x);
@@ -173,9 +175,12 @@ SoftmaxRow softmax_row(const SoftmaxProblem& problem, const Arithmetic& a, const
   const double max = row.paths.max;
 
   std::vector<double> alone;  // of `own`, what is no other key's
+  for (auto* list : {&alone, &row.own, &row.constant}) list->reserve(leaves.size());
+  const double exponential = exponential_cost(a);
+  const double exponential_log = -std::log1p(-a.exp_error);  // without the slack
   for (const SoftmaxKey& key : row.paths.keys) {
     const double constant = entry_constant(key, a);
-    row.own.push_back(entry_cost(key, a));
+    row.own.push_back(entry_cost(key, a, exponential));
     alone.push_back(std::max(0.0, row.own.back() - constant));
     row.constant.push_back(constant + (key.rescales == 0 ? 0 : constant_cost(a, max - key.entry)));
   }
@@ -193,7 +198,7 @@ SoftmaxRow softmax_row(const SoftmaxProblem& problem, const Arithmetic& a, const
     leaves.denominator[j] = roundings(key.roundings + (chunk == nullptr ? 0 : chunk->roundings));
     const int exps = (key.same && !rounds_frame(a) ? 0 : 1) + key.rescales + (chunk == nullptr ? 0 : 1);
     if (plain) {
-      charge_path(model, a, j, exps, 0);
+      charge_path(model, a, exponential_log, j, exps, 0);
     } else {
       leaves.exponent[j] = row.own[j] + rescale_cost(key, a, max) + (chunk == nullptr ? 0 : row.block[key.chunk]);
       const double path = is_unshifted(a) ? std::max(-key.x, 0.0) : max - key.x;
@@ -219,12 +224,13 @@ SoftmaxRow softmax_row(const SoftmaxProblem& problem, const Arithmetic& a, const
   row.weights = perturbed_weights(model);
   double denominator = 0;  // every rounding of a sum has at most the whole of it below it: Σ δ² <= u Σ p G
   for (std::size_t j = 0; j < leaves.size(); ++j) denominator += row.weights.p[j] * leaves.denominator[j];
-  model.denominator_square = roundings(1) * denominator * kSlack;
-  row.weights = perturbed_weights(model);
+  row.weights.denominator_square = model.denominator_square = roundings(1) * denominator * kSlack;
   double sum = 0;
   for (const SoftmaxKey& key : row.paths.keys) sum += std::exp(key.x - max);
   row.log_sum = std::log(sum);
-  row.constant_mean = row.weights.average([&](std::size_t j) { return growth(row.constant[j]); });
+  row.constant_growth.reserve(row.constant.size());
+  for (const double constant : row.constant) row.constant_growth.push_back(constant == 0 ? 0 : growth(constant));
+  row.constant_mean = row.weights.average([&](std::size_t j) { return row.constant_growth[j]; });
   share_out(row);
 
   row.lse = lse_bound(row.weights, a.log_error, a.log_absolute);

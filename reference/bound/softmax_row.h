@@ -21,11 +21,12 @@ struct SoftmaxRow {
   RowWeights weights;
   std::vector<double> own;  // by key, log units: of the exponential that becomes y
   std::vector<double>
-      constant;                // by key, log units: the part of its whole path that is the error of the constant log2 e
-  double constant_mean = 0;    // of e^constant − 1 over the computed weights
-  std::vector<double> block;   // by chunk, log units: what all its keys share
-  std::vector<Shares> shares;  // by chunk
-  ElementBound lse;            // without its last rounding
+      constant;  // by key, log units: the part of its whole path that is the error of the constant log2 e
+  std::vector<double> constant_growth;  // e^constant − 1
+  double constant_mean = 0;             // of that over the computed weights
+  std::vector<double> block;            // by chunk, log units: what all its keys share
+  std::vector<Shares> shares;           // by chunk
+  ElementBound lse;                     // without its last rounding
   double lse_last = 0;
   bool shifted = true;     // false: the sum is of e^x, or of e^lse, itself
   double unit = 1;         // of absolute errors of e^x, in the model's frame: e^−m where nothing is subtracted

@@ -106,13 +106,19 @@ BiasShare bias_share(const Element& e) {
   return {signed_error(e.computed, e.truth) / unit, drift / unit, (chance + rounding) / unit};
 }
 
-double ErrorStats::add(const Element& element, const Decision& decision, std::uint64_t case_index,
-                       std::uint64_t index) {
+void ErrorStats::count(const Element& element, const Decision& decision) {
   ++elements;
   investigate += decision.investigate ? 1 : 0;
   ++verdicts[static_cast<std::size_t>(decision.kind)];
   ++failures[static_cast<std::size_t>(decision.failure)];
   ++classes[class_index(element.computed)];
+  const bool known = (element.truth.classes & kFinite) != 0 && class_of(element.truth.radius) == kFinite;
+  finite_elements += known && class_of(element.computed) == kFinite ? 1 : 0;
+}
+
+double ErrorStats::add(const Element& element, const Decision& decision, std::uint64_t case_index,
+                       std::uint64_t index) {
+  count(element, decision);
   if ((element.truth.classes & kFinite) == 0) return 0;
 
   const bool finite = class_of(element.computed) == kFinite;
@@ -126,7 +132,6 @@ double ErrorStats::add(const Element& element, const Decision& decision, std::ui
     const double bound = bound_with_rounding(element.format, element.truth, element.bound);
     error = std::fabs(signed_difference);
     ratio = error == 0 ? (is_nan(bound) ? bound : 0.0) : error / bound;  // x/0 = inf, x/inf = 0, NaN stays
-    ++finite_elements;
     max_abs = worse(max_abs, error);
     const double ulps = error / ulp(element.format, element.truth);
     max_ulp = worse(max_ulp, ulps);

@@ -89,6 +89,9 @@ struct ErrorStats {
   /// bound, a symbolic answer) has no error and no ratio, nor has a number whose truth has radius +inf. Returns the
   /// element's BiasShare::spread, 0 if it does not count there: for end_row().
   double add(const Element& element, const Decision& decision, std::uint64_t case_index, std::uint64_t index);
+  /// The part of add() that counts: elements, investigate, verdicts, failures, classes, finite_elements. No sum, no maximum,
+  /// no witness.
+  void count(const Element& element, const Decision& decision);
   /// After the last element of a row: the sum of what add() returned for it. A row that adds up to 0 is none.
   void end_row(double spread);
   void merge(const ErrorStats& other);

@@ -82,17 +82,6 @@ bool may_climb(const Decision& decision, const Element& element) {
   return decision.kind == VerdictKind::inconclusive && element.bound.total() >= 0;
 }
 
-/// Climbs as far as the decision takes; leaves the last ball in the element.
-Decision climb(Element& element, Decision decision, const Contract& contract, const NextTier& next) {
-  for (int level = 1; may_climb(decision, element); ++level) {
-    const RowBalls* row = next(element.row, level);
-    if (row == nullptr) break;
-    element.truth = element.part == Part::o ? row->o[static_cast<std::size_t>(element.column)] : row->lse;
-    decision = decide(element, contract);
-  }
-  return decision;
-}
-
 }  // namespace
 
 Decision decide(const Element& e, const Contract& contract) {
@@ -108,6 +97,19 @@ Decision decide(const Element& e, const Contract& contract) {
   return decision;
 }
 
+Settled settle(Element& element, const Contract& contract, const NextTier& next) {
+  Settled settled{decide(element, contract)};
+  if (!next || !may_climb(settled.decision, element)) return settled;
+  settled.climbed = true;
+  for (int level = 1; may_climb(settled.decision, element); ++level) {
+    const RowBalls* row = next(element.row, level);
+    if (row == nullptr) break;
+    element.truth = element.part == Part::o ? row->o[static_cast<std::size_t>(element.column)] : row->lse;
+    settled.decision = decide(element, contract);
+  }
+  return settled;
+}
+
 Judgement judge(const Output& output, const Truth& truth, const Bound& bound, const Contract& contract,
                 std::uint64_t case_index, const NextTier& next) {
   require_fit(output, truth, bound);
@@ -117,7 +119,7 @@ Judgement judge(const Output& output, const Truth& truth, const Bound& bound, co
   Part worst_part = Part::o;
   std::int64_t worst_index = 0;
   for (const Part part : {Part::o, Part::lse}) {
-    if (contract.returns == (part == Part::o ? Returns::lse : Returns::o)) continue;
+    if (!returned(contract, part)) continue;
     ErrorStats& stats = part == Part::o ? judgement.o : judgement.lse;
     auto& climbed = part == Part::o ? judgement.climbed_o : judgement.climbed_lse;
     const std::int64_t width = part == Part::o ? truth.width : 1;
@@ -130,11 +132,8 @@ Judgement judge(const Output& output, const Truth& truth, const Bound& bound, co
         column = 0;
       }
       Element element = element_at(output, truth, bound, part, row, column);
-      Decision decision = decide(element, contract);
-      if (next && may_climb(decision, element)) {
-        decision = climb(element, decision, contract, next);
-        climbed.emplace(i, element.truth);
-      }
+      const auto [decision, has_climbed] = settle(element, contract, next);
+      if (has_climbed) climbed.emplace(i, element.truth);
       row_spread += stats.add(element, decision, case_index, static_cast<std::uint64_t>(i));
       if (first || outweighs(decision, worst)) {
         worst = decision;

@@ -36,6 +36,11 @@ namespace flashproof {
 
 class Oracle;
 
+/// Whether the kernel returns this part of an output, so that there is something to judge.
+inline bool returned(const Contract& contract, Part part) {
+  return contract.returns != (part == Part::o ? Returns::lse : Returns::o);
+}
+
 /// One element against its ball. `why` names the rule that decided; describe() (element.h) has the numbers.
 Decision decide(const Element& element, const Contract& contract);
 
@@ -50,6 +55,14 @@ struct Judgement {
 /// The row one tier further up (Oracle::row): level 1 follows the truth. Null when there is none. What it points to need
 /// not outlive the next call.
 using NextTier = std::function<const RowBalls*(std::int64_t row, int level)>;
+
+struct Settled {
+  Decision decision;
+  bool climbed = false;  // another ball than the first was asked for
+};
+/// decide(); while that is open because of the radius, again with the ball of the row's next tier. Leaves the last ball in the
+/// element.
+Settled settle(Element& element, const Contract& contract, const NextTier& next);
 
 /// Judges every element of o and lse, of what the contract says the kernel returns. `case_index` goes into the witnesses. Unwritten poison is the law's business,
 /// here it is a NaN like any other. No elements (rows = 0): pass, as semantics has it: an empty output is a success.
