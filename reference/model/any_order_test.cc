@@ -17,7 +17,7 @@ constexpr double kSame = 1 + 0x1p-20;  // the same sums in another order, in dou
 struct Compared {
   std::int64_t elements = 0, beyond = 0;
   int refined = 0;
-  double widest = 0;  // bound under any over that of a plan, and the mean of it
+  double widest = 0;  // bound under any over that of a plan, and the sum of its logarithm
   double sum = 0;
 
   void take(const std::vector<ElementBound>& any, const std::vector<ElementBound>& one) {
@@ -29,7 +29,7 @@ struct Compared {
       beyond += below ? 1 : 0;
       if (!(one[i].total() > 0) || !std::isfinite(any[i].total())) continue;
       ++elements;
-      sum += any[i].total() / one[i].total();
+      sum += std::log(any[i].total() / one[i].total());
       widest = std::max(widest, any[i].total() / one[i].total());
     }
   }
@@ -58,8 +58,8 @@ Compared compare(ProblemKind kind, Format inputs, const Arithmetic& any, int rou
       compared.take(bound.lse, one.lse);
     }
   }
-  std::cout << compared.elements << " elements, any/plan at most " << compared.widest << ", mean "
-            << compared.sum / static_cast<double>(compared.elements) << '\n';
+  std::cout << compared.elements << " elements, any/plan at most " << compared.widest << ", geometric mean "
+            << std::exp(compared.sum / static_cast<double>(compared.elements)) << '\n';
   return compared;
 }
 
