@@ -91,8 +91,9 @@ std::vector<Arithmetic> alternatives(const Arithmetic& arithmetic, const Problem
     if (merge->has_l())
       std::erase_if(list, [](const Arithmetic& a) { return a.merge_weights != MergeWeights::max_sum; });
     if (merge->joins.empty()) return list;
-    std::erase_if(list, [](const Arithmetic& a) { return a.reduction == Reduction::flat; });
-    for (Arithmetic& a : list) a.reduction = Reduction::pairwise_tree;
+    for (Arithmetic& a : list) {
+      if (a.reduction == Reduction::pairwise_fold) a.reduction = Reduction::pairwise_tree;
+    }
   }
   if (const auto* attention = std::get_if<AttentionProblem>(&problem); attention != nullptr) {
     const bool raw = raw_scores_refused(*attention).empty();

@@ -19,8 +19,8 @@ namespace flashproof {
 ///   merge      flat: shifted, division_free, max_sum; pairwise_fold: stable, running, max_sum
 ///   softmax    chunked_online as declared; the same with fused exponents, if `exponent` is unfused; two_pass
 std::vector<Arithmetic> alternatives(const Arithmetic& arithmetic, ProblemKind problem);
-/// Those that have a meaning for this problem: of states (m, l, O) max_sum alone, of joins pairwise_tree in place of the fold
-/// and nothing flat; where raw scores have no meaning (a scale of 0 or below), natural ones in their place.
+/// Those that have a meaning for this problem: of states (m, l, O) max_sum alone, of joins pairwise_tree in place of the
+/// fold; where raw scores have no meaning (a scale of 0 or below), natural ones in their place.
 std::vector<Arithmetic> alternatives(const Arithmetic& arithmetic, const Problem& problem);
 
 namespace bound {

@@ -12,9 +12,9 @@
 namespace flashproof {
 namespace {
 
-Problem with_plan(Problem problem, ChunkPlan plan) {
-  if (auto* attention = std::get_if<AttentionProblem>(&problem)) attention->plan = std::move(plan);
-  if (auto* softmax = std::get_if<SoftmaxProblem>(&problem)) softmax->plan = std::move(plan);
+Problem with_plan(Problem problem, const ChunkPlan& plan) {
+  if (auto* attention = std::get_if<AttentionProblem>(&problem)) attention->plan = plan;
+  if (auto* softmax = std::get_if<SoftmaxProblem>(&problem)) softmax->plan = plan;
   return problem;
 }
 
