@@ -76,9 +76,14 @@ TEST(Elites, none_is_a_violation_and_each_is_still_a_case) {
 
 TEST(Elites, what_is_no_case_or_of_no_kernel_is_said) {
   double ratio = 0;
-  const std::string good = "merge.nway.hardened f32 o.weights 0.5 merge:normal:1:format=f32,n=5,rows=3";
-  EXPECT_EQ(complaint(parse_elite_line(good), ratio), "");
+  EliteLine line = parse_elite_line("merge.nway.hardened f32 o.weights 0.5 merge:normal:1:format=f32,n=5,rows=3");
+  EXPECT_EQ(complaint(line, ratio).find("error/bound is "), 0U) << "another ratio than the line's";
   EXPECT_GT(ratio, 0);
+  line.ratio = ratio;
+  const std::string good = to_string(line);
+  EXPECT_EQ(complaint(parse_elite_line(good), ratio), "");
+  line.ratio = ratio * (1 + 2 * kDigits);
+  EXPECT_NE(complaint(line, ratio), "") << "a bound that was eased";
   const auto of = [&](const std::string& from, const std::string& to) {
     std::string text = good;
     text.replace(text.find(from), from.size(), to);
