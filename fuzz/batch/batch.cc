@@ -59,6 +59,7 @@ class Batch {
   }
 
   void together(const Indices& launch) {
+    result_.companies.push_back(launch);
     std::vector<const Problem*> problems;
     for (const std::size_t i : launch) problems.push_back(&cases_[i].problem);
     try {

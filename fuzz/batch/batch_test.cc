@@ -89,7 +89,9 @@ TEST(Batch, a_failure_that_needs_company_says_so) {
     launch_block(args, stream);
     if (args.rows > 8) static_cast<float*>(args.o)[5 * args.cols] += 1e-3F;  // row 5: of the third case
   });
-  const std::vector<Score> scores = score_batch(lonely, softmax_cases(10), {}).scores;
+  const BatchResult result = score_batch(lonely, softmax_cases(10), {});
+  const std::vector<Score>& scores = result.scores;
+  EXPECT_THAT(result.companies, testing::ElementsAre(testing::SizeIs(10)));
   EXPECT_EQ(scores[2].what, "batch:exceeds_bound");
   EXPECT_THAT(scores[2].verdict.detail, testing::HasSubstr("alone it passes"));
   EXPECT_FALSE(scores[1].failed());

@@ -205,6 +205,7 @@ int CampaignRun::finish() {
                 static_cast<unsigned long long>(count_files(setup_.folder.corpus())),
                 static_cast<unsigned long long>(rejected_), numbers_table(archive_.summary()).c_str());
     if (!findings.empty()) std::printf("\n%s", findings_text(findings, setup_.folder, setup_.description).c_str());
+    std::printf("%s", suspects_text(setup_.folder, setup_.options.target).c_str());
     for (const Finding& f : findings) {
       if (against_us(f.subject, setup_.description.listed)) code = 1;
     }

@@ -163,7 +163,7 @@ class Tasks(Folder):
             self.assertEqual((self.task(index)["state"], self.task(index)["code"]), (state, code))
             (self.folder / "launcher").unlink()
         self.assertIn("--shard 0/9", self.calls()[0])
-        self.assertTrue(self.calls()[0].startswith("--no-install fuzz softmax "))
+        self.assertTrue(self.calls()[0].startswith("--no-build fuzz softmax "))
 
     def test_term_ends_in_a_saved_state(self):
         process = self.start("trap 'exit 0' TERM; while :; do sleep 0.1; done")

@@ -131,6 +131,44 @@ Copied copy_corpus(const CampaignFolder& from, const CampaignFolder& to, std::si
   return result;
 }
 
+void copy_suspects(const CampaignFolder& from, const CampaignFolder& to, std::size_t longest) {
+  for (const fs::path& subject : entries(from.suspects())) {
+    const fs::path into = to.suspects() / subject.filename();
+    make(into);
+    std::error_code error;
+    for (const fs::path& entry : entries(subject)) {
+      if (!fs::is_directory(entry, error)) {
+        copy_input(entry, into, longest);
+        continue;
+      }
+      make(into / entry.filename());  // a company
+      for (const fs::path& file : entries(entry)) copy_input(file, into / entry.filename(), longest);
+    }
+  }
+}
+
+std::string suspects_text(const CampaignFolder& folder, const std::string& target) {
+  std::uint64_t alone = 0, companies = 0;
+  for (const fs::path& subject : entries(folder.suspects())) {
+    std::error_code error;
+    for (const fs::path& entry : entries(subject)) ++(fs::is_directory(entry, error) ? companies : alone);
+  }
+  const std::string where = printable(folder.suspects().string(), 4096);
+  std::string text;
+  if (alone > 0) {
+    text += fmt::format(
+        "{} inputs of launches that lost the GPU have not run alone yet, in {}: ./flashproof fuzz {} --exec cuda --out "
+        "{} "
+        "begins with them\n",
+        alone, where, target, printable(folder.root.string(), 4096));
+  }
+  if (companies > 0) {
+    text +=
+        fmt::format("{} launches failed together and not alone: their inputs are in {}/*.company\n", companies, where);
+  }
+  return text;
+}
+
 std::uint64_t count_files(const fs::path& folder) {
   std::uint64_t count = 0;
   for (const fs::path& subject : entries(folder)) {

@@ -35,6 +35,12 @@ struct Copied {
 };
 Copied copy_corpus(const CampaignFolder& from, const CampaignFolder& to, std::size_t longest);
 
+/// Copies the suspects of another campaign, and the companies of failures, unless ours has them. Not of a campaign at work: what
+/// it tries alone it removes.
+void copy_suspects(const CampaignFolder& from, const CampaignFolder& to, std::size_t longest);
+/// What waits in suspects/ and what to do about it, a line; nothing if nothing does.
+std::string suspects_text(const CampaignFolder& folder, const std::string& target);
+
 /// Files in corpus/ or corpus_rejected/, over all subjects.
 std::uint64_t count_files(const std::filesystem::path& folder);
 

@@ -69,6 +69,7 @@ void merge_campaigns(const fs::path& out, const std::vector<fs::path>& in) {
       continue;
     }
     archive.merge(from);
+    copy_suspects(input.folder, folder, longest_input(target));
     const Copied copied = copy_corpus(input.folder, folder, longest_input(target));
     fmt::print("{}: {} inputs added, {} known, {} unfit\n", shown(input.folder.root), copied.added, copied.known,
                copied.unfit);
@@ -79,6 +80,7 @@ void merge_campaigns(const fs::path& out, const std::vector<fs::path>& in) {
   write_findings(findings, folder);
   fmt::print("\n{}", numbers_table(archive.summary()));
   if (!findings.empty()) fmt::print("\n{}", findings_text(findings, folder, description));
+  fmt::print("{}", suspects_text(folder, target));
 }
 
 void show_campaign(const fs::path& path) {
@@ -102,6 +104,7 @@ void show_campaign(const fs::path& path) {
   const auto findings = archive.findings();
   fmt::print("\n{}", numbers_table(archive.summary()));
   if (!findings.empty()) fmt::print("\n{}", findings_text(findings, folder, *description));
+  fmt::print("{}", suspects_text(folder, description->target));
 }
 
 }  // namespace flashproof

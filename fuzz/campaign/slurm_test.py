@@ -45,7 +45,7 @@ class Campaign:
             (folder / "targets").mkdir()
             (folder / "targets" / f"fuzz_{options.target}").symlink_to(pathlib.Path(options.program).absolute())
             targets = f' --targets "{folder}/targets"'
-        self.launcher.write_text(f'#!/bin/sh\n[ "$1" = --no-install ] && shift\n{failing}\nexec "{options.driver}" "$@"{targets}\n')
+        self.launcher.write_text(f'#!/bin/sh\n[ "$1" = --no-build ] && shift\n{failing}\nexec "{options.driver}" "$@"{targets}\n')
         self.launcher.chmod(0o755)
 
     def call(self, *words):

@@ -97,6 +97,10 @@ ScoredBatch run_forward_batch(const TargetSubject& subject, std::span<const Fuzz
   BatchResult answers = score_batch(kernel_of(subject.kernel), cases, options);
   ScoredBatch batch{std::vector<std::optional<Scored>>(inputs.size()), answers.lost, {}, std::move(answers.why)};
   for (const std::size_t i : answers.together) batch.together.push_back(places[i]);
+  for (std::vector<std::size_t>& company : answers.companies) {
+    for (std::size_t& i : company) i = places[i];
+    batch.companies.push_back(std::move(company));
+  }
   threads.for_each(static_cast<std::int64_t>(cases.size()), [&](std::int64_t index) {
     const auto i = static_cast<std::size_t>(index);
     batch.results[places[i]] = scored(std::move(answers.scores[i]), cases[i], inputs[places[i]]);

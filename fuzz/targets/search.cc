@@ -108,6 +108,7 @@ void Session::hunt_batch(const std::vector<FuzzInput>& inputs, Parents& parents,
     if (batch.lost && batch.results[i]->score.what == "error") {
       fatal = i;
     } else {
+      keep_company(inputs, batch, i, batch.results[i]->score.what);
       learn(inputs[i], {&subject, std::move(*batch.results[i])}, parents, folder);
     }
   }
@@ -117,11 +118,26 @@ void Session::hunt_batch(const std::vector<FuzzInput>& inputs, Parents& parents,
   leave_lost();
 }
 
+/// A finding keeps one input, but what fails in company only needs all of them: the first of each kind of failure leaves
+/// them in SUSPECTS.company/, in a folder named as its input is. Run again: --hunt with that folder and a --batch of as many.
+void Session::keep_company(const std::vector<FuzzInput>& inputs, const ScoredBatch& batch, std::size_t of,
+                           const std::string& what) {
+  if (!what.starts_with("batch:") || options_.suspects.empty()) return;
+  for (const std::vector<std::size_t>& company : batch.companies) {
+    if (std::ranges::find(company, of) == company.end() || !companies_.insert(what).second) continue;
+    const fs::path folder =
+        fs::path(options_.suspects + ".company") / fmt::format("{:016x}", hash_of(*encode_input(inputs[of])));
+    fs::create_directories(folder);
+    for (const std::size_t i : company) write_input(folder, *encode_input(inputs[i]));
+  }
+}
+
 /// One finding for the launch, and its inputs as suspects: who did it alone gets a finding of its own when it has run again.
 void Session::report_company(const std::vector<FuzzInput>& inputs, const ScoredBatch& batch) {
   if (batch.together.empty()) return;
   const FuzzInput& first = inputs[batch.together.front()];
   for (const std::size_t i : batch.together) write_input(options_.suspects, *encode_input(inputs[i]));
+  keep_company(inputs, batch, batch.together.front(), "batch:error");
   Found together{&subjects_.front(), {}};
   together.scored.score.ran = true;
   together.scored.score.what = "batch:error";

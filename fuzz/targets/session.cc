@@ -42,10 +42,14 @@ constexpr std::size_t kLongestDetail = 2000;
 
 }  // namespace
 
-void write_input(const std::filesystem::path& folder, std::span<const std::uint8_t> bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+std::uint64_t hash_of(std::span<const std::uint8_t> bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325;
   for (const std::uint8_t b : bytes) hash = (hash ^ b) * 0x100000001b3;
-  write_atomically(folder / fmt::format("{:016x}", hash), std::string(bytes.begin(), bytes.end()));
+  return hash;
+}
+
+void write_input(const std::filesystem::path& folder, std::span<const std::uint8_t> bytes) {
+  write_atomically(folder / fmt::format("{:016x}", hash_of(bytes)), std::string(bytes.begin(), bytes.end()));
 }
 
 Session::Session(const Target& target, SessionOptions options) : target_(target), options_(std::move(options)) {

@@ -59,6 +59,8 @@ struct SessionOptions {
   std::string seeds, seeds_folder;
 };
 
+/// FNV-1a.
+std::uint64_t hash_of(std::span<const std::uint8_t> bytes);
 /// Named by a hash of its bytes.
 void write_input(const std::filesystem::path& folder, std::span<const std::uint8_t> bytes);
 
@@ -101,6 +103,8 @@ class Session {
   [[noreturn]] void leave_lost();
   void learn(const FuzzInput& input, const Found& found, Parents& parents, const std::string& folder);
   void report_company(const std::vector<FuzzInput>& inputs, const ScoredBatch& batch);
+  void keep_company(const std::vector<FuzzInput>& inputs, const ScoredBatch& batch, std::size_t of,
+                    const std::string& what);
   void try_suspects(const std::string& folder);
   void ask_laws(Random& random);
   void say_finding(const Found& found) const;
@@ -113,6 +117,7 @@ class Session {
   std::optional<Archive> archive_;
   Run run_;
   std::set<std::string> reported_;    // keys of findings that this process has written
+  std::set<std::string> companies_;   // kinds of failure whose company it has written
   double started_ = 0, flushed_ = 0;  // seconds of the steady clock
 };
 

@@ -50,6 +50,7 @@ struct ScoredBatch {
   bool lost = false;
   std::vector<std::size_t> together;  // indices of inputs
   std::string why;
+  std::vector<std::vector<std::size_t>> companies = {};
 };
 
 struct Target {

@@ -101,13 +101,14 @@ bool Random::chance(double probability) { return uniform() < probability; }
 double Random::uniform() { return static_cast<double>(next_u64() >> 11) * 0x1p-53; }
 
 double Random::normal() {
-  constexpr int kTerms = 12;
+  constexpr std::size_t kTerms = 12;
   std::uint64_t sum = kTerms / 2;  // twelve halves
-  if (used_ <= kWords - kTerms) {
-    for (int i = 0; i < kTerms; ++i) sum += word_[static_cast<std::size_t>(used_ + i)];
-    used_ += kTerms;
+  const auto used = static_cast<std::size_t>(used_);
+  if (used + kTerms <= word_.size()) {
+    for (std::size_t i = 0; i < kTerms; ++i) sum += word_[used + i];
+    used_ += static_cast<int>(kTerms);
   } else {
-    for (int i = 0; i < kTerms; ++i) sum += next_u32();
+    for (std::size_t i = 0; i < kTerms; ++i) sum += next_u32();
   }
   return static_cast<double>(sum) * 0x1p-32 - 6.0;  // exact: the sum is below 2^36
 }

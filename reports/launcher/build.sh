@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Configure and build one preset, quietly where there is nothing to do. Sourced by ../../flashproof.
-# shellcheck disable=SC2154  # root, preset, architectures, build, stamp, no_install, missing, names: set there
+# shellcheck disable=SC2154  # root, preset, architectures, build, stamp, no_install, no_build, missing, names: set there
 
 cached() { grep -qxF -- "$1" "$build/CMakeCache.txt"; } # NAME:TYPE=VALUE
 
@@ -65,6 +65,10 @@ build_target() { # TARGET
 
 prepare() { # TARGET: packages, configuration, build
   require_cpu
+  if ((no_build)); then
+    if [[ ! -e $stamp ]]; then fail 3 "--no-build: nothing is built in $build"; fi
+    return
+  fi
   if ! mkdir -p -- "$build" 2>/dev/null || [[ ! -w $root/build || ! -w $build ]]; then fail 3 "cannot write to $build"; fi
   exec 9>"$root/build/.lock"
   if command -v flock >/dev/null && ! flock -n 9; then # two calls at once would build into one folder

@@ -217,6 +217,9 @@ expect 'list needs no clang' lacks "$err" clang
 run --no-install fuzz softmax
 expect 'fuzz needs clang' is "$code" 3
 expect 'fuzz names clang and what for' has "$err" 'the compiler of the fuzz targets'
+run --no-build fuzz softmax
+expect '--no-build needs a build' is "$code" 3
+expect '--no-build says so' has "$err" 'nothing is built in'
 run fuzz sofmax
 expect 'fuzz refuses an unknown target before a build' is "$code" 2
 for name in $(sed -n 's/^TARGETS = (\(.*\)).*/\1/p' "$repository/fuzz/campaign/campaign.py" | tr -d '",'); do

@@ -33,7 +33,7 @@ def seed_of(plan, index, restart):
 
 
 def command(plan, folder, index, restart, seconds):
-    words = [plan["flashproof"], "--no-install", "fuzz", plan["target"], "--shard", f"{index}/{plan['shards']}",
+    words = [plan["flashproof"], "--no-build", "fuzz", plan["target"], "--shard", f"{index}/{plan['shards']}",
              "--out", str(shard_folder(folder, index)), "--seconds", str(seconds),
              "--seed", str(seed_of(plan, index, restart)), "--exec", plan["exec"]]
     if plan["exec"] == "cpu":
