@@ -121,11 +121,15 @@ class Run {
   void died(std::uint64_t task, std::uint64_t step, const std::string& how) {
     const Kernel* kernel = tasks_[task].kernel;
     const std::uint64_t per_case = laws_.size() + 1;
-    if (step % per_case == 0) deaths_.calls.insert({task, step / per_case});
+    const std::pair at(task, step / per_case);
+    const bool again =
+        step % per_case != 0 && deaths_.calls.contains(at);  // in a worker that was there before the first death
+    if (step % per_case == 0) deaths_.calls.insert(at);
     auto& [deaths, hangs] = counts_[kernel];
     ++deaths;
     if (how.starts_with("gave no result")) ++hangs;
     if (deaths >= kMostDeaths || hangs >= kMostHangs) deaths_.given_up.insert(kernel);
+    if (again) return add(task, step, {{VerdictKind::unsupported, Failure::none, "not asked: the call failed"}});
     add(task, step, {{VerdictKind::fail, Failure::error, "the process " + how}});
   }
 

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "properties/driver/junit.h"
+#include "properties/laws/law.h"
 #include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
 #include "reference/problem/exit_codes.h"
