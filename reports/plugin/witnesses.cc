@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "properties/generators/family.h"
@@ -35,15 +36,17 @@ void write(const PluginResult& result, const PluginCheck& options, const Case& c
                   {"verdict", to_string(Verdict{result.failure->verdict.kind, result.failure->verdict.failure, {}})}}});
 }
 
-/// In a worker: fails in the same way.
-bool fails(const PluginResult& result, const Case& c) {
+/// In a worker: fails in the same way. `detail` is how, then.
+bool fails(const PluginResult& result, const Case& c, std::string& detail) {
   Trial trial(*result.kernel, c, nullptr, run_options(*result.kernel));
   Verdict verdict = call_returns(trial);
   if (result.law != kCallReturns) {
     if (verdict.kind != VerdictKind::pass) return false;
     verdict = ask(*find_law(result.law), trial);
   }
-  return verdict.failed() && verdict.failure == result.failure->verdict.failure;
+  if (!verdict.failed() || verdict.failure != result.failure->verdict.failure) return false;
+  detail = std::move(verdict.detail);
+  return true;
 }
 
 }  // namespace
@@ -68,9 +71,11 @@ void keep_witnesses(std::vector<PluginResult>& results, const PluginCheck& optio
     voice.starting(0);
     const auto end = Clock::now() + std::chrono::duration<double>(options.seconds / 4);
     Case c = make_case(result.failure->spec);
-    const auto still = [&](const Problem& problem) { return Clock::now() < end && fails(result, {c.spec, problem}); };
-    std::string said;
-    if (fails(result, c)) {  // again: what fails only now and then cannot be made simpler
+    std::string said, detail;
+    const auto still = [&](const Problem& problem) {
+      return Clock::now() < end && fails(result, {c.spec, problem}, detail);
+    };
+    if (fails(result, c, detail)) {  // again: what fails only now and then cannot be made simpler
       const Complexity before = complexity(c.problem);
       c.problem = minimise(c.problem, still, kTries);
       if (complexity(c.problem) != before) {
@@ -78,7 +83,7 @@ void keep_witnesses(std::vector<PluginResult>& results, const PluginCheck& optio
         said = brief(c.problem);
       }
     }
-    voice.result(0, one_line(said));
+    voice.result(0, fmt::format("{} {}{}", said.size(), one_line(said), one_line(detail)));
     voice.returned();
   };
   hooks.result = [&](std::uint64_t task, std::uint64_t, const std::string& text) {
