@@ -96,16 +96,29 @@ class Run {
     for (const Kernel* kernel : kernels_) {
       for (const Family* family : chosen) {
         if (!family->serves(kernel->problem)) continue;
-        PluginTask& task = tasks_.emplace_back(PluginTask{kernel, {}});
-        for (std::uint64_t i = 0; i < options_.cases; ++i) {
-          task.cases.push_back({kernel->problem,
-                                std::string(family->name),
-                                options_.seed + i,
-                                {{"format", std::string(info(kernel->formats[0]).name)}}});
-        }
+        tasks_.push_back({kernel, cases_of(*kernel, *family)});
       }
     }
     if (kernels_.empty()) throw UsageError("no chosen family serves the problem of a chosen kernel");
+  }
+
+  /// The first cases from the seed on that the kernel's description takes; where it takes none, the first of all, so that it shows.
+  std::vector<CaseSpec> cases_of(const Kernel& kernel, const Family& family) const {
+    constexpr std::uint64_t kTries = 12;  // per case wanted; some features a family has in every case
+    std::vector<CaseSpec> taken, first;
+    for (std::uint64_t i = 0; i < kTries * options_.cases && taken.size() < options_.cases; ++i) {
+      const CaseSpec spec{kernel.problem,
+                          std::string(family.name),
+                          options_.seed + i,
+                          {{"format", std::string(info(kernel.formats[0]).name)}}};
+      if (i < options_.cases) first.push_back(spec);
+      try {
+        if (kernel.unsupported(make_case(spec).problem).empty()) taken.push_back(spec);
+      } catch (const UsageError&) {
+        continue;  // the family has no such case
+      }
+    }
+    return taken.empty() ? first : taken;
   }
 
   void replay() {

@@ -87,7 +87,13 @@ void keep_witnesses(std::vector<PluginResult>& results, const PluginCheck& optio
     voice.returned();
   };
   hooks.result = [&](std::uint64_t task, std::uint64_t, const std::string& text) {
-    found[task]->failure->shrunk = text;
+    const std::size_t space = text.find(' ');
+    const auto length = parse_count(text.substr(0, space));
+    if (!length || space == std::string::npos) throw UsageError("no witness: " + quote(text));
+    if (*length == 0) return;
+    const std::size_t end = space + 1 + static_cast<std::size_t>(*length);
+    found[task]->failure->shrunk = text.substr(space + 1, end - space - 1);
+    found[task]->failure->verdict.detail = text.substr(std::min(text.size(), end));
   };
   hooks.died = [](std::uint64_t, std::uint64_t, const std::string&) {};
   run_pool(found.size(), hooks, {.jobs = jobs, .step_seconds = options.seconds});
