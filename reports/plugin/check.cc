@@ -34,6 +34,7 @@ std::vector<const Kernel*> select(const Plugin& plugin, const PluginCheck& optio
   std::vector<const Kernel*> chosen;
   for (const std::size_t i : select_names(options.kernels, ids, "kernel")) chosen.push_back(&plugin.kernels()[i]);
   std::vector<std::string_view> formats;
+  formats.reserve(chosen.size());
   for (const Kernel* kernel : chosen) formats.push_back(info(kernel->formats[0]).name);
   std::vector<const Kernel*> result;
   for (const std::size_t i : select_names(options.formats, formats, "format")) result.push_back(chosen[i]);
@@ -155,7 +156,12 @@ class Run {
     PluginResult& result = results_.at(key);
     result.tally.add(answer.verdict, answer.ratio);
     result.by_family[spec.family].add(answer.verdict, answer.ratio);
-    if (answer.verdict.kind == VerdictKind::unsupported) result.does_not_apply = answer.verdict.detail;
+    // A law's own reason says more than that the kernel does not take the case.
+    const std::string& refused = results_[kernel * per_case].does_not_apply;
+    if (answer.verdict.kind == VerdictKind::unsupported &&
+        (result.does_not_apply.empty() || answer.verdict.detail != refused)) {
+      result.does_not_apply = answer.verdict.detail;
+    }
     if (!answer.verdict.failed()) return;
     // Workers finish in any order; the first is the first of the list.
     const auto at = std::pair(task_number, step);
