@@ -183,6 +183,17 @@ static inline void* flashproof_data(const flashproof_tensor* tensor) {
   return tensor ? (void*)((char*)tensor->data + tensor->byte_offset) : (void*)0;
 }
 
+/* A library with one kernel and no workspace, in one line at the end of the file. */
+#define FLASHPROOF_PLUGIN_OF_ONE(id, problem, device_type, description, run)                   \
+  static const flashproof_kernel flashproof_the_kernel = {                                     \
+      sizeof(flashproof_kernel), id, problem, device_type, description, run, 0, 0};            \
+  static const flashproof_kernel* const flashproof_the_kernels[] = {&flashproof_the_kernel};   \
+  static const flashproof_plugin flashproof_the_plugin = {                                     \
+      FLASHPROOF_PLUGIN_ABI, 0, sizeof(flashproof_plugin), id, "", 1, flashproof_the_kernels}; \
+  const flashproof_plugin* flashproof_plugin_entry(uint32_t abi) {                             \
+    return abi == FLASHPROOF_PLUGIN_ABI ? &flashproof_the_plugin : 0;                          \
+  }
+
 #ifdef __cplusplus
 }
 #endif

@@ -244,6 +244,9 @@ void add_commands(CLI::App& app, Options& o, std::function<int()>& command) {
   add_filters(check, o.sweep, false);
   add_executor(check, o.sweep.executor);
   add_math(check, o.sweep.math, o.sweep.profile);
+  check->footer(
+      "check ./MY.so asks every law of the kernels of a library behind the C ABI (kernels/plugin.h), each in a process that "
+      "may die: flashproof-plugin check --help.");
   check->callback([&] { command = [&] { return check_command(o.sweep); }; });
 
   auto* truth = app.add_subcommand("truth", "the exact answer of a case, value and radius, as .safetensors");
@@ -272,6 +275,7 @@ void add_commands(CLI::App& app, Options& o, std::function<int()>& command) {
   add_math(replay, o.replay.math, o.replay.profile);
   replay->add_option("--schedule", o.replay.schedule, "fifo, lifo, random:SEED or bytes:HEX, each also with +lazy")
       ->type_name("SCHEDULE");
+  replay->footer("replay CASE --plugin ./MY.so runs it on a kernel of that library (kernels/plugin.h).");
   replay->callback([&] { command = [&] { return replay_command(o.replay); }; });
 
   auto* ledger = app.add_subcommand("ledger", "the worst error/bound known per kernel, format and architecture");

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <bit>
 #include <cstdint>
 
 #include "kernels/run.h"
@@ -119,7 +120,7 @@ void* allocate(std::size_t bytes) {
   const Driver& driver = Driver::get().ready();
   std::uint64_t memory = 0;
   driver.check(driver.alloc(&memory, bytes), "cuMemAlloc");
-  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(memory));
+  return std::bit_cast<void*>(memory);
 }
 
 void release(void* memory) noexcept {

@@ -1,5 +1,6 @@
 # cmake --install: headers under include/flashproof as they lie here, the static libraries that test a kernel on the CPU
-# executor, and the package flashproof. Target flashproof_property_driver builds all of it.
+# executor, the program that judges plugins, and the package flashproof. Targets flashproof_property_driver and flashproof-plugin
+# build all of it.
 include(CMakePackageConfigHelpers)
 
 set(FLASHPROOF_INSTALLABLE ON)
@@ -20,6 +21,7 @@ install(TARGETS ${libraries} EXPORT flashproof ARCHIVE DESTINATION lib)
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
   ${PROJECT_SOURCE_DIR}/reference/*.h ${PROJECT_SOURCE_DIR}/kernels/*.h ${PROJECT_SOURCE_DIR}/properties/*.h)
 list(FILTER headers EXCLUDE REGEX "(teeth_|_test|test_)[a-z_]*\\.h$")
+list(FILTER headers EXCLUDE REGEX "^kernels/plugin/")  # the side of the C ABI that loads; kernels/plugin.h is installed
 foreach(header IN LISTS headers)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION include/flashproof/${folder})
@@ -32,4 +34,7 @@ configure_package_config_file(flashproofConfig.cmake.in ${CMAKE_CURRENT_BINARY_D
   INSTALL_DESTINATION ${package} PATH_VARS FLASHPROOF_INCLUDE)
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/flashproofConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/flashproofConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/flashproofConfigVersion.cmake
-  flashproof_add_kernel_test.cmake DESTINATION ${package})
+  flashproof_add_kernel_test.cmake flashproof_add_plugin.cmake DESTINATION ${package})
+
+# The judge of plugins, where it was built: a plugin needs nothing but its header.
+install(PROGRAMS $<TARGET_FILE:flashproof-plugin> DESTINATION bin OPTIONAL)

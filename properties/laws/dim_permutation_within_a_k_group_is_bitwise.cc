@@ -27,6 +27,10 @@ Verdict relate(Trial& trial) {
   const auto* p = std::get_if<AttentionProblem>(&trial.problem());
   const std::int64_t group = trial.kernel().arithmetic.dot.unit.k;
   if (p == nullptr || group == 0) return {VerdictKind::unsupported, Failure::none, "no scores from a matrix unit"};
+  if (trial.kernel().foreign) {
+    return {VerdictKind::unsupported, Failure::none,
+            "what a foreign kernel declares bounds its matrix unit, and need not be it"};
+  }
   if (!trial.contract().deterministic) {
     return {VerdictKind::unsupported, Failure::none, "the kernel does not declare itself deterministic"};
   }

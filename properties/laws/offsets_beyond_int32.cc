@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "properties/laws/compare.h"
+#include "properties/laws/layout.h"
 #include "properties/laws/list.h"
 
 namespace flashproof {
@@ -28,6 +29,20 @@ std::vector<std::pair<int, std::int64_t>> axes_of(const AttentionProblem& p) {
   return axes;
 }
 
+/// The problem with other strides along the axis, to ask whether the kernel takes any: its numbers are zeros.
+Problem with_strides(Problem problem, int axis) {
+  const auto change = [&](Tensor& t) {
+    const auto at = static_cast<std::size_t>(axis);
+    if (at >= t.shape.size()) return;
+    std::vector<std::int64_t> stride = t.stride;
+    ++stride[at];
+    t = Tensor::strided(t.format, t.shape, std::move(stride));
+    std::ranges::fill(t.storage, std::byte{0});
+  };
+  std::visit([&](auto& p) { for_each_tensor(p, change); }, problem);
+  return problem;
+}
+
 Verdict relate(Trial& trial) {
   if (trial.options().executor != Executor::cpu || trial.kernel().foreign) {
     return {VerdictKind::unsupported, Failure::none, "only the CPU executor has sparse memory"};
@@ -37,8 +52,13 @@ Verdict relate(Trial& trial) {
   }
   if (output_shape(trial.problem()).rows == 0) return {VerdictKind::vacuous, Failure::none, "no row"};
   bool tested = false;
+  std::string refused;
   for (const auto& [axis, extent] : std::visit([](const auto& p) { return axes_of(p); }, trial.problem())) {
     if (extent < 2 || extent > kMost) continue;
+    if (std::string why = trial.refusal(with_strides(trial.problem(), axis)); !why.empty()) {
+      refused = std::move(why);
+      continue;
+    }
     RunOptions options = trial.options();
     options.far_axis = axis;
     const std::string difference = first_difference(trial.run(trial.problem(), options), trial.output());
@@ -48,6 +68,7 @@ Verdict relate(Trial& trial) {
     }
     tested = true;
   }
+  if (!tested && !refused.empty()) return {VerdictKind::unsupported, Failure::none, std::move(refused)};
   if (!tested) {
     return {VerdictKind::vacuous, Failure::none, "no axis has between 2 and " + std::to_string(kMost) + " elements"};
   }

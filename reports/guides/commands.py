@@ -27,6 +27,7 @@ GPU = Listed("needs a GPU")
 BENCH = Listed("builds the benchmarks and runs for minutes; launcher_test runs bench on a small tree")
 REVISIONS = Listed("builds two revisions; compare_test does, of a small repository")
 INSTALLED = Listed("configures, builds and installs; properties/driver/downstream_test.cmake does, step by step")
+PLUGIN = Listed("plugin_guide_test.py runs every command of that guide")
 SMALL = "--quick --family mask_first_tile --format f32"
 SHARD = "--quick --kernel merge.pairwise_stable.hardened --family normal --format f32"
 # A campaign of the driver on a target without kernels: those with kernels are built with clang 19, and run in .ci/run.
@@ -52,6 +53,18 @@ COMMANDS = {
         Run(instead=f"./flashproof check 'softmax.online_two_pass.hardened' {SMALL}"),
     "./flashproof report --exec all": Run(instead=f"./flashproof report --exec all {SMALL} --kernel '{ONLINE}.*' --out out/all"),
     "./flashproof setup --cuda": Listed("installs a compiler from the network; launcher_test covers what it says"),
+    # reports/guides/plugin.md
+    'cc -std=c11 -O2 -fPIC -shared -I "$FP" -o my_softmax.so my_softmax.c -lm': PLUGIN,
+    "./flashproof check ./my_softmax.so": PLUGIN,
+    'cc -std=c11 -O2 -fPIC -shared -DFORGET_THE_MAXIMUM -I "$FP" -o broken.so my_softmax.c -lm': PLUGIN,
+    "./flashproof check ./broken.so --family huge": PLUGIN,
+    "./flashproof replay out/witnesses/softmax.mine.c.f32.class_matches_semantics.safetensors --plugin ./broken.so": PLUGIN,
+    'c++ -std=c++17 -O2 -fPIC -shared -I "$FP" -o my_attention.so my_attention.cc': PLUGIN,
+    "./flashproof list ./my_attention.so": PLUGIN,
+    "./flashproof check ./my_attention.so --quick": PLUGIN,
+    'nvcc -O2 -arch=native -shared -Xcompiler=-fPIC -I "$FP" -o my_kernel.so my_kernel.cu': PLUGIN,
+    "./flashproof check ./my_kernel.so": PLUGIN,
+    "./flashproof check ./my.so": PLUGIN,
     # reports/guides/ci.md
     "./flashproof list laws": Run(),
     "cmake --preset cpu && cmake --build build/cpu --target flashproof_property_driver": INSTALLED,

@@ -34,6 +34,7 @@ std::vector<const Kernel*> select(const Plugin& plugin, const PluginCheck& optio
   std::vector<const Kernel*> chosen;
   for (const std::size_t i : select_names(options.kernels, ids, "kernel")) chosen.push_back(&plugin.kernels()[i]);
   std::vector<std::string_view> formats;
+  formats.reserve(chosen.size());
   for (const Kernel* kernel : chosen) formats.push_back(info(kernel->formats[0]).name);
   std::vector<const Kernel*> result;
   for (const std::size_t i : select_names(options.formats, formats, "format")) result.push_back(chosen[i]);
@@ -96,16 +97,29 @@ class Run {
     for (const Kernel* kernel : kernels_) {
       for (const Family* family : chosen) {
         if (!family->serves(kernel->problem)) continue;
-        PluginTask& task = tasks_.emplace_back(PluginTask{kernel, {}});
-        for (std::uint64_t i = 0; i < options_.cases; ++i) {
-          task.cases.push_back({kernel->problem,
-                                std::string(family->name),
-                                options_.seed + i,
-                                {{"format", std::string(info(kernel->formats[0]).name)}}});
-        }
+        tasks_.push_back({kernel, cases_of(*kernel, *family)});
       }
     }
     if (kernels_.empty()) throw UsageError("no chosen family serves the problem of a chosen kernel");
+  }
+
+  /// The first cases from the seed on that the kernel's description takes; where it takes none, the first of all, so that it shows.
+  std::vector<CaseSpec> cases_of(const Kernel& kernel, const Family& family) const {
+    constexpr std::uint64_t kTries = 12;  // per case wanted; some features a family has in every case
+    std::vector<CaseSpec> taken, first;
+    for (std::uint64_t i = 0; i < kTries * options_.cases && taken.size() < options_.cases; ++i) {
+      const CaseSpec spec{kernel.problem,
+                          std::string(family.name),
+                          options_.seed + i,
+                          {{"format", std::string(info(kernel.formats[0]).name)}}};
+      if (i < options_.cases) first.push_back(spec);
+      try {
+        if (kernel.unsupported(make_case(spec).problem).empty()) taken.push_back(spec);
+      } catch (const UsageError&) {
+        continue;  // the family has no such case
+      }
+    }
+    return taken.empty() ? first : taken;
   }
 
   void replay() {
@@ -121,11 +135,15 @@ class Run {
   void died(std::uint64_t task, std::uint64_t step, const std::string& how) {
     const Kernel* kernel = tasks_[task].kernel;
     const std::uint64_t per_case = laws_.size() + 1;
-    if (step % per_case == 0) deaths_.calls.insert({task, step / per_case});
+    const std::pair at(task, step / per_case);
+    const bool again =
+        step % per_case != 0 && deaths_.calls.contains(at);  // in a worker that was there before the first death
+    if (step % per_case == 0) deaths_.calls.insert(at);
     auto& [deaths, hangs] = counts_[kernel];
     ++deaths;
     if (how.starts_with("gave no result")) ++hangs;
     if (deaths >= kMostDeaths || hangs >= kMostHangs) deaths_.given_up.insert(kernel);
+    if (again) return add(task, step, {{VerdictKind::unsupported, Failure::none, "not asked: the call failed"}});
     add(task, step, {{VerdictKind::fail, Failure::error, "the process " + how}});
   }
 
@@ -138,7 +156,12 @@ class Run {
     PluginResult& result = results_.at(key);
     result.tally.add(answer.verdict, answer.ratio);
     result.by_family[spec.family].add(answer.verdict, answer.ratio);
-    if (answer.verdict.kind == VerdictKind::unsupported) result.does_not_apply = answer.verdict.detail;
+    // A law's own reason says more than that the kernel does not take the case.
+    const std::string& refused = results_[kernel * per_case].does_not_apply;
+    if (answer.verdict.kind == VerdictKind::unsupported &&
+        (result.does_not_apply.empty() || answer.verdict.detail != refused)) {
+      result.does_not_apply = answer.verdict.detail;
+    }
     if (!answer.verdict.failed()) return;
     // Workers finish in any order; the first is the first of the list.
     const auto at = std::pair(task_number, step);

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -79,8 +80,9 @@ int broken_plugin(const std::string& path, const std::exception& e) {
 int check(Arguments& a) {
   if (a.quick) a.check.cases = 1;
   if (a.nightly) a.check.cases = 40;
-  if (a.check.seed > std::numeric_limits<std::uint64_t>::max() - a.check.cases) {
-    throw UsageError(fmt::format("--seed {}: {} seeds follow each other from it", a.check.seed, a.check.cases));
+  constexpr std::uint64_t kMostSeed = std::numeric_limits<std::uint64_t>::max() - (std::uint64_t{1} << 32);
+  if (a.check.seed > kMostSeed) {
+    throw UsageError(fmt::format("--seed {}: others follow it, legal is 0..{}", a.check.seed, kMostSeed));
   }
   const std::string program = "./flashproof replay";
   try {

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "properties/driver/junit.h"
+#include "properties/laws/law.h"
 #include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
 #include "reference/problem/exit_codes.h"
@@ -99,7 +101,7 @@ void show_line(const PluginResult& result, const Plugin& plugin, const std::stri
   }
   if (result.tally.ratio >= 0 && result.law == "within_bound")
     line += "  error/bound " + short_number(result.tally.ratio);
-  if (word(result) == "skip") line += "\n  " + one_line(result.does_not_apply);
+  if (word(result) == "skip") line += "  " + one_line(result.does_not_apply);
   if (result.failure) {
     line += "\n  " + finding_line(result);
     if (!result.failure->witness.empty()) line += "\n  witness: " + result.failure->witness;

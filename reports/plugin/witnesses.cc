@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "properties/generators/family.h"
@@ -35,15 +36,17 @@ void write(const PluginResult& result, const PluginCheck& options, const Case& c
                   {"verdict", to_string(Verdict{result.failure->verdict.kind, result.failure->verdict.failure, {}})}}});
 }
 
-/// In a worker: fails in the same way.
-bool fails(const PluginResult& result, const Case& c) {
+/// In a worker: fails in the same way. `detail` is how, then.
+bool fails(const PluginResult& result, const Case& c, std::string& detail) {
   Trial trial(*result.kernel, c, nullptr, run_options(*result.kernel));
   Verdict verdict = call_returns(trial);
   if (result.law != kCallReturns) {
     if (verdict.kind != VerdictKind::pass) return false;
     verdict = ask(*find_law(result.law), trial);
   }
-  return verdict.failed() && verdict.failure == result.failure->verdict.failure;
+  if (!verdict.failed() || verdict.failure != result.failure->verdict.failure) return false;
+  detail = std::move(verdict.detail);
+  return true;
 }
 
 }  // namespace
@@ -68,9 +71,11 @@ void keep_witnesses(std::vector<PluginResult>& results, const PluginCheck& optio
     voice.starting(0);
     const auto end = Clock::now() + std::chrono::duration<double>(options.seconds / 4);
     Case c = make_case(result.failure->spec);
-    const auto still = [&](const Problem& problem) { return Clock::now() < end && fails(result, {c.spec, problem}); };
-    std::string said;
-    if (fails(result, c)) {  // again: what fails only now and then cannot be made simpler
+    std::string said, detail;
+    const auto still = [&](const Problem& problem) {
+      return Clock::now() < end && fails(result, {c.spec, problem}, detail);
+    };
+    if (fails(result, c, detail)) {  // again: what fails only now and then cannot be made simpler
       const Complexity before = complexity(c.problem);
       c.problem = minimise(c.problem, still, kTries);
       if (complexity(c.problem) != before) {
@@ -78,11 +83,17 @@ void keep_witnesses(std::vector<PluginResult>& results, const PluginCheck& optio
         said = brief(c.problem);
       }
     }
-    voice.result(0, one_line(said));
+    voice.result(0, fmt::format("{} {}{}", said.size(), one_line(said), one_line(detail)));
     voice.returned();
   };
   hooks.result = [&](std::uint64_t task, std::uint64_t, const std::string& text) {
-    found[task]->failure->shrunk = text;
+    const std::size_t space = text.find(' ');
+    const auto length = parse_count(text.substr(0, space));
+    if (!length || space == std::string::npos) throw UsageError("no witness: " + quote(text));
+    if (*length == 0) return;
+    const std::size_t end = space + 1 + static_cast<std::size_t>(*length);
+    found[task]->failure->shrunk = text.substr(space + 1, end - space - 1);
+    found[task]->failure->verdict.detail = text.substr(std::min(text.size(), end));
   };
   hooks.died = [](std::uint64_t, std::uint64_t, const std::string&) {};
   run_pool(found.size(), hooks, {.jobs = jobs, .step_seconds = options.seconds});

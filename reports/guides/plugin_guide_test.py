@@ -1,0 +1,68 @@
+"""Every file and every command of plugin.md, as a reader would: the files are written, the commands run in order.
+
+    python3 plugin_guide_test.py ROOT FLASHPROOF_PLUGIN [NVCC]
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+# Those that exit with something else than 0. The CUDA one: on a machine without a GPU.
+CODES = {"./flashproof check ./broken.so --family huge": 1, "./flashproof check ./my_kernel.so": 4}
+REPLAYS = 1
+
+
+class Guide(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.text = (ROOT / "reports/guides/plugin.md").read_text()
+        shim = self.folder / "flashproof"
+        shim.write_text(f'#!/bin/sh\nexec "{PROGRAM}" "$@"\n')
+        shim.chmod(0o755)
+        for name, body in re.findall(r"(?s)\n`([a-z_]+\.(?:c|cc|cu))`:\n\n```[a-z]+\n(.*?)```", self.text):
+            (self.folder / name).write_text(body)
+
+    def commands(self):
+        return re.findall(r"(?m)^\$ (.*)$", self.text)
+
+    def run_command(self, command):
+        told = command.replace("nvcc -O2 -arch=native", f"'{NVCC}' -O2 -arch=sm_90")
+        return subprocess.run(["bash", "-c", told], cwd=self.folder, capture_output=True, text=True, timeout=280,
+                              env={"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "LC_ALL": "C.UTF-8", "FP": str(ROOT)})
+
+    def test_every_command(self):
+        outputs = {}
+        for command in self.commands():
+            if "my_kernel" in command and (not os.path.exists(NVCC) or shutil.which("nvidia-smi")):
+                continue  # no compiler, or a GPU whose answer is another
+            done = self.run_command(command)
+            code = REPLAYS if " replay " in command else CODES.get(command, 0)
+            self.assertEqual(done.returncode, code, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-2000:]}")
+            outputs[command] = done.stdout
+        self.assertEqual(len(list(self.folder.glob("*.c*"))), 3)
+        # What the document says that they say.
+        right = outputs["./flashproof check ./my_softmax.so"]
+        self.assertRegex(right, r"(?m)^ok   softmax\.mine\.c f32 within_bound  pass \d+ ")
+        self.assertRegex(right, r"(?m)^huge +pass ")
+        broken = outputs["./flashproof check ./broken.so --family huge"]
+        self.assertRegex(broken, r"(?m)^FAIL softmax\.mine\.c f32 class_matches_semantics  .*fail ")
+        self.assertRegex(broken, r"fail\(class_mismatch\) softmax:huge:\d+:format=f32 \(shrunk to softmax f32: x \(1, 1\) = ")
+        self.assertIn("replay: ./flashproof replay out/witnesses/softmax.mine.c.f32.class_matches_semantics.safetensors --plugin ", broken)
+
+    def test_no_warning_from_the_header(self):
+        for compiler, name in (("cc -std=c11", "my_softmax.c"), ("c++ -std=c++17", "my_attention.cc")):
+            done = self.run_command(f'{compiler} -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I "$FP" {name}')
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+
+if __name__ == "__main__":
+    ROOT, PROGRAM = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
+    NVCC = sys.argv[3] if len(sys.argv) > 3 else ""
+    unittest.main(argv=sys.argv[:1])
