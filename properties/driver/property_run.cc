@@ -66,7 +66,9 @@ class KernelRun {
     for (std::uint64_t round = 0; left > 0; ++round) {
       failing_.clear();
       // A seed for each family and round, so that no two see the same draws.
-      const Search how{options_.seed + round * 0x9e3779b97f4a7c15 + fingerprint(family.name), left};
+      const Search how{.seed = options_.seed + round * 0x9e3779b97f4a7c15 + fingerprint(family.name),
+                       .cases = left,
+                       .redraws = options_.redraws};
       const auto found = search(kernel_, family, how, [&](const Case& c) { return fails(c, family.name, left); });
       if (!found) return;
       keep(failing_.front(), found->drawn, found->simplest);

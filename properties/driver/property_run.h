@@ -21,6 +21,7 @@ struct PropertyOptions {
   std::vector<std::string> kernels, laws, families;  // globs
   std::uint64_t seed = 1;
   std::uint64_t cases = 6;
+  int redraws = 0;                         // as in Search: of a foreign kernel that takes a part of the problems
   std::string program;                     // what a replay line begins with; empty: the path of this program
   std::string replay;                      // a witness file or a case line instead of the families
   std::filesystem::path junit, json, out;  // empty: not written

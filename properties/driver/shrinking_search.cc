@@ -46,15 +46,18 @@ rc::Maybe<rc::Shrinkable<Case>> SimplerCases::operator()() {
 }
 
 /// A draw of the family, in one of the kernel's formats.
-Case drawn_case(const Kernel& kernel, const Family& family, rc::Random random) {
+Case drawn_case(const Kernel& kernel, const Family& family, int redraws, rc::Random random) {
   constexpr int kDraws = 50;
   for (int draw = 0;; ++draw) {
     const std::uint64_t seed = random.next() >> 32;  // ten digits at most: a line to read
     const Format format = kernel.formats[random.next() % kernel.formats.size()];
     try {
-      return make_case({kernel.problem, std::string(family.name), seed, {{"format", std::string(info(format).name)}}});
+      Case drawn =
+          make_case({kernel.problem, std::string(family.name), seed, {{"format", std::string(info(format).name)}}});
+      if (redraws-- > 0 && !kernel.unsupported(drawn.problem).empty()) continue;
+      return drawn;
     } catch (const UsageError&) {  // the family has no such case
-      if (draw == kDraws) throw;
+      if (draw >= kDraws) throw;
     }
   }
 }
@@ -82,7 +85,7 @@ std::optional<FoundCase> search(const Kernel& kernel, const Family& family, cons
   };
   const rc::Gen<Case> any_case([&](const rc::Random& random, int) {
     Case drawn;
-    keep_thrown([&] { drawn = drawn_case(kernel, family, random); });
+    keep_thrown([&] { drawn = drawn_case(kernel, family, options.redraws, random); });
     return shrinkable(std::move(drawn));
   });
   std::optional<FoundCase> found;

@@ -15,6 +15,7 @@ struct Search {
   std::uint64_t seed = 1;   // of RapidCheck: the same search finds the same case
   std::uint64_t cases = 6;  // drawn, until one fails
   int shrinks = 600;        // tried, at most
+  int redraws = 0;          // of a case that the kernel refuses, at most; then it counts, refused as it is
 };
 
 /// What failed: as it was drawn (its spec is a recipe), and the simplest that still does (properties/shrink), which is data.

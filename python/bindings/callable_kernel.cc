@@ -7,6 +7,7 @@
 #include "python/bindings/problem_dict.h"
 #include "python/bindings/shape_features.h"
 #include "reference/bound/arithmetic_json.h"
+#include "reference/bound/declaration.h"
 #include "reference/error/rounded_truth.h"
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
@@ -46,6 +47,11 @@ CallableKernel::CallableKernel(CallableDeclaration declaration) : declared_(std:
 std::string CallableKernel::refusal(const Problem& problem) {
   if (lost()) return "the device was lost: " + lost_;
   std::string why = beyond_shape(problem, declared_.takes);
+  // What the declared arithmetic has no meaning for has no bound.
+  if (const auto* attention = std::get_if<AttentionProblem>(&problem);
+      attention != nullptr && why.empty() && kernel_.arithmetic.unit == ScoreUnit::raw) {
+    why = raw_scores_refused(*attention);
+  }
   if (!why.empty() || declared_.refuses.is_none()) return why;
   const nb::gil_scoped_acquire lock;
   try {

@@ -108,6 +108,7 @@ Json run(CallableKernel& kernel, const CheckRequest& request) {
   options.families = request.families;
   options.seed = request.seed;
   options.cases = request.cases;
+  options.redraws = 12;
   options.program = request.program;
   options.replay = request.replay;
   options.out = request.witnesses;

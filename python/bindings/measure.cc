@@ -6,6 +6,8 @@
 namespace flashproof::python {
 namespace {
 
+constexpr std::uint64_t kDrawsPerCase = 16;
+
 Verdict judged(Trial& trial, FamilyRecord& record) {
   Verdict verdict;
   for (const Law& law : judging_laws()) {
@@ -30,10 +32,9 @@ std::vector<FamilyRecord> measure(const Kernel& kernel, std::span<const Family* 
   for (const Family* family : families) {
     if (!family->serves(kernel.problem)) continue;
     FamilyRecord record{.family = family->name};
-    std::uint64_t made = 0;
-    // A family may have no case of a format for some seed: the next one then.
-    for (std::uint64_t seed = 0; made < cases && seed < 4 * cases; ++seed) {
-      if (stop()) break;
+    std::uint64_t ran = 0, drawn_cases = 0;
+    // A family may have no case of a format for some seed, and the kernel may refuse some: the next one then.
+    for (std::uint64_t seed = 0; ran < cases && seed < kDrawsPerCase * cases && !stop(); ++seed) {
       Case drawn;
       try {
         drawn = make_case({kernel.problem, std::string(family->name), seed, {{"format", std::string(info(kernel.formats[0]).name)}}});
@@ -41,16 +42,17 @@ std::vector<FamilyRecord> measure(const Kernel& kernel, std::span<const Family* 
         record.refused = error.what();
         continue;
       }
-      ++made;
+      ++drawn_cases;
       Trial trial(kernel, drawn);
       const Verdict verdict = judged(trial, record);
       ++record.verdicts[static_cast<std::size_t>(verdict.kind)];
       if (verdict.kind == VerdictKind::unsupported) record.refused = verdict.detail;
+      ran += verdict.kind == VerdictKind::unsupported ? 0 : 1;
       if (verdict.failed() && record.finding.empty()) {
         record.finding = to_string(drawn.spec) + "  " + to_string(Verdict{verdict.kind, verdict.failure, {}}) + "  " + verdict.detail;
       }
     }
-    if (made > 0) records.push_back(std::move(record));
+    if (drawn_cases > 0) records.push_back(std::move(record));
     if (stop()) break;
   }
   return records;

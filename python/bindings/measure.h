@@ -24,7 +24,8 @@ struct FamilyRecord {
   std::string finding;                                  // the first failing case: its line, then the verdict
 };
 
-/// Seeds 0, 1, ... of every family in this format, `cases` of each, until `stop`. Stopped before its first case: no record.
+/// Seeds 0, 1, ... of every family in this format until the kernel took `cases` of each, or sixteen times as many were drawn, or
+/// `stop`. Stopped before its first case: no record.
 std::vector<FamilyRecord> measure(const Kernel& kernel, std::span<const Family* const> families, std::uint64_t cases,
                                   const std::function<bool()>& stop);
 

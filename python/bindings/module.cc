@@ -5,8 +5,10 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include "properties/generators/family.h"
 #include "properties/laws/law.h"
 #include "python/bindings/check.h"
+#include "python/bindings/door_time.h"
 #include "python/bindings/problem_dict.h"
 #include "python/bindings/references.h"
 #include "python/bindings/shape_features.h"
@@ -65,6 +67,22 @@ NB_MODULE(_flashproof, m) {
   m.def("make_case", &py::make_case, nb::arg("line"));
   m.def("read_witness", &py::read_witness, nb::arg("path"));
   m.def("write_witness", &py::write_witness, nb::arg("path"), nb::arg("problem"), nb::arg("case_line"), nb::arg("notes"));
+  m.def(
+      "seconds_per_call",
+      [](nb::object call, const std::string& line, std::uint64_t runs) {
+        const fp::CaseSpec spec = fp::parse_case_spec(line);
+        const auto format = spec.keys.find("format");
+        py::CallableDeclaration declaration{.id = "door",
+                                            .problem = spec.problem,
+                                            .format = py::format_named(format == spec.keys.end() ? "" : format->second),
+                                            .arithmetic = "unknown",
+                                            .contract = {},
+                                            .takes = {"causal", "scale"},
+                                            .call = std::move(call),
+                                            .refuses = nb::none()};
+        return py::seconds_per_call(std::move(declaration), line, runs);
+      },
+      nb::arg("call"), nb::arg("line"), nb::arg("runs"));
   m.def(
       "check",
       [](std::string id, const std::string& problem, const std::string& format, std::string arithmetic, const std::string& returns,

@@ -53,11 +53,12 @@ def padded(call: Callable[..., Any], multiple: int) -> Callable[..., Any]:
     return run
 
 
-def exact_in(dtype: str) -> Callable[[Any], Optional[str]]:
+def exact_in(dtype: str, bottom_right: bool = False) -> Callable[[Any], Optional[str]]:
     """SDPA takes a bias of the inputs' dtype only: problems whose f32 bias would be rounded are another question."""
 
     def refuses(p):
-        if p.causal and p.shape["q"][2] != p.shape["k"][2]:
+        queries, keys = p.shape["q"][2], p.shape["k"][2]
+        if p.causal and queries != keys and (not bottom_right or queries > keys):
             return "causal with Sq != Sk: aligned top left here"
         if p.causal and p.bias is not None:
             return "causal and a bias: one of them"
@@ -83,6 +84,10 @@ def sdpa(backend: str, bias: bool) -> Callable[..., Any]:
 
     def plain(q, k, v, *, scale, causal):
         with sdpa_kernel([only]):
+            if causal and q.shape[2] != k.shape[2]:
+                from torch.nn.attention.bias import causal_lower_right
+
+                return function(q, k, v, attn_mask=causal_lower_right(q.shape[2], k.shape[2]), scale=scale)
             return function(q, k, v, is_causal=causal, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
 
     def biased(q, k, v, *, scale, causal, bias=None):
@@ -152,11 +157,13 @@ def jax_attention(implementation: str) -> Callable[..., Any]:
     import jax
 
     def run(q, k, v, *, scale, causal, bias=None):
+        values, width = v.shape[3], max(q.shape[3], v.shape[3])  # one width for all: zeros behind, cut off again
+        q, k, v = (jax.numpy.pad(t, ((0, 0), (0, 0), (0, 0), (0, width - t.shape[3]))) for t in (q, k, v))
         turn = lambda t: jax.numpy.swapaxes(t, 1, 2)  # noqa: E731
         with jax.default_matmul_precision("highest"):
             bias = None if bias is None else bias.astype(q.dtype)
             return turn(jax.nn.dot_product_attention(turn(q), turn(k), turn(v), bias=bias, scale=float(scale), is_causal=bool(causal),
-                                                     implementation=implementation))
+                                                     implementation=implementation))[..., :values]
 
     return run
 
@@ -192,10 +199,10 @@ def subjects(device: str) -> List[Subject]:
             ("MATH", "math", all_three, "pytorch_math", 1, True, empty)):
         for dtype in dtypes:
             add(f"torch.sdpa.{short}", "attention", dtype, "torch", arithmetic, f"padded(sdpa({backend!r}, {bias}), {multiple})",
-                refuses=exact_in(dtype), returns="o", without=without, note="zero-padded head dimension" if multiple > 1 else "")
+                refuses=exact_in(dtype, short == "flash"), returns="o", without=without, note="zero-padded head dimension" if multiple > 1 else "")
             if backend != "MATH":
                 add(f"torch.aten.{short}", "attention", dtype, "torch", arithmetic, f"padded(aten({backend!r}), {multiple})",
-                    refuses=exact_in(dtype), returns="both", without=["empty", "gqa"], note="the operator below SDPA, with its lse")
+                    refuses=exact_in(dtype, short == "flash"), returns="both", without=["empty", "gqa"], note="the operator below SDPA, with its lse")
     for dtype in half:
         add("cudnn.graph.sdpa", "attention", dtype, "torch", "cudnn", f"padded(cudnn_graph({dtype!r}), 8)", refuses=exact_in(dtype),
             returns="both", without=empty)
@@ -211,6 +218,6 @@ def subjects(device: str) -> List[Subject]:
     if device != "cpu":
         for dtype in half:
             add("jax.attention.cudnn", "attention", dtype, "jax", "cudnn", "jax_attention('cudnn')", refuses=exact_in(dtype), returns="o",
-                without=["empty", "value_dim"])
+                without=empty)
     add("jax.logsumexp", "softmax", "float32", "jax", "unknown", "jax_function('logsumexp')", returns="lse")
     return found

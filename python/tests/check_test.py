@@ -52,7 +52,7 @@ def test_what_a_callable_does_wrong_has_a_name(kernel, kind, tmp_path):
 
 
 def test_an_input_handed_back_is_named():
-    result = flashproof.check(kernels.aliases, families=["normal"], laws=["within_bound"], cases=40, measured=0)
+    result = flashproof.check(lambda x: x, problem="softmax", families=["normal"], laws=["within_bound"], measured=0)
     assert kinds(result) == {"aliases_input"}
 
 
@@ -91,13 +91,13 @@ def test_features_are_those_of_the_signature():
     seen = set()
 
     def plain(q, k, v):
-        seen.add((q.shape[1] == k.shape[1], q.shape[2] == k.shape[2]))
+        seen.add(q.shape[1] == k.shape[1])
         return kernels.attention(q, k, v, scale=1 / np.sqrt(q.shape[3]), causal=False)
 
-    result = flashproof.check(plain, without=["gqa", "cross"], families=["normal"], cases=30, measured=0, laws=["within_bound"])
-    assert seen == {(True, True)}
-    assert result.laws[0].cases["unsupported"] > 0 and result.laws[0].cases["pass"] > 0
-    assert set(result.features) == {"value_dim", "empty"}
+    result = flashproof.check(plain, without=["gqa"], families=["normal"], cases=8, measured=0, laws=["within_bound"])
+    assert seen == {True}
+    assert result.laws[0].cases["pass"] > 0
+    assert set(result.features) == {"cross", "value_dim", "empty"}
 
 
 def test_a_predicate_refuses():
@@ -145,7 +145,7 @@ def test_files(tmp_path):
     (dict(arithmetic={"preset": "unknown", "lanes": -3}), "lanes"), (dict(arrays="tensorflow"), "arrays"), (dict(returns="p"), "returns"),
     (dict(cases=-1), "cases"), (dict(cases=True), "cases"), (dict(cases=0, measured=0), "cases"), (dict(seed=2**64), "seed"),
     (dict(seconds=-1.0), "seconds"), (dict(seconds=float("nan")), "seconds"), (dict(without=["gqa", "heads"]), "heads"), (dict(families=["nomral"]), "nomral"),
-    (dict(laws=["no_such_law"]), "no_such_law"), (dict(case="no such file.safetensors"), "no such file"), (dict(case="attention:normal"), "attention:normal"),
+    (dict(laws=["no_such_law"]), "no_such_law"), (dict(case="no such file.safetensors"), "no such file"), (dict(case="attention:normal"), "case"),
     (dict(device="cuda"), "device"),
 ])
 def test_arguments_are_refused_by_name(options, named):

@@ -21,7 +21,7 @@ def refuses(p):
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_attention_is_within_its_bound(dtype):
-    result = flashproof.check(dot_product_attention, dtype=dtype, arrays="jax", arithmetic="jax_xla", refuses=refuses, without=["empty"],
+    result = flashproof.check(dot_product_attention, dtype=dtype, arrays="jax", arithmetic="jax_xla", refuses=refuses, without=["empty", "value_dim"],
                               families=["normal", "equal", "logit_spread"], laws=["within_bound", "rerun_is_bitwise"], cases=2, measured=2)
     assert result.ok, str(result)
     assert result.max_ratio > 0

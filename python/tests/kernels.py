@@ -81,12 +81,6 @@ def wrong_shape(q, k, v, *, scale, causal):
     return attention(q, k, v, scale=scale, causal=causal)[0][:, :, :, :-1]
 
 
-def aliases(q, k, v, *, scale, causal):
-    if v.shape == q.shape:
-        return v
-    return attention(q, k, v, scale=scale, causal=causal)[0]
-
-
 def raises(q, k, v, *, scale, causal):
     raise RuntimeError("no kernel image is available\nfor execution")
 
