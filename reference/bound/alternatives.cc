@@ -1,6 +1,9 @@
 #include "reference/bound/alternatives.h"
 
 #include <algorithm>
+#include <variant>
+
+#include "reference/bound/declaration.h"
 
 namespace flashproof {
 namespace {
@@ -18,17 +21,31 @@ Arithmetic fused(Arithmetic a) {
   return a;
 }
 
+Arithmetic natural(Arithmetic a) {
+  a.unit = ScoreUnit::natural;
+  a.query_scaled = true;
+  return a;
+}
+
+Arithmetic chained(Arithmetic a) {
+  a.dot = a.values = {.chains = 1};
+  return a;
+}
+
 std::vector<Arithmetic> of_attention(const Arithmetic& declared) {
   Arithmetic chunks = declared;
   chunks.reduction = Reduction::chunk_deferred;
-  Arithmetic row = whole_row(declared, Reduction::row_resident);
-  row.unit = ScoreUnit::natural;
+  Arithmetic row = natural(whole_row(declared, Reduction::row_resident));
   if (row.exponent != Exponent::accurate) row.exponent = Exponent::scaled_exp2;
   row.lazy_log2 = 0;
   row.running_lanes = row.weights.summed = false;
   row.split = {};
-  if (declared.exponent != Exponent::unfused) return {chunks, row};
-  return {chunks, fused(chunks), row};
+  std::vector<Arithmetic> list = {chunks, natural(chunks), row};
+  if (declared.exponent == Exponent::unfused) list.push_back(fused(chunks));
+  if (declared.values.unit.k > 0 || declared.dot.unit.k > 0) {
+    for (std::size_t i = 0, forms = list.size(); i < forms; ++i) list.push_back(chained(list[i]));
+  }
+  return list;
 }
 
 std::vector<Arithmetic> of_softmax(const Arithmetic& declared) {
@@ -65,6 +82,24 @@ std::vector<Arithmetic> alternatives(const Arithmetic& arithmetic, ProblemKind p
   if (arithmetic.reduction != Reduction::any) return {arithmetic};
   if (problem == ProblemKind::softmax) return of_softmax(arithmetic);
   return problem == ProblemKind::merge ? of_merge(arithmetic) : of_attention(arithmetic);
+}
+
+std::vector<Arithmetic> alternatives(const Arithmetic& arithmetic, const Problem& problem) {
+  std::vector<Arithmetic> list = alternatives(arithmetic, kind_of(problem));
+  if (arithmetic.reduction != Reduction::any) return list;
+  if (const auto* merge = std::get_if<MergeProblem>(&problem); merge != nullptr) {
+    if (merge->has_l())
+      std::erase_if(list, [](const Arithmetic& a) { return a.merge_weights != MergeWeights::max_sum; });
+    if (merge->joins.empty()) return list;
+    for (Arithmetic& a : list) {
+      if (a.reduction == Reduction::pairwise_fold) a.reduction = Reduction::pairwise_tree;
+    }
+  }
+  if (const auto* attention = std::get_if<AttentionProblem>(&problem); attention != nullptr) {
+    const bool raw = raw_scores_refused(*attention).empty();
+    for (Arithmetic& a : list) a.unit = raw ? a.unit : ScoreUnit::natural;
+  }
+  return list;
 }
 
 namespace bound {

@@ -13,11 +13,15 @@ namespace flashproof {
 /// What Reduction::any stands for; the declaration itself where it names a reduction. Fields that an alternative has no use
 /// for are reset, all others are kept: exp_error, the formats, the units and so on hold for each of them.
 ///
-///   attention  chunk_deferred as declared; the same with fused exponents, if `exponent` is unfused; row_resident of natural
-///              scores with scaled_exp2 (a fused or unfused exponent would be another kernel's)
+///   attention  chunk_deferred as declared, the same with fused exponents and of natural scores from a scaled query;
+///              row_resident of these with scaled_exp2 (a fused or unfused exponent would be another kernel's);
+///              where a unit is declared, all again with one fma chain, which loses more to flushed products than a unit
 ///   merge      flat: shifted, division_free, max_sum; pairwise_fold: stable, running, max_sum
 ///   softmax    chunked_online as declared; the same with fused exponents, if `exponent` is unfused; two_pass
 std::vector<Arithmetic> alternatives(const Arithmetic& arithmetic, ProblemKind problem);
+/// Those that have a meaning for this problem: of states (m, l, O) max_sum alone, of joins pairwise_tree in place of the
+/// fold; where raw scores have no meaning (a scale of 0 or below), natural ones in their place.
+std::vector<Arithmetic> alternatives(const Arithmetic& arithmetic, const Problem& problem);
 
 namespace bound {
 

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "reference/bound/one_row.h"
+#include "reference/bound/presets.h"
 #include "reference/model/attack_judge.h"
 #include "reference/model/attack_problems.h"
-#include "reference/bound/presets.h"
 #include "reference/oracle/test_problems.h"
 
 #ifndef FLASHPROOF_ATTENTION_ROUNDS

@@ -106,7 +106,10 @@ void AttentionPaths::settle_frames(const RowModel& row) {
     const bool holds_pivot = row.frame.pivot >= 0 && visits_.part_of(row.frame.pivot) == part;
     // Unfused, the largest score minus itself is 0: it needs no reference.
     own_frame_[part] = balance[part] < 0 || (a_.exponent == Exponent::unfused && holds_pivot) ? 1 : 0;
+    if (a_.visits == BlockOrder::any) own_frame_[part] = 1;
     common_[part] = own_frame_[part] != 0 ? 0 : error;
+    // The choice depends on the order: in any order both are paid, so that no order's bound is larger.
+    if (a_.visits == BlockOrder::any) common_[part] = error;
     largest = std::max(largest, error);
   }
   overshoot_ += largest / std::numbers::ln2;
@@ -145,7 +148,7 @@ void AttentionPaths::charge_exponents(RowModel& row, const Run& run, std::size_t
   if (exponents_.rounds_frame() && !(sink && !resident_)) {
     const double own = exponents_.frame_error(frame.low, frame.high);
     const bool final = sink || visits_.visits()[run.visit].final;
-    common = own_frame_[run.part] != 0 ? own : final ? 0 : own + common_[run.part];
+    common = own_frame_[run.part] == 0 && final ? 0 : own + common_[run.part];
     weight = exponents_.weight(own);
     weight.constant += common;
     common += common_[run.part];

@@ -35,7 +35,8 @@ void AttentionPaths::count_places(const Leaves& leaves) {
       rounded_count_[j] = place.rest_of_chain + tree_;
     } else if (!sink && a_.values.promote > 0) {
       const int segment = (a_.values.promote + a_.values.unit.k - 1) / a_.values.unit.k;
-      step_count_[j] = std::min(place.rest_of_steps, segment);
+      const int shared = a_.visits == BlockOrder::any ? visits_.after(place.visit).steps : 0;  // a chunk with others
+      step_count_[j] = std::min(place.rest_of_steps + shared, segment);
       rounded_count_[j] = place.rest_of_segments;
     } else if (!sink) {
       step_count_[j] = place.rest_of_steps;

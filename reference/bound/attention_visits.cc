@@ -38,7 +38,10 @@ void extremes(const double* score, const double* error, std::size_t n, double& l
 }  // namespace
 
 Visits::Visits(const AttentionProblem& p, const Arithmetic& a, double c_error)
-    : a_(a), resident_(a.reduction == Reduction::row_resident), lanes_(a.lanes) {
+    : a_(a),
+      resident_(a.reduction == Reduction::row_resident),
+      any_order_(a.visits == BlockOrder::any),
+      lanes_(a.lanes) {
   // fl(fl(max − f)·ĉ) > T: two roundings, and ĉ's own error.
   const double octaves = a.lazy_log2 * std::numbers::ln2;
   const double doubt = 0x1p-20 + 2 * std::min(c_error, 1.0);
@@ -121,7 +124,7 @@ void Visits::place_keys(const Leaves& leaves) {
              .rest_of_lane = ++lane_keys_[n * lanes_ + lane],
              .rest_of_steps = visit.steps,
              .rest_of_segments = visit.segments};
-    visit.chain = chain_seen_[0];
+    visit.chain = any_order_ ? std::max(visit.chain, place.rest_of_chain) : chain_seen_[0];
   }
 }
 
@@ -190,8 +193,63 @@ void Visits::add_up() {
   }
 }
 
+// Whatever the order, and whichever neighbours are one chunk: all other chunks may follow a key, or share its own.
+void Visits::add_up_any_order() {
+  After all;
+  std::vector<int> in_lane(lanes_, 0);
+  for (std::size_t n = 0; n < visits_.size(); ++n) {
+    const Visit& visit = visits_[n];
+    all.chunks += visit.keys > 0 ? 1 : 0;
+    all.keys += visit.keys;
+    all.steps += visit.steps;
+    all.segments += visit.segments;
+    all.chain += visit.chain;
+    for (int lane = 0; lane < lanes_; ++lane) in_lane[lane] += lane_keys_[n * lanes_ + lane];
+  }
+  after_sink_ = all;
+  for (std::size_t n = visits_.size(); n-- > 0;) {
+    const Visit& visit = visits_[n];
+    after_[n] = {.rises = 0,
+                 .chunks = all.chunks - (visit.keys > 0 ? 1 : 0),
+                 .keys = all.keys - visit.keys,
+                 .steps = all.steps - visit.steps,
+                 .segments = all.segments - visit.segments,
+                 .chain = all.chain - visit.chain};
+    for (int lane = 0; lane < lanes_; ++lane) {
+      lane_keys_[(n + 1) * lanes_ + lane] = in_lane[lane] - lane_keys_[n * lanes_ + lane];
+    }
+  }
+  std::ranges::copy(in_lane, lane_keys_.begin());
+  lane_chunks_ = lane_keys_;
+}
+
+// After follow_frames(), which has the extremes of the part. The frame that a chunk is seen in lies between its own maximum
+// (the sink's, if that is higher) and the row's; every other chunk that may lie above it may raise it.
+void Visits::allow_any_order() {
+  Part& part = parts_.front();
+  highs_.clear();
+  for (const Visit& visit : visits_) {
+    if (visit.keys > 0) highs_.push_back(visit.high);
+  }
+  std::ranges::sort(highs_);
+  const auto above = [&](double frame) {
+    return static_cast<int>(highs_.end() - std::ranges::upper_bound(highs_, frame - lag_ * 0x1p-18));
+  };
+  for (std::size_t n = 0; n < visits_.size(); ++n) {
+    Visit& visit = visits_[n];
+    if (visit.keys == 0) continue;
+    const double least = part.sink ? std::max(part.sink_low, visit.low) : visit.low;
+    visit.first = part.chunks == 1 && !part.sink;
+    visit.frame_low = least - lag_;
+    visit.frame_high = part.high;
+    after_[n].rises = above(least) - (visit.high > least - lag_ * 0x1p-18 ? 1 : 0);
+  }
+  part.rises = part.sink ? above(part.sink_low) : 0;
+}
+
 void Visits::count_all_rises() {
   for (const Part& part : parts_) {
+    if (any_order_) break;  // counted
     int rises = 0;
     for (int n = part.end - 1; n >= part.begin; --n) {
       after_[n].rises = rises;
@@ -233,10 +291,11 @@ bool Visits::walk(const Leaves& leaves, std::int64_t keys) {
     lane_chunks_.assign((visits_.size() + 1) * lanes_, 0);
     lane_keys_.assign((visits_.size() + 1) * lanes_, 0);
     place_keys(leaves);
-    add_up();
+    any_order_ ? add_up_any_order() : add_up();
   }
   measure(leaves);
   follow_frames(leaves);
+  if (any_order_) allow_any_order();
   count_all_rises();
   return moved;
 }

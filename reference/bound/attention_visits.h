@@ -16,9 +16,10 @@ struct Visit {
   double low = 0, high = 0;              // bounds of the chunk's own maximum; empty interval (inf, −inf) without keys
   double frame_low = 0, frame_high = 0;  // bounds of the frame once the chunk has been seen
   int keys = 0;
-  int steps = 0;      // matrix unit: steps in which a visible key takes part
-  int segments = 0;   // promotions in which one does
-  int chain = 0;      // fma chains: visible keys of the chain that begins with the accumulator
+  int steps = 0;     // matrix unit: steps in which a visible key takes part
+  int segments = 0;  // promotions in which one does
+  int chain =
+      0;  // fma chains: visible keys of the chain that begins with the accumulator; in any order, of the longest
   bool first = true;  // nothing came before it in its part
   bool rises = false;
   bool below = false;   // its own maximum may lie below the running one
@@ -26,7 +27,7 @@ struct Visit {
   bool final = false;   // its weights are certainly in the last frame of its part
 };
 
-/// Sums over the chunks of one part that follow a visit.
+/// Sums over the chunks of one part that follow a visit; in any order, over all others.
 struct After {
   int rises = 0, chunks = 0, keys = 0, steps = 0, segments = 0, chain = 0;
 };
@@ -70,7 +71,8 @@ class Visits {
   /// What follows a visit in its part; −1: the sink, which the first part begins with.
   const After& after(int visit) const { return visit < 0 ? after_sink_ : after_[visit]; }
   int part_of(std::size_t leaf) const { return places_[leaf].visit < 0 ? 0 : part_of_visit_[places_[leaf].visit]; }
-  /// Chunks after this visit in which the lane has keys, and its keys there.
+  /// Chunks after this visit in which the lane has keys, and its keys there. In any order both are the keys: a chunk that
+  /// follows may also be a part of its own.
   int later_lane_chunks(int visit, int lane) const { return lane_chunks_[(visit + 1) * lanes_ + lane]; }
   int later_lane_keys(int visit, int lane) const { return lane_keys_[(visit + 1) * lanes_ + lane]; }
   /// Upper bound of the rises from this visit's frame to the last one.
@@ -82,13 +84,16 @@ class Visits {
   void plan_parts();
   void place_keys(const Leaves& leaves);
   void add_up();
+  void add_up_any_order();
   void measure(const Leaves& leaves);
   void follow_frames(const Leaves& leaves);
+  void allow_any_order();
   void count_all_rises();
   int count_rises(int visit) const;
 
   const Arithmetic& a_;
   bool resident_;
+  bool any_order_;
   int lanes_;
   double lag_, least_rise_;
   std::vector<std::int64_t> boundary_, keys_;
@@ -100,6 +105,7 @@ class Visits {
   After after_sink_;
   int rises_after_sink_ = 0;
   std::vector<int> lane_chunks_, lane_keys_, chain_seen_;
+  std::vector<double> highs_;
 };
 
 }  // namespace flashproof::bound

@@ -150,7 +150,7 @@ void require_declaration(ProblemKind problem, const Arithmetic& arithmetic) {
 
 Bound compute_bound(const Problem& problem, const Arithmetic& arithmetic) {
   require_declaration(kind_of(problem), arithmetic);
-  const std::vector<Arithmetic> list = alternatives(arithmetic, kind_of(problem));
+  const std::vector<Arithmetic> list = alternatives(arithmetic, problem);
   for (const Arithmetic& alternative : list) require_derived(problem, alternative);
   Bound bound = evaluate(problem, list.front());
   for (std::size_t i = 1; i < list.size(); ++i) bound::join(evaluate(problem, list[i]), bound);
@@ -168,7 +168,7 @@ std::vector<Precondition> preconditions(const Problem& problem, const Arithmetic
                      std::to_string(output_shape(problem).rows - 1));
   }
   std::vector<Precondition> all;
-  for (const Arithmetic& alternative : alternatives(arithmetic, kind_of(problem))) {
+  for (const Arithmetic& alternative : alternatives(arithmetic, problem)) {
     require_derived(problem, alternative);
     std::ranges::copy(preconditions_of(problem, alternative, row), std::back_inserter(all));
   }

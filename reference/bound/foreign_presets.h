@@ -50,14 +50,16 @@ constexpr Arithmetic foreign_triton(Format inputs) {
 }
 
 /// aten/src/ATen/native/transformers/attention.cpp, _scaled_dot_product_attention_math: f16 and bf16 inputs are converted to
-/// f32 (unless allow_fp16_bf16_reduction_math_sdp), the result back. Matrix products are a library's, in any order: one chain
-/// is the deepest. Softmax of up to 1024 keys: one warp per row (PersistentSoftmax.cuh); beyond that more threads, and less
+/// f32 (unless allow_fp16_bf16_reduction_math_sdp), the result back. q and k are both multiplied by the rounded root of the
+/// scale, before the product: four roundings where query_scaled has one. Matrix products are a library's, in any order: one
+/// chain is the deepest. A unit of K = 4 and F = 23 loses 12 units of 2^-24 in four f32 products, which covers both for every
+/// head dimension. Softmax of up to 1024 keys: one warp per row (PersistentSoftmax.cuh); beyond that more threads, and less
 /// per thread. Keys whose score is −inf may pile up the others in one lane: then declare "lanes": 1.
 constexpr Arithmetic foreign_pytorch_math(Format /*inputs*/) {
   Arithmetic a = kPytorchMath;
   a.lanes = 32;
   a.query_scaled = true;
-  a.values.chains = 1;
+  a.dot.unit = kVoltaF16;
   return a;
 }
 
@@ -76,7 +78,8 @@ constexpr Arithmetic foreign_pytorch_efficient(Format inputs) {
   return in_any_order(a, 64);
 }
 
-/// What any fused kernel of this list does, at its widest: raw scores, rounded products of score and frame, the coarsest
+/// What any fused kernel of this list does, at its widest; a lane alone has the most additions, but for a butterfly over idle
+/// lanes where there are few keys: the functions' errors, 4 ulp, have room for that. So: raw scores, rounded products of score and frame, the coarsest
 /// accumulation, sums in any order, P in the inputs' format, lazy frames and a polynomial exp2 where the inputs are narrow
 /// enough for them (FlashAttention-4's figures), the widest logarithm, reciprocal and lse.
 constexpr Arithmetic widest_fused(Format inputs) {
@@ -85,8 +88,9 @@ constexpr Arithmetic widest_fused(Format inputs) {
   Arithmetic a = fa2_sm80(inputs);
   a.exponent = Exponent::unfused;
   a.exp_error = half || fp8 ? kExp2Degree3 : 4 * kUlp;
+  a.reciprocal_error = 4 * kUlp;
   a.log_error = std::max({kFastLog, kLg2Approx, 4 * kUlp});
-  a.log_absolute = std::max(kFastLogAbsolute, kLg2Absolute);
+  a.log_absolute = 2 * std::max(kFastLogAbsolute, kLg2Absolute);
   a.lanes = 1;
   a.deal = 1;
   a.running_lanes = false;

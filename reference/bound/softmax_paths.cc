@@ -78,6 +78,10 @@ SoftmaxPaths softmax_paths(const SoftmaxProblem& problem, const Arithmetic& arit
     paths.max = std::max(paths.max, x[j]);
   }
   const ChunkPlan plan = visited_plan(problem.plan, arithmetic);
+  if (arithmetic.visits == BlockOrder::any) {
+    walk_any_order(plan, arithmetic, lanes, paths);
+    return paths;
+  }
   switch (arithmetic.reduction) {
     case Reduction::strided_online:
       walk_strided_online(x, lanes, paths);
@@ -94,7 +98,10 @@ SoftmaxPaths softmax_paths(const SoftmaxProblem& problem, const Arithmetic& arit
     default:
       walk_two_pass(arithmetic, lanes, paths);
   }
-  for (const SoftmaxKey& key : paths.keys) paths.largest_rescales = std::max(paths.largest_rescales, key.rescales);
+  for (SoftmaxKey& key : paths.keys) {
+    key.widest = key.entry;
+    paths.largest_rescales = std::max(paths.largest_rescales, key.rescales);
+  }
   return paths;
 }
 

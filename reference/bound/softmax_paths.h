@@ -13,7 +13,9 @@ namespace flashproof::bound {
 struct SoftmaxKey {
   std::int64_t column = 0;
   double x = 0;
-  double entry = 0;   // the frame in which its exponential is taken
+  double entry = 0;  // the frame in which its exponential is taken
+  double widest =
+      0;  // of largest magnitude among the frames in which it may be taken: `entry`, where one order is declared
   bool same = false;  // the argument of it is x − x
   int rescales = 0;   // factors below 1 after that
   int roundings = 0;  // of the sum alone: rescaling products and additions
@@ -57,6 +59,8 @@ KeyRange keys_between(const SoftmaxPaths& paths, std::int64_t first, std::int64_
 // The walks behind it. Each fills in entry, same, rescales and roundings.
 void walk_strided_online(const std::vector<double>& x, const Lanes& dealt, SoftmaxPaths& paths);
 void walk_chunked_online(const ChunkPlan& plan, const Arithmetic& arithmetic, const Lanes& lanes, SoftmaxPaths& paths);
+/// chunked_online and chunked_local, whatever the order of the plan's chunks, and whichever neighbours are one chunk.
+void walk_any_order(const ChunkPlan& smallest, const Arithmetic& arithmetic, const Lanes& lanes, SoftmaxPaths& paths);
 /// The keys of one chunk in the frame given, all their additions up to d̃ counted: lane sums over columns first, first +
 /// 1, ..., then butterfly and fold. The first key of a lane is added to 0.
 void charge_lanes(SoftmaxPaths& paths, KeyRange range, std::int64_t first, const Lanes& lanes,

@@ -1,6 +1,9 @@
 // The reductions with a running maximum.
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "reference/bound/row_model.h"
 #include "reference/bound/softmax_paths.h"
@@ -131,6 +134,50 @@ void walk_chunked_local(const ChunkPlan& plan, const Arithmetic& arithmetic, con
     }
     later_rises += visit.rises ? 1 : 0;
     ++later_adds;
+  }
+}
+
+/// A key enters in a frame between its own chunk's maximum and the row's. Entered in the lowest it pays most: a frame above it
+/// is that of a chunk that then no longer follows, so that a rescale becomes the exponential of a larger argument, which
+/// errs by no more. (But for fl(f·ĉ), which is charged at the frame of largest magnitude.)
+void walk_any_order(const ChunkPlan& smallest, const Arithmetic& arithmetic, const Lanes& lanes, SoftmaxPaths& paths) {
+  struct Chunk {
+    KeyRange range;
+    double high;
+    std::vector<int> in_lane;
+  };
+  const int after_lane = log2_ceil(lanes.lanes / arithmetic.warps) + arithmetic.warps - 1;
+  std::vector<Chunk> chunks;  // those that are not empty
+  std::vector<double> highs;
+  std::vector<int> others(lanes.lanes, 0);  // additions that a chunk before or after costs a lane: its keys, or its sum
+  for (int c = 0; c < smallest.chunks(); ++c) {
+    const std::int64_t first = smallest.boundary[c];
+    Chunk chunk{keys_between(paths, first, smallest.boundary[c + 1]), -kInf, std::vector<int>(lanes.lanes, 0)};
+    if (chunk.range.begin == chunk.range.end) continue;
+    for (std::size_t i = chunk.range.end; i-- > chunk.range.begin;) {
+      SoftmaxKey& key = paths.keys[i];
+      chunk.high = std::max(chunk.high, key.x);
+      key.roundings = ++chunk.in_lane[lanes.of(key.column, first)];
+    }
+    for (int lane = 0; lane < lanes.lanes; ++lane) others[lane] += std::max(1, chunk.in_lane[lane]);
+    highs.push_back(chunk.high);
+    chunks.push_back(std::move(chunk));
+  }
+  std::ranges::sort(highs);
+  for (const Chunk& chunk : chunks) {
+    const auto above = static_cast<int>(highs.end() - std::ranges::upper_bound(highs, chunk.high));
+    for (std::size_t i = chunk.range.begin; i < chunk.range.end; ++i) {
+      SoftmaxKey& key = paths.keys[i];
+      const std::size_t lane =
+          lanes.of(key.column, 0);  // of every chunk: their boundaries are whole rounds of the lanes
+      key.entry = chunk.high;
+      key.widest = std::fabs(paths.max) > std::fabs(chunk.high) ? paths.max : chunk.high;
+      key.same = key.x == chunk.high;
+      key.rescales = above;
+      // Its own chunk's sum is added to the running one, or by the next join.
+      key.roundings += others[lane] - std::max(1, chunk.in_lane[lane]) + after_lane + above + 1;
+    }
+    paths.largest_rescales = std::max(paths.largest_rescales, above);
   }
 }
 

@@ -23,7 +23,7 @@ double entry_cost(const SoftmaxKey& key, const Arithmetic& a) {
   if (key.same && !rounds_frame(a)) return 0;
   // Unfused, x − x is 0 and the exponential 1, but fl(x·ĉ) errs beside the frame of the others.
   const bool exact = key.same && a.exponent == Exponent::unfused;
-  return argument_cost(a, key.entry - key.x, key.x, key.entry) + (exact ? 0 : exponential_cost(a));
+  return argument_cost(a, key.entry - key.x, key.x, key.widest) + (exact ? 0 : exponential_cost(a));
 }
 
 /// The part of it that is the error of the constant log2 e.
@@ -36,7 +36,7 @@ double entry_constant(const SoftmaxKey& key, const Arithmetic& a) {
 double rescale_cost(const SoftmaxKey& key, const Arithmetic& a, double max) {
   if (key.rescales == 0) return 0;
   const double gap = max - key.entry;
-  const double mismatch = frame_cost(a, key.entry) + frame_cost(a, max);
+  const double mismatch = frame_cost(a, key.widest) + frame_cost(a, max);
   return (exponent_slope(a) * gap + key.rescales * exponential_cost(a) + 0x1p-50 * gap + mismatch) * kSlack;
 }
 

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <vector>
 
-#include "reference/model/attack_judge.h"
 #include "reference/bound/presets.h"
+#include "reference/model/attack_judge.h"
 #include "reference/oracle/oracle.h"
 
 namespace flashproof {

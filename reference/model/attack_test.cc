@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "reference/bound/presets.h"
 #include "reference/model/attack_judge.h"
 #include "reference/model/attack_problems.h"
-#include "reference/bound/presets.h"
 
 #ifndef FLASHPROOF_ATTACK_ROUNDS  // of every preset, and a tenth of the random declarations
 #define FLASHPROOF_ATTACK_ROUNDS 30

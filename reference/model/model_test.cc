@@ -7,8 +7,8 @@
 #include <cmath>
 #include <string>
 
-#include "reference/model/attack_problems.h"
 #include "reference/bound/presets.h"
+#include "reference/model/attack_problems.h"
 #include "reference/oracle/reference.h"
 #include "reference/oracle/test_problems.h"
 #include "reference/problem/error.h"

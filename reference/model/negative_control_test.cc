@@ -6,9 +6,9 @@
 #include <cmath>
 #include <functional>
 
+#include "reference/bound/presets.h"
 #include "reference/model/attack_judge.h"
 #include "reference/model/model.h"
-#include "reference/bound/presets.h"
 #include "reference/oracle/oracle.h"
 
 namespace flashproof {
