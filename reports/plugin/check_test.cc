@@ -60,7 +60,7 @@ struct Finding {
   Failure failure;
   const char* detail;
 
-  friend void PrintTo(const Finding& f, std::ostream* out) { *out << f.kernel << " " << f.law; }
+  friend std::ostream& operator<<(std::ostream& out, const Finding& f) { return out << f.kernel << " " << f.law; }
 };
 
 class Faults : public testing::TestWithParam<Finding> {};
