@@ -1,6 +1,7 @@
 #include "reports/plugin/ask.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -90,6 +91,10 @@ RunOptions run_options(const Kernel& kernel) {
   return options;
 }
 
+bool spoils_process(const Kernel& kernel, const Verdict& verdict) {
+  return kernel.has_cuda && verdict.failure == Failure::error && !verdict.detail.starts_with("the kernel wrote ");
+}
+
 Verdict call_returns(Trial& trial) {
   if (std::string why = trial.refusal(trial.problem()); !why.empty()) {
     return {VerdictKind::unsupported, Failure::none, std::move(why)};
@@ -121,8 +126,10 @@ void ask_laws(const PluginTask& task, std::uint64_t number, std::span<const Law*
     if (!made || subject.index != index) make(subject, task, index), made = true;
     if (at > 0 && deaths.calls.contains({number, index})) subject.failed = "not asked: the call failed";
     voice.starting(step);  // from here to the result every death counts as the kernel's: it may have spoilt what we use
-    voice.result(step, answer(subject, at == 0 ? nullptr : laws[at - 1]).text());
+    const PluginAnswer result = answer(subject, at == 0 ? nullptr : laws[at - 1]);
+    voice.result(step, result.text());
     voice.returned();
+    if (spoils_process(*task.kernel, result.verdict)) ::_exit(0);  // the pool starts another for the next step
   }
 }
 

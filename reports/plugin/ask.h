@@ -23,9 +23,9 @@ struct PluginTask {
   const Case* data = nullptr;  // in place of the one spec
 };
 
-/// What the parent has learned by the time a worker is forked.
+/// What the parent has learned by the time a worker is forked, so that the next one need not learn it again.
 struct PluginDeaths {
-  std::set<std::pair<std::uint64_t, std::uint64_t>> calls;  // task and case whose call ended its process
+  std::set<std::pair<std::uint64_t, std::uint64_t>> calls;  // task and case whose call failed
   std::set<const Kernel*> given_up;                         // died or hung so often that nothing more is asked
 };
 
@@ -43,6 +43,8 @@ RunOptions run_options(const Kernel& kernel);
 /// Steps first_step .. of the task.
 void ask_laws(const PluginTask& task, std::uint64_t number, std::span<const Law* const> laws,
               const PluginDeaths& deaths, std::uint64_t first_step, WorkerVoice& voice);
+/// After this the process can run nothing more on its GPU: the CUDA context is lost. ask_laws() ends it, and a new one goes on.
+bool spoils_process(const Kernel& kernel, const Verdict& verdict);
 /// The kernel alone. UsageError is unsupported, KernelFault is fail(error).
 Verdict call_returns(Trial& trial);
 

@@ -138,7 +138,6 @@ class Run {
     const std::pair at(task, step / per_case);
     const bool again =
         step % per_case != 0 && deaths_.calls.contains(at);  // in a worker that was there before the first death
-    if (step % per_case == 0) deaths_.calls.insert(at);
     auto& [deaths, hangs] = counts_[kernel];
     ++deaths;
     if (how.starts_with("gave no result")) ++hangs;
@@ -163,6 +162,7 @@ class Run {
       result.does_not_apply = answer.verdict.detail;
     }
     if (!answer.verdict.failed()) return;
+    if (step % per_case == 0) deaths_.calls.insert({task_number, step / per_case});
     // Workers finish in any order; the first is the first of the list.
     const auto at = std::pair(task_number, step);
     const auto [first, is_new] = first_.try_emplace(key, at, PluginFailure{spec, answer.verdict, {}, {}});

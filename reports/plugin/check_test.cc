@@ -60,7 +60,7 @@ struct Finding {
   Failure failure;
   const char* detail;
 
-  friend void PrintTo(const Finding& f, std::ostream* out) { *out << f.kernel << " " << f.law; }
+  friend std::ostream& operator<<(std::ostream& out, const Finding& f) { return out << f.kernel << " " << f.law; }
 };
 
 class Faults : public testing::TestWithParam<Finding> {};
@@ -145,6 +145,8 @@ TEST(CheckPlugin, kernels_on_device_pointers) {
   ::unsetenv("FAKE_CUDA_FAULT");
   ASSERT_TRUE(result(fault, kCallReturns).failure);
   EXPECT_THAT(result(fault, kCallReturns).failure->verdict.detail, HasSubstr("illegal memory access"));
+  EXPECT_FALSE(fault.partial) << fault.failure;
+  EXPECT_FALSE(result(fault, "within_bound").failure) << "what follows in a lost context says nothing of its own";
   ::setenv("FAKE_CUDA_NO_DEVICE", "1", 1);
   const PluginReport none = check_plugin(device, small("right", {"within_bound"}));
   ::unsetenv("FAKE_CUDA_NO_DEVICE");

@@ -85,6 +85,7 @@ int check(Arguments& a) {
     throw UsageError(fmt::format("--seed {}: others follow it, legal is 0..{}", a.check.seed, kMostSeed));
   }
   const std::string program = "./flashproof replay";
+  forget_plugin_files(a.junit, a.json);
   try {
     const Plugin plugin(a.plugin, a.check.seconds);
     std::printf("%s", plugin_text(plugin).c_str());

@@ -203,9 +203,20 @@ int show(const PluginReport& report, const Plugin& plugin, const std::string& pr
   return report.results.empty() ? kExitSkipped : kExitFine;
 }
 
+void forget_plugin_files(const std::string& junit, const std::string& json) {
+  for (const std::filesystem::path path : {junit, json}) {
+    if (path.empty()) continue;
+    replaceable_file(path);  // refuses a folder or a device
+    std::error_code error;
+    if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
+    if (!error) std::filesystem::remove(path, error);
+    if (error) throw InfrastructureError(quote(path.string()) + ": " + error.message());
+  }
+}
+
 void write_plugin_files(const PluginReport& report, const Plugin& plugin, const std::string& program,
                         const std::string& junit, const std::string& json) {
-  if (report.partial) return;
+  if (report.partial || report.results.empty()) return;
   const JunitSuite suite = junit_of(report, plugin, program);
   if (!junit.empty()) write_atomically(junit, junit_xml(std::span(&suite, 1)));
   if (!json.empty()) write_atomically(json, json_of(report, plugin, program));

@@ -61,8 +61,10 @@ void keep_witnesses(std::vector<PluginResult>& results, const PluginCheck& optio
     if (!result.failure) continue;
     write(result, options, make_case(result.failure->spec));
     result.failure->witness = path_of(result, options).string();
-    // A process per try would be slow: what ends its process is kept as it was drawn.
-    if (!result.failure->verdict.detail.starts_with("the process ")) found.push_back(&result);
+    // A process per try would be slow: what ends its process, or its GPU, is kept as it was drawn.
+    const Verdict& verdict = result.failure->verdict;
+    if (!verdict.detail.starts_with("the process ") && !spoils_process(*result.kernel, verdict))
+      found.push_back(&result);
   }
   PoolHooks hooks;
   hooks.work = [&](std::uint64_t task, std::uint64_t first_step, WorkerVoice& voice) {
