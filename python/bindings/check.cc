@@ -25,17 +25,15 @@ Json number(double value) {
 
 Json counts(const std::array<std::uint64_t, kVerdictKinds>& by_kind) {
   Json json = Json::object();
-  for (std::size_t kind = 0; kind < kVerdictKinds; ++kind) json[std::string(name(static_cast<VerdictKind>(kind)))] = by_kind[kind];
+  for (std::size_t kind = 0; kind < kVerdictKinds; ++kind)
+    json[std::string(name(static_cast<VerdictKind>(kind)))] = by_kind[kind];
   return json;
 }
 
 Json statistics(const ErrorStats& stats) {
-  Json json{{"elements", stats.elements},
-            {"max_ratio", number(stats.max_ratio)},
-            {"max_ulp", number(stats.max_ulp)},
-            {"max_abs", number(stats.max_abs)},
-            {"rmse", number(stats.rmse())},
-            {"normwise", number(stats.normwise())},
+  Json json{{"elements", stats.elements},       {"max_ratio", number(stats.max_ratio)},
+            {"max_ulp", number(stats.max_ulp)}, {"max_abs", number(stats.max_abs)},
+            {"rmse", number(stats.rmse())},     {"normwise", number(stats.normwise())},
             {"investigate", stats.investigate}};
   const ErrorWitness& worst = stats.witness;
   if (worst.ratio >= 0 || std::isnan(worst.ratio)) {
@@ -54,7 +52,10 @@ Json statistics(const ErrorStats& stats) {
 }
 
 Json law_result(const PropertyResult& result, const std::string& program) {
-  Json json{{"law", result.law}, {"finding", result.failure.has_value()}, {"skipped", result.executed() == 0}, {"cases", counts(result.counts)}};
+  Json json{{"law", result.law},
+            {"finding", result.failure.has_value()},
+            {"skipped", result.executed() == 0},
+            {"cases", counts(result.counts)}};
   if (!result.failure) {
     if (result.executed() == 0) json["message"] = result.does_not_apply;
     return json;
@@ -81,7 +82,9 @@ std::vector<const Family*> families_named(const std::vector<std::string>& globs)
 class Stop {
  public:
   Stop(CallableKernel& kernel, double seconds)
-      : kernel_(kernel), limited_(seconds > 0), end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
+      : kernel_(kernel),
+        limited_(seconds > 0),
+        end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
   bool operator()() {
     stopped_ = stopped_ || kernel_.lost() || (limited_ && Clock::now() >= end_) || kernel_.interrupted();
     return stopped_;
@@ -102,7 +105,8 @@ Json run(CallableKernel& kernel, const CheckRequest& request) {
   Json root = Json::object();
   std::vector<FamilyRecord> records;
   const Kernel measured{kernel.declaration()};
-  if (request.measured > 0 && request.replay.empty()) records = measure(measured, chosen, request.measured, std::ref(stop));
+  if (request.measured > 0 && request.replay.empty())
+    records = measure(measured, chosen, request.measured, std::ref(stop));
   PropertyOptions options;
   options.laws = request.laws;
   options.families = request.families;
