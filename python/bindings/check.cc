@@ -104,9 +104,14 @@ Json run(CallableKernel& kernel, const CheckRequest& request) {
   const std::vector<const Family*> chosen = families_named(request.families);
   Json root = Json::object();
   std::vector<FamilyRecord> records;
+  bool cut = false;
   const Kernel measured{kernel.declaration()};
-  if (request.measured > 0 && request.replay.empty())
-    records = measure(measured, chosen, request.measured, std::ref(stop));
+  if (request.measured > 0 && request.replay.empty()) {
+    // Half of the time, so that the laws have the other.
+    Stop half(kernel, request.cases > 0 ? request.seconds / 2 : request.seconds);
+    records = measure(measured, chosen, request.measured, std::ref(half));
+    cut = half.stopped();
+  }
   PropertyOptions options;
   options.laws = request.laws;
   options.families = request.families;
@@ -119,7 +124,7 @@ Json run(CallableKernel& kernel, const CheckRequest& request) {
   options.stop = std::ref(stop);
   std::vector<PropertyResult> results;
   if (request.cases > 0 && !stop()) results = run_properties(std::span(&kernel.declaration(), 1), options);
-  root["partial"] = stop.stopped();
+  root["partial"] = cut || stop.stopped();
   root["lost"] = kernel.lost();
   for (Json& list : {std::ref(root["laws"]), std::ref(root["families"])}) list = Json::array();
   for (const PropertyResult& result : results) root["laws"].push_back(law_result(result, request.program));
