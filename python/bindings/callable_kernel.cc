@@ -23,7 +23,8 @@ Tensor output_of(std::string_view name, Format format, const OutputShape& shape,
   const std::int64_t elements = tensor.elements();
   const std::int64_t expected = flat ? shape.rows : shape.rows * shape.width;
   if (elements != expected) {
-    throw KernelFault("wrong_shape: " + std::string(name) + " has " + std::to_string(elements) + " elements, not " + std::to_string(expected));
+    throw KernelFault("wrong_shape: " + std::string(name) + " has " + std::to_string(elements) + " elements, not " +
+                      std::to_string(expected));
   }
   tensor.shape = flat ? std::vector{shape.rows} : std::vector{shape.rows, shape.width};
   tensor.stride = dense_stride(tensor.shape);
@@ -32,14 +33,16 @@ Tensor output_of(std::string_view name, Format format, const OutputShape& shape,
 
 }  // namespace
 
-CallableKernel::CallableKernel(CallableDeclaration declaration) : declared_(std::move(declaration)), formats_{declared_.format} {
+CallableKernel::CallableKernel(CallableDeclaration declaration)
+    : declared_(std::move(declaration)), formats_{declared_.format} {
   kernel_.id = declared_.id;
   kernel_.problem = declared_.problem;
   kernel_.form = Form::published;
   kernel_.formats = formats_;
   kernel_.contract = declared_.contract;
   kernel_.arithmetic = parse_arithmetic(declared_.arithmetic, declared_.problem, declared_.format);
-  kernel_.unsupported = Refusal([this](const Problem& problem) { return refusal(problem); }, features_among(declared_.takes));
+  kernel_.unsupported =
+      Refusal([this](const Problem& problem) { return refusal(problem); }, features_among(declared_.takes));
   kernel_.launch = static_cast<void (*)(const SoftmaxArgs&, Stream)>(nullptr);
   kernel_.foreign = [this](const Problem& problem, const RunOptions& options) { return run(problem, options); };
 }

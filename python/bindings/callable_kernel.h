@@ -17,7 +17,7 @@ struct CallableDeclaration {
   std::string id;
   ProblemKind problem = ProblemKind::attention;
   Format format = Format::f32;
-  std::string arithmetic;          // a preset's name or JSON (reference/bound/arithmetic_json.h)
+  std::string arithmetic;  // a preset's name or JSON (reference/bound/arithmetic_json.h)
   Contract contract;
   std::vector<std::string> takes;  // shape_features.h
   nanobind::object call;           // (dict, guard_inputs) -> (status, o, lse): see run()

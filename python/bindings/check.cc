@@ -25,17 +25,15 @@ Json number(double value) {
 
 Json counts(const std::array<std::uint64_t, kVerdictKinds>& by_kind) {
   Json json = Json::object();
-  for (std::size_t kind = 0; kind < kVerdictKinds; ++kind) json[std::string(name(static_cast<VerdictKind>(kind)))] = by_kind[kind];
+  for (std::size_t kind = 0; kind < kVerdictKinds; ++kind)
+    json[std::string(name(static_cast<VerdictKind>(kind)))] = by_kind[kind];
   return json;
 }
 
 Json statistics(const ErrorStats& stats) {
-  Json json{{"elements", stats.elements},
-            {"max_ratio", number(stats.max_ratio)},
-            {"max_ulp", number(stats.max_ulp)},
-            {"max_abs", number(stats.max_abs)},
-            {"rmse", number(stats.rmse())},
-            {"normwise", number(stats.normwise())},
+  Json json{{"elements", stats.elements},       {"max_ratio", number(stats.max_ratio)},
+            {"max_ulp", number(stats.max_ulp)}, {"max_abs", number(stats.max_abs)},
+            {"rmse", number(stats.rmse())},     {"normwise", number(stats.normwise())},
             {"investigate", stats.investigate}};
   const ErrorWitness& worst = stats.witness;
   if (worst.ratio >= 0 || std::isnan(worst.ratio)) {
@@ -54,7 +52,10 @@ Json statistics(const ErrorStats& stats) {
 }
 
 Json law_result(const PropertyResult& result, const std::string& program) {
-  Json json{{"law", result.law}, {"finding", result.failure.has_value()}, {"skipped", result.executed() == 0}, {"cases", counts(result.counts)}};
+  Json json{{"law", result.law},
+            {"finding", result.failure.has_value()},
+            {"skipped", result.executed() == 0},
+            {"cases", counts(result.counts)}};
   if (!result.failure) {
     if (result.executed() == 0) json["message"] = result.does_not_apply;
     return json;
@@ -81,7 +82,9 @@ std::vector<const Family*> families_named(const std::vector<std::string>& globs)
 class Stop {
  public:
   Stop(CallableKernel& kernel, double seconds)
-      : kernel_(kernel), limited_(seconds > 0), end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
+      : kernel_(kernel),
+        limited_(seconds > 0),
+        end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
   bool operator()() {
     stopped_ = stopped_ || kernel_.lost() || (limited_ && Clock::now() >= end_) || kernel_.interrupted();
     return stopped_;
@@ -101,8 +104,14 @@ Json run(CallableKernel& kernel, const CheckRequest& request) {
   const std::vector<const Family*> chosen = families_named(request.families);
   Json root = Json::object();
   std::vector<FamilyRecord> records;
+  bool cut = false;
   const Kernel measured{kernel.declaration()};
-  if (request.measured > 0 && request.replay.empty()) records = measure(measured, chosen, request.measured, std::ref(stop));
+  if (request.measured > 0 && request.replay.empty()) {
+    // Half of the time, so that the laws have the other.
+    Stop half(kernel, request.cases > 0 ? request.seconds / 2 : request.seconds);
+    records = measure(measured, chosen, request.measured, std::ref(half));
+    cut = half.stopped();
+  }
   PropertyOptions options;
   options.laws = request.laws;
   options.families = request.families;
@@ -115,7 +124,7 @@ Json run(CallableKernel& kernel, const CheckRequest& request) {
   options.stop = std::ref(stop);
   std::vector<PropertyResult> results;
   if (request.cases > 0 && !stop()) results = run_properties(std::span(&kernel.declaration(), 1), options);
-  root["partial"] = stop.stopped();
+  root["partial"] = cut || stop.stopped();
   root["lost"] = kernel.lost();
   for (Json& list : {std::ref(root["laws"]), std::ref(root["families"])}) list = Json::array();
   for (const PropertyResult& result : results) root["laws"].push_back(law_result(result, request.program));

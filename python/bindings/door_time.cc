@@ -20,7 +20,8 @@ double seconds_per_call(CallableDeclaration declaration, const std::string& line
   for (double& round : rounds) {
     const auto begin = Clock::now();
     for (std::uint64_t i = 0; i < runs; ++i) flashproof::run(Kernel{kernel.declaration()}, c.problem);
-    round = std::chrono::duration<double>(Clock::now() - begin).count() / static_cast<double>(std::max<std::uint64_t>(runs, 1));
+    round = std::chrono::duration<double>(Clock::now() - begin).count() /
+            static_cast<double>(std::max<std::uint64_t>(runs, 1));
   }
   std::ranges::sort(rounds);
   return rounds[rounds.size() / 2];

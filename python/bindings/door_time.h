@@ -1,4 +1,4 @@
-// What a call through the door costs, for door_benchmark.py.
+// What a call through the door costs, for python/benchmarks/door.py.
 #pragma once
 
 #include <cstdint>

@@ -14,11 +14,13 @@ Verdict judged(Trial& trial, FamilyRecord& record) {
     Verdict says = ask(law, trial);
     if (&law == &judging_laws().front()) verdict = says;
     if (says.kind >= VerdictKind::inconclusive && outweighs(says, verdict)) verdict = std::move(says);
-    if (verdict.failed() && verdict.failure == Failure::error) return verdict;  // it did not return: there is nothing to measure
+    if (verdict.failed() && verdict.failure == Failure::error)
+      return verdict;  // it did not return: there is nothing to measure
   }
   if (verdict.kind == VerdictKind::unsupported) return verdict;
   // The witnesses tell their cases apart by the seed.
-  const Judgement judgement = judge(trial.output(), trial.truth(), trial.bound(), trial.contract(), trial.subject().spec.seed);
+  const Judgement judgement =
+      judge(trial.output(), trial.truth(), trial.bound(), trial.contract(), trial.subject().spec.seed);
   record.o.merge(judgement.o);
   record.lse.merge(judgement.lse);
   return verdict;
@@ -37,7 +39,8 @@ std::vector<FamilyRecord> measure(const Kernel& kernel, std::span<const Family* 
     for (std::uint64_t seed = 0; ran < cases && seed < kDrawsPerCase * cases && !stop(); ++seed) {
       Case drawn;
       try {
-        drawn = make_case({kernel.problem, std::string(family->name), seed, {{"format", std::string(info(kernel.formats[0]).name)}}});
+        drawn = make_case(
+            {kernel.problem, std::string(family->name), seed, {{"format", std::string(info(kernel.formats[0]).name)}}});
       } catch (const UsageError& error) {
         record.refused = error.what();
         continue;
@@ -49,7 +52,8 @@ std::vector<FamilyRecord> measure(const Kernel& kernel, std::span<const Family* 
       if (verdict.kind == VerdictKind::unsupported) record.refused = verdict.detail;
       ran += verdict.kind == VerdictKind::unsupported ? 0 : 1;
       if (verdict.failed() && record.finding.empty()) {
-        record.finding = to_string(drawn.spec) + "  " + to_string(Verdict{verdict.kind, verdict.failure, {}}) + "  " + verdict.detail;
+        record.finding = to_string(drawn.spec) + "  " + to_string(Verdict{verdict.kind, verdict.failure, {}}) + "  " +
+                         verdict.detail;
       }
     }
     if (drawn_cases > 0) records.push_back(std::move(record));

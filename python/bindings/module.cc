@@ -39,7 +39,8 @@ Named family_list(const std::string& problem) {
 
 Named arithmetic_list(const std::string& problem) {
   Named list;
-  for (const ArithmeticPreset& preset : arithmetic_presets(problem_kind(problem))) list.emplace_back(preset.name, preset.text);
+  for (const ArithmeticPreset& preset : arithmetic_presets(problem_kind(problem)))
+    list.emplace_back(preset.name, preset.text);
   return list;
 }
 
@@ -66,7 +67,8 @@ NB_MODULE(_flashproof, m) {
   m.def("bound", &py::bound, nb::arg("problem"), nb::arg("arithmetic"));
   m.def("make_case", &py::make_case, nb::arg("line"));
   m.def("read_witness", &py::read_witness, nb::arg("path"));
-  m.def("write_witness", &py::write_witness, nb::arg("path"), nb::arg("problem"), nb::arg("case_line"), nb::arg("notes"));
+  m.def("write_witness", &py::write_witness, nb::arg("path"), nb::arg("problem"), nb::arg("case_line"),
+        nb::arg("notes"));
   m.def(
       "seconds_per_call",
       [](nb::object call, const std::string& line, std::uint64_t runs) {
@@ -77,7 +79,7 @@ NB_MODULE(_flashproof, m) {
                                             .format = py::format_named(format == spec.keys.end() ? "" : format->second),
                                             .arithmetic = "unknown",
                                             .contract = {},
-                                            .takes = {"causal", "scale"},
+                                            .takes = {"causal", "cross", "scale"},
                                             .call = std::move(call),
                                             .refuses = nb::none()};
         return py::seconds_per_call(std::move(declaration), line, runs);
@@ -85,10 +87,11 @@ NB_MODULE(_flashproof, m) {
       nb::arg("call"), nb::arg("line"), nb::arg("runs"));
   m.def(
       "check",
-      [](std::string id, const std::string& problem, const std::string& format, std::string arithmetic, const std::string& returns,
-         bool deterministic, bool batch_invariant, bool isolates_hidden, bool saturates, std::vector<std::string> takes, nb::object call,
-         nb::object refuses, std::vector<std::string> laws, std::vector<std::string> families, std::uint64_t seed, std::uint64_t cases,
-         std::uint64_t measured, double seconds, std::string witnesses, std::string replay, std::string program) {
+      [](std::string id, const std::string& problem, const std::string& format, std::string arithmetic,
+         const std::string& returns, bool deterministic, bool batch_invariant, bool isolates_hidden, bool saturates,
+         std::vector<std::string> takes, nb::object call, nb::object refuses, std::vector<std::string> laws,
+         std::vector<std::string> families, std::uint64_t seed, std::uint64_t cases, std::uint64_t measured,
+         double seconds, std::string witnesses, std::string replay, std::string program) {
         py::CallableDeclaration declaration;
         declaration.id = std::move(id);
         declaration.problem = py::problem_kind(problem);
@@ -106,7 +109,8 @@ NB_MODULE(_flashproof, m) {
                                                   std::move(witnesses), std::move(replay), std::move(program)});
       },
       nb::kw_only(), nb::arg("id"), nb::arg("problem"), nb::arg("format"), nb::arg("arithmetic"), nb::arg("returns"),
-      nb::arg("deterministic"), nb::arg("batch_invariant"), nb::arg("isolates_hidden"), nb::arg("saturates"), nb::arg("takes"),
-      nb::arg("call"), nb::arg("refuses").none(), nb::arg("laws"), nb::arg("families"), nb::arg("seed"), nb::arg("cases"),
-      nb::arg("measured"), nb::arg("seconds"), nb::arg("witnesses"), nb::arg("replay"), nb::arg("program"));
+      nb::arg("deterministic"), nb::arg("batch_invariant"), nb::arg("isolates_hidden"), nb::arg("saturates"),
+      nb::arg("takes"), nb::arg("call"), nb::arg("refuses").none(), nb::arg("laws"), nb::arg("families"),
+      nb::arg("seed"), nb::arg("cases"), nb::arg("measured"), nb::arg("seconds"), nb::arg("witnesses"),
+      nb::arg("replay"), nb::arg("program"));
 }

@@ -22,7 +22,8 @@ nb::object array_of(const Tensor& tensor) {
   storage->reserve(1);  // an array of no elements has an address too
   const nb::capsule owner(storage, [](void* p) noexcept { delete static_cast<std::vector<std::byte>*>(p); });
   const std::vector<std::size_t> shape(tensor.shape.begin(), tensor.shape.end());
-  return nb::cast(nb::ndarray<nb::numpy, Bits>(storage->data(), shape.size(), shape.data(), owner, tensor.stride.data()));
+  return nb::cast(
+      nb::ndarray<nb::numpy, Bits>(storage->data(), shape.size(), shape.data(), owner, tensor.stride.data()));
 }
 
 nb::object bits_of(const Tensor& tensor) {
@@ -81,9 +82,10 @@ class Writer {
     dict_["concat"] = p.form == MergeForm::concat;
   }
   void put(const AttentionProblem& p) {
-    for (const auto& [key, tensor] : {std::pair{"q", &p.q}, std::pair{"k", &p.k}, std::pair{"v", &p.v}, std::pair{"bias", &p.bias},
-                                      std::pair{"alibi", &p.alibi}, std::pair{"sink", &p.sink}, std::pair{"q_descale", &p.q_descale},
-                                      std::pair{"k_descale", &p.k_descale}, std::pair{"v_descale", &p.v_descale}}) {
+    for (const auto& [key, tensor] :
+         {std::pair{"q", &p.q}, std::pair{"k", &p.k}, std::pair{"v", &p.v}, std::pair{"bias", &p.bias},
+          std::pair{"alibi", &p.alibi}, std::pair{"sink", &p.sink}, std::pair{"q_descale", &p.q_descale},
+          std::pair{"k_descale", &p.k_descale}, std::pair{"v_descale", &p.v_descale}}) {
       put(key, *tensor);
     }
     dict_["scale"] = static_cast<double>(p.scale);
@@ -162,13 +164,15 @@ class Reader {
   }
   Problem attention() const {
     AttentionProblem p;
-    for (const auto& [key, to] : {std::pair{"q", &p.q}, std::pair{"k", &p.k}, std::pair{"v", &p.v}, std::pair{"bias", &p.bias},
-                                  std::pair{"alibi", &p.alibi}, std::pair{"sink", &p.sink}, std::pair{"q_descale", &p.q_descale},
-                                  std::pair{"k_descale", &p.k_descale}, std::pair{"v_descale", &p.v_descale}}) {
+    for (const auto& [key, to] :
+         {std::pair{"q", &p.q}, std::pair{"k", &p.k}, std::pair{"v", &p.v}, std::pair{"bias", &p.bias},
+          std::pair{"alibi", &p.alibi}, std::pair{"sink", &p.sink}, std::pair{"q_descale", &p.q_descale},
+          std::pair{"k_descale", &p.k_descale}, std::pair{"v_descale", &p.v_descale}}) {
       *to = tensor(key);
     }
     for (const auto& [key, axes] : {std::pair{"q", &p.q}, std::pair{"k", &p.k}, std::pair{"v", &p.v}}) {
-      if (axes->shape.size() != 4) throw UsageError(std::string(key) + ": must have 4 axes (batch, heads, length, width)");
+      if (axes->shape.size() != 4)
+        throw UsageError(std::string(key) + ": must have 4 axes (batch, heads, length, width)");
     }
     p.scale = static_cast<float>(value("scale", 1.0));
     p.causal = value("causal", false);
@@ -221,7 +225,8 @@ ProblemKind problem_kind(std::string_view text) {
 
 Format format_named(std::string_view text) {
   const auto format = parse_format(text);
-  if (!format || *format == Format::f64) throw UsageError("format " + quote(text) + ": legal f32, f16, bf16, e4m3fn, e5m2");
+  if (!format || *format == Format::f64)
+    throw UsageError("format " + quote(text) + ": legal f32, f16, bf16, e4m3fn, e5m2");
   return *format;
 }
 

@@ -14,7 +14,8 @@ nanobind::dict truth(const nanobind::dict& problem, bool narrow);
 /// "in_domain": uint8 (rows, width)}.
 nanobind::dict bound(const nanobind::dict& problem, const std::string& arithmetic);
 /// The .safetensors of a case.
-void write_witness(const std::string& path, const nanobind::dict& problem, const std::string& case_line, const nanobind::dict& notes);
+void write_witness(const std::string& path, const nanobind::dict& problem, const std::string& case_line,
+                   const nanobind::dict& notes);
 /// {"problem": dict, "case": line, "notes": {...}}
 nanobind::dict read_witness(const std::string& path);
 /// The problem of a case line.

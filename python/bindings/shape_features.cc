@@ -10,8 +10,9 @@
 namespace flashproof::python {
 namespace {
 
-constexpr std::array<Feature, 10> kFeatures = {Feature::window, Feature::softcap, Feature::alibi,   Feature::sink,         Feature::packed,
-                                               Feature::paged,  Feature::descale, Feature::mixed, Feature::unnormalised, Feature::joins};
+constexpr std::array<Feature, 10> kFeatures = {
+    Feature::window, Feature::softcap, Feature::alibi, Feature::sink,         Feature::packed,
+    Feature::paged,  Feature::descale, Feature::mixed, Feature::unnormalised, Feature::joins};
 
 /// One thing that a problem may use, and what is legal for a callable that does not take it.
 struct Shape {
@@ -22,8 +23,7 @@ struct Shape {
 const AttentionProblem* attention(const Problem& problem) { return std::get_if<AttentionProblem>(&problem); }
 
 constexpr Shape kShapes[] = {
-    {"causal", "causal = False",
-     [](const Problem& p) { return attention(p) != nullptr && attention(p)->causal; }},
+    {"causal", "causal = False", [](const Problem& p) { return attention(p) != nullptr && attention(p)->causal; }},
     {"bias", "no bias", [](const Problem& p) { return attention(p) != nullptr && attention(p)->has_bias(); }},
     {"key_length", "key_length = Sk for every sequence",
      [](const Problem& p) { return attention(p) != nullptr && !attention(p)->key_length.empty(); }},
@@ -32,7 +32,8 @@ constexpr Shape kShapes[] = {
        return attention(p) != nullptr &&
               attention(p)->scale != static_cast<float>(1 / std::sqrt(static_cast<double>(attention(p)->head_dim())));
      }},
-    {"gqa", "Hq = Hk", [](const Problem& p) { return attention(p) != nullptr && attention(p)->q_heads() != attention(p)->k_heads(); }},
+    {"gqa", "Hq = Hk",
+     [](const Problem& p) { return attention(p) != nullptr && attention(p)->q_heads() != attention(p)->k_heads(); }},
     {"cross", "Sq = Sk",
      [](const Problem& p) { return attention(p) != nullptr && attention(p)->q_length() != attention(p)->k_length(); }},
     {"value_dim", "dv = d",

@@ -108,7 +108,7 @@ def run_subject(options, subject):
     record["text"] = str(result)
     write(path, record)
     for finding in result.findings:
-        if finding.witness:
+        if finding.witness and finding.law in reproduction.JUDGING:
             reproduction.export(str(out / "findings" / f"{subject.name}.{finding.law}"), subject, finding, subject.source(), subject.script_expression(),
                                 record["versions"])
 

@@ -94,10 +94,14 @@ def limits(problem: Dict[str, Any], arithmetic: str, part: str) -> Any:
     truth, bound = flashproof._flashproof.truth(problem, True)[part], flashproof._flashproof.bound(problem, arithmetic)[part]
     total = sum(bound[n] for n in ("weights", "numerator", "denominator", "output")).reshape(-1)
     value, radius, classes = (truth[n].reshape(-1) for n in ("value", "radius", "classes"))
-    unit = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}["f32" if part == "lse" else problem["format"]]
-    least = {"f32": 2.0**-150, "f16": 2.0**-25, "bf16": 2.0**-134}["f32" if part == "lse" else problem["format"]]
-    room = (total + radius) * (1 + unit) + unit * np.abs(value) + least
-    return value, value - room, value + room, classes
+    dtype = flashproof._arrays.dtype_of("f32" if part == "lse" else problem["format"])
+    with np.errstate(over="ignore", invalid="ignore"):
+        low, high = (end.astype(dtype).astype(np.float64) for end in (value - total - radius, value + total + radius))
+    return value, low, high, classes
+
+
+#: Findings that one output shows. Of the others the witness and the replay line are all there is.
+JUDGING = ("within_bound", "class_matches_semantics", "outputs_fully_written")
 
 
 def export(folder: str, subject: Any, finding: Any, source: str, function: str, versions: Dict[str, str]) -> str:

@@ -10,6 +10,9 @@ import pathlib
 import re
 from typing import Any, Callable, Dict, List, Optional
 
+import ml_dtypes
+import numpy as np
+
 
 @dataclasses.dataclass(frozen=True)
 class Subject:
@@ -63,10 +66,9 @@ def exact_in(dtype: str, bottom_right: bool = False) -> Callable[[Any], Optional
         if p.causal and p.bias is not None:
             return "causal and a bias: one of them"
         if p.bias is not None and dtype != "float32":
-            import torch
-
-            bias = torch.from_numpy(p.bias.copy().view("int32")).view(torch.float32)
-            if not torch.equal(bias.to(getattr(torch, dtype)).float(), bias):
+            bias = p.bias.copy().view("float32")
+            narrow = bias.astype(dtype if dtype == "float16" else ml_dtypes.bfloat16).astype("float32")
+            if not np.array_equal(narrow, bias, equal_nan=True):
                 return f"bias: numbers of {dtype}"
         return None
 

@@ -1,6 +1,6 @@
 """What the door costs per call: a callable that computes nothing, from a problem in C++ to its outputs in C++. Exits 1 above --limit microseconds.
 
-    python3 python/door_benchmark.py [--arrays numpy] [--device cpu] [--limit 100]
+    python3 python/benchmarks/door.py [--arrays numpy] [--device cpu] [--limit 100]
 """
 
 import argparse

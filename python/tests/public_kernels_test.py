@@ -1,0 +1,35 @@
+"""The table's script, with JAX on the CPU: records, and reproductions that fail where the kernel does."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("jax")
+FOLDER = pathlib.Path(__file__).resolve().parents[1] / "public_kernels"
+
+
+def run(*words, **options):
+    return subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=280, **options)
+
+
+def test_a_subject_its_table_and_its_reproduction(tmp_path):
+    # jax.nn.softmax computes in float16: beyond any bound that sums in float32.
+    done = run(str(FOLDER), "--device", "cpu", "--only", "jax.softmax.float16", "--out", str(tmp_path), "--each", "8", "--seconds", "120")
+    assert done.returncode == 0, done.stdout + done.stderr
+    record = json.loads((tmp_path / "subjects" / "jax.softmax.float16.json").read_text())
+    assert "within_bound" in {f["law"] for f in record["result"]["findings"]}
+    assert "jax.softmax.float16" in (tmp_path / "table.md").read_text()
+    folder = tmp_path / "findings" / "jax.softmax.float16.within_bound"
+    found = run("reproduce.py", cwd=folder)
+    assert found.returncode == 1 and "WRONG" in found.stdout, found.stdout + found.stderr
+    text = (folder / "reproduce.py").read_text()  # the same numbers through float32 are right
+    (folder / "right.py").write_text(text.replace("function = jax_function('softmax')", "function = lambda x: jax_function('softmax')(x.astype('float32')).astype(x.dtype)"))
+    assert run("right.py", cwd=folder).returncode == 0
+
+
+def test_an_unknown_name_lists_what_there_is():
+    done = run(str(FOLDER), "--only", "nope", "--device", "cpu")
+    assert done.returncode == 2 and "torch.sdpa.flash.bfloat16" in done.stdout
