@@ -142,7 +142,7 @@ class Jax:
         _check(what, value, value.shape, shape, str(value.dtype), _NAMES[format])
         if value.devices() != {self.device}:
             raise Fault(f"wrong_device: {what} is on {value.devices()}, not on {self.device}")
-        return np.array(value, order="C").view(_BITS[format])
+        return np.asarray(value).view(_BITS[format])  # JAX waits, and brings it to the host
 
     def look(self, array: Any) -> np.ndarray:
         return np.array(array, order="C").view(np.uint8)
