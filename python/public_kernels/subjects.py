@@ -4,6 +4,7 @@ A subject is made only when it runs, so that a machine without one of the librar
 """
 
 import dataclasses
+import functools
 import importlib
 import inspect
 import pathlib
@@ -33,18 +34,20 @@ class Subject:
         """Of the functions that the expression names: what a script needs beside it."""
         names = [n for n in re.findall(r"[a-z_]+", self.expression) if inspect.isfunction(globals().get(n))]
         if "triton_softmax" in names:
-            return pathlib.Path(__file__).with_name("triton_online_softmax.py").read_text(encoding="utf-8").partition("\n\n")[2]
-        head = "import importlib\nfrom typing import Any, Callable, Dict, List, Optional\n\n\n"
+            published = pathlib.Path(__file__).with_name("triton_online_softmax.py").read_text(encoding="utf-8").partition("\n\n")[2]
+            return published + "\n\n" + "\n\n".join(inspect.getsource(globals()[n]) for n in names if n != "triton_softmax")
+        head = "import functools\nimport importlib\nfrom typing import Any, Callable, Dict, List, Optional\n\n\n"
         return head + "\n\n".join(inspect.getsource(globals()[n]) for n in names)
 
     def script_expression(self) -> str:
-        return "online_softmax" if self.expression == "triton_softmax()" else self.expression
+        return self.expression.replace("triton_softmax()", "online_softmax")
 
 
 def padded(call: Callable[..., Any], multiple: int) -> Callable[..., Any]:
     """Heads as wide as the kernel takes: zeros behind d and dv, which add nothing to any product, cut off again."""
     import torch
 
+    @functools.wraps(call)  # its parameters are what flashproof asks for
     def run(q, k, v, **named):
         width = -(-max(q.shape[3], v.shape[3]) // multiple) * multiple
         pad = lambda t: t if t.shape[3] == width else torch.nn.functional.pad(t, (0, width - t.shape[3]))  # noqa: E731
@@ -182,6 +185,11 @@ def torch_function(name: str) -> Callable[..., Any]:
     return {"softmax": lambda x: torch.softmax(x, -1), "logsumexp": lambda x: torch.logsumexp(x, -1)}[name]
 
 
+def contiguous(call):
+    """Of inputs whose last axis is not dense a copy that is."""
+    return lambda x: call(x.contiguous())
+
+
 def triton_softmax() -> Callable[..., Any]:
     return importlib.import_module("triton_online_softmax").online_softmax
 
@@ -212,7 +220,9 @@ def subjects(device: str) -> List[Subject]:
         add("torch.softmax", "softmax", dtype, "torch", "pytorch_softmax", "torch_function('softmax')", returns="o")
     add("torch.logsumexp", "softmax", "float32", "torch", "unknown", "torch_function('logsumexp')", returns="lse")
     for dtype in all_three:
-        add("triton.online_softmax", "softmax", dtype, "torch", "unknown", "triton_softmax()", returns="o", note="seed 001, as published")
+        add("triton.online_softmax", "softmax", dtype, "torch", "unknown", "triton_softmax()", returns="o", note="as published")
+        add("triton.online_softmax.contiguous", "softmax", dtype, "torch", "unknown", "contiguous(triton_softmax())", returns="o",
+            note="the same, given contiguous inputs")
     for dtype in all_three:
         add("jax.attention.xla", "attention", dtype, "jax", "jax_xla", "jax_attention('xla')", refuses=exact_in(dtype), returns="o",
             without=empty)
