@@ -4,7 +4,7 @@
 include(CMakePackageConfigHelpers)
 
 set(FLASHPROOF_INSTALLABLE ON)
-if(FLASHPROOF_HAVE_CUDA OR FLASHPROOF_SANITIZE)
+if(FLASHPROOF_HAVE_CUDA OR FLASHPROOF_SANITIZE OR FLASHPROOF_PYTHON OR FLASHPROOF_FUZZ_ONLY)
   set(FLASHPROOF_INSTALLABLE OFF)
   install(CODE "message(FATAL_ERROR \"installed is the CPU executor without sanitizers: use preset cpu or portable\")")
   return()
