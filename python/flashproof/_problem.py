@@ -65,12 +65,14 @@ class View:
     """A problem without its numbers: what `refuses` is asked about.
 
     Attributes are those of the problem's dict (scale, causal, window, softcap, ...; None where the problem does not use it) and
-    `shape`, a dict from tensor name to shape.
+    `shape` and `strides`, dicts from tensor name to shape and to strides in elements.
     """
 
     def __init__(self, p: Dict[str, Any]) -> None:
         self._p = p
-        self.shape: Dict[str, Tuple[int, ...]] = {k: v[1].shape for k, v in p.items() if isinstance(v, tuple) and len(v) == 2 and isinstance(v[0], str)}
+        tensors = {k: v[1] for k, v in p.items() if isinstance(v, tuple) and len(v) == 2 and isinstance(v[0], str)}
+        self.shape: Dict[str, Tuple[int, ...]] = {k: t.shape for k, t in tensors.items()}
+        self.strides: Dict[str, Tuple[int, ...]] = {k: tuple(s // t.itemsize for s in t.strides) for k, t in tensors.items()}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

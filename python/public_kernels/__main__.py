@@ -41,7 +41,7 @@ def parse():
     parser.add_argument("--cases", type=int, default=1, help="drawn per family for the laws")
     parser.add_argument("--measured", type=int, default=3, help="cases per family for the statistics")
     parser.add_argument("--jobs", type=int, default=1, help="subjects at a time; timings are then taken afterwards, alone")
-    parser.add_argument("--ours", metavar="FILE", help="what kernels/gpu_benchmark wrote (--json) on this machine: its rows stand beside")
+    parser.add_argument("--ours", metavar="FILE", help="what kernels/gpu_benchmark wrote (--benchmark_out) on this machine: its rows stand beside")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--subject", help=argparse.SUPPRESS)  # the process of one subject
     parser.add_argument("--time", action="store_true", help=argparse.SUPPRESS)
@@ -78,11 +78,11 @@ def write(path, data):
 def run_subject(options, subject):
     """In a process of its own."""
     out = pathlib.Path(options.out)
-    record = {"name": subject.name, "problem": subject.problem, "dtype": subject.dtype, "arithmetic": subject.arithmetic, "note": subject.note,
+    record = {"name": subject.name, "problem": subject.problem, "dtype": subject.dtype, "arithmetic": subject.arithmetic, "note": subject.note, "copies": subject.copies,
               "date": datetime.date.today().isoformat(), "versions": versions()}
     path = out / "subjects" / f"{subject.name}.json"
     try:
-        function = subject.make()
+        function = subject.make(timed=options.time)
     except Exception as error:
         write(path, {**record, "skipped": f"{type(error).__name__}: {error}"[:300]})
         return
@@ -125,7 +125,7 @@ def start(options, name, *more):
 def failed(options, subject, why):
     path = pathlib.Path(options.out) / "subjects" / f"{subject.name}.json"
     if not path.is_file():
-        write(path, {"name": subject.name, "problem": subject.problem, "dtype": subject.dtype, "arithmetic": subject.arithmetic, "note": subject.note,
+        write(path, {"name": subject.name, "problem": subject.problem, "dtype": subject.dtype, "arithmetic": subject.arithmetic, "note": subject.note, "copies": subject.copies,
                      "died": why[-600:]})
 
 

@@ -26,13 +26,18 @@ class Subject:
     expression: str  # of the functions below: the callable; raises ImportError and the like where it cannot run
     options: Dict[str, Any] = dataclasses.field(default_factory=dict)  # of flashproof.check
     note: str = ""
+    copies: bool = False  # it is given contiguous copies of its inputs; its time is taken without them
 
-    def make(self) -> Callable[..., Any]:
-        return eval(self.expression, globals())  # noqa: S307: our own text
+    def make(self, timed: bool = False) -> Callable[..., Any]:
+        call = eval(self.expression, globals())  # noqa: S307: our own text
+        return contiguous(call) if self.copies and not timed else call
+
+    def whole(self) -> str:
+        return f"contiguous({self.expression})" if self.copies else self.expression
 
     def source(self) -> str:
         """Of the functions that the expression names: what a script needs beside it."""
-        names = [n for n in re.findall(r"[a-z_]+", self.expression) if inspect.isfunction(globals().get(n))]
+        names = [n for n in re.findall(r"[a-z_]+", self.whole()) if inspect.isfunction(globals().get(n))]
         if "triton_softmax" in names:
             published = pathlib.Path(__file__).with_name("triton_online_softmax.py").read_text(encoding="utf-8").partition("\n\n")[2]
             return published + "\n\n" + "\n\n".join(inspect.getsource(globals()[n]) for n in names if n != "triton_softmax")
@@ -40,7 +45,7 @@ class Subject:
         return head + "\n\n".join(inspect.getsource(globals()[n]) for n in names)
 
     def script_expression(self) -> str:
-        return self.expression.replace("triton_softmax()", "online_softmax")
+        return self.whole().replace("triton_softmax()", "online_softmax")
 
 
 def padded(call: Callable[..., Any], multiple: int) -> Callable[..., Any]:
@@ -57,6 +62,16 @@ def padded(call: Callable[..., Any], multiple: int) -> Callable[..., Any]:
         return result[..., :v.shape[3]]
 
     return run
+
+
+def dense_rows(refuses: Callable[[Any], Optional[str]]) -> Callable[[Any], Optional[str]]:
+    """Views whose last axis is dense, which is all that PyTorch's documentation and its own checks ask for."""
+
+    def also(p):
+        loose = [name for name in "qkv" if p.shape[name][3] > 1 and p.strides[name][3] != 1]
+        return f"{', '.join(loose)}: last axis not dense" if loose else refuses(p)
+
+    return also
 
 
 def exact_in(dtype: str, bottom_right: bool = False) -> Callable[[Any], Optional[str]]:
@@ -144,7 +159,6 @@ def cudnn_graph(dtype: str) -> Callable[..., Any]:
         return graph, inputs, out, lse, torch.empty(max(graph.get_workspace_size(), 1), dtype=torch.uint8, device=q.device)
 
     def run(q, k, v, *, scale, causal):
-        q, k, v = (t.contiguous() for t in (q, k, v))
         o = torch.empty(*q.shape[:3], v.shape[3], dtype=q.dtype, device=q.device)
         stats = torch.empty(*q.shape[:3], 1, dtype=torch.float32, device=q.device)
         key = (q.shape, k.shape, v.shape, scale, causal)
@@ -162,7 +176,8 @@ def jax_attention(implementation: str) -> Callable[..., Any]:
     import jax
 
     def run(q, k, v, *, scale, causal, bias=None):
-        values, width = v.shape[3], max(q.shape[3], v.shape[3])  # one width for all: zeros behind, cut off again
+        multiple = 8 if implementation == "cudnn" else 1
+        values, width = v.shape[3], -(-max(q.shape[3], v.shape[3]) // multiple) * multiple  # one width for all: zeros behind, cut off again
         q, k, v = (jax.numpy.pad(t, ((0, 0), (0, 0), (0, 0), (0, width - t.shape[3]))) for t in (q, k, v))
         turn = lambda t: jax.numpy.swapaxes(t, 1, 2)  # noqa: E731
         with jax.default_matmul_precision("highest"):
@@ -185,9 +200,16 @@ def torch_function(name: str) -> Callable[..., Any]:
     return {"softmax": lambda x: torch.softmax(x, -1), "logsumexp": lambda x: torch.logsumexp(x, -1)}[name]
 
 
-def contiguous(call):
-    """Of inputs whose last axis is not dense a copy that is."""
-    return lambda x: call(x.contiguous())
+def contiguous(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Of every tensor a copy with dense rows, from an address that every vector load can have."""
+    import torch
+
+    @functools.wraps(call)
+    def run(*tensors, **named):
+        copy = lambda t: t.clone(memory_format=torch.contiguous_format) if isinstance(t, torch.Tensor) else t  # noqa: E731
+        return call(*map(copy, tensors), **{name: copy(t) for name, t in named.items()})
+
+    return run
 
 
 def triton_softmax() -> Callable[..., Any]:
@@ -199,8 +221,8 @@ def subjects(device: str) -> List[Subject]:
     promises = dict(deterministic=True, batch_invariant=True, isolates_hidden=True)
     found: List[Subject] = []
 
-    def add(name, problem, dtype, arrays, arithmetic, expression, note="", **options):
-        found.append(Subject(f"{name}.{dtype}", problem, dtype, arrays, device, arithmetic, expression, {**promises, **options}, note))
+    def add(name, problem, dtype, arrays, arithmetic, expression, note="", copies=False, **options):
+        found.append(Subject(f"{name}.{dtype}", problem, dtype, arrays, device, arithmetic, expression, {**promises, **options}, note, copies))
 
     empty = ["empty"]
     for backend, short, dtypes, arithmetic, multiple, bias, without in (
@@ -208,21 +230,27 @@ def subjects(device: str) -> List[Subject]:
             ("EFFICIENT_ATTENTION", "efficient", all_three, "pytorch_efficient", 8, True, ["empty", "gqa"]),
             ("MATH", "math", all_three, "pytorch_math", 1, True, empty)):
         for dtype in dtypes:
-            add(f"torch.sdpa.{short}", "attention", dtype, "torch", arithmetic, f"padded(sdpa({backend!r}, {bias}), {multiple})",
-                refuses=exact_in(dtype, short == "flash"), returns="o", without=without, note="zero-padded head dimension" if multiple > 1 else "")
-            if backend != "MATH":
-                add(f"torch.aten.{short}", "attention", dtype, "torch", arithmetic, f"padded(aten({backend!r}), {multiple})",
-                    refuses=exact_in(dtype, short == "flash"), returns="both", without=["empty", "gqa"], note="the operator below SDPA, with its lse")
+            refuses = exact_in(dtype, short == "flash")
+            call = f"padded(sdpa({backend!r}, {bias}), {multiple})"
+            add(f"torch.sdpa.{short}", "attention", dtype, "torch", arithmetic, call, refuses=refuses, returns="o", without=without,
+                copies=backend != "MATH")
+            if backend == "MATH":
+                continue
+            add(f"torch.aten.{short}", "attention", dtype, "torch", arithmetic, f"padded(aten({backend!r}), {multiple})", refuses=refuses,
+                returns="both", without=["empty", "gqa"], copies=True, note="the operator below SDPA, with its lse")
+            if dtype == "float16":
+                add(f"torch.sdpa.{short}.views", "attention", dtype, "torch", arithmetic, call, refuses=dense_rows(refuses), returns="o", without=without,
+                    note="strided views with dense rows, as they come")
     for dtype in half:
         add("cudnn.graph.sdpa", "attention", dtype, "torch", "cudnn", f"padded(cudnn_graph({dtype!r}), 8)", refuses=exact_in(dtype),
-            returns="both", without=empty)
+            returns="both", without=empty, copies=True)
     for dtype in all_three:
         add("torch.softmax", "softmax", dtype, "torch", "pytorch_softmax", "torch_function('softmax')", returns="o")
     add("torch.logsumexp", "softmax", "float32", "torch", "unknown", "torch_function('logsumexp')", returns="lse")
     for dtype in all_three:
         add("triton.online_softmax", "softmax", dtype, "torch", "unknown", "triton_softmax()", returns="o", note="as published")
-        add("triton.online_softmax.contiguous", "softmax", dtype, "torch", "unknown", "contiguous(triton_softmax())", returns="o",
-            note="the same, given contiguous inputs")
+        add("triton.online_softmax.contiguous", "softmax", dtype, "torch", "unknown", "triton_softmax()", returns="o",
+            copies=True, note="as published")
     for dtype in all_three:
         add("jax.attention.xla", "attention", dtype, "jax", "jax_xla", "jax_attention('xla')", refuses=exact_in(dtype), returns="o",
             without=empty)

@@ -1,8 +1,10 @@
 """The subjects' records as one Markdown table, and as one JSON."""
 
+import itertools
 import json
+import math
 import pathlib
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 #: Columns of the contract: what the law says and what a dash in the table is.
 CONTRACT = {"rerun_is_bitwise": "deterministic", "batch_invariance_is_bitwise": "batch invariant", "hidden_nan_is_isolated": "hidden NaN isolated",
@@ -27,8 +29,14 @@ def number(value: Any) -> float:
 
 
 def worst(result: Dict[str, Any], part: str, what: str) -> Optional[float]:
-    values = [number(f[part][what]) for f in result["families"] if f[part]["elements"]]
+    """Over the families where every element had the class of the exact result."""
+    values = [number(f[part][what]) for f in result["families"] if f[part]["elements"] and math.isfinite(number(f[part]["max_ratio"]))]
     return max(values) if values else None
+
+
+def ran(result: Dict[str, Any]) -> List[Dict[str, Any]]:
+    """The families of which a case was taken."""
+    return [f for f in result["families"] if sum(f["cases"].values()) > f["cases"]["unsupported"]]
 
 
 def cell(value: Optional[float]) -> str:
@@ -56,20 +64,86 @@ def line(out: pathlib.Path, name: str) -> str:
     return f"error/bound {cell(worst(result, 'o', 'max_ratio'))}, {len(result['findings'])} findings" + (", PARTIAL" if result["partial"] else "")
 
 
+def term_of(family: Dict[str, Any]) -> str:
+    """Which of the four terms is largest where error/bound is."""
+    at = family["o"].get("worst")
+    return max(("weights", "numerator", "denominator", "output"), key=lambda n: number(at[n])) if at else ""
+
+
 def main_row(r: Dict[str, Any]) -> str:
+    name = f"`{r['name']}`" + (" ¹" if r.get("copies") else "")
     if "result" not in r:
-        return f"| `{r['name']}` | {r['arithmetic']} | " + ("skipped: " + r["skipped"] if "skipped" in r else "died: " + r.get("died", "")).replace("|", "/").replace("\n", " ") + " |" + " |" * 9
+        why = "skipped: " + r["skipped"] if "skipped" in r else "died: " + r.get("died", "")
+        return f"| {name} | {r['arithmetic']} | {why.replace('|', '/').replace(chr(10), ' ')[:200]} |" + " |" * (5 + len(CONTRACT))
     result = r["result"]
-    families = [f for f in result["families"] if sum(f["cases"].values()) > f["cases"]["unsupported"]]
-    top = max((f for f in families if f["o"].get("worst")), key=lambda f: number(f["o"]["max_ratio"]), default=None)
-    term = "-"
-    if top:
-        terms = {n: number(top["o"]["worst"][n]) for n in ("weights", "numerator", "denominator", "output")}
-        term = max(terms, key=lambda n: terms[n]) + f" ({top['family']})"
-    failing = sum(1 for f in families if f["cases"]["fail"])
-    cells = [f"`{r['name']}`", r["arithmetic"], f"{len(families)} ({failing} fail)" + (" partial" if result["partial"] else ""), cell(worst(result, "o", "max_ratio")), term,
-             cell(worst(result, "o", "max_ulp")), cell(worst(result, "lse", "max_ratio")), *(status(result, law) for law in CONTRACT)]
+    families = ran(result)
+    failing = [f["family"] for f in families if f["cases"]["fail"]]
+    inside = [f for f in families if f["o"]["elements"] and math.isfinite(number(f["o"]["max_ratio"]))]
+    top = max(inside, key=lambda f: number(f["o"]["max_ratio"]), default=None)
+    shown = ", ".join(failing[:3]) + (f" and {len(failing) - 3} more" if len(failing) > 3 else "")
+    cells = [name, r["arithmetic"], f"{len(families)}" + (" (partial)" if result["partial"] else ""), shown or "none", cell(worst(result, "o", "max_ratio")),
+             f"{term_of(top)} ({top['family']})" if top else "-", cell(worst(result, "o", "max_ulp")), cell(worst(result, "lse", "max_ratio")),
+             *(status(result, law) for law in CONTRACT)]
     return "| " + " | ".join(cells) + " |"
+
+
+def matrix(found: List[Dict[str, Any]]) -> List[str]:
+    """Family × kernel for the kernels of one library: error/bound and the first letter of its largest term, or what failed."""
+    columns = [r for r in found if "result" in r and r["result"]["families"]]
+    if not columns:
+        return []
+    cells: Dict[str, Dict[str, str]] = {}
+    for r in columns:
+        for f in ran(r["result"]):
+            ratio = number(f[next((p for p in ("o", "lse") if f[p]["elements"]), "o")]["max_ratio"])
+            text = f"{ratio:.2g} {term_of(f)[:1]}".strip() if math.isfinite(ratio) and not f["cases"]["fail"] else kind_of(f)
+            cells.setdefault(f["family"], {})[r["name"]] = text
+    lines = ["", "| family | " + " | ".join(f"`{r['name']}`" for r in columns) + " |", "|---|" + "---|" * len(columns)]
+    return lines + [f"| {family} | " + " | ".join(row.get(r["name"], "") for r in columns) + " |" for family, row in sorted(cells.items())]
+
+
+def kind_of(family: Dict[str, Any]) -> str:
+    """What the first failing case was: "fail(class_mismatch)" of its verdict, without the words around it."""
+    said = family.get("finding") or ""
+    return "**" + (said.split("fail(", 1)[1].split(")", 1)[0] if "fail(" in said else "fail") + "**"
+
+
+def ours_rows(path: Optional[str]) -> List[Tuple[Tuple[str, str], str, float, str]]:
+    """Of kernels/gpu_benchmark's JSON: ((shape, dtype), kernel, rate, unit)."""
+    rows = []
+    for entry in json.loads(pathlib.Path(path).read_text(encoding="utf-8"))["benchmarks"] if path and pathlib.Path(path).is_file() else []:
+        parts = entry.get("run_name", "").split("/")
+        if entry.get("aggregate_name") != "median" or len(parts) < 5 or parts[3] not in ("softmax", "attention"):
+            continue
+        shape = parts[4] + (" causal" if "causal" in parts else "")
+        unit = "TFLOP/s" if "TFLOP/s" in entry else "TB/s"
+        rows.append(((f"{parts[3]} {shape}", parts[2]), f"ours: {parts[0]}, {parts[1]}", entry[unit], unit))
+    return rows
+
+
+def speed(found: List[Dict[str, Any]], ours: Optional[str]) -> List[str]:
+    formats = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
+    rows = ours_rows(ours)
+    for r in found:
+        for row in r.get("speed", []):
+            shape = f"{r['problem']} {'x'.join(map(str, row['shape']))}" + (" causal" if row["causal"] else "")
+            rate, unit = (row["tflops"], "TFLOP/s") if "tflops" in row else (row["gb_per_s"] / 1e3, "TB/s")
+            rows.append(((shape, formats[r["dtype"]]), f"`{r['name']}`", rate, unit))
+    if not rows:
+        return []
+    lines = ["", "## Speed", "", "Medians of 20 launches after 5, timed by events; ours by `kernels/gpu_benchmark` on the same machine, one after the other. Attention: 4·B·H·S²·d",
+             "operations, half of them if causal; softmax: elements read and written. det: the deterministic exponential, native: the GPU's.", "",
+             "| problem | dtype | kernel | rate |", "|---|---|---|--:|"]
+    for (shape, dtype), group in itertools.groupby(sorted(rows, key=lambda r: (r[0], -r[2])), key=lambda r: r[0]):
+        lines += [f"| {shape} | {dtype} | {name} | {rate:.3g} {unit} |" for _, name, rate, unit in group]
+    return lines
+
+
+HEAD = """Every kernel through `flashproof.check()` with the arithmetic that it is declared with. All are asked to be deterministic, batch invariant, to isolate what
+hidden keys hold and to give the same bits from every layout, which no library promises: a "no" there is a fact, not a defect. `families`: those that the kernel
+takes; `outside`: those where a result was NaN or inf and the exact one is not (or the other way round), beyond the bound, or where the call raised. error/bound, its
+largest term and ulp are over the other families. ulp are of the exact result, so they are large where it is nearly 0; error/bound is what decides.
+¹ given contiguous copies of its inputs, as its documentation asks for."""
 
 
 def markdown(out: pathlib.Path, ours: Optional[str]) -> str:
@@ -78,22 +152,17 @@ def markdown(out: pathlib.Path, ours: Optional[str]) -> str:
     for r in found:
         versions.update(r.get("versions", {}))
     date = max((r.get("date", "") for r in found), default="")
-    lines = [f"# Public kernels, {date}", "", ", ".join(f"{k} {v}" for k, v in sorted(versions.items())), "",
-             "Every kernel through `flashproof.check()` with the arithmetic that it is declared with; all are asked to be deterministic, batch invariant",
-             "and to isolate what hidden keys hold, which no library promises: a \"no\" there is a fact, not a defect.", "",
-             "| kernel | declared | families | error/bound | mostly | max ulp | lse error/bound | " + " | ".join(CONTRACT.values()) + " |", "|" + "---|" * (7 + len(CONTRACT))]
+    lines = [f"# Public kernels, {date}", "", ", ".join(f"{k} {v}" for k, v in sorted(versions.items())), "", HEAD, "",
+             "| kernel | declared | families | outside | error/bound | mostly | max ulp | lse error/bound | " + " | ".join(CONTRACT.values()) + " |", "|" + "---|" * (8 + len(CONTRACT))]
     lines += [main_row(r) for r in found]
+    lines += speed(found, ours)
+    lines += ["", "## Families", "", "error/bound and the first letter of its largest term (weights, numerator, denominator, output; of lse where only that is returned), or what failed."]
+    for _, group in itertools.groupby(found, key=lambda r: (r["name"].split(".")[0], r["problem"], ".".join(r["name"].split(".")[:2]))):
+        lines += matrix(list(group))
+    lines += ["", "## Findings"]
     for r in found:
         if "result" in r and r["result"]["findings"]:
-            lines += ["", f"## {r['name']}", ""]
+            lines += ["", f"### {r['name']}", ""]
             for f in r["result"]["findings"]:
                 lines.append(f"- `{f['law']}`: {f['kind']}: {f['message'][:400]}  \n  case `{f['case']}`" + (f", shrunk to {f['shrunk']}" if f["shrunk"] else ""))
-    speed = [(r["name"], row) for r in found for row in r.get("speed", [])]
-    if speed:
-        lines += ["", "## Speed", "", "Medians of 20; a multiplication and an addition count two.", "", "| kernel | shape | causal | ms | TFLOP/s or GB/s |", "|---|---|---|---|---|"]
-        for name, row in speed:
-            rate = f"{row['tflops']:.1f} TFLOP/s" if "tflops" in row else f"{row['gb_per_s']:.0f} GB/s"
-            lines.append(f"| `{name}` | {'x'.join(map(str, row['shape']))} | {'yes' if row['causal'] else 'no'} | {row['median_ms']:.4f} | {rate} |")
-    if ours and pathlib.Path(ours).is_file():
-        lines += ["", "## Ours, same machine", "", "```", pathlib.Path(ours).read_text(encoding="utf-8").strip(), "```"]
     return "\n".join(lines) + "\n"

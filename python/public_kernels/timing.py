@@ -4,7 +4,8 @@ import statistics
 import time
 from typing import Any, Callable, Dict, List
 
-SHAPES = {"attention": [(4, 16, 2048, 64), (4, 16, 2048, 128)], "softmax": [(4096, 4096), (4096, 32768)]}
+#: Those of kernels/gpu_benchmark, so that its rows stand beside: (B, H, S, d) and (rows, columns).
+SHAPES = {"attention": [(2, 16, 8192, 128), (2, 16, 16384, 64)], "softmax": [(65536, 1024), (32768, 4096), (8192, 32768)]}
 
 
 def samples(call: Callable[[], Any], device: str, runs: int = 20) -> List[float]:

@@ -12,7 +12,9 @@ DEVICES = ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])
 def test_softmax(device):
     result = flashproof.check(lambda x: torch.softmax(x, -1), problem="softmax", arrays="torch", device=device, returns="o",
                               arithmetic="unknown", families=["normal", "logit_spread"], cases=1, measured=2, batch_invariant=True)
-    assert result.ok, str(result)
+    assert all(f.cases["pass"] and not f.cases["fail"] for f in result.families), str(result)
+    # A row of -inf alone is NaN there.
+    assert {f.law for f in result.findings} <= {"empty_state_is_identity"}, str(result)
 
 
 @pytest.mark.parametrize("device", DEVICES)
