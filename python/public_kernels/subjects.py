@@ -74,15 +74,18 @@ def dense_rows(refuses: Callable[[Any], Optional[str]]) -> Callable[[Any], Optio
     return also
 
 
-def exact_in(dtype: str, bottom_right: bool = False) -> Callable[[Any], Optional[str]]:
+def exact_in(dtype: str, backend: str = "") -> Callable[[Any], Optional[str]]:
     """SDPA takes a bias of the inputs' dtype only: problems whose f32 bias would be rounded are another question."""
 
     def refuses(p):
-        queries, keys = p.shape["q"][2], p.shape["k"][2]
-        if p.causal and queries != keys and (not bottom_right or queries > keys):
+        heads, queries = p.shape["q"][1:3]
+        shared, keys = p.shape["k"][1:3]
+        if p.causal and queries != keys and (backend != "FLASH_ATTENTION" or queries > keys or heads != shared):
             return "causal with Sq != Sk: aligned top left here"
         if p.causal and p.bias is not None:
             return "causal and a bias: one of them"
+        if backend == "CUDNN_ATTENTION" and keys == 1:
+            return "one key: not given to cuDNN"
         if p.bias is not None and dtype != "float32":
             bias = p.bias.copy().view("float32")
             narrow = bias.astype(dtype if dtype == "float16" else ml_dtypes.bfloat16).astype("float32")
@@ -230,7 +233,7 @@ def subjects(device: str) -> List[Subject]:
             ("EFFICIENT_ATTENTION", "efficient", all_three, "pytorch_efficient", 8, True, ["empty", "gqa"]),
             ("MATH", "math", all_three, "pytorch_math", 1, True, empty)):
         for dtype in dtypes:
-            refuses = exact_in(dtype, short == "flash")
+            refuses = exact_in(dtype, backend)
             call = f"padded(sdpa({backend!r}, {bias}), {multiple})"
             add(f"torch.sdpa.{short}", "attention", dtype, "torch", arithmetic, call, refuses=refuses, returns="o", without=without,
                 copies=backend != "MATH")
