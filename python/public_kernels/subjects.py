@@ -232,25 +232,27 @@ def subjects(device: str) -> List[Subject]:
             ("FLASH_ATTENTION", "flash", half, "fa2_sm80", 8, False, empty), ("CUDNN_ATTENTION", "cudnn", half, "cudnn", 8, True, empty),
             ("EFFICIENT_ATTENTION", "efficient", all_three, "pytorch_efficient", 8, True, ["empty", "gqa"]),
             ("MATH", "math", all_three, "pytorch_math", 1, True, empty)):
-        for dtype in dtypes:
+        if device == "cpu" and short not in ("flash", "math"):
+            continue
+        for dtype in dtypes if device != "cpu" else all_three:
             refuses = exact_in(dtype, backend)
             call = f"padded(sdpa({backend!r}, {bias}), {multiple})"
             add(f"torch.sdpa.{short}", "attention", dtype, "torch", arithmetic, call, refuses=refuses, returns="o", without=without,
                 copies=backend != "MATH")
-            if backend == "MATH":
+            if dtype == "float16" and backend != "MATH":
+                add(f"torch.sdpa.{short}.views", "attention", dtype, "torch", arithmetic, call, refuses=dense_rows(refuses), returns="o", without=without,
+                    note="strided views with dense rows, as they come")
+            if backend == "MATH" or device == "cpu":
                 continue
             add(f"torch.aten.{short}", "attention", dtype, "torch", arithmetic, f"padded(aten({backend!r}), {multiple})", refuses=refuses,
                 returns="both", without=["empty", "gqa"], copies=True, note="the operator below SDPA, with its lse")
-            if dtype == "float16":
-                add(f"torch.sdpa.{short}.views", "attention", dtype, "torch", arithmetic, call, refuses=dense_rows(refuses), returns="o", without=without,
-                    note="strided views with dense rows, as they come")
-    for dtype in half:
+    for dtype in half if device != "cpu" else ():
         add("cudnn.graph.sdpa", "attention", dtype, "torch", "cudnn", f"padded(cudnn_graph({dtype!r}), 8)", refuses=exact_in(dtype),
             returns="both", without=empty, copies=True)
     for dtype in all_three:
         add("torch.softmax", "softmax", dtype, "torch", "pytorch_softmax", "torch_function('softmax')", returns="o")
     add("torch.logsumexp", "softmax", "float32", "torch", "unknown", "torch_function('logsumexp')", returns="lse")
-    for dtype in all_three:
+    for dtype in all_three if device != "cpu" else ():
         add("triton.online_softmax", "softmax", dtype, "torch", "unknown", "triton_softmax()", returns="o", note="as published")
         add("triton.online_softmax.contiguous", "softmax", dtype, "torch", "unknown", "triton_softmax()", returns="o",
             copies=True, note="as published")
