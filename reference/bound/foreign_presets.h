@@ -28,14 +28,15 @@ constexpr Arithmetic in_any_order(Arithmetic a, int block) {
 }
 
 /// csrc/flash_attn/src/flash_fwd_launch_template.h: kBlockN is 32, 64 or 128 by head dimension; flash_fwd_kernel.h visits
-/// from the last block to the first, the masked ones apart.
+/// from the last block to the first, the masked ones apart. Without split keys, which flash_api.cpp chooses by itself where there are
+/// few rows (num_splits = 0), and without slopes under a causal window: README.md, section 9.
 constexpr Arithmetic foreign_fa2(Format inputs) { return in_any_order(fa2_sm80(inputs), 32); }
 
-/// hopper/tile_size.h: kBlockN is 64..224, a multiple of 16; of fp8 one of 32. A lane adds its keys to the running sum one by one, or
-/// (later versions of softmax.h) among themselves and then to it: one addition more.
+/// hopper/tile_size.h: kBlockN is 64..224, a multiple of 16; of fp8 one of 32. A lane adds its keys to the running sum one by one,
+/// as running_lanes has it, or (later versions of softmax.h) a tile's among themselves and then to it: one addition more.
 constexpr Arithmetic foreign_fa3(Format inputs) {
   Arithmetic a = inputs == Format::e4m3fn ? fa3_fp8(0) : fa3_sm90(inputs);
-  a.running_lanes = false;  // in any order no fewer additions than true
+  a.lane_joins = 3;  // that one and the quad's butterfly
   return in_any_order(a, inputs == Format::e4m3fn ? 32 : 16);
 }
 
@@ -49,8 +50,8 @@ constexpr Arithmetic foreign_fa4(Format inputs) {
 /// tl.dot accumulates in f32 on the tensor cores (of f32 inputs under input_precision="ieee": chains of fma), whose Ampere
 /// form errs by most per product of those that Triton targets with bf16; tiles are 16 keys or more. P in the inputs' format, as
 /// the tutorials cast it. tl.sum is some tree over threads that add in order: one lane, and kBlockJoins. acc / l is div.full.f32, 2 ulp.
-/// exp2(qk·scale − m) contracts to an fma; kernels built without fp fusion declare "exponent": "unfused", those of tl.exp of
-/// scaled scores "exponent": "scaled_exp2", "unit": "natural".
+/// exp2(qk·scale − m) contracts to an fma (but in causal blocks: README.md, section 9); kernels built without fp fusion declare
+/// "exponent": "unfused", those of tl.exp of scaled scores "exponent": "scaled_exp2", "unit": "natural".
 constexpr Arithmetic foreign_triton(Format inputs) {
   Arithmetic a = triton(Exponent::fused);
   a.lanes = 1;

@@ -28,7 +28,7 @@ struct Entry {
 using namespace presets;
 
 constexpr Entry kAttention[] = {
-    {{"fa2_sm80", "FlashAttention-2 on Ampere and later, any head dimension"}, kHalf, foreign_fa2},
+    {{"fa2_sm80", "FlashAttention-2 on Ampere and later, any head dimension, num_splits 1"}, kHalf, foreign_fa2},
     {{"fa3_sm90", "FlashAttention-3 on Hopper; e4m3fn with the 13-bit accumulator of wgmma"},
      kHalf | kE4m3,
      foreign_fa3},
