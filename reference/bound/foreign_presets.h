@@ -66,11 +66,12 @@ constexpr Arithmetic foreign_triton(Format inputs) {
 /// f32 (unless allow_fp16_bf16_reduction_math_sdp), the result back. q and k are both multiplied by the rounded root of the
 /// scale, before the product: four roundings where query_scaled has one. Matrix products are a library's, in any order: one
 /// chain is the deepest. A unit of K = 4 and F = 23 loses 12 units of 2^-24 in four f32 products, which covers both for every
-/// head dimension. Softmax of up to 1024 keys: one warp per row (PersistentSoftmax.cuh); beyond that more threads, and less
-/// per thread. Keys whose score is −inf may pile up the others in one lane: then declare "lanes": 1.
+/// head dimension. The softmax is pytorch_softmax on a GPU, pytorch_softmax_cpu elsewhere: the latter's lanes and ending, which beside
+/// the scores' errors cost less than one per cent. Keys whose score is −inf may pile up the others in one lane: then declare "lanes": 1.
 constexpr Arithmetic foreign_pytorch_math(Format /*inputs*/) {
   Arithmetic a = kPytorchMath;
-  a.lanes = 32;
+  a.lanes = 8;
+  a.ending = Ending::multiply_reciprocal;
   a.lane_joins = kBlockJoins;
   a.query_scaled = true;
   a.dot.unit = kVoltaF16;
@@ -152,6 +153,16 @@ constexpr Arithmetic foreign_pytorch_softmax(Format /*inputs*/) {
   a.lanes = 32;
   a.lane_joins = kBlockJoins;
   a.warps = 1;
+  return a;
+}
+
+/// aten/src/ATen/native/cpu/SoftMaxKernel.cpp, _vec_softmax_lastdim: vectors of 8 or more, whose lanes add every 8th column, then a
+/// tree, then (16-bit inputs) up to 7 columns left over; e^x of Sleef (1 ulp) times fl(1/l).
+constexpr Arithmetic foreign_pytorch_softmax_cpu(Format inputs) {
+  Arithmetic a = foreign_pytorch_softmax(inputs);
+  a.lanes = 8;
+  a.lane_joins = 10;  // 3 levels, 7 columns
+  a.ending = Ending::multiply_reciprocal;
   return a;
 }
 

@@ -48,7 +48,12 @@ constexpr Entry kAttention[] = {
 };
 
 constexpr Entry kSoftmax[] = {
-    {{"pytorch_softmax", "torch.softmax: the maximum first, sums in lanes"}, kF32 | kHalf, foreign_pytorch_softmax},
+    {{"pytorch_softmax", "torch.softmax on a GPU: the maximum first, sums in 32 lanes"},
+     kF32 | kHalf,
+     foreign_pytorch_softmax},
+    {{"pytorch_softmax_cpu", "torch.softmax on a CPU: sums in 8 lanes, times 1/sum"},
+     kF32 | kHalf,
+     foreign_pytorch_softmax_cpu},
     {{"unknown", "nothing known: two passes or online, sums in any order"}, kF32 | kHalf, foreign_unknown_softmax},
 };
 

@@ -89,6 +89,25 @@ TEST(LaneJoins, hold_for_a_deeper_tree_than_the_lanes_make) {
   expect_held(softmax(), "pytorch_softmax");
 }
 
+/// In lanes of 8 a column may be followed by four times as many as in lanes of 32.
+TEST(LaneJoins, of_a_gpu_are_not_those_of_a_cpu) {
+  SoftmaxProblem p;
+  constexpr std::int64_t kColumns = 8 * 1024;
+  p.x = Tensor::dense(Format::f32, {1, kColumns});
+  // The first vector carries the row; all others are lost beside it, one after another.
+  for (std::int64_t c = 0; c < kColumns; ++c) p.x.set({0, c}, c < 8 ? 0 : kSmall);
+  p.plan = ChunkPlan::uniform(kColumns, 64);
+  const Arithmetic gpu = parse_arithmetic("pytorch_softmax", ProblemKind::softmax, Format::f32);
+  const Arithmetic cpu = parse_arithmetic("pytorch_softmax_cpu", ProblemKind::softmax, Format::f32);
+  Arithmetic executed = cpu;
+  executed.lane_joins = 0;
+  const Problem problem = p;
+  const double exact = 8 + (kColumns - 8) * std::exp(static_cast<double>(static_cast<float>(kSmall)));
+  const double error = std::fabs(run_model(problem, executed).o.at({0, 0}) - 1 / exact);
+  EXPECT_LE(error, compute_bound(problem, cpu).o[0].total());
+  EXPECT_GT(error, 2 * compute_bound(problem, gpu).o[0].total());
+}
+
 // A row of one key has no other key to be joined with.
 TEST(LaneJoins, cost_a_row_of_one_key_nothing) {
   AttentionProblem p = std::get<AttentionProblem>(attention());
