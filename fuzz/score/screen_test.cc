@@ -189,6 +189,7 @@ Seen sweep(ProblemKind problem, std::uint64_t seeds) {
         Contract contract;
         contract.refuses_beyond_range = random.chance(0.5);
         if (random.chance(0.3)) contract.overflow = Overflow::saturate;
+        if (random.chance(0.2)) contract.returns = random.chance(0.5) ? Returns::o : Returns::lse;
         SCOPED_TRACE(to_string(spec) + " round " + std::to_string(round));
         const Truth truth = random.chance(0.4) ? widened(random, oracle.truth(), bound) : oracle.truth();
         expect_same(output, truth, oracle, bound, contract, random.chance(0.7), seen);

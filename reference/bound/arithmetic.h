@@ -132,7 +132,8 @@ struct StoredWeights {
 };
 
 /// lse = fl(m̂ + log l̂); fl(fl(m̂·scale) + log l̂), the frame raw (FlashAttention-2); fl(fl(fl(m̂·ĉ) + log2 l̂)·fl(ln 2))
-/// (FlashAttention-3).
+/// (FlashAttention-4, Triton), whose bound holds of fl(fl(m̂·fl(ĉ·fl(ln 2))) + log l̂) (FlashAttention-3) and of
+/// fl(fl(fl(m̂·ĉ)/fl(log2 e)) + log l̂) (xFormers), too.
 enum class LseForm : std::uint8_t { max_plus_log, scaled_max_plus_log, base2 };
 
 /// Weights of a combination. Pairwise: stable = e^{−|a−b|} and both weights from it; one_sided = 1/(1 + e^{b−a}) and
@@ -191,6 +192,11 @@ struct Arithmetic {
   int deal = 1;
   int warps = 0;         // softmax: butterflies over lanes/warps lanes each, folded left
   int vector_bytes = 0;  // softmax: `deal` is so many bytes of x, whatever its format; 0: as `deal` says
+  // What is declared where nobody knows which threads share a row: the lanes' sums may be joined by as many as so many
+  // additions one after another (0: by the butterfly of `lanes`), and a library's Σ P v of row_resident likewise. Of a
+  // chain alone the last key would pay for one addition, where in a tree every key pays for all levels. An allowance: the
+  // model joins by its butterfly.
+  int lane_joins = 0;
   // The chunks of attention and softmax. A kernel that does not follow the problem's plan says here what it visits: runs of so
   // many keys (columns), from position 0 on, the last one shorter; 0: the plan's chunks. Then the order of these.
   int block = 0;

@@ -178,6 +178,7 @@ void fields(A& a, Visit&& visit) {
   visit("deal", a.deal, Range{1, 64});
   visit("warps", a.warps, Range{0, 4096});
   visit("vector_bytes", a.vector_bytes, Range{0, 4096});
+  visit("lane_joins", a.lane_joins, Range{0, 4096});
   visit("block", a.block, Range{0, kMostBlock});
   visit("visits", a.visits);
   visit("dot", a.dot);

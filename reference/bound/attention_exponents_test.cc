@@ -185,5 +185,37 @@ TEST(AttentionExponents, lse_forms_cost_what_their_products_round) {
   }
 }
 
+// FlashAttention-3 and xFormers return to nats before the sum: with a negative maximum and a sum that brings lse near 0 their
+// second rounding is relative to the maximum, not to lse.
+TEST(AttentionExponents, base2_holds_of_frames_that_return_to_nats_before_the_sum) {
+  constexpr float kLn2 = 0.693147182464599609375F, kLog2 = 1.44269502162933349609375F;
+  Arithmetic a = declared(Reduction::chunk_deferred);
+  a.unit = ScoreUnit::raw;
+  a.exponent = Exponent::fused;
+  a.lse_form = LseForm::base2;
+  double largest = 0, beside_lse = 0;
+  for (int i = 0; i < 5000; ++i) {
+    Random random(35, static_cast<std::uint64_t>(i));
+    AttentionProblem p = one_row({1.0F}, {1.0F}, 1);
+    p.scale = static_cast<float>(random.uniform(0.1, 3));
+    const ScoreScale scale = score_scale(p, a, 0, 0);
+    const auto frame = static_cast<float>(-random.uniform(5, 12));
+    const double exact = scale.unit * static_cast<double>(frame);
+    const auto c = static_cast<float>(scale.unit * kLog2e);
+    const float folded = c * kLn2, scaled = frame * (p.scale * kLog2);
+    const float fa3 = frame * folded, xformers = scaled / kLog2;
+    const double cost = lse_form_cost(a, scale, std::fabs(exact), 0);  // lse = 0
+    for (const float computed : {fa3, xformers}) {
+      const double error = std::fabs(static_cast<double>(computed) - exact);
+      EXPECT_LE(error, cost) << p.scale << " " << frame;
+      largest = std::max(largest, error / cost);
+      // What two relative errors of at most u on lse = 0 would leave: the first product and the constant.
+      beside_lse = std::max(beside_lse, error / ((0x1p-24 + scale.c_error) * std::fabs(exact) * (1 + 0x1p-20)));
+    }
+  }
+  EXPECT_GT(largest, 0.5) << "loose";
+  EXPECT_GT(beside_lse, 1) << "the second rounding is not needed";
+}
+
 }  // namespace
 }  // namespace flashproof::bound

@@ -15,8 +15,8 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 /// A doubt beyond which two states may have any ratio: nothing is known of the row.
 constexpr double kHopeless = 1e4;
-constexpr double kLn2Error = 0x1p-28;  // |fl(ln 2)/ln 2 − 1| = 2.75e-9
-constexpr double kTiny = 0x1p-120;     // products below the normal range, flushed or not, in nats
+constexpr double kBaseError = 0x1.dp-27;  // |fl(log2 e)/log2 e − 1| = 1.335e-8; of fl(ln 2) 2.75e-9
+constexpr double kTiny = 0x1p-120;        // products below the normal range, flushed or not, in nats
 
 /// The joins of the parts that are not empty, and for each such part how many it takes part in.
 struct Tree {
@@ -65,8 +65,11 @@ double lse_form_cost(const Arithmetic& a, const ScoreScale& scale, double frame_
     case LseForm::base2:
       break;
   }
-  // fl(f·ĉ), the sum, fl(ln 2); the last product is lse's rounding.
-  return (roundings(1) + scale.c_error * (1 + kU)) * frame_size + (roundings(1) + kLn2Error) * lse_size + kTiny;
+  // fl(f·ĉ), the sum, fl(ln 2); the last product is lse's rounding. Where f·ĉ returns to nats before the sum, a second rounding
+  // and the constant are relative to f: not less than to lse where f is negative and many keys bring lse near 0.
+  const double second = std::max(frame_size, lse_size);
+  return (roundings(1) + scale.c_error * (1 + kU)) * frame_size + (roundings(1) + kBaseError) * second * (1 + 0x1p-20) +
+         kTiny;
 }
 
 double division_free_argument(const Arithmetic& a, double log_size, double lse_size) {

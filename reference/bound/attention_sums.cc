@@ -19,11 +19,13 @@ void AttentionPaths::count_places(const Leaves& leaves) {
   const std::size_t n = leaves.size();
   for (auto* array : {&lane_count_, &rounded_count_, &step_count_}) array->assign(n, 0);
   most_.assign(visits_.visits().size() + 1, {});
+  // A level beside which nothing stands rounds nothing: every one that does takes another key in.
+  const int joins = std::max(butterfly_, std::min(a_.lane_joins, static_cast<int>(n) - 1));
   for (std::size_t j = 0; j < n; ++j) {
     const Place& place = visits_.place(j);
     const bool sink = place.visit < 0;
     const bool not_first = !sink && !visits_.visits()[place.visit].first;
-    int lane = place.rest_of_lane + butterfly_;
+    int lane = place.rest_of_lane + joins;
     if (normalized_ || running_) {
       lane = sink ? 0 : lane;
     } else {
@@ -97,7 +99,7 @@ void AttentionPaths::charge_sums(RowModel& row, const Run& run) {
     rounded += (recap_ ? 1 : below) + not_first + endings + 2 * after.chunks - (stored_narrow_ || parts_ > 1 ? 0 : 1);
     units += endings * reciprocal_;
   } else if (resident_) {
-    rounded += 1;
+    rounded += 1 + std::min(a_.lane_joins, keys_ - 1);
     units += reciprocal_;
   } else {
     rounded += running_ ? after.chunks : rises;

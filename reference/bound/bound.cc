@@ -66,6 +66,8 @@ void require_softmax(const Arithmetic& a) {
   require(power_of_two(a.lanes) || (a.lanes == 0 && a.lanes_of != nullptr), "lanes: a power of two");
   require(a.reduction == Reduction::strided_online || (power_of_two(a.warps) && (a.lanes == 0 || a.warps <= a.lanes)),
           "warps: a power of two, at most lanes");
+  require(a.lane_joins >= 0 && a.lane_joins <= 4096 && (a.lane_joins == 0 || a.reduction != Reduction::strided_online),
+          "lane_joins: 0..4096, and 0 for strided_online");
   require(a.vector_bytes == 0 || (power_of_two(a.vector_bytes) && a.vector_bytes <= 4096),
           "vector_bytes: 0, or a power of two, at most 4096");
   require(!alone || a.merge_weights == MergeWeights::max_sum || a.merge_weights == MergeWeights::shifted ||
@@ -80,7 +82,8 @@ void require_merge(const Arithmetic& a) {
   require(flat || a.reduction == Reduction::pairwise_fold || a.reduction == Reduction::pairwise_tree,
           "reduction: merge takes pairwise_fold, pairwise_tree or flat");
   require_no_scores(a);
-  require(a.lanes == 0 && a.lanes_of == nullptr && a.warps == 0, "lanes, warps: 0, a merge sums in visiting order");
+  require(a.lanes == 0 && a.lanes_of == nullptr && a.warps == 0 && a.lane_joins == 0,
+          "lanes, warps, lane_joins: 0, a merge sums in visiting order");
   const std::string visits = visits_contradiction(a);
   require(visits.empty(), visits.c_str());
   if (flat) {

@@ -21,6 +21,7 @@ class Rules {
             "reduction: attention takes chunk_deferred, chunk_normalized, chunk_recap, lse_running or row_resident");
     require(is_power_of_two(a_.lanes) && a_.lanes <= 4096, "lanes: a power of two, at most 4096");
     require(is_power_of_two(a_.deal) && a_.deal <= 64, "deal: a power of two, at most 64");
+    require(a_.lane_joins >= 0 && a_.lane_joins <= 4096, "lane_joins: 0..4096");
     require(deferred || running || a_.ending != Ending::division_free,
             "ending: division_free takes chunk_deferred or lse_running");
     require(!running || a_.ending == Ending::division_free, "ending: lse_running takes division_free");

@@ -28,7 +28,7 @@ struct Entry {
 using namespace presets;
 
 constexpr Entry kAttention[] = {
-    {{"fa2_sm80", "FlashAttention-2 on Ampere and later, any head dimension"}, kHalf, foreign_fa2},
+    {{"fa2_sm80", "FlashAttention-2 on Ampere and later, any head dimension, num_splits 1"}, kHalf, foreign_fa2},
     {{"fa3_sm90", "FlashAttention-3 on Hopper; e4m3fn with the 13-bit accumulator of wgmma"},
      kHalf | kE4m3,
      foreign_fa3},
@@ -48,7 +48,12 @@ constexpr Entry kAttention[] = {
 };
 
 constexpr Entry kSoftmax[] = {
-    {{"pytorch_softmax", "torch.softmax: the maximum first, sums in lanes"}, kF32 | kHalf, foreign_pytorch_softmax},
+    {{"pytorch_softmax", "torch.softmax on a GPU: the maximum first, sums in 32 lanes"},
+     kF32 | kHalf,
+     foreign_pytorch_softmax},
+    {{"pytorch_softmax_cpu", "torch.softmax on a CPU: sums in 8 lanes, times 1/sum"},
+     kF32 | kHalf,
+     foreign_pytorch_softmax_cpu},
     {{"unknown", "nothing known: two passes or online, sums in any order"}, kF32 | kHalf, foreign_unknown_softmax},
 };
 
@@ -57,7 +62,9 @@ constexpr Entry kMerge[] = {
     {{"vllm_merge", "vLLM merge_attn_states"}, kF32 | kHalf, [](Format) { return kVllmMerge; }},
     {{"flashinfer_merge", "FlashInfer merge_states"}, kF32 | kHalf, [](Format) { return kFlashinferMerge; }},
     {{"fa2_combine", "FlashAttention-2 combine_attn_seqk_parallel"}, kF32 | kHalf, [](Format) { return kFa2Combine; }},
-    {{"ring_attention", "ring attention's update of (o, lse)"}, kF32 | kHalf, [](Format) { return kRingAttention; }},
+    {{"ring_attention", "ring attention's update of (o, lse), before its sigmoid form"},
+     kF32 | kHalf,
+     [](Format) { return kRingAttention; }},
     {{"unknown", "nothing known: flat or folded in order, the bound of any of the above"},
      kF32 | kHalf,
      foreign_unknown_merge},

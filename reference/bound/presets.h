@@ -56,13 +56,11 @@ constexpr Arithmetic fa2_split(int parts) {
 }
 inline constexpr Arithmetic kFa2Split4 = fa2_split(4);
 
-/// FlashAttention-3, hopper/softmax.h and mainloop_fwd_sm90_tma_gmma_ws.hpp: wgmma, lse in base 2 (log2f, then · ln 2).
+/// FlashAttention-3, hopper/softmax.h and mainloop_fwd_sm90_tma_gmma_ws.hpp: wgmma; lse = m·(ĉ·ln 2) + __logf(l).
 constexpr Arithmetic fa3_sm90(Format stored) {
   Arithmetic a = fa2_sm80(stored);
   a.dot.unit = kHopperF16;
   a.values.unit = kHopperF16;
-  a.log_error = kLg2Approx;
-  a.log_absolute = kLg2Absolute;
   a.lse_form = LseForm::base2;
   return a;
 }
@@ -95,6 +93,8 @@ inline constexpr Arithmetic kFa3Split4 = fa3_split(4);
 constexpr Arithmetic fa4_sm100() {
   Arithmetic a = kFa3Sm90Bf16;
   a.exp_error = kExp2Degree3;
+  a.log_error = kLg2Approx;
+  a.log_absolute = kLg2Absolute;
   a.lazy_log2 = 8;
   return a;
 }

@@ -10,16 +10,14 @@
 
 namespace flashproof::bound {
 
-namespace {
-
-int after_lane(const Arithmetic& arithmetic, int lanes) {
-  return log2_ceil(lanes / arithmetic.warps) + arithmetic.warps - 1;
+int joins_after_lane(const SoftmaxPaths& paths, const Arithmetic& arithmetic, int lanes) {
+  const int declared = log2_ceil(lanes / arithmetic.warps) + arithmetic.warps - 1;
+  return std::max(declared, std::min(arithmetic.lane_joins, static_cast<int>(paths.keys.size()) - 1));
 }
-
-}  // namespace
 
 void charge_lanes(SoftmaxPaths& paths, KeyRange range, std::int64_t first, const Lanes& lanes,
                   const Arithmetic& arithmetic, double frame, bool shifted) {
+  const int joins = joins_after_lane(paths, arithmetic, lanes.lanes);
   std::vector<int> in_lane(lanes.lanes, 0);
   std::vector<std::size_t> leading(lanes.lanes, range.end);
   for (std::size_t i = range.end; i-- > range.begin;) {
@@ -27,7 +25,7 @@ void charge_lanes(SoftmaxPaths& paths, KeyRange range, std::int64_t first, const
     const std::size_t lane = lanes.of(key.column, first);
     key.entry = frame;
     key.same = shifted ? key.x == frame : key.x == 0;
-    key.roundings = ++in_lane[lane] + after_lane(arithmetic, lanes.lanes);
+    key.roundings = ++in_lane[lane] + joins;
     leading[lane] = i;
   }
   for (const std::size_t i : leading) {

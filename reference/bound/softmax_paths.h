@@ -58,6 +58,10 @@ struct KeyRange {
 };
 KeyRange keys_between(const SoftmaxPaths& paths, std::int64_t first, std::int64_t last);
 
+/// Additions that follow a key's sum in its lane: butterfly and fold, or lane_joins where that is more; never more than
+/// there are other keys in the row then, because an addition of 0 is exact.
+int joins_after_lane(const SoftmaxPaths& paths, const Arithmetic& arithmetic, int lanes);
+
 // The walks behind it. Each fills in entry, same, rescales and roundings.
 void walk_strided_online(const Lanes& dealt, SoftmaxPaths& paths);
 void walk_chunked_online(const ChunkPlan& plan, const Arithmetic& arithmetic, const Lanes& lanes, SoftmaxPaths& paths);

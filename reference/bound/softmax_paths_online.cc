@@ -68,7 +68,7 @@ void walk_chunked_online(const ChunkPlan& plan, const Arithmetic& arithmetic, co
     double frame = -kInf;
     bool rises = false;
   };
-  const int after_lane = log2_ceil(lanes.lanes / arithmetic.warps) + arithmetic.warps - 1;
+  const int joins = joins_after_lane(paths, arithmetic, lanes.lanes);
   std::vector<Visit> visits(plan.chunks());
   std::vector<int> visit_of(paths.keys.size());
   for (int n = 0; n < plan.chunks(); ++n) {
@@ -79,7 +79,7 @@ void walk_chunked_online(const ChunkPlan& plan, const Arithmetic& arithmetic, co
       SoftmaxKey& key = paths.keys[i];
       visit_of[i] = n;
       visits[n].high = std::max(visits[n].high, key.x);
-      key.roundings = ++in_lane[lanes.of(key.column, plan.boundary[c])] + after_lane;
+      key.roundings = ++in_lane[lanes.of(key.column, plan.boundary[c])] + joins;
     }
   }
   double m = -kInf;
@@ -147,7 +147,7 @@ void walk_any_order(const ChunkPlan& smallest, const Arithmetic& arithmetic, con
     double high;
     std::vector<int> in_lane;
   };
-  const int after_lane = log2_ceil(lanes.lanes / arithmetic.warps) + arithmetic.warps - 1;
+  const int joins = joins_after_lane(paths, arithmetic, lanes.lanes);
   std::vector<Chunk> chunks;  // those that are not empty
   std::vector<double> highs;
   std::vector<int> others(lanes.lanes, 0);  // additions that a chunk before or after costs a lane: its keys, or its sum
@@ -176,7 +176,7 @@ void walk_any_order(const ChunkPlan& smallest, const Arithmetic& arithmetic, con
       key.same = key.x == chunk.high;
       key.rescales = above;
       // Its own chunk's sum is added to the running one, or by the next join.
-      key.roundings += others[lane] - std::max(1, chunk.in_lane[lane]) + after_lane + above + 1;
+      key.roundings += others[lane] - std::max(1, chunk.in_lane[lane]) + joins + above + 1;
     }
     paths.largest_rescales = std::max(paths.largest_rescales, above);
   }
