@@ -250,7 +250,7 @@ def subjects(device: str) -> List[Subject]:
         add("cudnn.graph.sdpa", "attention", dtype, "torch", "cudnn", f"padded(cudnn_graph({dtype!r}), 8)", refuses=exact_in(dtype),
             returns="both", without=empty, copies=True)
     for dtype in all_three:
-        add("torch.softmax", "softmax", dtype, "torch", "pytorch_softmax", "torch_function('softmax')", returns="o")
+        add("torch.softmax", "softmax", dtype, "torch", "pytorch_softmax" if device != "cpu" else "pytorch_softmax_cpu", "torch_function('softmax')", returns="o")
     add("torch.logsumexp", "softmax", "float32", "torch", "unknown", "torch_function('logsumexp')", returns="lse")
     for dtype in all_three if device != "cpu" else ():
         add("triton.online_softmax", "softmax", dtype, "torch", "unknown", "triton_softmax()", returns="o", note="as published")
