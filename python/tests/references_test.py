@@ -61,6 +61,7 @@ def test_witness_round_trip(tmp_path):
     (lambda q, k, v: flashproof.truth(q, k, v, key_length=[1.9, 2]), "key_length"), (lambda q, k, v: flashproof.truth(q, k, v, key_length=[2**40, 1]), "key_length"),
     (lambda q, k, v: flashproof.truth(q, k, v, key_length=[float("inf"), 1]), "key_length"),
     (lambda q, k, v: flashproof.truth(q.astype(np.float64), k, v), "float64"), (lambda q, k, v: flashproof.truth(q, k, v, dropout=0.1), "dropout"),
+    (lambda q, k, v: flashproof.truth(q[0], q[0, :, :, 0], problem="merge", joins=[0, 1, 2]), "joins: must be pairs"),
     (lambda q, k, v: flashproof.truth(q[0], k, v), "q"), (lambda q, k, v: flashproof.truth(q, k, v, problem="conv"), "problem"),
     (lambda q, k, v: flashproof.bound(q, k, v, arithmetic="fa2_sm80"), "fa2_sm80"), (lambda q, k, v: flashproof.make_case("softmax:nomral:0"), "nomral"),
 ])
