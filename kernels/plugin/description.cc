@@ -217,6 +217,7 @@ class Reader {
     if (!json->is_object()) refuse("limits: legal: an object");
     const std::vector<Axis> axes = axes_of(problem);
     std::vector<std::string_view> names;
+    names.reserve(axes.size());
     for (const Axis axis : axes) names.push_back(kAxes[static_cast<std::size_t>(axis)]);
     std::vector<Limit> list;
     for (const auto& [axis, range] : json->items()) {
