@@ -5,9 +5,9 @@
  * A library defines
  *     FLASHPROOF_EXPORT const flashproof_plugin* flashproof_plugin_entry(uint32_t abi);
  *
- * Versions. Every structure begins with its size as its writer knew it. Members are only ever added at the end, and a reader uses
- * those that lie within that size; anything else is another FLASHPROOF_PLUGIN_ABI. `abi` is that of the caller: return a
- * plugin of that version, or null.
+ * Versions. Every structure but a tensor holds its size as its writer knew it, flashproof_plugin behind its version, the others first.
+ * Members are only ever added at the end, and a reader uses those that lie within that size; anything else is another
+ * FLASHPROOF_PLUGIN_ABI. `abi` is that of the caller: return a plugin of that version, or null.
  *
  * Ownership. Each side owns what it hands out. What the entry returns, and all that it points to, must stay as it is until the
  * process ends. A call, its tensors, shapes and memory are lent until run() returns; nothing of them is to be freed.

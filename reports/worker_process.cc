@@ -18,6 +18,8 @@
 namespace flashproof {
 namespace {
 
+constexpr int kPatience = 1000;  // milliseconds that a process without a pipe may take to end
+
 [[noreturn]] void worker_main(int in, int out, const PoolHooks& hooks) {
   ::dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is the parent's data
   WorkerVoice voice(out);
@@ -83,7 +85,10 @@ int bury_worker(WorkerProcess& worker) {
   int status = 0;
   if (worker.pid > 0) {
     ::close(worker.to), ::close(worker.from);
-    while (::waitpid(worker.pid, &status, 0) < 0 && errno == EINTR) {
+    // Who closed its end and runs on is ended: the pipe was all that was known of it.
+    for (int waited = 0; ::waitpid(worker.pid, &status, WNOHANG) == 0; ++waited) {
+      if (waited == kPatience) ::kill(worker.pid, SIGKILL);
+      ::usleep(1000);
     }
   }
   worker.pid = -1;

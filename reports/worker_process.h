@@ -27,7 +27,7 @@ WorkerProcess start_worker(const PoolHooks& hooks, const std::function<void()>& 
 /// Writes everything; throws InfrastructureError if the other end is gone.
 void write_all(int descriptor, std::string_view text);
 
-/// Closes the pipes and waits for the end. Returns the wait status, 0 if it never started.
+/// Closes the pipes and waits for the end, which it brings about if that takes a second. Returns the wait status, 0 if it never started.
 int bury_worker(WorkerProcess& worker);
 
 }  // namespace flashproof

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,9 +35,20 @@ struct Worker : WorkerProcess {
   std::optional<std::uint64_t> step;  // running now
   std::uint64_t resume = 0;           // the first step whose lines have not all arrived
   std::string complaint;
-  bool too_slow = false;
+  std::string fault;  // why the running step was ended by us
   Clock::time_point since;
+  std::optional<Clock::time_point> over;  // it has ended, or was killed, and its pipe is open yet
 };
+
+/// A step may leave a process behind that holds our pipe open: the end of its worker is then not seen there.
+constexpr double kGrace = 1;
+
+bool has_ended(pid_t pid) {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 class Pool {
  public:
@@ -59,7 +71,7 @@ class Pool {
         if (!w.job) give_job(w);
       }
       wait_for_lines();
-      end_slow_steps();
+      end_steps();
       if (hooks_.progress) hooks_.progress(done_);
     }
     return done_ >= tasks_;
@@ -118,19 +130,21 @@ class Pool {
     if (n <= 0) return handle_death(w);
     w.buffer.append(chunk, static_cast<std::size_t>(n));
     std::size_t begin = 0;
-    for (std::size_t end; (end = w.buffer.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    for (std::size_t end; w.fault.empty() && (end = w.buffer.find('\n', begin)) != std::string::npos; begin = end + 1) {
       handle_line(w, w.buffer.substr(begin, end - begin));
     }
     w.buffer.erase(0, begin);
   }
 
-  /// A kernel may write into every descriptor of its process, so the line can be anything.
+  /// A kernel may write into every descriptor of its process, so the line can be anything. While a step runs that is its doing.
   void handle_line(Worker& w, const std::string& line) {
     try {
       if (line.empty() || !w.job) throw UsageError("a message out of turn");
       understand(w, line[0], line.substr(1));
     } catch (const std::exception& e) {
-      throw InfrastructureError(fmt::format("a worker process sent a malformed line: {}", one_line(e.what())));
+      const std::string what = fmt::format("sent a malformed line: {}", one_line(e.what()));
+      if (!w.step) throw InfrastructureError("a worker process " + what);
+      end(w, what);
     }
   }
 
@@ -169,9 +183,7 @@ class Pool {
     w.job.reset();
     if (stop_requested()) return;  // whatever asked us to stop may have ended the worker, too
     if (w.step && w.complaint.empty()) {
-      hooks_.died(
-          job.task, *w.step,
-          w.too_slow ? fmt::format("gave no result within {} s", options_.step_seconds) : describe_status(status));
+      hooks_.died(job.task, *w.step, w.fault.empty() ? describe_status(status) : w.fault);
       retries_.push_back({job.task, *w.step + 1});
       return;
     }
@@ -181,13 +193,22 @@ class Pool {
     retries_.push_back({job.task, w.resume, job.failures + 1});
   }
 
-  void end_slow_steps() {
-    const auto now = Clock::now();
+  static void end(Worker& w, const std::string& why) {
+    w.fault = why;
+    w.over = Clock::now();
+    ::kill(w.pid, SIGKILL);
+  }
+
+  void end_steps() {
     for (Worker& w : workers_) {
-      if (w.pid < 0 || !w.step || std::chrono::duration<double>(now - w.since).count() <= options_.step_seconds)
-        continue;
-      w.too_slow = true;
-      ::kill(w.pid, SIGKILL);
+      if (w.pid < 0) continue;
+      if (w.over) {
+        if (seconds_since(*w.over) > kGrace) handle_death(w);
+      } else if (w.step && seconds_since(w.since) > options_.step_seconds) {
+        end(w, fmt::format("gave no result within {} s", options_.step_seconds));
+      } else if (has_ended(w.pid)) {
+        w.over = Clock::now();  // what it wrote is read first
+      }
     }
   }
 

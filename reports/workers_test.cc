@@ -87,6 +87,62 @@ TEST(Workers, a_step_without_end_is_ended) {
   EXPECT_EQ(run.lines.size(), 3 * kSteps - 1);
 }
 
+/// What runs in a step may do with descriptors and processes what it likes.
+TEST(Workers, a_step_that_closes_its_pipes_and_runs_on_is_ended) {
+  PoolRun run;
+  run.go(3, {.jobs = 1}, [](std::uint64_t task, std::uint64_t step) {
+    if (task != 1 || step != 0) return;
+    for (int fd = 3; fd < 100; ++fd) ::close(fd);
+    ::sleep(60);
+  });
+  EXPECT_TRUE(run.outcome.complete) << run.outcome.failure;
+  ASSERT_EQ(run.deaths.size(), 1U);
+  EXPECT_EQ((run.deaths[{1, 0}]), "was killed by signal 9 (Killed)");
+  EXPECT_EQ(run.lines.size(), 3 * kSteps - 1);
+}
+
+TEST(Workers, a_process_that_a_step_leaves_behind_does_not_hide_its_end) {
+  const auto begin = std::chrono::steady_clock::now();
+  PoolRun run;
+  run.go(2, {.jobs = 1}, [](std::uint64_t task, std::uint64_t step) {
+    if (task != 0 || step != 1) return;
+    if (::fork() == 0) {  // it holds the pipe
+      for (int fd = 0; fd < 3; ++fd) ::close(fd);
+      ::sleep(20);
+      ::_exit(0);
+    }
+    ::_exit(17);
+  });
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+  EXPECT_TRUE(run.outcome.complete) << run.outcome.failure;
+  ASSERT_EQ(run.deaths.size(), 1U);
+  EXPECT_EQ((run.deaths[{0, 1}]), "exited with code 17");
+}
+
+TEST(Workers, a_malformed_line_while_a_step_runs_is_its_end_and_the_rest_goes_on) {
+  std::set<std::uint64_t> told;
+  std::string how;
+  PoolHooks hooks;
+  hooks.work = [](std::uint64_t, std::uint64_t first, WorkerVoice& voice) {
+    for (std::uint64_t step = first; step < kSteps; ++step) {
+      voice.starting(step);
+      voice.result(step, step == 1 ? "refused" : "fine");
+      voice.returned();
+    }
+  };
+  hooks.result = [&](std::uint64_t, std::uint64_t step, const std::string& line) {
+    if (line == "refused") throw UsageError("not a result");
+    told.insert(step);
+  };
+  hooks.died = [&](std::uint64_t, std::uint64_t step, const std::string& text) {
+    how = std::to_string(step) + " " + text;
+  };
+  const PoolOutcome outcome = run_pool(1, hooks, {});
+  EXPECT_TRUE(outcome.complete) << outcome.failure;
+  EXPECT_EQ(how, "1 sent a malformed line: not a result");
+  EXPECT_EQ(told, (std::set<std::uint64_t>{0, 2}));
+}
+
 TEST(Workers, a_task_that_keeps_failing_outside_steps_ends_the_run_and_keeps_what_arrived) {
   PoolRun run;
   run.go(5, {.jobs = 1}, [](std::uint64_t task, std::uint64_t step) {

@@ -16,6 +16,8 @@ namespace flashproof {
 namespace {
 
 constexpr std::int64_t kMostWorkspace = std::int64_t{1} << 34;
+constexpr std::size_t kMessage = 512, kBehindMessage = 1024;  // bytes: a zone behind the room for the message
+constexpr char kUntouched = '\x5a';
 
 #ifdef FLASHPROOF_HAS_DLPACK
 #error "this file lays tensors out by plugin.h's own structures"
@@ -53,9 +55,10 @@ class Call {
     output_ = {poisoned(output_format(problem), {shape.rows, shape.width}), poisoned(Format::f32, {shape.rows})};
     if (returns != Returns::lse) call_.o = output("o", output_.o, o_shape(problem, shape));
     if (returns != Returns::o) call_.lse = output("lse", output_.lse, lse_shape(problem, shape));
+    error_.fill(kUntouched);
     error_[0] = '\0';
     call_.error = error_.data();
-    call_.error_size = error_.size();
+    call_.error_size = kMessage;
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -73,7 +76,10 @@ class Call {
     if (bytes > 0) regions_.push_back({"the workspace", Role::workspace, nullptr, static_cast<std::size_t>(bytes)});
   }
   std::string message() const {
-    return printable(std::string_view(error_.data(), ::strnlen(error_.data(), error_.size())), 400);
+    return printable(std::string_view(error_.data(), ::strnlen(error_.data(), kMessage)), 400);
+  }
+  bool wrote_beyond_message() const {
+    return std::any_of(error_.begin() + kMessage, error_.end(), [](char c) { return c != kUntouched; });
   }
   Output take(const Arena& arena) {
     for (const Region& region : regions_) {
@@ -180,7 +186,7 @@ class Call {
   std::deque<Slot> slots_;
   std::vector<Region> regions_;
   Output output_;
-  std::array<char, 512> error_;
+  std::array<char, kMessage + kBehindMessage> error_;
 };
 
 /// The environment for as long as it lives.
@@ -239,6 +245,7 @@ Output call_plugin(const flashproof_kernel& kernel, const std::fenv_t& environme
   if (const std::string damage = arena.damage(built.regions()); !damage.empty()) {
     throw KernelFault("the kernel " + damage);
   }
+  if (built.wrote_beyond_message()) throw KernelFault("the kernel wrote beyond the room for its message");
   const std::string message = built.message();
   if (code == FLASHPROOF_UNSUPPORTED) throw UsageError(message.empty() ? "the kernel refuses it" : message);
   if (code == FLASHPROOF_ERROR)

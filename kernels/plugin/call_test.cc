@@ -76,6 +76,7 @@ TEST_P(Calls, what_a_kernel_writes_where_it_must_not_is_named) {
 
 TEST_P(Calls, return_codes) {
   EXPECT_EQ(fault("return_error"), "the kernel returned an error: out of\\x0aluck");
+  EXPECT_EQ(fault("long_message"), "the kernel wrote beyond the room for its message");
   EXPECT_THAT(fault("return_17"), HasSubstr("returned 17, legal 0"));
   EXPECT_THAT(fault("negative_workspace"), HasSubstr("workspace_bytes() returned -1"));
   try {

@@ -30,11 +30,26 @@ constexpr std::array<std::string_view, 7> kPlain = {"causal",     "key_length", 
                                                     "row_length", "concat",     "order"};
 constexpr int kFeatures = static_cast<int>(Feature::joins) + 1;
 
+ProblemKind problem_of(Plain plain) {
+  if (plain == Plain::row_length) return ProblemKind::softmax;
+  return plain == Plain::concat || plain == Plain::order ? ProblemKind::merge : ProblemKind::attention;
+}
+ProblemKind problem_of(Feature feature) {
+  return feature == Feature::unnormalised || feature == Feature::joins ? ProblemKind::merge : ProblemKind::attention;
+}
+
 enum class Strides : std::uint8_t { dense, rows, any };
 
 enum class Axis : std::uint8_t { rows, cols, states, batch, q_heads, k_heads, q_length, k_length, d, dv };
 constexpr std::array<std::string_view, 10> kAxes = {"rows",    "cols",     "states",   "batch", "q_heads",
                                                     "k_heads", "q_length", "k_length", "d",     "dv"};
+
+std::vector<Axis> axes_of(ProblemKind problem) {
+  using enum Axis;
+  if (problem == ProblemKind::softmax) return {rows, cols};
+  if (problem == ProblemKind::merge) return {states, rows, dv};
+  return {batch, q_heads, k_heads, q_length, k_length, d, dv};
+}
 
 struct Limit {
   Axis axis;
@@ -132,9 +147,17 @@ class Reader {
       refuse("description: not JSON");
     }
     if (!json_.is_object()) refuse("description: legal: a JSON object");
-    constexpr std::array<std::string_view, 10> kFields = {
-        "formats", "arithmetic",    "takes",    "limits",          "strides",
-        "returns", "deterministic", "overflow", "isolates_hidden", "refuses_beyond_range"};
+    constexpr std::array<std::string_view, 11> kFields = {"formats",
+                                                          "arithmetic",
+                                                          "takes",
+                                                          "limits",
+                                                          "strides",
+                                                          "returns",
+                                                          "deterministic",
+                                                          "batch_invariant",
+                                                          "overflow",
+                                                          "isolates_hidden",
+                                                          "refuses_beyond_range"};
     for (const auto& [key, value] : json_.items()) known("description: field", key, kFields);
   }
 
@@ -171,10 +194,10 @@ class Reader {
     for (const Json& one : *json) list.push_back(word(key, one));
     return list;
   }
-  bool flag(const char* key) const {
+  bool flag(const char* key, bool absent = false) const {
     const Json* json = find(key);
     if (json != nullptr && !json->is_boolean()) refuse(std::string(key) + ": legal: true or false");
-    return json != nullptr && json->get<bool>();
+    return json == nullptr ? absent : json->get<bool>();
   }
   template <class Names>
   std::size_t choice(const char* key, const Names& names) const {
@@ -188,18 +211,22 @@ class Reader {
     }
     return json.get<std::int64_t>();
   }
-  std::vector<Limit> limits() const {
+  std::vector<Limit> limits(ProblemKind problem) const {
     const Json* json = find("limits");
     if (json == nullptr) return {};
     if (!json->is_object()) refuse("limits: legal: an object");
+    const std::vector<Axis> axes = axes_of(problem);
+    std::vector<std::string_view> names;
+    names.reserve(axes.size());
+    for (const Axis axis : axes) names.push_back(kAxes[static_cast<std::size_t>(axis)]);
     std::vector<Limit> list;
     for (const auto& [axis, range] : json->items()) {
       const std::string field = "limits." + printable(axis);
-      const auto index = known("limits: axis", axis, kAxes);
+      const std::size_t index = known("limits: axis", axis, names);
       if (!range.is_array() || range.size() < 2 || range.size() > 3) {
         refuse(field + ": legal: [least, most] or [least, most, step]");
       }
-      const Limit limit{static_cast<Axis>(index), count(field, range[0], 0), count(field, range[1], 0),
+      const Limit limit{axes[index], count(field, range[0], 0), count(field, range[1], 0),
                         range.size() == 3 ? count(field, range[2], 1) : 1};
       if (limit.least > limit.most) refuse(field + ": legal: least <= most");
       list.push_back(limit);
@@ -259,6 +286,7 @@ Described describe(const PluginEntry& entry) {
   constexpr std::array<std::string_view, 2> kOverflow = {"ieee", "saturate"};
   constexpr std::array<std::string_view, 3> kStrides = {"dense", "rows", "any"};
   d.contract.deterministic = reader.flag("deterministic");
+  d.contract.batch_invariant = reader.flag("batch_invariant", true);
   d.contract.isolates_hidden = reader.flag("isolates_hidden");
   d.contract.refuses_beyond_range = reader.flag("refuses_beyond_range");
   d.contract.returns = static_cast<Returns>(reader.choice("returns", kReturns));
@@ -266,16 +294,25 @@ Described describe(const PluginEntry& entry) {
 
   Takes takes;
   takes.strides = static_cast<Strides>(reader.choice("strides", kStrides));
-  takes.limits = reader.limits();
-  std::vector<std::string_view> features(kPlain.begin(), kPlain.end());
-  for (int i = 0; i < kFeatures; ++i) features.push_back(name(static_cast<Feature>(i)));
-  std::vector<Feature> taken;
+  takes.limits = reader.limits(d.problem);
+  // Those of this problem: another's would be a promise that nothing asks for.
+  std::vector<Plain> plain;
+  std::vector<Feature> features, taken;
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < kPlain.size(); ++i) {
+    if (problem_of(static_cast<Plain>(i)) == d.problem)
+      plain.push_back(static_cast<Plain>(i)), names.push_back(kPlain[i]);
+  }
+  for (int i = 0; i < kFeatures; ++i) {
+    const auto feature = static_cast<Feature>(i);
+    if (problem_of(feature) == d.problem) features.push_back(feature), names.push_back(name(feature));
+  }
   for (const std::string& word : reader.words("takes")) {
-    const std::size_t index = reader.known("takes: feature", word, features);
-    if (index < kPlain.size()) {
-      takes.plain[index] = true;
+    const std::size_t index = reader.known("takes: feature", word, names);
+    if (index < plain.size()) {
+      takes.plain[static_cast<std::size_t>(plain[index])] = true;
     } else {
-      taken.push_back(static_cast<Feature>(index - kPlain.size()));
+      taken.push_back(features[index - plain.size()]);
     }
   }
   d.refusal = Refusal([takes](const Problem& problem) { return refused(takes, problem); }, taken);

@@ -57,6 +57,9 @@ TEST(Description, promises_nothing_that_it_does_not_say) {
   const Contract c = describe(softmax(R"({"formats": ["f32"]})")).contract;
   EXPECT_FALSE(c.deterministic || c.isolates_hidden || c.refuses_beyond_range);
   EXPECT_EQ(c.returns, Returns::both);
+  const Contract split =
+      describe(softmax(R"({"formats": ["f32"], "deterministic": true, "batch_invariant": false})")).contract;
+  EXPECT_TRUE(c.batch_invariant && split.deterministic && !split.batch_invariant);  // a part of what deterministic says
 }
 
 TEST(Description, a_problem_that_it_does_not_take_is_refused_by_name) {
@@ -128,12 +131,19 @@ TEST(Description, what_is_wrong_is_named_with_what_is_legal) {
   EXPECT_THAT(refusal(R"({"formats": ["f32"], "takes": ["row_lenght"]})"), HasSubstr("near: row_length"));
   EXPECT_THAT(refusal(R"({"formats": ["f32"], "deterministic": 1})"), HasSubstr("deterministic: legal: true or false"));
   EXPECT_THAT(refusal(R"({"formats": ["f32"], "returns": "lsd"})"), HasSubstr("near: lse"));
-  EXPECT_THAT(refusal(R"({"formats": ["f32"], "limits": {"d": [1]}})"), HasSubstr("limits.d: legal: [least, most]"));
-  EXPECT_THAT(refusal(R"({"formats": ["f32"], "limits": {"d": [2, 1]}})"), HasSubstr("least <= most"));
-  EXPECT_THAT(refusal(R"({"formats": ["f32"], "limits": {"d": [1, 2, 0]}})"), HasSubstr("integers in 1.."));
-  EXPECT_THAT(refusal(R"({"formats": ["f32"], "limits": {"d": [-1, 2]}})"), HasSubstr("integers in 0.."));
-  EXPECT_THAT(refusal(R"({"formats": ["f32"], "limits": {"d": [1, 18446744073709551615]}})"), HasSubstr("integers in"));
+  EXPECT_THAT(refusal(R"({"formats": ["f32"], "limits": {"cols": [1]}})"),
+              HasSubstr("limits.cols: legal: [least, most]"));
+  EXPECT_THAT(refusal(R"({"formats": ["f32"], "limits": {"cols": [2, 1]}})"), HasSubstr("least <= most"));
+  EXPECT_THAT(refusal(R"({"formats": ["f32"], "limits": {"cols": [1, 2, 0]}})"), HasSubstr("integers in 1.."));
+  EXPECT_THAT(refusal(R"({"formats": ["f32"], "limits": {"cols": [-1, 2]}})"), HasSubstr("integers in 0.."));
+  EXPECT_THAT(refusal(R"({"formats": ["f32"], "limits": {"cols": [1, 18446744073709551615]}})"),
+              HasSubstr("integers in"));
   EXPECT_THAT(refusal(R"({"formats": ["f32"], "limits": {"depth": [1, 2]}})"), HasSubstr("legal: rows, cols"));
+  EXPECT_THAT(refusal(R"({"formats": ["f32"], "limits": {"d": [1, 2]}})"), HasSubstr("unknown limits: axis \"d\""));
+  EXPECT_THAT(refusal(R"({"formats": ["f32"], "takes": ["causal"]})"), HasSubstr("legal: row_length"));
+  EXPECT_THAT(refusal(R"({"formats": ["f32"], "takes": ["joins"]})"), HasSubstr("legal: row_length"));
+  EXPECT_THAT(refusal(attention(R"({"formats": ["f16"], "takes": ["concat"]})")),
+              HasSubstr("legal: causal, key_length"));
   EXPECT_THAT(refusal(R"({"formats": ["f32"], "arithmetic": 3})"), HasSubstr("arithmetic: legal"));
   EXPECT_THAT(refusal(R"({"formats": ["f32"], "arithmetic": "fa2_sm80"})"), HasSubstr("arithmetic"));
   EXPECT_THAT(refusal(attention(R"({"formats": ["f32"], "arithmetic": "fa2_sm80"})")), HasSubstr("f32"));

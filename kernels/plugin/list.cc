@@ -26,7 +26,8 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMostText = std::size_t{1} << 24;  // of the whole answer
 constexpr std::size_t kMostString = 65537;  // one more than describe() takes, so that a longer one is refused, not cut
-constexpr char kListing = 'k', kUsage = 'u', kFault = 'f';
+constexpr char kListing = 'k', kUsage = 'u', kFault = 'f', kEnd = '\0';  // no answer has a 0 within
+constexpr int kPatience = 1000;  // milliseconds that a child without a pipe may take to end
 
 std::string bounded(const char* text) { return text == nullptr ? "" : std::string(text, ::strnlen(text, kMostString)); }
 
@@ -54,7 +55,8 @@ std::string answer(const std::string& path) {
 [[noreturn]] void child(int to, const std::string& path, pid_t parent) {
   die_with_parent(parent);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is the parent's data
-  const std::string text = answer(path);
+  std::string text = answer(path);
+  text.push_back(kEnd);
   for (std::size_t sent = 0; sent < text.size();) {
     const ssize_t n = ::write(to, text.data() + sent, text.size() - sent);
     if (n < 0 && errno == EINTR) continue;
@@ -64,20 +66,32 @@ std::string answer(const std::string& path) {
   ::_exit(0);
 }
 
-/// Everything until the other end closes; false after `seconds`.
-bool read_all(int from, double seconds, std::string& text) {
+/// What came until kEnd, or until the other end closed; why nothing more was read, else.
+std::string read_answer(int from, double seconds, std::string& text) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   char chunk[65536];
-  for (;;) {
+  while (text.empty() || text.back() != kEnd) {
     const auto left = std::chrono::duration<double>(end - std::chrono::steady_clock::now()).count();
-    if (left <= 0 || text.size() > kMostText) return false;
+    if (left <= 0) return fmt::format("the library was not loaded within {} s", seconds);
+    if (text.size() > kMostText) return fmt::format("the library says more than {} bytes of its kernels", kMostText);
     pollfd ready{from, POLLIN, 0};
     if (::poll(&ready, 1, static_cast<int>(left * 1000) + 1) <= 0) continue;
     const ssize_t n = ::read(from, chunk, sizeof chunk);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return true;
+    if (n <= 0) break;
     text.append(chunk, static_cast<std::size_t>(n));
   }
+  return "";
+}
+
+/// Its status; who does not end by itself is ended.
+int bury(pid_t pid, int patience) {
+  int status = 0;
+  for (int waited = 0; ::waitpid(pid, &status, WNOHANG) == 0; ++waited) {
+    if (waited == patience) ::kill(pid, SIGKILL);
+    ::usleep(1000);
+  }
+  return status;
 }
 
 PluginListing parse(const std::string& text) {
@@ -114,15 +128,15 @@ PluginListing list_plugin(const std::filesystem::path& path, double seconds) {
   if (pid == 0) child(to.get(), absolute, parent);
   to.close();
   std::string text;
-  const bool ended = read_all(from.get(), seconds, text);
-  if (!ended) ::kill(pid, SIGKILL);
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!ended) throw PluginFault(fmt::format("the library was not loaded within {} s", seconds));
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || text.empty()) {
+  const std::string why = read_answer(from.get(), seconds, text);
+  const bool whole = !text.empty() && text.back() == kEnd;
+  // With the answer, or without a hope of one, the child is of no more use, whatever the library has it do.
+  const int status = bury(pid, whole || !why.empty() ? 0 : kPatience);
+  if (!why.empty()) throw PluginFault(why);
+  if (!whole || text.size() < 2) {
     throw PluginFault("the process that loaded the library " + describe_status(status));
   }
+  text.pop_back();
   const std::string rest = text.substr(1);
   if (text[0] == kUsage) throw UsageError(printable(rest, 400));
   if (text[0] == kFault) throw PluginFault(printable(rest, 400));

@@ -39,6 +39,7 @@ void check(const flashproof_plugin& plugin) {
   if (plugin.abi_version != FLASHPROOF_PLUGIN_ABI) {
     throw PluginFault(fmt::format("ABI version {}: this flashproof has {}", plugin.abi_version, FLASHPROOF_PLUGIN_ABI));
   }
+  if (plugin.reserved != 0) throw PluginFault(fmt::format("flashproof_plugin.reserved {}: legal 0", plugin.reserved));
   if (plugin.struct_size < sizeof(flashproof_plugin)) {
     throw PluginFault(fmt::format("flashproof_plugin.struct_size {}: legal {} or more", plugin.struct_size,
                                   sizeof(flashproof_plugin)));

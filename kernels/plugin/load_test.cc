@@ -33,7 +33,7 @@ std::string fault(const std::string& name, double seconds = 30) {
 TEST(Load, a_library_says_what_it_has_and_nothing_of_it_runs_here) {
   const Plugin plugin(kFolder / "faulty.so");
   EXPECT_EQ(plugin.name(), "faulty");
-  ASSERT_EQ(plugin.kernels().size(), 22U);
+  ASSERT_EQ(plugin.kernels().size(), 24U);
   EXPECT_TRUE(std::ranges::is_sorted(plugin.kernels(), {}, &Kernel::id));
   const Kernel& kernel = plugin.kernels()[0];
   EXPECT_EQ(kernel.id, "softmax.after.test");
@@ -67,7 +67,11 @@ TEST(Load, what_breaks_the_rules_is_a_finding) {
   EXPECT_THAT(fault("12"), HasSubstr("was killed by signal 6"));
   EXPECT_THAT(fault("13", 0.3), HasSubstr("not loaded within 0.3 s"));
   EXPECT_THAT(fault("14"), HasSubstr("exited with code 0"));
+  EXPECT_THAT(fault("16"), HasSubstr("reserved 7: legal 0"));
+  EXPECT_THAT(fault("17"), HasSubstr("was killed by signal 9"));  // closed its pipe, and hangs
 }
+
+TEST(Load, a_process_that_a_library_leaves_behind_holds_nobody_up) { EXPECT_EQ(fault("18", 5), "nothing thrown"); }
 
 TEST(Load, the_environment_that_a_library_leaves_is_its_own) {
   std::fenv_t before, after;

@@ -44,7 +44,7 @@ if(EXISTS "${NVCC}")
 endif()
 set(judge ${WORK}/example/flashproof/bin/flashproof-plugin)
 if(EXISTS ${judge})
-  run(${judge} check ${WORK}/c_softmax/build/c_softmax.so --quick --family normal --family mask_row --out ${WORK}/c_softmax/out)
+  run(${CMAKE_CTEST_COMMAND} --test-dir ${WORK}/c_softmax/build --output-on-failure --no-tests=error -R "^c_softmax/check$")
 endif()
 
 # Right: as the example workflow builds and tests it, with the installed tree where its steps have put it.

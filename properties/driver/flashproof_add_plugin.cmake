@@ -20,7 +20,8 @@ function(flashproof_add_plugin name)
   # Nothing but the entry is seen from outside.
   set_target_properties(${name} PROPERTIES PREFIX "" C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden
     CUDA_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
-  if(DEFINED arg_CHECK AND EXISTS "${FLASHPROOF_PLUGIN_PROGRAM}")
+  list(FIND ARGN CHECK at)  # without options cmake_parse_arguments leaves no trace of it in arg_CHECK
+  if(NOT at EQUAL -1 AND EXISTS "${FLASHPROOF_PLUGIN_PROGRAM}")
     add_test(NAME ${name}/check COMMAND ${FLASHPROOF_PLUGIN_PROGRAM} check $<TARGET_FILE:${name}> ${arg_CHECK}
       --out ${CMAKE_CURRENT_BINARY_DIR}/${name}.flashproof --junit ${CMAKE_CURRENT_BINARY_DIR}/${name}.flashproof/junit.xml)
     set_tests_properties(${name}/check PROPERTIES LABELS flashproof SKIP_RETURN_CODE 4)

@@ -158,6 +158,8 @@ class Reader {
       for (std::int32_t i = 0; i < p.o.shape[0]; ++i) p.order.push_back(i);
     }
     const std::vector<std::int32_t> joins = numbers("joins");
+    if (joins.size() % 2 != 0)
+      throw UsageError("joins: must be pairs (left, right), not " + std::to_string(joins.size()) + " numbers");
     for (std::size_t i = 0; i + 1 < joins.size(); i += 2) p.joins.push_back({joins[i], joins[i + 1]});
     if (value("concat", false)) p.form = MergeForm::concat;
     return checked(std::move(p));

@@ -18,13 +18,16 @@ def load(where: str) -> Callable[..., Any]:
     source, _, name = where.rpartition(":")
     if not source or not name:
         raise UsageError(f"{where[:80]!r}: must be FILE.py:FUNCTION or MODULE:FUNCTION")
-    if source.endswith(".py"):
-        if not os.path.isfile(source):
-            raise UsageError(f"{source[:80]!r}: no such file")
-        found: Any = argparse.Namespace(**runpy.run_path(source))
-    else:
-        sys.path.insert(0, os.getcwd())
-        found = importlib.import_module(source)
+    if source.endswith(".py") and not os.path.isfile(source):
+        raise UsageError(f"{source[:80]!r}: no such file")
+    try:
+        if source.endswith(".py"):
+            found: Any = argparse.Namespace(**runpy.run_path(source))
+        else:
+            sys.path.insert(0, os.getcwd())
+            found = importlib.import_module(source)
+    except (Exception, SystemExit) as error:  # the user's own file: 1 would say that the kernel has findings
+        raise UsageError(f"{source[:80]!r}: not loaded, {type(error).__name__}: {' '.join(str(error).split())[:300]}") from None
     for part in name.split("."):
         if not hasattr(found, part):
             raise UsageError(f"{source[:80]}: has no {name[:80]}")
@@ -68,7 +71,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
         if path:
             result.json(path)
         return 0 if result.ok else 1
-    except (UsageError, json.JSONDecodeError, ImportError) as error:
+    except (UsageError, json.JSONDecodeError) as error:
         print(f"flashproof: {error}", file=sys.stderr)
         return 2
     except (InfrastructureError, OSError) as error:

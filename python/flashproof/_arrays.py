@@ -5,15 +5,16 @@ Inputs keep the problem's strides where the framework has strides (NumPy, PyTorc
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import Any, Dict, List, Sequence, Tuple
 
 import numpy as np
 
 from ._flashproof import UsageError
+from ._problem import NAMES
 
 _BITS = {"f32": np.uint32, "f16": np.uint16, "bf16": np.uint16, "e4m3fn": np.uint8, "e5m2": np.uint8}
-_NAMES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "e4m3fn": "float8_e4m3fn", "e5m2": "float8_e5m2"}
 
 
 class Fault(Exception):
@@ -24,15 +25,16 @@ class Lost(Fault):
     """The same, and the device answers nothing any more."""
 
 
+@functools.lru_cache(maxsize=None)
 def dtype_of(format: str) -> Any:
     """NumPy's dtype; bf16 and fp8 come from ml_dtypes."""
     if format in ("f32", "f16"):
-        return np.dtype(_NAMES[format])
+        return np.dtype(NAMES[format])
     try:
         ml_dtypes = importlib.import_module("ml_dtypes")
     except ImportError:
-        raise UsageError(f"dtype {_NAMES[format]}: NumPy has none, install ml_dtypes") from None
-    return np.dtype(getattr(ml_dtypes, _NAMES[format]))
+        raise UsageError(f"dtype {NAMES[format]}: NumPy has none, install ml_dtypes") from None
+    return np.dtype(getattr(ml_dtypes, NAMES[format]))
 
 
 def _flat(bits: np.ndarray) -> Tuple[np.ndarray, Tuple[int, ...]]:
@@ -44,7 +46,7 @@ def _flat(bits: np.ndarray) -> Tuple[np.ndarray, Tuple[int, ...]]:
     return np.lib.stride_tricks.as_strided(bits, (extent,), (bits.itemsize,)), strides
 
 
-def _check(what: str, given: Any, shape: Sequence[int], expected: Sequence[int], dtype: str, expected_dtype: str) -> None:
+def _check(what: str, shape: Sequence[int], expected: Sequence[int], dtype: Any, expected_dtype: Any) -> None:
     if dtype != expected_dtype:
         raise Fault(f"wrong_dtype: {what} is {dtype}, not {expected_dtype}")
     if tuple(shape) != tuple(expected):
@@ -67,7 +69,7 @@ class Numpy:
     def take(self, what: str, value: Any, format: str, shape: Sequence[int], inputs: List[Any]) -> np.ndarray:
         if not isinstance(value, np.ndarray):
             raise Fault(f"wrong_type: {what} is a {type(value).__name__}, not a numpy.ndarray")
-        _check(what, value, value.shape, shape, str(value.dtype), _NAMES[format])
+        _check(what, value.shape, shape, value.dtype, dtype_of(format))  # as text a dtype takes microseconds
         if value.size and any(isinstance(i, np.ndarray) and np.may_share_memory(value, i) for i in inputs):
             raise Fault(f"aliases_input: {what} shares memory with an input")
         return np.array(value, order="C").view(_BITS[format])
@@ -93,7 +95,7 @@ class Torch:
         torch = self.torch
         flat, strides = _flat(bits)
         signed = {1: np.uint8, 2: np.int16, 4: np.int32}[bits.itemsize]
-        storage = torch.from_numpy(flat.view(signed)).to(self.device, copy=True).view(getattr(torch, _NAMES[format]))
+        storage = torch.from_numpy(flat.view(signed)).to(self.device, copy=True).view(getattr(torch, NAMES[format]))
         return storage.as_strided(bits.shape, strides)
 
     def integers(self, values: np.ndarray) -> Any:
@@ -103,7 +105,7 @@ class Torch:
         torch = self.torch
         if not isinstance(value, torch.Tensor):
             raise Fault(f"wrong_type: {what} is a {type(value).__name__}, not a torch.Tensor")
-        _check(what, value, value.shape, shape, str(value.dtype).rsplit(".", 1)[-1], _NAMES[format])
+        _check(what, value.shape, shape, str(value.dtype).rsplit(".", 1)[-1], NAMES[format])
         if value.device != self.device:
             raise Fault(f"wrong_device: {what} is on {value.device}, not on {self.device}")
         if value.numel():
@@ -126,8 +128,10 @@ class Jax:
 
     def __init__(self, device: str) -> None:
         self.jax = importlib.import_module("jax")
-        platform, _, index = (device or "").partition(":")
+        platform, _, index = device.partition(":")
         devices = self.jax.devices({"": None, "cuda": "gpu"}.get(platform, platform))
+        if index and not (index.isdecimal() and int(index) < len(devices)):
+            raise UsageError(f"device {device[:60]!r}: legal {platform}:0 to {platform}:{len(devices) - 1}")
         self.device = devices[int(index or 0)]
 
     def give(self, format: str, bits: np.ndarray) -> Any:
@@ -139,10 +143,10 @@ class Jax:
     def take(self, what: str, value: Any, format: str, shape: Sequence[int], inputs: List[Any]) -> np.ndarray:
         if not isinstance(value, self.jax.Array):
             raise Fault(f"wrong_type: {what} is a {type(value).__name__}, not a jax.Array")
-        _check(what, value, value.shape, shape, str(value.dtype), _NAMES[format])
+        _check(what, value.shape, shape, value.dtype, dtype_of(format))
         if value.devices() != {self.device}:
             raise Fault(f"wrong_device: {what} is on {value.devices()}, not on {self.device}")
-        return np.asarray(value).view(_BITS[format])  # JAX waits, and brings it to the host
+        return np.ascontiguousarray(value).view(_BITS[format])  # JAX waits, and brings it to the host
 
     def look(self, array: Any) -> np.ndarray:
         return np.array(array, order="C").view(np.uint8)
@@ -171,7 +175,7 @@ class Cupy:
     def take(self, what: str, value: Any, format: str, shape: Sequence[int], inputs: List[Any]) -> np.ndarray:
         if not isinstance(value, self.cupy.ndarray):
             raise Fault(f"wrong_type: {what} is a {type(value).__name__}, not a cupy.ndarray")
-        _check(what, value, value.shape, shape, str(value.dtype), _NAMES[format])
+        _check(what, value.shape, shape, value.dtype, dtype_of(format))
         if value.device.id != self.index:
             raise Fault(f"wrong_device: {what} is on device {value.device.id}, not on {self.index}")
         if value.size and any(isinstance(i, self.cupy.ndarray) and self.cupy.may_share_memory(value, i) for i in inputs):
@@ -190,8 +194,10 @@ _ADAPTERS: Dict[str, Any] = {"numpy": Numpy, "torch": Torch, "jax": Jax, "cupy":
 
 def adapter(arrays: str, device: str) -> Any:
     """Throws UsageError for an unknown name, for a framework that is not installed, and for a device that is not there."""
-    if arrays not in _ADAPTERS:
+    if not isinstance(arrays, str) or arrays not in _ADAPTERS:
         raise UsageError(f"arrays {str(arrays)[:60]!r}: legal {', '.join(_ADAPTERS)}")
+    if not isinstance(device, str):
+        raise UsageError(f"device {str(device)[:60]!r}: legal a text, such as 'cpu' or 'cuda:0'")
     try:
         return _ADAPTERS[arrays](device)
     except UsageError:
@@ -199,7 +205,22 @@ def adapter(arrays: str, device: str) -> Any:
     except ImportError as error:
         raise UsageError(f"arrays {arrays!r}: not installed ({error})") from None
     except Exception as error:  # the frameworks raise what they like for a device that is not there
-        raise UsageError(f"device {device!r}: {arrays} has none ({error})") from None
+        raise UsageError(f"device {device[:60]!r}: {arrays} has none ({_line(error)})") from None
+
+
+def must_give(adapter: Any, format: str, device: str) -> None:
+    """Throws UsageError where the framework cannot hold this format on this device: told now, not as the callable's fault."""
+    try:
+        adapter.give(format, np.zeros((1, 1), _BITS[format]))
+        adapter.wait()
+    except UsageError:
+        raise
+    except Exception as error:
+        raise UsageError(f"dtype {NAMES[format]} on device {device[:60] or 'default'!r}: {adapter.name} cannot hold it ({_line(error)})") from None
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:300]
 
 
 def framework_of(function: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import shlex
@@ -11,15 +12,20 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Union
 import numpy as np
 
 from . import _arrays, _flashproof
-from ._kernel import Kernel, features_of, parameters_of
-from ._problem import PARAMETERS, TENSORS, View, format_of
+from ._kernel import Kernel, features_of, parameters_of, utf8
+from ._problem import DRAWN, NAMES, PARAMETERS, TENSORS, View, format_of
 from ._result import FamilyResult, LawResult, Result, Statistics, finding_of
 
 _Names = Union[str, Iterable[str]]
 
 
-def _list(names: _Names) -> List[str]:
-    return [names] if isinstance(names, str) else list(names)
+def _list(what: str, names: _Names) -> List[str]:
+    if isinstance(names, str):
+        return [names]
+    listed = list(names) if isinstance(names, Iterable) else [None]
+    if not all(isinstance(name, str) for name in listed):
+        raise _flashproof.UsageError(f"{what} {str(names)[:60]}: legal a text or several")
+    return listed
 
 
 def _id(function: Callable[..., Any], problem: str, name: str) -> str:
@@ -29,7 +35,7 @@ def _id(function: Callable[..., Any], problem: str, name: str) -> str:
 
 def _probe(kernel: Kernel, format: str) -> str:
     """What the callable returns of a small problem: both where that is a pair."""
-    bits = {"f32": np.uint32}.get(format, np.uint16 if format in ("f16", "bf16") else np.uint8)
+    bits = np.uint32 if format == "f32" else np.uint16
     shapes = {"softmax": [(2, 8)], "merge": [(2, 2, 8), (2, 2)], "attention": [(1, 1, 16, 16)] * 3}[kernel.problem]
     p: Dict[str, Any] = {"problem": kernel.problem, "format": format, "scale": 0.25, "causal": False, "concat": False}
     if kernel.problem == "merge":
@@ -40,19 +46,48 @@ def _probe(kernel: Kernel, format: str) -> str:
     tensors, named = kernel.arguments(p)
     try:
         returned = kernel.function(*tensors, **named)
-    except Exception:
+    except (Exception, SystemExit):
         return "o"  # the first case will tell
     return "both" if isinstance(returned, (tuple, list)) else "o"
 
 
-def _program(function: Callable[..., Any], options: Dict[str, str]) -> str:
+def _where(function: Callable[..., Any]) -> str:
+    """As python3 -m flashproof takes it."""
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "<")
-    if not module or module == "__main__" or "<" in name:
-        where = "MODULE:FUNCTION"
-    else:
-        where = f"{module}:{name}"
-    words = ["python3", "-m", "flashproof", where] + [w for k, v in options.items() if v for w in (f"--{k}", v)]
+    if not module or "<" in name:
+        return "MODULE:FUNCTION"
+    if module not in ("__main__", "<run_path>"):
+        return f"{module}:{name}"
+    file = getattr(inspect.unwrap(function), "__globals__", {}).get("__file__") or ""
+    return f"{file}:{name}" if file.endswith(".py") else "MODULE:FUNCTION"
+
+
+def _program(function: Callable[..., Any], options: Dict[str, str], flags: List[str], without: List[str]) -> str:
+    """What a replay line begins with: all of the declaration that a command line can say."""
+    words = ["python3", "-m", "flashproof", _where(function)] + [w for k, v in options.items() if v for w in (f"--{k}", v)]
+    words += [f"--{flag}" for flag in flags] + [w for feature in without for w in ("--without", feature)]
     return " ".join(shlex.quote(w) for w in words)
+
+
+def _declared(arithmetic: Any) -> str:
+    if isinstance(arithmetic, str):
+        return arithmetic
+    try:
+        if isinstance(arithmetic, dict):
+            return json.dumps(arithmetic)
+    except (TypeError, ValueError):
+        pass
+    raise _flashproof.UsageError(f"arithmetic {str(arithmetic)[:60]}: legal a preset's name, or a dict of names and plain values")
+
+
+def _predicate(refuses: Callable[[View], Optional[str]]) -> Callable[[Dict[str, Any]], Optional[str]]:
+    def said(p: Dict[str, Any]) -> Optional[str]:
+        why = refuses(View(p))
+        if why is not None and not isinstance(why, str):
+            raise _flashproof.UsageError(f"refuses: returned a {type(why).__name__}, legal None or a text that says why")
+        return why if why is None else utf8(why)
+
+    return said
 
 
 def check(
@@ -98,41 +133,46 @@ def check(
 
     Throws UsageError for an argument that is wrong; whatever the callable does wrong is a finding.
     """
-    if problem not in TENSORS:
+    if not isinstance(problem, str) or problem not in TENSORS:
         raise _flashproof.UsageError(f"problem {str(problem)[:60]!r}: legal {', '.join(TENSORS)}")
     if not callable(function):
         raise _flashproof.UsageError(f"function: must be callable, not a {type(function).__name__}")
     for what, value, most in (("cases", cases, 10**6), ("measured", measured, 10**6), ("seed", seed, 2**64 - 1)):
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
             raise _flashproof.UsageError(f"{what} {str(value)[:60]}: must be an integer from 0 to {most}")
-    if not 0 <= seconds < 1e9:
-        raise _flashproof.UsageError(f"seconds {seconds}: must be from 0 to 1e9")
+    if not isinstance(seconds, (int, float)) or not 0 <= seconds < 1e9:
+        raise _flashproof.UsageError(f"seconds {str(seconds)[:60]}: must be a number from 0 to 1e9")
     if not cases and not measured:
         raise _flashproof.UsageError("cases and measured: one of them must be above 0")
     if returns not in (None, "o", "lse", "both"):
         raise _flashproof.UsageError(f"returns {str(returns)[:60]!r}: legal o, lse, both")
-    unknown = set(_list(without)) - set(_flashproof.features())
+    if refuses is not None and not callable(refuses):
+        raise _flashproof.UsageError(f"refuses: must be callable, not a {type(refuses).__name__}")
+    without, families, laws = _list("without", without), _list("families", families), _list("laws", laws)
+    unknown = set(without) - set(_flashproof.features())
     if unknown:
         raise _flashproof.UsageError(f"without {min(unknown)!r}: legal {', '.join(_flashproof.features())}")
-    format = format_of(dtype)
+    format = format_of(dtype, DRAWN)
     arrays = arrays or _arrays.framework_of(function)
-    declared = arithmetic if isinstance(arithmetic, str) else json.dumps(arithmetic)
+    declared = _declared(arithmetic)
     adapter = _arrays.adapter(arrays, device)
-    _arrays.dtype_of(format) if arrays != "torch" else None
-    parameters = [p for p in parameters_of(function, problem) if PARAMETERS[problem][p] not in _list(without)]
+    _arrays.must_give(adapter, format, device)
+    parameters = [p for p in parameters_of(function, problem) if PARAMETERS[problem][p] not in without]
     kernel = Kernel(function, problem, adapter, parameters, returns or "o")
     if returns is None:
         kernel.returns = _probe(kernel, format)
-    features = features_of(problem, parameters, _list(without))
-    options = {"problem": problem, "dtype": str(dtype).rsplit(".", 1)[-1], "arithmetic": declared, "arrays": arrays, "device": device,
+    features = features_of(problem, parameters, without)
+    options = {"problem": problem, "dtype": NAMES[format], "arithmetic": declared, "arrays": arrays, "device": device,
                "returns": kernel.returns}
+    flags = [flag for flag, given in (("not-deterministic", not deterministic), ("batch-invariant", batch_invariant),
+                                      ("isolates-hidden", isolates_hidden), ("saturates", saturates)) if given]
     start = time.monotonic()
     found = json.loads(_flashproof.check(
         id=_id(function, problem, name), problem=problem, format=format, arithmetic=declared, returns=kernel.returns,
         deterministic=deterministic, batch_invariant=batch_invariant, isolates_hidden=isolates_hidden, saturates=saturates,
-        takes=features, call=kernel, refuses=None if refuses is None else lambda p: refuses(View(p)), laws=_list(laws),
-        families=_list(families), seed=seed, cases=cases, measured=measured, seconds=float(seconds), witnesses=str(witnesses),
-        replay=str(case), program=_program(function, options)))
+        takes=features, call=kernel, refuses=None if refuses is None else _predicate(refuses), laws=laws, families=families,
+        seed=seed, cases=cases, measured=measured, seconds=float(seconds), witnesses=str(witnesses), replay=str(case),
+        program=_program(function, options, flags, without)))
     return Result(
         _id(function, problem, name), problem, options["dtype"], arrays, device or "default", declared, kernel.returns,
         {"deterministic": deterministic, "batch_invariant": batch_invariant, "isolates_hidden": isolates_hidden, "saturates": saturates},

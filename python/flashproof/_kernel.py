@@ -14,6 +14,9 @@ from ._problem import ABSENT, PARAMETERS, SHAPES, TENSORS, WHOLE, output_format,
 #: In the text of an exception: the device's error state outlives the call.
 _DEVICE_ERRORS = ("CUDA error", "cudaError", "CUDA_ERROR", "illegal memory access", "device-side assert", "Triton Error [CUDA]")
 
+#: What a callable is given that is no array.
+_NO_ARRAY = (type(None), bool, int, float, tuple)
+
 
 def parameters_of(function: Callable[..., Any], problem: str) -> List[str]:
     """The optional parameters of this problem that the callable has, by its signature."""
@@ -47,6 +50,20 @@ def features_of(problem: str, parameters: Iterable[str], without: Iterable[str])
     return sorted((features | set(SHAPES[problem])) - set(without))
 
 
+def utf8(text: str) -> str:
+    """What C++ can take: an exception's text may hold lone surrogates."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _told(error: BaseException) -> str:
+    """One line; an exception's own __str__ may raise, too."""
+    try:
+        text = str(error)
+    except Exception:
+        text = "(its text raises)"
+    return " ".join(f"{type(error).__name__}: {text}".split())[:400]
+
+
 class Kernel:
     """What _flashproof.check() calls. The tensors that the callable got are its own copies."""
 
@@ -76,6 +93,8 @@ class Kernel:
             if not isinstance(returned, (tuple, list)) or len(returned) != 2:
                 raise _arrays.Fault(f"wrong_type: returned a {type(returned).__name__}, not the pair (o, lse)")
             o, lse = returned
+        elif isinstance(returned, (tuple, list)):
+            raise _arrays.Fault(f"wrong_type: returned a {type(returned).__name__} of {len(returned)}, not {self.returns} alone (returns={self.returns!r})")
         else:
             o = lse = returned
         o_bits = take("o", o, output_format(self.problem, p["format"]), o_shape, inputs) if self.returns != "lse" else None
@@ -84,21 +103,21 @@ class Kernel:
 
     def call(self, p: Dict[str, Any], guard: bool) -> Tuple[Optional[np.ndarray], Optional[np.ndarray]]:
         tensors, named = self.arguments(p)
-        inputs = tensors + [v for v in named.values() if v is not None]
-        before = [self.adapter.look(t) for t in tensors] if guard else []
+        inputs = list(zip(TENSORS[self.problem], tensors)) + [(n, v) for n, v in named.items() if not isinstance(v, _NO_ARRAY)]
+        before = [self.adapter.look(array) for _, array in inputs] if guard else []
         try:
             returned = self.function(*tensors, **named)
             self.adapter.wait()
-            outputs = self.outputs(p, returned, inputs)
+            outputs = self.outputs(p, returned, [array for _, array in inputs])
         except _arrays.Fault:
             raise
-        except Exception as error:
-            text = " ".join(f"{type(error).__name__}: {error}".split())
+        except (Exception, SystemExit) as error:  # a kernel that ends the process fails; KeyboardInterrupt is the user's
+            text = _told(error)
             if any(sign in text for sign in _DEVICE_ERRORS) and "out of memory" not in text:
-                raise _arrays.Lost(f"gpu_error: {text[:400]}") from error
-            raise _arrays.Fault(f"raised: {text[:400]}") from error
-        for name, tensor, was in zip(TENSORS[self.problem], tensors, before):
-            if not np.array_equal(self.adapter.look(tensor), was):
+                raise _arrays.Lost(f"gpu_error: {text}") from error
+            raise _arrays.Fault(f"raised: {text}") from error
+        for (name, array), was in zip(inputs, before):
+            if not np.array_equal(self.adapter.look(array), was):
                 raise _arrays.Fault(f"input_written: {name} is not what it was before the call")
         return outputs
 
@@ -106,6 +125,6 @@ class Kernel:
         try:
             return ("ok", *self.call(p, guard))
         except _arrays.Lost as fault:
-            return ("lost", str(fault))
+            return ("lost", utf8(str(fault)))
         except _arrays.Fault as fault:
-            return ("fault", str(fault))
+            return ("fault", utf8(str(fault)))

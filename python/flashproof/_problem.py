@@ -31,17 +31,22 @@ FORMATS: Dict[str, str] = {
     "float8_e4m3fn": "e4m3fn", "e4m3fn": "e4m3fn", "float8_e5m2": "e5m2", "e5m2": "e5m2",
 }
 
+NAMES: Dict[str, str] = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "e4m3fn": "float8_e4m3fn", "e5m2": "float8_e5m2"}
+
+#: The formats that families draw for check(); the others are inputs of truth() and bound().
+DRAWN = ("f32", "f16", "bf16")
+
 #: What a parameter is given where the problem does not use it.
 ABSENT: Dict[str, Any] = {"scale": 1.0, "causal": False, "is_causal": False, "softcap": 0.0, "concat": False}
 
 
-def format_of(dtype: Any) -> str:
+def format_of(dtype: Any, legal: Tuple[str, ...] = tuple(NAMES)) -> str:
     """The format of a dtype by its name: "bfloat16", numpy.float16, torch.bfloat16, jax.numpy.float32, ..."""
     name = getattr(dtype, "__name__", None) or getattr(dtype, "name", None) or str(dtype)
-    name = str(name).rsplit(".", 1)[-1]
-    if name not in FORMATS:
-        raise _flashproof.UsageError(f"dtype {str(dtype)[:60]!r}: legal float32, float16, bfloat16, float8_e4m3fn, float8_e5m2")
-    return FORMATS[name]
+    format = FORMATS.get(str(name).rsplit(".", 1)[-1])
+    if format not in legal:
+        raise _flashproof.UsageError(f"dtype {str(dtype)[:60]!r}: legal {', '.join(NAMES[f] for f in legal)}")
+    return format
 
 
 def output_format(problem: str, format: str) -> str:

@@ -104,8 +104,19 @@ def _problem(tensors: Sequence[Any], problem: str, options: Dict[str, Any]) -> D
         if name not in legal:
             raise _flashproof.UsageError(f"{name[:60]!r}: legal {', '.join(legal)}, bias, alibi, sink, q_descale, k_descale, v_descale, l")
         if value is not None:
-            p[name] = value if isinstance(value, (bool, float, int)) else [int(n) for n in np.asarray(value).reshape(-1)]
+            p[name] = _plain(name, value)
     return p
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A number of any framework as Python's, or a list of int32."""
+    found = np.asarray(value)
+    if found.ndim == 0 and found.dtype.kind in "biuf":
+        return found.item()
+    limit = np.iinfo(np.int32)
+    if found.dtype.kind not in "iu" and found.size or found.size and not (limit.min <= int(found.min()) and int(found.max()) <= limit.max):
+        raise _flashproof.UsageError(f"{name}: legal a number, or integers from {limit.min} to {limit.max}")
+    return [int(n) for n in found.reshape(-1)]
 
 
 def _balls(part: Dict[str, Any], shape: Tuple[int, ...]) -> Balls:

@@ -16,7 +16,7 @@ from typing import Any, Callable
 
 import pytest
 
-from . import Result, check
+from . import Result, UsageError, check
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -37,6 +37,8 @@ def flashproof_check(request: pytest.FixtureRequest, record_property: Callable[[
     def run(function: Callable[..., Any], **options: Any) -> Result:
         given: dict = {}
         for marker in reversed(list(request.node.iter_markers("flashproof"))):
+            if marker.args:
+                raise UsageError(f"marker flashproof: takes options by name alone, not {str(marker.args)[:60]}")
             given.update(marker.kwargs)
         given.update(options)
         for name in ("seconds", "cases"):

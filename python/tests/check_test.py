@@ -37,7 +37,7 @@ def test_the_other_problems(kernel, problem, returns):
 
 @pytest.mark.parametrize("kernel, kind", [
     (kernels.half_for_single, "wrong_dtype"), (kernels.wrong_shape, "wrong_shape"), (kernels.raises, "raised"), (kernels.a_list, "wrong_type"),
-    (kernels.writes_input, "input_written"),
+    (kernels.writes_input, "input_written"), (kernels.leaves, "raised"), (kernels.says_what_is_no_text, "raised"), (kernels.raises_mute, "raised"),
 ])
 def test_what_a_callable_does_wrong_has_a_name(kernel, kind, tmp_path):
     result = flashproof.check(kernel, witnesses=str(tmp_path), **FAST)
@@ -49,6 +49,16 @@ def test_what_a_callable_does_wrong_has_a_name(kernel, kind, tmp_path):
     again = flashproof.replay(kernel, finding.witness, law=finding.law)
     assert kind in kinds(again)
     assert flashproof.replay(kernels.attention, finding.witness, law=finding.law).ok
+
+
+def test_a_tensor_given_by_name_is_an_input_too():
+    result = flashproof.check(kernels.writes_bias, laws=["red_zones_untouched"], families=["mask_*", "normal"], cases=2, measured=0)
+    assert [f.message for f in result.findings] == ["bias is not what it was before the call"]
+
+
+def test_a_pair_where_one_output_was_declared():
+    finding = flashproof.check(kernels.attention, returns="o", laws=["within_bound"], **FAST).findings[0]
+    assert finding.kind == "wrong_type" and "a tuple of 2, not o alone" in finding.message
 
 
 def test_an_input_handed_back_is_named():
@@ -116,6 +126,8 @@ def test_a_predicate_refuses():
 
     with pytest.raises(KeyError):
         flashproof.check(strict, refuses=nonsense, **FAST)
+    with pytest.raises(flashproof.UsageError, match="refuses: returned a bool, legal None or a text"):
+        flashproof.check(strict, refuses=lambda p: True, **FAST)
 
 
 def test_nothing_tested_is_a_finding():
@@ -146,12 +158,29 @@ def test_files(tmp_path):
     (dict(cases=-1), "cases"), (dict(cases=True), "cases"), (dict(cases=0, measured=0), "cases"), (dict(seed=2**64), "seed"),
     (dict(seconds=-1.0), "seconds"), (dict(seconds=float("nan")), "seconds"), (dict(without=["gqa", "heads"]), "heads"), (dict(families=["nomral"]), "nomral"),
     (dict(laws=["no_such_law"]), "no_such_law"), (dict(case="no such file.safetensors"), "no such file"), (dict(case="attention:normal"), "case"),
-    (dict(device="cuda"), "device"),
+    (dict(device="cuda"), "device"), (dict(dtype="float8_e4m3fn"), "dtype 'float8_e4m3fn': legal float32, float16, bfloat16$"), (dict(seconds="5"), "seconds"),
+    (dict(families=3), "families"), (dict(laws=[1]), "laws"), (dict(problem=["attention"]), "problem"), (dict(arrays=["jax"]), "arrays"),
+    (dict(arrays="jax", device=1), "device"), (dict(arrays="jax", device="cpu:-1"), "device 'cpu:-1': legal cpu:0 to"), (dict(arithmetic=3), "arithmetic"),
+    (dict(arithmetic={"preset": object()}), "arithmetic"), (dict(refuses="no"), "refuses"),
 ])
 def test_arguments_are_refused_by_name(options, named):
     with pytest.raises(flashproof.UsageError, match=named) as error:
         flashproof.check(kernels.attention, **options)
     assert "\n" not in str(error.value)
+
+
+def test_a_format_that_the_framework_cannot_hold_is_a_wrong_argument(monkeypatch):
+    def give(self, format, bits):
+        raise RuntimeError("CUDA error: invalid device ordinal\nelsewhere")
+
+    monkeypatch.setattr(flashproof._arrays.Numpy, "give", give)
+    with pytest.raises(flashproof.UsageError, match="dtype float32 on device 'default': numpy cannot hold it .CUDA error: invalid device ordinal elsewhere"):
+        flashproof.check(kernels.attention)
+
+
+def test_a_dtype_by_its_type_is_told_by_its_name():
+    result = flashproof.check(kernels.wrong_shape, dtype=np.float16, **FAST)
+    assert result.dtype == "float16" and "--dtype float16 " in result.findings[0].replay
 
 
 def test_callables_that_cannot_be_called_so():

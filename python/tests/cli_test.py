@@ -1,5 +1,6 @@
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 
@@ -18,6 +19,35 @@ def test_a_check_and_its_replay_line(tmp_path):
     line = re.search(r"replay: python3 (.*)", done.stdout).group(1).split()
     again = subprocess.run([sys.executable, *line], cwd=HERE, capture_output=True, text=True, timeout=120)
     assert again.returncode == 1 and "wrong_shape" in again.stdout, again.stdout + again.stderr
+
+
+def replayed(done, folder):
+    line = re.search(r"replay: python3 (.*)", done.stdout).group(1)
+    return subprocess.run([sys.executable, *shlex.split(line)], cwd=folder, capture_output=True, text=True, timeout=120)
+
+
+def test_a_replay_line_says_what_was_promised():
+    done = run("kernels:knows_its_batch", "--family", "normal", "--law", "batch_invariance_is_bitwise", "--cases", "4", "--measured", "0",
+               "--batch-invariant", "--without", "gqa")
+    assert done.returncode == 1 and "batch_invariance_is_bitwise: nondeterministic" in done.stdout, done.stdout
+    again = replayed(done, HERE)
+    assert again.returncode == 1 and "batch_invariance_is_bitwise: nondeterministic" in again.stdout, again.stdout + again.stderr
+
+
+def test_a_replay_line_of_a_file_names_the_file(tmp_path):
+    (tmp_path / "my kernels.py").write_text("def mine(q, k, v):\n    return q[:0]\n")
+    done = run("my kernels.py:mine", "--family", "normal", "--law", "within_bound", "--cases", "1", "--measured", "0", folder=tmp_path)
+    assert done.returncode == 1, done.stderr
+    again = replayed(done, tmp_path)
+    assert again.returncode == 1 and "wrong_shape" in again.stdout, again.stdout + again.stderr
+
+
+def test_a_file_that_does_not_load_is_no_finding(tmp_path):
+    for text in ("raise ValueError('first\\nsecond')", "def f(:", "import sys; sys.exit(1)"):
+        (tmp_path / "mine.py").write_text(text)
+        for where in ("mine.py:f", "mine:f"):
+            done = run(where, folder=tmp_path)
+            assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
 
 
 def test_errors_are_one_line():

@@ -96,6 +96,37 @@ def writes_input(q, k, v, *, scale, causal):
     return o
 
 
+def writes_bias(q, k, v, *, scale, causal, bias=None):
+    o = attention(q, k, v, scale=scale, causal=causal, bias=bias)
+    if bias is not None and bias.size:
+        bias[...] = 0
+    return o
+
+
+def leaves(q, k, v, *, scale, causal):
+    raise SystemExit(3)
+
+
+def says_what_is_no_text(q, k, v, *, scale, causal):
+    raise RuntimeError("\ud800")
+
+
+class Mute(Exception):
+    def __str__(self):
+        raise ValueError("no text")
+
+
+def raises_mute(q, k, v, *, scale, causal):
+    raise Mute
+
+
+def knows_its_batch(q, k, v, *, scale, causal):
+    """A row alone has other bits than among others."""
+    o, lse = attention(q, k, v, scale=scale, causal=causal)
+    with np.errstate(all="ignore"):
+        return o, np.where(np.isfinite(lse), np.nextafter(lse, np.float32(np.inf)), lse) if lse.size > 1 else lse
+
+
 class Drifts:
     """Another answer in every call, inside the bound of half precision."""
 

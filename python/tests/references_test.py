@@ -24,6 +24,13 @@ def test_truth_and_bound_hold_what_float64_computes():
     assert (np.abs(single[0] - truth.o.value) <= bound.o.total + 2.0**-24 * np.abs(truth.o.value)).all()
 
 
+def test_numbers_of_numpy_are_numbers():
+    q, k, v = arrays()
+    plain = flashproof.truth(q, k, v, scale=0.5, causal=True, key_length=[4, 9])
+    numpy = flashproof.truth(q, k, v, scale=np.float32(0.5), causal=np.bool_(True), key_length=np.array([4, 9], np.int64))
+    assert (plain.o.value == numpy.o.value).all()
+
+
 def test_radius_is_an_enclosure_not_a_guess():
     x = np.array([[1.0, 2.0, 3.0]], np.float32)
     truth = flashproof.truth(x, problem="softmax")
@@ -51,7 +58,10 @@ def test_witness_round_trip(tmp_path):
 @pytest.mark.parametrize("call, named", [
     (lambda q, k, v: flashproof.truth(q, k), "q, k, v"), (lambda q, k, v: flashproof.truth(q, k[..., :3], v), "k"),
     (lambda q, k, v: flashproof.truth(q, k, v, scale=float("nan")), "scale"), (lambda q, k, v: flashproof.truth(q, k, v, key_length=[1]), "key_length"),
+    (lambda q, k, v: flashproof.truth(q, k, v, key_length=[1.9, 2]), "key_length"), (lambda q, k, v: flashproof.truth(q, k, v, key_length=[2**40, 1]), "key_length"),
+    (lambda q, k, v: flashproof.truth(q, k, v, key_length=[float("inf"), 1]), "key_length"),
     (lambda q, k, v: flashproof.truth(q.astype(np.float64), k, v), "float64"), (lambda q, k, v: flashproof.truth(q, k, v, dropout=0.1), "dropout"),
+    (lambda q, k, v: flashproof.truth(q[0], q[0, :, :, 0], problem="merge", joins=[0, 1, 2]), "joins: must be pairs"),
     (lambda q, k, v: flashproof.truth(q[0], k, v), "q"), (lambda q, k, v: flashproof.truth(q, k, v, problem="conv"), "problem"),
     (lambda q, k, v: flashproof.bound(q, k, v, arithmetic="fa2_sm80"), "fa2_sm80"), (lambda q, k, v: flashproof.make_case("softmax:nomral:0"), "nomral"),
 ])

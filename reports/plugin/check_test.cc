@@ -136,11 +136,32 @@ TEST(CheckPlugin, a_finding_leaves_a_simpler_witness_that_fails_again) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(CheckPlugin, a_kernel_that_changes_the_folder_does_not_move_the_witness) {
+  std::string folder = (std::filesystem::temp_directory_path() / "flashproof-plugin-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const std::filesystem::path here = std::filesystem::current_path();
+  std::filesystem::current_path(folder);
+  PluginCheck options = small("wanders", {"within_bound"});
+  options.out = "out";
+  const PluginReport report = check_plugin(faulty(), options);
+  const PluginResult& r = result(report, "within_bound");
+  ASSERT_TRUE(r.failure);
+  EXPECT_EQ(r.failure->witness, "out/witnesses/softmax.wanders.test.f32.within_bound.safetensors");
+  EXPECT_NE(r.failure->shrunk, "");
+  EXPECT_LE(std::get<SoftmaxProblem>(read_witness(r.failure->witness).content.problem).x.elements(), 2);
+  std::filesystem::current_path(here);
+  std::filesystem::remove_all(folder);
+}
+
 TEST(CheckPlugin, kernels_on_device_pointers) {
   const Plugin device(kFolder / "faulty_device.so");
   EXPECT_FALSE(check_plugin(device, small("right", {"within_bound", "red_zones_untouched"})).found());
   EXPECT_TRUE(check_plugin(device, small("wrong", {"within_bound"})).found());
-  ::setenv("FAKE_CUDA_FAULT", "1", 1);
+  ::setenv("FAKE_CUDA_FAULT", "709", 1);  // as after a cudaDeviceReset()
+  const PluginReport reset = check_plugin(device, small("right", {"within_bound"}));
+  ASSERT_TRUE(result(reset, kCallReturns).failure) << reset.failure;
+  EXPECT_THAT(result(reset, kCallReturns).failure->verdict.detail, HasSubstr("context is destroyed"));
+  ::setenv("FAKE_CUDA_FAULT", "700", 1);
   const PluginReport fault = check_plugin(device, small("right", {"within_bound"}));
   ::unsetenv("FAKE_CUDA_FAULT");
   ASSERT_TRUE(result(fault, kCallReturns).failure);

@@ -22,13 +22,13 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kTries = 400;
 
-std::filesystem::path path_of(const PluginResult& result, const PluginCheck& options) {
-  return options.out / "witnesses" /
+std::filesystem::path path_of(const PluginResult& result, const std::filesystem::path& out) {
+  return out / "witnesses" /
          fmt::format("{}.{}.{}.safetensors", result.kernel->id, info(result.kernel->formats[0]).name, result.law);
 }
 
-void write(const PluginResult& result, const PluginCheck& options, const Case& content) {
-  write_witness(path_of(result, options),
+void write(const PluginResult& result, const std::filesystem::path& out, const Case& content) {
+  write_witness(path_of(result, out),
                 {content,
                  {{"kernel", std::string(result.kernel->id)},
                   {"law", std::string(result.law)},
@@ -53,14 +53,16 @@ bool fails(const PluginResult& result, const Case& c, std::string& detail) {
 
 void keep_witnesses(std::vector<PluginResult>& results, const PluginCheck& options, int jobs) {
   std::error_code error;
-  std::filesystem::create_directories(options.out / "witnesses", error);
+  const std::filesystem::path out =
+      std::filesystem::absolute(options.out);  // a kernel may change the folder of a worker
+  std::filesystem::create_directories(out / "witnesses", error);
   std::vector<PluginResult*> found;
   for (PluginResult& result : results) {
-    if (!error) std::filesystem::remove(path_of(result, options), error);
+    if (!error) std::filesystem::remove(path_of(result, out), error);
     if (error) throw InfrastructureError("--out " + quote(options.out.string()) + ": " + error.message());
     if (!result.failure) continue;
-    write(result, options, make_case(result.failure->spec));
-    result.failure->witness = path_of(result, options).string();
+    write(result, out, make_case(result.failure->spec));
+    result.failure->witness = path_of(result, options.out).string();
     // A process per try would be slow: what ends its process, or its GPU, is kept as it was drawn.
     const Verdict& verdict = result.failure->verdict;
     if (!verdict.detail.starts_with("the process ") && !spoils_process(*result.kernel, verdict))
@@ -81,7 +83,7 @@ void keep_witnesses(std::vector<PluginResult>& results, const PluginCheck& optio
       const Complexity before = complexity(c.problem);
       c.problem = minimise(c.problem, still, kTries);
       if (complexity(c.problem) != before) {
-        write(result, options, c);
+        write(result, out, c);
         said = brief(c.problem);
       }
     }

@@ -43,9 +43,11 @@ Result cuStreamCreate(void** stream, unsigned flags) {
   *stream = &one;
   return flags == 1 ? 0 : 1;
 }
-/* CUDA_ERROR_ILLEGAL_ADDRESS: what a kernel did, as the next call tells it. */
-Result cuCtxSynchronize(void) { return getenv("FAKE_CUDA_FAULT") != 0 ? 700 : 0; }
+/* The error that a kernel left, as the next call tells it. */
+Result cuCtxSynchronize(void) { return getenv("FAKE_CUDA_FAULT") != 0 ? atoi(getenv("FAKE_CUDA_FAULT")) : 0; }
 Result cuGetErrorString(Result error, const char** text) {
-  *text = error == 700 ? "an illegal memory access was encountered" : "no such error";
+  *text = error == 700   ? "an illegal memory access was encountered"
+          : error == 709 ? "context is destroyed"
+                         : "no such error";
   return 0;
 }

@@ -31,6 +31,8 @@ enum Fault {
   LEAK,
   FLUSHED,
   ROUNDING,
+  LONG_MESSAGE,
+  WANDERS,
   FAULTS
 };
 
@@ -103,6 +105,13 @@ static int32_t run(const flashproof_call* call) {
     case UNWRITTEN:
       if (rows * cols > 0) ((uint32_t*)o)[rows * cols - 1] = 0x7fedbeef;
       break;
+    case LONG_MESSAGE:
+      for (uint64_t i = 0; i < call->error_size + 8; ++i) call->error[i] = 'x';
+      return FLASHPROOF_ERROR;
+    case WANDERS:
+      if (chdir("/") != 0) return FLASHPROOF_ERROR;
+      for (int64_t i = 0; i < rows * cols; ++i) o[i] *= 1.001F;
+      break;
     case WRONG:
       for (int64_t i = 0; i < rows * cols; ++i) o[i] *= 1.001F;
       break;
@@ -160,7 +169,9 @@ static flashproof_kernel kernels[FAULTS] = {KERNEL(RIGHT, "right"),
                                             KERNEL(FROM_WORKSPACE, "from_workspace"),
                                             KERNEL(LEAK, "leak"),
                                             KERNEL(FLUSHED, "flushed"),
-                                            KERNEL(ROUNDING, "rounding")};
+                                            KERNEL(ROUNDING, "rounding"),
+                                            KERNEL(LONG_MESSAGE, "long_message"),
+                                            KERNEL(WANDERS, "wanders")};
 static const flashproof_kernel* list[FAULTS];
 static flashproof_plugin plugin = {FLASHPROOF_PLUGIN_ABI, 0, sizeof plugin, "faulty", "1.0", FAULTS, list};
 
@@ -181,7 +192,9 @@ enum {
   HANG_AT_LOAD,
   EXIT_AT_LOAD,
   FAST_MATH,
-  OTHER_LATER
+  RESERVED,
+  CLOSE_AND_HANG,
+  LEAVE_A_CHILD
 };
 #ifndef LOAD_FAULT
 #define LOAD_FAULT 0
@@ -191,6 +204,15 @@ __attribute__((constructor)) static void loaded(void) {
   if (LOAD_FAULT == CRASH_AT_LOAD) abort();
   if (LOAD_FAULT == HANG_AT_LOAD) pause();
   if (LOAD_FAULT == EXIT_AT_LOAD) _exit(0);
+  if (LOAD_FAULT == CLOSE_AND_HANG) {
+    for (int fd = 3; fd < 100; ++fd) close(fd);
+    pause();
+  }
+  if (LOAD_FAULT == LEAVE_A_CHILD && fork() == 0) { /* it holds what its parent holds */
+    for (int fd = 0; fd < 3; ++fd) close(fd);
+    sleep(20);
+    _exit(0);
+  }
   if (LOAD_FAULT == FAST_MATH) _mm_setcsr(_mm_getcsr() | 0x8040); /* what gcc's crtfastmath.o does */
 }
 
@@ -204,6 +226,9 @@ const flashproof_plugin* flashproof_plugin_entry(uint32_t abi) {
   switch (LOAD_FAULT) {
     case ABI:
       plugin.abi_version = abi + 1;
+      break;
+    case RESERVED:
+      plugin.reserved = 7;
       break;
     case SHORT_STRUCT:
       kernels[3].struct_size = 8;
