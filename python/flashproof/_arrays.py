@@ -53,6 +53,14 @@ def _check(what: str, shape: Sequence[int], expected: Sequence[int], dtype: Any,
         raise Fault(f"wrong_shape: {what} is {tuple(shape)}, not {tuple(expected)}")
 
 
+def _returns(call: Any) -> bool:
+    try:
+        call()
+    except Exception:
+        return False
+    return True
+
+
 class Numpy:
     name = "numpy"
 
@@ -80,6 +88,10 @@ class Numpy:
 
     def wait(self) -> None:
         pass
+
+    def answers(self) -> bool:
+        """After an error of a device: whether it still does. Behind NumPy nothing is known of one."""
+        return False
 
 
 class Torch:
@@ -122,6 +134,10 @@ class Torch:
         if self.device.type == "cuda":
             self.torch.cuda.synchronize(self.device)
 
+    def answers(self) -> bool:
+        # A launch that was refused is over once it was told; what a kernel did wrong stays.
+        return self.device.type == "cuda" and _returns(self.wait)
+
 
 class Jax:
     name = "jax"
@@ -153,6 +169,9 @@ class Jax:
 
     def wait(self) -> None:
         pass  # take() waits for what it reads
+
+    def answers(self) -> bool:
+        return _returns(lambda: np.asarray(self.jax.device_put(np.zeros(1, np.float32), self.device) + 1))
 
 
 class Cupy:
@@ -187,6 +206,9 @@ class Cupy:
 
     def wait(self) -> None:
         self.cupy.cuda.Device(self.index).synchronize()
+
+    def answers(self) -> bool:
+        return _returns(self.wait)
 
 
 _ADAPTERS: Dict[str, Any] = {"numpy": Numpy, "torch": Torch, "jax": Jax, "cupy": Cupy}

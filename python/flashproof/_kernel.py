@@ -113,7 +113,7 @@ class Kernel:
             raise
         except (Exception, SystemExit) as error:  # a kernel that ends the process fails; KeyboardInterrupt is the user's
             text = _told(error)
-            if any(sign in text for sign in _DEVICE_ERRORS) and "out of memory" not in text:
+            if any(sign in text for sign in _DEVICE_ERRORS) and "out of memory" not in text and not self.adapter.answers():
                 raise _arrays.Lost(f"gpu_error: {text}") from error
             raise _arrays.Fault(f"raised: {text}") from error
         for (name, array), was in zip(inputs, before):

@@ -34,6 +34,15 @@ def test_the_wrong_device_has_a_name():
     assert {f.kind for f in result.findings} == {"wrong_device"}
 
 
+@pytest.mark.skipif("cuda" not in DEVICES, reason="no CUDA device")
+def test_a_refused_launch_does_not_end_the_run():
+    def refused(x):
+        raise RuntimeError("CUDA error: invalid configuration argument")
+
+    result = flashproof.check(refused, problem="softmax", arrays="torch", device="cuda", returns="o", families=["normal"], cases=2, measured=0)
+    assert {f.kind for f in result.findings} == {"raised"} and not result.lost
+
+
 def test_inputs_keep_their_strides():
     seen = set()
 
