@@ -156,7 +156,7 @@ TEST_F(PropertyMain, NothingExecutedIsAFinding) {
   EXPECT_EQ(run({}, {}), 1);
   EXPECT_THAT(out, HasSubstr("no kernel was declared"));
   KernelDeclaration refusing = right;
-  refusing.unsupported = {[](const Problem&) { return std::string("not today"); }};
+  refusing.unsupported = {[](const Problem&) { return std::string("not today"); }, {}};
   EXPECT_EQ(run({"--family", "normal", "--law", "within_bound"}, {refusing}), 1);
   EXPECT_THAT(out, HasSubstr("unsupported 6"));
   EXPECT_THAT(out, HasSubstr("takes none of these cases"));
