@@ -1,11 +1,11 @@
 #include "python/bindings/references.h"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
 #include <vector>
 
 #include "properties/generators/family.h"
+#include "python/bindings/numpy_arrays.h"
 #include "python/bindings/problem_dict.h"
 #include "reference/bound/arithmetic_json.h"
 #include "reference/bound/bound.h"
@@ -16,42 +16,6 @@ namespace nb = nanobind;
 
 namespace flashproof::python {
 namespace {
-
-template <class T>
-nb::object array(std::vector<T> values, std::vector<std::size_t> shape) {
-  values.reserve(1);
-  auto* kept = new std::vector<T>(std::move(values));
-  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), shape.size(), shape.data(), owner));
-}
-
-/// One number of every element.
-template <class List, class Member>
-auto column(const List& list, Member member) {
-  std::vector<decltype(member(list[0]))> values;
-  values.reserve(list.size());
-  for (std::size_t i = 0; i < list.size(); ++i) values.push_back(member(list[i]));
-  return values;
-}
-
-nb::dict balls(const Balls& list, const std::vector<std::size_t>& shape) {
-  nb::dict dict;
-  dict["value"] = array(column(list, [](const Ball& b) { return b.hi; }), shape);
-  dict["low"] = array(column(list, [](const Ball& b) { return b.lo; }), shape);
-  dict["radius"] = array(column(list, [](const Ball& b) { return b.radius; }), shape);
-  dict["classes"] = array(column(list, [](const Ball& b) { return b.classes; }), shape);
-  return dict;
-}
-
-nb::dict terms(const std::vector<ElementBound>& list, const std::vector<std::size_t>& shape) {
-  nb::dict dict;
-  dict["weights"] = array(column(list, [](const ElementBound& b) { return b.weights; }), shape);
-  dict["numerator"] = array(column(list, [](const ElementBound& b) { return b.numerator; }), shape);
-  dict["denominator"] = array(column(list, [](const ElementBound& b) { return b.denominator; }), shape);
-  dict["output"] = array(column(list, [](const ElementBound& b) { return b.output; }), shape);
-  dict["probable"] = array(column(list, [](const ElementBound& b) { return b.probable; }), shape);
-  return dict;
-}
 
 template <class Work>
 auto unlocked(const Work& work) {
