@@ -67,14 +67,14 @@ def jax_backward(implementation: str) -> Callable[..., Any]:
 
 
 def backward_subjects(device: str, make: Callable[..., Any], exact_in: Callable[..., Any]) -> List[Any]:
-    """`make` is subjects.Subject, exact_in its refusal. dq by atomics: nobody promises the same bits twice on a GPU."""
+    """`make` is subjects.Subject, exact_in its refusal. All are asked to be deterministic, as forward: dq by atomics is not."""
     half, all_three = ("float16", "bfloat16"), ("float32", "float16", "bfloat16")
     found: List[Any] = []
 
-    def add(name: str, dtype: str, arrays: str, arithmetic: str, expression: str, note: str, refuses: Optional[Callable[..., Any]], deterministic: bool,
+    def add(name: str, dtype: str, arrays: str, arithmetic: str, expression: str, note: str, refuses: Optional[Callable[..., Any]],
             without: List[str]) -> None:
         found.append(make(f"{name}.{dtype}", "attention_backward", dtype, arrays, device, arithmetic, expression,
-                          {"deterministic": deterministic, "without": without, "refuses": refuses}, note))
+                          {"deterministic": True, "without": without, "refuses": refuses}, note))
 
     for backend, short, dtypes, arithmetic, multiple, bias, without in (
             ("FLASH_ATTENTION", "flash", half, "fa2_sm80", 8, False, ["empty"]), ("CUDNN_ATTENTION", "cudnn", half, "cudnn", 8, True, ["empty"]),
@@ -82,10 +82,10 @@ def backward_subjects(device: str, make: Callable[..., Any], exact_in: Callable[
             ("MATH", "math", all_three, "pytorch_math", 1, True, ["empty"])):
         for dtype in dtypes:
             add(f"torch.sdpa.{short}.backward", dtype, "torch", arithmetic, f"sdpa_backward({backend!r}, {bias}, {multiple})",
-                "contiguous, 16-byte aligned, zero-padded" if multiple > 1 else "", exact_in(dtype, short == "flash"), backend == "MATH", without)
+                "contiguous, 16-byte aligned, zero-padded" if multiple > 1 else "", exact_in(dtype, short == "flash"), without)
     for dtype in all_three:
-        add("jax.attention.xla.backward", dtype, "jax", "jax_xla", "jax_backward('xla')", "", exact_in(dtype), True, ["empty"])
+        add("jax.attention.xla.backward", dtype, "jax", "jax_xla", "jax_backward('xla')", "", exact_in(dtype), ["empty"])
     if device != "cpu":
         for dtype in half:
-            add("jax.attention.cudnn.backward", dtype, "jax", "cudnn", "jax_backward('cudnn')", "", exact_in(dtype), False, ["empty"])
+            add("jax.attention.cudnn.backward", dtype, "jax", "cudnn", "jax_backward('cudnn')", "", exact_in(dtype), ["empty"])
     return found

@@ -4,6 +4,8 @@ import json
 import pathlib
 from typing import Any, Dict, List, Optional
 
+import backward_tables
+
 #: Columns of the contract: what the law says and what a dash in the table is.
 CONTRACT = {"rerun_is_bitwise": "deterministic", "batch_invariance_is_bitwise": "batch invariant", "hidden_nan_is_isolated": "hidden NaN isolated",
             "visible_nan_is_not_laundered": "NaN kept", "layout_invariance": "layout"}
@@ -19,7 +21,9 @@ def collected(out: pathlib.Path) -> Dict[str, Any]:
 
 def wants_time(out: pathlib.Path, name: str) -> bool:
     path = out / "subjects" / f"{name}.json"
-    return path.is_file() and not {"skipped", "died", "speed", "speed_failed"} & set(json.loads(path.read_text(encoding="utf-8")))
+    if not path.is_file() or backward_tables.is_backward(json.loads(path.read_text(encoding="utf-8"))):
+        return False  # the timings are of forward passes
+    return not {"skipped", "died", "speed", "speed_failed"} & set(json.loads(path.read_text(encoding="utf-8")))
 
 
 def number(value: Any) -> float:
@@ -53,6 +57,8 @@ def line(out: pathlib.Path, name: str) -> str:
         if key in r:
             return f"{key}: {r[key]}"
     result = r["result"]
+    if backward_tables.is_backward(r):
+        return backward_tables.summary(result)
     return f"error/bound {cell(worst(result, 'o', 'max_ratio'))}, {len(result['findings'])} findings" + (", PARTIAL" if result["partial"] else "")
 
 
@@ -82,7 +88,8 @@ def markdown(out: pathlib.Path, ours: Optional[str]) -> str:
              "Every kernel through `flashproof.check()` with the arithmetic that it is declared with; all are asked to be deterministic, batch invariant",
              "and to isolate what hidden keys hold, which no library promises: a \"no\" there is a fact, not a defect.", "",
              "| kernel | declared | families | error/bound | mostly | max ulp | lse error/bound | " + " | ".join(CONTRACT.values()) + " |", "|" + "---|" * (7 + len(CONTRACT))]
-    lines += [main_row(r) for r in found]
+    lines += [main_row(r) for r in found if not backward_tables.is_backward(r)]
+    lines += backward_tables.lines(found)
     for r in found:
         if "result" in r and r["result"]["findings"]:
             lines += ["", f"## {r['name']}", ""]
