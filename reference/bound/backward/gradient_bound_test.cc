@@ -104,6 +104,24 @@ TEST(GradientBound, a_kernel_that_rounds_more_than_it_declares_is_caught) {
       0);
 }
 
+TEST(GradientBound, a_dp_beyond_its_format_leaves_the_whole_row_without_a_domain_where_d_is_made_of_it) {
+  Random random(33, 1);
+  BackwardProblem p = gradient(random, Format::f16);
+  while (p.forward.k_length() < 2 || p.query_rows() < 1 || p.forward.causal || p.forward.has_bias())
+    p = gradient(random, Format::f16);
+  const auto fails = [&](const char* name) {
+    const BackwardBound bound = gradient_bound(p, gradient_preset(name, Format::f16));
+    return !bound.query_domain.front().holds();
+  };
+  EXPECT_FALSE(fails("jax_xla"));
+  for (std::int64_t c = 0; c < p.forward.value_dim(); ++c) {  // |dP| of the first key is about 2^17
+    p.d_out.set({0, 0, 0, c}, 0x1p8);
+    p.forward.v.set({0, 0, 0, c}, 0x1p9);
+  }
+  EXPECT_TRUE(fails("jax_xla"));        // dP in f16
+  EXPECT_FALSE(fails("pytorch_math"));  // in f32
+}
+
 TEST(GradientBound, unknown_is_the_widest) {
   for (int n = 0; n < 8; ++n) {
     Random random(32, static_cast<std::uint64_t>(n));

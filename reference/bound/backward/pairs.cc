@@ -81,7 +81,17 @@ class RowSource::Row {
     const double inside = a_.scale == GradientScale::weights ? std::fabs(view_.scale) : 1;
     result.delta = inside * delta_error_;
     for (std::size_t n = 0; n < keys_.size(); ++n) result.pairs.push_back(pair(n));
+    if (a_.delta == DeltaSum::weights) share_products(result);
     return result;
+  }
+
+  /// D of the weights reads every dP of the row, those beside a weight of 0 too: one that is no number makes them all none.
+  void share_products(RowTerms& result) const {
+    RowDomain all;
+    for (const Key& key : keys_) require_products(key, all);
+    for (const std::int64_t j : view_.weightless_keys(at_)) require_products(key_of(j), all);
+    for (PairTerms& pair : result.pairs) pair.domain.require(all.nearest);
+    for (Weightless& pair : result.weightless) pair.domain.require(all.nearest);
   }
 
  private:
