@@ -46,22 +46,27 @@ def sdpa_backward(backend: str, bias: bool, multiple: int) -> Callable[..., Any]
 
 
 def jax_backward(implementation: str) -> Callable[..., Any]:
-    """jax.vjp of jax.nn.dot_product_attention."""
+    """jax.vjp of jax.nn.dot_product_attention, compiled as one function where that compiles."""
     import jax
 
-    def gradient(q, k, v, do, *, scale, causal, bias=None):
+    def whole(q, k, v, do, bias, scale, causal):
         pad = lambda t, width: jax.numpy.pad(t, ((0, 0), (0, 0), (0, 0), (0, width - t.shape[3])))  # noqa: E731
         turn = lambda t: jax.numpy.swapaxes(t, 1, 2)  # noqa: E731
         width = max(q.shape[3], v.shape[3])
-        bias = None if bias is None else bias.astype(q.dtype)
 
         def attention(q, k, v):
-            return turn(jax.nn.dot_product_attention(turn(q), turn(k), turn(v), bias=bias, scale=float(scale), is_causal=bool(causal),
-                                                     implementation=implementation))
+            return turn(jax.nn.dot_product_attention(turn(q), turn(k), turn(v), bias=bias, scale=scale, is_causal=causal, implementation=implementation))
 
         with jax.default_matmul_precision("highest"):
             found = jax.vjp(attention, *(pad(t, width) for t in (q, k, v)))[1](pad(do, width))
         return tuple(g[..., :t.shape[3]] for g, t in zip(found, (q, k, v)))
+
+    compiled = jax.jit(whole, static_argnames=("scale", "causal"))
+
+    def gradient(q, k, v, do, *, scale, causal, bias=None):
+        # The CPU has no F16_F16_F32: JAX falls back to another precision, but not inside jit.
+        run = whole if q.dtype == jax.numpy.float16 and next(iter(q.devices())).platform == "cpu" else compiled
+        return run(q, k, v, do, None if bias is None else bias.astype(q.dtype), float(scale), bool(causal))
 
     return gradient
 
