@@ -14,14 +14,6 @@ namespace nb = nanobind;
 namespace flashproof::python {
 namespace {
 
-/// The forward problem's dict with dO as "do"; "problem" says what it is.
-nb::dict dict_of(const BackwardProblem& problem) {
-  nb::dict dict = to_dict(Problem(problem.forward));
-  dict["problem"] = "attention_backward";
-  dict["do"] = to_pair(problem.d_out);
-  return dict;
-}
-
 Tensor gradient_of(std::string_view name, const Tensor& of, nb::handle bits) {
   Tensor tensor = tensor_of(name, of.format, bits);
   if (tensor.shape != of.shape) throw KernelFault("wrong_shape: " + std::string(name) + " is not shaped as its input");
@@ -29,6 +21,13 @@ Tensor gradient_of(std::string_view name, const Tensor& of, nb::handle bits) {
 }
 
 }  // namespace
+
+nb::dict to_dict(const BackwardProblem& problem) {
+  nb::dict dict = to_dict(Problem(problem.forward));
+  dict["problem"] = "attention_backward";
+  dict["do"] = to_pair(problem.d_out);
+  return dict;
+}
 
 CallableGradient::CallableGradient(GradientDeclaration declaration)
     : declared_(std::move(declaration)),
@@ -55,7 +54,7 @@ std::string CallableGradient::refusal(const BackwardProblem& problem) {
   if (!why.empty() || declared_.refuses.is_none()) return why;
   const nb::gil_scoped_acquire lock;
   try {
-    const nb::object said = declared_.refuses(dict_of(problem));
+    const nb::object said = declared_.refuses(to_dict(problem));
     return said.is_none() ? std::string() : one_line(nb::cast<std::string>(said));
   } catch (const nb::python_error&) {
     interrupt_ = std::current_exception();  // a defect of the user's own predicate, or Ctrl-C: told as it is
@@ -66,7 +65,7 @@ std::string CallableGradient::refusal(const BackwardProblem& problem) {
 Gradients CallableGradient::run(const BackwardProblem& problem) {
   const nb::gil_scoped_acquire lock;
   try {
-    const auto result = nb::cast<nb::tuple>(declared_.call(dict_of(problem), true));
+    const auto result = nb::cast<nb::tuple>(declared_.call(to_dict(problem), true));
     const auto status = nb::cast<std::string>(result[0]);
     if (status == "lost") lost_ = one_line(nb::cast<std::string>(result[1]));
     if (status != "ok") throw KernelFault(one_line(nb::cast<std::string>(result[1])));

@@ -13,6 +13,9 @@
 
 namespace flashproof::python {
 
+/// The forward problem's dict with dO as "do"; "problem" says what it is.
+nanobind::dict to_dict(const BackwardProblem& problem);
+
 /// What Python says of a callable (flashproof/_gradients.py).
 struct GradientDeclaration {
   std::string id;

@@ -59,6 +59,8 @@ def test_what_a_callable_does_wrong_has_a_name(kernel, kind, tmp_path):
     assert kinds(result) == {kind}, str(result)
     finding = result.findings[0]
     assert pathlib.Path(finding.witness).is_file() and "\n" not in finding.message and "--replay" in finding.replay
+    read = flashproof.read_witness(finding.witness)
+    assert read.case == finding.case and read.tensors["do"].shape[:3] == read.tensors["q"].shape[:3]
     for case in (finding.witness, finding.case):
         assert kind in kinds(flashproof.replay(kernel, case, problem="attention_backward")), case
         assert flashproof.replay(kernels.right, case, problem="attention_backward").ok, case
