@@ -1,55 +1,18 @@
 #include "python/bindings/check.h"
 
 #include <chrono>
-#include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "properties/driver/property_files.h"
 #include "properties/driver/property_run.h"
 #include "properties/generators/glob.h"
 #include "python/bindings/measure.h"
+#include "python/bindings/statistics_json.h"
 #include "reference/problem/error.h"
 
 namespace nb = nanobind;
 
 namespace flashproof::python {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json number(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
-}
-
-Json counts(const std::array<std::uint64_t, kVerdictKinds>& by_kind) {
-  Json json = Json::object();
-  for (std::size_t kind = 0; kind < kVerdictKinds; ++kind)
-    json[std::string(name(static_cast<VerdictKind>(kind)))] = by_kind[kind];
-  return json;
-}
-
-Json statistics(const ErrorStats& stats) {
-  Json json{{"elements", stats.elements},       {"max_ratio", number(stats.max_ratio)},
-            {"max_ulp", number(stats.max_ulp)}, {"max_abs", number(stats.max_abs)},
-            {"rmse", number(stats.rmse())},     {"normwise", number(stats.normwise())},
-            {"investigate", stats.investigate}};
-  const ErrorWitness& worst = stats.witness;
-  if (worst.ratio >= 0 || std::isnan(worst.ratio)) {
-    json["worst"] = {{"seed", worst.case_index},
-                     {"index", worst.index},
-                     {"computed", number(worst.computed)},
-                     {"exact", number(worst.exact)},
-                     {"error", number(worst.error)},
-                     {"ratio", number(worst.ratio)},
-                     {"weights", number(worst.bound.weights)},
-                     {"numerator", number(worst.bound.numerator)},
-                     {"denominator", number(worst.bound.denominator)},
-                     {"output", number(worst.bound.output)}};
-  }
-  return json;
-}
 
 Json law_result(const PropertyResult& result, const std::string& program) {
   Json json{{"law", result.law},

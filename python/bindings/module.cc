@@ -9,6 +9,7 @@
 #include "properties/laws/law.h"
 #include "python/bindings/check.h"
 #include "python/bindings/door_time.h"
+#include "python/bindings/gradients.h"
 #include "python/bindings/problem_dict.h"
 #include "python/bindings/references.h"
 #include "python/bindings/shape_features.h"
@@ -69,6 +70,7 @@ NB_MODULE(_flashproof, m) {
   m.def("read_witness", &py::read_witness, nb::arg("path"));
   m.def("write_witness", &py::write_witness, nb::arg("path"), nb::arg("problem"), nb::arg("case_line"),
         nb::arg("notes"));
+  py::add_gradients(m);
   m.def(
       "seconds_per_call",
       [](nb::object call, const std::string& line, std::uint64_t runs) {

@@ -56,7 +56,7 @@ class Writer {
 
  private:
   void put(const char* key, const Tensor& tensor) {
-    if (!tensor.shape.empty()) dict_[key] = nb::make_tuple(std::string(info(tensor.format).name), bits_of(tensor));
+    if (!tensor.shape.empty()) dict_[key] = to_pair(tensor);
   }
   void put(const char* key, const std::vector<std::int32_t>& values) {
     if (!values.empty()) dict_[key] = array_of(values);
@@ -201,6 +201,10 @@ class Reader {
 }  // namespace
 
 nb::dict to_dict(const Problem& problem) { return Writer(problem).take(); }
+
+nb::tuple to_pair(const Tensor& tensor) {
+  return nb::make_tuple(std::string(info(tensor.format).name), bits_of(tensor));
+}
 
 Problem from_dict(const nb::dict& dict) { return Reader(dict).read(); }
 

@@ -19,6 +19,9 @@ nanobind::dict to_dict(const Problem& problem);
 /// is one chunk. Throws UsageError naming the member; the result is valid().
 Problem from_dict(const nanobind::dict& dict);
 
+/// The pair (format name, bits) of one tensor, as in the dict.
+nanobind::tuple to_pair(const Tensor& tensor);
+
 /// A dense tensor of this format from an array of its bits. Throws UsageError that begins with `name`.
 Tensor tensor_of(std::string_view name, Format format, nanobind::handle array);
 

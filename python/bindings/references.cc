@@ -1,57 +1,23 @@
 #include "python/bindings/references.h"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
 #include <vector>
 
 #include "properties/generators/family.h"
+#include "python/bindings/callable_gradient.h"
+#include "python/bindings/numpy_arrays.h"
 #include "python/bindings/problem_dict.h"
 #include "reference/bound/arithmetic_json.h"
 #include "reference/bound/bound.h"
 #include "reference/oracle/oracle.h"
+#include "reference/problem/backward_witness.h"
 #include "reference/problem/witness.h"
 
 namespace nb = nanobind;
 
 namespace flashproof::python {
 namespace {
-
-template <class T>
-nb::object array(std::vector<T> values, std::vector<std::size_t> shape) {
-  values.reserve(1);
-  auto* kept = new std::vector<T>(std::move(values));
-  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), shape.size(), shape.data(), owner));
-}
-
-/// One number of every element.
-template <class List, class Member>
-auto column(const List& list, Member member) {
-  std::vector<decltype(member(list[0]))> values;
-  values.reserve(list.size());
-  for (std::size_t i = 0; i < list.size(); ++i) values.push_back(member(list[i]));
-  return values;
-}
-
-nb::dict balls(const Balls& list, const std::vector<std::size_t>& shape) {
-  nb::dict dict;
-  dict["value"] = array(column(list, [](const Ball& b) { return b.hi; }), shape);
-  dict["low"] = array(column(list, [](const Ball& b) { return b.lo; }), shape);
-  dict["radius"] = array(column(list, [](const Ball& b) { return b.radius; }), shape);
-  dict["classes"] = array(column(list, [](const Ball& b) { return b.classes; }), shape);
-  return dict;
-}
-
-nb::dict terms(const std::vector<ElementBound>& list, const std::vector<std::size_t>& shape) {
-  nb::dict dict;
-  dict["weights"] = array(column(list, [](const ElementBound& b) { return b.weights; }), shape);
-  dict["numerator"] = array(column(list, [](const ElementBound& b) { return b.numerator; }), shape);
-  dict["denominator"] = array(column(list, [](const ElementBound& b) { return b.denominator; }), shape);
-  dict["output"] = array(column(list, [](const ElementBound& b) { return b.output; }), shape);
-  dict["probable"] = array(column(list, [](const ElementBound& b) { return b.probable; }), shape);
-  return dict;
-}
 
 template <class Work>
 auto unlocked(const Work& work) {
@@ -97,14 +63,21 @@ void write_witness(const std::string& path, const nb::dict& dict, const std::str
 }
 
 nb::dict read_witness(const std::string& path) {
-  const Witness witness = flashproof::read_witness(path);
-  nb::dict notes;
-  for (const auto& [key, value] : witness.notes) notes[key.c_str()] = value;
-  nb::dict result;
-  result["problem"] = to_dict(witness.content.problem);
-  result["case"] = to_string(witness.content.spec);
-  result["notes"] = notes;
-  return result;
+  const std::vector<std::byte> bytes = read_witness_bytes(path);
+  const auto dict = [](nb::dict problem, const std::string& line, const WitnessNotes& said) {
+    nb::dict notes, result;
+    for (const auto& [key, value] : said) notes[key.c_str()] = value;
+    result["problem"] = std::move(problem);
+    result["case"] = line;
+    result["notes"] = notes;
+    return result;
+  };
+  if (is_backward_witness(bytes)) {
+    const BackwardWitness witness = parse_backward_witness(bytes, path);
+    return dict(to_dict(witness.content.problem), backward_line(witness.content.spec), witness.notes);
+  }
+  const Witness witness = parse_witness(bytes, path);
+  return dict(to_dict(witness.content.problem), to_string(witness.content.spec), witness.notes);
 }
 
 nb::dict make_case(const std::string& line) { return to_dict(flashproof::make_case(parse_case_spec(line)).problem); }

@@ -121,6 +121,7 @@ def check(
         q (B, Hq, Sq, d), k (B, Hk, Sk, d), v (B, Hk, Sk, dv). Parameters of other names are given by keyword, and say what
         it takes: scale, causal (or is_causal), bias, key_length, window, softcap, alibi, sink, ... (reports/guides/python.md).
         What it has no parameter for is never asked of it. Returns o, lse or (o, lse): o as q (or x), lse float32.
+        `attention_backward` f(q, k, v, do) with do as o: returns (dq, dk, dv), as q, k and v.
     arithmetic: a preset's name (flashproof.arithmetics(problem)) or a dict {"preset": name, field: value, ...}.
     arrays, device: numpy, torch, jax or cupy; the default is the module that the callable comes from, else numpy.
     returns: "o", "lse" or "both"; None: whether it returns a pair on a small problem of zeros decides between o and both.
@@ -152,6 +153,13 @@ def check(
     unknown = set(without) - set(_flashproof.features())
     if unknown:
         raise _flashproof.UsageError(f"without {min(unknown)!r}: legal {', '.join(_flashproof.features())}")
+    if problem == "attention_backward":
+        from . import _gradients  # it needs this module
+
+        return _gradients.check(
+            function, dtype=dtype, arithmetic=arithmetic, arrays=arrays, device=device, returns=returns, deterministic=deterministic,
+            batch_invariant=batch_invariant, isolates_hidden=isolates_hidden, saturates=saturates, without=without, refuses=refuses, families=families,
+            laws=laws, cases=cases, measured=measured, seed=seed, seconds=seconds, witnesses=witnesses, name=name, case=case)
     format = format_of(dtype, DRAWN)
     arrays = arrays or _arrays.framework_of(function)
     declared = _declared(arithmetic)

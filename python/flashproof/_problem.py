@@ -7,7 +7,8 @@ from typing import Any, Dict, List, Tuple
 from . import _flashproof
 
 #: The tensors that a callable is given by position.
-TENSORS: Dict[str, Tuple[str, ...]] = {"softmax": ("x",), "merge": ("o", "lse"), "attention": ("q", "k", "v")}
+TENSORS: Dict[str, Tuple[str, ...]] = {"softmax": ("x",), "merge": ("o", "lse"), "attention": ("q", "k", "v"),
+                                       "attention_backward": ("q", "k", "v", "do")}
 
 #: The parameters that a callable may have beside them, and the feature that it takes with each.
 PARAMETERS: Dict[str, Dict[str, str]] = {
@@ -18,10 +19,13 @@ PARAMETERS: Dict[str, Dict[str, str]] = {
         "softcap": "softcap", "alibi": "alibi", "sink": "sink", "q_descale": "descale", "k_descale": "descale",
         "v_descale": "descale", "q_start": "packed", "k_start": "packed", "page_table": "paged",
     },
+    "attention_backward": {"scale": "scale", "causal": "causal", "is_causal": "causal", "bias": "bias", "key_length": "key_length",
+                           "window": "window", "alibi": "alibi"},
 }
 
 #: What shapes alone ask for: taken unless `without` names it.
-SHAPES: Dict[str, Tuple[str, ...]] = {"softmax": ("empty",), "merge": ("empty",), "attention": ("gqa", "cross", "value_dim", "empty")}
+SHAPES: Dict[str, Tuple[str, ...]] = {"softmax": ("empty",), "merge": ("empty",), "attention": ("gqa", "cross", "value_dim", "empty"),
+                                      "attention_backward": ("gqa", "cross", "value_dim", "empty")}
 
 #: A feature that needs all of its parameters.
 WHOLE: Dict[str, Tuple[str, ...]] = {"descale": ("q_descale", "k_descale", "v_descale"), "packed": ("q_start", "k_start")}
@@ -88,17 +92,17 @@ class View:
 
 def laws() -> Dict[str, str]:
     """Every law and what it says."""
-    return dict(_flashproof.laws())
+    return dict([*_flashproof.laws(), *_flashproof.gradient_laws()])
 
 
 def families(problem: str) -> Dict[str, str]:
     """Every input family of this problem and what is hazardous about it."""
-    return dict(_flashproof.families(problem))
+    return dict(_flashproof.families("attention" if problem == "attention_backward" else problem))
 
 
 def arithmetics(problem: str) -> Dict[str, str]:
     """The arithmetics that a kernel of this problem can declare by name."""
-    return dict(_flashproof.arithmetics(problem))
+    return dict(_flashproof.gradient_arithmetics() if problem == "attention_backward" else _flashproof.arithmetics(problem))
 
 
 def features() -> List[str]:

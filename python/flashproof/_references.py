@@ -85,8 +85,8 @@ def _bits(name: str, array: Any) -> Tuple[str, np.ndarray]:
 
 
 def _problem(tensors: Sequence[Any], problem: str, options: Dict[str, Any]) -> Dict[str, Any]:
-    if problem not in TENSORS:
-        raise _flashproof.UsageError(f"problem {str(problem)[:60]!r}: legal {', '.join(TENSORS)}")
+    if problem not in TENSORS or problem == "attention_backward":
+        raise _flashproof.UsageError(f"problem {str(problem)[:60]!r}: legal softmax, merge, attention; of gradients: gradients(), gradient_bound()")
     names = TENSORS[problem]
     if len(tensors) != len(names):
         raise _flashproof.UsageError(f"{problem}: takes {', '.join(names)}, not {len(tensors)} tensors")

@@ -28,7 +28,8 @@ LAWS = {"attention": ("rerun_is_bitwise", "batch_invariance_is_bitwise", "hidden
                       "red_zones_untouched", "signed_bias_within_limit"),
         "softmax": ("rerun_is_bitwise", "batch_invariance_is_bitwise", "visible_nan_is_not_laundered", "layout_invariance", "shift_invariance",
                     "dropped_key_is_noticed", "within_bound", "class_matches_semantics", "outputs_fully_written", "red_zones_untouched",
-                    "signed_bias_within_limit")}
+                    "signed_bias_within_limit"),
+        "attention_backward": ("gradient_within_bound", "gradient_fully_written", "gradient_rerun_is_bitwise")}
 
 
 def parse():

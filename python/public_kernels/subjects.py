@@ -13,6 +13,7 @@ from typing import Any, Callable, Dict, List, Optional
 
 import ml_dtypes
 import numpy as np
+from backward_subjects import backward_subjects, jax_backward, sdpa_backward  # noqa: F401: expressions name them
 
 
 @dataclasses.dataclass(frozen=True)
@@ -265,4 +266,4 @@ def subjects(device: str) -> List[Subject]:
             add("jax.attention.cudnn", "attention", dtype, "jax", "cudnn", "jax_attention('cudnn')", refuses=exact_in(dtype), returns="o",
                 without=empty)
     add("jax.logsumexp", "softmax", "float32", "jax", "unknown", "jax_function('logsumexp')", returns="lse")
-    return found
+    return found + backward_subjects(device, Subject, exact_in)

@@ -6,6 +6,8 @@ import math
 import pathlib
 from typing import Any, Dict, List, Optional, Tuple
 
+import backward_tables
+
 #: Columns of the contract: what the law says and what a dash in the table is.
 CONTRACT = {"rerun_is_bitwise": "deterministic", "batch_invariance_is_bitwise": "batch invariant", "hidden_nan_is_isolated": "hidden NaN isolated",
             "visible_nan_is_not_laundered": "NaN kept", "layout_invariance": "layout"}
@@ -21,7 +23,9 @@ def collected(out: pathlib.Path) -> Dict[str, Any]:
 
 def wants_time(out: pathlib.Path, name: str) -> bool:
     path = out / "subjects" / f"{name}.json"
-    return path.is_file() and not {"skipped", "died", "speed", "speed_failed"} & set(json.loads(path.read_text(encoding="utf-8")))
+    if not path.is_file() or backward_tables.is_backward(json.loads(path.read_text(encoding="utf-8"))):
+        return False  # the timings are of forward passes
+    return not {"skipped", "died", "speed", "speed_failed"} & set(json.loads(path.read_text(encoding="utf-8")))
 
 
 def number(value: Any) -> float:
@@ -61,6 +65,8 @@ def line(out: pathlib.Path, name: str) -> str:
         if key in r:
             return f"{key}: {r[key]}"
     result = r["result"]
+    if backward_tables.is_backward(r):
+        return backward_tables.summary(result)
     return f"error/bound {cell(worst(result, 'o', 'max_ratio'))}, {len(result['findings'])} findings" + (", PARTIAL" if result["partial"] else "")
 
 
@@ -154,10 +160,12 @@ def markdown(out: pathlib.Path, ours: Optional[str]) -> str:
     date = max((r.get("date", "") for r in found), default="")
     lines = [f"# Public kernels, {date}", "", ", ".join(f"{k} {v}" for k, v in sorted(versions.items())), "", HEAD, "",
              "| kernel | declared | families | outside | error/bound | mostly | max ulp | lse error/bound | " + " | ".join(CONTRACT.values()) + " |", "|" + "---|" * (8 + len(CONTRACT))]
-    lines += [main_row(r) for r in found]
-    lines += speed(found, ours)
+    forward = [r for r in found if not backward_tables.is_backward(r)]
+    lines += [main_row(r) for r in forward]
+    lines += backward_tables.lines(found)
+    lines += speed(forward, ours)
     lines += ["", "## Families", "", "error/bound and the first letter of its largest term (weights, numerator, denominator, output; of lse where only that is returned), or what failed."]
-    for _, group in itertools.groupby(found, key=lambda r: (r["name"].split(".")[0], r["problem"], ".".join(r["name"].split(".")[:2]))):
+    for _, group in itertools.groupby(forward, key=lambda r: (r["name"].split(".")[0], r["problem"], ".".join(r["name"].split(".")[:2]))):
         lines += matrix(list(group))
     lines += ["", "## Findings"]
     for r in found:

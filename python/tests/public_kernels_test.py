@@ -32,4 +32,14 @@ def test_a_subject_its_table_and_its_reproduction(tmp_path):
 
 def test_an_unknown_name_lists_what_there_is():
     done = run(str(FOLDER), "--only", "nope", "--device", "cpu")
-    assert done.returncode == 2 and "torch.sdpa.flash.bfloat16" in done.stdout
+    assert done.returncode == 2 and {"torch.sdpa.flash.bfloat16", "torch.sdpa.flash.backward.bfloat16"} <= set(done.stdout.split())
+
+
+def test_a_gradient_stands_in_a_table_of_its_own(tmp_path):
+    done = run(str(FOLDER), "--device", "cpu", "--only", "jax.attention.xla.backward.bfloat16", "--out", str(tmp_path), "--each", "15", "--measured", "1",
+               "--cases", "1", "--seconds", "200")
+    assert done.returncode == 0, done.stdout + done.stderr
+    record = json.loads((tmp_path / "subjects" / "jax.attention.xla.backward.bfloat16.json").read_text())
+    assert any(f["dq"]["elements"] and float(f["dq"]["max_ratio"]) <= 1 for f in record["result"]["families"]), record
+    table = (tmp_path / "table.md").read_text()
+    assert "## Gradients" in table and "dk error/bound" in table.split("## Gradients")[1] and "speed" not in record

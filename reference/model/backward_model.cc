@@ -49,7 +49,8 @@ class Run {
         sq_(f_.q_length()),
         sk_(f_.k_length()),
         log2e_(static_cast<float>(std::numbers::log2e)),
-        factor_(a_.unit == ScoreUnit::raw ? machine_.mul(f_.scale, log2e_) : log2e_) {}
+        factor_(a_.unit == ScoreUnit::raw ? machine_.mul(f_.scale, log2e_) : log2e_),
+        root_(static_cast<float>(std::sqrt(std::fabs(static_cast<double>(f_.scale))))) {}
 
   UnroundedGradients run() {
     UnroundedGradients result;
@@ -75,11 +76,21 @@ class Run {
     return f_.position_visible(b, i, j) && !f_.hidden_by_bias(b, h, i, j);
   }
 
+  /// q or k as it is multiplied: times fl(√|τ|) first, or as it is stored.
+  float factor(double stored) {
+    const auto x = static_cast<float>(stored);
+    return a_.factors_scaled ? machine_.mul(x, root_) : x;
+  }
+  Format factor_format() const { return a_.factors_scaled ? Format::f32 : f_.q.format; }
+
   float score(const std::vector<float>& q, std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) {
     const std::vector<float> k = vector_at(f_.k, b, f_.kv_head(h), j);
-    float x = sum_products(machine_, a_.dot, {q, f_.q.format}, {k, f_.k.format}, 0);
+    std::vector<float> scaled_q, scaled_k;
+    for (const float x : q) scaled_q.push_back(factor(x));
+    for (const float x : k) scaled_k.push_back(f_.scale < 0 && a_.factors_scaled ? -factor(x) : factor(x));
+    float x = sum_products(machine_, a_.dot, {scaled_q, factor_format()}, {scaled_k, factor_format()}, 0);
     if (a_.unit == ScoreUnit::raw) return x;
-    x = machine_.mul(x, f_.scale);
+    if (!a_.factors_scaled) x = machine_.mul(x, f_.scale);
     if (f_.has_bias()) x = machine_.add(x, static_cast<float>(f_.bias.at({b, h, i, j})));
     if (f_.has_alibi()) {
       const auto distance = static_cast<float>(std::abs(i + sk_ - sq_ - j));
@@ -134,22 +145,39 @@ class Run {
       const std::vector<float> q = vector_at(f_.q, b, h, i);
       const std::vector<float> d_out = vector_at(problem_.d_out, b, h, i), o = vector_at(problem_.o, b, h, i);
       const auto lse = static_cast<float>(problem_.lse.at({b, h, i}));
-      const float delta = sum_products(machine_, a_.row_sum, {d_out, problem_.d_out.format}, {o, problem_.o.format}, 0);
+      float delta = sum_products(machine_, a_.row_sum, {d_out, problem_.d_out.format}, {o, problem_.o.format}, 0);
+      std::vector<Pair> pairs;
       for (std::int64_t j = 0; j < sk_; ++j) {
         if (!visible(b, h, i, j)) continue;
         const std::vector<float> v = vector_at(f_.v, b, kv, j);
         const float x = score(q, b, h, i, j);
         if (x == -static_cast<float>(kInf)) continue;
-        const float dp = sum_products(machine_, a_.products, {d_out, problem_.d_out.format}, {v, f_.v.format}, 0);
-        const float t = machine_.sub(dp, delta);
-        const float p = weight(x, lse, pull(t, f_.k.at({b, kv, j, c_d}), q[c_d], d_out[c_v]));
-        float ds = machine_.mul(p, t);
-        if (a_.scale == GradientScale::weights) ds = machine_.mul(ds, f_.scale);
+        const float dp =
+            stored(a_.dp, sum_products(machine_, a_.products, {d_out, problem_.d_out.format}, {v, f_.v.format}, 0));
+        const float p = weight(x, lse, pull(machine_.sub(dp, delta), f_.k.at({b, kv, j, c_d}), q[c_d], d_out[c_v]));
+        pairs.push_back({j, a_.stored_weights ? stored(a_.p, p) : p, dp});
         result.p[i * sk_ + j] = stored(a_.p, p);
-        result.ds[i * sk_ + j] = stored(a_.ds, ds);
+      }
+      if (a_.delta == DeltaSum::weights) delta = sum_over_keys(pairs);
+      for (const Pair& pair : pairs) {
+        float ds = a_.apart ? machine_.sub(machine_.mul(pair.p, pair.dp), machine_.mul(pair.p, delta))
+                            : machine_.mul(pair.p, machine_.sub(pair.dp, delta));
+        if (a_.scale == GradientScale::weights) ds = machine_.mul(ds, f_.scale);
+        result.ds[i * sk_ + pair.key] = stored(a_.ds, ds);
       }
     }
     return result;
+  }
+
+  struct Pair {
+    std::int64_t key;
+    float p, dp;  // as dS reads them
+  };
+  float sum_over_keys(const std::vector<Pair>& pairs) {
+    std::vector<float> products(static_cast<std::size_t>(sk_), 0.0F);
+    for (const Pair& pair : pairs) products[pair.key] = machine_.mul(pair.p, pair.dp);
+    const std::vector<float> ones(products.size(), 1.0F);
+    return sum_products(machine_, a_.row_sum, {products, Format::f32}, {ones, Format::f32}, 0);
   }
 
   /// Blocks, then f32 additions: first to last here; the declaration allows any order.
@@ -167,11 +195,14 @@ class Run {
     return total;
   }
 
+  /// What a sum is multiplied by: the sign that τ gives a score is not in the factors here.
+  float scale() const { return a_.factors_scaled ? std::copysign(root_, f_.scale) : f_.scale; }
+
   /// fl(τ·sum) for narrow storage; for f32 that product is the last rounding itself.
   double ended(float sum) const {
     if (a_.scale == GradientScale::weights) return sum;
-    if (f_.q.format != Format::f32) return machine_.mul(sum, f_.scale);
-    const double product = static_cast<double>(sum) * f_.scale;
+    if (f_.q.format != Format::f32) return machine_.mul(sum, scale());
+    const double product = static_cast<double>(sum) * scale();
     return a_.underflow == Underflow::flush && std::fabs(product) < 0x1p-126 ? 0 : product;
   }
 
@@ -180,13 +211,13 @@ class Run {
     for (std::int64_t c = 0; c < d; ++c) {
       std::vector<float> k;
       k.reserve(static_cast<std::size_t>(sk_));
-      for (std::int64_t j = 0; j < sk_; ++j) k.push_back(static_cast<float>(f_.k.at({b, f_.kv_head(h), j, c})));
+      for (std::int64_t j = 0; j < sk_; ++j) k.push_back(factor(f_.k.at({b, f_.kv_head(h), j, c})));
       for (std::int64_t i = 0; i < sq_; ++i) {
         std::vector<float> ds(head.ds.begin() + i * sk_, head.ds.begin() + (i + 1) * sk_), factor = k;
         for (std::int64_t j = 0; j < sk_; ++j) {
           if (!visible(b, h, i, j)) factor[j] = 0;
         }
-        const float sum = accumulate(a_.dq, {ds, a_.ds}, {factor, f_.k.format});
+        const float sum = accumulate(a_.dq, {ds, a_.ds}, {factor, factor_format()});
         dq[((b * f_.q_heads() + h) * sq_ + i) * d + c] = ended(sum);
       }
     }
@@ -194,8 +225,8 @@ class Run {
 
   /// Σ over the queries of the group's heads of x_ij times column c of `rows` (q or dO).
   double over_queries(const Accumulation& sum, std::span<const std::vector<float>> x, Format x_format,
-                      const Tensor& rows, std::int64_t b, std::int64_t kv, std::int64_t j, std::int64_t c,
-                      bool scaled) {
+                      const Tensor& rows, Format rows_format, std::int64_t b, std::int64_t kv, std::int64_t j,
+                      std::int64_t c, bool scaled) {
     std::vector<float> all_x, all_y;
     float total = 0;
     bool first = true;
@@ -207,7 +238,8 @@ class Run {
         const bool seen = visible(b, h, i, j);
         any = any || seen;
         head_x.push_back(x[g][i * sk_ + j]);
-        head_y.push_back(seen ? static_cast<float>(rows.at({b, h, i, c})) : 0.0F);
+        const double y = rows.at({b, h, i, c});
+        head_y.push_back(!seen ? 0.0F : scaled ? factor(y) : static_cast<float>(y));
       }
       if (!sum.heads_apart) {
         all_x.insert(all_x.end(), head_x.begin(), head_x.end());
@@ -215,14 +247,14 @@ class Run {
         continue;
       }
       if (!any) continue;
-      float part = accumulate(sum, {head_x, x_format}, {head_y, rows.format});
-      if (scaled) part = machine_.mul(part, f_.scale);
+      float part = accumulate(sum, {head_x, x_format}, {head_y, rows_format});
+      if (scaled && a_.scale == GradientScale::output) part = machine_.mul(part, scale());
       part = stored(sum.partial, part);
       total = first ? part : machine_.add(total, part);
       first = false;
     }
     if (sum.heads_apart) return total;
-    const float whole = accumulate(sum, {all_x, x_format}, {all_y, rows.format});
+    const float whole = accumulate(sum, {all_x, x_format}, {all_y, rows_format});
     return scaled ? ended(whole) : whole;
   }
 
@@ -232,14 +264,14 @@ class Run {
       p.push_back(head.p);
       ds.push_back(head.ds);
     }
-    const bool scaled = a_.scale == GradientScale::output;
     for (std::int64_t j = 0; j < sk_; ++j) {
       const std::int64_t row = (b * f_.k_heads() + kv) * sk_ + j;
       for (std::int64_t c = 0; c < f_.head_dim(); ++c) {
-        result.dk[row * f_.head_dim() + c] = over_queries(a_.dk, ds, a_.ds, f_.q, b, kv, j, c, scaled);
+        result.dk[row * f_.head_dim() + c] = over_queries(a_.dk, ds, a_.ds, f_.q, factor_format(), b, kv, j, c, true);
       }
       for (std::int64_t c = 0; c < f_.value_dim(); ++c) {
-        result.dv[row * f_.value_dim() + c] = over_queries(a_.dv, p, a_.p, problem_.d_out, b, kv, j, c, false);
+        result.dv[row * f_.value_dim() + c] =
+            over_queries(a_.dv, p, a_.p, problem_.d_out, f_.q.format, b, kv, j, c, false);
       }
     }
   }
@@ -251,7 +283,7 @@ class Run {
   const Arithmetic scalar_;
   Machine machine_;
   std::int64_t sq_, sk_;
-  float log2e_, factor_;
+  float log2e_, factor_, root_;
 };
 
 Tensor stored_tensor(Format format, const std::vector<std::int64_t>& shape, const std::vector<double>& values) {

@@ -72,6 +72,18 @@ std::vector<NamedBackward> declared_backward(Format format) {
   BackwardArithmetic coarse = plain;  // an exponential so bad that every slip of the first term shows
   coarse.exp_error = 0x1p-3;
   result.push_back({"coarse", coarse});
+  BackwardArithmetic kept =
+      plain;  // PyTorch's math path: D from the weights, products apart, q and k scaled beforehand
+  kept.factors_scaled = kept.apart = true;
+  kept.delta = DeltaSum::weights;
+  result.push_back({"kept, factors scaled", kept});
+  BackwardArithmetic narrow = plain;  // JAX's: dP stored, and heads in a sum of their own or not
+  narrow.p = narrow.ds = narrow.dp = Format::bf16;
+  narrow.scale = GradientScale::weights;
+  narrow.stored_weights = narrow.apart = true;
+  narrow.dk = {.products = {.chains = 1}, .heads_apart = true, .partial = Format::bf16, .heads_any = true};
+  narrow.dv = narrow.dk;
+  result.push_back({"narrow dP, stored P", narrow});
   if (format == Format::f32) return result;
   const Products unit{.unit = kHopperF16};
   BackwardArithmetic fa2{.exponent = Exponent::fused,

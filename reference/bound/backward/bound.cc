@@ -40,8 +40,12 @@ class Ending {
   ElementBound element(const Column& column, const SumCost& cost, double heads, RowDomain& domain) const {
     const double flush = a_.underflow == Underflow::flush ? 0x1p-126 : 0;
     double units = cost.log_units;
+    const bool prescaled = a_.factors_scaled && multiplied_;
+    if (prescaled) units += roundings(3);  // k̂ = fl(k r), and r = fl(√|τ|) twice; the last product is below
+    const double underflow = prescaled ? std::max(flush, 0x1p-150) * 2 : flush;
+    const double factor = prescaled ? std::max(factor_, std::sqrt(factor_) * kSlack) : factor_;
     double lost =
-        times(factor_, cost.operations * lost_per_operation(sum_.products, a_.underflow) + flush * column.touch);
+        times(factor, cost.operations * lost_per_operation(sum_.products, a_.underflow) + underflow * column.touch);
     if (sum_.heads_apart) {  // fl(τ·sum), stored, added
       units += roundings((multiplied_ ? 1 : 0) + heads - 1) + storage_units(sum_.partial);
       const double product = multiplied_ ? flush > 0 ? (1 + factor_) * flush : 0x1p-150 : 0;
@@ -83,10 +87,18 @@ void require_covered(const BackwardProblem& problem, const BackwardArithmetic& a
   const bool folded = a.exponent == Exponent::fused || a.exponent == Exponent::unfused;
   require(folded || a.unit == ScoreUnit::natural, "unit: raw scores need a folded scale, exponent fused or unfused");
   require(a.exp_error >= 0 && a.exp_error < 0.5, "exp_error in [0, 1/2)");
-  for (const Format format : {a.p, a.ds, a.dq.partial, a.dk.partial, a.dv.partial}) {
+  for (const Format format : {a.p, a.ds, a.dp, a.dq.partial, a.dk.partial, a.dv.partial}) {
     require(format == Format::f32 || format == Format::f16 || format == Format::bf16, "formats: f32, f16 or bf16");
   }
   require(!a.dq.heads_apart, "dq.heads_apart: dq is no sum over heads");
+  for (const Accumulation* sum : {&a.dk, &a.dv}) {
+    require(!sum->heads_any || sum->heads_apart, "heads_any: with heads_apart");
+  }
+  require(!a.factors_scaled || (a.unit == ScoreUnit::natural && a.scale == GradientScale::output),
+          "factors_scaled: natural scores, scale output");
+  require(a.delta == DeltaSum::output || problem.mode == BackwardMode::gradient,
+          "delta: weights only in gradient mode");
+  require(a.delta == DeltaSum::output || a.row_sum.unit.k == 0, "row_sum.unit: none where delta is weights");
   const auto products = [](const Products& p, const char* name) { bound::require_covered(p, name); };
   products(a.dot, "dot");
   products(a.products, "products");
@@ -96,7 +108,8 @@ void require_covered(const BackwardProblem& problem, const BackwardArithmetic& a
   products(a.dv.products, "dv.products");
   const Format q = problem.forward.q.format, o = problem.o.format;
   const auto no_unit_on = [&](const Products& p, Format x, Format y, const char* what) {
-    require(p.unit.k == 0 || (x != Format::f32 && y != Format::f32), what);
+    // Three products of tf32 for one of f32 lose less than a unit of F = 21 (../foreign_presets.h).
+    require(p.unit.k == 0 || p.unit.f <= 21 || (x != Format::f32 && y != Format::f32), what);
   };
   no_unit_on(a.dot, q, q, "dot.unit: q and k must be f16 or bf16");
   no_unit_on(a.products, q, q, "products.unit: dO and v must be f16 or bf16");
@@ -129,7 +142,7 @@ class Evaluation {
       : view_(problem),
         a_(arithmetic),
         source_(view_, arithmetic, forward),
-        flushes_(arithmetic.underflow == Underflow::flush),
+        flushes_(arithmetic.underflow == Underflow::flush || arithmetic.factors_scaled),
         dk_(problem.key_rows() * view_.d, arithmetic.dk.products.unit.k > 0, flushes_),
         dv_(problem.key_rows() * view_.dv, arithmetic.dv.products.unit.k > 0, flushes_),
         key_terms_(static_cast<std::size_t>(problem.key_rows() * view_.group), 0) {
@@ -235,7 +248,12 @@ class Evaluation {
       apart.log_units = std::max(apart.log_units, cost.log_units);
       apart.operations += cost.operations;
     }
-    return sum.heads_apart ? apart : cost_of(sum, view_.group * view_.sq, terms);
+    const SumCost whole = cost_of(sum, view_.group * view_.sq, terms);
+    if (sum.heads_any) {
+      apart.log_units = std::max(apart.log_units, whole.log_units);
+      apart.operations = std::max(apart.operations, whole.operations);
+    }
+    return sum.heads_apart ? apart : whole;
   }
 
   void key_row(std::int64_t r) {

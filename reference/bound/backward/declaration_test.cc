@@ -57,6 +57,11 @@ TEST(BackwardDeclaration, what_no_section_covers_is_refused_by_name) {
   refused<Wrong>([](auto&, auto& a, auto&) { a.dv.products.promote = 4; }, "promote");
   refused<Wrong>([](auto&, auto& a, auto&) { a.dot.tf32_inputs = true; }, "tf32");
   refused<Wrong>([](auto&, auto& a, auto&) { a.dot.unit = kHopperF16; }, "dot.unit");
+  refused<Wrong>([](auto&, auto& a, auto&) { a.dp = Format::e5m2; }, "formats");
+  refused<Wrong>([](auto&, auto& a, auto&) { a.dk.heads_any = true; }, "heads_any");
+  refused<Wrong>([](auto&, auto& a, auto&) { a.factors_scaled = true, a.scale = GradientScale::weights; },
+                 "factors_scaled");
+  refused<Wrong>([](auto&, auto& a, auto&) { a.delta = DeltaSum::weights; }, "delta");  // small() is a stage
   refused<Wrong>([](auto&, auto& a, auto&) { a.dq.products.unit = {.k = 16, .f = 0}; }, "dq.products: unit");
   refused<Wrong>([](auto&, auto&, auto& f) { f.lse = {0}; }, "forward errors");
   refused<Wrong>([](auto& p, auto&, auto&) { p.mode = BackwardMode::gradient; }, "forward errors");

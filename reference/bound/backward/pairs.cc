@@ -19,6 +19,7 @@ constexpr double kLog2E = 1.4427;        // from above
 constexpr const char* kScores = "scores and their partial sums below the f32 range";
 constexpr const char* kWeights = "P below the range of its format";
 constexpr const char* kProducts = "dO·v and dO·o below the f32 range";
+constexpr const char* kStoredProducts = "dP below the range of its format";
 constexpr const char* kDs = "dS below the range of its format";
 
 /// 0 · inf = 0: of a bound that may be infinite and a factor that is exactly 0.
@@ -80,7 +81,17 @@ class RowSource::Row {
     const double inside = a_.scale == GradientScale::weights ? std::fabs(view_.scale) : 1;
     result.delta = inside * delta_error_;
     for (std::size_t n = 0; n < keys_.size(); ++n) result.pairs.push_back(pair(n));
+    if (a_.delta == DeltaSum::weights) share_products(result);
     return result;
+  }
+
+  /// D of the weights reads every dP of the row, those beside a weight of 0 too: one that is no number makes them all none.
+  void share_products(RowTerms& result) const {
+    RowDomain all;
+    for (const Key& key : keys_) require_products(key, all);
+    for (const std::int64_t j : view_.weightless_keys(at_)) require_products(key_of(j), all);
+    for (PairTerms& pair : result.pairs) pair.domain.require(all.nearest);
+    for (Weightless& pair : result.weightless) pair.domain.require(all.nearest);
   }
 
  private:
@@ -116,6 +127,12 @@ class RowSource::Row {
                      2 * kD * (std::fabs(scaled) + std::fabs(bias) + std::fabs(alibi));
     double error = scale * dot_error + key.score_slop;
     key.reach = t.size + dot_error;
+    if (a_.factors_scaled) {  // fl(q r)·fl(k r), r = fl(√|τ|): four roundings of each product, and what underflows of a factor
+      const double root = std::sqrt(scale) * kSlack;
+      error +=
+          growth(roundings(4)) * scale * (t.size + dot_error) + (eta_ + flush_) * (2 + t.sum) * (root + 1) * kSlack;
+      key.reach = std::max(key.reach, std::max(root * t.sum, scale * t.size) * kSlack);
+    }
     if (a_.unit == ScoreUnit::natural) {  // fl(τ t̂), + bias, + fl(slope · distance)
       error += kU * (std::fabs(scaled) + error) + eta_ + flush_ * scale;
       key.reach = std::max(key.reach, std::fabs(scaled) + error);
@@ -208,6 +225,41 @@ class RowSource::Row {
 
   double p_of(const Key& key) const { return std::exp(key.x + key.slop); }  // upper bound
 
+  /// dP̂ before D̂ is subtracted: the products' error, its storage, and the rounding of P̂·dP̂ where the difference is taken
+  /// of products.
+  double dp_error_of(const Key& key) const {
+    const double dot = error_of(source_.products_, a_.products, key.dp);
+    const double computed = std::fabs(key.dp.value) + static_cast<double>(view_.dv + 4) * kD * key.dp.size + dot;
+    const double storage =
+        times(source_.dp_growth_, computed) + std::min(storage_underflow(a_.dp, a_.underflow), computed);
+    const double product = a_.apart ? kU * (computed + storage) : 0;
+    return (dot + storage + product) * kSlack;
+  }
+
+  /// P̂ and |P̂ − P| from above, of one key.
+  struct PairWeights {
+    double zeta, own, error, computed, lost;  // lost: by the storage of P
+    double ds_own, ds_error, ds_computed;     // as dS reads it
+  };
+  PairWeights pair_weights(const Key& key) const {
+    // P̂ = P e^κ e^η + ζ.
+    PairWeights w{};
+    const double subnormal = a_.underflow == Underflow::flush ? 0x1p-126 : 0x1p-149;
+    w.zeta = key.x - key.slop - key.h - common_ <= -kLogMinNormal + 0x1p-20 ? subnormal : 0;
+    w.own = (scaled_expm1(key.x + key.slop + common_, key.h) + w.zeta) * kSlack;
+    w.error = (scaled_expm1(key.x + key.slop, common_ + key.h) + w.zeta) * kSlack;
+    w.computed = p_of(key) + w.error;
+    // Storage of P, for dv.
+    const bool p_normal = std::exp(key.x - key.slop - key.h - common_) - w.zeta > min_normal(a_.p) * (1 + 0x1p-20);
+    const double p_lost = p_normal ? 0 : std::min(source_.p_underflow_, w.computed);
+    w.lost = (times(source_.p_growth_, w.computed) + p_lost + flush_) * kSlack;
+    const double in_ds = a_.stored_weights ? w.lost : 0;
+    w.ds_own = w.own + in_ds;
+    w.ds_error = w.error + in_ds;
+    w.ds_computed = w.computed + in_ds;
+    return w;
+  }
+
   /// D_i, its slop and the error of D̂_i.
   void set_delta() {
     const bool stage = view_.problem.mode == BackwardMode::stage;
@@ -232,6 +284,7 @@ class RowSource::Row {
       for (std::int64_t c = 0; c < view_.dv; ++c) {
         const double stored = std::max(std::fabs(o[c]) + forward_.o[r_ * view_.dv + c], least);
         if (unit) row.aligned += source_.d_out_[r_ * view_.dv + c] * stored;
+        if (a_.delta == DeltaSum::weights) continue;
         from_forward += times(std::fabs(d_out[c]), forward_.o[r_ * view_.dv + c]);
         row.sum += forward_.o[r_ * view_.dv + c];
       }
@@ -239,8 +292,31 @@ class RowSource::Row {
       row.aligned += delta_slop_;
     }
     delta_ = row.value;
-    delta_error_ = (from_forward + error_of(source_.row_sum_, a_.row_sum, row) + flush_) * kSlack;
+    if (a_.delta == DeltaSum::weights) {
+      set_delta_of_weights();
+    } else {
+      delta_error_ = (from_forward + error_of(source_.row_sum_, a_.row_sum, row) + flush_) * kSlack;
+    }
+    if (a_.apart) delta_error_ += kU * (std::fabs(delta_) + delta_slop_ + delta_error_) * kSlack;  // fl(P̂·D̂)
     delta_reach_ = row.size + delta_error_;
+  }
+
+  /// Σ_j fl(P̂·dP̂): P̂ for P, dP̂ for dP, and the sum's own roundings (README.md, section 7).
+  void set_delta_of_weights() {
+    double error = 0, size = 0, touched = 0;
+    for (const Key& key : keys_) {
+      const PairWeights w = pair_weights(key);
+      const double dp = std::fabs(key.dp.value) + static_cast<double>(view_.dv + 4) * kD * key.dp.size;
+      const double dp_error = dp_error_of(key);
+      error += times(w.ds_error, dp) + times(w.ds_computed, dp_error);
+      size += times(w.ds_computed, dp + dp_error);
+      touched += w.ds_computed + dp + dp_error;
+    }
+    const auto terms = static_cast<std::int64_t>(keys_.size());
+    const SumCost cost = cost_of(a_.row_sum, view_.sk, terms);
+    const double g = growth(cost.log_units + roundings(1));
+    const double lost = (cost.operations + static_cast<double>(terms)) * lost_per_operation(a_.row_sum, a_.underflow);
+    delta_error_ = (error + g * size + (lost + flush_ * (touched + 1)) * (1 + g)) * kSlack;
   }
 
   /// Of t = dP − D as evaluated here.
@@ -250,8 +326,11 @@ class RowSource::Row {
 
   /// dP, D and their difference are numbers.
   void require_products(const Key& key, RowDomain& domain) const {
-    const double dp_error = error_of(source_.products_, a_.products, key.dp);
+    const double dp_error = dp_error_of(key);
     const double t_size = std::fabs(key.dp.value - delta_) + slop_of(key);
+    if (a_.dp != Format::f32) {
+      domain.require({kStoredProducts, (std::fabs(key.dp.value) + dp_error) * (1 + 0x1p-10), info(a_.dp).max_finite});
+    }
     domain.require({kProducts, std::max(key.dp.size + dp_error, delta_reach_) * (1 + 0x1p-10), kF32Max});
     domain.require({kProducts, t_size + dp_error + delta_error_, kF32Max});
   }
@@ -260,24 +339,17 @@ class RowSource::Row {
     const Key& key = keys_[n];
     PairTerms out;
     out.key_row = key.row;
-    // P̂ = P e^κ e^η + ζ.
     const double p = p_of(key);
-    const double subnormal = a_.underflow == Underflow::flush ? 0x1p-126 : 0x1p-149;
-    const double zeta = key.x - key.slop - key.h - common_ <= -kLogMinNormal + 0x1p-20 ? subnormal : 0;
-    const double own = (scaled_expm1(key.x + key.slop + common_, key.h) + zeta) * kSlack;
+    const PairWeights w = pair_weights(key);
     out.p = std::exp(key.x);
     out.p_slop = scaled_expm1(key.x, key.slop) * kSlack;
-    out.p_weights = (scaled_expm1(key.x + key.slop, common_ + key.h) + zeta) * kSlack;
-    const double p_computed = p + out.p_weights;
-
-    // Storage of P, for dv.
-    const bool p_normal = std::exp(key.x - key.slop - key.h - common_) - zeta > min_normal(a_.p) * (1 + 0x1p-20);
-    const double p_lost = p_normal ? 0 : std::min(source_.p_underflow_, p_computed);
-    out.p_numerator = (times(source_.p_growth_, p_computed) + p_lost + flush_) * kSlack;
-    out.p_size = (p_computed + out.p_numerator) * kSlack;
+    out.p_weights = w.error;
+    out.p_numerator = w.lost;
+    out.p_size = (w.computed + out.p_numerator) * kSlack;
+    const double p_computed = w.ds_computed;
 
     // t = dP − D.
-    const double dp_error = error_of(source_.products_, a_.products, key.dp);
+    const double dp_error = dp_error_of(key);
     const double t = key.dp.value - delta_;
     const double t_slop = slop_of(key);
     const double t_size = std::fabs(t) + t_slop;
@@ -289,11 +361,12 @@ class RowSource::Row {
     const double rho = 1 + theta;
     out.ds = (scaled ? view_.scale : 1) * out.p * t;
     out.ds_slop = (inside * (times(out.p_slop, t_size) + times(p, t_slop)) + 2 * kD * std::fabs(out.ds)) * kSlack;
-    out.ds_own = inside * times(own, t_size) * kSlack;
-    out.ds_weights = inside * times(out.p_weights, t_size) * kSlack;
+    out.ds_own = inside * times(w.ds_own, t_size) * kSlack;
+    out.ds_weights = inside * times(w.ds_error, t_size) * kSlack;
     out.ds_delta = inside * times(p_computed, rho * delta_error_) * kSlack;
-    out.ds_delta_rest = inside * times(out.p_weights + p_computed * theta, delta_error_) * kSlack;
+    out.ds_delta_rest = inside * times(w.ds_error + p_computed * theta, delta_error_) * kSlack;
     double numerator = inside * (times(p_computed, rho * (dp_error + 2 * flush_)) + times(p_computed, theta * t_size));
+    if (a_.apart) numerator += inside * 2 * (eta_ + flush_ * (2 + p_computed)) * rho;  // two products in place of one
     numerator += (inside * eta_ + (scaled ? eta_ + flush_ * (1 + inside) : 0) + flush_ * inside * (1 + t_size)) * rho;
     const double exact = std::fabs(out.ds) + out.ds_slop;
     const double size = exact + out.ds_weights + out.ds_delta + numerator;
@@ -333,6 +406,7 @@ RowSource::RowSource(const View& view, const BackwardArithmetic& arithmetic, con
       products_(fixed_cost(arithmetic.products, view.dv)),
       row_sum_(fixed_cost(arithmetic.row_sum, view.dv)),
       p_growth_(growth(storage_units(arithmetic.p))),
+      dp_growth_(growth(storage_units(arithmetic.dp))),
       p_underflow_(storage_underflow(arithmetic.p, arithmetic.underflow)),
       ds_theta_(growth(roundings(arithmetic.scale == GradientScale::weights ? 3 : 2) + storage_units(arithmetic.ds))),
       ds_underflow_(storage_underflow(arithmetic.ds, arithmetic.underflow)) {

@@ -68,7 +68,7 @@ class RowSource {
   const ForwardErrors& forward_;
   AlignedValues q_, k_, v_, d_out_, o_;
   FixedCost dot_, products_, row_sum_;
-  double p_growth_, p_underflow_, ds_theta_, ds_underflow_;
+  double p_growth_, dp_growth_, p_underflow_, ds_theta_, ds_underflow_;
 };
 
 }  // namespace flashproof::bound

@@ -27,7 +27,8 @@ BackwardRoundings any_roundings(Random& random) {
 bool takes(const BackwardArithmetic& arithmetic, const BackwardProblem& problem) {
   const bool biased = problem.forward.has_bias() || problem.forward.has_alibi();
   const bool unit_on_f32 = arithmetic.dot.unit.k > 0 && problem.forward.q.format == Format::f32;
-  return !(arithmetic.unit == ScoreUnit::raw && biased) && !unit_on_f32;
+  const bool kept = arithmetic.delta == DeltaSum::weights && problem.mode == BackwardMode::stage;
+  return !(arithmetic.unit == ScoreUnit::raw && biased) && !unit_on_f32 && !kept;
 }
 
 void sweep(const BackwardProblem& problem, Random& random, std::vector<test::Attack>& totals, const std::string& what) {
@@ -88,7 +89,7 @@ TEST(BackwardSweep, a_production_like_shape_is_inside_its_bounds_and_they_are_no
   sweep(p, random, totals, "256 keys");
   print(totals, "256 x 64");
   const BackwardBound bound =
-      backward_bound(p, test::declared_backward(Format::bf16)[6].arithmetic, test::rounding_errors(p, Format::bf16));
+      backward_bound(p, test::declared_backward(Format::bf16)[8].arithmetic, test::rounding_errors(p, Format::bf16));
   for (const ElementBound& b : bound.dv) EXPECT_LT(b.total(), 0.05 * b.size);
 }
 

@@ -1,0 +1,178 @@
+"""The gradients' door: right callables pass, each wrong one has its name, truth and bound hold."""
+
+import functools
+import json
+import pathlib
+import xml.etree.ElementTree as xml
+
+import gradient_kernels as kernels
+import numpy as np
+import pytest
+
+import flashproof
+
+FAST = dict(problem="attention_backward", families=["normal", "logit_spread", "mask_random"], cases=1, measured=3)
+
+
+def kinds(result):
+    return {f.kind for f in result.findings}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_a_right_gradient_has_no_findings(dtype):
+    def textbook(q, k, v, do, *, scale, causal, bias=None, key_length=None):
+        return kernels.backward(q, k, v, do, scale=scale, causal=causal, bias=bias, key_length=key_length)
+
+    result = flashproof.check(textbook, problem="attention_backward", dtype=dtype, measured=2)
+    assert result.ok, str(result)
+    assert 0 < result.max_ratio <= 1 and len([f for f in result.families if f.ran]) > 20
+    assert all(law.status == "ok" for law in result.laws) and len(result.laws) == 3
+    assert "no findings" in str(result) and "dv error/bound" in str(result)
+
+
+@pytest.mark.parametrize("kernel, dtype, arithmetic", [
+    (kernels.single, "float32", "pytorch_math"), (kernels.single, "float16", "pytorch_math"), (kernels.single, "bfloat16", "unknown"),
+    (kernels.stored, "float16", "jax_xla"), (kernels.stored, "bfloat16", "jax_xla"), (kernels.stored, "float16", "unknown"),
+    (kernels.single, "float16", "fa2_sm80"), (kernels.single, "float32", "pytorch_efficient"), (kernels.single, "bfloat16", "cudnn"),
+])
+def test_what_does_as_declared_passes(kernel, dtype, arithmetic):
+    result = flashproof.check(kernel, dtype=dtype, arithmetic=arithmetic, **FAST)
+    assert result.ok and result.max_ratio > 0, str(result)
+
+
+@pytest.mark.parametrize("kernel, dtype, arithmetic", [
+    (kernels.forgets_delta, "float32", "unknown"), (kernels.forgets_delta, "bfloat16", "unknown"), (kernels.unscaled, "float16", "unknown"),
+    (kernels.sums_in_half, "float32", "unknown"), (kernels.sums_in_half, "float16", "fa2_sm80"), (kernels.sums_in_half, "float16", "unknown"),
+    (kernels.stored, "float16", "pytorch_math"), (kernels.stored, "bfloat16", "fa2_sm80"),
+])
+def test_what_does_worse_than_declared_exceeds_its_bound(kernel, dtype, arithmetic):
+    result = flashproof.check(kernel, dtype=dtype, arithmetic=arithmetic, **{**FAST, "measured": 12, "families": ["normal", "equal", "cancelling_v", "one_signed_v"]})
+    assert "exceeds_bound" in kinds(result) and result.max_ratio > 1, str(result)
+
+
+@pytest.mark.parametrize("kernel, kind", [
+    (kernels.pair, "wrong_type"), (kernels.half_dv, "wrong_dtype"), (kernels.short_dk, "wrong_shape"), (kernels.writes_do, "input_written"),
+    (kernels.hands_back_q, "aliases_input"), (kernels.raises, "raised"),
+])
+def test_what_a_callable_does_wrong_has_a_name(kernel, kind, tmp_path):
+    result = flashproof.check(kernel, witnesses=str(tmp_path), **FAST)
+    assert kinds(result) == {kind}, str(result)
+    finding = result.findings[0]
+    assert pathlib.Path(finding.witness).is_file() and "\n" not in finding.message and "--replay" in finding.replay
+    read = flashproof.read_witness(finding.witness)
+    assert read.case == finding.case and read.tensors["do"].shape[:3] == read.tensors["q"].shape[:3]
+    for case in (finding.witness, finding.case):
+        assert kind in kinds(flashproof.replay(kernel, case, problem="attention_backward")), case
+        assert flashproof.replay(kernels.right, case, problem="attention_backward").ok, case
+
+
+def test_determinism_is_a_promise():
+    assert kinds(flashproof.check(kernels.Drifts(), arithmetic="unknown", **FAST)) == {"nondeterministic"}
+    result = flashproof.check(kernels.Drifts(), deterministic=False, **FAST)
+    assert result.ok and {law.law: law.status for law in result.laws}["gradient_rerun_is_bitwise"] == "skip"
+
+
+def test_a_lost_device_ends_the_run():
+    def loses(q, k, v, do, *, scale, causal):
+        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+    result = flashproof.check(loses, **FAST)
+    assert result.lost and result.partial and kinds(result) == {"gpu_error"}
+
+
+def test_nothing_tested_is_a_finding():
+    assert kinds(flashproof.check(kernels.right, refuses=lambda p: "never", **FAST)) == {"nothing_tested"}
+
+
+def test_an_interrupt_passes_through():
+    def interrupted(q, k, v, do, *, scale, causal):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        flashproof.check(interrupted, **FAST)
+
+
+def test_files(tmp_path):
+    result = flashproof.check(kernels.pair, **FAST)
+    result.junit(tmp_path / "junit.xml")
+    assert len(xml.parse(tmp_path / "junit.xml").getroot().findall(".//failure")) == 1
+    result.json(tmp_path / "result.json")
+    read = json.loads((tmp_path / "result.json").read_text())
+    assert read["ok"] is False and set(read["families"][0]) >= {"dq", "dk", "dv"}
+
+
+def arrays(dtype=np.float32, b=2, h=4, hk=2, s=7, d=8):
+    r = np.random.default_rng(1)
+    return [r.standard_normal((b, heads, s, d)).astype(dtype) for heads in (h, hk, hk, h)]
+
+
+def test_truth_is_what_float64_computes_and_the_bound_holds():
+    q, k, v, do = arrays()
+    exact = flashproof.gradients(q, k, v, do, causal=True)
+    scale = np.float64(np.float32(1 / np.sqrt(8)))
+    computed = kernels.backward(*(a.astype(np.float64) for a in (q, k, v, do)), scale=scale, causal=True)
+    single = kernels.single(q, k, v, do, scale=scale, causal=True)
+    bound = flashproof.gradient_bound(q, k, v, do, causal=True, arithmetic="pytorch_math")
+    for name, double, narrow in zip(("dq", "dk", "dv"), computed, single):
+        ball, terms = getattr(exact, name), getattr(bound, name)
+        assert ball.value.shape == double.shape and (ball.classes == 1).all() and bound.in_domain[name].all()
+        np.testing.assert_allclose(ball.value, double, rtol=1e-10, atol=1e-13)
+        assert (ball.radius <= 2.0**-35 * np.maximum(np.abs(ball.value), 1e-30)).all()
+        error = np.abs(narrow - ball.value)
+        assert (error <= terms.total + 2.0**-24 * np.abs(ball.value)).all() and (terms.total < 1e-4).all() and error.max() > 0
+
+
+@pytest.mark.parametrize("call, named", [
+    (lambda q, k, v, do: flashproof.gradients(q, k, v, do[:, :, :-1]), "d_out"), (lambda q, k, v, do: flashproof.gradients(q, k, v, do, softcap=3.0), "softcap"),
+    (lambda q, k, v, do: flashproof.gradients(q, k, v, do.astype(np.float16)), "d_out"), (lambda q, k, v, do: flashproof.gradients(q, k[0], v, do), "k"),
+    (lambda q, k, v, do: flashproof.gradient_bound(q, k, v, do, arithmetic="fa2_sm80"), "fa2_sm80"),
+    (lambda q, k, v, do: flashproof.gradient_bound(q, k, v, do, arithmetic="triton"), "triton"),
+    (lambda q, k, v, do: flashproof.truth(q, k, v, problem="attention_backward"), "gradients"),
+])
+def test_arguments_are_refused_by_name(call, named):
+    with pytest.raises(flashproof.UsageError, match=named) as error:
+        call(*arrays())
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("options, named", [
+    (dict(dtype="float8_e5m2"), "dtype"), (dict(arithmetic="fa9"), "fa9"), (dict(arithmetic={"preset": "unknown"}), "arithmetic"), (dict(returns="o"), "returns"),
+    (dict(batch_invariant=True), "batch_invariant"), (dict(isolates_hidden=True), "isolates_hidden"), (dict(laws=["within_bound"]), "within_bound"),
+    (dict(families=["nomral"]), "nomral"), (dict(case="attention_backward:normal:2:mode=stage"), "mode"), (dict(case="none.safetensors"), "none"),
+])
+def test_options_are_refused_by_name(options, named):
+    with pytest.raises(flashproof.UsageError, match=named) as error:
+        flashproof.check(kernels.right, problem="attention_backward", **options)
+    assert "\n" not in str(error.value)
+
+
+def test_a_callable_needs_do():
+    with pytest.raises(flashproof.UsageError, match="q, k, v, do"):
+        flashproof.check(lambda q, k, v: q, problem="attention_backward")
+    with pytest.raises(flashproof.UsageError, match="softcap"):
+        flashproof.check(lambda q, k, v, do, softcap: q, problem="attention_backward")
+
+
+def test_lists():
+    assert list(flashproof.arithmetics("attention_backward"))[-1] == "unknown" and "gradient_rerun_is_bitwise" in flashproof.laws()
+    assert flashproof.families("attention_backward") == flashproof.families("attention")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_jax_by_vjp(dtype):
+    jax = pytest.importorskip("jax")
+
+    @functools.partial(jax.jit, static_argnames=("scale", "causal"))
+    def compiled(q, k, v, do, scale, causal):
+        turn = lambda t: jax.numpy.swapaxes(t, 1, 2)  # noqa: E731
+        attention = lambda q, k, v: turn(jax.nn.dot_product_attention(turn(q), turn(k), turn(v), scale=scale, is_causal=causal))  # noqa: E731
+        with jax.default_matmul_precision("highest"):
+            return jax.vjp(attention, q, k, v)[1](do)
+
+    def gradient(q, k, v, do, *, scale, causal):
+        return compiled(q, k, v, do, float(scale), bool(causal))
+
+    refuses = lambda p: "causal: Sq = Sk" if p.causal and p.shape["q"][2] != p.shape["k"][2] else None  # noqa: E731
+    result = flashproof.check(gradient, problem="attention_backward", dtype=dtype, arrays="jax", arithmetic="jax_xla", without=["empty", "value_dim"],
+                              refuses=refuses, families=["normal", "logit_spread"], cases=1, measured=1)
+    assert result.ok and result.max_ratio > 0, str(result)

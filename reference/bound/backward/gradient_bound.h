@@ -1,0 +1,32 @@
+// The bound of a gradient as an autograd call returns it: forward and backward pass of one published kernel. The forward
+// pass's own bound says how far its o and lse may be off, which the backward pass then reads.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "reference/bound/arithmetic_json.h"
+#include "reference/bound/backward/bound.h"
+
+namespace flashproof {
+
+struct GradientArithmetic {
+  Arithmetic forward;
+  std::vector<BackwardArithmetic> backward;  // one of these, nobody says which; at least one
+};
+
+/// Those of gradients, `unknown` last. README.md, section 8, has what each is derived from.
+std::span<const ArithmeticPreset> gradient_presets();
+/// Throws UsageError for an unknown name, listing what is legal, and for inputs of a format that the kernel does not take.
+GradientArithmetic gradient_preset(std::string_view name, Format inputs);
+
+/// Empty, or why the declaration has no meaning for this problem, in one line: raw scores with a bias, ALiBi or τ <= 0.
+std::string gradient_refused(const BackwardProblem& problem, const GradientArithmetic& arithmetic);
+
+/// Gradient mode; what o and lse of the problem hold is not read. Element by element the largest bound of the alternatives
+/// that have a meaning for the problem; a row of the domain fails where one of theirs does, or the forward pass's. Throws
+/// UsageError with gradient_refused()'s text.
+BackwardBound gradient_bound(const BackwardProblem& problem, const GradientArithmetic& arithmetic);
+
+}  // namespace flashproof
