@@ -128,7 +128,8 @@ class Torch:
         return value.detach().contiguous().view(signed).cpu().numpy().view(_BITS[format])
 
     def look(self, array: Any) -> np.ndarray:
-        return array.contiguous().view(self.torch.uint8).cpu().numpy()
+        # clone: contiguous() leaves the strides of axes of length 1 as they are
+        return array.clone(memory_format=self.torch.contiguous_format).view(self.torch.uint8).cpu().numpy()
 
     def wait(self) -> None:
         if self.device.type == "cuda":

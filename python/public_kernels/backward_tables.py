@@ -1,5 +1,6 @@
 """The gradients' table: error/bound and ulp of dq, dk and dv."""
 
+import math
 from typing import Any, Dict, List
 
 PARTS = ("dq", "dk", "dv")
@@ -9,8 +10,13 @@ def is_backward(record: Dict[str, Any]) -> bool:
     return record.get("problem") == "attention_backward"
 
 
+def _inside(f: Dict[str, Any], part: str) -> bool:
+    """Every element of it had the class of the exact result."""
+    return f[part]["elements"] > 0 and math.isfinite(float(f[part]["max_ratio"]))
+
+
 def _worst(result: Dict[str, Any], part: str, what: str) -> str:
-    values = [float(f[part][what]) for f in result["families"] if f[part]["elements"]]
+    values = [float(f[part][what]) for f in result["families"] if _inside(f, part)]
     return f"{max(values, key=lambda v: (v != v, v)):.3g}" if values else "-"
 
 
@@ -21,7 +27,7 @@ def summary(result: Dict[str, Any]) -> str:
 
 def _mostly(families: List[Dict[str, Any]]) -> str:
     """The largest term of the bound where error/bound is largest, and where that is."""
-    found = [(float(f[part]["max_ratio"]), part, f) for f in families for part in PARTS if f[part].get("worst")]
+    found = [(float(f[part]["max_ratio"]), part, f) for f in families for part in PARTS if f[part].get("worst") and _inside(f, part)]
     if not found:
         return "-"
     _, part, family = max(found, key=lambda one: (one[0] != one[0], one[0]))
@@ -37,11 +43,12 @@ def _rerun(result: Dict[str, Any]) -> str:
 def _row(r: Dict[str, Any]) -> str:
     if "result" not in r:
         why = ("skipped: " + r["skipped"] if "skipped" in r else "died: " + r.get("died", "")).replace("|", "/").replace("\n", " ")
-        return f"| `{r['name']}` | {r['arithmetic']} | {why} |" + " |" * 8
+        return f"| `{r['name']}` | {r['arithmetic']} | {why[:200]} |" + " |" * 9
     result = r["result"]
     families = [f for f in result["families"] if sum(f["cases"].values()) > f["cases"]["unsupported"]]
-    failing = sum(1 for f in families if f["cases"]["fail"])
-    cells = [f"`{r['name']}`", r["arithmetic"], f"{len(families)} ({failing} fail)" + (" partial" if result["partial"] else ""),
+    failing = [f["family"] for f in families if f["cases"]["fail"]]
+    outside = ", ".join(failing[:3]) + (f" and {len(failing) - 3} more" if len(failing) > 3 else "")
+    cells = [f"`{r['name']}`", r["arithmetic"], f"{len(families)}" + (" (partial)" if result["partial"] else ""), outside or "none",
              *(_worst(result, part, "max_ratio") for part in PARTS), _mostly(families), *(_worst(result, part, "max_ulp") for part in PARTS), _rerun(result)]
     return "| " + " | ".join(cells) + " |"
 
@@ -51,6 +58,6 @@ def lines(records: List[Dict[str, Any]]) -> List[str]:
     found = [r for r in records if is_backward(r)]
     if not found:
         return []
-    columns = ("gradient", "declared", "families", *(f"{p} error/bound" for p in PARTS), "mostly", *(f"{p} max ulp" for p in PARTS), "deterministic")
+    columns = ("gradient", "declared", "families", "outside", *(f"{p} error/bound" for p in PARTS), "mostly", *(f"{p} max ulp" for p in PARTS), "deterministic")
     return ["", "## Gradients", "", "dq, dk and dv of each library's automatic differentiation; the declared arithmetic is that of both passes.", "",
             "| " + " | ".join(columns) + " |", "|" + "---|" * len(columns), *(_row(r) for r in found)]
