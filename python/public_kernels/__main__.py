@@ -72,7 +72,7 @@ def versions():
 def write(path, data):
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_suffix(".part")
-    beside.write_text(json.dumps(data, indent=1) + "\n" if not isinstance(data, str) else data, encoding="utf-8")
+    beside.write_text(json.dumps(data) + "\n" if not isinstance(data, str) else data, encoding="utf-8")
     beside.replace(path)
 
 

@@ -17,8 +17,18 @@ def records(out: pathlib.Path) -> List[Dict[str, Any]]:
     return [json.loads(p.read_text(encoding="utf-8")) for p in sorted((out / "subjects").glob("*.json"))]
 
 
+def short(value: Any) -> Any:
+    """Without what no reader of a table asks for: reasons of refusals, the second copy of the findings, paths, nothing and zeros, digits beyond the fourth."""
+    if isinstance(value, dict):
+        left_out = ("text", "refused", "findings", "witness", "replay", "seconds", "normwise", "features", "contract")
+        return {k: short(v) for k, v in value.items() if k not in left_out and v not in (0, "", None)}
+    if isinstance(value, list):
+        return [short(v) for v in value]
+    return float(f"{value:.4g}") if isinstance(value, float) else value[:160] if isinstance(value, str) else value
+
+
 def collected(out: pathlib.Path) -> Dict[str, Any]:
-    return {"subjects": [{k: v for k, v in r.items() if k != "text"} for r in records(out)]}
+    return {"subjects": [short(r) for r in records(out)]}
 
 
 def wants_time(out: pathlib.Path, name: str) -> bool:

@@ -1,6 +1,6 @@
 """PyTorch on a CPU: scaled_dot_product_attention turns a NaN in q or k into 0 where a row has fewer keys than a vector register.
 
-    python3 sdpa_cpu_nan_becomes_zero.py        needs PyTorch alone; exits 1 while the finding is there
+    python3 torch_sdpa_cpu_nan_becomes_zero.py        needs PyTorch alone; exits 1 while the finding is there
 
 A score that is NaN makes the whole row NaN: softmax has no other value. So does +inf (inf - inf). The math path gives NaN everywhere.
 """

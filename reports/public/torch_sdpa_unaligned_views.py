@@ -1,6 +1,6 @@
 """PyTorch: scaled_dot_product_attention on views whose last axis is dense and whose rows are not aligned to 16 bytes.
 
-    python3 sdpa_unaligned_views.py        needs PyTorch and a GPU; exits 1 while the finding is there
+    python3 torch_sdpa_unaligned_views.py        needs PyTorch and a GPU; exits 1 while the finding is there
 
 The reference is the same call in float64 on the CPU. A right result differs from it by less than 2^-8 of the largest |v|: rounding the weights and the
 result to 16 bits costs 2^-11 each, sums and the exponential in float32 far less.

@@ -1,6 +1,6 @@
 """PyTorch on a CPU: scaled_dot_product_attention of queries that overlap in memory (a sliding window) returns what was in memory before.
 
-    python3 sdpa_cpu_overlapping_queries.py        needs PyTorch alone; exits 1 while the finding is there
+    python3 torch_sdpa_cpu_overlapping_queries.py        needs PyTorch alone; exits 1 while the finding is there
 
 The output takes its strides from q: its last axis is then not the dense one, and the kernel writes its rows as if it were. Allowed is 1e-5: float32,
 47 keys, values of a few units.

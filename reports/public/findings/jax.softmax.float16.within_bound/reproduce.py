@@ -1,0 +1,77 @@
+"""jax.softmax.float16: exceeds_bound
+
+within_bound: exceeds_bound: outside the bound: o[row 0, column 0]: computed 1 (0x3c00, f16), exact 0.9996646498695336 ± 1.11e-16, error 0.00033535, bound 1.49036e-06 = weights 4.774e-07 + numerator 4.767e-07 + denominator 1.788e-07 + output 3.575e-07 (weights dominates)
+problem: softmax f16: x (1, 2) = 0, -8
+declared arithmetic: unknown
+versions: torch 2.11.0+cu130, triton 3.6.0, jax 0.11.2, jaxlib 0.11.2, cupy 14.2.0, numpy 2.5.2, cudnn 1.32.0, gpu NVIDIA H200, cuda 13.0, cudnn_library 91900
+
+    python3 reproduce.py        exits 1 while the finding is there
+"""
+
+import json
+import pathlib
+import sys
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent
+EXPECTED = json.loads((HERE / "expected.json").read_text())
+
+
+def tensors():
+    """The inputs of witness.safetensors as raw bits: name -> (dtype, array)."""
+    raw = (HERE / "witness.safetensors").read_bytes()
+    size = int.from_bytes(raw[:8], "little")
+    head = json.loads(raw[8:8 + size])
+    kinds = {"F32": ("float32", "<u4"), "F16": ("float16", "<u2"), "BF16": ("bfloat16", "<u2")}
+    found = {}
+    for name, entry in head.items():
+        if name != "__metadata__":
+            dtype, bits = kinds[entry["dtype"]]
+            begin, end = entry["data_offsets"]
+            found[name] = (dtype, np.frombuffer(raw[8 + size + begin:8 + size + end], bits).reshape(entry["shape"]))
+    return found
+
+
+def array(dtype, bits):
+    import jax.numpy as jnp
+    import ml_dtypes
+
+    return jnp.asarray(bits.copy().view(getattr(ml_dtypes, dtype) if dtype == "bfloat16" else dtype))
+
+
+def numbers(output):
+    return np.asarray(output, dtype=np.float64)
+
+
+import functools
+import importlib
+from typing import Any, Callable, Dict, List, Optional
+
+
+def jax_function(name: str) -> Callable[..., Any]:
+    import jax
+
+    return {"softmax": lambda x: jax.nn.softmax(x, axis=-1), "logsumexp": lambda x: jax.nn.logsumexp(x, axis=-1)}[name]
+
+
+
+def main():
+    given = {name: array(*pair) for name, pair in tensors().items()}
+    names = EXPECTED["tensors"]
+    function = jax_function('softmax')
+    computed = function(*(given[n] for n in names), **{n: given.get(n, v) for n, v in EXPECTED["arguments"].items()})
+    outputs = computed if isinstance(computed, (tuple, list)) else (computed,)
+    values = dict(zip(EXPECTED["outputs"], (numbers(o) for o in outputs)))
+    wrong = 0
+    for e in EXPECTED["elements"]:
+        value = float(values[e["output"]].reshape(-1)[e["index"]])
+        low, high = float(e["low"]), float(e["high"])
+        fine = low <= value <= high if e["class"] == "finite" else str(value) == e["class"]
+        wrong += not fine
+        print(f"{e['output']}[{e['index']}]: computed {value!r}, exact {e['exact']}, allowed {low} to {high}", "" if fine else "  WRONG")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+"""torch.aten.flash.float16: class_mismatch
+
+class_matches_semantics: class_mismatch: not in the class of the exact result: lse[row 0]: computed inf (0x7f800000, f32), exact nan
+problem: attention f16: q (1, 1, 1, 1) = 0; k (1, 1, 1, 1) = -inf; v (1, 1, 1, 1) = 0
+declared arithmetic: fa2_sm80
+versions: torch 2.11.0+cu130, triton 3.6.0, jax 0.11.2, jaxlib 0.11.2, cupy 14.2.0, numpy 2.5.2, cudnn 1.32.0, gpu NVIDIA H200, cuda 13.0, cudnn_library 91900
+
+    python3 reproduce.py        exits 1 while the finding is there
+"""
+
+import json
+import pathlib
+import sys
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent
+EXPECTED = json.loads((HERE / "expected.json").read_text())
+
+
+def tensors():
+    """The inputs of witness.safetensors as raw bits: name -> (dtype, array)."""
+    raw = (HERE / "witness.safetensors").read_bytes()
+    size = int.from_bytes(raw[:8], "little")
+    head = json.loads(raw[8:8 + size])
+    kinds = {"F32": ("float32", "<u4"), "F16": ("float16", "<u2"), "BF16": ("bfloat16", "<u2")}
+    found = {}
+    for name, entry in head.items():
+        if name != "__metadata__":
+            dtype, bits = kinds[entry["dtype"]]
+            begin, end = entry["data_offsets"]
+            found[name] = (dtype, np.frombuffer(raw[8 + size + begin:8 + size + end], bits).reshape(entry["shape"]))
+    return found
+
+
+def array(dtype, bits):
+    import torch
+
+    signed = {4: "<i4", 2: "<i2"}[bits.itemsize]
+    return torch.from_numpy(bits.view(signed).copy()).to("cuda").view(getattr(torch, dtype))
+
+
+def numbers(output):
+    return output.detach().float().cpu().numpy().astype(np.float64)
+
+
+import functools
+import importlib
+from typing import Any, Callable, Dict, List, Optional
+
+
+def contiguous(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Of every tensor a copy with dense rows, from an address that every vector load can have."""
+    import torch
+
+    @functools.wraps(call)
+    def run(*tensors, **named):
+        copy = lambda t: t.clone(memory_format=torch.contiguous_format) if isinstance(t, torch.Tensor) else t  # noqa: E731
+        return call(*map(copy, tensors), **{name: copy(t) for name, t in named.items()})
+
+    return run
+
+
+def padded(call: Callable[..., Any], multiple: int) -> Callable[..., Any]:
+    """Heads as wide as the kernel takes: zeros behind d and dv, which add nothing to any product, cut off again."""
+    import torch
+
+    @functools.wraps(call)  # its parameters are what flashproof asks for
+    def run(q, k, v, **named):
+        width = -(-max(q.shape[3], v.shape[3]) // multiple) * multiple
+        pad = lambda t: t if t.shape[3] == width else torch.nn.functional.pad(t, (0, width - t.shape[3]))  # noqa: E731
+        result = call(pad(q), pad(k), pad(v), **named)
+        if isinstance(result, tuple):
+            return (result[0][..., :v.shape[3]], *result[1:])
+        return result[..., :v.shape[3]]
+
+    return run
+
+
+def aten(backend: str) -> Callable[..., Any]:
+    """The operators below SDPA, which return lse too."""
+    import torch
+
+    ops = torch.ops.aten
+
+    def flash(q, k, v, *, scale, causal):
+        found = ops._scaled_dot_product_flash_attention(q, k, v, 0.0, causal, False, scale=scale)
+        return found[0], found[1][:, :, :q.shape[2]]
+
+    def efficient(q, k, v, *, scale, causal):
+        found = ops._scaled_dot_product_efficient_attention(q, k, v, None, True, 0.0, causal, scale=scale)
+        return found[0], found[1][:, :, :q.shape[2]]
+
+    def cudnn(q, k, v, *, scale, causal):
+        found = ops._scaled_dot_product_cudnn_attention(q, k, v, None, True, 0.0, causal, False, scale=scale)
+        return found[0], found[1].reshape(q.shape[:3])
+
+    return {"FLASH_ATTENTION": flash, "EFFICIENT_ATTENTION": efficient, "CUDNN_ATTENTION": cudnn}[backend]
+
+
+
+def main():
+    given = {name: array(*pair) for name, pair in tensors().items()}
+    names = EXPECTED["tensors"]
+    function = contiguous(padded(aten('FLASH_ATTENTION'), 8))
+    computed = function(*(given[n] for n in names), **{n: given.get(n, v) for n, v in EXPECTED["arguments"].items()})
+    outputs = computed if isinstance(computed, (tuple, list)) else (computed,)
+    values = dict(zip(EXPECTED["outputs"], (numbers(o) for o in outputs)))
+    wrong = 0
+    for e in EXPECTED["elements"]:
+        value = float(values[e["output"]].reshape(-1)[e["index"]])
+        low, high = float(e["low"]), float(e["high"])
+        fine = low <= value <= high if e["class"] == "finite" else str(value) == e["class"]
+        wrong += not fine
+        print(f"{e['output']}[{e['index']}]: computed {value!r}, exact {e['exact']}, allowed {low} to {high}", "" if fine else "  WRONG")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
