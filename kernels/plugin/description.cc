@@ -13,6 +13,7 @@
 #include "kernels/plugin.h"
 #include "reference/bound/arithmetic_json.h"
 #include "reference/problem/error.h"
+#include "reference/problem/hidden_keys.h"
 #include "reference/problem/near_matches.h"
 #include "reference/problem/text.h"
 
@@ -112,6 +113,10 @@ std::string plain_refusal(const Takes& takes, const AttentionProblem& p) {
   }
   return "";
 }
+
+/// Not held against a kernel that does not promise it.
+constexpr std::string_view kNotIsolated =
+    "hidden keys with NaN or infinities: this kernel does not declare isolates_hidden";
 
 std::string refused(const Takes& takes, const Problem& problem) {
   return std::visit(
@@ -315,7 +320,15 @@ Described describe(const PluginEntry& entry) {
       taken.push_back(features[index - plain.size()]);
     }
   }
-  d.refusal = Refusal([takes](const Problem& problem) { return refused(takes, problem); }, taken);
+  d.refusal = Refusal(
+      [takes, isolates = d.contract.isolates_hidden](const Problem& problem) {
+        std::string why = refused(takes, problem);
+        const auto* attention = std::get_if<AttentionProblem>(&problem);
+        if (why.empty() && !isolates && attention != nullptr && hidden_keys_hold_specials(*attention))
+          why = kNotIsolated;
+        return why;
+      },
+      taken);
 
   const Json* arithmetic = reader.find("arithmetic");
   std::string text = "unknown";

@@ -64,7 +64,9 @@ TEST(Description, promises_nothing_that_it_does_not_say) {
 
 TEST(Description, a_problem_that_it_does_not_take_is_refused_by_name) {
   const Refusal refusal =
-      describe(attention(R"({"formats": ["f16"], "takes": ["causal", "window"], "limits": {"d": [8, 128, 8]}})"))
+      describe(
+          attention(
+              R"({"formats": ["f16"], "takes": ["causal", "window"], "limits": {"d": [8, 128, 8]}, "isolates_hidden": true})"))
           .refusal;
   const auto why = [&](auto change) {
     AttentionProblem p = plain_attention(16);
@@ -83,6 +85,16 @@ TEST(Description, a_problem_that_it_does_not_take_is_refused_by_name) {
   EXPECT_THAT(why([](AttentionProblem& p) { p = plain_attention(136); }), HasSubstr("d = 136"));
   EXPECT_THAT(why([](AttentionProblem& p) { p.q = Tensor::strided(Format::f16, {1, 2, 3, 16}, {200, 100, 32, 1}); }),
               HasSubstr("strides"));
+}
+
+TEST(Description, hidden_specials_are_for_who_promises_isolation) {
+  AttentionProblem p = plain_attention(16);  // its elements start as NaN
+  const char* takes = R"({"formats": ["f16"], "takes": ["causal"]})";
+  EXPECT_EQ(describe(attention(takes)).refusal(p), "");
+  p.causal = true;
+  EXPECT_THAT(describe(attention(takes)).refusal(p), HasSubstr("isolates_hidden"));
+  EXPECT_EQ(describe(attention(R"({"formats": ["f16"], "takes": ["causal"], "isolates_hidden": true})")).refusal(p),
+            "");
 }
 
 TEST(Description, strides_dense_rows_any) {

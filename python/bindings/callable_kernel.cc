@@ -10,6 +10,7 @@
 #include "reference/bound/declaration.h"
 #include "reference/error/rounded_truth.h"
 #include "reference/problem/error.h"
+#include "reference/problem/hidden_keys.h"
 #include "reference/problem/text.h"
 
 namespace nb = nanobind;
@@ -54,6 +55,10 @@ std::string CallableKernel::refusal(const Problem& problem) {
   if (const auto* attention = std::get_if<AttentionProblem>(&problem);
       attention != nullptr && why.empty() && kernel_.arithmetic.unit == ScoreUnit::raw) {
     why = raw_scores_refused(*attention);
+  }
+  if (const auto* attention = std::get_if<AttentionProblem>(&problem);
+      attention != nullptr && why.empty() && !declared_.contract.isolates_hidden && hidden_keys_hold_specials(*attention)) {
+    why = "hidden keys with NaN or infinities: isolates_hidden is not promised";
   }
   if (!why.empty() || declared_.refuses.is_none()) return why;
   const nb::gil_scoped_acquire lock;

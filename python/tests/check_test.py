@@ -81,6 +81,24 @@ def test_random_outputs_are_not_deterministic():
     assert result.laws[0].status == "skip"
 
 
+def test_hidden_specials_are_asked_of_who_promises_isolation():
+    def leaks(q, k, v, *, scale, causal):  # 0 times NaN, as in a tile
+        with np.errstate(all="ignore"):
+            s = np.einsum("bhid,bhjd->bhij", q.astype(np.float64), k.repeat(q.shape[1] // k.shape[1], 1)) * np.float64(scale)
+            if causal:
+                s = np.where(np.arange(s.shape[3]) > np.arange(s.shape[2])[:, None] + s.shape[3] - s.shape[2], -np.inf, s)
+            m = s.max(-1, keepdims=True, initial=-np.inf)
+            p = np.exp(s - np.where(m == -np.inf, 0, m))
+            l = p.sum(-1, keepdims=True)
+            o = np.einsum("bhij,bhjd->bhid", p, v.repeat(q.shape[1] // v.shape[1], 1).astype(np.float64))
+            return np.where(m == -np.inf, 0, o / l).astype(q.dtype), (np.log(l) + m)[..., 0].astype(np.float32)
+
+    options = dict(families=["hidden_specials", "normal"], laws=["class_matches_semantics"], cases=30, measured=0, deterministic=False)
+    promised = flashproof.check(leaks, isolates_hidden=True, **options)
+    assert kinds(promised) == {"class_mismatch"}, str(promised)
+    assert flashproof.check(leaks, **options).ok
+
+
 def test_a_lost_device_ends_the_run():
     kernel = kernels.Loses(after=7)
     result = flashproof.check(kernel, cases=3, measured=0)

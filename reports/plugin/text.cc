@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "properties/driver/junit.h"
 #include "properties/laws/law.h"
@@ -78,6 +79,12 @@ void show_matrix(const PluginReport& report) {
     }
     line(text);
   }
+}
+
+std::size_t kernels_of(const PluginReport& report) {
+  std::set<const Kernel*> kernels;
+  for (const PluginResult& result : report.results) kernels.insert(result.kernel);
+  return kernels.size();
 }
 
 std::string_view word(const PluginResult& result) {
@@ -188,6 +195,12 @@ int show(const PluginReport& report, const Plugin& plugin, const std::string& pr
   for (const PluginResult& result : report.results) show_line(result, plugin, program);
   for (const Kernel* kernel : report.untested()) {
     std::printf("FAIL %s  no case was run to its end: nothing was tested\n", full_name(*kernel).c_str());
+  }
+  if (!report.results.empty()) {
+    const auto failing =
+        std::ranges::count_if(report.results, [](const PluginResult& r) { return r.failure.has_value(); });
+    std::printf("%zu kernel(s) and format(s), %zu questions, %td finding(s)\n", kernels_of(report),
+                report.results.size(), failing + std::ssize(report.untested()));
   }
   for (const Kernel* kernel : report.need_gpu) {
     say(fmt::format("{} skipped: its tensors lie on a GPU, and there is none ({})", full_name(*kernel),

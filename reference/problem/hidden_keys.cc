@@ -1,0 +1,40 @@
+#include "reference/problem/hidden_keys.h"
+
+#include <cmath>
+
+#include "reference/problem/formats.h"
+
+namespace flashproof {
+namespace {
+
+bool special(const Tensor& tensor, std::int64_t offset) {
+  for (std::int64_t t = 0; t < tensor.shape[3]; ++t) {
+    if (!std::isfinite(decode(tensor.format, tensor.bits(offset + t * tensor.stride[3])))) return true;
+  }
+  return false;
+}
+
+bool hidden_from_a_row(const AttentionProblem& p, std::int64_t s, std::int64_t kv, std::int64_t j) {
+  for (std::int64_t h = 0; h < p.q_heads(); ++h) {
+    for (std::int64_t i = 0; i < p.q_length(s) && p.kv_head(h) == kv; ++i) {
+      if (!p.position_visible(s, i, j) || p.hidden_by_bias(s, h, i, j)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool hidden_keys_hold_specials(const AttentionProblem& p) {
+  for (std::int64_t s = 0; s < p.sequences(); ++s) {
+    for (std::int64_t kv = 0; kv < p.k_heads(); ++kv) {
+      for (std::int64_t j = 0; j < p.visible_length(s); ++j) {
+        const bool holds = special(p.k, p.k_offset(s, kv, j)) || special(p.v, p.v_offset(s, kv, j));
+        if (holds && hidden_from_a_row(p, s, kv, j)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace flashproof
