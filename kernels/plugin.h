@@ -20,6 +20,7 @@
 
 #include <stdint.h>
 
+/* NOLINTBEGIN(readability-identifier-naming, modernize-use-nullptr): names and idioms of C */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -197,5 +198,6 @@ static inline void* flashproof_data(const flashproof_tensor* tensor) {
 #ifdef __cplusplus
 }
 #endif
+/* NOLINTEND(readability-identifier-naming, modernize-use-nullptr) */
 
 #endif
