@@ -50,7 +50,8 @@ TEST_P(Unknown, is_no_smaller_than_any_preset) {
     Random random(round, 74);
     const Problem problem = round % 3 == 0 ? attack::mild(random, kind, format) : attack::hostile(random, kind, format);
     const Bound all = compute_bound(problem, unknown);
-    if (all.refined > 0) continue;  // nearly vacuous: boxes take over from the closed form, which is not monotonic there
+    if (all.refined > 0)
+      continue;  // nearly vacuous: boxes take over from the closed form, which is not monotonic there
     for (const ArithmeticPreset& preset : arithmetic_presets(kind)) {
       if (preset.name == "unknown" || !preset_takes(preset.name, kind, format)) continue;
       Bound one;

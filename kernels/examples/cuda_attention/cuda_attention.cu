@@ -5,13 +5,11 @@
 
 #include "kernels/plugin.h"
 
-namespace {
-
 constexpr int kThreads = 128;
 struct Shape {
-  int64_t q[4], k[4], v[4];  // strides
   int heads, group, q_length, k_length, d, dv, causal;
   float scale;
+  int64_t q[4] = {}, k[4] = {}, v[4] = {};  // strides
 };
 
 __device__ float to_float(float x) { return x; }
@@ -34,14 +32,14 @@ __device__ float reduce(float value, Op op) {
 }
 
 template <class T>
-__global__ void attend(const T* q, const T* k, const T* v, const int* key_length, T* o, float* lse, float* scores, Shape s) {
-  const int64_t row = blockIdx.x;
-  const int64_t i = row % s.q_length, h = row / s.q_length % s.heads, b = row / s.q_length / s.heads, kv = h / s.group;
-  q += b * s.q[0] + h * s.q[1] + i * s.q[2], k += b * s.k[0] + kv * s.k[1], v += b * s.v[0] + kv * s.v[1];
+__global__ void attend(const T* q, const T* k, const T* v, const int* length, T* o, float* lse, float* scores,
+                       Shape s) {
+  const int64_t row = blockIdx.x, i = row % s.q_length, h = row / s.q_length % s.heads, b = row / s.q_length / s.heads;
+  q += b * s.q[0] + h * s.q[1] + i * s.q[2];
+  k += b * s.k[0] + h / s.group * s.k[1], v += b * s.v[0] + h / s.group * s.v[1];
   scores += row * s.k_length;
-  int64_t keys = key_length ? key_length[b] : s.k_length;
+  int64_t keys = length ? length[b] : s.k_length;
   if (s.causal) keys = min(keys, max(i + s.k_length - s.q_length + 1, int64_t{0}));  // aligned bottom right
-
   float top = -INFINITY, sum = 0;
   for (int64_t j = threadIdx.x; j < keys; j += kThreads) {
     float dot = 0;
@@ -61,7 +59,7 @@ __global__ void attend(const T* q, const T* k, const T* v, const int* key_length
 }
 
 template <class T>
-void launch(const flashproof_call* call, const Shape& s, int64_t rows) {
+static void launch(const flashproof_call* call, const Shape& s, int64_t rows) {
   const flashproof_attention* a = call->attention;
   attend<T><<<static_cast<unsigned>(rows), kThreads, 0, static_cast<cudaStream_t>(call->stream)>>>(
       static_cast<const T*>(flashproof_data(a->q)), static_cast<const T*>(flashproof_data(a->k)),
@@ -70,15 +68,15 @@ void launch(const flashproof_call* call, const Shape& s, int64_t rows) {
       static_cast<float*>(call->workspace), s);
 }
 
-int64_t workspace_bytes(const flashproof_call* call) {
+static int64_t workspace_bytes(const flashproof_call* call) {
   const int64_t* q = call->attention->q->shape;
   return q[0] * q[1] * q[2] * call->attention->k->shape[2] * static_cast<int64_t>(sizeof(float));
 }
 
-int32_t run(const flashproof_call* call) {
+static int32_t run(const flashproof_call* call) {
   const flashproof_attention* a = call->attention;
   const int64_t *q = a->q->shape, *k = a->k->shape, rows = q[0] * q[1] * q[2];
-  Shape s{{}, {}, {}, int(q[1]), int(q[1] / k[1]), int(q[2]), int(k[2]), int(q[3]), int(a->v->shape[3]), a->causal, a->scale};
+  Shape s{int(q[1]), int(q[1] / k[1]), int(q[2]), int(k[2]), int(q[3]), int(a->v->shape[3]), a->causal, a->scale};
   for (int i = 0; i < 4; ++i) s.q[i] = a->q->strides[i], s.k[i] = a->k->strides[i], s.v[i] = a->v->strides[i];
   if (rows > 0) a->q->dtype.bits == 32 ? launch<float>(call, s, rows) : launch<__half>(call, s, rows);
   const cudaError_t status = cudaGetLastError();
@@ -86,14 +84,16 @@ int32_t run(const flashproof_call* call) {
   return status == cudaSuccess ? FLASHPROOF_OK : FLASHPROOF_ERROR;
 }
 
-const flashproof_kernel kernel = {
-    sizeof(flashproof_kernel), "attention.block_per_query.cuda", FLASHPROOF_ATTENTION, FLASHPROOF_CUDA,
-    R"({"formats": ["f32", "f16"], "takes": ["causal", "key_length", "gqa"], "strides": "any",
-        "deterministic": true, "isolates_hidden": true, "arithmetic": "unknown"})",
-    run, workspace_bytes, nullptr};
+const char description[] = R"({"formats": ["f32", "f16"], "takes": ["causal", "key_length", "gqa"], "strides": "any",
+    "deterministic": true, "isolates_hidden": true, "arithmetic": "unknown"})";
+// clang-format off
+const flashproof_kernel kernel = {sizeof(flashproof_kernel), "attention.block_per_query.cuda", FLASHPROOF_ATTENTION,
+                                  FLASHPROOF_CUDA, description, run, workspace_bytes, nullptr};
+// clang-format on
 const flashproof_kernel* const kernels[] = {&kernel};
-const flashproof_plugin plugin = {FLASHPROOF_PLUGIN_ABI, 0, sizeof(flashproof_plugin), "cuda_attention", "1.0", 1, kernels};
+const flashproof_plugin plugin = {
+    FLASHPROOF_PLUGIN_ABI, 0, sizeof(flashproof_plugin), "cuda_attention", "1.0", 1, kernels};
 
-}  // namespace
-
-const flashproof_plugin* flashproof_plugin_entry(uint32_t abi) { return abi == FLASHPROOF_PLUGIN_ABI ? &plugin : nullptr; }
+const flashproof_plugin* flashproof_plugin_entry(uint32_t abi) {
+  return abi == FLASHPROOF_PLUGIN_ABI ? &plugin : nullptr;
+}
