@@ -59,7 +59,7 @@ std::pair<Measured, Measured> measure(const Problem& problem, const Arithmetic& 
   const Output output = run_model(problem, executed);
   const Bound bound = compute_bound(problem, declared);
   const std::int64_t at = bound.width - 1;
-  const double o = output.o.elements() == 1 ? output.o.at({0, 0, 0, 0}) : output.o.at({0, at});
+  const double o = output.o.at({0, at});
   const double lse = output.lse.elements() == 1 ? decode(Format::f32, output.lse.bits(0)) : NAN;
   return {{std::fabs(o - 1 / exact_sum()), bound.o[static_cast<std::size_t>(at)].total()},
           {std::fabs(lse - std::log(exact_sum())), bound.lse[0].total()}};
