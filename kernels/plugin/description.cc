@@ -114,10 +114,6 @@ std::string plain_refusal(const Takes& takes, const AttentionProblem& p) {
   return "";
 }
 
-/// Not held against a kernel that does not promise it.
-constexpr std::string_view kNotIsolated =
-    "hidden keys with NaN or infinities: this kernel does not declare isolates_hidden";
-
 std::string refused(const Takes& takes, const Problem& problem) {
   return std::visit(
       [&](const auto& p) {
@@ -323,9 +319,7 @@ Described describe(const PluginEntry& entry) {
   d.refusal = Refusal(
       [takes, isolates = d.contract.isolates_hidden](const Problem& problem) {
         std::string why = refused(takes, problem);
-        const auto* attention = std::get_if<AttentionProblem>(&problem);
-        if (why.empty() && !isolates && attention != nullptr && hidden_keys_hold_specials(*attention))
-          why = kNotIsolated;
+        if (why.empty() && !isolates) why = needs_isolation(problem);
         return why;
       },
       taken);

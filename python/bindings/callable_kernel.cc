@@ -56,11 +56,7 @@ std::string CallableKernel::refusal(const Problem& problem) {
       attention != nullptr && why.empty() && kernel_.arithmetic.unit == ScoreUnit::raw) {
     why = raw_scores_refused(*attention);
   }
-  if (const auto* attention = std::get_if<AttentionProblem>(&problem); attention != nullptr && why.empty() &&
-                                                                       !declared_.contract.isolates_hidden &&
-                                                                       hidden_keys_hold_specials(*attention)) {
-    why = "hidden keys with NaN or infinities: isolates_hidden is not promised";
-  }
+  if (why.empty() && !declared_.contract.isolates_hidden) why = needs_isolation(problem);
   if (!why.empty() || declared_.refuses.is_none()) return why;
   const nb::gil_scoped_acquire lock;
   try {

@@ -33,9 +33,10 @@ def collected(out: pathlib.Path) -> Dict[str, Any]:
 
 def wants_time(out: pathlib.Path, name: str) -> bool:
     path = out / "subjects" / f"{name}.json"
-    if not path.is_file() or backward_tables.is_backward(json.loads(path.read_text(encoding="utf-8"))):
-        return False  # the timings are of forward passes
-    return not {"skipped", "died", "speed", "speed_failed"} & set(json.loads(path.read_text(encoding="utf-8")))
+    if not path.is_file():
+        return False
+    record = json.loads(path.read_text(encoding="utf-8"))
+    return not backward_tables.is_backward(record) and not {"skipped", "died", "speed", "speed_failed"} & set(record)  # timed: forward passes
 
 
 def number(value: Any) -> float:

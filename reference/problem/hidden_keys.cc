@@ -37,4 +37,10 @@ bool hidden_keys_hold_specials(const AttentionProblem& p) {
   return false;
 }
 
+std::string needs_isolation(const Problem& problem) {
+  const auto* attention = std::get_if<AttentionProblem>(&problem);
+  if (attention == nullptr || !hidden_keys_hold_specials(*attention)) return "";
+  return "hidden keys with NaN or infinities: this kernel does not declare isolates_hidden";
+}
+
 }  // namespace flashproof

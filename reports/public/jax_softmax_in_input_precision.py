@@ -17,7 +17,7 @@ for dtype, unit in ((jnp.float32, 2.0**-24), (jnp.float16, 2.0**-11), (jnp.bfloa
         for how, row in (("", jnp.array(x, dtype)), (" through float32", jnp.array(x, jnp.float32))):
             value = float(jax.nn.softmax(row).astype(dtype)[0])
             allowed = math.ldexp(unit, math.frexp(exact)[1] - 1) + 2.0**-20 * exact
-            far = abs(value - exact) > allowed
+            far = not abs(value - exact) <= allowed  # NaN is wrong, too
             wrong += far
             print(f"{jnp.dtype(dtype).name} {name}{how}: {value!r}, exact {exact:.9g}, error {abs(value - exact):.2e}, allowed {allowed:.2e}", "WRONG" if far else "")
 print(jax.__version__, jax.devices()[0].device_kind)

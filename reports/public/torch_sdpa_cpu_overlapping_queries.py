@@ -2,7 +2,7 @@
 
     python3 torch_sdpa_cpu_overlapping_queries.py        needs PyTorch alone; exits 1 while the finding is there
 
-The output takes its strides from q: its last axis is then not the dense one, and the kernel writes its rows as if it were. Allowed is 1e-5: float32,
+The output's last axis is then not the dense one. Allowed is 1e-5: float32,
 47 keys, values of a few units.
 """
 
