@@ -245,8 +245,8 @@ void add_commands(CLI::App& app, Options& o, std::function<int()>& command) {
   add_executor(check, o.sweep.executor);
   add_math(check, o.sweep.math, o.sweep.profile);
   check->footer(
-      "check ./MY.so asks every law of the kernels of a library behind the C ABI (kernels/plugin.h), each in a process that "
-      "may die: flashproof-plugin check --help.");
+      "check ./MY.so asks every law of the kernels of a library behind the C ABI (kernels/plugin.h), each in a process "
+      "that may die: flashproof-plugin check --help.");
   check->callback([&] { command = [&] { return check_command(o.sweep); }; });
 
   auto* truth = app.add_subcommand("truth", "the exact answer of a case, value and radius, as .safetensors");

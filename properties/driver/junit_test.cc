@@ -2,9 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <string>
 
 namespace flashproof {
 namespace {
@@ -42,12 +45,13 @@ TEST(Junit, pythons_parser_takes_whatever_the_texts_hold) {
   const JunitSuite suites[] = {{hostile,
                                 {{hostile, hostile, JunitOutcome::failed, hostile, hostile},
                                  {hostile, hostile, JunitOutcome::skipped, "", hostile}}}};
-  const std::string file = testing::TempDir() + "/hostile.xml";
+  const std::string file = testing::TempDir() + "flashproof-junit-" + std::to_string(::getpid()) + ".xml";
   std::ofstream(file, std::ios::binary) << junit_xml(suites);
   const std::string parse = "python3 -c 'import sys, xml.etree.ElementTree as e; e.parse(sys.argv[1])' '";
   EXPECT_EQ(std::system((parse + file + "'").c_str()), 0);
   std::ofstream(file, std::ios::binary) << "<a b=\"\xef\xbf\xbe\"/>";  // the control: U+FFFE as it is
   EXPECT_NE(std::system((parse + file + "' 2>/dev/null").c_str()), 0);
+  std::filesystem::remove(file);
 }
 
 }  // namespace

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <stdexcept>
+#include <string>
 
 #include "reference/problem/error.h"
 #include "reports/gradients/json.h"
@@ -18,7 +21,8 @@ namespace {
 struct Swept {
   GradientPlan plan;
   GradientReport report;
-  std::filesystem::path out = std::filesystem::path(testing::TempDir()) / "gradient_report";
+  // Each test is a process of its own, and they run side by side.
+  std::string out = testing::TempDir() + "flashproof-gradients-XXXXXX";
 
   Swept() {
     plan = make_gradient_plan(
@@ -28,9 +32,12 @@ struct Swept {
     options.keep_results = true;
     report.plan = &plan;
     report.result = sweep(plan, options);
-    std::filesystem::remove_all(out);
+    if (::mkdtemp(out.data()) == nullptr) throw std::runtime_error(out + ": cannot be made");
     report.findings = write_findings(plan, report.result.records, out);
   }
+  ~Swept() { std::filesystem::remove_all(out); }
+  Swept(const Swept&) = delete;
+  Swept& operator=(const Swept&) = delete;
 };
 
 const Swept& swept() {

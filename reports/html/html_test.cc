@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -338,7 +339,7 @@ TEST(Html, AnEmptyReportIsAPage) {
 
 class ReportFile : public testing::Test {
  protected:
-  std::filesystem::path path = testing::TempDir() + "flashproof-html-test.json";
+  std::filesystem::path path = testing::TempDir() + "flashproof-html-" + std::to_string(::getpid()) + ".json";
   ~ReportFile() override {
     std::error_code ignored;
     std::filesystem::remove(path, ignored);
