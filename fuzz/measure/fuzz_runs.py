@@ -56,6 +56,11 @@ class FuzzRun:
                      "-max_len=4096", "-print_final_stats=1", f"-artifact_prefix={self.folder}/", self.corpus]
         return self._call([*options, *arguments], seconds + 120)
 
+    def replay(self, *options):
+        """Every input of the corpus once, in the engine."""
+        return self._call([*options, "-runs=0", "-timeout=60", "-rss_limit_mb=8192", "-max_len=4096",
+                           f"-artifact_prefix={self.folder}/", self.corpus], 600)
+
     def climb(self, seconds):
         return self._call([f"--climb={seconds}", self.corpus], seconds + 120)
 

@@ -84,6 +84,8 @@ struct Block {
 
 extern Block block;
 
+Fault nobody_can_run();
+
 [[noreturn]] void fail_outside(const CallSite& site);
 
 /// The running thread, with the place where it stands. Throws Fault outside a kernel. The fields are set one by one: a
@@ -99,9 +101,23 @@ inline Thread& running_thread_at(const char* name, const char* file, int line) {
   return self;
 }
 
+/// Goes on with `to`; returns when someone switches back to `from`.
+[[gnu::always_inline]] inline void switch_to(Fiber& from, Thread& to) {
+  block.current = &to;
+  threadIdx = to.index;
+  switch_fiber(from, to.fiber);
+}
+
 /// Gives way to the next runnable thread; returns when this one is picked again. Throws Fault (deadlock) if no thread
-/// can run, Cancelled if another one failed.
-void suspend();
+/// can run, Cancelled if another one failed. Part of its caller, and that of the collective: after a switch the processor
+/// predicts every return wrongly, since its stack of return addresses is the other thread's.
+[[gnu::always_inline]] inline void suspend() {
+  if (block.queue.empty()) throw nobody_can_run();
+  Thread& self = *block.current;
+  Thread& next = *block.queue.pop();
+  if (&next != &self) switch_to(self.fiber, next);
+  if (block.error) throw Cancelled{};
+}
 
 /// Makes the threads of the barrier runnable, `last` (if any) behind the others. Throws Fault if they stand at
 /// different call sites.
@@ -116,7 +132,6 @@ void start_block_copies(bool lazy);
 // In diagnostics.cc: the message is one line that begins with the kernel's file:line.
 Fault make_fault(FaultKind kind, const CallSite& site, const std::string& what);
 Fault divergent_barrier();
-Fault nobody_can_run();
 Fault divergent_collective(const Thread& one, const Thread& other);
 Fault names_exited_lanes(const Thread& thread);
 std::string describe(const Thread& thread);

@@ -50,7 +50,7 @@ constexpr std::uint64_t kPoison = ~std::uint64_t{0};
 
 constexpr std::uint32_t kWholeWarp = 0xffffffff;
 
-void complete(Warp& warp, Thread* lanes, Thread& self) {
+[[gnu::noinline]] void complete(Warp& warp, Thread* lanes, Thread& self) {
   std::uint64_t ballot = 0;
   for (std::uint32_t rest = self.mask; rest != 0; rest &= rest - 1) {
     const unsigned i = static_cast<unsigned>(std::countr_zero(rest));
@@ -77,7 +77,8 @@ void complete(Warp& warp, Thread* lanes, Thread& self) {
   if (block.queue.policy() != Policy::lifo) block.queue.push(&self);
 }
 
-std::uint64_t meet(Thread& self, Collective kind, std::uint32_t mask, std::uint64_t deposit) {
+[[gnu::always_inline]] inline std::uint64_t meet(Thread& self, Collective kind, std::uint32_t mask,
+                                                 std::uint64_t deposit) {
   Warp& warp = block.warp_of(self);
   const std::uint32_t bit = 1u << (self.number % kLanes);
   self.collective = kind;

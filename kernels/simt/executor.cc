@@ -27,12 +27,6 @@ Block block;
 
 namespace {
 
-void switch_to(Fiber& from, Thread& to) {
-  block.current = &to;
-  threadIdx = to.index;
-  switch_fiber(from, to.fiber);
-}
-
 void fail(std::exception_ptr error) {
   if (!block.error) block.error = std::move(error);
 }
@@ -194,14 +188,6 @@ struct ShadowedLaunch {
 }  // namespace
 
 void fail_outside(const CallSite& site) { throw make_fault(FaultKind::bad_launch, site, "called outside a kernel"); }
-
-void suspend() {
-  if (block.queue.empty()) throw nobody_can_run();
-  Thread& self = *block.current;
-  Thread& next = *block.queue.pop();
-  if (&next != &self) switch_to(self.fiber, next);
-  if (block.error) throw Cancelled{};
-}
 
 void preempt_at_access() {
   ScopedSchedule* const schedule = ScopedSchedule::current();
