@@ -3,6 +3,8 @@
 #include "fuzz/score/shape_class.h"
 #include "fuzz/targets/target.h"
 #include "properties/laws/change.h"
+#include "properties/shrink/brief.h"
+#include "properties/shrink/gradients.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {
@@ -33,7 +35,7 @@ Scored run(const TargetSubject& subject, const FuzzInput& input, Executor execut
           shape_class(c.problem), finding_class(c.problem)};
 }
 
-/// Recipes with one thing less: a mutation, a schedule, or the next smaller extent.
+/// Recipes with one thing less: a mutation, a schedule, or the next smaller extent. They come first: each is a leap.
 std::vector<FuzzInput> simpler(const FuzzInput& input) {
   std::vector<FuzzInput> list;
   if (!input.schedule.empty()) {
@@ -77,16 +79,26 @@ Minimised minimise_gradient(const TargetSubject& subject, const FuzzInput& input
       break;
     }
   }
-  const Scored last = run(subject, smallest, executor);
+  BackwardCase shown = case_of(subject, smallest);
+  const BackwardKernel& kernel = *find_backward_kernel(subject.kernel);
+  const RunOptions how = run_options(smallest, executor);
+  const auto still = [&](const BackwardProblem& problem) {
+    return !stop() && defect.shown_by(score(kernel, problem, how));
+  };
+  // o and lse of the smaller ones are an ideal forward kernel's: what fails by others stays as it is.
+  shown.problem = minimise(std::move(shown.problem), still, tries);
+  const Score last = score(kernel, shown.problem, how);
   WitnessNotes notes = {{"kernel", subject.kernel},
                         {"executor", std::string(name(executor))},
                         {"math", "det"},
-                        {"schedule", to_string(run_options(smallest, executor).schedule)},
-                        {"verdict", to_string(last.score.verdict)},
+                        {"schedule", to_string(how.schedule)},
+                        {"verdict", to_string(last.verdict)},
                         {"finding", defect.what}};
   if (const std::size_t colon = defect.what.find(':'); colon != std::string::npos)
     notes["law"] = defect.what.substr(0, colon);
-  return {format_backward_witness({case_of(subject, smallest), std::move(notes)}), last.case_line};
+  if (last.ratio >= 0) notes["ratio"] = std::to_string(last.ratio);
+  std::string text = brief(shown.problem);
+  return {format_backward_witness({std::move(shown), std::move(notes)}), std::move(text)};
 }
 
 }  // namespace

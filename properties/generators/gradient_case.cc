@@ -96,13 +96,19 @@ BackwardCase make_gradient_case(const CaseSpec& spec, const std::function<void(P
   Random random(spec.seed, stream_of(spec.family));
   p.d_out = output_like(p.forward, random);
   p.o = output_like(p.forward, random);
-  p.lse = Tensor::dense(Format::f32, {p.forward.batch(), p.forward.q_heads(), p.forward.q_length()});
   fill(p.d_out, [&] { return random.normal(); });
   if (spec.family == "special_values") plant_specials(p.d_out, random);
+  store_ideal_forward(p);
+  return result;
+}
+
+void store_ideal_forward(BackwardProblem& p) {
+  const std::int64_t b = p.forward.batch(), h = p.forward.q_heads(), s = p.forward.q_length();
+  if (p.o.shape.empty()) p.o = Tensor::dense(p.forward.q.format, {b, h, s, p.forward.value_dim()});
+  p.lse = Tensor::dense(Format::f32, {b, h, s});
   const Truth truth = compute_truth(p.forward);
   fill(p.o, [&, n = std::size_t{0}]() mutable { return ideal(truth.o[n++]); });
   fill(p.lse, [&, n = std::size_t{0}]() mutable { return ideal(truth.lse[n++]); });
-  return result;
 }
 
 ForwardErrors forward_errors(const BackwardProblem& p) {

@@ -16,6 +16,10 @@ namespace flashproof {
 /// does, and where the family's problem has a feature without a gradient here.
 BackwardCase make_gradient_case(const CaseSpec& spec, const std::function<void(Problem&)>& change = {});
 
+/// o and lse become those of the exact forward function, as an ideal kernel stores them: o dense, in the format of q, if it has
+/// no shape yet. Throws UsageError for a forward problem that is none.
+void store_ideal_forward(BackwardProblem& problem);
+
 /// How far the stored lse and o are from the exact ones: what backward_bound() wants. Empty for a stage.
 ForwardErrors forward_errors(const BackwardProblem& problem);
 

@@ -64,4 +64,10 @@ std::string brief(const Problem& problem) {
   return fmt::format("{} {}: {}", name(kind_of(problem)), info(format_of(problem)).name, text.substr(2));
 }
 
+std::string brief(const BackwardProblem& problem) {
+  const std::string text = text_of(problem.forward) + tensor_text("dO", problem.d_out);
+  return fmt::format("attention_backward {} {}: {}", info(problem.forward.q.format).name, name(problem.mode),
+                     text.substr(2));
+}
+
 }  // namespace flashproof

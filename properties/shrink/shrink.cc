@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "properties/laws/change.h"
+#include "properties/shrink/greedy.h"
 #include "properties/shrink/tensors.h"
 #include "reference/problem/error.h"
 
@@ -84,19 +85,7 @@ void for_each_simpler(const Problem& problem, const std::function<bool(Problem)>
 }
 
 Problem minimise(Problem problem, const std::function<bool(const Problem&)>& fails, int tries) {
-  for (bool found = true; found && tries > 0;) {
-    found = false;
-    Problem simplest;
-    for_each_simpler(problem, [&](Problem candidate) {
-      if (tries-- <= 0) return false;
-      if (!fails(candidate)) return true;
-      simplest = std::move(candidate);
-      found = true;
-      return false;
-    });
-    if (found) problem = std::move(simplest);
-  }
-  return problem;
+  return simplest(std::move(problem), fails, tries);
 }
 
 }  // namespace flashproof
