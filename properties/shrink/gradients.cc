@@ -103,6 +103,7 @@ Complexity complexity(const BackwardProblem& problem) {
   sum.distinct += d_out.distinct;
   sum.significant += d_out.significant;
   sum.nonzero += d_out.nonzero;
+  sum.exponents += d_out.exponents;
   return sum;
 }
 

@@ -1,6 +1,8 @@
-// Simpler numbers in the same places: all equal, few distinct, powers of two, zeros. NaN and infinities stay.
+// Simpler numbers in the same places: all equal, few distinct, powers of two, zeros, exponents near 0. NaN and infinities
+// stay.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "properties/laws/change.h"
@@ -34,6 +36,14 @@ double fewer_bits(double x, int bits) {
   int exponent;
   const double significand = std::frexp(x, &exponent);
   return std::ldexp(std::nearbyint(std::ldexp(significand, bits)), exponent - bits);
+}
+
+/// ±f·2^e with e taken toward 0, by `steps` or by a part of it.
+double nearer_one(double x, int part, int steps) {
+  if (x == 0) return 0;
+  const int e = std::ilogb(x);
+  const int less = std::max(std::abs(e) / part - steps, 0);
+  return std::ldexp(std::scalbn(x, -e), e < 0 ? -less : less);
 }
 
 struct Range {
@@ -87,6 +97,12 @@ std::vector<Candidate> candidates(const P& problem) {
     }
     for (std::int64_t begin = 0; begin < n; begin += step) {
       add(t, [begin, step](double x, std::int64_t i) { return i >= begin && i < begin + step ? power_of_two(x) : x; });
+    }
+    add(t, [](double x, std::int64_t) { return nearer_one(x, 2, 0); });
+    for (std::int64_t begin = 0; begin < n; begin += step) {
+      const auto part = [begin, step](std::int64_t i) { return i >= begin && i < begin + step; };
+      add(t, [part](double x, std::int64_t i) { return part(i) ? nearer_one(x, 2, 0) : x; });
+      add(t, [part](double x, std::int64_t i) { return part(i) ? nearer_one(x, 1, 1) : x; });
     }
   }
   return list;

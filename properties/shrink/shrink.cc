@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <set>
 #include <utility>
 
@@ -22,6 +23,7 @@ void add_tensor(Complexity& sum, std::set<std::uint64_t>& distinct, const Tensor
     distinct.insert(bits);
     if (std::isfinite(x)) sum.significant += static_cast<std::uint64_t>(std::popcount(bits << 12));
     sum.nonzero += x != 0 ? 1 : 0;
+    if (std::isfinite(x) && x != 0) sum.exponents += static_cast<std::uint64_t>(std::abs(std::ilogb(x)));
   });
 }
 

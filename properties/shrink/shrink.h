@@ -2,7 +2,7 @@
 // and the minimiser of findings.
 //
 // Structure first (rows, keys, states, heads, dimensions, features, chunks), then numbers: few distinct ones, powers of
-// two, zeros. Every candidate is valid and strictly simpler than what it was made of, so shrinking ends.
+// two, zeros, exponents near 0. Every candidate is valid and strictly simpler than what it was made of, so shrinking ends.
 #pragma once
 
 #include <compare>
@@ -22,6 +22,7 @@ struct Complexity {
   std::uint64_t distinct = 0;     // numbers
   std::uint64_t significant = 0;  // set bits of all significands: 0 for powers of two
   std::uint64_t nonzero = 0;      // elements
+  std::uint64_t exponents = 0;    // sum of |e| of all numbers ±f·2^e, 1 <= f < 2: 0 for 1 and −1
 
   auto operator<=>(const Complexity&) const = default;
 };
