@@ -1,5 +1,9 @@
 // export and ledger, as child processes; the exported scripts themselves are export/export_test.py's.
+#include <algorithm>
+
+#include "properties/generators/family.h"
 #include "reference/problem/exit_codes.h"
+#include "reference/problem/witness.h"
 #include "reports/cli_fixture.h"
 
 namespace flashproof {
@@ -26,6 +30,38 @@ TEST_F(Cli, an_exported_script_says_what_made_it_as_a_shell_takes_it) {
   EXPECT_THAT(read_file(folder / "there/reproduce.py"),
               HasSubstr("./flashproof replay 'a b/it'\\''s.safetensors' --kernel softmax.online_two_pass.published "
                         "--schedule random:7"));
+}
+
+/// As ./flashproof check ./MY.so leaves it.
+void leave_foreign_witness(const fs::path& path) {
+  const Case c = make_case(parse_case_spec("softmax:normal:1:rows=2,cols=5,format=f32"));
+  write_witness(path, {c, {{"kernel", "softmax.mine.c"}, {"law", "call_returns"}, {"executor", "cuda"}}});
+}
+
+TEST_F(Cli, a_witness_of_a_foreign_kernel_is_replayed_with_its_library) {
+  leave_foreign_witness(folder / "w.safetensors");
+  EXPECT_EQ(run("replay w.safetensors"), kExitUsage);
+  EXPECT_THAT(err,
+              AllOf(HasSubstr("note kernel \"softmax.mine.c\""), HasSubstr("--plugin LIB"), HasSubstr("--kernel G")));
+  EXPECT_EQ(std::ranges::count(err, '\n'), 1) << err;
+  EXPECT_EQ(run("explain softmax.mine.c --case w.safetensors"), kExitUsage);
+  EXPECT_THAT(err, AllOf(HasSubstr("KERNEL \"softmax.mine.c\""), HasSubstr("--plugin LIB")));
+  // Named, one of ours takes the case; a name that is no note's is unknown as ever.
+  EXPECT_EQ(run("replay w.safetensors --kernel softmax.safe.hardened --exec cpu"), kExitFine) << err;
+  EXPECT_EQ(run("explain softmax.safe.hardened --case w.safetensors --exec cpu"), kExitFine) << err;
+  EXPECT_EQ(run("explain softmax.nobody --case w.safetensors"), kExitUsage);
+  EXPECT_THAT(err, Not(HasSubstr("--plugin")));
+}
+
+TEST_F(Cli, a_witness_of_a_foreign_kernel_is_exported_without_it) {
+  leave_foreign_witness(folder / "w.safetensors");
+  ASSERT_EQ(run("export w.safetensors --out there"), kExitFine) << err;
+  EXPECT_THAT(out, StartsWith("kernel \"softmax.mine.c\" is none of this build: the truth alone"));
+  EXPECT_THAT(read_file(folder / "there/reproduce.py"), HasSubstr("./flashproof replay w.safetensors --plugin LIB"));
+  ASSERT_EQ(run("export w.safetensors --out ours --kernel softmax.safe.hardened --exec cpu"), kExitFine) << err;
+  EXPECT_THAT(out, StartsWith("pass softmax.safe.hardened cpu"));
+  EXPECT_THAT(read_file(folder / "ours/reproduce.py"), Not(HasSubstr("--plugin")));
+  EXPECT_EQ(run("export w.safetensors --out ours --kernel softmax.mine.c"), kExitUsage);  // asked for by name: refused
 }
 
 TEST_F(Cli, explain_says_where_a_nan_came_from) {

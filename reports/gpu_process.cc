@@ -12,15 +12,16 @@
 #include <csignal>
 #include <cstdio>
 
+#include "reference/problem/child_process.h"
 #include "reference/problem/descriptor.h"
 #include "reference/problem/error.h"
-#include "reports/worker_process.h"
+#include "reference/problem/process.h"
 
 namespace flashproof {
 namespace {
 
 constexpr double kPeerSeconds = 30;  // a client that neither reads nor writes for so long is given up
-constexpr int kCannotServe = 3;      // exit code: a fresh process would fare no better
+constexpr int kCannotServe = 3;      // exit code, also that of a fork that fails: a fresh process would fare no better
 
 timeval to_timeval(double seconds) {
   const double whole = std::floor(seconds);
@@ -150,18 +151,13 @@ void limit_waiting(int fd, double seconds) {
   ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 }
 
-void supervise_gpu(int listener, int alive, int parent, const Plan& plan, const GpuServerOptions& options) {
-  obey_parent(parent);
-  ::dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is the parent's data
+void supervise_gpu(int listener, int alive, const Plan& plan, const GpuServerOptions& options) {
+  ignore_stop_signals();
   for (;;) {
-    const pid_t supervisor = ::getpid();
-    const pid_t pid = ::fork();
-    if (pid < 0) ::_exit(kCannotServe);
-    if (pid == 0) {
+    const pid_t pid = fork_child([&] {
       ::close(alive);
-      obey_parent(supervisor);
       serve(listener, plan, options);
-    }
+    });
     int status = 0;
     while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }

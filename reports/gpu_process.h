@@ -21,8 +21,8 @@ bool send_all(int fd, const void* data, std::size_t size);
 /// How long recv and send on this socket may take.
 void limit_waiting(int fd, double seconds);
 
-/// In a process of its own, child of `parent`: keeps a serving process alive. Never returns. `alive` is the end of a pipe
+/// In a process of its own, by fork_child(): keeps a serving process alive. Never returns. `alive` is the end of a pipe
 /// that nobody else holds open, so that its closing tells the supervisor's death.
-[[noreturn]] void supervise_gpu(int listener, int alive, int parent, const Plan& plan, const GpuServerOptions& options);
+[[noreturn]] void supervise_gpu(int listener, int alive, const Plan& plan, const GpuServerOptions& options);
 
 }  // namespace flashproof

@@ -56,40 +56,19 @@ std::string receive_some(int fd) {
 
 }  // namespace
 
-std::string ask_elsewhere(const std::function<std::string()>& question) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) fail_here("pipe");
-  const Descriptor from(ends[0]);
-  Descriptor to(ends[1]);
-  std::fflush(nullptr);
-  const pid_t pid = ::fork();
-  if (pid < 0) fail_here("fork");
-  if (pid == 0) {
-    const std::string reply = question().substr(0, 1000);
-    const bool sent = ::write(to.get(), reply.data(), reply.size()) == static_cast<ssize_t>(reply.size());
-    ::_exit(sent ? 0 : 1);
-  }
-  to.close();
-  std::string text;
-  char chunk[1024];
-  for (;;) {
-    const ssize_t n = ::read(from.get(), chunk, sizeof chunk);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    text.append(chunk, static_cast<std::size_t>(n));
-  }
-  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  return text;
+ChildAnswer ask_elsewhere(const std::function<std::string()>& question) {
+  constexpr ChildLimits kLimits{.seconds = 120, .bytes = 4096};  // a driver takes seconds to wake eight GPUs
+  return ask_child([&] { return question().substr(0, kLimits.bytes); }, kLimits);
 }
 
 int cuda_devices_elsewhere(std::string* why) {
-  std::string text = ask_elsewhere([] {
+  const ChildAnswer answer = ask_elsewhere([] {
     std::string reason = "no reason given";
     const int count = cuda_devices(&reason);
     return fmt::format("{} {}", count, reason);
   });
-  if (text.empty()) text = "0 the CUDA driver ended the process that asked it";
+  const std::string text =
+      answer.answered() ? answer.text : "0 the process that asked the CUDA driver " + answer.complaint();
   if (why != nullptr) *why = one_line(text.substr(std::min(text.size(), text.find(' ') + 1)));
   return static_cast<int>(std::strtol(text.c_str(), nullptr, 10));
 }
@@ -118,11 +97,7 @@ GpuServer::GpuServer(const Plan& plan, const GpuServerOptions& options) : kernel
   if (::pipe2(ends, O_CLOEXEC) != 0) fail_here("pipe");
   alive_ = Descriptor(ends[0]);
   const Descriptor keep_alive(ends[1]);
-  std::fflush(nullptr);
-  const pid_t parent = ::getpid();
-  supervisor_ = ::fork();
-  if (supervisor_ < 0) fail_here("fork");
-  if (supervisor_ == 0) supervise_gpu(listener.get(), keep_alive.get(), parent, plan, options);
+  supervisor_ = fork_child([&] { supervise_gpu(listener.get(), keep_alive.get(), plan, options); });
 }
 
 GpuServer::~GpuServer() {

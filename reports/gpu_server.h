@@ -8,14 +8,14 @@
 
 #include "kernels/registry.h"
 #include "kernels/run.h"
+#include "reference/problem/child_process.h"
 #include "reference/problem/descriptor.h"
 #include "reports/plan.h"
 
 namespace flashproof {
 
-/// The answer (at most 1000 bytes) of a child process, so that the caller stays free of any CUDA state and may fork.
-/// Empty if it died.
-std::string ask_elsewhere(const std::function<std::string()>& question);
+/// The answer (at most 4096 bytes, in 120 s) of a child process, so that the caller stays free of any CUDA state and may fork.
+ChildAnswer ask_elsewhere(const std::function<std::string()>& question);
 
 /// Asked elsewhere. `why` as in cuda_devices().
 int cuda_devices_elsewhere(std::string* why = nullptr);

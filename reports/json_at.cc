@@ -13,6 +13,7 @@
 
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
+#include "reference/problem/text_place.h"
 
 namespace flashproof {
 
@@ -120,10 +121,10 @@ json parse_json(std::string_view text, const std::string& name) {
   } catch (const UsageError& e) {
     throw UsageError(fmt::format("{}: {}", one_line(name), e.what()));
   } catch (const json::parse_error& e) {
-    throw UsageError(fmt::format("{}: no JSON at byte {} of {}: the file is truncated, or not a report", one_line(name),
-                                 e.byte, text.size()));
-  } catch (const json::exception& e) {  // a number beyond double
-    throw UsageError(fmt::format("{}: no JSON: {}", one_line(name), printable(e.what(), 100)));
+    throw UsageError(fmt::format("{}: no JSON at {}: the file is truncated, or not a report", one_line(name),
+                                 place_in(text, e.byte)));
+  } catch (const json::exception&) {
+    throw UsageError(fmt::format("{}: no JSON: it holds a number beyond the range of a double", one_line(name)));
   }
 }
 

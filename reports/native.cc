@@ -99,7 +99,7 @@ std::string choose_math(Plan& plan, GradientPlan& gradients, const std::string& 
 }
 
 Gpu gpu_elsewhere() {
-  const std::string reply = ask_elsewhere([] {
+  const ChildAnswer answer = ask_elsewhere([] {
     try {
       const Gpu gpu = probe::this_gpu();
       return gpu.compute_capability + " " + gpu.name;
@@ -107,9 +107,10 @@ Gpu gpu_elsewhere() {
       return std::string(" ") + e.what();
     }
   });
+  const std::string reply = answer.answered() ? answer.text : " the process that asked it " + answer.complaint();
   const std::size_t space = reply.find(' ');
   if (space == 0 || space == std::string::npos) {
-    throw InfrastructureError("the GPU does not say what it is:" + (reply.empty() ? " no answer" : reply));
+    throw InfrastructureError("the GPU does not say what it is:" + reply);
   }
   return {reply.substr(space + 1), reply.substr(0, space)};
 }

@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "reference/problem/child_process.h"
 #include "reference/problem/error.h"
 #include "reports/text.h"
 #include "reports/worker_process.h"

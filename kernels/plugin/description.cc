@@ -16,6 +16,7 @@
 #include "reference/problem/hidden_keys.h"
 #include "reference/problem/near_matches.h"
 #include "reference/problem/text.h"
+#include "reference/problem/text_place.h"
 
 namespace flashproof {
 namespace {
@@ -144,8 +145,10 @@ class Reader {
     };
     try {
       json_ = Json::parse(text, watch);
+    } catch (const Json::parse_error& error) {
+      refuse("description: not JSON at " + place_in(text, error.byte));
     } catch (const Json::exception&) {
-      refuse("description: not JSON");
+      refuse("description: holds a number beyond the range of a double");
     }
     if (!json_.is_object()) refuse("description: legal: a JSON object");
     constexpr std::array<std::string_view, 11> kFields = {"formats",

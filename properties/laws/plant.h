@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reference/problem/problems.h"
@@ -18,15 +19,34 @@ enum class Expect : std::uint8_t {
   free,     // anything
 };
 
+/// What was put into one element of a tensor of the problem, and into the elements after it.
+struct Plant {
+  std::string_view tensor;  // x, lse, o, l, q, k, v, bias
+  std::vector<std::int64_t> index;
+  double value = 0;
+  std::int64_t count = 1;        // of elements: along the axis of the keys, from `index` on
+  bool among_minus_inf = false;  // every other score of the row was made −inf
+};
+/// "nan planted at x[3,2] and 4 more, among -inf".
+std::string to_string(const Plant& plant);
+
 struct Planted {
   Problem problem;
   std::vector<Expect> o;    // row-major
   std::vector<Expect> lse;  // per row
+  std::vector<Plant> plants;
+  std::vector<std::int32_t> seen;  // per row: the plant that makes it, or a column of it, NaN; −1: none
 
   Planted(Problem planted, const OutputShape& shape)
       : problem(std::move(planted)),
         o(static_cast<std::size_t>(shape.rows * shape.width), Expect::same),
-        lse(static_cast<std::size_t>(shape.rows), Expect::same) {}
+        lse(static_cast<std::size_t>(shape.rows), Expect::same),
+        seen(static_cast<std::size_t>(shape.rows), -1) {}
+  /// Index of the plant in `plants`.
+  std::int32_t note(Plant plant) {
+    plants.push_back(std::move(plant));
+    return static_cast<std::int32_t>(plants.size()) - 1;
+  }
   void set_row(std::int64_t row, Expect expect) {
     const auto width = static_cast<std::int64_t>(o.size() / lse.size());
     std::fill_n(o.begin() + row * width, width, expect);

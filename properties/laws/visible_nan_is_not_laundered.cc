@@ -53,26 +53,39 @@ Planted plant(const Problem& problem, std::int64_t turn, Random& random, const C
   return planted(std::get<SoftmaxProblem>(problem), turn, random);
 }
 
+/// For a row that sees none of it.
+std::string elsewhere(const Planted& planted) {
+  if (planted.plants.empty()) return "nothing";
+  std::string text = to_string(planted.plants[0]);
+  if (planted.plants.size() > 1) text += fmt::format("; {} places in all", planted.plants.size());
+  return text;
+}
+
 /// Counts the NaNs that had to be, where there were none before.
-void compare(Tally& tally, const Tensor& given, const Tensor& changed, const std::vector<Expect>& expect, Part part,
+void compare(Tally& tally, const Tensor& given, const Tensor& changed, const Planted& planted, Part part,
              std::int64_t width) {
+  const std::vector<Expect>& expect = part == Part::lse ? planted.lse : planted.o;
   for (std::int64_t i = 0; i < given.elements(); ++i) {
     const Expect wanted = expect[static_cast<std::size_t>(i)];
     const double before = decode(given.format, given.bits(i)), after = decode(changed.format, changed.bits(i));
     const auto where = [&] { return place_of(part, i / width, i % width); };
+    const auto seen = [&] {  // by its row
+      const std::int32_t plant = planted.seen[static_cast<std::size_t>(i / width)];
+      return plant < 0 ? std::string("what was planted") : to_string(planted.plants[static_cast<std::size_t>(plant)]);
+    };
     if (wanted == Expect::nan) {
       if (!std::isnan(after)) {
-        tally.fail(Failure::laundering, fmt::format("{}: {}, sees a NaN or +inf that was planted", where(), after));
+        tally.fail(Failure::laundering, fmt::format("{}: {}, sees {}", where(), after, seen()));
       } else if (!std::isnan(before)) {
         tally.held();
       }
     } else if (wanted == Expect::nothing && !std::isnan(after) && after != 0) {
       tally.fail(Failure::class_mismatch,
-                 fmt::format("{}: {}, neither 0 nor NaN, in a row that is NaN", where(), after));
+                 fmt::format("{}: {}, neither 0 nor NaN, in a row that sees {}", where(), after, seen()));
     } else if (wanted == Expect::same && given.bits(i) != changed.bits(i) &&
                !(std::isnan(before) && std::isnan(after))) {
-      tally.fail(Failure::leak,
-                 fmt::format("{}: {} against {}, sees nothing that was planted", where(), after, before));
+      tally.fail(Failure::leak, fmt::format("{}: {} against {}, sees nothing of what was planted ({})", where(), after,
+                                            before, elsewhere(planted)));
     }
   }
 }
@@ -97,8 +110,8 @@ Verdict relate(Trial& trial) {
   for (int turn = 0; turn < kTurns; ++turn) {
     const Planted planted = plant(given, start + turn, random, trial.contract(), in_domain);
     const Output after = trial.run(planted.problem);
-    compare(tally, before.lse, after.lse, planted.lse, Part::lse, 1);
-    compare(tally, before.o, after.o, planted.o, Part::o, shape.width);
+    compare(tally, before.lse, after.lse, planted, Part::lse, 1);
+    compare(tally, before.o, after.o, planted, Part::o, shape.width);
   }
   return tally.verdict("no row sees anything, or all are NaN as given");
 }

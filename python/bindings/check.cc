@@ -1,10 +1,12 @@
 #include "python/bindings/check.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "properties/driver/property_files.h"
 #include "properties/driver/property_run.h"
 #include "properties/generators/glob.h"
+#include "python/bindings/call_faults.h"
 #include "python/bindings/measure.h"
 #include "python/bindings/statistics_json.h"
 #include "reference/problem/error.h"
@@ -91,6 +93,12 @@ Json run(CallableKernel& kernel, const CheckRequest& request) {
   root["lost"] = kernel.lost();
   for (Json& list : {std::ref(root["laws"]), std::ref(root["families"])}) list = Json::array();
   for (const PropertyResult& result : results) root["laws"].push_back(law_result(result, request.program));
+  const std::vector<CallFault> faults = call_faults(results);
+  for (const CallFault& fault : faults) {
+    for (Json& law : root["laws"]) {
+      if (std::ranges::count(fault.laws, law["law"].get<std::string>()) > 0) law["same_as"] = results[fault.first].law;
+    }
+  }
   for (const FamilyRecord& record : records) {
     root["families"].push_back({{"family", record.family},
                                 {"cases", counts(record.verdicts)},
@@ -99,7 +107,7 @@ Json run(CallableKernel& kernel, const CheckRequest& request) {
                                 {"o", statistics(record.o)},
                                 {"lse", statistics(record.lse)}});
   }
-  root["junit"] = junit_text(results, request.program);
+  root["junit"] = junit_text(told_once(results, faults), request.program);
   return root;
 }
 

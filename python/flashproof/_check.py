@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import re
 import shlex
 import time
@@ -80,6 +81,23 @@ def _declared(arithmetic: Any) -> str:
     raise _flashproof.UsageError(f"arithmetic {str(arithmetic)[:60]}: legal a preset's name, or a dict of names and plain values")
 
 
+def _witness_folder(given: Any) -> str:
+    """As text; empty: none. That a finding cannot be kept must be known before an hour has gone by."""
+    path = os.fspath(given) if isinstance(given, (str, os.PathLike)) else None
+    if not isinstance(path, str) or "\0" in path:
+        raise _flashproof.UsageError(f"witnesses {str(given)[:60]!r}: legal the path of a folder")
+    if not path:
+        return path
+    there = os.path.abspath(path)
+    while not os.path.lexists(there):  # what is not there is made
+        there = os.path.dirname(there)
+    if not os.path.isdir(there):
+        raise _flashproof.UsageError(f"witnesses {path!r}: {there!r} is no folder, legal a folder or the path of one to be made")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise _flashproof.UsageError(f"witnesses {path!r}: {there!r} cannot be written to, legal a folder that can")
+    return path
+
+
 def _predicate(refuses: Callable[[View], Optional[str]]) -> Callable[[Dict[str, Any]], Optional[str]]:
     def said(p: Dict[str, Any]) -> Optional[str]:
         why = refuses(View(p))
@@ -111,7 +129,7 @@ def check(
     measured: int = 4,
     seed: int = 1,
     seconds: float = 0.0,
-    witnesses: str = "",
+    witnesses: Union[str, "os.PathLike[str]"] = "",
     name: str = "",
     case: str = "",
 ) -> Result:
@@ -147,6 +165,7 @@ def check(
         raise _flashproof.UsageError("cases and measured: one of them must be above 0")
     if returns not in (None, "o", "lse", "both"):
         raise _flashproof.UsageError(f"returns {str(returns)[:60]!r}: legal o, lse, both")
+    witnesses = _witness_folder(witnesses)
     if refuses is not None and not callable(refuses):
         raise _flashproof.UsageError(f"refuses: must be callable, not a {type(refuses).__name__}")
     without, families, laws = _list("without", without), _list("families", families), _list("laws", laws)
@@ -185,7 +204,7 @@ def check(
         _id(function, problem, name), problem, options["dtype"], arrays, device or "default", declared, kernel.returns,
         {"deterministic": deterministic, "batch_invariant": batch_invariant, "isolates_hidden": isolates_hidden, "saturates": saturates},
         features,
-        [LawResult(law["law"], law["cases"], finding_of(law), law.get("message", "") if law["skipped"] else "") for law in found["laws"]],
+        [LawResult(law["law"], law["cases"], finding_of(law), law.get("message", "") if law["skipped"] else "", law.get("same_as", "")) for law in found["laws"]],
         [FamilyResult(f["family"], f["cases"], f["refused"], f["finding"], Statistics.of(f["o"]), Statistics.of(f["lse"]))
          for f in found["families"]],
         time.monotonic() - start, found["partial"], found["lost"], found["junit"])

@@ -13,7 +13,7 @@ from . import _arrays, _flashproof
 from ._kernel import Kernel, features_of, parameters_of
 from ._problem import DRAWN, NAMES, PARAMETERS, TENSORS, View, format_of
 from ._references import Balls, Terms, _bits, _problem
-from ._result import Finding, LawResult, Result, Statistics, _kind, _short, finding_of
+from ._result import Finding, LawResult, Result, Statistics, _kind, _short, finding_of, findings_of
 
 PROBLEM = "attention_backward"
 #: Each has the shape and the format of the input behind it.
@@ -59,7 +59,7 @@ class GradientResult(Result):
 
     @property
     def findings(self) -> List[Finding]:
-        found = [law.finding for law in self.laws if law.finding]
+        found = findings_of(self.laws)
         if not any(f.ran for f in self.families):
             refused = next((f.refused for f in self.families if f.refused), "") or next((law.message for law in self.laws if law.message), "")
             found.append(Finding("judged", "nothing_tested", f"the callable takes none of these cases: {refused}", "-"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from typing import Any, Dict, List, Optional, Union
+from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
 
 _Path = Union[str, "os.PathLike[str]"]
 #: The findings that stand before a colon in the text of fail(error).
@@ -72,9 +72,11 @@ class Finding:
     shrunk: str = ""  #: what the witness holds
     witness: str = ""  #: path of the .safetensors file; empty: none was written
     replay: str = ""  #: a command
+    laws: Tuple[str, ...] = ()  #: of a fault of the call (raised, wrong_shape, ...): all that met it, `law` before the others
 
     def __str__(self) -> str:
         lines = [f"{self.law}: {self.kind}: {self.message}", f"  case {self.case}" + (f", shrunk to {self.shrunk}" if self.shrunk else "")]
+        lines += [f"  met by {len(self.laws)} laws: {', '.join(self.laws)}"] if len(self.laws) > 1 else []
         lines += [f"  witness: {self.witness}"] if self.witness else []
         return "\n".join(lines + ([f"  replay: {self.replay}"] if self.replay else []))
 
@@ -85,6 +87,7 @@ class LawResult:
     cases: Dict[str, int]  #: by verdict: pass, vacuous, out_of_domain, unsupported, inconclusive, fail
     finding: Optional[Finding]
     message: str  #: why it was skipped
+    same_as: str = ""  #: the law whose finding tells of this one's fault of the call, itself where it is the first
 
     @property
     def status(self) -> str:
@@ -132,10 +135,14 @@ class Result:
 
     @property
     def findings(self) -> List[Finding]:
-        found = [law.finding for law in self.laws if law.finding]
-        told = {f.law for f in found}
+        found = findings_of(self.laws)
+        told = {law.law for law in self.laws if law.finding}
         if "within_bound" not in told and not told & {"class_matches_semantics", "outputs_fully_written"}:
-            found += [Finding("judged", _kind(f.finding), f.finding, f.finding.split("  ", 1)[0]) for f in self.families if f.finding]
+            kinds = {f.kind for f in found}
+            for kind, f in ((_kind(f.finding), f) for f in self.families if f.finding):
+                if kind not in _NAMED or kind not in kinds:
+                    found.append(Finding("judged", kind, f.finding, f.finding.split("  ", 1)[0]))
+                kinds.add(kind)
         if not any(f.ran for f in self.families) and not any(law.status in ("ok", "FAIL") for law in self.laws):
             refused = next((f.refused for f in self.families if f.refused), "") or next((law.message for law in self.laws if law.message), "")
             found.append(Finding("judged", "nothing_tested", f"the kernel takes none of these cases: {refused}", "-"))
@@ -217,6 +224,13 @@ def finding_of(law: Dict[str, Any]) -> Optional[Finding]:
         kind = next((n for n in _NAMED if message.startswith(n + ":")), kind)
         message = message[len(kind) + 2:] if kind in _NAMED else message
     return Finding(law["law"], kind, message, law["case"], law["shrunk"], law["witness"], law["replay"])
+
+
+def findings_of(laws: Iterable["LawResult"]) -> List[Finding]:
+    """One per broken law; a fault of the call, which every law meets, is told by the first one."""
+    laws = list(laws)
+    return [dataclasses.replace(law.finding, laws=tuple(other.law for other in laws if other.same_as == law.law) or (law.law,))
+            for law in laws if law.finding and law.same_as in ("", law.law)]
 
 
 def _short(value: float, elements: int) -> str:

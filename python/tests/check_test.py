@@ -51,6 +51,54 @@ def test_what_a_callable_does_wrong_has_a_name(kernel, kind, tmp_path):
     assert flashproof.replay(kernels.attention, finding.witness, law=finding.law).ok
 
 
+def test_a_fault_of_the_call_is_told_once_with_the_laws_that_met_it():
+    result = flashproof.check(kernels.raises, **FAST)
+    assert [f.kind for f in result.findings] == ["raised"], str(result)
+    finding = result.findings[0]
+    failed = [law.law for law in result.laws if law.status == "FAIL"]
+    assert len(failed) > 10 and finding.laws == tuple(failed) and finding.law == failed[0]
+    assert str(result).count("RuntimeError") == 1 and f"  met by {len(failed)} laws: {', '.join(failed)}" in str(result)
+
+
+def test_two_faults_are_two_findings():
+    def faulty(q, k, v, *, scale, causal):
+        if causal:
+            raise ValueError("causal")
+        return kernels.wrong_shape(q, k, v, scale=scale, causal=causal)
+
+    def torn(q, k, v, *, scale, causal):
+        raise (ValueError if causal else KeyError)("torn")
+
+    options = dict(families=["normal", "mask_*"], cases=4, measured=2)
+    found = flashproof.check(faulty, returns="o", **options).findings
+    assert sorted(f.kind for f in found) == ["raised", "wrong_shape"]
+    assert all(f.laws for f in found) and not set(found[0].laws) & set(found[1].laws)
+    found = flashproof.check(torn, returns="o", **options).findings
+    assert sorted(f.message.split(":")[0] for f in found if f.law != "judged") == ["KeyError", "ValueError"]
+
+
+def test_what_laws_judge_is_a_finding_of_each():
+    result = flashproof.check(kernels.drops_a_key, **{**FAST, "cases": 2})
+    broken = [f.law for f in result.findings if f.kind == "exceeds_bound"]
+    assert len(broken) > 1 and all(f.laws == (f.law,) for f in result.findings if f.law in broken)
+
+
+@pytest.mark.parametrize("named", ["file", "file/below", "file/below/more"])
+@pytest.mark.parametrize("problem", ["attention", "attention_backward"])
+def test_witnesses_in_a_file_are_refused_before_anything_runs(named, problem, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    calls = []
+    with pytest.raises(flashproof.UsageError, match="witnesses '.*/file.*no folder, legal a folder") as error:
+        flashproof.check(lambda q, k, v, do=None: calls.append(1), problem=problem, witnesses=tmp_path / named)
+    assert not calls and "\n" not in str(error.value)
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_folder_for_witnesses_is_made(tmp_path):
+    result = flashproof.check(kernels.raises, laws=["within_bound"], witnesses=tmp_path / "a" / "b", **FAST)
+    assert pathlib.Path(result.findings[0].witness).parent == tmp_path / "a" / "b"
+
+
 def test_a_tensor_given_by_name_is_an_input_too():
     result = flashproof.check(kernels.writes_bias, laws=["red_zones_untouched"], families=["mask_*", "normal"], cases=2, measured=0)
     assert [f.message for f in result.findings] == ["bias is not what it was before the call"]
@@ -162,7 +210,8 @@ def test_files(tmp_path):
     result = flashproof.check(kernels.wrong_shape, laws=["within_bound", "rerun_is_bitwise"], **FAST)
     result.junit(tmp_path / "junit.xml")
     suite = xml.parse(tmp_path / "junit.xml").getroot()
-    assert len(suite.findall(".//testcase")) == 2 and len(suite.findall(".//failure")) == 2
+    assert len(suite.findall(".//testcase")) == 2 and len(suite.findall(".//failure")) == 1  # one fault, met by both laws
+    assert "met by the laws" in suite.find(".//failure").get("message") and "that within_bound tells of" in suite.find(".//skipped").get("message")
     result.json(tmp_path / "result.json")
     read = json.loads((tmp_path / "result.json").read_text())
     assert read["ok"] is False and read["findings"][0]["kind"] == "wrong_shape"
@@ -179,6 +228,7 @@ def test_files(tmp_path):
     (dict(device="cuda"), "device"), (dict(dtype="float8_e4m3fn"), "dtype 'float8_e4m3fn': legal float32, float16, bfloat16$"), (dict(seconds="5"), "seconds"),
     (dict(families=3), "families"), (dict(laws=[1]), "laws"), (dict(problem=["attention"]), "problem"), (dict(arrays=["jax"]), "arrays"),
     (dict(arrays="jax", device=1), "device"), (dict(arrays="jax", device="cpu:-1"), "device 'cpu:-1': legal cpu:0 to"), (dict(arithmetic=3), "arithmetic"),
+    (dict(witnesses=3), "witnesses"), (dict(witnesses=None), "witnesses"), (dict(witnesses="a\0b"), "witnesses"), (dict(witnesses=b"out"), "witnesses"),
     (dict(arithmetic={"preset": object()}), "arithmetic"), (dict(refuses="no"), "refuses"),
 ])
 def test_arguments_are_refused_by_name(options, named):

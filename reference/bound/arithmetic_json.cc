@@ -16,6 +16,7 @@
 #include "reference/problem/error.h"
 #include "reference/problem/near_matches.h"
 #include "reference/problem/text.h"
+#include "reference/problem/text_place.h"
 
 namespace flashproof {
 namespace {
@@ -187,8 +188,11 @@ Json parse(std::string_view text) {
   };
   try {
     return Json::parse(text, watch);
+  } catch (const Json::parse_error& error) {
+    throw UsageError(fmt::format("arithmetic: no JSON at {}: legal: a preset's name, or an object of fields",
+                                 place_in(text, error.byte)));
   } catch (const Json::exception&) {
-    throw UsageError("arithmetic: no JSON: legal: a preset's name, or an object of fields");
+    throw UsageError("arithmetic: no JSON: it holds a number beyond the range of a double");
   }
 }
 

@@ -10,6 +10,7 @@
 #include "reference/bound/profile.h"
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
+#include "reference/problem/text_place.h"
 
 namespace flashproof {
 namespace {
@@ -177,8 +178,10 @@ Json parse(const std::string& text) {
   };
   try {
     return Json::parse(text, watch);
+  } catch (const Json::parse_error& error) {
+    throw UsageError("not JSON at " + place_in(text, error.byte));
   } catch (const Json::exception&) {
-    throw UsageError("not JSON");
+    throw UsageError("not JSON: it holds a number beyond the range of a double");
   }
 }
 

@@ -36,6 +36,11 @@ void stop_on_signals() {
   ::sigaction(SIGTERM, &action, nullptr);
 }
 
+void ignore_stop_signals() {
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGTERM, SIG_IGN);
+}
+
 bool stop_requested() { return g_stop != 0; }
 
 int default_jobs() {

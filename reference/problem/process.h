@@ -15,6 +15,9 @@ void die_with_parent(pid_t parent);
 /// Of a wait status: "was killed by signal 11 (Segmentation fault)", "exited with code 3".
 std::string describe_status(int status);
 
+/// In a child: the signals that ask the whole process group to stop leave it alone. Its parent decides what becomes of it.
+void ignore_stop_signals();
+
 /// Installs handlers for SIGINT and SIGTERM after which stop_requested() is true.
 void stop_on_signals();
 bool stop_requested();

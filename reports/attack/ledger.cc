@@ -11,6 +11,7 @@
 #include "properties/generators/family.h"
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
+#include "reference/problem/text_place.h"
 #include "reports/text.h"
 
 namespace flashproof {
@@ -137,6 +138,8 @@ Ledger parse_ledger(std::string_view text, const std::string& name) {
     const Json json = Json::parse(text);
     if (json.at("schema") != "flashproof.ledger/1") throw UsageError("schema: must be flashproof.ledger/1");
     for (const Json& e : json.at("entries")) ledger.entries.push_back(entry_of(e));
+  } catch (const Json::parse_error& e) {
+    throw UsageError(fmt::format("{}: no JSON at {}", name, place_in(text, e.byte)));
   } catch (const Json::exception& e) {
     throw UsageError(name + ": " + one_line(e.what()));
   } catch (const UsageError& e) {
@@ -177,6 +180,8 @@ std::string entry_line(const LedgerEntry& entry) {
 LedgerEntry parse_entry_line(std::string_view line) {
   try {
     return entry_of(Json::parse(line));
+  } catch (const Json::parse_error& e) {
+    throw UsageError("ledger entry: no JSON at " + place_in(line, e.byte));
   } catch (const Json::exception& e) {
     throw UsageError("ledger entry: " + one_line(e.what()));
   }

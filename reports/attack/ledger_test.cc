@@ -81,10 +81,13 @@ TEST(Ledger, malformed_files_are_refused_in_one_line_that_names_them) {
     } catch (const UsageError& e) {
       EXPECT_THAT(e.what(), testing::StartsWith("the file: "));
       EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos);
+      return std::string(e.what());
     }
+    return std::string();
   };
   refused("");
   refused("[]");
+  EXPECT_EQ(refused("{\n\"schema\": evil\x1b}"), "the file: no JSON at line 2, column 11 (byte 13 of 18)");
   refused("{}");
   const auto with = [&](const char* field, const json& value) {
     json changed = good;

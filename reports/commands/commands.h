@@ -147,6 +147,9 @@ int render_command(const std::string& report_file, const std::string& out_file);
 
 /// The notes of a witness, by name.
 using Notes = std::map<std::string, std::string>;
+
+/// The kernel that a witness notes where this build has none of that name: a library's (kernels/plugin.h) or a callable's. Else empty.
+std::string foreign_kernel(const Notes& notes);
 struct Place {
   std::string executor, math;
 };

@@ -7,6 +7,7 @@
 #include "reference/oracle/oracle.h"
 #include "reference/problem/error.h"
 #include "reference/problem/exit_codes.h"
+#include "reference/problem/text.h"
 #include "reports/commands/commands.h"
 #include "reports/explain.h"
 #include "reports/native.h"
@@ -39,9 +40,14 @@ void require_taken(const Kernel& kernel, const PlannedCase& planned) {
 
 int explain_command(const ExplainArguments& arguments) {
   Plan plan;
-  plan.kernels = {&only_kernel(arguments.kernel)};
   Notes notes;
   const PlannedCase planned = load_case(arguments.target, &notes);
+  if (foreign_kernel(notes) == arguments.kernel && !arguments.kernel.empty()) {
+    throw UsageError("KERNEL " + quote(arguments.kernel) +
+                     ": no kernel of this build, the only ones that explain looks into; replay WITNESS --plugin LIB "
+                     "runs a library's");
+  }
+  plan.kernels = {&only_kernel(arguments.kernel)};
   const Problem& problem = planned.data->problem;
   require_taken(*plan.kernels.front(), planned);
   require_memory(memory_of(problem, 1), OracleOptions{}.memory_limit);

@@ -56,8 +56,10 @@ KernelRun run_of(const ExportArguments& arguments, Notes& notes) {
 }
 
 /// What runs the case again where this project is installed, with every option that this run had.
-std::string replay_line(const ExportArguments& arguments, const Reproduction& reproduction) {
-  if (reproduction.kernel.empty()) return replay_command(arguments.target, Executor::cpu, Math::det);
+std::string replay_line(const ExportArguments& arguments, const Reproduction& reproduction, bool foreign) {
+  if (reproduction.kernel.empty()) {
+    return replay_command(arguments.target, Executor::cpu, Math::det) + (foreign ? " --plugin LIB" : "");
+  }
   std::string line = replay_command(arguments.target, reproduction.place == "cpu" ? Executor::cpu : Executor::cuda,
                                     reproduction.place == "native" ? Math::native : Math::det) +
                      " --kernel " + reproduction.kernel;
@@ -68,7 +70,7 @@ std::string replay_line(const ExportArguments& arguments, const Reproduction& re
 
 /// The file and the script. What the script needs to know about the file: the formats in it.
 void write_files(const ExportArguments& arguments, const Reproduction& reproduction, const Formula& formula,
-                 std::map<std::string, Tensor> inputs) {
+                 std::map<std::string, Tensor> inputs, const std::string& foreign) {
   const std::filesystem::path out = arguments.out;
   const std::map<std::string, Tensor> tensors = tensors_of(reproduction, std::move(inputs));
   std::set<Format> formats;
@@ -76,11 +78,21 @@ void write_files(const ExportArguments& arguments, const Reproduction& reproduct
   write_tensors(out / kReproductionFile, tensors, {{"case", reproduction.case_line}, {"kernel", reproduction.kernel}});
   write_atomically(out / kScriptFile, script_text(reproduction, formula, {formats.begin(), formats.end()},
                                                   arguments.python == "torch" ? Python::torch : Python::numpy,
-                                                  replay_line(arguments, reproduction)));
-  const std::string verdict = reproduction.verdict.empty() ? "no kernel named: the truth alone" : reproduction.verdict;
+                                                  replay_line(arguments, reproduction, !foreign.empty())));
+  const std::string verdict =
+      !reproduction.verdict.empty() ? reproduction.verdict
+      : foreign.empty()             ? "no kernel named: the truth alone"
+                        : "kernel " + quote(foreign) + " is none of this build: the truth alone, without its bound";
   std::printf("%s\n", verdict.c_str());
   say(fmt::format("wrote {} and {}; python3 {} {}", one_line((out / kReproductionFile).string()), kScriptFile,
                   one_line((out / kScriptFile).string()), reproduction.has_recorded() ? "recorded" : "exact"));
+}
+
+/// A foreign kernel's, which this process does not run: how it ran is nothing to this export either. The case needs no kernel.
+std::string forget_foreign(const ExportArguments& arguments, Notes& notes) {
+  const std::string foreign = arguments.kernel.empty() ? foreign_kernel(notes) : "";
+  if (!foreign.empty()) notes.clear();
+  return foreign;
 }
 
 }  // namespace
@@ -91,6 +103,7 @@ int export_command(const ExportArguments& arguments) {
   GradientPlan gradient_plan;
   if (names_gradient(arguments.target)) {
     const PlannedGradient planned = load_gradient(arguments.target, &notes);
+    const std::string foreign = forget_foreign(arguments, notes);
     const auto* kernel = only_kernel<BackwardKernel>(arguments, notes, select_backward_kernels);
     const KernelRun run = run_of(arguments, notes);
     if (run.skipped) return kExitSkipped;
@@ -101,11 +114,12 @@ int export_command(const ExportArguments& arguments) {
     }
     require_writable(arguments.out, "--out");
     write_files(arguments, reproduce(planned, kernel, run.options), formula_of(planned.data->problem),
-                inputs_of(planned.data->problem));
+                inputs_of(planned.data->problem), foreign);
     return kExitFine;
   }
   const PlannedCase planned = load_case(arguments.target, &notes);
   const Problem& problem = planned.data->problem;
+  const std::string foreign = forget_foreign(arguments, notes);
   const auto* kernel = only_kernel<Kernel>(arguments, notes, select_kernels);
   const KernelRun run = run_of(arguments, notes);
   if (run.skipped) return kExitSkipped;
@@ -116,7 +130,7 @@ int export_command(const ExportArguments& arguments) {
     kernel = plan.kernels.front();
   }
   require_writable(arguments.out, "--out");
-  write_files(arguments, reproduce(planned, kernel, run.options), formula_of(problem), inputs_of(problem));
+  write_files(arguments, reproduce(planned, kernel, run.options), formula_of(problem), inputs_of(problem), foreign);
   return kExitFine;
 }
 

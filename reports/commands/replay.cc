@@ -15,6 +15,7 @@
 #include "reports/commands/commands.h"
 #include "reports/gradients/sweep.h"
 #include "reports/native.h"
+#include "reports/plugin/check.h"
 #include "reports/sweep.h"
 #include "reports/workers.h"
 
@@ -34,6 +35,11 @@ Place settle(P& plan, const ReplayArguments& arguments, Notes& notes, Select sel
                      ": only kernels built for the race shadow give way at accesses, legal here: random:SEED");
   }
   std::vector<std::string> globs = arguments.kernels;
+  if (const std::string foreign = foreign_kernel(notes); globs.empty() && !foreign.empty()) {
+    throw UsageError(
+        "note kernel " + quote(foreign) +
+        ": no kernel of this build: --plugin LIB runs it where a library has it, --kernel G a kernel of this build");
+  }
   if (globs.empty() && notes.contains("kernel")) globs = {notes["kernel"]};
   plan.kernels = select(globs);
   const Place place = place_of(arguments.executor, arguments.math, arguments.profile, notes);
@@ -106,6 +112,8 @@ int replay_gradient(const ReplayArguments& arguments) {
 
 /// What a finding of a relating law rests on, which no sweep asks: the law that the witness notes, on the CPU executor.
 int replay_law(const Case& c, const Plan& plan, const std::string& law_name) {
+  if (law_name == kCallReturns)
+    return kExitFine;  // asked of libraries alone; that a kernel returned the sweep has seen
   const Law* law = find_law(law_name);
   if (law == nullptr) throw UsageError("note law " + quote(law_name) + ": no such law (list laws)");
   if (law->relate == nullptr) return kExitFine;  // the sweep has asked it

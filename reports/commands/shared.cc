@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "kernels/backward.h"
+#include "kernels/registry.h"
 #include "reference/problem/error.h"
 #include "reference/problem/exit_codes.h"
 #include "reference/problem/text.h"
@@ -25,6 +27,14 @@ int closing_code(bool partial, const std::string& failure, bool finding) {
   if (partial) say("interrupted: the result is partial");
   if (finding) return kExitFinding;
   return partial ? kExitInfrastructure : kExitFine;
+}
+
+std::string foreign_kernel(const Notes& notes) {
+  const auto found = notes.find("kernel");
+  if (found == notes.end() || found->second.empty()) return {};
+  const std::string& id = found->second;
+  const bool glob = id.find_first_of("*?[") != std::string::npos;
+  return glob || find_kernel(id) != nullptr || find_backward_kernel(id) != nullptr ? std::string() : id;
 }
 
 Place place_of(const std::string& executor, const std::string& math, const std::string& profile, const Notes& notes) {

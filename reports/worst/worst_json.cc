@@ -11,6 +11,7 @@
 #include "reference/problem/backward_witness.h"
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
+#include "reference/problem/text_place.h"
 #include "reports/attack/ledger.h"
 #include "reports/text.h"
 #include "reports/worst/worst.h"
@@ -130,6 +131,8 @@ WorstLedger parse_worst(std::string_view text, const std::string& name) {
       }
       ledger.entries.push_back(std::move(entry));
     }
+  } catch (const Json::parse_error& e) {
+    throw UsageError(fmt::format("{}: no JSON at {}", name, place_in(text, e.byte)));
   } catch (const Json::exception& e) {
     throw UsageError(name + ": " + one_line(e.what()));
   } catch (const UsageError& e) {
@@ -160,6 +163,8 @@ std::vector<Measured> measured_of(std::string_view text, const std::string& name
     } else {
       throw UsageError("schema " + quote(schema) + ": must be a report's or an attack ledger's");
     }
+  } catch (const Json::parse_error& e) {
+    throw UsageError(fmt::format("{}: no JSON at {}", name, place_in(text, e.byte)));
   } catch (const Json::exception& e) {
     throw UsageError(name + ": " + one_line(e.what()));
   } catch (const UsageError& e) {

@@ -5,8 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "reference/bound/backward/bound.h"
-#include "reference/oracle/backward/view.h"
+#include "reference/bound/backward/pair_costs.h"
 
 namespace flashproof::bound {
 
@@ -42,33 +41,19 @@ struct RowTerms {
   double delta = 0;   // |ΔD_i|, times τ as dS
 };
 
-/// What a matrix unit's exponents see of a tensor (accumulation.h), laid out as the view's; empty if no unit is declared.
-using AlignedValues = std::vector<double>;
-
 /// The rows of one problem. Its arguments must outlive it; `forward` is empty in stage mode.
 class RowSource {
  public:
-  RowSource(const backward::View& view, const BackwardArithmetic& arithmetic, const ForwardErrors& forward);
+  RowSource(const backward::View& view, const BackwardArithmetic& arithmetic, const ForwardErrors& forward)
+      : costs_(view, arithmetic, forward) {}
   RowTerms terms(std::int64_t query_row) const;
 
-  const AlignedValues& aligned_q() const { return q_; }
-  const AlignedValues& aligned_k() const { return k_; }
-  const AlignedValues& aligned_d_out() const { return d_out_; }
+  const AlignedValues& aligned_q() const { return costs_.q; }
+  const AlignedValues& aligned_k() const { return costs_.k; }
+  const AlignedValues& aligned_d_out() const { return costs_.d_out; }
 
  private:
-  class Row;
-  /// Of a sum of products over a fixed number of terms: the relative and the absolute error.
-  struct FixedCost {
-    double growth = 0, lost = 0;
-  };
-  FixedCost fixed_cost(const Products& products, std::int64_t n) const;
-
-  const backward::View& view_;
-  const BackwardArithmetic& a_;
-  const ForwardErrors& forward_;
-  AlignedValues q_, k_, v_, d_out_, o_;
-  FixedCost dot_, products_, row_sum_;
-  double p_growth_, dp_growth_, p_underflow_, ds_theta_, ds_underflow_;
+  PairCosts costs_;
 };
 
 }  // namespace flashproof::bound

@@ -1,0 +1,59 @@
+#include "python/bindings/call_faults.h"
+
+#include <algorithm>
+
+#include "properties/laws/law.h"
+
+namespace flashproof::python {
+namespace {
+
+/// Empty: no fault of the call.
+std::string name_of(const PropertyResult& result) {
+  if (!result.failure || result.failure->verdict.failure != Failure::error) return {};
+  const std::string& text = result.failure->verdict.detail;
+  std::size_t end = text.find(':');
+  const bool by_type = text.starts_with("raised:") || text.starts_with("gpu_error:");
+  if (by_type) end = text.find(':', end + 1);
+  return text.substr(0, end);
+}
+
+std::string listed(std::span<const std::string_view> names) {
+  std::string text;
+  for (const std::string_view name : names) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
+}  // namespace
+
+std::vector<CallFault> call_faults(std::span<const PropertyResult> results) {
+  std::vector<CallFault> faults;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const std::string name = name_of(results[i]);
+    if (name.empty()) continue;
+    const auto same = std::ranges::find_if(faults, [&](const CallFault& f) {
+      return results[f.first].kernel == results[i].kernel && name_of(results[f.first]) == name;
+    });
+    CallFault& fault = same == faults.end() ? faults.emplace_back(CallFault{.first = i}) : *same;
+    fault.laws.push_back(results[i].law);
+  }
+  return faults;
+}
+
+std::vector<PropertyResult> told_once(std::span<const PropertyResult> results, std::span<const CallFault> faults) {
+  std::vector<PropertyResult> told(results.begin(), results.end());
+  for (const CallFault& fault : faults) {
+    PropertyResult& first = told[fault.first];
+    if (fault.laws.size() > 1) first.failure->verdict.detail += " (met by the laws " + listed(fault.laws) + ")";
+    for (PropertyResult& result : told) {
+      const bool same =
+          &result != &first && result.kernel == first.kernel && std::ranges::count(fault.laws, result.law) > 0;
+      if (!same) continue;
+      result.counts = {};
+      result.failure.reset();
+      result.does_not_apply = "it met the fault that " + std::string(first.law) + " tells of";
+    }
+  }
+  return told;
+}
+
+}  // namespace flashproof::python

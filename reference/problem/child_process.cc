@@ -1,0 +1,119 @@
+#include "reference/problem/child_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+
+#include "reference/problem/descriptor.h"
+#include "reference/problem/error.h"
+#include "reference/problem/process.h"
+
+namespace flashproof {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using End = ChildAnswer::End;
+
+// An answer's last byte. Not the end of the pipe: a process that the child leaves behind may hold it open, and a child that dies in
+// the middle of an answer closes it.
+constexpr char kEnd = '\0';
+constexpr int kPatience = 1000;  // milliseconds that a child which closed its pipe may take to end
+
+/// Reads until kEnd, the other end's close, or a limit.
+End read_answer(int from, const ChildLimits& limits, std::string& text) {
+  const auto end = Clock::now() + std::chrono::duration<double>(limits.seconds);
+  char chunk[65536];
+  for (;;) {
+    const double left = std::chrono::duration<double>(end - Clock::now()).count();
+    if (left <= 0) return End::timed_out;
+    pollfd ready{from, POLLIN, 0};
+    if (::poll(&ready, 1, static_cast<int>(std::min(left, 1.0) * 1000) + 1) <= 0) continue;
+    const ssize_t n = ::read(from, chunk, sizeof chunk);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return End::died;
+    const auto* stop = static_cast<const char*>(std::memchr(chunk, kEnd, static_cast<std::size_t>(n)));
+    text.append(chunk, stop != nullptr ? static_cast<std::size_t>(stop - chunk) : static_cast<std::size_t>(n));
+    if (text.size() > limits.bytes) return End::flooded;
+    if (stop != nullptr) return End::answered;
+  }
+}
+
+}  // namespace
+
+pid_t fork_child(const std::function<void()>& work) {
+  std::fflush(nullptr);  // or the child would write our buffers once more
+  const pid_t parent = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid < 0) throw InfrastructureError(fmt::format("fork: {}", std::strerror(errno)));
+  if (pid > 0) return pid;
+  die_with_parent(parent);
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  try {
+    work();
+  } catch (...) {  // nobody is left to tell: what threw was the telling
+    ::_exit(3);
+  }
+  std::fflush(nullptr);
+  ::_exit(0);
+}
+
+int reap(pid_t child, int patience) {
+  int status = 0;
+  for (int waited = 0; ::waitpid(child, &status, WNOHANG) == 0; ++waited) {
+    if (waited == patience) ::kill(child, SIGKILL);
+    ::usleep(1000);
+  }
+  return status;
+}
+
+void write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(descriptor, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) throw InfrastructureError(fmt::format("pipe to another process: {}", std::strerror(errno)));
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+std::string ChildAnswer::complaint() const {
+  switch (end) {
+    case End::answered:
+      return "answered";
+    case End::died:
+      return describe_status(status);
+    case End::timed_out:
+      return fmt::format("did not answer within {} s", limits.seconds);
+    case End::flooded:
+      break;
+  }
+  return fmt::format("answered with more than {} bytes", limits.bytes);
+}
+
+ChildAnswer ask_child(const std::function<std::string()>& question, const ChildLimits& limits) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw InfrastructureError(fmt::format("pipe: {}", std::strerror(errno)));
+  Descriptor from(ends[0]), to(ends[1]);
+  const pid_t pid = fork_child([&] {
+    from.close();
+    write_all(to.get(), question() + kEnd);
+    ::_exit(0);  // whatever the code that was asked has left to do at exit
+  });
+  to.close();
+  ChildAnswer answer{.end = End::died, .text = {}, .status = 0, .limits = limits};
+  answer.end = read_answer(from.get(), limits, answer.text);
+  if (!answer.answered()) answer.text.clear();
+  answer.status = reap(pid, answer.end == End::died ? kPatience : 0);
+  return answer;
+}
+
+}  // namespace flashproof

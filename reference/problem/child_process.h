@@ -1,0 +1,46 @@
+// Children of this process: how one is forked, asked a question through a pipe, and ended. What a child says is as little
+// trusted as the code that it runs: it may crash, hang, say without end, close its pipe, or leave processes behind that hold it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace flashproof {
+
+/// Forks. The child ends with the thread that calls this, has stderr for its stdout (which is the parent's data), and does `work`:
+/// exit code 0, or 3 where that throws. Throws InfrastructureError.
+pid_t fork_child(const std::function<void()>& work);
+
+/// Waits for its end, which is brought about after `patience` milliseconds. Returns the wait status.
+int reap(pid_t child, int patience);
+
+/// Writes everything to a pipe; throws InfrastructureError if the other end is gone.
+void write_all(int descriptor, std::string_view text);
+
+struct ChildLimits {
+  double seconds = 30;
+  std::size_t bytes = std::size_t{1} << 24;  // of the answer
+};
+
+struct ChildAnswer {
+  enum class End { answered, died, timed_out, flooded };
+  End end = End::died;
+  std::string text;  // the answer, up to its first NUL; empty unless answered
+  int status = 0;    // the wait status
+  ChildLimits limits;
+
+  bool answered() const { return end == End::answered; }
+  /// How it ended without an answer: "was killed by signal 11 (Segmentation fault)", "did not answer within 30 s", "answered with
+  /// more than 4096 bytes".
+  std::string complaint() const;
+};
+
+/// What `question` returns in a child. With the answer, or without a hope of one, the child is killed, whatever it is at.
+/// Throws InfrastructureError.
+ChildAnswer ask_child(const std::function<std::string()>& question, const ChildLimits& limits = {});
+
+}  // namespace flashproof
