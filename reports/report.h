@@ -121,9 +121,9 @@ std::string table_text(const Report& report, int columns, bool colour);
 /// At most kMarkdownLimit bytes: the longest tables end early and say so.
 std::string markdown_text(const Report& report);
 inline constexpr std::size_t kMarkdownLimit = 65'000;  // GitHub shows 65,536 characters of a comment or a summary
-/// Schema flashproof.report/3 (schema/report-3.schema.json). Non-finite numbers are the strings "inf", "-inf", "nan".
+/// Schema flashproof.report/4 (schema/report-4.schema.json). Non-finite numbers are the strings "inf", "-inf", "nan".
 std::string json_text(const Report& report);
-inline constexpr std::string_view kReportSchema = "flashproof.report/3";
+inline constexpr std::string_view kReportSchema = "flashproof.report/4";
 /// One run as one line of it.
 std::string run_line(const Run& run);
 

@@ -42,7 +42,7 @@ json record(const std::string& kernel, const std::string& form, const std::strin
   const bool fails = !failure.empty();
   json failures = json::object();
   if (fails) failures[failure] = 2;
-  const json point = {{"at", 16}, {"cases", 3}, {"max_ratio", 0.25}, {"max_ulp", 1.5}};
+  const json point = json::array({16, 3, 0.25, 1.5});
   return {{"kernel", kernel},
           {"problem", "softmax"},
           {"form", form},
@@ -82,7 +82,7 @@ json record(const std::string& kernel, const std::string& form, const std::strin
 }
 
 json document() {
-  return {{"schema", "flashproof.report/3"},
+  return {{"schema", "flashproof.report/4"},
           {"runs",
            {{{"compiler", "g++ 12"},
              {"date", "2026-11-22"},
@@ -236,7 +236,7 @@ TEST(Html, EveryStringIsText) {
   json report = document();
   // Into every string there is, keys of free objects included, but what decides how the page is built.
   const std::function<void(json&)> poison = [&](json& value) {
-    if (value.is_string() && value != "flashproof.report/3" && value != "inf" && value != "nan" && value != "01X." &&
+    if (value.is_string() && value != "flashproof.report/4" && value != "inf" && value != "nan" && value != "01X." &&
         value != "NNIF") {
       value = value.get<std::string>() + evil;
     }
@@ -330,8 +330,8 @@ TEST(Html, EqualPartsOfRecordsAreStoredOnce) {
 }
 
 TEST(Html, OtherDocumentsAreRefused) {
-  EXPECT_EQ(refusal({{"schema", "flashproof.report/2"}}),
-            "flashproof.report/2: this build reads flashproof.report/3; write the report again with it");
+  EXPECT_EQ(refusal({{"schema", "flashproof.report/3"}}),
+            "flashproof.report/3: this build reads flashproof.report/4; write the report again with it");
   EXPECT_THAT(refusal({{"schema", "flashproof.ledger/1"}}),
               HasSubstr("no report: its schema is \"flashproof.ledger/1\""));
   EXPECT_THAT(refusal(json::array()), HasSubstr("no report"));
@@ -346,6 +346,9 @@ TEST(Html, OtherDocumentsAreRefused) {
   report["records"][1]["heat"]["cells"] = {"01", "0"};
   EXPECT_THAT(refusal(report), HasSubstr("records[1].heat: \"cells\" must be"));
   report = document();
+  report["records"][0]["profile"]["length"][0].erase(3);
+  EXPECT_EQ(refusal(report), "records[0].profile.length: a point must be [at, cases, max_ratio, max_ulp]");
+  report = document();
   report["records"] = 7;
   EXPECT_EQ(refusal(report), R"("records" must be an array)");
   EXPECT_EQ(refusal(document()), "");
@@ -358,13 +361,13 @@ TEST(Html, ExtremeNumbersAreShown) {
     r["max_ratio"] = ratio;
     r["terms"]["weights"] = ratio;
     r["figures"]["o"]["ulp_octaves"] = {{"-1100", 1}, {"1100", 18446744073709551615U}};
-    for (json& points : r["profile"]) points[0].update({{"at", ratio}, {"max_ratio", ratio}, {"max_ulp", ratio}});
+    for (json& points : r["profile"]) points[0] = json::array({ratio, 1, ratio, ratio});
     EXPECT_THAT(html_text(report), HasSubstr("</html>"));
   }
 }
 
 TEST(Html, AnEmptyReportIsAPage) {
-  EXPECT_THAT(html_text({{"schema", "flashproof.report/3"}}), HasSubstr("No hardened kernel was run"));
+  EXPECT_THAT(html_text({{"schema", "flashproof.report/4"}}), HasSubstr("No hardened kernel was run"));
 }
 
 class ReportFile : public testing::Test {
@@ -394,13 +397,13 @@ TEST_F(ReportFile, SaysWhatIsWrongInOneLine) {
     EXPECT_THAT(complaint(bad), Not(HasSubstr("\n")));
   }
   EXPECT_THAT(complaint(text.substr(0, 100)), HasSubstr("no JSON at byte 101 of 100: the file is truncated"));
-  EXPECT_THAT(complaint(R"({"schema": "flashproof.report/2"})"),
-              HasSubstr("flashproof.report/2: this build reads flashproof.report/3"));
+  EXPECT_THAT(complaint(R"({"schema": "flashproof.report/3"})"),
+              HasSubstr("flashproof.report/3: this build reads flashproof.report/4"));
   // What recursion could not survive is refused while it is read, and so is what a parser would drop silently.
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
-  EXPECT_THAT(complaint(R"({"schema": "flashproof.report/3", "bench": )" + deep + "}"),
+  EXPECT_THAT(complaint(R"({"schema": "flashproof.report/4", "bench": )" + deep + "}"),
               HasSubstr("nested deeper than 64 levels"));
-  EXPECT_THAT(complaint(R"({"schema": "flashproof.report/3", "runs": [], "runs": []})"),
+  EXPECT_THAT(complaint(R"({"schema": "flashproof.report/4", "runs": [], "runs": []})"),
               HasSubstr("\"runs\" is there twice in one object"));
   EXPECT_THROW(read_report_file(testing::TempDir()), UsageError);
   EXPECT_THROW(read_report_file(testing::TempDir() + "flashproof-no-such-file"), UsageError);

@@ -70,9 +70,11 @@ std::vector<Point> points(const Json& profile, const char* key) {
   std::vector<Point> result;
   for (const Json& p : list_member(profile, key)) {
     within(fmt::format(".profile.{}", key), [&] {
-      const std::optional<double> at = number(p, "at");
+      if (!p.is_array() || p.size() != 4) throw UsageError("a point must be [at, cases, max_ratio, max_ulp]");
+      const Json named{{"at", p[0]}, {"max_ratio", p[2]}, {"max_ulp", p[3]}};
+      const std::optional<double> at = number(named, "at");
       if (!at || std::isnan(*at)) throw UsageError(R"("at" must be a number)");
-      result.push_back({*at, number(p, "max_ratio"), number(p, "max_ulp")});
+      result.push_back({*at, number(named, "max_ratio"), number(named, "max_ulp")});
     });
   }
   std::stable_sort(result.begin(), result.end(), [](const Point& a, const Point& b) { return a.at < b.at; });

@@ -107,12 +107,13 @@ def controls(program, validator, folder):
             node = node[key]
         return node, path[-1]
 
-    wrong = [(["schema"], "flashproof.report/2"), (["records"], {}), (["runs"], []), (["runs", 0, "partial"], True),
+    wrong = [(["schema"], "flashproof.report/3"), (["records"], {}), (["runs"], []), (["runs", 0, "partial"], True),
              (["runs", 0, "seed"], -1), (["runs", 0, "tier"], "weekly"), (["records", failing, "verdict"], "failed"),
              (["records", failing, "max_ratio"], "infinity"), (["records", failing, "max_ratio"], -0.5),
              (["records", failing, "heat", "cells", 0], "?"), (["records", failing, "seeds"], [[0]]),
              (["records", failing, "witness", "replay"], ""), (["records", failing, "kernel"], "Softmax"),
-             (["records", 0, "figures", "o"], None), (["records", 0, "profile", "length", 0, "cases"], 0),
+             (["records", 0, "figures", "o"], None), (["records", 0, "profile", "length", 0, 1], 0), (["records", 0, "profile", "length", 0], [1, 1, 0.5]),
+             (["records", 0, "profile", "length", 0], [1, 1, 0.5, 0.5, 0]), (["records", 0, "counts", "cases", "fail"], 0),
              (["faults", "faults", 0, "laws", "within_bound", "rejects"], "yes"), (["bench"], [])]
     for path, value in wrong:
         document_copy = copy.deepcopy(document)
