@@ -81,7 +81,7 @@ TEST_F(Cli, what_is_put_into_a_report_is_checked_before_any_work) {
   const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
   for (const char* command : {"report --quick --with-bench odd.json", "report --quick --with-faults odd.json",
                               "merge odd.json odd.json", "compare odd.json odd.json", "render odd.json"}) {
-    std::ofstream(folder / "odd.json") << R"({"schema": "flashproof.report/3", "benchmarks": )" + deep + "}";
+    std::ofstream(folder / "odd.json") << R"({"schema": "flashproof.report/4", "benchmarks": )" + deep + "}";
     EXPECT_EQ(run(command), kExitUsage) << command;
     expect_one_line_complaint();
     EXPECT_THAT(err, HasSubstr("odd.json: nested deeper than 64 levels"));

@@ -101,7 +101,7 @@ TEST_F(Cli, report_writes_json_markdown_and_a_table) {
   EXPECT_THAT(out, Not(HasSubstr("\033")));
   EXPECT_THAT(read_file(folder / "here/report.md"), HasSubstr("## Kernel × family"));
   const json report = json::parse(read_file(folder / "here/report.json"));
-  EXPECT_EQ(report["schema"], "flashproof.report/3");
+  EXPECT_EQ(report["schema"], "flashproof.report/4");
   EXPECT_EQ(report["runs"][0]["tier"], "quick");
   EXPECT_FALSE(report["records"].empty());
   for (const json& record : report["records"]) EXPECT_GT(record["cases"], 0);
@@ -186,7 +186,7 @@ TEST_F(Cli, a_signal_to_the_whole_group_makes_no_finding) {
   const std::string report = read_file(folder / "out/report.json");
   const json parsed = json::parse(report);
   ASSERT_FALSE(parsed["records"].empty());
-  for (const json& record : parsed["records"]) EXPECT_EQ(record["failures"]["cases"]["error"], 0);
+  for (const json& record : parsed["records"]) EXPECT_FALSE(record["failures"]["cases"].contains("error"));
   EXPECT_THAT(report, Not(HasSubstr("killed by signal")));
 }
 

@@ -43,11 +43,8 @@ Json record_json(const Record& r) {
   json["counts"] = {{"cases", kinds(r.by_case)}, {"elements", kinds(sum(r.o.verdicts, r.lse.verdicts))}};
   json["failures"] = {{"cases", failures(r.failures_by_case)},
                       {"elements", failures(sum(r.o.failures, r.lse.failures))}};
-  json["max_ulp"] = number(r.o.max_ulp);
-  json["rmse"] = number(r.o.rmse());
   json["max_ratio"] = r.max_ratio() < 0 ? Json() : number(r.max_ratio());
   json["terms"] = r.worst ? terms(r.worst->element.bound) : Json();
-  json["lse_max_abs"] = number(r.lse.max_abs);
   json["domain"] = domain(r.domain);
   json["refined"] = r.refined;
   json["figures"] = {{"o", figures(r.o)}, {"lse", figures(r.lse)}};

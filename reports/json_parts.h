@@ -25,16 +25,21 @@ inline Json number(double value) {
 
 inline Json text(std::string_view value) { return std::string(value); }
 
+/// Counts by name, those that are 0 left out: most are.
 template <std::size_t n>
 Json kinds(const std::array<std::uint64_t, n>& counts) {
-  Json json;
-  for (std::size_t i = 0; i < n; ++i) json[std::string(name(static_cast<VerdictKind>(i)))] = counts[i];
+  Json json = Json::object();
+  for (std::size_t i = 0; i < n; ++i) {
+    if (counts[i] != 0) json[std::string(name(static_cast<VerdictKind>(i)))] = counts[i];
+  }
   return json;
 }
 
 inline Json failures(const FailureCounts& counts) {
-  Json json;
-  for (std::size_t i = 1; i < counts.size(); ++i) json[std::string(name(static_cast<Failure>(i)))] = counts[i];
+  Json json = Json::object();
+  for (std::size_t i = 1; i < counts.size(); ++i) {
+    if (counts[i] != 0) json[std::string(name(static_cast<Failure>(i)))] = counts[i];
+  }
   return json;
 }
 
@@ -68,19 +73,21 @@ inline Json probable(const ErrorStats& s) {
   return {{"investigate", s.investigate}, {"max_ratio", measured ? number(s.probable_witness.ratio) : Json()}};
 }
 
-inline Json extreme(const Precondition& p) {
-  if (!(p.load() > 0)) return {};
-  return {{"value", number(p.value)}, {"limit", number(p.limit)}, {"load", number(p.load())}};
+/// What no row has is left out.
+inline Json precondition(const std::string& name, const PreconditionStats& s) {
+  Json json{{"name", name}};
+  if (s.outside != 0) json["rows_outside"] = s.outside;
+  const auto extreme = [&](const char* key, const Precondition& p) {
+    if (p.load() > 0) json[key] = {{"value", number(p.value)}, {"limit", number(p.limit)}, {"load", number(p.load())}};
+  };
+  extreme("worst_outside", s.worst);
+  extreme("nearest_inside", s.nearest);
+  return json;
 }
 
 inline Json domain(const DomainStats& stats) {
   Json list = Json::array();
-  for (const auto& [name, s] : stats.by_name) {
-    list.push_back({{"name", name},
-                    {"rows_outside", s.outside},
-                    {"worst_outside", extreme(s.worst)},
-                    {"nearest_inside", extreme(s.nearest)}});
-  }
+  for (const auto& [name, s] : stats.by_name) list.push_back(precondition(name, s));
   return {{"rows", stats.rows}, {"outside", stats.outside}, {"preconditions", list}};
 }
 
@@ -94,30 +101,35 @@ inline Json ulp_octaves(const ErrorStats& s) {
   return json;
 }
 
-inline Json figures(const ErrorStats& s) {
-  return {{"elements", s.elements},
-          {"finite_elements", s.finite_elements},
-          {"classes", {{"finite", s.classes[0]}, {"inf", s.classes[1]}, {"-inf", s.classes[2]}, {"nan", s.classes[3]}}},
-          {"max_abs", number(s.max_abs)},
-          {"mean_abs", number(s.mean_abs())},
-          {"max_ulp", number(s.max_ulp)},
-          {"rmse", number(s.rmse())},
-          {"normwise", number(s.normwise())},
-          {"max_ratio", number(s.max_ratio)},
-          {"bias", bias(s)},
-          {"probable", probable(s)},
-          {"ratio_octaves", octaves(s.ratio_octaves)},
-          {"ulp_octaves", ulp_octaves(s)},
-          {"state", s.serialize()}};
+/// Of the computed values, those that none is of left out.
+inline Json classes(const std::array<std::uint64_t, 4>& counts) {
+  constexpr const char* kNames[] = {"finite", "inf", "-inf", "nan"};
+  Json json = Json::object();
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] != 0) json[kNames[i]] = counts[i];
+  }
+  return json;
 }
 
+inline Json figures(const ErrorStats& s) {
+  Json json{{"elements", s.elements},           {"finite_elements", s.finite_elements},
+            {"classes", classes(s.classes)},    {"max_abs", number(s.max_abs)},
+            {"mean_abs", number(s.mean_abs())}, {"max_ulp", number(s.max_ulp)},
+            {"rmse", number(s.rmse())},         {"normwise", number(s.normwise())},
+            {"max_ratio", number(s.max_ratio)}, {"bias", bias(s)}};
+  // Where the probable bound says something of an element.
+  if (s.investigate > 0 || s.probable_witness.ratio != -1) json["probable"] = probable(s);
+  json["ratio_octaves"] = octaves(s.ratio_octaves);
+  json["ulp_octaves"] = ulp_octaves(s);
+  json["state"] = s.serialize();
+  return json;
+}
+
+/// [at, cases, max_ratio, max_ulp] of every octave: a report has a hundred thousand.
 inline Json profile_axis(const ProfileAxis& axis) {
   Json list = Json::array();
   for (const auto& [octave, point] : axis) {
-    list.push_back({{"at", edge_of(octave)},
-                    {"cases", point.cases},
-                    {"max_ratio", number(point.max_ratio)},
-                    {"max_ulp", number(point.max_ulp)}});
+    list.push_back(Json::array({edge_of(octave), point.cases, number(point.max_ratio), number(point.max_ulp)}));
   }
   return list;
 }

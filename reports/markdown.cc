@@ -6,6 +6,7 @@
 #include "kernels/broken/fault.h"
 #include "reports/attachments.h"
 #include "reports/gradients/markdown.h"
+#include "reports/markdown_matrix.h"
 #include "reports/markdown_parts.h"
 #include "reports/octaves.h"
 #include "reports/report.h"
@@ -67,62 +68,6 @@ void provenance(const Report& report, std::string& out) {
   out += report.runs.size() > 1 ? fmt::format("## {} runs\n\n", report.runs.size()) : "## The run\n\n";
   for (std::size_t i = 0; i < std::min(kMostRuns, report.runs.size()); ++i) run_lines(report.runs[i], out);
   if (report.runs.size() > kMostRuns) out += fmt::format("{} more in report.json.\n\n", report.runs.size() - kMostRuns);
-}
-
-/// One table per problem: families down, its kernels across.
-Section matrix(const Matrix& m, ProblemKind problem) {
-  Section section;
-  std::vector<std::size_t> columns;
-  for (std::size_t k = 0; k < m.kernels.size(); ++k) {
-    if (m.kernels[k]->problem == problem) columns.push_back(k);
-  }
-  section.head = fmt::format("### {}\n\n| family |", name(problem));
-  std::string rule = "\n|---|";
-  for (const std::size_t k : columns) {
-    const Kernel& kernel = *m.kernels[k];
-    // The last word on a line of its own: published and hardened stand under one name.
-    const std::size_t dot = kernel.id.rfind('.'), start = std::min(kernel.id.find('.'), dot);
-    const std::string_view algorithm =
-        start == dot ? kernel.id.substr(0, dot) : kernel.id.substr(start + 1, dot - start - 1);
-    section.head += fmt::format(" {}<br>{}{} |", code(algorithm), cell(kernel.id.substr(dot + 1)),
-                                kernel.math == Math::native ? " native" : "");
-    rule += "---|";
-  }
-  section.head += rule + "\n";
-  for (std::size_t f = 0; f < m.families.size(); ++f) {
-    std::string row = fmt::format("| {} |", code(m.families[f]));
-    bool any = false;
-    for (const std::size_t k : columns) {
-      const Cell& c = m.cells[f][k];
-      any = any || c.present;
-      row += c.present && c.kind == VerdictKind::fail ? fmt::format(" **{}** |", c.text())
-                                                      : fmt::format(" {} |", c.text());
-    }
-    if (any) section.rows.push_back(row + "\n");
-  }
-  return section;
-}
-
-/// At most `most` bytes; rows that do not fit are counted.
-std::string matrix_text(const Report& report, std::size_t& room, std::size_t most) {
-  const Matrix m = make_matrix(report.result.records);
-  if (m.kernels.empty()) return "";
-  std::string out = fmt::format("## Kernel × family\n\n{}\n\n", kMatrixLegend);
-  if (out.size() > most) return "";
-  room -= out.size();
-  std::size_t left = most - out.size();
-  std::vector<Section> tables;
-  for (const ProblemKind problem : {ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention}) {
-    tables.push_back(matrix(m, problem));
-  }
-  // The smallest tables whole, the largest takes what is left: attention has most kernels and families.
-  for (std::size_t i = 0; i < tables.size(); ++i) {
-    const std::size_t share = left / (tables.size() - i) * (i + 1 < tables.size() ? 3 : 2) / 2;
-    const std::string table = tables[i].within(room, std::min(left, share));
-    left -= std::min(left, table.size());
-    out += table;
-  }
-  return out;
 }
 
 Section kernel_table(const Report& report) {
@@ -255,7 +200,7 @@ std::string markdown_text(const Report& report) {
   std::size_t room = kMarkdownLimit - std::min(kMarkdownLimit, fixed);
   // The matrix comes first and takes at most two thirds; of what is left, one row per kernel and format comes first; then the
   // findings in hardened kernels, which are few, and what remains goes to the published ones.
-  out += matrix_text(report, room, 2 * room / 3) + where;
+  out += markdown_matrix(report, room, 2 * room / 3) + where;
   const std::string seeded = faults(report).within(room, room / 4) + fault_table(report).within(room, room / 4);
   const std::string declared = contracts(report).within(room, room / 4);
   std::string gradients;

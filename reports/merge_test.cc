@@ -191,7 +191,7 @@ TEST_F(Merge, what_is_no_report_is_refused_in_one_line_that_names_the_place) {
   EXPECT_THAT(complaint(good.substr(0, good.size() / 2)), HasSubstr("truncated"));
   EXPECT_THAT(complaint("[]"), HasSubstr("the document is a list, legal is an object"));
   EXPECT_THAT(complaint("{}"), HasSubstr("has no \"schema\""));
-  EXPECT_THAT(complaint("{\"schema\": \"flashproof.report/2\"}"), HasSubstr("legal is \"flashproof.report/3\""));
+  EXPECT_THAT(complaint("{\"schema\": \"flashproof.report/3\"}"), HasSubstr("legal is \"flashproof.report/4\""));
   for (const std::string& deep : {std::string(100'000, '['), std::string(100'000, '[') + std::string(100'000, ']')}) {
     EXPECT_THAT(complaint(deep), HasSubstr("nested deeper than 64 levels"));
   }
@@ -223,13 +223,15 @@ TEST_F(Merge, what_is_no_report_is_refused_in_one_line_that_names_the_place) {
       {"/records/0/verdict", "passed"},
       {"/records/0/max_ratio", 0.125},
       {"/records/0/rmse", 0},
-      {"/records/0/figures/o/state", "es3,"},
+      {"/records/0/figures/o/state", "es4,"},
       {"/records/0/figures/o/max_abs", "nan"},
       {"/records/0/counts/cases/pass", 9},
       {"/records/0/witness/case", "softmax:other:0"},
       {"/records/0/witness/verdict", "fail(everything)"},
       {"/records/0/witness/replay", "rm -r /"},
-      {"/records/0/profile/length/0/at", 3},
+      {"/records/0/counts/cases/fail", 0},  // the form is one: what is 0 is left out
+      {"/records/0/profile/length/0/0", 3},
+      {"/records/0/profile/length/0", {1, 1, 0.5}},
       {"/records/0/heat",
        {{"tensor", "o"}, {"rows", 1}, {"cols", 1}, {"cell_rows", 1}, {"cell_cols", 1}, {"cells", {"?"}}}},
       {"/records/0/surplus", 1},

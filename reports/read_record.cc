@@ -30,14 +30,18 @@ constexpr Math kMath[] = {Math::det, Math::native};
 
 std::string_view format_name(Format format) { return info(format).name; }
 
+/// 0 where it is left out.
+std::uint64_t count_in(const JsonAt& at, std::string_view key) { return at.has(key) ? at[key].count() : 0; }
+
 KindCounts read_kinds(const JsonAt& at) {
   KindCounts counts{};
-  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = at[name(static_cast<VerdictKind>(i))].count();
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = count_in(at, name(static_cast<VerdictKind>(i)));
   return counts;
 }
 
-Precondition read_extreme(const JsonAt& at) {
-  if (at.null()) return {"", 0, std::numeric_limits<double>::infinity()};
+Precondition read_extreme(const JsonAt& of, std::string_view key) {
+  if (!of.has(key)) return {"", 0, std::numeric_limits<double>::infinity()};
+  const JsonAt at = of[key];
   return {"", at["value"].number(), at["limit"].number()};
 }
 
@@ -48,8 +52,8 @@ DomainStats read_domain(const JsonAt& at) {
   const JsonAt list = at["preconditions"];
   for (std::size_t i = 0; i < list.items(); ++i) {
     const JsonAt one = list.item(i);
-    stats.by_name[one["name"].text()] = {one["rows_outside"].count(), read_extreme(one["worst_outside"]),
-                                         read_extreme(one["nearest_inside"])};
+    stats.by_name[one["name"].text()] = {count_in(one, "rows_outside"), read_extreme(one, "worst_outside"),
+                                         read_extreme(one, "nearest_inside")};
   }
   return stats;
 }
@@ -58,9 +62,10 @@ ProfileAxis read_axis(const JsonAt& list) {
   ProfileAxis axis;
   for (std::size_t i = 0; i < list.items(); ++i) {
     const JsonAt point = list.item(i);
-    const double edge = point["at"].number();
-    if (!(edge >= 0 && edge <= std::numeric_limits<double>::max())) point["at"].refuse("0 or a power of two");
-    axis[octave_of(edge)] = {point["cases"].count(), point["max_ratio"].number(), point["max_ulp"].number()};
+    if (point.items() != 4) point.refuse("[at, cases, max_ratio, max_ulp]");
+    const double edge = point.item(0).number();
+    if (!(edge >= 0 && edge <= std::numeric_limits<double>::max())) point.item(0).refuse("0 or a power of two");
+    axis[octave_of(edge)] = {point.item(1).count(), point.item(2).number(), point.item(3).number()};
   }
   return axis;
 }
@@ -212,7 +217,7 @@ void read_base(const JsonAt& at, RecordBase& r) {
   for (const std::uint64_t n : r.by_case) cases += n;
   if (cases != r.cases) at["counts"]["cases"].refuse(fmt::format("counts that add up to {}", r.cases));
   for (std::size_t i = 1; i < kFailures; ++i) {
-    r.failures_by_case[i] = at["failures"]["cases"][name(static_cast<Failure>(i))].count();
+    r.failures_by_case[i] = count_in(at["failures"]["cases"], name(static_cast<Failure>(i)));
   }
   read_classes(at, r);
   r.domain = read_domain(at["domain"]);

@@ -121,9 +121,9 @@ std::string table_text(const Report& report, int columns, bool colour);
 /// At most kMarkdownLimit bytes: the longest tables end early and say so.
 std::string markdown_text(const Report& report);
 inline constexpr std::size_t kMarkdownLimit = 65'000;  // GitHub shows 65,536 characters of a comment or a summary
-/// Schema flashproof.report/3 (schema/report-3.schema.json). Non-finite numbers are the strings "inf", "-inf", "nan".
+/// Schema flashproof.report/4 (schema/report-4.schema.json). Non-finite numbers are the strings "inf", "-inf", "nan".
 std::string json_text(const Report& report);
-inline constexpr std::string_view kReportSchema = "flashproof.report/3";
+inline constexpr std::string_view kReportSchema = "flashproof.report/4";
 /// One run as one line of it.
 std::string run_line(const Run& run);
 
@@ -132,33 +132,6 @@ std::string list_json(std::string_view what);
 
 /// Creates the directory and proves that a file can be written there. Throws InfrastructureError, which names `option`.
 void require_writable(const std::filesystem::path& directory, std::string_view option);
-
-// The summary table that text and Markdown share: families down, kernels across, formats and executors together.
-/// Everything a kernel did on a family: all formats and executors together.
-struct Cell {
-  bool present = false;
-  VerdictKind kind = VerdictKind::pass;
-  double ratio = -1;         // worst error/bound
-  FailureCounts failures{};  // by case
-  std::string text()
-      const;  // "pass 0.43", "FAIL class+ inf", "vacuous", "" where the family does not serve the problem
-};
-inline constexpr std::string_view kMatrixLegend =
-    "The number is the worst error/bound of all formats (narrow ones and subnormal results reach 1 by their own "
-    "rounding): inf where there is no number. "
-    "FAIL class: NaN, inf or finite where another is right; laund: a number where NaN is right; bound: further off "
-    "than "
-    "the arithmetic explains; wrong: likewise, where an overflow excuses inf and NaN but not a wrong number; unwr: "
-    "never "
-    "written; +: and other ways. outside: every row lies beyond the range that the kernel declares, and says so by "
-    "NaN; "
-    "unsupp.: refused by name; a point: the family has no such problem.";
-struct Matrix {
-  std::vector<const Kernel*> kernels;
-  std::vector<std::string> families;
-  std::vector<std::vector<Cell>> cells;  // [family][kernel]
-};
-Matrix make_matrix(const std::vector<Record>& records);
 
 std::uint64_t count_of(const Record& record, VerdictKind kind);
 /// What no tier of the oracle decided, of every kernel.

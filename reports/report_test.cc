@@ -1,4 +1,4 @@
-#include "reports/report.h"
+#include "reports/matrix.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -14,6 +14,7 @@
 #include "properties/laws/law.h"
 #include "reference/problem/error.h"
 #include "reports/junit.h"
+#include "reports/matrix.h"
 #include "reports/report_fixture.h"
 
 namespace flashproof {
@@ -71,16 +72,16 @@ TEST(NightlyReport, what_stays_open_is_a_finding_and_is_said) {
 TEST(ReportJson, has_every_field_of_the_schema_and_spells_non_finite_numbers) {
   const ReportFixture f;
   const auto json = nlohmann::json::parse(json_text(f.report));
-  EXPECT_EQ(json["schema"], "flashproof.report/3");
+  EXPECT_EQ(json["schema"], "flashproof.report/4");
   EXPECT_EQ(json["runs"][0]["seed"], 5);
   EXPECT_TRUE(json["runs"][0]["partial"].is_null());
   EXPECT_TRUE(json["runs"][0].contains("timing"));
   ASSERT_EQ(json["records"].size(), 3U);
   for (const auto& record : json["records"]) {
     for (const char* field :
-         {"kernel",  "problem",  "form",    "format", "executor",  "math",  "family",      "cases", "verdict",
-          "counts",  "failures", "max_ulp", "rmse",   "max_ratio", "terms", "lse_max_abs", "laws",  "witness",
-          "figures", "domain",   "refined", "seeds",  "defect",    "heat",  "profile",     "ledger"}) {
+         {"kernel",  "problem", "form",     "format",    "executor", "math",    "family",  "cases",
+          "verdict", "counts",  "failures", "max_ratio", "terms",    "laws",    "witness", "figures",
+          "domain",  "refined", "seeds",    "defect",    "heat",     "profile", "ledger"}) {
       EXPECT_TRUE(record.contains(field)) << field;
     }
   }
@@ -225,6 +226,41 @@ TEST(ReportMatrix, a_cell_shows_the_worst_of_all_formats) {
   EXPECT_THAT(table_text(f.report, 120, false), HasSubstr("pass 0.99"));
   EXPECT_THAT(markdown_text(f.report), HasSubstr("| pass 0.99 |"));
   EXPECT_EQ(std::string(kMatrixLegend).find("in f32"), std::string::npos);
+}
+
+TEST(ReportMatrix, kernels_of_the_gradient_have_cells_too) {
+  ReportFixture f;
+  EXPECT_THAT(markdown_text(f.report), Not(HasSubstr("### attention_backward")));
+  BackwardKernel kernel, fault;
+  kernel.id = "attention_backward.odd.hardened";
+  fault.id = "attention_backward.broken.odd";
+  kernel.form = Form::hardened;
+  fault.form = Form::broken;
+  fault.fault = &f.fault;
+  f.report.gradients.plan = nullptr;
+  for (const BackwardKernel* k : {&kernel, &fault}) {
+    GradientResult result;
+    result.verdict = {VerdictKind::fail, Failure::exceeds_bound, ""};
+    result.laws = {result.verdict};
+    result.dk.elements = 4;
+    result.dk.max_ratio = 3.25;
+    GradientRecord record;
+    record.kernel = k;
+    record.family = "odd_family";
+    record.add(result);
+    f.report.gradients.result.records.push_back(record);
+  }
+  const std::string text = markdown_text(f.report);
+  const std::size_t run = text.find("## The run");
+  const std::string first = text.substr(0, run);
+  EXPECT_THAT(first, HasSubstr("### attention_backward\n\n| family | `odd`<br>hardened |\n|---|---|\n"
+                               "| `odd_family` | **FAIL bound 3.25** |\n"));
+  EXPECT_THAT(first, HasSubstr("| `odd_family` | pass 0.50 | **FAIL class inf** |"));  // forward cells as they were
+  EXPECT_THAT(table_text(f.report, 120, false), HasSubstr("FAIL bound 3.25"));
+  // A faulty kernel is no column.
+  const Matrix m = make_matrix({}, f.report.gradients.result.records);
+  ASSERT_EQ(m.kernels.size(), 1U);
+  EXPECT_EQ(m.families, std::vector<std::string>{"odd_family"});
 }
 
 TEST(ReportMarkdown, a_kernel_has_its_mean_its_bias_and_the_parts_of_its_bound) {

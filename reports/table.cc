@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/broken/fault.h"
+#include "reports/matrix.h"
 #include "reports/report.h"
 #include "reports/text.h"
 
@@ -41,8 +42,8 @@ void matrix_panel(const Matrix& matrix, std::size_t begin, std::size_t end, std:
   std::vector<std::vector<std::string>> headings;
   std::size_t height = 0;
   for (std::size_t k = begin; k < end; ++k) {
-    const Kernel& kernel = *matrix.kernels[k];
-    headings.push_back(heading(full_id(kernel)));
+    const MatrixColumn& kernel = matrix.kernels[k];
+    headings.push_back(heading(std::string(kernel.id) + (kernel.math == Math::native ? ".native" : "")));
     height = std::max(height, headings.back().size());
   }
   for (std::size_t line = 0; line < height; ++line) {
@@ -190,12 +191,13 @@ void faults_text(const std::vector<Record>& rows, std::string& out) {
 std::string table_text(const Report& report, int columns, bool colour) {
   const Paint paint{colour};
   std::string out;
-  matrix_text(make_matrix(report.result.records), static_cast<std::size_t>(std::max(columns, 40)), paint, out);
+  const Matrix matrix = make_matrix(report.result.records, report.gradients.result.records);
+  matrix_text(matrix, static_cast<std::size_t>(std::max(columns, 40)), paint, out);
   const std::vector<Record> rows = per_kernel(report.result.records);
   std::vector<Record> shown;
   std::copy_if(rows.begin(), rows.end(), std::back_inserter(shown),
                [](const Record& r) { return r.kernel->form != Form::broken; });
-  if (!shown.empty())
+  if (!matrix.kernels.empty())
     out += fmt::format("{}\n\n", wrapped(kMatrixLegend, static_cast<std::size_t>(std::max(columns, 40))));
   if (!shown.empty()) kernel_lines(shown, paint, out);
   out += gradient_table(report.gradients, colour);

@@ -228,8 +228,20 @@ TEST(ErrorStats, DeserializeIsStrict) {
       }
     }
   }
+  // Zeros have one spelling: as a run, whole.
+  const std::size_t run = good.find(",*"), end = good.find(',', run + 1);
+  ASSERT_NE(run, std::string::npos);
+  const int zeros = std::stoi(good.substr(run + 2));
+  const auto spelled = [&](const std::string& other) { return good.substr(0, run) + other + good.substr(end); };
+  ASSERT_EQ(spelled(",*" + std::to_string(zeros)), good);
+  for (const std::string& other :
+       {",0,*" + std::to_string(zeros - 1), ",*1,*" + std::to_string(zeros - 1), ",*" + std::to_string(zeros + 1),
+        std::string(",*0"), std::string(",*"), std::string(",*-1"), std::string(",*18446744073709551615")}) {
+    EXPECT_THROW(ErrorStats::deserialize(spelled(other)), UsageError) << other;
+  }
+  EXPECT_THROW(ErrorStats::deserialize("es4,*1000"), UsageError);
   std::string counts = good;
-  counts.replace(0, 6, "es3,3,");  // three elements claimed, two counted
+  counts.replace(0, 6, "es4,3,");  // three elements claimed, two counted
   EXPECT_THROW(ErrorStats::deserialize(counts), UsageError);
 }
 

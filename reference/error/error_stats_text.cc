@@ -1,5 +1,6 @@
-// ErrorStats as one token: "es3", then every field in declaration order, separated by commas. Counts are decimal,
-// doubles are the sixteen hex digits of their bits (so NaN, −0 and every last bit survive), sums are ExactSum's text.
+// ErrorStats as one token: "es4", then every field in declaration order, separated by commas. Counts are decimal,
+// doubles are the sixteen hex digits of their bits (so NaN, −0 and every last bit survive) without zeros at the end, sums are
+// ExactSum's text. "*n" stands for n fields that are 0: most bins of the histograms are.
 #include <fmt/format.h>
 
 #include <bit>
@@ -13,7 +14,7 @@
 namespace flashproof {
 namespace {
 
-constexpr std::string_view kTag = "es3";
+constexpr std::string_view kTag = "es4";
 
 template <class W, class Visitor>
 void visit_witness(W& w, Visitor& v) {
@@ -58,15 +59,43 @@ void visit(Stats& s, Visitor&& v) {
   v.sum(s.bias_square);
 }
 
-struct Writer {
-  std::string text{kTag};
-  void count(std::uint64_t n) { text += fmt::format(",{}", n); }
-  void real(double x) { text += fmt::format(",{:016x}", std::bit_cast<std::uint64_t>(x)); }
-  void sum(const ExactSum& sum) { text.append(1, ',').append(sum.serialize()); }
+class Writer {
+ public:
+  void count(std::uint64_t n) { n == 0 ? zero() : add(std::to_string(n)); }
+  void real(double x) {
+    const auto bits = std::bit_cast<std::uint64_t>(x);
+    if (bits == 0) return zero();
+    std::string digits = fmt::format("{:016x}", bits);
+    digits.resize(digits.find_last_not_of('0') + 1);
+    add(digits);
+  }
+  void sum(const ExactSum& sum) {
+    const std::string text = sum.serialize();
+    text == "0" ? zero() : add(text);
+  }
+  std::string text() && {
+    end_zeros();
+    return std::move(text_);
+  }
+
+ private:
+  void zero() { ++zeros_; }
+  void add(const std::string& token) {
+    end_zeros();
+    text_ += ',' + token;
+  }
+  void end_zeros() {
+    if (zeros_ > 0) text_ += fmt::format(",*{}", zeros_);
+    zeros_ = 0;
+  }
+
+  std::string text_{kTag};
+  int zeros_ = 0;  // not yet written
 };
 
 struct Reader {
   std::string_view rest;
+  std::uint64_t zeros = 0;  // still to come of the last "*n"
   int field = 0;
 
   [[noreturn]] void malformed(std::string_view token, const char* expected) const {
@@ -81,16 +110,34 @@ struct Reader {
     rest.remove_prefix(token.size());
     return token;
   }
-  std::uint64_t integer(int base, const char* expected) {
-    const std::string_view token = next();
+  /// True for a field that "*n" stands for.
+  bool zero() {
+    if (zeros == 0 && rest.starts_with(",*")) {
+      rest.remove_prefix(2);
+      const std::string_view token = rest.substr(0, rest.find(','));
+      rest.remove_prefix(token.size());
+      zeros = integer(token, 10, "a number of zeros");
+      if (zeros == 0) malformed(token, "a number of zeros, 1 or more");
+    }
+    if (zeros == 0) return false;
+    --zeros;
+    ++field;
+    return true;
+  }
+  std::uint64_t integer(std::string_view token, int base, const char* expected) const {
     std::uint64_t n = 0;
     const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), n, base);
     if (error != std::errc{} || end != token.data() + token.size()) malformed(token, expected);
     return n;
   }
-  void count(std::uint64_t& n) { n = integer(10, "a count below 2^64"); }
-  void real(double& x) { x = std::bit_cast<double>(integer(16, "16 hex digits")); }
-  void sum(ExactSum& sum) { sum = ExactSum::deserialize(next()); }
+  void count(std::uint64_t& n) { n = zero() ? 0 : integer(next(), 10, "a count below 2^64"); }
+  void real(double& x) {
+    std::string digits = zero() ? "0" : std::string(next());
+    if (digits.size() > 16) malformed(digits, "at most 16 hex digits");
+    digits.resize(16, '0');
+    x = std::bit_cast<double>(integer(digits, 16, "hex digits"));
+  }
+  void sum(ExactSum& sum) { sum = zero() ? ExactSum() : ExactSum::deserialize(next()); }
 };
 
 template <class Array>
@@ -103,16 +150,16 @@ std::uint64_t total(const Array& counts) {
 std::string ErrorStats::serialize() const {
   Writer writer;
   visit(*this, writer);
-  return std::move(writer.text);
+  return std::move(writer).text();
 }
 
 ErrorStats ErrorStats::deserialize(std::string_view text) {
-  if (!text.starts_with(kTag)) throw UsageError("error statistics: the text does not begin with \"es3,\"");
+  if (!text.starts_with(kTag)) throw UsageError("error statistics: the text does not begin with \"es4,\"");
   Reader reader{text.substr(kTag.size())};
   ErrorStats stats;
   visit(stats, reader);
-  if (!reader.rest.empty()) throw UsageError("error statistics: text after the last field");
-  // Leading zeros, capitals and short hex are other spellings of the same value: not what serialize() writes.
+  if (!reader.rest.empty() || reader.zeros > 0) throw UsageError("error statistics: text after the last field");
+  // Leading zeros, capitals and zeros written out are other spellings of the same value: not what serialize() writes.
   if (stats.serialize() != text) throw UsageError("error statistics: not in the form that serialize() writes");
   if (total(stats.verdicts) != stats.elements || total(stats.failures) != stats.elements ||
       total(stats.classes) != stats.elements || stats.finite_elements > stats.elements ||

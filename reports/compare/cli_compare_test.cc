@@ -82,7 +82,7 @@ TEST_F(Compare, two_kernels_and_one_of_their_cases) {
 
 TEST_F(Compare, wrong_arguments_are_one_line_and_exit_2) {
   report("a");
-  write("old.json", R"({"schema": "flashproof.report/2", "records": []})");
+  write("old.json", R"({"schema": "flashproof.report/3", "records": []})");
   write("empty.json", "");
   const std::string whole = read_file(folder / "a/report.json");
   write("half.json", whole.substr(0, whole.size() / 2));
@@ -92,7 +92,7 @@ TEST_F(Compare, wrong_arguments_are_one_line_and_exit_2) {
   for (const auto& [arguments, words] : std::vector<std::pair<std::string, std::string>>{
            {"compare", "BASE and HEAD"},
            {"compare a/report.json", "BASE and HEAD"},
-           {"compare a/report.json old.json", "must be flashproof.report/3"},
+           {"compare a/report.json old.json", "must be flashproof.report/4"},
            {"compare a/report.json none.json", "must be a regular file"},
            {"compare a/report.json empty.json", "truncated"},
            {"compare a/report.json half.json", "truncated"},

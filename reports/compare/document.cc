@@ -16,7 +16,7 @@ namespace {
 /// Beyond every run, and what the test of how often a kernel fails takes in milliseconds.
 constexpr std::uint64_t kMostCases = 1'000'000'000;
 
-constexpr const char* kSchema = "flashproof.report/3";
+constexpr const char* kSchema = "flashproof.report/4";
 
 using Json = nlohmann::json;
 
@@ -254,7 +254,7 @@ Document document_of(const Json& json, const std::string& name) {
   }
   const std::string schema = top["schema"].text();
   if (schema != kSchema) {
-    const bool older = schema == "flashproof.report/1" || schema == "flashproof.report/2";
+    const bool older = schema.starts_with("flashproof.report/") && schema < kSchema;
     throw UsageError(fmt::format("{}: schema {}: must be {}{}", name, quote(schema), kSchema,
                                  older ? "; make the report again with a build that writes it" : ""));
   }

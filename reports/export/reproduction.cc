@@ -73,7 +73,8 @@ void put_judged(ReproducedTensor& to, std::int64_t i, const Element& e, const Co
     return;
   }
   const Acceptance accepted = acceptance(e.format, contract.overflow, e.truth, e.bound.total());
-  put_right(to, i, accepted.never_below, accepted.never_above, may_be, bound_with_rounding(e.format, e.truth, e.bound));
+  put_right(to, i, accepted.never_below, accepted.never_above, may_be,
+            std::min(bound_with_rounding(e.format, e.truth, e.bound), std::numeric_limits<double>::max()));
 }
 
 struct Shapes {

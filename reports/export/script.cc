@@ -54,20 +54,25 @@ std::string torch_types(const std::vector<Format>& formats) {
   return fmt::format("{}", fmt::join(types, ", "));
 }
 
-std::string numpy_reader(const std::vector<Format>& formats) {
-  std::string text = fmt::format(R"(import json, pathlib, sys
-import numpy as np
-
-raw = pathlib.Path(__file__).with_name("{}").read_bytes()
-header, t = 8 + int.from_bytes(raw[:8], "little"), {{}}
-for name, d in json.loads(raw[8:header]).items():
-    if name == "__metadata__":
-        continue
-    begin, end = d["data_offsets"]
-    a = np.frombuffer(raw[header + begin:header + end], {{{}}}[d["dtype"]])
+/// Every tensor of the file as `t[name]`; `load` makes one of its description `d`.
+std::string file_reader(const std::string& load) {
+  return fmt::format(R"(raw = pathlib.Path(__file__).with_name("{}").read_bytes()
+start = 8 + int.from_bytes(raw[:8], "little")
+t = {{name: {} for name, d in json.loads(raw[8:start]).items() if name != "__metadata__"}}
 )",
-                                 kReproductionFile, numpy_types(formats));
-  // The formats that NumPy does not have are parts of ones that it has, or small enough to spell out.
+                     kReproductionFile, load);
+}
+
+/// The formats that NumPy does not have are parts of ones that it has, or small enough to spell out.
+std::string numpy_reader(const std::vector<Format>& formats) {
+  const std::string stored = fmt::format(
+      "np.frombuffer(raw[start:][slice(*d[\"data_offsets\"])], {{{}}}[d[\"dtype\"]])", numpy_types(formats));
+  const std::string import = "import argparse, itertools, json, pathlib\nimport numpy as np\n\n";
+  const std::string ignore = "np.seterr(all=\"ignore\")\n";
+  if (!has(formats, Format::bf16) && !has(formats, Format::e5m2) && !has(formats, Format::e4m3fn)) {
+    return import + file_reader(stored + ".reshape(d[\"shape\"]).astype(\"f8\")\n    ") + ignore;
+  }
+  std::string text = import + "def tensor(d):  # every value as it is\n    a = " + stored + "\n";
   if (has(formats, Format::bf16))
     text += R"(    if d["dtype"] == "BF16":
         a = (a.astype("<u4") << 16).view("<f4")
@@ -82,119 +87,95 @@ for name, d in json.loads(raw[8:header]).items():
         size = np.ldexp(m + 8.0 * (e > 0), np.maximum(e, 1) - 10)
         a = np.where(a & 127 == 127, np.nan, np.where(a & 128, -size, size))
 )";
-  return text + R"(    t[name] = a.reshape(d["shape"]).astype("f8")  # every value as it is
-)";
+  return text + "    return a.reshape(d[\"shape\"]).astype(\"f8\")\n\n" + file_reader("tensor(d)") + ignore;
 }
 
 std::string torch_reader(const std::vector<Format>& formats) {
-  return fmt::format(R"(import json, pathlib, sys
+  return fmt::format(R"(import argparse, itertools, json, pathlib
 import torch
 
-raw = bytearray(pathlib.Path(__file__).with_name("{}").read_bytes())
-header, t = 8 + int.from_bytes(raw[:8], "little"), {{}}
-for name, d in json.loads(raw[8:header]).items():
-    if name == "__metadata__":
-        continue
+def tensor(d):  # frombuffer refuses an empty buffer
     begin, end = d["data_offsets"]
-    t[name] = torch.frombuffer(raw[header + begin:header + end] or bytearray(8), dtype={{{}}}[d["dtype"]])
-    t[name] = t[name][:None if end > begin else 0].reshape(d["shape"])
+    a = torch.frombuffer(bytearray(raw[start:][begin:end] or 8), dtype={{{}}}[d["dtype"]])
+    return a[:None if end > begin else 0].reshape(d["shape"])
+
 )",
-                     kReproductionFile, torch_types(formats));
+                     torch_types(formats)) +
+         file_reader("tensor(d)");
 }
 
-/// Rounds into the format of the output.
+/// What rounds into the format of the output.
 std::string rounding(const ReproducedTensor& tensor, Python python) {
-  if (python == Python::torch) {
-    return fmt::format("lambda y: torch.as_tensor(y).to(torch.{})", tensor.format == Format::f32   ? "float32"
-                                                                    : tensor.format == Format::f16 ? "float16"
-                                                                                                   : "bfloat16");
-  }
-  return tensor.format == Format::f32 ? "np.float32" : tensor.format == Format::f16 ? "np.float16" : "bf16";
+  const std::string name = tensor.format == Format::f32   ? "float32"
+                           : tensor.format == Format::f16 ? "float16"
+                                                          : "bfloat16";
+  if (python == Python::torch) return "torch." + name;
+  return tensor.format == Format::bf16 ? "bf16" : "np." + name;
 }
 
 constexpr std::string_view kNumpyBf16 = R"(
 def bf16(y):  # to nearest, ties to even; NumPy has no such type
     b = np.asarray(y, "<f4").view("<u4")
     return np.where(np.isnan(y), np.nan, ((b + 0x7FFF + (b >> 16 & 1)) & 0xFFFF0000).view("<f4"))
-
 )";
 
+/// Without a bound the units in the last place stand for it.
 std::string check_text(const Reproduction& r, const Formula& formula, Python python) {
-  std::vector<std::string> stored, outputs, inputs;
+  std::vector<std::string> stored, inputs;
   for (const ReproducedTensor& t : r.outputs) {
     stored.push_back(fmt::format("\"{}\": {}", t.name, rounding(t, python)));
-    outputs.push_back("\"" + t.name + "\"");
   }
   for (const std::string& name : formula.arguments) inputs.push_back("t[\"" + name + "\"]");
   const bool judged = !r.kernel.empty();
+  const bool numpy = python == Python::numpy;
   return fmt::format(R"(
-def right(y, low, high, may_be):  # a number between its limits, or an infinity or NaN that is allowed here
-    bit = 4 if y != y else 1 if y == inf else 2 if y == -inf else 0
-    return int(may_be) & bit != 0 if bit else low <= y <= high
-
-
-def place(i, shape):
-    return [] if not shape else place(i // shape[-1], shape[:-1]) + [i % shape[-1]]
-
-
-source = sys.argv[1] if len(sys.argv) > 1 else "kernel"
-if source not in ({0}):
-    print("usage: {1} [{2}]", file=sys.stderr)
-    sys.exit(2)
-if source == "kernel":
-    y = dict(zip([{3}], kernel({4})))
-else:
-    y = {{name: t[name + "." + source] for name in [{3}]}}
+parser = argparse.ArgumentParser()
+parser.add_argument("source", nargs="?", default="kernel", choices=["kernel", {7}"exact"])
+source, stored = parser.parse_args().source, {{{0}}}
+outputs = kernel({1}) if source == "kernel" else [t[f"{{name}}.{{source}}"] for name in stored]
 wrong, total, worst = 0, 0, (False, -2.0, "there is no element")
-for name, stored in {{{5}}}.items():
-    assert y[name].shape == t[name + ".exact"].shape, (name, y[name].shape)
-    columns = (t[name + c] for c in (".exact", ".exact_lo", ".ulp", ".low", ".high", ".may_be", ".bound"))
-    rows = zip(*(c.flatten().tolist() for c in (stored(y[name]), *columns)))
-    for i, (a, exact, lo, ulp, low, high, may_be, bound) in enumerate(rows):
-        error = abs((a - exact) - lo) if abs(a) < inf and abs(exact) < inf else inf
-        bad = not right(a, low, high, may_be){6}
-        share = -1.0 if not abs(exact) < inf else inf if error == inf else {7}
-        wrong, total = wrong + bad, total + 1
-        if (bad, share if bad or error < inf else -1.0) > worst[:2]:
-            worst = (bad, share, f"{{name}}{{place(i, y[name].shape)}}: computed {{a:.9g}}, exact {{exact:.17g}}, error {{error:.6g}}, "
-                     f"{{error / ulp:.6g}} ulp{8}")
+for name, y in zip(stored, outputs):
+    exact, lo, ulp, low, high, may_be, bound = (t[f"{{name}}.{{c}}"] for c in "exact exact_lo ulp low high may_be bound".split())
+    a = {2}
+    assert a.shape == exact.shape, (name, a.shape)
+    bit = 4 * XP.isnan(a) + 2 * (a == -XP.inf) + 1 * (a == XP.inf)  # in may_be, if such a value is right here
+    bad = XP.where(bit > 0, may_be // bit % 2 != 1, (a < low) | (a > high))
+    error = XP.where(XP.isfinite(a) & XP.isfinite(exact), abs(a - exact - lo), XP.inf)
+{4}    share = XP.where(XP.isfinite(exact) & (bad | (error < XP.inf)), XP.where(error == 0, 0.0, error / {3}), -1.0)
+    wrong, total = wrong + int(bad.sum()), total + {5}
+    worst = max([worst] + [(bad[i], share[i], f"{{name}}{{list(i)}}: computed {{a[i]:.9g}}, exact {{exact[i]:.17g}}, error {{error[i]:.6g}}, "
+        f"{{error[i] / ulp[i]:.6g}} ulp{6}") for i in itertools.product(*map(range, a.shape))], key=lambda w: w[:2])
 print(f"{{source}}: {{wrong}} of {{total}} elements wrong; worst: {{worst[2]}}")
-sys.exit(1 if wrong else 0)
+raise SystemExit(1 if wrong else 0)
 )",
-                     r.has_recorded() ? R"("kernel", "recorded", "exact")" : R"("kernel", "exact")", kScriptFile,
-                     r.has_recorded() ? "kernel|recorded|exact" : "kernel|exact", fmt::join(outputs, ", "),
-                     fmt::join(inputs, ", "), fmt::join(stored, ", "), judged ? "" : " or error / ulp > LIMIT_ULP",
-                     judged ? "0.0 if error == 0 else inf if bound == 0 else error / bound" : "error / ulp",
-                     judged ? ", {share:.6g} of its bound" : "");
+                     fmt::join(stored, ", "), fmt::join(inputs, ", "),
+                     numpy ? "np.asarray(stored[name](y), \"f8\")" : "torch.as_tensor(y).to(stored[name]).double()",
+                     judged ? "bound" : "ulp", judged ? "" : "    bad = bad | (error / ulp > LIMIT_ULP)\n",
+                     numpy ? "a.size" : "a.numel()", judged ? ", {share[i]:.6g} of its bound" : "",
+                     r.has_recorded() ? "\"recorded\", " : "");
 }
 
-std::string opening(const Reproduction& r, const std::string& command) {
+std::string opening(const Reproduction& r, Python python, const std::string& command) {
   std::string text = fmt::format(
-      "# Does a kernel get this case right? {}\n#\n#   python3 {}            kernel(), below: put yours there; until "
-      "then the plain formula\n",
-      one_line(r.case_line), kScriptFile);
-  if (r.has_recorded()) {
-    text += fmt::format("#   python3 {} recorded   what {} computed ({})\n", kScriptFile, r.kernel, r.place);
+      "# Is a kernel right on {}? Exit code 1: not. Needs {}, and {} beside it.\n"
+      "#   python3 {}            your kernel, called in kernel() below; until then the plain formula\n",
+      one_line(r.case_line), python == Python::numpy ? "NumPy" : "PyTorch", kReproductionFile, kScriptFile);
+  if (r.has_recorded())
+    text += fmt::format("#   python3 {} recorded   what {} computed ({}):\n", kScriptFile, r.kernel, r.place);
+  // The verdict and, of a failure, its worst element: what follows them the script says itself.
+  std::vector<std::string> lines;
+  for (std::string_view rest = r.verdict; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    lines.push_back(one_line(line.substr(std::min(line.find_first_not_of(' '), line.size()))));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
   }
-  text += fmt::format(
-      "#   python3 {} exact      the exact values, rounded once\n#\n# Exits 1 if an element is wrong, 0 if none is.\n",
-      kScriptFile);
-  text += "# T.exact + T.exact_lo is the exact result of the stored inputs for output T, off by at most T.radius.\n";
-  if (r.kernel.empty()) {
-    text +=
-        "# Whose arithmetic it is was not said, so no bound is known: a NaN, inf or number where another is right is "
-        "wrong,\n"
-        "# and what is more than LIMIT_ULP units in the last place off.\n";
-  } else {
-    text += fmt::format(
-        "# A number is right from T.low to T.high: as far off as the declared arithmetic of {} explains.\n", r.kernel);
-    std::string_view rest = r.verdict;
-    while (!rest.empty()) {
-      const std::string_view line = rest.substr(0, rest.find('\n'));
-      text += "#   " + one_line(line) + "\n";
-      rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-    }
-  }
+  if (!lines.empty()) text += "#     " + lines[lines.size() > 1 ? 1 : 0] + "\n";
+  text += r.kernel.empty()
+              ? "# Right is a NaN, inf or number where the result is one, at most LIMIT_ULP units in the last place "
+                "off: set it.\n"
+              : fmt::format(
+                    "# Right is low..high: as far from exact + exact_lo as the declared arithmetic of {} explains.\n",
+                    r.kernel);
   return text + "# Made by flashproof: " + one_line(command) + "\n";
 }
 
@@ -203,22 +184,21 @@ std::string opening(const Reproduction& r, const std::string& command) {
 std::string script_text(const Reproduction& r, const Formula& formula, const std::vector<Format>& formats,
                         Python python, const std::string& command) {
   const bool numpy = python == Python::numpy;
-  std::string text = opening(r, command) + (numpy ? numpy_reader(formats) : torch_reader(formats));
-  text += numpy ? "np.seterr(all=\"ignore\")\ninf = float(\"inf\")\n" : "inf = float(\"inf\")\n";
-  if (r.kernel.empty()) text += "LIMIT_ULP = inf  # set it: how far off your kernel may be\n";
+  std::string text = opening(r, python, command) + (numpy ? numpy_reader(formats) : torch_reader(formats));
+  if (r.kernel.empty()) text += "LIMIT_ULP = float(\"inf\")\n";
   for (const std::string& line : formula.constants) text += line + "\n";
   const bool bf16 =
       std::any_of(r.outputs.begin(), r.outputs.end(), [](const auto& t) { return t.format == Format::bf16; });
   if (numpy && bf16) text += kNumpyBf16;
   const std::string arguments = fmt::format("{}", fmt::join(formula.arguments, ", "));
-  text += fmt::format("\ndef kernel({}):  # <- call your kernel here; {}\n", arguments,
-                      numpy ? "these are float64 arrays with the values of the stored inputs"
-                            : "these are the stored tensors, in their own types");
+  text += fmt::format(
+      "\ndef kernel({}):  # <- call your kernel here; {}\n", arguments,
+      numpy ? "float64 arrays with the values of the stored inputs" : "the stored tensors, in their own types");
   if (!numpy)
     text += fmt::format("    {}{} = (x.double() for x in ({},))\n", arguments, formula.arguments.size() == 1 ? "," : "",
                         arguments);
-  text += library(formula.body, python) + "    return " + formula.returns + "\n\n";
-  return text + check_text(r, formula, python);
+  text += library(formula.body, python) + "    return " + formula.returns + "\n";
+  return text + library(check_text(r, formula, python), python);
 }
 
 }  // namespace flashproof

@@ -148,9 +148,9 @@ COMMANDS = {
     # reports/
     "./flashproof report --seed 0  --out a": Run(instead=f"./flashproof report --seed 0 {SHARD} --out a"),
     "./flashproof report --seed 12 --out b": Run(instead=f"./flashproof report --seed 12 {SHARD} --out b"),
-    "python3 -m jsonschema -i out/report.json reports/schema/report-3.schema.json":
+    "python3 -m jsonschema -i out/report.json reports/schema/report-4.schema.json":
         Run(instead=f"./flashproof report {SHARD} && python3 -m jsonschema -i out/report.json "
-                    f"'{ROOT}/reports/schema/report-3.schema.json'", needs="jsonschema"),
+                    f"'{ROOT}/reports/schema/report-4.schema.json'", needs="jsonschema"),
     "./flashproof compare main .": REVISIONS,
     "./flashproof compare base/report.json head/report.json":
         Run(instead=f"for side in base head; do ./flashproof report {SHARD} --out $side; done; "

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A made-up flashproof.report/3, for the tests of the page and for looking at it: example.py [--records N] [--hostile] > report.json
+"""A made-up flashproof.report/4, for the tests of the page and for looking at it: example.py [--records N] [--hostile] > report.json
 
 The numbers are drawn, not measured. The same arguments give the same bytes. --hostile puts markup, quotes and control
 characters into every string that is free to hold any.
@@ -67,8 +67,7 @@ def figure(draw, fmt, ratio, elements, failing):
 
 def points(draw, low, high, ratio):
     edges = sorted(draw.sample(range(low, high), min(4, high - low)))
-    return [{"at": 2.0**e, "cases": draw.randint(1, 4), "max_ratio": ratio * (0.35 + 0.6 * (i + 1) / len(edges)),
-             "max_ulp": ratio * draw.uniform(2, 5)} for i, e in enumerate(edges)]
+    return [[2.0**e, draw.randint(1, 4), ratio * (0.35 + 0.6 * (i + 1) / len(edges)), ratio * draw.uniform(2, 5)] for i, e in enumerate(edges)]
 
 
 def heat(draw, failure, tensor):
@@ -103,11 +102,11 @@ def record(draw, kernel, problem, form, fmt, family):
         "counts": {"cases": counts, "elements": dict.fromkeys(KINDS, 0)},
         "failures": {"cases": {f: failing if f == failure else 0 for f in FAILURES},
                      "elements": dict.fromkeys(FAILURES, 0)},
-        "max_ulp": None, "rmse": None, "max_ratio": None if nothing else number(ratio),
+        "max_ratio": None if nothing else number(ratio),
         "terms": None if nothing else {
             **{t: s * ULP[fmt] for t, s in zip(terms, shares)}, "dominating": terms[shares.index(max(shares))],
             "share": max(shares) / sum(shares), "probable": 1e-7, "drift": 1e-8},
-        "lse_max_abs": None, "refined": 0,
+        "refined": 0,
         "domain": {"rows": cases * 8, "outside": cases * 8 if verdict == "out_of_domain" else 0, "preconditions": []},
         "figures": {} if nothing else {t: figure(draw, fmt, ratio if ratio < math.inf else 0.9, elements // (32 if t == "lse" else 1), failing)
                                        for t in tensors},
@@ -171,7 +170,7 @@ def document(count, seed):
     draw = random.Random(seed)
     records = list(all_records(draw, count))
     return {
-        "schema": "flashproof.report/3",
+        "schema": "flashproof.report/4",
         "runs": [{"compiler": "g++ 12.2.0", "cuda_compiler": "", "flags": "-O3 -DNDEBUG -ffp-contract=off -march=x86-64-v3",
                   "revision": "0123456789abcdef0123456789abcdef01234567", "cpu": "Example CPU 9000", "gpu": "not used", "seed": 0,
                   "tier": "standard", "executors": "cpu", "command_line": "flashproof report", "math": "det", "profile": "",
@@ -188,7 +187,7 @@ def document(count, seed):
 
 
 # What the page's logic looks at: these keep their values, in a hostile document too.
-WORDS = set(KINDS + FAILURES + ["schema", "inf", "-inf", "nan", "hardened", "published", "flashproof.report/3"])
+WORDS = set(KINDS + FAILURES + ["schema", "inf", "-inf", "nan", "hardened", "published", "flashproof.report/4"])
 
 
 def hostile(value, key=""):

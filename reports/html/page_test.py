@@ -225,7 +225,7 @@ class WithScripts(Page):
         self.choose("plot-format", "f32")
         self.wait("return document.querySelectorAll('#table-length tbody th.id')[0]?.textContent.startsWith('softmax.')", "softmax plotted")
         label = self.texts("#table-length tbody th.id")[0]
-        want = max((p["max_ratio"] for r in self.records(kernel=label, format="f32") for p in r["profile"]["length"]))
+        want = max((p[2] for r in self.records(kernel=label, format="f32") for p in r["profile"]["length"]))
         got = self.js("return document.getElementById('canvas-length').getAttribute('aria-label')")
         self.assertIn(f"{label.removeprefix('softmax.')} at most {want:.2g}", got)
         drawn = self.js("""const c = document.getElementById('canvas-length'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Holds real reports against the published schema.
+"""Holds real reports, comparisons and the ledger against the published schemas.
 
 usage: schema_test.py MODE PROGRAM SCHEMA
   report     a few kernels and families, the gradient's too, with a failing kernel, a kill table and a benchmark
   partial    a run that SIGINT ends; merge refuses it, and takes it when told to
   controls   documents that are wrong in one place each must be refused
+  compare    reports that differ, with a gate; two kernels, measured; and documents that are wrong in one place
+  worst      the ledger of this tree, and one that the program wrote; likewise
 """
 import copy
 import json
@@ -97,6 +99,75 @@ def partial(program, validator, folder):
     assert load(folder / "merged/report.json") == document
 
 
+def changed(document, path, value):
+    document = copy.deepcopy(document)
+    node = document
+    for key in path[:-1]:
+        node = node[key]
+    if value is None:
+        del node[path[-1]]
+    else:
+        node[path[-1]] = value
+    return document
+
+
+def refuses(validator, document, wrong):
+    """Every change (a path, and a value or None: without it) makes a document that the schema refuses."""
+    validator.validate(document)
+    for path, value in wrong:
+        assert not validator.is_valid(changed(document, path, value)), f"{path} = {value} is taken"
+
+
+def compare(program, validator, folder):
+    some = ["report", "--quick", "--kernel", "softmax.online_*.hardened", "--family", "normal", "--format", "f32"]
+    run(program, *some, "--out", "a", cwd=folder)
+    run(program, *some, "--out", "other", "--seed", "50", cwd=folder)
+    document = load(folder / "a/report.json")
+    record = document["records"][0]
+    record["counts"]["cases"] = {"pass": 2, "fail": 1}
+    record["failures"]["cases"] = {"silently_wrong": 1}
+    record["seeds_by_class"] = {"silently_wrong": [[record["seeds"][0][0]] * 2]}
+    document["records"][1]["figures"]["o"]["max_ulp"] = "inf"
+    document["records"].append({**copy.deepcopy(document["records"][2]), "family": "zzz"})
+    (folder / "b.json").write_text(json.dumps(document))
+    (folder / "policy.toml").write_text('[[rule]]\nname = "hardened"\nno_class_worse = true\n')
+    (folder / "waivers.toml").write_text('[[waiver]]\nid = "hardened/none"\nreason = "old"\nexpires = 2020-01-01\n')
+    gate = ["--gate", "policy.toml", "--waivers", "waivers.toml", "--json", "gate.json"]
+    run(program, "compare", "a/report.json", "b.json", *gate, code=1, cwd=folder)
+    run(program, "compare", "a/report.json", "other/report.json", "--json", "other.json", cwd=folder)
+    kernels = ["softmax.online_two_pass.hardened", "softmax.naive.published"]
+    run(program, "compare", *kernels, "--quick", "--family", "normal", "--measure", "6", "--json", "pair.json", cwd=folder)
+    validator.validate(load(folder / "other.json"))
+    assert load(folder / "other.json")["changed"][0]["failing_p"] == 1
+    gated, pair = load(folder / "gate.json"), load(folder / "pair.json")
+    assert gated["gate"]["reasons"] and gated["gate"]["expired"] and gated["only_head"], gated
+    assert pair["paired"]["cases"] and pair["speed"]["benchmarks"], pair
+    refuses(validator, gated, [
+        (["schema"], "flashproof.compare/2"), (["summary"], None), (["gate"], None), (["surplus"], 1), (["caveats"], "none"),
+        (["changed", 0, "class_change", "to"], "wrong"), (["changed", 0, "class_change", "moves", 0, "cases"], 0),
+        (["changed", 0, "head", "classes", "fail"], 1), (["changed", 0, "head", "figures", "o", "rmse"], -1),
+        (["changed", 0, "error"], "much"), (["changed", 0, "base", "witness", "replay"], None),
+        (["gate", "passes"], "no"), (["gate", "expired", 0, "expires"], "soon"), (["only_head", 0, "executor"], "tpu")])
+    refuses(validator, pair, [
+        (["paired", "groups", 0, "surplus"], 1), (["paired", "cases", 0, "base"], "fail"),
+        (["paired", "cases", 0, "head_figures", 0], "much"), (["speed", "benchmarks", 0, "ratio"], None),
+        (["speed", "benchmarks", 0, "base_count"], -1), (["speed", "how"], 3)])
+
+
+def worst(program, validator, folder):
+    ours = load(pathlib.Path(__file__).parent.parent / "ledger/worst.json")
+    run(program, "report", *SOME, *KERNELS, cwd=folder)
+    run(program, "ledger", "out/report.json", "--ledger", "worst.json", "--update", "--reason", "first", cwd=folder)
+    written = load(folder / "worst.json")
+    assert written["entries"], written
+    validator.validate(written)
+    refuses(validator, ours, [
+        (["schema"], "flashproof.worst/2"), (["entries", 0, "ratio"], "inf"), (["entries", 0, "ratio"], -1),
+        (["entries", 0, "kernel"], "attention"), (["entries", 0, "format"], "f33"), (["entries", 0, "architecture"], "sm_9"),
+        (["entries", 0, "case"], "attention"), (["entries", 0, "mutations"], "1:2"), (["entries", 0, "sha1"], "abc"),
+        (["entries", 0, "history"], []), (["entries", 0, "history", 0, "reason"], None), (["entries", 0, "surplus"], 1)])
+
+
 def controls(program, validator, folder):
     document = complete_report(program, folder)
     failing = next(i for i, r in enumerate(document["records"]) if r["verdict"] == "fail")
@@ -107,12 +178,13 @@ def controls(program, validator, folder):
             node = node[key]
         return node, path[-1]
 
-    wrong = [(["schema"], "flashproof.report/2"), (["records"], {}), (["runs"], []), (["runs", 0, "partial"], True),
+    wrong = [(["schema"], "flashproof.report/3"), (["records"], {}), (["runs"], []), (["runs", 0, "partial"], True),
              (["runs", 0, "seed"], -1), (["runs", 0, "tier"], "weekly"), (["records", failing, "verdict"], "failed"),
              (["records", failing, "max_ratio"], "infinity"), (["records", failing, "max_ratio"], -0.5),
              (["records", failing, "heat", "cells", 0], "?"), (["records", failing, "seeds"], [[0]]),
              (["records", failing, "witness", "replay"], ""), (["records", failing, "kernel"], "Softmax"),
-             (["records", 0, "figures", "o"], None), (["records", 0, "profile", "length", 0, "cases"], 0),
+             (["records", 0, "figures", "o"], None), (["records", 0, "profile", "length", 0, 1], 0), (["records", 0, "profile", "length", 0], [1, 1, 0.5]),
+             (["records", 0, "profile", "length", 0], [1, 1, 0.5, 0.5, 0]), (["records", 0, "counts", "cases", "fail"], 0),
              (["faults", "faults", 0, "laws", "within_bound", "rejects"], "yes"), (["bench"], [])]
     for path, value in wrong:
         document_copy = copy.deepcopy(document)
@@ -133,7 +205,7 @@ def controls(program, validator, folder):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 4 or sys.argv[1] not in ("report", "partial", "controls"):
+    if len(sys.argv) != 4 or sys.argv[1] not in ("report", "partial", "controls", "compare", "worst"):
         sys.exit(__doc__)
     schema = load(sys.argv[3])
     jsonschema.Draft202012Validator.check_schema(schema)

@@ -41,7 +41,7 @@ function plotFigure(plot) {
 /** The heat maps of failing records, hardened kernels first; more on demand. */
 function heatGallery() {
   const forms = ['hardened', 'published', 'broken'];
-  const failing = records.filter((r) => r.raw.heat && forms.includes(r.form)).sort((a, b) => forms.indexOf(a.form) - forms.indexOf(b.form) || a.index - b.index);
+  const failing = records.filter((r) => r.hasHeat && forms.includes(r.form)).sort((a, b) => forms.indexOf(a.form) - forms.indexOf(b.form) || a.index - b.index);
   if (failing.length === 0) return null;
   const name = (r) => `${r.label} ${r.format} ${r.family}${r.executor === 'cpu' ? '' : ` ${r.executor}`}`;
   const picture = h('div', {id: 'heat-picture'});

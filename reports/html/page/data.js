@@ -1,6 +1,6 @@
 // The records as objects, unfolded from the condensed form that condense.cc writes.
 const stored = JSON.parse(by('data').textContent);
-const strings = stored.strings;
+const {strings, pool} = stored;
 const FAIL = stored.verdicts.indexOf('fail');
 
 /** "inf", "-inf" and "nan" stand for what JSON has no number for. */
@@ -33,8 +33,9 @@ function points(flat) {
 function witness(w, record) {
   const [rest, verdict, detail, element, file, replay, computed, exact, error, ratio, leftOut] = w;
   const line = [rest, `${record.problem}:${record.family}:${rest}`, `${record.problem}:${record.family}:${rest}:format=${record.format}`][leftOut];
+  const usual = `witnesses/${record.kernel}.${record.format}.${record.family}.safetensors`;
   return {
-    line, verdict: strings[verdict], detail, element: strings[element], file, computed: real(computed), exact: real(exact),
+    line, file: file === 1 ? usual : file, verdict: strings[verdict], detail, element: strings[element], computed: real(computed), exact: real(exact),
     error: real(error), ratio: real(ratio), replay: strings[replay].replace('\u0000', () => line),
   };
 }
@@ -77,14 +78,17 @@ class Row {
   }
 
   // Unfolded when asked for: a report has thousands of records.
-  get figures() { return this.raw.figures.map(figure); }
-  get profile() { return this.raw.profile.map(points); }
+  get figures() { return this.raw.figures.map((i) => figure(pool.figures[i])); }
+  get profile() { return this.raw.profile.map((i) => points(pool.axes[i])); }
   get witness() { return this.raw.witness && witness(this.raw.witness, this); }
-  get ratios() { return octaves(this.raw.ratios); }
-  get ulps() { return octaves(this.raw.ulps); }
+  get ratios() { return octaves(pool.octaves[this.raw.ratios]); }
+  get ulps() { return octaves(pool.octaves[this.raw.ulps]); }
+  get domain() { return this.raw.domain === null ? null : pool.domains[this.raw.domain]; }
+  get ledger() { return this.raw.ledger === null ? null : pool.ledgers[this.raw.ledger]; }
+  get hasHeat() { return this.raw.heat !== null && this.raw.heat >= 0; }
   get heat() {
-    if (!this.raw.heat) return null;
-    const [tensor, rows, cols, cellRows, cellCols, cells] = this.raw.heat;
+    if (!this.hasHeat) return null;
+    const [tensor, rows, cols, cellRows, cellCols, cells] = pool.heats[this.raw.heat];
     return {tensor: strings[tensor], rows, cols, cellRows, cellCols, cells};
   }
 }

@@ -41,7 +41,7 @@ function detail(record) {
   const w = record.witness, heat = record.heat;
   const counts = stored.verdicts.map((name, i) => (record.counts[i] > 0 ? `${grouped(record.counts[i])} ${name.replaceAll('_', ' ')}` : '')).filter(Boolean).join(', ');
   const laws = record.raw.laws.slice(1).map(([law, n]) => `${strings[law]} in ${grouped(n)}`).join(', ');
-  const domain = record.raw.domain, ledger = record.raw.ledger;
+  const {domain, ledger} = record;
   const self = `#record=${encodeURIComponent(record.key)}`;
   return h('div', {class: 'detail'},
     w && h('div', {class: 'replay'}, h('h3', {}, 'Replay the worst case'), commandLine(w.replay || w.line)),
@@ -57,6 +57,6 @@ function detail(record) {
         ['link', h('a', {href: self}, 'to this record')]]))),
     record.raw.figures.length > 0 && figureTable(record),
     profileTable(record),
-    record.raw.heat === 0 && h('p', {class: 'hint'}, 'Its heat map is in report.json only: the page holds as many as fit.'),
+    record.raw.heat === -1 && h('p', {class: 'hint'}, 'Its heat map is in report.json only: the page holds as many as fit.'),
     heat && h('section', {}, h('h3', {}, 'Where the output is wrong'), heatMap(heat), heatLegend()));
 }
