@@ -21,7 +21,7 @@ namespace flashproof {
 namespace {
 
 constexpr double kPeerSeconds = 30;  // a client that neither reads nor writes for so long is given up
-constexpr int kCannotServe = 3;      // exit code, also that of a fork that fails: a fresh process would fare no better
+constexpr int kCannotServe = 4;      // exit code, also that of a fork that fails: a fresh process would fare no better
 
 timeval to_timeval(double seconds) {
   const double whole = std::floor(seconds);

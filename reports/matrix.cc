@@ -48,7 +48,7 @@ void add_cell(Cell& cell, const std::vector<R>& records, const void* kernel, con
     sum.merge(r);
     cell.present = true;
   }
-  if (sum.cases == 0) return;
+  if (!cell.present) return;
   cell.kind = sum.verdict();
   cell.ratio = sum.max_ratio();
   cell.failures = sum.failures_by_case;

@@ -1,4 +1,4 @@
-#include "reports/matrix.h"
+#include "reports/report.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

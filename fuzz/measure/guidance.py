@@ -50,11 +50,12 @@ def measure(build, subject, variant, seed, seconds, seeded):
 
 
 def factor(results, subject, variant, terms):
-    """Geometric mean over the terms that coverage met, of the medians."""
+    """Geometric mean over the terms that coverage met, of the medians; – where one of them was not met."""
     def medians(v):
         return {t: statistics.median(worst.get(t, 0) for worst, _ in results[subject, v]) for t in terms}
     ours, theirs = medians(variant), medians(VARIANTS[0])
-    return statistics.geometric_mean(ours[t] / theirs[t] for t in terms if theirs[t] > 0.01)
+    factors = [ours[t] / theirs[t] for t in terms if theirs[t] > 0.01]
+    return f"{statistics.geometric_mean(factors):.2f}" if factors and min(factors) > 0 else "–"
 
 
 def table(results, variants, seconds, seeds, seeded):
@@ -70,7 +71,7 @@ def table(results, variants, seconds, seeds, seeded):
             cells = [f"{statistics.median(best):.3f} ({min(best):.3f}–{max(best):.3f})"]
             cells += [f"{statistics.median(worst.get(t, 0) for worst, _ in runs):.3f}" for t in terms]
             executions = statistics.median(n for _, n in runs)
-            lines.append(f"| {variant[0]} | " + " | ".join(cells) + f" | {executions / 1000:.0f} k | {factor(results, subject, variant, terms):.2f} |")
+            lines.append(f"| {variant[0]} | " + " | ".join(cells) + f" | {executions / 1000:.0f} k | {factor(results, subject, variant, terms)} |")
         lines.append("")
     return "\n".join(lines)
 

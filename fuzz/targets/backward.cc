@@ -82,11 +82,9 @@ Minimised minimise_gradient(const TargetSubject& subject, const FuzzInput& input
   BackwardCase shown = case_of(subject, smallest);
   const BackwardKernel& kernel = *find_backward_kernel(subject.kernel);
   const RunOptions how = run_options(smallest, executor);
-  const auto still = [&](const BackwardProblem& problem) {
-    return !stop() && defect.shown_by(score(kernel, problem, how));
-  };
+  const auto still = [&](const BackwardProblem& problem) { return defect.shown_by(score(kernel, problem, how)); };
   // o and lse of the smaller ones are an ideal forward kernel's: what fails by others stays as it is.
-  shown.problem = minimise(std::move(shown.problem), still, tries);
+  shown.problem = minimise(std::move(shown.problem), still, tries, stop);
   const Score last = score(kernel, shown.problem, how);
   WitnessNotes notes = {{"kernel", subject.kernel},
                         {"executor", std::string(name(executor))},

@@ -84,7 +84,7 @@ struct Block {
 
 extern Block block;
 
-Fault nobody_can_run();
+Fault nobody_can_run();  // in diagnostics.cc, as those below
 
 [[noreturn]] void fail_outside(const CallSite& site);
 
@@ -109,8 +109,8 @@ inline Thread& running_thread_at(const char* name, const char* file, int line) {
 }
 
 /// Gives way to the next runnable thread; returns when this one is picked again. Throws Fault (deadlock) if no thread
-/// can run, Cancelled if another one failed. Part of its caller, and that of the collective: after a switch the processor
-/// predicts every return wrongly, since its stack of return addresses is the other thread's.
+/// can run, Cancelled if another one failed. Inlined into the collective, as meet() is: after a switch the processor predicts
+/// every return wrongly, since its stack of return addresses is the other thread's.
 [[gnu::always_inline]] inline void suspend() {
   if (block.queue.empty()) throw nobody_can_run();
   Thread& self = *block.current;

@@ -43,6 +43,9 @@ std::string replay_line(const std::string& program, const PropertyResult& result
 }
 
 std::string finding_line(const PropertyResult& result) {
+  // What stopped a law before it could judge is no word of the law's.
+  constexpr std::string_view kNotJudged = "not judged: ";
+  if (result.skipped() && result.does_not_apply.starts_with(kNotJudged)) return one_line(result.does_not_apply);
   if (result.skipped()) return "the law says nothing about this kernel: " + one_line(result.does_not_apply);
   if (!result.failure) return "the kernel takes none of these cases: nothing was tested";
   const PropertyFailure& failure = *result.failure;

@@ -124,8 +124,9 @@ void for_each_simpler(const BackwardProblem& problem, const std::function<bool(B
   }
 }
 
-BackwardProblem minimise(BackwardProblem problem, const std::function<bool(const BackwardProblem&)>& fails, int tries) {
-  return simplest(std::move(problem), fails, tries);
+BackwardProblem minimise(BackwardProblem problem, const std::function<bool(const BackwardProblem&)>& fails, int tries,
+                         const std::function<bool()>& stop) {
+  return simplest(std::move(problem), fails, tries, stop);
 }
 
 }  // namespace flashproof

@@ -16,8 +16,9 @@ Complexity complexity(const BackwardProblem& problem);
 /// Calls `use` for one valid and simpler problem after another, until it returns false or there are no more.
 void for_each_simpler(const BackwardProblem& problem, const std::function<bool(BackwardProblem)>& use);
 
-/// The simplest problem that the search finds for which `fails` is still true: greedy, at most `tries` calls of it.
-/// fails(problem) itself must be true.
-BackwardProblem minimise(BackwardProblem problem, const std::function<bool(const BackwardProblem&)>& fails, int tries);
+/// The simplest problem that the search finds for which `fails` is still true: greedy, at most `tries` calls of it, and it ends
+/// when stop() is true, since a candidate costs the truth of a forward problem. fails(problem) itself must be true.
+BackwardProblem minimise(BackwardProblem problem, const std::function<bool(const BackwardProblem&)>& fails, int tries,
+                         const std::function<bool()>& stop = {});
 
 }  // namespace flashproof

@@ -48,6 +48,15 @@ TEST(GradientShrink, ends_where_everything_fails) {
   }
 }
 
+TEST(GradientShrink, nothing_is_asked_after_a_stop) {
+  const BackwardProblem whole = problem_of(kLines[0]);
+  int asked = 0;
+  const auto fails = [&](const BackwardProblem&) { return ++asked > 0; };
+  const BackwardProblem least = minimise(whole, fails, kTries, [&] { return asked == 3; });
+  EXPECT_EQ(asked, 3);
+  EXPECT_LT(complexity(least), complexity(whole)) << "what was found by then stays";
+}
+
 // Every q says which row it is of, every v which column: dO says both. A candidate that took another row's dO would be caught.
 TEST(GradientShrink, rows_and_columns_of_d_out_stay_with_theirs) {
   BackwardProblem whole = problem_of("attention:normal:2:b=2,hq=4,hk=2,sq=5,sk=9,d=1,dv=4,format=f32,layout=dense");

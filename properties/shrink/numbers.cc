@@ -99,6 +99,7 @@ std::vector<Candidate> candidates(const P& problem) {
       add(t, [begin, step](double x, std::int64_t i) { return i >= begin && i < begin + step ? power_of_two(x) : x; });
     }
     add(t, [](double x, std::int64_t) { return nearer_one(x, 2, 0); });
+    add(t, [](double x, std::int64_t) { return nearer_one(x, 1, 1); });
     for (std::int64_t begin = 0; begin < n; begin += step) {
       const auto part = [begin, step](std::int64_t i) { return i >= begin && i < begin + step; };
       add(t, [part](double x, std::int64_t i) { return part(i) ? nearer_one(x, 2, 0) : x; });

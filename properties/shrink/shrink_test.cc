@@ -112,7 +112,6 @@ TEST(Brief, says_what_is_unusual_and_the_numbers_if_they_are_few) {
   EXPECT_NE(attention.find("attention bf16: sink; causal; scale 0.5; q ("), std::string::npos) << attention;
 }
 
-// The largest numbers of a format stay numbers: an infinity would be another case.
 TEST(Shrink, exponents_go_no_further_toward_zero_than_the_failure_allows) {
   SoftmaxProblem whole = std::get<SoftmaxProblem>(problem_of("softmax:normal:1:rows=1,cols=2,format=f32,layout=dense"));
   whole.x.set({0, 0}, 0x1.8p90);
@@ -124,8 +123,16 @@ TEST(Shrink, exponents_go_no_further_toward_zero_than_the_failure_allows) {
   const auto least = std::get<SoftmaxProblem>(minimise(whole, fails, kTries));
   EXPECT_EQ(least.x.at({0, 0}), 0x1p10);
   EXPECT_EQ(least.x.at({0, 1}), -1);
+  const auto equal = [](const Problem& problem) {
+    const Tensor& x = std::get<SoftmaxProblem>(problem).x;
+    return x.shape[1] == 2 && x.at({0, 0}) == x.at({0, 1}) && x.at({0, 0}) >= 16;
+  };
+  whole.x.set({0, 0}, 0x1p10);
+  whole.x.set({0, 1}, 0x1p10);
+  EXPECT_EQ(std::get<SoftmaxProblem>(minimise(whole, equal, kTries)).x.at({0, 0}), 16) << "only together";
 }
 
+// The largest numbers of a format stay numbers: an infinity would be another case.
 TEST(Shrink, makes_no_infinities) {
   SoftmaxProblem p{Tensor::dense(Format::f16, {1, 2}), {}, ChunkPlan::uniform(2, 2)};
   p.x.set({0, 0}, 65504);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "properties/laws/law.h"
+#include "reference/problem/text.h"
 
 namespace flashproof::python {
 namespace {
@@ -49,8 +50,9 @@ std::vector<PropertyResult> told_once(std::span<const PropertyResult> results, s
           &result != &first && result.kernel == first.kernel && std::ranges::count(fault.laws, result.law) > 0;
       if (!same) continue;
       result.counts = {};
+      result.does_not_apply = "not judged: it met the fault that " + std::string(first.law) +
+                              " tells of: " + printable(result.failure->verdict.detail, 200);
       result.failure.reset();
-      result.does_not_apply = "it met the fault that " + std::string(first.law) + " tells of";
     }
   }
   return told;

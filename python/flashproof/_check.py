@@ -92,9 +92,9 @@ def _witness_folder(given: Any) -> str:
     while not os.path.lexists(there):  # what is not there is made
         there = os.path.dirname(there)
     if not os.path.isdir(there):
-        raise _flashproof.UsageError(f"witnesses {path!r}: {there!r} is no folder, legal a folder or the path of one to be made")
+        raise _flashproof.UsageError(f"witnesses {path[:60]!r}: {there[-60:]!r} is no folder, legal a folder or the path of one to be made")
     if not os.access(there, os.W_OK | os.X_OK):
-        raise _flashproof.UsageError(f"witnesses {path!r}: {there!r} cannot be written to, legal a folder that can")
+        raise _flashproof.UsageError(f"witnesses {path[:60]!r}: {there[-60:]!r} cannot be written to, legal a folder that can")
     return path
 
 

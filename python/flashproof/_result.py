@@ -138,11 +138,12 @@ class Result:
         found = findings_of(self.laws)
         told = {law.law for law in self.laws if law.finding}
         if "within_bound" not in told and not told & {"class_matches_semantics", "outputs_fully_written"}:
-            kinds = {f.kind for f in found}
+            faults = {_fault(f.kind, f.message) for f in found}
             for kind, f in ((_kind(f.finding), f) for f in self.families if f.finding):
-                if kind not in _NAMED or kind not in kinds:
+                fault = _fault(kind, f.finding.partition(f"{kind}: ")[2])
+                if kind not in _NAMED or fault not in faults:
                     found.append(Finding("judged", kind, f.finding, f.finding.split("  ", 1)[0]))
-                kinds.add(kind)
+                faults.add(fault)
         if not any(f.ran for f in self.families) and not any(law.status in ("ok", "FAIL") for law in self.laws):
             refused = next((f.refused for f in self.families if f.refused), "") or next((law.message for law in self.laws if law.message), "")
             found.append(Finding("judged", "nothing_tested", f"the kernel takes none of these cases: {refused}", "-"))
@@ -214,6 +215,11 @@ def _kind(text: str) -> str:
         said = text.partition("fail(error)")[2].strip() or text
         return next((n for n in _NAMED if said.startswith(n + ":")), failure)
     return failure
+
+
+def _fault(kind: str, message: str) -> Tuple[str, str]:
+    """What two calls met if it was the same: of an exception its type, too."""
+    return kind, message.partition(":")[0] if kind in ("raised", "gpu_error") else ""
 
 
 def finding_of(law: Dict[str, Any]) -> Optional[Finding]:

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <utility>
 
 #include "reference/problem/descriptor.h"
 #include "reference/problem/error.h"
@@ -104,15 +105,23 @@ ChildAnswer ask_child(const std::function<std::string()>& question, const ChildL
   if (::pipe2(ends, O_CLOEXEC) != 0) throw InfrastructureError(fmt::format("pipe: {}", std::strerror(errno)));
   Descriptor from(ends[0]), to(ends[1]);
   const pid_t pid = fork_child([&] {
+    // A handler of ours only notes the wish to stop, and nobody here would look.
+    for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
     from.close();
     write_all(to.get(), question() + kEnd);
     ::_exit(0);  // whatever the code that was asked has left to do at exit
   });
   to.close();
+  struct Reaped {  // whatever is thrown meanwhile
+    pid_t pid;
+    ~Reaped() {
+      if (pid > 0) reap(pid, 0);
+    }
+  } child{pid};
   ChildAnswer answer{.end = End::died, .text = {}, .status = 0, .limits = limits};
   answer.end = read_answer(from.get(), limits, answer.text);
   if (!answer.answered()) answer.text.clear();
-  answer.status = reap(pid, answer.end == End::died ? kPatience : 0);
+  answer.status = reap(std::exchange(child.pid, 0), answer.end == End::died ? kPatience : 0);
   return answer;
 }
 

@@ -132,6 +132,11 @@ std::string ledger_text(const Ledger& ledger) {
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+std::string json_complaint(int id, std::string_view what) {
+  constexpr int kNumberOverflow = 406;  // its text repeats the number, however long
+  return id == kNumberOverflow ? "a number is beyond the range of a double" : printable(what, 120);
+}
+
 Ledger parse_ledger(std::string_view text, const std::string& name) {
   Ledger ledger;
   try {
@@ -141,7 +146,7 @@ Ledger parse_ledger(std::string_view text, const std::string& name) {
   } catch (const Json::parse_error& e) {
     throw UsageError(fmt::format("{}: no JSON at {}", name, place_in(text, e.byte)));
   } catch (const Json::exception& e) {
-    throw UsageError(name + ": " + one_line(e.what()));
+    throw UsageError(name + ": " + json_complaint(e.id, e.what()));
   } catch (const UsageError& e) {
     throw UsageError(name + ": " + e.what());
   }
@@ -183,7 +188,7 @@ LedgerEntry parse_entry_line(std::string_view line) {
   } catch (const Json::parse_error& e) {
     throw UsageError("ledger entry: no JSON at " + place_in(line, e.byte));
   } catch (const Json::exception& e) {
-    throw UsageError("ledger entry: " + one_line(e.what()));
+    throw UsageError("ledger entry: " + json_complaint(e.id, e.what()));
   }
 }
 

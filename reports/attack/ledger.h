@@ -53,6 +53,8 @@ TermBest replay(const LedgerEntry& entry);
 
 /// JSON of schema flashproof.ledger/1, and back. parse throws UsageError "<name>: <what>" on anything malformed.
 std::string ledger_text(const Ledger& ledger);
+/// What nlohmann's exception says of a ledger, in one short line that repeats no number of it.
+std::string json_complaint(int id, std::string_view what);
 Ledger parse_ledger(std::string_view text, const std::string& name);
 /// An empty ledger if there is no such file. Throws UsageError for a malformed one, one larger than 64 MiB and what is no
 /// regular file, InfrastructureError if it cannot be read.

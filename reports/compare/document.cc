@@ -254,7 +254,9 @@ Document document_of(const Json& json, const std::string& name) {
   }
   const std::string schema = top["schema"].text();
   if (schema != kSchema) {
-    const bool older = schema.starts_with("flashproof.report/") && schema < kSchema;
+    // The version is one digit so far: a longer one is later.
+    const bool older = schema.starts_with("flashproof.report/") && schema.size() <= std::string_view(kSchema).size() &&
+                       schema < kSchema;
     throw UsageError(fmt::format("{}: schema {}: must be {}{}", name, quote(schema), kSchema,
                                  older ? "; make the report again with a build that writes it" : ""));
   }

@@ -8,7 +8,7 @@
 //   T.low, T.high         f64; a number is right iff low <= number <= high (none is where low > high)
 //   T.may_be              f32, a sum of 1: +inf is right, 2: -inf, 4: NaN
 //   T.bound               f64, what |error| is measured against: the a-priori bound and one rounding into the format;
-//                         at most the largest double
+//                         +inf where the exact result is no number
 //   T.recorded            what the kernel computed, in T's format; not there if it returned nothing
 // Without a kernel no bound is known: every number is right where one is, and T.bound is +inf.
 #pragma once

@@ -2,7 +2,10 @@
 // once by its place in "pool" (pack.h), figures with three digits. page/data.js unfolds it.
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <set>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "reports/html/pack.h"
@@ -15,16 +18,19 @@ namespace {
 std::set<const Record*> heats_shown(const View& view) {
   constexpr std::size_t kMost = 250'000;  // characters
   std::set<const Record*> shown;
-  std::set<std::vector<std::string>> known;  // each stands in the page once
+  using Key =
+      std::tuple<std::string, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::vector<std::string>>;
+  std::set<Key> known;  // as packed_heat() tells them apart: each stands in the page once
   std::size_t size = 0;
   for (const char* form : {"hardened", "published", "broken"}) {
     for (const Record& r : view.records) {
       if (r.form != form || !r.heat || r.heat->cells.empty()) continue;
       const std::size_t more = r.heat->cells.size() * (r.heat->cells[0].size() + 3);
-      if (!known.contains(r.heat->cells)) {
+      const Heat& h = *r.heat;
+      if (const Key key{h.tensor, h.rows, h.cols, h.cell_rows, h.cell_cols, h.cells}; !known.contains(key)) {
         if (size + more > kMost) continue;
         size += more;
-        known.insert(r.heat->cells);
+        known.insert(key);
       }
       shown.insert(&r);
     }

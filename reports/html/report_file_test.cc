@@ -86,7 +86,8 @@ TEST_F(ReportFile, SaysWhatIsWrongInOneLine) {
     EXPECT_THAT(complaint(bad), HasSubstr(path.string() + ": "));
     EXPECT_THAT(complaint(bad), Not(HasSubstr("\n")));
   }
-  EXPECT_THAT(complaint(text.substr(0, 100)), HasSubstr("no JSON at byte 101 of 100: the file is truncated"));
+  EXPECT_THAT(complaint(text.substr(0, 100)),
+              HasSubstr("no JSON at its end, line 1, column 101 (100 bytes): the file is truncated"));
   EXPECT_THAT(complaint(R"({"schema": "flashproof.report/3"})"),
               HasSubstr("flashproof.report/3: this build reads flashproof.report/4"));
   // What recursion could not survive is refused while it is read, and so is what a parser would drop silently.

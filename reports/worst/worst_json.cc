@@ -134,7 +134,7 @@ WorstLedger parse_worst(std::string_view text, const std::string& name) {
   } catch (const Json::parse_error& e) {
     throw UsageError(fmt::format("{}: no JSON at {}", name, place_in(text, e.byte)));
   } catch (const Json::exception& e) {
-    throw UsageError(name + ": " + one_line(e.what()));
+    throw UsageError(name + ": " + json_complaint(e.id, e.what()));
   } catch (const UsageError& e) {
     throw UsageError(name + ": " + e.what());
   }
@@ -166,7 +166,7 @@ std::vector<Measured> measured_of(std::string_view text, const std::string& name
   } catch (const Json::parse_error& e) {
     throw UsageError(fmt::format("{}: no JSON at {}", name, place_in(text, e.byte)));
   } catch (const Json::exception& e) {
-    throw UsageError(name + ": " + one_line(e.what()));
+    throw UsageError(name + ": " + json_complaint(e.id, e.what()));
   } catch (const UsageError& e) {
     const std::string what = e.what();
     throw UsageError(what.starts_with(name + ":") ? what : name + ": " + what);
