@@ -77,6 +77,20 @@ def test_two_faults_are_two_findings():
     assert sorted(f.message.split(":")[0] for f in found if f.law != "judged") == ["KeyError", "ValueError"]
 
 
+def test_another_exception_in_the_measured_cases_is_told():
+    def check(first):
+        calls = []
+
+        def torn(q, k, v, *, scale, causal):
+            calls.append(causal)
+            raise first("torn") if len(calls) <= 2 else TypeError("torn")  # the measured cases come first
+
+        return flashproof.check(torn, returns="o", families=["normal"], laws=["rerun_is_bitwise"], cases=3, measured=2).findings
+
+    assert ["TypeError" in f.message for f in check(TypeError)] == [True]
+    assert [(f.law, "ValueError" in f.message) for f in check(ValueError)] == [("rerun_is_bitwise", False), ("judged", True)]
+
+
 def test_what_laws_judge_is_a_finding_of_each():
     result = flashproof.check(kernels.drops_a_key, **{**FAST, "cases": 2})
     broken = [f.law for f in result.findings if f.kind == "exceeds_bound"]

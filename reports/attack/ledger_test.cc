@@ -87,6 +87,8 @@ TEST(Ledger, malformed_files_are_refused_in_one_line_that_names_them) {
   };
   refused("");
   refused("[]");
+  EXPECT_EQ(refused("{\"schema\": " + std::string(5000, '7') + "e999}"),
+            "the file: a number is beyond the range of a double");
   EXPECT_EQ(refused("{\n\"schema\": evil\x1b}"), "the file: no JSON at line 2, column 11 (byte 13 of 18)");
   refused("{}");
   const auto with = [&](const char* field, const json& value) {

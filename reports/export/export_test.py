@@ -126,6 +126,11 @@ class Exported(unittest.TestCase):
         done = self.script()
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("AssertionError: ('o', (", done.stderr)
+        for returned, word in (("return (o,)", "('lse', ()"), ("return o, lse, o", "KeyError: 'None.exact'")):
+            path.write_text(text.replace("return o, lse", returned))
+            done = self.script()
+            self.assertEqual((done.returncode, done.stdout), (1, ""), returned)
+            self.assertIn(word, done.stderr)
 
     def test_is_short(self):
         for case, kernel, _ in JUDGED:
@@ -133,7 +138,7 @@ class Exported(unittest.TestCase):
                 continue
             with self.subTest(case=case):
                 self.export(case, "--kernel", kernel)
-                self.assertLessEqual(len((self.out / "reproduce.py").read_text().splitlines()), 48)
+                self.assertLessEqual(len((self.out / "reproduce.py").read_text().splitlines()), 49)
 
     def test_a_witness_needs_no_options(self):
         run(CLI, "report", "--quick", "--kernel", MERGE[0], "--family", "mask_first_tile", "--format", "f32", "--out",
