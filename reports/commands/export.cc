@@ -58,7 +58,10 @@ KernelRun run_of(const ExportArguments& arguments, Notes& notes) {
 /// What runs the case again where this project is installed, with every option that this run had.
 std::string replay_line(const ExportArguments& arguments, const Reproduction& reproduction, bool foreign) {
   if (reproduction.kernel.empty()) {
-    return replay_command(arguments.target, Executor::cpu, Math::det) + (foreign ? " --plugin LIB" : "");
+    return replay_command(arguments.target, Executor::cpu, Math::det) +
+           (foreign ? " --plugin LIB, or of a Python callable: python3 -m flashproof FILE.py:FUNCTION --replay " +
+                          shell_word(arguments.target)
+                    : "");
   }
   std::string line = replay_command(arguments.target, reproduction.place == "cpu" ? Executor::cpu : Executor::cuda,
                                     reproduction.place == "native" ? Math::native : Math::det) +

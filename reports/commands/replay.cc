@@ -36,9 +36,9 @@ Place settle(P& plan, const ReplayArguments& arguments, Notes& notes, Select sel
   }
   std::vector<std::string> globs = arguments.kernels;
   if (const std::string foreign = foreign_kernel(notes); globs.empty() && !foreign.empty()) {
-    throw UsageError(
-        "note kernel " + quote(foreign) +
-        ": no kernel of this build: --plugin LIB runs it where a library has it, --kernel G a kernel of this build");
+    throw UsageError("note kernel " + quote(foreign) +
+                     ": no kernel of this build: --plugin LIB runs it where a library has it, python3 -m flashproof "
+                     "FILE.py:FUNCTION --replay WITNESS where a callable is it, --kernel G a kernel of this build");
   }
   if (globs.empty() && notes.contains("kernel")) globs = {notes["kernel"]};
   plan.kernels = select(globs);
