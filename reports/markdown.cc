@@ -60,7 +60,7 @@ void summary(const Report& report, std::string& out) {
       cases, runs, failing[static_cast<std::size_t>(Form::hardened)],
       failing[static_cast<std::size_t>(Form::published)]);
   if (const std::string refined = refined_line(report.result.records); !refined.empty()) out += refined + "\n";
-  if (!report.ledger.empty()) out += cell(shortened(report.ledger)) + "\n\n";
+  if (!report.ledger.empty()) out += cell(shortened(report.ledger.substr(0, report.ledger.find('\n')))) + "\n\n";
 }
 
 /// Where it ran: the first few runs.

@@ -98,12 +98,12 @@ std::string findings_text(const std::vector<Finding>& findings, const CampaignFo
                           const Description& description) {
   std::string text;
   for (const Finding& f : findings) {
-    text += fmt::format("{} {} {}{}{}, {} hits\n", against_us(f.subject, description.listed) ? "FAIL" : "expected",
-                        subject_text(f.subject), printable(f.what, 80),
-                        f.term.empty() ? "" : " in " + printable(f.term, 120),
-                        f.ratio >= 0 ? fmt::format(", error/bound {:.4g}", f.ratio) : "", grouped(f.hits));
+    text += fmt::format(
+        "{} {} {}{}{}, {} hit{}\n", against_us(f.subject, description.listed) ? "FAIL" : "expected",
+        subject_text(f.subject), printable(f.what, 80), f.term.empty() ? "" : " in " + printable(f.term, 120),
+        f.ratio >= 0 ? fmt::format(", error/bound {:.4g}", f.ratio) : "", grouped(f.hits), f.hits == 1 ? "" : "s");
     if (!f.case_line.empty()) text += "  case:   " + printable(f.case_line, 400) + "\n";
-    if (!f.detail.empty()) text += "  detail: " + printable(f.detail, 400) + "\n";
+    if (!f.detail.empty()) text += "  detail: " + legible(f.detail, 400) + "\n";
     if (!f.brief.empty()) text += "  brief:  " + printable(f.brief, 400) + "\n";
     text += kept_lines(f, folder, description);
   }

@@ -31,7 +31,10 @@ BackwardCase case_of(const TargetSubject& subject, const FuzzInput& input) {
 
 Scored run(const TargetSubject& subject, const FuzzInput& input, Executor executor) {
   const BackwardCase c = case_of(subject, input);
-  return {score(*find_backward_kernel(subject.kernel), c.problem, run_options(input, executor)), describe(input),
+  // A recipe is the forward problem's; its line here is the gradient's, which replays.
+  std::string line = describe(input);
+  if (!input.is_data()) line = "attention_backward" + line.substr(line.find(':'));
+  return {score(*find_backward_kernel(subject.kernel), c.problem, run_options(input, executor)), std::move(line),
           shape_class(c.problem), finding_class(c.problem)};
 }
 

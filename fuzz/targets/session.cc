@@ -112,7 +112,7 @@ void Session::keep(const Found& found, const FuzzInput& input, std::span<const s
   finding.schedule = to_string(input.order());
   finding.ratio = score.ratio;
   finding.case_line = case_line;
-  finding.detail = printable(score.verdict.detail, kLongestDetail);
+  finding.detail = legible(score.verdict.detail, kLongestDetail);
   finding.input.assign(bytes.begin(), bytes.end());
   finding.hits = 1;
   finding.first = finding.last = utc();
@@ -138,7 +138,7 @@ void Session::leave_lost() {
 void Session::say_finding(const Found& found) const {
   std::fprintf(stderr, "flashproof: finding: %s %s: %s: %s\n", found.subject->kernel.c_str(),
                found.scored.case_line.c_str(), found.scored.score.what.c_str(),
-               printable(found.scored.score.verdict.detail, kLongestDetail).c_str());
+               legible(found.scored.score.verdict.detail, kLongestDetail).c_str());
 }
 
 int Session::run(std::span<const std::uint8_t> bytes) {

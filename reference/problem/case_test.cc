@@ -87,6 +87,11 @@ TEST(Text, StrictNumbers) {
   EXPECT_EQ(parse_counts("3,0,12"), (std::vector<std::int64_t>{3, 0, 12}));
   for (std::string_view text : {",", "1,", ",1", "1,,2", "1, 2", "a"}) EXPECT_FALSE(parse_counts(text)) << text;
   EXPECT_EQ(quote(std::string_view("a\n\x01\xff\0b", 6)), "\"a\\x0a\\x01\\xff\\x00b\"");
+  EXPECT_EQ(legible("0 \xc2\xb1 \xe2\x88\x92 \xcf\x80"), "0 \xc2\xb1 \xe2\x88\x92 \xcf\x80");
+  // C1 controls, a lone or cut byte, a direction mark, a surrogate, a zero of two bytes, an escape.
+  EXPECT_EQ(legible("\xc2\x9b\xc2 \xe2\x80\xae\xed\xa0\x80\xc0\x80\x1b"),
+            "\\xc2\\x9b\\xc2 \\xe2\\x80\\xae\\xed\\xa0\\x80\\xc0\\x80\\x1b");
+  EXPECT_EQ(legible("a\xc2\xb1zz", 2), "a\xc2\xb1...") << "no character is cut";
   EXPECT_EQ(printable("abcdef", 3), "abc...");
 }
 

@@ -21,6 +21,36 @@ std::string printable(std::string_view text, std::size_t limit) {
   return result;
 }
 
+namespace {
+
+/// Bytes of the character that the text begins with, if it is one of two or three bytes that legible() keeps; else 0.
+std::size_t kept_bytes(std::string_view text) {
+  const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const auto follows = [&](std::size_t i) { return (at(i) & 0xc0U) == 0x80U; };
+  if (at(0) >= 0xc2 && at(0) <= 0xdf && follows(1)) {
+    return ((at(0) & 0x1fU) << 6U | (at(1) & 0x3fU)) >= 0xa0 ? 2 : 0;  // below: control characters
+  }
+  if (at(0) < 0xe1 || at(0) > 0xed || !follows(1) || !follows(2)) return 0;
+  const unsigned code = (at(0) & 0xfU) << 12U | (at(1) & 0x3fU) << 6U | (at(2) & 0x3fU);
+  const bool unseen = (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+                      (code >= 0x2060 && code <= 0x206f) || code >= 0xd800;
+  return unseen ? 0 : 3;
+}
+
+}  // namespace
+
+std::string legible(std::string_view text, std::size_t limit) {
+  std::string result;
+  std::size_t at = 0;
+  while (at < text.size() && at < limit) {
+    const std::size_t kept = kept_bytes(text.substr(at));
+    result += kept > 0 ? std::string(text.substr(at, kept)) : printable(text.substr(at, 1));
+    at += std::max<std::size_t>(kept, 1);
+  }
+  if (at < text.size()) result += "...";
+  return result;
+}
+
 std::string one_line(std::string_view text) {
   std::string result(text);
   for (char& c : result) {

@@ -11,6 +11,9 @@ namespace flashproof {
 
 /// The text with everything unprintable as \xNN, cut at `limit` characters: safe inside a one-line message.
 std::string printable(std::string_view text, std::size_t limit = 60);
+/// The same, but letters and signs beyond ASCII stay as they are (±, 2^−149): valid UTF-8, and nothing that steers a terminal,
+/// reverses the direction of text or is invisible.
+std::string legible(std::string_view text, std::size_t limit = 60);
 /// printable() in double quotes.
 std::string quote(std::string_view text);
 
