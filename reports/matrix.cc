@@ -43,12 +43,14 @@ void add_columns(Matrix& matrix, const std::vector<R>& records, std::string_view
 template <class R>
 void add_cell(Cell& cell, const std::vector<R>& records, const void* kernel, const std::string& family) {
   R sum;
+  bool any = false;
   for (const R& r : records) {
     if (r.kernel != kernel || r.family != family) continue;
     sum.merge(r);
-    cell.present = true;
+    any = true;
   }
-  if (!cell.present) return;
+  if (!any) return;  // the records of the other kind have it, or none
+  cell.present = true;
   cell.kind = sum.verdict();
   cell.ratio = sum.max_ratio();
   cell.failures = sum.failures_by_case;

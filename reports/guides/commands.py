@@ -59,6 +59,7 @@ COMMANDS = {
     'cc -std=c11 -O2 -fPIC -shared -DFORGET_THE_MAXIMUM -I "$FP" -o broken.so my_softmax.c -lm': PLUGIN,
     "./flashproof check ./broken.so --family huge": PLUGIN,
     "./flashproof replay out/witnesses/softmax.mine.c.f32.class_matches_semantics.safetensors --plugin ./broken.so": PLUGIN,
+    "./flashproof export WITNESS --out DIR": Run(instead="./flashproof export merge:lse_gaps:0:format=f32 --out out/lse_gaps"),
     'c++ -std=c++17 -O2 -fPIC -shared -I "$FP" -o my_attention.so my_attention.cc': PLUGIN,
     "./flashproof list ./my_attention.so": PLUGIN,
     "./flashproof check ./my_attention.so --quick": PLUGIN,
