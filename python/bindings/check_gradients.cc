@@ -11,6 +11,9 @@
 #include "properties/generators/glob.h"
 #include "properties/generators/gradient_case.h"
 #include "properties/laws/judging_gradients.h"
+#include "properties/shrink/brief.h"
+#include "properties/shrink/gradients.h"
+#include "python/bindings/call_faults.h"
 #include "python/bindings/statistics_json.h"
 #include "reference/oracle/backward/backward_truth.h"
 #include "reference/problem/error.h"
@@ -23,6 +26,10 @@ namespace {
 
 /// Of a family, as many draws as this for every case that is wanted: the callable may refuse some.
 constexpr std::uint64_t kDrawsPerCase = 16;
+/// Simpler problems that are asked of the callable, for a finding; as a property's (properties/driver/shrinking_search.h).
+constexpr int kShrinks = 600;
+
+using Clock = std::chrono::steady_clock;
 
 enum Asked : std::uint8_t { kWithin, kWritten, kRerun };
 constexpr struct {
@@ -38,7 +45,13 @@ struct LawRecord {
   Asked law{};
   std::array<std::uint64_t, kVerdictKinds> counts{};
   std::optional<Verdict> failure;
-  std::string line, witness;
+  std::string line, witness, shrunk;
+};
+
+/// Of one problem.
+struct Answer {
+  std::optional<GradientJudgement> judgement;       // none: the call itself is at fault, and every law says so
+  std::array<Verdict, std::size(kLaws)> says = {};  // by Asked
 };
 
 struct GradientFamily {
@@ -61,7 +74,6 @@ class Stop {
   bool stopped() const { return stopped_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
   CallableGradient& gradient_;
   bool limited_;
   Clock::time_point end_;
@@ -153,65 +165,97 @@ class Run {
     const std::string why = gradient_.refusal(subject.problem);
     if (!why.empty()) {
       family.refused = why;
-      note(subject, family, {VerdictKind::unsupported, Failure::none, why}, std::nullopt);
+      Answer refused;
+      refused.says.fill({VerdictKind::unsupported, Failure::none, why});
+      note(subject, family, refused);
       return false;
     }
-    try {
-      const Gradients first = gradient_.run(subject.problem);
-      const BackwardTruth truth = backward_truth(subject.problem, gradient_.declaration().format);
-      const BackwardBound bound = gradient_bound(subject.problem, gradient_.arithmetic());
-      const JudgedGradients judged{first, truth, bound};
-      const GradientJudgement judgement = judge(judged, gradient_.contract(), subject.spec.seed);
-      for (const Part part : kGradientParts) stats(family, part).merge(judgement.stats(part));
-      std::array<Verdict, 3> says{gradients_within_bound(judgement), gradients_fully_written(judged)};
-      if (gradient_.declaration().deterministic && asks(kRerun)) {
-        says[kRerun] = gradients_have_the_same_bits(first, gradient_.run(subject.problem));
-      }
-      note(subject, family, says[kWithin], says);
-    } catch (const KernelFault& fault) {
-      note(subject, family, {VerdictKind::fail, Failure::error, fault.what()}, std::nullopt);
+    const Answer answer = answer_to(subject.problem, subject.spec.seed);
+    if (answer.judgement) {
+      for (const Part part : kGradientParts) stats(family, part).merge(answer.judgement->stats(part));
     }
+    note(subject, family, answer);
     return true;
+  }
+
+  /// Of a problem that the callable takes.
+  Answer answer_to(const BackwardProblem& problem, std::uint64_t seed) {
+    Answer answer;
+    try {
+      const Gradients first = gradient_.run(problem);
+      const BackwardTruth truth = backward_truth(problem, gradient_.declaration().format);
+      const BackwardBound bound = gradient_bound(problem, gradient_.arithmetic());
+      const JudgedGradients judged{first, truth, bound};
+      answer.judgement = judge(judged, gradient_.contract(), seed);
+      answer.says[kWithin] = gradients_within_bound(*answer.judgement);
+      answer.says[kWritten] = gradients_fully_written(judged);
+      if (asks(kRerun)) answer.says[kRerun] = gradients_have_the_same_bits(first, gradient_.run(problem));
+    } catch (const KernelFault& fault) {
+      answer.judgement.reset();
+      answer.says.fill({VerdictKind::fail, Failure::error, fault.what()});
+    }
+    return answer;
   }
 
   static ErrorStats& stats(GradientFamily& family, Part part) {
     return part == Part::dq ? family.dq : part == Part::dk ? family.dk : family.dv;
   }
   bool asks(Asked law) const {
+    if (law == kRerun && !gradient_.declaration().deterministic) return false;
     return std::ranges::any_of(laws_, [law](const LawRecord& record) { return record.law == law; });
   }
 
-  /// `all`: a verdict per law; without them every law that is asked says `verdict`, the first one alone if it failed.
-  void note(const BackwardCase& subject, GradientFamily& family, Verdict verdict,
-            const std::optional<std::array<Verdict, 3>>& all) {
-    bool first = true;
+  void note(const BackwardCase& subject, GradientFamily& family, const Answer& answer) {
+    Verdict whole = answer.says[kWithin];
+    bool told = false;  // a fault of the call: one finding is enough
     for (LawRecord& law : laws_) {
-      if (law.law == kRerun && !gradient_.declaration().deterministic) continue;
-      const Verdict says = all ? (*all)[law.law] : verdict;
-      if (!all && says.failed() && !first) continue;  // it did not return: one finding is enough
-      first = false;
+      if (!asks(law.law)) continue;
+      const Verdict& says = answer.says[law.law];
+      if (told && !answer.judgement) continue;
+      told = says.failed();
       ++law.counts[static_cast<std::size_t>(says.kind)];
-      if (outweighs(says, verdict)) verdict = says;
-      if (says.failed() && !law.failure) {
-        law.failure = says;
-        law.line = backward_line(subject.spec);
-        law.witness = keep(subject, law);
-      }
+      if (outweighs(says, whole)) whole = says;
+      if (!says.failed() || law.failure) continue;
+      law.failure = says;
+      law.line = backward_line(subject.spec);
+      keep(subject, law);
     }
-    ++family.counts[static_cast<std::size_t>(verdict.kind)];
-    if (verdict.failed() && family.finding.empty()) {
-      family.finding = backward_line(subject.spec) + "  " + to_string(Verdict{verdict.kind, verdict.failure, {}}) +
-                       "  " + verdict.detail;
+    ++family.counts[static_cast<std::size_t>(whole.kind)];
+    if (whole.failed() && family.finding.empty()) {
+      family.finding =
+          backward_line(subject.spec) + "  " + to_string(Verdict{whole.kind, whole.failure, {}}) + "  " + whole.detail;
     }
   }
 
-  std::string keep(const BackwardCase& subject, const LawRecord& law) const {
-    if (request_.witnesses.empty() || !request_.replay.empty()) return {};
+  /// Writes the smallest problem that fails in the same way.
+  void keep(const BackwardCase& subject, LawRecord& law) {
+    if (request_.witnesses.empty() || !request_.replay.empty()) return;
+    BackwardCase shown = subject;
+    if (!gradient_.lost()) shown.problem = smallest(subject, law);
+    law.shrunk = shown.problem == subject.problem ? "" : brief(shown.problem);
     std::filesystem::create_directories(request_.witnesses);
     const std::string& id = gradient_.declaration().id;
     const auto path = std::filesystem::path(request_.witnesses) / (id + "." + kLaws[law.law].name + ".safetensors");
-    write_backward_witness(path, {subject, {{"kernel", id}, {"verdict", to_string(*law.failure)}}});
-    return path.string();
+    write_backward_witness(path, {std::move(shown), {{"kernel", id}, {"verdict", to_string(*law.failure)}}});
+    law.witness = path.string();
+  }
+
+  /// What fails only now and then stays nearly as it was drawn. A quarter of the time is the most that one finding may cost: a
+  /// callable may compile for every shape.
+  BackwardProblem smallest(const BackwardCase& subject, LawRecord& law) {
+    const Verdict found = *law.failure;
+    const auto fails = [&](const BackwardProblem& problem) {
+      if (!gradient_.refusal(problem).empty()) return false;
+      Verdict says = answer_to(problem, subject.spec.seed).says[law.law];
+      if (!says.failed() || says.failure != found.failure || call_fault_name(says) != call_fault_name(found))
+        return false;
+      law.failure = std::move(says);
+      return true;
+    };
+    const auto end =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(request_.seconds / 4));
+    return minimise(subject.problem, fails, kShrinks,
+                    [&] { return stop_() || (request_.seconds > 0 && Clock::now() >= end); });
   }
 
   std::string replay_of(const LawRecord& law) const {
@@ -240,7 +284,7 @@ class Run {
     json["failure"] = name(law.failure->failure);
     json["message"] = one_line(law.failure->detail);
     json["case"] = law.line;
-    json["shrunk"] = "";
+    json["shrunk"] = law.shrunk;
     json["witness"] = law.witness;
     json["replay"] = replay_of(law);
     return json;

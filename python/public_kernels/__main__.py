@@ -8,6 +8,7 @@ A subject runs in a process of its own: one that crashes, hangs or loses the GPU
 """
 
 import argparse
+import dataclasses
 import datetime
 import fnmatch
 import json
@@ -30,6 +31,8 @@ LAWS = {"attention": ("rerun_is_bitwise", "batch_invariance_is_bitwise", "hidden
                     "dropped_key_is_noticed", "within_bound", "class_matches_semantics", "outputs_fully_written", "red_zones_untouched",
                     "signed_bias_within_limit"),
         "attention_backward": ("gradient_within_bound", "gradient_fully_written", "gradient_rerun_is_bitwise")}
+
+SECONDS_AFTER = 60  # that a subject may take beyond --each, to import its library, and to make findings small
 
 
 def parse():
@@ -100,18 +103,36 @@ def run_subject(options, subject):
     import flashproof
     import reproduction
 
-    witnesses = out / "witnesses" / subject.name
-    result = flashproof.check(function, problem=subject.problem, dtype=subject.dtype, arrays=subject.arrays,
-                              device=subject.device if subject.arrays == "torch" or subject.device == "cpu" else "cuda", arithmetic=subject.arithmetic,
-                              laws=LAWS[subject.problem], cases=options.cases, measured=options.measured, seconds=options.each,
-                              witnesses=str(witnesses), name=subject.name, **subject.options)
+    def check(where, seconds=options.each, **more):
+        return flashproof.check(function, problem=subject.problem, dtype=subject.dtype, arrays=subject.arrays,
+                                device=subject.device if subject.arrays == "torch" or subject.device == "cpu" else "cuda", arithmetic=subject.arithmetic,
+                                laws=LAWS[subject.problem], cases=options.cases, measured=options.measured, seconds=seconds,
+                                witnesses=str(out / "witnesses" / subject.name / where), name=subject.name, **subject.options, **more)
+
+    result = check("")
     record["result"] = flashproof._result._plain(result.to_dict())
     record["text"] = str(result)
     write(path, record)
-    for finding in result.findings:
+    named = {f.law: f for f in result.findings}
+    if subject.problem == "attention_backward":
+        named = {f"{f.law}.{f.case.split(':')[1]}": f for f in [*result.findings, *of_other_families(result, check)]}
+        record["result"]["findings"] = flashproof._result._plain([dataclasses.asdict(f) for f in named.values()])
+        write(path, record)
+    for name, finding in named.items():
         if finding.witness and finding.law in reproduction.JUDGING:
-            reproduction.export(str(out / "findings" / f"{subject.name}.{finding.law}"), subject, finding, subject.source(), subject.script_expression(),
+            reproduction.export(str(out / "findings" / f"{subject.name}.{name}"), subject, finding, subject.source(), subject.script_expression(),
                                 record["versions"])
+
+
+def of_other_families(result, check):
+    """A law tells of the first case that breaks it: of gradients, what every other failing family alone would have told."""
+    told = {f.case.split(":")[1] for f in result.findings}
+    found, end = [], time.monotonic() + SECONDS_AFTER / 2
+    for family in result.families:
+        left = end - time.monotonic()
+        if family.finding and family.family not in told and not result.lost and left > 1:
+            found += check(family.family, seconds=left, families=[family.family]).findings
+    return found
 
 
 def start(options, name, *more):
@@ -125,7 +146,9 @@ def start(options, name, *more):
 
 def failed(options, subject, why):
     path = pathlib.Path(options.out) / "subjects" / f"{subject.name}.json"
-    if not path.is_file():
+    if path.is_file():  # it died of what comes after the record
+        print(f"{subject.name}: its findings were not all exported: {why[-200:]}", file=sys.stderr, flush=True)
+    else:
         write(path, {"name": subject.name, "problem": subject.problem, "dtype": subject.dtype, "arithmetic": subject.arithmetic, "note": subject.note, "copies": subject.copies,
                      "died": why[-600:]})
 
@@ -137,7 +160,7 @@ def run_all(options, chosen, done, *more):
     while waiting or running:
         while waiting and len(running) < options.jobs and time.monotonic() + 5 < end:
             subject = waiting.pop(0)
-            running[start(options, subject.name, *more)] = (subject, min(time.monotonic() + options.each + 60, end))
+            running[start(options, subject.name, *more)] = (subject, min(time.monotonic() + options.each + SECONDS_AFTER, end))
         if waiting and not running:
             print(f"out of time: {len(waiting)} subjects not run", flush=True)
             return

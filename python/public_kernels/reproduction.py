@@ -8,6 +8,7 @@ from typing import Any, Dict
 import numpy as np
 
 import flashproof
+from backward_tables import PARTS
 
 SCRIPT = '''"""{title}
 
@@ -91,7 +92,11 @@ def numbers(output):
 
 def limits(problem: Dict[str, Any], arithmetic: str, part: str) -> Any:
     """(exact, low, high, class) of every element, flattened. low and high: through the bound and the output's rounding."""
-    truth, bound = flashproof._flashproof.truth(problem, True)[part], flashproof._flashproof.bound(problem, arithmetic)[part]
+    if part in PARTS:
+        forward = {**problem, "problem": "attention"}
+        truth, bound = flashproof._flashproof.gradients(forward)[part], flashproof._flashproof.gradient_bound(forward, arithmetic)[part]
+    else:
+        truth, bound = flashproof._flashproof.truth(problem, True)[part], flashproof._flashproof.bound(problem, arithmetic)[part]
     total = sum(bound[n] for n in ("weights", "numerator", "denominator", "output")).reshape(-1)
     value, radius, classes = (truth[n].reshape(-1) for n in ("value", "radius", "classes"))
     dtype = flashproof._arrays.dtype_of("f32" if part == "lse" else problem["format"])
@@ -101,24 +106,24 @@ def limits(problem: Dict[str, Any], arithmetic: str, part: str) -> Any:
 
 
 #: Findings that one output shows. Of the others the witness and the replay line are all there is.
-JUDGING = ("within_bound", "class_matches_semantics", "outputs_fully_written")
+JUDGING = ("within_bound", "class_matches_semantics", "outputs_fully_written", "gradient_within_bound", "gradient_fully_written")
 
 
 def export(folder: str, subject: Any, finding: Any, source: str, function: str, versions: Dict[str, str]) -> str:
-    """Returns the folder. Elements: the (at most 8) that differ by most in units of what is allowed."""
+    """Returns the folder. Elements: the first 64 of each output."""
     witness = flashproof.read_witness(finding.witness)
     os.makedirs(folder, exist_ok=True)
     shutil.copyfile(finding.witness, os.path.join(folder, "witness.safetensors"))
     p = witness.problem
-    outputs = {"o": ["o"], "lse": ["lse"], "both": ["o", "lse"]}[subject.options["returns"]]
+    outputs = list(PARTS) if subject.problem == "attention_backward" else {"o": ["o"], "lse": ["lse"], "both": ["o", "lse"]}[subject.options["returns"]]
     elements = []
     for part in outputs:
         exact, low, high, classes = limits(p, subject.arithmetic, part)
         for i in range(min(len(exact), 64)):
             kind = "finite" if classes[i] & 1 else {2: "inf", 4: "-inf"}.get(int(classes[i]), "nan")
             elements.append({"output": part, "index": i, "exact": repr(float(exact[i])), "low": repr(float(low[i])), "high": repr(float(high[i])), "class": kind})
-    names = {"softmax": ["x"], "merge": ["o", "lse"], "attention": ["q", "k", "v"]}[subject.problem]
-    arguments = {"scale": p.get("scale"), "causal": p.get("causal", False)} if subject.problem == "attention" else {}
+    names = {"softmax": ["x"], "merge": ["o", "lse"], "attention": ["q", "k", "v"], "attention_backward": ["q", "k", "v", "d_out"]}[subject.problem]
+    arguments = {"scale": p.get("scale"), "causal": p.get("causal", False)} if subject.problem.startswith("attention") else {}
     if "bias" in p:
         arguments["bias"] = None
     with open(os.path.join(folder, "expected.json"), "w", encoding="utf-8") as file:

@@ -66,6 +66,36 @@ def test_what_a_callable_does_wrong_has_a_name(kernel, kind, tmp_path):
         assert flashproof.replay(kernels.right, case, problem="attention_backward").ok, case
 
 
+def takes_few_keys(q, k, v, do, *, scale, causal):
+    """dq is NaN where a query has three keys or more."""
+    dq, dk, dv = kernels.right(q, k, v, do, scale=scale, causal=causal)
+    return (dq * np.nan if k.shape[2] >= 3 else dq), dk, dv
+
+
+def test_a_finding_is_made_small(tmp_path):
+    result = flashproof.check(takes_few_keys, witnesses=str(tmp_path), **FAST)
+    (finding,) = result.findings
+    assert finding.law == "gradient_within_bound" and finding.kind == "class_mismatch"
+    read = flashproof.read_witness(finding.witness)
+    assert [read.tensors[n].shape for n in ("q", "k", "v", "do")] == [(1, 1, 1, 1), (1, 1, 3, 1), (1, 1, 3, 1), (1, 1, 1, 1)], finding.shrunk
+    assert finding.shrunk.startswith("attention_backward f32 gradient: q (1, 1, 1, 1) = ") and "computed nan" in finding.message
+    assert not flashproof.replay(takes_few_keys, finding.witness, problem="attention_backward").ok
+    assert not flashproof.check(takes_few_keys, **FAST).findings[0].shrunk, "without a folder nothing is shrunk"
+
+
+def test_a_finding_that_does_not_come_again_stays_as_it_was_drawn(tmp_path):
+    calls = []
+
+    def once(q, k, v, do, *, scale, causal):
+        dq, dk, dv = kernels.right(q, k, v, do, scale=scale, causal=causal)
+        calls.append(q.size)
+        return (dq * np.nan if len(calls) == 1 else dq), dk, dv
+
+    result = flashproof.check(once, witnesses=str(tmp_path), deterministic=False, **FAST)
+    (finding,) = result.findings
+    assert not finding.shrunk and flashproof.read_witness(finding.witness).tensors["q"].size == calls[0]
+
+
 def test_determinism_is_a_promise():
     assert kinds(flashproof.check(kernels.Drifts(), arithmetic="unknown", **FAST)) == {"nondeterministic"}
     result = flashproof.check(kernels.Drifts(), deterministic=False, **FAST)

@@ -41,5 +41,11 @@ def test_a_gradient_stands_in_a_table_of_its_own(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     record = json.loads((tmp_path / "subjects" / "jax.attention.xla.backward.bfloat16.json").read_text())
     assert any(f["dq"]["elements"] and float(f["dq"]["max_ratio"]) <= 1 for f in record["result"]["families"]), record
+    # Where a bias hides every key, JAX's gradients are NaN: made small, and told by a script.
+    findings = {f["case"].split(":")[1]: f for f in record["result"]["findings"]}
+    assert findings["mask_random"]["shrunk"].startswith("attention_backward bf16"), findings
+    folder = tmp_path / "findings" / "jax.attention.xla.backward.bfloat16.gradient_within_bound.mask_random"
+    found = run("reproduce.py", cwd=folder)
+    assert found.returncode == 1 and "dq[0]: computed nan" in found.stdout, found.stdout + found.stderr
     table = (tmp_path / "table.md").read_text()
     assert "## Gradients" in table and "dk error/bound" in table.split("## Gradients")[1] and "speed" not in record
