@@ -1,6 +1,7 @@
 #include "fuzz/batch/batch.h"
 
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "fuzz/batch/concatenate.h"
@@ -13,6 +14,12 @@ namespace flashproof {
 namespace {
 
 using Indices = std::vector<std::size_t>;
+
+/// Where the output of a case is: rows of what one launch returned.
+struct Placed {
+  std::shared_ptr<const Output> whole;  // null: the case has not run
+  std::int64_t first_row = 0;
+};
 
 class Batch {
  public:
@@ -63,9 +70,12 @@ class Batch {
     std::vector<const Problem*> problems;
     for (const std::size_t i : launch) problems.push_back(&cases_[i].problem);
     try {
-      std::vector<Output> parts =
-          split(flashproof::run(kernel_, concatenate(problems), run_), problems, Threads(options_.threads));
-      for (std::size_t k = 0; k < launch.size(); ++k) outputs_[launch[k]] = std::move(parts[k]);
+      const auto whole = std::make_shared<const Output>(flashproof::run(kernel_, concatenate(problems), run_));
+      std::int64_t row = 0;
+      for (const std::size_t i : launch) {
+        outputs_[i] = {whole, row};
+        row += output_shape(cases_[i].problem).rows;
+      }
       return;
     } catch (const KernelFault& fault) {
       if (options_.executor == Executor::cuda) {
@@ -81,7 +91,7 @@ class Batch {
 
   void alone(std::size_t i) {
     try {
-      outputs_[i] = flashproof::run(kernel_, cases_[i].problem, run_);
+      outputs_[i] = {std::make_shared<const Output>(flashproof::run(kernel_, cases_[i].problem, run_))};
     } catch (const UsageError&) {  // the kernel does not take it
     } catch (const KernelFault& fault) {
       result_.scores[i] = failed(fault.what());
@@ -113,9 +123,9 @@ class Batch {
 
   void judge() {
     for_each_case([&](std::size_t i) {
-      if (!outputs_[i]) return;
-      result_.scores[i] = score_output(kernel_, cases_[i], *outputs_[i]);
-      outputs_[i].reset();
+      const Placed& at = outputs_[i];
+      if (at.whole == nullptr) return;
+      result_.scores[i] = score_output(kernel_, cases_[i], part_of(*at.whole, at.first_row, cases_[i].problem));
     });
   }
 
@@ -145,7 +155,7 @@ class Batch {
   std::span<const Case> cases_;
   BatchOptions options_;
   RunOptions run_;
-  std::vector<std::optional<Output>> outputs_;
+  std::vector<Placed> outputs_;
   BatchResult result_;
 };
 

@@ -141,26 +141,16 @@ Problem concatenate(std::span<const Problem* const> problems) {
   return whole;
 }
 
-std::vector<Output> split(const Output& whole, std::span<const Problem* const> problems, const Threads& threads) {
-  std::vector<std::int64_t> first;  // row of every part
-  std::int64_t rows = 0;
-  for (const Problem* problem : problems) {  // rows of every problem are outermost in o and lse
-    first.push_back(rows);
-    rows += output_shape(*problem).rows;
-  }
-  std::vector<Output> outputs(problems.size());
-  threads.for_each(static_cast<std::int64_t>(problems.size()), [&](std::int64_t index) {
-    const auto i = static_cast<std::size_t>(index);
-    const OutputShape shape = output_shape(*problems[i]);
-    outputs[i] = {Tensor::dense(whole.o.format, {shape.rows, shape.width}),
-                  Tensor::dense(whole.lse.format, {shape.rows})};
-    const std::int64_t row_bytes = shape.width * bytes_of(whole.o.format);
-    std::copy_n(whole.o.storage.begin() + first[i] * row_bytes, outputs[i].o.storage.size(),
-                outputs[i].o.storage.begin());
-    std::copy_n(whole.lse.storage.begin() + first[i] * bytes_of(whole.lse.format), outputs[i].lse.storage.size(),
-                outputs[i].lse.storage.begin());
-  });
-  return outputs;
+Output part_of(const Output& whole, std::int64_t first_row, const Problem& part) {
+  const OutputShape shape = output_shape(part);
+  const auto rows_of = [&](const Tensor& from, std::vector<std::int64_t> of_shape) {
+    Tensor tensor = Tensor::dense(from.format, std::move(of_shape));
+    const std::int64_t row_bytes = static_cast<std::int64_t>(from.storage.size()) / from.shape[0];
+    std::copy_n(from.storage.begin() + first_row * row_bytes, tensor.storage.size(), tensor.storage.begin());
+    return tensor;
+  };
+  if (shape.rows == 0) return {Tensor::dense(whole.o.format, {0, shape.width}), Tensor::dense(whole.lse.format, {0})};
+  return {rows_of(whole.o, {shape.rows, shape.width}), rows_of(whole.lse, {shape.rows})};
 }
 
 }  // namespace flashproof

@@ -11,9 +11,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
-#include "reference/oracle/threads.h"
 #include "reference/problem/problems.h"
 
 namespace flashproof {
@@ -24,8 +22,8 @@ std::string join_key(const Problem& problem);
 /// Of at least one problem, all with the same join_key(). Throws UsageError where the whole is too large for validate().
 Problem concatenate(std::span<const Problem* const> problems);
 
-/// The output of concatenate(problems), cut into those of its parts by `threads`.
-std::vector<Output> split(const Output& whole, std::span<const Problem* const> problems,
-                          const Threads& threads = Threads(1));
+/// Of the output of concatenate(): that of the part whose rows begin at `first_row`, the sum of output_shape(...).rows of the parts
+/// before it.
+Output part_of(const Output& whole, std::int64_t first_row, const Problem& part);
 
 }  // namespace flashproof

@@ -1,14 +1,15 @@
 """Does the error as feedback help? The same target, kernel and time with and without it.
 
-usage: guidance.py --build DIR [--seconds S] [--seeds N] [--jobs N] [--variant NAME]... [--empty] [--out FILE.md]
+usage: guidance.py --build DIR [--subject TARGET:GLOB:FORMAT]... [--seconds S] [--seeds N] [--jobs N] [--variant NAME]... [--empty] [--out FILE.md]
 
 Variants: coverage alone; the error by extra counters; by edges; counters with local search (a quarter of the time); and
 the last in a quarter of the time of the others. Every run has an archive of its own. Of each run the worst err/bound is
-taken, over the terms and per term; the table shows the median over the seeds and, last, the geometric mean over the terms of
-its factor over coverage. Exit: 0; 2 usage; 3 a target could not be run.
+taken, over the terms and per term; the table shows the median over the seeds, its factor over coverage, and, last, the geometric
+mean over the terms of theirs. A run that fails is told and left out. Exit: 0; 2 usage; 3 a target could not be run.
 """
 
 import argparse
+import fnmatch
 import os
 import statistics
 import sys
@@ -17,12 +18,30 @@ from pathlib import Path
 import fuzz_runs
 from detection import positive
 
-SUBJECTS = (("softmax", "softmax.online_block.hardened", "f32"), ("merge", "merge.pairwise_tree.hardened", "f32"),
-            ("attention", "attention.deferred.hardened", "f32"))
+SUBJECTS = ("softmax:softmax.online_block.hardened:f32", "merge:merge.pairwise_tree.hardened:f32", "attention:attention.deferred.hardened:f32")
 # Name, --guide, local search, divisor of the time.
 VARIANTS = (("coverage", "none", False, 1), ("counters", "counters", False, 1), ("edges", "edges", False, 1),
             ("counters + climb", "counters", True, 1), ("counters + climb, 1/4 of the time", "counters", True, 4))
 ROUNDS = 4  # of fuzzing and local search in turn
+
+
+def chosen(build, words):
+    """[(target, kernel, format)] of all TARGET:GLOB:FORMAT; glob and format match hardened kernels alone."""
+    found = []
+    for word in words:
+        target, glob, fmt = word.split(":")
+        some = [(target, kernel, f) for kernel, form, f in fuzz_runs.subjects(build, target)
+                if form == "hardened" and fnmatch.fnmatchcase(kernel, glob) and fnmatch.fnmatchcase(f, fmt)]
+        if not some:
+            raise fuzz_runs.Failed(f"--subject {word}: no hardened kernel of fuzz_{target} --list")
+        found += [s for s in some if s not in found]
+    return found
+
+
+def subject_word(text):
+    if text.count(":") != 2:
+        raise argparse.ArgumentTypeError(f"{text!r}: TARGET:GLOB:FORMAT")
+    return text
 
 
 def measure(build, subject, variant, seed, seconds, seeded):
@@ -53,25 +72,34 @@ def factor(results, subject, variant, terms):
     """Geometric mean over the terms that coverage met, of the medians; – where one of them was not met."""
     def medians(v):
         return {t: statistics.median(worst.get(t, 0) for worst, _ in results[subject, v]) for t in terms}
+
     ours, theirs = medians(variant), medians(VARIANTS[0])
     factors = [ours[t] / theirs[t] for t in terms if theirs[t] > 0.01]
     return f"{statistics.geometric_mean(factors):.2f}" if factors and min(factors) > 0 else "–"
 
 
-def table(results, variants, seconds, seeds, seeded):
+def best_of(runs):
+    return [max(worst.values(), default=0) for worst, _ in runs]
+
+
+def table(results, subjects, variants, seconds, seeds, seeded):
     lines = [f"{seconds} s per run, seeds 1 to {seeds}, {'from the seed corpus' if seeded else 'from an empty corpus'}. "
              "Median over the seeds (least to largest) of the worst err/bound; `executions` is the median, too.", ""]
-    for subject in SUBJECTS:
-        terms = sorted({t for variant in variants for worst, _ in results[subject, variant] for t in worst})
-        lines += [f"**{subject[1]}, {subject[2]}**", "", "| variant | worst of all | " + " | ".join(terms) + " | executions | factor |",
-                  "|---|---|" + "---|" * len(terms) + "---|---|"]
-        for variant in variants:
+    for subject in subjects:
+        present = [v for v in variants if results.get((subject, v))]
+        terms = sorted({t for variant in present for worst, _ in results[subject, variant] for t in worst})
+        lines += [f"**{subject[1]}, {subject[2]}**", "", "| variant | worst of all | factor | " + " | ".join(terms) + " | executions | mean factor of the terms |",
+                  "|---|---|---|" + "---|" * len(terms) + "---|---|"]
+        for variant in present:
             runs = results[subject, variant]
-            best = [max(worst.values(), default=0) for worst, _ in runs]
-            cells = [f"{statistics.median(best):.3f} ({min(best):.3f}–{max(best):.3f})"]
+            best = best_of(runs)
+            alone = results.get((subject, VARIANTS[0]))
+            base = statistics.median(best_of(alone)) if alone else 0
+            cells = [f"{statistics.median(best):.3f} ({min(best):.3f}–{max(best):.3f})", f"{statistics.median(best) / base:.2f}" if base > 0 else "–"]
             cells += [f"{statistics.median(worst.get(t, 0) for worst, _ in runs):.3f}" for t in terms]
             executions = statistics.median(n for _, n in runs)
-            lines.append(f"| {variant[0]} | " + " | ".join(cells) + f" | {executions / 1000:.0f} k | {factor(results, subject, variant, terms)} |")
+            last = factor(results, subject, variant, terms) if alone else "–"
+            lines.append(f"| {variant[0]}{'' if len(runs) == seeds else f' ({len(runs)} runs)'} | " + " | ".join(cells) + f" | {executions / 1000:.0f} k | {last} |")
         lines.append("")
     return "\n".join(lines)
 
@@ -79,6 +107,7 @@ def table(results, variants, seconds, seeds, seeded):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, help="the build folder of preset fuzz")
+    parser.add_argument("--subject", type=subject_word, action="append", metavar="TARGET:GLOB:FORMAT", help="default: " + ", ".join(SUBJECTS))
     parser.add_argument("--seconds", type=positive, default=60)
     parser.add_argument("--seeds", type=positive, default=5)
     parser.add_argument("--jobs", type=positive, default=len(os.sched_getaffinity(0)))
@@ -90,22 +119,32 @@ def main():
     least = 4 * ROUNDS * max(v[3] for v in variants)
     if options.seconds < least:
         parser.error(f"--seconds: at least {least}")
-    # Variants in turn, so that a machine that slows down slows all of them.
-    work = [(s, v, seed) for seed in range(1, options.seeds + 1) for s in SUBJECTS for v in variants]
+    failed = []
+
+    def one(task):
+        try:
+            return measure(options.build, *task, options.seconds, not options.empty)
+        except fuzz_runs.Failed as error:
+            failed.append(error)
+            print(f"guidance: {error}", file=sys.stderr)
+
     try:
-        measured = fuzz_runs.in_parallel(
-            options.jobs, lambda w: measure(options.build, *w, options.seconds, not options.empty), work)
+        subjects = chosen(options.build, options.subject or SUBJECTS)
+        # Variants in turn, so that a machine that slows down slows all of them.
+        work = [(s, v, seed) for seed in range(1, options.seeds + 1) for s in subjects for v in variants]
+        measured = fuzz_runs.in_parallel(options.jobs, one, work)
     except fuzz_runs.Failed as error:
         print(f"guidance: {error}", file=sys.stderr)
         return 3
     results = {}
     for (subject, variant, _), result in zip(work, measured):
-        results.setdefault((subject, variant), []).append(result)
-    text = table(results, variants, options.seconds, options.seeds, not options.empty)
+        if result:
+            results.setdefault((subject, variant), []).append(result)
+    text = table(results, subjects, variants, options.seconds, options.seeds, not options.empty)
     print(text)
     if options.out:
         Path(options.out).write_text(text)
-    return 0
+    return 3 if failed else 0
 
 
 if __name__ == "__main__":

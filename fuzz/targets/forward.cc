@@ -104,6 +104,7 @@ ScoredBatch run_forward_batch(const TargetSubject& subject, std::span<const Fuzz
   threads.for_each(static_cast<std::int64_t>(cases.size()), [&](std::int64_t index) {
     const auto i = static_cast<std::size_t>(index);
     batch.results[places[i]] = scored(std::move(answers.scores[i]), cases[i], inputs[places[i]]);
+    cases[i] = {};  // freed here, by all threads
   });
   return batch;
 }
