@@ -61,7 +61,8 @@ def main():
         low, high = float(e["low"]), float(e["high"])
         fine = low <= value <= high if e["class"] == "finite" else str(value) == e["class"]
         wrong += not fine
-        print(f"{{e['output']}}[{{e['index']}}]: computed {{value!r}}, exact {{e['exact']}}, allowed {{low}} to {{high}}", "" if fine else "  WRONG")
+        allowed = f"{{low}} to {{high}}" if e["class"] == "finite" else e["class"]
+        print(f"{{e['output']}}[{{e['index']}}]: computed {{value!r}}, exact {{e['exact']}}, allowed {{allowed}}", "" if fine else "  WRONG")
     return 1 if wrong else 0
 
 
@@ -121,7 +122,7 @@ def export(folder: str, subject: Any, finding: Any, source: str, function: str, 
         exact, low, high, classes = limits(p, subject.arithmetic, part)
         for i in range(min(len(exact), 64)):
             kind = "finite" if classes[i] & 1 else {2: "inf", 4: "-inf"}.get(int(classes[i]), "nan")
-            elements.append({"output": part, "index": i, "exact": repr(float(exact[i])), "low": repr(float(low[i])), "high": repr(float(high[i])), "class": kind})
+            elements.append({"output": part, "index": i, "exact": repr(float(exact[i])) if kind == "finite" else kind, "low": repr(float(low[i])), "high": repr(float(high[i])), "class": kind})
     names = {"softmax": ["x"], "merge": ["o", "lse"], "attention": ["q", "k", "v"], "attention_backward": ["q", "k", "v", "d_out"]}[subject.problem]
     arguments = {"scale": p.get("scale"), "causal": p.get("causal", False)} if subject.problem.startswith("attention") else {}
     if "bias" in p:

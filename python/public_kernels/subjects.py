@@ -37,13 +37,21 @@ class Subject:
         return f"contiguous({self.expression})" if self.copies else self.expression
 
     def source(self) -> str:
-        """Of the functions that the expression names: what a script needs beside it."""
-        names = [n for n in re.findall(r"[a-z_]+", self.whole()) if inspect.isfunction(globals().get(n))]
-        if "triton_softmax" in names:
-            published = pathlib.Path(__file__).with_name("triton_online_softmax.py").read_text(encoding="utf-8").partition("\n\n")[2]
-            return published + "\n\n" + "\n\n".join(inspect.getsource(globals()[n]) for n in names if n != "triton_softmax")
-        head = "import functools\nimport importlib\nfrom typing import Any, Callable, Dict, List, Optional\n\n\n"
-        return head + "\n\n".join(inspect.getsource(globals()[n]) for n in names)
+        """The functions that the expression calls, and those that they call: what a script needs beside it."""
+        found: Dict[str, str] = {}
+
+        def add(text: str, scope: Dict[str, Any]) -> None:
+            for name in re.findall(r"(?<![.\w])([a-z_]+)\(", text):
+                if name not in found and name != "triton_softmax" and inspect.isfunction(scope.get(name)):
+                    found[name] = inspect.getsource(scope[name])
+                    add(found[name], scope[name].__globals__)
+
+        add(self.whole(), globals())
+        if "triton_softmax" in self.whole():
+            head = pathlib.Path(__file__).with_name("triton_online_softmax.py").read_text(encoding="utf-8").partition("\n\n")[2] + "\n\n"
+        else:
+            head = "import functools\nimport importlib\nfrom typing import Any, Callable, Dict, List, Optional\n\n\n"
+        return head + "\n\n".join(found.values())
 
     def script_expression(self) -> str:
         return self.whole().replace("triton_softmax()", "online_softmax")
