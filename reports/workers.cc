@@ -71,10 +71,12 @@ class Pool {
       for (Worker& w : workers_) {
         if (!w.job) give_job(w);
       }
-      wait_for_lines();
+      wait_for_lines(250);
       end_steps();
       if (hooks_.progress) hooks_.progress(done_);
     }
+    // What had arrived when the request to stop came is kept: one read takes all that a pipe holds.
+    if (stop_requested()) wait_for_lines(0);
     return done_ >= tasks_;
   }
 
@@ -112,13 +114,13 @@ class Pool {
     });
   }
 
-  void wait_for_lines() {
+  void wait_for_lines(int milliseconds) {
     std::vector<pollfd> polled;
     std::vector<Worker*> of;
     for (Worker& w : workers_) {
       if (w.pid > 0) polled.push_back({w.from, POLLIN, 0}), of.push_back(&w);
     }
-    if (::poll(polled.data(), polled.size(), 250) <= 0) return;
+    if (::poll(polled.data(), polled.size(), milliseconds) <= 0) return;
     for (std::size_t i = 0; i < polled.size(); ++i) {
       if (polled[i].revents != 0) read_lines(*of[i]);
     }

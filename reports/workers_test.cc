@@ -26,6 +26,7 @@ struct PoolRun {
   std::multiset<std::string> lines;
   std::map<StepId, std::string> deaths;
   PoolOutcome outcome;
+  std::function<void(std::uint64_t)> progress;  // in the parent, after it has read what there was
 
   void go(std::uint64_t tasks, PoolOptions options, const std::function<void(std::uint64_t, std::uint64_t)>& inside) {
     PoolHooks hooks;
@@ -43,6 +44,7 @@ struct PoolRun {
       lines.insert(line);
     };
     hooks.died = [&](std::uint64_t task, std::uint64_t step, const std::string& how) { deaths[{task, step}] = how; };
+    hooks.progress = progress;
     outcome = run_pool(tasks, hooks, options);
   }
 };
@@ -197,11 +199,13 @@ TEST(Workers, signals_that_ask_to_stop_end_no_worker) {
   EXPECT_EQ(run.lines.size(), 4 * kSteps);
 }
 
-/// In a child: the request to stop cannot be taken back. The step asks the parent to stop and then dies.
-TEST(Workers, a_death_after_the_request_to_stop_is_no_finding) {
+/// In a child: the request to stop cannot be taken back. The step asks the parent to stop and then dies. The parent is slow: when
+/// it learns of the request, the line of the step before is in the pipe.
+TEST(Workers, a_death_after_the_request_to_stop_is_no_finding_and_loses_no_line) {
   const auto stopped_run = [] {
     stop_on_signals();
     PoolRun run;
+    run.progress = [](auto) { std::this_thread::sleep_for(std::chrono::milliseconds(50)); };
     run.go(2, {.jobs = 1}, [](std::uint64_t, std::uint64_t step) {
       if (step != 1) return;
       ::kill(::getppid(), SIGTERM);

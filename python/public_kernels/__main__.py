@@ -1,6 +1,6 @@
 """The public kernels through flashproof.check(), their speed, and what they do differently: Markdown and JSON.
 
-    python3 python/public_kernels --out DIR [--only GLOB ...] [--seconds N] [--device cuda]
+    python3 python/public_kernels --out DIR [--only GLOB ...] [--seconds N] [--device cuda] [--no-speed]
 
 DIR/subjects/NAME.json is written as each is done, and DIR/table.md and DIR/table.json after each, so that a run that is cut short leaves
 what it has; a subject whose file is there is not run again. DIR/findings/NAME.LAW has the violations as scripts without flashproof.
@@ -46,6 +46,7 @@ def parse():
     parser.add_argument("--measured", type=int, default=3, help="cases per family for the statistics")
     parser.add_argument("--jobs", type=int, default=1, help="subjects at a time; timings are then taken afterwards, alone")
     parser.add_argument("--ours", metavar="FILE", help="what kernels/gpu_benchmark wrote (--benchmark_out) on this machine: its rows stand beside")
+    parser.add_argument("--no-speed", action="store_true", help="judge only; a later run with the same --out times")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--subject", help=argparse.SUPPRESS)  # the process of one subject
     parser.add_argument("--time", action="store_true", help=argparse.SUPPRESS)
@@ -196,8 +197,11 @@ def main():
         print(f"{time.monotonic() - begin:6.1f} s  {subject.name}  {tables.line(out, subject.name)}", flush=True)
 
     fresh = [s for s in chosen if not (out / "subjects" / f"{s.name}.json").is_file()]
-    options.seconds *= 0.85
+    if not options.no_speed:
+        options.seconds *= 0.85
     run_all(options, fresh, done)
+    if options.no_speed:
+        return 0
     timed = [s for s in chosen if tables.wants_time(out, s.name)]
     options.seconds, options.jobs, options.each = options.seconds / 0.85 - (time.monotonic() - begin), 1, 30
     run_all(options, timed, done, "--time")
