@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+import flashproof
+
 pytest.importorskip("jax")
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / "public_kernels"
 
@@ -47,5 +49,7 @@ def test_a_gradient_stands_in_a_table_of_its_own(tmp_path):
     folder = tmp_path / "findings" / "jax.attention.xla.backward.bfloat16.gradient_within_bound.mask_random"
     found = run("reproduce.py", cwd=folder)
     assert found.returncode == 1 and "dq[0]: computed nan" in found.stdout, found.stdout + found.stderr
+    tensors = flashproof.read_witness(folder / "witness.safetensors").tensors
+    assert f"of {sum(tensors[n].size for n in 'qkv')} elements are wrong" in found.stdout, "every element is judged"
     table = (tmp_path / "table.md").read_text()
     assert "## Gradients" in table and "dk error/bound" in table.split("## Gradients")[1] and "speed" not in record

@@ -1,7 +1,7 @@
 """jax.softmax.bfloat16: exceeds_bound
 
-within_bound: exceeds_bound: outside the bound: o[row 0, column 0]: computed 1 (0x3f80, bf16), exact 0.9975273768433653 ± 1.37e-16, error 0.00247262, bound 1.49082e-06 = weights 4.799e-07 + numerator 4.757e-07 + denominator 1.785e-07 + output 3.567e-07 (weights dominates)
-problem: softmax bf16: x (1, 2) = 0, -6
+within_bound: exceeds_bound: outside the bound: o[row 0, column 1]: computed 0.11962890625 (0x3df5, bf16), exact 0.11920292202211755 ± 4.22e-17, error 0.000425984, bound 2.08529e-07 = weights 6.947e-08 + numerator 7.427e-08 + denominator 2.216e-08 + output 4.263e-08 (numerator dominates); 1 more
+problem: softmax bf16: x (1, 2) = 0, -2
 declared arithmetic: unknown
 versions: torch 2.11.0+cu130, triton 3.6.0, jax 0.11.2, jaxlib 0.11.2, cupy 14.2.0, numpy 2.5.2, cudnn 1.32.0, gpu NVIDIA H200, cuda 13.0, cudnn_library 91900
 
@@ -63,13 +63,14 @@ def main():
     computed = function(*(given[n] for n in names), **{n: given.get(n, v) for n, v in EXPECTED["arguments"].items()})
     outputs = computed if isinstance(computed, (tuple, list)) else (computed,)
     values = dict(zip(EXPECTED["outputs"], (numbers(o) for o in outputs)))
-    wrong = 0
+    wrong = []
     for e in EXPECTED["elements"]:
         value = float(values[e["output"]].reshape(-1)[e["index"]])
         low, high = float(e["low"]), float(e["high"])
-        fine = low <= value <= high if e["class"] == "finite" else str(value) == e["class"]
-        wrong += not fine
-        print(f"{e['output']}[{e['index']}]: computed {value!r}, exact {e['exact']}, allowed {low} to {high}", "" if fine else "  WRONG")
+        if not (low <= value <= high if e["class"] == "finite" else str(value) == e["class"]):
+            allowed = f"{low} to {high}" if e["class"] == "finite" else e["class"]
+            wrong.append(f"{e['output']}[{e['index']}]: computed {value!r}, exact {e['exact']}, allowed {allowed}  WRONG")
+    print("\n".join([*wrong[:20], f"{len(wrong)} of {len(EXPECTED['elements'])} elements are wrong"]))
     return 1 if wrong else 0
 
 

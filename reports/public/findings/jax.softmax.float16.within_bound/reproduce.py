@@ -1,7 +1,7 @@
 """jax.softmax.float16: exceeds_bound
 
-within_bound: exceeds_bound: outside the bound: o[row 0, column 0]: computed 1 (0x3c00, f16), exact 0.9996646498695336 ± 1.11e-16, error 0.00033535, bound 1.49036e-06 = weights 4.774e-07 + numerator 4.767e-07 + denominator 1.788e-07 + output 3.575e-07 (weights dominates)
-problem: softmax f16: x (1, 2) = 0, -8
+within_bound: exceeds_bound: outside the bound: o[row 0, column 1]: computed 0.268798828125 (0x344d, f16), exact 0.26894142136999516 ± 1.06e-16, error 0.000142593, bound 4.74108e-07 = weights 1.776e-07 + numerator 1.479e-07 + denominator 5.24e-08 + output 9.618e-08 (weights dominates)
+problem: softmax f16: x (1, 2) = 0, -1
 declared arithmetic: unknown
 versions: torch 2.11.0+cu130, triton 3.6.0, jax 0.11.2, jaxlib 0.11.2, cupy 14.2.0, numpy 2.5.2, cudnn 1.32.0, gpu NVIDIA H200, cuda 13.0, cudnn_library 91900
 
@@ -63,13 +63,14 @@ def main():
     computed = function(*(given[n] for n in names), **{n: given.get(n, v) for n, v in EXPECTED["arguments"].items()})
     outputs = computed if isinstance(computed, (tuple, list)) else (computed,)
     values = dict(zip(EXPECTED["outputs"], (numbers(o) for o in outputs)))
-    wrong = 0
+    wrong = []
     for e in EXPECTED["elements"]:
         value = float(values[e["output"]].reshape(-1)[e["index"]])
         low, high = float(e["low"]), float(e["high"])
-        fine = low <= value <= high if e["class"] == "finite" else str(value) == e["class"]
-        wrong += not fine
-        print(f"{e['output']}[{e['index']}]: computed {value!r}, exact {e['exact']}, allowed {low} to {high}", "" if fine else "  WRONG")
+        if not (low <= value <= high if e["class"] == "finite" else str(value) == e["class"]):
+            allowed = f"{low} to {high}" if e["class"] == "finite" else e["class"]
+            wrong.append(f"{e['output']}[{e['index']}]: computed {value!r}, exact {e['exact']}, allowed {allowed}  WRONG")
+    print("\n".join([*wrong[:20], f"{len(wrong)} of {len(EXPECTED['elements'])} elements are wrong"]))
     return 1 if wrong else 0
 
 

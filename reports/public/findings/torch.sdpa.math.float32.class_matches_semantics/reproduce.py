@@ -1,7 +1,7 @@
 """torch.sdpa.math.float32: class_mismatch
 
 class_matches_semantics: class_mismatch: not finite, but the exact result is: o[row 0, column 0]: computed nan (0x7fffffff, f32), exact 0 ± 0, bound 0 = weights 0 + numerator 0 + denominator 0 + output 0 (all zero)
-problem: attention f32: q (1, 1, 1, 1) = -0.25; k (1, 1, 1, 1) = inf; v (1, 1, 1, 1) = -inf
+problem: attention f32: q (1, 1, 1, 1) = -1; k (1, 1, 1, 1) = inf; v (1, 1, 1, 1) = -inf
 declared arithmetic: pytorch_math
 versions: torch 2.11.0+cu130, triton 3.6.0, jax 0.11.2, jaxlib 0.11.2, cupy 14.2.0, numpy 2.5.2, cudnn 1.32.0, gpu NVIDIA H200, cuda 13.0, cudnn_library 91900
 
@@ -98,13 +98,14 @@ def main():
     computed = function(*(given[n] for n in names), **{n: given.get(n, v) for n, v in EXPECTED["arguments"].items()})
     outputs = computed if isinstance(computed, (tuple, list)) else (computed,)
     values = dict(zip(EXPECTED["outputs"], (numbers(o) for o in outputs)))
-    wrong = 0
+    wrong = []
     for e in EXPECTED["elements"]:
         value = float(values[e["output"]].reshape(-1)[e["index"]])
         low, high = float(e["low"]), float(e["high"])
-        fine = low <= value <= high if e["class"] == "finite" else str(value) == e["class"]
-        wrong += not fine
-        print(f"{e['output']}[{e['index']}]: computed {value!r}, exact {e['exact']}, allowed {low} to {high}", "" if fine else "  WRONG")
+        if not (low <= value <= high if e["class"] == "finite" else str(value) == e["class"]):
+            allowed = f"{low} to {high}" if e["class"] == "finite" else e["class"]
+            wrong.append(f"{e['output']}[{e['index']}]: computed {value!r}, exact {e['exact']}, allowed {allowed}  WRONG")
+    print("\n".join([*wrong[:20], f"{len(wrong)} of {len(EXPECTED['elements'])} elements are wrong"]))
     return 1 if wrong else 0
 
 
