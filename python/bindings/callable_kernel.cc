@@ -74,7 +74,7 @@ Output CallableKernel::run(const Problem& problem, const RunOptions& options) {
   {
     const nb::gil_scoped_acquire lock;
     try {
-      const auto result = nb::cast<nb::tuple>(declared_.call(to_dict(problem), options.guard_inputs));
+      const auto result = nb::cast<nb::tuple>(declared_.call(to_arguments(problem), options.guard_inputs));
       const auto status = nb::cast<std::string>(result[0]);
       if (status == "lost") lost_ = one_line(nb::cast<std::string>(result[1]));
       if (status != "ok") throw KernelFault(one_line(nb::cast<std::string>(result[1])));

@@ -47,7 +47,7 @@ nb::object array_of(const std::vector<std::int32_t>& values) {
 
 class Writer {
  public:
-  explicit Writer(const Problem& problem) {
+  Writer(const Problem& problem, bool with_plan) : with_plan_(with_plan) {
     dict_["problem"] = std::string(name(kind_of(problem)));
     dict_["format"] = std::string(info(format_of(problem)).name);
     std::visit([this](const auto& p) { put(p); }, problem);
@@ -62,6 +62,7 @@ class Writer {
     if (!values.empty()) dict_[key] = array_of(values);
   }
   void put(const ChunkPlan& plan) {
+    if (!with_plan_) return;
     dict_["boundary"] = array_of(plan.boundary);
     dict_["order"] = array_of(plan.order);
   }
@@ -99,6 +100,7 @@ class Writer {
     put(p.plan);
   }
 
+  bool with_plan_;
   nb::dict dict_;
 };
 
@@ -200,7 +202,9 @@ class Reader {
 
 }  // namespace
 
-nb::dict to_dict(const Problem& problem) { return Writer(problem).take(); }
+nb::dict to_dict(const Problem& problem) { return Writer(problem, true).take(); }
+
+nb::dict to_arguments(const Problem& problem) { return Writer(problem, false).take(); }
 
 nb::tuple to_pair(const Tensor& tensor) {
   return nb::make_tuple(std::string(info(tensor.format).name), bits_of(tensor));

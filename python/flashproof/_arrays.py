@@ -150,12 +150,15 @@ class Jax:
         if index and not (index.isdecimal() and int(index) < len(devices)):
             raise UsageError(f"device {device[:60]!r}: legal {platform}:0 to {platform}:{len(devices) - 1}")
         self.device = devices[int(index or 0)]
+        # To where JAX puts arrays by itself, numpy.array() is faster than device_put().
+        array = self.jax.numpy.array
+        self.put = array if array(0).devices() == {self.device} else lambda values: self.jax.device_put(values, self.device)
 
     def give(self, format: str, bits: np.ndarray) -> Any:
-        return self.jax.device_put(np.array(bits, order="C").view(dtype_of(format)), self.device)
+        return self.put(np.array(bits, order="C").view(dtype_of(format)))
 
     def integers(self, values: np.ndarray) -> Any:
-        return self.jax.device_put(np.array(values), self.device)
+        return self.put(np.array(values))
 
     def take(self, what: str, value: Any, format: str, shape: Sequence[int], inputs: List[Any]) -> np.ndarray:
         if not isinstance(value, self.jax.Array):
