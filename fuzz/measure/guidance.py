@@ -108,7 +108,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, help="the build folder of preset fuzz")
     parser.add_argument("--subject", type=subject_word, action="append", metavar="TARGET:GLOB:FORMAT", help="default: " + ", ".join(SUBJECTS))
-    parser.add_argument("--seconds", type=positive, default=60)
+    parser.add_argument("--seconds", type=positive, default=64)
     parser.add_argument("--seeds", type=positive, default=5)
     parser.add_argument("--jobs", type=positive, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--variant", choices=[v[0] for v in VARIANTS], action="append", help="default: all; coverage always")
