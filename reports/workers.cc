@@ -75,8 +75,7 @@ class Pool {
       end_steps();
       if (hooks_.progress) hooks_.progress(done_);
     }
-    // What had arrived when the request to stop came is kept: one read takes all that a pipe holds.
-    if (stop_requested()) wait_for_lines(0);
+    if (stop_requested()) take_what_has_arrived();
     return done_ >= tasks_;
   }
 
@@ -114,16 +113,26 @@ class Pool {
     });
   }
 
-  void wait_for_lines(int milliseconds) {
+  /// Of workers that may go on sending: a pipe holds 16 pages, at most a few reads.
+  void take_what_has_arrived() {
+    constexpr int kReads = 64;
+    for (int n = 0; n < kReads && wait_for_lines(0); ++n) {
+    }
+    if (hooks_.progress) hooks_.progress(done_);
+  }
+
+  /// False: none came.
+  bool wait_for_lines(int milliseconds) {
     std::vector<pollfd> polled;
     std::vector<Worker*> of;
     for (Worker& w : workers_) {
       if (w.pid > 0) polled.push_back({w.from, POLLIN, 0}), of.push_back(&w);
     }
-    if (::poll(polled.data(), polled.size(), milliseconds) <= 0) return;
+    if (::poll(polled.data(), polled.size(), milliseconds) <= 0) return false;
     for (std::size_t i = 0; i < polled.size(); ++i) {
       if (polled[i].revents != 0) read_lines(*of[i]);
     }
+    return true;
   }
 
   void read_lines(Worker& w) {

@@ -143,14 +143,13 @@ Problem concatenate(std::span<const Problem* const> problems) {
 
 Output part_of(const Output& whole, std::int64_t first_row, const Problem& part) {
   const OutputShape shape = output_shape(part);
-  const auto rows_of = [&](const Tensor& from, std::vector<std::int64_t> of_shape) {
-    Tensor tensor = Tensor::dense(from.format, std::move(of_shape));
-    const std::int64_t row_bytes = static_cast<std::int64_t>(from.storage.size()) / from.shape[0];
-    std::copy_n(from.storage.begin() + first_row * row_bytes, tensor.storage.size(), tensor.storage.begin());
-    return tensor;
-  };
-  if (shape.rows == 0) return {Tensor::dense(whole.o.format, {0, shape.width}), Tensor::dense(whole.lse.format, {0})};
-  return {rows_of(whole.o, {shape.rows, shape.width}), rows_of(whole.lse, {shape.rows})};
+  Output output{Tensor::dense(whole.o.format, {shape.rows, shape.width}),
+                Tensor::dense(whole.lse.format, {shape.rows})};
+  const std::int64_t row_bytes = shape.width * bytes_of(whole.o.format);
+  std::copy_n(whole.o.storage.begin() + first_row * row_bytes, output.o.storage.size(), output.o.storage.begin());
+  std::copy_n(whole.lse.storage.begin() + first_row * bytes_of(whole.lse.format), output.lse.storage.size(),
+              output.lse.storage.begin());
+  return output;
 }
 
 }  // namespace flashproof

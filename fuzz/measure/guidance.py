@@ -5,12 +5,13 @@ usage: guidance.py --build DIR [--subject TARGET:GLOB:FORMAT]... [--seconds S] [
 Variants: coverage alone; the error by extra counters; by edges; counters with local search (a quarter of the time); and
 the last in a quarter of the time of the others. Every run has an archive of its own. Of each run the worst err/bound is
 taken, over the terms and per term; the table shows the median over the seeds, its factor over coverage, and, last, the geometric
-mean over the terms of theirs. A run that fails is told and left out. Exit: 0; 2 usage; 3 a target could not be run.
+mean over the terms of theirs. Where a run fails, which is told, its seed is left out for all variants of that kernel. Exit: 0; 2 usage; 3 a target could not be run.
 """
 
 import argparse
 import fnmatch
 import os
+import sqlite3
 import statistics
 import sys
 from pathlib import Path
@@ -33,7 +34,7 @@ def chosen(build, words):
         some = [(target, kernel, f) for kernel, form, f in fuzz_runs.subjects(build, target)
                 if form == "hardened" and fnmatch.fnmatchcase(kernel, glob) and fnmatch.fnmatchcase(f, fmt)]
         if not some:
-            raise fuzz_runs.Failed(f"--subject {word}: no hardened kernel of fuzz_{target} --list")
+            raise argparse.ArgumentTypeError(f"{word!r}: no hardened kernel of fuzz_{target} --list")
         found += [s for s in some if s not in found]
     return found
 
@@ -62,7 +63,7 @@ def measure(build, subject, variant, seed, seconds, seeded):
                 codes.append(run.climb(climb))
         else:
             codes.append(run.fuzz(seconds, seed, *how))
-        if any(codes):
+        if not set(codes) <= {0, fuzz_runs.EXIT_FINDING}:
             raise fuzz_runs.Failed(f"{kernel}, {name}: exit {codes}: {run.last_words()}")
         worst = dict(run.rows("select term, max(ratio) from elites group by term"))
         return worst, sum(n for (n,) in run.rows("select executions from runs"))
@@ -124,8 +125,8 @@ def main():
     def one(task):
         try:
             return measure(options.build, *task, options.seconds, not options.empty)
-        except fuzz_runs.Failed as error:
-            failed.append(error)
+        except (fuzz_runs.Failed, sqlite3.Error, OSError) as error:
+            failed.append((task[0], task[2]))
             print(f"guidance: {error}", file=sys.stderr)
 
     try:
@@ -133,12 +134,14 @@ def main():
         # Variants in turn, so that a machine that slows down slows all of them.
         work = [(s, v, seed) for seed in range(1, options.seeds + 1) for s in subjects for v in variants]
         measured = fuzz_runs.in_parallel(options.jobs, one, work)
+    except argparse.ArgumentTypeError as error:
+        parser.error(f"argument --subject: {error}")
     except fuzz_runs.Failed as error:
         print(f"guidance: {error}", file=sys.stderr)
         return 3
     results = {}
-    for (subject, variant, _), result in zip(work, measured):
-        if result:
+    for (subject, variant, seed), result in zip(work, measured):
+        if (subject, seed) not in failed:
             results.setdefault((subject, variant), []).append(result)
     text = table(results, subjects, variants, options.seconds, options.seeds, not options.empty)
     print(text)

@@ -26,10 +26,10 @@ namespace {
 
 /// Of a family, as many draws as this for every case that is wanted: the callable may refuse some.
 constexpr std::uint64_t kDrawsPerCase = 16;
+/// Of the seconds, where findings are to be made small: a callable may compile for every shape.
+constexpr double kShareOfDrawing = 0.75;
 /// Simpler problems that are asked of the callable, for a finding; as a property's (properties/driver/shrinking_search.h).
 constexpr int kShrinks = 600;
-
-using Clock = std::chrono::steady_clock;
 
 enum Asked : std::uint8_t { kWithin, kWritten, kRerun };
 constexpr struct {
@@ -46,12 +46,14 @@ struct LawRecord {
   std::array<std::uint64_t, kVerdictKinds> counts{};
   std::optional<Verdict> failure;
   std::string line, witness, shrunk;
+  std::optional<BackwardCase> failing;  // as it was drawn
 };
 
 /// Of one problem.
 struct Answer {
-  std::optional<GradientJudgement> judgement;       // none: the call itself is at fault, and every law says so
+  std::optional<GradientJudgement> judgement;       // of the first call; none where it was at fault
   std::array<Verdict, std::size(kLaws)> says = {};  // by Asked
+  bool at_fault = false;                            // a call was, and every law says so
 };
 
 struct GradientFamily {
@@ -63,20 +65,23 @@ struct GradientFamily {
 /// The clock, Ctrl-C, and a device that answers no more.
 class Stop {
  public:
-  Stop(CallableGradient& gradient, double seconds)
-      : gradient_(gradient),
-        limited_(seconds > 0),
-        end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
+  Stop(CallableGradient& gradient, double seconds) : gradient_(gradient), seconds_(seconds) { allow(1); }
+  /// From now on until this share of all the seconds has passed, counted from the beginning.
+  void allow(double share) {
+    stopped_ = false;
+    end_ = begin_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(share * seconds_));
+  }
   bool operator()() {
-    stopped_ = stopped_ || gradient_.lost() || (limited_ && Clock::now() >= end_) || gradient_.interrupted();
+    stopped_ = stopped_ || gradient_.lost() || (seconds_ > 0 && Clock::now() >= end_) || gradient_.interrupted();
     return stopped_;
   }
   bool stopped() const { return stopped_; }
 
  private:
+  using Clock = std::chrono::steady_clock;
   CallableGradient& gradient_;
-  bool limited_;
-  Clock::time_point end_;
+  double seconds_;  // 0: no limit
+  Clock::time_point begin_ = Clock::now(), end_;
   bool stopped_ = false;
 };
 
@@ -93,12 +98,14 @@ class Run {
 
   Json result() {
     if (request_.replay.empty()) {
+      if (wants_witnesses()) stop_.allow(kShareOfDrawing);
       draw();
     } else {
       replay();
     }
     Json root = Json::object();
     root["partial"] = stop_.stopped();
+    make_small();
     root["lost"] = gradient_.lost();
     for (Json& list : {std::ref(root["laws"]), std::ref(root["families"])}) list = Json::array();
     for (const LawRecord& law : laws_) root["laws"].push_back(law_json(law));
@@ -170,7 +177,7 @@ class Run {
       note(subject, family, refused);
       return false;
     }
-    const Answer answer = answer_to(subject.problem, subject.spec.seed);
+    const Answer answer = answer_to(subject.problem, subject.spec.seed, asks(kRerun));
     if (answer.judgement) {
       for (const Part part : kGradientParts) stats(family, part).merge(answer.judgement->stats(part));
     }
@@ -179,7 +186,7 @@ class Run {
   }
 
   /// Of a problem that the callable takes.
-  Answer answer_to(const BackwardProblem& problem, std::uint64_t seed) {
+  Answer answer_to(const BackwardProblem& problem, std::uint64_t seed, bool twice) {
     Answer answer;
     try {
       const Gradients first = gradient_.run(problem);
@@ -189,9 +196,9 @@ class Run {
       answer.judgement = judge(judged, gradient_.contract(), seed);
       answer.says[kWithin] = gradients_within_bound(*answer.judgement);
       answer.says[kWritten] = gradients_fully_written(judged);
-      if (asks(kRerun)) answer.says[kRerun] = gradients_have_the_same_bits(first, gradient_.run(problem));
+      if (twice) answer.says[kRerun] = gradients_have_the_same_bits(first, gradient_.run(problem));
     } catch (const KernelFault& fault) {
-      answer.judgement.reset();
+      answer.at_fault = true;
       answer.says.fill({VerdictKind::fail, Failure::error, fault.what()});
     }
     return answer;
@@ -207,18 +214,18 @@ class Run {
 
   void note(const BackwardCase& subject, GradientFamily& family, const Answer& answer) {
     Verdict whole = answer.says[kWithin];
-    bool told = false;  // a fault of the call: one finding is enough
+    bool told = false;
     for (LawRecord& law : laws_) {
       if (!asks(law.law)) continue;
+      if (answer.at_fault && told) continue;  // one finding is enough
+      told = true;
       const Verdict& says = answer.says[law.law];
-      if (told && !answer.judgement) continue;
-      told = says.failed();
       ++law.counts[static_cast<std::size_t>(says.kind)];
       if (outweighs(says, whole)) whole = says;
       if (!says.failed() || law.failure) continue;
       law.failure = says;
       law.line = backward_line(subject.spec);
-      keep(subject, law);
+      law.failing = subject;
     }
     ++family.counts[static_cast<std::size_t>(whole.kind)];
     if (whole.failed() && family.finding.empty()) {
@@ -227,35 +234,48 @@ class Run {
     }
   }
 
-  /// Writes the smallest problem that fails in the same way.
-  void keep(const BackwardCase& subject, LawRecord& law) {
-    if (request_.witnesses.empty() || !request_.replay.empty()) return;
-    BackwardCase shown = subject;
-    if (!gradient_.lost()) shown.problem = smallest(subject, law);
-    law.shrunk = shown.problem == subject.problem ? "" : brief(shown.problem);
+  bool wants_witnesses() const { return !request_.witnesses.empty() && request_.replay.empty(); }
+
+  /// After all is judged: of every finding a witness of the smallest problem that fails in the same way, in what is left of the
+  /// time, an equal part for each.
+  void make_small() {
+    if (!wants_witnesses()) return;
     std::filesystem::create_directories(request_.witnesses);
+    const auto findings = std::ranges::count_if(laws_, [](const LawRecord& law) { return law.failing.has_value(); });
+    double share = kShareOfDrawing;
+    for (LawRecord& law : laws_) {
+      if (!law.failing) continue;
+      keep(law, *law.failing);  // whatever the search does, there is a witness
+      if (gradient_.lost()) continue;
+      share += (1 - kShareOfDrawing) / static_cast<double>(findings);
+      stop_.allow(share);
+      BackwardCase shown{law.failing->spec, smallest(*law.failing, law)};
+      if (shown.problem == law.failing->problem) continue;
+      law.shrunk = brief(shown.problem);
+      keep(law, shown);
+    }
+  }
+
+  void keep(LawRecord& law, const BackwardCase& shown) const {
     const std::string& id = gradient_.declaration().id;
     const auto path = std::filesystem::path(request_.witnesses) / (id + "." + kLaws[law.law].name + ".safetensors");
-    write_backward_witness(path, {std::move(shown), {{"kernel", id}, {"verdict", to_string(*law.failure)}}});
+    write_backward_witness(path, {shown, {{"kernel", id}, {"verdict", to_string(*law.failure)}}});
     law.witness = path.string();
   }
 
-  /// What fails only now and then stays nearly as it was drawn. A quarter of the time is the most that one finding may cost: a
-  /// callable may compile for every shape.
+  /// What fails only now and then stays nearly as it was drawn.
   BackwardProblem smallest(const BackwardCase& subject, LawRecord& law) {
     const Verdict found = *law.failure;
     const auto fails = [&](const BackwardProblem& problem) {
       if (!gradient_.refusal(problem).empty()) return false;
-      Verdict says = answer_to(problem, subject.spec.seed).says[law.law];
+      Verdict says = answer_to(problem, subject.spec.seed, law.law == kRerun).says[law.law];
+      if (gradient_.lost()) law.failure->detail += "; a simpler problem lost the device: " + says.detail;
       if (!says.failed() || says.failure != found.failure || call_fault_name(says) != call_fault_name(found))
         return false;
       law.failure = std::move(says);
       return true;
     };
-    const auto end =
-        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(request_.seconds / 4));
-    return minimise(subject.problem, fails, kShrinks,
-                    [&] { return stop_() || (request_.seconds > 0 && Clock::now() >= end); });
+    return minimise(subject.problem, fails, kShrinks, [this] { return stop_(); });
   }
 
   std::string replay_of(const LawRecord& law) const {
@@ -300,7 +320,8 @@ class Run {
       if (law.failure) {
         one.outcome = JunitOutcome::failed;
         one.type = name(law.failure->failure);
-        one.message = law.line + "  " + one_line(law.failure->detail) + "\nreplay: " + replay_of(law);
+        one.message = law.line + (law.shrunk.empty() ? "" : " (shrunk to " + law.shrunk + ")") + "  " +
+                      one_line(law.failure->detail) + "\nreplay: " + replay_of(law);
       } else if (json["skipped"]) {
         one.outcome = JunitOutcome::skipped;
         one.message = skipped(law);

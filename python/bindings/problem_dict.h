@@ -14,7 +14,7 @@ namespace flashproof::python {
 /// Keys: "problem", "format", then the members of the problem that it uses, by their names in problems.h ("boundary" and "order"
 /// for the plan; "window" is the pair (left, right)).
 nanobind::dict to_dict(const Problem& problem);
-/// The same without the plan, of which no callable is told: for every call, where an array more is a microsecond or four.
+/// The same without the plan, of which no callable of a forward problem is told: in a call, an array more is some microseconds.
 nanobind::dict to_arguments(const Problem& problem);
 
 /// The inverse. Arrays must be C-contiguous and hold the bits of the format that stands beside them; without "boundary" the plan

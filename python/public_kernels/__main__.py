@@ -3,7 +3,7 @@
     python3 python/public_kernels --out DIR [--only GLOB ...] [--seconds N] [--device cuda] [--no-speed]
 
 DIR/subjects/NAME.json is written as each is done, and DIR/table.md and DIR/table.json after each, so that a run that is cut short leaves
-what it has; a subject whose file is there is not run again. DIR/findings/NAME.LAW has the violations as scripts without flashproof.
+what it has; a subject that was judged, and its findings exported, is not run again. DIR/findings/NAME.LAW has the violations as scripts without flashproof.
 A subject runs in a process of its own: one that crashes, hangs or loses the GPU ends alone.
 """
 
@@ -110,30 +110,46 @@ def run_subject(options, subject):
                                 laws=LAWS[subject.problem], cases=options.cases, measured=options.measured, seconds=seconds,
                                 witnesses=str(out / "witnesses" / subject.name / where), name=subject.name, **subject.options, **more)
 
-    result = check("")
-    record["result"] = flashproof._result._plain(result.to_dict())
-    record["text"] = str(result)
-    write(path, record)
-    named = {f.law: f for f in result.findings}
-    if subject.problem == "attention_backward":
-        named = {f"{f.law}.{f.case.split(':')[1]}": f for f in [*result.findings, *of_other_families(result, check)]}
-        record["result"]["findings"] = flashproof._result._plain([dataclasses.asdict(f) for f in named.values()])
-        write(path, record)
-    for name, finding in named.items():
+    def export(name, finding):
         if finding.witness and finding.law in reproduction.JUDGING:
             reproduction.export(str(out / "findings" / f"{subject.name}.{name}"), subject, finding, subject.source(), subject.script_expression(),
                                 record["versions"])
 
+    result = check("")
+    record["result"] = flashproof._result._plain(result.to_dict())
+    record["text"] = str(result)
+    write(path, record)
+    if subject.problem == "attention_backward":
+        told = record["result"]["findings"] = []
+        for finding in of_every_family(result, check):
+            export(f"{finding.law}.{family_of(finding)}", finding)
+            told.append(flashproof._result._plain(dataclasses.asdict(finding)))
+            write(path, record)
+    else:
+        for finding in result.findings:
+            export(finding.law, finding)
+    write(path, {**record, "exported": True})
 
-def of_other_families(result, check):
-    """A law tells of the first case that breaks it: of gradients, what every other failing family alone would have told."""
-    told = {f.case.split(":")[1] for f in result.findings}
-    found, end = [], time.monotonic() + SECONDS_AFTER / 2
-    for family in result.families:
-        left = end - time.monotonic()
-        if family.finding and family.family not in told and not result.lost and left > 1:
-            found += check(family.family, seconds=left, families=[family.family]).findings
-    return found
+
+def family_of(finding):
+    """Empty where no case was judged."""
+    return finding.case.split(":")[1] if ":" in finding.case else ""
+
+
+def of_every_family(result, check):
+    """A law tells of the first case that breaks it: after these findings what every other failing family, asked alone, tells."""
+    told = {(f.law, family_of(f)) for f in result.findings}
+    yield from result.findings
+    waiting = [f.family for f in result.families if f.finding and ("gradient_within_bound", f.family) not in told]
+    end = time.monotonic() + SECONDS_AFTER / 2
+    while waiting and not result.lost:
+        left = (end - time.monotonic()) / len(waiting)
+        if left < 1:
+            print(f"no time to make findings small in {', '.join(waiting)}", file=sys.stderr, flush=True)
+            return
+        family = waiting.pop(0)
+        result = check(family, seconds=left, families=[family])
+        yield from (f for f in result.findings if (f.law, family_of(f)) not in told)
 
 
 def start(options, name, *more):
@@ -145,13 +161,21 @@ def start(options, name, *more):
     return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment)
 
 
-def failed(options, subject, why):
+def failed(options, subject, why, timing):
+    """A process that did not end well: what it leaves, completed."""
     path = pathlib.Path(options.out) / "subjects" / f"{subject.name}.json"
-    if path.is_file():  # it died of what comes after the record
-        print(f"{subject.name}: its findings were not all exported: {why[-200:]}", file=sys.stderr, flush=True)
-    else:
+    if not path.is_file():
         write(path, {"name": subject.name, "problem": subject.problem, "dtype": subject.dtype, "arithmetic": subject.arithmetic, "note": subject.note, "copies": subject.copies,
                      "died": why[-600:]})
+    elif timing:
+        write(path, {**json.loads(path.read_text(encoding="utf-8")), "speed_failed": why[-300:]})
+    else:  # of what comes after the record; it is judged again next time
+        print(f"{subject.name}: its findings were not all exported: {why[-200:]}", file=sys.stderr, flush=True)
+
+
+def is_done(options, subject):
+    path = pathlib.Path(options.out) / "subjects" / f"{subject.name}.json"
+    return path.is_file() and bool({"exported", "skipped", "died"} & set(json.loads(path.read_text(encoding="utf-8"))))
 
 
 def run_all(options, chosen, done, *more):
@@ -172,7 +196,7 @@ def run_all(options, chosen, done, *more):
                 continue
             error = process.stderr.read()
             if process.returncode != 0:
-                failed(options, subject, f"exit {process.returncode}: {error.strip()}")
+                failed(options, subject, f"exit {process.returncode}: {error.strip()}", "--time" in more)
             del running[process]
             done(subject)
         time.sleep(0.05)
@@ -196,7 +220,7 @@ def main():
         write(out / "table.json", tables.collected(out))
         print(f"{time.monotonic() - begin:6.1f} s  {subject.name}  {tables.line(out, subject.name)}", flush=True)
 
-    fresh = [s for s in chosen if not (out / "subjects" / f"{s.name}.json").is_file()]
+    fresh = [s for s in chosen if not is_done(options, s)]
     if not options.no_speed:
         options.seconds *= 0.85
     run_all(options, fresh, done)

@@ -3,7 +3,7 @@
 import json
 import os
 import shutil
-from typing import Any, Dict
+from typing import Any, Dict, List
 
 import numpy as np
 
@@ -91,38 +91,38 @@ def numbers(output):
     return np.asarray(output, dtype=np.float64)'''
 
 
-def limits(problem: Dict[str, Any], arithmetic: str, part: str) -> Any:
-    """(exact, low, high, class) of every element, flattened. low and high: through the bound and the output's rounding."""
-    if part in PARTS:
-        forward = {**problem, "problem": "attention"}
-        truth, bound = flashproof._flashproof.gradients(forward)[part], flashproof._flashproof.gradient_bound(forward, arithmetic)[part]
+def limits(problem: Dict[str, Any], arithmetic: str, parts: List[str]) -> Dict[str, Any]:
+    """Of each output (exact, low, high, class) of every element, flattened. low and high: through the bound and the output's rounding."""
+    if set(parts) <= set(PARTS):
+        problem = {**problem, "problem": "attention"}
+        truths, bounds = flashproof._flashproof.gradients(problem), flashproof._flashproof.gradient_bound(problem, arithmetic)
     else:
-        truth, bound = flashproof._flashproof.truth(problem, True)[part], flashproof._flashproof.bound(problem, arithmetic)[part]
-    total = sum(bound[n] for n in ("weights", "numerator", "denominator", "output")).reshape(-1)
-    value, radius, classes = (truth[n].reshape(-1) for n in ("value", "radius", "classes"))
-    dtype = flashproof._arrays.dtype_of("f32" if part == "lse" else problem["format"])
-    with np.errstate(over="ignore", invalid="ignore"):
-        low, high = (end.astype(dtype).astype(np.float64) for end in (value - total - radius, value + total + radius))
-    return value, low, high, classes
+        truths, bounds = flashproof._flashproof.truth(problem, True), flashproof._flashproof.bound(problem, arithmetic)
+    found = {}
+    for part in parts:
+        total = sum(bounds[part][n] for n in ("weights", "numerator", "denominator", "output")).reshape(-1)
+        value, radius, classes = (truths[part][n].reshape(-1) for n in ("value", "radius", "classes"))
+        dtype = flashproof._arrays.dtype_of("f32" if part == "lse" else problem["format"])
+        with np.errstate(over="ignore", invalid="ignore"):
+            low, high = (end.astype(dtype).astype(np.float64) for end in (value - total - radius, value + total + radius))
+        found[part] = value, low, high, classes
+    return found
 
 
-#: Of one output: a problem that was made small has fewer.
-MOST = 4096
 #: Findings that one output shows. Of the others the witness and the replay line are all there is.
 JUDGING = ("within_bound", "class_matches_semantics", "outputs_fully_written", "gradient_within_bound", "gradient_fully_written")
 
 
 def export(folder: str, subject: Any, finding: Any, source: str, function: str, versions: Dict[str, str]) -> str:
-    """Returns the folder. Elements: all, or the first MOST of each output."""
+    """Returns the folder."""
     witness = flashproof.read_witness(finding.witness)
     os.makedirs(folder, exist_ok=True)
     shutil.copyfile(finding.witness, os.path.join(folder, "witness.safetensors"))
     p = witness.problem
     outputs = list(PARTS) if subject.problem == "attention_backward" else {"o": ["o"], "lse": ["lse"], "both": ["o", "lse"]}[subject.options["returns"]]
     elements = []
-    for part in outputs:
-        exact, low, high, classes = limits(p, subject.arithmetic, part)
-        for i in range(min(len(exact), MOST)):
+    for part, (exact, low, high, classes) in limits(p, subject.arithmetic, outputs).items():
+        for i in range(len(exact)):
             kind = "finite" if classes[i] & 1 else {2: "inf", 4: "-inf"}.get(int(classes[i]), "nan")
             elements.append({"output": part, "index": i, "exact": repr(float(exact[i])) if kind == "finite" else kind, "low": repr(float(low[i])), "high": repr(float(high[i])), "class": kind})
     names = {"softmax": ["x"], "merge": ["o", "lse"], "attention": ["q", "k", "v"], "attention_backward": ["q", "k", "v", "d_out"]}[subject.problem]

@@ -47,10 +47,9 @@ class Subject:
                     add(found[name], scope[name].__globals__)
 
         add(self.whole(), globals())
+        head = "import functools\nimport importlib\nfrom typing import Any, Callable, Dict, List, Optional\n\n\n"
         if "triton_softmax" in self.whole():
-            head = pathlib.Path(__file__).with_name("triton_online_softmax.py").read_text(encoding="utf-8").partition("\n\n")[2] + "\n\n"
-        else:
-            head = "import functools\nimport importlib\nfrom typing import Any, Callable, Dict, List, Optional\n\n\n"
+            head += pathlib.Path(__file__).with_name("triton_online_softmax.py").read_text(encoding="utf-8").partition("\n\n")[2] + "\n\n"
         return head + "\n\n".join(found.values())
 
     def script_expression(self) -> str:

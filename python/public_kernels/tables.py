@@ -20,7 +20,7 @@ def records(out: pathlib.Path) -> List[Dict[str, Any]]:
 def short(value: Any) -> Any:
     """Without what no reader of a table asks for: reasons of refusals, the second copy of the findings, paths, nothing and zeros, digits beyond the fourth."""
     if isinstance(value, dict):
-        left_out = ("text", "refused", "findings", "witness", "replay", "seconds", "normwise", "features", "contract")
+        left_out = ("text", "exported", "refused", "findings", "witness", "replay", "seconds", "normwise", "features", "contract")
         return {k: short(v) for k, v in value.items() if k not in left_out and v not in (0, "", None)}
     if isinstance(value, list):
         return [short(v) for v in value]

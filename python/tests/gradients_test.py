@@ -96,6 +96,37 @@ def test_a_finding_that_does_not_come_again_stays_as_it_was_drawn(tmp_path):
     assert not finding.shrunk and flashproof.read_witness(finding.witness).tensors["q"].size == calls[0]
 
 
+def test_a_smaller_problem_that_fails_otherwise_is_another_finding(tmp_path):
+    def raises(q, k, v, do, *, scale, causal):
+        raise ValueError("long") if k.shape[2] >= 3 else TypeError("short")
+
+    (finding,) = flashproof.check(raises, witnesses=str(tmp_path), **{**FAST, "families": ["normal"]}).findings
+    assert finding.kind == "raised" and "ValueError" in finding.message
+    assert flashproof.read_witness(finding.witness).tensors["k"].shape[2] >= 3
+
+
+def test_a_device_lost_while_a_finding_is_made_small_is_told(tmp_path):
+    def fragile(q, k, v, do, *, scale, causal):
+        if q.size <= 4:
+            raise RuntimeError("CUDA error: an illegal memory access was encountered")
+        dq, dk, dv = kernels.right(q, k, v, do, scale=scale, causal=causal)
+        return dq * np.nan, dk, dv
+
+    result = flashproof.check(fragile, witnesses=str(tmp_path), **{**FAST, "families": ["normal"]})
+    (finding,) = result.findings
+    assert result.lost and finding.kind == "class_mismatch" and "lost the device: gpu_error" in finding.message, finding
+    assert pathlib.Path(finding.witness).is_file()
+    assert len([f for f in result.families if f.ran]) == 1
+
+
+def test_findings_are_made_small_after_all_families_were_judged(tmp_path):
+    result = flashproof.check(takes_few_keys, witnesses=str(tmp_path), seconds=60, **{**FAST, "families": ["normal", "logit_spread"]})
+    assert not result.partial and all(f.ran for f in result.families) and result.findings[0].shrunk
+    text = tmp_path / "junit.xml"
+    result.junit(text)
+    assert "shrunk to attention_backward f32" in text.read_text()
+
+
 def test_determinism_is_a_promise():
     assert kinds(flashproof.check(kernels.Drifts(), arithmetic="unknown", **FAST)) == {"nondeterministic"}
     result = flashproof.check(kernels.Drifts(), deterministic=False, **FAST)

@@ -1,9 +1,13 @@
 """The table's script, with JAX on the CPU: records, and reproductions that fail where the kernel does."""
 
+import ast
+import builtins
 import json
 import pathlib
+import runpy
 import subprocess
 import sys
+import types
 
 import pytest
 
@@ -30,6 +34,42 @@ def test_a_subject_its_table_and_its_reproduction(tmp_path):
     text = (folder / "reproduce.py").read_text()  # the same numbers through float32 are right
     (folder / "right.py").write_text(text.replace("function = jax_function('softmax')", "function = lambda x: jax_function('softmax')(x.astype('float32')).astype(x.dtype)"))
     assert run("right.py", cwd=folder).returncode == 0
+
+
+def test_a_script_defines_all_that_it_uses():
+    sys.path.insert(0, str(FOLDER))
+    try:
+        import subjects
+    finally:
+        sys.path.pop(0)
+    for subject in subjects.subjects("cuda"):
+        nodes = list(ast.walk(ast.parse(subject.source() + "\n\n" + subject.script_expression())))
+        named = {n.id for n in nodes if isinstance(n, ast.Name)}
+        known = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} | {n.arg for n in nodes if isinstance(n, ast.arg)}
+        known |= {n.name for n in nodes if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
+        known |= {(a.asname or a.name).split(".")[0] for n in nodes if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names}
+        assert named <= known | set(dir(builtins)), (subject.name, named - known - set(dir(builtins)))
+
+
+def test_other_families_are_asked_until_the_device_is_lost(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    main = runpy.run_path(str(FOLDER / "__main__.py"), run_name="public_kernels")
+
+    def result(*families, lost=False, nothing=False):
+        findings = [flashproof.Finding("gradient_within_bound", "x", "", f"attention_backward:{families[0]}:0", "", "", "")] if families else []
+        if nothing:
+            findings = [flashproof.Finding("judged", "nothing_tested", "", "-", "", "", "")]
+        return types.SimpleNamespace(name="k", findings=findings, lost=lost, families=[types.SimpleNamespace(family=f, finding="fails") for f in families])
+
+    asked = []
+
+    def check(where, seconds, families):
+        asked.append((where, families, seconds > 1))
+        return result(*families, lost=where == "c")
+
+    found = list(main["of_every_family"](result("a", "b", "c", "d"), check))
+    assert [main["family_of"](f) for f in found] == ["a", "b", "c"] and asked == [("b", ["b"], True), ("c", ["c"], True)]
+    assert [main["family_of"](f) for f in main["of_every_family"](result(nothing=True), check)] == [""]
 
 
 def test_an_unknown_name_lists_what_there_is():

@@ -44,6 +44,11 @@ def numbers(output):
     return output.detach().float().cpu().numpy().astype(np.float64)
 
 
+import functools
+import importlib
+from typing import Any, Callable, Dict, List, Optional
+
+
 import torch
 import triton
 import triton.language as tl
