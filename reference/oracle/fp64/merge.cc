@@ -163,7 +163,7 @@ HWY_INLINE void merge_sum(const MergeJob& job, MergeRow& row, std::vector<Specia
       const auto from_total = hn::MulAdd(hn::Abs(quotient), total_radius, rest);
       const auto all = hn::Add(hn::Load(d, radius + g * kLanes), from_total);
       hn::Store(quotient, d, value + g * kLanes);
-      hn::Store(hn::MulAdd(all, inflated, floor), d, radius + g * kLanes);
+      hn::Store(add_floor(hn::Mul(all, inflated), floor), d, radius + g * kLanes);
     }
     const auto classes = [&](std::int64_t c) {
       ValueFlags flags;
@@ -209,7 +209,7 @@ HWY_INLINE void merge_concat(const MergeJob& job, MergeRow& row, std::vector<Spe
         const auto rest = hn::Mul(hn::Abs(hn::NegMulAdd(share, v, product)), quotient_term);
         const auto all = hn::MulAdd(share_radius, hn::Abs(v), rest);
         hn::Store(product, d, tile + g);
-        hn::Store(hn::MulAdd(all, slack, floor), d, radius + g);
+        hn::Store(add_floor(hn::Mul(all, slack), floor), d, radius + g);
       }
       const auto classes = [&](std::int64_t c) {
         ValueFlags flags;
