@@ -1,5 +1,6 @@
 #include "fuzz/batch/batch.h"
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -7,13 +8,16 @@
 #include "fuzz/batch/concatenate.h"
 #include "kernels/simt/schedule.h"
 #include "properties/laws/trial.h"
-#include "reference/oracle/threads.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {
 namespace {
 
 using Indices = std::vector<std::size_t>;
+
+/// Large enough for a launch to cost little. The first of several is small enough for the judges to begin early; what fits one
+/// launch is one, so that a company that is kept fails again.
+constexpr std::size_t kMostTogether = 256, kFirstTogether = 64;
 
 /// Where the output of a case is: rows of what one launch returned.
 struct Placed {
@@ -30,24 +34,57 @@ class Batch {
   }
 
   BatchResult run() {
-    for (const Indices& launch : launches()) {
-      if (launch.size() > 1) {
-        together(launch);
-      } else {
-        alone(launch.front());
-      }
-      if (result_.lost) break;
-    }
-    judge();
+    answer_and_judge(launches());
     doubt();
     return std::move(result_);
   }
 
  private:
-  /// Those that the kernel takes, by what may be joined, in the order of the first of each.
-  std::vector<Indices> launches() const {
+  /// One thread at a time launches, as the executor wants it; the others judge what has been answered.
+  void answer_and_judge(const std::vector<Indices>& launches) {
+    struct Answered {
+      std::size_t launch, index;
+    };
+    std::vector<Answered> answered;
+    for (std::size_t l = 0; l < launches.size(); ++l) {
+      for (const std::size_t i : launches[l]) answered.push_back({l, i});
+    }
+    std::vector<std::atomic<bool>> done(launches.size());
+    for_each(answered.size() + 1, [&](std::size_t task) {
+      if (task == 0) {
+        const Release after{done};
+        for (std::size_t l = 0; l < launches.size() && !result_.lost; ++l) {
+          answer(launches[l]);
+          release(done[l]);
+        }
+        return;
+      }
+      const Answered& mine = answered[task - 1];
+      done[mine.launch].wait(false);  // the launches are the first task, so that somebody has begun them
+      judge(mine.index);
+    });
+  }
+
+  static void release(std::atomic<bool>& done) {
+    done = true;
+    done.notify_all();
+  }
+
+  /// Whatever happens, nobody waits for ever.
+  struct Release {
+    std::span<std::atomic<bool>> all;
+    explicit Release(std::span<std::atomic<bool>> flags) : all(flags) {}
+    Release(const Release&) = delete;
+    Release& operator=(const Release&) = delete;
+    ~Release() {
+      for (std::atomic<bool>& done : all) release(done);
+    }
+  };
+
+  /// Those that the kernel takes, by what may be joined, in the order of the first of each; full ones are followed by another.
+  std::vector<Indices> launches() {
     std::vector<std::optional<std::string>> keys(cases_.size());
-    for_each_case([&](std::size_t i) {
+    for_each(cases_.size(), [&](std::size_t i) {
       const Problem& problem = cases_[i].problem;
       if (Trial(kernel_, cases_[i], nullptr, run_).refusal(problem).empty()) keys[i] = join_key(problem);
     });
@@ -56,14 +93,18 @@ class Batch {
     for (std::size_t i = 0; i < keys.size(); ++i) {
       if (!keys[i]) continue;
       const auto [at, fresh] = by_key.try_emplace(*keys[i], list.size());
-      if (keys[i]->empty() || fresh) {
-        list.push_back({i});
-      } else {
+      const std::size_t most = at->second == 0 && cases_.size() > kMostTogether ? kFirstTogether : kMostTogether;
+      if (!fresh && !keys[i]->empty() && list[at->second].size() < most) {
         list[at->second].push_back(i);
+        continue;
       }
+      at->second = list.size();
+      list.push_back({i});
     }
     return list;
   }
+
+  void answer(const Indices& launch) { launch.size() > 1 ? together(launch) : alone(launch.front()); }
 
   void together(const Indices& launch) {
     result_.companies.push_back(launch);
@@ -107,10 +148,9 @@ class Batch {
   }
 
   template <class Body>
-  void for_each_case(Body body) const {
-    Threads(options_.threads).for_each(static_cast<std::int64_t>(cases_.size()), [&](std::int64_t i) {
-      body(static_cast<std::size_t>(i));
-    });
+  void for_each(std::size_t n, Body body) {
+    Team& team = options_.team != nullptr ? *options_.team : caller_;
+    team.for_each(static_cast<std::int64_t>(n), [&](std::int64_t i) { body(static_cast<std::size_t>(i)); });
   }
 
   static Score failed(const char* what) {
@@ -121,12 +161,10 @@ class Batch {
     return score;
   }
 
-  void judge() {
-    for_each_case([&](std::size_t i) {
-      const Placed& at = outputs_[i];
-      if (at.whole == nullptr) return;
-      result_.scores[i] = score_output(kernel_, cases_[i], part_of(*at.whole, at.first_row, cases_[i].problem));
-    });
+  void judge(std::size_t i) {
+    const Placed at = std::move(outputs_[i]);
+    if (at.whole == nullptr) return;
+    result_.scores[i] = score_output(kernel_, cases_[i], part_of(*at.whole, at.first_row, cases_[i].problem));
   }
 
   void doubt() {
@@ -154,6 +192,7 @@ class Batch {
   const Kernel& kernel_;
   std::span<const Case> cases_;
   BatchOptions options_;
+  Team caller_;
   RunOptions run_;
   std::vector<Placed> outputs_;
   BatchResult result_;

@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "fuzz/score/score.h"
+#include "reference/oracle/threads.h"
 
 namespace flashproof {
 
 struct BatchOptions {
   Executor executor = Executor::cpu;
-  int threads = 1;  // that judge
+  Team* team = nullptr;  // that launches and judges; null: the caller does
 };
 
 struct BatchResult {

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "kernels/simt/schedule.h"
 #include "properties/generators/family.h"
+#include "reference/problem/error.h"
 
 namespace flashproof {
 namespace {
@@ -33,7 +36,8 @@ TEST(Batch, scores_are_those_of_each_case_alone_whatever_the_threads) {
   std::vector<Case> cases = softmax_cases(20);
   for (Case& c : softmax_cases(5, "rows=3,cols=17,layout=padded")) cases.push_back(std::move(c));  // not joined
   for (const int threads : {1, 3}) {
-    const std::vector<Score> scores = score_batch(block(), cases, {Executor::cpu, threads}).scores;
+    Team team(threads);
+    const std::vector<Score> scores = score_batch(block(), cases, {Executor::cpu, &team}).scores;
     ASSERT_EQ(scores.size(), cases.size());
     for (std::size_t i = 0; i < cases.size(); ++i) {
       const Score alone = score(block(), cases[i], {});
@@ -54,6 +58,51 @@ TEST(Batch, equal_shapes_are_one_launch) {
   launches = 0;
   (void)score_batch(counting, softmax_cases(64), {});
   EXPECT_EQ(launches, 1);
+}
+
+TEST(Batch, what_was_one_launch_is_one_again) {
+  const std::vector<Case> cases = softmax_cases(256, "rows=1,cols=5,chunk=5,order=forward,layout=dense");
+  EXPECT_THAT(score_batch(block(), cases, {}).companies, testing::ElementsAre(testing::SizeIs(256)));
+}
+
+TEST(Batch, a_context_lost_on_the_way_leaves_what_was_answered_before) {
+  Kernel dying = block();
+  static int calls;
+  calls = 0;
+  dying.foreign = [](const Problem& problem, const RunOptions&) {
+    if (++calls == 2) throw KernelFault("cuda: illegal address");
+    return run(block(), problem, {});
+  };
+  const std::vector<Case> cases = softmax_cases(600, "rows=1,cols=5,chunk=5,order=forward,layout=dense");
+  for (const int threads : {1, 4}) {
+    calls = 0;
+    Team team(threads);
+    const BatchResult result = score_batch(dying, cases, {Executor::cuda, &team});
+    EXPECT_TRUE(result.lost);
+    EXPECT_EQ(calls, 2) << "no launch after it";
+    EXPECT_THAT(result.together, testing::SizeIs(256));
+    EXPECT_THAT(result.companies, testing::ElementsAre(testing::SizeIs(64), testing::SizeIs(256)));
+    EXPECT_EQ(std::ranges::count_if(result.scores, [](const Score& score) { return score.ran; }), 64);
+    for (const std::size_t i : result.companies[0]) EXPECT_FALSE(result.scores[i].failed()) << i;
+  }
+}
+
+TEST(Batch, many_of_equal_shape_are_several_launches) {
+  Team team(2);
+  const BatchResult result = score_batch(
+      block(), softmax_cases(600, "rows=1,cols=5,chunk=5,order=forward,layout=dense"), {Executor::cpu, &team});
+  EXPECT_THAT(result.companies, testing::ElementsAre(testing::SizeIs(64), testing::SizeIs(256), testing::SizeIs(256),
+                                                     testing::SizeIs(24)));
+  EXPECT_TRUE(std::ranges::all_of(result.scores, [](const Score& score) { return score.ran && !score.failed(); }));
+}
+
+TEST(Batch, an_error_of_the_machine_ends_it_whatever_the_threads) {
+  const Kernel broken = with_launch([](const SoftmaxArgs&, Stream) { throw InfrastructureError("no memory left"); });
+  const std::vector<Case> cases = softmax_cases(600, "rows=1,cols=5,chunk=5,order=forward,layout=dense");
+  for (const int threads : {1, 4}) {
+    Team team(threads);
+    EXPECT_THROW((void)score_batch(broken, cases, {Executor::cpu, &team}), InfrastructureError);
+  }
 }
 
 TEST(Batch, cases_that_the_kernel_does_not_take_do_not_run_and_do_not_disturb) {

@@ -11,14 +11,12 @@
 namespace flashproof {
 namespace {
 
-constexpr std::size_t kBatch = 1024;
-
 // Eight families in turns; descending and staircase move the maximum, the edges overflow and underflow.
-std::vector<FuzzInput> inputs_of(ProblemKind problem, const char* keys) {
+std::vector<FuzzInput> inputs_of(ProblemKind problem, const char* keys, std::size_t count) {
   std::vector<FuzzInput> inputs;
   const auto families = {"normal",       "huge",          "descending",  "overflow_edge",
                          "sum_overflow", "deep_negative", "mask_random", "subnormal"};
-  while (inputs.size() < kBatch) {
+  while (inputs.size() < count) {
     for (const char* family : families) {
       FuzzInput input;
       input.origin.spec =
@@ -31,11 +29,12 @@ std::vector<FuzzInput> inputs_of(ProblemKind problem, const char* keys) {
 
 void judge_batches(benchmark::State& state, ProblemKind problem, const char* kernel, const char* keys,
                    Executor executor, int threads) {
-  const std::vector<FuzzInput> inputs = inputs_of(problem, keys);
+  const std::vector<FuzzInput> inputs = inputs_of(problem, keys, static_cast<std::size_t>(state.range(0)));
   const TargetSubject subject{kernel, "hardened", Format::f32};
+  Team team(threads);
   std::uint64_t judged = 0, climbed = 0;
   for (auto _ : state) {
-    for (const auto& result : run_forward_batch(subject, inputs, {executor, threads}).results) {
+    for (const auto& result : run_forward_batch(subject, inputs, {executor, &team}).results) {
       if (!result || !result->score.ran) {
         state.SkipWithError("an input did not run");
         return;
@@ -56,6 +55,9 @@ void add(const char* name, ProblemKind problem, const char* kernel, const char* 
                              "/threads:" + std::to_string(threads);
     benchmark::RegisterBenchmark(
         full.c_str(), [=](benchmark::State& state) { judge_batches(state, problem, kernel, keys, executor, threads); })
+        ->ArgName("batch")
+        ->Arg(1024)
+        ->Arg(4096)
         ->UseRealTime()
         ->Unit(benchmark::kMillisecond);
   }

@@ -6,7 +6,6 @@
 #include "properties/laws/change.h"
 #include "properties/shrink/brief.h"
 #include "properties/shrink/shrink.h"
-#include "reference/oracle/threads.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {
@@ -78,22 +77,25 @@ Scored run_forward(const TargetSubject& subject, const FuzzInput& input, Executo
 
 ScoredBatch run_forward_batch(const TargetSubject& subject, std::span<const FuzzInput> inputs,
                               const BatchOptions& options) {
-  const Threads threads(options.threads);
-  std::vector<std::optional<Case>> made(inputs.size());
-  threads.for_each(static_cast<std::int64_t>(inputs.size()), [&](std::int64_t i) {
+  Team caller;
+  Team& team = options.team != nullptr ? *options.team : caller;
+  std::vector<Case> cases(inputs.size());
+  std::vector<char> made(inputs.size());
+  team.for_each(static_cast<std::int64_t>(inputs.size()), [&](std::int64_t i) {
     const auto at = static_cast<std::size_t>(i);
     try {
-      made[at] = forward_case(subject, inputs[at]);
+      cases[at] = forward_case(subject, inputs[at]);
+      made[at] = 1;
     } catch (const UsageError&) {  // not a case
     }
   });
-  std::vector<Case> cases;
   std::vector<std::size_t> places;  // of the cases, among the inputs
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    if (!made[i]) continue;
-    cases.push_back(std::move(*made[i]));
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (made[i] == 0) continue;
+    if (places.size() < i) cases[places.size()] = std::move(cases[i]);
     places.push_back(i);
   }
+  cases.resize(places.size());
   BatchResult answers = score_batch(kernel_of(subject.kernel), cases, options);
   ScoredBatch batch{std::vector<std::optional<Scored>>(inputs.size()), answers.lost, {}, std::move(answers.why)};
   for (const std::size_t i : answers.together) batch.together.push_back(places[i]);
@@ -101,7 +103,7 @@ ScoredBatch run_forward_batch(const TargetSubject& subject, std::span<const Fuzz
     for (std::size_t& i : company) i = places[i];
     batch.companies.push_back(std::move(company));
   }
-  threads.for_each(static_cast<std::int64_t>(cases.size()), [&](std::int64_t index) {
+  team.for_each(static_cast<std::int64_t>(cases.size()), [&](std::int64_t index) {
     const auto i = static_cast<std::size_t>(index);
     batch.results[places[i]] = scored(std::move(answers.scores[i]), cases[i], inputs[places[i]]);
     cases[i] = {};  // freed here, by all threads

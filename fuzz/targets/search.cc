@@ -86,7 +86,8 @@ void Session::climb(double seconds, const std::string& folder) {
   flush();
 }
 
-void Session::hunt_batch(const std::vector<FuzzInput>& inputs, Parents& parents, const std::string& folder) {
+void Session::hunt_batch(const std::vector<FuzzInput>& inputs, Team& team, Parents& parents,
+                         const std::string& folder) {
   const TargetSubject& subject = subjects_.front();
   if (target_.run_batch == nullptr) {
     for (const FuzzInput& input : inputs) {
@@ -99,7 +100,7 @@ void Session::hunt_batch(const std::vector<FuzzInput>& inputs, Parents& parents,
   std::vector<FuzzInput> formatted;
   formatted.reserve(inputs.size());
   for (const FuzzInput& input : inputs) formatted.push_back(in_format(subject, input));
-  ScoredBatch batch = target_.run_batch(subject, formatted, {options_.executor, options_.threads});
+  ScoredBatch batch = target_.run_batch(subject, formatted, {options_.executor, &team});
   std::optional<std::size_t> fatal;  // its finding ends this process: what the others showed is kept before
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!batch.results[i] || !batch.results[i]->score.ran) continue;
@@ -180,6 +181,7 @@ void Session::hunt(double seconds, const std::string& folder) {
   Parents best = parents();
   Random random = options_.seed ? Random(*options_.seed, 0) : fresh_random();
   const auto batch = static_cast<std::size_t>(options_.batch);
+  Team team(options_.threads);
   std::vector<fs::path> corpus = files_of(folder);
   for (const double end = now() + seconds; now() < end;) {
     std::vector<FuzzInput> inputs;
@@ -193,7 +195,7 @@ void Session::hunt(double seconds, const std::string& folder) {
         if (auto child = best.child(random)) inputs.push_back(std::move(*child));
       }
     }
-    hunt_batch(inputs, best, folder);
+    hunt_batch(inputs, team, best, folder);
     ask_laws(random);
     tick();
   }

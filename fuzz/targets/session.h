@@ -99,7 +99,7 @@ class Session {
   Subject key_of(const TargetSubject& subject) const;
   std::optional<Found> climbing(const FuzzInput& input, std::span<const std::uint8_t> bytes);
   Parents parents();
-  void hunt_batch(const std::vector<FuzzInput>& inputs, Parents& parents, const std::string& folder);
+  void hunt_batch(const std::vector<FuzzInput>& inputs, Team& team, Parents& parents, const std::string& folder);
   [[noreturn]] void leave_lost();
   void learn(const FuzzInput& input, const Found& found, Parents& parents, const std::string& folder);
   void report_company(const std::vector<FuzzInput>& inputs, const ScoredBatch& batch);

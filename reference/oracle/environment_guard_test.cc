@@ -98,6 +98,24 @@ TEST(ThreadsForEach, EveryIndexOnceAndTheFirstExceptionComesBack) {
   }
 }
 
+TEST(ThreadsForEach, ATeamDoesOneLoopAfterTheOtherAndOutlivesAnException) {
+  for (const int count : {0, 1, 2, 9}) {
+    Team team(count);
+    for (int loop = 0; loop < 300; ++loop) {
+      const int n = loop % 7;
+      std::vector<std::atomic<int>> seen(7);
+      team.for_each(n, [&](std::int64_t i) { ++seen[static_cast<std::size_t>(i)]; });
+      for (int i = 0; i < 7; ++i) ASSERT_EQ(seen[static_cast<std::size_t>(i)], i < n ? 1 : 0);
+      if (loop % 50 != 0) continue;
+      EXPECT_THROW(team.for_each(100,
+                                 [](std::int64_t i) {
+                                   if (i == 10) throw UsageError("the tenth");
+                                 }),
+                   UsageError);
+    }
+  }
+}
+
 TEST(ThreadsForEach, WithoutRoomForAnotherThreadThoseThatRunDoTheWork) {
   pthread_attr_t before, greedy;
   ASSERT_EQ(pthread_getattr_default_np(&before), 0);
