@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -112,21 +113,26 @@ class Screen {
   template <Part kPart>
   void climb_peak(double computed, const Ball& ball, const ElementBound& b, double limit, std::int64_t row,
                   std::int64_t column) {
-    const double output = limit - b.weights - b.numerator - b.denominator;
-    // The first of the largest, in the order of Term.
-    double most = b.weights;
-    std::size_t term = static_cast<std::size_t>(kPart == Part::o ? Term::o_weights : Term::lse_weights);
-    const auto take = [&](double share, Term candidate) {
-      if (!(share > most)) return;
-      most = share;
-      term = static_cast<std::size_t>(candidate);
-    };
-    if (kPart == Part::o) take(b.numerator, Term::o_numerator);
-    take(b.denominator, kPart == Part::o ? Term::o_denominator : Term::lse_denominator);
-    take(output, kPart == Part::o ? Term::o_output : Term::lse_output);
+    // The first of the largest, in the order of Term, without a branch that a processor would have to guess.
+    constexpr bool kOutput = kPart == Part::o;
+    constexpr Term kOrder[] = {
+        kOutput ? Term::o_weights : Term::lse_weights,
+        kOutput ? Term::o_numerator : Term::lse_weights,  // lse has none: its share of 0 is never the larger
+        kOutput ? Term::o_denominator : Term::lse_denominator, kOutput ? Term::o_output : Term::lse_output};
+    const double shares[] = {b.weights, kOutput ? b.numerator : 0, b.denominator,
+                             limit - b.weights - b.numerator - b.denominator};
+    double most = shares[0];
+    std::size_t first = 0;
+    for (std::size_t i = 1; i < std::size(shares); ++i) {
+      first = shares[i] > most ? i : first;
+      most = shares[i] > most ? shares[i] : most;
+    }
+    const auto term = static_cast<std::size_t>(kOrder[first]);
     Peak& peak = result_.peaks[term];
-    const double excess = std::max(std::fabs(signed_error(computed, ball)) - ball.radius, 0.0);
     const double product = peak.ratio * limit;
+    const double most_excess = (std::fabs(computed - ball.hi) + std::fabs(ball.lo)) * (1 + 0x1p-49);
+    if (product >= kLeastProduct && most_excess <= product * (1 - 0x1p-50)) return;
+    const double excess = std::max(std::fabs(signed_error(computed, ball)) - ball.radius, 0.0);
     const bool sure = product >= kLeastProduct || excess == 0;
     if (sure && !(excess > product * (1 - 0x1p-50))) return;
     const double ratio = excess / limit;

@@ -24,6 +24,9 @@
 //      (1 − 2^-50) < P a. If x <= t, then x/a < P and RN(x/a) <= P, RN being monotone and P a double: no replacement, and no
 //      division. (a = inf: t = inf, and 0 is not above P.) Below 2^-1000 only x = 0 needs no division: 0/a = 0 is above P
 //      only where there is no peak yet, P = −1, and then t is below 0.
+//      The error itself is asked for only where more is: |error| as signed_error() rounds it, two roundings and two steps away from
+//      zero, is at most RN(RN(|RN(c − hi)| + |lo|)(1 + 2^-49)) or, among the smallest numbers, 2^-1072 more, and neither is above t
+//      >= 2^-1001 where that bound is not.
 //
 // screen_test.cc compares both paths on every family, kernel and seeded fault.
 #pragma once

@@ -2,6 +2,7 @@
 // radius kept apart, so that "inside" and "outside" are theorems and what lies between is known to be undecided.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -33,7 +34,8 @@ inline bool surely_inside(Format format, double computed, const Ball& truth, dou
   const double binade = std::bit_cast<double>(bits & kExponent);  // 2^e <= |y|, or 0
   const double lowest = min_normal(format);
   const double step = unit_roundoff(format);
-  const double h = binade <= lowest ? lowest * step : (bits << 12) == 0 ? binade * step / 2 : binade * step;
+  const double whole = std::max(binade, lowest) * step;
+  const double h = (bits << 12) == 0 && binade > lowest ? whole / 2 : whole;
   // distance >= |y − o| up to three roundings: (1 + 2^-51). If |y − o| < B' + h for every o in the ball, then
   // o − B' < y + h and o + B' > y − h, so RN(o − B') <= y <= RN(o + B'), RN being monotone. The factor 1 + 2^-49 pays
   // for those roundings, its own and that of B' + h (2^-53 each); among the subnormals all of them are exact. A NaN
