@@ -1,7 +1,6 @@
 // K and V of a head as dense doubles, with what the bounds ask of each key.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "reference/bound/attention_scores.h"
@@ -13,19 +12,6 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 }  // namespace
-
-void decode_row(const Tensor& tensor, std::int64_t at, std::int64_t stride, std::int64_t n, double* to) {
-  if (tensor.format == Format::f32 && stride == 1) {  // the storage is in the machine's order, as bits() reads it
-    const std::byte* const from = tensor.storage.data() + at * static_cast<std::int64_t>(sizeof(float));
-    for (std::int64_t c = 0; c < n; ++c) {
-      float x = 0;
-      std::memcpy(&x, from + c * static_cast<std::int64_t>(sizeof(float)), sizeof(float));
-      to[c] = x;
-    }
-    return;
-  }
-  for (std::int64_t c = 0; c < n; ++c) to[c] = decode(tensor.format, tensor.bits(at + c * stride));
-}
 
 // Lane by lane: a plain sum or maximum is no vector code.
 KeySize size_of(const double* x, std::int64_t n, double normal) {

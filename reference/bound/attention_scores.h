@@ -6,12 +6,10 @@
 #include <vector>
 
 #include "reference/bound/bound.h"
+#include "reference/bound/decode_row.h"
 #include "reference/bound/row_model.h"
 
 namespace flashproof::bound {
-
-/// Elements at, at + stride, ... of a tensor as doubles.
-void decode_row(const Tensor& tensor, std::int64_t at, std::int64_t stride, std::int64_t n, double* to);
 
 struct KeySize {
   double sum = 0, largest = 0;  // Σ|x|, max|x|, NaN apart

@@ -204,7 +204,8 @@ TEST(Bound, each_rise_of_the_maximum_is_counted) {
     model.leaves.numerator[j] = roundings(64 - j);
     model.leaves.denominator[j] = roundings(64);
     const Arithmetic arithmetic = declared(Reduction::chunk_deferred);
-    charge_path(model, arithmetic, -std::log1p(-arithmetic.exp_error), j, 1, 0);
+    const double below = model.frame.max - model.leaves.score[j];  // H of one exponential: README.md, section 1
+    if (below > 0) model.leaves.exponent[j] = exponent_slope(arithmetic) * below - std::log1p(-arithmetic.exp_error);
   }
   double range = 0;
   const double optimistic = column_bound(model, perturbed_weights(model), values, 0, range).weights;

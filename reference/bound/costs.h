@@ -13,22 +13,61 @@ namespace flashproof::bound {
 /// ln of the largest f32: e^x beyond it is infinite.
 inline constexpr double kLogF32Max = 88.722839;
 
+inline constexpr double kLog2eError = 0x1.dp-27;  // |fl(log2 e) / log2 e − 1| = 1.335e-8
+inline constexpr double kOneRounding = ((1 + kU) * (1 + kLog2eError) - 1) * (1 + 0x1p-40);
+/// A subnormal product or difference: 2^-150, or flushed with its operands 3·2^-126. Far below what 2^-50 of anything
+/// pays for, but an argument may be as small.
+inline constexpr double kTinyArgument = 0x1p-120;
+
+/// Whether the form has a product f·ĉ of its own: then E(f − f) is 1 only nearly (fused).
+inline bool rounds_frame(const Arithmetic& a) {
+  return a.exponent == Exponent::fused || a.exponent == Exponent::unfused;
+}
+
+/// Of fl(f·ĉ), where the exponent has it (fused, unfused): nats. 0 elsewhere.
+inline double frame_cost(const Arithmetic& a, double frame) {
+  return rounds_frame(a) ? kOneRounding * std::fabs(frame) * kSlack + kTinyArgument : 0;
+}
+
 /// Error, in nats, of the argument of E(x − f), |x − f| <= gap, without what it has from rounding f·ĉ: that part is
 /// frame_cost(f), the same for every x beside one f. The exponential's own error is exponential_cost().
-double argument_cost(const Arithmetic& arithmetic, double gap, double x, double frame);
-/// Of fl(f·ĉ), where the exponent has it (fused, unfused): nats. 0 elsewhere.
-double frame_cost(const Arithmetic& arithmetic, double frame);
+struct ArgumentCosts {
+  double gap = 0, size = 0, rest = 0;  // per |x − f|, per |x|, and of every argument
+
+  ArgumentCosts(const Arithmetic& a, double frame) {
+    if (!rounds_frame(a)) {
+      gap = (exponent_slope(a) + 0x1p-50) * kSlack;
+      rest = a.underflow == Underflow::flush ? kTinyArgument : 0;
+      return;
+    }
+    // fma(x, ĉ, −F), F = fl(f·ĉ): one rounding, of a number that has F's error in it. Unfused, fl(x·ĉ) errs too.
+    gap = (kOneRounding + 0x1p-50) * kSlack;
+    size = a.exponent == Exponent::unfused ? kOneRounding * (1 + kU) * (1 + kU) * kSlack : 0;
+    rest = kU * frame_cost(a, frame) * kSlack + kTinyArgument;
+  }
+  double of(double below, double x) const {
+    return gap * below + (size == 0 ? 0 : size * std::fabs(x)) + rest;  // x may be an inf that is not used
+  }
+};
+inline double argument_cost(const Arithmetic& arithmetic, double gap, double x, double frame) {
+  return ArgumentCosts(arithmetic, frame).of(gap, x);
+}
+
 /// Of E(x) where nothing is subtracted: the argument is exact, or its product with log2 e rounds.
-double unshifted_cost(const Arithmetic& arithmetic, double x);
+inline double unshifted_cost(const Arithmetic& a, double x) {
+  return a.exponent == Exponent::accurate ? 0 : kOneRounding * std::fabs(x) * kSlack + kTinyArgument;
+}
+
 /// The part of argument_cost(gap) or unshifted_cost(gap) that is the error of the constant fl(log2 e) itself: one number
 /// for all exponentials of a kernel, so neither independent nor centred (softmax.md, "Exponents").
-double constant_cost(const Arithmetic& arithmetic, double gap);
+inline double constant_cost(const Arithmetic& a, double gap) {
+  return a.exponent == Exponent::accurate ? 0 : kLog2eError * std::fabs(gap) * kSlack;
+}
+
 /// Which share of `cost`, an exponential's whole, that part is at most: 0..1.
 double constant_share(double constant, double cost);
 /// −ln(1 − ε).
 double exponential_cost(const Arithmetic& arithmetic);
-/// Whether the form has a product f·ĉ of its own: then E(f − f) is 1 only nearly (fused).
-bool rounds_frame(const Arithmetic& arithmetic);
 /// Precondition of that product: on either side of 2^±126 a whole row overflows or vanishes.
 Precondition head_room(const Arithmetic& arithmetic, double frame, double terms);
 

@@ -12,6 +12,7 @@
 #include "reference/bound/entries-inl.h"
 #include "reference/bound/finish-inl.h"
 #include "reference/bound/products-inl.h"
+#include "reference/bound/softmax_keys-inl.h"
 #include "reference/bound/weights-inl.h"
 
 #if HWY_ONCE
@@ -23,6 +24,9 @@ HWY_EXPORT(sum_columns);
 HWY_EXPORT(finish_columns);
 HWY_EXPORT(weight_sum);
 HWY_EXPORT(weigh);
+HWY_EXPORT(charge_keys);
+HWY_EXPORT(sum_keys);
+HWY_EXPORT(quotients);
 HWY_EXPORT(numerator_weights);
 HWY_EXPORT(above_shares);
 HWY_EXPORT(score_dots);
@@ -47,6 +51,16 @@ double weight_sum(const double* score, std::int64_t n, double max) {
 std::int64_t weigh(const RowModel& row, const WeightScale& scale, std::int64_t n, RowWeights& to, WeightSums& sums,
                    std::int64_t* left) {
   return HWY_DYNAMIC_DISPATCH(weigh)(row, scale, n, to, sums, left);
+}
+
+void charge_keys(const PathCosts& costs, const PathKeys& keys, std::int64_t n) {
+  HWY_DYNAMIC_DISPATCH(charge_keys)(costs, keys, n);
+}
+
+void sum_keys(const SummedKeys& keys, std::int64_t n, KeySums& sums) { HWY_DYNAMIC_DISPATCH(sum_keys)(keys, n, sums); }
+
+std::int64_t quotients(const QuotientRow& row, std::int64_t n, ElementBound* bounds, std::int64_t* left) {
+  return HWY_DYNAMIC_DISPATCH(quotients)(row, n, bounds, left);
 }
 
 void sum_columns(const PassRow* rows, std::int64_t count, const PassValues& values) {

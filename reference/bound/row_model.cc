@@ -10,10 +10,6 @@
 
 namespace flashproof::bound {
 
-double roundings(double n) { return n * (kU + kU * kU); }  // >= −n ln(1 − u)
-
-double growth(double log_units) { return std::expm1(log_units) * kSlack; }
-
 double scaled_expm1(double log_p, double x) { return x < 1 ? std::exp(log_p) * std::expm1(x) : std::exp(log_p + x); }
 
 int log2_ceil(int n) { return std::bit_width(static_cast<unsigned>(n - 1)); }
@@ -54,25 +50,6 @@ Frame frame_of(const Leaves& leaves) {
     frame.pivot_error = frame.error = leaves.score_error[best];
   }
   return frame;
-}
-
-double exponent_slope(const Arithmetic& arithmetic) {
-  return arithmetic.exponent == Exponent::accurate ? kU : kScaledExponentSlope;
-}
-
-void charge_path(RowModel& row, const Arithmetic& arithmetic, double exponential, std::size_t j, int exps, int shared) {
-  if (static_cast<std::ptrdiff_t>(j) == row.frame.pivot) {
-    return;  // every argument on its path is 0
-  }
-  Leaves& leaves = row.leaves;
-  const double below = row.frame.max - leaves.score[j];
-  const double path = row.frame.path(leaves, j);
-  leaves.exponent[j] =
-      (exponent_slope(arithmetic) * path + exps * exponential + roundings(shared) + 0x1p-50 * below) * kSlack;
-  const int factors = exps + shared;
-  if (path + leaves.exponent[j] + row.frame.score_error(leaves, j) >= kLogMinNormal - 0x1p-20) {
-    leaves.lost[j] = factors * exp_underflow(arithmetic) * std::exp(2 * arithmetic.exp_error * factors);
-  }
 }
 
 }  // namespace flashproof::bound

@@ -5,6 +5,7 @@
 // "Log units": the sum of |ln(1 + δ)| over roundings, so that e^x − 1 bounds their joint relative error.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -19,10 +20,16 @@ inline constexpr double kF32Max = 0x1.fffffep127;
 /// Inflates what is evaluated in double here: more than the rounding of any of its sums, for up to 2^20 leaves.
 inline constexpr double kSlack = 1 + 0x1p-30;
 
-/// n roundings of f32 in log units, rounded up.
-double roundings(double n);
-/// e^x − 1, rounded up: the joint relative error of `x` log units.
-double growth(double log_units);
+/// n roundings of f32 in log units, rounded up: >= −n ln(1 − u).
+inline double roundings(double n) { return n * (kU + kU * kU); }
+/// e^x − 1, rounded up: the joint relative error of `x` log units. Most are small, and an exponential for every key of a row
+/// is what its bound would take longest with: up to 2^-8 the series to x^6, whose rest is below x^7/7! (1 + x) < 2^-60 of it.
+inline double growth(double x) {
+  if (x > 720) return std::numeric_limits<double>::infinity();  // the library's way to say so is slow
+  if (!(x >= 0 && x <= 0x1p-8)) return std::expm1(x) * kSlack;
+  const double y = x * (1.0 / 2 + x * (1.0 / 6 + x * (1.0 / 24 + x * (1.0 / 120 + x * (1.0 / 720)))));
+  return (x + x * y) * kSlack;
+}
 /// p (e^x − 1) for p = e^{log_p}, x >= 0; by exponents where x is large, so that a vanishing weight stays vanishing.
 double scaled_expm1(double log_p, double x);
 /// ⌈log2 n⌉, n >= 1.
@@ -87,16 +94,15 @@ struct RowModel {
 inline constexpr double kScaledExponentSlope = 0x1.1d0000b8011cfp-23;
 
 /// Error of the exponents of one path per unit of m̂ − ŝ_j, for Exponent::accurate and scaled_exp2.
-double exponent_slope(const Arithmetic& arithmetic);
+inline double exponent_slope(const Arithmetic& arithmetic) {
+  return arithmetic.exponent == Exponent::accurate ? kU : kScaledExponentSlope;
+}
 
 /// ln 2^-126 with the sign turned: a weight, and every factor on its way, that certainly stays above has no subnormal
 /// part.
 inline constexpr double kLogMinNormal = 87.336544;
-
-/// `exps` exponentials of non-zero arguments and `shared` roundings on the path of leaf j of a kernel whose exponents
-/// telescope (README.md, section 1): sets exponent[j] and lost[j] from the frame.
-/// `exponential`: −ln(1 − ε) of one, the same for all leaves.
-void charge_path(RowModel& row, const Arithmetic& arithmetic, double exponential, std::size_t j, int exps, int shared);
+/// The same, for what may be subnormal.
+inline constexpr double kLogMinNormalBelow = 87.3365;
 
 /// The perturbed weights of one row: Σ over the leaves of p_j (1 + ω_j) with |p_j ω_j| <= q_j, README.md section 2.
 struct RowWeights {

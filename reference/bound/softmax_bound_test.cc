@@ -120,6 +120,22 @@ TEST(SoftmaxBound, is_a_number_whatever_the_row) {
   }
 }
 
+TEST(SoftmaxBound, a_key_equal_to_the_maximum_of_its_lane_pays_no_exponential) {
+  const auto own = [](const std::vector<float>& x, Exponent exponent) {
+    return softmax_row(row_of(x, 1), of(Reduction::strided_online, exponent), {x.begin(), x.end()}).own;
+  };
+  for (const Exponent exponent : {Exponent::accurate, Exponent::scaled_exp2}) {
+    EXPECT_EQ(own({1, 1, 0}, exponent)[1], 0);
+    EXPECT_GT(own({1, 1, 0}, exponent)[2], 0x1p-24);
+    const ElementBound equal =
+        compute_bound(row_of(std::vector<float>(9, 3.0F), 1), of(Reduction::strided_online, exponent)).o[4];
+    EXPECT_LT(equal.weights, equal.size * 0x1p-28) << "every weight is 1 exactly";
+  }
+  EXPECT_LT(own({1, 1, 0}, Exponent::unfused)[1], 0x1p-22) << "the products, not the exponential";
+  EXPECT_GT(own({1, 1, 0}, Exponent::unfused)[1], 0);
+  EXPECT_GT(own({1, 1, 0}, Exponent::fused)[1], 0x1p-23) << "fma(x, c, -fl(x c)) is not 0";
+}
+
 TEST(SoftmaxBound, chance_lessens_what_many_keys_make) {
   const SoftmaxProblem p = row_of(std::vector<float>(4096, 1.0F), 4096);
   const ElementBound y = compute_bound(p, of(Reduction::two_pass)).o[0];

@@ -9,19 +9,6 @@
 
 namespace flashproof::bound {
 
-/// Of one key that is visible and not −inf.
-struct SoftmaxKey {
-  std::int64_t column = 0;
-  double x = 0;
-  double entry = 0;  // the frame in which its exponential is taken
-  double widest =
-      0;  // of largest magnitude among the frames in which it may be taken: `entry`, where one order is declared
-  bool same = false;  // the argument of it is x − x
-  int rescales = 0;   // factors below 1 after that
-  int roundings = 0;  // of the sum alone: rescaling products and additions
-  int chunk = 0;      // chunk_states: position of its state among those that are not empty
-};
-
 /// chunk_states: what becomes of the chunks on their own.
 struct ChunkState {
   double max = 0;
@@ -29,11 +16,20 @@ struct ChunkState {
   int roundings = 0;  // of the combination: products and additions after the state
 };
 
+/// By key that is visible and not −inf: a column of numbers each, for loops over a thousand keys.
 struct SoftmaxPaths {
-  std::vector<SoftmaxKey> keys;
+  std::vector<std::int64_t> column;
+  std::vector<double> x;
+  std::vector<double> entry;   // the frame in which its exponential is taken; x itself: the argument is 0
+  std::vector<int> rescales;   // factors below 1 after that
+  std::vector<int> roundings;  // of the sum alone: rescaling products and additions
+  std::vector<double> widest;  // visits any: of largest magnitude among the frames in which it may be taken
+  std::vector<int> chunk;      // chunk_states: position of its state among those that are not empty
   std::vector<ChunkState> chunks;
   double max = 0;
-  int largest_rescales = 0;  // over the keys
+
+  std::size_t size() const { return x.size(); }
+  double widest_frame(std::size_t j) const { return widest.empty() ? entry[j] : widest[j]; }
 };
 
 /// How columns are dealt to lanes: `lanes` resolved, a power of two, and as many neighbours at a time.
@@ -62,7 +58,7 @@ KeyRange keys_between(const SoftmaxPaths& paths, std::int64_t first, std::int64_
 /// there are other keys in the row then, because an addition of 0 is exact.
 int joins_after_lane(const SoftmaxPaths& paths, const Arithmetic& arithmetic, int lanes);
 
-// The walks behind it. Each fills in entry, same, rescales and roundings.
+// The walks behind it. Each fills in entry, rescales and roundings.
 void walk_strided_online(const Lanes& dealt, SoftmaxPaths& paths);
 void walk_chunked_online(const ChunkPlan& plan, const Arithmetic& arithmetic, const Lanes& lanes, SoftmaxPaths& paths);
 /// chunked_online and chunked_local, whatever the order of the plan's chunks, and whichever neighbours are one chunk.
@@ -70,7 +66,7 @@ void walk_any_order(const ChunkPlan& smallest, const Arithmetic& arithmetic, con
 /// The keys of one chunk in the frame given, all their additions up to d̃ counted: lane sums over columns first, first +
 /// 1, ..., then butterfly and fold. The first key of a lane is added to 0.
 void charge_lanes(SoftmaxPaths& paths, KeyRange range, std::int64_t first, const Lanes& lanes,
-                  const Arithmetic& arithmetic, double frame, bool shifted);
+                  const Arithmetic& arithmetic, double frame);
 void walk_two_pass(const Arithmetic& arithmetic, const Lanes& lanes, SoftmaxPaths& paths);
 void walk_chunked_local(const ChunkPlan& plan, const Arithmetic& arithmetic, const Lanes& lanes, SoftmaxPaths& paths);
 void walk_chunk_states(const ChunkPlan& plan, const Arithmetic& arithmetic, const Lanes& lanes, SoftmaxPaths& paths);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -26,37 +27,40 @@ void walk_strided_online(const Lanes& dealt, SoftmaxPaths& paths) {
     double m = -kInf;
     int rises = 0, adds = 0;
   };
-  std::vector<Running> running(lanes);
-  for (SoftmaxKey& key : paths.keys) {  // −inf adds exactly 0 and moves no maximum
-    Running& lane = running[dealt.of(key.column, 0)];
+  // The tree's levels of 1, 2, 4, ... lanes, one after the other: lane i of the level of w is nodes[w + i]; at first the lanes.
+  std::vector<Running> nodes(2 * static_cast<std::size_t>(lanes));
+  const std::span<Running> running(nodes.data() + lanes, static_cast<std::size_t>(lanes));
+  for (std::size_t j = 0; j < paths.size(); ++j) {  // −inf adds exactly 0 and moves no maximum
+    const double x = paths.x[j];
+    Running& lane = running[dealt.of(paths.column[j], 0)];
     const bool first = lane.m == -kInf;
-    const bool rise = key.x > lane.m;
+    const bool rise = x > lane.m;
     lane.rises += static_cast<int>(rise) & static_cast<int>(!first);
-    key.rescales = lane.rises;
-    key.roundings = lane.adds;
+    paths.rescales[j] = lane.rises;
+    paths.roundings[j] = lane.adds;
     lane.adds += static_cast<int>(!first);  // 0·e + 1 is exact
-    lane.m = rise ? key.x : lane.m;
-    key.entry = lane.m;
-    key.same = rise;
+    lane.m = rise ? x : lane.m;
+    paths.entry[j] = lane.m;
   }
-  std::vector<double> m(lanes);
-  for (int lane = 0; lane < lanes; ++lane) m[lane] = running[lane].m;
-  std::vector<int> tree_rises(lanes, 0);  // by original lane
-  std::vector<int> tree_adds(lanes, 0);
-  for (int offset = lanes / 2; offset > 0; offset /= 2) {  // powers of two: no division for every lane and level
-    for (int lane = 0; lane < lanes; ++lane) {
-      const int a = lane & (offset - 1);
-      const double mine = m[lane & (2 * offset - 1)];
-      const double joined = std::max(m[a], m[a + offset]);
-      tree_rises[lane] += mine < joined;
-      tree_adds[lane] += m[a] != -kInf && m[a + offset] != -kInf;
+  for (std::size_t w = static_cast<std::size_t>(lanes) / 2; w > 0; w /= 2) {
+    for (std::size_t i = 0; i < w; ++i) nodes[w + i].m = std::max(nodes[2 * w + i].m, nodes[3 * w + i].m);
+  }
+  // From the last join back to the lanes: what happens to a sum from here on.
+  for (std::size_t w = 1; w < static_cast<std::size_t>(lanes); w *= 2) {
+    for (std::size_t i = 0; i < w; ++i) {
+      const Running& joined = nodes[w + i];
+      Running &left = nodes[2 * w + i], &right = nodes[3 * w + i];
+      const int add = static_cast<int>(left.m != -kInf) & static_cast<int>(right.m != -kInf);
+      for (Running* side : {&left, &right}) {
+        side->rises += joined.rises + static_cast<int>(side->m < joined.m);
+        side->adds += joined.adds + add;
+      }
     }
-    for (int a = 0; a < offset; ++a) m[a] = std::max(m[a], m[a + offset]);
   }
-  for (SoftmaxKey& key : paths.keys) {
-    const std::size_t lane = dealt.of(key.column, 0);
-    key.rescales = running[lane].rises - key.rescales + tree_rises[lane];
-    key.roundings = key.rescales + running[lane].adds - key.roundings + tree_adds[lane];
+  for (std::size_t j = 0; j < paths.size(); ++j) {
+    const Running& lane = running[dealt.of(paths.column[j], 0)];
+    paths.rescales[j] = lane.rises - paths.rescales[j];
+    paths.roundings[j] = paths.rescales[j] + lane.adds - paths.roundings[j];
   }
 }
 
@@ -70,16 +74,15 @@ void walk_chunked_online(const ChunkPlan& plan, const Arithmetic& arithmetic, co
   };
   const int joins = joins_after_lane(paths, arithmetic, lanes.lanes);
   std::vector<Visit> visits(plan.chunks());
-  std::vector<int> visit_of(paths.keys.size());
+  std::vector<int> visit_of(paths.size());
   for (int n = 0; n < plan.chunks(); ++n) {
     const int c = plan.order[n];
     const KeyRange range = keys_between(paths, plan.boundary[c], plan.boundary[c + 1]);
     std::vector<int> in_lane(lanes.lanes, 0);
     for (std::size_t i = range.end; i-- > range.begin;) {
-      SoftmaxKey& key = paths.keys[i];
       visit_of[i] = n;
-      visits[n].high = std::max(visits[n].high, key.x);
-      key.roundings = ++in_lane[lanes.of(key.column, plan.boundary[c])] + joins;
+      visits[n].high = std::max(visits[n].high, paths.x[i]);
+      paths.roundings[i] = ++in_lane[lanes.of(paths.column[i], plan.boundary[c])] + joins;
     }
   }
   double m = -kInf;
@@ -94,13 +97,11 @@ void walk_chunked_online(const ChunkPlan& plan, const Arithmetic& arithmetic, co
     later_rises[n] = later_rises[n + 1] + visits[n].rises;
     later_adds[n] = later_adds[n + 1] + (visits[n].high != -kInf);
   }
-  for (std::size_t i = 0; i < paths.keys.size(); ++i) {
-    SoftmaxKey& key = paths.keys[i];
+  for (std::size_t i = 0; i < paths.size(); ++i) {
     const int n = visit_of[i];
-    key.entry = visits[n].frame;
-    key.same = key.x == key.entry;
-    key.rescales = later_rises[n + 1];
-    key.roundings += later_rises[n + 1] + later_adds[n];
+    paths.entry[i] = visits[n].frame;
+    paths.rescales[i] = later_rises[n + 1];
+    paths.roundings[i] += later_rises[n + 1] + later_adds[n];
   }
 }
 
@@ -118,8 +119,8 @@ void walk_chunked_local(const ChunkPlan& plan, const Arithmetic& arithmetic, con
     const KeyRange range = keys_between(paths, first, plan.boundary[plan.order[n] + 1]);
     if (range.begin == range.end) continue;
     double high = -kInf;
-    for (std::size_t i = range.begin; i < range.end; ++i) high = std::max(high, paths.keys[i].x);
-    charge_lanes(paths, range, first, lanes, arithmetic, high, true);
+    for (std::size_t i = range.begin; i < range.end; ++i) high = std::max(high, paths.x[i]);
+    charge_lanes(paths, range, first, lanes, arithmetic, high);
     visits.push_back({range, high<m, high> m && m != -kInf});
     m = std::max(m, high);
   }
@@ -130,8 +131,8 @@ void walk_chunked_local(const ChunkPlan& plan, const Arithmetic& arithmetic, con
     const int rescales = later_rises + (visit.below ? 1 : 0);
     const int adds = later_adds + (n == 0 ? 0 : 1);
     for (std::size_t i = visit.range.begin; i < visit.range.end; ++i) {
-      paths.keys[i].rescales = rescales;
-      paths.keys[i].roundings += rescales + adds;
+      paths.rescales[i] = rescales;
+      paths.roundings[i] += rescales + adds;
     }
     later_rises += visit.rises ? 1 : 0;
     ++later_adds;
@@ -148,6 +149,7 @@ void walk_any_order(const ChunkPlan& smallest, const Arithmetic& arithmetic, con
     std::vector<int> in_lane;
   };
   const int joins = joins_after_lane(paths, arithmetic, lanes.lanes);
+  paths.widest.resize(paths.size());
   std::vector<Chunk> chunks;  // those that are not empty
   std::vector<double> highs;
   std::vector<int> others(lanes.lanes, 0);  // additions that a chunk before or after costs a lane: its keys, or its sum
@@ -156,9 +158,8 @@ void walk_any_order(const ChunkPlan& smallest, const Arithmetic& arithmetic, con
     Chunk chunk{keys_between(paths, first, smallest.boundary[c + 1]), -kInf, std::vector<int>(lanes.lanes, 0)};
     if (chunk.range.begin == chunk.range.end) continue;
     for (std::size_t i = chunk.range.end; i-- > chunk.range.begin;) {
-      SoftmaxKey& key = paths.keys[i];
-      chunk.high = std::max(chunk.high, key.x);
-      key.roundings = ++chunk.in_lane[lanes.of(key.column, first)];
+      chunk.high = std::max(chunk.high, paths.x[i]);
+      paths.roundings[i] = ++chunk.in_lane[lanes.of(paths.column[i], first)];
     }
     for (int lane = 0; lane < lanes.lanes; ++lane) others[lane] += std::max(1, chunk.in_lane[lane]);
     highs.push_back(chunk.high);
@@ -168,17 +169,14 @@ void walk_any_order(const ChunkPlan& smallest, const Arithmetic& arithmetic, con
   for (const Chunk& chunk : chunks) {
     const auto above = static_cast<int>(highs.end() - std::ranges::upper_bound(highs, chunk.high));
     for (std::size_t i = chunk.range.begin; i < chunk.range.end; ++i) {
-      SoftmaxKey& key = paths.keys[i];
       const std::size_t lane =
-          lanes.of(key.column, 0);  // of every chunk: their boundaries are whole rounds of the lanes
-      key.entry = chunk.high;
-      key.widest = std::fabs(paths.max) > std::fabs(chunk.high) ? paths.max : chunk.high;
-      key.same = key.x == chunk.high;
-      key.rescales = above;
+          lanes.of(paths.column[i], 0);  // of every chunk: boundaries are whole rounds of the lanes
+      paths.entry[i] = chunk.high;
+      paths.widest[i] = std::fabs(paths.max) > std::fabs(chunk.high) ? paths.max : chunk.high;
+      paths.rescales[i] = above;
       // Its own chunk's sum is added to the running one, or by the next join.
-      key.roundings += others[lane] - std::max(1, chunk.in_lane[lane]) + joins + above + 1;
+      paths.roundings[i] += others[lane] - std::max(1, chunk.in_lane[lane]) + joins + above + 1;
     }
-    paths.largest_rescales = std::max(paths.largest_rescales, above);
   }
 }
 

@@ -5,6 +5,9 @@
 #include <stdexcept>
 
 #include "reference/bound/costs.h"
+#include "reference/bound/kernels.h"
+#include "reference/bound/row_weights.h"
+#include "reference/bound/softmax_keys.h"
 #include "reference/bound/theorem.h"
 
 namespace flashproof::bound {
@@ -17,27 +20,49 @@ bool is_unshifted(const Arithmetic& a) {
   return a.reduction == Reduction::unshifted || (stands_alone(a) && a.merge_weights == MergeWeights::unshifted);
 }
 
-/// Log units of the exponential of a key as it enters its sum; `exponential` is exponential_cost().
-double entry_cost(const SoftmaxKey& key, const Arithmetic& a, double exponential) {
-  if (a.reduction == Reduction::unshifted) return key.same ? 0 : unshifted_cost(a, key.x) + exponential;
-  if (key.same && !rounds_frame(a)) return 0;
-  // Unfused, x − x is 0 and the exponential 1, but fl(x·ĉ) errs beside the frame of the others.
-  const bool exact = key.same && a.exponent == Exponent::unfused;
-  return argument_cost(a, key.entry - key.x, key.x, key.widest) + (exact ? 0 : exponential);
-}
-
-/// The part of it that is the error of the constant log2 e.
-double entry_constant(const SoftmaxKey& key, const Arithmetic& a) {
-  return constant_cost(a, a.reduction == Reduction::unshifted ? key.x : key.entry - key.x);
+/// What every key's exponential costs as it enters its sum: row.own, in log units, and row.constant, the part of that, and of
+/// the rescaling exponentials after it, that is the error of the constant log2 e. Returns what is no other key's.
+std::vector<double> charge_entries(SoftmaxRow& row, const Arithmetic& a) {
+  const SoftmaxPaths& paths = row.paths;
+  const std::size_t n = paths.size();
+  const double exponential = exponential_cost(a);
+  const double per_gap = constant_cost(a, 1);
+  std::vector<double> alone(n);
+  row.own.resize(n);
+  row.constant.resize(n);
+  if (a.reduction == Reduction::unshifted) {
+    for (std::size_t j = 0; j < n; ++j) {
+      row.own[j] = paths.x[j] == 0 ? 0 : unshifted_cost(a, paths.x[j]) + exponential;
+      row.constant[j] = per_gap * std::fabs(paths.x[j]);
+      alone[j] = std::max(0.0, row.own[j] - row.constant[j]);
+    }
+    return alone;
+  }
+  const bool rescaled = !stands_alone(a);
+  const double max = paths.max;
+  ArgumentCosts argument(a, 0);
+  for (std::size_t j = 0; j < n; ++j) {
+    const double gap = paths.entry[j] - paths.x[j];
+    const double constant = per_gap * gap;
+    if (rounds_frame(a)) argument = ArgumentCosts(a, paths.widest_frame(j));
+    const double cost = argument.of(gap, paths.x[j]);
+    // x − x is 0 and the exponential 1. Unfused it is, too, but fl(x·ĉ) errs beside the frame of the others; fused it is not.
+    const double at_frame = !rounds_frame(a) ? 0 : a.exponent == Exponent::unfused ? cost : cost + exponential;
+    const double own = gap == 0 ? at_frame : cost + exponential;
+    row.own[j] = own;
+    alone[j] = std::max(0.0, own - constant);
+    row.constant[j] = constant + (rescaled ? per_gap * (max - paths.entry[j]) : 0);
+  }
+  return alone;
 }
 
 /// Log units of the factors after that, beside a key that entered in the final frame. Rescales are made by
 /// subtract_then_scale; the frames' own roundings differ.
-double rescale_cost(const SoftmaxKey& key, const Arithmetic& a, double max) {
-  if (key.rescales == 0) return 0;
-  const double gap = max - key.entry;
-  const double mismatch = frame_cost(a, key.widest) + frame_cost(a, max);
-  return (exponent_slope(a) * gap + key.rescales * exponential_cost(a) + 0x1p-50 * gap + mismatch) * kSlack;
+double rescale_cost(const SoftmaxPaths& paths, std::size_t j, const Arithmetic& a) {
+  if (paths.rescales[j] == 0) return 0;
+  const double gap = paths.max - paths.entry[j];
+  const double mismatch = frame_cost(a, paths.widest_frame(j)) + frame_cost(a, paths.max);
+  return (exponent_slope(a) * gap + paths.rescales[j] * exponential_cost(a) + 0x1p-50 * gap + mismatch) * kSlack;
 }
 
 /// Log units that all keys of a chunk have from its m, its lse and its weight in the combination.
@@ -79,10 +104,10 @@ double charge_blocks(SoftmaxRow& row, const Arithmetic& a) {
   }
   std::vector<double> error(chunks.size(), 0);  // of ln d_i, at most
   std::vector<double> constant(chunks.size(), 0);
-  for (std::size_t j = 0; j < row.paths.keys.size(); ++j) {
-    const SoftmaxKey& key = row.paths.keys[j];
-    error[key.chunk] = std::max(error[key.chunk], row.own[j] + roundings(key.roundings));
-    constant[key.chunk] = std::max(constant[key.chunk], row.constant[j]);
+  for (std::size_t j = 0; j < row.paths.size(); ++j) {
+    const int chunk = row.paths.chunk[j];
+    error[chunk] = std::max(error[chunk], row.own[j] + roundings(row.paths.roundings[j]));
+    constant[chunk] = std::max(constant[chunk], row.constant[j]);
   }
   double largest = -std::numeric_limits<double>::infinity();
   for (const ChunkState& chunk : chunks) {
@@ -93,7 +118,7 @@ double charge_blocks(SoftmaxRow& row, const Arithmetic& a) {
     row.block.push_back(block_cost(chunks[i], error[i], largest, a, chunks.size()) * kSlack);
     constant[i] = block_constant(chunks[i], error[i], constant[i], row.block[i], largest, a);
   }
-  for (std::size_t j = 0; j < row.paths.keys.size(); ++j) row.constant[j] += constant[row.paths.keys[j].chunk];
+  for (std::size_t j = 0; j < row.paths.size(); ++j) row.constant[j] += constant[row.paths.chunk[j]];
   return largest;
 }
 
@@ -108,7 +133,7 @@ void share_out(SoftmaxRow& row) {
   std::vector<double> low(chunks, 0);
   std::vector<double> up(chunks, 0);
   for (std::size_t j = 0; j < weights.p.size(); ++j) {
-    const int chunk = row.paths.keys[j].chunk;
+    const int chunk = row.paths.chunk[j];
     const double log_p = row.model.leaves.score[j] - row.paths.max - row.log_sum;
     const double lost = row.model.leaves.lost[j] == 0 ? 0 : row.model.leaves.lost[j] / weights.sum;
     low[chunk] += std::max(0.0, std::exp(log_p - row.own[j]) - lost) / kSlack;
@@ -129,7 +154,7 @@ void share_out(SoftmaxRow& row) {
 }
 
 void require_domain(SoftmaxRow& row, const Arithmetic& a) {
-  const auto n = static_cast<double>(row.paths.keys.size());
+  const auto n = static_cast<double>(row.paths.size());
   const double log_sum = row.lse.weights + row.lse.denominator;
   if (is_unshifted(a)) {
     row.preconditions.push_back(
@@ -142,7 +167,7 @@ void require_domain(SoftmaxRow& row, const Arithmetic& a) {
   }
   if (rounds_frame(a) && a.reduction != Reduction::unshifted) {
     double frame = std::fabs(row.paths.max);
-    for (const SoftmaxKey& key : row.paths.keys) frame = std::max(frame, std::fabs(key.entry));
+    for (const double entry : row.paths.entry) frame = std::max(frame, std::fabs(entry));
     row.preconditions.push_back(head_room(a, frame, n));
   }
   // Unshifted, a sum in range keeps lse within it: beyond range the form fails and has no excuse here.
@@ -151,6 +176,84 @@ void require_domain(SoftmaxRow& row, const Arithmetic& a) {
                                  row.lse.total() + row.lse_last + frame_cost(a, std::fabs(row.weights.lse)),
                                  kLogF32Max});
   }
+}
+
+/// Exponents that telescope, in the frame of the maximum: README.md, section 1.
+void charge_paths(SoftmaxRow& row, const Arithmetic& a) {
+  const SoftmaxPaths& paths = row.paths;
+  Leaves& leaves = row.model.leaves;
+  const auto n = static_cast<std::int64_t>(paths.size());
+  for (auto* list : {&row.own, &row.constant}) list->resize(paths.size());
+  const ArgumentCosts argument(a, 0);
+  const double error = 2 * a.exp_error;
+  const PathCosts costs = {.max = paths.max,
+                           .entry_gap = argument.gap,
+                           .entry_rest = argument.rest + exponential_cost(a),
+                           .constant = constant_cost(a, 1),
+                           .slope = exponent_slope(a) + 0x1p-50,
+                           .exponential = -std::log1p(-a.exp_error),  // without the slack
+                           .deepest = kLogMinNormal - 0x1p-20,
+                           .lost = exp_underflow(a),
+                           .error = error};
+  const PathKeys keys = {.x = paths.x.data(),
+                         .entry = paths.entry.data(),
+                         .rescales = paths.rescales.data(),
+                         .roundings = paths.roundings.data(),
+                         .own = row.own.data(),
+                         .constant = row.constant.data(),
+                         .exponent = leaves.exponent.data(),
+                         .lost = leaves.lost.data(),
+                         .denominator = leaves.denominator.data(),
+                         .own_of_sum = leaves.own.data()};
+  const bool small = error * (1 + std::ranges::max(paths.rescales)) <= kSmallLog;
+  const std::int64_t first = kernels::supported() && small ? n / 8 * 8 : 0;  // of what the vectors do not do
+  if (first > 0) kernels::charge_keys(costs, keys, first);
+  for (std::int64_t j = first; j < n; ++j) charge_key(costs, keys, j);
+}
+
+/// Chunks on their own, frames that round, and e^x of x itself.
+void charge_other_paths(SoftmaxRow& row, const Arithmetic& a) {
+  const SoftmaxPaths& paths = row.paths;
+  Leaves& leaves = row.model.leaves;
+  const bool alone = !paths.chunks.empty();
+  const auto n = static_cast<double>(leaves.size());
+  const double lost_unit = alone ? n * row.unit : row.unit;  // the frame may be ln n above the maximum
+  const double deepest = kLogMinNormal - 0x1p-10 - (alone ? std::log(n) : 0) - frame_cost(a, paths.max);
+  for (std::size_t j = 0; j < leaves.size(); ++j) {
+    const int exact = static_cast<int>(paths.x[j] == paths.entry[j] && !rounds_frame(a));
+    const int exps = 1 - exact + paths.rescales[j] + static_cast<int>(alone);
+    leaves.denominator[j] = roundings(paths.roundings[j] + (alone ? paths.chunks[paths.chunk[j]].roundings : 0));
+    leaves.exponent[j] = row.own[j] + rescale_cost(paths, j, a) + (alone ? row.block[paths.chunk[j]] : 0);
+    const double path = is_unshifted(a) ? std::max(-paths.x[j], 0.0) : paths.max - paths.x[j];
+    if (path + leaves.exponent[j] > deepest) {
+      leaves.lost[j] = exps * exp_underflow(a) * std::exp(std::min(2 * leaves.exponent[j], 700.0)) * lost_unit;
+    }
+  }
+}
+
+/// What depends on all of a row's keys.
+void sum_up(SoftmaxRow& row) {
+  RowWeights& weights = row.weights;
+  const Leaves& leaves = row.model.leaves;
+  row.constant_growth.resize(leaves.size());
+  const SummedKeys keys = {.p = weights.p.data(),
+                           .q = weights.q.data(),
+                           .own_of_sum = leaves.own.data(),
+                           .exponent = leaves.exponent.data(),
+                           .denominator = leaves.denominator.data(),
+                           .constant = row.constant.data(),
+                           .constant_growth = row.constant_growth.data()};
+  KeySums sums;
+  const auto n = static_cast<std::int64_t>(leaves.size());
+  const std::int64_t first = kernels::supported() ? n / 8 * 8 : 0;  // of what the vectors do not do
+  if (first > 0) kernels::sum_keys(keys, first, sums);
+  for (std::int64_t j = first; j < n; ++j) sum_key(keys, j, sums);
+  // Every rounding of a sum has at most the whole of it below it: Σ δ² <= u Σ p G.
+  weights.denominator_square = row.model.denominator_square = roundings(1) * sums.denominator * kSlack;
+  row.shared = sums.shared;
+  row.largest_own = sums.largest_own;
+  const double mean = sums.constant / weights.low * kSlack;
+  row.constant_mean = mean < sums.most_constant ? mean : sums.most_constant;  // mean may be a NaN: 0/0, inf · 0
 }
 
 }  // namespace
@@ -163,74 +266,40 @@ SoftmaxRow softmax_row(const SoftmaxProblem& problem, const Arithmetic& a, const
   row.paths = softmax_paths(problem, a, x, {lanes, deal(a, problem.x.format)});
   RowModel& model = row.model;
   Leaves& leaves = model.leaves;
-  leaves.key.reserve(row.paths.keys.size());
-  leaves.score.reserve(row.paths.keys.size());
-  for (const SoftmaxKey& key : row.paths.keys) {
-    leaves.key.push_back(key.column);
-    leaves.score.push_back(key.x);
-  }
-  leaves.resize(row.paths.keys.size());
+  leaves.key = row.paths.column;
+  leaves.score = row.paths.x;
+  leaves.resize(row.paths.size());
   model.frame = frame_of(leaves);
   const auto n = static_cast<double>(leaves.size());
   const double max = row.paths.max;
 
-  std::vector<double> alone;  // of `own`, what is no other key's
-  for (auto* list : {&alone, &row.own, &row.constant}) list->reserve(leaves.size());
-  const double exponential = exponential_cost(a);
-  const double exponential_log = -std::log1p(-a.exp_error);  // without the slack
-  for (const SoftmaxKey& key : row.paths.keys) {
-    const double constant = entry_constant(key, a);
-    row.own.push_back(entry_cost(key, a, exponential));
-    alone.push_back(std::max(0.0, row.own.back() - constant));
-    row.constant.push_back(constant + (key.rescales == 0 ? 0 : constant_cost(a, max - key.entry)));
-  }
-  const double combined = charge_blocks(row, a);
   const bool plain = !stands_alone(a) && !is_unshifted(a) && !rounds_frame(a);
   row.shifted = !is_unshifted(a);
   // Of a chunk, an exponential may be lost in units of its own frame, at most that of the row.
   const double least_unit = stands_alone(a) ? 0 : -std::numeric_limits<double>::infinity();
   row.unit = is_unshifted(a) ? std::exp(std::clamp(-max, least_unit, 700.0)) : 1;
-  const double lost_unit = stands_alone(a) ? n * row.unit : row.unit;  // the frame may be ln n above the maximum
-  double widest = 0;
-  for (std::size_t j = 0; j < leaves.size(); ++j) {
-    const SoftmaxKey& key = row.paths.keys[j];
-    const ChunkState* chunk = row.paths.chunks.empty() ? nullptr : &row.paths.chunks[key.chunk];
-    leaves.denominator[j] = roundings(key.roundings + (chunk == nullptr ? 0 : chunk->roundings));
-    const int exps = (key.same && !rounds_frame(a) ? 0 : 1) + key.rescales + (chunk == nullptr ? 0 : 1);
-    if (plain) {
-      charge_path(model, a, exponential_log, j, exps, 0);
-    } else {
-      leaves.exponent[j] = row.own[j] + rescale_cost(key, a, max) + (chunk == nullptr ? 0 : row.block[key.chunk]);
-      const double path = is_unshifted(a) ? std::max(-key.x, 0.0) : max - key.x;
-      if (path + leaves.exponent[j] + frame_cost(a, max) >
-          kLogMinNormal - 0x1p-10 - (chunk == nullptr ? 0 : std::log(n))) {
-        leaves.lost[j] = exps * exp_underflow(a) * std::exp(std::min(2 * leaves.exponent[j], 700.0)) * lost_unit;
-      }
-    }
-    leaves.own[j] = std::min(alone[j], leaves.exponent[j]);
-    row.shared = std::max(row.shared, leaves.exponent[j] - leaves.own[j]);
-    widest = std::max(widest, leaves.exponent[j]);
-  }
-  if (!plain) {
+  double widest = 0, combined = max;
+  if (plain) {
+    charge_paths(row, a);
+    row.block.assign(1, 0.0);
+  } else {
+    const std::vector<double> alone = charge_entries(row, a);
+    combined = charge_blocks(row, a);
+    charge_other_paths(row, a);
+    for (std::size_t j = 0; j < leaves.size(); ++j) leaves.own[j] = std::min(alone[j], leaves.exponent[j]);
+    widest = std::ranges::max(leaves.exponent);
     model.frame.pivot = -1;  // no weight is 1 for certain: the largest is e^−widest at least
     model.frame.error = 0;
     model.frame.pivot_error = 0;
     model.lead = widest;
-    model.common = is_unshifted(a) ? 0 : stands_alone(a) ? frame_cost(a, combined) : frame_cost(a, max);
+    model.common = is_unshifted(a) ? 0 : frame_cost(a, stands_alone(a) ? combined : max);
   }
   // A rescaling product per column and two per lane in the tree, or two per chunk, may underflow.
   const double products = a.reduction == Reduction::chunked_local ? 2.0 * n : n + 2.0 * lanes;
   model.denominator_underflow = underflow_of(a, products, products) * row.unit * kLater;
   row.weights = perturbed_weights(model);
-  double denominator = 0;  // every rounding of a sum has at most the whole of it below it: Σ δ² <= u Σ p G
-  for (std::size_t j = 0; j < leaves.size(); ++j) denominator += row.weights.p[j] * leaves.denominator[j];
-  row.weights.denominator_square = model.denominator_square = roundings(1) * denominator * kSlack;
-  double sum = 0;
-  for (const SoftmaxKey& key : row.paths.keys) sum += std::exp(key.x - max);
-  row.log_sum = std::log(sum);
-  row.constant_growth.reserve(row.constant.size());
-  for (const double constant : row.constant) row.constant_growth.push_back(constant == 0 ? 0 : growth(constant));
-  row.constant_mean = row.weights.average([&](std::size_t j) { return row.constant_growth[j]; });
+  row.log_sum = std::log(sum_of_weights(leaves.score, max));
+  sum_up(row);
   share_out(row);
 
   row.lse = lse_bound(row.weights, a.log_error, a.log_absolute);

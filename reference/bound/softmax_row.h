@@ -33,6 +33,7 @@ struct SoftmaxRow {
   double log_sum = 0;      // ln Σ e^{x − m}: where |m| is large, the difference lse − m has lost its digits
   double largest_sum = 1;  // upper bound of the computed sum of weights
   double shared = 0;       // log units: the largest rounding or exponential of the sum that several keys share
+  double largest_own = 0;  // of Σ p: by what one key's own exponential moves it at most
   std::vector<Precondition> preconditions;
 };
 
