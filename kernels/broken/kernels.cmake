@@ -96,7 +96,7 @@ set(FLASHPROOF_FAULT_RACE_SOURCES)
 # they do to memory, ASan still does.
 set(cheaply -O2)
 if(FLASHPROOF_SANITIZE)
-  set(cheaply -O1 -fno-sanitize=undefined)
+  set(cheaply -O0 -fno-sanitize=undefined)
 endif()
 foreach(fault IN LISTS FLASHPROOF_FAULTS_LIST)
   list(APPEND FLASHPROOF_FAULT_SOURCES ${folder}/${fault}/${fault}.cc)
