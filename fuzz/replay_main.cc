@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
+
+#include "reference/problem/error.h"
+#include "reference/problem/program.h"
+#include "reference/problem/read_file.h"
+#include "reference/problem/text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 extern "C" [[gnu::weak]] int LLVMFuzzerInitialize(int* argc, char*** argv);  // a target may have one
@@ -16,6 +18,8 @@ extern "C" [[gnu::weak]] int LLVMFuzzerInitialize(int* argc, char*** argv);  // 
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMostFile = 1 << 30;  // a witness, the largest input of any target
 
 std::vector<fs::path> inputs(int argc, char** argv) {
   std::vector<fs::path> files;
@@ -37,18 +41,11 @@ std::vector<fs::path> inputs(int argc, char** argv) {
 int replay(int argc, char** argv) {
   if (LLVMFuzzerInitialize != nullptr) LLVMFuzzerInitialize(&argc, &argv);
   const std::vector<fs::path> files = inputs(argc, argv);
-  if (files.empty()) {
-    std::fprintf(stderr, "usage: %s FILE-OR-DIRECTORY...   (no input found)\n", argv[0]);
-    return 2;
-  }
+  if (files.empty()) throw flashproof::UsageError("no input: name files or folders of files");
   for (const fs::path& file : files) {
-    std::ifstream stream(file, std::ios::binary);
-    const std::string bytes((std::istreambuf_iterator<char>(stream)), {});
-    if (!stream) {
-      std::fprintf(stderr, "%s: cannot be read\n", file.c_str());
-      return 3;
-    }
-    std::fprintf(stderr, "%s (%zu bytes)\n", file.c_str(), bytes.size());  // before the run: a crash names its input
+    const std::string bytes = flashproof::read_file(file, kMostFile);
+    const std::string shown = flashproof::one_line(file.string());
+    std::fprintf(stderr, "%s (%zu bytes)\n", shown.c_str(), bytes.size());  // before the run: a crash names its input
     LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
   }
   std::fprintf(stderr, "%zu inputs replayed\n", files.size());
@@ -58,10 +55,5 @@ int replay(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return replay(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
+  return flashproof::run_program([&] { return replay(argc, argv); });
 }

@@ -1,4 +1,4 @@
-// Inputs whose elements lie so far apart along one axis that element offsets exceed 2^31, as in a cache of many gigabytes.
+// Inputs whose elements lie so far apart along one axis that element offsets exceed 2^32, as in a cache of many gigabytes.
 // The memory is sparse: address space is reserved, and only the pages that hold elements exist.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "reference/problem/backward.h"
 #include "reference/problem/error.h"
 #include "reference/problem/problems.h"
 
@@ -26,8 +27,8 @@ class FarCopies {
     for (const Region& region : regions_) munmap(region.start, region.bytes);
   }
 
-  /// x, the states of a merge, or q, k and v get new strides: huge ones along `axis`, where they have two elements or more.
-  /// Their storage is not read any more. Throws UsageError where the address space is refused.
+  /// x, the states of a merge, or q, k, v and the bias get new strides: huge ones along `axis`, where they have two elements
+  /// or more. Their storage is not read any more. Throws UsageError where the address space is refused.
   void spread(SoftmaxProblem& p, int axis) { spread(p.x, axis); }
   void spread(MergeProblem& p, int axis) {
     spread(p.o, axis);
@@ -37,6 +38,14 @@ class FarCopies {
   }
   void spread(AttentionProblem& p, int axis) {
     for (Tensor* tensor : {&p.q, &p.k, &p.v}) spread(*tensor, axis);
+    if (p.has_bias()) spread(p.bias, axis);
+  }
+  /// What the forward kernel returned and dO, too.
+  void spread(BackwardProblem& p, int axis) {
+    spread(p.forward, axis);
+    for (Tensor* tensor : {&p.d_out, &p.o, &p.lse}) {
+      if (static_cast<std::size_t>(axis) < tensor->shape.size()) spread(*tensor, axis);
+    }
   }
 
   /// Where the tensor with this storage went; null: it stayed.
@@ -53,9 +62,11 @@ class FarCopies {
     std::byte* first;  // element 0
   };
 
-  // The last element along the axis lies at 2^31 elements or little more, so that an offset taken in 32 bits, of either
-  // sign, still falls into the region: as much lies before element 0 as behind it, and reads as zeros.
-  static constexpr std::int64_t kFar = std::int64_t{1} << 31;
+  // The last element along the axis lies at 2^32 + 2^31 elements or little more. Taken in 32 bits that is 2^31 without a sign
+  // and -2^31 with one: both fall into the region, on no element but zeros, so that either shows even where a problem has
+  // two elements along the axis; with more of them some lie between 2^31 and 2^32 too.
+  static constexpr std::int64_t kFar = std::int64_t{3} << 31;
+  static constexpr std::int64_t kBefore = std::int64_t{1} << 31;
   static constexpr std::int64_t kAlign = 16;  // elements: loads of 16 bytes stay possible
 
   void spread(Tensor& tensor, int axis) {
@@ -71,11 +82,11 @@ class FarCopies {
     const std::int64_t steps = tensor.shape[a] - 1;
     stride[a] = ((std::max(inner, (kFar + steps - 1) / steps)) + kAlign - 1) / kAlign * kAlign;
     const std::int64_t behind = steps * stride[a] + inner;
-    const std::int64_t before = kFar + kAlign;
+    const std::int64_t before = kBefore + kAlign;
     const auto bytes = static_cast<std::size_t>((before + behind) * bytes_of(tensor.format));
     void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (start == MAP_FAILED) {
-      throw UsageError("offsets beyond 2^31: " + std::to_string(bytes >> 30) + " GiB of address space were refused");
+      throw UsageError("offsets beyond 2^32: " + std::to_string(bytes >> 30) + " GiB of address space were refused");
     }
     auto* first = static_cast<std::byte*>(start) + before * bytes_of(tensor.format);
     regions_.push_back({tensor.data(), start, bytes, first});

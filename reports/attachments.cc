@@ -14,6 +14,7 @@ namespace {
 void require_habit(const JsonAt& at) {
   at["sees"].flag();
   at["where"].text();
+  if (at.has("tested")) at["tested"].flag();
 }
 
 std::string compact(const JsonAt& at) { return at.value().dump(-1, ' ', false, json::error_handler_t::replace); }
@@ -24,7 +25,8 @@ void require_object(const JsonAt& at) {
 
 std::string habit(const json& fault, const char* which) {
   if (!fault.contains("habits")) return "–";
-  return fault["habits"][which]["sees"].get<bool>() ? "sees it" : "passes";
+  const json& habit = fault["habits"][which];
+  return habit["sees"].get<bool>() ? "sees it" : habit.value("tested", true) ? "passes" : "untested";
 }
 
 /// "within_bound, shift_invariance"; of a fault with a dose each down to its weakest.
@@ -62,6 +64,7 @@ std::string checked_faults(const JsonAt& at) {
       require_habit(fault["habits"]["twice_reference"]);
     }
     if (fault.has("dose")) fault["dose"]["unit"].text();
+    if (fault.has("crash")) fault["crash"].text();
   }
   return compact(at);
 }
@@ -89,7 +92,9 @@ Section fault_table(const Report& report) {
     section.rows.push_back(fmt::format("| {} | {} | {} | {} | {} | {} |\n", cell(fault["number"].get<std::string>()),
                                        code(fault["id"].get<std::string>()), cell(fault["defect"].get<std::string>()),
                                        habit(fault, "allclose"), habit(fault, "twice_reference"),
-                                       by.empty() ? "**survives**" : cell(by)));
+                                       !by.empty()               ? cell(by)
+                                       : fault.contains("crash") ? "**ended its process**"
+                                                                 : "**survives**"));
   }
   section.head = fmt::format(
       "## Seeded faults x laws\n\n{}{} faults, {} survive every law. allclose, 2x: what today's habits say of the same "

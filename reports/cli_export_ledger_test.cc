@@ -88,7 +88,9 @@ TEST_F(Cli, ledger_takes_in_what_a_report_measured_and_the_next_report_does_not_
   ASSERT_EQ(run(kReport), kExitFine) << err;
   EXPECT_THAT(out, HasSubstr("ledger: "));
   EXPECT_THAT(read_file(folder / "out/report.md"), HasSubstr("ledger: "));
-  EXPECT_EQ(run("ledger out/report.json --ledger mine.json"), kExitFine) << err;
+  EXPECT_EQ(run("ledger out/report.json --ledger mine.json"), kExitUsage);
+  EXPECT_THAT(err, HasSubstr("--ledger mine.json: must be a regular file that can be read (No such file"));
+  EXPECT_EQ(run("report --quick --kernel softmax.safe.hardened --family normal --ledger mine.json"), kExitUsage);
   EXPECT_FALSE(fs::exists(folder / "mine.json"));
   ASSERT_EQ(run("ledger out/report.json --ledger mine.json --update --reason 'the first'"), kExitFine) << err;
   EXPECT_THAT(out, HasSubstr("merge.pairwise_stable.hardened f32 cpu: new -> "));

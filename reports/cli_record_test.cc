@@ -81,12 +81,24 @@ TEST_F(Cli, what_is_put_into_a_report_is_checked_before_any_work) {
   const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
   for (const char* command : {"report --quick --with-bench odd.json", "report --quick --with-faults odd.json",
                               "merge odd.json odd.json", "compare odd.json odd.json", "render odd.json"}) {
-    std::ofstream(folder / "odd.json") << R"({"schema": "flashproof.report/4", "benchmarks": )" + deep + "}";
+    std::ofstream(folder / "odd.json") << R"({"schema": "flashproof.report/5", "benchmarks": )" + deep + "}";
     EXPECT_EQ(run(command), kExitUsage) << command;
     expect_one_line_complaint();
     EXPECT_THAT(err, HasSubstr("odd.json: nested deeper than 64 levels"));
   }
   EXPECT_EQ(run("report --faults --with-bench odd.json"), kExitUsage);
+}
+
+/// Scores so nearly equal that a bound on fused exponents accepts 0: nothing is wrong, and nothing was decided.
+TEST_F(Cli, a_run_that_decides_too_little_is_no_pass) {
+  for (const char* command : {"report --out r --kernel attention.fused.hardened", "check attention.fused.hardened"}) {
+    EXPECT_EQ(run(std::string(command) + " --family near_ties --format f32"), kExitSkipped);
+    EXPECT_THAT(out, HasSubstr("UNDECIDED attention.fused.hardened f32 cpu: "));
+    EXPECT_THAT(out, HasSubstr("of o was decided: "));
+  }
+  const json record = json::parse(read_file(folder / "r/report.json"))["records"][0];
+  EXPECT_EQ(record["verdict"], "undecided");
+  EXPECT_LT(record["power"]["o"]["share"], 0.5);
 }
 
 TEST_F(Cli, a_seed_too_close_to_the_last_is_refused) {

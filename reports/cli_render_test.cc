@@ -6,7 +6,7 @@ namespace {
 
 void write_file(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
 
-const std::string kSmallest = R"({"schema": "flashproof.report/4", "runs": [], "records": []})";
+const std::string kSmallest = R"({"schema": "flashproof.report/5", "runs": [], "records": []})";
 
 TEST_F(Cli, RenderWritesThePageBesideTheReport) {
   write_file(folder / "report.json", kSmallest);
@@ -20,11 +20,11 @@ TEST_F(Cli, RenderWritesThePageBesideTheReport) {
 
 TEST_F(Cli, RenderRefusesWhatIsNoReport) {
   const std::pair<const char*, const char*> kBad[] = {
-      {R"({"schema": "flashproof.report/3", "records": []})",
-       "flashproof.report/3: this build reads flashproof.report/4"},
+      {R"({"schema": "flashproof.report/4", "records": []})",
+       "flashproof.report/4: this build reads flashproof.report/5"},
       {R"({"schema": "flashproof.ledger/1"})", "no report"},
-      {R"({"schema": "flashproof.report/4", "records": [)", "truncated"},
-      {R"({"schema": "flashproof.report/4", "records": [{"heat": {"cells": ["<b>"]}}]})", "records[0].heat"},
+      {R"({"schema": "flashproof.report/5", "records": [)", "truncated"},
+      {R"({"schema": "flashproof.report/5", "records": [{"heat": {"cells": ["<b>"]}}]})", "records[0].heat"},
       {"", "no JSON"},
   };
   for (const auto& [text, complaint] : kBad) {

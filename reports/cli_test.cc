@@ -2,6 +2,7 @@
 #include "kernels/broken/fault.h"
 #include "reports/cli_fixture.h"
 
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
@@ -101,7 +102,7 @@ TEST_F(Cli, report_writes_json_markdown_and_a_table) {
   EXPECT_THAT(out, Not(HasSubstr("\033")));
   EXPECT_THAT(read_file(folder / "here/report.md"), HasSubstr("## Kernel × family"));
   const json report = json::parse(read_file(folder / "here/report.json"));
-  EXPECT_EQ(report["schema"], "flashproof.report/4");
+  EXPECT_EQ(report["schema"], "flashproof.report/5");
   EXPECT_EQ(report["runs"][0]["tier"], "quick");
   EXPECT_FALSE(report["records"].empty());
   for (const json& record : report["records"]) EXPECT_GT(record["cases"], 0);
@@ -237,6 +238,26 @@ TEST_F(Cli, an_output_that_is_no_regular_file_is_refused_and_survives) {
   }
 }
 
+/// Every radius of a truth file is below `most` and has no sign, that of 0 neither; its lo part is 0.
+void expect_radii(const std::string& bytes, double most) {
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), sizeof length);
+  const json header = json::parse(bytes.substr(8, length));
+  std::size_t radii = 0;
+  for (const auto& [name, tensor] : header.items()) {
+    if (!name.ends_with("_radius")) continue;
+    const std::size_t begin = tensor["data_offsets"][0], end = tensor["data_offsets"][1];
+    for (std::size_t at = begin; at < end; at += 16, ++radii) {
+      double pair[2];
+      std::memcpy(pair, bytes.data() + 8 + length + at, sizeof pair);
+      ASSERT_FALSE(std::signbit(pair[0])) << name;
+      ASSERT_LT(pair[0], most) << name;
+      ASSERT_EQ(pair[1], 0) << name;
+    }
+  }
+  EXPECT_GT(radii, 0U);
+}
+
 TEST_F(Cli, truth_is_a_safetensors_file_of_f64_pairs) {
   ASSERT_EQ(run("truth attention:normal:3 --out truth.safetensors"), kExitFine) << err;
   const std::string bytes = read_file(folder / "truth.safetensors");
@@ -252,18 +273,8 @@ TEST_F(Cli, truth_is_a_safetensors_file_of_f64_pairs) {
   for (const char* name : {"o", "o_radius", "lse", "lse_radius"}) {
     EXPECT_EQ(header[name]["dtype"], "F64");
     EXPECT_EQ(header[name]["shape"].back(), 2);
-    // Radii are small and not negative, and their lo part is 0.
-    if (std::string(name).ends_with("_radius")) {
-      const std::size_t begin = header[name]["data_offsets"][0], end = header[name]["data_offsets"][1];
-      for (std::size_t at = begin; at < end; at += 16) {
-        double pair[2];
-        std::memcpy(pair, bytes.data() + 8 + length + at, sizeof pair);
-        ASSERT_GE(pair[0], 0);
-        ASSERT_LT(pair[0], 1e-6);
-        ASSERT_EQ(pair[1], 0);
-      }
-    }
   }
+  expect_radii(bytes, 1e-6);
 }
 
 json metadata_of(const fs::path& file, json* header = nullptr) {
@@ -274,6 +285,28 @@ json metadata_of(const fs::path& file, json* header = nullptr) {
   const json all = json::parse(bytes.substr(8, length));
   if (header != nullptr) *header = all;
   return all["__metadata__"];
+}
+
+TEST_F(Cli, truth_of_gradients_and_of_a_witness_whose_line_is_not_its_own) {
+  ASSERT_EQ(run("truth attention_backward:normal:4:mode=gradient --out new/folder/truth.safetensors"), kExitFine)
+      << err;
+  const std::string bytes = read_file(folder / "new/folder/truth.safetensors");
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), 8);
+  const json header = json::parse(bytes.substr(8, length));
+  for (const char* name : {"dq", "dq_radius", "dk", "dk_radius", "dv", "dv_radius"}) {
+    ASSERT_TRUE(header.contains(name)) << name;
+    EXPECT_EQ(header[name]["dtype"], "F64");
+    EXPECT_EQ(header[name]["shape"].size(), 5U);
+  }
+  EXPECT_EQ(header["__metadata__"]["case"], "attention_backward:normal:4:mode=gradient");
+  EXPECT_EQ(header["__metadata__"]["inconclusive"], "0");
+}
+
+// dS = P(dP - D) of a row with one key is an exact 0.
+TEST_F(Cli, truth_of_an_exact_zero_has_a_radius_without_a_sign) {
+  ASSERT_EQ(run("truth attention_backward:mask_one_survivor:1 --out truth.safetensors"), kExitFine) << err;
+  expect_radii(read_file(folder / "truth.safetensors"), 1e-3);
 }
 
 TEST_F(Cli, truth_says_how_narrow_it_is_and_which_tiers_that_took) {
@@ -314,7 +347,7 @@ TEST_F(Cli, truth_refuses_in_one_line) {
   EXPECT_FALSE(fs::exists(folder / "t.safetensors"));
   EXPECT_EQ(run("truth softmax:normal:1 --out ''"), kExitUsage);
   expect_one_line_complaint();
-  EXPECT_THAT(err, HasSubstr("--out \"\": must be a file name"));
+  EXPECT_THAT(err, HasSubstr("--out: empty"));
 }
 
 TEST_F(Cli, truth_does_not_overwrite_its_case) {

@@ -28,9 +28,11 @@ TEST_F(Cli, traffic_names_the_kernels_that_do_not_take_the_shape) {
 }
 
 TEST_F(Cli, traffic_refuses_in_one_line) {
-  for (const char* arguments : {"traffic --rows 0", "traffic --cols -1", "traffic --rows 2097152 --cols 2",
-                                "traffic --rows x", "traffic --format f64", "traffic --kernel nothing",
-                                "traffic --kernel 'merge.*'", "traffic --measured none.csv", "traffic KERNEL"}) {
+  ASSERT_EQ(run_shell("mkfifo pipe && ln -s /dev/zero zero && truncate -s 8T sparse"), 0);
+  for (const char* arguments :
+       {"traffic --rows 0", "traffic --cols -1", "traffic --rows 2097152 --cols 2", "traffic --rows x",
+        "traffic --format f64", "traffic --kernel nothing", "traffic --kernel 'merge.*'", "traffic --measured none.csv",
+        "traffic --measured pipe", "traffic --measured zero", "traffic --measured sparse", "traffic KERNEL"}) {
     EXPECT_EQ(run(arguments), kExitUsage) << arguments;
     expect_one_line_complaint();
   }

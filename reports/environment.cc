@@ -6,9 +6,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <exception>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
+#include "reference/problem/read_file.h"
 #include "reports/text.h"
 
 namespace flashproof {
@@ -16,11 +19,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::uint64_t kMostGitFile = 64 << 20;
+
+/// "" for what is no file.
+std::string text_of(const fs::path& path) {
+  try {
+    return read_file(path, kMostGitFile);
+  } catch (const std::exception&) {  // no pipe or device in .git stops a report
+    return {};
+  }
+}
+
 std::string first_line(const fs::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
+  const std::string text = text_of(path);
+  return text.substr(0, text.find('\n'));
 }
 
 /// The commit that this program's checkout is at, read from .git without running git; empty outside a checkout. The
@@ -38,7 +50,7 @@ std::string git_revision() {
     if (!head.starts_with("ref: ")) return head;
     const std::string ref = head.substr(5);
     if (const std::string loose = first_line(git / ref); !loose.empty()) return loose;
-    std::ifstream packed(git / "packed-refs");
+    std::istringstream packed(text_of(git / "packed-refs"));
     for (std::string line; std::getline(packed, line);) {
       if (line.ends_with(" " + ref)) return line.substr(0, line.find(' '));
     }

@@ -10,6 +10,7 @@
 #include "properties/laws/law.h"
 #include "reference/bound/bound.h"
 #include "reference/error/judge.h"
+#include "reference/error/power.h"
 #include "reference/problem/case.h"
 #include "reports/case_sizes.h"
 #include "reports/domain_stats.h"
@@ -46,6 +47,7 @@ struct CaseOutcome {
   Verdict verdict;
   bool executed = false;  // false: unsupported, or the kernel died before it returned
   DomainStats domain;
+  Power power;                           // where it was judged
   std::vector<Verdict> laws;             // in the order of the judging laws; empty if not executed
   std::vector<ElementFinding> elements;  // failing ones, worst first, at most the number asked for; else the worst one
   std::uint64_t failing_elements = 0;

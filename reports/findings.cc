@@ -6,6 +6,7 @@
 #include "kernels/simt/schedule.h"
 #include "properties/generators/family.h"
 #include "reference/problem/error.h"
+#include "reference/problem/shown_text.h"
 #include "reference/problem/text.h"
 #include "reference/problem/witness.h"
 #include "reports/report.h"
@@ -125,14 +126,6 @@ std::string replay_command(const Record& record) {
   if (!record.worst) return "";
   return replay_command(worst_case_line(record), record.executor, record.kernel->math) +
          fmt::format(" --kernel {}", record.kernel->id);
-}
-
-std::string shell_word(const std::string& text) {
-  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:=,+";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 std::string replay_command(const std::string& target, Executor executor, Math math) {

@@ -3,15 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <functional>
 #include <limits>
-#include <sstream>
-#include <unordered_set>
 #include <vector>
 
 #include "reference/problem/error.h"
+#include "reference/problem/read_file.h"
+#include "reference/problem/strict_json.h"
 #include "reference/problem/text.h"
 #include "reference/problem/text_place.h"
 
@@ -77,72 +74,16 @@ std::string JsonAt::text_of(std::initializer_list<std::string_view> legal) const
   refuse(fmt::format("one of \"{}\"", fmt::join(legal, "\", \"")));
 }
 
-namespace {
-
-/// Follows the parser: everything here that walks a document recurses, so a deep one would end the process; and of two entries of
-/// one name the parser would silently keep the last.
-class Strict {
- public:
-  bool operator()(int /*depth*/, json::parse_event_t event, json& parsed) {
-    switch (event) {
-      case json::parse_event_t::object_start:
-      case json::parse_event_t::array_start:
-        if (open_.size() == kDeepestJson) {
-          throw UsageError(fmt::format("nested deeper than {} levels, which no file of this program is", kDeepestJson));
-        }
-        open_.emplace_back();
-        break;
-      case json::parse_event_t::object_end:
-      case json::parse_event_t::array_end:
-        open_.pop_back();
-        break;
-      case json::parse_event_t::key:
-        if (!open_.back().insert(parsed.get_ref<const std::string&>()).second) {
-          throw UsageError(printable(parsed.dump(-1, ' ', true, json::error_handler_t::replace)) +
-                           " is there twice in one object");
-        }
-        break;
-      case json::parse_event_t::value:
-        break;
-    }
-    return true;
-  }
-
- private:
-  std::vector<std::unordered_set<std::string>> open_;  // the names so far of every object around
-};
-
-}  // namespace
-
 json parse_json(std::string_view text, const std::string& name) {
-  Strict strict;
   try {
-    return json::parse(text, std::ref(strict));
+    return strict_json<json>(text);
   } catch (const UsageError& e) {
-    throw UsageError(fmt::format("{}: {}", one_line(name), e.what()));
-  } catch (const json::parse_error& e) {
-    throw UsageError(fmt::format("{}: no JSON at {}: the file is truncated, or not a report", one_line(name),
-                                 place_in(text, e.byte)));
-  } catch (const json::exception&) {
-    throw UsageError(fmt::format("{}: no JSON: it holds a number beyond the range of a double", one_line(name)));
+    const std::string_view what = e.what();
+    throw UsageError(fmt::format("{}: {}{}", one_line(name), what,
+                                 what.starts_with("no JSON") ? ": the file is truncated, or not a report" : ""));
   }
 }
 
-json read_json(const std::string& file) {
-  constexpr std::uintmax_t kMost = std::uintmax_t{1} << 30;
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) {
-    throw UsageError(one_line(file) + ": must be a regular file (" +
-                     (error ? error.message() : std::string("it is none")) + ")");
-  }
-  const std::uintmax_t size = std::filesystem::file_size(file, error);
-  if (!error && size > kMost)
-    throw UsageError(fmt::format("{}: {} bytes, at most {} are read", one_line(file), size, kMost));
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in || error) throw InfrastructureError(one_line(file) + ": cannot be read");
-  return parse_json(text.str(), file);
-}
+json read_json(const std::string& file) { return parse_json(read_file(file, std::uint64_t{1} << 30), file); }
 
 }  // namespace flashproof

@@ -44,12 +44,9 @@ class JsonAt {
   std::string file_, path_;
 };
 
-inline constexpr std::size_t kDeepestJson = 64;  // lists and objects within each other; a report has ten
-/// A document from outside. Throws UsageError "<name>: <what>" for what is no JSON (with the place), is nested deeper than
-/// kDeepestJson, or has an object with two entries of one name.
+/// A document from outside. Throws UsageError "<name>: <what>" as strict_json() does.
 nlohmann::json parse_json(std::string_view text, const std::string& name);
-/// The document in a file. Throws UsageError as parse_json() does and for what is no regular file or is larger than 1 GiB,
-/// InfrastructureError where it cannot be read.
+/// The document in a file of at most 1 GiB. Throws UsageError as parse_json() and read_file() do, InfrastructureError.
 nlohmann::json read_json(const std::string& file);
 
 }  // namespace flashproof

@@ -111,6 +111,20 @@ inline Json classes(const std::array<std::uint64_t, 4>& counts) {
   return json;
 }
 
+/// Per output, what of it was decided and why the rest was not (reference/error/power.h); outputs without elements left out.
+inline Json power(const Power& power) {
+  Json json = Json::object();
+  for (std::size_t part = 0; part < kPartCount; ++part) {
+    const PowerCounts& counts = power.parts[part];
+    if (counts.elements() == 0) continue;
+    Json& one = json[std::string(name(static_cast<Part>(part)))] = {{"share", number(counts.share())}};
+    for (std::size_t i = 0; i < kDecided; ++i) {
+      if (counts.counts[i] != 0) one[std::string(name(static_cast<Decided>(i)))] = counts.counts[i];
+    }
+  }
+  return json;
+}
+
 inline Json figures(const ErrorStats& s) {
   Json json{{"elements", s.elements},           {"finite_elements", s.finite_elements},
             {"classes", classes(s.classes)},    {"max_abs", number(s.max_abs)},
@@ -220,6 +234,7 @@ Json head(const R& r, std::string_view problem) {
 /// And those that come last.
 template <class R>
 void add_tail(Json& json, const R& r) {
+  json["power"] = power(r.power);
   json["laws"] = Json::object();
   for (const auto& [law, counts] : r.laws) json["laws"][law] = kinds(counts);
   json["witness"] = r.worst ? witness(*r.worst, worst_case_line(r), replay_command(r)) : Json();
@@ -228,7 +243,7 @@ void add_tail(Json& json, const R& r) {
   json["ledger"] = ledger(r, r.max_ratio());
 }
 
-inline std::string dump_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-inline std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+inline std::string dump_line(const Json& json) { return json.dump(-1, ' ', true, Json::error_handler_t::replace); }
+inline std::string dump(const Json& json) { return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n"; }
 
 }  // namespace flashproof::json_parts

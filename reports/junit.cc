@@ -21,7 +21,7 @@ std::string worst_text(const R& r) {
   if (!e.tensor.empty()) text += fmt::format("; error/bound {} at {}[{}]", short_number(e.ratio), e.tensor, e.index);
   text += fmt::format(" of {}", worst_case_line(r));
   if (!r.worst->verdict.detail.empty()) text += "\n" + r.worst->verdict.detail;
-  if (!r.worst->file.empty()) text += "\nwitness: " + r.worst->file;
+  if (!r.worst->file.empty()) text += "\nwitness: " + one_line(r.worst->file);
   return text + "\nreplay: " + replay_command(r);
 }
 

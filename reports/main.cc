@@ -5,6 +5,7 @@
 #include <string>
 
 #include "reference/problem/error.h"
+#include "reference/problem/parse_arguments.h"
 #include "reference/problem/program.h"
 #include "reports/options.h"
 #include "reports/plugin/main.h"
@@ -31,12 +32,7 @@ int parse_and_run(int argc, char** argv) {
     o.sweep.command_line += (i == 0 ? "" : " ") + word;
   }
   add_commands(app, o, command);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);  // --help
-    throw UsageError(std::string(e.what()) + " (see --help)");
-  }
+  if (!parse_arguments(app, argc, argv)) return 0;
   return command();
 }
 

@@ -73,23 +73,25 @@ void provenance(const Report& report, std::string& out) {
 Section kernel_table(const Report& report) {
   Section section;
   section.head =
-      "## Kernels\n\n| kernel | form | format | executor | cases | pass | vacuous | out of domain | unsupported | "
+      "## Kernels\n\n| kernel | form | format | executor | cases | pass | undecided | vacuous | out of domain | "
+      "unsupported | "
       "inconclusive | fail | max ulp | mean ulp | rmse | bias | max error/bound | mostly | weights, numerator, "
       "denominator, output % | "
       "lse max abs | worst case |\n"
-      "|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|---|--:|---|\n";
+      "|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|---|--:|---|\n";
   for (const Record& r : per_kernel(report.result.records)) {
     if (r.kernel->form == Form::broken) continue;
     const auto n = [&](VerdictKind kind) { return count_of(r, kind); };
     const bool measured = r.o.finite_elements > 0;
     section.rows.push_back(fmt::format(
-        "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
+        "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
         code(r.kernel->id), name(r.kernel->form), info(r.format).name, place(*r.kernel, r.executor), r.cases,
-        n(VerdictKind::pass), n(VerdictKind::vacuous), n(VerdictKind::out_of_domain), n(VerdictKind::unsupported),
-        n(VerdictKind::inconclusive), n(VerdictKind::fail), measured ? short_number(r.o.max_ulp) : "–",
-        measured ? between_text(mean_ulp(octaves_of(r.o))) : "–", measured ? short_number(r.o.rmse()) : "–",
-        bias_text(r.o), r.max_ratio() < 0 ? "–" : short_number(r.max_ratio()),
-        r.worst ? dominating_term(r.worst->element.bound) : "–", r.worst ? term_shares(r.worst->element.bound) : "–",
+        n(VerdictKind::pass), n(VerdictKind::undecided), n(VerdictKind::vacuous), n(VerdictKind::out_of_domain),
+        n(VerdictKind::unsupported), n(VerdictKind::inconclusive), n(VerdictKind::fail),
+        measured ? short_number(r.o.max_ulp) : "–", measured ? between_text(mean_ulp(octaves_of(r.o))) : "–",
+        measured ? short_number(r.o.rmse()) : "–", bias_text(r.o),
+        r.max_ratio() < 0 ? "–" : short_number(r.max_ratio()), r.worst ? dominating_term(r.worst->element.bound) : "–",
+        r.worst ? term_shares(r.worst->element.bound) : "–",
         r.lse.finite_elements > 0 ? short_number(r.lse.max_abs) : "–", code(worst_case_line(r))));
   }
   return section;

@@ -74,6 +74,8 @@ std::string Cell::text() const {
       return with_ratio("FAIL " + failure_words(failures));
     case VerdictKind::inconclusive:
       return with_ratio("open");
+    case VerdictKind::undecided:
+      return with_ratio("undec.");
     case VerdictKind::vacuous:
       return "vacuous";
     case VerdictKind::out_of_domain:

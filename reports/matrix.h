@@ -27,7 +27,8 @@ inline constexpr std::string_view kMatrixLegend =
     "than "
     "the arithmetic explains; wrong: likewise, where an overflow excuses inf and NaN but not a wrong number; unwr: "
     "never "
-    "written; +: and other ways. outside: every row lies beyond the range that the kernel declares, and says so by "
+    "written; +: and other ways. undec.: nothing failed, but too few elements were decided to call it a pass. outside: "
+    "every row lies beyond the range that the kernel declares, and says so by "
     "NaN; "
     "unsupp.: refused by name; a point: the family has no such problem.";
 struct MatrixColumn {

@@ -191,7 +191,7 @@ TEST_F(Merge, what_is_no_report_is_refused_in_one_line_that_names_the_place) {
   EXPECT_THAT(complaint(good.substr(0, good.size() / 2)), HasSubstr("truncated"));
   EXPECT_THAT(complaint("[]"), HasSubstr("the document is a list, legal is an object"));
   EXPECT_THAT(complaint("{}"), HasSubstr("has no \"schema\""));
-  EXPECT_THAT(complaint("{\"schema\": \"flashproof.report/3\"}"), HasSubstr("legal is \"flashproof.report/4\""));
+  EXPECT_THAT(complaint("{\"schema\": \"flashproof.report/4\"}"), HasSubstr("legal is \"flashproof.report/5\""));
   for (const std::string& deep : {std::string(100'000, '['), std::string(100'000, '[') + std::string(100'000, ']')}) {
     EXPECT_THAT(complaint(deep), HasSubstr("nested deeper than 64 levels"));
   }
@@ -223,7 +223,7 @@ TEST_F(Merge, what_is_no_report_is_refused_in_one_line_that_names_the_place) {
       {"/records/0/verdict", "passed"},
       {"/records/0/max_ratio", 0.125},
       {"/records/0/rmse", 0},
-      {"/records/0/figures/o/state", "es4,"},
+      {"/records/0/figures/o/state", "es5,"},
       {"/records/0/figures/o/max_abs", "nan"},
       {"/records/0/counts/cases/pass", 9},
       {"/records/0/witness/case", "softmax:other:0"},

@@ -76,7 +76,7 @@ std::uint64_t seeds_of(SweepTier tier) {
     case SweepTier::quick:
       return 3;
     case SweepTier::standard:
-      return 12;
+      return kDefaultSeeds;
     case SweepTier::nightly:
       return 200;
   }
@@ -135,7 +135,6 @@ Plan make_plan(const Filters& filters, SweepTier tier, std::uint64_t first_seed,
 }
 
 Plan make_plan(const Filters& filters, std::uint64_t seeds, std::uint64_t first_seed, std::vector<Executor> executors) {
-  require_seeds(first_seed, seeds);
   Plan plan;
   plan.kernels = select_kernels(filters.kernels);
   plan.executors = std::move(executors);
@@ -144,12 +143,17 @@ Plan make_plan(const Filters& filters, std::uint64_t seeds, std::uint64_t first_
   for (const Family* family : chosen_families) {
     for (const ProblemKind problem : kProblems) {
       if (!family->serves(problem)) continue;
-      for (const Format format : chosen_formats) {
+      for (const Format& format : chosen_formats) {
         PlannedCase planned{
             {problem, std::string(family->name), 0, {{"format", std::string(info(format).name)}}}, format, {}};
         const auto takes = [&](const Kernel* kernel) { return kernel->problem == problem && kernel->supports(format); };
         if (std::none_of(plan.kernels.begin(), plan.kernels.end(), takes)) continue;
-        for (std::uint64_t i = 0; i < seeds; ++i) {
+        const std::uint64_t count = family->cases(problem, seeds);
+        require_seeds(first_seed, count);
+        const auto formats = static_cast<std::uint64_t>(chosen_formats.size());
+        const auto turn = static_cast<std::uint64_t>(&format - chosen_formats.data());
+        for (std::uint64_t i = 0; i < count; ++i) {
+          if (!family->draws(i, seeds, turn, formats)) continue;
           planned.spec.seed = first_seed + i;
           plan.cases.push_back(planned);
         }

@@ -58,6 +58,19 @@ DomainStats read_domain(const JsonAt& at) {
   return stats;
 }
 
+Power read_power(const JsonAt& at) {
+  if (!at.value().is_object()) at.refuse("an object");
+  Power power;
+  for (std::size_t part = 0; part < kPartCount; ++part) {
+    const std::string_view key = name(static_cast<Part>(part));
+    if (!at.has(key)) continue;
+    for (std::size_t i = 0; i < kDecided; ++i) {
+      power.parts[part].counts[i] = count_in(at[key], name(static_cast<Decided>(i)));
+    }
+  }
+  return power;
+}
+
 ProfileAxis read_axis(const JsonAt& list) {
   ProfileAxis axis;
   for (std::size_t i = 0; i < list.items(); ++i) {
@@ -221,6 +234,7 @@ void read_base(const JsonAt& at, RecordBase& r) {
   }
   read_classes(at, r);
   r.domain = read_domain(at["domain"]);
+  r.power = read_power(at["power"]);
   r.profile = {read_axis(at["profile"]["length"]), read_axis(at["profile"]["magnitude"]),
                read_axis(at["profile"]["merges"])};
   r.worst = read_worst(at);

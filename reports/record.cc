@@ -56,6 +56,7 @@ void RecordBase::add_outcome(const CaseOutcome& outcome, std::span<const std::st
     ++laws[std::string(law_names[i])][static_cast<std::size_t>(outcome.laws[i].kind)];
   }
   domain.merge(outcome.domain);
+  power.merge(outcome.power);
   if (outcome.sizes) profile.add(*outcome.sizes, max_ratio, max_ulp);
   if (outcome.verdict.kind == VerdictKind::unsupported) return;
   WorstCase candidate{family, outcome.seed, outcome.verdict, {}, outcome.heat, {}};
@@ -72,6 +73,7 @@ void RecordBase::merge_base(const RecordBase& other) {
   merge_sets(seeds_by_failure, other.seeds_by_failure);
   for (const auto& [law, counts] : other.laws) add_counts(laws[law], counts);
   domain.merge(other.domain);
+  power.merge(other.power);
   profile.merge(other.profile);
   if (other.worst && (!worst || worse_case(*other.worst, *worst))) worst = other.worst;
   if (other.ledger && (!ledger || *other.ledger > *ledger)) ledger = other.ledger;

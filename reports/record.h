@@ -56,12 +56,15 @@ struct RecordBase {
   std::array<SeedSet, kFailures> seeds_by_failure;
   std::map<std::string, KindCounts, std::less<>> laws;  // judging laws by name; by case
   DomainStats domain;
+  Power power;          // of the cases that were judged
   SizeProfile profile;  // of the cases that were judged
   std::optional<WorstCase> worst;
   std::optional<double> ledger;  // the largest error/bound known of this kernel and format (attack/ledger.h)
 
-  /// verdict.h's combine() over the cases; unsupported if there is none.
-  VerdictKind verdict() const { return combine(by_case, VerdictKind::unsupported); }
+  /// verdict.h's combine() over the cases, unsupported if there is none; a pass of too little power is undecided.
+  VerdictKind verdict() const {
+    return require_power({combine(by_case, VerdictKind::unsupported), Failure::none, ""}, power).kind;
+  }
   std::uint64_t count(VerdictKind kind) const { return by_case[static_cast<std::size_t>(kind)]; }
   /// Ties: the first name.
   Rejection rejection() const;

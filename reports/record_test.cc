@@ -53,6 +53,24 @@ std::string fingerprint(const Record& r) {
   return text;
 }
 
+/// One pass used to outrank any number of elements that decided nothing.
+TEST(Record, a_pass_among_cases_that_decide_little_is_undecided) {
+  Record record;
+  CaseResult decided = result(0, VerdictKind::pass, 0.1);
+  decided.power.of(Part::o).counts[static_cast<std::size_t>(Decided::yes)] = 49;
+  record.add(decided);
+  EXPECT_EQ(record.verdict(), VerdictKind::pass);
+  CaseResult outside = result(1, VerdictKind::out_of_domain, 0.1);
+  outside.power.of(Part::o).counts[static_cast<std::size_t>(Decided::outside)] = 51;
+  record.add(outside);
+  EXPECT_EQ(record.verdict(), VerdictKind::undecided);
+  EXPECT_EQ(record.power.of(Part::o).elements(), 100U);
+  Record other;
+  other.add(decided);
+  record.merge(other);
+  EXPECT_EQ(record.verdict(), VerdictKind::pass);
+}
+
 TEST(Record, any_order_and_any_grouping_of_the_cases_gives_the_same_record) {
   std::vector<CaseResult> results = {result(0, VerdictKind::pass, 0.1),
                                      result(1, VerdictKind::pass, 1e-9),

@@ -121,9 +121,9 @@ std::string table_text(const Report& report, int columns, bool colour);
 /// At most kMarkdownLimit bytes: the longest tables end early and say so.
 std::string markdown_text(const Report& report);
 inline constexpr std::size_t kMarkdownLimit = 65'000;  // GitHub shows 65,536 characters of a comment or a summary
-/// Schema flashproof.report/4 (schema/report-4.schema.json). Non-finite numbers are the strings "inf", "-inf", "nan".
+/// Schema flashproof.report/5 (schema/report-5.schema.json). Non-finite numbers are the strings "inf", "-inf", "nan".
 std::string json_text(const Report& report);
-inline constexpr std::string_view kReportSchema = "flashproof.report/4";
+inline constexpr std::string_view kReportSchema = "flashproof.report/5";
 /// One run as one line of it.
 std::string run_line(const Run& run);
 
@@ -132,6 +132,8 @@ std::string list_json(std::string_view what);
 
 /// Creates the directory and proves that a file can be written there. Throws InfrastructureError, which names `option`.
 void require_writable(const std::filesystem::path& directory, std::string_view option);
+/// The same for a file: its folder is made, and what stands there can be replaced (atomic_file.h).
+void require_writable_file(const std::filesystem::path& file, std::string_view option);
 
 std::uint64_t count_of(const Record& record, VerdictKind kind);
 /// What no tier of the oracle decided, of every kernel.
@@ -142,6 +144,20 @@ Open open_of(const std::vector<Record>& records);
 /// Exit code 1: a hardened kernel failed; in a nightly run also anything open, because no theorem says that the search
 /// for a decision ends, so a human has to look.
 bool has_finding(const std::vector<Record>& records, bool nightly);
+/// A kernel whose whole run is no pass, because too little of some output was decided, and why.
+struct Undecided {
+  std::string kernel, why;
+};
+/// hardened: published and broken ones are expected to fail and are left out.
+enum class Kernels : std::uint8_t { hardened, all };
+/// Kernel by kernel, formats, executors and kinds of math apart. Exit code 4 where nothing else was found.
+std::vector<Undecided> undecided_of(const std::vector<Record>& records, Kernels kernels);
+std::vector<Undecided> undecided_of(const std::vector<GradientRecord>& records, Kernels kernels);
+/// Kernels whose declaration leaves most of the default families out of its domain (RunPower): findings.
+std::vector<Undecided> narrow_declarations(const std::vector<Record>& records, Kernels kernels);
+/// A line for each.
+std::string undecided_text(const std::vector<Undecided>& undecided, std::string_view what);
+
 /// "" or a line that says what is open.
 std::string open_line(const std::vector<Record>& records, bool nightly);
 

@@ -72,7 +72,7 @@ TEST(NightlyReport, what_stays_open_is_a_finding_and_is_said) {
 TEST(ReportJson, has_every_field_of_the_schema_and_spells_non_finite_numbers) {
   const ReportFixture f;
   const auto json = nlohmann::json::parse(json_text(f.report));
-  EXPECT_EQ(json["schema"], "flashproof.report/4");
+  EXPECT_EQ(json["schema"], "flashproof.report/5");
   EXPECT_EQ(json["runs"][0]["seed"], 5);
   EXPECT_TRUE(json["runs"][0]["partial"].is_null());
   EXPECT_TRUE(json["runs"][0].contains("timing"));

@@ -91,7 +91,9 @@ class CaseWork {
       const Stopwatch watch{timing_.judge};
       const std::uint64_t seed = plan_.cases[index_].spec.seed;
       const Judgement judgement = judge(output, oracle_->truth(), *bound, kernel.contract, seed, next_tier());
-      result = evaluate({kernel, *case_, output, oracle_->truth(), *bound, judgement}, index_, max_elements_);
+      if (!gaps_) gaps_ = trivial_gaps(case_->problem, oracle_->truth());
+      const Power power = power_of(output, oracle_->truth(), *bound, judgement, kernel.contract, *gaps_);
+      result = evaluate({kernel, *case_, output, oracle_->truth(), *bound, judgement, &power}, index_, max_elements_);
       if (!sizes_) sizes_ = sizes_of(case_->problem);
       result.sizes = sizes_;
       result.sizes->merges = merges_of(kernel.arithmetic, case_->problem);
@@ -134,8 +136,9 @@ class CaseWork {
   std::vector<Step> steps_;
   std::optional<Case> case_;
   std::string refused_;
-  std::optional<Oracle> oracle_;    // of *case_
-  std::optional<CaseSizes> sizes_;  // the same, without merges
+  std::optional<Oracle> oracle_;     // of *case_
+  std::optional<TrivialGaps> gaps_;  // the same
+  std::optional<CaseSizes> sizes_;   // the same, without merges
   Bound bound_;
   const Kernel* bound_kernel_ = nullptr;
   SweepTiming timing_;
@@ -198,6 +201,7 @@ SweepResult sweep(const Plan& plan, const SweepOptions& options) {
   }
   Collector collector(plan, options.keep_results);
   PoolHooks hooks;
+  hooks.steps = [&](std::uint64_t task) { return plan.steps(task).size(); };
   hooks.work = [&](std::uint64_t task, std::uint64_t first_step, WorkerVoice& voice) {
     try {
       CaseWork(plan, gpu.get(), options.max_elements, task).run_from(first_step, voice);

@@ -82,24 +82,25 @@ std::string ratio_text(const Record& r) { return r.max_ratio() < 0 ? "-" : short
 void kernel_lines(const std::vector<Record>& rows, const Paint& paint, std::string& out) {
   std::size_t label = 6;
   for (const Record& r : rows) label = std::max(label, r.kernel->id.size());
-  out += fmt::format("{} {:<5}{:<5}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>8}{:>7}{:>7} {:<12}{:>7}  {}\n",
-                     pad("kernel", label), "fmt", "exec", "cases", "pass", "vacu", "outs", "unsup", "open", "fail",
-                     "max ulp", "rmse", "err/B", "mostly", "lse abs", "worst case");
+  out += fmt::format("{} {:<5}{:<5}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>8}{:>7}{:>7} {:<12}{:>7}  {}\n",
+                     pad("kernel", label), "fmt", "exec", "cases", "pass", "undec", "vacu", "outs", "unsup", "open",
+                     "fail", "max ulp", "rmse", "err/B", "mostly", "lse abs", "worst case");
   for (const Record& r : rows) {
     const auto n = [&](VerdictKind kind) { return count_of(r, kind); };
     const bool measured = r.o.finite_elements > 0;
     const std::string fails = pad_left(std::to_string(n(VerdictKind::fail)), 6);
-    out += fmt::format("{} {:<5}{:<5}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{}{:>8}{:>7}{:>7} {:<12}{:>7}  {}\n",
+    out += fmt::format("{} {:<5}{:<5}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{}{:>8}{:>7}{:>7} {:<12}{:>7}  {}\n",
                        pad(r.kernel->id, label), info(r.format).name, place(*r.kernel, r.executor), r.cases,
-                       n(VerdictKind::pass), n(VerdictKind::vacuous), n(VerdictKind::out_of_domain),
-                       n(VerdictKind::unsupported), n(VerdictKind::inconclusive),
+                       n(VerdictKind::pass), n(VerdictKind::undecided), n(VerdictKind::vacuous),
+                       n(VerdictKind::out_of_domain), n(VerdictKind::unsupported), n(VerdictKind::inconclusive),
                        n(VerdictKind::fail) > 0 ? paint(VerdictKind::fail, fails) : fails,
                        measured ? short_number(r.o.max_ulp) : "-", measured ? short_number(r.o.rmse()) : "-",
                        ratio_text(r), r.worst ? dominating_term(r.worst->element.bound) : "-",
                        r.lse.finite_elements > 0 ? short_number(r.lse.max_abs) : "-", worst_case_line(r));
   }
   out +=
-      "counts are cases. vacu: the bound is too wide to test anything; outs: outside the domain, or beyond the range "
+      "counts are cases. undec: too few elements were decided; vacu: the bound is too wide to test anything; outs: "
+      "outside the domain, or beyond the range "
       "of a form that refuses it; unsup: refused by the "
       "kernel; open: truth and limit not told apart.\nmax ulp, rmse and lse abs are over every finite element, also "
       "where "

@@ -54,6 +54,9 @@ struct Writer {
     verdict(outcome.verdict);
     number(outcome.executed ? 1 : 0);
     text(outcome.domain.serialize());
+    for (const PowerCounts& part : outcome.power.parts) {
+      for (const std::uint64_t n : part.counts) number(n);
+    }
     verdicts(outcome.laws);
     number(outcome.failing_elements);
     elements(outcome.elements);
@@ -118,6 +121,9 @@ struct Reader {
     outcome.verdict = verdict();
     outcome.executed = number(1) == 1;
     outcome.domain = DomainStats::deserialize(text());
+    for (PowerCounts& part : outcome.power.parts) {
+      for (std::uint64_t& n : part.counts) n = number();
+    }
     outcome.laws = verdicts();
     outcome.failing_elements = number();
     outcome.elements = elements();

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
+#include <sstream>
 
 #include "kernels/observe.h"
 #include "properties/generators/family.h"
 #include "reference/problem/error.h"
+#include "reference/problem/read_file.h"
 #include "reference/problem/text.h"
 #include "reports/text.h"
 
@@ -93,8 +94,8 @@ CountedTraffic count_traffic(const Kernel& kernel, Format format, std::int64_t r
 }
 
 std::map<std::string, MeasuredTraffic> read_measured(const std::string& path, Format format) {
-  std::ifstream in(path);
-  if (!in) throw UsageError(fmt::format("{}: cannot be read", quote(path)));
+  constexpr std::uint64_t kMostBytes = 16 << 20;
+  std::istringstream in(read_file(path, kMostBytes));
   std::map<std::string, MeasuredTraffic> measured;
   std::string line;
   std::getline(in, line);
@@ -121,7 +122,6 @@ std::map<std::string, MeasuredTraffic> read_measured(const std::string& path, Fo
       throw UsageError(fmt::format("{}: {} a second time", where, fields[0]));
     }
   }
-  if (in.bad()) throw InfrastructureError(fmt::format("{}: read error", one_line(path)));
   return measured;
 }
 

@@ -33,7 +33,7 @@ constexpr int kPatience = 1000;  // milliseconds that a process without a pipe m
     code = 3;
     try {
       voice.infrastructure(e.what());
-    } catch (const std::exception&) {  // the parent is gone; so are we
+    } catch (const std::exception&) {  // the pipe to the parent is closed: no way to report it
     }
   }
   std::fflush(nullptr);

@@ -28,13 +28,14 @@ struct Job {
   std::uint64_t task = 0;
   std::uint64_t first_step = 0;
   int failures = 0;  // outside steps, since the task's last result
+  bool again = false;
 };
 
 struct Worker : WorkerProcess {
   std::string buffer;
   std::optional<Job> job;
   std::optional<std::uint64_t> step;  // running now
-  std::uint64_t resume = 0;           // the first step whose lines have not all arrived
+  std::uint64_t resume = 0;           // the next step: all before it have been answered, or ended their process
   std::string complaint;
   std::string fault;  // why the running step was ended by us
   Clock::time_point since;
@@ -43,11 +44,6 @@ struct Worker : WorkerProcess {
 
 /// A step may leave a process behind that holds our pipe open: the end of its worker is then not seen there.
 constexpr double kGrace = 1;
-
-bool has_ended(pid_t pid) {
-  siginfo_t info{};
-  return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
-}
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -93,6 +89,8 @@ class Pool {
   void give_job(Worker& w) {
     const auto job = next_job();
     if (!job) return;
+    // What is tried again begins in a process that knows all that the hooks have learned by now, of the death above all.
+    if (job->again) bury_worker(w);
     if (w.pid < 0) start(w);
     w.job = job;
     w.resume = job->first_step;
@@ -160,16 +158,23 @@ class Pool {
     }
   }
 
+  /// The number that a line begins with. Steps are answered once and in order: a line with another number is not the worker's own.
+  static std::uint64_t next_step(const Worker& w, const std::string& text) {
+    const std::uint64_t step = std::stoull(text);
+    if (step != w.resume) throw UsageError(fmt::format("step {} in place of {}", step, w.resume));
+    return step;
+  }
+
   void understand(Worker& w, char tag, const std::string& text) {
     switch (tag) {
       case '>':
-        w.step = std::stoull(text), w.since = Clock::now();
+        w.step = next_step(w, text), w.since = Clock::now();
         break;
       case '<':
         w.step.reset();
         break;
       case '.': {
-        const std::uint64_t step = std::stoull(text);
+        const std::uint64_t step = next_step(w, text);
         hooks_.result(w.job->task, step, text.substr(text.find(' ') + 1));
         w.resume = step + 1, w.job->failures = 0;
         break;
@@ -178,6 +183,9 @@ class Pool {
         if (hooks_.note) hooks_.note(text);
         break;
       case '#':
+        if (w.step || (hooks_.steps && w.resume != hooks_.steps(w.job->task))) {
+          throw UsageError(fmt::format("the end of a task before step {} was answered", w.step.value_or(w.resume)));
+        }
         w.job.reset(), ++done_;
         break;
       case '!':
@@ -196,13 +204,13 @@ class Pool {
     if (stop_requested()) return;  // whatever asked us to stop may have ended the worker, too
     if (w.step && w.complaint.empty()) {
       hooks_.died(job.task, *w.step, w.fault.empty() ? describe_status(status) : w.fault);
-      retries_.push_back({job.task, *w.step + 1});
+      retries_.push_back({job.task, *w.step + 1, 0, true});
       return;
     }
     // Not a kernel's fault: once more from the step that was interrupted.
     const std::string why = w.complaint.empty() ? "a worker process " + describe_status(status) : w.complaint;
     if (job.failures + 1 >= options_.infrastructure_limit) throw InfrastructureError(why);
-    retries_.push_back({job.task, w.resume, job.failures + 1});
+    retries_.push_back({job.task, w.resume, job.failures + 1, true});
   }
 
   static void end(Worker& w, const std::string& why) {

@@ -30,6 +30,8 @@ class WorkerVoice {
 };
 
 struct PoolHooks {
+  /// How many steps a task has: it is done when all of them have been answered. Without it a worker's word is taken.
+  std::function<std::uint64_t(std::uint64_t task)> steps;
   /// In the worker: runs steps first_step, first_step + 1, ... of the task.
   std::function<void(std::uint64_t task, std::uint64_t first_step, WorkerVoice& voice)> work;
   /// In the parent: what the worker handed to voice.result and voice.note.

@@ -145,6 +145,83 @@ TEST(Workers, a_malformed_line_while_a_step_runs_is_its_end_and_the_rest_goes_on
   EXPECT_EQ(told, (std::set<std::uint64_t>{0, 2}));
 }
 
+/// The first worker is idle when the second one's step ends its process: it was started before that.
+TEST(Workers, what_is_tried_again_begins_in_a_process_that_knows_of_the_death) {
+  bool died = false, knows = false;
+  PoolHooks hooks;
+  hooks.work = [&](std::uint64_t task, std::uint64_t first, WorkerVoice& voice) {
+    if (task == 1 && first == 0) {
+      voice.starting(0);
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      ::_exit(17);
+    }
+    voice.result(first, died ? "knows" : "knows nothing");
+  };
+  hooks.result = [&](std::uint64_t task, std::uint64_t, const std::string& line) {
+    if (task == 1) knows = line == "knows";
+  };
+  hooks.died = [&](auto, auto, const std::string&) { died = true; };
+  const PoolOutcome outcome = run_pool(2, hooks, {.jobs = 2});
+  EXPECT_TRUE(outcome.complete) << outcome.failure;
+  EXPECT_TRUE(died);
+  EXPECT_TRUE(knows);
+}
+
+/// One task of three steps, in whose step 1 `forge` sends what it likes. What is accepted of it, and how step 1 ended.
+struct ForgedRun {
+  std::multiset<std::uint64_t> told;
+  std::string death;
+  PoolOutcome outcome;
+
+  explicit ForgedRun(const std::function<void(WorkerVoice&)>& forge) {
+    PoolHooks hooks;
+    hooks.steps = [](std::uint64_t) { return kSteps; };
+    hooks.work = [&](std::uint64_t, std::uint64_t first, WorkerVoice& voice) {
+      for (std::uint64_t step = first; step < kSteps; ++step) {
+        voice.starting(step);
+        if (step == 1) forge(voice);
+        voice.returned();
+        voice.result(step, "");
+      }
+    };
+    hooks.result = [&](std::uint64_t, std::uint64_t step, const std::string&) { told.insert(step); };
+    hooks.died = [&](std::uint64_t, std::uint64_t step, const std::string& how) {
+      EXPECT_EQ(death, "") << "two deaths";
+      death = std::to_string(step) + " " + how;
+    };
+    outcome = run_pool(1, hooks, {});
+  }
+};
+
+TEST(Workers, steps_are_answered_once_and_in_order_and_a_task_ends_after_the_last) {
+  const std::multiset<std::uint64_t> others{0, 2};
+  const ForgedRun ahead([](WorkerVoice& voice) { voice.result(2, ""); });
+  EXPECT_EQ(ahead.death, "1 sent a malformed line: step 2 in place of 1");
+  EXPECT_EQ(ahead.told, others);
+  const ForgedRun twice([](WorkerVoice& voice) { voice.result(0, ""); });
+  EXPECT_EQ(twice.death, "1 sent a malformed line: step 0 in place of 1");
+  EXPECT_EQ(twice.told, others);
+  const ForgedRun skips([](WorkerVoice& voice) { voice.starting(2); });
+  EXPECT_EQ(skips.death, "1 sent a malformed line: step 2 in place of 1");
+  EXPECT_EQ(skips.told, others);
+  const ForgedRun ends([](WorkerVoice& voice) { voice.task_done(); });
+  EXPECT_EQ(ends.death, "1 sent a malformed line: the end of a task before step 1 was answered");
+  EXPECT_EQ(ends.told, others);
+  for (const ForgedRun* run : {&ahead, &twice, &skips, &ends}) {
+    EXPECT_TRUE(run->outcome.complete) << run->outcome.failure;
+  }
+}
+
+TEST(Workers, the_end_of_a_task_outside_a_step_counts_only_after_its_last_step) {
+  const ForgedRun run([](WorkerVoice& voice) {
+    voice.returned();
+    voice.task_done();
+  });
+  EXPECT_FALSE(run.outcome.complete);
+  EXPECT_EQ(run.outcome.failure,
+            "a worker process sent a malformed line: the end of a task before step 1 was answered");
+}
+
 TEST(Workers, a_task_that_keeps_failing_outside_steps_ends_the_run_and_keeps_what_arrived) {
   PoolRun run;
   run.go(5, {.jobs = 1}, [](std::uint64_t task, std::uint64_t step) {

@@ -112,6 +112,20 @@ class Plans(Folder):
             self.assertEqual(error.exception.code, 2)
             self.assertNotIn("\n", str(error.exception))
 
+    def test_a_plan_is_a_regular_file_and_its_name_is_shown_as_text(self):
+        self.write_plan()
+        file = self.out / "campaign.json"
+        for kind in ("pipe", "device", "sparse", "folder"):
+            file.rmdir() if file.is_dir() else file.unlink()
+            {"pipe": lambda: os.mkfifo(file), "device": lambda: file.symlink_to("/dev/zero"), "folder": file.mkdir,
+             "sparse": lambda: (file.touch(), os.truncate(file, 8 << 40))}[kind]()
+            done = self.call("--status", str(self.out))
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), kind + done.stderr)
+            self.assertIn("campaign.json: must be a regular file", done.stderr)
+        done = self.call("--status", str(self.folder / "a\x1b[2J\n\u202e"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("a?[2J??: no campaign.json", done.stderr)
+
     def test_a_failed_write_leaves_the_old_text(self):
         self.write_plan()
         before = (self.out / "campaign.json").read_text()

@@ -1,15 +1,12 @@
 #include "fuzz/campaign/content.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <boost/uuid/detail/sha1.hpp>
-#include <cerrno>
 #include <string>
 
-#include "reference/problem/descriptor.h"
+#include "reference/problem/error.h"
+#include "reference/problem/read_file.h"
 
 namespace flashproof {
 
@@ -22,22 +19,14 @@ std::string content_name(const Bytes& bytes) {
 }
 
 std::optional<Bytes> read_regular(const std::filesystem::path& path, std::size_t limit) {
-  // Non-blocking: opening a pipe that nobody writes would wait for ever.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat status{};
-  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  if (static_cast<std::uint64_t>(status.st_size) > limit) return std::nullopt;
-  Bytes bytes(static_cast<std::size_t>(status.st_size));
-  std::size_t have = 0;
-  while (have < bytes.size()) {
-    const ssize_t n = ::read(file.get(), bytes.data() + have, bytes.size() - have);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return std::nullopt;
-    if (n == 0) break;  // it became shorter meanwhile
-    have += static_cast<std::size_t>(n);
+  try {
+    const std::string text = read_file(path, limit);
+    return Bytes(text.begin(), text.end());
+  } catch (const UsageError&) {
+    return std::nullopt;
+  } catch (const InfrastructureError&) {
+    return std::nullopt;
   }
-  bytes.resize(have);
-  return bytes;
 }
 
 }  // namespace flashproof

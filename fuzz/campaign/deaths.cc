@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <csignal>
 #include <fstream>
-#include <iterator>
 #include <regex>
 #include <vector>
 
@@ -151,7 +150,10 @@ std::string tail_of(const fs::path& file, std::size_t limit) {
   const auto size = static_cast<std::int64_t>(in.tellg());
   if (!in || size <= 0) return "";
   in.seekg(std::max<std::int64_t>(0, size - static_cast<std::int64_t>(limit)));
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::string text(limit, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(limit));  // not more where it grows meanwhile
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return text;
 }
 
 fs::path artifact_of(const fs::path& prefix) {

@@ -10,6 +10,7 @@
 #include "fuzz/campaign/union.h"
 #include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
+#include "reference/problem/strict_json.h"
 #include "reference/problem/text.h"
 
 namespace flashproof {
@@ -69,7 +70,7 @@ std::vector<std::string> files_of(const fs::path& index) {
   std::vector<std::string> files;
   try {
     if (!bytes) throw UsageError("");
-    const json old = json::parse(bytes->begin(), bytes->end());
+    const json old = strict_json<json>({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
     for (const auto& [kind, entries] : old.items()) {
       for (const json& entry : entries) {
         for (const char* key : {"file", "witness"}) {

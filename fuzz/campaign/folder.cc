@@ -12,6 +12,7 @@
 #include "fuzz/campaign/content.h"
 #include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
+#include "reference/problem/strict_json.h"
 #include "reference/problem/text.h"
 
 namespace flashproof {
@@ -48,7 +49,7 @@ std::optional<Description> read_description(const CampaignFolder& folder) {
   if (!bytes)
     throw UsageError(fmt::format("{}: cannot be read, or is no file of a campaign", shown(folder.description())));
   try {
-    const json all = json::parse(bytes->begin(), bytes->end());
+    const json all = strict_json<json>({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
     if (all.at("version").get<int>() != kVersion) {
       throw UsageError(fmt::format("{}: of another version, must be {}", shown(folder.description()), kVersion));
     }

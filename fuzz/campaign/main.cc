@@ -5,6 +5,7 @@
 
 #include "fuzz/campaign/options.h"
 #include "reference/problem/error.h"
+#include "reference/problem/parse_arguments.h"
 #include "reference/problem/program.h"
 
 namespace flashproof {
@@ -17,12 +18,7 @@ int parse_and_run(int argc, char** argv) {
   FuzzArguments arguments;
   std::function<int()> command;
   add_fuzz_commands(app, arguments, command);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);  // --help
-    throw UsageError(std::string(e.what()) + " (see --help)");
-  }
+  if (!parse_arguments(app, argc, argv)) return 0;
   return command();
 }
 

@@ -6,6 +6,7 @@
 
 #include "fuzz/campaign/content.h"
 #include "reference/problem/atomic_file.h"
+#include "reference/problem/shown_text.h"
 #include "reference/problem/text.h"
 
 namespace flashproof {
@@ -21,18 +22,6 @@ double rate(std::uint64_t executions, double seconds) {
 
 fs::path file_of(const Finding& finding, const CampaignFolder& folder) {
   return folder.findings() / (finding_name(finding) + (finding.witness.empty() ? ".input" : ".safetensors"));
-}
-
-/// In single quotes where a shell would read more into it.
-std::string shell_word(const std::string& text) {
-  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("._-/=+:,").find(c) != std::string_view::npos;
-  });
-  if (plain) return text;
-  std::string result = "'";
-  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
 }
 
 /// The lines that say where it is kept and how it is run again.

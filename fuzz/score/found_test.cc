@@ -80,6 +80,23 @@ TEST(Found, nan_in_a_row_without_a_weight_is_excused_only_where_a_sum_of_numbers
   EXPECT_EQ(score(nan, {spec, hidden}, {}).what, "class_mismatch") << "a mask forms no score";
 }
 
+// A flushed operand or a scale folded into raw scores loses a subnormal scale: no bound, so such a kernel does not take it.
+TEST(Found, gradients_of_a_subnormal_scale_run_where_there_is_a_bound) {
+  constexpr std::string_view kScales[] = {"1e-45", "1.17549421e-38", "1.17549435e-38"};  // the last: 2^-126
+  for (const std::string_view scale : kScales) {
+    const std::string line = "attention:normal:3:scale=" + std::string(scale);
+    const BackwardProblem p = make_gradient_case(parse_case_spec(line)).problem;
+    for (const BackwardKernel& kernel : backward_kernels()) {
+      if (kernel.form != Form::hardened) continue;
+      const BackwardArithmetic a = kernel.arithmetic_for(p.forward.q.format);
+      const bool lost = a.unit == ScoreUnit::raw || a.underflow == Underflow::flush;
+      const Score found = score(kernel, p, {});
+      EXPECT_FALSE(found.failed()) << kernel.id << " " << line << ": " << found.verdict.detail;
+      EXPECT_EQ(found.ran, p.forward.scale == 0x1p-126F || !lost) << kernel.id << " " << line;
+    }
+  }
+}
+
 /// Two keys whose raw scores are 6e38 apart and whose scores, scaled by 2^-126, are 7: a difference before the scale
 /// overflows, and the smaller key must not get lost in silence.
 /// `in_domain`: the forms of raw scores that must answer.

@@ -6,10 +6,12 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
+#include <optional>
 
 #include "fuzz/targets/session.h"
+#include "reference/problem/error.h"
+#include "reference/problem/read_file.h"
 
 namespace flashproof {
 namespace {
@@ -26,10 +28,16 @@ Random fresh_random() {
   return {static_cast<std::uint64_t>(ticks), static_cast<std::uint64_t>(::getpid())};
 }
 
-std::vector<std::uint8_t> bytes_of_file(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(stream)), {});
-  return {text.begin(), text.end()};
+/// Nothing where another worker has taken the file away meanwhile.
+std::optional<std::vector<std::uint8_t>> bytes_of_file(const fs::path& file) {
+  try {
+    const std::string text = read_file(file, kMostFile);
+    return std::vector<std::uint8_t>(text.begin(), text.end());
+  } catch (const UsageError&) {
+    std::error_code error;
+    if (fs::exists(fs::symlink_status(file, error))) throw;
+    return std::nullopt;
+  }
 }
 
 /// The regular files of a folder, in the order of their names; none where there is no folder.
@@ -156,9 +164,9 @@ void Session::try_suspects(const std::string& folder) {
   for (const fs::path& file : files_of(folder)) {
     const auto bytes = bytes_of_file(file);
     std::error_code error;
-    if (!fs::remove(file, error)) continue;  // before it runs, which may end this process; another worker has it
-    const FuzzInput input = decode_input(target_.problem(subjects_.front()), bytes);
-    if (const auto found = evaluate(input)) keep(*found, input, bytes);
+    if (!bytes || !fs::remove(file, error)) continue;  // before it runs, which may end this process; another has it
+    const FuzzInput input = decode_input(target_.problem(subjects_.front()), *bytes);
+    if (const auto found = evaluate(input)) keep(*found, input, *bytes);
     tick();
   }
 }
@@ -186,7 +194,9 @@ void Session::hunt(double seconds, const std::string& folder) {
   for (const double end = now() + seconds; now() < end;) {
     std::vector<FuzzInput> inputs;
     for (; inputs.size() < batch && !corpus.empty(); corpus.pop_back()) {
-      inputs.push_back(decode_input(problem, bytes_of_file(corpus.back())));
+      const auto bytes = bytes_of_file(corpus.back());
+      if (!bytes) continue;
+      inputs.push_back(decode_input(problem, *bytes));
       inputs.back().law = 0;  // a batch asks no law
     }
     while (inputs.size() < batch) {  // half changed elites, half random recipes

@@ -10,12 +10,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include "kernels/run.h"
 #include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
+#include "reference/problem/read_file.h"
 #include "reference/problem/text.h"
 
 namespace flashproof {
@@ -202,9 +203,7 @@ void Session::list() const {
 }
 
 void Session::describe_input(const std::string& file) const {
-  std::ifstream stream(file, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(stream)), {});
-  if (!stream) throw UsageError(quote(file) + ": cannot be read");
+  const std::string bytes = read_file(file, kMostFile);
   const std::span input(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
   const TargetSubject& subject = subject_of(kernel_byte(input));
   std::printf("%s %s %s\n", subject.kernel.c_str(), std::string(info(subject.format).name).c_str(),
@@ -212,8 +211,7 @@ void Session::describe_input(const std::string& file) const {
 }
 
 void Session::write_seeds(const std::string& file, const std::string& folder) {
-  std::ifstream stream(file);
-  if (!stream) throw UsageError(quote(file) + ": cannot be read");
+  std::istringstream stream(read_file(file, kMostFile));
   std::filesystem::create_directories(folder);
   const std::vector<TargetSubject> all = target_.subjects();
   std::size_t written = 0;

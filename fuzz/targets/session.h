@@ -39,7 +39,8 @@
 
 namespace flashproof {
 
-inline constexpr int kExitLost = 75;  // sysexits.h's EX_TEMPFAIL
+inline constexpr std::uint64_t kMostFile = 64 << 20;  // bytes of an input or a list of cases
+inline constexpr int kExitLost = 75;                  // sysexits.h's EX_TEMPFAIL
 
 struct SessionOptions {
   std::string kernel, format;  // both or none

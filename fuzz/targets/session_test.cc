@@ -2,10 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <set>
 
 #include "kernels/simt/schedule.h"
@@ -313,6 +315,47 @@ TEST_F(SessionTest, seeds_are_the_lines_of_a_file_and_one_input_for_every_law) {
        {"softmax:no_such:1\n", "softmax:normal:1:rows=19\n", "merge:normal:1\n", "# nothing\n", "what\n"}) {
     std::ofstream(file) << bad;
     EXPECT_THROW(session.write_seeds(file.string(), out.string()), UsageError) << bad;
+  }
+}
+
+/// The message with which `body` refuses.
+std::string refusal(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+TEST_F(SessionTest, inputs_are_regular_files_of_a_size_that_fits) {
+  const fs::path corpus = folder_ / "corpus", suspects = folder_ / "suspects";
+  for (const fs::path& folder : {corpus, suspects}) {
+    fs::create_directories(folder);
+    ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+    fs::create_symlink("/dev/zero", folder / "device");
+    fs::create_directories(folder / "folder");
+  }
+  write_input(corpus, input(250));
+  SessionOptions o = options();
+  o.suspects = suspects.string();
+  Session session(fake_target(), o);
+  session.hunt(0.05, corpus.string());
+  EXPECT_GT(session.totals().judged, 0U);
+  for (const fs::path& folder : {suspects, corpus}) {
+    std::ofstream(folder / "sparse") << "x";
+    fs::resize_file(folder / "sparse", std::uintmax_t{8} << 40);
+    EXPECT_THAT(
+        refusal([&] { session.hunt(0.05, corpus.string()); }),
+        testing::EndsWith(folder.filename().string() + "/sparse: 8796093022208 bytes, must be at most 67108864"));
+    fs::remove(folder / "sparse");
+  }
+  for (const char* name : {"pipe", "device", "folder", "missing"}) {
+    const std::string file = (corpus / name).string();
+    EXPECT_THAT(refusal([&] { session.describe_input(file); }), testing::HasSubstr("must be a regular file")) << name;
+    EXPECT_THAT(refusal([&] { session.write_seeds(file, (folder_ / "seeds").string()); }),
+                testing::HasSubstr("must be a regular file"))
+        << name;
   }
 }
 

@@ -14,6 +14,7 @@
 
 #include "fuzz/archive/archive.h"
 #include "reference/problem/error.h"
+#include "reference/problem/text.h"
 #include "reference/problem/witness.h"
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv);
@@ -37,7 +38,7 @@ void flush() {
     archive->record(totals);
     archive->flush();
   } catch (const std::exception& error) {  // the machine's, not the reader's
-    std::fprintf(stderr, "flashproof: %s\n", error.what());
+    std::fprintf(stderr, "flashproof: %s\n", flashproof::one_line(error.what()).c_str());
     std::_Exit(3);
   }
 }
@@ -75,7 +76,7 @@ int LLVMFuzzerInitialize(int* argc, char*** argv) {
     totals.id = run;
     started = flushed = Clock::now();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "flashproof: %s\n", error.what());
+    std::fprintf(stderr, "flashproof: %s\n", flashproof::one_line(error.what()).c_str());
     std::exit(3);
   }
   std::atexit(flush);

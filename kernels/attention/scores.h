@@ -18,7 +18,7 @@ struct Scoring {
 
   float scale;        // q and k descale factors included, NaN if they leave the f32 range
   float unit;         // what a score is multiplied by to be one
-  float cap, factor;  // softcap, 0: none; raw: scale / cap
+  float cap, factor;  // softcap, 0: none; raw: scale / cap, NaN beyond the f32 range
   float slope;        // ALiBi, in the unit of the scores
   float log2_unit;    // ĉ = fl(unit · log2 e)
 
@@ -31,6 +31,7 @@ struct Scoring {
     scale = det::is_infinite(scale) ? __int_as_float(det::kNan) : scale;
     cap = a.softcap;
     factor = kRaw && cap != 0.0F ? __fdiv_rn(scale, cap) : 0.0F;
+    factor = det::is_infinite(factor) ? __int_as_float(det::kNan) : factor;  // tanh would make it finite
     unit = !kRaw ? 1.0F : cap != 0.0F ? cap : scale;
     slope = a.alibi ? a.alibi[place.b * a.q_heads + place.h] : 0.0F;
     slope = kRaw ? __fdiv_rn(slope, unit) : slope;

@@ -109,17 +109,21 @@ __device__ __forceinline__ std::int64_t output_start(const MergeArgs& a, std::in
   return a.concat ? (row * a.states + block) * a.dv : row * a.dv;
 }
 
-/// Enough blocks to fill a large GPU, enough rows in each for the factors' latency not to count.
+/// Enough blocks to fill a large GPU, enough rows in each for the factors' latency not to count and, up to kMostRows, for
+/// every thread to have lanes of one.
 template <Format F>
-RowGroup row_group(const MergeArgs& a, std::int64_t floats_per_row) {
+constexpr RowGroup row_group(const MergeArgs& a, std::int64_t floats_per_row) {
   constexpr std::int64_t kSharedFloats = 4096;  // of a block, unless one row needs more
+  constexpr std::int64_t kMostRows = 32;
+  static_assert(kMostRows <= kMergeThreads, "thread r makes the factors of row r");
   RowGroup g{.rows = 1, .lanes = 1};
   while (g.lanes < 32 && g.lanes * kPieceElements<F> < a.dv) {
     g.lanes *= 2;
   }
-  const std::int64_t wanted = std::clamp<std::int64_t>(a.rows / 2048, kMergeThreads / g.lanes, 32);
+  const std::int64_t busy = std::min<std::int64_t>(kMergeThreads / g.lanes, kMostRows);
+  const std::int64_t wanted = std::clamp<std::int64_t>(a.rows / 2048, busy, kMostRows);
   const std::int64_t fitting = std::max<std::int64_t>(kSharedFloats / floats_per_row, 1);
-  g.rows = static_cast<int>(std::min<std::int64_t>({wanted, fitting, kMergeThreads}));
+  g.rows = static_cast<int>(std::min(wanted, fitting));
   return g;
 }
 

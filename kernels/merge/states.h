@@ -4,7 +4,7 @@
 //   shapes     o_in (n, rows, dv) holds O, lse_in (n, rows) m, l_in (n, rows) l, none: all 1; n <= 4096; o (rows, dv), or
 //              (rows, n·dv) with block c at columns c·dv; lse (rows)
 //   launch     grid = groups of rows; block = 128; a thread per row makes the factors, then 16 bytes a thread
-//   edges      reference semantics; a state with m = −inf or l = 0 is the identity, whatever its O holds; its m raises no
+//   edges      reference semantics; a sum of weights beyond the f32 range makes its row NaN; a state with m = −inf or l = 0 is the identity, whatever its O holds; its m raises no
 //              maximum
 //   arithmetic f32. Two products and a sum per l and per element of O, one division at the end; no |lse| in the error
 //   source     beyond the seeds (formulas.md); FlashInfer's state_t (attention/state.cuh) is of this form
@@ -25,7 +25,9 @@ struct MaxSum : MergeHardened {
     const float frame = max_nan(a.frame, b.frame);
     const float keep = math_exp(__fsub_rn(a.frame, frame));
     const float add = math_exp(__fsub_rn(b.frame, frame));
-    return {keep, add, {frame, __fadd_rn(__fmul_rn(keep, a.l), __fmul_rn(add, b.l))}};
+    const float l = __fadd_rn(__fmul_rn(keep, a.l), __fmul_rn(add, b.l));
+    // Beyond the range O/∞ would be 0, silently wrong: NaN then, as in read_node().
+    return {keep, add, {__fadd_rn(frame, __fsub_rn(l, l)), l}};
   }
   __device__ static float scaled(float value, float weight) { return __fmul_rn(weight, value); }
 };

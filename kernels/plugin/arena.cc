@@ -1,12 +1,12 @@
 #include "kernels/plugin/arena.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
-#include "kernels/plugin/device_driver.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {
@@ -16,6 +16,7 @@ constexpr std::size_t kZone = 4096;      // between regions; a row of some thous
 constexpr std::size_t kAlignment = 256;  // what cudaMalloc promises
 constexpr std::size_t kNoAccess = std::size_t{1} << 24;
 constexpr std::size_t kPage = 4096;
+constexpr std::size_t kAddresses = std::size_t{1} << 36;  // a block grows in place
 // 0xa5a5 is a number in f16, bf16 and f32 (tiny, negative): a kernel that reads its neighbour's zone gets no NaN that would hide in
 // one that is there anyway, and a NaN or zero that it writes shows.
 constexpr int kPattern = 0xa5;
@@ -31,80 +32,106 @@ bool is_pattern(const std::byte* begin, const std::byte* end) {
   return true;
 }
 
+[[noreturn]] void no_memory(const std::string& what) {
+  const int why = errno;
+  throw InfrastructureError("memory for a kernel's call" + what + ": " + std::strerror(why));
+}
+
 }  // namespace
 
-Arena::~Arena() { release(); }
+std::size_t record_bytes() { return rounded_up(sizeof(CallRecord), kAlignment); }
 
-void Arena::release() {
-  if (device_ && seen_ != nullptr) device::release(seen_);
-  if (mapping_ != nullptr) ::munmap(mapping_, mapped_);
-  mapping_ = host_ = seen_ = nullptr;
-  capacity_ = 0;
+Arena::Arena() : file_(::memfd_create("flashproof-call", MFD_CLOEXEC)) {
+  if (!file_) no_memory("");
+  void* mapping =
+      ::mmap(nullptr, kAddresses + 2 * kNoAccess, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping == MAP_FAILED) no_memory(", " + std::to_string(kAddresses) + " bytes of addresses");
+  mapping_ = static_cast<std::byte*>(mapping);
+  block_ = mapping_ + kNoAccess;
 }
+
+Arena::~Arena() { ::munmap(mapping_, kAddresses + 2 * kNoAccess); }
 
 void Arena::reserve(std::size_t bytes) {
   if (bytes <= capacity_) return;
-  release();
   const std::size_t capacity = rounded_up(bytes + bytes / 2, kPage);
-  mapped_ = capacity + 2 * kNoAccess;
-  void* mapping = ::mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapping == MAP_FAILED) {
-    throw InfrastructureError("memory for a kernel's call, " + std::to_string(bytes) +
-                              " bytes: " + std::strerror(errno));
+  const std::string size = ", " + std::to_string(bytes) + " bytes";
+  errno = ENOMEM;
+  if (capacity > kAddresses || ::ftruncate(file_.get(), static_cast<off_t>(capacity)) != 0) no_memory(size);
+  if (::mmap(block_, capacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file_.get(), 0) == MAP_FAILED) {
+    no_memory(size);
   }
-  mapping_ = static_cast<std::byte*>(mapping);
-  host_ = mapping_ + kNoAccess;
-  if (::mprotect(host_, capacity, PROT_READ | PROT_WRITE) != 0) {
-    throw InfrastructureError(std::string("memory for a kernel's call: ") + std::strerror(errno));
-  }
-  seen_ = device_ ? static_cast<std::byte*>(device::allocate(capacity)) : host_;
   capacity_ = capacity;
 }
 
 void Arena::place(std::vector<Region>& regions, std::byte fill) {
-  used_ = kZone;
+  used_ = record_bytes() + kZone;
   for (Region& region : regions) {
     region.offset = used_;
     used_ += rounded_up(region.bytes, kAlignment) + kZone;
   }
   reserve(used_);
-  std::size_t done = 0;
+  std::size_t done = record_bytes();
   for (const Region& region : regions) {
-    std::memset(host_ + done, kPattern, region.offset - done);
+    std::memset(block_ + done, kPattern, region.offset - done);
     done = region.offset + region.bytes;
     if (region.bytes == 0) continue;
     if (region.initial != nullptr) {
-      std::memcpy(host_ + region.offset, region.initial, region.bytes);
+      std::memcpy(block_ + region.offset, region.initial, region.bytes);
     } else {
-      std::memset(host_ + region.offset, static_cast<int>(fill), region.bytes);
+      std::memset(block_ + region.offset, static_cast<int>(fill), region.bytes);
     }
   }
-  std::memset(host_ + done, kPattern, used_ - done);
-  if (device_) device::upload(seen_, host_, used_);
+  std::memset(block_ + done, kPattern, used_ - done);
 }
 
-std::string Arena::damage(const std::vector<Region>& regions) {
-  if (device_) device::download(host_, seen_, used_);
+void Arena::write(const CallRecord& given) {
+  used_ = std::max(used_, record_bytes());
+  reserve(used_);
+  std::memcpy(block_, &given, sizeof given);
+}
+
+void Arena::copy() {
+  if (copied_ < used_) {
+    copy_ = std::make_unique_for_overwrite<std::byte[]>(capacity_);
+    copied_ = capacity_;
+  }
+  std::memcpy(copy_.get(), block_, used_);
+}
+
+bool map_block(std::byte* block, int file) {
+  return ::mmap(block, kAddresses, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file, 0) != MAP_FAILED &&
+         ::madvise(block, kAddresses, MADV_DONTFORK) == 0;
+}
+
+bool open_block(std::byte* block, std::size_t capacity) {
+  return ::mprotect(block, capacity, PROT_READ | PROT_WRITE) == 0;
+}
+
+void shut_block(std::byte* block, std::size_t capacity) { ::mprotect(block, capacity, PROT_NONE); }
+
+std::string Arena::damage(const std::vector<Region>& regions) const {
+  const std::byte* const left = copy_.get();
   const auto found = [](const char* what, std::string_view name) { return what + std::string(name); };
-  std::size_t done = 0;
+  std::size_t done = record_bytes();
   const Region* before = nullptr;
   for (const Region& region : regions) {
     // The zone between two regions: its nearer half is the neighbour's.
     const std::size_t middle = before == nullptr ? done : done + (region.offset - done) / 2;
-    if (before != nullptr && !is_pattern(host_ + done, host_ + middle)) {
+    if (before != nullptr && !is_pattern(left + done, left + middle)) {
       return found("wrote beyond the last element of ", before->name);
     }
-    if (!is_pattern(host_ + middle, host_ + region.offset)) {
+    if (!is_pattern(left + middle, left + region.offset)) {
       return found("wrote before the first element of ", region.name);
     }
     if (region.role == Role::input && region.bytes > 0 &&
-        std::memcmp(host_ + region.offset, region.initial, region.bytes) != 0) {
+        std::memcmp(left + region.offset, region.initial, region.bytes) != 0) {
       return found("wrote to its input ", region.name);
     }
     done = region.offset + region.bytes;
     before = &region;
   }
-  if (before != nullptr && !is_pattern(host_ + done, host_ + used_)) {
+  if (before != nullptr && !is_pattern(left + done, left + used_)) {
     return found("wrote beyond the last element of ", before->name);
   }
   return "";

@@ -1,15 +1,21 @@
-// The memory that a foreign kernel sees: every input, output and the workspace between zones of a known pattern, in one block
-// of its own, away from the harness's heap. After the call the zones and the inputs must be what they were.
+// The memory that a foreign kernel sees: the record of the call, every input, output and the workspace between zones of a known
+// pattern, in one block that the judging process and the process of the library share, at the same address in both. After the call
+// the judging process copies the block once and reads nothing but that copy: the zones and the inputs must be what they were.
 //
-// The block is kept from call to call, so that a small call costs microseconds. On the host it lies between pages that nobody
-// may touch: a write further off than a zone ends the process there, inside the call.
+// The block is kept from call to call, so that a small call costs microseconds. Between it and everything else lie pages that no
+// process may touch: a write further off than a zone ends the library's process there, inside the call. That process maps the whole
+// range once and has no descriptor of the file behind it: it can neither change the file's size nor put another in its place.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "kernels/plugin/record.h"
+#include "reference/problem/descriptor.h"
 
 namespace flashproof {
 
@@ -26,32 +32,48 @@ struct Region {
 
 class Arena {
  public:
-  /// device: the block that the kernel sees lies in the memory of CUDA device 0, a copy of one on the host.
-  explicit Arena(bool device) : device_(device) {}
+  /// Throws InfrastructureError.
+  Arena();
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  /// Lays the regions out and fills them; `fill` is every byte of the workspace. Throws InfrastructureError without memory.
+  /// Lays the regions out behind the record and fills them; `fill` is every byte of the workspace. Throws InfrastructureError without
+  /// memory.
   void place(std::vector<Region>& regions, std::byte fill);
-  /// As the kernel sees it, aligned to 256 bytes.
-  void* address(const Region& region) const { return seen_ + region.offset; }
-  /// After the call. "" if zones and inputs are intact, else what is not: "wrote beyond the last element of o". From a device
-  /// everything is copied back first: throws KernelFault, InfrastructureError as device_driver.h does.
-  std::string damage(const std::vector<Region>& regions);
+  void write(const CallRecord& record);
+  /// As both processes see it, aligned to 256 bytes.
+  std::byte* address(const Region& region) const { return block_ + region.offset; }
+  CallRecord* record() const { return reinterpret_cast<CallRecord*>(block_); }
+  std::byte* block() const { return block_; }
+  int file() const { return file_.get(); }
+  std::size_t capacity() const { return capacity_; }
+  std::size_t used() const { return used_; }
+
+  /// After the call: the copy that the functions below read.
+  void copy();
+  /// "" if zones and inputs are intact, else what is not: "wrote beyond the last element of o".
+  std::string damage(const std::vector<Region>& regions) const;
   /// What the kernel left there.
-  const std::byte* result(const Region& region) const { return host_ + region.offset; }
+  const std::byte* result(const Region& region) const { return copy_.get() + region.offset; }
+  const CallRecord& left_record() const { return *reinterpret_cast<const CallRecord*>(copy_.get()); }
 
  private:
   void reserve(std::size_t bytes);
-  void release();
 
-  bool device_;
+  Descriptor file_;
   std::byte* mapping_ = nullptr;  // with the pages on both sides
-  std::size_t mapped_ = 0;
-  std::byte* host_ = nullptr;
-  std::byte* seen_ = nullptr;  // host_, or the block on the device
-  std::size_t capacity_ = 0, used_ = 0;
+  std::byte* block_ = nullptr;
+  std::size_t capacity_ = 0, used_ = 0, copied_ = 0;
+  std::unique_ptr<std::byte[]> copy_;
 };
+
+/// In the process of the library, once: all that the block can ever be, not yet to be touched; a process that it forks does not get
+/// it. open_block() makes as much of it usable as the judging process has, shut_block() takes that back. False: errno says why.
+bool map_block(std::byte* block, int file);
+bool open_block(std::byte* block, std::size_t capacity);
+void shut_block(std::byte* block, std::size_t capacity);
+/// Of the record; what lies behind it is all that a device needs a copy of.
+std::size_t record_bytes();
 
 }  // namespace flashproof

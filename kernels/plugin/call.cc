@@ -1,13 +1,10 @@
 #include "kernels/plugin/call.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <deque>
 #include <vector>
 
 #include "kernels/plugin/arena.h"
-#include "kernels/plugin/device_driver.h"
 #include "reference/error/rounded_truth.h"
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
@@ -16,12 +13,7 @@ namespace flashproof {
 namespace {
 
 constexpr std::int64_t kMostWorkspace = std::int64_t{1} << 34;
-constexpr std::size_t kMessage = 512, kBehindMessage = 1024;  // bytes: a zone behind the room for the message
 constexpr char kUntouched = '\x5a';
-
-#ifdef FLASHPROOF_HAS_DLPACK
-#error "this file lays tensors out by plugin.h's own structures"
-#endif
 
 flashproof_dtype dtype_of(Format format) {
   const auto bits = static_cast<std::uint8_t>(info(format).bits);
@@ -37,49 +29,41 @@ flashproof_dtype dtype_of(Format format) {
   }
 }
 
-/// A tensor as the library sees it. The extents are copies: what a library writes there changes nothing of ours.
-struct Slot {
-  flashproof_tensor tensor{};
-  std::array<std::int64_t, 4> shape{}, strides{};
-  std::size_t region = 0;
-};
-
-/// The structures of one call and the regions behind them. Nothing here may move once it is built.
+/// The structures of one call, with the addresses that they will have in the shared block, and the regions behind them.
 class Call {
  public:
-  Call(const flashproof_kernel& kernel, Returns returns, const Problem& problem) : device_(kernel.device_type) {
+  Call(const ForeignKernel& kernel, const Problem& problem, const CallRecord* there)
+      : there_(there), device_(kernel.on_device ? FLASHPROOF_CUDA : FLASHPROOF_CPU) {
     call_.struct_size = sizeof call_;
-    call_.kernel = &kernel;
     std::visit([&](const auto& p) { inputs(p); }, problem);
     const OutputShape shape = output_shape(problem);
     output_ = {poisoned(output_format(problem), {shape.rows, shape.width}), poisoned(Format::f32, {shape.rows})};
-    if (returns != Returns::lse) call_.o = output("o", output_.o, o_shape(problem, shape));
-    if (returns != Returns::o) call_.lse = output("lse", output_.lse, lse_shape(problem, shape));
-    error_.fill(kUntouched);
-    error_[0] = '\0';
-    call_.error = error_.data();
-    call_.error_size = kMessage;
+    if (kernel.returns != Returns::lse) call_.o = output("o", output_.o, o_shape(problem, shape));
+    if (kernel.returns != Returns::o) call_.lse = output("lse", output_.lse, lse_shape(problem, shape));
+    record_.message.fill(kUntouched);
+    record_.message[0] = '\0';
+    call_.error = seen(record_.message)->data();
+    call_.error_size = kMessageBytes;
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  flashproof_call& call() { return call_; }
+  const CallRecord& record() const { return record_; }
   std::vector<Region>& regions() { return regions_; }
 
-  /// Pointers, once the regions have their place.
+  /// Pointers, once the regions have their place. Each lies before its tensor, in what it may not touch, by a byte_offset of its
+  /// own: a kernel that leaves that out reads and writes a zone.
   void point(const Arena& arena) {
-    for (Slot& slot : slots_) slot.tensor.data = arena.address(regions_[slot.region]);
+    for (std::uint64_t i = 0; i < record_.tensors; ++i) {
+      flashproof_tensor& tensor = record_.slots[i].tensor;
+      tensor.byte_offset = 16 * (i + 1);
+      tensor.data = arena.address(regions_[i]) - tensor.byte_offset;  // their order is that of the tensors
+    }
     if (call_.workspace_bytes > 0) call_.workspace = arena.address(regions_.back());
   }
   void add_workspace(std::int64_t bytes) {
     call_.workspace_bytes = bytes;
     if (bytes > 0) regions_.push_back({"the workspace", Role::workspace, nullptr, static_cast<std::size_t>(bytes)});
-  }
-  std::string message() const {
-    return printable(std::string_view(error_.data(), ::strnlen(error_.data(), kMessage)), 400);
-  }
-  bool wrote_beyond_message() const {
-    return std::any_of(error_.begin() + kMessage, error_.end(), [](char c) { return c != kUntouched; });
   }
   Output take(const Arena& arena) {
     for (const Region& region : regions_) {
@@ -104,19 +88,25 @@ class Call {
     return {shape.rows};
   }
 
+  /// Where a member of the record will lie.
+  template <class T>
+  T* seen(T& member) const {
+    const auto offset = reinterpret_cast<const std::byte*>(&member) - reinterpret_cast<const std::byte*>(&record_);
+    return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(const_cast<CallRecord*>(there_)) + offset);
+  }
+
   const flashproof_tensor* add(std::string_view name, Role role, const void* data, std::size_t bytes,
                                flashproof_dtype dtype, const Shape& shape, const Shape& strides) {
-    Slot& slot = slots_.emplace_back();
+    Slot& slot = record_.slots.at(record_.tensors++);
     std::ranges::copy(shape, slot.shape.begin());
     std::ranges::copy(strides, slot.strides.begin());
-    slot.region = regions_.size();
     slot.tensor.device = {device_, 0};
     slot.tensor.ndim = static_cast<std::int32_t>(shape.size());
     slot.tensor.dtype = dtype;
-    slot.tensor.shape = slot.shape.data();
-    slot.tensor.strides = slot.strides.data();
+    slot.tensor.shape = seen(slot.shape)->data();
+    slot.tensor.strides = seen(slot.strides)->data();
     regions_.push_back({name, role, data, bytes});
-    return &slot.tensor;
+    return seen(slot.tensor);
   }
   const flashproof_tensor* input(std::string_view name, const Tensor& t) {
     if (t.shape.empty()) return nullptr;
@@ -138,7 +128,7 @@ class Call {
 
   void inputs(const SoftmaxProblem& p) {
     softmax_ = {sizeof softmax_, input("x", p.x), integers("row_length", p.row_length)};
-    call_.softmax = &softmax_;
+    call_.softmax = seen(softmax_);
   }
   void inputs(const MergeProblem& p) {
     merge_.struct_size = sizeof merge_;
@@ -151,7 +141,7 @@ class Call {
       merge_.joins = integers("joins", p.joins.data(), {static_cast<std::int64_t>(p.joins.size()), 2});
     }
     merge_.concat = p.form == MergeForm::concat ? 1 : 0;
-    call_.merge = &merge_;
+    call_.merge = seen(merge_);
   }
   void inputs(const AttentionProblem& p) {
     attention_.struct_size = sizeof attention_;
@@ -175,87 +165,74 @@ class Call {
     attention_.causal = p.causal ? 1 : 0;
     attention_.window_left = p.window_left;
     attention_.window_right = p.window_right;
-    call_.attention = &attention_;
+    call_.attention = seen(attention_);
   }
 
+  const CallRecord* there_;
   std::int32_t device_;
-  flashproof_call call_{};
-  flashproof_softmax softmax_{};
-  flashproof_merge merge_{};
-  flashproof_attention attention_{};
-  std::deque<Slot> slots_;
+  CallRecord record_{};
+  flashproof_call& call_ = record_.call;
+  flashproof_softmax& softmax_ = record_.softmax;
+  flashproof_merge& merge_ = record_.merge;
+  flashproof_attention& attention_ = record_.attention;
   std::vector<Region> regions_;
   Output output_;
-  std::array<char, kMessage + kBehindMessage> error_;
 };
 
-/// The environment for as long as it lives.
-class ScopedEnvironment {
- public:
-  explicit ScopedEnvironment(const std::fenv_t& environment) {
-    std::fegetenv(&ours_);
-    std::fesetenv(&environment);
+/// Of the copy that was made of the record after the call.
+std::string message_of(const CallRecord& left) {
+  return printable(std::string_view(left.message.data(), ::strnlen(left.message.data(), kMessageBytes)), 400);
+}
+
+bool wrote_beyond_message(const CallRecord& left) {
+  return std::any_of(left.message.begin() + kMessageBytes, left.message.end(), [](char c) { return c != kUntouched; });
+}
+
+/// What the return code and the memory after the call say of it.
+void judge_return(std::int64_t code, const Arena& arena, const std::vector<Region>& regions) {
+  if (const std::string damage = arena.damage(regions); !damage.empty()) throw KernelFault("the kernel " + damage);
+  if (wrote_beyond_message(arena.left_record())) {
+    throw KernelFault("the kernel wrote beyond the room for its message");
   }
-  ~ScopedEnvironment() { std::fesetenv(&ours_); }
-  ScopedEnvironment(const ScopedEnvironment&) = delete;
-  ScopedEnvironment& operator=(const ScopedEnvironment&) = delete;
-
- private:
-  std::fenv_t ours_;
-};
-
-template <class Function>
-auto guarded(const char* what, const std::fenv_t& environment, Function function) {
-  try {
-    const ScopedEnvironment scope(environment);
-    return function();
-  } catch (...) {
-    throw KernelFault(std::string("a C++ exception left ") + what + "()");
+  const std::string message = message_of(arena.left_record());
+  if (code == FLASHPROOF_UNSUPPORTED) throw UsageError(message.empty() ? "the kernel refuses it" : message);
+  if (code == FLASHPROOF_ERROR) {
+    throw KernelFault("the kernel returned an error: " + (message.empty() ? "no message" : message));
+  }
+  if (code != FLASHPROOF_OK) {
+    throw KernelFault("the kernel returned " + std::to_string(code) + ", legal 0 (ok), 1 (unsupported), 2 (error)");
   }
 }
 
 }  // namespace
 
-Output call_plugin(const flashproof_kernel& kernel, const std::fenv_t& environment, Returns returns,
-                   const Problem& problem, const RunOptions& options) {
-  const bool on_device = kernel.device_type == FLASHPROOF_CUDA;
-  if (on_device != (options.executor == Executor::cuda)) {
-    throw UsageError(on_device ? "takes device pointers, legal: executor cuda"
-                               : "takes host pointers, legal: executor cpu");
+Output call_plugin(PluginProcess& process, const ForeignKernel& kernel, const Problem& problem,
+                   const RunOptions& options) {
+  if (kernel.on_device != (options.executor == Executor::cuda)) {
+    throw UsageError(kernel.on_device ? "takes device pointers, legal: executor cuda"
+                                      : "takes host pointers, legal: executor cpu");
   }
-  static Arena host(false);
-  static auto* device = new Arena(true);  // never destroyed: the driver may be gone by then
-  Arena& arena = on_device ? *device : host;
-
-  Call built(kernel, returns, problem);
-  flashproof_call& call = built.call();
-  if (kernel.workspace_bytes != nullptr) {
-    const std::int64_t bytes = guarded("workspace_bytes", environment, [&] { return kernel.workspace_bytes(&call); });
+  Arena& arena = process.arena();
+  Call built(kernel, problem, arena.record());
+  if (kernel.has_workspace) {
+    arena.write(built.record());
+    const std::int64_t bytes = process.ask(PluginRequest::What::workspace, kernel.index, kernel.id).value;
     if (bytes < 0 || bytes > kMostWorkspace) {
       throw KernelFault("workspace_bytes() returned " + std::to_string(bytes) + ", legal 0.." +
                         std::to_string(kMostWorkspace));
     }
     built.add_workspace(bytes);
   }
-  if (on_device) call.stream = device::stream();
   arena.place(built.regions(), options.workspace_fill);
   built.point(arena);
-  const std::int32_t code = guarded("run", environment, [&] { return kernel.run(&call); });
-  if (on_device) device::wait();
-  if (const std::string damage = arena.damage(built.regions()); !damage.empty()) {
-    throw KernelFault("the kernel " + damage);
-  }
-  if (built.wrote_beyond_message()) throw KernelFault("the kernel wrote beyond the room for its message");
-  const std::string message = built.message();
-  if (code == FLASHPROOF_UNSUPPORTED) throw UsageError(message.empty() ? "the kernel refuses it" : message);
-  if (code == FLASHPROOF_ERROR)
-    throw KernelFault("the kernel returned an error: " + (message.empty() ? "no message" : message));
-  if (code != FLASHPROOF_OK) {
-    throw KernelFault("the kernel returned " + std::to_string(code) + ", legal 0 (ok), 1 (unsupported), 2 (error)");
-  }
+  arena.write(built.record());
+  const std::int64_t code = process.ask(PluginRequest::What::run, kernel.index, kernel.id).value;
+  arena.copy();
+  process.expect_alive();
+  judge_return(code, arena, built.regions());
   Output output = built.take(arena);
-  if (returns == Returns::o) output.lse = rounded_truth(problem, Part::lse);
-  if (returns == Returns::lse) output.o = rounded_truth(problem, Part::o);
+  if (kernel.returns == Returns::o) output.lse = rounded_truth(problem, Part::lse);
+  if (kernel.returns == Returns::lse) output.o = rounded_truth(problem, Part::o);
   return output;
 }
 

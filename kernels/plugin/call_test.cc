@@ -110,51 +110,67 @@ TEST_P(Calls, the_wrong_memory_is_refused) {
 INSTANTIATE_TEST_SUITE_P(Host, Calls, testing::Values(false));
 INSTANTIATE_TEST_SUITE_P(Device, Calls, testing::Values(true));
 
-TEST(Call, what_a_kernel_does_not_return_is_the_rounded_truth) {
-  static flashproof_kernel o_alone{};
-  o_alone.struct_size = sizeof o_alone;
-  o_alone.device_type = FLASHPROOF_CPU;
-  o_alone.run = [](const flashproof_call* call) -> std::int32_t {
-    if (call->lse != nullptr || call->o == nullptr) return FLASHPROOF_ERROR;
-    for (int i = 0; i < 6; ++i) static_cast<float*>(flashproof_data(call->o))[i] = 0.5F;
-    return FLASHPROOF_OK;
+/// A library of one kernel that is code of this program.
+PluginProcess::Load library_of(std::int32_t (*run)(const flashproof_call*)) {
+  static flashproof_kernel kernel{
+      sizeof(flashproof_kernel), "", FLASHPROOF_SOFTMAX, FLASHPROOF_CPU, "", nullptr, nullptr, nullptr};
+  static const flashproof_kernel* const list[] = {&kernel};
+  static const flashproof_plugin plugin{FLASHPROOF_PLUGIN_ABI, 0, sizeof(flashproof_plugin), "", "", 1, list};
+  static LoadedPlugin loaded{&plugin, {}};
+  return [run]() -> const LoadedPlugin& {
+    kernel.run = run;
+    std::fegetenv(&loaded.environment);
+    return loaded;
   };
-  std::fenv_t here;
-  std::fegetenv(&here);
-  const Output output = call_plugin(o_alone, here, Returns::o, problem(), {});
+}
+
+TEST(Call, what_a_kernel_does_not_return_is_the_rounded_truth) {
+  PluginProcess process(library_of([](const flashproof_call* call) -> std::int32_t {
+                          if (call->lse != nullptr || call->o == nullptr) return FLASHPROOF_ERROR;
+                          for (int i = 0; i < 6; ++i) static_cast<float*>(flashproof_data(call->o))[i] = 0.5F;
+                          return FLASHPROOF_OK;
+                        }),
+                        10);
+  const Output output = call_plugin(process, {0, "", false, false, Returns::o}, problem(), {});
   EXPECT_EQ(output.o.at({1, 1}), 0.5);
   EXPECT_NEAR(output.lse.at({1}), 3.40760596, 1e-6);
 }
 
+/// Says what it got.
+std::int32_t look(const flashproof_call* call) {
+  std::string seen;
+  if (const flashproof_merge* m = call->merge) {
+    seen = "merge " + std::to_string(m->o->ndim) + " order " +
+           std::to_string(static_cast<const std::int32_t*>(flashproof_data(m->order))[0]) +
+           (m->l == nullptr ? "" : " l") + (m->concat != 0 ? " concat" : "") + " o " +
+           std::to_string(call->o->shape[1]);
+  } else if (const flashproof_attention* a = call->attention) {
+    seen = "attention q " + std::to_string(a->q->dtype.code) + "/" + std::to_string(a->q->dtype.bits) + " k " +
+           std::to_string(a->k->strides[1]) + " lse " + std::to_string(call->lse->ndim) +
+           (a->bias == nullptr ? "" : " bias") + " length " +
+           std::to_string(static_cast<const std::int32_t*>(flashproof_data(a->key_length))[0]) +
+           (a->causal != 0 ? " causal " : " ") + std::to_string(a->window_left);
+  }
+  std::snprintf(call->error, call->error_size, "%s", seen.c_str());
+  return FLASHPROOF_ERROR;
+}
+
 TEST(Call, a_merge_and_an_attention_arrive_as_they_are) {
-  static std::string seen;
-  static flashproof_kernel looks{};
-  looks.struct_size = sizeof looks;
-  looks.device_type = FLASHPROOF_CPU;
-  looks.run = [](const flashproof_call* call) -> std::int32_t {
-    if (const flashproof_merge* m = call->merge) {
-      seen = "merge " + std::to_string(m->o->ndim) + " order " +
-             std::to_string(static_cast<const std::int32_t*>(flashproof_data(m->order))[0]) +
-             (m->l == nullptr ? "" : " l") + (m->concat != 0 ? " concat" : "") + " o " +
-             std::to_string(call->o->shape[1]);
-    } else if (const flashproof_attention* a = call->attention) {
-      seen = "attention q " + std::to_string(a->q->dtype.code) + "/" + std::to_string(a->q->dtype.bits) + " k " +
-             std::to_string(a->k->strides[1]) + " lse " + std::to_string(call->lse->ndim) +
-             (a->bias == nullptr ? "" : " bias") + " length " +
-             std::to_string(static_cast<const std::int32_t*>(flashproof_data(a->key_length))[0]) +
-             (a->causal != 0 ? " causal " : " ") + std::to_string(a->window_left);
+  PluginProcess process(library_of(look), 10);
+  const auto seen = [&](const Problem& problem) -> std::string {
+    try {
+      call_plugin(process, {0, "", false, false, Returns::both}, problem, {});
+    } catch (const KernelFault& e) {
+      return e.what();
     }
-    return FLASHPROOF_OK;
+    return "";
   };
-  std::fenv_t here;
-  std::fegetenv(&here);
   MergeProblem merge;
   merge.o = Tensor::dense(Format::bf16, {2, 1, 3});
   merge.lse = Tensor::dense(Format::f32, {2, 1});
   merge.order = {1, 0};
   merge.form = MergeForm::concat;
-  call_plugin(looks, here, Returns::both, merge, {});
-  EXPECT_EQ(seen, "merge 3 order 1 concat o 6");
+  EXPECT_EQ(seen(merge), "the kernel returned an error: merge 3 order 1 concat o 6");
   AttentionProblem attention;
   attention.q = Tensor::dense(Format::bf16, {1, 2, 1, 4});
   attention.k = attention.v = Tensor::strided(Format::bf16, {1, 2, 3, 4}, {40, 20, 5, 1});
@@ -162,8 +178,7 @@ TEST(Call, a_merge_and_an_attention_arrive_as_they_are) {
   attention.causal = true;
   attention.window_left = 7;
   attention.plan = ChunkPlan::uniform(3, 3);
-  call_plugin(looks, here, Returns::both, attention, {});
-  EXPECT_EQ(seen, "attention q 4/16 k 20 lse 3 length 2 causal 7");
+  EXPECT_EQ(seen(attention), "the kernel returned an error: attention q 4/16 k 20 lse 3 length 2 causal 7");
 }
 
 }  // namespace

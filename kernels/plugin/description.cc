@@ -15,6 +15,7 @@
 #include "reference/problem/error.h"
 #include "reference/problem/hidden_keys.h"
 #include "reference/problem/near_matches.h"
+#include "reference/problem/strict_json.h"
 #include "reference/problem/text.h"
 #include "reference/problem/text_place.h"
 
@@ -138,17 +139,10 @@ class Reader {
  public:
   Reader(std::string id, const std::string& text) : id_(std::move(id)) {
     if (text.size() > kLongest) refuse(fmt::format("description: legal: at most {} bytes", kLongest));
-    const auto watch = [&](int depth, Json::parse_event_t event, Json&) {
-      const bool opens = event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
-      if (opens && depth >= kDeepest) refuse(fmt::format("description: nested deeper than {} levels", kDeepest));
-      return true;
-    };
     try {
-      json_ = Json::parse(text, watch);
-    } catch (const Json::parse_error& error) {
-      refuse("description: not JSON at " + place_in(text, error.byte));
-    } catch (const Json::exception&) {
-      refuse("description: holds a number beyond the range of a double");
+      json_ = strict_json<Json>(text, kDeepest);
+    } catch (const UsageError& error) {
+      refuse(std::string("description: ") + error.what());
     }
     if (!json_.is_object()) refuse("description: legal: a JSON object");
     constexpr std::array<std::string_view, 11> kFields = {"formats",

@@ -18,6 +18,7 @@ struct PluginEntry {
   int problem = 0;
   int device_type = 0;
   std::string description;
+  bool has_workspace = false;  // a function workspace_bytes
 };
 
 /// What takes() and limits() of a description come to: which problems are refused, and why.

@@ -132,10 +132,10 @@ TEST(Description, a_merge_that_cannot_reorder_or_concatenate) {
 }
 
 TEST(Description, what_is_wrong_is_named_with_what_is_legal) {
-  EXPECT_THAT(refusal("{"), HasSubstr("description: not JSON at its end, line 1, column 2 (1 bytes)"));
-  EXPECT_THAT(refusal("{\n  \"formats\": f32\n}"), HasSubstr("not JSON at line 2, column 15 (byte 17 of 20)"));
+  EXPECT_THAT(refusal("{"), HasSubstr("description: no JSON at its end, line 1, column 2 (1 bytes)"));
+  EXPECT_THAT(refusal("{\n  \"formats\": f32\n}"), HasSubstr("no JSON at line 2, column 15 (byte 17 of 20)"));
   EXPECT_THAT(refusal("{\"formats\": \"\x1b[2J\"}"),
-              AllOf(HasSubstr("not JSON at line 1, column 14 "), Not(HasSubstr("2J"))));
+              AllOf(HasSubstr("no JSON at line 1, column 14 "), Not(HasSubstr("2J"))));
   EXPECT_THAT(refusal("{\"limits\": 1e999}"), HasSubstr("beyond the range of a double"));
   EXPECT_THAT(refusal("[]"), HasSubstr("object"));
   EXPECT_THAT(refusal("{}"), HasSubstr("formats: legal: one or more of f32, f16, bf16"));

@@ -84,7 +84,10 @@ const LoadedPlugin& LoadedPlugin::of(const std::string& path) {
 }
 
 Plugin::Plugin(const std::filesystem::path& path, double seconds)
-    : path_(std::filesystem::absolute(path).string()), listing_(list_plugin(path, seconds)) {
+    : path_(std::filesystem::absolute(path).string()),
+      listing_(list_plugin(path, seconds)),
+      process_(std::make_unique<PluginProcess>(
+          [path = path_]() -> const LoadedPlugin& { return LoadedPlugin::of(path); }, seconds)) {
   struct Place {
     std::size_t described, format, index;
   };
@@ -113,18 +116,12 @@ Plugin::Plugin(const std::filesystem::path& path, double seconds)
     kernel.arithmetic = d.arithmetic[place.format];
     kernel.unsupported = d.refusal;
     kernel.has_cuda = d.on_device;
-    kernel.foreign = [path = path_, id = d.id, index = place.index, returns = d.contract.returns](
-                         const Problem& problem, const RunOptions& options) {
-      const LoadedPlugin* library = nullptr;
-      try {
-        library = &LoadedPlugin::of(path);
-      } catch (const UsageError& e) {  // it could be loaded when its kernels were listed
-        throw KernelFault(e.what());
-      }
-      if (index >= library->plugin->kernel_count || id != library->plugin->kernels[index]->id) {
-        throw KernelFault("the library lists other kernels than when it was asked first");
-      }
-      return call_plugin(*library->plugin->kernels[index], library->environment, returns, problem, options);
+    const PluginEntry& entry = listing_.kernels[place.index];
+    kernel.foreign = [process = process_.get(),
+                      foreign = ForeignKernel{static_cast<std::uint32_t>(place.index), d.id, d.on_device,
+                                              entry.has_workspace, d.contract.returns}](const Problem& problem,
+                                                                                        const RunOptions& options) {
+      return call_plugin(*process, foreign, problem, options);
     };
   }
 }

@@ -1,15 +1,16 @@
-// A library of foreign kernels: what it says, asked in a process of its own, and the library itself in this process. Only a
-// process that may die calls a function of the library: the child of list_plugin(), a worker, the process that owns the GPU.
+// A library of foreign kernels: what it says, asked in a process of its own (plugin_process.h), and its kernels, run in such a one.
 #pragma once
 
 #include <cfenv>
 #include <deque>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "kernels/plugin.h"
 #include "kernels/plugin/description.h"
+#include "kernels/plugin/plugin_process.h"
 #include "kernels/run.h"
 
 namespace flashproof {
@@ -25,6 +26,10 @@ struct PluginListing {
   std::string name, version;
   std::vector<PluginEntry> kernels;
 };
+
+/// The kernels of a library as text, for the process that has it, and back. Throws PluginFault.
+std::string listing_text(const flashproof_plugin& plugin);
+PluginListing parse_listing(const std::string& text);
 
 /// Asks a child process that loads the library, for at most so long. Throws UsageError where `path` is no library of kernels: no
 /// file, no shared library, one without flashproof_plugin_entry(); PluginFault.
@@ -48,11 +53,12 @@ class Plugin {
  private:
   std::string path_;  // absolute
   PluginListing listing_;
+  std::unique_ptr<PluginProcess> process_;
   std::deque<Described> described_;
   std::deque<Kernel> kernels_;
 };
 
-/// The library in this process, loaded when first asked for and never unloaded.
+/// The library in this process, loaded when first asked for and never unloaded. In a process that has nothing else to do.
 struct LoadedPlugin {
   const flashproof_plugin* plugin = nullptr;
   std::fenv_t

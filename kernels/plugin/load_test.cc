@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 
+#include "reference/problem/child_process.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {
@@ -62,19 +63,22 @@ TEST(Load, what_breaks_the_rules_is_a_finding) {
   EXPECT_THAT(fault("4"), HasSubstr("kernels[2] is null"));
   EXPECT_THAT(fault("5"), HasSubstr("kernels[1]: id, description and run"));
   EXPECT_THAT(fault("6"), HasSubstr("declared twice"));
-  EXPECT_THAT(fault("7"), HasSubstr("not JSON"));
+  EXPECT_THAT(fault("7"), HasSubstr("no JSON"));
   EXPECT_THAT(fault("8"), HasSubstr("near: row_length"));
   EXPECT_THAT(fault("9"), HasSubstr("three names"));
   EXPECT_THAT(fault("10"), HasSubstr("problem 9"));
   EXPECT_THAT(fault("11"), HasSubstr("returned null"));
   EXPECT_THAT(fault("12"), HasSubstr("was killed by signal 6"));
-  EXPECT_THAT(fault("13", 0.3), HasSubstr("not loaded within 0.3 s"));
+  EXPECT_THAT(fault("13", 0.3), HasSubstr("gave no result within 0.3 s"));
   EXPECT_THAT(fault("14"), HasSubstr("exited with code 0"));
   EXPECT_THAT(fault("16"), HasSubstr("reserved 7: legal 0"));
-  EXPECT_THAT(fault("17"), HasSubstr("was killed by signal 9"));  // closed its pipe, and hangs
+  EXPECT_THAT(fault("17"), HasSubstr("closed its socket to the judge"));  // and hangs
 }
 
-TEST(Load, a_process_that_a_library_leaves_behind_holds_nobody_up) { EXPECT_EQ(fault("18", 5), "nothing thrown"); }
+TEST(Load, a_process_that_a_library_leaves_behind_is_a_finding_and_ended) {
+  EXPECT_THAT(fault("18", 5), HasSubstr("forked: what a kernel starts must have ended"));
+  EXPECT_THAT(children_of_this_process(), testing::IsEmpty());
+}
 
 TEST(Load, the_environment_that_a_library_leaves_is_its_own) {
   std::fenv_t before, after;

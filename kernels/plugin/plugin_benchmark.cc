@@ -1,5 +1,5 @@
 // What the door costs: a call of a small softmax through the C ABI beside the same function called directly. Between them lie
-// validation, zones around every tensor, poison, and the look at all of it afterwards.
+// validation, zones around every tensor, poison, the way to another process and back, and the look at all of it afterwards.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/plugin/call.h"
+#include "kernels/plugin/load.h"
 
 namespace flashproof {
 namespace {
@@ -24,19 +25,32 @@ std::int32_t run(const flashproof_call* call) {
   return FLASHPROOF_OK;
 }
 
-Kernel foreign() {
-  static flashproof_kernel declared{};
-  declared.struct_size = sizeof declared;
-  declared.device_type = FLASHPROOF_CPU;
-  declared.run = run;
+const LoadedPlugin& library() {
+  static const flashproof_kernel declared{sizeof(flashproof_kernel),
+                                          "softmax.copy.benchmark",
+                                          FLASHPROOF_SOFTMAX,
+                                          FLASHPROOF_CPU,
+                                          "",
+                                          run,
+                                          nullptr,
+                                          nullptr};
+  static const flashproof_kernel* const list[] = {&declared};
+  static const flashproof_plugin plugin{FLASHPROOF_PLUGIN_ABI, 0, sizeof(flashproof_plugin), "", "", 1, list};
+  static const LoadedPlugin loaded = [] {
+    LoadedPlugin here{&plugin, {}};
+    std::fegetenv(&here.environment);
+    return here;
+  }();
+  return loaded;
+}
+
+Kernel foreign(PluginProcess& process) {
   Kernel kernel;
   kernel.id = "softmax.copy.benchmark";
   kernel.problem = ProblemKind::softmax;
   kernel.formats = kStorageFormats;
-  std::fenv_t here;
-  std::fegetenv(&here);
-  kernel.foreign = [here](const Problem& problem, const RunOptions& options) {
-    return call_plugin(declared, here, Returns::both, problem, options);
+  kernel.foreign = [&process](const Problem& problem, const RunOptions& options) {
+    return call_plugin(process, {0, "softmax.copy.benchmark", false, false, Returns::both}, problem, options);
   };
   return kernel;
 }
@@ -60,7 +74,8 @@ void direct(benchmark::State& state) {
 }
 
 void through_the_door(benchmark::State& state) {
-  const Kernel kernel = foreign();
+  PluginProcess process(library, 30);
+  const Kernel kernel = foreign(process);
   const Problem p = problem(state.range(0));
   for (auto _ : state) benchmark::DoNotOptimize(run(kernel, p));
 }

@@ -108,7 +108,7 @@ ${calls}  };
   set(findings ${CMAKE_BINARY_DIR}/flashproof/${name})
   file(MAKE_DIRECTORY ${findings})
   foreach(law IN LISTS laws)
-    add_test(NAME ${name}/${law} COMMAND ${name} --law ${law} --seed ${arg_SEED} --cases ${arg_CASES}
+    add_test(NAME ${name}/${law} COMMAND ${name} --law ${law} --judged elsewhere --seed ${arg_SEED} --cases ${arg_CASES}
       --junit ${findings}/${law}.xml --out ${findings}/${law})
     set(labels flashproof ${law} ${arg_LABELS})
     set_tests_properties(${name}/${law} PROPERTIES LABELS "${labels}" SKIP_REGULAR_EXPRESSION "\nskipped: ")

@@ -3,17 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+
+#include "reference/problem/shown_text.h"
 
 namespace flashproof {
 namespace {
-
-/// The same text, with U+FFFD for what is no UTF-8: paths may hold anything.
-std::string valid_utf8(std::string_view text) {
-  const nlohmann::json json = std::string(text);
-  const std::string dumped = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  return nlohmann::json::parse(dumped).get<std::string>();
-}
 
 std::string test_case(const JunitCase& one) {
   std::string xml =
@@ -34,10 +28,8 @@ std::string test_case(const JunitCase& one) {
 }  // namespace
 
 std::string xml_escaped(std::string_view raw) {
-  const std::string text = valid_utf8(raw);
   std::string escaped;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
+  for (const char c : shown_lines(raw)) {
     switch (c) {
       case '&':
         escaped += "&amp;";
@@ -54,19 +46,17 @@ std::string xml_escaped(std::string_view raw) {
       case '\n':
         escaped += "&#10;";
         break;
-      case '\xef':  // U+FFFE and U+FFFF are the UTF-8 EF BF BE and EF BF BF: no characters of XML
-        if (text.compare(i, 3, "\xef\xbf\xbe") == 0 || text.compare(i, 3, "\xef\xbf\xbf") == 0) {
-          escaped += "\xef\xbf\xbd";
-          i += 2;
-          break;
-        }
-        escaped += c;
-        break;
       default:
-        escaped += static_cast<unsigned char>(c) >= 0x20 ? c : '?';
+        escaped += c;
     }
   }
   return escaped;
+}
+
+void fail_as_a_whole(JunitSuite& suite, std::string_view classname, const std::string& whole) {
+  const bool told = std::ranges::find(suite.cases, JunitOutcome::failed, &JunitCase::outcome) != suite.cases.end();
+  if (whole.empty() || told) return;
+  suite.cases.push_back({std::string(classname), "run", JunitOutcome::failed, "run", whole});
 }
 
 std::string junit_xml(std::span<const JunitSuite> suites) {

@@ -25,6 +25,9 @@ struct JunitSuite {
   std::vector<std::pair<std::string, std::string>> properties = {};  // name and value
 };
 
+/// Where `whole` says what is wrong with a run and no case fails: one more, "run" of this class, that fails by it.
+void fail_as_a_whole(JunitSuite& suite, std::string_view classname, const std::string& whole);
+
 /// Well-formed XML 1.0 whatever the texts hold. A failure's message is its attribute and its text.
 std::string junit_xml(std::span<const JunitSuite> suites);
 

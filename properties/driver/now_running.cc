@@ -44,9 +44,8 @@ void tell_crashes(std::string_view program, unsigned seconds_per_case) {
   std::signal(SIGALRM, too_long);
 }
 
-void now_running(std::string_view kernel, std::string_view law, const CaseSpec& spec) {
+void now_running(std::string_view kernel, std::string_view law, std::string_view line) {
   if (limit == 0) return;
-  const std::string line = to_string(spec);
   const auto end =
       fmt::format_to_n(message, sizeof message, "{} {} {}\n  replay: {} --kernel {} --law {} --replay {}\n", kernel,
                        law, line, called, kernel, law, line);

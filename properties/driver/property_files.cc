@@ -2,19 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "properties/driver/junit.h"
+#include "reference/problem/shown_text.h"
+#include "reference/problem/text.h"
 
 namespace flashproof {
 namespace {
-
-/// What a kernel's fault says may hold anything; UTF-8 stays.
-std::string one_line(std::string text) {
-  std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-  return text;
-}
 
 std::string message(const PropertyResult& result, const std::string& program) {
   std::string text = finding_line(result);
@@ -25,21 +20,14 @@ std::string message(const PropertyResult& result, const std::string& program) {
 
 }  // namespace
 
-std::string shell_quoted(const std::string& text) {
-  const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("._-/:=,+").find(c) != std::string_view::npos;
-  };
-  if (!text.empty() && std::ranges::all_of(text, plain)) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 std::string replay_line(const std::string& program, const PropertyResult& result) {
   const PropertyFailure& failure = *result.failure;
-  return fmt::format("{} --kernel {} --law {} --replay {}", program, shell_quoted(std::string(result.kernel)),
-                     result.law, shell_quoted(failure.witness.empty() ? to_string(failure.spec) : failure.witness));
+  std::string text =
+      fmt::format("{} --kernel {} --law {}", program, shell_word(std::string(result.kernel)), result.law);
+  if (!failure.run.empty()) return text + " " + failure.run;
+  for (const CaseSpec& spec : failure.together) text += " --replay " + shell_word(result.line(spec));
+  if (!failure.together.empty()) return text;
+  return text + " --replay " + shell_word(failure.witness.empty() ? result.line(failure.spec) : failure.witness);
 }
 
 std::string finding_line(const PropertyResult& result) {
@@ -50,11 +38,12 @@ std::string finding_line(const PropertyResult& result) {
   if (!result.failure) return "the kernel takes none of these cases: nothing was tested";
   const PropertyFailure& failure = *result.failure;
   return fmt::format("{} {}{}  {}", to_string(Verdict{failure.verdict.kind, failure.verdict.failure, {}}),
-                     to_string(failure.spec), failure.shrunk.empty() ? "" : " (shrunk to " + failure.shrunk + ")",
+                     result.line(failure.spec), failure.shrunk.empty() ? "" : " (shrunk to " + failure.shrunk + ")",
                      one_line(failure.verdict.detail));
 }
 
-std::string junit_text(std::span<const PropertyResult> results, const std::string& program) {
+std::string junit_text(std::span<const PropertyResult> results, const std::string& program, std::string_view kernel,
+                       const std::string& whole) {
   JunitSuite suite{"flashproof"};
   for (const PropertyResult& result : results) {
     JunitCase& one = suite.cases.emplace_back();
@@ -67,8 +56,13 @@ std::string junit_text(std::span<const PropertyResult> results, const std::strin
       one.outcome = JunitOutcome::failed;
       one.type = name(result.failure ? result.failure->verdict.failure : Failure::error);
       one.message = message(result, program);
+    } else if (result.unproven()) {
+      one.outcome = JunitOutcome::failed;
+      one.type = "undecided";
+      one.message = result.undecided;
     }
   }
+  fail_as_a_whole(suite, kernel, whole);
   return junit_xml(std::span(&suite, 1));
 }
 
@@ -88,14 +82,16 @@ std::string json_text(std::span<const PropertyResult> results, const PropertyOpt
       }
     }
     if (result.finding() || result.skipped()) one["message"] = finding_line(result);
+    if (result.unproven()) one["undecided"] = result.undecided;
+    if (!result.suggestion.empty()) one["suggestion"] = result.suggestion;
     if (result.failure) {
-      one["case"] = to_string(result.failure->spec);
+      one["case"] = result.line(result.failure->spec);
       one["witness"] = result.failure->witness;
       one["replay"] = replay_line(program, result);
     }
     list.push_back(std::move(one));
   }
-  return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return root.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace flashproof

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -12,15 +13,18 @@
 #include "properties/driver/now_running.h"
 #include "properties/driver/property_files.h"
 #include "properties/driver/property_run.h"
+#include "properties/generators/glob.h"
+#include "properties/laws/law.h"
 #include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
 #include "reference/problem/progress.h"
+#include "reference/problem/shown_text.h"
 #include "reference/problem/text.h"
 
 namespace flashproof {
 namespace {
 
-constexpr int kFine = 0, kFinding = 1, kUsage = 2, kInfrastructure = 3;
+constexpr int kFine = 0, kFinding = 1, kUsage = 2, kInfrastructure = 3, kUndecided = 4;
 // What flashproof_add_kernel_test() makes ctest call a test skipped by.
 constexpr const char* kAllSkipped = "skipped: the laws asked for say nothing about these kernels\n";
 constexpr std::uint64_t kMaxCases = 1'000'000;
@@ -33,7 +37,9 @@ std::uint64_t number(std::string_view option, std::string_view text, std::uint64
   return *value;
 }
 
-PropertyOptions parse(int argc, char** argv) {
+}  // namespace
+
+PropertyOptions property_options(int argc, char** argv) {
   PropertyOptions options;
   for (int i = 1; i < argc; i += 2) {
     const std::string_view option = argv[i];
@@ -56,7 +62,11 @@ PropertyOptions parse(int argc, char** argv) {
     } else if (is("--program")) {
       options.program = value;
     } else if (is("--replay")) {
-      options.replay = value;
+      options.replay.push_back(value);
+    } else if (is("--judged")) {
+      if (value != "here" && value != "elsewhere")
+        throw UsageError("--judged " + quote(value) + ": legal here, elsewhere");
+      options.judged_elsewhere = value == "elsewhere";
     } else if (is("--junit")) {
       options.junit = value;
     } else if (is("--json")) {
@@ -66,17 +76,20 @@ PropertyOptions parse(int argc, char** argv) {
     } else {
       throw UsageError(
           "option " + quote(option) +
-          ": legal --kernel, --law, --family, --seed, --cases, --replay, --program, --junit, --json, --out");
+          ": legal --kernel, --law, --family, --seed, --cases, --replay, --judged, --program, --junit, --json, --out");
     }
   }
   if (!options.replay.empty() && !options.families.empty()) throw UsageError("--family: not beside --replay");
   return options;
 }
 
+namespace {
+
 void print(const PropertyResult& result, const std::string& program) {
   std::string line = fmt::format("{} {} {} ",
                                  result.finding()        ? "FAIL"
                                  : result.skipped()      ? "skip"
+                                 : result.unproven()     ? "UNDECIDED"
                                  : result.decided() == 0 ? "idle"
                                                          : "ok  ",
                                  result.kernel, result.law);
@@ -84,11 +97,13 @@ void print(const PropertyResult& result, const std::string& program) {
     line += fmt::format(" {} {}", name(static_cast<VerdictKind>(kind)), result.counts[kind]);
   }
   if (result.finding() || result.skipped()) line += "\n  " + finding_line(result);
+  if (result.unproven()) line += "\n  " + result.undecided;
+  if (!result.suggestion.empty()) line += "\n  explained by " + result.suggestion + ", which the declaration could say";
   if (result.failure) {
     if (!result.failure->witness.empty()) line += "\n  witness: " + result.failure->witness;
     line += "\n  replay: " + replay_line(program, result);
   }
-  std::printf("%s\n", line.c_str());
+  std::printf("%s\n", shown_lines(line).c_str());
 }
 
 volatile std::sig_atomic_t asked_to_stop = 0;
@@ -105,9 +120,72 @@ int stopped(const std::vector<PropertyResult>& results, const std::string& progr
                                                                                                      : kInfrastructure;
 }
 
-int test(int argc, char** argv, std::span<const KernelDeclaration> kernels) {
-  PropertyOptions options = parse(argc, argv);
-  const std::string program = !options.program.empty() ? options.program : shell_quoted(argc > 0 ? argv[0] : "");
+/// A part of the run: what the command line says of one kind of kernels. None where it chooses no kernel, law or case of it.
+struct PartOfRun {
+  PropertyOptions options;
+  bool some = true;
+};
+
+/// Of one list of globs, what falls to each of the two kinds. No glob: everything, but nothing of a kind that has nothing.
+void split_globs(const std::vector<std::string>& globs, std::span<const std::string_view> first,
+                 std::span<const std::string_view> second, std::string_view what, std::vector<std::string>& of_first,
+                 std::vector<std::string>& of_second) {
+  std::vector<std::string_view> names(first.begin(), first.end());
+  names.insert(names.end(), second.begin(), second.end());
+  of_first.clear(), of_second.clear();
+  for (const std::size_t i : select_names(globs, names, what)) {
+    (i < first.size() ? of_first : of_second).emplace_back(names[i]);
+  }
+}
+
+/// {of the declarations, of the other kind}.
+std::array<PartOfRun, 2> parts_of(const PropertyOptions& options, std::span<const KernelDeclaration> kernels,
+                                  const OtherKind& other) {
+  std::array<PartOfRun, 2> parts{PartOfRun{options}, PartOfRun{options}};
+  PropertyOptions &one = parts[0].options, &two = parts[1].options;
+  std::vector<std::string_view> ids, names;
+  for (const KernelDeclaration& kernel : kernels) ids.push_back(kernel.id);
+  for (const Law& law : laws()) names.push_back(law.name);
+  split_globs(options.kernels, ids, other.kernels, "kernel", one.kernels, two.kernels);
+  split_globs(options.laws, names, other.laws, "law", one.laws, two.laws);
+  one.replay.clear(), two.replay.clear();
+  for (const std::string& text : options.replay) (other.replays(text) ? two : one).replay.push_back(text);
+  for (PartOfRun& part : parts) {
+    const bool has_case = options.replay.empty() || !part.options.replay.empty();
+    part.some = !part.options.kernels.empty() && !part.options.laws.empty() && has_case;
+  }
+  parts[0].options.may_be_none = parts[1].options.may_be_none = parts[0].some && parts[1].some;
+  if (!parts[0].some && !parts[1].some) throw UsageError("no chosen law is asked of a chosen kernel and case");
+  return parts;
+}
+
+/// Both kinds, each with a progress of its own.
+std::vector<PropertyResult> run_all(PropertyOptions options, std::span<const KernelDeclaration> kernels,
+                                    const OtherKind* other) {
+  const auto shown = [](PropertyOptions& of, const char* what, const auto& run) {
+    Progress progress(what);
+    of.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
+    return run(of);
+  };
+  const auto declared = [&](const PropertyOptions& of) { return run_properties(kernels, of); };
+  if (other == nullptr) return shown(options, "families of kernels", declared);
+  auto [first, second] = parts_of(options, kernels, *other);
+  std::vector<PropertyResult> results;
+  if (first.some) results = shown(first.options, "families of kernels", declared);
+  if (second.some && !options.stop()) {
+    for (PropertyResult& result : shown(second.options, "families of gradient kernels", other->run)) {
+      results.push_back(std::move(result));
+    }
+  }
+  if (results.empty() && !options.stop()) throw UsageError("no chosen kernel is of the problem that was asked for");
+  return results;
+}
+
+int test(int argc, char** argv, std::span<const KernelDeclaration> kernels,
+         Kernel (*kernel_of)(const KernelDeclaration&), const OtherKind* other) {
+  PropertyOptions options = property_options(argc, argv);
+  options.kernel_of = kernel_of;
+  const std::string program = !options.program.empty() ? options.program : shell_word(argc > 0 ? argv[0] : "");
   for (const auto& file : {options.junit, options.json}) {
     if (!file.empty()) forget(file);
   }
@@ -115,24 +193,21 @@ int test(int argc, char** argv, std::span<const KernelDeclaration> kernels) {
   tell_crashes(program, kSecondsPerCase);
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, stop);
   options.stop = [] { return asked_to_stop != 0; };
-  const std::vector<PropertyResult> results = [&] {
-    Progress progress("families of kernels");
-    options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
-    return run_properties(kernels, options);
-  }();
+  const std::vector<PropertyResult> results = run_all(options, kernels, other);
   if (options.stop()) return stopped(results, program);
   if (options.replay.empty()) {
     std::printf("seed %llu, %llu cases per kernel and family\n", static_cast<unsigned long long>(options.seed),
                 static_cast<unsigned long long>(options.cases));
   }
-  bool finding = results.empty(), decided = false, all_skipped = true;
+  bool finding = results.empty(), decided = false, all_skipped = true, undecided = false;
   for (const PropertyResult& result : results) {
     print(result, program);
     finding = finding || result.finding();
+    undecided = undecided || result.unproven();
     decided = decided || result.decided() > 0;
     all_skipped = all_skipped && result.skipped();
   }
-  if (!decided && !all_skipped) {
+  if (!decided && !all_skipped && !undecided) {
     std::printf("FAIL no law decided anything about any kernel: nothing was tested\n");
     finding = true;
   }
@@ -141,17 +216,19 @@ int test(int argc, char** argv, std::span<const KernelDeclaration> kernels) {
   if (!options.junit.empty()) write_atomically(options.junit, junit_text(results, program));
   if (!options.json.empty()) write_atomically(options.json, json_text(results, options, program));
   if (std::fflush(stdout) != 0) throw InfrastructureError("stdout: cannot be written");
-  return finding ? kFinding : kFine;
+  if (finding) return kFinding;
+  return undecided ? kUndecided : kFine;
 }
 
 }  // namespace
 
-int property_main(int argc, char** argv, std::span<const KernelDeclaration> kernels) {
+int property_main(int argc, char** argv, std::span<const KernelDeclaration> kernels,
+                  Kernel (*kernel_of)(const KernelDeclaration&), const OtherKind* other) {
   const auto complain = [](const char* what) {
     std::fprintf(stderr, "flashproof: %s\n", printable(what, 2000).c_str());
   };
   try {
-    return test(argc, argv, kernels);
+    return test(argc, argv, kernels, kernel_of, other);
   } catch (const UsageError& e) {
     complain(e.what());
     return kUsage;

@@ -270,6 +270,7 @@ TEST(property_run, says_how_far_it_is_and_stops_with_what_it_has) {
   EXPECT_GT(total, 20U);
   ASSERT_EQ(stopped.size(), 1U);
   EXPECT_EQ(stopped[0].by_family.size(), 2U);
+  EXPECT_GT(stopped[0].power.elements(), 0U) << "what it had decided by then";
   options.stop = [] { return false; };
   EXPECT_EQ(run_properties(kernels, options).size(), 2U);
   EXPECT_EQ(done, total);

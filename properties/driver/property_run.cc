@@ -1,16 +1,21 @@
 #include "properties/driver/property_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "properties/driver/now_running.h"
+#include "properties/driver/property_files.h"
 #include "properties/driver/shrinking_search.h"
 #include "properties/generators/family.h"
 #include "properties/generators/glob.h"
 #include "properties/laws/law.h"
+#include "properties/laws/run_power.h"
 #include "properties/shrink/brief.h"
 #include "properties/shrink/shrink.h"
 #include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
+#include "reference/problem/shown_text.h"
 #include "reference/problem/text.h"
 #include "reference/problem/witness.h"
 
@@ -36,37 +41,56 @@ std::uint64_t PropertyResult::decided() const {
   return counts[static_cast<std::size_t>(VerdictKind::pass)] + counts[static_cast<std::size_t>(VerdictKind::fail)];
 }
 
-namespace {
-
 std::filesystem::path witness_path(const PropertyOptions& options, const PropertyResult& result) {
+  std::error_code error;
+  std::filesystem::create_directories(options.out, error);
+  if (error) throw InfrastructureError("--out " + quote(options.out.string()) + ": " + error.message());
   return options.out / (std::string(result.kernel) + "." + std::string(result.law) + ".safetensors");
 }
+
+std::uint64_t seed_of(std::string_view family) {
+  std::uint64_t hash = 0;
+  for (const char c : family) hash = hash * 0x100000001b3 + static_cast<unsigned char>(c);
+  return hash;
+}
+
+void require_promise(PropertyResult& result, bool promised, bool judges) {
+  const bool was_asked = result.executed() > 0 || (judges && result.taken > 0);
+  if (promised && was_asked && result.decided() == 0) result.undecided = "it decided no case";
+}
+
+namespace {
 
 std::string keep_witness(const PropertyOptions& options, const Case& c, const PropertyResult& result,
                          const Verdict& verdict) {
   if (options.out.empty()) return {};
-  std::error_code error;
-  std::filesystem::create_directories(options.out, error);
-  if (error) throw InfrastructureError("--out " + quote(options.out.string()) + ": " + error.message());
   const std::filesystem::path path = witness_path(options, result);
   write_witness(path, {c, {{"kernel", std::string(result.kernel)}, {"verdict", to_string(verdict)}}});
   return path.string();
 }
 
+/// The options that draw the same cases again.
+std::string same_draws(const PropertyOptions& options) {
+  std::string text = fmt::format("--seed {} --cases {}", options.seed, options.cases);
+  for (const std::string& family : options.families) text += " --family " + shell_word(family);
+  return text;
+}
+
 /// One kernel under several laws.
 class KernelRun {
  public:
-  KernelRun(const Kernel& kernel, std::span<const Law* const> asked, const PropertyOptions& options,
+  KernelRun(const Kernel& kernel, std::span<const Question> questions, const PropertyOptions& options,
             std::span<PropertyResult> results)
-      : kernel_(kernel), asked_(asked), options_(options), results_(results) {}
+      : kernel_(kernel), questions_(questions), options_(options), results_(results), decisions_(options.before) {}
 
   /// RapidCheck draws from the family until a law fails, shrinks that case, and goes on without that law.
   void family(const Family& family) {
-    std::uint64_t left = options_.cases;
+    std::uint64_t left = family.cases(kernel_.problem, options_.cases);
+    if (kernel_.foreign) taken_.try_emplace(std::string(family.name), false);
     for (std::uint64_t round = 0; left > 0; ++round) {
       failing_.clear();
       // A seed for each family and round, so that no two see the same draws.
-      const Search how{.seed = options_.seed + round * 0x9e3779b97f4a7c15 + fingerprint(family.name),
+      const Search how{.seed = options_.seed + round * 0x9e3779b97f4a7c15 + seed_of(family.name),
                        .cases = left,
                        .redraws = options_.redraws};
       const auto found = search(kernel_, family, how, [&](const Case& c) { return fails(c, family.name, left); });
@@ -82,14 +106,41 @@ class KernelRun {
     }
   }
 
-  /// One case and nothing else; nothing is shrunk.
-  void replay(const Case& c) {
-    std::uint64_t one = 1;
-    failing_.clear();
-    fails(c, c.spec.family, one);
-    for (const Failing& failing : failing_) {
-      results_[failing.law].failure = {c.spec, failing.verdict, options_.replay, {}};
+  /// After the last family: what the whole run says of the declaration, and which promises were left untested.
+  void conclude() {
+    for (const auto& [family, taken] : taken_) decisions_.offer(family, taken);
+    const Conclusion conclusion = decisions_.conclude(kernel_);
+    for (std::size_t i = 0; i < questions_.size(); ++i) {
+      const auto& [law, asked] = questions_[i];
+      const bool promised = asked && law->promised != nullptr && law->promised(kernel_.contract);
+      require_promise(results_[i], promised, law->judge != nullptr);
     }
+    PropertyResult* result = as_a_whole();
+    if (result == nullptr) return;
+    result->power = conclusion.power;
+    result->open = conclusion.open;
+    result->suggestion = conclusion.suggestion;
+    if (!conclusion.undecided.empty()) result->undecided = conclusion.undecided.front();
+    tell(conclusion, *result);
+    if (!result->failure && !conclusion.narrow.empty()) {
+      PropertyFailure& failure = result->failure.emplace();
+      failure.spec = conclusion.lost;
+      failure.verdict = {VerdictKind::fail, Failure::error, "declaration: " + conclusion.narrow};
+      failure.run = same_draws(options_);
+    }
+  }
+
+  /// Some cases and nothing else; nothing is shrunk.
+  void replay(std::span<const Case> cases) {
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      std::uint64_t one = 1;
+      failing_.clear();
+      fails(cases[i], cases[i].spec.family, one);
+      for (const Failing& failing : failing_) {
+        results_[failing.law].failure = {cases[i].spec, failing.verdict, options_.replay[i], {}};
+      }
+    }
+    if (PropertyResult* result = as_a_whole()) tell(decisions_.conclude(kernel_), *result);
   }
 
  private:
@@ -98,10 +149,27 @@ class KernelRun {
     Verdict verdict;  // of the simplest case so far
   };
 
-  static std::uint64_t fingerprint(std::string_view name) {
-    std::uint64_t hash = 0;
-    for (const char c : name) hash = hash * 0x100000001b3 + static_cast<unsigned char>(c);
-    return hash;
+  /// The first of the laws that were asked and said something tells what the run says as a whole; null where none did.
+  PropertyResult* as_a_whole() {
+    PropertyResult* first = nullptr;
+    for (std::size_t i = 0; i < questions_.size(); ++i) {
+      if (!questions_[i].asked) continue;
+      if (results_[i].executed() > 0) return &results_[i];
+      if (first == nullptr && questions_[i].law->judge != nullptr) first = &results_[i];
+    }
+    return first;
+  }
+
+  /// What makes no pass of a run in which no law failed that was asked.
+  static void tell(const Conclusion& conclusion, PropertyResult& result) {
+    if (!conclusion.unasked.empty()) result.undecided = conclusion.unasked.front();
+    if (!conclusion.contradiction || result.failure) return;
+    const auto& [verdict, cases] = *conclusion.contradiction;
+    if (find_law(result.law)->judge == nullptr) {
+      if (result.undecided.empty()) result.undecided = verdict.detail;
+      return;
+    }
+    result.failure = {cases.back(), verdict, {}, {}, cases};
   }
 
   /// Drawn: asks every law that has not failed yet, and counts. Shrunk: asks the first that failed.
@@ -114,11 +182,15 @@ class KernelRun {
     Trial trial(kernel_, c);
     left -= left > 0 ? 1 : 0;
     const bool taken = trial.refusal(c.problem).empty();
-    for (std::size_t law = 0; law < asked_.size(); ++law) {
+    for (std::size_t law = 0; law < questions_.size(); ++law) {
       PropertyResult& result = results_[law];
       if (result.failure) continue;
-      now_running(kernel_.id, asked_[law]->name, c.spec);
-      Verdict verdict = ask(*asked_[law], trial);
+      now_running(kernel_.id, questions_[law].law->name, to_string(c.spec));
+      Verdict verdict = ask(*questions_[law].law, trial);
+      if (!questions_[law].asked) {
+        if (taken) decisions_.unasked(result.law, c.spec, verdict);
+        continue;
+      }
       if (taken) {
         ++result.taken;
         if (verdict.kind == VerdictKind::unsupported) result.does_not_apply = verdict.detail;
@@ -127,14 +199,19 @@ class KernelRun {
       ++result.by_family[std::string(family)][static_cast<std::size_t>(verdict.kind)];
       if (verdict.failed()) failing_.push_back({law, std::move(verdict)});
     }
+    if (taken && kernel_.foreign) {
+      taken_[std::string(family)] = true;
+      if (!trial.returns()) decisions_.refuse(family);
+    }
+    if (trial.alternatives_seen().asked != 0) decisions_.add(c.spec, trial.alternatives_seen(), trial.powers());
     return !failing_.empty();
   }
 
   /// In the same way: a case that fails in another is another finding.
   bool fails_again(Failing& failing, const Case& c) {
-    now_running(kernel_.id, asked_[failing.law]->name, c.spec);
+    now_running(kernel_.id, questions_[failing.law].law->name, to_string(c.spec));
     Trial trial(kernel_, c);
-    Verdict verdict = ask(*asked_[failing.law], trial);
+    Verdict verdict = ask(*questions_[failing.law].law, trial);
     if (!verdict.failed() || verdict.failure != failing.verdict.failure) return false;
     failing.verdict = std::move(verdict);
     return true;
@@ -148,10 +225,12 @@ class KernelRun {
   }
 
   const Kernel& kernel_;
-  std::span<const Law* const> asked_;
+  std::span<const Question> questions_;
   const PropertyOptions& options_;
   std::span<PropertyResult> results_;
-  std::vector<Failing> failing_;  // on the last draw; RapidCheck shrinks for the first
+  RunDecisions decisions_;
+  std::map<std::string, bool> taken_;  // of a foreign kernel, by family
+  std::vector<Failing> failing_;       // on the last draw; RapidCheck shrinks for the first
 };
 
 Case replayed(const std::string& text) {
@@ -205,8 +284,11 @@ std::vector<PropertyResult> run_properties(std::span<const KernelDeclaration> ke
   const auto tested = select(kernels, &KernelDeclaration::id, options.kernels, "kernel");
   const auto asked = select(laws(), &Law::name, options.laws, "law");
   const auto chosen = select(families(), &Family::name, options.families, "family");
-  std::optional<Case> one;
-  if (!options.replay.empty()) one = replayed(options.replay);
+  std::vector<Question> list = questions(asked);
+  if (options.judged_elsewhere) std::erase_if(list, [](const Question& one) { return !one.asked; });
+  std::vector<Case> replay;
+  replay.reserve(options.replay.size());
+  for (const std::string& text : options.replay) replay.push_back(replayed(text));
   const auto serves = [](const Family* family, ProblemKind problem) { return family->serves(problem); };
   std::uint64_t total = 0, done = 0;
   for (const KernelDeclaration* k : tested) {
@@ -218,25 +300,28 @@ std::vector<PropertyResult> run_properties(std::span<const KernelDeclaration> ke
     if (options.stop && options.stop()) break;
     const ProblemKind problem = declaration->problem;
     const bool served = std::ranges::any_of(chosen, [&](const Family* family) { return family->serves(problem); });
-    if (one ? kind_of(one->problem) != problem : !served) continue;  // of another problem than what was asked for
-    for (const Law* law : asked) {
-      results.push_back({.kernel = declaration->id, .law = law->name});
-      if (!one && !options.out.empty()) forget(witness_path(options, results.back()));
+    const auto of_another = [&](const Case& c) { return kind_of(c.problem) != problem; };
+    if (!replay.empty() ? std::ranges::any_of(replay, of_another) : !served) continue;  // than what was asked for
+    std::vector<PropertyResult> its;
+    for (const Question& one : list) {
+      its.push_back({.kernel = declaration->id, .law = one.law->name});
+      if (one.asked && replay.empty() && !options.out.empty()) forget(witness_path(options, its.back()));
     }
-    const Kernel kernel{*declaration};
-    KernelRun run(kernel, asked, options, std::span(results).last(asked.size()));
-    if (one) {
-      run.replay(*one);
-      continue;
-    }
+    const Kernel kernel = options.kernel_of != nullptr ? options.kernel_of(*declaration) : Kernel{*declaration};
+    KernelRun run(kernel, list, options, its);
+    if (!replay.empty()) run.replay(replay);
     for (const Family* family : chosen) {
-      if (!family->serves(problem) || (options.stop && options.stop())) continue;
+      if (!replay.empty() || !family->serves(problem) || (options.stop && options.stop())) continue;
       run.family(*family);
       if (options.progress) options.progress(++done, total);
     }
+    if (replay.empty()) run.conclude();  // of a run that was stopped, too: what it had not decided is no pass
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (list[i].asked) results.push_back(std::move(its[i]));
+    }
   }
   const bool stopped = options.stop && options.stop();
-  if (results.empty() && !tested.empty() && !stopped)
+  if (results.empty() && !tested.empty() && !stopped && !options.may_be_none)
     throw UsageError("no chosen kernel is of the problem that was asked for");
   return results;
 }

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "kernels/registry.h"
+#include "properties/laws/run_power.h"
+#include "reference/error/power.h"
 #include "reference/error/verdict.h"
 #include "reference/problem/case.h"
 
@@ -23,18 +25,28 @@ struct PropertyOptions {
   std::uint64_t cases = 6;
   int redraws = 0;                         // as in Search: of a foreign kernel that takes a part of the problems
   std::string program;                     // what a replay line begins with; empty: the path of this program
-  std::string replay;                      // a witness file or a case line instead of the families
+  std::vector<std::string> replay;         // witness files or case lines instead of the families
+  bool judged_elsewhere = false;           // another run asks the judging laws: here only what `laws` names is asked
   std::filesystem::path junit, json, out;  // empty: not written
   // Families of kernels, done and in all; and whether to end before the next case, with what there is by then.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};
   std::function<bool()> stop = {};
+  RunDecisions before = {};                                 // of cases that were judged elsewhere: one run with these
+  Kernel (*kernel_of)(const KernelDeclaration&) = nullptr;  // as of property_main()
+  bool may_be_none = false;                                 // no case is of a chosen kernel's problem: no results
 };
+
+/// Of a command line (property_main.h). Throws UsageError.
+PropertyOptions property_options(int argc, char** argv);
 
 struct PropertyFailure {
   CaseSpec spec;  // as it was drawn; the witness holds what it shrank to
   Verdict verdict;
   std::string witness;  // path, or what was replayed; empty: no witness was asked for
   std::string shrunk;   // what the witness holds, brief()
+  // What no single case shows. Of a contradiction the cases that do together; of a declaration that is too narrow, the whole run.
+  std::vector<CaseSpec> together = {};
+  std::string run = {};  // its options
 };
 
 /// One kernel under one law.
@@ -46,18 +58,36 @@ struct PropertyResult {
   std::string does_not_apply = {};              // why the law says nothing about a case that the kernel takes
   std::optional<PropertyFailure> failure = {};  // the first
 
+  std::string undecided =
+      {};  // why the run is no pass though nothing failed; of one law of the kernel, or of a promise
+  std::string suggestion = {};  // of an open reduction: what explains the whole run, as members of a declaration
+  // Of the first judging law: what the run has decided, and the families of which too little was (RunPower::open()).
+  Power power = {};
+  std::vector<std::string> open = {};
+  CaseLine line = to_string;  // how its cases are written
+
   /// Cases in which the kernel ran and the law was asked.
   std::uint64_t executed() const;
   /// Cases on which the law said something: pass or fail.
   std::uint64_t decided() const;
   /// A failing case, or a kernel that takes no case: a test that tested nothing must not look like one that passed.
   bool finding() const { return failure || taken == 0; }
+  /// Nothing failed, but the run is no pass.
+  bool unproven() const { return !finding() && !undecided.empty(); }
   /// The law says nothing about this kernel: neither a pass nor a finding.
   bool skipped() const { return !finding() && executed() == 0; }
 };
 
 /// An earlier run's file would be taken for this one's if this one dies.
 void forget(const std::filesystem::path& path);
+
+/// Where the witness of this kernel and law goes; the folder is there.
+std::filesystem::path witness_path(const PropertyOptions& options, const PropertyResult& result);
+/// Of a law that promises what it asks, whose every case was left undecided. A law that judges and says nothing of the cases
+/// that the kernel took has no bound for them: nothing was asked.
+void require_promise(PropertyResult& result, bool promised, bool judges);
+/// What a family's name adds to the seed, so that no two families see the same draws.
+std::uint64_t seed_of(std::string_view family);
 
 /// Kernel by kernel, law by law within it. Throws UsageError for a glob that matches nothing and for two kernels of one id.
 std::vector<PropertyResult> run_properties(std::span<const KernelDeclaration> kernels, const PropertyOptions& options);

@@ -1,28 +1,99 @@
-// Every law on this project's own kernels: the hardened ones, unless --kernel names others. ./flashproof properties
-#include <algorithm>
-#include <cstdio>
+// Every law on this project's own kernels, forward ones and those of the gradient: the hardened ones, unless --kernel names
+// others. ./flashproof properties
+//
+//   --with-fault GLOB   the seeded faults of kernels/broken, forward ones and those of the gradient; may be repeated, not beside
+//                       --kernel. A law that rejects one is a finding like any other: exit 1
 #include <exception>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "kernels/broken/fault.h"
 #include "kernels/observe.h"
 #include "kernels/registry.h"
+#include "properties/driver/gradient_properties.h"
 #include "properties/driver/property_main.h"
+#include "properties/generators/glob.h"
+#include "properties/laws/gradients.h"
 #include "properties/laws/race_observer.h"
+#include "reference/problem/error.h"
+#include "reference/problem/program.h"
+
+namespace flashproof {
+namespace {
+
+/// The command line without --with-fault, and what that named.
+struct Arguments {
+  std::vector<char*> rest;
+  std::vector<std::string> faults;
+  bool names_kernel = false, names_fault = false;  // a --kernel, and one that says broken: of a replay line
+
+  bool may_choose(Form form) const {
+    return form == Form::hardened || (names_kernel && form == Form::published) || (names_fault && form == Form::broken);
+  }
+};
+
+Arguments parse(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 0; i < argc; ++i) {
+    const std::string_view option = argv[i];
+    if (option == "--with-fault") {
+      if (++i >= argc) throw UsageError("--with-fault: takes a value");
+      arguments.faults.emplace_back(argv[i]);
+      continue;
+    }
+    if (option == "--kernel" && i + 1 < argc) {
+      arguments.names_kernel = true;
+      arguments.names_fault |= std::string_view(argv[i + 1]).find("broken") != std::string_view::npos;
+    }
+    arguments.rest.push_back(argv[i]);
+  }
+  if (arguments.names_kernel && !arguments.faults.empty()) throw UsageError("--with-fault: not beside --kernel");
+  return arguments;
+}
+
+/// A fault has its dose and its margins from the registry.
+Kernel registered(const KernelDeclaration& declaration) { return *find_kernel(declaration.id); }
+
+OtherKind gradients_of(const std::vector<const BackwardKernel*>& kernels) {
+  OtherKind kind;
+  for (const BackwardKernel* kernel : kernels) kind.kernels.push_back(kernel->id);
+  for (const GradientLaw& law : gradient_laws()) kind.laws.push_back(law.name);
+  kind.run = [kernels](const PropertyOptions& options) { return run_gradient_properties(kernels, options); };
+  kind.replays = replays_gradient;
+  return kind;
+}
+
+int properties(int argc, char** argv) {
+  const Arguments arguments = parse(argc, argv);
+  set_race_observer(observe, observe);
+  std::vector<std::string_view> names;
+  for (const SeededFault& fault : seeded_faults()) names.push_back(fault.id);
+  std::vector<KernelDeclaration> forward;
+  std::vector<const BackwardKernel*> backward;
+  if (!arguments.faults.empty()) {
+    if (names.empty()) throw UsageError("--with-fault: this build has none (FLASHPROOF_FAULTS=OFF)");
+    for (const std::size_t i : select_names(arguments.faults, names, "fault")) {
+      const SeededFault& fault = seeded_faults()[i];
+      if (fault.backward != nullptr) backward.push_back(find_backward_kernel(fault.id));
+      if (fault.forward != nullptr) forward.push_back(*find_kernel(fault.id));
+    }
+  } else {
+    for (const Kernel& kernel : kernels()) {
+      if (arguments.may_choose(kernel.form)) forward.push_back(kernel);
+    }
+    for (const BackwardKernel& kernel : backward_kernels()) {
+      if (arguments.may_choose(kernel.form)) backward.push_back(&kernel);
+    }
+  }
+  const OtherKind gradients = gradients_of(backward);
+  auto rest = arguments.rest;
+  return property_main(static_cast<int>(rest.size()), rest.data(), forward, registered, &gradients);
+}
+
+}  // namespace
+}  // namespace flashproof
 
 int main(int argc, char** argv) {
-  using namespace flashproof;
-  set_race_observer(observe);
-  const bool named = std::any_of(argv, argv + argc, [](const char* a) { return std::string_view(a) == "--kernel"; });
-  std::vector<KernelDeclaration> chosen;
-  try {
-    for (const Kernel& kernel : kernels()) {
-      // Seeded faults are for `report --faults`: their dose and their margins come with the registry.
-      if (kernel.form == Form::hardened || (named && kernel.form == Form::published)) chosen.push_back(kernel);
-    }
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "flashproof: %s\n", e.what());
-    return 3;
-  }
-  return property_main(argc, argv, chosen);
+  return flashproof::run_program([&] { return flashproof::properties(argc, argv); });
 }

@@ -45,11 +45,14 @@ rc::Maybe<rc::Shrinkable<Case>> SimplerCases::operator()() {
   return rc::Nothing;
 }
 
-/// A draw of the family, in one of the kernel's formats.
-Case drawn_case(const Kernel& kernel, const Family& family, int redraws, rc::Random random) {
+/// A draw of the family, in one of the kernel's formats. Of a covering array the rows come one after another, from a random
+/// one on: `row` is the seed before this one.
+Case drawn_case(const Kernel& kernel, const Family& family, int redraws, std::optional<std::uint64_t>& row,
+                rc::Random random) {
   constexpr int kDraws = 50;
   for (int draw = 0;; ++draw) {
-    const std::uint64_t seed = random.next() >> 32;  // ten digits at most: a line to read
+    std::uint64_t seed = random.next() >> 32;  // ten digits at most: a line to read
+    if (family.round != nullptr) seed = *(row = row ? *row + 1 : seed);
     const Format format = kernel.formats[random.next() % kernel.formats.size()];
     try {
       Case drawn =
@@ -83,9 +86,10 @@ std::optional<FoundCase> search(const Kernel& kernel, const Family& family, cons
       if (!thrown) thrown = std::current_exception();
     }
   };
+  std::optional<std::uint64_t> row;
   const rc::Gen<Case> any_case([&](const rc::Random& random, int) {
     Case drawn;
-    keep_thrown([&] { drawn = drawn_case(kernel, family, options.redraws, random); });
+    keep_thrown([&] { drawn = drawn_case(kernel, family, options.redraws, row, random); });
     return shrinkable(std::move(drawn));
   });
   std::optional<FoundCase> found;

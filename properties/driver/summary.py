@@ -10,7 +10,7 @@ import json
 import pathlib
 import sys
 
-KINDS = ("pass", "fail", "inconclusive", "out_of_domain", "vacuous", "unsupported")
+KINDS = ("pass", "fail", "inconclusive", "undecided", "out_of_domain", "vacuous", "unsupported")
 
 
 def main(folder):

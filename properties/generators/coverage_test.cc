@@ -78,7 +78,7 @@ TEST(Coverage, WithoutItsFamiliesAHazardIsNotReached) {
       {{"special_values", "hidden_specials", "sink"}, Hazard::visible_nan, ProblemKind::attention},
       {{"mixed_fp8"}, Hazard::eight_bit_keys, ProblemKind::attention},
       {{"descale", "mixed_fp8"}, Hazard::descaled, ProblemKind::attention},
-      {{"sink", "feature_mix"}, Hazard::sink_with_empty_first_split, ProblemKind::attention},
+      {{"sink", "feature_mix", "pairs"}, Hazard::sink_with_empty_first_split, ProblemKind::attention},
       {{"zero_length"}, Hazard::no_rows, ProblemKind::softmax},
   };
   for (const auto& control : controls) {

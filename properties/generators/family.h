@@ -1,6 +1,7 @@
 // An input family: one hazard, one file. A family is a pure function from a CaseSpec (seed, keys) to a Case.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,14 +12,26 @@
 
 namespace flashproof {
 
+inline constexpr std::uint64_t kDefaultSeeds = 12;
+
 struct Family {
   std::string_view name;
   std::string_view summary;  // one line: what is hazardous about it
   std::span<const ProblemKind> problems;
   Case (*make)(const CaseSpec& spec);
   std::span<const Promise> promises = {};  // what its cases keep: difficulty_test fails where a family has gone soft
+  /// Of a covering array (pairs.h): how many seeds in a row are all of it. Null: one seed is as good as another.
+  std::uint64_t (*round)(ProblemKind problem) = nullptr;
+  /// A default report draws each case of a round in one of its formats, not in all.
+  bool in_turn = false;
 
   bool serves(ProblemKind problem) const;
+  /// How many cases stand for `seeds` cases of other families: a whole round for the kDefaultSeeds of a default report.
+  std::uint64_t cases(ProblemKind problem, std::uint64_t seeds) const;
+  /// Whether case i of so many seeds is drawn in format number `format` of `formats`.
+  bool draws(std::uint64_t i, std::uint64_t seeds, std::uint64_t format, std::uint64_t formats) const {
+    return !in_turn || seeds > kDefaultSeeds || i % formats == format;
+  }
 };
 
 /// Every family, in the order of the report.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "properties/generators/family.h"
+#include "properties/generators/gradient_variant.h"
 #include "reference/error/element.h"
 #include "reference/oracle/oracle.h"
 #include "reference/problem/error.h"
@@ -26,11 +27,18 @@ double ideal(const Ball& truth) {
 }
 
 /// Dense, or with heads inside the sequence and a gap behind each row, as most frameworks store it.
-Tensor output_like(const AttentionProblem& p, Random& random) {
+Tensor output_like(const AttentionProblem& p, Format format, Random& random) {
   const std::int64_t b = p.batch(), h = p.q_heads(), s = p.q_length(), dv = p.value_dim();
-  if (random.chance(0.6)) return Tensor::dense(p.q.format, {b, h, s, dv});
+  if (random.chance(0.6)) return Tensor::dense(format, {b, h, s, dv});
   const std::int64_t row = dv + random.integer(1, 3);
-  return Tensor::strided(p.q.format, {b, h, s, dv}, {s * h * row, row, h * row, 1});
+  return Tensor::strided(format, {b, h, s, dv}, {s * h * row, row, h * row, 1});
+}
+
+/// Dense, or with the heads inside the sequence.
+Tensor lse_like(const AttentionProblem& p, Random& random) {
+  const std::int64_t b = p.batch(), h = p.q_heads(), s = p.q_length();
+  if (random.chance(0.5)) return Tensor::dense(Format::f32, {b, h, s});
+  return Tensor::strided(Format::f32, {b, h, s}, {s * h, 1, h});
 }
 
 template <class Value>
@@ -63,6 +71,20 @@ std::uint64_t stream_of(std::string_view family) {
   return (hash << 8) + 0xff;
 }
 
+/// Takes the key `variant` out of the spec, and what it says of the shape into it, where no key says otherwise; 0: none.
+int taken_variant(CaseSpec& spec) {
+  const auto key = spec.keys.find("variant");
+  if (key == spec.keys.end()) return 0;
+  const std::string text = key->second;
+  constexpr int kMost = 999'999;
+  const bool digits = !text.empty() && text.size() <= 6 && text.find_first_not_of("0123456789") == std::string::npos;
+  const int variant = digits ? std::stoi(text) : 0;
+  if (variant < 1) throw UsageError("variant: " + quote(text) + " must be 1.." + std::to_string(kMost));
+  spec.keys.erase(key);
+  for (const auto& [name, value] : variant_keys(variant)) spec.keys.try_emplace(name, value);
+  return variant;
+}
+
 double distance(const Ball& exact, double stored) {
   if ((exact.classes & kFinite) == 0 || std::isnan(stored)) return 0;  // classes decide
   if (std::isinf(stored)) return kInfinity;
@@ -81,6 +103,7 @@ BackwardCase make_gradient_case(const CaseSpec& spec, const std::function<void(P
     mode = key->second == "stage" ? BackwardMode::stage : BackwardMode::gradient;
     forward.keys.erase(key);
   }
+  const int variant = taken_variant(forward);
   BackwardCase result;
   result.spec = spec;
   BackwardProblem& p = result.problem;
@@ -88,15 +111,20 @@ BackwardCase make_gradient_case(const CaseSpec& spec, const std::function<void(P
   if (change) change(made);
   p.forward = std::get<AttentionProblem>(std::move(made));
   p.mode = mode;
+  Random features(spec.seed, stream_of("variant") + static_cast<std::uint64_t>(variant) * 0x10000);
+  if (variant > 0) add_variant_features(variant, p.forward, features);
   constexpr Feature kTaken[] = {Feature::window, Feature::alibi};
   if (const auto feature = p.forward.beyond(kTaken)) {
     throw UsageError(std::string(name(*feature)) +
                      ": no gradient of this feature, legal: " + std::string(absence(*feature)));
   }
   Random random(spec.seed, stream_of(spec.family));
-  p.d_out = output_like(p.forward, random);
-  p.o = output_like(p.forward, random);
-  fill(p.d_out, [&] { return random.normal(); });
+  const Format format = p.forward.q.format;
+  p.d_out = output_like(p.forward, format, random);
+  p.o = output_like(p.forward, variant > 0 ? variant_o_format(variant, format) : format, random);
+  const int exponent = variant > 0 ? variant_d_out_exponent(variant) : 0;
+  fill(p.d_out, [&] { return std::ldexp(random.normal(), exponent); });
+  if (variant > 0) p.lse = lse_like(p.forward, features);
   if (spec.family == "special_values") plant_specials(p.d_out, random);
   store_ideal_forward(p);
   return result;
@@ -105,7 +133,7 @@ BackwardCase make_gradient_case(const CaseSpec& spec, const std::function<void(P
 void store_ideal_forward(BackwardProblem& p) {
   const std::int64_t b = p.forward.batch(), h = p.forward.q_heads(), s = p.forward.q_length();
   if (p.o.shape.empty()) p.o = Tensor::dense(p.forward.q.format, {b, h, s, p.forward.value_dim()});
-  p.lse = Tensor::dense(Format::f32, {b, h, s});
+  if (p.lse.shape.empty()) p.lse = Tensor::dense(Format::f32, {b, h, s});
   const Truth truth = compute_truth(p.forward);
   fill(p.o, [&, n = std::size_t{0}]() mutable { return ideal(truth.o[n++]); });
   fill(p.lse, [&, n = std::size_t{0}]() mutable { return ideal(truth.lse[n++]); });

@@ -1,6 +1,7 @@
 // Cases of the gradient: an attention family's problem, dO from a stream of its own, and o and lse as an ideal forward
 // kernel stores them. The recipe is a backward line (reference/problem/backward_witness.h); its key `mode` is stage or
-// gradient, without it even seeds are stages and odd ones gradients.
+// gradient, without it even seeds are stages and odd ones gradients. Its key `variant` draws shape, mask, features, the format of o and
+// the size of dO together (gradient_variant.h); other keys of the shape beat it.
 #pragma once
 
 #include <functional>
@@ -16,8 +17,8 @@ namespace flashproof {
 /// does, and where the family's problem has a feature without a gradient here.
 BackwardCase make_gradient_case(const CaseSpec& spec, const std::function<void(Problem&)>& change = {});
 
-/// o and lse become those of the exact forward function, as an ideal kernel stores them: o dense, in the format of q, if it has
-/// no shape yet. Throws UsageError for a forward problem that is none.
+/// o and lse become those of the exact forward function, as an ideal kernel stores them: o and lse dense, o in the format of
+/// q, where they have no shape yet. Throws UsageError for a forward problem that is none.
 void store_ideal_forward(BackwardProblem& problem);
 
 /// How far the stored lse and o are from the exact ones: what backward_bound() wants. Empty for a stage.

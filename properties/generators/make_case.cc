@@ -12,6 +12,10 @@ bool Family::serves(ProblemKind problem) const {
   return false;
 }
 
+std::uint64_t Family::cases(ProblemKind problem, std::uint64_t seeds) const {
+  return round == nullptr ? seeds : (seeds * round(problem) + kDefaultSeeds - 1) / kDefaultSeeds;
+}
+
 const Family* find_family(std::string_view name) {
   for (const Family& family : families()) {
     if (family.name == name) return &family;

@@ -31,44 +31,17 @@ Random stream(const CaseSpec& spec, Purpose purpose) {
 
 Format drawn_format(const CaseSpec& spec) { return *parse_format(text_key(spec, "format").value_or("f32")); }
 
-// dense: row-major. transposed: the last two axes change places in memory. padded: rows further apart than they are
-// long, and with four axes the sequence outside the heads, (b, s, h, d), as most frameworks store them.
 struct Layout {
   std::string kind;
   std::int64_t pad;
 
-  Tensor make(Format format, Extents extents) const {
-    const std::size_t rank = extents.size();
-    std::vector<std::size_t> axes(rank);  // outermost first
-    for (std::size_t i = 0; i < rank; ++i) axes[i] = i;
-    if (kind == "transposed") std::swap(axes[rank - 1], axes[rank - 2]);
-    if (kind == "padded" && rank == 4) std::swap(axes[1], axes[2]);
-    Extents stride(rank);
-    std::int64_t step = 1;
-    for (std::size_t i = rank; i-- > 0;) {
-      stride[axes[i]] = step;
-      step *= std::max<std::int64_t>(extents[axes[i]], 1);
-      if (kind == "padded" && i + 1 == rank) step += pad;
-    }
-    return Tensor::strided(format, std::move(extents), std::move(stride));
-  }
+  Tensor make(Format format, Extents extents) const { return with_layout(kind, pad, format, std::move(extents)); }
 };
 
 Layout drawn_layout(const CaseSpec& spec, Random& random) {
   const std::int64_t dice = random.integer(0, 9);
   const char* drawn = dice < 6 ? "dense" : dice < 8 ? "padded" : "transposed";
   return {text_key(spec, "layout").value_or(drawn), random.integer(1, 3)};
-}
-
-void require_product(const char* key, const char* product, std::initializer_list<std::int64_t> factors) {
-  std::int64_t elements = 1;
-  for (const std::int64_t factor : factors) {
-    if (factor > 0 && elements > kMaxCaseElements / factor) {
-      throw UsageError("key " + std::string(key) + ": " + product + " must be at most " +
-                       std::to_string(kMaxCaseElements));
-    }
-    elements *= std::max<std::int64_t>(factor, 1);
-  }
 }
 
 void require_length(const CaseSpec& spec, const char* key, std::int64_t length, std::int64_t least) {
@@ -350,6 +323,33 @@ Problem draw_shape(const CaseSpec& spec, const ShapeWish& shape) {
       return draw_attention(spec, shape, random);
   }
   throw UsageError("problem: must be softmax, merge or attention");
+}
+
+Tensor with_layout(std::string_view layout, std::int64_t pad, Format format, Extents extents) {
+  const std::size_t rank = extents.size();
+  std::vector<std::size_t> axes(rank);  // outermost first
+  for (std::size_t i = 0; i < rank; ++i) axes[i] = i;
+  if (layout == "transposed") std::swap(axes[rank - 1], axes[rank - 2]);
+  if (layout == "padded" && rank == 4) std::swap(axes[1], axes[2]);
+  Extents stride(rank);
+  std::int64_t step = 1;
+  for (std::size_t i = rank; i-- > 0;) {
+    stride[axes[i]] = step;
+    step *= std::max<std::int64_t>(extents[axes[i]], 1);
+    if (layout == "padded" && i + 1 == rank) step += pad;
+  }
+  return Tensor::strided(format, std::move(extents), std::move(stride));
+}
+
+void require_product(const char* key, const char* product, std::initializer_list<std::int64_t> factors) {
+  std::int64_t elements = 1;
+  for (const std::int64_t factor : factors) {
+    if (factor > 0 && elements > kMaxCaseElements / factor) {
+      throw UsageError("key " + std::string(key) + ": " + product + " must be at most " +
+                       std::to_string(kMaxCaseElements));
+    }
+    elements *= std::max<std::int64_t>(factor, 1);
+  }
 }
 
 Random value_stream(const CaseSpec& spec) { return stream(spec, Purpose::values); }

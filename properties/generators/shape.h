@@ -6,7 +6,10 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 #include "reference/problem/case.h"
 #include "reference/problem/random.h"
@@ -41,6 +44,14 @@ Problem draw_shape(const CaseSpec& spec, const ShapeWish& shape);
 
 /// The stream for the numbers of a case; disjoint from the one that draw_shape uses, different for every family.
 Random value_stream(const CaseSpec& spec);
+
+/// A tensor of these extents, full of poison. dense: row-major. transposed: the last two axes change places in memory.
+/// padded: rows `pad` elements further apart than they are long, and with four axes the sequence outside the heads,
+/// (b, s, h, d), as most frameworks store them.
+Tensor with_layout(std::string_view layout, std::int64_t pad, Format format, std::vector<std::int64_t> extents);
+
+/// Throws UsageError naming the key where the product is above kMaxCaseElements.
+void require_product(const char* key, const char* product, std::initializer_list<std::int64_t> factors);
 
 /// The bias of this problem, created (dense, full of poison) where it has none.
 Tensor& bias_of(AttentionProblem& problem);

@@ -189,6 +189,7 @@ Law batch_invariance_is_bitwise() {
   return {.name = kName,
           .summary = "a row, a head or a batch entry alone gives the same bits as in the whole",
           .relate = relate,
+          .promised = [](const Contract& contract) { return contract.deterministic && contract.batch_invariant; },
           .must_reject = kTeeth};
 }
 

@@ -62,6 +62,17 @@ Tensor joined(const Tensor& first, const Tensor& second, int axis) {
   return result;
 }
 
+bool respell_mask(AttentionProblem& p) {
+  if (p.causal) {
+    p.window_right = 0;
+    p.causal = false;
+    return true;
+  }
+  if (p.window_right != 0) return false;
+  p.window_right = -1;
+  return p.causal = true;
+}
+
 Tensor dense_bias(const AttentionProblem& p) {
   if (p.has_bias()) return mapped(p.bias, [](double x) { return x; });
   Tensor bias = Tensor::dense(Format::f32, {p.batch(), p.q_heads(), p.q_length(), p.k_length()});

@@ -18,13 +18,14 @@ Tensor gather(const Tensor& tensor, int axis, std::span<const std::int64_t> inde
 std::vector<std::int64_t> iota(std::int64_t n);
 /// Dense: `first` followed by `second` along the axis; the other extents are equal.
 Tensor joined(const Tensor& first, const Tensor& second, int axis);
-/// Dense, every element f(value), rounded into the format.
 /// How much work a run of a kernel is: of attention the products of its two sums, else four for each input element.
 std::int64_t products(const Problem& problem);
-
+/// Dense, every element f(value), rounded into the format.
 template <class F>
 Tensor mapped(const Tensor& tensor, F f);
 
+/// The other spelling of a mask that ends beside the query; false if this one ends elsewhere.
+bool respell_mask(AttentionProblem& problem);
 /// The bias as a dense tensor of its full shape, zeros where the problem has none. Not for packed problems.
 Tensor dense_bias(const AttentionProblem& problem);
 

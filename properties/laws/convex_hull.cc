@@ -74,6 +74,7 @@ Verdict relate(Trial& trial) {
     const auto hulls = std::visit([&](const auto& p) { return hulls_of(p, row, reading.width()); }, trial.problem());
     for (std::int64_t c = 0; c < reading.width(); ++c) {
       const Hull& hull = hulls[static_cast<std::size_t>(c)];
+      if (hull.low > hull.high) continue;  // no visible value is a number: class_matches_semantics asks
       // An infinity or NaN stands nearest to the end of its sign, or to either: compare() has the overflow's rule.
       const double value = reading.value(Part::o, row.row, c);
       const double nearest = std::isnan(value) ? hull.low : std::clamp(value, hull.low, hull.high);

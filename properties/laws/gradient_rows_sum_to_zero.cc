@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "properties/laws/change.h"
-#include "properties/laws/gradients.h"
+#include "properties/laws/gradient_list.h"
 #include "properties/laws/weights.h"
 
 namespace flashproof {
@@ -36,24 +36,16 @@ struct Forward {
 
 /// The row's exact output, of scores that differ by bias and ALiBi alone; false if double does not know its weights.
 bool forward_of(const AttentionProblem& p, const RowWeights& row, Forward& result) {
-  double most = -std::numeric_limits<double>::infinity();
-  for (const Measured& score : row.score) most = std::max(most, score.value);
-  Measured sum = exactly(0);
-  std::vector<Measured> weight;
-  for (const Measured& score : row.score) {
-    const Measured below = score - exactly(most);
-    if (!(below.radius < 0.25)) return false;
-    weight.push_back(exp(below));
-    sum = sum + weight.back();
-  }
-  result.lse = exactly(most) + log(sum);
-  const Measured scale = exp(exactly(0) - log(sum));
+  RowSum sum;
+  if (!sum_of(row, sum)) return false;
+  result.lse = sum.lse();
+  const Measured scale = exp(exactly(0) - log(sum.sum));
   result.o.assign(static_cast<std::size_t>(p.value_dim()), exactly(0));
   for (std::size_t n = 0; n < row.key.size(); ++n) {
     const std::int64_t v = p.v_offset(row.sequence, row.kv_head, row.key[n]);
     for (std::int64_t c = 0; c < p.value_dim(); ++c) {
       Measured& o = result.o[static_cast<std::size_t>(c)];
-      o = o + weight[n] * scale * exactly(decode(p.v.format, p.v.bits(v + c * p.v.stride[3])));
+      o = o + sum.weight[n] * scale * exactly(decode(p.v.format, p.v.bits(v + c * p.v.stride[3])));
     }
   }
   return true;
@@ -122,7 +114,7 @@ Verdict relate(const GradientTrial& trial) {
   std::vector<Expected> rows;
   for_each_row(changed.forward, Scores::compute, [&](const RowWeights& row) {
     Forward forward;
-    if (row.empty() || !finite_gradient(changed, row) || !forward_of(changed.forward, row, forward)) return;
+    if (!finite_gradient(changed, row) || !forward_of(changed.forward, row, forward)) return;
     const Expected expected = fill_row(changed, row, forward);
     if (std::isfinite(expected.over_key.value) && std::isfinite(expected.over_key.radius)) rows.push_back(expected);
   });

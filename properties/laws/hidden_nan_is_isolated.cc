@@ -116,6 +116,7 @@ Law hidden_nan_is_isolated() {
   return {.name = kName,
           .summary = "NaN and inf in k and v of keys that a row does not see leave its bits alone",
           .relate = relate,
+          .promised = [](const Contract& contract) { return contract.isolates_hidden; },
           .must_reject = kTeeth};
 }
 

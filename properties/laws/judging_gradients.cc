@@ -6,8 +6,39 @@
 #include <utility>
 
 #include "kernels/run.h"
+#include "properties/laws/gradient_list.h"
 
 namespace flashproof {
+namespace {
+
+constexpr std::string_view kBoundTeeth[] = {"attention_backward.broken.delta_not_subtracted",
+                                            "attention_backward.broken.value_columns_beyond_128",
+                                            "attention_backward.broken.group_of_four_heads"};
+constexpr std::string_view kWrittenTeeth[] = {"attention_backward.broken.unseen_not_written"};
+
+Verdict within_bound(const GradientEvaluation& e) {
+  Verdict verdict = gradients_within_bound(e.judgement);
+  return e.power == nullptr ? verdict : require_power(std::move(verdict), *e.power);
+}
+Verdict fully_written(const GradientEvaluation& e) { return gradients_fully_written(e.judged); }
+
+}  // namespace
+
+GradientLaw gradient_within_bound() {
+  return {.name = "gradient_within_bound",
+          .summary = "every element of dq, dk and dv has the right class and lies within its a-priori bound",
+          .judge = within_bound,
+          .promised = [](const Contract&) { return true; },
+          .must_reject = kBoundTeeth};
+}
+
+GradientLaw gradient_fully_written() {
+  return {.name = "gradient_fully_written",
+          .summary = "every element of dq, dk and dv is stored",
+          .judge = fully_written,
+          .promised = [](const Contract&) { return true; },
+          .must_reject = kWrittenTeeth};
+}
 
 Verdict gradients_within_bound(const GradientJudgement& judgement) {
   std::uint64_t elements = 0, finite = 0;

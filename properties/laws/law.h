@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "properties/laws/trial.h"
+#include "reference/error/power.h"
 
 namespace flashproof {
 
@@ -22,6 +23,8 @@ struct Evaluation {
   // judge() of the above; a fuzzer's (fuzz/score/screen.h) has of ErrorStats the counts alone. So a judging law reads the
   // verdict, the counts and the balls, but no sum, maximum or witness.
   const Judgement& judgement;
+  // Of the above; null where only findings are wanted (fuzzing), so that a pass says no more than that there is none.
+  const Power* power = nullptr;
 
   /// With the ball that decided it.
   Element element(Part part, std::int64_t index) const {
@@ -37,6 +40,9 @@ struct Law {
   // says nothing about such a problem or kernel, and why.
   Verdict (*judge)(const Evaluation& evaluation) = nullptr;
   Verdict (*relate)(Trial& trial) = nullptr;
+  /// Whether a kernel with this contract promises what the law asks, so that a run in which the law decided no case has left a
+  /// promise untested. Null: the law says something of some problems only.
+  bool (*promised)(const Contract& contract) = nullptr;
   /// Seeded faults that it must reject on at least one default case of the families (teeth; asserted by a test).
   std::span<const std::string_view> must_reject = {};
 };

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -59,17 +60,41 @@ const Law* find_law(std::string_view name) {
   return found == all.end() ? nullptr : &*found;
 }
 
+namespace {
+
+/// By every declaration that the kernel's may stand for; the best of what they say. One that fails is out for the whole run
+/// (Explanation), so a pass here is one of this case alone.
+Verdict ask_judging(const Law& law, Trial& trial) {
+  std::optional<Verdict> best;
+  for (const Trial::Judged& by : trial.judged()) {
+    Verdict verdict =
+        law.judge({trial.kernel(), trial.subject(), trial.output(), trial.truth(), by.bound, by.judgement, &by.power});
+    trial.note_alternative(by.alternative, verdict.failed());
+    // A fail only where all fail; of the others the one that went furthest.
+    const bool better =
+        !best || (best->failed() && !verdict.failed()) || (!verdict.failed() && outweighs(verdict, *best));
+    if (better) best = std::move(verdict);
+  }
+  return *best;
+}
+
+}  // namespace
+
 Verdict ask(const Law& law, Trial& trial) {
   if (std::string why = trial.refusal(trial.problem()); !why.empty()) {
     return {VerdictKind::unsupported, Failure::none, std::move(why)};
   }
   try {
     if (law.relate != nullptr) return law.relate(trial);
-    const Judgement& judgement = trial.judgement();
-    return law.judge({trial.kernel(), trial.subject(), trial.output(), trial.truth(), trial.bound(), judgement});
+    return ask_judging(law, trial);
   } catch (const UsageError& error) {
-    // A foreign kernel may say so only when it is run.
-    if (trial.kernel().foreign) return {VerdictKind::unsupported, Failure::none, error.what()};
+    // A foreign kernel may say so only when it is run. One that took the case and refuses what a law makes of it leaves the law
+    // without an answer: that is not the same as a law that has nothing to say.
+    if (trial.kernel().foreign) {
+      const bool asked = law.relate != nullptr && trial.returns();
+      return {asked ? VerdictKind::vacuous : VerdictKind::unsupported, Failure::none,
+              asked ? std::string("refused when it was called: ") + error.what() : error.what()};
+    }
     // The kernel takes the case, and a law asks before it runs another problem: nothing of the law would be asked here.
     throw std::logic_error(std::string(law.name) + ": " + error.what());
   } catch (const simt::Fault& fault) {

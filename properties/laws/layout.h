@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "reference/problem/backward.h"
 #include "reference/problem/problems.h"
 
 namespace flashproof {
@@ -31,6 +32,11 @@ void for_each_tensor(AttentionProblem& p, Visit visit) {
   for (Tensor* t : {&p.q, &p.k, &p.v, &p.bias, &p.alibi, &p.sink, &p.q_descale, &p.k_descale, &p.v_descale}) {
     if (!t->shape.empty()) visit(*t);
   }
+}
+template <class Visit>
+void for_each_tensor(BackwardProblem& p, Visit visit) {
+  for_each_tensor(p.forward, visit);
+  for (Tensor* t : {&p.d_out, &p.o, &p.lse}) visit(*t);
 }
 
 }  // namespace flashproof

@@ -5,14 +5,18 @@
 #include <numeric>
 
 #include "properties/laws/compare.h"
+#include "properties/laws/gradient_list.h"
 #include "properties/laws/layout.h"
 #include "properties/laws/list.h"
+#include "properties/laws/same_outputs.h"
 
 namespace flashproof {
 namespace {
 
 constexpr std::string_view kName = "layout_invariance";
+constexpr std::string_view kSummary = "the same numbers with other strides give the same bits";
 constexpr std::string_view kTeeth[] = {"attention.broken.batch_stride_of_k"};
+constexpr std::string_view kGradientTeeth[] = {"attention_backward.broken.lse_taken_for_dense"};
 
 enum class Layout : std::uint8_t { dense, reversed, drawn, aligned };
 constexpr std::string_view kLayoutNames[] = {"without gaps", "with its axes reversed in storage",
@@ -41,21 +45,26 @@ Tensor laid(const Tensor& tensor, Layout layout, Random& random) {
   return relaid(tensor, order, room);
 }
 
-Verdict relate(Trial& trial) {
-  if (!trial.contract().deterministic) {
-    return {VerdictKind::unsupported, Failure::none, "the kernel does not declare itself deterministic"};
-  }
-  if (output_shape(trial.problem()).rows == 0) return {VerdictKind::vacuous, Failure::none, "no row"};
+void lay_out(Problem& problem, Layout layout, Random& random) {
+  std::visit([&](auto& p) { for_each_tensor(p, [&](Tensor& t) { t = laid(t, layout, random); }); }, problem);
+}
+void lay_out(BackwardProblem& problem, Layout layout, Random& random) {
+  for_each_tensor(problem, [&](Tensor& t) { t = laid(t, layout, random); });
+}
+
+template <class AnyTrial>
+Verdict relate(AnyTrial& trial) {
+  if (std::string why = not_comparable(trial); !why.empty()) return unsupported(std::move(why));
+  if (no_rows(trial.problem())) return {VerdictKind::vacuous, Failure::none, "no row"};
   Random random = trial.random(kName);
   Tally tally;
   for (const Layout layout : {Layout::dense, Layout::reversed, Layout::drawn, Layout::aligned}) {
-    Problem changed = trial.problem();
-    std::visit([&](auto& p) { for_each_tensor(p, [&](Tensor& t) { t = laid(t, layout, random); }); }, changed);
+    auto changed = trial.problem();
+    lay_out(changed, layout, random);
     if (!tally.taken(trial.refusal(changed))) continue;
-    const std::string difference = first_difference(trial.run(changed), trial.output());
-    if (!difference.empty()) {
+    if (const std::string why = difference(trial, trial.run(changed), trial.output()); !why.empty()) {
       return {VerdictKind::fail, Failure::leak,
-              difference + ", every input " + std::string(kLayoutNames[static_cast<int>(layout)]) +
+              why + ", every input " + std::string(kLayoutNames[static_cast<int>(layout)]) +
                   " against the layout of the case"};
     }
     tally.held();
@@ -65,11 +74,13 @@ Verdict relate(Trial& trial) {
 
 }  // namespace
 
-Law layout_invariance() {
-  return {.name = kName,
-          .summary = "the same numbers with other strides give the same bits",
-          .relate = relate,
-          .must_reject = kTeeth};
+Law layout_invariance() { return {.name = kName, .summary = kSummary, .relate = relate<Trial>, .must_reject = kTeeth}; }
+
+GradientLaw gradient_layout_invariance() {
+  return {.name = "gradient_layout_invariance",
+          .summary = kSummary,
+          .relate = relate<const GradientTrial>,
+          .must_reject = kGradientTeeth};
 }
 
 }  // namespace flashproof

@@ -30,18 +30,6 @@ AttentionProblem unmasked(AttentionProblem p) {
   return p;
 }
 
-/// The other spelling of a mask that ends beside the query; false if this one ends elsewhere.
-bool respell(AttentionProblem& p) {
-  if (p.causal) {
-    p.window_right = 0;
-    p.causal = false;
-    return true;
-  }
-  if (p.window_right != 0) return false;
-  p.window_right = -1;
-  return p.causal = true;
-}
-
 AttentionProblem as_bias(const AttentionProblem& p) {
   AttentionProblem changed = unmasked(p);
   changed.bias = dense_bias(p);
@@ -82,7 +70,7 @@ class Forms {
 
   void other_spelling() {
     AttentionProblem changed = base_;
-    if (!trial_.contract().deterministic || !respell(changed) || !trial_.refusal(changed).empty()) return;
+    if (!trial_.contract().deterministic || !respell_mask(changed) || !trial_.refusal(changed).empty()) return;
     const std::string difference = first_difference(trial_.run(changed), output_);
     if (difference.empty()) return tally_.held();
     tally_.fail(Failure::exceeds_bound, difference + ", a window that ends at 0 against causal");

@@ -1,16 +1,22 @@
 // A kernel writes its outputs and its workspace and nothing else: the zones around those, its inputs and the zones around
 // them keep their bytes. run() looks after the outputs in every run; here the inputs, too, are copies between zones.
+#include "properties/laws/gradient_list.h"
 #include "properties/laws/list.h"
+#include "properties/laws/same_outputs.h"
 
 namespace flashproof {
 namespace {
 
+constexpr std::string_view kSummary = "no write beside the outputs and the workspace";
 constexpr std::string_view kTeeth[] = {"softmax.broken.tail_written_whole"};
+constexpr std::string_view kGradientTeeth[] = {"attention_backward.broken.o_used_as_scratch"};
 
-Verdict relate(Trial& trial) {
-  if (trial.options().executor != Executor::cpu && !trial.kernel().foreign) {
-    return {VerdictKind::unsupported, Failure::none, "only the CPU executor has zones around what a kernel may touch"};
-  }
+bool has_zones(const Trial& trial) { return on_cpu(trial) || trial.kernel().foreign; }
+bool has_zones(const GradientTrial& trial) { return on_cpu(trial); }
+
+template <class AnyTrial>
+Verdict relate(AnyTrial& trial) {
+  if (!has_zones(trial)) return unsupported("only the CPU executor has zones around what a kernel may touch");
   RunOptions options = trial.options();
   options.guard_inputs = true;
   try {
@@ -24,10 +30,14 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law red_zones_untouched() {
-  return {.name = "red_zones_untouched",
-          .summary = "no write beside the outputs and the workspace",
-          .relate = relate,
-          .must_reject = kTeeth};
+  return {.name = "red_zones_untouched", .summary = kSummary, .relate = relate<Trial>, .must_reject = kTeeth};
+}
+
+GradientLaw gradient_red_zones_untouched() {
+  return {.name = "gradient_red_zones_untouched",
+          .summary = kSummary,
+          .relate = relate<const GradientTrial>,
+          .must_reject = kGradientTeeth};
 }
 
 }  // namespace flashproof

@@ -2,22 +2,22 @@
 // blocks in, and whenever its asynchronous copies land. Sees a missing barrier or wait only where an order makes it show;
 // no_race sees it in every order.
 #include "kernels/simt/schedule.h"
-#include "properties/laws/compare.h"
+#include "properties/laws/gradient_list.h"
 #include "properties/laws/list.h"
+#include "properties/laws/same_outputs.h"
 
 namespace flashproof {
 namespace {
 
 constexpr std::string_view kName = "schedule_invariance_is_bitwise";
 constexpr std::string_view kTeeth[] = {"softmax.broken.partials_cleared_late", "attention.broken.copy_not_awaited"};
+constexpr std::string_view kSummary = "the same bits in whatever order threads and blocks run and copies land";
+constexpr std::string_view kGradientTeeth[] = {"attention_backward.broken.row_statistics_behind_barrier"};
 
-Verdict relate(Trial& trial) {
-  if (!trial.contract().deterministic) {
-    return {VerdictKind::unsupported, Failure::none, "the kernel does not declare itself deterministic"};
-  }
-  if (trial.options().executor != Executor::cpu || trial.kernel().foreign) {
-    return {VerdictKind::unsupported, Failure::none, "a schedule is an input of the CPU executor alone"};
-  }
+template <class AnyTrial>
+Verdict relate(AnyTrial& trial) {
+  if (std::string why = not_comparable(trial); !why.empty()) return unsupported(std::move(why));
+  if (!on_cpu(trial)) return unsupported("a schedule is an input of the CPU executor alone");
   Random random = trial.random(kName);
   std::vector<simt::Schedule> schedules = {{.policy = simt::Policy::lifo, .bytes = {}}};
   for (const bool lazy : {false, true}) {
@@ -27,10 +27,9 @@ Verdict relate(Trial& trial) {
   for (const simt::Schedule& schedule : schedules) {
     RunOptions options = trial.options();
     options.schedule = schedule;
-    const std::string difference = first_difference(trial.run(trial.problem(), options), trial.output());
-    if (!difference.empty()) {
+    if (const std::string why = difference(trial, trial.run(trial.problem(), options), trial.output()); !why.empty()) {
       return {VerdictKind::fail, Failure::nondeterministic,
-              difference + ", schedule " + to_string(schedule) + " against " + to_string(trial.options().schedule)};
+              why + ", schedule " + to_string(schedule) + " against " + to_string(trial.options().schedule)};
     }
   }
   return {};
@@ -39,10 +38,14 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law schedule_invariance_is_bitwise() {
-  return {.name = kName,
-          .summary = "the same bits in whatever order threads and blocks run and copies land",
-          .relate = relate,
-          .must_reject = kTeeth};
+  return {.name = kName, .summary = kSummary, .relate = relate<Trial>, .must_reject = kTeeth};
+}
+
+GradientLaw gradient_schedule_invariance_is_bitwise() {
+  return {.name = "gradient_schedule_invariance_is_bitwise",
+          .summary = kSummary,
+          .relate = relate<const GradientTrial>,
+          .must_reject = kGradientTeeth};
 }
 
 }  // namespace flashproof

@@ -44,6 +44,17 @@ inline constexpr std::string_view kTeethLines[] = {
     "attention:paged:3:sk=200",
     // F47: many one-signed values of rounded weights
     "attention:one_signed_v:1:chunk=64,d=64,dv=64,format=bf16,sk=256,sq=16",
+    // F57: a bias, several heads
+    "attention:gqa:1:format=f32",
+    "attention:alibi:6:format=f32",
+    // F58 to F64: rows of the covering array
+    "attention:pairs:8:format=f32",
+    "attention:pairs:78:format=f32",
+    "attention:pairs:83:format=f32",
+    "attention:pairs:28:format=f32",
+    "attention:pairs:59:format=f32",
+    "merge:pairs:2:format=f32",
+    "merge:pairs:34:format=f32",
 };
 
 /// Every family that serves `problem`, seeds 1 to kTeethSeeds, the formats in turn: all families of a seed before the next;

@@ -17,7 +17,7 @@ namespace flashproof {
 /// For no_race, in a test program that links the kernels built for the race shadow.
 class RaceObserverSet : public testing::Environment {
  public:
-  void SetUp() override { set_race_observer(observe); }
+  void SetUp() override { set_race_observer(observe, observe); }
 };
 inline const auto* const kRaceObserverSet = testing::AddGlobalTestEnvironment(new RaceObserverSet);
 

@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "reference/bound/alternatives.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {
@@ -10,6 +11,11 @@ namespace flashproof {
 Oracle& CaseTruth::oracle() {
   if (!oracle_) oracle_.emplace(subject_->problem);
   return *oracle_;
+}
+
+const TrivialGaps& CaseTruth::gaps() {
+  if (!gaps_) gaps_ = trivial_gaps(subject_->problem, oracle().truth());
+  return *gaps_;
 }
 
 Trial::Trial(const Kernel& kernel, const Case& subject, CaseTruth* truth, RunOptions options, Runner runner)
@@ -23,6 +29,19 @@ Trial::Trial(const Kernel& kernel, const Case& subject, CaseTruth* truth, RunOpt
 const Output& Trial::output() {
   if (!output_) output_ = run(problem());
   return *output_;
+}
+
+bool Trial::returns() {
+  try {
+    output();
+    return true;
+  } catch (const UsageError&) {
+    return false;
+  } catch (const simt::Fault&) {
+    return true;  // a finding of the laws
+  } catch (const KernelFault&) {
+    return true;
+  }
 }
 
 const Bound& Trial::bound() {
@@ -39,6 +58,38 @@ const Judgement& Trial::judgement() {
   consulted_truth_ = true;
   if (!judgement_) judgement_ = judge(output(), truth_->oracle(), bound(), contract(), 0);
   return *judgement_;
+}
+
+const std::vector<Trial::Judged>& Trial::judged() {
+  if (judged_) return *judged_;
+  consulted_truth_ = true;
+  std::vector<Judged> judged;  // a declaration that has no meaning for this problem throws, for every law alike
+  const auto add = [&](std::size_t alternative, Bound bound) {
+    Judged& one = judged.emplace_back(Judged{alternative, std::move(bound), {}, {}});
+    one.judgement = judge(output(), truth_->oracle(), one.bound, contract(), 0);
+    one.power = power_of(output(), truth(), one.bound, one.judgement, contract(), truth_->gaps());
+  };
+  if (kernel_->arithmetic.reduction != Reduction::any) {
+    add(0, bound());
+  } else {
+    const auto list = alternatives_in_place(kernel_->arithmetic, problem());
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (list[i]) add(i, compute_bound(problem(), *list[i]));
+    }
+  }
+  return judged_.emplace(std::move(judged));
+}
+
+std::map<std::size_t, Power> Trial::powers() {
+  std::map<std::size_t, Power> powers;
+  for (const Judged& by : judged()) powers.emplace(by.alternative, by.power);
+  return powers;
+}
+
+void Trial::note_alternative(std::size_t alternative, bool failed) {
+  const std::uint32_t bit = std::uint32_t{1} << alternative;
+  seen_.asked |= bit;
+  if (failed) seen_.failed |= bit;
 }
 
 std::string Trial::refusal(const Problem& problem) const {

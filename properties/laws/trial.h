@@ -4,14 +4,17 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "kernels/registry.h"
 #include "kernels/run.h"
+#include "properties/laws/explanation.h"
 #include "reference/bound/bound.h"
 #include "reference/error/judge.h"
+#include "reference/error/power.h"
 #include "reference/oracle/oracle.h"
 #include "reference/problem/case.h"
 #include "reference/problem/random.h"
@@ -23,10 +26,12 @@ class CaseTruth {
  public:
   explicit CaseTruth(const Case& subject) : subject_(&subject) {}
   Oracle& oracle();
+  const TrivialGaps& gaps();
 
  private:
   const Case* subject_;
   std::optional<Oracle> oracle_;
+  std::optional<TrivialGaps> gaps_;
 };
 
 /// What stands in for run(): the tests of the laws put trivial outputs here.
@@ -47,9 +52,26 @@ class Trial {
 
   /// Of the case itself. Throws what run() throws.
   const Output& output();
+  /// Whether the kernel takes the case when it is called.
+  bool returns();
   const Bound& bound();
   const Truth& truth();
   const Judgement& judgement();
+
+  /// The output judged by one declaration: the kernel's own, or one of those that an open reduction stands for.
+  struct Judged {
+    std::size_t alternative = 0;  // index into alternatives()
+    Bound bound;
+    Judgement judgement;
+    Power power;
+  };
+  /// Of an open reduction one for each alternative that has a meaning for this problem, else one.
+  const std::vector<Judged>& judged();
+  /// What the judging laws that were asked() said of them.
+  const AlternativesSeen& alternatives_seen() const { return seen_; }
+  /// Of judged(), by alternative.
+  std::map<std::size_t, Power> powers();
+  void note_alternative(std::size_t alternative, bool failed);
 
   /// Empty if the kernel takes this problem, else why not. A case that is not valid counts as one that it does not take;
   /// that a law makes such a problem is its own defect: std::logic_error. Laws ask before every run of another problem.
@@ -79,6 +101,8 @@ class Trial {
   std::optional<Output> output_;
   std::optional<Bound> bound_;
   std::optional<Judgement> judgement_;
+  std::optional<std::vector<Judged>> judged_;
+  AlternativesSeen seen_;
   std::uint64_t runs_ = 0;
   bool consulted_truth_ = false;
 };

@@ -9,8 +9,10 @@
 
 #include "properties/laws/change.h"
 #include "properties/laws/compare.h"
+#include "properties/laws/gradient_list.h"
 #include "properties/laws/layout.h"
 #include "properties/laws/list.h"
+#include "properties/laws/same_outputs.h"
 
 namespace flashproof {
 namespace {
@@ -140,31 +142,61 @@ void fill_unused(AttentionProblem& p, Fill fill) {
   if (p.has_bias()) bias.fill_rest(p.bias, fill);
 }
 
+void make_room(BackwardProblem& p) {
+  make_room(p.forward);
+  for (Tensor* tensor : {&p.d_out, &p.o, &p.lse}) with_room(*tensor, 1);
+}
+
+/// What the forward kernel left of a query that sees no key is not read either: it has no part in any gradient.
+void fill_unused(BackwardProblem& p, Fill fill) {
+  fill_unused(p.forward, fill);
+  Used d_out(p.d_out), o(p.o), lse(p.lse);
+  for_each_query(p.forward, [&](std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t) {
+    const auto keys = p.forward.visible_keys(b, i);
+    bool sees = false;
+    for (std::int64_t j = keys.first; j < keys.last; ++j) sees = sees || !p.forward.hidden_by_bias(b, h, i, j);
+    if (!sees) return;
+    d_out.add_row(p.d_out.offset({b, h, i, 0}), p.forward.value_dim());
+    o.add_row(p.o.offset({b, h, i, 0}), p.forward.value_dim());
+    lse.add(p.lse.offset({b, h, i}));
+  });
+  d_out.fill_rest(p.d_out, fill);
+  o.fill_rest(p.o, fill);
+  lse.fill_rest(p.lse, fill);
+}
+
+void make_room(Problem& problem) {
+  std::visit([](auto& p) { make_room(p); }, problem);
+}
+void fill_unused(Problem& problem, Fill fill) {
+  std::visit([&](auto& p) { fill_unused(p, fill); }, problem);
+}
+
+constexpr std::string_view kSummary = "storage that belongs to no key may hold anything";
+constexpr std::string_view kGradientTeeth[] = {"attention_backward.broken.lse_taken_for_dense"};
 constexpr std::string_view kTeeth[] = {"merge.broken.empty_state_read", "attention.broken.hidden_value_times_zero",
                                        "attention.broken.mask_added_to_nan", "attention.broken.tail_not_masked"};
 
-Verdict relate(Trial& trial) {
-  if (!trial.contract().deterministic) {
-    return {VerdictKind::unsupported, Failure::none, "the kernel does not declare itself deterministic"};
-  }
-  if (output_shape(trial.problem()).rows == 0) return {VerdictKind::vacuous, Failure::none, "no row"};
-  Problem changed = trial.problem();
-  std::visit([](auto& p) { make_room(p); }, changed);
-  std::optional<Output> first;
+template <class AnyTrial>
+Verdict relate(AnyTrial& trial) {
+  if (std::string why = not_comparable(trial); !why.empty()) return unsupported(std::move(why));
+  if (no_rows(trial.problem())) return {VerdictKind::vacuous, Failure::none, "no row"};
+  auto changed = trial.problem();
+  make_room(changed);
+  std::optional<decltype(trial.run(changed))> first;
   for (const Fill fill : {Fill::nan, Fill::zero, Fill::infinite, Fill::large}) {
-    std::visit([&](auto& p) { fill_unused(p, fill); }, changed);
+    fill_unused(changed, fill);
     if (std::string why = trial.refusal(changed); !why.empty()) {
       return {VerdictKind::unsupported, Failure::none, std::move(why)};
     }
-    Output output = trial.run(changed);
+    auto output = trial.run(changed);
     if (!first) {
       first = std::move(output);
       continue;
     }
-    const std::string difference = first_difference(output, *first);
-    if (!difference.empty()) {
+    if (const std::string why = difference(trial, output, *first); !why.empty()) {
       return {VerdictKind::fail, Failure::leak,
-              difference + ", with " + std::string(kFillNames[static_cast<int>(fill)]) +
+              why + ", with " + std::string(kFillNames[static_cast<int>(fill)]) +
                   " against NaN in storage that belongs to no key"};
     }
   }
@@ -174,10 +206,14 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law unused_storage_is_isolated() {
-  return {.name = "unused_storage_is_isolated",
-          .summary = "storage that belongs to no key may hold anything",
-          .relate = relate,
-          .must_reject = kTeeth};
+  return {.name = "unused_storage_is_isolated", .summary = kSummary, .relate = relate<Trial>, .must_reject = kTeeth};
+}
+
+GradientLaw gradient_unused_storage_is_isolated() {
+  return {.name = "gradient_unused_storage_is_isolated",
+          .summary = kSummary,
+          .relate = relate<const GradientTrial>,
+          .must_reject = kGradientTeeth};
 }
 
 }  // namespace flashproof

@@ -1,5 +1,6 @@
 #include "properties/laws/weights.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "properties/laws/change.h"
@@ -105,6 +106,18 @@ void visit_rows(const SoftmaxProblem& p, Scores scores, std::span<const std::uin
 }
 
 }  // namespace
+
+bool sum_of(const RowWeights& row, RowSum& result) {
+  result = RowSum{.most = -std::numeric_limits<double>::infinity()};
+  for (const Measured& score : row.score) result.most = std::max(result.most, score.value);
+  for (const Measured& score : row.score) {
+    const Measured below = score - exactly(result.most);
+    if (!(below.radius < 0.25)) return false;
+    result.weight.push_back(exp(below));
+    result.sum = result.sum + result.weight.back();
+  }
+  return !row.empty();
+}
 
 void for_each_row(const Problem& problem, Scores scores, const Visit& visit) {
   const std::vector<std::uint8_t> ordinary = ordinary_rows(problem);

@@ -23,6 +23,16 @@ struct RowWeights {
   bool empty() const { return key.empty(); }
 };
 
+/// Σ e^{score − most} of a row, with its terms.
+struct RowSum {
+  double most = 0;
+  Measured sum{0, 0};
+  std::vector<Measured> weight = {};  // in the order of RowWeights::key
+  Measured lse() const { return exactly(most) + log(sum); }
+};
+/// False if the row is empty or double does not know its weights.
+bool sum_of(const RowWeights& row, RowSum& result);
+
 enum class Scores : std::uint8_t { leave, compute };
 
 /// Every ordinary row (change.h), in the order of the rows of a head. The argument lives until the visit returns.

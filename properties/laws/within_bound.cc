@@ -7,9 +7,12 @@ namespace flashproof {
 namespace {
 
 constexpr Failure kMine[] = {Failure::exceeds_bound, Failure::silently_wrong};
-constexpr std::string_view kTeeth[] = {"attention.broken.short_polynomial", "softmax.broken.sum_overflow_not_refused",
-                                       "attention.broken.causal_tile_whole_early", "merge.broken.misprinted_lse",
-                                       "attention.broken.accumulator_not_rescaled"};
+constexpr std::string_view kTeeth[] = {
+    "attention.broken.short_polynomial",         "softmax.broken.sum_overflow_not_refused",
+    "attention.broken.causal_tile_whole_early",  "merge.broken.misprinted_lse",
+    "attention.broken.accumulator_not_rescaled", "attention.broken.remainder_lost_in_many_tiles",
+    "attention.broken.descale_of_query_head",    "attention.broken.small_scale_flushed",
+    "attention.broken.long_chunk_cut",           "attention.broken.wide_values_in_reverse"};
 
 Verdict check(const Evaluation& e) {
   if (failure_count(e.judgement, kMine) != 0) return failing_element(e, kMine);
@@ -25,7 +28,7 @@ Verdict check(const Evaluation& e) {
     return {VerdictKind::vacuous, Failure::none, "no element has a finite exact and a finite computed value"};
   }
   const VerdictKind kind = combine(counts, elements > 0 ? VerdictKind::vacuous : VerdictKind::pass);
-  if (kind == VerdictKind::pass) return {};
+  if (kind == VerdictKind::pass) return e.power == nullptr ? Verdict{} : require_power({}, *e.power);
   return {kind, Failure::none, detail_of_first(e, kind)};
 }
 
@@ -35,6 +38,7 @@ Law within_bound() {
   return {.name = "within_bound",
           .summary = "every finite result lies within its a-priori bound, through the output rounding",
           .judge = check,
+          .promised = [](const Contract&) { return true; },
           .must_reject = kTeeth};
 }
 

@@ -8,9 +8,7 @@
 #include <set>
 #include <string>
 
-#include "fuzz/input/elite_line.h"
-#include "fuzz/score/score.h"
-#include "properties/generators/gradient_case.h"
+#include "fuzz/score/elite_score.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {
@@ -31,15 +29,9 @@ std::vector<std::string> lines() {
 std::string complaint(const EliteLine& line, double& ratio) {
   Score found;
   try {
-    if (const BackwardKernel* gradient = find_backward_kernel(line.kernel)) {
-      FuzzInput input;
-      input.origin = line.origin;
-      found = score(*gradient, gradient_case_of(input).problem, {});
-    } else if (const Kernel* kernel = find_kernel(line.kernel)) {
-      found = score(*kernel, {line.origin.spec, line.origin.make()}, {});
-    } else {
-      return "no such kernel";
-    }
+    const std::optional<Score> now = score(line);
+    if (!now) return "no such kernel";
+    found = *now;
   } catch (const UsageError& error) {
     return std::string("no case any more: ") + error.what();
   }

@@ -1,20 +1,29 @@
 #include "python/bindings/check.h"
 
 #include <algorithm>
-#include <chrono>
+#include <optional>
 
 #include "properties/driver/property_files.h"
 #include "properties/driver/property_run.h"
 #include "properties/generators/glob.h"
+#include "properties/laws/law.h"
 #include "python/bindings/call_faults.h"
 #include "python/bindings/measure.h"
 #include "python/bindings/statistics_json.h"
+#include "python/bindings/stop.h"
 #include "reference/problem/error.h"
+#include "reference/problem/shown_text.h"
 
 namespace nb = nanobind;
 
 namespace flashproof::python {
 namespace {
+
+Json lines(const std::vector<CaseSpec>& specs) {
+  Json list = Json::array();
+  for (const CaseSpec& spec : specs) list.push_back(to_string(spec));
+  return list;
+}
 
 Json law_result(const PropertyResult& result, const std::string& program) {
   Json json{{"law", result.law},
@@ -29,6 +38,7 @@ Json law_result(const PropertyResult& result, const std::string& program) {
   json["failure"] = name(failure.verdict.failure);
   json["message"] = failure.verdict.detail;
   json["case"] = to_string(failure.spec);
+  json["together"] = lines(failure.together);
   json["shrunk"] = failure.shrunk;
   json["witness"] = failure.witness;
   json["replay"] = replay_line(program, result);
@@ -43,38 +53,80 @@ std::vector<const Family*> families_named(const std::vector<std::string>& globs)
   return chosen;
 }
 
-/// The clock, Ctrl-C, and a device that answers no more.
-class Stop {
- public:
-  Stop(CallableKernel& kernel, double seconds)
-      : kernel_(kernel),
-        limited_(seconds > 0),
-        end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
-  bool operator()() {
-    stopped_ = stopped_ || kernel_.lost() || (limited_ && Clock::now() >= end_) || kernel_.interrupted();
-    return stopped_;
-  }
-  bool stopped() const { return stopped_; }
+/// The options that measure the same cases again, which are those of every seed.
+std::string measured_again(const CheckRequest& request) {
+  std::string text = " --cases 0";
+  for (const std::string& family : request.families) text += " --family " + shell_word(family);
+  return text;
+}
 
- private:
-  using Clock = std::chrono::steady_clock;
-  CallableKernel& kernel_;
-  bool limited_;
-  Clock::time_point end_;
-  bool stopped_ = false;
-};
+/// A finding of a run without laws: of the declaration, with the line that shows it again.
+Json declaration_finding(const Conclusion& conclusion, const CheckRequest& request) {
+  if (conclusion.contradiction) {
+    const auto& [verdict, cases] = *conclusion.contradiction;
+    std::string replay = request.program + " --law " + std::string(judging_laws().front().name);
+    for (const CaseSpec& spec : cases) replay += " --replay " + shell_word(to_string(spec));
+    return {
+        {"message", verdict.detail}, {"case", to_string(cases.back())}, {"together", lines(cases)}, {"replay", replay}};
+  }
+  if (conclusion.narrow.empty()) return Json::object();
+  return {{"message", conclusion.narrow},
+          {"case", to_string(conclusion.lost)},
+          {"together", Json::array()},
+          {"replay", request.program + measured_again(request)}};
+}
+
+/// What the run says as a whole. The laws' run goes on from the measured cases, so that their conclusion is one; without laws it
+/// is that of the measured cases.
+void add_conclusion(Json& root, const std::optional<Conclusion>& measured, const std::vector<PropertyResult>& results,
+                    const CheckRequest& request) {
+  const std::string_view first = judging_laws().front().name;
+  std::vector<std::string> undecided, open;
+  std::string suggestion;
+  Power power;
+  for (const PropertyResult& result : results) {
+    if (result.unproven())
+      undecided.push_back(result.law == first ? result.undecided : std::string(result.law) + ": " + result.undecided);
+    if (!result.suggestion.empty()) suggestion = result.suggestion;
+    if (result.power.elements() == 0) continue;
+    power = result.power;
+    open = result.open;
+  }
+  root["declaration"] = Json::object();
+  if (measured) {
+    undecided = measured->undecided;
+    suggestion = measured->suggestion;
+    power = measured->power;
+    open = measured->open;
+    root["declaration"] = declaration_finding(*measured, request);
+  }
+  root["undecided"] = undecided;
+  root["suggestion"] = suggestion;
+  root["decided"] = decided_shares(power);
+  root["open"] = open;
+}
+
+/// What is wrong with the run beside its laws: the first measured finding, else one of the declaration, else what is undecided.
+std::string whole(const Json& root) {
+  for (const Json& family : root["families"]) {
+    if (const std::string finding = family["finding"]; !finding.empty()) return finding;
+  }
+  if (root["declaration"].contains("message")) return root["declaration"]["message"];
+  return root["undecided"].empty() ? std::string() : root["undecided"].front().get<std::string>();
+}
 
 Json run(CallableKernel& kernel, const CheckRequest& request) {
   Stop stop(kernel, request.seconds);
   const std::vector<const Family*> chosen = families_named(request.families);
   Json root = Json::object();
   std::vector<FamilyRecord> records;
+  RunDecisions decisions;
   bool cut = false;
   const Kernel measured{kernel.declaration()};
   if (request.measured > 0 && request.replay.empty()) {
     // Half of the time, so that the laws have the other.
     Stop half(kernel, request.cases > 0 ? request.seconds / 2 : request.seconds);
-    records = measure(measured, chosen, request.measured, std::ref(half));
+    records = measure(measured, chosen, request.measured, decisions, std::ref(half));
     cut = half.stopped();
   }
   PropertyOptions options;
@@ -87,6 +139,7 @@ Json run(CallableKernel& kernel, const CheckRequest& request) {
   options.replay = request.replay;
   options.out = request.witnesses;
   options.stop = std::ref(stop);
+  options.before = decisions;
   std::vector<PropertyResult> results;
   if (request.cases > 0 && !stop()) results = run_properties(std::span(&kernel.declaration(), 1), options);
   root["partial"] = cut || stop.stopped();
@@ -107,7 +160,13 @@ Json run(CallableKernel& kernel, const CheckRequest& request) {
                                 {"o", statistics(record.o)},
                                 {"lse", statistics(record.lse)}});
   }
-  root["junit"] = junit_text(told_once(results, faults), request.program);
+  std::optional<Conclusion> alone;
+  if (results.empty() && !records.empty()) {
+    for (const FamilyRecord& record : records) decisions.offer(record.family, record.taken());
+    alone = decisions.conclude(kernel.declaration());
+  }
+  add_conclusion(root, alone, results, request);
+  root["junit"] = junit_text(told_once(results, faults), request.program, kernel.declaration().id, whole(root));
   return root;
 }
 

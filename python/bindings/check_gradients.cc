@@ -1,22 +1,22 @@
 #include "python/bindings/check_gradients.h"
 
-#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <optional>
 
-#include "properties/driver/junit.h"
 #include "properties/driver/property_files.h"
 #include "properties/generators/family.h"
 #include "properties/generators/glob.h"
 #include "properties/generators/gradient_case.h"
-#include "properties/laws/judging_gradients.h"
+#include "properties/laws/run_power.h"
 #include "properties/shrink/brief.h"
 #include "properties/shrink/gradients.h"
 #include "python/bindings/call_faults.h"
-#include "python/bindings/statistics_json.h"
-#include "reference/oracle/backward/backward_truth.h"
+#include "python/bindings/gradient_answer.h"
+#include "python/bindings/gradient_records.h"
+#include "python/bindings/stop.h"
 #include "reference/problem/error.h"
+#include "reference/problem/shown_text.h"
 #include "reference/problem/text.h"
 
 namespace nb = nanobind;
@@ -31,68 +31,15 @@ constexpr double kShareOfDrawing = 0.75;
 /// Simpler problems that are asked of the callable, for a finding; as a property's (properties/driver/shrinking_search.h).
 constexpr int kShrinks = 600;
 
-enum Asked : std::uint8_t { kWithin, kWritten, kRerun };
-constexpr struct {
-  const char* name;
-  const char* summary;
-} kLaws[] = {
-    {"gradient_within_bound", "every element of dq, dk and dv has the right class and lies within its a-priori bound"},
-    {"gradient_fully_written", "every element of dq, dk and dv is stored"},
-    {"gradient_rerun_is_bitwise", "a second run has the same bits"},
-};
-
-struct LawRecord {
-  Asked law{};
-  std::array<std::uint64_t, kVerdictKinds> counts{};
-  std::optional<Verdict> failure;
-  std::string line, witness, shrunk;
-  std::optional<BackwardCase> failing;  // as it was drawn
-};
-
-/// Of one problem.
-struct Answer {
-  std::optional<GradientJudgement> judgement;       // of the first call; none where it was at fault
-  std::array<Verdict, std::size(kLaws)> says = {};  // by Asked
-  bool at_fault = false;                            // a call was, and every law says so
-};
-
-struct GradientFamily {
-  std::string name, refused, finding;
-  std::array<std::uint64_t, kVerdictKinds> counts{};
-  ErrorStats dq, dk, dv;
-};
-
-/// The clock, Ctrl-C, and a device that answers no more.
-class Stop {
- public:
-  Stop(CallableGradient& gradient, double seconds) : gradient_(gradient), seconds_(seconds) { allow(1); }
-  /// From now on until this share of all the seconds has passed, counted from the beginning.
-  void allow(double share) {
-    stopped_ = false;
-    end_ = begin_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(share * seconds_));
-  }
-  bool operator()() {
-    stopped_ = stopped_ || gradient_.lost() || (seconds_ > 0 && Clock::now() >= end_) || gradient_.interrupted();
-    return stopped_;
-  }
-  bool stopped() const { return stopped_; }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  CallableGradient& gradient_;
-  double seconds_;  // 0: no limit
-  Clock::time_point begin_ = Clock::now(), end_;
-  bool stopped_ = false;
-};
-
 class Run {
  public:
   Run(CallableGradient& gradient, const GradientRequest& request)
       : gradient_(gradient), request_(request), stop_(gradient, request.seconds) {
     std::vector<std::string_view> names;
-    for (const auto& law : kLaws) names.push_back(law.name);
+    for (const auto& law : kGradientLaws) names.push_back(law.name);
     for (const std::size_t i : select_names(request.laws, names, "law")) {
-      laws_.push_back({.law = static_cast<Asked>(i)});
+      GradientLawRecord& law = laws_.emplace_back(GradientLawRecord{.law = static_cast<GradientLawAsked>(i)});
+      if (law.law == kRerun && !gradient.declaration().deterministic) law.skipped = "it promises no determinism";
     }
   }
 
@@ -108,17 +55,16 @@ class Run {
     make_small();
     root["lost"] = gradient_.lost();
     for (Json& list : {std::ref(root["laws"]), std::ref(root["families"])}) list = Json::array();
-    for (const LawRecord& law : laws_) root["laws"].push_back(law_json(law));
-    for (const GradientFamily& family : families_) {
-      root["families"].push_back({{"family", family.name},
-                                  {"cases", counts(family.counts)},
-                                  {"refused", family.refused},
-                                  {"finding", family.finding},
-                                  {"dq", statistics(family.dq)},
-                                  {"dk", statistics(family.dk)},
-                                  {"dv", statistics(family.dv)}});
+    for (GradientLawRecord& law : laws_) {
+      if (law.failure) law.replay = replay_of(law);
+      root["laws"].push_back(to_json(law));
     }
-    root["junit"] = junit();
+    for (const GradientFamily& family : families_) root["families"].push_back(to_json(family));
+    const std::vector<std::string> why = undecided();
+    root["undecided"] = why;
+    root["decided"] = request_.replay.empty() ? decided_shares(power_.balanced()) : Json::object();
+    root["open"] = request_.replay.empty() ? power_.open() : std::vector<std::string>{};
+    root["junit"] = gradient_junit(laws_, gradient_.declaration().id, whole(why));
     return root;
   }
 
@@ -134,7 +80,7 @@ class Run {
     for (const std::size_t i : select_names(request_.families, names, "family")) {
       if (!all[i]->serves(ProblemKind::attention)) continue;
       GradientFamily family{.name = std::string(all[i]->name)};
-      std::uint64_t ran = 0;
+      std::uint64_t ran = 0, drawn_cases = 0;
       const std::uint64_t first = request_.seed > 0 ? request_.seed - 1 : 0;
       for (std::uint64_t n = 0; ran < request_.cases && n < kDrawsPerCase * request_.cases && !stop_(); ++n) {
         BackwardCase drawn;
@@ -145,8 +91,10 @@ class Run {
           family.refused = error.what();
           continue;
         }
+        ++drawn_cases;
         if (ask(drawn, family)) ++ran;
       }
+      offered_ += drawn_cases > 0 ? 1 : 0;
       families_.push_back(std::move(family));
       if (stop_()) return;
     }
@@ -172,53 +120,68 @@ class Run {
     const std::string why = gradient_.refusal(subject.problem);
     if (!why.empty()) {
       family.refused = why;
-      Answer refused;
+      GradientAnswer refused;
       refused.says.fill({VerdictKind::unsupported, Failure::none, why});
       note(subject, family, refused);
       return false;
     }
-    const Answer answer = answer_to(subject.problem, subject.spec.seed, asks(kRerun));
+    power_.ask(subject.spec.family);
+    const GradientAnswer answer = answer_to(gradient_, subject.problem, subject.spec.seed, asks(kRerun));
     if (answer.judgement) {
-      for (const Part part : kGradientParts) stats(family, part).merge(answer.judgement->stats(part));
+      for (const Part part : kGradientParts) family.stats(part).merge(answer.judgement->stats(part));
+      power_.add(subject.spec, answer.power);
     }
     note(subject, family, answer);
     return true;
   }
 
-  /// Of a problem that the callable takes.
-  Answer answer_to(const BackwardProblem& problem, std::uint64_t seed, bool twice) {
-    Answer answer;
-    try {
-      const Gradients first = gradient_.run(problem);
-      const BackwardTruth truth = backward_truth(problem, gradient_.declaration().format);
-      const BackwardBound bound = gradient_bound(problem, gradient_.arithmetic());
-      const JudgedGradients judged{first, truth, bound};
-      answer.judgement = judge(judged, gradient_.contract(), seed);
-      answer.says[kWithin] = gradients_within_bound(*answer.judgement);
-      answer.says[kWritten] = gradients_fully_written(judged);
-      if (twice) answer.says[kRerun] = gradients_have_the_same_bits(first, gradient_.run(problem));
-    } catch (const KernelFault& fault) {
-      answer.at_fault = true;
-      answer.says.fill({VerdictKind::fail, Failure::error, fault.what()});
+  /// Why the run is no pass though nothing failed; of a replay, which need not be a test, what a judging law says.
+  std::vector<std::string> undecided() const {
+    std::vector<std::string> why;
+    if (!unasked_.empty()) why.push_back(unasked_);
+    if (!request_.replay.empty()) return why;
+    const auto& families = power_.families();
+    if (static_cast<double>(families.size()) < kLeastTaken * static_cast<double>(offered_)) {
+      std::string text = "what the callable takes leaves " + std::to_string(families.size()) + " of " +
+                         std::to_string(offered_) + " input families:";
+      for (const auto& [name, family] : families) text += " " + name;
+      why.push_back(std::move(text));
     }
-    return answer;
+    // A preset's domain is not the user's to narrow: where it leaves most families out, too few of them are decided.
+    if (std::string text = power_.undecided(); !text.empty()) why.push_back(std::move(text));
+    return why;
   }
 
-  static ErrorStats& stats(GradientFamily& family, Part part) {
-    return part == Part::dq ? family.dq : part == Part::dk ? family.dk : family.dv;
+  /// What is wrong with the run beside its laws: the first finding of a family, else what is undecided.
+  std::string whole(const std::vector<std::string>& undecided) const {
+    const auto found = std::ranges::find_if(families_, [](const GradientFamily& f) { return !f.finding.empty(); });
+    if (found != families_.end()) return found->finding;
+    return undecided.empty() ? std::string() : undecided.front();
   }
-  bool asks(Asked law) const {
+
+  bool asks(GradientLawAsked law) const {
     if (law == kRerun && !gradient_.declaration().deterministic) return false;
-    return std::ranges::any_of(laws_, [law](const LawRecord& record) { return record.law == law; });
+    return std::ranges::any_of(laws_, [law](const GradientLawRecord& record) { return record.law == law; });
   }
 
-  void note(const BackwardCase& subject, GradientFamily& family, const Answer& answer) {
+  void note(const BackwardCase& subject, GradientFamily& family, const GradientAnswer& answer) {
     Verdict whole = answer.says[kWithin];
-    bool told = false;
-    for (LawRecord& law : laws_) {
+    // That the bits are the same again is no pass of gradients that are wrong.
+    for (const GradientLawAsked law : {kWithin, kWritten}) {
+      const Verdict& says = answer.says[law];
+      if (asks(law) || !unasked_.empty() || (!says.failed() && says.kind != VerdictKind::inconclusive)) continue;
+      unasked_ = std::string(kGradientLaws[law].name) + " was not asked, and says " +
+                 to_string({says.kind, says.failure, {}}) + " of " + backward_line(subject.spec) + ": " +
+                 one_line(says.detail);
+    }
+    const GradientLawRecord* told = nullptr;
+    for (GradientLawRecord& law : laws_) {
       if (!asks(law.law)) continue;
-      if (answer.at_fault && told) continue;  // one finding is enough
-      told = true;
+      if (answer.at_fault && told != nullptr) {  // one finding is enough
+        law.skipped = std::string("not judged: it met the fault that ") + kGradientLaws[told->law].name + " tells of";
+        continue;
+      }
+      told = &law;
       const Verdict& says = answer.says[law.law];
       ++law.counts[static_cast<std::size_t>(says.kind)];
       if (outweighs(says, whole)) whole = says;
@@ -241,9 +204,10 @@ class Run {
   void make_small() {
     if (!wants_witnesses()) return;
     std::filesystem::create_directories(request_.witnesses);
-    const auto findings = std::ranges::count_if(laws_, [](const LawRecord& law) { return law.failing.has_value(); });
+    const auto findings =
+        std::ranges::count_if(laws_, [](const GradientLawRecord& law) { return law.failing.has_value(); });
     double share = kShareOfDrawing;
-    for (LawRecord& law : laws_) {
+    for (GradientLawRecord& law : laws_) {
       if (!law.failing) continue;
       keep(law, *law.failing);  // whatever the search does, there is a witness
       if (gradient_.lost()) continue;
@@ -256,19 +220,20 @@ class Run {
     }
   }
 
-  void keep(LawRecord& law, const BackwardCase& shown) const {
+  void keep(GradientLawRecord& law, const BackwardCase& shown) const {
     const std::string& id = gradient_.declaration().id;
-    const auto path = std::filesystem::path(request_.witnesses) / (id + "." + kLaws[law.law].name + ".safetensors");
+    const auto path =
+        std::filesystem::path(request_.witnesses) / (id + "." + kGradientLaws[law.law].name + ".safetensors");
     write_backward_witness(path, {shown, {{"kernel", id}, {"verdict", to_string(*law.failure)}}});
     law.witness = path.string();
   }
 
   /// What fails only now and then stays nearly as it was drawn.
-  BackwardProblem smallest(const BackwardCase& subject, LawRecord& law) {
+  BackwardProblem smallest(const BackwardCase& subject, GradientLawRecord& law) {
     const Verdict found = *law.failure;
     const auto fails = [&](const BackwardProblem& problem) {
       if (!gradient_.refusal(problem).empty()) return false;
-      Verdict says = answer_to(problem, subject.spec.seed, law.law == kRerun).says[law.law];
+      Verdict says = answer_to(gradient_, problem, subject.spec.seed, law.law == kRerun).says[law.law];
       if (gradient_.lost()) law.failure->detail += "; a simpler problem lost the device: " + says.detail;
       if (!says.failed() || says.failure != found.failure || call_fault_name(says) != call_fault_name(found))
         return false;
@@ -278,62 +243,18 @@ class Run {
     return minimise(subject.problem, fails, kShrinks, [this] { return stop_(); });
   }
 
-  std::string replay_of(const LawRecord& law) const {
+  std::string replay_of(const GradientLawRecord& law) const {
     const std::string& what = law.witness.empty() ? law.line : law.witness;
-    return request_.program + " --law " + kLaws[law.law].name + " --replay " + shell_quoted(what);
-  }
-
-  std::string skipped(const LawRecord& law) const {
-    if (law.law == kRerun && !gradient_.declaration().deterministic) return "it promises no determinism";
-    return "the callable takes none of these cases";
-  }
-
-  Json law_json(const LawRecord& law) const {
-    std::uint64_t executed = 0;
-    for (std::size_t kind = 0; kind < kVerdictKinds; ++kind) {
-      executed += static_cast<VerdictKind>(kind) == VerdictKind::unsupported ? 0 : law.counts[kind];
-    }
-    Json json{{"law", kLaws[law.law].name},
-              {"finding", law.failure.has_value()},
-              {"skipped", executed == 0},
-              {"cases", counts(law.counts)}};
-    if (!law.failure) {
-      if (executed == 0) json["message"] = skipped(law);
-      return json;
-    }
-    json["failure"] = name(law.failure->failure);
-    json["message"] = one_line(law.failure->detail);
-    json["case"] = law.line;
-    json["shrunk"] = law.shrunk;
-    json["witness"] = law.witness;
-    json["replay"] = replay_of(law);
-    return json;
-  }
-
-  std::string junit() const {
-    JunitSuite suite{"flashproof"};
-    for (const LawRecord& law : laws_) {
-      JunitCase& one = suite.cases.emplace_back();
-      one.classname = gradient_.declaration().id;
-      one.name = kLaws[law.law].name;
-      const Json json = law_json(law);
-      if (law.failure) {
-        one.outcome = JunitOutcome::failed;
-        one.type = name(law.failure->failure);
-        one.message = law.line + (law.shrunk.empty() ? "" : " (shrunk to " + law.shrunk + ")") + "  " +
-                      one_line(law.failure->detail) + "\nreplay: " + replay_of(law);
-      } else if (json["skipped"]) {
-        one.outcome = JunitOutcome::skipped;
-        one.message = skipped(law);
-      }
-    }
-    return junit_xml(std::span(&suite, 1));
+    return request_.program + " --law " + kGradientLaws[law.law].name + " --replay " + shell_word(what);
   }
 
   CallableGradient& gradient_;
   const GradientRequest& request_;
-  Stop stop_;
-  std::vector<LawRecord> laws_;
+  Stop<CallableGradient> stop_;
+  RunPower power_;           // of the cases as they were drawn
+  std::size_t offered_ = 0;  // families that have a case of this format and a gradient
+  std::string unasked_;      // a judging law that was not asked and is no pass: the first case
+  std::vector<GradientLawRecord> laws_;
   std::vector<GradientFamily> families_;
 };
 
@@ -341,7 +262,7 @@ class Run {
 
 std::vector<std::pair<std::string, std::string>> gradient_law_list() {
   std::vector<std::pair<std::string, std::string>> list;
-  for (const auto& law : kLaws) list.emplace_back(law.name, law.summary);
+  for (const auto& law : kGradientLaws) list.emplace_back(law.name, law.summary);
   return list;
 }
 

@@ -1,5 +1,7 @@
 #include "python/bindings/measure.h"
 
+#include <numeric>
+
 #include "properties/laws/law.h"
 #include "reference/problem/error.h"
 
@@ -28,12 +30,18 @@ Verdict judged(Trial& trial, FamilyRecord& record) {
 
 }  // namespace
 
+bool FamilyRecord::taken() const {
+  return std::accumulate(verdicts.begin(), verdicts.end(), std::uint64_t{0}) >
+         verdicts[static_cast<std::size_t>(VerdictKind::unsupported)];
+}
+
 std::vector<FamilyRecord> measure(const Kernel& kernel, std::span<const Family* const> families, std::uint64_t cases,
-                                  const std::function<bool()>& stop) {
+                                  RunDecisions& decisions, const std::function<bool()>& stop) {
   std::vector<FamilyRecord> records;
   for (const Family* family : families) {
     if (!family->serves(kernel.problem)) continue;
-    FamilyRecord record{.family = family->name};
+    FamilyRecord record;
+    record.family = family->name;
     std::uint64_t ran = 0, drawn_cases = 0;
     // A family may have no case of a format for some seed, and the kernel may refuse some: the next one then.
     for (std::uint64_t seed = 0; ran < cases && seed < kDrawsPerCase * cases && !stop(); ++seed) {
@@ -48,6 +56,7 @@ std::vector<FamilyRecord> measure(const Kernel& kernel, std::span<const Family* 
       ++drawn_cases;
       Trial trial(kernel, drawn);
       const Verdict verdict = judged(trial, record);
+      if (trial.alternatives_seen().asked != 0) decisions.add(drawn.spec, trial.alternatives_seen(), trial.powers());
       ++record.verdicts[static_cast<std::size_t>(verdict.kind)];
       if (verdict.kind == VerdictKind::unsupported) record.refused = verdict.detail;
       ran += verdict.kind == VerdictKind::unsupported ? 0 : 1;

@@ -11,6 +11,7 @@
 
 #include "kernels/registry.h"
 #include "properties/generators/family.h"
+#include "properties/laws/run_power.h"
 #include "reference/error/error_stats.h"
 #include "reference/error/verdict.h"
 
@@ -22,11 +23,15 @@ struct FamilyRecord {
   ErrorStats o, lse;                                    // of the cases that ran
   std::string refused;                                  // why the last refused case was
   std::string finding;                                  // the first failing case: its line, then the verdict
+
+  /// The kernel took a case.
+  bool taken() const;
 };
 
 /// Seeds 0, 1, ... of every family in this format until the kernel took `cases` of each, or sixteen times as many were drawn, or
 /// `stop`. Stopped before its first case: no record.
+/// What the cases decided goes to `decisions`.
 std::vector<FamilyRecord> measure(const Kernel& kernel, std::span<const Family* const> families, std::uint64_t cases,
-                                  const std::function<bool()>& stop);
+                                  RunDecisions& decisions, const std::function<bool()>& stop);
 
 }  // namespace flashproof::python

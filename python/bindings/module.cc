@@ -93,7 +93,7 @@ NB_MODULE(_flashproof, m) {
          const std::string& returns, bool deterministic, bool batch_invariant, bool isolates_hidden, bool saturates,
          std::vector<std::string> takes, nb::object call, nb::object refuses, std::vector<std::string> laws,
          std::vector<std::string> families, std::uint64_t seed, std::uint64_t cases, std::uint64_t measured,
-         double seconds, std::string witnesses, std::string replay, std::string program) {
+         double seconds, std::string witnesses, std::vector<std::string> replay, std::string program) {
         py::CallableDeclaration declaration;
         declaration.id = std::move(id);
         declaration.problem = py::problem_kind(problem);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "reference/error/error_stats.h"
+#include "reference/error/power.h"
 #include "reference/error/verdict.h"
 
 namespace flashproof::python {
@@ -45,6 +46,16 @@ inline Json statistics(const ErrorStats& stats) {
                      {"numerator", number(worst.bound.numerator)},
                      {"denominator", number(worst.bound.denominator)},
                      {"output", number(worst.bound.output)}};
+  }
+  return json;
+}
+
+/// {"o": 0.98, "lse": 0.97}: of each output that has elements the share that was decided.
+inline Json decided_shares(const Power& power) {
+  Json json = Json::object();
+  for (std::size_t part = 0; part < kPartCount; ++part) {
+    const PowerCounts& counts = power.parts[part];
+    if (counts.elements() > 0) json[std::string(name(static_cast<Part>(part)))] = counts.share();
   }
   return json;
 }

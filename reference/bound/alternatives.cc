@@ -84,20 +84,27 @@ std::vector<Arithmetic> alternatives(const Arithmetic& arithmetic, ProblemKind p
   return problem == ProblemKind::merge ? of_merge(arithmetic) : of_attention(arithmetic);
 }
 
-std::vector<Arithmetic> alternatives(const Arithmetic& arithmetic, const Problem& problem) {
-  std::vector<Arithmetic> list = alternatives(arithmetic, kind_of(problem));
+std::vector<std::optional<Arithmetic>> alternatives_in_place(const Arithmetic& arithmetic, const Problem& problem) {
+  std::vector<std::optional<Arithmetic>> list;
+  for (const Arithmetic& a : alternatives(arithmetic, kind_of(problem))) list.emplace_back(a);
   if (arithmetic.reduction != Reduction::any) return list;
   if (const auto* merge = std::get_if<MergeProblem>(&problem); merge != nullptr) {
-    if (merge->has_l())
-      std::erase_if(list, [](const Arithmetic& a) { return a.merge_weights != MergeWeights::max_sum; });
-    if (merge->joins.empty()) return list;
-    for (Arithmetic& a : list) {
-      if (a.reduction == Reduction::pairwise_fold) a.reduction = Reduction::pairwise_tree;
+    for (std::optional<Arithmetic>& a : list) {
+      if (!merge->joins.empty() && a->reduction == Reduction::pairwise_fold) a->reduction = Reduction::pairwise_tree;
+      if (merge->has_l() && a->merge_weights != MergeWeights::max_sum) a.reset();
     }
   }
   if (const auto* attention = std::get_if<AttentionProblem>(&problem); attention != nullptr) {
     const bool raw = raw_scores_refused(*attention).empty();
-    for (Arithmetic& a : list) a.unit = raw ? a.unit : ScoreUnit::natural;
+    for (std::optional<Arithmetic>& a : list) a->unit = raw ? a->unit : ScoreUnit::natural;
+  }
+  return list;
+}
+
+std::vector<Arithmetic> alternatives(const Arithmetic& arithmetic, const Problem& problem) {
+  std::vector<Arithmetic> list;
+  for (const std::optional<Arithmetic>& a : alternatives_in_place(arithmetic, problem)) {
+    if (a) list.push_back(*a);
   }
   return list;
 }

@@ -2,6 +2,7 @@
 // element, of a short list of declarations (README.md, "Foreign kernels").
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "reference/bound/arithmetic.h"
@@ -19,8 +20,11 @@ namespace flashproof {
 ///   merge      flat: shifted, division_free, max_sum; pairwise_fold: stable, running, max_sum
 ///   softmax    chunked_online as declared; the same with fused exponents, if `exponent` is unfused; two_pass
 std::vector<Arithmetic> alternatives(const Arithmetic& arithmetic, ProblemKind problem);
-/// Those that have a meaning for this problem: of states (m, l, O) max_sum alone, of joins pairwise_tree in place of the
-/// fold; where raw scores have no meaning (a scale of 0 or below), natural ones in their place.
+/// In the same order, as they are for this problem; none where an alternative has no meaning: of states (m, l, O) all but
+/// max_sum. Of joins pairwise_tree in place of the fold; where raw scores have no meaning (a scale of 0 or below), natural ones in
+/// their place. So an index names one kernel, whatever the problem.
+std::vector<std::optional<Arithmetic>> alternatives_in_place(const Arithmetic& arithmetic, const Problem& problem);
+/// Those of them that have a meaning.
 std::vector<Arithmetic> alternatives(const Arithmetic& arithmetic, const Problem& problem);
 
 namespace bound {

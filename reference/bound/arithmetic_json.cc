@@ -15,6 +15,7 @@
 #include "reference/bound/named_presets.h"
 #include "reference/problem/error.h"
 #include "reference/problem/near_matches.h"
+#include "reference/problem/strict_json.h"
 #include "reference/problem/text.h"
 #include "reference/problem/text_place.h"
 
@@ -173,26 +174,13 @@ class Writer {
 };
 
 Json parse(std::string_view text) {
-  std::vector<std::set<std::string>> open;  // the keys of every object that is not closed
-  const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
-    using Event = Json::parse_event_t;
-    if ((event == Event::object_start || event == Event::array_start) && depth >= kDeepest) {
-      throw UsageError(fmt::format("arithmetic: nested deeper than {} levels", kDeepest));
-    }
-    if (event == Event::object_start) open.emplace_back();
-    if (event == Event::object_end) open.pop_back();
-    if (event == Event::key && !open.back().insert(value.get<std::string>()).second) {
-      throw UsageError(fmt::format("arithmetic: {}: twice", quote(value.get<std::string>())));
-    }
-    return true;
-  };
   try {
-    return Json::parse(text, watch);
-  } catch (const Json::parse_error& error) {
-    throw UsageError(fmt::format("arithmetic: no JSON at {}: legal: a preset's name, or an object of fields",
-                                 place_in(text, error.byte)));
-  } catch (const Json::exception&) {
-    throw UsageError("arithmetic: no JSON: it holds a number beyond the range of a double");
+    return strict_json<Json>(text, kDeepest);
+  } catch (const UsageError& e) {
+    const std::string_view what = e.what();
+    throw UsageError(
+        fmt::format("arithmetic: {}{}", what,
+                    what.starts_with("no JSON") ? ": legal: a preset's name, or an object of fields" : ""));
   }
 }
 
@@ -236,6 +224,18 @@ std::string arithmetic_json(const Arithmetic& arithmetic, std::int64_t columns) 
   Json json;
   fields(std::as_const(a), Writer(json));
   return json.dump();
+}
+
+std::string difference_json(const Arithmetic& declared, const Arithmetic& other) {
+  constexpr std::int64_t kColumns = 1024;  // where lanes_of asks for them
+  const Json before = Json::parse(arithmetic_json(declared, kColumns));
+  const Json after = Json::parse(arithmetic_json(other, kColumns));
+  std::string text;
+  for (const auto& [field, value] : after.items()) {
+    if (before.contains(field) && before[field] == value) continue;
+    text += fmt::format("{}\"{}\": {}", text.empty() ? "" : ", ", field, value.dump());
+  }
+  return text;
 }
 
 }  // namespace flashproof

@@ -23,6 +23,10 @@ Arithmetic parse_arithmetic(std::string_view text, ProblemKind problem, Format i
 /// has lanes_of is written with the lanes of so many columns; throws UsageError where `columns` is not positive then.
 std::string arithmetic_json(const Arithmetic& arithmetic, std::int64_t columns = 0);
 
+/// The fields in which `other` differs, with its values, as members of a JSON object: what a declaration would say in place of
+/// what is declared.
+std::string difference_json(const Arithmetic& declared, const Arithmetic& other);
+
 /// A name that parse_arithmetic() takes, and one line about it.
 struct ArithmeticPreset {
   std::string_view name;

@@ -38,10 +38,12 @@ void separated_preconditions(const Arithmetic& a, const Visits& visits, double l
 
 void score_preconditions(const ScoreScale& scale, const ScoreRange& range, const Precondition& query,
                          std::vector<Precondition>& list) {
-  list.push_back({kScoreDomain, range.largest, kF32Max});
+  list.push_back({kScoreDomain, range.largest.count, kF32Max});
   if (scale.tau_largest > 0) {
     list.push_back({"scale times its descale factors below the f32 range", scale.tau_largest, kF32Max});
   }
+  // An infinite one times a dot product of 0 is NaN.
+  if (scale.tau_per_cap > 0) list.push_back({"scale over softcap below the f32 range", scale.tau_per_cap, kF32Max});
   if (range.lost && scale.tau_error > 0) {  // 0·inf is NaN
     list.push_back({"error of the scale beside an infinite dot product", scale.tau_error, 1});
   }
@@ -53,25 +55,30 @@ void row_preconditions(const Arithmetic& a, const ScoreScale& scale, const Score
   score_preconditions(scale, range, query, list);
   const bool folded = paths.exponents().rounds_frame() || a.exponent == Exponent::subtract_then_scale;
   if (a.unit == ScoreUnit::raw && folded) {
-    list.push_back({"folded scale below the f32 range", std::fabs(scale.c_hat), kF32Max});
-    list.push_back({"folded scale above the subnormal range", 0x1p-126, std::fabs(scale.c_hat)});
+    const double c = std::fabs(scale.c_hat.factor), doubt = std::min(1.0, scale.unit_error) + 0x1p-20;
+    list.push_back({"folded scale below the f32 range", c * (1 + doubt), kF32Max});
+    list.push_back({"folded scale above the subnormal range", 0x1p-126, c * std::max(0.0, 1 - doubt)});
+  }
+  if (a.unit == ScoreUnit::raw &&
+      a.underflow == Underflow::flush) {  // divides bias, slope and sink, multiplies lse's frame
+    list.push_back({"unit of raw scores above the subnormal range", 0x1p-126,
+                    scale.unit.factor * std::max(0.0, 1 - scale.unit_error - 0x1p-20)});
   }
   // Before the scale: one that overflows would lose a key that a small scale brings back into reach. (Above kReach, and
   // with natural ones, it loses keys without a weight: F32Max is then 256 octaves at least.)
   constexpr double kReach = 0x1p-120;  // of ĉ, as kernels see it
-  if (a.unit == ScoreUnit::raw && std::fabs(scale.c_hat) < kReach) {
-    list.push_back({kRawDifferences, range.apart / std::fabs(scale.unit), kF32Max});
+  if (a.unit == ScoreUnit::raw && std::fabs(scale.c_hat.factor) < kReach) {
+    list.push_back({kRawDifferences, scale.unit.inverse(range.apart).count, kF32Max});
   }
-  const double overshoot = paths.overshoot();  // octaves by which a weight may exceed 1, or fall below it by κ
+  const Octaves overshoot = paths.overshoot();  // octaves by which a weight may exceed 1, or fall below it by κ
   if (paths.exponents().rounds_frame() || a.lse_form == LseForm::base2) {
     list.push_back({"scaled scores below the f32 range",
-                    range.natural * (1 + scale.unit_error) * std::numbers::log2e * (1 + 0x1p-20), kF32Max});
+                    range.natural.count * (1 + scale.unit_error) * std::numbers::log2e * (1 + 0x1p-20), kF32Max});
   }
-  const double lag = paths.visits().lag() / std::numbers::ln2;
-  const double below = overshoot - lag;  // κ alone
-  if (overshoot > 0) {
-    list.push_back({"head-room above: octaves of the largest weights", overshoot + std::log2(weights.p.size()) + 1,
-                    kExponentRange});
+  const double below = (overshoot - in_octaves(paths.visits().lag())).count;  // κ alone
+  if (overshoot.count > 0) {
+    list.push_back({"head-room above: octaves of the largest weights",
+                    overshoot.count + std::log2(weights.p.size()) + 1, kExponentRange});
   }
   if (below > 0) {
     list.push_back({"head-room below: octaves that the largest weight may lose", below + 1, kNormalOctaves});
@@ -81,7 +88,7 @@ void row_preconditions(const Arithmetic& a, const ScoreScale& scale, const Score
   if (stored != Format::f32 || a.weights.scale != 1) {
     const double scaled = std::log2(a.weights.scale);
     const bool normalised = a.reduction == Reduction::row_resident;
-    const double most = a.weights.scale * std::exp2(normalised ? 0 : std::min(overshoot, 1000.0));
+    const double most = a.weights.scale * std::exp2(normalised ? 0 : std::min(overshoot.count, 1000.0));
     list.push_back({"weights below the largest number of P's format", most * (1 + 2 * a.exp_error),
                     info(stored).max_finite * (1 + unit_roundoff(stored))});
     if (below > 0) {
@@ -91,18 +98,23 @@ void row_preconditions(const Arithmetic& a, const ScoreScale& scale, const Score
   }
 }
 
-AccumulatorRange accumulator_range(const Arithmetic& a, const AttentionPaths& paths, double value_factor, double keys) {
+AccumulatorRange accumulator_range(const Arithmetic& a, const AttentionPaths& paths, double value_factor, double keys,
+                                   double ended) {
   // Every weight is at most 1 in its frame, but for what overshoots. The scale of P is taken off before the ending, so the
   // sum is held with it and without it.
-  const double weight = std::exp2(std::min(paths.overshoot(), 1000.0)) * std::max(a.weights.scale, 1.0);
+  const double weight = std::exp2(std::min(paths.overshoot().count, 1000.0)) * std::max(a.weights.scale, 1.0);
   AccumulatorRange range;
-  range.sum = keys * std::max(weight, 1.0) * (1 + paths.accumulated());
+  // Fused, the largest weight errs by its exponential; and P is rounded, also beside an l that is not.
+  const double rounded = (1 + paths.accumulated()) * (1 + unit_roundoff(a.weights.format));
+  range.sum = keys * std::max(weight, 1.0) * rounded * (rounds_frame(a) ? 1 + 2 * a.exp_error : 1);
   const Format partial = a.split.parts > 1 ? a.split.partial_o : Format::f32;
   const double factor = a.split.parts > 1 ? std::fabs(value_factor) : 1;
   if (partial != Format::f32 || factor > 1) {
     // A part's o is a mean of the v; un-normalised it is a sum. It is stored times v_descale.
-    range.stored = factor * (a.split.weights == MergeWeights::max_sum ? range.sum : 1 + paths.accumulated());
-    range.stored_limit = info(partial).max_finite;
+    range.stored = factor * (a.split.weights == MergeWeights::max_sum ? range.sum : rounded * (1 + ended));
+    // A flat combination adds them up, each times a weight of 1 at most.
+    const double added = a.split.combine == Reduction::flat ? a.split.parts : 1;
+    range.stored_limit = std::min(info(partial).max_finite, kF32Max / added);
   }
   return range;
 }

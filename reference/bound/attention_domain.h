@@ -17,10 +17,10 @@ inline constexpr const char* kSeparatedBelow = "e^-m above the subnormal range: 
 
 /// What the scores of a row have shown.
 struct ScoreRange {
-  double largest = 0;  // magnitude formed on the way, in the kernel's units
-  double natural = 0;  // |s| at most
-  double apart = 0;    // of two scores, at most; of raw ones alone
-  bool lost = false;   // a key that no mask hides has the score −inf: its dot product is infinite
+  Raw largest = {};   // magnitude formed on the way
+  Nats natural = {};  // |s| at most
+  Nats apart = {};    // of two scores, at most; of raw ones alone
+  bool lost = false;  // a key that no mask hides has the score −inf: its dot product is infinite
 };
 
 /// Those of the scores alone: of dot products and of what makes a score of them. Appends.
@@ -32,6 +32,9 @@ void row_preconditions(const Arithmetic& arithmetic, const ScoreScale& scale, co
                        const Precondition& query, const AttentionPaths& paths, const RowWeights& weights,
                        std::vector<Precondition>& list);
 
+/// e^{m − λ̂} of an ending that does not divide; `above`: m − λ̂ at most.
+inline constexpr const char* kFreeFactor = "e^(m - lse) below the f32 range: log of it";
+
 /// Sums of p·v, and what is stored of them, by the largest |v| of a column.
 struct AccumulatorRange {
   double sum = 1;     // the un-normalised sum is at most this times max |v|
@@ -40,7 +43,8 @@ struct AccumulatorRange {
 
   Precondition at(double largest_value) const;
 };
+/// `ended`: what the ending of a part and its combination may add to a mean of v, relative.
 AccumulatorRange accumulator_range(const Arithmetic& arithmetic, const AttentionPaths& paths, double value_factor,
-                                   double keys);
+                                   double keys, double ended);
 
 }  // namespace flashproof::bound

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "reference/bound/attention_paths.h"
@@ -33,7 +34,7 @@ Emulated run(const std::vector<float>& x, float unit, Exponent form, bool raw) {
   a.unit = raw ? ScoreUnit::raw : ScoreUnit::natural;
   const ScoreScale scale = score_scale(p, a, 0, 0);
   Emulated result{.log_weight = {}, .row = {}, .exponents = Exponents(a, scale), .scale_error = scale.c_error};
-  const auto c = static_cast<float>(scale.unit * kLog2e);
+  const auto c = static_cast<float>(scale.unit.factor * kLog2e);
   std::vector<double> octaves;
   float frame = -INFINITY;
   for (const float score : x) {
@@ -60,7 +61,7 @@ Emulated run(const std::vector<float>& x, float unit, Exponent form, bool raw) {
   Leaves& leaves = result.row.leaves;
   for (std::size_t j = 0; j < x.size(); ++j) {
     leaves.key.push_back(static_cast<std::int64_t>(j));
-    leaves.score.push_back(scale.unit * static_cast<double>(x[j]));
+    leaves.score.push_back(scale.unit.factor * static_cast<double>(x[j]));
   }
   leaves.resize(x.size());
   result.row.frame = frame_of(leaves);
@@ -98,6 +99,13 @@ std::vector<float> rising(double size, int keys, Random& random) {
   return x;
 }
 
+// None of them becomes another without its rate.
+static_assert(!std::is_convertible_v<Raw, Nats> && !std::is_convertible_v<Uncapped, Nats> &&
+              !std::is_convertible_v<Dot, Uncapped> && !std::is_convertible_v<Octaves, Nats> &&
+              !std::is_convertible_v<double, Nats>);
+static_assert(std::is_same_v<std::invoke_result_t<Rate<Nats, Raw>, Raw>, Nats> &&
+              !std::is_invocable_v<Rate<Nats, Raw>, Nats> && !std::is_invocable_v<Rate<Uncapped, Dot>, Raw>);
+
 TEST(AttentionExponents, a_fused_frame_that_rises_costs_its_size_and_one_that_stays_does_not) {
   for (const double size : {1e2, 1e3, 1e4, 1e5, 1e6}) {
     double optimistic = 0;
@@ -107,7 +115,7 @@ TEST(AttentionExponents, a_fused_frame_that_rises_costs_its_size_and_one_that_st
       const Emulated e = run(x, 1, Exponent::fused, false);
       EXPECT_LE(worst(e, 0), 1) << size;
       EXPECT_GT(e.row.leaves.exponent[0], 0x1p-24 * size);
-      optimistic = std::max(optimistic, worst(e, e.exponents.frame_error(0, size)));
+      optimistic = std::max(optimistic, worst(e, e.exponents.frame_error({0}, {size}).count));
 
       const std::vector<float> falling(x.rbegin(), x.rend());
       const Emulated stays = run(falling, 1, Exponent::fused, false);
@@ -129,7 +137,7 @@ TEST(AttentionExponents, unfused_costs_the_size_of_every_score_and_subtracting_f
     std::swap(x.front(), x.back());
     const Emulated unfused = run(x, 1, Exponent::unfused, false);
     EXPECT_LE(worst(unfused, 0), 1);
-    optimistic = std::max(optimistic, worst(unfused, unfused.exponents.frame_error(0, 1e5)));
+    optimistic = std::max(optimistic, worst(unfused, unfused.exponents.frame_error({0}, {1e5}).count));
     const Emulated subtracted = run(x, 1, Exponent::subtract_then_scale, false);
     EXPECT_LE(worst(subtracted, 0), 1);
     EXPECT_LT(subtracted.row.leaves.exponent[1], 1e-5) << "no |m| in this form";
@@ -153,7 +161,7 @@ TEST(AttentionExponents, a_folded_scale_costs_its_rounding_over_the_spread) {
 }
 
 TEST(AttentionExponents, lse_forms_cost_what_their_products_round) {
-  ScoreScale scale{.unit = 1.1F, .c_error = 0, .c_hat = 0};
+  ScoreScale scale{.unit = {1.1F}, .c_error = 0, .c_hat = {0}};
   AttentionProblem p = one_row({1.0F}, {1.0F}, 1);
   p.scale = 1.1F;
   for (const LseForm form : {LseForm::scaled_max_plus_log, LseForm::base2}) {
@@ -162,12 +170,12 @@ TEST(AttentionExponents, lse_forms_cost_what_their_products_round) {
     a.exponent = Exponent::subtract_then_scale;
     a.lse_form = form;
     scale = score_scale(p, a, 0, 0);
-    const auto c = static_cast<float>(scale.unit * kLog2e);
+    const auto c = static_cast<float>(scale.unit.factor * kLog2e);
     double largest = 0;
     for (int i = 0; i < 5000; ++i) {
       const float frame = 1e5F + 13.0F * static_cast<float>(i);
       const auto l = static_cast<float>(1 + 0.37 * (i % 19));
-      const double exact = scale.unit * static_cast<double>(frame) + std::log(static_cast<double>(l));
+      const double exact = scale.unit.factor * static_cast<double>(frame) + std::log(static_cast<double>(l));
       double computed = 0;  // without the last rounding
       if (form == LseForm::base2) {
         const float product = frame * c;
@@ -177,7 +185,7 @@ TEST(AttentionExponents, lse_forms_cost_what_their_products_round) {
         const float product = frame * 1.1F;
         computed = static_cast<double>(product) + std::log(static_cast<double>(l));
       }
-      const double cost = lse_form_cost(a, scale, scale.unit * static_cast<double>(frame), exact) + 1e-6;  // of log2 l
+      const double cost = lse_form_cost(a, scale, scale.unit(Raw{frame}), Nats{exact}) + 1e-6;  // of log2 l
       EXPECT_LE(std::fabs(computed - exact), cost);
       largest = std::max(largest, std::fabs(computed - exact) / cost);
     }
@@ -200,11 +208,11 @@ TEST(AttentionExponents, base2_holds_of_frames_that_return_to_nats_before_the_su
     p.scale = static_cast<float>(random.uniform(0.1, 3));
     const ScoreScale scale = score_scale(p, a, 0, 0);
     const auto frame = static_cast<float>(-random.uniform(5, 12));
-    const double exact = scale.unit * static_cast<double>(frame);
-    const auto c = static_cast<float>(scale.unit * kLog2e);
+    const double exact = scale.unit.factor * static_cast<double>(frame);
+    const auto c = static_cast<float>(scale.unit.factor * kLog2e);
     const float folded = c * kLn2, scaled = frame * (p.scale * kLog2);
     const float fa3 = frame * folded, xformers = scaled / kLog2;
-    const double cost = lse_form_cost(a, scale, std::fabs(exact), 0);  // lse = 0
+    const double cost = lse_form_cost(a, scale, Nats{std::fabs(exact)}, {});  // lse = 0
     for (const float computed : {fa3, xformers}) {
       const double error = std::fabs(static_cast<double>(computed) - exact);
       EXPECT_LE(error, cost) << p.scale << " " << frame;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "reference/bound/costs.h"
 #include "reference/bound/row_weights.h"
 
 namespace flashproof::bound {
@@ -18,7 +19,7 @@ AttentionPaths::AttentionPaths(const AttentionProblem& p, const Arithmetic& a, c
     : a_(a),
       scale_(scale),
       exponents_(a, scale),
-      visits_(p, a, scale.c_error),
+      visits_(p, a, scale),
       lse_(a, exponents_.ratio_slope()),
       value_format_(p.v.format),
       stored_narrow_(p.output_format() != Format::f32 || !p.v_descale.shape.empty()),
@@ -88,13 +89,13 @@ AttentionPaths::Frames AttentionPaths::frame_of_run(const Run& run) const {
 void AttentionPaths::settle_frames(const RowModel& row) {
   std::ranges::fill(common_, 0.0);
   std::ranges::fill(own_frame_, 0);
-  overshoot_ = visits_.lag() / std::numbers::ln2;
+  overshoot_ = in_octaves(visits_.lag());
   if (!exponents_.rounds_frame()) return;
   std::vector<double> balance(parts_);
-  double largest = 0;  // head-room must hold in every frame, those the row leaves again too
+  Nats largest;  // head-room must hold in every frame, those the row leaves again too
   for_each_run(row, [&](const Run& run) {
     const Frames frame = frame_of_run(run);
-    largest = std::max(largest, exponents_.frame_error(frame.low, frame.high));
+    largest = std::max(largest, exponents_.frame_error({frame.low}, {frame.high}));
     const bool final = run.visit < 0 ? resident_ : visits_.visits()[run.visit].final;
     const double weight = sum_of_weights(&row.leaves.score[run.begin], run.end - run.begin, row.frame.max);
     balance[run.part] += final ? weight : -weight;
@@ -102,17 +103,17 @@ void AttentionPaths::settle_frames(const RowModel& row) {
   for (int part = 0; part < parts_; ++part) {
     const Part& at = visits_.parts()[part];
     if (at.keys == 0) continue;
-    const double error = exponents_.frame_error(at.frame_low, at.frame_high);
+    const Nats error = exponents_.frame_error({at.frame_low}, {at.frame_high});
     const bool holds_pivot = row.frame.pivot >= 0 && visits_.part_of(row.frame.pivot) == part;
     // Unfused, the largest score minus itself is 0: it needs no reference.
     own_frame_[part] = balance[part] < 0 || (a_.exponent == Exponent::unfused && holds_pivot) ? 1 : 0;
     if (a_.visits == BlockOrder::any) own_frame_[part] = 1;
-    common_[part] = own_frame_[part] != 0 ? 0 : error;
+    common_[part] = own_frame_[part] != 0 ? 0 : error.count;
     // The choice depends on the order: in any order both are paid, so that no order's bound is larger.
-    if (a_.visits == BlockOrder::any) common_[part] = error;
+    if (a_.visits == BlockOrder::any) common_[part] = error.count;
     largest = std::max(largest, error);
   }
-  overshoot_ += largest / std::numbers::ln2;
+  overshoot_ += in_octaves(largest);
 }
 
 void AttentionPaths::charge_exponents(RowModel& row, const Run& run) {
@@ -126,7 +127,7 @@ void AttentionPaths::charge_exponents(RowModel& row, const Run& run) {
 }
 
 void AttentionPaths::charge_exponents(RowModel& row, const Run& run, std::size_t begin, std::size_t end, bool pivot) {
-  const double lag = visits_.lag();
+  const double lag = visits_.lag().count;
   if (pivot && lag == 0 && a_.exponent != Exponent::fused) {  // every argument on its path is 0
     row.leaves.exponent[begin] = 0;
     return;
@@ -141,15 +142,19 @@ void AttentionPaths::charge_exponents(RowModel& row, const Run& run, std::size_t
   const int exps = (sink && !resident_ ? 0 : 1) + (below ? 1 : 0) + (apart ? 0 : rises);
   // a = l·α multiplies the old sum and the old output alike, and in recap a = L_i·e^{ΔC_i} the chunk's.
   const int shared = normalized_ && !apart ? rises + (recap_ && below ? 1 : 0) : 0;
-  const int factors = exps + shared;
+  // Running, O has a factor of its own for each chunk.
+  const int factors = exps + shared + (running_ ? visits_.after(run.visit).chunks : 0);
 
   Exponents::Weight weight{.slope = exponents_.ratio_slope(), .once = 0, .per_size = 0, .constant = 0};
+  double largest = 0;                   // ln of the weight that a factor which loses multiplies, at most
   double common = 0, common_error = 1;  // on the way to the threshold: constant, per unit of the argument's error
   if (exponents_.rounds_frame() && !(sink && !resident_)) {
-    const double own = exponents_.frame_error(frame.low, frame.high);
+    const Nats frame_error = exponents_.frame_error({frame.low}, {frame.high});
+    const double own = frame_error.count;
     const bool final = sink || visits_.visits()[run.visit].final;
+    largest = std::min(own, 500.0);
     common = own_frame_[run.part] == 0 && final ? 0 : own + common_[run.part];
-    weight = exponents_.weight(own);
+    weight = exponents_.weight(frame_error);
     weight.constant += common;
     common += common_[run.part];
     common_error = 0;
@@ -192,7 +197,8 @@ void AttentionPaths::charge_exponents(RowModel& row, const Run& run, std::size_t
     deep |= depth[j] >= threshold ? 1 : 0;
   }
   if (deep == 0) return;
-  const double lost = factors * exp_underflow(a_) * std::exp(2 * a_.exp_error * factors + lag);
+  const double lost =
+      factors * exp_underflow(a_) * std::exp(2 * a_.exp_error * factors + roundings(shared) + lag + largest);
   for (std::size_t j = 0; j < n; ++j) row.leaves.lost[begin + j] = depth[j] >= threshold ? lost : 0;
 }
 
@@ -201,7 +207,7 @@ void AttentionPaths::charge(RowModel& row, const AttentionHead& head) {
   if (visits_.walk(leaves, head.keys)) count_places(leaves);
   keys_ = static_cast<int>(leaves.size());
   longest_ = 0;
-  longest_rounded_ = longest_steps_ = longest_denominator_ = 0;
+  longest_rounded_ = longest_steps_ = longest_denominator_ = longest_frames_ = 0;
   if (resident_) {  // l at most: every weight is at most 1, but for κ and what an exponential errs
     const double sum = sum_of_weights(leaves.score, row.frame.max);
     const double doubt = 2 * row.frame.error + *std::ranges::max_element(leaves.score_error);
@@ -209,11 +215,11 @@ void AttentionPaths::charge(RowModel& row, const AttentionHead& head) {
   }
   settle_frames(row);
   if (resident_) {  // below inf, which times an error of 0 would be no number: no head-room is left by then
-    sum_bound_ *= std::exp(common_[0] + overshoot_ * std::numbers::ln2) * (1 + 2 * a_.exp_error) * (1 + 0x1p-10);
+    sum_bound_ *= std::exp(common_[0] + in_nats(overshoot_).count) * (1 + 2 * a_.exp_error) * later(keys_);
     sum_bound_ = std::min(sum_bound_, 1e300);
   }
   row.common = parts_ == 1 ? common_[0] : 0;
-  row.lag = visits_.lag();
+  row.lag = visits_.lag().count;
   if (running_) {
     // lse is the frame's floor, not the maximum; and no score is exactly the frame.
     row.frame.pivot = -1;
@@ -232,10 +238,12 @@ void AttentionPaths::charge(RowModel& row, const AttentionHead& head) {
   add_chance(row);
   // Every lane's share is rescaled on its own, and may be small: l·α underflows once per lane and chunk.
   const double flushed = a_.underflow == Underflow::flush ? 2.0 * keys_ : 0;
-  row.denominator_underflow = (a_.lanes * chunks_ + flushed) * product_underflow(a_) * (1 + 0x1p-10);
+  row.denominator_underflow = (a_.lanes * chunks_ + flushed) * product_underflow(a_);
   // α, or e^{lse − C'}, beside a sum that a narrow α multiplies by up to the number of keys.
   const double rescaled = separated_ ? static_cast<double>(keys_) * chunks_ : running_ ? 2.0 * chunks_ : 0;
-  row.denominator_underflow += rescaled * exp_underflow(a_) * (1 + 0x1p-10);
+  row.denominator_underflow += rescaled * exp_underflow(a_);
+  row.denominator_underflow =
+      rounded_later(row.denominator_underflow, roundings(longest_denominator_) + longest_frames_);
 }
 
 }  // namespace flashproof::bound

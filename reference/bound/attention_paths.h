@@ -20,7 +20,7 @@ class Exponents {
   /// fl(f·ĉ) is a rounded product of its own: all weights of one frame share its error.
   bool rounds_frame() const { return rounds_frame_; }
   /// That error, of a frame between low and high: γ.
-  double frame_error(double low, double high) const;
+  Nats frame_error(Nats low, Nats high) const;
   /// Of e^{a − b} by difference first, per unit of |a − b|: frames, and weights of the forms that subtract first.
   double ratio_slope() const { return ratio_slope_; }
   /// The roundings in it. The rest is the error of the constant ĉ, the same for every key: never a key's own.
@@ -35,7 +35,7 @@ class Exponents {
     }
   };
   /// `frame_error`: γ of the frame that made it.
-  Weight weight(double frame_error) const;
+  Weight weight(Nats frame_error) const;
   /// −ln(1 − ε).
   double exponential() const { return exponential_; }
 
@@ -58,11 +58,12 @@ class AttentionPaths {
   double common(int part) const { return common_[part]; }
   /// Largest error of a sum of p·v, relative: for the accumulator's range.
   double accumulated() const { return growth(longest_); }
-  /// Octaves by which a weight may exceed 1.
-  double overshoot() const { return overshoot_; }
+  /// By how much a weight may exceed 1.
+  Octaves overshoot() const { return overshoot_; }
   /// Sets row.numerator_underflow, from the weights that perturbed_weights() made of the row. `normalised`: absolute
-  /// errors of parts that are normalised already.
-  void add_underflow(RowModel& row, const RowWeights& weights, const AttentionHead& head, double normalised) const;
+  /// errors of parts that are normalised already; `least_log`: −ln of the least sum of weights of a part.
+  void add_underflow(RowModel& row, const RowWeights& weights, const AttentionHead& head, double normalised,
+                     double least_log) const;
 
  private:
   struct Frames {
@@ -99,8 +100,10 @@ class AttentionPaths {
   double unit_step_ = 0, unit_cut_ = 0;
   double reciprocal_ = 0;
   double stored_units_ = 0, stored_underflow_ = 0, stored_normal_ = 0, tf32_units_ = 0;
-  double longest_ = 0, overshoot_ = 0, sum_bound_ = 0;
+  double longest_ = 0, sum_bound_ = 0;
+  Octaves overshoot_;
   double longest_rounded_ = 0, longest_steps_ = 0, longest_denominator_ = 0;
+  double longest_frames_ = 0;  // log units: of the denominator's own rescales
   int keys_ = 0;
   // Of each leaf, as long as the keys stay: roundings of its denominator and numerator and steps of a unit, without those
   // that its visit adds to all of its leaves alike. Per visit the largest of them.

@@ -100,7 +100,7 @@ bool AttentionRows::append(const double* dot, std::int64_t i, std::int64_t first
           const double product = std::fabs(q_[i * p_.head_dim() + c] * head_.k[(first + j) * p_.head_dim() + c]);
           finite += std::isfinite(product) ? product : 0;
         }
-        range_.largest = std::max(range_.largest, scores_->partial_sum(finite));
+        range_.largest = std::max(range_.largest, Raw{scores_->partial_sum(finite)});
       }
       range_.lost = range_.lost || value == -kInf;
       if (value == -kInf) continue;
@@ -129,8 +129,8 @@ bool AttentionRows::append(const double* dot, std::int64_t i, std::int64_t first
     for (std::int64_t lane = 0; lane < kLanes; ++lane) take(j + lane, lane);
   }
   for (; j < kept; ++j) take(j, 0);
-  range_.largest = std::max(range_.largest, *std::max_element(largest, largest + kLanes));
-  range_.natural = std::max(range_.natural, *std::max_element(natural, natural + kLanes));
+  range_.largest = std::max(range_.largest, Raw{*std::max_element(largest, largest + kLanes)});
+  range_.natural = std::max(range_.natural, Nats{*std::max_element(natural, natural + kLanes)});
   return true;
 }
 
@@ -153,7 +153,8 @@ bool AttentionRows::collect_scores(std::int64_t i, Leaves& leaves) {
       leaves.score.push_back(made_.value[0]);
       leaves.score_error.push_back(made_.error[0]);
       leaves.own.push_back(made_.own[0]);
-      range_ = {.largest = made_.largest[0], .natural = std::fabs(sink) + made_.error[0], .lost = false};
+      range_ = {
+          .largest = {made_.largest[0]}, .natural = {std::fabs(sink) + made_.error[0]}, .apart = {}, .lost = false};
     }
   }
   std::int64_t end = 0;
@@ -179,7 +180,7 @@ void AttentionRows::end_whole_row(AttentionRow& row) const {
   const double frame = std::fabs(row.model.frame.max) + row.model.frame.error + row.model.lag;
   row.lse = lse_bound(row.weights, a_.log_error, a_.log_absolute);
   const double size = std::fabs(row.weights.lse) + row.lse.total();
-  const double form = lse_form_cost(a_, scores_->scale(), frame, size);
+  const double form = lse_form_cost(a_, scores_->scale(), Nats{frame}, Nats{size});
   row.lse.output += form;
   row.lse.probable += form;
   EndingModel& ending = row.ending;
@@ -242,7 +243,8 @@ bool AttentionRows::build(std::int64_t i, AttentionRow& row) {
     model.lag += model.lead;
   }
   perturbed_weights(model, row.weights);
-  paths_->add_underflow(model, row.weights, head_, parts ? split_->normalised_underflow() : 0);
+  paths_->add_underflow(model, row.weights, head_, parts ? split_->normalised_underflow() : 0,
+                        parts ? split_->least_log() : 0);
   if (parts) {
     row.ending = split_->ending();
     row.lse = split_->lse();
@@ -251,11 +253,16 @@ bool AttentionRows::build(std::int64_t i, AttentionRow& row) {
   } else {
     end_whole_row(row);
   }
-  if (a_.unit == ScoreUnit::raw) range_.apart = spread(leaves);
+  if (a_.unit == ScoreUnit::raw) range_.apart = {spread(leaves)};
   auto& list = row.preconditions;
   row_preconditions(a_, scores_->scale(), range_, scores_->query_range(queries_[i]), *paths_, row.weights, list);
   if (parts) list.insert(list.end(), split_->preconditions().begin(), split_->preconditions().end());
-  row.accumulator = accumulator_range(a_, *paths_, value_factor_, static_cast<double>(leaves.size()));
+  if (a_.ending == Ending::division_free) {
+    const double units = parts ? split_->largest_ending() : row.ending.log_units;
+    list.push_back({kFreeFactor, units + model.common + model.lead, kLogF32Max});
+  }
+  const double ended = parts ? growth(*std::ranges::max_element(leaves.numerator)) : 0;
+  row.accumulator = accumulator_range(a_, *paths_, value_factor_, static_cast<double>(leaves.size()), ended);
   return true;
 }
 

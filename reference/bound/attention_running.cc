@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "reference/bound/costs.h"
 #include "reference/bound/row_weights.h"
 
 namespace flashproof::bound {
@@ -58,7 +59,7 @@ void RunningLse::follow(const Leaves& leaves, const Visits& visits, int addition
     const double size = std::fabs(lse) + doubt + drift;
     // log L: 1 at most is carried, and each key weighs 1 at most; or by what lse and the frame are.
     const double most = std::min(std::log1p(visit.keys), lse + doubt - low_) + drift;
-    logarithm_[n + 1] = a_.log_error * most + a_.log_absolute + roundings(1) * size + kTiny;
+    logarithm_[n + 1] = logarithm_cost(a_.log_error, a_.log_absolute, most) + roundings(1) * size + kTiny;
     drift = (drift + logarithm_[n + 1]) * kSlack;
     steps_[n + 1] = {.low = low_, .high = high_, .later = carried};
     last = n + 1;

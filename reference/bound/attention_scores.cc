@@ -82,36 +82,40 @@ void descale(const AttentionProblem& p, const Arithmetic& a, std::int64_t s, std
   const double scale = p.scale;
   const double q = AttentionProblem::descale(p.q_descale, s, kv), k = AttentionProblem::descale(p.k_descale, s, kv);
   const double first = scale * q;  // exact
-  result.tau = first * k;          // within 2^-53
+  result.tau = {first * k};        // within 2^-53
   const double one = product_error(first, subnormal(scale) || subnormal(q), a);
-  double second = product_error(result.tau, subnormal(first) || subnormal(k), a);
+  double second = product_error(result.tau.factor, subnormal(first) || subnormal(k), a);
   // Of a rounded first factor nothing is known but its size, nor whether the second product is exact.
-  if (one > 0 || std::fma(first, k, -result.tau) != 0) {
-    second = std::max(second, std::min(1.0, kU + product_underflow(a) / std::fabs(result.tau)));
+  if (one > 0 || std::fma(first, k, -result.tau.factor) != 0) {
+    second = std::max(second, std::min(1.0, kU + product_underflow(a) / std::fabs(result.tau.factor)));
   }
   result.tau_error = (1 + one) * (1 + second) - 1;
-  if (result.tau == 0) result.tau_error = 0;
-  result.tau_largest = std::max(std::fabs(first), std::fabs(result.tau)) * (1 + result.tau_error);
+  if (result.tau.factor == 0) result.tau_error = 0;
+  result.tau_largest = std::max(std::fabs(first), std::fabs(result.tau.factor)) * (1 + result.tau_error);
 }
 
 }  // namespace
 
 ScoreScale score_scale(const AttentionProblem& p, const Arithmetic& a, std::int64_t s, std::int64_t kv) {
-  ScoreScale result{.tau = p.scale};
+  ScoreScale result{.tau = {p.scale}};
   const bool descaled = !p.q_descale.shape.empty() || !p.k_descale.shape.empty();
   if (descaled) descale(p, a, s, kv, result);
-  if (a.unit == ScoreUnit::raw) result.unit = p.softcap != 0 ? p.softcap : result.tau;
+  if (a.unit == ScoreUnit::raw) result.unit = {p.softcap != 0 ? p.softcap : result.tau.factor};
   if (a.unit == ScoreUnit::raw && p.softcap == 0) result.unit_error = result.tau_error;
+  if (a.unit == ScoreUnit::raw && p.softcap != 0) {
+    result.tau_per_cap = std::fabs(result.tau.factor) * (1 + result.tau_error) / p.softcap * (1 + 0x1p-20);
+  }
   // Folded by the host, from the double or the float log2 e: whichever errs more.
-  const float from_double = static_cast<float>(result.unit * kLog2e);
-  const float from_float = static_cast<float>(result.unit) * static_cast<float>(kLog2e);
-  result.c_hat = from_double;
+  const float from_double = static_cast<float>(result.unit.factor * kLog2e);
+  const float from_float = static_cast<float>(result.unit.factor) * static_cast<float>(kLog2e);
+  result.c_hat = {from_double};
   for (const double c : {static_cast<double>(from_double), static_cast<double>(from_float)}) {
     const bool lost = a.underflow == Underflow::flush && std::fabs(c) < kMinNormal;
-    result.c_error = std::max(result.c_error, lost ? 1 : std::fabs(c / (result.unit * kLog2e) - 1) + 0x1p-50);
+    result.c_error = std::max(result.c_error, lost ? 1 : std::fabs(c / (result.unit.factor * kLog2e) - 1) + 0x1p-50);
   }
+  result.c_error = std::min(result.c_error, kHopeless);  // an infinite ĉ is out of the domain
   if (result.unit_error > 0) {  // of τ^, whatever number within its error that is, by either way
-    const double product = std::fabs(result.c_hat) < 0x1p-120 ? 1 : kU * (2 + kU);
+    const double product = std::fabs(result.c_hat.factor) < 0x1p-120 ? 1 : kU * (2 + kU);
     result.c_error = (1 + result.unit_error) * (1 + product) - 1;
   }
   return result;
@@ -124,7 +128,7 @@ ScoreModel::ScoreModel(const AttentionProblem& p, const Arithmetic& a, const Sco
       raw_(a.unit == ScoreUnit::raw),
       flush_(a.underflow == Underflow::flush),
       scaled_query_(a.query_scaled || a.query != Format::f32),
-      tau_(std::fabs(scale.tau)),
+      tau_(std::fabs(scale.tau.factor)),
       tau_error_(scale.tau_error),
       unit_inverse_error_(scale.unit_error < 0.5 ? scale.unit_error / (1 - scale.unit_error) : kHopeless),
       eta_(product_underflow(a)),
@@ -136,7 +140,8 @@ ScoreModel::ScoreModel(const AttentionProblem& p, const Arithmetic& a, const Sco
   if (scaled_query_) {
     const bool narrow = a.query != Format::f32;
     const double rounded = growth(roundings(1) + (narrow ? std::log1p(unit_roundoff(a.query)) : 0));
-    query_relative_ = (1 + rounded) * (1 + tau_error_) - 1;
+    // Flushed, a subnormal τ takes every query with it.
+    query_relative_ = (1 + rounded) * (1 + tau_error_) - (flush_ && tau_ * (1 - tau_error_) < kMinNormal ? 0 : 1);
     query_absolute_ = eta_ + (narrow ? min_subnormal(a.query) / 2 : 0) + (flush_ ? kMinNormal : 0);
   }
   if (sum.tf32_inputs) {  // toward zero, each by less than 2^-10 of itself; 10 fraction bits or fewer are exact
@@ -151,7 +156,10 @@ ScoreModel::ScoreModel(const AttentionProblem& p, const Arithmetic& a, const Sco
     const double segments = std::ceil(d / per_segment), steps = std::ceil(per_segment / sum.unit.k);
     const double all_steps = segments * steps, added = segments - 1;
     depth_ = growth(steps * unit_step(sum.unit, bits, sum.unit.ofb) + roundings(added));
-    operations_ = (all_steps * unit_underflow(sum.unit) + added * sum_eta_) * (1 + depth_);
+    // A unit keeps what is subnormal. Where scalar operations flush, the next one that reads it does not: each sum of a
+    // promotion, the first too, or whatever reads t̂.
+    const double read = !flush_ ? 0 : sum.promote > 0 ? segments * sum_eta_ : kMinNormal;
+    operations_ = (all_steps * unit_underflow(sum.unit) + read) * (1 + depth_);
     cut_ = all_steps * std::ldexp(sum.unit.k + 1, -sum.unit.f) * (1 + depth_);
   } else {
     // One fma per column of a chain, then a binary tree over the chains.
@@ -172,7 +180,7 @@ Precondition ScoreModel::query_range(const QueryRow& q) const {
 void ScoreModel::score_dots(const double* dot, const double* size, const QueryRow& q, const AttentionHead& head,
                             std::int64_t first, std::int64_t count, Scores& to) const {
   const bool unit = a_.dot.unit.k > 0;
-  DotCosts costs{.scale = scale_.tau};
+  DotCosts costs{.scale = scale_.tau.factor};
   double q_sum = q.sum, q_max = q.largest;
   if (scaled_query_) {
     // A subnormal q is gone before it is scaled, where those are flushed.
@@ -221,7 +229,8 @@ void ScoreModel::score_dots(const double* dot, const double* size, const QueryRo
 // c·tanh(x/c) has slope 1 / cosh^2, at most 1 and at most 4 e^{−2|x|/c}.
 void ScoreModel::add_softcap(const double* dot, std::int64_t count, Scores& to) const {
   const double cap = p_.softcap;
-  const double argument = raw_ ? (1 + growth(roundings(2))) * (1 + tau_error_) - 1 : growth(roundings(1));
+  const bool gone = raw_ && flush_ && tau_ * (1 - tau_error_) < kMinNormal;  // τ, as it is divided by the cap
+  const double argument = raw_ ? (1 + growth(roundings(2))) * (1 + tau_error_) - (gone ? 0 : 1) : growth(roundings(1));
   for (std::int64_t j = 0; j < count; ++j) {
     const double x = to.value[j];
     double error = 0;
@@ -242,29 +251,30 @@ void ScoreModel::add_softcap(const double* dot, std::int64_t count, Scores& to) 
   }
 }
 
-/// The sum of a score and a term, rounded.
+/// The sum of a score and a term, rounded. `formed`: the largest number formed on the way to any term, at least.
 template <class Term, class TermError>
-void ScoreModel::add(std::int64_t count, Scores& to, Term&& term, TermError&& term_error) const {
-  const double unit = scale_.unit, lost = scale_.unit * sum_eta_;
+void ScoreModel::add(std::int64_t count, Scores& to, double formed, Term&& term, TermError&& term_error) const {
+  const double unit = scale_.unit.factor, lost = scale_.unit(Raw{sum_eta_}).count;
   double* __restrict const value = to.value.data();
   double* __restrict const error = to.error.data();
   double* __restrict const own = to.own.data();
   double* __restrict const largest = to.largest.data();
   for (std::int64_t j = 0; j < count; ++j) {
+    const double added = std::max(std::fabs(term(j)) + term_error(j), formed);  // may leave the range alone
     value[j] += term(j);
     error[j] += term_error(j);
     error[j] += kU * (std::fabs(value[j]) + error[j]) + lost;
     const double most = std::fabs(value[j]) + error[j];
     own[j] += kU * most;
-    largest[j] = std::max(largest[j], most / unit);
+    largest[j] = std::max(largest[j], std::max(most, added) / unit);
   }
 }
 
 void ScoreModel::add_bias(const double* bias, std::int64_t count, Scores& to) const {
   const double relative = raw_ ? growth(roundings(1)) + quotient_error() : 0;
-  const double absolute = raw_ ? scale_.unit * (eta_ + sum_eta_) : flush_ ? kMinNormal : 0;
+  const double absolute = (raw_ ? scale_.unit(Raw{eta_ + sum_eta_}).count : 0) + (flush_ ? kMinNormal : 0);
   add(
-      count, to, [&](std::int64_t j) { return bias[j]; },
+      count, to, 0, [&](std::int64_t j) { return bias[j]; },
       [&](std::int64_t j) { return relative * std::fabs(bias[j]) + absolute; });
 }
 
@@ -273,11 +283,11 @@ void ScoreModel::add_alibi(double slope, std::int64_t distance, std::int64_t cou
   const int rounded = raw_ ? 2 : 1;
   const double near = (growth(roundings(rounded)) + quotient_error()) * std::fabs(slope);
   const double far = (growth(roundings(rounded + 1)) + quotient_error()) * std::fabs(slope);
-  const double tiny = raw_ ? scale_.unit * (eta_ + sum_eta_) : flush_ ? kMinNormal : 0;
-  const double fixed = scale_.unit * eta_;
+  const double tiny = (raw_ ? scale_.unit(Raw{eta_ + sum_eta_}).count : 0) + (flush_ ? kMinNormal : 0);
+  const double fixed = scale_.unit(Raw{eta_}).count;
   const auto away = [&](std::int64_t j) { return std::fabs(static_cast<double>(distance - j)); };
   add(
-      count, to, [&](std::int64_t j) { return -slope * away(j); },
+      count, to, std::fabs(slope) + near, [&](std::int64_t j) { return -slope * away(j); },
       [&](std::int64_t j) { return ((away(j) > 0x1p24 ? far : near) + tiny) * away(j) + fixed; });
 }
 
@@ -292,12 +302,13 @@ void ScoreModel::score(const double* dot, const double* size, const QueryRow& q,
 
 void ScoreModel::sink(double value, Scores& to) const {
   double error = 0;
-  if (raw_) error = (growth(roundings(1)) + quotient_error()) * std::fabs(value) + scale_.unit * (eta_ + sum_eta_);
+  if (raw_)
+    error = (growth(roundings(1)) + quotient_error()) * std::fabs(value) + scale_.unit(Raw{eta_ + sum_eta_}).count;
   if (flush_) error += kMinNormal;
   to.value[0] = value;
   to.error[0] = error;
   to.own[0] = 0;
-  to.largest[0] = (std::fabs(value) + error) / scale_.unit;
+  to.largest[0] = scale_.unit.inverse(Nats{std::fabs(value) + error}).count;
 }
 
 }  // namespace flashproof::bound

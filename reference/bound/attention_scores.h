@@ -2,12 +2,14 @@
 // bound D_j of each (attention.md, sections 1 and 2).
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "reference/bound/bound.h"
 #include "reference/bound/decode_row.h"
 #include "reference/bound/row_model.h"
+#include "reference/bound/score_units.h"
 
 namespace flashproof::bound {
 
@@ -40,13 +42,22 @@ int fraction_bits(Format format, bool tf32);
 
 /// The unit of the computed scores, and ĉ.
 struct ScoreScale {
-  double tau = 1;          // scale·q_descale·k_descale
-  double tau_error = 0;    // ρ: τ^ = τ(1 + δ), |δ| <= ρ; 0 without descale factors
-  double tau_largest = 0;  // largest magnitude formed on the way to τ^; 0 without descale factors
-  double unit = 1;         // natural score = unit · x^
-  double unit_error = 0;   // of the computed unit: ρ where it is τ^, else 0
-  double c_error = 0;      // u_c: ĉ = unit · log2 e · (1 + δ), |δ| <= u_c
-  double c_hat = 0;        // ĉ
+  Rate<Uncapped, Dot> tau = {};    // scale·q_descale·k_descale
+  double tau_error = 0;            // ρ: τ^ = τ(1 + δ), |δ| <= ρ; 0 without descale factors
+  double tau_largest = 0;          // largest magnitude formed on the way to τ^; 0 without descale factors
+  double tau_per_cap = 0;          // raw under a softcap: the computed τ/c at most; else 0
+  Rate<Nats, Raw> unit = {};       // natural score = unit · x^
+  double unit_error = 0;           // of the computed unit: ρ where it is τ^, else 0
+  double c_error = 0;              // u_c: ĉ = unit · log2 e · (1 + δ), |δ| <= u_c
+  Rate<Octaves, Raw> c_hat = {0};  // ĉ
+
+  /// What a flushed difference of two computed scores may be: less than 2^-126 of their unit. From 512 on, where the
+  /// unit is far beyond the f32 range, more does not matter.
+  Nats flushed_difference(const Arithmetic& arithmetic) const {
+    if (arithmetic.underflow != Underflow::flush) return {};
+    const Nats lost = unit(Raw{0x1p-126}) * (1 + unit_error);
+    return lost < Nats{512} ? lost : Nats{512};
+  }
 };
 ScoreScale score_scale(const AttentionProblem& p, const Arithmetic& arithmetic, std::int64_t s, std::int64_t kv);
 
@@ -91,7 +102,7 @@ class ScoreModel {
              std::int64_t count, const ScoreTerms& terms, Scores& to) const;
   /// The sink's, into to[0].
   void sink(double value, Scores& to) const;
-  /// Largest magnitude of a partial sum of products that sum up to `size` in absolute value.
+  /// Largest magnitude of a partial sum of products that sum up to `size` in absolute value, as the kernel forms it.
   double partial_sum(double size) const {
     return (scaled_query_ ? tau_ * (1 + query_relative_) : 1) * size * (1 + depth_);
   }
@@ -105,7 +116,7 @@ class ScoreModel {
   void add_bias(const double* bias, std::int64_t count, Scores& to) const;
   void add_alibi(double slope, std::int64_t distance, std::int64_t count, Scores& to) const;
   template <class Term, class TermError>
-  void add(std::int64_t count, Scores& to, Term&& term, TermError&& term_error) const;
+  void add(std::int64_t count, Scores& to, double formed, Term&& term, TermError&& term_error) const;
 
   const AttentionProblem& p_;
   const Arithmetic& a_;

@@ -7,6 +7,7 @@
 
 #include "reference/bound/costs.h"
 #include "reference/bound/merge_tree.h"
+#include "reference/bound/split_tree.h"
 
 namespace flashproof::bound {
 
@@ -18,45 +19,13 @@ constexpr double kHopeless = 1e4;
 constexpr double kBaseError = 0x1.dp-27;  // |fl(log2 e)/log2 e − 1| = 1.335e-8; of fl(ln 2) 2.75e-9
 constexpr double kTiny = 0x1p-120;        // products below the normal range, flushed or not, in nats
 
-/// The joins of the parts that are not empty, and for each such part how many it takes part in.
-struct Tree {
-  std::vector<Join> joins;
-  std::vector<int> depth;
-};
-
-Tree tree_of(Reduction combine, const std::vector<bool>& present) {
-  Tree tree;
-  const auto states = static_cast<std::size_t>(std::ranges::count(present, true));
-  if (combine == Reduction::flat) {
-    tree.depth.assign(states, 1);
-    return tree;
-  }
-  tree.joins = pruned(joins_of(combine, static_cast<int>(present.size())), present);
-  std::vector<int> depth(states + tree.joins.size(), 0);
-  for (std::size_t k = tree.joins.size(); k-- > 0;) {
-    for (const std::int32_t side : {tree.joins[k].left, tree.joins[k].right}) depth[side] = depth[states + k] + 1;
-  }
-  tree.depth.assign(depth.begin(), depth.begin() + static_cast<std::ptrdiff_t>(states));
-  return tree;
-}
-
-/// The largest b − a of the joins (a, b), by lse.
-double steepest(const Tree& tree, const std::vector<MergeState>& states) {
-  std::vector<double> lse;
-  lse.reserve(states.size() + tree.joins.size());
-  for (const MergeState& state : states) lse.push_back(state.max);
-  double steep = 0;
-  for (const Join& join : tree.joins) {
-    const double a = lse[join.left], b = lse[join.right];
-    steep = std::max(steep, b - a);
-    lse.push_back(std::max(a, b) + std::log1p(std::exp(-std::fabs(a - b))));
-  }
-  return steep;
-}
+/// An absolute error beside a sum that is smaller by e^{−log}. It may be 0 beside an inf.
+double rescaled(double lost, double log) { return lost == 0 ? 0 : lost * std::exp(log) * kSlack; }
 
 }  // namespace
 
-double lse_form_cost(const Arithmetic& a, const ScoreScale& scale, double frame_size, double lse_size) {
+double lse_form_cost(const Arithmetic& a, const ScoreScale& scale, Nats frame, Nats lse) {
+  const double frame_size = frame.count, lse_size = lse.count;
   switch (a.lse_form) {
     case LseForm::max_plus_log:
       return 0;
@@ -73,7 +42,9 @@ double lse_form_cost(const Arithmetic& a, const ScoreScale& scale, double frame_
 }
 
 double division_free_argument(const Arithmetic& a, double log_size, double lse_size) {
-  return argument_cost(a, log_size, lse_size + log_size, lse_size) + frame_cost(a, lse_size) + exponential_cost(a);
+  const double units =
+      argument_cost(a, log_size, lse_size + log_size, lse_size) + frame_cost(a, lse_size) + exponential_cost(a);
+  return units + factor_underflow_cost(a, log_size + units);
 }
 
 AttentionSplit::AttentionSplit(const AttentionProblem& p, const Arithmetic& a, const ScoreScale& scale,
@@ -90,6 +61,11 @@ AttentionSplit::AttentionSplit(const AttentionProblem& p, const Arithmetic& a, c
   merge_.lse_format = Format::f32;
 }
 
+double AttentionSplit::lost_of_sum(const RowModel& row, const State& state) {
+  const double share = rescaled(row.denominator_underflow, state.least);
+  return share < 0.5 ? 2 * share : kHopeless;  // −ln(1 − x) <= 2x
+}
+
 // The exact lse of every part and what its computed one may miss it by.
 void AttentionSplit::measure(const RowModel& row, const AttentionPaths& paths) {
   const Leaves& leaves = row.leaves;
@@ -101,7 +77,7 @@ void AttentionSplit::measure(const RowModel& row, const AttentionPaths& paths) {
     state_of_part_[n] = static_cast<int>(states_.size());
     states_.push_back({.part = static_cast<int>(n), .max = -kInf, .lse = 0, .denominator = 0});
   }
-  std::vector<double> sum(states_.size(), 0), up(states_.size(), 0), low(states_.size(), 0);
+  std::vector<double> sum(states_.size(), 0), up(states_.size(), 0), low(states_.size(), 0), own(states_.size(), 0);
   const auto state_of = [&](std::size_t j) { return state_of_part_[paths.visits().part_of(j)]; };
   for (std::size_t j = 0; j < leaves.size(); ++j) {
     State& state = states_[state_of(j)];
@@ -112,25 +88,29 @@ void AttentionSplit::measure(const RowModel& row, const AttentionPaths& paths) {
     const int c = state_of(j);
     const double log_weight = leaves.score[j] - states_[c].max;
     const double error = leaves.score_error[j] + leaves.exponent[j];
+    const double lost = rescaled(leaves.lost[j], paths.common(states_[c].part));  // beside weights times e^κ
     sum[c] += std::exp(log_weight);
-    up[c] += std::exp(log_weight + error) + leaves.lost[j];
-    low[c] += std::max(0.0, std::exp(log_weight - error) - leaves.lost[j]);
+    up[c] += std::exp(log_weight + error) + lost;
+    low[c] += std::max(0.0, std::exp(log_weight - error) - lost);
+    if (log_weight + leaves.score_error[j] + row.frame.error >= 0) own[c] = std::max(own[c], leaves.exponent[j]);
   }
-  const double lag = paths.visits().lag();
+  const double lag = paths.visits().lag().count;
   for (std::size_t c = 0; c < states_.size(); ++c) {
     State& state = states_[c];
     state.lse = state.max + std::log(sum[c]);
     const double kappa = paths.common(state.part);
     // By the boxes, or because every weight is at most the largest, and that is 1.
     const double boxes = std::max(std::log(up[c] / sum[c]), -std::log(low[c] / sum[c]));
-    const double underflow = 2 * row.denominator_underflow;
+    state.least = kappa + own[c];
+    const double underflow = lost_of_sum(row, state);
     const double weights = boxes * kSlack + kappa + growth(state.denominator) + underflow + 0x1p-40;
     const Part& part = paths.visits().parts()[state.part];
     const double frame = std::max(std::fabs(part.frame_low), std::fabs(part.frame_high));
     if (!sums_) {
       const double log_size = std::log(sum[c]) + weights + lag + 2 * (part.high - part.low);
       const double size = std::fabs(state.lse) + weights;
-      state.local = a_.log_error * log_size + a_.log_absolute + lse_form_cost(a_, scale_, frame, size);
+      state.local =
+          logarithm_cost(a_.log_error, a_.log_absolute, log_size) + lse_form_cost(a_, scale_, Nats{frame}, Nats{size});
       state.local += roundings(1) * (size + state.local) + kTiny;
       if (a_.split.partial_lse != Format::f32) {
         state.local +=
@@ -160,7 +140,7 @@ void AttentionSplit::add_endings(RowModel& row, const AttentionPaths& paths) {
     if (sums_ || a_.reduction != Reduction::chunk_deferred) continue;
     ending_units_[c] += roundings(1) + reciprocal;
     if (a_.ending == Ending::division_free) {
-      const double size = std::fabs(state.lse - state.max) + state.doubt + paths.visits().lag();
+      const double size = std::fabs(state.lse - state.max) + state.doubt + paths.visits().lag().count;
       const double lse = std::fabs(state.lse) + state.doubt;
       ending_units_[c] += state.local + division_free_argument(a_, size + state.local, lse);
       if (a_.lse_form == LseForm::base2) ending_units_[c] += roundings(1) * (std::fabs(state.max) + size);
@@ -169,7 +149,7 @@ void AttentionSplit::add_endings(RowModel& row, const AttentionPaths& paths) {
   for (std::size_t j = 0; j < row.leaves.size(); ++j) {
     const int c = state_of_part_[paths.visits().part_of(j)];
     row.leaves.numerator[j] += row.leaves.key[j] < 0 ? 0 : ending_units_[c];
-    row.leaves.denominator[j] += 2 * row.denominator_underflow;  // beside a part's l of at least 1, nearly
+    row.leaves.denominator[j] += lost_of_sum(row, states_[c]);
   }
   row.denominator_underflow = 0;
 }
@@ -178,7 +158,7 @@ void AttentionSplit::combine(RowModel& row, const AttentionPaths& paths) {
   std::vector<bool> present;
   present.reserve(state_of_part_.size());
   for (const int c : state_of_part_) present.push_back(c >= 0);
-  const Tree tree = tree_of(a_.split.combine, present);
+  const SplitTree tree = split_tree(a_.split.combine, present);
   const bool free = a_.split.weights == MergeWeights::division_free || a_.split.weights == MergeWeights::running;
 
   double doubt = 0, total = 0, highest = -kInf, lowest = kInf;
@@ -214,10 +194,13 @@ void AttentionSplit::combine(RowModel& row, const AttentionPaths& paths) {
   // merge_paths() knows a state's error as its doubt; ours is larger: exponents reach further, and any side of a join
   // may be the smaller one.
   const double slope = std::max(paths.exponents().ratio_slope(), exponent_slope(merge_));
-  const double lag = sums_ ? paths.visits().lag() : 0;
+  const double lag = sums_ ? paths.visits().lag().count : 0;
   const double most = std::max(std::fabs(highest), std::fabs(lowest)) + doubt + lag;
+  const double last = sums_ ? 0
+                            : unsettled(tree, states_with([](const State&) { return 0.0; }), total,
+                                        roundings(1) * (most + doubt), doubt);
   const double more = slope * (4 * doubt + 2 * lag + (sums_ ? highest - lowest : 0)) + exponential_cost(a_) +
-                      frame_cost(a_, most) + (a_.exponent == Exponent::unfused ? frame_cost(a_, most) : 0);
+                      frame_cost(a_, most) + (a_.exponent == Exponent::unfused ? frame_cost(a_, most) : 0) + last;
   const bool may_underflow = highest - lowest + 2 * doubt + more >= kLogMinNormal - 1;
   for (std::size_t j = 0; j < row.leaves.size(); ++j) {
     const int c = state_of_part_[paths.visits().part_of(j)];
@@ -225,20 +208,30 @@ void AttentionSplit::combine(RowModel& row, const AttentionPaths& paths) {
     Leaves& leaves = row.leaves;
     const double extra = states_.size() == 1 && !paths.exponents().rounds_frame() ? 0 : tree.depth[c] * more;
     const double share = std::exp(leaves.score[j] - state.lse);  // of its part
-    leaves.exponent[j] += free ? own(state) : o.row.leaves.exponent[c] + extra;
-    leaves.lost[j] += (o.row.leaves.lost[c] + (may_underflow ? 4 * deepest * exp_underflow(a_) * unit : 0)) * share;
+    const double added = free ? own(state) : o.row.leaves.exponent[c] + extra;
+    leaves.exponent[j] += added;
+    // What the part lost stands beside weights that all have its κ; the last frame lies above its own, if anywhere.
+    const double height = paths.visits().parts()[state.part].high - (row.frame.max - row.frame.error);
+    const double moved = std::min(0.0, height) + (free ? state.local : paths.common(state.part) + added);
+    leaves.lost[j] = rescaled(leaves.lost[j], moved);
+    leaves.lost_numerator[j] = rescaled(leaves.lost_numerator[j], moved);
+    const double joined = o.row.leaves.lost[c] + (may_underflow ? 4 * deepest * exp_underflow(a_) * unit : 0);
+    if (joined > 0 && share > 0) leaves.lost[j] += joined * share;
     double numerator = o.row.leaves.numerator[c] + o.common;
     if (o.total == MergeTotal::joint) numerator += o.node[c];
     if (free) numerator += o.row.leaves.exponent[c] + 4 * deepest * more + a_.log_error * doubt;
     if (a_.split.weights == MergeWeights::one_sided) numerator += deepest * more;
     if (sums_) numerator += roundings(tree.depth[c]);  // a factor that merge_paths() takes for 1
     leaves.numerator[j] += leaves.key[j] < 0 ? 0 : numerator;
+    leaves.lost_numerator[j] = rounded_later(leaves.lost_numerator[j], numerator + ending_units_[c]);
     if (o.total == MergeTotal::divided) {
       leaves.denominator[j] += o.row.leaves.denominator[c] + (sums_ ? roundings(tree.depth[c]) : 0);
     }
   }
+  for (const State& state : states_) least_ = std::max(least_, state.least);
   // Denominators of a flat combination's l and N, per unit of a total of 1.
   normalised_underflow_ += o.row.numerator_underflow / o.weights.sum * per_factor_;
+  if (sums_) normalised_underflow_ = rescaled(normalised_underflow_, least_);  // nothing is normalised yet
   if (o.total == MergeTotal::divided) {
     for (double& units : row.leaves.denominator) units += 2 * o.row.denominator_underflow / o.weights.sum;
   }
@@ -262,11 +255,16 @@ void AttentionSplit::combine(RowModel& row, const AttentionPaths& paths) {
     for (const Part& part : paths.visits().parts()) {
       if (part.keys > 0) frame = std::max({frame, std::fabs(part.frame_low), std::fabs(part.frame_high)});
     }
-    const double form = lse_form_cost(a_, scale_, frame, size);
+    const double form = lse_form_cost(a_, scale_, Nats{frame}, Nats{size});
     lse_.output += form;
     lse_.probable += form;
     if (a_.ending == Ending::division_free) {
-      ending_.log_units += form + (a_.log_error + slope) * lag + division_free_argument(a_, doubt, size);
+      double highest_max = -kInf;
+      for (const State& state : states_) highest_max = std::max(highest_max, state.max);
+      const double term = std::fabs(o.weights.lse - highest_max), rounding = roundings(1) * size;
+      const double rounded = std::min(rounding, term + 2 * doubt) - std::min(rounding, term);  // as unsettled()
+      ending_.log_units +=
+          form + rounded + (a_.log_error + slope) * (lag + 2 * doubt) + division_free_argument(a_, doubt, size);
     }
   }
   if (a_.split.weights == MergeWeights::one_sided) {
@@ -282,6 +280,7 @@ void AttentionSplit::combine(RowModel& row, const AttentionPaths& paths) {
 void AttentionSplit::charge(RowModel& row, const AttentionPaths& paths) {
   measure(row, paths);
   preconditions_.clear();
+  least_ = 0;
   bool hopeless = false;
   for (const State& state : states_) hopeless = hopeless || state.doubt == kInf;
   add_endings(row, paths);

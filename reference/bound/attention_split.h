@@ -2,6 +2,7 @@
 // (attention.md, sections 6 and 7).
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "reference/bound/attention_paths.h"
@@ -11,7 +12,7 @@
 namespace flashproof::bound {
 
 /// Error of lse beyond that of log l̂: the products that make the frame natural. Nats; without lse's last rounding.
-double lse_form_cost(const Arithmetic& arithmetic, const ScoreScale& scale, double frame_size, double lse_size);
+double lse_form_cost(const Arithmetic& arithmetic, const ScoreScale& scale, Nats frame_size, Nats lse_size);
 
 /// E(m − lse) of the ending that does not divide: log units, beyond the errors of lse itself. |m − lse| <= log_size.
 double division_free_argument(const Arithmetic& arithmetic, double log_size, double lse_size);
@@ -30,6 +31,10 @@ class AttentionSplit {
   const ElementBound& lse() const { return lse_; }
   /// Absolute errors of normalised parts: beside a total weight of 1.
   double normalised_underflow() const { return normalised_underflow_; }
+  /// Log units of the ending of a part, or of the whole for max_sum.
+  double largest_ending() const { return sums_ ? ending_.log_units : *std::ranges::max_element(ending_units_); }
+  /// −ln of what the sum of weights of a part is at least: what its accumulator lost is to be divided by that.
+  double least_log() const { return least_; }
   const std::vector<Precondition>& preconditions() const { return preconditions_; }
   double per_factor() const { return per_factor_; }
 
@@ -40,7 +45,10 @@ class AttentionSplit {
     double denominator;  // log units: largest of its leaves
     double local = 0;    // ξ: |computed lse − ln of the computed sum|
     double doubt = 0;    // Λ: |computed lse − exact lse|
+    double least = 0;    // −ln of the least that its largest weight may be, and so its sum
   };
+  /// Log units of what a part's sum of weights loses by underflow.
+  static double lost_of_sum(const RowModel& row, const State& state);
   void measure(const RowModel& row, const AttentionPaths& paths);
   void add_endings(RowModel& row, const AttentionPaths& paths);
   void combine(RowModel& row, const AttentionPaths& paths);
@@ -58,6 +66,7 @@ class AttentionSplit {
   EndingModel ending_;
   ElementBound lse_;
   double normalised_underflow_ = 0;
+  double least_ = 0;  // of all states
   std::vector<Precondition> preconditions_;
 };
 

@@ -120,6 +120,7 @@ void AttentionPaths::charge_sums(RowModel& row, const Run& run) {
 void AttentionPaths::charge_stored(RowModel& row, const Run& run) {
   Leaves& leaves = row.leaves;
   if (run.visit < 0) return;
+  const double stored = a_.weights.summed ? 0 : stored_units_;  // in R: P is rounded or loses, not both
   if (a_.weights.summed) {
     for (std::size_t j = run.begin; j < run.end; ++j) leaves.exponent[j] += stored_units_;
   } else if (stored_units_ > 0) {
@@ -128,17 +129,22 @@ void AttentionPaths::charge_stored(RowModel& row, const Run& run) {
               leaves.own_numerator.begin() + static_cast<std::ptrdiff_t>(run.end), stored_units_);
   }
   const bool quotient_lost = resident_;  // P = e/l is rounded in f32 before it is stored
-  if (stored_underflow_ == 0 && !quotient_lost && !unit_) return;
+  if (stored_underflow_ == 0 && !quotient_lost && !unit_ && !a_.values.tf32_inputs) return;
   const Frames frame = frame_of_run(run);
   const Part& part = visits_.parts()[run.part];
-  // From the frame that it is stored in to the last one: the frame rises, never falls.
+  // From the frame that it is stored in to the last one: the frame rises, never falls, and no factor exceeds 1.
   const double last = running_ ? lse_.low() : part.frame_low;
+  const int rises = visits_.rises_after(run.visit);
+  const double shared = roundings(normalized_ ? rises + 2 : 0);
+  const double rescales =
+      exponents_.ratio_slope() * std::max(0.0, part.high - frame.low) + (rises + 1) * exponents_.exponential() + shared;
   const double later = resident_  ? sum_bound_
-                       : running_ ? std::exp(std::min(frame.high - last, 700.0)) * (1 + 0x1p-10)
-                                  : std::exp(std::min(0.0, frame.high - last)) * (1 + 0x1p-10);
-  double lost = stored_underflow_ + (unit_ ? unit_cut_ * stored_normal_ : 0);
-  if (a_.values.tf32_inputs) lost += 0x1p-136 / a_.weights.scale;
-  lost *= later;
+                       : running_ ? std::exp(std::min(frame.high - last, 700.0))
+                                  : std::exp(std::min(0.0, frame.high - last + rescales) + shared);
+  const double lost = stored_underflow_ * later;
+  // What the unit cuts of a subnormal P, and tf32, is the numerator's alone even where the rounded P are summed.
+  const double cut =
+      ((unit_ ? unit_cut_ * stored_normal_ : 0) + (a_.values.tf32_inputs ? 0x1p-136 / a_.weights.scale : 0)) * later;
   const double quotient = quotient_lost ? product_underflow(a_) * later : 0;
   const double threshold = -std::log(stored_normal_) - 0x1p-20, quotient_threshold = kLogMinNormal - 0x1p-20;
   // −ln of the least the weight may be in that frame.
@@ -146,7 +152,10 @@ void AttentionPaths::charge_stored(RowModel& row, const Run& run) {
   auto& losses = a_.weights.summed ? leaves.lost : leaves.lost_numerator;
   for (std::size_t j = run.begin; j < run.end; ++j) {
     const double depth = top - (leaves.score[j] - leaves.score_error[j]) + leaves.exponent[j];
-    losses[j] += (depth > threshold ? lost : 0) + (depth > quotient_threshold ? quotient : 0);
+    const double here = (depth > threshold ? lost : 0) + (depth > quotient_threshold ? quotient : 0);
+    const double units = std::max(0.0, leaves.numerator[j] - stored);
+    if (here > 0) losses[j] += rounded_later(here, units);
+    if (cut > 0 && depth > threshold) leaves.lost_numerator[j] += rounded_later(cut, units);
   }
 }
 
@@ -173,6 +182,7 @@ double AttentionPaths::charge_frames(RowModel& row, const Run& run) {
     numerator = 2 * exponential + unshifted_cost(a_, own) + unshifted_cost(a_, size);
   }
   for (std::size_t j = run.begin; j < run.end; ++j) row.leaves.denominator[j] += denominator;
+  longest_frames_ = std::max(longest_frames_, denominator);
   return numerator;
 }
 
@@ -180,12 +190,12 @@ double AttentionPaths::charge_frames(RowModel& row, const Run& run) {
 void AttentionPaths::charge_quotients(RowModel& row, const Run& run) {
   if (run.visit < 0) return;
   Leaves& leaves = row.leaves;
-  const double lost = (1.0 + visits_.after(run.visit).chunks) * product_underflow(a_) * keys_ * (1 + 0x1p-10);
+  const double lost = (1.0 + visits_.after(run.visit).chunks) * product_underflow(a_) * keys_;
   const double top = row.frame.max + row.frame.error;
   const double threshold = kLogMinNormal - 0x1p-20 - std::log(keys_);
   for (std::size_t j = run.begin; j < run.end; ++j) {
     const double depth = top - (leaves.score[j] - leaves.score_error[j]) + leaves.exponent[j];
-    leaves.lost_numerator[j] += depth > threshold ? lost : 0;
+    if (depth > threshold) leaves.lost_numerator[j] += rounded_later(lost, leaves.numerator[j]);
   }
 }
 
@@ -210,10 +220,10 @@ void AttentionPaths::add_chance(RowModel& row) const {
 }
 
 void AttentionPaths::add_underflow(RowModel& row, const RowWeights& weights, const AttentionHead& head,
-                                   double normalised) const {
+                                   double normalised, double least_log) const {
   const bool flush = a_.underflow == Underflow::flush;
   const double scale = a_.weights.scale;
-  const double eta = product_underflow(a_) * (1 + 0x1p-10);
+  const double eta = product_underflow(a_);
   double products = (unit_ ? 0.0 : keys_) + 5.0 * chunks_;
   if (flush) products += keys_ + 2.0 * (a_.values.chains + 2) * chunks_;
   double sums = products * eta;
@@ -222,7 +232,9 @@ void AttentionPaths::add_underflow(RowModel& row, const RowWeights& weights, con
     for (const Visit& visit : visits_.visits()) steps += visit.steps;
     sums += steps * unit_underflow(a_.values.unit);
   }
-  sums = sums / scale + (scale != 1 ? eta * chunks_ : 0);
+  // P's scale is taken off where a chunk ends, if that normalises: what follows is in units of 1.
+  const double ended = normalized_ ? (flush ? 15.0 : 5.0) * chunks_ : 0;
+  sums = sums / scale + (scale != 1 ? eta * (chunks_ + ended) : 0);
   // Errors of v itself, beside the weights' sum: flushed; cut to tf32; a unit's exponent of a subnormal.
   double value = flush ? kMinNormal : 0;
   if (a_.values.tf32_inputs) value += 0x1p-136;
@@ -230,8 +242,10 @@ void AttentionPaths::add_underflow(RowModel& row, const RowWeights& weights, con
   const double sum = std::exp(std::min(weights.log_sum, 700.0));
   const double product = unit_ && head.v_tiny ? unit_cut_ * min_normal(value_format_) * stored_normal_ * keys_ : 0;
   const bool divided = normalized_ || resident_ || parts_ > 1;
-  row.numerator_underflow = sums * (divided ? std::max(1.0, weights.sum) : 1) + value * sum +
-                            product * std::max(1.0, sum) + normalised * weights.sum;
+  const double part = std::exp(std::min(least_log, 700.0));
+  const double lost =
+      part * (sums * (divided ? std::max(1.0, weights.sum) : 1) + product * std::max(1.0, sum)) + value * sum;
+  row.numerator_underflow = rounded_later(lost, longest_) + (weights.sum > 0 ? normalised * weights.sum : normalised);
 }
 
 }  // namespace flashproof::bound

@@ -37,16 +37,18 @@ void extremes(const double* score, const double* error, std::size_t n, double& l
 
 }  // namespace
 
-Visits::Visits(const AttentionProblem& p, const Arithmetic& a, double c_error)
+Visits::Visits(const AttentionProblem& p, const Arithmetic& a, const ScoreScale& scale)
     : a_(a),
       resident_(a.reduction == Reduction::row_resident),
       any_order_(a.visits == BlockOrder::any),
       lanes_(a.lanes) {
   // fl(fl(max − f)·ĉ) > T: two roundings, and ĉ's own error.
-  const double octaves = a.lazy_log2 * std::numbers::ln2;
-  const double doubt = 0x1p-20 + 2 * std::min(c_error, 1.0);
-  lag_ = octaves * (1 + doubt);
-  least_rise_ = octaves * std::max(1 - doubt, 0.0);
+  const double threshold = in_nats({static_cast<double>(a.lazy_log2)}).count;
+  const double doubt = 0x1p-20 + 2 * std::min(scale.c_error, 1.0);
+  lag_ = threshold * (1 + doubt);
+  // A flushed difference is no rise, however many octaves a large unit makes of it.
+  if (threshold > 0) lag_ += scale.flushed_difference(a).count;
+  least_rise_ = threshold * std::max(1 - doubt, 0.0);
   const ChunkPlan plan = resident_ ? ChunkPlan() : visited_plan(p.plan, a);
   if (a.per_key) {
     boundary_ = {0};

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "reference/bound/attention_scores.h"
 #include "reference/bound/row_model.h"
 #include "reference/problem/problems.h"
 
@@ -58,7 +59,7 @@ struct Part {
 /// Reused from row to row.
 class Visits {
  public:
-  Visits(const AttentionProblem& p, const Arithmetic& arithmetic, double c_error);
+  Visits(const AttentionProblem& p, const Arithmetic& arithmetic, const ScoreScale& scale);
   /// Leaves in key order, the sink (key −1) first; scores and their errors are set. `keys`: those of the sequence. False
   /// if the keys are those of the walk before: then nothing has changed that does not depend on scores.
   bool walk(const Leaves& leaves, std::int64_t keys);
@@ -77,8 +78,8 @@ class Visits {
   int later_lane_keys(int visit, int lane) const { return lane_keys_[(visit + 1) * lanes_ + lane]; }
   /// Upper bound of the rises from this visit's frame to the last one.
   int rises_after(int visit) const { return visit < 0 ? rises_after_sink_ : visits_[visit].rises_later; }
-  /// Nats by which the largest score may exceed the frame, rounded up; 0 if the frame follows at once.
-  double lag() const { return lag_; }
+  /// By how much the largest score may exceed the frame, rounded up; 0 if the frame follows at once.
+  Nats lag() const { return {lag_}; }
 
  private:
   void plan_parts();

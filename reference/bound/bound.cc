@@ -64,7 +64,7 @@ void require_softmax(const Arithmetic& a) {
           "lanes, vector_bytes: a number and 0 where visits is any");
   require(a.lse_format == Format::f32, "lse_format: f32, there are no joins");
   require(power_of_two(a.lanes) || (a.lanes == 0 && a.lanes_of != nullptr), "lanes: a power of two");
-  require(a.reduction == Reduction::strided_online || (power_of_two(a.warps) && (a.lanes == 0 || a.warps <= a.lanes)),
+  require((a.reduction == Reduction::strided_online || power_of_two(a.warps)) && (a.lanes == 0 || a.warps <= a.lanes),
           "warps: a power of two, at most lanes");
   require(a.lane_joins >= 0 && a.lane_joins <= 4096 && (a.lane_joins == 0 || a.reduction != Reduction::strided_online),
           "lane_joins: 0..4096, and 0 for strided_online");

@@ -35,6 +35,11 @@ double reciprocal_cost(const Arithmetic& a, double largest) {
   return relative < 1 ? -std::log1p(-relative) * kSlack : std::numeric_limits<double>::infinity();
 }
 
+double factor_underflow_cost(const Arithmetic& a, double log) {
+  if (log < kLogMinNormal - 0x1p-10) return 0;
+  return log < 700 ? std::log1p(exp_underflow(a) * std::exp(log)) * kSlack : log;
+}
+
 double underflow_of(const Arithmetic& a, double products, double sums) {
   const double operations = products + (a.underflow == Underflow::flush ? sums : 0);
   return operations * product_underflow(a);

@@ -2,6 +2,7 @@
 // share. Derivations: softmax.md, "Exponents"; README.md, "Probable".
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "reference/bound/arithmetic.h"
@@ -68,17 +69,23 @@ inline double constant_cost(const Arithmetic& a, double gap) {
 double constant_share(double constant, double cost);
 /// −ln(1 − ε).
 double exponential_cost(const Arithmetic& arithmetic);
+/// Of ln x, |ln x| <= size. A size of which nothing is known is infinite: 0·inf would be no bound.
+inline double logarithm_cost(double log_error, double log_absolute, double size) {
+  return (log_error > 0 ? log_error * size : 0) + log_absolute;
+}
 /// Precondition of that product: on either side of 2^±126 a whole row overflows or vanishes.
 Precondition head_room(const Arithmetic& arithmetic, double frame, double terms);
 
 /// Log units of 1/x, x <= largest, where the ending multiplies by it: beyond 2^126 the reciprocal is subnormal.
 double reciprocal_cost(const Arithmetic& arithmetic, double largest = 1);
+/// Log units of a factor E(−x), x <= log: what it loses where it is subnormal, relative to itself.
+double factor_underflow_cost(const Arithmetic& arithmetic, double log);
 /// Largest absolute error that operations with subnormal results leave: `products` (quotients, fma) always, `sums` only
 /// where they are flushed.
 double underflow_of(const Arithmetic& arithmetic, double products, double sums);
 
-/// What relative roundings may still add to such an error.
-inline constexpr double kLater = 1 + 0x1p-10;
+/// What `n` relative roundings may still make of such an error: 2^-10 more covers 16,368 of them, and an exponential or two.
+inline double later(double n) { return std::max(1 + 0x1p-10, 1 + growth(roundings(n))); }
 
 /// fl(larger + term), larger and the result in f32: a sum beside a number of the format errs by no more than the term.
 double sum_cost(double sum, double term);

@@ -88,6 +88,8 @@ class Rules {
     int exponent = 0;
     const bool power = std::isfinite(scale) && scale > 0 && std::frexp(scale, &exponent) == 0.5;
     require(power && scale >= 0x1p-60 && scale <= 0x1p60, "weights.scale: a power of two, 2^-60..2^60");
+    // Else every P is 0, and their sum too.
+    require(scale > min_subnormal(a_.weights.format), "weights.scale: above the smallest number of weights.format");
     require(!a_.weights.summed || a_.reduction != Reduction::row_resident, "weights.summed: false for row_resident");
   }
 

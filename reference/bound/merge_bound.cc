@@ -66,6 +66,7 @@ ElementBound undivided(const MergePaths& paths, const std::vector<double>& value
   double numerator = 0;  // by the roundings of the sum
   for (std::size_t c = 0; c < values.size(); ++c) o += weights.p[c] * values[c];
   const bool free = paths.total == MergeTotal::free;
+  const double underflow = paths.row.numerator_underflow / weights.sum;
   for (std::size_t c = 0; c < values.size(); ++c) {
     const double v = std::fabs(values[c]);
     const double w = weights.p[c] + weights.q[c];
@@ -87,7 +88,7 @@ ElementBound undivided(const MergePaths& paths, const std::vector<double>& value
     const double exact = std::fabs(o) * (1 + 0x1p-36) + 0x1p-36 * size;
     const double all = exact + moved;
     bound.weights = (moved + grown(paths.common, all)) * kSlack;
-    bound.numerator = (numerator + grown(paths.common, numerator)) * kSlack + paths.row.numerator_underflow;
+    bound.numerator = (numerator + grown(paths.common, numerator)) * kSlack + underflow;
     bound.denominator = 0;
   } else {
     // A node's two weights are rounded separately and nothing divides by their sum: Σ p|o_c| counts, not |o|.
@@ -99,7 +100,7 @@ ElementBound undivided(const MergePaths& paths, const std::vector<double>& value
   bound.output = 0;
   bound.size = size;
   Chance chance;
-  chance.certain(lost + paths.row.numerator_underflow);
+  chance.certain(lost + underflow);
   if (paths.constant > 0) chance.certain(paths.constant * bound.weights);
   chance.add(grown(paths.largest, free ? size : spread), bound.weights);
   chance.add(growth(roundings(1)) * size, bound.numerator);
@@ -114,15 +115,18 @@ ElementBound block(const MergePaths& paths, std::size_t c, double value) {
   const double v = std::fabs(value);
   const double p = weights.p[c];
   const double exact = p * v;
+  const double underflow = paths.row.numerator_underflow / weights.sum;
   ElementBound bound;
   bound.size = exact;
   if (paths.total == MergeTotal::divided) {
-    double others = 0;
-    for (std::size_t k = 0; k < weights.q.size(); ++k) others += k == c ? 0 : weights.q[k];
-    const double moved = (weights.q[c] * (1 - p) + p * others) / weights.low + weights.slop[c];
+    double others = 0, rest = 0;  // 1 − p, of which a double beside 1 has nothing left
+    for (std::size_t k = 0; k < weights.q.size(); ++k) {
+      others += k == c ? 0 : weights.q[k];
+      rest += k == c ? 0 : weights.p[k];
+    }
+    const double moved = (weights.q[c] * rest + p * others) * kSlack / weights.low + weights.slop[c];
     bound.weights = (moved < 1 ? moved : 1) * v * kSlack;
-    bound.numerator = grown(paths.row.leaves.numerator[c], exact + bound.weights) * kSlack +
-                      paths.row.numerator_underflow / weights.sum;
+    bound.numerator = grown(paths.row.leaves.numerator[c], exact + bound.weights) * kSlack + underflow;
     const double finite = std::numeric_limits<double>::max();  // no rounding of inf is inf · 0
     bound.denominator = denominator_error(weights, std::min(exact + bound.weights + bound.numerator, finite));
     bound.output = ending_error(paths.ending, exact + bound.weights + bound.numerator + bound.denominator) * kSlack;
@@ -135,13 +139,12 @@ ElementBound block(const MergePaths& paths, std::size_t c, double value) {
     const double moved = scaled_expm1(log_p, paths.row.leaves.exponent[c] + total * kSlack) + lost + weights.slop[c];
     bound.weights = (free || moved < 1 ? moved : 1) * v * kSlack;
     if (v == 0) bound.weights = 0;
-    bound.numerator = grown(paths.row.leaves.numerator[c], exact + bound.weights) * kSlack +
-                      paths.row.numerator_underflow / weights.sum;
+    bound.numerator = grown(paths.row.leaves.numerator[c], exact + bound.weights) * kSlack + underflow;
     bound.denominator = grown(paths.node[c], exact + bound.weights + bound.numerator) * kSlack;
   }
   Chance chance;
   if (v != 0 && paths.row.leaves.lost[c] != 0) chance.certain(paths.row.leaves.lost[c] / weights.sum * v);
-  chance.certain(paths.row.numerator_underflow / weights.sum);
+  chance.certain(underflow);
   if (paths.constant > 0) chance.certain(paths.constant * bound.weights);
   chance.add(grown(paths.largest, exact), bound.weights);
   chance.add(growth(roundings(1)) * exact, bound.numerator);
@@ -179,7 +182,8 @@ double accumulated(const MergePaths& paths, const Row& row, const std::vector<do
     // The weights of a join sum to 1 but for these: a mean of the largest values may leave the range.
     double largest = 0;
     for (const double value : values) largest = std::max(largest, std::fabs(value));
-    return largest == 0 ? 0 : largest * (1 + growth(roundings(4 * n) + paths.above));
+    const double node = *std::ranges::max_element(paths.node);
+    return largest == 0 ? 0 : largest * (1 + growth(roundings(4 * n) + paths.above + node));
   }
   std::vector<double> leaves(values.size());
   for (std::size_t c = 0; c < values.size(); ++c) {
@@ -194,9 +198,10 @@ double accumulated(const MergePaths& paths, const Row& row, const std::vector<do
 double accumulated_alone(const MergePaths& paths, const MergeState& state, std::size_t c, double value) {
   if (value == 0) return 0;
   const double v = std::fabs(value);
-  if (paths.total == MergeTotal::joint) return paths.weights.p[c] * v * std::exp(paths.common);
-  const double wrong = 1 + growth(roundings(4 * static_cast<double>(paths.node.size())) + paths.above);
-  if (paths.total == MergeTotal::free) return v * wrong;
+  // Joined, a state may carry its first nodes and weigh next to nothing at the root.
+  const double node = paths.total == MergeTotal::joint ? paths.node[c] : 0;
+  const double wrong = 1 + growth(roundings(4 * static_cast<double>(paths.node.size())) + paths.above + node);
+  if (paths.total != MergeTotal::divided) return v * wrong;
   const double gap = paths.descent.empty() ? state.max - paths.frame : 0;
   return state.sum * std::exp(gap + paths.row.leaves.exponent[c] + paths.row.common) * v * wrong;
 }

@@ -46,6 +46,24 @@ TEST(MergeBound, a_fold_pays_the_lse_per_join_a_tree_per_level_and_the_others_no
   EXPECT_LT(total(many, of(Reduction::pairwise_tree, MergeWeights::max_sum)), 1e-5);
 }
 
+TEST(MergeBound, what_a_join_loses_grows_by_all_the_roundings_after_it) {
+  constexpr int kStates = 20'000;
+  for (const MergeWeights weights : {MergeWeights::stable, MergeWeights::one_sided, MergeWeights::running}) {
+    const Arithmetic fold = of(Reduction::pairwise_fold, weights);
+    std::vector<MergeState> states(kStates, {.max = 0});
+    states[0].max = -95;  // its weight may be lost at the first join; one_sided, where the weight is e^{b - a}, at 95
+    if (weights == MergeWeights::one_sided) states[0].max = 95;
+    const MergePaths paths = lse_tree_paths(states, fold, joins_of(fold.reduction, kStates), MergeForm::sum);
+    const double unit = weights == MergeWeights::one_sided ? 1 : kStates - 1;  // of a weight, in those of the leaves
+    const double products = kStates - 2;  // after the first join, one product and one sum
+    const double grown = std::exp(2 * products * kU);
+    EXPECT_GE(paths.row.numerator_underflow, 4.0 * kStates * 0x1p-150 * unit * grown) << static_cast<int>(weights);
+    if (weights != MergeWeights::one_sided) {
+      EXPECT_GE(paths.row.leaves.lost[0], 0x1p-148 * unit * grown) << static_cast<int>(weights);
+    }
+  }
+}
+
 TEST(MergeBound, division_free_weights_pay_the_lse_once_where_o_does_not_cancel) {
   const double hop = 1e5 * 0x1p-24;
   const Arithmetic free = of(Reduction::flat, MergeWeights::division_free);

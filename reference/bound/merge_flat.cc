@@ -16,7 +16,7 @@ bool is_copy(const std::vector<MergeState>& states, const Arithmetic& a) {
          !rounds_frame(a) && states[0].error == 0;
 }
 
-/// Leaf c has its own exponential, nobody else's, but for the error of the constant.
+/// Leaf c has an exponential of its own; only the error of the constant is common to all leaves.
 void charge_own(MergePaths& paths, std::size_t c, double own, double constant) {
   Leaves& leaves = paths.row.leaves;
   leaves.own[c] = std::max(0.0, leaves.exponent[c] - constant);
@@ -51,16 +51,18 @@ void charge_weights(const std::vector<MergeState>& states, const Arithmetic& a, 
     leaves.numerator[c] = roundings(form == MergeForm::concat ? 1 : later);
     if (below + leaves.exponent[c] + 2 * doubt > kLogMinNormal - 0x1p-10) {
       leaves.lost[c] = exp_underflow(a) * states[c].sum * unit;
+      if (states[c].sum != 1) row.largest_leads = false;
     }
   }
   row.common = shifted ? frame_cost(a, std::fabs(frame) + doubt) : 0;
   if (!shifted || chain || doubt > 0 || rounds_frame(a)) {
-    row.frame.error = std::ranges::max(leaves.exponent);  // no weight is 1 for certain
+    // No weight is 1 for certain. Where some are lost the bracket of lse is not used, and frames err as their m do.
+    row.frame.error = row.largest_leads ? std::ranges::max(leaves.exponent) : doubt;
   }
   // A flushed o is lost in units of its weight: at most 1 in the frame of the largest.
   const double flushed = !shifted && a.underflow == Underflow::flush ? std::max(unit, 1.0) : unit;
-  row.numerator_underflow = underflow_of(a, n, 2 * n) * flushed * kLater;
-  row.denominator_underflow = underflow_of(a, chain ? n : 0, 2 * n) * unit * kLater;
+  row.numerator_underflow = underflow_of(a, n, 2 * n) * flushed * later(3 * n);
+  row.denominator_underflow = underflow_of(a, chain ? n : 0, 2 * n) * unit * later(3 * n);
 }
 
 /// Every rounding of a sum has at most the whole of it below it: Σ δ² <= u Σ p G, and alike for the accumulator.
@@ -75,12 +77,14 @@ void allow_chance(MergePaths& paths) {
 }
 
 /// The second exponentials: w_c = E(λ_c − λ^). Nothing divides, so what λ^ errs by multiplies o.
-void charge_division_free(const std::vector<MergeState>& states, const Arithmetic& a, double doubt, MergePaths& paths) {
+/// `log_sum`: λ beside the frame, where a double of λ may have no room for it.
+void charge_division_free(const std::vector<MergeState>& states, const Arithmetic& a, double doubt, double log_sum,
+                          MergePaths& paths) {
   const double lse = paths.weights.lse;
   const double error = paths.lse.total() + paths.lse_last;
   Leaves& leaves = paths.row.leaves;
   for (std::size_t c = 0; c < states.size(); ++c) {
-    const double reach = (lse - states[c].max + error + doubt) * kSlack;
+    const double reach = (paths.frame - states[c].max + log_sum + error + doubt) * kSlack;
     const double own =
         argument_cost(a, reach, std::fabs(states[c].max) + doubt, std::fabs(lse) + error) + exponential_cost(a);
     const double constant = constant_cost(a, reach);
@@ -88,8 +92,10 @@ void charge_division_free(const std::vector<MergeState>& states, const Arithmeti
     charge_own(paths, c, own, constant);
     leaves.denominator[c] = 0;
     leaves.lost[c] = reach + leaves.exponent[c] > kLogMinNormal - 0x1p-10 ? exp_underflow(a) : 0;
-    leaves.lost[c] *= std::exp(lse - paths.frame - paths.row.frame.max);
+    leaves.lost[c] *= std::exp(log_sum - paths.row.frame.max) * kSlack;
   }
+  // These weights sum to 1, the leaves' to more: what is lost beside them, too, is in the leaves' units.
+  paths.row.numerator_underflow *= std::exp(log_sum - paths.row.frame.max) * kSlack;
   paths.row.denominator_underflow = 0;
   paths.row.denominator_square = 0;
   const double frame = frame_cost(a, std::fabs(lse) + error);
@@ -110,11 +116,13 @@ MergePaths flat_paths(const std::vector<MergeState>& states, const Arithmetic& a
   set_leaves(paths, states);
   if (is_copy(states, a)) {
     set_weights(paths);
+    paths.lse.output = paths.lse.probable = underflow_of(a, 0, 1);  // fl(λ + 0)
     paths.lse.size = std::fabs(paths.weights.lse);
     paths.total = MergeTotal::joint;
     paths.ending.underflow = underflow_of(a, 0, 1);
     if (a.ending == Ending::multiply_reciprocal && a.reciprocal_error > 0) {  // 1/1 errs as any other
       paths.ending.log_units = reciprocal_cost(a);
+      paths.ending.underflow = underflow_of(a, 1, 1);
     }
     return paths;
   }
@@ -137,11 +145,13 @@ MergePaths flat_paths(const std::vector<MergeState>& states, const Arithmetic& a
   const double lse_size = std::fabs(weights.lse) + paths.lse.total();
   paths.lse_last = shifted ? sum_cost(lse_size, log_size + doubt + paths.lse.total()) : 0;
   if (a.merge_weights == MergeWeights::division_free) {
-    charge_division_free(states, a, doubt, paths);
+    charge_division_free(states, a, doubt, std::log(sum), paths);
     set_weights(paths);
   } else {
     paths.ending = merge_ending(a, log_size + doubt + paths.lse.total(), lse_size);
+    if (shifted) require_factor(a, std::log(sum) - doubt - paths.lse.total(), paths);
   }
+  require_sum(paths);
   const auto n = static_cast<double>(states.size());
   if (shifted) {
     const double most = sum * (1 + growth(roundings(n))) * weights.up * std::exp(paths.row.common);

@@ -12,7 +12,8 @@ namespace flashproof::bound {
 namespace {
 
 struct Node {
-  double lse = 0;        // relative to the largest of the row, <= ln n
+  double max = 0;        // the largest λ of its states, exact: beside it a double has room for `more`
+  double more = 0;       // its exact lse above that, <= ln n
   double total = 0;      // |computed lse − exact|, its last rounding included
   double unrounded = 0;  // without it
   double last = 0;       // that rounding
@@ -25,16 +26,16 @@ double log_add(double a, double b) {
   return larger + std::log1p(std::exp(std::min(a, b) - larger));
 }
 
+/// λ_a − λ_b.
+double gap_of(const Node& a, const Node& b) { return (a.max - b.max) + (a.more - b.more); }
+
 class Walk {
  public:
   Walk(const std::vector<MergeState>& states, const Arithmetic& arithmetic, std::span<const Join> joins, MergeForm form)
       : a_(arithmetic), joins_(joins), form_(form), exp_cost_(exponential_cost(arithmetic)) {
-    for (const MergeState& state : states) largest_lse_ = std::max(largest_lse_, state.max);
     for (const MergeState& state : states) {
-      nodes_.push_back({.lse = state.max - largest_lse_,
-                        .total = state.error,
-                        .unrounded = state.error,
-                        .pending = running() ? 0 : state.error});
+      nodes_.push_back(
+          {.max = state.max, .total = state.error, .unrounded = state.error, .pending = running() ? 0 : state.error});
       edges_.push_back({.exponent = running() ? state.error : 0});
     }
     for (const Join& join : joins) {
@@ -66,12 +67,12 @@ class Walk {
   bool running() const { return a_.merge_weights == MergeWeights::running; }
 
   /// Upper bound of |computed lse|.
-  double size(const Node& node) const { return (std::fabs(largest_lse_ + node.lse) + node.total) * kSlack; }
+  double size(const Node& node) const { return (std::fabs(node.max + node.more) + node.total) * kSlack; }
 
   Node join(const Join& join) {
     const Node& a = nodes_[join.left];
     const Node& b = nodes_[join.right];
-    const double gap = a.lse - b.lse;
+    const double gap = gap_of(a, b);
     const double doubt = (a.total + b.total) * kSlack;
     const double widest = (std::fabs(gap) + doubt) * kSlack;
     const double most = std::max(size(a), size(b));
@@ -81,17 +82,19 @@ class Walk {
     frame_ = std::max(frame_, most);
 
     Node node;
-    node.lse = log_add(a.lse, b.lse);
-    const double mixed = log_add(a.lse - node.lse + a.total, b.lse - node.lse + b.total);
-    const double b_only = log_add(a.lse - node.lse + a.total, b.lse - node.lse + b.total + theta);
+    node.max = std::max(a.max, b.max);
+    node.more = log_add(a.max - node.max + a.more, b.max - node.max + b.more);
+    const double below_a = gap_of(a, node), below_b = gap_of(b, node);
+    const double mixed = log_add(below_a + a.total, below_b + b.total);
+    const double b_only = log_add(below_a + a.total, below_b + b.total + theta);
     // ln(1 + e^x), x <= 0 where the larger one stays outside, else x = b − a.
     const double x = stable() ? std::min(0.0, -std::fabs(gap) + doubt) : -gap + doubt;
     const double log_term = std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))) + theta;
-    const double log_error = a_.log_error * log_term + a_.log_absolute;
+    const double log_error = logarithm_cost(a_.log_error, a_.log_absolute, log_term);
     const double flushed = a_.underflow == Underflow::flush ? 0x1p-120 : 0;
     const double own = (-std::log1p(-kU) + log_error + exp_underflow(a_) + flushed) * kSlack;
     node.unrounded = (stable() ? mixed + log_theta : b_only) * kSlack + own + 0x1p-44;
-    const double magnitude = std::fabs(largest_lse_ + node.lse) + node.unrounded;
+    const double magnitude = std::fabs(node.max + node.more) + node.unrounded;
     node.last = sum_cost(magnitude, log_term + log_error);
     node.total = node.unrounded + node.last;
     double stored = 0;
@@ -127,7 +130,7 @@ class Walk {
   void charge(const Join& join, Node& node, double doubt, double widest, double theta, double local) {
     const Node& a = nodes_[join.left];
     const Node& b = nodes_[join.right];
-    const double gap = a.lse - b.lse;
+    const double gap = gap_of(a, b);
     const bool in_doubt = std::fabs(gap) <= doubt;  // which side the kernel takes for the smaller
     const double share_a = log_share(gap + doubt, theta);
     const double share_b = log_share(-gap + doubt, theta);
@@ -160,7 +163,7 @@ class Walk {
   void take_over(const Join& join, const Node& node) {
     for (const std::int32_t side : {join.left, join.right}) {
       const Node& from = nodes_[side];
-      const double reach = (node.lse - from.lse + from.total + node.total) * kSlack;
+      const double reach = (gap_of(node, from) + from.total + node.total) * kSlack;
       const double cost = argument_cost(a_, reach, size(from), size(node)) + frame_cost(a_, size(node)) + exp_cost_;
       edges_[side].exponent += cost;
       edges_[side].lost += reach + cost > kLogMinNormal - 0x1p-10 ? 2 * exp_underflow(a_) : 0;
@@ -174,7 +177,6 @@ class Walk {
   std::span<const Join> joins_;
   MergeForm form_;
   double exp_cost_;
-  double largest_lse_ = -std::numeric_limits<double>::infinity();
   std::vector<Node> nodes_;
   std::vector<Edge> edges_;
   double largest_ = 0, constant_ = 0, widest_total_ = 0, exponential_ = -std::numeric_limits<double>::infinity(),
@@ -191,8 +193,8 @@ MergePaths lse_tree_paths(const std::vector<MergeState>& states, const Arithmeti
   MergePaths paths;
   set_leaves(paths, states);
   Leaves& leaves = paths.row.leaves;
-  double unit = 0;  // Σ e^{λ_c − max λ}: what 1 is in the leaves' units
-  double later = 1;
+  double unit = 0;                  // Σ e^{λ_c − max λ}: what 1 is in the leaves' units
+  double highest = 1, longest = 0;  // over the states: what the weights after a loss are at most, and log units
   for (const double score : leaves.score) unit += std::exp(score - paths.row.frame.max);
   for (std::size_t c = 0; c < states.size(); ++c) {
     const Edge& edge = walk.state(c);
@@ -200,12 +202,16 @@ MergePaths lse_tree_paths(const std::vector<MergeState>& states, const Arithmeti
     leaves.numerator[c] = edge.numerator;
     // Running, the factors after it are e^{λ^_v − λ^_root}: above 1 by what the two are wrong.
     const double above = running ? std::exp(std::min(root.total + walk.widest_total() + edge.exponent, 700.0)) : 1;
-    leaves.lost[c] = edge.lost == 0 ? 0 : edge.lost * above * unit;
-    later = std::max(later, above);
+    // Otherwise a computed weight is at most 1. The operations with it round: Trees.absolute_longest.
+    const double after = std::min(edge.numerator + edge.denominator, kMostGrowth);
+    leaves.lost[c] = rounded_later(edge.lost * above * unit, after);
+    highest = std::max(highest, above);
+    longest = std::max(longest, after);
     paths.node[c] = edge.denominator;
   }
   const auto n = static_cast<double>(states.size());
-  paths.row.numerator_underflow = n == 1 ? 0 : underflow_of(arithmetic, 4 * n, 4 * n) * unit * later;
+  paths.row.numerator_underflow =
+      n == 1 ? 0 : rounded_later(underflow_of(arithmetic, 4 * n, 4 * n) * unit * highest, longest);
   set_weights(paths);
   paths.total = running ? MergeTotal::free : MergeTotal::joint;
   paths.common = states.size() == 1 ? 0 : running ? root.total : root.deviation;

@@ -36,11 +36,28 @@ EndingModel merge_ending(const Arithmetic& arithmetic, double log_size, double l
       break;
   }
   // The logarithm, the rounding of lse^, the exponential of f − lse^; the product is the last rounding.
-  const double term = arithmetic.log_error * log_size + arithmetic.log_absolute;
+  const double term = logarithm_cost(arithmetic.log_error, arithmetic.log_absolute, log_size);
   const double log = term + sum_cost(lse_size, log_size + term);
   const double argument = argument_cost(arithmetic, log_size + log, lse_size + log_size, lse_size + log) +
                           frame_cost(arithmetic, lse_size + log);
-  return {(log + argument + exponential_cost(arithmetic)) * kSlack, underflow_of(arithmetic, 1, 0)};
+  const double units = log + argument + exponential_cost(arithmetic);
+  return {(units + factor_underflow_cost(arithmetic, log_size + units)) * kSlack, underflow_of(arithmetic, 1, 0)};
+}
+
+void require_factor(const Arithmetic& a, double least, MergePaths& paths) {
+  if (a.ending == Ending::division_free) {
+    const double log = paths.ending.log_units - least;
+    paths.preconditions.push_back({"e^(m - lse) below the f32 range: log of it", log, kLogF32Max, false});
+  } else if (a.ending == Ending::multiply_reciprocal) {
+    paths.preconditions.push_back(
+        {"reciprocal of l below the f32 range: log of it", 0x1p-10 - least, kLogF32Max, false});
+  }
+}
+
+void require_sum(MergePaths& paths) {
+  if (paths.row.largest_leads) return;
+  paths.preconditions.push_back(
+      {"sum of weights above 0: -log of what is certainly left", -std::log(paths.weights.low), 700});
 }
 
 double largest_sum(std::span<const Join> joins, const std::vector<double>& descent, std::vector<double> leaves) {
@@ -68,7 +85,8 @@ ElementBound merge_lse(const RowWeights& weights, const Arithmetic& arithmetic, 
   const double denominator = std::max(-std::log1p(-std::min(weights.denominator, 1.0)), weights.denominator_up);
   lse.denominator = denominator * kSlack;
   const double size = log_size + lse.weights + lse.denominator;
-  lse.output = size == 0 ? 0 : (arithmetic.log_error * size + arithmetic.log_absolute) * kSlack;
+  lse.output = size == 0 ? 0 : logarithm_cost(arithmetic.log_error, arithmetic.log_absolute, size) * kSlack;
+  lse.output += underflow_of(arithmetic, 0, 2);  // M and the sum
   lse.size = std::fabs(weights.lse);
   Chance chance;
   if (constant > 0) chance.certain(constant * lse.weights);

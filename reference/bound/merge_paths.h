@@ -63,6 +63,12 @@ void set_leaves(MergePaths& paths, const std::vector<MergeState>& states);
 void set_weights(MergePaths& paths);
 /// Of a quotient N/l or N e^{f − lse^}; bounds of |ln l^| and |lse^|.
 EndingModel merge_ending(const Arithmetic& arithmetic, double log_size, double lse_size);
+/// E(M − lse^) of the ending that does not divide, ln l >= `least`: it leaves the range where l is far below 1, as only
+/// un-normalised states may be. Another ending has a result there.
+/// And 1/l, of the one that multiplies by it.
+void require_factor(const Arithmetic& arithmetic, double least, MergePaths& paths);
+/// That the sum of weights is not 0, where it may be: the largest term of states (m, l, O) need not have the weight 1.
+void require_sum(MergePaths& paths);
 /// lse = fl(M + log l^) without the last rounding, |ln l| <= log_size; no independent error of l is above `largest`, and
 /// `constant` as in MergePaths.
 ElementBound merge_lse(const RowWeights& weights, const Arithmetic& arithmetic, double log_size, double largest,

@@ -87,21 +87,25 @@ MergePaths sum_tree_paths(const std::vector<MergeState>& states, const Arithmeti
     if (exps[c] > 0 && frame - states[c].max + leaves.exponent[c] + 2 * doubt > kLogMinNormal - 0x1p-10) {
       const double growth_of_later = std::exp(2 * (arithmetic.exp_error * exps[c]) + nodes.back().pending);
       leaves.lost[c] = exps[c] * exp_underflow(arithmetic) * states[c].sum * growth_of_later * unit;
+      row.largest_leads = false;
     }
     sum += states[c].sum * std::exp(states[c].max - frame);
     widest = std::max(widest, leaves.exponent[c]);
     computed.push_back(states[c].sum * std::exp(std::min(leaves.exponent[c], kMostGrowth)));
   }
   row.common = nodes.back().pending;
-  row.numerator_underflow = underflow_of(arithmetic, 3 * n, 3 * n) * unit * kLater;
-  row.denominator_underflow = underflow_of(arithmetic, 2 * n, 3 * n) * unit * kLater;
-  row.frame.error = widest;  // no weight is 1 for certain
+  row.numerator_underflow = underflow_of(arithmetic, 3 * n, 3 * n) * unit * later(3 * n);
+  row.denominator_underflow = underflow_of(arithmetic, 2 * n, 3 * n) * unit * later(3 * n);
+  // No weight is 1 for certain. Where some are lost the bracket of lse is not used, and frames err as their m do.
+  row.frame.error = row.largest_leads ? widest : doubt;
   set_weights(paths);
   const double log_size = std::fabs(std::log(sum)) * kSlack;
   paths.lse = merge_lse(paths.weights, arithmetic, log_size + doubt, paths.largest + roundings(1), paths.constant);
   const double lse_size = std::fabs(paths.weights.lse) + paths.lse.total();
   paths.lse_last = sum_cost(lse_size, log_size + doubt + paths.lse.total());
   paths.ending = merge_ending(arithmetic, log_size + doubt + paths.lse.total(), lse_size);
+  require_sum(paths);
+  require_factor(arithmetic, std::log(sum) - doubt - paths.lse.total(), paths);
   // What a node has pending is charged to its states later on, or is the root's. Where m is in doubt a frame may be low.
   const double most = largest_sum(joins, paths.descent, std::move(computed));
   paths.preconditions.push_back({"sum of weights below the f32 range, in the frame of every join",

@@ -9,6 +9,8 @@
 
 #include "reference/bound/profile.h"
 #include "reference/problem/error.h"
+#include "reference/problem/read_file.h"
+#include "reference/problem/strict_json.h"
 #include "reference/problem/text.h"
 #include "reference/problem/text_place.h"
 
@@ -170,21 +172,6 @@ Json write_unit(const UnitProfile& p) {
   return json;
 }
 
-Json parse(const std::string& text) {
-  const auto watch = [](int depth, Json::parse_event_t event, Json&) {
-    const bool opens = event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
-    if (opens && depth >= kDeepest) throw UsageError(fmt::format("nested deeper than {} levels", kDeepest));
-    return true;
-  };
-  try {
-    return Json::parse(text, watch);
-  } catch (const Json::parse_error& error) {
-    throw UsageError("not JSON at " + place_in(text, error.byte));
-  } catch (const Json::exception&) {
-    throw UsageError("not JSON: it holds a number beyond the range of a double");
-  }
-}
-
 Profile read_profile(const Field& f) {
   if (f.at("schema").text() != kSchema) f.at("schema").refuse(fmt::format("\"{}\"", kSchema));
   Profile p;
@@ -204,20 +191,16 @@ Profile read_profile(const Field& f) {
 }  // namespace
 
 Profile load_profile(const std::filesystem::path& path) {
-  std::error_code error;
   const std::string name = quote(path.string());
-  if (!std::filesystem::is_regular_file(path, error)) throw UsageError("profile " + name + ": not a regular file");
-  if (std::filesystem::file_size(path, error) > kMostBytes || error) {
-    throw UsageError(fmt::format("profile {}: legal: at most {} bytes", name, kMostBytes));
-  }
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kMostBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (!file.is_open() || file.bad()) throw InfrastructureError("profile " + name + ": cannot be read");
-  if (text.size() > kMostBytes) throw UsageError(fmt::format("profile {}: legal: at most {} bytes", name, kMostBytes));
+  const std::string text = [&] {
+    try {
+      return read_file(path, kMostBytes);
+    } catch (const UsageError& e) {
+      throw UsageError(std::string("profile ") + e.what());
+    }
+  }();
   try {
-    const Json json = parse(text);
+    const Json json = strict_json<Json>(text, kDeepest);
     return read_profile({json, ""});
   } catch (const UsageError& e) {
     throw UsageError("profile " + name + ": " + e.what());

@@ -30,6 +30,8 @@ inline double growth(double x) {
   const double y = x * (1.0 / 2 + x * (1.0 / 6 + x * (1.0 / 24 + x * (1.0 / 120 + x * (1.0 / 720)))));
   return (x + x * y) * kSlack;
 }
+/// An absolute error once `units` of relative ones have followed it: they multiply it with the rest.
+inline double rounded_later(double lost, double units) { return lost == 0 ? 0 : lost * (1 + growth(units)) * kSlack; }
 /// p (e^x − 1) for p = e^{log_p}, x >= 0; by exponents where x is large, so that a vanishing weight stays vanishing.
 double scaled_expm1(double log_p, double x);
 /// ⌈log2 n⌉, n >= 1.
@@ -81,6 +83,7 @@ struct RowModel {
   double common = 0;                 // |κ|, log units: error of the frame that all weights share; lse alone sees it
   double lead = 0;                   // log units: how far f may lie above the computed maximum (a stale frame)
   double lag = 0;                    // log units: how far it may lie below it (a lazy frame): weights up to e^lag
+  bool largest_leads = true;         // the maximum's weight loses nothing, and no other exceeds it by what it loses
   double numerator_underflow = 0;    // absolute, of the un-normalised Σ w v
   double denominator_underflow = 0;  // absolute, of the un-normalised Σ w
   // For the chance model (probable.h): Σ δ² over the roundings of the accumulator and of the denominator that many keys

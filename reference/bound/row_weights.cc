@@ -61,16 +61,18 @@ void perturbed_weights(const RowModel& row, RowWeights& weights) {
   weights.lse = frame.max + scale.log_sum;
   weights.low = std::max(sums.low / kSlack, 1 - sums.loss * kSlack);  // Σ p = 1, so nothing is lost beside it
   weights.up = 1 + sums.q * kSlack;
-  // The maximum itself weighs e^{−lead} at least, but for κ.
-  weights.sum = std::max(std::exp(-row.common - row.lead), weights.low * scale.unit) / kSlack;
+  // The maximum itself weighs e^{−lead} at least, but for κ: unless it may be lost.
+  const double largest = row.largest_leads ? std::exp(-row.common - row.lead) : 0x1p-1000;
+  weights.sum = std::max(largest, weights.low * scale.unit) / kSlack;
 
   // Upwards ln up, downwards −ln low. Without a lead the computed sum of weights also lies in [1, n] times e^{m̂−f},
   // whatever the scores: every weight is at most the maximum's.
   const double count = std::log(static_cast<double>(n));
   const double boxes = std::max(std::log(weights.up), -std::log(weights.low));
   weights.frame = frame.pivot_error + row.common;
-  weights.lse_weights =
-      weights.frame + (row.lead > 0 ? boxes : std::min(boxes, frame.error + count)) * kSlack + 0x1p-50;
+  weights.lse_weights = weights.frame +
+                        (row.lead > 0 || !row.largest_leads ? boxes : std::min(boxes, frame.error + count)) * kSlack +
+                        0x1p-50;
   const double underflow = row.denominator_underflow == 0 ? 0 : row.denominator_underflow / weights.sum;
   const double shrink = average_of(sums.shrink, weights.low, -std::expm1(-sums.longest_g)) + underflow;
   weights.denominator = shrink < 1 ? shrink * kSlack : kInf;

@@ -130,7 +130,7 @@ void bound_division_free(const SoftmaxRow& row, const Arithmetic& a, const Endin
   const double size = std::fabs(lse) + error;
   const double frame = frame_cost(a, size);
   const auto grown = [](double log_units, double magnitude) {
-    return magnitude == 0 ? 0 : growth(log_units) * magnitude * kSlack;
+    return log_units == 0 || magnitude == 0 ? 0 : growth(log_units) * magnitude * kSlack;
   };
   for (std::size_t j = 0; j < row.paths.size(); ++j) {
     const double x = row.paths.x[j];

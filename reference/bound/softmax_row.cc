@@ -74,7 +74,7 @@ double block_cost(const ChunkState& chunk, double chunk_error, double largest, c
                                           : entry + argument_cost(a, below, chunk.max, largest) + exponential_cost(a);
   }
   const double log_sum = std::log(chunk.sum) + chunk_error + entry;
-  const double log_error = a.log_error * log_sum + a.log_absolute;
+  const double log_error = logarithm_cost(a.log_error, a.log_absolute, log_sum);
   const double lse = std::fabs(chunk.max + std::log(chunk.sum)) + chunk_error + entry;
   const double local = log_error + sum_cost(lse + log_error, log_sum + log_error);
   if (a.merge_weights == MergeWeights::unshifted) {
@@ -296,7 +296,7 @@ SoftmaxRow softmax_row(const SoftmaxProblem& problem, const Arithmetic& a, const
   }
   // A rescaling product per column and two per lane in the tree, or two per chunk, may underflow.
   const double products = a.reduction == Reduction::chunked_local ? 2.0 * n : n + 2.0 * lanes;
-  model.denominator_underflow = underflow_of(a, products, products) * row.unit * kLater;
+  model.denominator_underflow = underflow_of(a, products, products) * row.unit * later(3 * n);
   row.weights = perturbed_weights(model);
   row.log_sum = std::log(sum_of_weights(leaves.score, max));
   sum_up(row);
@@ -309,7 +309,7 @@ SoftmaxRow softmax_row(const SoftmaxProblem& problem, const Arithmetic& a, const
                 row.lse.denominator + (stands_alone(a) ? widest : 0)) *
                kSlack;
     const double before = row.lse.output;
-    row.lse.output = (a.log_error * log_size + a.log_absolute) * kSlack;
+    row.lse.output = logarithm_cost(a.log_error, a.log_absolute, log_size) * kSlack;
     row.lse.probable = std::min(std::max(0.0, row.lse.probable - before) * kSlack + row.lse.output, row.lse.total());
   }
   row.largest_sum = std::exp(std::min(

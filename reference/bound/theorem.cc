@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "reference/bound/column_sums.h"
+#include "reference/bound/costs.h"
 #include "reference/bound/linear_fractional.h"
 #include "reference/bound/probable.h"
 
@@ -94,9 +95,12 @@ double division_free_error(double lse_error, double magnitude) {
 }
 
 EndingModel division_free_ending(const RowWeights& weights, const Arithmetic& arithmetic, double lse_size) {
-  const double log = arithmetic.log_error * weights.log_sum + arithmetic.log_absolute + kU * lse_size * (1 + kU);
+  const double log =
+      logarithm_cost(arithmetic.log_error, arithmetic.log_absolute, weights.log_sum) + kU * lse_size * (1 + kU);
   const double argument = exponent_slope(arithmetic) * (weights.log_sum + log);
-  return {(log + argument - std::log1p(-arithmetic.exp_error) + roundings(1)) * kSlack, product_underflow(arithmetic)};
+  const double units = log + argument - std::log1p(-arithmetic.exp_error);
+  const double lost = factor_underflow_cost(arithmetic, weights.log_sum + units);
+  return {(units + lost + roundings(1)) * kSlack, product_underflow(arithmetic)};
 }
 
 double vacuity_range(double lowest, double highest) {
@@ -180,7 +184,7 @@ ElementBound lse_bound(const RowWeights& weights, double log_error, double log_a
   ElementBound bound;
   bound.weights = weights.lse_weights;
   bound.denominator = std::max(-std::log1p(-std::min(weights.denominator, 1.0)), weights.denominator_up) * kSlack;
-  bound.output = (log_error * weights.log_sum + log_absolute) * kSlack;
+  bound.output = logarithm_cost(log_error, log_absolute, weights.log_sum) * kSlack;
   add_probable_lse(weights, bound);
   return bound;
 }

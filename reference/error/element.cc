@@ -25,7 +25,7 @@ std::string classes_text(std::uint8_t classes) {
 
 std::string exact_text(const Ball& truth) {
   std::string text;
-  if ((truth.classes & kFinite) != 0) text = fmt::format("{} ± {:.3g}", truth.hi, truth.radius + 0.0);  // −0 is 0
+  if ((truth.classes & kFinite) != 0) text = fmt::format("{} ± {:.3g}", truth.hi, truth.radius);
   const std::string others = classes_text(truth.classes);
   if (!text.empty() && !others.empty()) text += " or ";
   return text + others;

@@ -28,6 +28,7 @@ inline Class class_of(double x) {
 
 /// The tensor that an element belongs to. dq, dk and dv: gradients.h.
 enum class Part : std::uint8_t { o, lse, dq, dk, dv };
+inline constexpr std::size_t kPartCount = 5;
 std::string_view name(Part part);
 
 struct Element {

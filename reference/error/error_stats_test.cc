@@ -239,9 +239,9 @@ TEST(ErrorStats, DeserializeIsStrict) {
         std::string(",*0"), std::string(",*"), std::string(",*-1"), std::string(",*18446744073709551615")}) {
     EXPECT_THROW(ErrorStats::deserialize(spelled(other)), UsageError) << other;
   }
-  EXPECT_THROW(ErrorStats::deserialize("es4,*1000"), UsageError);
+  EXPECT_THROW(ErrorStats::deserialize("es5,*1000"), UsageError);
   std::string counts = good;
-  counts.replace(0, 6, "es4,3,");  // three elements claimed, two counted
+  counts.replace(0, 6, "es5,3,");  // three elements claimed, two counted
   EXPECT_THROW(ErrorStats::deserialize(counts), UsageError);
 }
 

@@ -1,4 +1,4 @@
-// ErrorStats as one token: "es4", then every field in declaration order, separated by commas. Counts are decimal,
+// ErrorStats as one token: "es5", then every field in declaration order, separated by commas. Counts are decimal,
 // doubles are the sixteen hex digits of their bits (so NaN, −0 and every last bit survive) without zeros at the end, sums are
 // ExactSum's text. "*n" stands for n fields that are 0: most bins of the histograms are.
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 namespace flashproof {
 namespace {
 
-constexpr std::string_view kTag = "es4";
+constexpr std::string_view kTag = "es5";
 
 template <class W, class Visitor>
 void visit_witness(W& w, Visitor& v) {
@@ -154,7 +154,7 @@ std::string ErrorStats::serialize() const {
 }
 
 ErrorStats ErrorStats::deserialize(std::string_view text) {
-  if (!text.starts_with(kTag)) throw UsageError("error statistics: the text does not begin with \"es4,\"");
+  if (!text.starts_with(kTag)) throw UsageError("error statistics: the text does not begin with \"es5,\"");
   Reader reader{text.substr(kTag.size())};
   ErrorStats stats;
   visit(stats, reader);

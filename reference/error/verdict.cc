@@ -12,6 +12,8 @@ std::string_view name(VerdictKind kind) {
       return "out_of_domain";
     case VerdictKind::unsupported:
       return "unsupported";
+    case VerdictKind::undecided:
+      return "undecided";
     case VerdictKind::inconclusive:
       return "inconclusive";
     case VerdictKind::fail:
@@ -58,14 +60,16 @@ int weight(VerdictKind kind) {
       return 1;
     case VerdictKind::out_of_domain:
       return 2;
-    case VerdictKind::pass:
+    case VerdictKind::undecided:
       return 3;
-    case VerdictKind::inconclusive:
+    case VerdictKind::pass:
       return 4;
-    case VerdictKind::fail:
+    case VerdictKind::inconclusive:
       return 5;
+    case VerdictKind::fail:
+      return 6;
   }
-  return 5;
+  return 6;
 }
 
 bool outweighs(const Decision& b, const Decision& a) {

@@ -1,12 +1,12 @@
 // The verdict of one element, one case or one law, and how verdicts combine.
 //
 // Combining takes the first that occurs of
-//     fail, inconclusive, pass, out_of_domain, vacuous, unsupported.
-// So a fail is never outvoted and an inconclusive one only by a fail; a mix of pass, out_of_domain and vacuous is a
-// pass because something was really tested and nothing was found; and where nothing passed, the verdict is the one
-// that ran furthest: out_of_domain (ran and had its special answers allowed), vacuous (ran, the bound said nothing),
-// unsupported (never ran). Elements combine into a case and cases into a record by this one rule; counts per verdict
-// stand beside it in every report, so that a pass never hides what was vacuous or unsupported.
+//     fail, inconclusive, pass, undecided, out_of_domain, vacuous, unsupported.
+// So a fail is never outvoted and an inconclusive one only by a fail; and where nothing passed, the verdict is the one
+// that ran furthest: undecided (passed, but too few elements were decided), out_of_domain (ran and had its special answers
+// allowed), vacuous (ran, the bound said nothing), unsupported (never ran). Elements combine into a case and cases into a
+// record by this one rule. A mix of pass and of what decides nothing is a pass only if enough of every output was decided:
+// require_power() (power.h) is asked of every case, record, law and run.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@
 
 namespace flashproof {
 
-enum class VerdictKind : std::uint8_t { pass, vacuous, out_of_domain, unsupported, inconclusive, fail };
-inline constexpr std::size_t kVerdictKinds = 6;
+enum class VerdictKind : std::uint8_t { pass, vacuous, out_of_domain, unsupported, undecided, inconclusive, fail };
+inline constexpr std::size_t kVerdictKinds = 7;
 
 /// Ordered by severity: of two fails the larger names the combination.
 enum class Failure : std::uint8_t {

@@ -20,11 +20,7 @@ inline ChunkPlan& plan_of(Problem& problem) {
   return attention != nullptr ? attention->plan : std::get<SoftmaxProblem>(problem).plan;
 }
 
-/// Raw scores under a scale of 0 or below.
-inline bool refused(const Problem& problem, const Arithmetic& arithmetic) {
-  const auto* attention = std::get_if<AttentionProblem>(&problem);
-  return attention != nullptr && arithmetic.unit == ScoreUnit::raw && !raw_scores_refused(*attention).empty();
-}
+using attack::refused;
 
 /// Boundaries at some of the multiples of `block`, any order.
 inline ChunkPlan random_plan(Random& random, std::int64_t length, std::int64_t block) {

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "reference/bound/one_row.h"
 #include "reference/bound/presets.h"
 #include "reference/model/attack_judge.h"
 #include "reference/oracle/oracle.h"
@@ -46,6 +47,15 @@ void expect_within(const Problem& problem, const Arithmetic& a) {
   EXPECT_EQ(tally.violations, 0) << tally.first;
   EXPECT_EQ(tally.refused, 0) << tally.refusal;
   EXPECT_GT(tally.elements, 0) << "nothing was judged";
+}
+
+/// The same where the bound may be vacuous: the row is in its domain, and nothing is beyond its bound.
+void expect_no_violation(const Problem& problem, const Arithmetic& a) {
+  const Tally tally = of(problem, a);
+  EXPECT_EQ(tally.violations, 0) << tally.first;
+  EXPECT_EQ(tally.refused, 0) << tally.refusal;
+  const Precondition nearest = compute_bound(problem, a).domain[0].nearest;
+  EXPECT_TRUE(nearest.holds()) << nearest.name << ": " << nearest.value << ", limit " << nearest.limit;
 }
 
 constexpr Arithmetic softmax(Reduction reduction, Exponent exponent, double error) {
@@ -163,6 +173,106 @@ TEST(AttackCases, an_infinite_reciprocal_beside_zeros_is_a_bound_of_zero) {
     const Bound bound = compute_bound(states({52674, 52675}, {0, 0}, form), a);  // throws where it is no number
     EXPECT_FALSE(bound.domain[0].form.holds());
   }
+}
+
+// Flushed, a difference of raw scores is lost below 2^-126 of their unit, however large the unit is: e^-0.992 is 1 here.
+TEST(AttackCases, a_flushed_difference_of_raw_scores_is_lost_in_their_unit) {
+  AttentionProblem p;
+  p.q = Tensor::dense(Format::bf16, {1, 1, 1, 1});
+  p.k = Tensor::dense(Format::bf16, {1, 1, 2, 1});
+  p.v = Tensor::dense(Format::bf16, {1, 1, 2, 1});
+  p.q.set({0, 0, 0, 0}, 0x1p-63);
+  p.k.set({0, 0, 0, 0}, 0x1p-63);
+  p.k.set({0, 0, 1, 0}, 0x1.fep-63);
+  p.v.set({0, 0, 0, 0}, 1);
+  p.v.set({0, 0, 1, 0}, -1);
+  p.scale = 0x1p126F;
+  p.plan = ChunkPlan::uniform(2, 2);
+  Arithmetic a = bound::declared(Reduction::chunk_deferred);
+  a.dot.unit = a.values.unit = kHopperF16;
+  a.underflow = Underflow::flush;
+  for (const Exponent exponent :
+       {Exponent::accurate, Exponent::subtract_then_scale, Exponent::fused, Exponent::unfused}) {
+    a.exponent = exponent;
+    a.unit = exponent == Exponent::accurate ? ScoreUnit::natural : ScoreUnit::raw;
+    a.lse_form = exponent == Exponent::accurate ? LseForm::max_plus_log : LseForm::scaled_max_plus_log;
+    expect_no_violation(p, a);
+    p.plan = ChunkPlan::uniform(2, 1);  // and as a rescaling factor
+    expect_no_violation(p, a);
+  }
+  p.k.set({0, 0, 0, 0}, 0x1p-64);  // a unit keeps 2^-127, the next operation does not
+  for (const bool scaled : {false, true}) {
+    a.query_scaled = scaled;
+    a.unit = ScoreUnit::natural;
+    a.exponent = Exponent::accurate;
+    a.lse_form = LseForm::max_plus_log;
+    expect_no_violation(p, a);
+  }
+}
+
+// Every weight of a part is e^κ, and what it loses is not: 2^-25 of P beside weights of 2^-20. Seen where one part has all
+// keys (beside another the combination's own fused exponent errs by as much) and values are equal (else scores that large
+// leave nothing to bound).
+TEST(AttackCases, what_a_part_loses_stands_beside_its_kappa) {
+  for (const MergeWeights weights : {MergeWeights::stable, MergeWeights::max_sum}) {
+    Arithmetic a = bound::declared(Reduction::chunk_deferred);
+    a.exponent = Exponent::fused;
+    a.weights = {.format = Format::f16, .scale = 0x1p-4};
+    a.split = {.parts = 2, .combine = Reduction::pairwise_fold, .weights = weights};
+    for (int k = 0; k < 40; ++k) {  // fl(m·ĉ) − m·ĉ is far above 0 in some of them
+      const float m = 2.1e8F * (1 + 0x1p-11F * static_cast<float>(k));
+      expect_no_violation(bound::one_row({m, m - 16, m - 64}, {1, 1, 1}, 3), a);
+    }
+  }
+}
+
+TEST(AttackCases, a_scale_over_a_softcap_stays_below_the_f32_range) {
+  AttentionProblem p = bound::one_row({0, 0x1p-100F}, {1, -1}, 2);
+  p.scale = 0x1p100F;
+  p.softcap = 0x1p-60F;
+  Arithmetic a = bound::declared(Reduction::chunk_deferred);
+  a.tanh_error = 0x1p-20;
+  a.unit = ScoreUnit::raw;
+  a.exponent = Exponent::subtract_then_scale;
+  a.lse_form = LseForm::scaled_max_plus_log;
+  EXPECT_FALSE(compute_bound(p, a).domain[0].holds()) << "0 times 2^160 is NaN";
+  EXPECT_EQ(of(p, a).violations, 0);
+  p.softcap = 0x1p-20F;
+  expect_within(p, a);
+  a.unit = ScoreUnit::natural;
+  a.lse_form = LseForm::max_plus_log;
+  p.softcap = 0x1p-60F;
+  expect_within(p, a);  // x/c is a number, or infinite where x is none of 0
+}
+
+TEST(AttackCases, the_lse_of_a_single_state_is_flushed) {
+  expect_within(states({0x1p-127F}, {1}), presets::kFa2Combine);
+  for (const Reduction reduction : {Reduction::flat, Reduction::pairwise_tree}) {
+    Arithmetic a = merge(reduction, MergeWeights::max_sum);
+    a.underflow = Underflow::flush;
+    expect_within(states({0x1p-127F}, {1}), a);
+  }
+}
+
+// e^-131 is lost whole or is 2^-126: times l = 2^64 that is more than the state which has the maximum.
+TEST(AttackCases, the_largest_m_need_not_carry_a_row_of_sums) {
+  MergeProblem p = states({0, 131, -159}, {0.25F, 0.25F, 0.25F});
+  p.l = Tensor::dense(Format::f32, {3, 1});
+  const double l[] = {0x1p64, 0x1p-82, 0x1p64};
+  for (int c = 0; c < 3; ++c) p.l.set({c, 0}, l[c]);
+  for (const Reduction reduction : {Reduction::flat, Reduction::pairwise_tree}) {
+    Arithmetic a = merge(reduction, MergeWeights::max_sum);
+    a.underflow = Underflow::flush;
+    expect_no_violation(p, a);
+    EXPECT_GT(compute_bound(p, a).lse[0].total(), std::log(0x1p20));
+  }
+}
+
+// Between joins far below another the difference of two lse has no room beside that other's: it is taken by itself.
+TEST(AttackCases, joins_far_below_the_largest_keep_their_differences) {
+  const Problem problem = states({0x1p87F, 1, 0, 0x1p18F}, {1, 1, 1, 1});
+  const Bound bound = compute_bound(problem, merge(Reduction::pairwise_tree, MergeWeights::running));
+  EXPECT_FALSE(bound.domain[0].form.holds()) << "e^(2^18) of the second pair is infinite";
 }
 
 TEST(AttackJudge, grants_no_rounding_into_f32_where_the_bound_has_it_already) {

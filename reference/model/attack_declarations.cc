@@ -1,19 +1,14 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <initializer_list>
 
 #include "reference/bound/declaration.h"
+#include "reference/model/attack_draws.h"
 #include "reference/model/attack_problems.h"
 
 namespace flashproof::attack {
 
 namespace {
-
-template <class T>
-T any_of(Random& random, std::initializer_list<T> choices) {
-  return choices.begin()[random.integer(0, static_cast<std::int64_t>(choices.size()) - 1)];
-}
 
 Products products(Random& random, int chains) {
   if (random.chance(0.5)) return {.chains = random.chance(0.5) ? chains : static_cast<int>(random.integer(1, 5))};
@@ -114,6 +109,11 @@ void declare_attention(Random& random, const AttentionProblem& p, Arithmetic& a)
 }
 
 }  // namespace
+
+bool refused(const Problem& problem, const Arithmetic& arithmetic) {
+  const auto* attention = std::get_if<AttentionProblem>(&problem);
+  return attention != nullptr && arithmetic.unit == ScoreUnit::raw && !raw_scores_refused(*attention).empty();
+}
 
 Arithmetic declaration(Random& random, const Problem& problem) {
   Arithmetic a{.reduction = Reduction::flat};

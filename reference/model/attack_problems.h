@@ -14,6 +14,9 @@ Problem mild(Random& random, ProblemKind kind, Format inputs);
 /// one-signed and two-hot values, weights at the edge of underflow beside huge values, subnormal numbers.
 Problem hostile(Random& random, ProblemKind kind, Format inputs);
 
+/// Raw scores under a scale, times descale factors, of 0 or below: no declaration of them has a bound.
+bool refused(const Problem& problem, const Arithmetic& arithmetic);
+
 /// Any declaration that runs this problem. Errors of functions are 2^-23 or, one time in three, up to 2^-4: there a wrong
 /// term shows at once.
 Arithmetic declaration(Random& random, const Problem& problem);

@@ -63,6 +63,7 @@ void judge_one(const Ball& ball, const Fine& exact, const Fine& tolerance, doubl
     ++tally.wrong_class;
     return;
   }
+  if (std::signbit(ball.radius)) ++tally.violations;  // -0.0 too: it reaches files and texts as such
   if (!narrow_enough(ball, Format::f32)) ++tally.loose;
   if (ball.radius == std::numeric_limits<double>::infinity()) {
     ++tally.unbounded;

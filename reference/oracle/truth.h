@@ -14,7 +14,7 @@ namespace flashproof {
 enum Class : std::uint8_t { kFinite = 1, kPosInf = 2, kNegInf = 4, kNaN = 8 };
 
 /// The exact result lies in [hi + lo − radius, hi + lo + radius]; |lo| <= ulp(hi)/2. Meaningful if classes has kFinite;
-/// radius = +inf says nothing beyond the class.
+/// radius = +inf says nothing beyond the class; its sign bit is never set, that of 0 neither.
 struct Ball {
   double hi = 0.0;
   double lo = 0.0;

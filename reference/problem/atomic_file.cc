@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string>
 
+#include "reference/problem/descriptor.h"
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
 
@@ -24,18 +25,24 @@ std::string shown(const fs::path& path) { return printable(path.string(), 4096);
   throw InfrastructureError(fmt::format("{}: cannot be written: {}", shown(path), std::strerror(errno)));
 }
 
-/// A new file in `directory`, removed at the end of the scope unless it was renamed. mkostemp makes the name: what
-/// another run left behind is never in the way. `named` stands in the messages.
+/// A new file in `directory` without a name until it is whole: a process that is killed while it writes leaves none behind. Where the
+/// file system has no such files, or they cannot be given a name (no /proc), one with a name that the destructor removes. A process
+/// that is killed while its file has a temporary name, which every file has just before it is renamed, leaves it. `named` stands in
+/// the messages.
 class TemporaryFile {
  public:
   TemporaryFile(const fs::path& directory, const fs::path& named)
-      : name_((directory / ".flashproof-XXXXXX").string()), named_(named) {
+      : name_((directory / ".flashproof-XXXXXX").string()), directory_(directory), named_(named) {
+    descriptor_ = ::open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (descriptor_ >= 0 && ::access(link_to_file().c_str(), F_OK) == 0) return;
+    if (descriptor_ >= 0) ::close(descriptor_);
     descriptor_ = ::mkostemp(name_.data(), O_CLOEXEC);
     if (descriptor_ < 0) cannot_write(named_);
+    has_name_ = true;
   }
   ~TemporaryFile() {
     if (descriptor_ >= 0) ::close(descriptor_);
-    if (!renamed_) ::unlink(name_.c_str());
+    if (has_name_) ::unlink(name_.c_str());
   }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
@@ -51,18 +58,38 @@ class TemporaryFile {
   void set_mode(mode_t mode) {
     if (::fchmod(descriptor_, mode) != 0) cannot_write(named_);
   }
+  /// On the disk before it has the name, and the name after it: a machine that loses power has the old file or the new one.
   void rename_to(const fs::path& target) {
+    if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != ENOSYS) cannot_write(named_);
+    if (!has_name_) give_name();
     const int closed = ::close(descriptor_);  // a full disk may show only here
     descriptor_ = -1;
     if (closed != 0 || ::rename(name_.c_str(), target.c_str()) != 0) cannot_write(named_);
-    renamed_ = true;
+    has_name_ = false;
+    const Descriptor folder(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (folder) ::fsync(folder.get());
   }
 
  private:
+  /// linkat() replaces nothing: first a name of its own, of which mkostemp makes sure.
+  void give_name() {
+    const std::string pattern = name_, open_file = link_to_file();
+    do {
+      name_ = pattern;
+      const int placeholder = ::mkostemp(name_.data(), O_CLOEXEC);
+      if (placeholder < 0) cannot_write(named_);
+      ::close(placeholder);
+      ::unlink(name_.c_str());
+      has_name_ = ::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, name_.c_str(), AT_SYMLINK_FOLLOW) == 0;
+    } while (!has_name_ && errno == EEXIST);  // another process has made one of that name just now
+    if (!has_name_) cannot_write(named_);
+  }
+  std::string link_to_file() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
+
   std::string name_;
-  fs::path named_;
+  fs::path directory_, named_;
   int descriptor_ = -1;
-  bool renamed_ = false;
+  bool has_name_ = false;
 };
 
 /// What open() with 0666 would have given: mkostemp's own 0600 is too narrow for a result.

@@ -2,15 +2,19 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <fstream>
 #include <sstream>
 #include <string>
 
+#include "reference/problem/child_process.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {
@@ -117,6 +121,24 @@ TEST_F(AtomicFile, a_place_that_cannot_be_written_is_one_clear_line) {
   EXPECT_THROW(write_atomically(folder / "missing/below", "x"), InfrastructureError);
   EXPECT_THROW(try_writing_in(folder / "file"), InfrastructureError);
   try_writing_in(folder);
+  EXPECT_EQ(entries(), 1);
+}
+
+/// In a child whose root is the folder: nothing is mounted there.
+TEST_F(AtomicFile, without_proc_a_file_is_written_under_a_temporary_name) {
+  constexpr int kNoRoot = 77;
+  const auto elsewhere = [&] {
+    if (::geteuid() != 0) ::unshare(CLONE_NEWUSER);
+    if (::chroot(folder.c_str()) != 0 || ::chdir("/") != 0) ::_exit(kNoRoot);
+    write_atomically("/a", "old");
+    write_atomically("/a", "new");
+    try_writing_in("/");
+  };
+  const int status = reap(fork_child(elsewhere), 10'000);
+  ASSERT_TRUE(WIFEXITED(status)) << status;
+  if (WEXITSTATUS(status) == kNoRoot) GTEST_SKIP() << "cannot change the root folder here";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(read(folder / "a"), "new");
   EXPECT_EQ(entries(), 1);
 }
 

@@ -13,11 +13,14 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "reference/problem/descriptor.h"
 #include "reference/problem/error.h"
 #include "reference/problem/process.h"
+#include "reference/problem/text.h"
 
 namespace flashproof {
 namespace {
@@ -25,7 +28,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using End = ChildAnswer::End;
 
-// An answer's last byte. Not the end of the pipe: a process that the child leaves behind may hold it open, and a child that dies in
+// An answer's last byte. Not the end of the pipe: a process that the child leaves behind may hold it open, and a child that ends in
 // the middle of an answer closes it.
 constexpr char kEnd = '\0';
 constexpr int kPatience = 1000;  // milliseconds that a child which closed its pipe may take to end
@@ -61,7 +64,7 @@ pid_t fork_child(const std::function<void()>& work) {
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
   try {
     work();
-  } catch (...) {  // nobody is left to tell: what threw was the telling
+  } catch (...) {  // no message: what threw is most often the pipe to the parent
     ::_exit(3);
   }
   std::fflush(nullptr);
@@ -75,6 +78,54 @@ int reap(pid_t child, int patience) {
     ::usleep(1000);
   }
   return status;
+}
+
+bool has_ended(pid_t child) {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child;
+}
+
+bool runs_another_program(pid_t child) {
+  std::error_code error;
+  const auto theirs = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", child), error);
+  if (error) return false;
+  const auto ours = std::filesystem::read_symlink("/proc/self/exe", error);
+  return !error && theirs != ours;
+}
+
+std::vector<pid_t> children_of_this_process() {
+  std::vector<pid_t> children;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    const auto pid = parse_count(entry.path().filename().string());
+    if (!pid) continue;
+    std::ifstream file(entry.path() / "stat");
+    std::string text;
+    std::getline(file, text);
+    const std::size_t name_end = text.rfind(')');  // a name may hold anything, ')' too
+    int parent = 0;
+    if (name_end != std::string::npos && std::sscanf(text.c_str() + name_end, ") %*c %d", &parent) == 1 &&
+        parent == ::getpid()) {
+      children.push_back(static_cast<pid_t>(*pid));
+    }
+  }
+  return children;
+}
+
+void end_children_except(const std::vector<pid_t>& kept) {
+  constexpr int kRounds = 1000;  // a child that is killed hands its own to us
+  for (int round = 0; round < kRounds; ++round) {
+    siginfo_t info{};
+    if (kept.empty() && ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0) return;
+    bool any = false;
+    for (const pid_t child : children_of_this_process()) {
+      if (std::find(kept.begin(), kept.end(), child) != kept.end()) continue;
+      any = true;
+      ::kill(child, SIGKILL);
+      ::waitpid(child, nullptr, __WALL);
+    }
+    if (!any) return;
+  }
 }
 
 void write_all(int descriptor, std::string_view text) {
@@ -105,7 +156,7 @@ ChildAnswer ask_child(const std::function<std::string()>& question, const ChildL
   if (::pipe2(ends, O_CLOEXEC) != 0) throw InfrastructureError(fmt::format("pipe: {}", std::strerror(errno)));
   Descriptor from(ends[0]), to(ends[1]);
   const pid_t pid = fork_child([&] {
-    // A handler of ours only notes the wish to stop, and nobody here would look.
+    // The parent's handler only sets a flag, which this process never reads.
     for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
     from.close();
     write_all(to.get(), question() + kEnd);

@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace flashproof {
 
@@ -17,6 +18,18 @@ pid_t fork_child(const std::function<void()>& work);
 
 /// Waits for its end, which is brought about after `patience` milliseconds. Returns the wait status.
 int reap(pid_t child, int patience);
+
+/// Whether a child has ended; it is not waited for.
+bool has_ended(pid_t child);
+
+/// Whether its program is not the one of this process any more; false of one that has ended.
+bool runs_another_program(pid_t child);
+
+/// Also those that a child left behind, in a process that has asked for them (PR_SET_CHILD_SUBREAPER).
+std::vector<pid_t> children_of_this_process();
+
+/// Kills and reaps every child but these, and what those leave behind.
+void end_children_except(const std::vector<pid_t>& kept);
 
 /// Writes everything to a pipe; throws InfrastructureError if the other end is gone.
 void write_all(int descriptor, std::string_view text);

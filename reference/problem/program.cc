@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <new>
+#include <system_error>
 
 #include "reference/problem/error.h"
 #include "reference/problem/exit_codes.h"
@@ -45,6 +47,11 @@ int run_program(const std::function<int()>& body) {
   } catch (const UsageError& e) {
     complain(e.what());
     return kExitUsage;
+  } catch (const std::filesystem::filesystem_error& e) {
+    complain(fmt::format("{}: {}", legible(e.path1().string(), 200), e.code().message()).c_str());
+    const bool wrong_name =
+        e.code() == std::errc::filename_too_long || e.code() == std::errc::too_many_symbolic_link_levels;
+    return wrong_name ? kExitUsage : kExitInfrastructure;
   } catch (const std::bad_alloc&) {
     complain("out of memory");
   } catch (const std::exception& e) {

@@ -23,18 +23,33 @@ std::string printable(std::string_view text, std::size_t limit) {
 
 namespace {
 
-/// Bytes of the character that the text begins with, if it is one of two or three bytes that legible() keeps; else 0.
+struct Range {
+  std::uint32_t first, last;
+};
+
+/// What steers a terminal or the direction of text, or is not seen: controls, soft hyphen, marks and overrides of direction, joiners,
+/// separators, byte order marks, tags; surrogates and what is no character.
+constexpr Range kRefused[] = {{0, 0x9f},          {0xad, 0xad},       {0x34f, 0x34f},     {0x61c, 0x61c},
+                              {0x115f, 0x1160},   {0x17b4, 0x17b5},   {0x180b, 0x180f},   {0x200b, 0x200f},
+                              {0x2028, 0x202e},   {0x2060, 0x206f},   {0x3164, 0x3164},   {0xd800, 0xdfff},
+                              {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0},   {0xfff0, 0xffff},
+                              {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0x10ffff}};
+
+/// Bytes of the character that the text begins with, if it is one beyond ASCII that is kept; else 0. Only the shortest form is one.
 std::size_t kept_bytes(std::string_view text) {
-  const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  const auto follows = [&](std::size_t i) { return (at(i) & 0xc0U) == 0x80U; };
-  if (at(0) >= 0xc2 && at(0) <= 0xdf && follows(1)) {
-    return ((at(0) & 0x1fU) << 6U | (at(1) & 0x3fU)) >= 0xa0 ? 2 : 0;  // below: control characters
+  const auto lead = static_cast<unsigned char>(text[0]);
+  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
+  std::uint32_t code = lead & (0x7fU >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if ((byte & 0xc0U) != 0x80U) return 0;
+    code = code << 6U | (byte & 0x3fU);
   }
-  if (at(0) < 0xe1 || at(0) > 0xed || !follows(1) || !follows(2)) return 0;
-  const unsigned code = (at(0) & 0xfU) << 12U | (at(1) & 0x3fU) << 6U | (at(2) & 0x3fU);
-  const bool unseen = (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
-                      (code >= 0x2060 && code <= 0x206f) || code >= 0xd800;
-  return unseen ? 0 : 3;
+  constexpr std::uint32_t kLeast[] = {0x80, 0x800, 0x10000};
+  if (code < kLeast[length - 2] || code > 0x10ffff) return 0;
+  const bool refused = std::ranges::any_of(kRefused, [&](Range r) { return r.first <= code && code <= r.last; });
+  return refused ? 0 : length;
 }
 
 }  // namespace
@@ -52,10 +67,14 @@ std::string legible(std::string_view text, std::size_t limit) {
 }
 
 std::string one_line(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) c = '?';
+  std::string result;
+  result.reserve(text.size());
+  while (!text.empty()) {
+    const auto byte = static_cast<unsigned char>(text[0]);
+    const bool ascii = byte >= 0x20 && byte < 0x7f;
+    const std::size_t kept = ascii ? 1 : kept_bytes(text);
+    result += kept > 0 ? text.substr(0, kept) : std::string_view("?");
+    text.remove_prefix(std::max<std::size_t>(kept, 1));
   }
   return result;
 }

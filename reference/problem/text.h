@@ -17,7 +17,8 @@ std::string legible(std::string_view text, std::size_t limit = 60);
 /// printable() in double quotes.
 std::string quote(std::string_view text);
 
-/// Control characters replaced by '?', so that text from a file can neither break a line nor drive a terminal.
+/// What legible() does not keep replaced by '?', byte by byte: text from outside can neither break a line, drive a terminal nor change the
+/// direction of what stands beside it. For every text from outside that is printed or written into a report.
 std::string one_line(std::string_view text);
 
 /// Decimal digits only, no sign, no space, no leading zero.

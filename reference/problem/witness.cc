@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
+#include <span>
 #include <type_traits>
 
 #include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
+#include "reference/problem/read_file.h"
 #include "reference/problem/safetensors.h"
 #include "reference/problem/text.h"
 #include "reference/problem/witness_fields.h"
@@ -225,20 +226,10 @@ Witness parse_witness(std::span<const std::byte> bytes, const std::string& name)
 }
 
 std::vector<std::byte> read_witness_bytes(const std::filesystem::path& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) {
-    throw UsageError(fmt::format("{}: must be a .safetensors file that exists", shown(path.string())));
-  }
-  constexpr auto kLargest = static_cast<std::uintmax_t>(kMaxWitnessBytes) + kMaxHeaderBytes + 8;
-  const std::uintmax_t size = std::filesystem::file_size(path, error);
-  if (!error && size > kLargest) {
-    throw UsageError(fmt::format("{}: {} bytes, must be at most {}", shown(path.string()), size, kLargest));
-  }
-  std::ifstream stream(path, std::ios::binary);
-  std::vector<std::byte> bytes(error ? 0 : static_cast<std::size_t>(size));
-  stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  if (error || !stream) throw InfrastructureError(fmt::format("{}: cannot be read", shown(path.string())));
-  return bytes;
+  constexpr auto kLargest = static_cast<std::uint64_t>(kMaxWitnessBytes) + kMaxHeaderBytes + 8;
+  const std::string text = read_file(path, kLargest);
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
 }
 
 Witness read_witness(const std::filesystem::path& path) {

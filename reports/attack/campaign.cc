@@ -126,7 +126,9 @@ AttackResult attack(const std::vector<AttackTarget>& targets, const Ledger& know
   slices.seconds = each / static_cast<double>(slices.count);
   std::uint64_t done = 0;
   PoolHooks hooks;
+  hooks.steps = [&](std::uint64_t) { return slices.count; };
   hooks.work = [&](std::uint64_t task, std::uint64_t first, WorkerVoice& voice) {
+    if (first >= slices.count) return;  // the last slice ended its process
     const AttackTarget& target = targets[task];
     run_target(target, known_of(target, result.entries, known), options, first, slices, voice);
   };

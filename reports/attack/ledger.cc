@@ -10,8 +10,9 @@
 
 #include "properties/generators/family.h"
 #include "reference/problem/error.h"
+#include "reference/problem/read_file.h"
+#include "reference/problem/strict_json.h"
 #include "reference/problem/text.h"
-#include "reference/problem/text_place.h"
 #include "reports/text.h"
 
 namespace flashproof {
@@ -62,7 +63,7 @@ std::int64_t place(const Json& json, const char* field) {
 
 LedgerEntry entry_of(const Json& json) {
   LedgerEntry e;
-  e.kernel = json.at("kernel").get<std::string>();
+  e.kernel = shown_as_it_is(json.at("kernel").get<std::string>(), "kernel");
   const auto format = parse_format(json.at("format").get<std::string>());
   if (!format) throw UsageError("format: unknown");
   e.format = *format;
@@ -72,7 +73,7 @@ LedgerEntry entry_of(const Json& json) {
   e.origin.spec = parse_case_spec(json.at("case").get<std::string>());
   e.origin.mutations = parse_mutations(json.at("mutations").get<std::string>());
   for (const Json& change : json.at("history")) {
-    e.history.push_back({fraction(change, "ratio"), change.at("reason").get<std::string>()});
+    e.history.push_back({fraction(change, "ratio"), shown_as_it_is(change.at("reason").get<std::string>(), "reason")});
   }
   return e;
 }
@@ -132,6 +133,12 @@ std::string ledger_text(const Ledger& ledger) {
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+std::string shown_as_it_is(std::string text, std::string_view what) {
+  if (text == one_line(text)) return text;
+  throw UsageError(fmt::format("{}: {}: must be one line without controls of a terminal or of the direction of text",
+                               what, quote(text)));
+}
+
 std::string json_complaint(int id, std::string_view what) {
   constexpr int kNumberOverflow = 406;  // its text repeats the number, however long
   return id == kNumberOverflow ? "a number is beyond the range of a double" : printable(what, 120);
@@ -140,11 +147,9 @@ std::string json_complaint(int id, std::string_view what) {
 Ledger parse_ledger(std::string_view text, const std::string& name) {
   Ledger ledger;
   try {
-    const Json json = Json::parse(text);
+    const Json json = strict_json<Json>(text);
     if (json.at("schema") != "flashproof.ledger/1") throw UsageError("schema: must be flashproof.ledger/1");
     for (const Json& e : json.at("entries")) ledger.entries.push_back(entry_of(e));
-  } catch (const Json::parse_error& e) {
-    throw UsageError(fmt::format("{}: no JSON at {}", name, place_in(text, e.byte)));
   } catch (const Json::exception& e) {
     throw UsageError(name + ": " + json_complaint(e.id, e.what()));
   } catch (const UsageError& e) {
@@ -158,23 +163,11 @@ Ledger parse_ledger(std::string_view text, const std::string& name) {
   return ledger;
 }
 
-std::string read_ledger_file(const std::filesystem::path& path) {
-  constexpr std::uintmax_t kMostBytes = 64 << 20;
-  const std::string name = one_line(path.string());
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) throw UsageError(name + ": must be a regular file that exists");
-  const std::uintmax_t size = std::filesystem::file_size(path, error);
-  if (error || size > kMostBytes) throw UsageError(fmt::format("{}: has at most {} bytes", name, kMostBytes));
-  std::string text(size, '\0');
-  std::ifstream in(path, std::ios::binary);
-  in.read(text.data(), static_cast<std::streamsize>(size));
-  if (!in) throw InfrastructureError(name + ": cannot be read");
-  return text;
-}
+std::string read_ledger_file(const std::filesystem::path& path) { return read_file(path, 64 << 20); }
 
-Ledger read_ledger(const std::filesystem::path& path) {
+Ledger read_ledger(const std::filesystem::path& path, bool may_be_missing) {
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) return {};
+  if (may_be_missing && !std::filesystem::exists(path, error) && !error) return {};
   return parse_ledger(read_ledger_file(path), one_line(path.string()));
 }
 
@@ -184,9 +177,9 @@ std::string entry_line(const LedgerEntry& entry) {
 
 LedgerEntry parse_entry_line(std::string_view line) {
   try {
-    return entry_of(Json::parse(line));
-  } catch (const Json::parse_error& e) {
-    throw UsageError("ledger entry: no JSON at " + place_in(line, e.byte));
+    return entry_of(strict_json<Json>(line));
+  } catch (const UsageError& e) {
+    throw UsageError(std::string("ledger entry: ") + e.what());
   } catch (const Json::exception& e) {
     throw UsageError("ledger entry: " + json_complaint(e.id, e.what()));
   }

@@ -53,12 +53,14 @@ TermBest replay(const LedgerEntry& entry);
 
 /// JSON of schema flashproof.ledger/1, and back. parse throws UsageError "<name>: <what>" on anything malformed.
 std::string ledger_text(const Ledger& ledger);
+/// The text, if it is one line that can be shown as it is: names and reasons go to terminals. Throws UsageError "<what>: ...".
+std::string shown_as_it_is(std::string text, std::string_view what);
 /// What nlohmann's exception says of a ledger, in one short line that repeats no number of it.
 std::string json_complaint(int id, std::string_view what);
 Ledger parse_ledger(std::string_view text, const std::string& name);
-/// An empty ledger if there is no such file. Throws UsageError for a malformed one, one larger than 64 MiB and what is no
-/// regular file, InfrastructureError if it cannot be read.
-Ledger read_ledger(const std::filesystem::path& path);
+/// may_be_missing: an empty ledger if there is no such file. Throws UsageError for a malformed one, one larger than 64 MiB and what is
+/// no regular file, InfrastructureError if it cannot be read.
+Ledger read_ledger(const std::filesystem::path& path, bool may_be_missing = false);
 
 /// Throws UsageError for what is no regular file or larger than 64 MiB, InfrastructureError if it cannot be read.
 std::string read_ledger_file(const std::filesystem::path& path);

@@ -123,8 +123,10 @@ TEST(Ledger, an_entry_of_a_kernel_or_recipe_that_is_gone_is_a_usage_error) {
   EXPECT_THROW(replay(refused), UsageError);
 }
 
-TEST(Ledger, a_file_that_is_not_there_is_an_empty_ledger) {
-  EXPECT_TRUE(read_ledger(testing::TempDir() + "flashproof-no-such-ledger.json").entries.empty());
+TEST(Ledger, a_file_that_is_not_there_is_an_empty_ledger_only_where_one_may_be_made) {
+  const std::string missing = testing::TempDir() + "flashproof-no-such-ledger.json";
+  EXPECT_TRUE(read_ledger(missing, true).entries.empty());
+  EXPECT_THROW(read_ledger(missing), UsageError);
 }
 
 TEST(Ledger, the_table_marks_what_is_loose_and_what_never_dominated) {

@@ -55,8 +55,7 @@ void check_arguments(const AttackArguments& a) {
 /// What can be written afterwards is found out before a search of perhaps hours.
 void require_places(const AttackArguments& a) {
   if (a.update) {
-    require_writable(std::filesystem::absolute(a.ledger).parent_path(), "--ledger");
-    replaceable_file(a.ledger);
+    require_writable_file(a.ledger, "--ledger");
   }
   if (!a.export_to.empty()) require_writable(a.export_to, "--export");
 }
@@ -143,11 +142,11 @@ int attack_command(const AttackArguments& a) {
   check_arguments(a);
   const std::vector<AttackTarget> targets = targets_of(a);
   if (targets.empty()) throw UsageError("--kernel, --format: no selected kernel has a selected format");
-  const Ledger old = read_ledger(a.ledger);
+  const Ledger old = option_file("--ledger", [&] { return read_ledger(a.ledger, true); });
   require_places(a);
   stop_on_signals();
   if (a.validate > 0) return validate_command(a);
-  if (old.entries.empty()) say("the ledger " + a.ledger + " is empty or not there");
+  if (old.entries.empty()) say("--ledger " + a.ledger + ": is empty or not there: the search begins from nothing");
 
   AttackOptions options;
   options.seconds = a.seconds;

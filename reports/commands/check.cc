@@ -1,13 +1,17 @@
 // check KERNEL...: every finding of the selected kernels, element by element.
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include <fmt/format.h>
 
 #include "reference/problem/exit_codes.h"
 #include "reference/problem/progress.h"
+#include "reference/problem/text.h"
 #include "reports/commands/commands.h"
 #include "reports/gradients/sweep.h"
 #include "reports/native.h"
+#include "reports/report.h"
 #include "reports/sweep.h"
 #include "reports/workers.h"
 
@@ -23,9 +27,9 @@ std::uint64_t show_findings(const Results& results, bool nightly, Line line) {
     const bool open = nightly && r.result.verdict.kind == VerdictKind::inconclusive;
     if (!r.result.failed() && !open) continue;
     ++findings;
-    std::printf("%s\n", line(r).c_str());
+    std::printf("%s\n", one_line(line(r)).c_str());
     for (const std::string& text : element_lines(r.result.elements, r.result.failing_elements)) {
-      std::printf("%s\n", text.c_str());
+      std::printf("%s\n", one_line(text).c_str());
     }
   }
   return findings;
@@ -35,10 +39,10 @@ template <class R>
 void show_rows(const std::vector<R>& rows) {
   for (const R& row : rows) {
     std::printf("%s\n", fmt::format("{} {} {}: {} cases, {} pass, {} vacuous, {} out_of_domain, {} unsupported, "
-                                    "{} inconclusive, {} fail",
+                                    "{} undecided, {} inconclusive, {} fail",
                                     row.kernel->id, info(row.format).name, place(row.kernel->math, row.executor),
                                     row.cases, row.by_case[0], row.by_case[1], row.by_case[2], row.by_case[3],
-                                    row.by_case[4], row.by_case[5])
+                                    row.by_case[4], row.by_case[5], row.by_case[6])
                             .c_str());
   }
 }
@@ -87,7 +91,13 @@ int check_command(const SweepArguments& arguments) {
     say("no case was executed, so nothing was tested");
     return kExitFinding;
   }
-  return closing_code(partial, result.partial ? result.failure : gradients.failure, findings > 0);
+  std::vector<Undecided> undecided = undecided_of(result.records, Kernels::all);
+  std::ranges::move(undecided_of(gradients.records, Kernels::all), std::back_inserter(undecided));
+  const std::vector<Undecided> narrow = narrow_declarations(result.records, Kernels::all);
+  std::printf("%s%s", undecided_text(narrow, "FAIL declaration").c_str(),
+              undecided_text(undecided, "UNDECIDED").c_str());
+  return closing_code(partial, result.partial ? result.failure : gradients.failure, findings > 0 || !narrow.empty(),
+                      !undecided.empty());
 }
 
 }  // namespace flashproof

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "reference/problem/error.h"
 #include "reports/plan.h"
 
 namespace flashproof {
@@ -123,6 +124,16 @@ struct CompareArguments {
   std::string gate, waivers, today, markdown, json;
 };
 
+/// What is wrong with a file, behind the option that names it.
+template <class Read>
+auto option_file(std::string_view option, Read read) {
+  try {
+    return read();
+  } catch (const UsageError& e) {
+    throw UsageError(std::string(option) + " " + e.what());
+  }
+}
+
 int report_command(const SweepArguments& arguments);
 int compare_command(const CompareArguments& arguments);
 int faults_command(const SweepArguments& arguments);
@@ -165,7 +176,8 @@ int jobs_for(int option);
 int terminal_columns();
 /// The exit code of a sweep, after its results were written: 1 for a finding; else, for a run that was interrupted, 3. A
 /// run that the machine ended is always 3. Says what happened on stderr.
-int closing_code(bool partial, const std::string& failure, bool finding);
+/// `undecided`: nothing failed, but too little was decided to call it a pass.
+int closing_code(bool partial, const std::string& failure, bool finding, bool undecided = false);
 /// "flashproof: <text>" on stderr, on one line.
 void say(const std::string& text);
 

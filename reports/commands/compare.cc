@@ -12,6 +12,7 @@
 #include "reports/compare/outcome.h"
 #include "reports/compare/toml_reader.h"
 #include "reports/native.h"
+#include "reports/report.h"
 #include "reports/text.h"
 #include "reports/workers.h"
 
@@ -30,10 +31,8 @@ std::chrono::year_month_day today(const std::string& told) {
 }
 
 /// A file that can be written later; "" for none.
-void check_output(const std::string& file) {
-  if (file.empty()) return;
-  const std::filesystem::path target = replaceable_file(file);
-  try_writing_in(target.has_parent_path() ? target.parent_path() : std::filesystem::path("."));
+void check_output(const std::string& file, std::string_view option) {
+  if (!file.empty()) require_writable_file(file, option);
 }
 
 std::vector<std::pair<BenchFile, BenchFile>> bench_files(const std::vector<std::string>& files) {
@@ -131,8 +130,8 @@ int compare_command(const CompareArguments& a) {
   Sides s;
   s.outcome.today = today(a.today);
   if (!a.bench.empty()) s.rounds = bench_files(a.bench);
-  check_output(a.markdown);
-  check_output(a.json);
+  check_output(a.markdown, "--markdown");
+  check_output(a.json, "--json");
 
   if (a.check) return kExitFine;
 

@@ -22,7 +22,7 @@ int faults_command(const SweepArguments& arguments) {
   const std::filesystem::path out = arguments.out;
   require_writable(out, "--out");
   for (const char* file : {"faults.json", "faults.md"}) replaceable_file(out / file);
-  set_race_observer(observe);
+  set_race_observer(observe, observe);
   stop_on_signals();
   KillTable table;
   {
@@ -35,7 +35,7 @@ int faults_command(const SweepArguments& arguments) {
   const std::string text = kill_table_text(table);
   std::fwrite(text.data(), 1, text.size(), stdout);
   say("wrote " + one_line((out / "faults.json").string()) + " and " + one_line((out / "faults.md").string()));
-  return closing_code(table.partial, table.failure, !table.survivors().empty());
+  return closing_code(table.partial, table.failure, !table.survivors().empty() || !table.crashed().empty());
 }
 
 }  // namespace flashproof

@@ -43,15 +43,14 @@ std::string change_line(const Measured& m, const WorstEntry* known) {
 
 int ledger_command(const LedgerArguments& a) {
   check_arguments(a);
-  WorstLedger ledger = read_worst(a.ledger);
+  WorstLedger ledger = option_file("--ledger", [&] { return read_worst(a.ledger, a.update); });
   std::vector<Measured> measured;
   for (const std::string& file : a.files) {
     for (Measured& m : measured_of(read_ledger_file(file), one_line(file), a.architecture))
       measured.push_back(std::move(m));
   }
   if (a.update) {
-    require_writable(std::filesystem::absolute(a.ledger).parent_path(), "--ledger");
-    replaceable_file(a.ledger);
+    require_writable_file(a.ledger, "--ledger");
   }
   std::string text;
   if (a.files.empty()) {

@@ -1,4 +1,4 @@
-// list kernels|families|laws: what there is, for people or (--json) for programs.
+// list kernels|families|laws|faults|coverage: what there is, for people or (--json) for programs.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include "kernels/broken/fault.h"
+#include "properties/generators/coverage_table.h"
 #include "properties/generators/family.h"
 #include "properties/generators/glob.h"
+#include "properties/generators/threshold_table.h"
 #include "properties/laws/gradients.h"
 #include "properties/laws/law.h"
 #include "reference/problem/case.h"
@@ -38,10 +40,16 @@ std::string family_line(const Family& family) {
 }  // namespace
 
 int list_command(const std::string& what, bool json) {
-  constexpr std::array<std::string_view, 4> kWords = {"kernels", "families", "laws", "faults"};
+  constexpr std::array<std::string_view, 5> kWords = {"kernels", "families", "laws", "faults", "coverage"};
   if (std::ranges::find(kWords, what) == kWords.end()) throw UsageError(unknown_name("list", what, kWords));
   std::string text;
-  if (json) {
+  if (what == "coverage") {
+    if (json) throw UsageError("list coverage: has no --json; legal for kernels, families, laws and faults");
+    for (const ProblemKind problem : {ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention}) {
+      text += default_coverage(problem).text();
+    }
+    text += threshold_text(default_thresholds());
+  } else if (json) {
     text = list_json(what);
   } else if (what == "kernels") {
     for (const Kernel& kernel : kernels()) {

@@ -9,12 +9,13 @@
 #include "reports/commands/commands.h"
 #include "reports/environment.h"
 #include "reports/gpu_server.h"
+#include "reports/report.h"
 #include "reports/text.h"
 
 namespace flashproof {
 
 int probe_command(const std::string& out_file) {
-  if (!out_file.empty()) replaceable_file(out_file);
+  if (!out_file.empty()) require_writable_file(out_file, "--out");
   std::string why;
   if (cuda_devices_elsewhere(&why) == 0) {
     say("skipped: the probe needs a GPU (" + why + ")");

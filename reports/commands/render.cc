@@ -7,6 +7,7 @@
 #include "reports/commands/commands.h"
 #include "reports/html/html.h"
 #include "reports/html/report_file.h"
+#include "reports/report.h"
 #include "reports/text.h"
 
 namespace flashproof {
@@ -20,7 +21,7 @@ int render_command(const std::string& report_file, const std::string& out_file) 
   if (std::filesystem::equivalent(from, to, error)) {
     throw UsageError("--out " + quote(to.string()) + ": is the report itself; must be another file");
   }
-  replaceable_file(to);
+  require_writable_file(to, "--out");
   std::string page;
   try {
     page = html_text(report);

@@ -11,6 +11,7 @@
 #include "reference/oracle/oracle.h"
 #include "reference/problem/error.h"
 #include "reference/problem/exit_codes.h"
+#include "reference/problem/shown_text.h"
 #include "reference/problem/text.h"
 #include "reports/commands/commands.h"
 #include "reports/gradients/sweep.h"
@@ -59,14 +60,14 @@ template <class Result, class Line>
 int show(const Result& result, const ReplayArguments& arguments, Line line) {
   bool finding = false;
   for (const auto& r : result.results) {
-    std::printf("%s\n", line(r).c_str());
+    std::printf("%s\n", one_line(line(r)).c_str());
     if (r.result.verdict.kind < VerdictKind::inconclusive) continue;
     for (const std::string& text : element_lines(r.result.elements, r.result.failing_elements)) {
-      std::printf("%s\n", text.c_str());
+      std::printf("%s\n", one_line(text).c_str());
     }
     if (r.result.failed()) finding = true;
     if (r.result.failed() && result.results.size() > 1) {  // which of them it was, for one more time
-      std::printf("    ./flashproof replay %s --kernel %s%s\n", one_line(arguments.target).c_str(),
+      std::printf("    ./flashproof replay %s --kernel %s%s\n", shell_word(arguments.target).c_str(),
                   std::string(r.step.kernel->id).c_str(), r.step.executor == Executor::cuda ? " --exec cuda" : "");
     }
   }
@@ -79,7 +80,7 @@ int show(const Result& result, const ReplayArguments& arguments, Line line) {
 
 /// "kernel law cpu case verdict"; the exit code.
 int say_verdict(const std::string& id, const std::string& case_line, const Verdict& verdict) {
-  std::printf("%s\n", verdict_line(id, name(Executor::cpu), case_line, verdict, {}).c_str());
+  std::printf("%s\n", one_line(verdict_line(id, name(Executor::cpu), case_line, verdict, {})).c_str());
   return verdict.failed() ? kExitFinding : kExitFine;
 }
 
@@ -117,7 +118,7 @@ int replay_law(const Case& c, const Plan& plan, const std::string& law_name) {
   const Law* law = find_law(law_name);
   if (law == nullptr) throw UsageError("note law " + quote(law_name) + ": no such law (list laws)");
   if (law->relate == nullptr) return kExitFine;  // the sweep has asked it
-  set_race_observer(observe);
+  set_race_observer(observe, observe);
   int code = kExitFine;
   for (const Kernel* kernel : plan.kernels) {
     RunOptions options;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -85,7 +86,8 @@ int report_command(const SweepArguments& arguments) {
   check_math(arguments.math, arguments.profile, arguments.executor);
   Report report;
   attach_files(arguments, report);
-  const WorstLedger known = read_worst(arguments.ledger);  // a corrupt one is said before the work
+  // A corrupt one is said before the work.
+  const WorstLedger known = option_file("--ledger", [&] { return read_worst(arguments.ledger); });
   const auto executors = plan.executors = executors_for(arguments.executor);
   if (executors.empty()) return kExitSkipped;
   GradientPlan gradient_plan =
@@ -123,14 +125,19 @@ int report_command(const SweepArguments& arguments) {
   report.ledger = against_line(measured_of(report.result.records, report.gradients.result.records, gpu), known);
   const std::string written = write_report_files(out, report);
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
-  const std::string text = table_text(report, terminal_columns(), terminal) + closing_lines(report) +
-                           closing_line(report.gradients) + refined_line(report.result.records) +
-                           open_line(report.result.records, arguments.nightly) + report.ledger;
+  std::vector<Undecided> undecided = undecided_of(report.result.records, Kernels::hardened);
+  std::ranges::move(undecided_of(report.gradients.result.records, Kernels::hardened), std::back_inserter(undecided));
+  const std::vector<Undecided> narrow = narrow_declarations(report.result.records, Kernels::hardened);
+  const std::string text =
+      table_text(report, terminal_columns(), terminal) + closing_lines(report) + closing_line(report.gradients) +
+      refined_line(report.result.records) + open_line(report.result.records, arguments.nightly) +
+      undecided_text(narrow, "FAIL declaration") + undecided_text(undecided, "UNDECIDED") + report.ledger;
   std::fwrite(text.data(), 1, text.size(), stdout);  // main() reports a stdout that takes nothing
   say("wrote " + written);
   return closing_code(partial, report.result.partial ? report.result.failure : report.gradients.result.failure,
                       has_finding(report.result.records, arguments.nightly) ||
-                          has_finding(report.gradients.result.records, arguments.nightly));
+                          has_finding(report.gradients.result.records, arguments.nightly) || !narrow.empty(),
+                      !undecided.empty());
 }
 
 }  // namespace flashproof

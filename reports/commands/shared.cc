@@ -19,14 +19,15 @@ namespace flashproof {
 
 void say(const std::string& text) { std::fprintf(stderr, "flashproof: %s\n", one_line(text).c_str()); }
 
-int closing_code(bool partial, const std::string& failure, bool finding) {
+int closing_code(bool partial, const std::string& failure, bool finding, bool undecided) {
   if (!failure.empty()) {
     say(failure + "; the result is partial");
     return kExitInfrastructure;
   }
   if (partial) say("interrupted: the result is partial");
   if (finding) return kExitFinding;
-  return partial ? kExitInfrastructure : kExitFine;
+  if (partial) return kExitInfrastructure;
+  return undecided ? kExitSkipped : kExitFine;
 }
 
 std::string foreign_kernel(const Notes& notes) {

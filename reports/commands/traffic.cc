@@ -27,7 +27,9 @@ int traffic_command(const TrafficArguments& arguments) {
   });
   if (kernels.empty()) throw UsageError("traffic: no selected kernel is a softmax of this format");
   std::map<std::string, MeasuredTraffic> measured;
-  if (!arguments.measured.empty()) measured = read_measured(arguments.measured, *format);
+  if (!arguments.measured.empty()) {
+    measured = option_file("--measured", [&] { return read_measured(arguments.measured, *format); });
+  }
   const std::string table = traffic_table(kernels, *format, arguments.rows, arguments.cols, measured);
   std::fwrite(table.data(), 1, table.size(), stdout);
   return kExitFine;

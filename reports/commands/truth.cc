@@ -1,4 +1,4 @@
-// truth CASE --out FILE: the exact answer, value and radius, as .safetensors. Every tensor is f64 with a last axis of
+// truth CASE --out FILE: the exact answer, value and radius, as .safetensors: o and lse, or dq, dk and dv of attention_backward. Every tensor is f64 with a last axis of
 // 2, (hi, lo): the value is hi + lo; a radius has lo = 0. An answer that is NaN or ±inf stands in hi as such. Radii are
 // at most 2^-12 ulp of the format that --ulp names, but for the elements counted as inconclusive.
 #include <cstdio>
@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "reference/oracle/backward/backward_truth.h"
 #include "reference/oracle/oracle.h"
 #include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
@@ -16,6 +17,8 @@
 #include "reference/problem/text.h"
 #include "reference/problem/witness.h"
 #include "reports/commands/commands.h"
+#include "reports/gradients/plan.h"
+#include "reports/report.h"
 #include "reports/text.h"
 
 namespace flashproof {
@@ -68,14 +71,62 @@ std::string rows_by_tier(const Truth& truth, std::map<std::string, std::string>&
 
 }  // namespace
 
-int truth_command(const TruthArguments& arguments) {
-  const Format format = ulp_format(arguments.ulp);
-  const PlannedCase planned = load_case(arguments.target);
+namespace {
+
+void check_out(const TruthArguments& arguments) {
   if (arguments.out_file.empty()) throw UsageError("--out \"\": must be a file name");
-  replaceable_file(arguments.out_file);  // before the work
+  require_writable_file(arguments.out_file, "--out");  // before the work
   if (std::error_code none; std::filesystem::equivalent(arguments.target, arguments.out_file, none)) {
     throw UsageError("--out: is the case itself, must be another file");
   }
+}
+
+/// What the truth is of: the recipe, or the file, whose own line need not make its data.
+std::pair<std::string, std::string> origin_note(const std::string& target) {
+  const bool file = target.ends_with(".safetensors") || std::filesystem::exists(target);
+  return {file ? "witness" : "case", target};
+}
+
+int truth_of_gradients(const TruthArguments& arguments, Format format) {
+  const PlannedGradient planned = load_gradient(arguments.target);
+  check_out(arguments);
+  const BackwardProblem& problem = planned.data->problem;
+  OracleOptions options;
+  options.memory_limit = arguments.memory_gib << 30;
+  const BackwardTruth truth = [&] {
+    const Heartbeat heartbeat(fmt::format("the truth of {} rows", problem.query_rows()));
+    return backward_truth(problem, format, options);
+  }();
+  const auto shape = [](const Tensor& t) { return t.shape; };
+  Pair dq = tensors_of(truth.dq, shape(problem.forward.q)), dk = tensors_of(truth.dk, shape(problem.forward.k)),
+       dv = tensors_of(truth.dv, shape(problem.forward.v));
+  write_tensors(arguments.out_file,
+                {{"dq", std::move(dq.value)},
+                 {"dq_radius", std::move(dq.radius)},
+                 {"dk", std::move(dk.value)},
+                 {"dk_radius", std::move(dk.radius)},
+                 {"dv", std::move(dv.value)},
+                 {"dv_radius", std::move(dv.radius)}},
+                {origin_note(arguments.target),
+                 {"mode", problem.mode == BackwardMode::stage ? "stage" : "gradient"},
+                 {"ulp", std::string(info(format).name)},
+                 {"max_bits", std::to_string(truth.max_bits)},
+                 {"inconclusive", std::to_string(truth.inconclusive)}});
+  std::printf("%s\n", fmt::format("{}: dq of {} rows, dk and dv of {} to 2^-12 ulp of {}; {} rows exact; {} elements "
+                                  "inconclusive",
+                                  one_line(arguments.out_file), problem.query_rows(), problem.key_rows(),
+                                  info(format).name, truth.exact_rows, truth.inconclusive)
+                          .c_str());
+  return kExitFine;
+}
+
+}  // namespace
+
+int truth_command(const TruthArguments& arguments) {
+  const Format format = ulp_format(arguments.ulp);
+  if (names_gradient(arguments.target)) return truth_of_gradients(arguments, format);
+  const PlannedCase planned = load_case(arguments.target);
+  check_out(arguments);
   const Problem& problem = planned.data->problem;
   OracleOptions options;
   options.threads = jobs_for(arguments.threads);
@@ -91,7 +142,7 @@ int truth_command(const TruthArguments& arguments) {
   std::vector<std::int64_t> o_shape = rows;
   o_shape.push_back(truth.width);
   Pair o = tensors_of(truth.o, o_shape), lse = tensors_of(truth.lse, rows);
-  std::map<std::string, std::string> metadata = {{"case", to_string(planned.spec)},
+  std::map<std::string, std::string> metadata = {origin_note(arguments.target),
                                                  {"ulp", std::string(info(format).name)},
                                                  {"max_bits", std::to_string(truth.max_bits)},
                                                  {"inconclusive", std::to_string(truth.inconclusive)}};

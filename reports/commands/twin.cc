@@ -17,6 +17,7 @@
 #include "reports/environment.h"
 #include "reports/gpu_server.h"
 #include "reports/gradients/twin.h"
+#include "reports/report.h"
 #include "reports/sweep.h"
 #include "reports/text.h"
 #include "reports/twin_compare.h"
@@ -113,7 +114,7 @@ int twin_command(const SweepArguments& arguments, const std::string& out_file) {
   const Plan plan = make_plan(arguments.filters, arguments.tier(), arguments.seed, {Executor::cuda});
   const GradientPlan gradient_plan =
       make_gradient_plan(arguments.filters, seeds_of(arguments.tier()), arguments.seed, {Executor::cuda});
-  if (!out_file.empty()) replaceable_file(out_file);
+  if (!out_file.empty()) require_writable_file(out_file, "--out");
   std::string why;
   if (cuda_devices_elsewhere(&why) == 0) {
     say("skipped: the twin check needs a GPU (" + why + ")");
@@ -129,6 +130,7 @@ int twin_command(const SweepArguments& arguments, const std::string& out_file) {
       return rows[{plan.steps(task).at(step).kernel->id, plan.cases[task].format}];
     };
     PoolHooks hooks;
+    hooks.steps = [&](std::uint64_t task) { return plan.steps(task).size(); };
     hooks.work = [&](std::uint64_t task, std::uint64_t step, WorkerVoice& voice) {
       run_case(plan, gpu, task, step, voice);
     };

@@ -9,8 +9,9 @@ namespace flashproof::compare {
 namespace {
 
 constexpr std::array<std::string_view, kCaseClasses> kNames = {
-    "pass",      "vacuous",          "out_of_domain", "unsupported", "inconclusive", "error",         "class_mismatch",
-    "unwritten", "nondeterministic", "exceeds_bound", "leak",        "laundering",   "silently_wrong"};
+    "pass",          "undecided", "vacuous",        "out_of_domain", "unsupported",
+    "inconclusive",  "error",     "class_mismatch", "unwritten",     "nondeterministic",
+    "exceeds_bound", "leak",      "laundering",     "silently_wrong"};
 
 /// Getting worse: the higher the rung it ends on, and the lower it began. Getting better: the larger the step, last.
 std::tuple<bool, int, int, std::uint64_t> harm(bool worse, CaseClass from_class, CaseClass to_class,

@@ -17,6 +17,7 @@ namespace flashproof::compare {
 /// Best first. A finite number that is wrong is worse than NaN or inf in a number's place, which can be seen.
 enum class CaseClass : std::uint8_t {
   pass,
+  undecided,      // passed, but too few elements were decided
   vacuous,        // nothing was tested
   out_of_domain,  // every row lies beyond the range that the kernel declares, and it says so
   unsupported,    // refused by name
@@ -30,7 +31,7 @@ enum class CaseClass : std::uint8_t {
   laundering,
   silently_wrong,
 };
-inline constexpr std::size_t kCaseClasses = 13;
+inline constexpr std::size_t kCaseClasses = 14;
 
 /// As report.json spells it, kind or failure.
 std::string_view name(CaseClass c);

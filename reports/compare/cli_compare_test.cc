@@ -82,8 +82,9 @@ TEST_F(Compare, two_kernels_and_one_of_their_cases) {
 
 TEST_F(Compare, wrong_arguments_are_one_line_and_exit_2) {
   report("a");
-  write("old.json", R"({"schema": "flashproof.report/3", "records": []})");
+  write("old.json", R"({"schema": "flashproof.report/4", "records": []})");
   write("empty.json", "");
+  ASSERT_EQ(run_shell("mkfifo pipe && ln -s /dev/zero zero && truncate -s 8T sparse"), 0);
   const std::string whole = read_file(folder / "a/report.json");
   write("half.json", whole.substr(0, whole.size() / 2));
   write("bad.toml", "[[rule]]\nname = \"r\"\nmax_rato = 1\n");
@@ -92,7 +93,7 @@ TEST_F(Compare, wrong_arguments_are_one_line_and_exit_2) {
   for (const auto& [arguments, words] : std::vector<std::pair<std::string, std::string>>{
            {"compare", "BASE and HEAD"},
            {"compare a/report.json", "BASE and HEAD"},
-           {"compare a/report.json old.json", "must be flashproof.report/4"},
+           {"compare a/report.json old.json", "must be flashproof.report/5"},
            {"compare a/report.json none.json", "must be a regular file"},
            {"compare a/report.json empty.json", "truncated"},
            {"compare a/report.json half.json", "truncated"},
@@ -101,8 +102,12 @@ TEST_F(Compare, wrong_arguments_are_one_line_and_exit_2) {
            {"compare softmax.naive.hardened softmax.nave.hardened", "near: softmax.naive.hardened"},
            {two + "--seed 3", "--seed: two reports have run already"},
            {two + "--waivers good.toml", "--waivers: only with --gate"},
+           {two + "--gate ''", "--gate: empty"},
            {two + "--gate bad.toml", "bad.toml:3: rule.max_rato: unknown key"},
            {two + "--gate good.toml --today 2026-02-30", "--today \"2026-02-30\": must be a day"},
+           {two + "--gate pipe", "must be a regular file"},
+           {two + "--gate good.toml --waivers zero", "must be a regular file"},
+           {two + "--gate sparse", "8796093022208 bytes, must be at most 1048576"},
            {two + "--bench a/report.json a/report.json", "no JSON of Google Benchmark"},
            {two + "--bench a/report.json", "--bench"},
            {"compare softmax.naive.hardened softmax.naive.hardened --measure 1", "--measure"},
@@ -112,7 +117,7 @@ TEST_F(Compare, wrong_arguments_are_one_line_and_exit_2) {
     expect_one_line_complaint();
     EXPECT_THAT(err, HasSubstr(words)) << arguments;
   }
-  EXPECT_EQ(run(two + "--markdown none/below/m.md"), kExitInfrastructure);
+  EXPECT_EQ(run(two + "--markdown a/report.json/below/m.md"), kExitInfrastructure);  // a missing folder would be made
   expect_one_line_complaint();
 }
 

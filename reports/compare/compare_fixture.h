@@ -71,7 +71,7 @@ inline Json record_json(const std::string& kernel, const std::string& family) {
 }
 
 inline Json report_json() {
-  Json report{{"schema", "flashproof.report/4"},
+  Json report{{"schema", "flashproof.report/5"},
               {"runs",
                {{{"compiler", "g++"},
                  {"revision", "0123456789abcdef0123"},

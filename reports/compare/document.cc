@@ -16,7 +16,7 @@ namespace {
 /// Beyond every run, and what the test of how often a kernel fails takes in milliseconds.
 constexpr std::uint64_t kMostCases = 1'000'000'000;
 
-constexpr const char* kSchema = "flashproof.report/4";
+constexpr const char* kSchema = "flashproof.report/5";
 
 using Json = nlohmann::json;
 

@@ -1,4 +1,4 @@
-// A report.json (schema flashproof.report/4) as comparing needs it: which cases ran, and per kernel x format x executor x
+// A report.json (schema flashproof.report/5) as comparing needs it: which cases ran, and per kernel x format x executor x
 // math x family what became of them.
 #pragma once
 

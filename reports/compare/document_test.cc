@@ -40,8 +40,8 @@ TEST(document, what_is_no_report_of_this_schema_is_refused_in_one_line) {
   EXPECT_THAT(refused(Json::array()), HasSubstr("no \"schema\""));
   EXPECT_THAT(refused({{"schema", 3}}), HasSubstr("no \"schema\""));
   Json old = report_json();
-  old["schema"] = "flashproof.report/3";
-  EXPECT_THAT(refused(old), HasSubstr("must be flashproof.report/4; make the report again"));
+  old["schema"] = "flashproof.report/4";
+  EXPECT_THAT(refused(old), HasSubstr("must be flashproof.report/5; make the report again"));
   old["schema"] = "someone.else/1";
   EXPECT_THAT(refused(old), Not(HasSubstr("again")));
 }

@@ -190,7 +190,7 @@ std::string json_of(const Outcome& o) {
   json["paired"] = o.paired ? paired_json(*o.paired) : Out();
   json["speed"] = o.speed ? speed_json(*o.speed) : Out();
   json["gate"] = o.gate ? gate_json(*o.gate) : Out();
-  return json.dump(2, ' ', false, Out::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', true, Out::error_handler_t::replace) + "\n";
 }
 
 }  // namespace flashproof::compare

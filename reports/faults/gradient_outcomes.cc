@@ -4,34 +4,57 @@
 
 #include "kernels/broken/fault.h"
 #include "kernels/simt/schedule.h"
+#include "properties/generators/family.h"
+#include "properties/generators/gradient_case.h"
+#include "properties/generators/gradient_variant.h"
 #include "properties/laws/gradients.h"
 #include "reference/problem/error.h"
-#include "reports/gradients/plan.h"
 #include "reports/text.h"
 
 namespace flashproof {
 namespace {
 
-constexpr std::uint64_t kSeeds = 2;
+constexpr std::uint64_t kSeeds = 6;
 
 struct GradientSubject {
   std::string line;
   BackwardProblem problem;
-  BackwardTruth truth;
-  ForwardErrors forward;
+  GradientReference reference;
+
+  GradientSubject(std::string text, BackwardProblem made)
+      : line(std::move(text)), problem(std::move(made)), reference(problem, forward_errors(problem)) {
+    reference.gaps();  // now: the processes that are forked later share what it takes
+  }
+  GradientSubject(const GradientSubject&) = delete;
+  GradientSubject& operator=(const GradientSubject&) = delete;
 };
 
-/// Every family that serves attention and has a gradient, in every format.
+/// Every variant (gradient_variant.h) of an ordinary problem; every family that serves attention and has a gradient; in formats
+/// in turn.
+std::vector<CaseSpec> specs() {
+  std::vector<CaseSpec> list;
+  const auto add = [&](std::string_view family, std::uint64_t seed) -> CaseSpec& {
+    const Format format = kStorageFormats[seed % std::size(kStorageFormats)];
+    return list.emplace_back(
+        CaseSpec{ProblemKind::attention, std::string(family), seed, {{"format", std::string(info(format).name)}}});
+  };
+  for (int variant = 1; variant <= gradient_variants(); ++variant) {
+    add("normal", static_cast<std::uint64_t>(variant)).keys["variant"] = std::to_string(variant);
+  }
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    for (const Family& family : families()) {
+      if (family.serves(ProblemKind::attention)) add(family.name, seed);
+    }
+  }
+  return list;
+}
+
 const std::deque<GradientSubject>& subjects() {
   static const std::deque<GradientSubject> list = [] {
     std::deque<GradientSubject> made;
-    const GradientPlan plan = make_gradient_plan({}, kSeeds, 0, {Executor::cpu});
-    for (std::size_t i = 0; i < plan.cases.size(); ++i) {
+    for (const CaseSpec& spec : specs()) {
       try {
-        BackwardProblem problem = plan.make(i).problem;
-        BackwardTruth truth = backward_truth(problem, problem.forward.q.format);
-        ForwardErrors forward = forward_errors(problem);
-        made.push_back({backward_line(plan.cases[i].spec), std::move(problem), std::move(truth), std::move(forward)});
+        made.emplace_back(backward_line(spec), make_gradient_case(spec).problem);
       } catch (const UsageError&) {  // a feature without a gradient
       }
     }
@@ -40,31 +63,22 @@ const std::deque<GradientSubject>& subjects() {
   return list;
 }
 
-Verdict asked(const GradientLaw& law, const BackwardKernel& kernel, const GradientSubject& s) {
-  const GradientTrial trial(kernel, s.problem);
-  if (std::string why = trial.refusal(s.problem); !why.empty()) return {VerdictKind::unsupported, Failure::none, why};
-  if (law.relate != nullptr) return ask(law, trial);
-  try {
-    const BackwardBound bound = backward_bound(s.problem, kernel.arithmetic_for(s.problem.forward.q.format), s.forward);
-    const Gradients gradients = run(kernel, s.problem);
-    const JudgedGradients judged{gradients, s.truth, bound};
-    return law.judge({kernel, judged, judge(judged, kernel.contract, 0)});
-  } catch (const simt::Fault& fault) {
-    return {VerdictKind::fail, Failure::error, fault.what()};
-  } catch (const KernelFault& fault) {
-    return {VerdictKind::fail, Failure::error, fault.what()};
-  }
+Verdict asked(const GradientLaw& law, const BackwardKernel& kernel, const GradientSubject& s, double dose = 0) {
+  return ask(law, GradientTrial(kernel, s.problem, s.reference, {.dose = dose}));
 }
 
 }  // namespace
 
-std::vector<LawOutcome> gradient_outcomes(const BackwardKernel& kernel) {
+void prepare_gradients() { subjects(); }
+
+std::vector<LawOutcome> gradient_outcomes(const BackwardKernel& kernel, double dose,
+                                          std::span<const GradientLaw> laws) {
   const BackwardKernel& right = *find_backward_kernel(kernel.fault->kernel);
   std::vector<LawOutcome> outcomes;
-  for (const GradientLaw& law : gradient_laws()) {
+  for (const GradientLaw& law : laws) {
     LawOutcome outcome{.law = std::string(law.name)};
     for (const GradientSubject& s : subjects()) {
-      const Verdict verdict = asked(law, kernel, s);
+      const Verdict verdict = asked(law, kernel, s, dose);
       outcome.executed += verdict.kind == VerdictKind::pass || verdict.failed() ? 1 : 0;
       if (!verdict.failed() || asked(law, right, s).failed()) continue;
       outcome.rejects = true;

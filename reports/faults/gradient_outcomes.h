@@ -1,13 +1,19 @@
 // The laws of the gradient, asked about a seeded fault.
 #pragma once
 
+#include <span>
 #include <vector>
 
+#include "properties/laws/gradients.h"
 #include "reports/faults/kill_table.h"
 
 namespace flashproof {
 
-/// Every gradient law on the gradient cases of the attention families, until it rejects the kernel.
-std::vector<LawOutcome> gradient_outcomes(const BackwardKernel& kernel);
+/// The laws on variants and on the gradient cases of the attention families, until it rejects the kernel.
+/// `dose` as in RunOptions.
+std::vector<LawOutcome> gradient_outcomes(const BackwardKernel& kernel, double dose = 0,
+                                          std::span<const GradientLaw> laws = gradient_laws());
+/// Computes those cases: before processes are forked, they all have them.
+void prepare_gradients();
 
 }  // namespace flashproof

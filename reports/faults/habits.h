@@ -24,6 +24,9 @@ std::vector<NamedProblem> ordinary_problems(ProblemKind problem);
 struct HabitResult {
   bool sees = false;  // the test fails
   std::string where;  // the first problem that fails, and by how much
+  // Whether it compared anything: a number that is neither 0 nor NaN nor infinite, on a problem that the fault takes and on
+  // which the kernel without it passes. Without that a test that does not fail has not passed either.
+  bool tested = false;
 };
 
 /// allclose: torch.testing.assert_close with its default tolerances against the exact result rounded into the format:

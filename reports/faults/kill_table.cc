@@ -58,12 +58,47 @@ void descend(const Kernel& kernel, std::vector<LawOutcome>& outcomes) {
 
 }  // namespace
 
+int number_of(const SeededFault& fault) { return std::stoi(std::string(fault.number.substr(1))); }
+
+std::vector<double> FaultOutcome::surviving_doses() const {
+  std::vector<double> doses;
+  for (const double step : fault->dose.ladder) {
+    if (std::ranges::any_of(laws, [&](const LawOutcome& law) { return law.weakest_dose == step; }))
+      doses.clear();
+    else
+      doses.push_back(step);
+  }
+  return doses;
+}
+
+std::vector<std::string> FaultOutcome::toothless_laws() const {
+  std::vector<std::string> names;
+  const auto ask = [&](const auto& all) {
+    for (const auto& law : all) {
+      const auto found = std::ranges::find(laws, law.name, &LawOutcome::law);
+      const bool named = std::ranges::find(law.must_reject, fault->id) != law.must_reject.end();
+      if (named && found != laws.end() && !found->rejects) names.emplace_back(law.name);
+    }
+  };
+  ask(flashproof::laws());
+  ask(gradient_laws());
+  return names;
+}
+
 bool FaultOutcome::rejected() const { return std::ranges::any_of(laws, &LawOutcome::rejects); }
 
 std::vector<const FaultOutcome*> KillTable::survivors() const {
   std::vector<const FaultOutcome*> list;
   for (const FaultOutcome& outcome : faults) {
-    if (!outcome.rejected()) list.push_back(&outcome);
+    if (outcome.crash.empty() && !outcome.rejected()) list.push_back(&outcome);
+  }
+  return list;
+}
+
+std::vector<const FaultOutcome*> KillTable::crashed() const {
+  std::vector<const FaultOutcome*> list;
+  for (const FaultOutcome& outcome : faults) {
+    if (!outcome.crash.empty()) list.push_back(&outcome);
   }
   return list;
 }
@@ -72,7 +107,14 @@ FaultOutcome ask_everything(const SeededFault& fault) {
   FaultOutcome outcome;
   outcome.fault = &fault;
   if (fault.backward != nullptr) {
-    outcome.laws = gradient_outcomes(*find_backward_kernel(fault.id));
+    const BackwardKernel& kernel = *find_backward_kernel(fault.id);
+    outcome.laws = gradient_outcomes(kernel);
+    for (const double step : fault.dose.ladder) {
+      const std::vector<LawOutcome> at_step = gradient_outcomes(kernel, step);
+      for (std::size_t i = 0; i < at_step.size(); ++i) {
+        if (at_step[i].rejects) outcome.laws[i].weakest_dose = step;
+      }
+    }
     return outcome;
   }
   const Kernel& kernel = *find_kernel(fault.id);
@@ -90,8 +132,8 @@ std::string FaultOutcome::serialize() const {
   Json list = Json::array();
   for (const LawOutcome& o : laws)
     list.push_back({o.law, o.executed, o.rejects, o.where, o.why, number(o.weakest_dose)});
-  const Json json = {std::string(fault->id), allclose.sees, allclose.where, twice.sees, twice.where,
-                     habits_asked,           list};
+  const auto habit = [](const HabitResult& result) { return Json{result.sees, result.where, result.tested}; };
+  const Json json = {std::string(fault->id), habit(allclose), habit(twice), habits_asked, list, crash};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -100,22 +142,25 @@ FaultOutcome FaultOutcome::deserialize(const std::string& line) {
   FaultOutcome outcome;
   outcome.fault = find_fault(json.at(0).get<std::string>());
   if (outcome.fault == nullptr) throw std::logic_error("a worker speaks of an unknown fault");
-  outcome.allclose = {json.at(1), json.at(2)};
-  outcome.twice = {json.at(3), json.at(4)};
-  outcome.habits_asked = json.at(5);
-  for (const Json& o : json.at(6))
+  const auto habit = [](const Json& result) { return HabitResult{result.at(0), result.at(1), result.at(2)}; };
+  outcome.allclose = habit(json.at(1));
+  outcome.twice = habit(json.at(2));
+  outcome.habits_asked = json.at(3);
+  outcome.crash = json.at(5);
+  for (const Json& o : json.at(4))
     outcome.laws.push_back(
         {o.at(0), o.at(1), o.at(2), o.at(3), o.at(4), o.at(5).is_null() ? std::nan("") : o.at(5).get<double>()});
   return outcome;
 }
 
 KillTable kill_table(const std::vector<std::string>& globs, int jobs,
-                     const std::function<void(std::uint64_t done, std::uint64_t total)>& progress) {
+                     const std::function<void(std::uint64_t done, std::uint64_t total)>& progress,
+                     const std::function<FaultOutcome(const SeededFault&)>& ask) {
   std::vector<std::string_view> names;
   for (const SeededFault& fault : seeded_faults()) names.push_back(fault.id);
   std::vector<const SeededFault*> chosen;
   for (const std::size_t i : select_names(globs, names, "fault")) chosen.push_back(&seeded_faults()[i]);
-  std::ranges::stable_sort(chosen, {}, &SeededFault::number);
+  std::ranges::stable_sort(chosen, {}, [](const SeededFault* fault) { return number_of(*fault); });
 
   for (const ProblemKind problem : {ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention}) {
     const auto asked = [&](const SeededFault* f) {
@@ -126,13 +171,16 @@ KillTable kill_table(const std::vector<std::string>& globs, int jobs,
     teeth_cases(problem);
   }
 
+  if (std::ranges::any_of(chosen, [](const SeededFault* f) { return f->backward != nullptr; })) prepare_gradients();
+
   KillTable table;
   std::vector<FaultOutcome> outcomes(chosen.size());
   PoolHooks hooks;
+  hooks.steps = [](std::uint64_t) { return std::uint64_t{1}; };
   hooks.work = [&](std::uint64_t task, std::uint64_t first_step, WorkerVoice& voice) {
     if (first_step > 0) return;
     voice.starting(0);
-    const std::string text = ask_everything(*chosen[task]).serialize();
+    const std::string text = ask(*chosen[task]).serialize();
     voice.returned();
     voice.result(0, text);
   };
@@ -140,7 +188,8 @@ KillTable kill_table(const std::vector<std::string>& globs, int jobs,
     outcomes[task] = FaultOutcome::deserialize(text);
   };
   hooks.died = [&](std::uint64_t task, std::uint64_t, const std::string& how) {
-    table.failure = std::string(chosen[task]->id) + ": its process " + how;
+    outcomes[task].fault = chosen[task];  // a row of the table, like any other
+    outcomes[task].crash = how;
   };
   hooks.progress = [&](std::uint64_t done) { progress(done, chosen.size()); };
   PoolOptions options;

@@ -13,6 +13,9 @@
 
 namespace flashproof {
 
+/// The number of F07, of F107.
+int number_of(const SeededFault& fault);
+
 /// One law asked about one fault, case by case until it rejects it. A rejection counts only where the law does not fail the
 /// kernel without the fault on the same case.
 struct LawOutcome {
@@ -29,8 +32,15 @@ struct FaultOutcome {
   HabitResult allclose, twice;
   bool habits_asked = false;  // not of the gradient's kernels: the habits are about o
   std::vector<LawOutcome> laws;
+  std::string crash = {};  // how the process ended that asked; empty: it did not. Then nothing else is known
 
   bool rejected() const;
+  /// Doses of the ladder weaker than each that a law rejects; all of them where no law rejects one.
+  std::vector<double> surviving_doses() const;
+  /// Laws that name the fault among those they must reject (must_reject), and did not.
+  std::vector<std::string> toothless_laws() const;
+  /// One of the habits compared something: then not seeing the fault is missing it.
+  bool habits_tested() const { return habits_asked && (gross() || allclose.tested || twice.tested); }
   bool gross() const { return allclose.sees || twice.sees; }
   /// One line, and back.
   std::string serialize() const;
@@ -42,17 +52,19 @@ struct KillTable {
   bool partial = false;
   std::string failure;  // why it is partial; empty: interrupted
 
-  /// Rejected by no law.
+  /// Rejected by no law. A fault that ended its process is none.
   std::vector<const FaultOutcome*> survivors() const;
+  std::vector<const FaultOutcome*> crashed() const;
 };
 
 /// What is asked of one fault; the default cases of the families (properties/laws/teeth_cases.h).
 FaultOutcome ask_everything(const SeededFault& fault);
 
-/// The faults whose id matches one of the patterns (all, if there are none), `jobs` of them at once. Throws UsageError for a
-/// pattern that matches nothing.
+/// The faults whose id matches one of the patterns (all, if there are none), `jobs` of them at once, each asked by `ask` in a
+/// process of its own. Throws UsageError for a pattern that matches nothing.
 KillTable kill_table(const std::vector<std::string>& globs, int jobs,
-                     const std::function<void(std::uint64_t done, std::uint64_t total)>& progress);
+                     const std::function<void(std::uint64_t done, std::uint64_t total)>& progress,
+                     const std::function<FaultOutcome(const SeededFault&)>& ask = ask_everything);
 
 /// For a terminal; for faults.md; for faults.json.
 std::string kill_table_text(const KillTable& table);

@@ -24,7 +24,7 @@ std::vector<std::string> rejecting(const FaultOutcome& outcome) {
 
 std::string_view habit(const FaultOutcome& outcome, const HabitResult& result) {
   if (!outcome.habits_asked) return "–";
-  return result.sees ? "sees it" : "passes";
+  return result.sees ? "sees it" : result.tested ? "passes" : "untested";
 }
 
 /// "exp2 by ulp: down to 30 ulp by within_bound, ..."
@@ -42,13 +42,40 @@ std::vector<std::string> dose_lines(const FaultOutcome& outcome) {
   return lines;
 }
 
+/// What no law saw, a line each: faults, doses weaker than any that is rejected, and laws that do not do what they promise.
+std::vector<std::string> survivor_lines(const KillTable& table) {
+  std::vector<std::string> lines;
+  for (const FaultOutcome& o : table.faults) {
+    const std::string fault = fmt::format("{} {}", o.fault->number, o.fault->id);
+    if (!o.crash.empty()) {
+      lines.push_back(fmt::format("{}: its process {}: not decided", fault, one_line(o.crash)));
+      continue;
+    }
+    if (!o.rejected()) lines.push_back(fmt::format("{}: rejected by no law: {}", fault, o.fault->defect));
+    if (const auto doses = o.surviving_doses(); !doses.empty()) {
+      lines.push_back(
+          fmt::format("{}: {} of {} rejected by no law", fault, o.fault->dose.unit, fmt::join(doses, ", ")));
+    }
+    for (const std::string& law : o.toothless_laws()) {
+      lines.push_back(fmt::format("{}: {} must reject it and does not on these cases", fault, law));
+    }
+  }
+  return lines;
+}
+
+std::string_view none_rejects(const FaultOutcome& outcome, std::string_view survives) {
+  return outcome.crash.empty() ? survives : "ENDED ITS PROCESS";
+}
+
 std::string closing(const KillTable& table) {
   const auto survivors = table.survivors();
   const auto missed = static_cast<std::size_t>(
-      std::ranges::count_if(table.faults, [](const FaultOutcome& o) { return o.habits_asked && !o.gross(); }));
-  const auto asked = static_cast<std::size_t>(std::ranges::count_if(table.faults, &FaultOutcome::habits_asked));
-  return fmt::format("{} of {} faults rejected; today's habits miss {} of {}.", table.faults.size() - survivors.size(),
-                     table.faults.size(), missed, asked);
+      std::ranges::count_if(table.faults, [](const FaultOutcome& o) { return o.habits_tested() && !o.gross(); }));
+  const auto asked = static_cast<std::size_t>(std::ranges::count_if(table.faults, &FaultOutcome::habits_tested));
+  const std::size_t crashed = table.crashed().size();
+  return fmt::format("{} of {} faults rejected{}; today's habits miss {} of {}.",
+                     table.faults.size() - survivors.size() - crashed, table.faults.size(),
+                     crashed > 0 ? fmt::format(", {} ended their process", crashed) : "", missed, asked);
 }
 
 std::string why_partial(const KillTable& table) {
@@ -66,8 +93,9 @@ std::string kill_table_text(const KillTable& table) {
   out += fmt::format("{:<4} {:<45} {:<9} {:<9} {}\n", "", "fault", "allclose", "2x", "rejected by");
   for (const FaultOutcome& o : table.faults) {
     const auto names = rejecting(o);
-    out += fmt::format("{:<4} {:<45} {:<9} {:<9} {}\n", o.fault->number, o.fault->id, habit(o, o.allclose),
-                       habit(o, o.twice), names.empty() ? "SURVIVES" : fmt::format("{}", fmt::join(names, " ")));
+    out += fmt::format(
+        "{:<4} {:<45} {:<9} {:<9} {}\n", o.fault->number, o.fault->id, habit(o, o.allclose), habit(o, o.twice),
+        names.empty() ? std::string(none_rejects(o, "SURVIVES")) : fmt::format("{}", fmt::join(names, " ")));
   }
   out += "\nDose: the weakest that a law rejects\n";
   for (const FaultOutcome& o : table.faults) {
@@ -76,6 +104,10 @@ std::string kill_table_text(const KillTable& table) {
                        o.fault->dose.registered);
     for (const std::string& line : dose_lines(o)) out += "    " + line + "\n";
   }
+  const auto survivors = survivor_lines(table);
+  out += "\nSurvivors\n";
+  for (const std::string& line : survivors) out += "  " + line + "\n";
+  if (survivors.empty()) out += "  none\n";
   return out + "\n" + partial_line(table) + closing(table) + "\n";
 }
 
@@ -87,9 +119,10 @@ std::string kill_table_markdown(const KillTable& table) {
       partial_line(table), closing(table));
   for (const FaultOutcome& o : table.faults) {
     const auto names = rejecting(o);
-    out += fmt::format("| {} | `{}` | {} | {} | {} | {} |\n", o.fault->number, o.fault->id, cell(o.fault->defect),
-                       habit(o, o.allclose), habit(o, o.twice),
-                       names.empty() ? "**survives**" : fmt::format("{}", fmt::join(names, ", ")));
+    out += fmt::format(
+        "| {} | `{}` | {} | {} | {} | {} |\n", o.fault->number, o.fault->id, cell(o.fault->defect),
+        habit(o, o.allclose), habit(o, o.twice),
+        names.empty() ? std::string(none_rejects(o, "**survives**")) : fmt::format("{}", fmt::join(names, ", ")));
   }
   out +=
       "\n## Doses\n\nThe weakest dose that a law rejects.\n\n| # | fault | unit | registered | dose: laws |\n"
@@ -99,6 +132,10 @@ std::string kill_table_markdown(const KillTable& table) {
     out += fmt::format("| {} | `{}` | {} | {:g} | {} |\n", o.fault->number, o.fault->id, cell(o.fault->dose.unit),
                        o.fault->dose.registered, fmt::join(dose_lines(o), "; "));
   }
+  out += "\n## Survivors\n\n";
+  const auto survivors = survivor_lines(table);
+  for (const std::string& line : survivors) out += "- " + cell(line) + "\n";
+  if (survivors.empty()) out += "None: every fault, every dose, every law that names a fault.\n";
   return out;
 }
 
@@ -117,19 +154,23 @@ std::string kill_table_json(const KillTable& table) {
     Json fault = {{"number", o.fault->number}, {"id", o.fault->id},       {"kernel", o.fault->kernel},
                   {"defect", o.fault->defect}, {"from", o.fault->source}, {"laws", laws}};
     if (o.habits_asked) {
-      fault["habits"] = {{"allclose", {{"sees", o.allclose.sees}, {"where", o.allclose.where}}},
-                         {"twice_reference", {{"sees", o.twice.sees}, {"where", o.twice.where}}}};
+      fault["habits"] = {
+          {"allclose", {{"sees", o.allclose.sees}, {"where", o.allclose.where}, {"tested", o.allclose.tested}}},
+          {"twice_reference", {{"sees", o.twice.sees}, {"where", o.twice.where}, {"tested", o.twice.tested}}}};
     }
     if (!o.fault->dose.unit.empty()) {
       fault["dose"] = {{"unit", o.fault->dose.unit},
                        {"registered", o.fault->dose.registered},
                        {"ladder", std::vector<double>(o.fault->dose.ladder.begin(), o.fault->dose.ladder.end())}};
     }
+    if (!o.crash.empty()) fault["crash"] = one_line(o.crash);
+    if (const auto doses = o.surviving_doses(); !doses.empty()) fault["surviving_doses"] = doses;
+    if (const auto names = o.toothless_laws(); !names.empty()) fault["toothless_laws"] = names;
     faults.push_back(fault);
   }
   Json document = {{"partial", table.partial}, {"faults", faults}, {"survivors", table.survivors().size()}};
   if (table.partial) document["partial_reason"] = why_partial(table);
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return document.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace flashproof

@@ -26,11 +26,12 @@ std::vector<Section> gradient_sections(const GradientReport& report) {
   kernels.head =
       "## Gradients\n\nWorst error/bound of dq, dk and dv; contract: deterministic kernels give the same bits in every "
       "run.\n\n"
-      "| kernel | format | executor | cases | pass | vacuous | out of domain | unsupported | inconclusive | fail | dq "
+      "| kernel | format | executor | cases | pass | undecided | vacuous | out of domain | unsupported | inconclusive "
+      "| fail | dq "
       "| "
       "dk | dv | mostly | weights, numerator, denominator, output % | mean ulp | bias of dq, dk, dv | deterministic | "
       "worst case |\n"
-      "|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|---|--:|---|---|---|\n";
+      "|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|---|--:|---|---|---|\n";
   findings.head =
       "## Findings in gradients\n\n| kernel | format | executor | family | failing | worst | what | replay | case |\n"
       "|---|---|---|---|--:|---|---|---|---|\n";
@@ -48,12 +49,13 @@ std::vector<Section> gradient_sections(const GradientReport& report) {
     }
     const auto ratio = [](const ErrorStats& s) { return s.elements == 0 ? "–" : short_number(s.max_ratio); };
     kernels.rows.push_back(fmt::format(
-        "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
+        "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
         code(r.kernel->id), format, place(r.kernel->math, r.executor), r.cases, r.count(VerdictKind::pass),
-        r.count(VerdictKind::vacuous), r.count(VerdictKind::out_of_domain), r.count(VerdictKind::unsupported),
-        r.count(VerdictKind::inconclusive), r.count(VerdictKind::fail), ratio(r.dq), ratio(r.dk), ratio(r.dv),
-        r.worst ? dominating_term(r.worst->element.bound) : "–", r.worst ? term_shares(r.worst->element.bound) : "–",
-        mean_text(r), fmt::format("{}, {}, {}", bias_text(r.dq), bias_text(r.dk), bias_text(r.dv)),
+        r.count(VerdictKind::undecided), r.count(VerdictKind::vacuous), r.count(VerdictKind::out_of_domain),
+        r.count(VerdictKind::unsupported), r.count(VerdictKind::inconclusive), r.count(VerdictKind::fail), ratio(r.dq),
+        ratio(r.dk), ratio(r.dv), r.worst ? dominating_term(r.worst->element.bound) : "–",
+        r.worst ? term_shares(r.worst->element.bound) : "–", mean_text(r),
+        fmt::format("{}, {}, {}", bias_text(r.dq), bias_text(r.dk), bias_text(r.dv)),
         r.kernel->contract.deterministic ? "yes" : "no", code(worst_case_line(r))));
   }
   for (const GradientFinding& f : report.findings) {

@@ -90,20 +90,20 @@ std::string ratio_of(const ErrorStats& stats) { return stats.elements == 0 ? "-"
 void kernel_lines(const std::vector<GradientRecord>& rows, bool colour, std::string& out) {
   std::size_t label = 6;
   for (const GradientRecord& r : rows) label = std::max(label, r.kernel->id.size());
-  out += fmt::format("{} {:<5}{:<7}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>7}{:>7}{:>7} {:<12} {}\n",
-                     pad("gradients (dq, dk, dv)", label), "fmt", "exec", "cases", "pass", "vacu", "outs", "unsup",
-                     "open", "fail", "dq/B", "dk/B", "dv/B", "mostly", "worst case");
+  out += fmt::format("{} {:<5}{:<7}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>7}{:>7}{:>7} {:<12} {}\n",
+                     pad("gradients (dq, dk, dv)", label), "fmt", "exec", "cases", "pass", "undec", "vacu", "outs",
+                     "unsup", "open", "fail", "dq/B", "dk/B", "dv/B", "mostly", "worst case");
   for (const GradientRecord& r : rows) {
     if (r.kernel->form == Form::broken) continue;
     const std::uint64_t failing = r.count(VerdictKind::fail);
     const std::string fails = pad_left(std::to_string(failing), 6);
-    out += fmt::format("{} {:<5}{:<7}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{}{:>7}{:>7}{:>7} {:<12} {}\n",
-                       pad(r.kernel->id, label), info(r.format).name, place(r.kernel->math, r.executor), r.cases,
-                       r.count(VerdictKind::pass), r.count(VerdictKind::vacuous), r.count(VerdictKind::out_of_domain),
-                       r.count(VerdictKind::unsupported), r.count(VerdictKind::inconclusive),
-                       failing > 0 && colour ? fmt::format("\033[31m{}\033[0m", fails) : fails, ratio_of(r.dq),
-                       ratio_of(r.dk), ratio_of(r.dv), r.worst ? dominating_term(r.worst->element.bound) : "-",
-                       worst_case_line(r));
+    out += fmt::format(
+        "{} {:<5}{:<7}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{}{:>7}{:>7}{:>7} {:<12} {}\n", pad(r.kernel->id, label),
+        info(r.format).name, place(r.kernel->math, r.executor), r.cases, r.count(VerdictKind::pass),
+        r.count(VerdictKind::undecided), r.count(VerdictKind::vacuous), r.count(VerdictKind::out_of_domain),
+        r.count(VerdictKind::unsupported), r.count(VerdictKind::inconclusive),
+        failing > 0 && colour ? fmt::format("\033[31m{}\033[0m", fails) : fails, ratio_of(r.dq), ratio_of(r.dk),
+        ratio_of(r.dv), r.worst ? dominating_term(r.worst->element.bound) : "-", worst_case_line(r));
   }
   out += "\n";
 }

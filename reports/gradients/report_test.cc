@@ -112,7 +112,9 @@ TEST(GradientReport, globs_choose_among_kernels_of_both_kinds) {
     EXPECT_EQ(kernel->fault, nullptr) << kernel->id;
   }
   EXPECT_EQ(select_backward_kernels({}).size(), 3U);
-  EXPECT_EQ(select_backward_kernels({"attention_backward.broken.*"}).size(), 2U);
+  const auto faults = std::ranges::count_if(backward_kernels(), [](const auto& k) { return k.fault != nullptr; });
+  EXPECT_GT(faults, 2);
+  EXPECT_EQ(std::ssize(select_backward_kernels({"attention_backward.broken.*"})), faults);
   EXPECT_EQ(select_backward_kernels({"*delta_not*"}).size(), 1U);
   EXPECT_THROW(select_backward_kernels({"nonsense*"}), UsageError);
 }

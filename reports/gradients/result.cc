@@ -67,6 +67,10 @@ GradientResult evaluate(const GradientEvaluation& evaluation, std::uint64_t case
     const Verdict& law_says = result.laws.back();  // a law that passes does not make a vacuous case a pass
     if (law_says.kind >= VerdictKind::inconclusive && outweighs(law_says, result.verdict)) result.verdict = law_says;
   }
+  if (evaluation.power != nullptr) {
+    result.power = *evaluation.power;
+    result.verdict = require_power(std::move(result.verdict), result.power);
+  }
   if (result.verdict.kind >= VerdictKind::inconclusive) {
     result.elements = find_elements(evaluation);
     result.failing_elements = result.elements.size();

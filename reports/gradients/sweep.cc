@@ -68,7 +68,9 @@ class CaseWork {
     voice.returned();
     const JudgedGradients judged{gradients, *truth_, bound};
     const GradientJudgement judgement = judge(judged, kernel.contract, plan_.cases[index_].spec.seed);
-    GradientResult result = evaluate({kernel, judged, judgement}, index_, max_elements_);
+    if (!gaps_) gaps_ = trivial_gaps(problem, *truth_);
+    const Power power = power_of(judged, kernel.contract, *gaps_);
+    GradientResult result = evaluate({kernel, judged, judgement, &power}, index_, max_elements_);
     if (!sizes_) sizes_ = sizes_of(problem);
     result.sizes = sizes_;
     result.sizes->merges = merges_of(kernel.arithmetic_for(format), problem);
@@ -83,8 +85,9 @@ class CaseWork {
   std::string refused_;
   std::optional<BackwardTruth> truth_;  // of *case_
   ForwardErrors forward_;
-  std::optional<CaseSizes> sizes_;  // without merges
-  bool context_lost_ = false;       // a fault on the GPU: this process can run nothing more there
+  std::optional<TrivialGradientGaps> gaps_;  // the same
+  std::optional<CaseSizes> sizes_;           // without merges
+  bool context_lost_ = false;                // a fault on the GPU: this process can run nothing more there
 };
 
 }  // namespace
@@ -119,6 +122,7 @@ GradientSweep sweep(const GradientPlan& plan, const SweepOptions& options) {
     if (options.keep_results) result.results.push_back({step, std::move(one)});
   };
   PoolHooks hooks;
+  hooks.steps = [&](std::uint64_t task) { return plan.steps(task).size(); };
   hooks.work = [&](std::uint64_t task, std::uint64_t first_step, WorkerVoice& voice) {
     try {
       CaseWork(plan, options.max_elements, task).run_from(first_step, voice);

@@ -74,6 +74,7 @@ GradientTwin gradient_twin(GradientPlan plan,
     return twin.rows[{plan.steps(task).at(step).kernel->id, plan.cases[task].format}];
   };
   PoolHooks hooks;
+  hooks.steps = [&](std::uint64_t task) { return plan.steps(task).size(); };
   hooks.work = [&](std::uint64_t task, std::uint64_t step, WorkerVoice& voice) { run_case(plan, task, step, voice); };
   hooks.result = [&](std::uint64_t task, std::uint64_t step, const std::string& text) {
     row_of(task, step).merge(TwinRow::deserialize(text), task);

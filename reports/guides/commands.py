@@ -149,9 +149,9 @@ COMMANDS = {
     # reports/
     "./flashproof report --seed 0  --out a": Run(instead=f"./flashproof report --seed 0 {SHARD} --out a"),
     "./flashproof report --seed 12 --out b": Run(instead=f"./flashproof report --seed 12 {SHARD} --out b"),
-    "python3 -m jsonschema -i out/report.json reports/schema/report-4.schema.json":
+    "python3 -m jsonschema -i out/report.json reports/schema/report-5.schema.json":
         Run(instead=f"./flashproof report {SHARD} && python3 -m jsonschema -i out/report.json "
-                    f"'{ROOT}/reports/schema/report-4.schema.json'", needs="jsonschema"),
+                    f"'{ROOT}/reports/schema/report-5.schema.json'", needs="jsonschema"),
     "./flashproof compare main .": REVISIONS,
     "./flashproof compare base/report.json head/report.json":
         Run(instead=f"for side in base head; do ./flashproof report {SHARD} --out $side; done; "
@@ -166,6 +166,9 @@ COMMANDS = {
         Run(instead="./flashproof attack --kernel merge.pairwise_stable.hardened --format f32 --seconds 0 --ledger b.json "
                     '--update --reason "..."'),
     "./flashproof bench --exec cuda": GPU,
+    "./flashproof list coverage": Run(),
+    "python3 -m venv ~/flashproof-python && . ~/flashproof-python/bin/activate":
+        Listed(".ci/bare runs it as it stands, in a bare root"),
     "./flashproof list families": Run(),
     "./flashproof list kernels": Run(),
     "./flashproof probe": Run(4, needs="no GPU"),

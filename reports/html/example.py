@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A made-up flashproof.report/4, for the tests of the page and for looking at it: example.py [--records N] [--hostile] > report.json
+"""A made-up flashproof.report/5, for the tests of the page and for looking at it: example.py [--records N] [--hostile] > report.json
 
 The numbers are drawn, not measured. The same arguments give the same bytes. --hostile puts markup, quotes and control
 characters into every string that is free to hold any.
@@ -31,7 +31,7 @@ FAMILIES = {
 ULP = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
 FAILURES = ["exceeds_bound", "class_mismatch", "laundering", "leak", "silently_wrong", "nondeterministic", "unwritten",
             "error"]
-KINDS = ["pass", "vacuous", "out_of_domain", "unsupported", "inconclusive", "fail"]
+KINDS = ["pass", "undecided", "vacuous", "out_of_domain", "unsupported", "inconclusive", "fail"]
 EVIL = "<img src=x onerror=\"window.pwned=1\">'\"`&amp;</script><script>window.pwned=2</script><!--\u2028\u2029\x00\x1b[31m\x7f\u202e"
 
 
@@ -170,7 +170,7 @@ def document(count, seed):
     draw = random.Random(seed)
     records = list(all_records(draw, count))
     return {
-        "schema": "flashproof.report/4",
+        "schema": "flashproof.report/5",
         "runs": [{"compiler": "g++ 12.2.0", "cuda_compiler": "", "flags": "-O3 -DNDEBUG -ffp-contract=off -march=x86-64-v3",
                   "revision": "0123456789abcdef0123456789abcdef01234567", "cpu": "Example CPU 9000", "gpu": "not used", "seed": 0,
                   "tier": "standard", "executors": "cpu", "command_line": "flashproof report", "math": "det", "profile": "",
@@ -187,7 +187,7 @@ def document(count, seed):
 
 
 # What the page's logic looks at: these keep their values, in a hostile document too.
-WORDS = set(KINDS + FAILURES + ["schema", "inf", "-inf", "nan", "hardened", "published", "flashproof.report/4"])
+WORDS = set(KINDS + FAILURES + ["schema", "inf", "-inf", "nan", "hardened", "published", "flashproof.report/5"])
 
 
 def hostile(value, key=""):

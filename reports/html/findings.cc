@@ -175,6 +175,7 @@ std::string summary(const View& view, const std::vector<Finding>& findings) {
   if (t.broken > 0)
     out += tile(fmt::format("{} / {}", grouped(t.broken_failing), grouped(t.broken)), "seeded faults seen");
   out += tile(grouped(t.runs[kInconclusive]), "inconclusive runs");
+  out += tile(grouped(t.runs[kUndecided]), "undecided runs");
   out += tile(grouped(t.runs[kOutOfDomain]), "runs out of domain");
   out += tile(grouped(t.runs[kUnsupported]), "unsupported runs");
   out += tile(grouped(t.runs[kVacuous]), "vacuous runs");

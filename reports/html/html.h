@@ -6,7 +6,7 @@
 
 namespace flashproof {
 
-/// The page of a document of schema flashproof.report/4. A pure function: the same document gives the same bytes. Every string
+/// The page of a document of schema flashproof.report/5. A pure function: the same document gives the same bytes. Every string
 /// of the document ends as text, whatever it holds. Throws UsageError, which says where, for a document of another schema and
 /// for a member of the wrong type; a member that is missing counts as not measured.
 std::string html_text(const nlohmann::json& report);

@@ -12,7 +12,7 @@ namespace flashproof {
 using nlohmann::json;
 
 inline json counts(int pass, int fail) {
-  return {{"pass", pass},     {"vacuous", 0},      {"out_of_domain", 0},
+  return {{"pass", pass},     {"undecided", 0},    {"vacuous", 0}, {"out_of_domain", 0},
           {"unsupported", 0}, {"inconclusive", 0}, {"fail", fail}};
 }
 
@@ -74,7 +74,7 @@ inline json record(const std::string& kernel, const std::string& form, const std
 }
 
 inline json document() {
-  return {{"schema", "flashproof.report/4"},
+  return {{"schema", "flashproof.report/5"},
           {"runs",
            {{{"compiler", "g++ 12"},
              {"date", "2026-11-22"},

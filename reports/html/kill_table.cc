@@ -12,7 +12,9 @@ namespace {
 std::string habit(const Json& habits, const char* key) {
   const Json& answer = object_member(habits, key);
   if (answer.empty()) return "<td class=\"unsupported\">–</td>";
-  return flag(answer, "sees") ? "<td class=\"sees\">sees</td>" : "<td class=\"misses\">misses</td>";
+  if (flag(answer, "sees")) return "<td class=\"sees\">sees</td>";
+  const bool tested = !answer.contains("tested") || flag(answer, "tested");
+  return tested ? "<td class=\"misses\">misses</td>" : "<td class=\"unsupported\">untested</td>";
 }
 
 /// "down to 30 ulp", of a fault that is seeded in doses.
@@ -61,7 +63,10 @@ std::string row(const Json& fault, const std::set<std::string>& names) {
       "<tr{}><th scope=\"row\"><span class=\"num\">{}</span> {}<small>{}</small></th>{}{}<td>{}</td>{}</tr>\n",
       rejected ? "" : " class=\"survivor\"", escaped(text(fault, "number")), escaped(text(fault, "id")),
       escaped(text(fault, "defect")), habit(habits, "allclose"), habit(habits, "twice_reference"),
-      rejected ? "✓" : "<span class=\"bad\">survives</span>", cells);
+      rejected                  ? "✓"
+      : fault.contains("crash") ? "<span class=\"bad\">ended its process</span>"
+                                : "<span class=\"bad\">survives</span>",
+      cells);
 }
 
 }  // namespace

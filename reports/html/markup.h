@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "reference/problem/shown_text.h"
 #include "reports/text.h"
 
 namespace flashproof::html {
@@ -14,7 +15,7 @@ namespace flashproof::html {
 /// Text between tags or inside a quoted attribute.
 inline std::string escaped(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : shown_lines(text)) {
     switch (c) {
       case '&':
         out += "&amp;";

@@ -53,6 +53,8 @@ Face face_of(const Cell& cell) {
       return failing(cell);
     case kInconclusive:
       return {"open", "undecided"};
+    case kUndecided:
+      return {"und", "undecided"};
     case kPass: {
       if (!ratio || !std::isfinite(*ratio)) return {"pass", "r0"};
       const std::string word = *ratio < 9.995 ? fmt::format("{:.2f}", *ratio) : short_number(*ratio);
@@ -139,7 +141,8 @@ constexpr std::string_view kLegend =
     "<li><b class=\"other\">unwr</b> never written; <b class=\"other\">leak</b> hidden data shows; <b "
     "class=\"other\">laund</b> a "
     "number where NaN is right; <b class=\"other\">vary</b>, <b class=\"other\">error</b></li>\n"
-    "<li><b class=\"undecided\">open</b> undecided</li>\n"
+    "<li><b class=\"undecided\">open</b> truth and limit not told apart</li>\n"
+    "<li><b class=\"undecided\">und</b> too little was decided to call it a pass</li>\n"
     "<li><b class=\"outside\">out</b> every row beyond the declared range; <b class=\"outside\">vac</b> the bound says "
     "nothing</li>\n"
     "<li><b class=\"unsupported\">–</b> refused by name; empty: the family has no such problem; <b>+</b> in other ways "

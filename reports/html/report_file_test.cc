@@ -20,8 +20,8 @@ namespace {
 using testing::HasSubstr;
 
 TEST(Html, OtherDocumentsAreRefused) {
-  EXPECT_EQ(refusal({{"schema", "flashproof.report/3"}}),
-            "flashproof.report/3: this build reads flashproof.report/4; write the report again with it");
+  EXPECT_EQ(refusal({{"schema", "flashproof.report/4"}}),
+            "flashproof.report/4: this build reads flashproof.report/5; write the report again with it");
   EXPECT_THAT(refusal({{"schema", "flashproof.ledger/1"}}),
               HasSubstr("no report: its schema is \"flashproof.ledger/1\""));
   EXPECT_THAT(refusal(json::array()), HasSubstr("no report"));
@@ -57,7 +57,7 @@ TEST(Html, ExtremeNumbersAreShown) {
 }
 
 TEST(Html, AnEmptyReportIsAPage) {
-  EXPECT_THAT(html_text({{"schema", "flashproof.report/4"}}), HasSubstr("No hardened kernel was run"));
+  EXPECT_THAT(html_text({{"schema", "flashproof.report/5"}}), HasSubstr("No hardened kernel was run"));
 }
 
 class ReportFile : public testing::Test {
@@ -88,13 +88,13 @@ TEST_F(ReportFile, SaysWhatIsWrongInOneLine) {
   }
   EXPECT_THAT(complaint(text.substr(0, 100)),
               HasSubstr("no JSON at its end, line 1, column 101 (100 bytes): the file is truncated"));
-  EXPECT_THAT(complaint(R"({"schema": "flashproof.report/3"})"),
-              HasSubstr("flashproof.report/3: this build reads flashproof.report/4"));
+  EXPECT_THAT(complaint(R"({"schema": "flashproof.report/4"})"),
+              HasSubstr("flashproof.report/4: this build reads flashproof.report/5"));
   // What recursion could not survive is refused while it is read, and so is what a parser would drop silently.
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
-  EXPECT_THAT(complaint(R"({"schema": "flashproof.report/4", "bench": )" + deep + "}"),
+  EXPECT_THAT(complaint(R"({"schema": "flashproof.report/5", "bench": )" + deep + "}"),
               HasSubstr("nested deeper than 64 levels"));
-  EXPECT_THAT(complaint(R"({"schema": "flashproof.report/4", "runs": [], "runs": []})"),
+  EXPECT_THAT(complaint(R"({"schema": "flashproof.report/5", "runs": [], "runs": []})"),
               HasSubstr("\"runs\" is there twice in one object"));
   EXPECT_THROW(read_report_file(testing::TempDir()), UsageError);
   EXPECT_THROW(read_report_file(testing::TempDir() + "flashproof-no-such-file"), UsageError);

@@ -60,7 +60,7 @@ std::string row_text(const Record& of, const KernelRow& k) {
   std::string out =
       fmt::format("<tr><th scope=\"row\" class=\"id\">{}</th><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td>",
                   escaped(of.label()), escaped(of.form), escaped(of.format), escaped(of.executor), grouped(k.cases));
-  for (const std::size_t i : {kPass, kVacuous, kOutOfDomain, kUnsupported, kInconclusive}) {
+  for (const std::size_t i : {kPass, kUndecided, kVacuous, kOutOfDomain, kUnsupported, kInconclusive}) {
     out += fmt::format("<td class=\"n{}\">{}</td>", k.by_case[i] == 0 ? " zero" : "", grouped(k.by_case[i]));
   }
   const std::uint64_t fails = k.by_case[kFail];
@@ -102,8 +102,8 @@ std::string kernel_table(const View& view) {
   }
   std::string out = "<table class=\"list\"><caption>Each kernel, families together</caption>\n<thead><tr>";
   for (const char* name : {"kernel", "form", "format", "executor"}) out += column(name);
-  for (const char* name : {"cases", "pass", "vacuous", "outside", "unsupported", "open", "fail", "max ulp", "mean ulp",
-                           "RMSE", "bias", "err / bound"}) {
+  for (const char* name : {"cases", "pass", "undecided", "vacuous", "outside", "unsupported", "open", "fail", "max ulp",
+                           "mean ulp", "RMSE", "bias", "err / bound"}) {
     out += column(name, "n");
   }
   out += column("mostly") + column("weights, numerator, denominator, output %", "n") + column("lse error", "n") +

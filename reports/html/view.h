@@ -16,10 +16,11 @@
 namespace flashproof::html {
 
 /// In the order of the rule that combines verdicts (reference/error/verdict.h): the first that occurs stands for all.
-inline constexpr std::array<std::string_view, 6> kVerdicts = {"fail",          "inconclusive", "pass",
-                                                              "out_of_domain", "vacuous",      "unsupported"};
+inline constexpr std::array<std::string_view, 7> kVerdicts = {
+    "fail", "inconclusive", "pass", "undecided", "out_of_domain", "vacuous", "unsupported"};
 using Counts = std::array<std::uint64_t, kVerdicts.size()>;
-inline constexpr std::size_t kFail = 0, kInconclusive = 1, kPass = 2, kOutOfDomain = 3, kVacuous = 4, kUnsupported = 5;
+inline constexpr std::size_t kFail = 0, kInconclusive = 1, kPass = 2, kUndecided = 3, kOutOfDomain = 4, kVacuous = 5,
+                             kUnsupported = 6;
 
 /// By severity: the last that occurs names a failure.
 inline constexpr std::array<std::string_view, 8> kFailureNames = {"exceeds_bound", "class_mismatch", "laundering",

@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cinttypes>
 #include <cstdio>
 
+#include "kernels/plugin/plugin_process.h"
 #include "properties/generators/family.h"
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
@@ -22,13 +25,55 @@ struct Subject {
   std::optional<Trial> trial;
 };
 
-double ratio_of(Trial& trial) {
-  const Judgement& judgement = trial.judgement();
+double ratio_of(const Judgement& judgement) {
   double ratio = -1;
   for (const ErrorStats* stats : {&judgement.o, &judgement.lse}) {
     if (stats->finite_elements > 0 || stats->max_ratio > 0) ratio = std::max(ratio, stats->max_ratio);
   }
   return ratio;
+}
+
+/// By the first declaration that no judging law has rejected here; by the first, where all are.
+double ratio_of(Trial& trial) {
+  const std::vector<Trial::Judged>& judged = trial.judged();
+  const auto left = std::ranges::find_if(
+      judged, [&](const Trial::Judged& by) { return (trial.alternatives_seen().failed >> by.alternative & 1) == 0; });
+  return ratio_of((left == judged.end() ? judged.front() : *left).judgement);
+}
+
+/// "0:1=64,3=2;1:..." – alternative, then Part and Decided as one number, and the elements.
+std::string powers_text(const std::map<std::size_t, Power>& powers) {
+  std::string text;
+  for (const auto& [alternative, power] : powers) {
+    text += fmt::format("{}{}:", text.empty() ? "" : ";", alternative);
+    for (std::size_t i = 0; i < kPartCount * kDecided; ++i) {
+      const std::uint64_t n = power.parts[i / kDecided].counts[i % kDecided];
+      if (n != 0) text += fmt::format("{}={},", i, n);
+    }
+  }
+  return text.empty() ? "-" : text;
+}
+
+/// False for anything that powers_text() does not write.
+bool parse_powers(std::string_view text, std::map<std::size_t, Power>& powers) {
+  if (text == "-") return true;
+  const auto number = [&text](char end, std::uint64_t& value) {
+    const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || at == text.data() + text.size() || *at != end) return false;
+    text.remove_prefix(static_cast<std::size_t>(at - text.data()) + 1);
+    return true;
+  };
+  while (!text.empty()) {
+    std::uint64_t alternative = 0, place = 0, count = 0;
+    if (!number(':', alternative) || alternative >= 32) return false;
+    Power& power = powers[alternative];
+    while (!text.empty() && text.front() != ';') {
+      if (!number('=', place) || place >= kPartCount * kDecided || !number(',', count)) return false;
+      power.parts[place / kDecided].counts[place % kDecided] = count;
+    }
+    if (!text.empty()) text.remove_prefix(1);
+  }
+  return true;
 }
 
 void make(Subject& subject, const PluginTask& task, std::uint64_t index) {
@@ -59,30 +104,31 @@ PluginAnswer answer(Subject& subject, const Law* law) {
     if (result.verdict.kind == VerdictKind::unsupported) subject.failed = result.verdict.detail;
     return result;
   }
-  PluginAnswer result{ask(*law, trial)};
-  if (law->judge != nullptr && result.verdict.kind != VerdictKind::unsupported && !trial.output().o.shape.empty()) {
-    result.ratio = ratio_of(trial);
-  }
-  return result;
+  return ask_law(*law, trial);
 }
 
 }  // namespace
 
 std::string PluginAnswer::text() const {
-  return fmt::format("{} {} {:a} {}", static_cast<int>(verdict.kind), static_cast<int>(verdict.failure), ratio,
-                     one_line(verdict.detail));
+  return fmt::format("{} {} {:a} {:x} {:x} {} {}", static_cast<int>(verdict.kind), static_cast<int>(verdict.failure),
+                     ratio, alternatives.asked, alternatives.failed, powers_text(powers), one_line(verdict.detail));
 }
 
 PluginAnswer PluginAnswer::parse(const std::string& text) {
   int kind = -1, failure = -1, length = 0;
-  double ratio = 0;
-  if (std::sscanf(text.c_str(), "%d %d %lf %n", &kind, &failure, &ratio, &length) != 3 || kind < 0 ||
-      kind >= static_cast<int>(kVerdictKinds) || failure < 0 || failure >= static_cast<int>(kFailures)) {
+  PluginAnswer answer;
+  if (std::sscanf(text.c_str(), "%d %d %lf %" SCNx32 " %" SCNx32 " %n", &kind, &failure, &answer.ratio,
+                  &answer.alternatives.asked, &answer.alternatives.failed, &length) != 5 ||
+      kind < 0 || kind >= static_cast<int>(kVerdictKinds) || failure < 0 || failure >= static_cast<int>(kFailures)) {
     throw UsageError("no verdict: " + quote(text));
   }
-  return {
-      {static_cast<VerdictKind>(kind), static_cast<Failure>(failure), text.substr(static_cast<std::size_t>(length))},
-      ratio};
+  const std::string_view rest = std::string_view(text).substr(static_cast<std::size_t>(length));
+  const std::size_t end = rest.find(' ');
+  if (end == std::string_view::npos || !parse_powers(rest.substr(0, end), answer.powers)) {
+    throw UsageError("no verdict: " + quote(text));
+  }
+  answer.verdict = {static_cast<VerdictKind>(kind), static_cast<Failure>(failure), std::string(rest.substr(end + 1))};
+  return answer;
 }
 
 RunOptions run_options(const Kernel& kernel) {
@@ -91,8 +137,8 @@ RunOptions run_options(const Kernel& kernel) {
   return options;
 }
 
-bool spoils_process(const Kernel& kernel, const Verdict& verdict) {
-  return kernel.has_cuda && verdict.failure == Failure::error && !verdict.detail.starts_with("the kernel wrote ");
+bool ended_process(const Verdict& verdict) {
+  return verdict.failure == Failure::error && verdict.detail.starts_with("the process ");
 }
 
 Verdict call_returns(Trial& trial) {
@@ -109,10 +155,21 @@ Verdict call_returns(Trial& trial) {
   return {};
 }
 
+PluginAnswer ask_law(const Law& law, Trial& trial) {
+  PluginAnswer result{ask(law, trial)};
+  if (law.judge != nullptr && result.verdict.kind != VerdictKind::unsupported && !trial.output().o.shape.empty()) {
+    result.ratio = ratio_of(trial);
+    result.alternatives = trial.alternatives_seen();
+    if (&law == &judging_laws().front()) result.powers = trial.powers();
+  }
+  return result;
+}
+
 void ask_laws(const PluginTask& task, std::uint64_t number, std::span<const Law* const> laws,
               const PluginDeaths& deaths, std::uint64_t first_step, WorkerVoice& voice) {
   const std::uint64_t per_case = laws.size() + 1;
   const std::uint64_t steps = (task.data != nullptr ? 1 : task.cases.size()) * per_case;
+  shield_judge();
   Subject subject;
   bool made = false;
   for (std::uint64_t step = first_step; step < steps; ++step) {
@@ -125,11 +182,13 @@ void ask_laws(const PluginTask& task, std::uint64_t number, std::span<const Law*
     }
     if (!made || subject.index != index) make(subject, task, index), made = true;
     if (at > 0 && deaths.calls.contains({number, index})) subject.failed = "not asked: the call failed";
-    voice.starting(step);  // from here to the result every death counts as the kernel's: it may have spoilt what we use
+    voice.starting(
+        step);  // from here to the result every death counts as the kernel's: it can kill what it cannot trace
     const PluginAnswer result = answer(subject, at == 0 ? nullptr : laws[at - 1]);
     voice.result(step, result.text());
     voice.returned();
-    if (spoils_process(*task.kernel, result.verdict)) ::_exit(0);  // the pool starts another for the next step
+    // The pool starts another for the next step, which knows by then how often the kernel did that.
+    if (ended_process(result.verdict)) ::_exit(0);
   }
 }
 

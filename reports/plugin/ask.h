@@ -1,9 +1,10 @@
-// What a worker does: one kernel of a plugin, case by case, law by law. A step is a number, so that the parent knows which one
-// took its worker down.
+// What a worker does: one kernel of a plugin, case by case, law by law. It judges; the library is in a process of its own
+// (kernels/plugin/plugin_process.h). A step is a number, so that the parent knows which one took its worker down.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -29,10 +30,13 @@ struct PluginDeaths {
   std::set<const Kernel*> given_up;                         // died or hung so often that nothing more is asked
 };
 
-/// A verdict as it goes through a pipe, with the largest error/bound (−1: none was measured).
+/// A verdict as it goes through a pipe, with the largest error/bound (−1: none was measured). Of the first judging law also what
+/// the case has decided, by alternative of the declaration (Trial::judged()).
 struct PluginAnswer {
   Verdict verdict;
   double ratio = -1;
+  AlternativesSeen alternatives = {};
+  std::map<std::size_t, Power> powers = {};
 
   std::string text() const;
   /// Throws UsageError on anything else.
@@ -43,9 +47,11 @@ RunOptions run_options(const Kernel& kernel);
 /// Steps first_step .. of the task.
 void ask_laws(const PluginTask& task, std::uint64_t number, std::span<const Law* const> laws,
               const PluginDeaths& deaths, std::uint64_t first_step, WorkerVoice& voice);
-/// After this the process can run nothing more on its GPU: the CUDA context is lost. ask_laws() ends it, and a new one goes on.
-bool spoils_process(const Kernel& kernel, const Verdict& verdict);
+/// The kernel's call ended the process that it was in.
+bool ended_process(const Verdict& verdict);
 /// The kernel alone. UsageError is unsupported, KernelFault is fail(error).
 Verdict call_returns(Trial& trial);
+/// One law, of a kernel whose call returned; a judging one with what it has seen.
+PluginAnswer ask_law(const Law& law, Trial& trial);
 
 }  // namespace flashproof

@@ -7,10 +7,12 @@
 #include "properties/generators/family.h"
 #include "properties/generators/glob.h"
 #include "properties/laws/law.h"
+#include "reference/problem/child_process.h"
 #include "reference/problem/error.h"
 #include "reference/problem/progress.h"
 #include "reports/plugin/ask.h"
 #include "reports/plugin/gpu.h"
+#include "reports/plugin/kernel_run.h"
 #include "reports/plugin/witnesses.h"
 
 namespace flashproof {
@@ -48,20 +50,23 @@ class Run {
     // call_returns is asked in any case: without it a law cannot tell a kernel that fails from one that is wrong.
     std::vector<std::string> globs = options.laws;
     std::erase(globs, kCallReturns);
-    if (globs.empty() == options.laws.empty()) laws_ = select(laws(), globs, "law");
-    if (options.replay) {
-      replay();
-    } else {
-      families();
-    }
+    std::vector<const Law*> asked;
+    if (globs.empty() == options.laws.empty()) asked = select(laws(), globs, "law");
+    const std::vector<Question> list = questions(asked);
+    for (const Question& one : list) laws_.push_back(one.law);
+    if (!options.replay.empty()) replay();
+    const auto families = !options.replay.empty() ? std::vector<const Family*>{} : chosen_families();
     for (const Kernel* kernel : kernels_) {
-      results_.push_back({kernel, kCallReturns, {}});
-      for (const Law* law : laws_) results_.push_back({kernel, law->name, {}});
+      KernelRun& run = runs_.try_emplace(kernel, *kernel, list).first->second;
+      for (const Family* family : families) {
+        if (family->serves(kernel->problem)) tasks_.push_back({kernel, cases_of(run, *family)});
+      }
     }
   }
 
   PluginReport run() {
     PoolHooks hooks;
+    hooks.steps = [&](std::uint64_t task) { return tasks_.at(task).cases.size() * (laws_.size() + 1); };
     hooks.work = [&](std::uint64_t task, std::uint64_t first_step, WorkerVoice& voice) {
       ask_laws(tasks_[task], task, laws_, deaths_, first_step, voice);
     };
@@ -70,6 +75,7 @@ class Run {
     };
     hooks.died = [&](std::uint64_t task, std::uint64_t step, const std::string& how) { died(task, step, how); };
     PluginReport report;
+    report.replay = !options_.replay.empty();
     {
       Progress progress("families of kernels");
       hooks.progress = [&](std::uint64_t done) { progress.update(done, tasks_.size()); };
@@ -77,9 +83,20 @@ class Run {
       report.partial = !outcome.complete;
       report.failure = outcome.failure;
     }
-    for (const auto& [key, failure] : first_) results_[key].failure = failure.second;
-    report.results = std::move(results_);
-    if (!options_.replay && !options_.out.empty()) keep_witnesses(report.results, options_, jobs());
+    for (const Kernel* kernel : kernels_) {
+      KernelRun& run = runs_.at(kernel);
+      std::optional<PluginFailure> contradiction;
+      report.outcomes.push_back(run.outcome(report.replay, contradiction));
+      for (std::size_t step = 0; step <= laws_.size(); ++step) {
+        if (!run.asked(step)) continue;
+        PluginResult& result = report.results.emplace_back(std::move(run.results()[step]));
+        const auto first = first_.find({kernel, step});
+        if (first != first_.end()) result.failure = first->second.second;
+        if (step == 1 && !result.failure) result.failure = contradiction;
+      }
+    }
+    end_children_except({});  // of a library whose judge was ended
+    if (!report.replay && !options_.out.empty()) keep_witnesses(report.results, options_, jobs());
     return report;
   }
 
@@ -89,46 +106,51 @@ class Run {
     return std::ranges::any_of(kernels_, [](const Kernel* k) { return k->has_cuda; }) ? 1 : options_.jobs;
   }
 
-  void families() {
+  /// Kernels whose problem none of them serves are left out.
+  std::vector<const Family*> chosen_families() {
     const auto chosen = select(flashproof::families(), options_.families, "family");
     std::erase_if(kernels_, [&](const Kernel* kernel) {
       return std::ranges::none_of(chosen, [&](const Family* family) { return family->serves(kernel->problem); });
     });
-    for (const Kernel* kernel : kernels_) {
-      for (const Family* family : chosen) {
-        if (!family->serves(kernel->problem)) continue;
-        tasks_.push_back({kernel, cases_of(*kernel, *family)});
-      }
-    }
     if (kernels_.empty()) throw UsageError("no chosen family serves the problem of a chosen kernel");
+    return chosen;
   }
 
   /// The first cases from the seed on that the kernel's description takes; where it takes none, the first of all, so that it shows.
-  std::vector<CaseSpec> cases_of(const Kernel& kernel, const Family& family) const {
+  std::vector<CaseSpec> cases_of(KernelRun& run, const Family& family) const {
+    const Kernel& kernel = run.kernel();
     constexpr std::uint64_t kTries = 12;  // per case wanted; some features a family has in every case
+    const std::uint64_t wanted = family.cases(kernel.problem, options_.cases);
     std::vector<CaseSpec> taken, first;
-    for (std::uint64_t i = 0; i < kTries * options_.cases && taken.size() < options_.cases; ++i) {
+    for (std::uint64_t i = 0; i < kTries * wanted && taken.size() < wanted; ++i) {
       const CaseSpec spec{kernel.problem,
                           std::string(family.name),
                           options_.seed + i,
                           {{"format", std::string(info(kernel.formats[0]).name)}}};
-      if (i < options_.cases) first.push_back(spec);
+      if (i < wanted) first.push_back(spec);
       try {
         if (kernel.unsupported(make_case(spec).problem).empty()) taken.push_back(spec);
       } catch (const UsageError&) {
         continue;  // the family has no such case
       }
     }
+    run.offer(family.name, !taken.empty());
     return taken.empty() ? first : taken;
   }
 
+  static bool serves(const Kernel& kernel, const Case& one) {
+    return kernel.problem == kind_of(one.problem) && kernel.supports(format_of(one.problem));
+  }
+
   void replay() {
-    const Problem& problem = options_.replay->problem;
-    std::erase_if(kernels_,
-                  [&](const Kernel* k) { return k->problem != kind_of(problem) || !k->supports(format_of(problem)); });
+    std::erase_if(kernels_, [&](const Kernel* k) {
+      return std::ranges::none_of(options_.replay, [&](const Case& c) { return serves(*k, c); });
+    });
     if (kernels_.empty()) throw UsageError("no chosen kernel takes this problem in this format");
     for (const Kernel* kernel : kernels_) {
-      tasks_.push_back({kernel, {options_.replay->spec}, &*options_.replay});
+      for (const Case& one : options_.replay) {
+        if (serves(*kernel, one)) tasks_.push_back({kernel, {one.spec}, &one});
+      }
     }
   }
 
@@ -138,45 +160,46 @@ class Run {
     const std::pair at(task, step / per_case);
     const bool again =
         step % per_case != 0 && deaths_.calls.contains(at);  // in a worker that was there before the first death
+    if (again) {
+      note_death(kernel);
+      return add(task, step, {{VerdictKind::unsupported, Failure::none, "not asked: the call failed"}});
+    }
+    add(task, step, {{VerdictKind::fail, Failure::error, "the process " + how}});
+  }
+
+  void note_death(const Kernel* kernel, bool hung = false) {
     auto& [deaths, hangs] = counts_[kernel];
     ++deaths;
-    if (how.starts_with("gave no result")) ++hangs;
+    if (hung) ++hangs;
     if (deaths >= kMostDeaths || hangs >= kMostHangs) deaths_.given_up.insert(kernel);
-    if (again) return add(task, step, {{VerdictKind::unsupported, Failure::none, "not asked: the call failed"}});
-    add(task, step, {{VerdictKind::fail, Failure::error, "the process " + how}});
   }
 
   void add(std::uint64_t task_number, std::uint64_t step, const PluginAnswer& answer) {
     const PluginTask& task = tasks_.at(task_number);
     const std::uint64_t per_case = laws_.size() + 1;
     const CaseSpec& spec = task.cases.at(step / per_case);
-    const auto kernel = static_cast<std::size_t>(std::ranges::find(kernels_, task.kernel) - kernels_.begin());
-    const std::size_t key = kernel * per_case + step % per_case;
-    PluginResult& result = results_.at(key);
-    result.tally.add(answer.verdict, answer.ratio);
-    result.by_family[spec.family].add(answer.verdict, answer.ratio);
-    // A law's own reason says more than that the kernel does not take the case.
-    const std::string& refused = results_[kernel * per_case].does_not_apply;
-    if (answer.verdict.kind == VerdictKind::unsupported &&
-        (result.does_not_apply.empty() || answer.verdict.detail != refused)) {
-      result.does_not_apply = answer.verdict.detail;
-    }
+    runs_.at(task.kernel).add(spec, step % per_case, answer);
     if (!answer.verdict.failed()) return;
+    if (ended_process(answer.verdict)) {
+      note_death(task.kernel, answer.verdict.detail.find("gave no result") != std::string::npos);
+    }
     if (step % per_case == 0) deaths_.calls.insert({task_number, step / per_case});
     // Workers finish in any order; the first is the first of the list.
     const auto at = std::pair(task_number, step);
-    const auto [first, is_new] = first_.try_emplace(key, at, PluginFailure{spec, answer.verdict, {}, {}});
+    const auto [first, is_new] =
+        first_.try_emplace({task.kernel, step % per_case}, at, PluginFailure{spec, answer.verdict, {}, {}});
     if (!is_new && at < first->second.first) first->second = {at, {spec, answer.verdict, {}, {}}};
   }
 
   const PluginCheck& options_;
   std::vector<const Kernel*> kernels_;
+  std::map<const Kernel*, KernelRun> runs_;
   std::vector<const Law*> laws_;
   std::vector<PluginTask> tasks_;
-  std::vector<PluginResult> results_;
   PluginDeaths deaths_;
   std::map<const Kernel*, std::pair<int, int>> counts_;
-  std::map<std::size_t, std::pair<std::pair<std::uint64_t, std::uint64_t>, PluginFailure>> first_;
+  using Place = std::pair<std::uint64_t, std::uint64_t>;
+  std::map<std::pair<const Kernel*, std::size_t>, std::pair<Place, PluginFailure>> first_;  // by kernel and step
 };
 
 }  // namespace
@@ -192,9 +215,27 @@ std::uint64_t PluginResult::decided() const {
          tally.counts[static_cast<std::size_t>(VerdictKind::fail)];
 }
 
+std::uint64_t PluginResult::executed() const {
+  std::uint64_t sum = 0;
+  for (const std::uint64_t cases : tally.counts) sum += cases;
+  return sum - tally.counts[static_cast<std::size_t>(VerdictKind::unsupported)];
+}
+
 bool PluginReport::found() const {
   return !untested().empty() ||
+         std::ranges::any_of(outcomes, [](const PluginOutcome& o) { return !o.narrow.empty(); }) ||
          std::ranges::any_of(results, [](const PluginResult& r) { return r.tally.verdict.failed(); });
+}
+
+bool PluginReport::undecided() const {
+  if (found()) return false;
+  // Of a replay, which need not be enough of a test, the case itself.
+  const auto open = [&](const PluginResult& r) {
+    const VerdictKind kind = r.tally.verdict.kind;
+    return kind == VerdictKind::inconclusive || (replay && kind == VerdictKind::undecided);
+  };
+  return std::ranges::any_of(results, open) ||
+         std::ranges::any_of(outcomes, [](const PluginOutcome& o) { return !o.undecided.empty(); });
 }
 
 std::vector<const Kernel*> PluginReport::untested() const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/plugin/load.h"
+#include "reference/error/power.h"
 #include "reference/error/verdict.h"
 #include "reference/problem/case.h"
 
@@ -29,8 +30,8 @@ struct PluginCheck {
   double seconds = 20;  // one kernel on one case under one law; longer is a hang
   /// Witnesses of findings go there; empty: none are written.
   std::filesystem::path out = {};
-  /// In place of the families: one case, for which nothing is written.
-  std::optional<Case> replay = {};
+  /// In place of the families: these cases, for which nothing is written.
+  std::vector<Case> replay = {};
 };
 
 struct PluginFailure {
@@ -38,6 +39,8 @@ struct PluginFailure {
   Verdict verdict;
   std::string witness;  // path; empty: none was written
   std::string shrunk;   // what the witness holds, if it is simpler
+  std::vector<CaseSpec> together =
+      {};  // of a contradiction: the cases that show it together, none of which fails alone
 };
 
 /// What came of a law, or of all of them, on some cases.
@@ -58,18 +61,35 @@ struct PluginResult {
   std::string does_not_apply = {};            // why the law says nothing, of one case
   std::optional<PluginFailure> failure = {};  // of the first family and seed that failed
 
+  /// Cases in which the kernel ran and the law was asked.
+  std::uint64_t executed() const;
   /// Cases on which the law said something.
   std::uint64_t decided() const;
 };
 
+/// What a whole run says of one kernel's declaration; of a replay only what keeps its verdict from being a pass.
+struct PluginOutcome {
+  const Kernel* kernel;
+  Power power = {};                         // by the declaration, or by the alternative that explains the run
+  std::size_t families = 0;                 // that were asked
+  std::vector<std::string> open = {};       // of these the ones of which too little was decided (RunPower::open())
+  std::vector<std::string> undecided = {};  // sentences: an output, or a promise, of which too little was decided
+  std::string narrow = {};                  // a finding: the declaration leaves most families out of its domain
+  std::string suggestion = {};              // of an open reduction: what explains the whole run
+};
+
 struct PluginReport {
-  std::vector<PluginResult> results;  // by kernel, law by law
-  std::string failure;                // why the run was given up; empty: it was not
+  std::vector<PluginResult> results;         // by kernel, law by law
+  std::vector<PluginOutcome> outcomes = {};  // of every kernel of results
+  std::string failure;                       // why the run was given up; empty: it was not
   bool partial = false;
+  bool replay = false;
   std::vector<const Kernel*> need_gpu;  // selected, and not run: their tensors lie on a GPU and there is none
   std::string why_no_gpu;
 
   bool found() const;
+  /// Nothing was found, but not enough was decided to call it a pass.
+  bool undecided() const;
   /// Kernels of `results` of which no case was run to its end: a test that tested nothing must not look like one that passed.
   std::vector<const Kernel*> untested() const;
 };

@@ -129,7 +129,7 @@ TEST(CheckPlugin, a_finding_leaves_a_simpler_witness_that_fails_again) {
   EXPECT_EQ(witness.notes.at("law"), "within_bound");
   EXPECT_LE(std::get<SoftmaxProblem>(witness.content.problem).x.elements(), 2);
   PluginCheck again = small("wrong", {"within_bound"});
-  again.replay = witness.content;
+  again.replay = {witness.content};
   EXPECT_TRUE(check_plugin(faulty(), again).found());
   again.kernels = {"softmax.right.test"};
   EXPECT_FALSE(check_plugin(faulty(), again).found());

@@ -9,9 +9,11 @@
 
 #include <fmt/format.h>
 
+#include "kernels/plugin/plugin_process.h"
 #include "properties/generators/family.h"
 #include "reference/problem/error.h"
 #include "reference/problem/exit_codes.h"
+#include "reference/problem/parse_arguments.h"
 #include "reference/problem/process.h"
 #include "reference/problem/text.h"
 #include "reference/problem/witness.h"
@@ -22,7 +24,8 @@ namespace flashproof {
 namespace {
 
 struct Arguments {
-  std::string plugin, target;  // target: of replay
+  std::string plugin;
+  std::vector<std::string> targets;  // of replay
   PluginCheck check;
   bool quick = false, nightly = false;
   std::string junit, json;
@@ -108,17 +111,21 @@ int list(const Arguments& a) {
 }
 
 int replay(Arguments& a) {
-  Case content;
-  if (a.target.ends_with(".safetensors")) {
-    Witness witness = read_witness(a.target);
-    content = std::move(witness.content);
-    if (a.check.kernels.empty() && witness.notes.contains("kernel")) a.check.kernels = {witness.notes["kernel"]};
-    if (a.check.laws.empty() && witness.notes.contains("law")) a.check.laws = {witness.notes["law"]};
-  } else {
-    content = make_case(parse_case_spec(a.target));
+  std::vector<std::string> kernels, laws;  // of the witnesses
+  for (const std::string& target : a.targets) {
+    Case& content = a.check.replay.emplace_back();
+    if (target.ends_with(".safetensors")) {
+      Witness witness = read_witness(target);
+      content = std::move(witness.content);
+      if (witness.notes.contains("kernel")) kernels.push_back(witness.notes["kernel"]);
+      if (witness.notes.contains("law")) laws.push_back(witness.notes["law"]);
+    } else {
+      content = make_case(parse_case_spec(target));
+    }
+    content.spec.problem = kind_of(content.problem);  // the data decide, whatever the file says
   }
-  content.spec.problem = kind_of(content.problem);  // the data decide, whatever the file says
-  a.check.replay = std::move(content);
+  if (a.check.kernels.empty()) a.check.kernels = std::move(kernels);
+  if (a.check.laws.empty()) a.check.laws = std::move(laws);
   try {
     const Plugin plugin(a.plugin, a.check.seconds);
     return show(check_plugin(plugin, a.check), plugin, "./flashproof replay");
@@ -146,25 +153,21 @@ bool is_plugin_command(int argc, const char* const* argv) {
 }
 
 int plugin_main(int argc, char** argv) {
+  forbid_tracing();
   CLI::App app{"The laws of flashproof on kernels behind the C ABI (kernels/plugin.h).", "flashproof-plugin"};
   app.require_subcommand(1);
   Arguments a;
   CLI::App* check_app = app.add_subcommand("check", "every law on the kernels of a library");
   add_check(check_app, a);
-  CLI::App* replay_app = app.add_subcommand("replay", "one case again");
-  replay_app->add_option("CASE", a.target, "a .safetensors witness or problem:family:seed[:key=value,...]")
+  CLI::App* replay_app = app.add_subcommand("replay", "one case again, or several that contradict each other");
+  replay_app->add_option("CASE", a.targets, ".safetensors witnesses or problem:family:seed[:key=value,...]")
       ->required()
       ->type_name("");
   replay_app->add_option("--plugin", a.plugin, "the library")->required()->type_name("PLUGIN");
   add_common(replay_app, a);
   CLI::App* list_app = app.add_subcommand("list", "what a library says of its kernels");
   list_app->add_option("PLUGIN", a.plugin, "the library")->required()->type_name("");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);  // --help
-    throw UsageError(std::string(e.what()) + " (see --help)");
-  }
+  if (!parse_arguments(app, argc, argv)) return 0;
   stop_on_signals();
   if (check_app->parsed()) return check(a);
   return replay_app->parsed() ? replay(a) : list(a);

@@ -14,6 +14,7 @@
 #include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
 #include "reference/problem/exit_codes.h"
+#include "reference/problem/shown_text.h"
 #include "reference/problem/text.h"
 #include "reports/text.h"
 
@@ -21,15 +22,6 @@ namespace flashproof {
 namespace {
 
 std::string full_name(const Kernel& kernel) { return fmt::format("{} {}", kernel.id, info(kernel.formats[0]).name); }
-
-/// As one word of a shell.
-std::string shell_word(const std::string& text) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:=,+";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
 
 std::string cell(const PluginTally& tally) {
   const Verdict& v = tally.verdict;
@@ -40,13 +32,17 @@ std::string cell(const PluginTally& tally) {
   return tally.ratio < 0 ? std::string(word) : fmt::format("{} {}", word, short_number(tally.ratio));
 }
 
-/// What the judging laws and call_returns say of each family.
+/// Of each family what the first judging law says, and of the others and call_returns what is worse than a pass: that something was
+/// stored in every element makes no pass of a family that lies outside the domain.
 std::map<std::string, std::map<const Kernel*, PluginTally>> matrix_of(const PluginReport& report) {
   std::map<std::string, std::map<const Kernel*, PluginTally>> matrix;
+  const std::string_view first = judging_laws().front().name;
+  const bool asked = std::ranges::any_of(report.results, [&](const PluginResult& r) { return r.law == first; });
   for (const PluginResult& result : report.results) {
     const Law* law = find_law(result.law);
     if (law != nullptr && law->judge == nullptr) continue;
     for (const auto& [family, tally] : result.by_family) {
+      if (asked && result.law != first && tally.verdict.kind == VerdictKind::pass) continue;
       PluginTally& one = matrix[family][result.kernel];
       one.add(tally.verdict, tally.ratio);
     }
@@ -68,7 +64,7 @@ void show_matrix(const PluginReport& report) {
   }
   const auto line = [](std::string text) {
     text.resize(text.find_last_not_of(' ') + 1);
-    std::printf("%s\n", text.c_str());
+    std::printf("%s\n", one_line(text).c_str());
   };
   line(heading);
   for (const auto& [family, cells] : matrix_of(report)) {
@@ -114,7 +110,34 @@ void show_line(const PluginResult& result, const Plugin& plugin, const std::stri
     if (!result.failure->witness.empty()) line += "\n  witness: " + result.failure->witness;
     line += "\n  replay: " + replay_line(program, plugin, result);
   }
-  std::printf("%s\n", line.c_str());
+  std::printf("%s\n", shown_lines(line).c_str());
+}
+
+/// Of every kernel what was decided of each output, and what keeps the run from being a pass.
+void show_outcomes(const PluginReport& report) {
+  for (const PluginOutcome& outcome : report.outcomes) {
+    const std::string name = full_name(*outcome.kernel);
+    std::string line;
+    for (std::size_t part = 0; part < kPartCount; ++part) {
+      const PowerCounts& counts = outcome.power.parts[part];
+      if (counts.elements() == 0) continue;
+      line += fmt::format("{} {:.0f} % of {}", line.empty() ? "" : ",", std::floor(100 * counts.share()),
+                          flashproof::name(static_cast<Part>(part)));
+    }
+    if (!line.empty()) {
+      std::printf("decided %s:%s, %zu of %zu families\n", name.c_str(), line.c_str(),
+                  outcome.families - outcome.open.size(), outcome.families);
+    }
+    // Part of a pass: what it says nothing about.
+    if (!outcome.open.empty() && outcome.undecided.empty()) {
+      std::printf("not tested %s: %s\n", name.c_str(), fmt::format("{}", fmt::join(outcome.open, ", ")).c_str());
+    }
+    if (!outcome.suggestion.empty()) {
+      std::printf("explained %s: by %s, which the declaration could say\n", name.c_str(), outcome.suggestion.c_str());
+    }
+    if (!outcome.narrow.empty()) std::printf("FAIL %s declaration  %s\n", name.c_str(), outcome.narrow.c_str());
+    for (const std::string& why : outcome.undecided) std::printf("UNDECIDED %s: %s\n", name.c_str(), why.c_str());
+  }
 }
 
 JunitSuite junit_of(const PluginReport& report, const Plugin& plugin, const std::string& program) {
@@ -126,7 +149,8 @@ JunitSuite junit_of(const PluginReport& report, const Plugin& plugin, const std:
     if (result.failure) {
       one.outcome = JunitOutcome::failed;
       one.type = name(result.failure->verdict.failure);
-      one.message = finding_line(result) + "\nwitness: " + result.failure->witness +
+      one.message = finding_line(result) +
+                    (result.failure->witness.empty() ? "" : "\nwitness: " + result.failure->witness) +
                     "\nreplay: " + replay_line(program, plugin, result);
     } else if (result.decided() == 0 && result.law == kCallReturns) {
       one.outcome = JunitOutcome::failed;
@@ -137,11 +161,44 @@ JunitSuite junit_of(const PluginReport& report, const Plugin& plugin, const std:
       one.message = "the law says nothing about this kernel: " + one_line(result.does_not_apply);
     }
   }
+  for (const PluginOutcome& outcome : report.outcomes) {
+    for (const std::string& why : outcome.undecided) {
+      JunitCase& one = suite.cases.emplace_back();
+      one.classname = fmt::format("{}.{}", outcome.kernel->id, info(outcome.kernel->formats[0]).name);
+      one.name = "decided";
+      one.outcome = JunitOutcome::failed;
+      one.type = "undecided";
+      one.message = why;
+    }
+    if (outcome.narrow.empty()) continue;
+    JunitCase& one = suite.cases.emplace_back();
+    one.classname = fmt::format("{}.{}", outcome.kernel->id, info(outcome.kernel->formats[0]).name);
+    one.name = "declaration";
+    one.outcome = JunitOutcome::failed;
+    one.type = "declaration";
+    one.message = outcome.narrow;
+  }
   return suite;
 }
 
+nlohmann::ordered_json outcome_json(const PluginOutcome& outcome) {
+  nlohmann::ordered_json one{{"kernel", outcome.kernel->id},
+                             {"format", info(outcome.kernel->formats[0]).name},
+                             {"undecided", outcome.undecided},
+                             {"declaration", outcome.narrow},
+                             {"suggestion", outcome.suggestion}};
+  for (std::size_t part = 0; part < kPartCount; ++part) {
+    const PowerCounts& counts = outcome.power.parts[part];
+    if (counts.elements() > 0) one["decided"][std::string(name(static_cast<Part>(part)))] = counts.share();
+  }
+  return one;
+}
+
 std::string json_of(const PluginReport& report, const Plugin& plugin, const std::string& program) {
-  nlohmann::ordered_json root{{"plugin", plugin.name()}, {"version", plugin.version()}, {"finding", report.found()}};
+  nlohmann::ordered_json root{{"plugin", plugin.name()},
+                              {"version", plugin.version()},
+                              {"finding", report.found()},
+                              {"undecided", report.undecided()}};
   auto& list = root["results"] = nlohmann::ordered_json::array();
   for (const PluginResult& result : report.results) {
     nlohmann::ordered_json one{
@@ -162,7 +219,8 @@ std::string json_of(const PluginReport& report, const Plugin& plugin, const std:
     }
     list.push_back(std::move(one));
   }
-  return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  for (const PluginOutcome& outcome : report.outcomes) root["outcomes"].push_back(outcome_json(outcome));
+  return root.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
@@ -184,8 +242,12 @@ std::string plugin_text(const Plugin& plugin) {
 std::string replay_line(const std::string& program, const Plugin& plugin, const PluginResult& result) {
   const PluginFailure& f = *result.failure;
   const bool whole = !f.witness.empty();  // it names kernel and law
-  return fmt::format("{} {} --plugin {}{}", program, shell_word(whole ? f.witness : to_string(f.spec)),
-                     shell_word(plugin.path()),
+  std::string cases = shell_word(whole ? f.witness : to_string(f.spec));
+  if (!f.together.empty()) {
+    cases.clear();
+    for (const CaseSpec& spec : f.together) cases += (cases.empty() ? "" : " ") + shell_word(to_string(spec));
+  }
+  return fmt::format("{} {} --plugin {}{}", program, cases, shell_word(plugin.path()),
                      whole ? "" : fmt::format(" --kernel {} --law {}", result.kernel->id, result.law));
 }
 
@@ -199,8 +261,12 @@ int show(const PluginReport& report, const Plugin& plugin, const std::string& pr
   if (!report.results.empty()) {
     const auto failing =
         std::ranges::count_if(report.results, [](const PluginResult& r) { return r.failure.has_value(); });
-    std::printf("%zu kernel(s) and format(s), %zu questions, %td finding(s)\n", kernels_of(report),
-                report.results.size(), failing + std::ssize(report.untested()));
+    const auto narrow =
+        std::ranges::count_if(report.outcomes, [](const PluginOutcome& o) { return !o.narrow.empty(); });
+    show_outcomes(report);
+    std::printf("%zu kernel(s) and format(s), %zu questions, %td finding(s)%s\n", kernels_of(report),
+                report.results.size(), failing + narrow + std::ssize(report.untested()),
+                report.undecided() ? ": undecided, this is no pass" : "");
   }
   for (const Kernel* kernel : report.need_gpu) {
     say(fmt::format("{} skipped: its tensors lie on a GPU, and there is none ({})", full_name(*kernel),
@@ -213,7 +279,8 @@ int show(const PluginReport& report, const Plugin& plugin, const std::string& pr
   if (report.partial) say("interrupted: the result is partial");
   if (report.found()) return kExitFinding;
   if (report.partial) return kExitInfrastructure;
-  return report.results.empty() ? kExitSkipped : kExitFine;
+  const bool skipped = report.results.empty() || !report.need_gpu.empty();
+  return skipped || report.undecided() ? kExitSkipped : kExitFine;
 }
 
 void forget_plugin_files(const std::string& junit, const std::string& json) {

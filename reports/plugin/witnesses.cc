@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "kernels/plugin/plugin_process.h"
 #include "properties/generators/family.h"
 #include "properties/laws/law.h"
 #include "properties/shrink/brief.h"
@@ -60,18 +61,21 @@ void keep_witnesses(std::vector<PluginResult>& results, const PluginCheck& optio
   for (PluginResult& result : results) {
     if (!error) std::filesystem::remove(path_of(result, out), error);
     if (error) throw InfrastructureError("--out " + quote(options.out.string()) + ": " + error.message());
-    if (!result.failure) continue;
+    if (!result.failure || !result.failure->together.empty())
+      continue;  // no single case fails: the replay line has them all
     write(result, out, make_case(result.failure->spec));
     result.failure->witness = path_of(result, options.out).string();
     // A process per try would be slow: what ends its process, or its GPU, is kept as it was drawn.
     const Verdict& verdict = result.failure->verdict;
-    if (!verdict.detail.starts_with("the process ") && !spoils_process(*result.kernel, verdict))
-      found.push_back(&result);
+    const bool lost_gpu = result.kernel->has_cuda && verdict.failure == Failure::error;
+    if (!ended_process(verdict) && !lost_gpu) found.push_back(&result);
   }
   PoolHooks hooks;
+  hooks.steps = [](std::uint64_t) { return std::uint64_t{1}; };
   hooks.work = [&](std::uint64_t task, std::uint64_t first_step, WorkerVoice& voice) {
     if (first_step > 0) return;  // it died of the first: the file is there
     const PluginResult& result = *found[task];
+    shield_judge();
     voice.starting(0);
     const auto end = Clock::now() + std::chrono::duration<double>(options.seconds / 4);
     Case c = make_case(result.failure->spec);

@@ -59,8 +59,8 @@ std::string worst_table(const WorstLedger& ledger);
 /// JSON of schema flashproof.worst/1, and back. Throws UsageError "<name>: <what>" for anything malformed.
 std::string worst_text(const WorstLedger& ledger);
 WorstLedger parse_worst(std::string_view text, const std::string& name);
-/// An empty ledger if there is no such file. Throws as read_ledger() does (reports/attack/ledger.h).
-WorstLedger read_worst(const std::filesystem::path& path);
+/// As read_ledger() (reports/attack/ledger.h).
+WorstLedger read_worst(const std::filesystem::path& path, bool may_be_missing = false);
 
 /// What a file measured: a report.json (families together, records that failed left out), or a ledger of `attack` (terms
 /// together). `gpu`: the architecture of records made on a GPU; empty: such a record throws UsageError, which says how to

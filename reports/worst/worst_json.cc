@@ -10,8 +10,8 @@
 #include "fuzz/input/mutation.h"
 #include "reference/problem/backward_witness.h"
 #include "reference/problem/error.h"
+#include "reference/problem/strict_json.h"
 #include "reference/problem/text.h"
-#include "reference/problem/text_place.h"
 #include "reports/attack/ledger.h"
 #include "reports/text.h"
 #include "reports/worst/worst.h"
@@ -40,9 +40,12 @@ void check_case(const Measured& m) {
 
 WorstEntry entry_of(const Json& json) {
   WorstEntry e;
-  e.worst = {json.at("kernel").get<std::string>(),       json.at("format").get<std::string>(),
-             json.at("architecture").get<std::string>(), ratio_of(json.at("ratio")),
-             json.at("case").get<std::string>(),         json.at("mutations").get<std::string>()};
+  e.worst = {shown_as_it_is(json.at("kernel").get<std::string>(), "kernel"),
+             json.at("format").get<std::string>(),
+             json.at("architecture").get<std::string>(),
+             ratio_of(json.at("ratio")),
+             json.at("case").get<std::string>(),
+             json.at("mutations").get<std::string>()};
   if (!parse_format(e.worst.format)) throw UsageError("format " + quote(e.worst.format) + ": unknown");
   if (!is_architecture(e.worst.architecture)) {
     throw UsageError("architecture " + quote(e.worst.architecture) + ": must be cpu, sm_NN or sm_NN.native");
@@ -53,7 +56,8 @@ WorstEntry entry_of(const Json& json) {
   if (!hex || (!e.hash.empty() && e.hash.size() != 40))
     throw UsageError("sha1: must be 40 lowercase hex digits, or empty");
   for (const Json& change : json.at("history")) {
-    e.history.push_back({ratio_of(change.at("ratio")), change.at("reason").get<std::string>()});
+    e.history.push_back(
+        {ratio_of(change.at("ratio")), shown_as_it_is(change.at("reason").get<std::string>(), "reason")});
   }
   if (e.history.empty() || e.history.back().ratio != e.worst.ratio) {
     throw UsageError("history: must end with the ratio of the entry");
@@ -89,8 +93,8 @@ void offer_records(Best& best, const Json& records, const std::string& gpu) {
     const Json& ratio = r.at("max_ratio");
     if (verdict == "fail" || verdict == "inconclusive" || !ratio.is_number() || !(ratio.get<double>() >= 0)) continue;
     if (!r.at("witness").is_object()) continue;
-    offer(best,
-          {r.at("kernel"), r.at("format"), architecture_of(r, gpu), ratio_of(ratio), r.at("witness").at("case"), ""});
+    offer(best, {shown_as_it_is(r.at("kernel").get<std::string>(), "kernel"), r.at("format"), architecture_of(r, gpu),
+                 ratio_of(ratio), r.at("witness").at("case"), ""});
   }
 }
 
@@ -119,7 +123,7 @@ std::string worst_text(const WorstLedger& ledger) {
 WorstLedger parse_worst(std::string_view text, const std::string& name) {
   WorstLedger ledger;
   try {
-    const Json json = Json::parse(text);
+    const Json json = strict_json<Json>(text);
     if (json.at("schema") != kSchema) throw UsageError(fmt::format("schema: must be {}", kSchema));
     for (const Json& e : json.at("entries")) {
       WorstEntry entry = entry_of(e);
@@ -131,8 +135,6 @@ WorstLedger parse_worst(std::string_view text, const std::string& name) {
       }
       ledger.entries.push_back(std::move(entry));
     }
-  } catch (const Json::parse_error& e) {
-    throw UsageError(fmt::format("{}: no JSON at {}", name, place_in(text, e.byte)));
   } catch (const Json::exception& e) {
     throw UsageError(name + ": " + json_complaint(e.id, e.what()));
   } catch (const UsageError& e) {
@@ -141,16 +143,16 @@ WorstLedger parse_worst(std::string_view text, const std::string& name) {
   return ledger;
 }
 
-WorstLedger read_worst(const std::filesystem::path& path) {
+WorstLedger read_worst(const std::filesystem::path& path, bool may_be_missing) {
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) return {};
+  if (may_be_missing && !std::filesystem::exists(path, error) && !error) return {};
   return parse_worst(read_ledger_file(path), one_line(path.string()));
 }
 
 std::vector<Measured> measured_of(std::string_view text, const std::string& name, const std::string& gpu) {
   Best best;
   try {
-    const Json json = Json::parse(text);
+    const Json json = strict_json<Json>(text);
     const std::string schema = json.at("schema");
     if (schema.starts_with("flashproof.report/")) {
       offer_records(best, json.at("records"), gpu);
@@ -163,8 +165,6 @@ std::vector<Measured> measured_of(std::string_view text, const std::string& name
     } else {
       throw UsageError("schema " + quote(schema) + ": must be a report's or an attack ledger's");
     }
-  } catch (const Json::parse_error& e) {
-    throw UsageError(fmt::format("{}: no JSON at {}", name, place_in(text, e.byte)));
   } catch (const Json::exception& e) {
     throw UsageError(name + ": " + json_complaint(e.id, e.what()));
   } catch (const UsageError& e) {

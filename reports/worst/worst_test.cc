@@ -128,7 +128,7 @@ TEST(worst, reports_count_what_did_not_fail) {
     return R"({"kernel":")" + kernel + R"(","format":"f32","executor":")" + executor + R"(","math":"det","verdict":")" +
            verdict + R"(","max_ratio":)" + ratio + R"(,"witness":{"case":"softmax:normal:1"}})";
   };
-  const std::string head = R"({"schema":"flashproof.report/4","records":[)";
+  const std::string head = R"({"schema":"flashproof.report/5","records":[)";
   const auto list =
       measured_of(head + record("a", "pass", "0.5", "cpu") + "," + record("a", "pass", "0.75", "cpu") + "," +
                       record("a", "fail", "5.0", "cpu") + "," + record("b", "fail", "\"inf\"", "cpu") + "," +

@@ -10,11 +10,18 @@ Every file is replaced whole: a reader sees the old text or the new one.
 import json
 import os
 import pathlib
+import stat
 import sys
 import tempfile
 
 VERSION = 1
+LARGEST = 1 << 20  # bytes of a plan, or of what a task has written
 USAGE, INFRASTRUCTURE, CONTEXT_LOST = 2, 3, 75  # exit codes; 75: the GPU's context is lost, start again
+
+
+def complain(error):
+    """One line, without what steers a terminal: paths may hold anything."""
+    print("flashproof:", "".join(c if c.isprintable() else "?" for c in str(error)), file=sys.stderr)
 
 
 class CampaignError(Exception):
@@ -30,10 +37,10 @@ def end_with(main):
     try:
         sys.exit(main())
     except CampaignError as error:
-        print(f"flashproof: {error}", file=sys.stderr)
+        complain(error)
         sys.exit(error.code)
     except OSError as error:
-        print(f"flashproof: {error}", file=sys.stderr)
+        complain(error)
         sys.exit(INFRASTRUCTURE)
 
 
@@ -53,12 +60,23 @@ def write_json(path, value):
         raise
 
 
+def read_file(path):
+    """As read_file() of C++ (reference/problem/read_file.h): a pipe is not waited for, a device not read for ever."""
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        facts = os.fstat(file.fileno())
+        if not stat.S_ISREG(facts.st_mode) or facts.st_size > LARGEST:
+            raise CampaignError(USAGE, f"{path}: must be a regular file of at most {LARGEST} bytes")
+        return file.read(LARGEST)
+
+
 def read_json(path):
     """The object in the file, None if there is no file; anything else is an error of the user's."""
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(read_file(path).decode("utf-8"))
     except FileNotFoundError:
         return None
+    except (IsADirectoryError, NotADirectoryError):
+        raise CampaignError(USAGE, f"{path}: must be a regular file") from None
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):

@@ -15,8 +15,10 @@ double aligned(double x, Format format) {
 }
 
 double lost_per_operation(const Products& products, Underflow underflow) {
-  if (underflow == Underflow::flush) return 0x1p-126 * (1 + 0x1p-5);
   const BlockFma& unit = products.unit;
+  if (underflow == Underflow::flush) {  // a coarse unit may cut more than a 2^-5 of it beside a subnormal accumulator
+    return 0x1p-126 + std::max(0x1p-131, unit.k > 0 ? 0x1p-149 + std::ldexp(unit.k + 1, -126 - unit.f) : 0);
+  }
   // A subnormal accumulator has the exponent -126, however small it is: every addend is cut at 2^(-126 - F). Without one
   // the alignment may be as low as 2^(-133 - F).
   return unit.k > 0 ? 0x1p-149 + std::ldexp(unit.k + 1, -126 - unit.f) : 0x1p-150;

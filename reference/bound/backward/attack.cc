@@ -16,12 +16,12 @@ Attack::Output judge(const Balls& truth, const std::vector<double>& computed, co
   const std::size_t width = domain.empty() ? 1 : bounds.size() / domain.size();
   for (std::size_t n = 0; n < bounds.size(); ++n) {
     const Ball exact = truth[n];
-    if (!domain[n / width].holds()) {  // inf, NaN, or a value inside the bound
+    if (!domain[n / width].holds()) {  // inf, NaN, or a value inside the bound; beyond it a key is lost
       ++result.outside_domain;
       const bool number = (exact.classes & kFinite) != 0 && std::isfinite(exact.radius);
       if (number && std::isfinite(computed[n]) &&
           !(std::fabs(computed[n] - exact.hi - exact.lo) - exact.radius <= bounds[n].total())) {
-        ++result.violations;
+        ++result.lost_outside;
       }
       continue;
     }
@@ -105,6 +105,21 @@ std::vector<NamedBackward> declared_backward(Format format) {
   return result;
 }
 
+BackwardRoundings any_roundings(Random& random) {
+  constexpr Lean kLeans[] = {Lean::nearest, Lean::up, Lean::down, Lean::extreme, Lean::aligned, Lean::opposed};
+  return {.lean = kLeans[random.integer(0, 5)],
+          .seed = random.next_u64(),
+          .target = static_cast<BackwardTarget>(random.integer(0, 2)),
+          .column = random.integer(0, 7)};
+}
+
+bool takes(const BackwardArithmetic& arithmetic, const BackwardProblem& problem) {
+  const bool biased = problem.forward.has_bias() || problem.forward.has_alibi();
+  const bool unit_on_f32 = arithmetic.dot.unit.k > 0 && problem.forward.q.format == Format::f32;
+  const bool kept = arithmetic.delta == DeltaSum::weights && problem.mode == BackwardMode::stage;
+  return !(arithmetic.unit == ScoreUnit::raw && biased) && !unit_on_f32 && !kept;
+}
+
 ForwardErrors rounding_errors(const BackwardProblem& problem, Format as) {
   ForwardErrors errors;
   if (problem.mode == BackwardMode::stage) return errors;
@@ -120,6 +135,7 @@ void Attack::Output::operator+=(const Output& other) {
   elements += other.elements;
   outside_domain += other.outside_domain;
   violations += other.violations;
+  lost_outside += other.lost_outside;
   worst = std::max(worst, other.worst);
   for (int t = 0; t < 4; ++t) by_term[t] = std::max(by_term[t], other.by_term[t]);
 }
@@ -133,12 +149,14 @@ void Attack::operator+=(const Attack& other) {
 std::string Attack::text() const {
   std::string result;
   const auto line = [&](const char* name, const Output& o) {
-    char buffer[200];
-    std::snprintf(buffer, sizeof buffer,
-                  "%s %lld (+%lld out) worst %.3f, where a term rules: weights %.3f numerator %.3f denominator %.3f "
-                  "output %.3f; ",
-                  name, static_cast<long long>(o.elements), static_cast<long long>(o.outside_domain), o.worst,
-                  o.by_term[0], o.by_term[1], o.by_term[2], o.by_term[3]);
+    char buffer[256];
+    std::snprintf(
+        buffer, sizeof buffer,
+        "%s %lld (+%lld out) violations %lld (+%lld lost) worst %.3f, where a term rules: weights %.3f numerator "
+        "%.3f denominator %.3f output %.3f; ",
+        name, static_cast<long long>(o.elements), static_cast<long long>(o.outside_domain),
+        static_cast<long long>(o.violations), static_cast<long long>(o.lost_outside), o.worst, o.by_term[0],
+        o.by_term[1], o.by_term[2], o.by_term[3]);
     result += buffer;
   };
   line("dq", dq);

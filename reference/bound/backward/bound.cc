@@ -120,13 +120,7 @@ void require_covered(const BackwardProblem& problem, const BackwardArithmetic& a
   require(a.dq.block >= 0 && a.dk.block >= 0 && a.dv.block >= 0, "block: 0 or more");
 
   const AttentionProblem& f = problem.forward;
-  if (a.unit == ScoreUnit::raw && (f.has_bias() || f.has_alibi())) {
-    throw UsageError("bias, alibi: no bound for raw scores with either, legal: a kernel that declares natural scores");
-  }
-  const bool tiny = f.scale != 0 && std::fabs(f.scale) < 0x1p-126F;
-  if (tiny && (a.unit == ScoreUnit::raw || a.underflow == Underflow::flush)) {
-    throw UsageError("scale: subnormal, no bound for this declaration; legal: 0, or at least 2^-126 in magnitude");
-  }
+  if (std::string why = backward_refused(f, a); !why.empty()) throw UsageError(why);
   const bool gradient = problem.mode == BackwardMode::gradient;
   const auto rows = static_cast<std::size_t>(gradient ? problem.query_rows() : 0);
   const auto errors_fit = [](const std::vector<double>& errors, std::size_t count) {
@@ -290,6 +284,17 @@ class Evaluation {
 };
 
 }  // namespace
+
+std::string backward_refused(const AttentionProblem& f, const BackwardArithmetic& a) {
+  if (a.unit == ScoreUnit::raw && (f.has_bias() || f.has_alibi())) {
+    return "bias, alibi: no bound for raw scores with either, legal: a kernel that declares natural scores";
+  }
+  const bool tiny = f.scale != 0 && std::fabs(f.scale) < 0x1p-126F;
+  if (tiny && (a.unit == ScoreUnit::raw || a.underflow == Underflow::flush)) {
+    return "scale: subnormal, no bound for raw scores or flushed operands; legal: 0, or at least 2^-126 in magnitude";
+  }
+  return {};
+}
 
 BackwardBound backward_bound(const BackwardProblem& problem, const BackwardArithmetic& arithmetic,
                              const ForwardErrors& forward) {

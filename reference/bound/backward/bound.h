@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "reference/bound/backward/arithmetic.h"
@@ -29,7 +30,11 @@ struct BackwardBound {
   std::vector<RowDomain> key_domain;    // of dk and dv
 };
 
-/// `problem` must be valid. Throws UsageError where the declaration does not fit the problem (raw scores with a bias),
+/// Empty, or why there is no bound of this declaration for this problem, in one line: raw scores with a bias or ALiBi, a
+/// subnormal scale that is folded into raw scores or flushed.
+std::string backward_refused(const AttentionProblem& forward, const BackwardArithmetic& arithmetic);
+
+/// `problem` must be valid. Throws UsageError with backward_refused()'s text,
 /// std::invalid_argument for a declaration or forward errors that no section of README.md covers.
 BackwardBound backward_bound(const BackwardProblem& problem, const BackwardArithmetic& arithmetic,
                              const ForwardErrors& forward = {});

@@ -33,11 +33,11 @@ ForwardErrors errors_of_forward(const BackwardProblem& problem, const Bound& bou
   return errors;
 }
 
-/// Raw scores have no bound beside a bias or ALiBi in the backward pass, and none of a τ that is not positive.
+/// Raw scores have a bound only for τ > 0; a subnormal τ was not examined for both passes together.
 std::string refused(const AttentionProblem& f, const BackwardArithmetic& a) {
-  const bool raw = a.unit == ScoreUnit::raw;
-  if (raw && (f.has_bias() || f.has_alibi())) return "bias, alibi: no gradient's bound for raw scores with either";
-  if (raw && !(f.scale > 0)) return "scale: no gradient's bound for raw scores unless it is above 0";
+  if (std::string why = backward_refused(f, a); !why.empty()) return why;
+  if (a.unit == ScoreUnit::raw && !(f.scale > 0))
+    return "scale: no gradient's bound for raw scores unless it is above 0";
   const bool tiny = f.scale != 0 && std::fabs(f.scale) < 0x1p-126F;
   return tiny ? "scale: subnormal, legal: 0, or at least 2^-126 in magnitude" : std::string();
 }

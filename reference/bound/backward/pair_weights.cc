@@ -115,8 +115,12 @@ PairKey key_of(const PairCosts& costs, std::int64_t row, const View::Row& at, st
   if (a.unit == ScoreUnit::natural) {  // fl(τ t̂), + bias, + fl(slope · distance)
     error += kU * (std::fabs(scaled) + error) + costs.eta + costs.flush * scale;
     key.reach = std::max(key.reach, std::fabs(scaled) + error);
-    if (f.has_bias()) error += kU * (std::fabs(scaled + bias) + error) + 2 * costs.flush;
+    if (f.has_bias()) {
+      error += kU * (std::fabs(scaled + bias) + error) + 2 * costs.flush;
+      key.reach = std::max(key.reach, std::fabs(scaled + bias) + error);  // ALiBi may bring it back
+    }
     if (f.has_alibi()) {
+      key.reach = std::max(key.reach, std::fabs(alibi) * (1 + 2 * kU));
       error += 2 * kU * std::fabs(alibi) * (1 + kU) + costs.eta;
       error += kU * (std::fabs(key.score) + error) + 2 * costs.flush;
     }

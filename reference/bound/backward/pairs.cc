@@ -3,7 +3,8 @@
 //
 //   computes     t = dP − D;  dS = [τ] P t
 //   error        S̃ − P t = weights + denominator + numerator (README.md, section 3)
-//   edges        a pair whose lse or score is infinite adds nothing, as long as its numbers are numbers (section 5)
+//   edges        a pair whose lse or score is infinite adds nothing, as long as its numbers are numbers (section 5); under D
+//                of the weights a P or dP that is no number takes all pairs of the row out of the domain (section 7)
 //   source       README.md, sections 3, 5 and 7
 #include "reference/bound/backward/pairs.h"
 
@@ -18,9 +19,11 @@ namespace flashproof::bound {
 namespace {
 
 constexpr const char* kScores = "scores and their partial sums below the f32 range";
+constexpr const char* kFolded = "folded scale below the f32 range";
 constexpr const char* kWeights = "P below the range of its format";
 constexpr const char* kProducts = "dO·v and dO·o below the f32 range";
 constexpr const char* kStoredProducts = "dP below the range of its format";
+constexpr const char* kApart = "P·dP and P·D below the f32 range";
 constexpr const char* kDs = "dS below the range of its format";
 
 /// Of t = dP − D as evaluated here.
@@ -85,34 +88,43 @@ PairTerms pair_terms(const PairCosts& costs, const PairRow& row, const RowDelta&
   out.p_aligned = aligned(out.p_size, a.p);
   out.ds_aligned = aligned(out.ds_size, a.ds);
 
-  out.domain.require({kScores, key.reach, kF32Max});
-  out.domain.require({kWeights, out.p_size, info(a.p).max_finite});
-  out.domain.require({kWeights, p_computed, kF32Max});
-  require_products(costs, delta, key, out.domain);
+  out.inputs.require({kScores, key.reach, kF32Max});
+  if (a.unit == ScoreUnit::raw) {  // fl(τ·fl(log2 e)): infinite, it makes ±inf of every score
+    out.inputs.require({kFolded, std::fabs(costs.view.scale) * 1.4427, kF32Max});
+  }
+  out.inputs.require({kWeights, out.p_size, info(a.p).max_finite});
+  out.inputs.require({kWeights, p_computed, kF32Max});
+  require_products(costs, delta, key, out.inputs);
+  out.domain = out.inputs;
+  if (a.apart) {  // each product by itself: where dP is near D, their difference says nothing of their size
+    const double dp_size = std::fabs(key.dp.value) + costs.slop_of(key.dp) + dp_error;
+    const double delta_size = std::fabs(delta.value) + delta.slop + delta.error;
+    out.domain.require({kApart, times(p_computed, std::max(dp_size, delta_size)) * kSlack, kF32Max});
+  }
   out.domain.require({kDs, out.ds_size, info(a.ds).max_finite});
   out.domain.require({kDs, times(p_computed, t_size + dp_error + delta.error) * rho, kF32Max});  // before τ
   return out;
 }
 
 /// P = e^{s − lse} is 0 where lse = +inf, and stays it as long as s and dP − D are numbers; a key whose score is −inf is
-/// left out, as long as the finite products beside the infinite one are numbers.
+/// left out, as long as the finite products beside the infinite one are numbers. D of the weights reads its dP all the same.
 Weightless weightless(const PairCosts& costs, const PairRow& row, const RowDelta& delta, std::int64_t j) {
   const PairKey key = key_of(costs, row.row, row.at, j);
   Weightless result{.key_row = key.row, .domain = {}};
   result.domain.require({kScores, key.reach, kF32Max});
-  if (costs.stage() && costs.view.has_score(row.at, j)) require_products(costs, delta, key, result.domain);
+  const bool multiplied = costs.stage() ? costs.view.has_score(row.at, j) : costs.a.delta == DeltaSum::weights;
+  if (multiplied) require_products(costs, delta, key, result.domain);
   return result;
 }
 
-/// D of the weights reads every dP of the row, those beside a weight of 0 too: one that is no number makes them all none.
-void share_products(const PairCosts& costs, const PairRow& row, const RowDelta& delta, RowTerms& result) {
+/// D of the weights is a sum of every P̂·dP̂ of the row, those beside a weight of 0 too, and all dS of the row read it: a P̂
+/// or dP̂ that is no number makes them all none.
+void share_inputs(RowTerms& row) {
   RowDomain all;
-  for (const PairKey& key : row.keys) require_products(costs, delta, key, all);
-  for (const std::int64_t j : costs.view.weightless_keys(row.at)) {
-    require_products(costs, delta, key_of(costs, row.row, row.at, j), all);
-  }
-  for (PairTerms& pair : result.pairs) pair.domain.require(all.nearest);
-  for (Weightless& pair : result.weightless) pair.domain.require(all.nearest);
+  for (const PairTerms& pair : row.pairs) all.require(pair.inputs.nearest);
+  for (const Weightless& pair : row.weightless) all.require(pair.domain.nearest);
+  for (PairTerms& pair : row.pairs) pair.domain.require(all.nearest);
+  for (Weightless& pair : row.weightless) pair.domain.require(all.nearest);
 }
 
 }  // namespace
@@ -129,7 +141,7 @@ RowTerms RowSource::terms(std::int64_t query_row) const {
   result.common = growth(row.common);
   result.delta = costs_.inside() * delta.error;
   for (const PairKey& key : row.keys) result.pairs.push_back(pair_terms(costs_, row, delta, key));
-  if (costs_.a.delta == DeltaSum::weights) share_products(costs_, row, delta, result);
+  if (costs_.a.delta == DeltaSum::weights) share_inputs(result);
   return result;
 }
 

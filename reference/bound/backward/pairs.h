@@ -25,7 +25,8 @@ struct PairTerms {
   double ds_numerator = 0;         // dP̂, products, storage
   double ds_size = 0;              // of the stored dS
   double ds_aligned = 0;
-  RowDomain domain;
+  RowDomain inputs;  // what P̂, dP̂ and D̂ need to be numbers
+  RowDomain domain;  // and dS
 };
 
 /// A pair that adds nothing although no mask hides it (README.md, section 5).

@@ -1,6 +1,7 @@
 // No violation on random and hard problems, for every declaration, whichever way its exponentials lean.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdio>
 
 #include "reference/bound/backward/attack.h"
@@ -16,28 +17,13 @@ namespace {
 constexpr int kRounds = FLASHPROOF_BACKWARD_ROUNDS;
 constexpr Format kFormats[] = {Format::f32, Format::f16, Format::bf16};
 
-BackwardRoundings any_roundings(Random& random) {
-  constexpr Lean kLeans[] = {Lean::nearest, Lean::up, Lean::down, Lean::extreme, Lean::aligned, Lean::opposed};
-  return {.lean = kLeans[random.integer(0, 5)],
-          .seed = random.next_u64(),
-          .target = static_cast<BackwardTarget>(random.integer(0, 2)),
-          .column = random.integer(0, 7)};
-}
-
-bool takes(const BackwardArithmetic& arithmetic, const BackwardProblem& problem) {
-  const bool biased = problem.forward.has_bias() || problem.forward.has_alibi();
-  const bool unit_on_f32 = arithmetic.dot.unit.k > 0 && problem.forward.q.format == Format::f32;
-  const bool kept = arithmetic.delta == DeltaSum::weights && problem.mode == BackwardMode::stage;
-  return !(arithmetic.unit == ScoreUnit::raw && biased) && !unit_on_f32 && !kept;
-}
-
 void sweep(const BackwardProblem& problem, Random& random, std::vector<test::Attack>& totals, const std::string& what) {
   const ForwardErrors forward = test::rounding_errors(problem, problem.o.format);
   const auto declarations = test::declared_backward(problem.forward.q.format);
   for (std::size_t n = 0; n < declarations.size(); ++n) {
-    if (!takes(declarations[n].arithmetic, problem)) continue;
+    if (!test::takes(declarations[n].arithmetic, problem)) continue;
     const BackwardArithmetic& a = declarations[n].arithmetic;
-    const test::Attack one = test::attack(problem, a, a, forward, any_roundings(random));
+    const test::Attack one = test::attack(problem, a, a, forward, test::any_roundings(random));
     EXPECT_EQ(one.violations(), 0) << what << ", " << declarations[n].name << ": " << one.text();
     totals[n] += one;
   }

@@ -45,6 +45,7 @@ inline Contained contained(const Balls& balls, const std::vector<Fine>& exact, c
       ++result.unbounded;
       continue;
     }
+    result.outside += std::signbit(ball.radius) ? 1 : 0;  // -0.0 too
     const Fine error = abs(Fine(exact[n] - ball.hi - ball.lo));
     // e^x of an x of 10^6 loses 6 digits, sums a few: 280 of the 300 remain.
     const Fine allowed = Fine(ball.radius) * shrink + size[n] * Fine("1e-270");

@@ -137,6 +137,15 @@ TEST(BackwardSpecial, the_stored_lse_decides_the_stage) {
   });
   EXPECT_EQ(beside.dq[0].classes, kFinite | kNaN);
   EXPECT_EQ(beside.dv[0].classes, kFinite | kNaN);
+  EXPECT_EQ(beside.dv[1].classes, kFinite) << "0 times the other column of dO is 0";
+  for (const double o : {kNan, kInf}) {  // enters D, not dv
+    const BackwardTruth of_o = truth_with(BackwardMode::stage, [&](BackwardProblem& p) {
+      p.lse.set({0, 0, 0}, kInf);
+      p.o.set({0, 0, 0, 0}, o);
+    });
+    EXPECT_EQ(of_o.dq[0].classes, kFinite | kNaN);
+    for (std::size_t j = 0; j < 3; ++j) EXPECT_EQ(classes(of_o.dv, j), kFinite);
+  }
 }
 
 TEST(BackwardSpecial, the_gradient_ignores_the_stored_o_and_lse) {

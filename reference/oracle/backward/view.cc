@@ -175,7 +175,9 @@ void View::mark_row(std::int64_t r) {
         mark(dq_special, r, d, kMayBeNaN);
         mark(dk_special, key, d, kMayBeNaN);
       }
-      if (d_out_kind_[r] != 0) mark(dv_special, key, dv, kMayBeNaN);
+      for (std::int64_t c = 0; c < dv; ++c) {  // 0 · dO alone: o does not enter dv
+        if (kind_of(problem.d_out.at({row.b, row.h, row.i, c})) != 0) dv_special[key * dv + c] |= kMayBeNaN;
+      }
       continue;
     }
     mark(dq_special, r, d, weight | beside);

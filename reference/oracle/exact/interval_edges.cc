@@ -65,7 +65,8 @@ Ball to_ball(mpfi_srcptr x) {
   mpfr_d_sub(rest, ball.hi, &x->left, MPFR_RNDU);
   mpfr_add_d(rest, rest, ball.lo, MPFR_RNDU);
   const double below = mpfr_get_d(rest, MPFR_RNDU);
-  ball.radius = std::max({above, below, 0.0});
+  // Of equals std::max takes the first: 0.0, not a distance of -0.0. MPFI keeps an exact 0 as [+0, -0], and -0 - 0 = -0.
+  ball.radius = std::max({0.0, above, below});
   mpfr_clear(rest);
   return ball;
 }

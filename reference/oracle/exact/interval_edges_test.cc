@@ -79,8 +79,31 @@ TEST(ToBall, UnderflowStaysCovered) {
   const Ball ball = to_ball(x.get());
   EXPECT_EQ(ball.hi, 0.0);
   EXPECT_EQ(ball.radius, 0x1p-1074);
-  mpfi_set_ui(x.get(), 0);
-  EXPECT_EQ(to_ball(x.get()).radius, 0.0);
+}
+
+TEST(ToBall, AnExactZeroHasARadiusWithoutASign) {
+  for (const int bits : {64, 128, 1000}) {
+    TestInterval x(bits);
+    mpfi_set_ui(x.get(), 0);
+    EXPECT_TRUE(mpfr_signbit(x.right())) << "MPFI's zero is [+0, -0]";
+    const auto is_zero = [&] {
+      const Ball ball = to_ball(x.get());
+      EXPECT_EQ(ball.hi, 0.0);
+      EXPECT_EQ(ball.radius, 0.0);
+      EXPECT_FALSE(std::signbit(ball.radius));
+    };
+    is_zero();
+    mpfi_set_d(x.get(), -1.5);
+    mpfi_add_d(x.get(), x.get(), 1.5);
+    is_zero();
+    for (const double left : {0.0, -0.0}) {
+      for (const double right : {0.0, -0.0}) {
+        mpfr_set_d(x.left(), left, MPFR_RNDN);
+        mpfr_set_d(x.right(), right, MPFR_RNDN);
+        is_zero();
+      }
+    }
+  }
 }
 
 TEST(ExpInterval, EnclosesAndIsTight) {

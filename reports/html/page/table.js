@@ -26,7 +26,7 @@ const ALL_COLUMNS = [
 /** A word that is the same everywhere needs no column. */
 const COLUMNS = ALL_COLUMNS.filter(({field}) => !field || new Set(records.map((r) => r[field])).size > 1);
 const FILTERS = ['problem', 'form', 'format', 'executor', 'math', 'family', 'verdict'];
-const SIGNS = {pass: '✓', fail: '✕', inconclusive: '?', out_of_domain: '○', vacuous: '○', unsupported: '–'};
+const SIGNS = {pass: '✓', fail: '✕', inconclusive: '?', undecided: '○', out_of_domain: '○', vacuous: '○', unsupported: '–'};
 
 const view = {text: '', label: '', only: {}, sort: 'verdict', down: false, page: 0, open: new Set(), rows: []};
 

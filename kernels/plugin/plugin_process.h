@@ -1,0 +1,67 @@
+// The process that has a library, as the process that judges sees it. No code of the library ever runs in the judging process: that
+// one makes the memory, asks for a call, copies what is there when the answer comes, and judges the copy. So a library can spoil its
+// own process and nothing else.
+//
+// An answer counts only from the process that was started (SCM_CREDENTIALS: the kernel of the system says who sent it). That process is
+// of a session of its own, is ended with everything that it started, and has neither our descriptors nor the right to trace us.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "kernels/plugin/arena.h"
+#include "kernels/plugin/record.h"
+#include "kernels/run.h"
+
+namespace flashproof {
+
+struct LoadedPlugin;
+
+/// The process was ended, by itself or by us. `how`: "was killed by signal 11 (Segmentation fault)", "forked: ...".
+struct ProcessFault : KernelFault {
+  explicit ProcessFault(const std::string& what) : KernelFault("the process " + what), how(what) {}
+  std::string how;
+};
+
+/// Started when first asked, and again after each fault; one for each process that asks, whatever was forked in between.
+class PluginProcess {
+ public:
+  using Load = std::function<const LoadedPlugin&()>;  // run in the process that is started
+
+  /// `seconds`: a question that takes longer ends the process.
+  PluginProcess(Load load, double seconds);
+  ~PluginProcess();
+  PluginProcess(const PluginProcess&) = delete;
+  PluginProcess& operator=(const PluginProcess&) = delete;
+
+  /// The memory that the process shares. Throws as ask() does, also where the process has ended since it answered.
+  Arena& arena();
+  struct Answer {
+    std::int64_t value = 0;
+    std::string text;
+  };
+  /// Throws ProcessFault; KernelFault for a fault that the process tells of; UsageError where there is no library; InfrastructureError.
+  Answer ask(PluginRequest::What what, std::uint32_t kernel = 0, std::string_view id = {});
+  /// Throws ProcessFault if it has ended since it answered.
+  void expect_alive();
+
+ private:
+  struct State;
+  State& started();
+
+  Load load_;
+  double seconds_;
+  std::unique_ptr<State> state_;
+};
+
+/// For every process that holds verdicts, or the pipes that they come through: no other of the same user can trace it, read its memory
+/// or open its descriptors (/proc/PID/fd). Its children inherit that; the process of a library takes it back.
+void forbid_tracing();
+
+/// For a process that judges and nothing else: none of the same user can trace it, and no signal but SIGKILL and SIGSTOP ends it.
+void shield_judge();
+
+}  // namespace flashproof

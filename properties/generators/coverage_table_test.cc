@@ -1,0 +1,69 @@
+// The cases of a default report have every level of every dimension, and every pair of levels that validate()
+// does not forbid; the table is printed. Without the covering array many are missing: the table counts what is drawn.
+#include "properties/generators/coverage_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <set>
+
+#include "properties/generators/pairs.h"
+
+namespace flashproof {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class CoverageTableTest : public testing::TestWithParam<ProblemKind> {};
+
+TEST_P(CoverageTableTest, EveryLegalLevelAndPairIsDrawn) {
+  const CoverageTable table = default_coverage(GetParam());
+  std::fputs(table.text().c_str(), stdout);
+  EXPECT_THAT(table.gaps(), IsEmpty());
+}
+
+// The first number of gaps is what the other families leave: the array is what closes them.
+TEST_P(CoverageTableTest, WithoutTheCoveringArrayThereAreGaps) {
+  EXPECT_THAT(default_coverage(GetParam(), "pairs").gaps(), SizeIs(testing::Ge(20)));
+}
+
+// A row of the array is what it says, in every round; so a level that its construction misses cannot be counted elsewhere.
+TEST_P(CoverageTableTest, ARowHasItsLevels) {
+  const std::vector<Levels>& rows = pairs::rows(GetParam());
+  for (std::uint64_t seed = 0; seed < 3 * rows.size(); ++seed) {
+    const Case made = make_case({GetParam(), "pairs", seed, {}});
+    const Levels& row = rows[seed % rows.size()];
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const Dimension& dimension = dimensions(GetParam())[i];
+      if (row[i] == kFree) continue;
+      EXPECT_EQ(dimension.level(made.problem), row[i]) << seed << " " << dimension.name;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Problems, CoverageTableTest,
+                         testing::Values(ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention),
+                         [](const auto& of) { return std::string(name(of.param)); });
+
+// Three dimensions of 2, 3 and 4 levels need 12 rows at least; a pair that is not possible is in none.
+TEST(Covering, HasEveryPossiblePairAndNoOther) {
+  const std::vector<int> counts = {2, 3, 4};
+  const Possible possible = [](const Levels& levels) { return !(levels[0] == 1 && levels[2] == 3); };
+  const std::vector<Levels> rows = cover_pairs(counts, possible);
+  std::set<std::pair<int, int>> pairs;
+  for (const Levels& row : rows) {
+    EXPECT_TRUE(possible(row));
+    for (int i = 0; i < 3; ++i) {
+      for (int j = 0; j < i; ++j)
+        pairs.insert({10 * i + row[static_cast<std::size_t>(i)], 10 * j + row[static_cast<std::size_t>(j)]});
+    }
+  }
+  EXPECT_EQ(pairs.size(), 6U + 8U + 12U - 1U);
+  EXPECT_LE(rows.size(), 15U);
+  EXPECT_EQ(cover_pairs(counts, possible), rows);
+}
+
+}  // namespace
+}  // namespace flashproof

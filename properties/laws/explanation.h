@@ -1,0 +1,54 @@
+// Of a kernel that leaves its reduction open (Reduction::any): which of the declarations that this stands for still explain
+// everything that was seen. A run passes only if one of them, the same in every case, explains every element. That each case
+// is explained by some declaration says little: the failure of one would excuse what no single kernel does.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reference/bound/arithmetic.h"
+#include "reference/error/verdict.h"
+#include "reference/problem/case.h"
+
+namespace flashproof {
+
+/// A total order of the cases of one kernel, whatever the order that workers finish in.
+bool comes_before(const CaseSpec& a, const CaseSpec& b);
+
+/// One case, a bit for each of alternatives(): those that have a meaning for its problem, and those that a judging law rejected.
+struct AlternativesSeen {
+  std::uint32_t asked = 0, failed = 0;
+};
+
+class Explanation {
+ public:
+  void add(const AlternativesSeen& seen, const CaseSpec& spec);
+
+  struct Contradiction {
+    Verdict verdict;  // fail(exceeds_bound), with the case that rules out each of the alternatives
+    std::vector<CaseSpec>
+        cases;  // these, in order: together they contradict any single alternative, none needs to alone
+  };
+  /// Where no alternative is left of those that have a meaning for some problem. A case that none explains by itself is another
+  /// finding, the law's.
+  std::optional<Contradiction> contradiction(const Arithmetic& declared, ProblemKind problem) const;
+  /// The index of the alternative that suggestion() tells; nullopt where nothing was asked, or no alternative is left.
+  std::optional<std::size_t> explaining() const;
+  /// What to declare in place of the open reduction: the first alternative that explains all the problems which tell most of them
+  /// apart. Empty: nothing was asked, or no alternative is left.
+  std::string suggestion(const Arithmetic& declared, ProblemKind problem) const;
+
+ private:
+  /// The alternatives that failed in no problem for which they have a meaning; none where some problems have no survivor at all.
+  std::uint32_t left() const;
+  struct Group {
+    std::uint32_t failed = 0;
+    std::map<int, CaseSpec> first;  // of each alternative, the case that ruled it out
+  };
+  std::map<std::uint32_t, Group> groups_;  // by AlternativesSeen::asked: merges of (m, l, O) have fewer alternatives
+};
+
+}  // namespace flashproof

@@ -1,0 +1,88 @@
+// Keys in another order, and queries in another order: the same dq, dk and dv of each, within both bounds. dq is a sum over
+// keys, dk and dv over queries, and each term is what it was. Where position means something (causal, window, ALiBi, lengths
+// within a longer room) the order is not free: unsupported.
+#include <algorithm>
+
+#include "properties/laws/change.h"
+#include "properties/laws/gradient_list.h"
+#include "properties/laws/gradient_reading.h"
+#include "properties/laws/same_outputs.h"
+
+namespace flashproof {
+namespace {
+
+constexpr std::string_view kName = "gradient_permutation_within_bound";
+constexpr std::string_view kTeeth[] = {"attention_backward.broken.odd_query_tile_skipped"};
+
+using Index = std::vector<std::int64_t>;
+
+/// Where each one came from.
+Index shuffled(Random& random, std::int64_t n) {
+  Index from = iota(n);
+  for (std::int64_t i = n - 1; i > 0; --i) {
+    std::swap(from[static_cast<std::size_t>(i)], from[static_cast<std::size_t>(random.integer(0, i))]);
+  }
+  return from;
+}
+
+/// For every row, the row that it came from: heads stay, within each the order is `from`.
+Index rows_from(std::int64_t heads, const Index& from) {
+  Index rows;
+  const auto n = static_cast<std::int64_t>(from.size());
+  for (std::int64_t head = 0; head < heads; ++head) {
+    for (const std::int64_t i : from) rows.push_back(head * n + i);
+  }
+  return rows;
+}
+
+void compare(const GradientTrial& trial, const BackwardProblem& changed, const Index& queries, const Index& keys,
+             std::string_view relation, Tally& tally) {
+  const AttentionProblem& f = trial.problem().forward;
+  const Gradients gradients = trial.run(changed);
+  const BackwardBound bound = trial.bound_of(changed);
+  const GradientReading computed(gradients, bound), expected(trial.output(), trial.bound());
+  const OrdinaryGradients ordinary = ordinary_gradients(trial.problem());
+  const Index query_rows = rows_from(f.batch() * f.q_heads(), queries);
+  const Index key_rows = rows_from(f.batch() * f.k_heads(), keys);
+  same_rows(tally, Part::dq, computed, expected, query_rows, ordinary.query, relation);
+  same_rows(tally, Part::dk, computed, expected, key_rows, ordinary.key, relation);
+  same_rows(tally, Part::dv, computed, expected, key_rows, ordinary.key, relation);
+}
+
+Verdict relate(const GradientTrial& trial) {
+  const AttentionProblem& p = trial.problem().forward;
+  if (p.causal || p.window_left >= 0 || p.window_right >= 0 || p.has_alibi()) {
+    return unsupported("a key's position matters");
+  }
+  Random random = trial.random(kName);
+  const Index queries = shuffled(random, p.q_length()), keys = shuffled(random, p.k_length());
+  Tally tally;
+  if (p.key_length.empty()) {  // else keys beyond a sequence's length stay where they are
+    BackwardProblem changed = trial.problem();
+    changed.forward.k = gather(p.k, 2, keys);
+    changed.forward.v = gather(p.v, 2, keys);
+    if (p.has_bias()) changed.forward.bias = gather(p.bias, 3, keys);
+    if (tally.taken(trial.refusal(changed))) {
+      compare(trial, changed, iota(p.q_length()), keys, "keys in another order against as given", tally);
+    }
+  }
+  BackwardProblem changed = trial.problem();
+  changed.forward.q = gather(p.q, 2, queries);
+  if (p.has_bias()) changed.forward.bias = gather(p.bias, 2, queries);
+  for (Tensor* tensor : {&changed.d_out, &changed.o, &changed.lse}) *tensor = gather(*tensor, 2, queries);
+  if (tally.taken(trial.refusal(changed))) {
+    compare(trial, changed, queries, iota(p.k_length()), "queries in another order against as given", tally);
+  }
+  return tally.verdict("no row of ordinary numbers");
+}
+
+}  // namespace
+
+GradientLaw gradient_permutation_within_bound() {
+  return {.name = kName,
+          .summary = "the order of the keys and of the queries does not matter, within both bounds",
+          .relate = relate,
+          .must_reject = kTeeth};
+}
+
+}  // namespace flashproof

@@ -1,0 +1,205 @@
+// What one NaN makes of the gradients, and what it leaves alone. With o and lse as they are stored (a stage):
+//   q_i, lse_i   dq_i, and dk_j, dv_j of every key that query i sees      k_j   dk_j, dv_j, and dq_i of every query that sees it
+//   dO_ic        dq_i, dk_j of those keys, column c of their dv           o_i   dq_i, dk_j; no dv
+//   v_j          dk_j, and dq_i of every query that sees key j; no dv
+// are NaN; an infinity in dO, o or v makes the same elements NaN or infinite. All other elements keep their bits. A NaN is
+// promised of elements in the kernel's domain whose every input was an ordinary number (gradient_reading.h).
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "properties/laws/change.h"
+#include "properties/laws/gradient_list.h"
+#include "properties/laws/gradient_parts.h"
+#include "properties/laws/gradient_reading.h"
+#include "properties/laws/same_outputs.h"
+
+namespace flashproof {
+namespace {
+
+constexpr std::string_view kName = "gradient_visible_nan_is_not_laundered";
+constexpr std::string_view kTeeth[] = {"attention_backward.broken.nan_row_sum_taken_for_zero"};
+
+enum class Where : std::uint8_t { q, k, v, d_out, o, lse };
+constexpr int kPlaces = 6;
+constexpr std::string_view kNames[] = {"q", "k", "v", "dO", "o", "lse"};
+constexpr int kTurns = 3;
+
+enum class Wanted : std::uint8_t { same, special, free };
+
+class Planting {
+ public:
+  Planting(const BackwardProblem& given, const OrdinaryGradients& ordinary, const BackwardBound& bound)
+      : problem(as_stage(given)), given_(given.forward), ordinary_(ordinary), bound_(bound) {
+    AttentionProblem& f = problem.forward;
+    for (Tensor* tensor : {&f.q, &f.k, &f.v, &problem.d_out, &problem.o, &problem.lse}) {
+      *tensor = gather(*tensor, 0, iota(tensor->shape[0]));  // dense
+    }
+    wanted_[0].assign(static_cast<std::size_t>(problem.query_rows() * f.head_dim()), Wanted::same);
+    wanted_[1].assign(static_cast<std::size_t>(problem.key_rows() * f.head_dim()), Wanted::same);
+    wanted_[2].assign(static_cast<std::size_t>(problem.key_rows() * f.value_dim()), Wanted::same);
+  }
+
+  /// In one element of a query or a key of this kv head.
+  void plant(std::int64_t b, std::int64_t kv, Where where, Random& random);
+  Wanted wanted(Part part, std::int64_t index) const {
+    return wanted_[static_cast<std::size_t>(part) - static_cast<std::size_t>(Part::dq)]
+                  [static_cast<std::size_t>(index)];
+  }
+
+  BackwardProblem problem;
+  std::string planted;  // for a reader
+  bool leaks_allowed = false;
+
+ private:
+  void at_query(std::int64_t b, std::int64_t h, std::int64_t i, Where where, std::int64_t c, double value);
+  void at_key(std::int64_t b, std::int64_t kv, std::int64_t j, Where where, std::int64_t c, double value);
+  /// The row, or one column of it.
+  void want(Part part, std::int64_t row, bool certain, std::int64_t column = -1);
+
+  const AttentionProblem& given_;
+  const OrdinaryGradients& ordinary_;
+  const BackwardBound& bound_;
+  std::vector<Wanted> wanted_[3];
+};
+
+void Planting::want(Part part, std::int64_t row, bool certain, std::int64_t column) {
+  const std::int64_t width = part == Part::dv ? given_.value_dim() : given_.head_dim();
+  const auto& domain = part == Part::dq ? bound_.query_domain : bound_.key_domain;
+  certain = certain && domain[static_cast<std::size_t>(row)].holds();
+  for (std::int64_t c = 0; c < width; ++c) {
+    if (column >= 0 && c != column) continue;
+    Wanted& w = wanted_[static_cast<std::size_t>(part) - static_cast<std::size_t>(Part::dq)]
+                       [static_cast<std::size_t>(row * width + c)];
+    if (w != Wanted::special) w = certain ? Wanted::special : Wanted::free;
+  }
+}
+
+void Planting::at_query(std::int64_t b, std::int64_t h, std::int64_t i, Where where, std::int64_t c, double value) {
+  if (where == Where::lse) {
+    problem.lse.set({b, h, i}, value);
+  } else {
+    (where == Where::q ? problem.forward.q : where == Where::o ? problem.o : problem.d_out).set({b, h, i, c}, value);
+  }
+  const std::int64_t row = query_row(given_, b, h, i);
+  const bool ordinary = ordinary_.query[static_cast<std::size_t>(row)] != 0;
+  const auto keys = given_.visible_keys(b, i);
+  for (std::int64_t j = keys.first; j < keys.last; ++j) {
+    const std::int64_t key = key_row(given_, b, given_.kv_head(h), j);
+    if (given_.hidden_by_bias(b, h, i, j)) {  // e^(−inf − NaN) may be NaN, or be left out
+      if (where == Where::lse) want(Part::dk, key, false);
+      if (where == Where::lse) want(Part::dv, key, false);
+      continue;
+    }
+    want(Part::dq, row, ordinary);
+    want(Part::dk, key, ordinary);
+    if (where == Where::d_out) want(Part::dv, key, ordinary, c);
+    if (where == Where::q || where == Where::lse) want(Part::dv, key, ordinary);
+  }
+}
+
+void Planting::at_key(std::int64_t b, std::int64_t kv, std::int64_t j, Where where, std::int64_t c, double value) {
+  (where == Where::k ? problem.forward.k : problem.forward.v).set({b, kv, j, c}, value);
+  const std::int64_t key = key_row(given_, b, kv, j);
+  for (const std::int64_t h : group_of(given_, kv)) {
+    for (std::int64_t i = 0; i < given_.q_length(); ++i) {
+      const auto keys = given_.visible_keys(b, i);
+      if (j < keys.first || j >= keys.last || given_.hidden_by_bias(b, h, i, j)) continue;
+      const std::int64_t row = query_row(given_, b, h, i);
+      const bool ordinary = ordinary_.query[static_cast<std::size_t>(row)] != 0;
+      want(Part::dq, row, ordinary);
+      want(Part::dk, key, ordinary);
+      if (where == Where::k) want(Part::dv, key, ordinary);
+    }
+  }
+}
+
+void Planting::plant(std::int64_t b, std::int64_t kv, Where where, Random& random) {
+  const bool key = where == Where::k || where == Where::v;
+  const std::int64_t widths[] = {given_.head_dim(),  given_.head_dim(),  given_.value_dim(),
+                                 given_.value_dim(), given_.value_dim(), 1};
+  const std::int64_t c = random.integer(0, widths[static_cast<int>(where)] - 1);
+  const bool infinite = (where == Where::v || where == Where::d_out || where == Where::o) && random.chance(0.3);
+  const double value = infinite ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+  const std::vector<std::int64_t> group = group_of(given_, kv);
+  const std::int64_t h = group[static_cast<std::size_t>(random.integer(0, std::ssize(group) - 1))];
+  const std::int64_t n = random.integer(0, (key ? given_.k_length() : given_.q_length()) - 1);
+  if (planted.empty()) {
+    planted = fmt::format("{} at {}[{}, {}, {}, {}]", value, kNames[static_cast<int>(where)], b, key ? kv : h, n, c);
+  } else if (!planted.ends_with("others")) {
+    planted += " and others";
+  }
+  if (key) {
+    at_key(b, kv, n, where, c, value);
+  } else {
+    at_query(b, h, n, where, c, value);
+  }
+}
+
+void compare(const GradientTrial& trial, const Planting& planting, const Gradients& before, const Gradients& after,
+             Tally& tally) {
+  const GradientReading given(before, trial.bound()), changed(after, trial.bound());
+  for (const Part part : kGradientParts) {
+    const std::int64_t width = given.width(part);
+    for (std::int64_t n = 0; n < given.rows(part) * width; ++n) {
+      const std::int64_t row = n / width, c = n % width;
+      const double x = given.value(part, row, c), y = changed.value(part, row, c);
+      const auto where = [&] { return fmt::format("{}: {:.9g} against {:.9g}", place_of(part, row, c), y, x); };
+      const bool same = given.tensor(part).bits(n) == changed.tensor(part).bits(n) || (std::isnan(x) && std::isnan(y));
+      switch (planting.wanted(part, n)) {
+        case Wanted::free:
+          break;
+        case Wanted::special:
+          if (std::isfinite(y)) {
+            tally.fail(Failure::laundering, where() + ", which sees " + planting.planted);
+          } else if (std::isfinite(x)) {
+            tally.held();
+          }
+          break;
+        case Wanted::same:
+          if (same || planting.leaks_allowed) break;
+          if (trial.contract().deterministic || std::isfinite(x) != std::isfinite(y)) {
+            tally.fail(Failure::leak, where() + ", which sees nothing of " + planting.planted);
+          } else {
+            same_gradient(tally, part, changed, row, given, row, c, "which sees nothing of what was planted");
+          }
+      }
+    }
+  }
+}
+
+Verdict relate(const GradientTrial& trial) {
+  const AttentionProblem& f = trial.problem().forward;
+  if (trial.problem().query_rows() == 0 || trial.problem().key_rows() == 0 || f.head_dim() == 0 || f.value_dim() == 0) {
+    return {VerdictKind::vacuous, Failure::none, "no pair"};
+  }
+  Random random = trial.random(kName);
+  const OrdinaryGradients ordinary = ordinary_gradients(trial.problem());
+  const std::int64_t start = random.integer(0, kPlaces - 1);
+  Tally tally;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    Planting planting(trial.problem(), ordinary, trial.bound());
+    planting.leaks_allowed = !trial.contract().isolates_hidden;
+    for (std::int64_t b = 0; b < f.batch(); ++b) {
+      for (std::int64_t kv = 0; kv < f.k_heads(); ++kv) {
+        const auto where = static_cast<Where>((start + 2 * turn + b * f.k_heads() + kv) % kPlaces);
+        planting.plant(b, kv, where, random);
+      }
+    }
+    if (!tally.taken(trial.refusal(planting.problem))) continue;
+    compare(trial, planting, trial.output(), trial.run(planting.problem), tally);
+  }
+  return tally.verdict("no pair of ordinary numbers sees what was planted");
+}
+
+}  // namespace
+
+GradientLaw gradient_visible_nan_is_not_laundered() {
+  return {.name = kName,
+          .summary = "a NaN in q, k, v, dO, o or lse makes the gradients of the pairs that see it NaN, and no other",
+          .relate = relate,
+          .must_reject = kTeeth};
+}
+
+}  // namespace flashproof

@@ -1,0 +1,89 @@
+// What a whole run says: one alternative for all cases of an open declaration, and a declaration that excuses too much.
+#include "properties/laws/run_power.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "properties/generators/family.h"
+#include "properties/laws/law.h"
+#include "reference/bound/alternatives.h"
+#include "reference/bound/arithmetic_json.h"
+
+namespace flashproof {
+namespace {
+
+using testing::HasSubstr;
+
+CaseSpec spec_of(std::string_view family, std::uint64_t seed) {
+  return {ProblemKind::attention, std::string(family), seed, {{"format", "f32"}}};
+}
+
+Arithmetic open_attention() { return parse_arithmetic("unknown", ProblemKind::attention, Format::f32); }
+
+TEST(Explanation, two_cases_that_two_alternatives_explain_are_no_explanation) {
+  const Arithmetic open = open_attention();
+  ASSERT_GE(alternatives(open, ProblemKind::attention).size(), 3U);
+  Explanation explanation;
+  EXPECT_FALSE(explanation.contradiction(open, ProblemKind::attention));
+  explanation.add({.asked = 0b111, .failed = 0b001}, spec_of("normal", 1));
+  EXPECT_FALSE(explanation.contradiction(open, ProblemKind::attention));
+  EXPECT_EQ(explanation.explaining(), 1U);
+  EXPECT_EQ(explanation.suggestion(open, ProblemKind::attention),
+            difference_json(open, alternatives(open, ProblemKind::attention)[1]));
+  explanation.add({.asked = 0b111, .failed = 0b110}, spec_of("huge", 2));
+  const auto contradiction = explanation.contradiction(open, ProblemKind::attention);
+  ASSERT_TRUE(contradiction);
+  EXPECT_TRUE(contradiction->verdict.failed());
+  EXPECT_THAT(contradiction->verdict.detail, HasSubstr("attention:huge:2:format=f32"));
+  EXPECT_FALSE(explanation.explaining());
+}
+
+TEST(Explanation, a_declaration_that_is_not_open_has_none) {
+  Explanation explanation;
+  explanation.add({.asked = 1, .failed = 1}, spec_of("normal", 1));
+  EXPECT_FALSE(explanation.contradiction(open_attention(), ProblemKind::attention));
+  EXPECT_FALSE(explanation.explaining());
+}
+
+Power power_of_counts(std::uint64_t decided, std::uint64_t outside) {
+  Power power;
+  power.of(Part::o).counts[static_cast<std::size_t>(Decided::yes)] = decided;
+  power.of(Part::o).counts[static_cast<std::size_t>(Decided::outside)] = outside;
+  return power;
+}
+
+TEST(RunDecisions, cases_that_have_no_bound_are_no_pass) {
+  RunDecisions decisions;
+  decisions.offer("softcap", true);
+  EXPECT_THAT(decisions.conclude(to_string).undecided, testing::ElementsAre(testing::HasSubstr("has a bound")));
+}
+
+TEST(RunPower, a_family_is_lost_where_most_of_it_lies_outside) {
+  RunPower run;
+  run.add(spec_of("normal", 0), power_of_counts(5, 5));
+  run.add(spec_of("huge", 0), power_of_counts(4, 6));
+  EXPECT_THAT(run.lost(), testing::ElementsAre("huge"));
+  EXPECT_THAT(run.undecided(), HasSubstr("45 % of o was decided"));
+}
+
+/// P in e4m3 times 512 leaves the format's range: every row is outside, and NaN everywhere would do.
+TEST(RunPower, a_scale_that_puts_every_row_outside_is_named) {
+  ASSERT_NE(find_kernel("attention.mma_e4m3p.hardened"), nullptr);
+  KernelDeclaration kernel = *find_kernel("attention.mma_e4m3p.hardened");
+  kernel.arithmetic.weights.scale = 512;
+  RunPower run;
+  for (const Family& family : families()) {
+    if (!family.serves(ProblemKind::attention)) continue;
+    const CaseSpec spec{ProblemKind::attention, std::string(family.name), 0, {{"format", "f16"}}};
+    run.add(spec, power_of_counts(0, 10));
+  }
+  const std::string text = run.narrow_declaration(kernel);
+  EXPECT_THAT(text, HasSubstr("\"weights\""));
+  EXPECT_THAT(text, HasSubstr("normal, "));
+  EXPECT_THAT(text, HasSubstr("NaN would pass"));
+}
+
+}  // namespace
+}  // namespace flashproof

@@ -1,0 +1,29 @@
+#include "properties/laws/same_outputs.h"
+
+#include "properties/laws/change.h"
+#include "properties/laws/compare.h"
+#include "properties/laws/gradient_reading.h"
+
+namespace flashproof {
+
+std::string not_comparable(const Trial& trial) {
+  return trial.contract().deterministic ? "" : "the kernel does not declare itself deterministic";
+}
+
+std::string difference(const Trial&, const Output& a, const Output& b) { return first_difference(a, b); }
+
+std::string difference(const GradientTrial& trial, const Gradients& a, const Gradients& b) {
+  std::string bits = first_difference(a, b);
+  if (bits.empty() || trial.contract().deterministic) return bits;
+  const GradientReading computed(a, trial.bound()), expected(b, trial.bound());
+  const OrdinaryGradients ordinary = ordinary_gradients(trial.problem());
+  Tally tally;
+  for (const Part part : kGradientParts) {
+    same_rows(tally, part, computed, expected, iota(computed.rows(part)),
+              part == Part::dq ? ordinary.query : ordinary.key, "within twice the bound");
+  }
+  const Verdict verdict = tally.verdict("");
+  return verdict.failed() ? verdict.detail : "";
+}
+
+}  // namespace flashproof

@@ -1,0 +1,110 @@
+// Preconditions of rows and keys: each with a problem beyond it, where the declaration, executed, has no number.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "reference/bound/backward/attack.h"
+#include "reference/oracle/backward/backward_problems.h"
+
+namespace flashproof {
+namespace {
+
+/// One head of `queries` x `keys`, every width 1, every number 0 but those of dO: 1.
+BackwardProblem zeros(Format format, std::int64_t queries, std::int64_t keys, BackwardMode mode) {
+  BackwardProblem p{.forward = {}, .d_out = {}, .o = {}, .lse = {}, .mode = mode};
+  p.forward.q = Tensor::dense(format, {1, 1, queries, 1});
+  p.forward.k = p.forward.v = Tensor::dense(format, {1, 1, keys, 1});
+  p.d_out = p.forward.q;
+  p.forward.plan = ChunkPlan::uniform(keys, keys);
+  for (Tensor* tensor : {&p.forward.q, &p.forward.k, &p.forward.v}) {
+    for (std::int64_t n = 0; n < tensor->elements(); ++n) tensor->set_bits(n, 0);
+  }
+  for (std::int64_t i = 0; i < queries; ++i) p.d_out.set({0, 0, i, 0}, 1);
+  test::fill_forward(p, format);
+  return p;
+}
+
+BackwardArithmetic named(const std::string& name) {
+  for (const auto& declared : test::declared_backward(Format::f32)) {
+    if (declared.name == name) return declared.arithmetic;
+  }
+  ADD_FAILURE() << name;
+  return {};
+}
+
+TEST(BackwardDomain, a_folded_scale_stays_below_the_f32_range) {
+  BackwardProblem p;
+  p.forward.q = p.forward.k = p.forward.v = p.d_out = p.o = Tensor::dense(Format::bf16, {1, 1, 1, 1});
+  p.lse = Tensor::dense(Format::f32, {1, 1, 1});
+  for (Tensor* tensor : {&p.forward.q, &p.forward.k, &p.forward.v, &p.d_out}) tensor->set({0, 0, 0, 0}, 0x1p-64);
+  p.forward.plan = ChunkPlan::uniform(1, 1);
+  int raw = 0;
+  for (const auto& [name, arithmetic] : test::declared_backward(Format::bf16)) {
+    if (arithmetic.unit != ScoreUnit::raw) continue;
+    ++raw;
+    for (const float scale : {0x1.6p127F, 0x1.8p127F}) {  // times log2 e: 2^127.99 and 2^128.11
+      p.forward.scale = scale;
+      test::fill_forward(p, Format::bf16);
+      const BackwardBound bound = backward_bound(p, arithmetic, {});
+      EXPECT_EQ(bound.query_domain[0].holds(), scale < 0x1.7p127F) << name;
+      EXPECT_EQ(bound.key_domain[0].holds(), scale < 0x1.7p127F) << name;
+    }
+  }
+  EXPECT_GT(raw, 0);
+}
+
+// k times fl(sqrt(tau)) is infinite for key 1 alone, and so is its P; D of the weights is a sum over both keys, and dS of
+// key 0 reads it. D of dO·o reads no P: key 0 keeps its domain.
+TEST(BackwardDomain, d_of_the_weights_takes_every_p_of_the_row_into_the_domain_of_each_key) {
+  BackwardProblem p = zeros(Format::f32, 1, 2, BackwardMode::gradient);
+  p.forward.scale = 4;
+  p.forward.q.set({0, 0, 0, 0}, 0x1p-140);
+  p.forward.k.set({0, 0, 0, 0}, 1);
+  p.forward.k.set({0, 0, 1, 0}, 0x1p127);
+  p.forward.v.set({0, 0, 0, 0}, 2);
+  p.forward.v.set({0, 0, 1, 0}, 1);
+  test::fill_forward(p, Format::f32);
+  const ForwardErrors errors = test::rounding_errors(p, Format::f32);
+  const BackwardArithmetic of_weights = named("kept, factors scaled");
+  const BackwardBound bound = backward_bound(p, of_weights, errors);
+  EXPECT_TRUE(std::isinf(run_backward_model(p, of_weights).dk[0]));
+  EXPECT_FALSE(bound.key_domain[0].holds());
+  EXPECT_FALSE(bound.key_domain[1].holds());
+  EXPECT_FALSE(bound.query_domain[0].holds());
+
+  BackwardArithmetic of_output = of_weights;
+  of_output.delta = DeltaSum::output;
+  EXPECT_TRUE(backward_bound(p, of_output, errors).key_domain[0].holds());
+  EXPECT_EQ(test::attack(p, of_output, of_output, errors, {}).dk.violations, 0);
+  EXPECT_EQ(test::attack(p, of_output, of_output, errors, {}).dk.elements, 1);
+
+  p.forward.k.set({0, 0, 1, 0}, 0x1p126);
+  test::fill_forward(p, Format::f32);
+  const test::Attack inside = test::attack(p, of_weights, of_weights, test::rounding_errors(p, Format::f32), {});
+  EXPECT_EQ(inside.dk.elements, 2);
+  EXPECT_EQ(inside.violations(), 0) << inside.text();
+}
+
+// dP = D = 2^120 and P = 2^10: t is 0 and P·t with it, but products apart are inf - inf.
+TEST(BackwardDomain, products_apart_stay_below_the_f32_range_each) {
+  BackwardProblem p = zeros(Format::f32, 1, 1, BackwardMode::stage);
+  p.forward.v.set({0, 0, 0, 0}, 0x1p120);
+  p.o = p.forward.v;
+  p.lse.set({0, 0, 0}, -10 * std::log(2.0));
+  const BackwardArithmetic apart = named("narrow dP, stored P");
+  ASSERT_TRUE(apart.apart);
+  EXPECT_TRUE(std::isnan(run_backward_model(p, apart).dk[0]));
+  const BackwardBound bound = backward_bound(p, apart);
+  EXPECT_FALSE(bound.key_domain[0].holds());
+  EXPECT_FALSE(bound.query_domain[0].holds());
+
+  BackwardArithmetic one_product = apart;
+  one_product.apart = false;
+  EXPECT_TRUE(backward_bound(p, one_product).key_domain[0].holds());
+  const test::Attack together = test::attack(p, one_product, one_product, {}, {});
+  EXPECT_EQ(together.dk.elements, 1);
+  EXPECT_EQ(together.violations(), 0) << together.text();
+}
+
+}  // namespace
+}  // namespace flashproof

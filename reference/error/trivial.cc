@@ -1,0 +1,278 @@
+#include "reference/error/trivial.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "reference/error/error_stats.h"
+
+namespace flashproof {
+
+std::string_view name(Trivial answer) {
+  constexpr std::string_view kNames[kTrivials] = {"0",
+                                                  "1",
+                                                  "a copy of the input",
+                                                  "uniform weights",
+                                                  "the least or the largest value",
+                                                  "the largest score alone",
+                                                  "twice or half the sum"};
+  return kNames[static_cast<std::size_t>(answer)];
+}
+
+void TrivialGap::consider(Trivial answer, double value, const Ball& truth, double half_ulp) {
+  const double apart = std::fabs(signed_error(value, truth)) - truth.radius;
+  right = right || apart <= half_ulp;
+  if (!(apart > half_ulp) || !(apart < distance)) return;  // right, NaN or infinite, or not the nearest
+  distance = apart;
+  nearest = answer;
+}
+
+namespace {
+
+/// One element and the answers that every output has.
+class Candidate {
+ public:
+  Candidate(Format format, const Ball& truth, TrivialGap& gap)
+      : format_(format),
+        truth_(truth),
+        number_(truth.classes == kFinite),
+        half_ulp_(number_ ? ulp(format, truth) / 2 : 0),
+        gap_(gap) {
+    consider(Trivial::zero, 0);
+    consider(Trivial::one, 1);
+  }
+  void consider(Trivial answer, double value) {
+    // As a kernel stores it: the rounding may carry it into what is accepted.
+    if (number_) gap_.consider(answer, decode(format_, encode(format_, value)), truth_, half_ulp_);
+  }
+  /// Of an lse, whose largest score this is. Where ln 2 is lost in the last rounding the format has no room for the sum.
+  void sum(double largest_score) {
+    consider(Trivial::maximum, largest_score);
+    if (number_ && half_ulp_ < std::numbers::ln2) consider(Trivial::twice, truth_.hi + std::numbers::ln2);
+  }
+
+ private:
+  Format format_;
+  Ball truth_;
+  bool number_;
+  double half_ulp_;
+  TrivialGap& gap_;
+};
+
+TrivialGaps sized(const Truth& truth) {
+  return {std::vector<TrivialGap>(truth.o.size()), std::vector<TrivialGap>(truth.lse.size())};
+}
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Least, largest and mean of each column of what a row sees.
+struct Columns {
+  std::vector<double> least, largest, sum;
+  double rows = 0;
+
+  explicit Columns(std::size_t width) : least(width, kInfinity), largest(width, -kInfinity), sum(width) {}
+  void add(const double* row) {
+    ++rows;
+    for (std::size_t c = 0; c < sum.size(); ++c) {
+      least[c] = row[c] < least[c] ? row[c] : least[c];
+      largest[c] = row[c] > largest[c] ? row[c] : largest[c];
+      sum[c] += row[c];
+    }
+  }
+  void consider(std::size_t column, double factor, Candidate& candidate) const {
+    candidate.consider(Trivial::uniform, factor * (sum[column] / rows));
+    candidate.consider(Trivial::extreme, factor * least[column]);
+    candidate.consider(Trivial::extreme, factor * largest[column]);
+  }
+};
+
+TrivialGaps of_softmax(const SoftmaxProblem& p, const Truth& truth) {
+  TrivialGaps gaps = sized(truth);
+  for (std::int64_t r = 0; r < truth.rows; ++r) {
+    const std::int64_t length = p.row_length.empty() ? truth.width : p.row_length[static_cast<std::size_t>(r)];
+    double maximum = -kInfinity, visible = 0;
+    for (std::int64_t c = 0; c < length; ++c) {
+      const double x = p.x.at({r, c});
+      maximum = x > maximum ? x : maximum;
+      visible += x == -kInfinity ? 0 : 1;
+    }
+    for (std::int64_t c = 0; c < truth.width; ++c) {
+      const auto i = static_cast<std::size_t>(r * truth.width + c);
+      Candidate candidate(p.x.format, truth.o[i], gaps.o[i]);
+      candidate.consider(Trivial::copy, p.x.at({r, c}));
+      candidate.consider(Trivial::uniform, 1 / visible);
+    }
+    Candidate lse(Format::f32, truth.lse[static_cast<std::size_t>(r)], gaps.lse[static_cast<std::size_t>(r)]);
+    lse.sum(maximum);
+  }
+  return gaps;
+}
+
+/// What state s is worth to the output: o_c, or O_c/l_c of an un-normalised one.
+double state_value(const MergeProblem& p, std::int64_t s, std::int64_t r, std::int64_t c) {
+  const double value = p.o.at({s, r, c});
+  return p.has_l() ? value / p.l.at({s, r}) : value;
+}
+
+TrivialGaps of_merge(const MergeProblem& p, const Truth& truth) {
+  TrivialGaps gaps = sized(truth);
+  const std::int64_t states = p.o.shape[0], width = p.o.shape[2];
+  std::vector<double> row(static_cast<std::size_t>(width));
+  for (std::int64_t r = 0; r < truth.rows; ++r) {
+    Columns columns(static_cast<std::size_t>(width));
+    double maximum = -kInfinity;
+    for (std::int64_t s = 0; s < states; ++s) {
+      const double lse = p.lse.at({s, r});
+      maximum = lse > maximum ? lse : maximum;
+      if (lse == -kInfinity) continue;
+      for (std::int64_t c = 0; c < width; ++c) row[static_cast<std::size_t>(c)] = state_value(p, s, r, c);
+      columns.add(row.data());
+    }
+    for (std::int64_t c = 0; c < truth.width; ++c) {
+      const auto i = static_cast<std::size_t>(r * truth.width + c);
+      Candidate candidate(p.o.format, truth.o[i], gaps.o[i]);
+      if (p.form == MergeForm::concat) {
+        const double block = state_value(p, c / width, r, c % width);
+        candidate.consider(Trivial::copy, block);
+        candidate.consider(Trivial::uniform, block / columns.rows);
+        continue;
+      }
+      for (std::int64_t s = 0; s < states; ++s) candidate.consider(Trivial::copy, state_value(p, s, r, c));
+      columns.consider(static_cast<std::size_t>(c), 1, candidate);
+    }
+    Candidate lse(Format::f32, truth.lse[static_cast<std::size_t>(r)], gaps.lse[static_cast<std::size_t>(r)]);
+    lse.sum(maximum);
+  }
+  return gaps;
+}
+
+/// One sequence and head of an attention, its keys and values decoded. Scores are plain doubles: a trivial answer need not be
+/// known better than the distance that is asked for.
+class Head {
+ public:
+  Head(const AttentionProblem& p, std::int64_t s, std::int64_t h)
+      : p_(p),
+        s_(s),
+        h_(h),
+        kv_(p.kv_head(h)),
+        keys_(p.visible_length(s)),
+        width_(p.value_dim()),
+        factor_(static_cast<double>(p.scale) * AttentionProblem::descale(p.q_descale, s, kv_) *
+                AttentionProblem::descale(p.k_descale, s, kv_)),
+        values_(static_cast<std::size_t>(keys_ * width_)),
+        transposed_(static_cast<std::size_t>(keys_ * p.head_dim())) {
+    for (std::int64_t j = 0; j < keys_; ++j) {
+      const std::int64_t k = p.k_offset(s, kv_, j), v = p.v_offset(s, kv_, j);
+      for (std::int64_t c = 0; c < p.head_dim(); ++c) {
+        transposed_[static_cast<std::size_t>(c * keys_ + j)] = decode(p.k.format, p.k.bits(k + c * p.k.stride[3]));
+      }
+      for (std::int64_t c = 0; c < width_; ++c) {
+        values_[static_cast<std::size_t>(j * width_ + c)] = decode(p.v.format, p.v.bits(v + c * p.v.stride[3]));
+      }
+    }
+  }
+
+  void row(std::int64_t i, const Truth& truth, TrivialGaps& gaps) {
+    const AttentionProblem::Keys keys = p_.visible_keys(s_, i);
+    if (!(seen_ && !p_.has_bias() && keys.first == first_ && keys.last == last_)) see(i, keys);
+    const double value_factor = AttentionProblem::descale(p_.v_descale, s_, kv_);
+    const std::int64_t row = p_.output_row(s_, h_, i), q = p_.q_offset(s_, h_, i);
+    for (std::int64_t c = 0; c < width_; ++c) {
+      const auto at = static_cast<std::size_t>(row * width_ + c);
+      Candidate candidate(p_.output_format(), truth.o[at], gaps.o[at]);
+      if (c < p_.head_dim()) candidate.consider(Trivial::copy, decode(p_.q.format, p_.q.bits(q + c * p_.q.stride[3])));
+      columns_.consider(static_cast<std::size_t>(c), value_factor, candidate);
+    }
+    const auto at = static_cast<std::size_t>(row);
+    Candidate lse(Format::f32, truth.lse[at], gaps.lse[at]);
+    lse.sum(largest_score(i, keys));
+  }
+
+ private:
+  void see(std::int64_t i, const AttentionProblem::Keys& keys) {
+    columns_ = Columns(static_cast<std::size_t>(width_));
+    for (std::int64_t j = keys.first; j < keys.last; ++j) {
+      if (!p_.hidden_by_bias(s_, h_, i, j)) columns_.add(values_.data() + j * width_);
+    }
+    first_ = keys.first;
+    last_ = keys.last;
+    seen_ = true;
+  }
+
+  double largest_score(std::int64_t i, const AttentionProblem::Keys& keys) {
+    double largest = p_.has_sink() ? p_.sink.at({h_}) : -kInfinity;
+    if (keys.first >= keys.last) return largest;
+    dots_.assign(static_cast<std::size_t>(keys_), 0.0);
+    const std::int64_t q = p_.q_offset(s_, h_, i);
+    for (std::int64_t c = 0; c < p_.head_dim(); ++c) {
+      const double component = decode(p_.q.format, p_.q.bits(q + c * p_.q.stride[3]));
+      const double* column = transposed_.data() + c * keys_;
+      for (std::int64_t j = keys.first; j < keys.last; ++j) dots_[static_cast<std::size_t>(j)] += component * column[j];
+    }
+    const double cap = static_cast<double>(p_.softcap);
+    for (std::int64_t j = keys.first; j < keys.last; ++j) {
+      double score = factor_ * dots_[static_cast<std::size_t>(j)];
+      if (cap != 0) score = cap * std::tanh(score / cap);
+      if (p_.has_bias()) score += p_.bias.at({s_, h_, i, j});
+      if (p_.has_alibi()) {
+        const std::int64_t distance = i + p_.k_length(s_) - p_.q_length(s_) - j;
+        score -= p_.alibi.at({s_, h_}) * static_cast<double>(distance < 0 ? -distance : distance);
+      }
+      largest = score > largest ? score : largest;
+    }
+    return largest;
+  }
+
+  const AttentionProblem& p_;
+  std::int64_t s_, h_, kv_, keys_, width_;
+  double factor_;
+  std::vector<double> values_, transposed_, dots_;
+  // Of the keys [first_, last_), where no bias hides one: rows without a mask share them.
+  Columns columns_{0};
+  std::int64_t first_ = 0, last_ = 0;
+  bool seen_ = false;
+};
+
+TrivialGaps of_attention(const AttentionProblem& p, const Truth& truth) {
+  TrivialGaps gaps = sized(truth);
+  for (std::int64_t s = 0; s < p.sequences(); ++s) {
+    for (std::int64_t h = 0; h < p.q_heads(); ++h) {
+      Head head(p, s, h);
+      for (std::int64_t i = 0; i < p.q_length(s); ++i) head.row(i, truth, gaps);
+    }
+  }
+  return gaps;
+}
+
+/// The gradient of `input`, row-major over its shape.
+std::vector<TrivialGap> of_gradient(const Tensor& input, const Balls& truth, Format format) {
+  std::vector<TrivialGap> gaps(truth.size());
+  std::size_t at = 0;
+  for (std::int64_t b = 0; b < input.shape[0]; ++b) {
+    for (std::int64_t h = 0; h < input.shape[1]; ++h) {
+      for (std::int64_t i = 0; i < input.shape[2]; ++i) {
+        for (std::int64_t c = 0; c < input.shape[3]; ++c, ++at) {
+          Candidate candidate(format, truth[at], gaps[at]);
+          candidate.consider(Trivial::copy, input.at({b, h, i, c}));
+        }
+      }
+    }
+  }
+  return gaps;
+}
+
+}  // namespace
+
+TrivialGaps trivial_gaps(const Problem& problem, const Truth& truth) {
+  if (const auto* softmax = std::get_if<SoftmaxProblem>(&problem)) return of_softmax(*softmax, truth);
+  if (const auto* merge = std::get_if<MergeProblem>(&problem)) return of_merge(*merge, truth);
+  return of_attention(std::get<AttentionProblem>(problem), truth);
+}
+
+TrivialGradientGaps trivial_gaps(const BackwardProblem& problem, const BackwardTruth& truth) {
+  const AttentionProblem& forward = problem.forward;
+  const Format format = forward.q.format;
+  return {of_gradient(forward.q, truth.dq, format), of_gradient(forward.k, truth.dk, format),
+          of_gradient(forward.v, truth.dv, format)};
+}
+
+}  // namespace flashproof

@@ -1,0 +1,99 @@
+#include "reference/model/attack_extreme.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "reference/bound/declaration.h"
+#include "reference/model/attack_draws.h"
+#include "reference/model/attack_problems.h"
+
+namespace flashproof::attack {
+
+namespace {
+
+constexpr std::uint64_t kStream = 41;
+
+BlockFma unit(Random& random) {
+  if (random.chance(0.6)) {
+    return any_of(random,
+                  {kVoltaF16, kAmpereF16, kAmpereTf32, kHopperF16, kHopperTf32, kBlackwellFp8, kHopperWgmmaFp8});
+  }
+  return {.k = static_cast<int>(random.integer(1, 64)),
+          .f = static_cast<int>(random.integer(7, 46)),
+          .ofb = static_cast<int>(random.integer(7, 23))};
+}
+
+/// One change after the other, each kept if the declaration still has a meaning.
+void widen(Random& random, Arithmetic& a) {
+  const auto change = [&](double probability, auto&& how) {
+    if (!random.chance(probability)) return;
+    Arithmetic changed = a;
+    how(changed);
+    if (attention_contradiction(changed).empty()) a = changed;
+  };
+  change(0.3, [&](Arithmetic& to) { to.dot.unit = unit(random); });
+  change(0.3, [&](Arithmetic& to) { to.values.unit = unit(random); });
+  change(0.1, [&](Arithmetic& to) { to.dot.promote = to.dot.unit.k > 0 ? static_cast<int>(random.integer(1, 3)) : 0; });
+  change(0.1, [&](Arithmetic& to) {
+    to.values.promote = to.values.unit.k > 0 ? static_cast<int>(random.integer(1, 3)) : 0;
+  });
+  change(0.3, [&](Arithmetic& to) { to.weights.scale = std::ldexp(1, static_cast<int>(random.integer(-60, 60))); });
+  change(0.3, [&](Arithmetic& to) {
+    to.weights.format = any_of(random, {Format::f16, Format::bf16, Format::e4m3fn, Format::e5m2});
+  });
+  change(0.2, [&](Arithmetic& to) { to.lazy_log2 = static_cast<int>(random.integer(1, 63)); });
+  change(0.2, [&](Arithmetic& to) {
+    to.query_scaled = true;
+    to.query = any_of(random, {Format::f32, Format::f16, Format::bf16, Format::e4m3fn, Format::e5m2});
+  });
+}
+
+/// A bias of all keys, so that the rounded product of their frame is κ octaves off: near the most that P's format leaves in
+/// the domain. Scores that large say nothing of weights: values are equal, and what is lost shows. Now and then of a split
+/// whose first part has all keys.
+void far_frames(Random& random, AttentionProblem& p, Arithmetic& a) {
+  if (random.chance(0.5) && !a.separated_exponent) {
+    a.weights.format = any_of(random, {Format::f16, Format::e4m3fn, Format::e5m2});
+    a.weights.summed = false;
+  }
+  StoredWeights& stored = a.weights;
+  const double most = info(stored.format).max_finite, least = min_subnormal(stored.format);
+  if (stored.format != Format::f32 && random.chance(0.5))
+    stored.scale = std::exp2(std::round(std::log2(most * least) / 2));
+  const double above = std::log2(most / stored.scale);
+  const double below = std::log2(stored.scale / least) - 1;
+  const double octaves = std::min({above, below, 125.0}) * random.uniform(0.7, 1);
+  const double frame = std::ldexp(octaves / std::numbers::log2e, 24);  // κ = u|m| nats
+  const std::int64_t n = p.k.shape[2];
+  p.softcap = 0;
+  p.bias = Tensor::dense(Format::f32, {1, 1, 1, n});
+  for (std::int64_t j = 0; j < n; ++j)
+    put(p.bias, j, frame * (1 - 0x1p-22 * static_cast<double>(random.integer(0, 4))));
+  for (std::int64_t j = 0; j < p.k.elements(); ++j) put(p.k, j, 0);
+  for (std::int64_t j = 0; j < p.v.elements(); ++j) put(p.v, j, 1);
+  if (!random.chance(0.5)) return;
+  Arithmetic split = a;
+  split.split = {.parts = 2, .combine = Reduction::pairwise_fold, .weights = MergeWeights::stable};
+  if (attention_contradiction(split).empty()) a = split;
+  if (random.chance(0.5)) p.plan = ChunkPlan::uniform(n, n);
+}
+
+}  // namespace
+
+ExtremeCase extreme(ProblemKind kind, std::uint64_t seed) {
+  Random random(seed, kStream + static_cast<std::uint64_t>(kind));
+  ExtremeCase made;
+  made.problem = extreme_problem(random, kind);
+  made.arithmetic = declaration(random, made.problem);
+  made.arithmetic.underflow = random.chance(0.5) ? Underflow::flush : Underflow::gradual;
+  if (kind != ProblemKind::attention) return made;
+  widen(random, made.arithmetic);
+  const Exponent exponent = made.arithmetic.exponent;
+  if ((exponent == Exponent::fused || exponent == Exponent::unfused) && random.chance(0.25)) {
+    far_frames(random, std::get<AttentionProblem>(made.problem), made.arithmetic);
+  }
+  return made;
+}
+
+}  // namespace flashproof::attack
