@@ -45,8 +45,8 @@ def fields_of(fault, lines):
     for key in REQUIRED:
         if not fields.get(key):
             fail(fault, f"field '{key}' is missing")
-    if not re.fullmatch(r"F[0-9]{2}", fields["fault"]):
-        fail(fault, f"fault '{fields['fault']}', legal F01 to F99")
+    if not re.fullmatch(r"F(0[1-9]|[1-9][0-9]+)", fields["fault"]):
+        fail(fault, f"fault '{fields['fault']}', legal F01, F02, ... F99, F100, ...")
     for key in ("gross", "shadow"):
         if fields.setdefault(key, "no") not in ("yes", "no"):
             fail(fault, f"{key} '{fields[key]}', legal yes or no")

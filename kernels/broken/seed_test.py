@@ -74,6 +74,13 @@ class Seed(unittest.TestCase):
         self.expect_refused("wrong: no file kernels/none.h", wrong=FIELDS + HEAD.replace(SOURCE, "kernels/none.h") + HUNK)
         self.assertFalse(self.out.exists())
 
+    def test_numbers_have_no_end(self):
+        for number in ("F07", "F99", "F100", "F1234"):
+            self.expect_seeded(wrong=FIELDS.replace("F01", number) + HEAD + HUNK)
+            self.assertIn(f'.number = "{number}"', (self.out / "faults.cc").read_text())
+        for number in ("F0", "F00", "F7", "F007", "G01", "F1x"):
+            self.expect_refused("legal F01, F02", wrong=FIELDS.replace("F01", number) + HEAD + HUNK)
+
     def test_refuses_what_changes_nothing(self):
         self.expect_refused("wrong: changes nothing", wrong=FIELDS)
         self.expect_refused("changes nothing", wrong=FIELDS + HEAD + HUNK + "@@\n int e = 2;\n")
