@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import json
 import os
 import runpy
 import sys
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable, List, NoReturn, Optional
 
 from . import InfrastructureError, UsageError, check
+from ._text import line, said
 
 
 def load(where: str) -> Callable[..., Any]:
     """The callable of FILE.py:NAME or MODULE:NAME, NAME with dots where it is an attribute's."""
     source, _, name = where.rpartition(":")
     if not source or not name:
-        raise UsageError(f"{where[:80]!r}: must be FILE.py:FUNCTION or MODULE:FUNCTION")
+        raise UsageError(f"{said(where, 80)}: must be FILE.py:FUNCTION or MODULE:FUNCTION")
     if source.endswith(".py") and not os.path.isfile(source):
-        raise UsageError(f"{source[:80]!r}: no such file")
+        raise UsageError(f"{said(source, 80)}: no such file")
     try:
         if source.endswith(".py"):
             found: Any = argparse.Namespace(**runpy.run_path(source))
@@ -27,17 +29,31 @@ def load(where: str) -> Callable[..., Any]:
             sys.path.insert(0, os.getcwd())
             found = importlib.import_module(source)
     except (Exception, SystemExit) as error:  # the user's own file: 1 would say that the kernel has findings
-        raise UsageError(f"{source[:80]!r}: not loaded, {type(error).__name__}: {' '.join(str(error).split())[:300]}") from None
+        raise UsageError(f"{said(source, 80)}: not loaded, {type(error).__name__}: {line(error)}") from None
     for part in name.split("."):
-        if not hasattr(found, part):
-            raise UsageError(f"{source[:80]}: has no {name[:80]}")
-        found = getattr(found, part)
+        try:
+            found = getattr(found, part)
+        except Exception:  # what is asked may raise what it likes
+            raise UsageError(f"{said(source, 80)}: has no {said(name, 80)}") from None
     return found
 
 
+class _Parser(argparse.ArgumentParser):
+    """argparse's own error is the whole usage, and hands on what it was given as it is."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"flashproof: {line(message)}; --help lists what is legal\n")
+
+
+def _complain(error: object) -> None:
+    print(f"flashproof: {line(error, 2000)}", file=sys.stderr)
+
+
 def main(arguments: Optional[List[str]] = None) -> int:
-    """0: no findings; 1: findings; 2: an argument is wrong; 3: the machine failed."""
-    parser = argparse.ArgumentParser(prog="python3 -m flashproof", description=__doc__)
+    """0: no findings; 1: findings; 2: an argument is wrong; 3: the machine failed; 4: no findings, but too little was decided."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that cannot show a letter is told its number
+    parser = _Parser(prog="python3 -m flashproof", description=__doc__)
     parser.add_argument("function", metavar="FILE.py:FUNCTION")
     for option in ("problem", "dtype", "arithmetic", "arrays", "device", "returns", "witnesses", "name"):
         parser.add_argument(f"--{option}")
@@ -48,7 +64,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
         parser.add_argument(f"--{option}", action="append", default=[])
     for promise in ("batch-invariant", "isolates-hidden", "saturates", "not-deterministic"):
         parser.add_argument(f"--{promise}", action="store_true")
-    parser.add_argument("--replay", metavar="CASE", help="one witness file or case line, and nothing else")
+    parser.add_argument("--replay", metavar="CASE", action="append", help="a witness file or case line, and nothing else; several that contradict each other")
     parser.add_argument("--kernel", help=argparse.SUPPRESS)  # a replay line names the one kernel that there is
     parser.add_argument("--junit", metavar="FILE")
     parser.add_argument("--json", metavar="FILE")
@@ -63,19 +79,25 @@ def main(arguments: Optional[List[str]] = None) -> int:
     arithmetic = options["arithmetic"]
     try:
         if arithmetic and arithmetic.startswith("{"):
-            options["arithmetic"] = json.loads(arithmetic)
-        result = check(load(where), **{k: v for k, v in options.items() if v is not None})
+            try:
+                options["arithmetic"] = json.loads(arithmetic)
+            except (RecursionError, ValueError) as error:  # nested too deeply, no JSON, or a number of too many digits
+                raise UsageError(f"--arithmetic: {line(error)}, legal a preset's name or a JSON object") from None
+        result = check(load(where), where=where, **{k: v for k, v in options.items() if v is not None})
         print(result)
         if junit:
             result.junit(junit)
         if path:
             result.json(path)
-        return 0 if result.ok else 1
-    except (UsageError, json.JSONDecodeError) as error:
-        print(f"flashproof: {error}", file=sys.stderr)
+        return 0 if result.ok else 1 if result.findings or result.lost else 4
+    except UsageError as error:
+        _complain(error)
         return 2
     except (InfrastructureError, OSError) as error:
-        print(f"flashproof: {error}", file=sys.stderr)
+        _complain(error)
+        return 3
+    except Exception as error:  # a defect of this program or of a framework: 1 would say that the kernel has findings
+        _complain(f"{type(error).__name__}: {line(error)}")
         return 3
 
 

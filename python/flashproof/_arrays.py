@@ -13,6 +13,7 @@ import numpy as np
 
 from ._flashproof import UsageError
 from ._problem import NAMES
+from ._text import line, said
 
 _BITS = {"f32": np.uint32, "f16": np.uint16, "bf16": np.uint16, "e4m3fn": np.uint8, "e5m2": np.uint8}
 
@@ -66,7 +67,7 @@ class Numpy:
 
     def __init__(self, device: str) -> None:
         if device not in ("", "cpu"):
-            raise UsageError(f"device {device!r}: NumPy arrays are on the cpu")
+            raise UsageError(f"device {said(device)}: NumPy arrays are on the cpu")
 
     def give(self, format: str, bits: np.ndarray) -> Any:
         return bits.view(dtype_of(format))
@@ -148,7 +149,7 @@ class Jax:
         platform, _, index = device.partition(":")
         devices = self.jax.devices({"": None, "cuda": "gpu"}.get(platform, platform))
         if index and not (index.isdecimal() and int(index) < len(devices)):
-            raise UsageError(f"device {device[:60]!r}: legal {platform}:0 to {platform}:{len(devices) - 1}")
+            raise UsageError(f"device {said(device)}: legal {platform}:0 to {platform}:{len(devices) - 1}")
         self.device = devices[int(index or 0)]
         # To where JAX puts arrays by itself, jax.numpy.array() is faster than device_put(), and gives what most callers have: arrays that
         # follow others to their device.
@@ -222,17 +223,17 @@ _ADAPTERS: Dict[str, Any] = {"numpy": Numpy, "torch": Torch, "jax": Jax, "cupy":
 def adapter(arrays: str, device: str) -> Any:
     """Throws UsageError for an unknown name, for a framework that is not installed, and for a device that is not there."""
     if not isinstance(arrays, str) or arrays not in _ADAPTERS:
-        raise UsageError(f"arrays {str(arrays)[:60]!r}: legal {', '.join(_ADAPTERS)}")
+        raise UsageError(f"arrays {said(arrays)}: legal {', '.join(_ADAPTERS)}")
     if not isinstance(device, str):
-        raise UsageError(f"device {str(device)[:60]!r}: legal a text, such as 'cpu' or 'cuda:0'")
+        raise UsageError(f"device {said(device)}: legal a text, such as 'cpu' or 'cuda:0'")
     try:
         return _ADAPTERS[arrays](device)
     except UsageError:
         raise
     except ImportError as error:
-        raise UsageError(f"arrays {arrays!r}: not installed ({error})") from None
+        raise UsageError(f"arrays {arrays!r}: not installed ({line(error)})") from None
     except Exception as error:  # the frameworks raise what they like for a device that is not there
-        raise UsageError(f"device {device[:60]!r}: {arrays} has none ({_line(error)})") from None
+        raise UsageError(f"device {said(device)}: {arrays} has none ({line(error)})") from None
 
 
 def must_give(adapter: Any, format: str, device: str) -> None:
@@ -243,14 +244,10 @@ def must_give(adapter: Any, format: str, device: str) -> None:
     except UsageError:
         raise
     except Exception as error:
-        raise UsageError(f"dtype {NAMES[format]} on device {device[:60] or 'default'!r}: {adapter.name} cannot hold it ({_line(error)})") from None
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:300]
+        raise UsageError(f"dtype {NAMES[format]} on device {said(device or 'default')}: {adapter.name} cannot hold it ({line(error)})") from None
 
 
 def framework_of(function: Any) -> str:
     """By the module that the callable comes from; numpy where that says nothing."""
-    module = str(getattr(function, "__module__", "") or type(function).__module__).split(".", 1)[0]
+    module = line(getattr(function, "__module__", "") or type(function).__module__).split(".", 1)[0]
     return {"torch": "torch", "triton": "torch", "jax": "jax", "jaxlib": "jax", "cupy": "cupy"}.get(module, "numpy")

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import re
-import shlex
+import sys
 import time
 from typing import Any, Callable, Dict, Iterable, List, Optional, Union
 
 import numpy as np
 
 from . import _arrays, _flashproof
-from ._kernel import Kernel, features_of, parameters_of, utf8
-from ._problem import DRAWN, NAMES, PARAMETERS, TENSORS, View, format_of
-from ._result import FamilyResult, LawResult, Result, Statistics, finding_of
+from ._kernel import Kernel, features_of, parameters_of
+from ._problem import DRAWN, NAMES, PARAMETERS, TENSORS, View, declared_text, format_of
+from ._result import FamilyResult, LawResult, Result, Statistics, declaration_of, finding_of
+from ._text import line, path_argument, said, shell_word, utf8, utf8_argument
 
 _Names = Union[str, Iterable[str]]
 
 
 def _list(what: str, names: _Names) -> List[str]:
-    if isinstance(names, str):
-        return [names]
-    listed = list(names) if isinstance(names, Iterable) else [None]
+    listed = [names] if isinstance(names, str) else list(names) if isinstance(names, Iterable) else [None]
     if not all(isinstance(name, str) for name in listed):
-        raise _flashproof.UsageError(f"{what} {str(names)[:60]}: legal a text or several")
-    return listed
+        raise _flashproof.UsageError(f"{what} {said(names)}: legal a text or several")
+    return [utf8_argument(what, name) for name in listed]
 
 
 def _id(function: Callable[..., Any], problem: str, name: str) -> str:
-    text = name or getattr(function, "__name__", "") or type(function).__name__
+    text = line(name or getattr(function, "__name__", "") or type(function).__name__)
     return f"{problem}." + (re.sub(r"[^A-Za-z0-9_.-]+", "_", text).strip("_.")[:100] or "callable")
 
 
@@ -53,48 +51,46 @@ def _probe(kernel: Kernel, format: str) -> str:
 
 
 def _where(function: Callable[..., Any]) -> str:
-    """As python3 -m flashproof takes it."""
-    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "<")
-    if not module or "<" in name:
-        return "MODULE:FUNCTION"
-    if module not in ("__main__", "<run_path>"):
-        return f"{module}:{name}"
-    file = getattr(inspect.unwrap(function), "__globals__", {}).get("__file__") or ""
-    return f"{file}:{name}" if file.endswith(".py") else "MODULE:FUNCTION"
-
-
-def _program(function: Callable[..., Any], options: Dict[str, str], flags: List[str], without: List[str]) -> str:
-    """What a replay line begins with: all of the declaration that a command line can say."""
-    words = ["python3", "-m", "flashproof", _where(function)] + [w for k, v in options.items() if v for w in (f"--{k}", v)]
-    words += [f"--{flag}" for flag in flags] + [w for feature in without for w in ("--without", feature)]
-    return " ".join(shlex.quote(w) for w in words)
-
-
-def _declared(arithmetic: Any) -> str:
-    if isinstance(arithmetic, str):
-        return arithmetic
+    """As python3 -m flashproof takes it; a placeholder for what no name leads to: a closure, a method of an object, a wrapper of what has the name."""
+    unknown = "MODULE:FUNCTION"
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
+    if not isinstance(module, str) or not isinstance(name, str) or len(module + name) > 1000:
+        return unknown
     try:
-        if isinstance(arithmetic, dict):
-            return json.dumps(arithmetic)
-    except (TypeError, ValueError):
-        pass
-    raise _flashproof.UsageError(f"arithmetic {str(arithmetic)[:60]}: legal a preset's name, or a dict of names and plain values")
+        found: Any = sys.modules[module]
+        for part in name.split("."):
+            found = getattr(found, part)
+    except Exception:
+        return unknown
+    if found is not function:
+        return unknown
+    file = os.path.abspath(str(getattr(sys.modules[module], "__file__", None)))
+    folder, base = os.path.split(file)
+    # A module that was found by a path of this process alone, as a test's, is not found by its name.
+    if module == "__main__" or ("." not in module and base == f"{module}.py" and folder != os.getcwd()):
+        return f"{os.path.relpath(file) if file.startswith(os.getcwd() + os.sep) else file}:{name}" if base.endswith(".py") else unknown
+    return f"{module}:{name}"
+
+
+def _program(where: str, options: Dict[str, str], flags: List[str], without: List[str]) -> str:
+    """What a replay line begins with: all of the declaration that a command line can say."""
+    words = ["python3", "-m", "flashproof", where] + [w for k, v in options.items() if v for w in (f"--{k}", v)]
+    words += [f"--{flag}" for flag in flags] + [w for feature in without for w in ("--without", feature)]
+    return " ".join(shell_word(w) for w in words)
 
 
 def _witness_folder(given: Any) -> str:
     """As text; empty: none. That a finding cannot be kept must be known before an hour has gone by."""
-    path = os.fspath(given) if isinstance(given, (str, os.PathLike)) else None
-    if not isinstance(path, str) or "\0" in path:
-        raise _flashproof.UsageError(f"witnesses {str(given)[:60]!r}: legal the path of a folder")
+    path = path_argument("witnesses", given, "folder")
     if not path:
         return path
     there = os.path.abspath(path)
     while not os.path.lexists(there):  # what is not there is made
         there = os.path.dirname(there)
     if not os.path.isdir(there):
-        raise _flashproof.UsageError(f"witnesses {path[:60]!r}: {there[-60:]!r} is no folder, legal a folder or the path of one to be made")
+        raise _flashproof.UsageError(f"witnesses {said(path)}: {there[-60:]!r} is no folder, legal a folder or the path of one to be made")
     if not os.access(there, os.W_OK | os.X_OK):
-        raise _flashproof.UsageError(f"witnesses {path[:60]!r}: {there[-60:]!r} cannot be written to, legal a folder that can")
+        raise _flashproof.UsageError(f"witnesses {said(path)}: {there[-60:]!r} cannot be written to, legal a folder that can")
     return path
 
 
@@ -103,7 +99,7 @@ def _predicate(refuses: Callable[[View], Optional[str]]) -> Callable[[Dict[str, 
         why = refuses(View(p))
         if why is not None and not isinstance(why, str):
             raise _flashproof.UsageError(f"refuses: returned a {type(why).__name__}, legal None or a text that says why")
-        return why if why is None else utf8(why)
+        return why if why is None else line(utf8(why))
 
     return said
 
@@ -131,7 +127,8 @@ def check(
     seconds: float = 0.0,
     witnesses: Union[str, "os.PathLike[str]"] = "",
     name: str = "",
-    case: str = "",
+    where: str = "",
+    case: Union[_Names, "os.PathLike[str]"] = (),
 ) -> Result:
     """Runs the laws on a callable over the input families, and measures its error against its a-priori bound.
 
@@ -148,40 +145,46 @@ def check(
     refuses: asked about every problem; a text says why it does not take that one.
     families, laws: globs. cases: drawn per family and law; measured: cases per family for the statistics; 0: none.
     seconds: ends after so long with what there is (Result.partial). witnesses: folder for the .safetensors of the findings.
-    case: one witness file or case line, and nothing else.
+    where: what replay lines call the callable, FILE.py:FUNCTION or MODULE:FUNCTION; the default is where its name leads.
+    case: a witness file or case line, or several that contradict each other, and nothing else.
 
     Throws UsageError for an argument that is wrong; whatever the callable does wrong is a finding.
     """
     if not isinstance(problem, str) or problem not in TENSORS:
-        raise _flashproof.UsageError(f"problem {str(problem)[:60]!r}: legal {', '.join(TENSORS)}")
+        raise _flashproof.UsageError(f"problem {said(problem)}: legal {', '.join(TENSORS)}")
     if not callable(function):
-        raise _flashproof.UsageError(f"function: must be callable, not a {type(function).__name__}")
+        raise _flashproof.UsageError(f"function: must be callable, not a {line(type(function).__name__, 60)}")
     for what, value, most in (("cases", cases, 10**6), ("measured", measured, 10**6), ("seed", seed, 2**64 - 1)):
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
-            raise _flashproof.UsageError(f"{what} {str(value)[:60]}: must be an integer from 0 to {most}")
+            raise _flashproof.UsageError(f"{what} {said(value)}: must be an integer from 0 to {most}")
     if not isinstance(seconds, (int, float)) or not 0 <= seconds < 1e9:
-        raise _flashproof.UsageError(f"seconds {str(seconds)[:60]}: must be a number from 0 to 1e9")
+        raise _flashproof.UsageError(f"seconds {said(seconds)}: must be a number from 0 to 1e9")
     if not cases and not measured:
         raise _flashproof.UsageError("cases and measured: one of them must be above 0")
     if returns not in (None, "o", "lse", "both"):
-        raise _flashproof.UsageError(f"returns {str(returns)[:60]!r}: legal o, lse, both")
+        raise _flashproof.UsageError(f"returns {said(returns)}: legal o, lse, both")
+    for what, text in (("name", name), ("where", where)):
+        if not isinstance(text, str):
+            raise _flashproof.UsageError(f"{what} {said(text)}: legal a text")
+    where = where or _where(function)
     witnesses = _witness_folder(witnesses)
     if refuses is not None and not callable(refuses):
         raise _flashproof.UsageError(f"refuses: must be callable, not a {type(refuses).__name__}")
     without, families, laws = _list("without", without), _list("families", families), _list("laws", laws)
+    replayed = [path_argument("case", one, "file, or a case line") for one in _list("case", os.fspath(case) if isinstance(case, os.PathLike) else case) if one]
     unknown = set(without) - set(_flashproof.features())
     if unknown:
-        raise _flashproof.UsageError(f"without {min(unknown)!r}: legal {', '.join(_flashproof.features())}")
+        raise _flashproof.UsageError(f"without {said(min(unknown))}: legal {', '.join(_flashproof.features())}")
     if problem == "attention_backward":
         from . import _gradients  # it needs this module
 
         return _gradients.check(
             function, dtype=dtype, arithmetic=arithmetic, arrays=arrays, device=device, returns=returns, deterministic=deterministic,
             batch_invariant=batch_invariant, isolates_hidden=isolates_hidden, saturates=saturates, without=without, refuses=refuses, families=families,
-            laws=laws, cases=cases, measured=measured, seed=seed, seconds=seconds, witnesses=witnesses, name=name, case=case)
+            laws=laws, cases=cases, measured=measured, seed=seed, seconds=seconds, witnesses=witnesses, name=name, where=where, cases_again=replayed)
     format = format_of(dtype, DRAWN)
     arrays = arrays or _arrays.framework_of(function)
-    declared = _declared(arithmetic)
+    declared = declared_text(arithmetic)
     adapter = _arrays.adapter(arrays, device)
     _arrays.must_give(adapter, format, device)
     parameters = [p for p in parameters_of(function, problem) if PARAMETERS[problem][p] not in without]
@@ -190,7 +193,7 @@ def check(
         kernel.returns = _probe(kernel, format)
     features = features_of(problem, parameters, without)
     options = {"problem": problem, "dtype": NAMES[format], "arithmetic": declared, "arrays": arrays, "device": device,
-               "returns": kernel.returns}
+               "returns": kernel.returns, "measured": str(measured)}
     flags = [flag for flag, given in (("not-deterministic", not deterministic), ("batch-invariant", batch_invariant),
                                       ("isolates-hidden", isolates_hidden), ("saturates", saturates)) if given]
     start = time.monotonic()
@@ -198,8 +201,8 @@ def check(
         id=_id(function, problem, name), problem=problem, format=format, arithmetic=declared, returns=kernel.returns,
         deterministic=deterministic, batch_invariant=batch_invariant, isolates_hidden=isolates_hidden, saturates=saturates,
         takes=features, call=kernel, refuses=None if refuses is None else _predicate(refuses), laws=laws, families=families,
-        seed=seed, cases=cases, measured=measured, seconds=float(seconds), witnesses=str(witnesses), replay=str(case),
-        program=_program(function, options, flags, without)))
+        seed=seed, cases=cases, measured=measured, seconds=float(seconds), witnesses=str(witnesses), replay=replayed,
+        program=_program(where, options, flags, without)))
     return Result(
         _id(function, problem, name), problem, options["dtype"], arrays, device or "default", declared, kernel.returns,
         {"deterministic": deterministic, "batch_invariant": batch_invariant, "isolates_hidden": isolates_hidden, "saturates": saturates},
@@ -207,9 +210,10 @@ def check(
         [LawResult(law["law"], law["cases"], finding_of(law), law.get("message", "") if law["skipped"] else "", law.get("same_as", "")) for law in found["laws"]],
         [FamilyResult(f["family"], f["cases"], f["refused"], f["finding"], Statistics.of(f["o"]), Statistics.of(f["lse"]))
          for f in found["families"]],
-        time.monotonic() - start, found["partial"], found["lost"], found["junit"])
+        time.monotonic() - start, found["partial"], found["lost"], found["undecided"], found["decided"], found["open"], found["suggestion"],
+        declaration_of(found["declaration"]), found["junit"])
 
 
-def replay(function: Callable[..., Any], case: str, *, law: _Names = (), **options: Any) -> Result:
-    """One witness file or case line; `options` as for check()."""
+def replay(function: Callable[..., Any], case: Union[_Names, "os.PathLike[str]"], *, law: _Names = (), **options: Any) -> Result:
+    """One witness file or case line, or several; `options` as for check()."""
     return check(function, case=case, laws=law, cases=1, measured=0, **options)

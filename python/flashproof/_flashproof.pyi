@@ -57,6 +57,6 @@ def check(
     measured: int,
     seconds: float,
     witnesses: str,
-    replay: str,
+    replay: List[str],
     program: str,
 ) -> str: ...

@@ -14,6 +14,7 @@ from ._kernel import Kernel, features_of, parameters_of
 from ._problem import DRAWN, NAMES, PARAMETERS, TENSORS, View, format_of
 from ._references import Balls, Terms, _bits, _problem
 from ._result import Finding, LawResult, Result, Statistics, _kind, _short, finding_of, findings_of
+from ._text import said, utf8_argument
 
 PROBLEM = "attention_backward"
 #: Each has the shape and the format of the input behind it.
@@ -77,7 +78,7 @@ class GradientResult(Result):
         rows = [("family", "cases", "verdict", "dq error/bound", "dk error/bound", "dv error/bound", "term", "dq ulp", "dk ulp", "dv ulp", "worst case")]
         for f in self._families():
             ran = sum(f.cases.values()) - f.cases["unsupported"]
-            verdict = next((k for k in ("fail", "inconclusive", "pass", "out_of_domain", "vacuous", "unsupported") if f.cases[k]), "-")
+            verdict = next((k for k in ("fail", "inconclusive", "pass", "undecided", "out_of_domain", "vacuous", "unsupported") if f.cases[k]), "-")
             if verdict == "fail":
                 verdict = f"fail {f.cases['fail']}/{ran}: {_kind(f.finding)}"
             parts = (f.dq, f.dk, f.dv)
@@ -91,17 +92,20 @@ class GradientResult(Result):
 
 def check(function: Callable[..., Any], *, dtype: Any, arithmetic: Any, arrays: Optional[str], device: str, returns: Optional[str], deterministic: bool,
           batch_invariant: bool, isolates_hidden: bool, saturates: bool, without: List[str], refuses: Optional[Callable[[View], Optional[str]]], families: List[str],
-          laws: List[str], cases: int, measured: int, seed: int, seconds: float, witnesses: str, name: str, case: str) -> GradientResult:
+          laws: List[str], cases: int, measured: int, seed: int, seconds: float, witnesses: str, name: str, where: str, cases_again: List[str]) -> GradientResult:
     """flashproof.check() of this problem: the larger of `cases` and `measured` is what a family is asked."""
     from . import _check
 
+    if len(cases_again) > 1:
+        raise _flashproof.UsageError(f"case: {len(cases_again)} of them, legal one: a declaration of gradients is never open")
     for promise, given in (("batch_invariant", batch_invariant), ("isolates_hidden", isolates_hidden)):
         if given:
             raise _flashproof.UsageError(f"{promise}: no law of gradients tests it, legal False")
     if returns is not None:
-        raise _flashproof.UsageError(f"returns {str(returns)[:60]!r}: gradients are the triple (dq, dk, dv), legal None")
+        raise _flashproof.UsageError(f"returns {said(returns)}: gradients are the triple (dq, dk, dv), legal None")
     if not isinstance(arithmetic, str):
         raise _flashproof.UsageError(f"arithmetic: of gradients a name, legal {', '.join(n for n, _ in _flashproof.gradient_arithmetics())}")
+    utf8_argument("arithmetic", arithmetic)
     format = format_of(dtype, DRAWN)
     arrays = arrays or _arrays.framework_of(function)
     adapter = _arrays.adapter(arrays, device)
@@ -116,14 +120,14 @@ def check(function: Callable[..., Any], *, dtype: Any, arithmetic: Any, arrays: 
         id=identity, format=format, arithmetic=arithmetic, deterministic=deterministic, saturates=saturates, takes=features,
         call=GradientKernel(function, PROBLEM, adapter, parameters, "both"), refuses=None if refuses is None else _check._predicate(refuses),
         laws=laws, families=families, seed=seed, cases=max(cases, measured), seconds=float(seconds),
-        witnesses=str(witnesses), replay=str(case), program=_check._program(function, options, flags, without)))
+        witnesses=str(witnesses), replay="".join(cases_again), program=_check._program(where, options, flags, without)))
     return GradientResult(
         identity, PROBLEM, options["dtype"], arrays, device or "default", arithmetic, "dq, dk, dv", {"deterministic": deterministic, "saturates": saturates},
         features,
         [LawResult(law["law"], law["cases"], finding_of(law), law.get("message", "") if law["skipped"] else "") for law in found["laws"]],
         [GradientFamilyResult(f["family"], f["cases"], f["refused"], f["finding"],  # type: ignore[misc]
                               *(Statistics.of(f[part]) for part, _ in OUTPUTS)) for f in found["families"]],
-        time.monotonic() - start, found["partial"], found["lost"], found["junit"])
+        time.monotonic() - start, found["partial"], found["lost"], found["undecided"], found["decided"], found["open"], junit_text=found["junit"])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -147,7 +151,7 @@ def _given(q: Any, k: Any, v: Any, do: Any, options: Dict[str, Any]) -> Dict[str
     legal = set(PARAMETERS[PROBLEM]) - {"is_causal"}
     for name in options:
         if name not in legal:
-            raise _flashproof.UsageError(f"{name[:60]!r}: legal {', '.join(sorted(legal))}")
+            raise _flashproof.UsageError(f"{said(name)}: legal {', '.join(sorted(legal))}")
     p = _problem((q, k, v), "attention", options)
     return {**p, "do": _bits("do", do)}
 
@@ -163,5 +167,7 @@ def gradients(q: Any, k: Any, v: Any, do: Any, **options: Any) -> Gradients:
 
 def gradient_bound(q: Any, k: Any, v: Any, do: Any, *, arithmetic: str = "unknown", **options: Any) -> GradientBound:
     """What autograd of a kernel of this declared arithmetic may be off by, its own forward pass included; arguments as for gradients()."""
-    found = _flashproof.gradient_bound(_given(q, k, v, do, options), arithmetic)
+    if not isinstance(arithmetic, str):
+        raise _flashproof.UsageError(f"arithmetic {said(arithmetic)}: of gradients a name")
+    found = _flashproof.gradient_bound(_given(q, k, v, do, options), utf8_argument("arithmetic", arithmetic))
     return GradientBound(*(Terms(**found[part]) for part, _ in OUTPUTS), {part: found[f"{part}_in_domain"].astype(bool) for part, _ in OUTPUTS})

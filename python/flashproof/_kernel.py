@@ -10,6 +10,7 @@ import numpy as np
 from . import _arrays
 from ._flashproof import UsageError
 from ._problem import ABSENT, PARAMETERS, SHAPES, TENSORS, WHOLE, output_format, output_shapes
+from ._text import said, utf8
 
 #: In the text of an exception: the device's error state outlives the call.
 _DEVICE_ERRORS = ("CUDA error", "cudaError", "CUDA_ERROR", "illegal memory access", "device-side assert", "Triton Error [CUDA]")
@@ -35,7 +36,7 @@ def parameters_of(function: Callable[..., Any], problem: str) -> List[str]:
             positional += 1
         elif p.default is p.empty:
             legal = ", ".join(PARAMETERS[problem])
-            raise UsageError(f"parameter {p.name!r} of the callable: legal beside {', '.join(TENSORS[problem])}: {legal}, or one with a default")
+            raise UsageError(f"parameter {said(p.name)} of the callable: legal beside {', '.join(TENSORS[problem])}: {legal}, or one with a default")
     if positional < len(TENSORS[problem]):
         raise UsageError(f"the callable: must take {', '.join(TENSORS[problem])} by position")
     return found
@@ -50,18 +51,13 @@ def features_of(problem: str, parameters: Iterable[str], without: Iterable[str])
     return sorted((features | set(SHAPES[problem])) - set(without))
 
 
-def utf8(text: str) -> str:
-    """What C++ can take: an exception's text may hold lone surrogates."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
 def _told(error: BaseException) -> str:
     """One line; an exception's own __str__ may raise, too."""
     try:
         text = str(error)
     except Exception:
         text = "(its text raises)"
-    return " ".join(f"{type(error).__name__}: {text}".split())[:400]
+    return " ".join(f"{type(error).__name__[:100]}: {text}"[:4000].split())[:400]
 
 
 class Kernel:
@@ -125,6 +121,6 @@ class Kernel:
         try:
             return ("ok", *self.call(p, guard))
         except _arrays.Lost as fault:
-            return ("lost", utf8(str(fault)))
+            return ("lost", utf8(str(fault)[:1000]))
         except _arrays.Fault as fault:
-            return ("fault", utf8(str(fault)))
+            return ("fault", utf8(str(fault)[:1000]))

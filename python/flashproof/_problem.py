@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Dict, List, Tuple
 
 from . import _flashproof
+from ._text import line, said, utf8_argument
 
 #: The tensors that a callable is given by position.
 TENSORS: Dict[str, Tuple[str, ...]] = {"softmax": ("x",), "merge": ("o", "lse"), "attention": ("q", "k", "v"),
@@ -47,9 +49,9 @@ ABSENT: Dict[str, Any] = {"scale": 1.0, "causal": False, "is_causal": False, "so
 def format_of(dtype: Any, legal: Tuple[str, ...] = tuple(NAMES)) -> str:
     """The format of a dtype by its name: "bfloat16", numpy.float16, torch.bfloat16, jax.numpy.float32, ..."""
     name = getattr(dtype, "__name__", None) or getattr(dtype, "name", None) or str(dtype)
-    format = FORMATS.get(str(name).rsplit(".", 1)[-1])
+    format = FORMATS.get(line(name).rsplit(".", 1)[-1])
     if format not in legal:
-        raise _flashproof.UsageError(f"dtype {str(dtype)[:60]!r}: legal {', '.join(NAMES[f] for f in legal)}")
+        raise _flashproof.UsageError(f"dtype {said(line(dtype))}: legal {', '.join(NAMES[f] for f in legal)}")
     return format
 
 
@@ -90,6 +92,24 @@ class View:
         return value[1] if isinstance(value, tuple) and value and isinstance(value[0], str) else value
 
 
+def declared_text(arithmetic: Any) -> str:
+    """A declaration as C++ reads it."""
+    if isinstance(arithmetic, str):
+        return utf8_argument("arithmetic", arithmetic)
+    try:
+        if isinstance(arithmetic, dict):
+            return json.dumps(arithmetic)
+    except (TypeError, ValueError, RecursionError):
+        pass
+    raise _flashproof.UsageError(f"arithmetic {said(arithmetic)}: legal a preset's name, or a dict of names and plain values")
+
+
+def _known(problem: Any) -> str:
+    if not isinstance(problem, str) or problem not in TENSORS:
+        raise _flashproof.UsageError(f"problem {said(problem)}: legal {', '.join(TENSORS)}")
+    return problem
+
+
 def laws() -> Dict[str, str]:
     """Every law and what it says."""
     return dict([*_flashproof.laws(), *_flashproof.gradient_laws()])
@@ -97,12 +117,12 @@ def laws() -> Dict[str, str]:
 
 def families(problem: str) -> Dict[str, str]:
     """Every input family of this problem and what is hazardous about it."""
-    return dict(_flashproof.families("attention" if problem == "attention_backward" else problem))
+    return dict(_flashproof.families("attention" if _known(problem) == "attention_backward" else problem))
 
 
 def arithmetics(problem: str) -> Dict[str, str]:
     """The arithmetics that a kernel of this problem can declare by name."""
-    return dict(_flashproof.gradient_arithmetics() if problem == "attention_backward" else _flashproof.arithmetics(problem))
+    return dict(_flashproof.gradient_arithmetics() if _known(problem) == "attention_backward" else _flashproof.arithmetics(problem))
 
 
 def features() -> List[str]:

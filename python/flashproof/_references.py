@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from . import _arrays, _flashproof
-from ._problem import TENSORS, format_of, output_shapes
+from ._problem import TENSORS, declared_text, format_of, output_shapes
+from ._text import path_argument, said, utf8, utf8_argument
 
 _Path = Union[str, "os.PathLike[str]"]
 
@@ -85,8 +85,8 @@ def _bits(name: str, array: Any) -> Tuple[str, np.ndarray]:
 
 
 def _problem(tensors: Sequence[Any], problem: str, options: Dict[str, Any]) -> Dict[str, Any]:
-    if problem not in TENSORS or problem == "attention_backward":
-        raise _flashproof.UsageError(f"problem {str(problem)[:60]!r}: legal softmax, merge, attention; of gradients: gradients(), gradient_bound()")
+    if not isinstance(problem, str) or problem not in TENSORS or problem == "attention_backward":
+        raise _flashproof.UsageError(f"problem {said(problem)}: legal softmax, merge, attention; of gradients: gradients(), gradient_bound()")
     names = TENSORS[problem]
     if len(tensors) != len(names):
         raise _flashproof.UsageError(f"{problem}: takes {', '.join(names)}, not {len(tensors)} tensors")
@@ -102,7 +102,7 @@ def _problem(tensors: Sequence[Any], problem: str, options: Dict[str, Any]) -> D
              "boundary")
     for name, value in options.items():
         if name not in legal:
-            raise _flashproof.UsageError(f"{name[:60]!r}: legal {', '.join(legal)}, bias, alibi, sink, q_descale, k_descale, v_descale, l")
+            raise _flashproof.UsageError(f"{said(name)}: legal {', '.join(legal)}, bias, alibi, sink, q_descale, k_descale, v_descale, l")
         if value is not None:
             p[name] = _plain(name, value)
     return p
@@ -138,7 +138,7 @@ def truth(*tensors: Any, problem: str = "attention", narrow: bool = True, **opti
 def bound(*tensors: Any, problem: str = "attention", arithmetic: Union[str, Dict[str, Any]] = "unknown", **options: Any) -> Bound:
     """What a kernel of this declared arithmetic may be off by, element by element; arguments as for truth()."""
     p = _problem(tensors, problem, options)
-    found = _flashproof.bound(p, arithmetic if isinstance(arithmetic, str) else json.dumps(arithmetic))
+    found = _flashproof.bound(p, declared_text(arithmetic))
     o, lse = output_shapes(p)
     terms = [Terms(**{n: v.reshape(s) for n, v in found[part].items()}) for part, s in (("o", o), ("lse", lse))]
     return Bound(terms[0], terms[1], found["range"].reshape(o), found["in_domain"].reshape(o).astype(bool))
@@ -146,13 +146,15 @@ def bound(*tensors: Any, problem: str = "attention", arithmetic: Union[str, Dict
 
 def read_witness(path: _Path) -> Witness:
     """A case's file. Throws UsageError for one that is no witness."""
-    found = _flashproof.read_witness(os.fspath(path))
+    found = _flashproof.read_witness(path_argument("path", path, "file"))
     return _witness(found["problem"], found["case"], found["notes"])
 
 
 def make_case(line: str) -> Witness:
     """The case of a line problem:family:seed[:key=value,...]."""
-    return _witness(_flashproof.make_case(line), line, {})
+    if not isinstance(line, str):
+        raise _flashproof.UsageError(f"line {said(line)}: legal problem:family:seed[:key=value,...]")
+    return _witness(_flashproof.make_case(utf8_argument("line", line)), line, {})
 
 
 def _witness(p: Dict[str, Any], case: str, notes: Dict[str, str]) -> Witness:
@@ -165,4 +167,7 @@ def write_witness(path: _Path, *tensors: Any, problem: str = "attention", case: 
                   **options: Any) -> None:
     """The .safetensors of a case that flashproof replays; arguments as for truth()."""
     p = _problem(tensors, problem, options)
-    _flashproof.write_witness(os.fspath(path), p, case or f"{problem}:own:0", {k: str(v) for k, v in (notes or {}).items()})
+    said_of_it = {utf8(str(k)): utf8(str(v)) for k, v in (notes or {}).items()}
+    if not isinstance(case, (str, type(None))):
+        raise _flashproof.UsageError(f"case {said(case)}: legal problem:family:seed[:key=value,...]")
+    _flashproof.write_witness(path_argument("path", path, "file"), p, utf8_argument("case", case or f"{problem}:own:0"), said_of_it)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
+import math
 import os
 from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
+
+from ._text import shown
 
 _Path = Union[str, "os.PathLike[str]"]
 #: The findings that stand before a colon in the text of fail(error).
@@ -73,18 +77,19 @@ class Finding:
     witness: str = ""  #: path of the .safetensors file; empty: none was written
     replay: str = ""  #: a command
     laws: Tuple[str, ...] = ()  #: of a fault of the call (raised, wrong_shape, ...): all that met it, `law` before the others
+    together: Tuple[str, ...] = ()  #: of cases that contradict each other, none of which fails alone: all of them, for replay()
 
     def __str__(self) -> str:
         lines = [f"{self.law}: {self.kind}: {self.message}", f"  case {self.case}" + (f", shrunk to {self.shrunk}" if self.shrunk else "")]
         lines += [f"  met by {len(self.laws)} laws: {', '.join(self.laws)}"] if len(self.laws) > 1 else []
         lines += [f"  witness: {self.witness}"] if self.witness else []
-        return "\n".join(lines + ([f"  replay: {self.replay}"] if self.replay else []))
+        return shown("\n".join(lines + ([f"  replay: {self.replay}"] if self.replay else [])))
 
 
 @dataclasses.dataclass(frozen=True)
 class LawResult:
     law: str
-    cases: Dict[str, int]  #: by verdict: pass, vacuous, out_of_domain, unsupported, inconclusive, fail
+    cases: Dict[str, int]  #: by verdict: pass, undecided, vacuous, out_of_domain, unsupported, inconclusive, fail
     finding: Optional[Finding]
     message: str  #: why it was skipped
     same_as: str = ""  #: the law whose finding tells of this one's fault of the call, itself where it is the first
@@ -131,6 +136,11 @@ class Result:
     seconds: float
     partial: bool  #: the time was over, or the device was lost, before everything had run
     lost: bool  #: the kernel left the device in error
+    undecided: List[str] = dataclasses.field(default_factory=list)  #: why the run is no pass though nothing failed
+    decided: Dict[str, float] = dataclasses.field(default_factory=dict)  #: of each output the share, families counted alike; of a replay empty
+    open_families: List[str] = dataclasses.field(default_factory=list)  #: of which too little was decided, and the commonest reason
+    suggestion: str = ""  #: of an open declaration: what explains the whole run, as members of one
+    declaration: Optional[Finding] = None  #: of measured cases alone: what it takes out of the test, or why no single one explains the run
     junit_text: str = dataclasses.field(repr=False, default="")
 
     @property
@@ -144,6 +154,8 @@ class Result:
                 if kind not in _NAMED or fault not in faults:
                     found.append(Finding("judged", kind, f.finding, f.finding.split("  ", 1)[0]))
                 faults.add(fault)
+        if self.declaration:
+            found.append(self.declaration)
         if not any(f.ran for f in self.families) and not any(law.status in ("ok", "FAIL") for law in self.laws):
             refused = next((f.refused for f in self.families if f.refused), "") or next((law.message for law in self.laws if law.message), "")
             found.append(Finding("judged", "nothing_tested", f"the kernel takes none of these cases: {refused}", "-"))
@@ -151,7 +163,8 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        return not self.findings and not self.lost
+        """Nothing was found, and enough of every output was decided to call it a pass."""
+        return not self.findings and not self.lost and not self.undecided
 
     @property
     def witnesses(self) -> List[str]:
@@ -188,7 +201,7 @@ class Result:
         rows = [("family", "cases", "verdict", "error/bound", "term", "max ulp", "rmse", "lse error/bound", "worst case")]
         for f in self.families:
             ran = sum(f.cases.values()) - f.cases["unsupported"]
-            verdict = next((k for k in ("fail", "inconclusive", "pass", "out_of_domain", "vacuous", "unsupported") if f.cases[k]), "-")
+            verdict = next((k for k in ("fail", "inconclusive", "pass", "undecided", "out_of_domain", "vacuous", "unsupported") if f.cases[k]), "-")
             if verdict == "fail":
                 verdict = f"fail {f.cases['fail']}/{ran}: {_kind(f.finding)}"
             o, lse = f.o, f.lse
@@ -199,13 +212,21 @@ class Result:
         lines = ["| " + " | ".join(cell.ljust(w) for cell, w in zip(row, widths)) + " |" for row in rows]
         return "\n".join([lines[0], "|" + "|".join("-" * (w + 2) for w in widths) + "|", *lines[1:]])
 
+    def decided_line(self) -> str:
+        """What a pass rests on: of each output how much was decided, and the families that it says nothing about."""
+        shares = ", ".join(f"{math.floor(100 * share)} % of {part}" for part, share in self.decided.items())
+        return f"decided: {shares}" + (f"; too little of {', '.join(self.open_families)}" if self.open_families else "")
+
     def __str__(self) -> str:
         head = f"{self.kernel}: {self.problem} {self.dtype} on {self.arrays} {self.device}, declared {self.arithmetic}"
         counts = {s: [law.law for law in self.laws if law.status == s] for s in ("ok", "FAIL", "idle", "skip")}
         lines = [head, "", self.table(), "", f"laws: {len(counts['ok'])} ok, {len(counts['FAIL'])} fail, {len(counts['idle'])} idle, "
                  f"{len(counts['skip'])} skipped; {self.seconds:.1f} s" + (", PARTIAL" if self.partial else "")]
-        lines += [str(f) for f in self.findings] or ["no findings"]
-        return "\n".join(lines)
+        lines += [str(f) for f in self.findings] or (["no findings"] if not self.undecided else [])
+        lines += [f"UNDECIDED: {why}" for why in self.undecided]
+        lines += [self.decided_line()] if self.decided else []
+        lines += [f"explained by {self.suggestion}, which the declaration could say"] if self.suggestion else []
+        return shown("\n".join(lines))
 
 
 def _kind(text: str) -> str:
@@ -222,6 +243,12 @@ def _fault(kind: str, message: str) -> Tuple[str, str]:
     return kind, message.partition(":")[0] if kind in ("raised", "gpu_error") else ""
 
 
+def declaration_of(json_object: Dict[str, Any]) -> Optional[Finding]:
+    if not json_object:
+        return None
+    return Finding("judged", "declaration", json_object["message"], json_object["case"], replay=json_object["replay"], together=tuple(json_object["together"]))
+
+
 def finding_of(law: Dict[str, Any]) -> Optional[Finding]:
     if not law["finding"]:
         return None
@@ -229,7 +256,7 @@ def finding_of(law: Dict[str, Any]) -> Optional[Finding]:
     if kind == "error":
         kind = next((n for n in _NAMED if message.startswith(n + ":")), kind)
         message = message[len(kind) + 2:] if kind in _NAMED else message
-    return Finding(law["law"], kind, message, law["case"], law["shrunk"], law["witness"], law["replay"])
+    return Finding(law["law"], kind, message, law["case"], law["shrunk"], law["witness"], law["replay"], together=tuple(law["together"]))
 
 
 def findings_of(laws: Iterable["LawResult"]) -> List[Finding]:
@@ -254,7 +281,14 @@ def _plain(value: Any) -> Any:
 
 def _write(path: _Path, text: str) -> None:
     """Whole or not at all."""
-    beside = f"{os.fspath(path)}.part"
-    with open(beside, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(beside, path)
+    beside = f"{os.fspath(path)}.{os.getpid()}.part"
+    try:
+        with open(beside, "x", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(beside)
+        raise

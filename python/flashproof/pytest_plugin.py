@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import os
 import re
+import zlib
 from typing import Any, Callable
 
 import pytest
 
 from . import Result, UsageError, check
+from ._text import said, shown
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,6 +32,13 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "flashproof(**options): options of flashproof.check() for the fixture flashproof_check")
 
 
+def _folder_name(node: str) -> str:
+    """A parametrised test's name may be longer than a folder's, and differ from another's in what no folder's name should hold."""
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "_", node)
+    plain = re.sub(r"(::|/|\[|\])+", "_", node)  # what every name of a test has
+    return name if name == plain and len(name) <= 150 else f"{name[:150]}.{zlib.crc32(node.encode('utf-8', 'backslashreplace')):08x}"
+
+
 @pytest.fixture
 def flashproof_check(request: pytest.FixtureRequest, tmp_path: Any) -> Callable[..., Result]:
     """flashproof.check() with the marker's options as defaults; fails the test for a finding."""
@@ -38,7 +47,7 @@ def flashproof_check(request: pytest.FixtureRequest, tmp_path: Any) -> Callable[
         given: dict = {}
         for marker in reversed(list(request.node.iter_markers("flashproof"))):
             if marker.args:
-                raise UsageError(f"marker flashproof: takes options by name alone, not {str(marker.args)[:60]}")
+                raise UsageError(f"marker flashproof: takes options by name alone, not {said(marker.args)}")
             given.update(marker.kwargs)
         given.update(options)
         for name in ("seconds", "cases"):
@@ -46,7 +55,7 @@ def flashproof_check(request: pytest.FixtureRequest, tmp_path: Any) -> Callable[
             if value is not None:
                 given[name] = value
         out = request.config.getoption("--flashproof-out")
-        folder = os.path.join(out, re.sub(r"[^A-Za-z0-9_.-]+", "_", request.node.nodeid)) if out else str(tmp_path)
+        folder = os.path.join(out, _folder_name(request.node.nodeid)) if out else str(tmp_path)
         given.setdefault("witnesses", folder)
         result = check(function, **given)
         os.makedirs(folder, exist_ok=True)
@@ -55,7 +64,7 @@ def flashproof_check(request: pytest.FixtureRequest, tmp_path: Any) -> Callable[
         properties.append(("flashproof.max_ratio", result.max_ratio))
         properties.append(("flashproof.findings", len(result.findings)))
         for finding in result.findings:
-            properties.append(("flashproof.finding", f"{finding.law}: {finding.kind}: {finding.case} {finding.witness}"))
+            properties.append(("flashproof.finding", shown(f"{finding.law}: {finding.kind}: {finding.case} {finding.witness}")))
         if not result.ok:
             pytest.fail(str(result), pytrace=False)
         return result

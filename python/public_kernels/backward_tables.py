@@ -20,9 +20,18 @@ def _worst(result: Dict[str, Any], part: str, what: str) -> str:
     return f"{max(values, key=lambda v: (v != v, v)):.3g}" if values else "-"
 
 
+def nothing(result: Dict[str, Any]) -> str:
+    """Of a kernel without a failing family: that it is none is a pass only if enough was decided."""
+    return "undecided" if result.get("undecided") else "none"
+
+
+def endings(result: Dict[str, Any]) -> str:
+    return (", UNDECIDED" if result.get("undecided") else "") + (", PARTIAL" if result["partial"] else "")
+
+
 def summary(result: Dict[str, Any]) -> str:
     ratios = ", ".join(f"{part} {_worst(result, part, 'max_ratio')}" for part in PARTS)
-    return f"error/bound {ratios}; {len(result['findings'])} findings" + (", PARTIAL" if result["partial"] else "")
+    return f"error/bound {ratios}; {len(result['findings'])} findings" + endings(result)
 
 
 def _mostly(families: List[Dict[str, Any]]) -> str:
@@ -48,7 +57,7 @@ def _row(r: Dict[str, Any]) -> str:
     families = [f for f in result["families"] if sum(f["cases"].values()) > f["cases"]["unsupported"]]
     failing = [f["family"] for f in families if f["cases"]["fail"]]
     outside = ", ".join(failing[:3]) + (f" and {len(failing) - 3} more" if len(failing) > 3 else "")
-    cells = [f"`{r['name']}`", r["arithmetic"], f"{len(families)}" + (" (partial)" if result["partial"] else ""), outside or "none",
+    cells = [f"`{r['name']}`", r["arithmetic"], f"{len(families)}" + (" (partial)" if result["partial"] else ""), outside or nothing(result),
              *(_worst(result, part, "max_ratio") for part in PARTS), _mostly(families), *(_worst(result, part, "max_ulp") for part in PARTS), _rerun(result)]
     return "| " + " | ".join(cells) + " |"
 

@@ -78,7 +78,7 @@ def line(out: pathlib.Path, name: str) -> str:
     result = r["result"]
     if backward_tables.is_backward(r):
         return backward_tables.summary(result)
-    return f"error/bound {cell(worst(result, 'o', 'max_ratio'))}, {len(result['findings'])} findings" + (", PARTIAL" if result["partial"] else "")
+    return f"error/bound {cell(worst(result, 'o', 'max_ratio'))}, {len(result['findings'])} findings" + backward_tables.endings(result)
 
 
 def term_of(family: Dict[str, Any]) -> str:
@@ -98,7 +98,7 @@ def main_row(r: Dict[str, Any]) -> str:
     inside = [f for f in families if f["o"]["elements"] and math.isfinite(number(f["o"]["max_ratio"]))]
     top = max(inside, key=lambda f: number(f["o"]["max_ratio"]), default=None)
     shown = ", ".join(failing[:3]) + (f" and {len(failing) - 3} more" if len(failing) > 3 else "")
-    cells = [name, r["arithmetic"], f"{len(families)}" + (" (partial)" if result["partial"] else ""), shown or "none", cell(worst(result, "o", "max_ratio")),
+    cells = [name, r["arithmetic"], f"{len(families)}" + (" (partial)" if result["partial"] else ""), shown or backward_tables.nothing(result), cell(worst(result, "o", "max_ratio")),
              f"{term_of(top)} ({top['family']})" if top else "-", cell(worst(result, "o", "max_ulp")), cell(worst(result, "lse", "max_ratio")),
              *(status(result, law) for law in CONTRACT)]
     return "| " + " | ".join(cells) + " |"

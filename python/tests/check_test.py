@@ -1,5 +1,6 @@
 import json
 import pathlib
+import time
 import xml.etree.ElementTree as xml
 
 import kernels
@@ -25,6 +26,7 @@ def test_a_right_kernel_has_no_findings(dtype):
     assert {"within_bound", "rerun_is_bitwise", "hidden_nan_is_isolated"} <= {law.law for law in result.laws if law.status == "ok"}
     assert 0 < result.max_ratio <= 1
     assert "no findings" in str(result)
+    assert set(result.decided) == {"o", "lse"} and min(result.decided.values()) > 0.5 and "decided: " in str(result)
 
 
 @pytest.mark.parametrize("kernel, problem, returns", [(kernels.softmax, "softmax", "o"), (kernels.logsumexp, "softmax", "lse"), (kernels.merge, "merge", "both")])
@@ -161,6 +163,17 @@ def test_hidden_specials_are_asked_of_who_promises_isolation():
     assert flashproof.check(leaks, **options).ok
 
 
+@pytest.mark.parametrize("kernel", [kernels.nothing, kernels.zeros])
+def test_a_law_alone_is_no_pass_of_a_kernel_that_computes_nothing(kernel):
+    options = dict(families=["normal", "equal", "mask_random"], cases=2, measured=0, batch_invariant=True, isolates_hidden=True)
+    for law in flashproof.laws():
+        if not law.startswith("gradient_"):
+            result = flashproof.check(kernel, laws=[law], **options)
+            said_nothing = [one.status for one in result.laws] == ["skip"]
+            assert said_nothing or not result.ok, law + str(result)
+    assert flashproof.check(kernels.attention, laws=["rerun_is_bitwise"], **options).ok
+
+
 def test_a_lost_device_ends_the_run():
     kernel = kernels.Loses(after=7)
     result = flashproof.check(kernel, cases=3, measured=0)
@@ -210,6 +223,13 @@ def test_a_predicate_refuses():
         flashproof.check(strict, refuses=lambda p: True, **FAST)
 
 
+@pytest.mark.parametrize("cases, measured", [(1, 0), (0, 1), (1, 1)])
+def test_too_few_families_are_no_pass(cases, measured):
+    result = flashproof.check(kernels.attention, refuses=lambda p: None if p.shape["q"][3] > 100 else "narrow", cases=cases, measured=measured)
+    assert not result.findings and not result.ok, str(result)
+    assert "what the kernel takes leaves " in result.undecided[0] and " input families: " in result.undecided[0]
+
+
 def test_nothing_tested_is_a_finding():
     result = flashproof.check(kernels.attention, refuses=lambda p: "never", **FAST)
     assert kinds(result) == {"nothing_tested"}
@@ -218,6 +238,16 @@ def test_nothing_tested_is_a_finding():
 def test_seconds_end_a_run():
     result = flashproof.check(kernels.attention, seconds=1e-6)
     assert result.partial and result.seconds < 30
+
+
+@pytest.mark.parametrize("kernel", [kernels.zeros, kernels.nothing])
+def test_a_run_that_seconds_ended_is_no_pass_of_a_kernel_that_computes_nothing(kernel):
+    def slow(q, k, v, *, scale, causal):
+        time.sleep(0.02)
+        return kernel(q, k, v, scale=scale, causal=causal)
+
+    result = flashproof.check(slow, laws=["rerun_is_bitwise"], cases=1000, measured=0, seconds=1)
+    assert result.partial and not result.findings and not result.ok and "was not asked, and says fail" in result.undecided[0], str(result)
 
 
 def test_files(tmp_path):
@@ -272,3 +302,25 @@ def test_callables_that_cannot_be_called_so():
         flashproof.check(lambda q, k: q)
     with pytest.raises(flashproof.UsageError, match="'dropout'"):
         flashproof.check(lambda q, k, v, dropout: q)
+
+
+def failures_of(result, path):
+    result.junit(path)
+    return [(f.get("type"), f.get("message")) for f in xml.parse(path).getroot().findall(".//failure")]
+
+
+def test_cases_without_a_bound_are_no_pass(tmp_path):
+    # A tanh without any error has no bound: nothing that a softcap touches is judged.
+    def zeros(q, k, v, *, scale, causal, softcap):
+        return np.zeros((*q.shape[:3], v.shape[3]), q.dtype)
+
+    result = flashproof.check(zeros, families=["softcap"], arithmetic={"preset": "unknown", "tanh_error": 0}, without=["empty", "gqa"], returns="o", cases=4)
+    assert not result.ok and result.undecided, str(result)
+    assert failures_of(result, tmp_path / "j.xml")
+
+
+def test_what_is_wrong_beside_the_laws_fails_in_junit(tmp_path):
+    half = flashproof.check(lambda x: np.full(x.shape, 0.5, x.dtype), problem="softmax", returns="o", families=["normal"], cases=0, measured=2)
+    assert not half.ok
+    assert len(failures_of(half, tmp_path / "half.xml")) == 1
+    assert failures_of(flashproof.check(kernels.softmax, problem="softmax", returns="o", cases=0, measured=2), tmp_path / "right.xml") == []

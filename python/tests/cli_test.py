@@ -1,8 +1,13 @@
+import functools
 import pathlib
 import re
 import shlex
 import subprocess
 import sys
+
+import kernels
+
+import flashproof
 
 HERE = pathlib.Path(__file__).parent
 
@@ -12,7 +17,7 @@ def run(*words, folder=HERE):
 
 
 def test_a_check_and_its_replay_line(tmp_path):
-    small = ("--family", "normal", "--law", "within_bound", "--cases", "1", "--measured", "1")
+    small = ("--family", "normal", "--law", "within_bound", "--cases", "4", "--measured", "4")  # one case may be a single zero
     assert run("kernels:attention", *small).returncode == 0
     done = run("kernels:wrong_shape", *small, "--witnesses", str(tmp_path), "--junit", str(tmp_path / "j.xml"), "--json", str(tmp_path / "r.json"))
     assert done.returncode == 1 and (tmp_path / "j.xml").is_file() and (tmp_path / "r.json").is_file()
@@ -24,6 +29,69 @@ def test_a_check_and_its_replay_line(tmp_path):
 def replayed(done, folder):
     line = re.search(r"replay: python3 (.*)", done.stdout).group(1)
     return subprocess.run([sys.executable, *shlex.split(line)], cwd=folder, capture_output=True, text=True, timeout=120)
+
+
+def test_what_decides_nothing_is_no_pass_and_no_finding():
+    one_zero = run("kernels:attention", "--replay", "attention:normal:3621410295:format=f32", "--law", "within_bound")
+    assert one_zero.returncode == 0, one_zero.stdout  # a replay need not be a test
+    alone = run("kernels:nothing", "--family", "normal", "--law", "rerun_is_bitwise", "--cases", "4", "--measured", "0")
+    assert alone.returncode == 4 and "UNDECIDED: " in alone.stdout and " was not asked, and says fail(class_mismatch)" in alone.stdout, alone.stdout
+
+
+def test_gradients_of_nothing_decided_have_the_same_exit_code(tmp_path):
+    backward = ("--problem", "attention_backward", "--cases", "0", "--measured", "3")
+    honest = run("gradient_kernels:right", *backward, "--family", "normal")
+    assert honest.returncode == 0 and "decided: " in honest.stdout, honest.stdout
+    alone = run("gradient_kernels:nothing", *backward, "--family", "normal", "--law", "gradient_rerun_is_bitwise")
+    assert alone.returncode == 4 and "UNDECIDED: gradient_within_bound was not asked, and says fail(class_mismatch)" in alone.stdout, alone.stdout
+    open_family = run("gradient_kernels:right", *backward, "--family", "underflow_beside_huge", "--junit", str(tmp_path / "j.xml"))
+    assert open_family.returncode == 4 and "UNDECIDED: " in open_family.stdout and " was decided: " in open_family.stdout, open_family.stdout
+    assert 'type="undecided"' in (tmp_path / "j.xml").read_text()
+
+
+def test_cases_that_only_together_contradict_a_declaration_replay_together():
+    small = ("--problem", "softmax", "--returns", "o")
+    for asked in (("--law", "within_bound", "--measured", "0"), ("--cases", "0", "--measured", "2")):
+        done = run("kernels:two_minds", *small, *asked)
+        said = "no single one of the declarations that an open reduction stands for explains every case"
+        assert done.returncode == 1 and done.stdout.count(said) == 1, done.stdout
+        again = replayed(done, HERE)
+        assert again.returncode == 1 and said in again.stdout, again.stdout + again.stderr
+        cases = re.findall("--replay ([^ ]+)", re.search("replay: (.*)", done.stdout).group(1))
+        assert len(cases) > 1
+        for case in cases:  # none of them fails alone
+            assert run("kernels:two_minds", *small, "--law", "within_bound", "--replay", case).returncode == 0, case
+    result = flashproof.check(kernels.two_minds, problem="softmax", returns="o", laws=["within_bound"], measured=0)
+    again = flashproof.replay(kernels.two_minds, result.findings[0].together, law="within_bound", problem="softmax", returns="o")
+    assert [f.together for f in again.findings] == [result.findings[0].together], str(again)
+
+
+def test_two_runs_that_differ_differ_again_in_a_replay(tmp_path):
+    for where, law, more in (("kernels:drifts", "rerun_is_bitwise", ("--measured", "0")),
+                             ("gradient_kernels:drifts", "gradient_rerun_is_bitwise", ("--problem", "attention_backward"))):
+        for witnesses in ((), ("--witnesses", str(tmp_path))):
+            done = run(where, "--family", "normal", "--law", law, *more, *witnesses)
+            assert done.returncode == 1 and f"{law}: nondeterministic" in done.stdout, done.stdout + done.stderr
+            again = replayed(done, HERE)
+            assert again.returncode == 1 and f"{law}: nondeterministic" in again.stdout, again.stdout + again.stderr
+
+
+def test_a_replay_line_names_what_was_checked_or_nothing(tmp_path, monkeypatch):
+    def closure(q, k, v):
+        return q[:0]
+
+    def place(function, **options):
+        options = dict(families=["normal"], laws=["within_bound"], cases=1, measured=0, returns="o", **options)
+        return shlex.split(flashproof.check(function, **options).findings[0].replay)[3]
+
+    wrapper = functools.wraps(kernels.attention)(lambda q, k, v: q[:0])  # its name leads to what it wraps
+    for function in (closure, wrapper, functools.partial(closure), kernels.Loses(0)):
+        assert place(function) == "MODULE:FUNCTION"
+    here = pathlib.Path(kernels.__file__).resolve().parent
+    for folder, named in ((here, "kernels"), (here.parent, f"{here.name}/kernels.py"), (tmp_path, f"{here}/kernels.py")):
+        monkeypatch.chdir(folder)
+        assert place(kernels.wrong_shape) == f"{named}:wrong_shape"
+    assert place(closure, where="mine.py:closure") == "mine.py:closure"
 
 
 def test_a_replay_line_says_what_was_promised():

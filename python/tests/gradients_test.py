@@ -133,6 +133,66 @@ def test_determinism_is_a_promise():
     assert result.ok and {law.law: law.status for law in result.laws}["gradient_rerun_is_bitwise"] == "skip"
 
 
+@pytest.mark.parametrize("law", ["gradient_within_bound", "gradient_fully_written", "gradient_rerun_is_bitwise"])
+@pytest.mark.parametrize("value", [0.0, np.nan])
+def test_a_law_alone_is_no_pass_of_gradients_of_nothing(law, value):
+    def nothing(q, k, v, do, *, scale, causal):
+        return q * 0 + q.dtype.type(value), k * 0 + k.dtype.type(value), v * 0 + v.dtype.type(value)
+
+    result = flashproof.check(nothing, laws=[law], **FAST)
+    assert not result.ok and (law == "gradient_within_bound" or "was not asked, and says fail" in result.undecided[0]), str(result)
+    assert flashproof.check(kernels.right, laws=[law], **FAST).ok
+
+
+@pytest.mark.parametrize("kernel, kind", [(kernels.zeros, "exceeds_bound"), (kernels.nothing, "class_mismatch")])
+def test_gradients_of_nothing_fail_in_every_family_that_an_honest_run_decides(kernel, kind):
+    options = dict(problem="attention_backward", measured=3)
+    wrong, honest = flashproof.check(kernel, **options), flashproof.check(kernels.right, **options)
+    assert kinds(wrong) == {kind} and not wrong.ok, str(wrong)
+    # What a run decides depends on the cases and the declaration, never on what was returned.
+    assert honest.ok and honest.decided == wrong.decided and honest.open_families == wrong.open_families, str(honest)
+    assert set(honest.decided) == {"dq", "dk", "dv"} and min(honest.decided.values()) > 0.6
+    survived = {f.family for f in wrong.families if f.ran and not f.cases["fail"]} - {text.split(" ")[0] for text in honest.open_families}
+    assert survived <= ({"zero_length"} if kernel is kernels.zeros else set()), "without a key 0 is right"
+    assert "decided: " in str(honest) and " % of dq, " in str(honest) and "too little of " in str(honest)
+
+
+@pytest.mark.parametrize("kernel", [kernels.as_of_one_key, kernels.right])
+def test_gradients_that_are_those_of_nothing_are_no_pass(kernel, tmp_path):
+    refuses = lambda p: None if p.shape["k"][2] == 1 and not p.causal else "one key that is seen"  # noqa: E731
+    result = flashproof.check(kernel, problem="attention_backward", refuses=refuses, families=["normal"], measured=6)
+    assert not result.findings and not result.ok and result.families[0].cases["pass"] >= 3
+    assert result.undecided == ["100 % of dq is what a kernel that computes nothing returns: 0, 1, a copy, uniform weights, ..."]
+    assert result.decided == {"dq": 1, "dk": 1, "dv": 1}
+    with pytest.raises(AssertionError, match="UNDECIDED: 100 % of dq"):
+        result.raise_for_findings()
+    result.junit(tmp_path / "junit.xml")
+    assert [f.get("type") for f in xml.parse(tmp_path / "junit.xml").getroot().findall(".//failure")] == ["undecided"]
+    result.json(tmp_path / "result.json")
+    read = json.loads((tmp_path / "result.json").read_text())
+    assert read["ok"] is False and read["decided"] == result.decided and read["undecided"] == result.undecided
+
+
+def test_too_few_families_are_no_pass():
+    result = flashproof.check(kernels.right, problem="attention_backward", families=["normal", "offset_rising", "underflow_beside_huge", "huge"], measured=4)
+    assert not result.findings and not result.ok and len(result.open_families) >= 2 and result.undecided, str(result)
+    rare = flashproof.check(kernels.right, problem="attention_backward", measured=1, refuses=lambda p: None if p.shape["q"][3] > 100 else "narrow")
+    assert not rare.findings and "what the callable takes leaves " in rare.undecided[0] and "input families: " in rare.undecided[0], str(rare)
+
+
+def test_a_file_of_nothing_tested_is_no_pass(tmp_path):
+    flashproof.check(kernels.right, refuses=lambda p: "never", **FAST).junit(tmp_path / "junit.xml")
+    failures = xml.parse(tmp_path / "junit.xml").getroot().findall(".//failure")
+    assert len(failures) == 3 and "takes none of these cases" in failures[0].get("message")
+
+
+def test_a_law_that_was_not_judged_says_why():
+    laws = {law.law: law for law in flashproof.check(kernels.pair, **FAST).laws}
+    assert laws["gradient_rerun_is_bitwise"].message == "not judged: it met the fault that gradient_within_bound tells of"
+    unsteady = {law.law: law for law in flashproof.check(kernels.right, deterministic=False, **FAST).laws}
+    assert unsteady["gradient_rerun_is_bitwise"].message == "it promises no determinism"
+
+
 def test_a_lost_device_ends_the_run():
     def loses(q, k, v, do, *, scale, causal):
         raise RuntimeError("CUDA error: an illegal memory access was encountered")

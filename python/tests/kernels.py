@@ -2,6 +2,8 @@
 
 import numpy as np
 
+import flashproof
+
 
 def attention(q, k, v, *, scale, causal, bias=None, key_length=None):
     """Textbook attention in float64, rounded once. Returns (o, lse)."""
@@ -35,6 +37,14 @@ def attention(q, k, v, *, scale, causal, bias=None, key_length=None):
     return o.astype(o_dtype), lse[..., 0].astype(np.float32)
 
 
+def nothing(q, k, v, *, scale, causal):
+    return np.full((*q.shape[:3], v.shape[3]), np.nan, q.dtype), np.full(q.shape[:3], np.nan, np.float32)
+
+
+def zeros(q, k, v, *, scale, causal):
+    return np.zeros((*q.shape[:3], v.shape[3]), q.dtype), np.zeros(q.shape[:3], np.float32)
+
+
 def softmax(x):
     with np.errstate(all="ignore"):
         y = x.astype(np.float64)
@@ -44,6 +54,17 @@ def softmax(x):
         l = p.sum(-1, keepdims=True)
         p = np.where(l == 0, 0, p / np.where(l == 0, 1, l))
         return np.where(m == np.inf, np.nan, p).astype(x.dtype)
+
+
+def two_minds(x):
+    """In some cases off as far as one meaning of an open declaration allows, in others as far as another does: no single one explains it."""
+    exact = flashproof.truth(x, problem="softmax", narrow=False).o
+    unfused, fused = (flashproof.bound(x, problem="softmax", arithmetic={"preset": "unknown", "reduction": "chunked_online", "exponent": e}).o.total
+                      for e in ("unfused", "fused"))
+    off = unfused if (unfused > fused).any() else fused
+    with np.errstate(all="ignore"):
+        y = (exact.value + 0.9 * off).astype(x.dtype)
+    return np.where((exact.classes == 1) & np.isfinite(y), y, softmax(x))
 
 
 def logsumexp(x):
@@ -138,6 +159,9 @@ class Drifts:
         o, lse = attention(q, k, v, scale=scale, causal=causal)
         with np.errstate(all="ignore"):
             return o, np.where(np.isfinite(lse), np.nextafter(lse, np.float32(np.inf if self.calls % 2 else -np.inf)), lse)
+
+
+drifts = Drifts()
 
 
 class Loses:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import types
 
+import numpy as np
 import pytest
 
 import flashproof
@@ -32,8 +33,18 @@ def test_a_subject_its_table_and_its_reproduction(tmp_path):
     found = run("reproduce.py", cwd=folder)
     assert found.returncode == 1 and "WRONG" in found.stdout, found.stdout + found.stderr
     text = (folder / "reproduce.py").read_text()  # the same numbers through float32 are right
-    (folder / "right.py").write_text(text.replace("function = jax_function('softmax')", "function = lambda x: jax_function('softmax')(x.astype('float32')).astype(x.dtype)"))
+    (folder / "right.py").write_text(text.replace("lambda: jax_function('softmax')", "lambda: lambda x: jax_function('softmax')(x.astype('float32')).astype(x.dtype)"))
     assert run("right.py", cwd=folder).returncode == 0
+
+
+@pytest.mark.parametrize("name, wrong", [("jax.softmax.float32.class_matches_semantics", "o[0]: computed nan, exact 0.0"),
+                                         ("jax.logsumexp.float32.class_matches_semantics", "lse[0]: computed inf, exact nan"),
+                                         ("jax.attention.xla.float32.class_matches_semantics", "o[0]: computed nan, exact 0.0"),
+                                         ("jax.attention.xla.backward.float32.gradient_within_bound.mask_random", "dq[0]: computed nan, exact 0.0")])
+def test_a_published_finding_is_still_there(name, wrong):
+    script = FOLDER.parents[1] / "reports/public/findings/reproduce.py"
+    found = run(str(script), name, "--device", "cpu")
+    assert found.returncode == 1 and wrong in found.stdout and "WRONG" in found.stdout, found.stdout + found.stderr
 
 
 def test_a_script_defines_all_that_it_uses():
@@ -46,9 +57,24 @@ def test_a_script_defines_all_that_it_uses():
         nodes = list(ast.walk(ast.parse(subject.source() + "\n\n" + subject.script_expression())))
         named = {n.id for n in nodes if isinstance(n, ast.Name)}
         known = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} | {n.arg for n in nodes if isinstance(n, ast.arg)}
-        known |= {n.name for n in nodes if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
+        known |= {n.name for n in nodes if isinstance(n, (ast.FunctionDef, ast.ClassDef, ast.ExceptHandler))}
         known |= {(a.asname or a.name).split(".")[0] for n in nodes if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names}
         assert named <= known | set(dir(builtins)), (subject.name, named - known - set(dir(builtins)))
+
+
+def test_every_legal_class_of_an_element_is_exported(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import reproduction
+
+    witness = FOLDER.parents[1] / "reports/public/findings/jax.softmax.float16.within_bound/witness.safetensors"
+    subject = types.SimpleNamespace(problem="softmax", options={"returns": "o"}, arithmetic="unknown", name="n", arrays="jax", device="cpu")
+    finding = flashproof.Finding("within_bound", "x", "", "softmax:normal:0", "", str(witness), "")
+    ends = [np.array(values) for values in ([1.5, 0.0], [1.0, 0.0], [2.0, 0.0])]
+    monkeypatch.setattr(reproduction, "limits", lambda *_: {"o": (*ends, np.array([9, 6], np.uint8))})
+    reproduction.export(str(tmp_path), subject, finding, "", "None", {})
+    told = json.loads((tmp_path / "expected.json").read_text())
+    assert told["shapes"] == {"o": [1, 2]}
+    assert [(e["exact"], e["classes"]) for e in told["elements"]] == [("1.5 or nan", ["finite", "nan"]), ("inf or -inf", ["inf", "-inf"])]
 
 
 def test_other_families_are_asked_until_the_device_is_lost(monkeypatch):
