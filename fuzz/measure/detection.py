@@ -3,7 +3,8 @@
 usage: detection.py --build DIR [--seconds S] [--seeds N] [--jobs N] [--kernel GLOB] [--out FILE.md]
 
 Each fault is fuzzed by the target of its problem, from the seed corpus, with the seeds 1..N, S seconds at most each. Prints
-a Markdown table. Exit: 0 every fault was found with some seed; 1 one was not; 2 usage; 3 a target could not be run.
+a Markdown table. Exit: 0 every fault but those of not_demanded.txt was found with some seed; 1 one was not; 2 usage; 3 a target
+could not be run.
 """
 
 import argparse
@@ -17,7 +18,8 @@ import fuzz_runs
 
 TARGETS = ("softmax", "merge", "attention", "backward")
 FORMATS = ("f32", "f16", "bf16")
-DEATHS = {70: "hang", 71: "memory", 77: "crash"}  # the engine's exit codes
+HANG = 70  # the engine's exit codes
+DEATHS = {71: "memory", 77: "crash"}
 
 
 def faults(build, pattern):
@@ -51,7 +53,7 @@ def hunt_in(build, target, kernel, fmt, seed, seconds):
         fuzz_runs.write_seeds(build, target, run.corpus)
         code, took = fuzz_runs.timed(lambda: run.fuzz(seconds, seed, "--stop-on-finding"))
         executions = sum(n for (n,) in run.rows("select executions from runs"))
-        if code == 0:
+        if code in (0, HANG):  # no seeded fault hangs: a slow case on a busy machine has found none
             return None, "", executions
         if code in DEATHS:
             return took, DEATHS[code], executions
@@ -75,7 +77,12 @@ def table(rows, seconds, seeds):
     missed = [kernel for (_, kernel, _), hunts in rows if all(t is None for t, _, _ in hunts)]
     lines += ["", f"{len(rows) - len(missed)} of {len(rows)} faults found" +
               (f"; not found: {', '.join(missed)}" if missed else "") + "."]
-    return "\n".join(lines) + "\n", missed
+    return "\n".join(lines) + "\n", [kernel for kernel in missed if kernel.split(".")[2] not in not_demanded()]
+
+
+def not_demanded():
+    lines = Path(__file__).with_name("not_demanded.txt").read_text().splitlines()
+    return {line for line in lines if line and not line.startswith("#")}
 
 
 def positive(text):

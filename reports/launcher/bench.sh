@@ -48,6 +48,7 @@ choose_benchmarks() {
   bench_names=()
   while read -r name; do
     if [[ -z $name ]]; then continue; fi
+    if [[ ! -x $bench_folder/$name ]]; then fail 3 "--no-build: $bench_folder/$name is not there"; fi
     chosen=$("$bench_folder/$name" "${bench_options[@]}" --benchmark_list_tests=true 2>"$build/benchmark.err" </dev/null) || status=$?
     if ((status)); then # an option or an expression that Google Benchmark does not know
       mapfile -t errors <"$build/benchmark.err"
@@ -65,14 +66,14 @@ run_benchmarks() { # ARGUMENT...
   local bench_where bench_out bench_folder
   split_bench_arguments "$@"
   if ((${#bench_compare[@]} == 2)); then
-    prepare flashproof-cli
-    exec "$build/reports/flashproof-cli" compare --bench "${bench_compare[@]}"
+    prepare flashproof-cli "$program"
+    exec "$program" compare --bench "${bench_compare[@]}"
   fi
   if ((${#bench_compare[@]} == 1)) && [[ -z $bench_out ]]; then bench_out=$build/bench.json; fi
   results=$build/benchmark-results
   if [[ $bench_where == cuda ]]; then
-    prepare gpu_benchmark
     bench_folder=$build/kernels/gpu_benchmark
+    prepare gpu_benchmark "$bench_folder/gpu_benchmark"
     if [[ -z $bench_out ]]; then
       python3 "$root/kernels/gpu_benchmark/table.py" "$bench_folder/gpu_benchmark" "${bench_options[@]}" </dev/null || status=$?
       exit "$status"
@@ -80,8 +81,8 @@ run_benchmarks() { # ARGUMENT...
     printf 'gpu_benchmark\n' >"$build/gpu_names.txt"
     choose_benchmarks "$build/gpu_names.txt"
   else
-    prepare benchmarks
     bench_folder=$build/benchmarks
+    prepare benchmarks "$bench_folder/names.txt"
     if ! grep -q . "$bench_folder/names.txt"; then fail 3 'the build has no benchmarks'; fi
     choose_benchmarks "$bench_folder/names.txt"
   fi
@@ -98,8 +99,8 @@ run_benchmarks() { # ARGUMENT...
     say "wrote $bench_out"
   fi
   if ((${#bench_compare[@]})); then
-    prepare flashproof-cli
-    exec "$build/reports/flashproof-cli" compare --bench "${bench_compare[0]}" "$bench_out"
+    prepare flashproof-cli "$program"
+    exec "$program" compare --bench "${bench_compare[0]}" "$bench_out"
   fi
   exit 0
 }

@@ -1,21 +1,20 @@
 # shellcheck shell=bash
 # Configure and build one preset, quietly where there is nothing to do. Sourced by ../../flashproof.
-# shellcheck disable=SC2154  # root, preset, architectures, build, stamp, no_install, no_build, missing, names: set there
+# shellcheck disable=SC2154  # root, preset, architectures, with_tests, build, stamp, no_install, no_build, missing, names: set there
 
-cached() { grep -qxF -- "$1" "$build/CMakeCache.txt"; } # NAME:TYPE=VALUE
+cached() { grep -sqxF -- "$1" "$build/CMakeCache.txt"; } # NAME:TYPE=VALUE
 
 configure() {
-  local -a options=(--fresh --preset "$preset")
-  local wanted=''
-  if [[ $preset == *cuda ]]; then
-    wanted=CMAKE_CUDA_ARCHITECTURES:STRING=$architectures
-    options+=("-D$wanted")
-  fi
+  local -a wanted=()
+  local value current=1
+  if [[ $preset == *cuda ]]; then wanted+=("CMAKE_CUDA_ARCHITECTURES:STRING=$architectures"); fi
+  if [[ -e $build/build.ninja ]] && cached FLASHPROOF_TESTS:BOOL=ON; then with_tests=ON; fi # once there, they stay
+  wanted+=("FLASHPROOF_TESTS:BOOL=$with_tests")
   # A moved or copied tree keeps the old place in its cache.
-  if [[ -e $build/build.ninja && $stamp -nt $root/CMakePresets.json ]] && cached "CMAKE_HOME_DIRECTORY:INTERNAL=$root" &&
-    { [[ -z $wanted ]] || cached "$wanted"; }; then return; fi
+  for value in "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "${wanted[@]}"; do cached "$value" || current=0; done
+  if ((current)) && [[ -e $build/build.ninja && $stamp -nt $root/CMakePresets.json ]]; then return; fi
   say "configuring (preset $preset${architectures:+, GPU architecture $architectures})"
-  if ! (cd -- "$root" && cmake "${options[@]}") >"$build/configure.log" 2>&1 </dev/null; then
+  if ! (cd -- "$root" && cmake --fresh --preset "$preset" "${wanted[@]/#/-D}") >"$build/configure.log" 2>&1 </dev/null; then
     say "CMake failed; the end of build/$preset/configure.log:"
     tail -n 25 "$build/configure.log" >&2
     exit 3
@@ -63,10 +62,10 @@ build_target() { # TARGET
   fi
 }
 
-prepare() { # TARGET: packages, configuration, build
+prepare() { # TARGET FILE: packages, configuration, build; FILE is there when that was done
   require_cpu
   if ((no_build)); then
-    if [[ ! -e $stamp ]]; then fail 3 "--no-build: nothing is built in $build"; fi
+    if [[ ! -e $2 ]]; then fail 3 "--no-build: $2 is not there; the same command without --no-build builds it"; fi
     return
   fi
   if ! mkdir -p -- "$build" 2>/dev/null || [[ ! -w $root/build || ! -w $build ]]; then fail 3 "cannot write to $build"; fi

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # compare BASE HEAD where the two are git revisions: each is checked out below build/compare and makes its own report, with its
 # own launcher and the same options; then the program compares the reports. Sourced by ../../flashproof.
-# shellcheck disable=SC2154  # root, preset, build, no_install: set there
+# shellcheck disable=SC2154  # root, preset, build, program, no_install, no_build, test_packages: set there
 
 compare_git() { git -C "$root" "$@"; }
 
@@ -81,6 +81,7 @@ report_for_compare() { # NAME TEXT COMMIT
   report=$out/report.json
   if [[ $preset == portable ]]; then launcher+=(--portable); fi
   if ((no_install)); then launcher+=(--no-install); fi
+  if ((no_build)); then launcher+=(--no-build); fi
   say "$name $text ($commit): building and reporting"
   # What both revisions compile alike comes from a compiler cache, where there is one.
   CCACHE_BASEDIR=$tree CCACHE_NOHASHDIR=1 env -u FLASHPROOF_REVISION \
@@ -100,7 +101,8 @@ measure_for_compare() { # BASE-TREE HEAD-TREE
   mkdir -p -- "$times"
   for place in "${trees[@]}"; do
     say "building $target in $place"
-    cmake --build "$place/build/$preset" --parallel "$(build_jobs)" --target "$target" >"$times/build.log" 2>&1 </dev/null ||
+    { cmake -DFLASHPROOF_TESTS=ON "$place/build/$preset" &&
+      cmake --build "$place/build/$preset" --parallel "$(build_jobs)" --target "$target"; } >"$times/build.log" 2>&1 </dev/null ||
       fail 3 "$target does not build in $place; see build/compare/times/build.log"
   done
   for ((round = 1; round <= rounds; ++round)); do
@@ -119,7 +121,6 @@ measure_for_compare() { # BASE-TREE HEAD-TREE
 run_compare() { # ARGUMENT...
   local -a sides=() report_options=() compare_options=() reports=() trees=() commits=()
   local rounds='' benchmark_filter=. case_given=0 half_done='' tree='' report='' side name commit
-  local program=$build/reports/flashproof-cli
   forget_callers_git
   split_compare_arguments "$@"
   local revisions=0
@@ -137,7 +138,7 @@ run_compare() { # ARGUMENT...
     done
   fi
   if ((${#sides[@]} != 2 || revisions == 0)); then
-    prepare flashproof-cli
+    prepare flashproof-cli "$program"
     export_revision
     exec "$program" compare "$@"
   fi
@@ -145,7 +146,12 @@ run_compare() { # ARGUMENT...
   if ((case_given)); then fail 2 '--case: for two kernels; two revisions take --kernel, --family, --format and --seed'; fi
   if [[ -n $rounds ]] && [[ ! $rounds =~ ^([2-9]|[1-9][0-9]|1[0-9][0-9]|200)$ ]]; then fail 2 "--measure $(quoted "$rounds"): must be 2..200"; fi
 
-  prepare flashproof-cli
+  if [[ -n $rounds ]]; then # builds benchmarks
+    if ((no_build)); then fail 2 '--measure builds benchmarks, which --no-build forbids'; fi
+    # shellcheck disable=SC2034  # packages.sh reads it
+    more_packages=$test_packages
+  fi
+  prepare flashproof-cli "$program"
   # Wrong files show before hours of building. Reports of which nothing is read yet stand for the two to come.
   "$program" compare BASE.json HEAD.json --check "${compare_options[@]}" || exit $?
   mkdir -p -- "$root/build/compare"

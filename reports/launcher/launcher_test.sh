@@ -19,7 +19,9 @@ cp "$repository/properties/driver/summary.py" "$tree/properties/driver/"
 cat >"$tree/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.25)
 project(small LANGUAGES CXX)
-enable_testing()
+if(FLASHPROOF_TESTS)
+  enable_testing()
+endif()
 add_subdirectory(reports)
 CMAKE
 cat >"$tree/reports/CMakeLists.txt" <<'CMAKE'
@@ -33,7 +35,7 @@ foreach(name IN ITEMS one two)
     FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 endforeach()
 file(WRITE ${PROJECT_BINARY_DIR}/counts.json [[
-{"seed": 7, "results": [{"cases": {"pass": 3, "fail": 0, "inconclusive": 0, "out_of_domain": 0, "vacuous": 0, "unsupported": 1},
+{"seed": 7, "results": [{"cases": {"pass": 3, "fail": 0, "inconclusive": 0, "undecided": 0, "out_of_domain": 0, "vacuous": 0, "unsupported": 1},
                          "families": {"normal": {"pass": 3}}, "skipped": false}]}]])
 add_test(NAME law COMMAND ${CMAKE_COMMAND} -E copy ${PROJECT_BINARY_DIR}/counts.json
   ${PROJECT_BINARY_DIR}/properties-counts/quick/some_law.json)
@@ -154,6 +156,14 @@ run probe
 expect 'probe without a GPU is skipped' is "$code" 4
 run report --exec cuda
 expect '--exec cuda without a GPU is skipped' is "$code" 4
+for command in report render merge compare 'compare a.json b.json' test properties list 'list ./my.so' check 'check ./my.so' explain export truth \
+  replay 'replay --plugin ./my.so x' attack ledger traffic experiment bench fuzz 'fuzz softmax' 'fuzz --status'; do
+  read -ra words <<<"$command"
+  run --no-build "${words[@]}"
+  expect "--no-build $command without a build" is "$code" 3
+  expect "--no-build $command says what is missing" has "$err" "flashproof: --no-build: $tree/build/"
+  expect "--no-build $command says it in one line" lacks "$err" $'\n'
+done
 expect 'nothing was configured so far' test ! -e "$tree/build"
 
 tool dpkg-query 'for p in "$@"; do case $p in libmpfi-dev) ;; *) echo "$p installed" ;; esac; done'
@@ -189,8 +199,24 @@ expect 'the second call does not ask apt' test ! -e "$work/apt"
 run report --exec all
 expect '--exec all without a GPU runs' is "$code" 0
 expect '--exec all without a GPU says so' has "$err" 'no usable GPU'
+tool dpkg-query 'for p in "$@"; do case $p in libgtest-dev | patch) ;; *) echo "$p installed" ;; esac; done'
+run --no-install list
+expect 'list needs no package of the tests' is "$code" 0
+expect 'nor configures them' is "$err" ''
+for command in test bench; do
+  run --no-install "$command"
+  expect "$command needs them" is "$code" 3
+  expect "$command names them" has "$err" 'libgtest-dev patch'
+done
+run --no-build test
+expect '--no-build test without the tests' is "$code" 3
+tool dpkg-query "$packages_present"
 run test
 expect 'passing tests' is "$code" 0
+expect 'the tests are configured when they are asked for' has "$err" 'configuring (preset cpu)'
+run list
+expect 'and stay configured' is "$err" ''
+run test
 expect 'has the summary' has "$out" '100% tests passed'
 expect 'ends with the counts of the laws' has "$out" 'some_law'
 expect 'and their seed' has "$out" 'seed 7;'
@@ -219,7 +245,9 @@ expect 'fuzz needs clang' is "$code" 3
 expect 'fuzz names clang and what for' has "$err" 'the compiler of the fuzz targets'
 run --no-build fuzz softmax
 expect '--no-build needs a build' is "$code" 3
-expect '--no-build says so' has "$err" 'nothing is built in'
+expect '--no-build says so' has "$err" 'flashproof-fuzz is not there'
+run --no-build campaign softmax
+expect '--no-build campaign needs a build' is "$code" 3
 run fuzz sofmax
 expect 'fuzz refuses an unknown target before a build' is "$code" 2
 for name in $(sed -n 's/^TARGETS = (\(.*\)).*/\1/p' "$repository/fuzz/campaign/campaign.py" | tr -d '",'); do

@@ -2,13 +2,13 @@
 # What the build needs from Debian, and how ./flashproof gets it. Sourced by ../../flashproof.
 # shellcheck disable=SC2154  # root, preset, build, stamp, no_install, missing, names: set there
 
-# Every package the CPU build needs, named as in Debian 12, and what for. CI's extra ones stand in .ci/run.
+# Every package that the programs need, named as in Debian 12, and what for. CI's extra ones stand in .ci/run.
 packages='
 g++                       the C++20 compiler
 cmake                     the build description
 ninja-build               runs the build
-python3                   a test reads witnesses the way Python users do
-python3-jsonschema        tests: report.json against its schema
+ccache                    keeps what was compiled: compare and another branch take it from there
+python3                   makes the seeded faults from their diffs
 pkgconf                   how CMake finds MPFR and GMP
 libboost1.81-dev          Boost.Multiprecision: the oracle
 libboost-context1.81-dev  fibers of the CPU executor
@@ -22,14 +22,19 @@ nlohmann-json3-dev        report.json and .safetensors headers
 libfmt-dev                text output
 libtomlplusplus-dev       gate policies and waivers of compare
 libsqlite3-dev            archive of what fuzzing has found
-libgtest-dev              tests
-libgmock-dev              tests, matchers
 librapidcheck-dev         property tests
-libbenchmark-dev          benchmarks
 libjs-chart.js            the plots of report.html, put into the page
 '
 
 # What only some commands need; main puts it into more_packages for those.
+# shellcheck disable=SC2034
+test_packages='
+libgtest-dev              tests
+libgmock-dev              tests, matchers
+libbenchmark-dev          benchmarks
+patch                     an example is a kernel with two patches
+python3-jsonschema        tests: report.json against its schema
+'
 # shellcheck disable=SC2034
 fuzz_packages='
 clang-19                  the compiler of the fuzz targets
