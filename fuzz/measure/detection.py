@@ -1,10 +1,11 @@
 """Time to detection: every seeded fault as the fuzz subject, until the first finding.
 
-usage: detection.py --build DIR [--seconds S] [--seeds N] [--jobs N] [--kernel GLOB] [--out FILE.md]
+usage: detection.py --build DIR [--seconds S] [--seeds N] [--again N] [--jobs N] [--kernel GLOB] [--out FILE.md]
 
-Each fault is fuzzed by the target of its problem, from the seed corpus, with the seeds 1..N, S seconds at most each. Prints
-a Markdown table. Exit: 0 every fault but those of not_demanded.txt was found with some seed; 1 one was not; 2 usage; 3 a target
-could not be run.
+Each fault is fuzzed by the target of its problem, from the seed corpus, with the seeds 1..N, S seconds at most each. Seconds buy
+fewer executions on a busy machine: a fault that no seed found is hunted again, N times at most, each time with another seed and
+twice the seconds, and the table says so. Prints a Markdown table. Exit: 0 every fault but those of not_demanded.txt was found with
+some seed; 1 one was not; 2 usage; 3 a target could not be run.
 """
 
 import argparse
@@ -38,13 +39,28 @@ def faults(build, pattern):
 def hunt(build, target, kernel, formats, seed, seconds):
     """(seconds until the finding or None, what, executions), the formats sharing the time one after another."""
     spent, executions = 0, 0
+    share = max(1, seconds // len(formats))
     for fmt in formats:
-        took, what, ran = hunt_in(build, target, kernel, fmt, seed, max(1, seconds // len(formats)))
+        took, what, ran = hunt_in(build, target, kernel, fmt, seed, share)
         executions += ran
         if took is not None:
             return spent + took, f"{what} ({fmt})", executions
-        spent += seconds / len(formats)
+        spent += share
     return None, "", executions
+
+
+def hunt_again(build, subject, seeds, seconds, again):
+    """More hunts of a fault that no seed found, until one finds it."""
+    hunts = []
+    for number in range(again):
+        hunts.append(hunt(build, *subject, seeds + 1 + number, seconds * 2 ** (number + 1)))
+        if hunts[-1][0] is not None:
+            break
+    return hunts
+
+
+def demanded(subject):
+    return subject[1].split(".")[2] not in not_demanded()
 
 
 def hunt_in(build, target, kernel, fmt, seed, seconds):
@@ -53,7 +69,7 @@ def hunt_in(build, target, kernel, fmt, seed, seconds):
         fuzz_runs.write_seeds(build, target, run.corpus)
         code, took = fuzz_runs.timed(lambda: run.fuzz(seconds, seed, "--stop-on-finding"))
         executions = sum(n for (n,) in run.rows("select executions from runs"))
-        if code in (0, HANG):  # no seeded fault hangs: a slow case on a busy machine has found none
+        if code in (0, HANG):  # no seeded fault hangs, a slow case on a busy machine may: it is hunted again
             return None, "", executions
         if code in DEATHS:
             return took, DEATHS[code], executions
@@ -65,7 +81,8 @@ def hunt_in(build, target, kernel, fmt, seed, seconds):
 
 def table(rows, seconds, seeds):
     lines = [f"At most {seconds} s for each of {seeds} seed{'s' if seeds > 1 else ''}; one process per fault, from the seed corpus. "
-             "The formats of a kernel share the time, one after another. `runs`: executions until the finding, median.", "",
+             "The formats of a kernel share the time, one after another. `runs`: executions until the finding, median. Hunts beyond "
+             "these are of faults that no seed found: another seed each, twice the seconds of the one before.", "",
              "| fault | found | seconds (median) | slowest | runs | by |", "|---|---|---|---|---|---|"]
     for (_, kernel, _), hunts in rows:
         times = sorted(t for t, _, _ in hunts if t is not None)
@@ -77,7 +94,8 @@ def table(rows, seconds, seeds):
     missed = [kernel for (_, kernel, _), hunts in rows if all(t is None for t, _, _ in hunts)]
     lines += ["", f"{len(rows) - len(missed)} of {len(rows)} faults found" +
               (f"; not found: {', '.join(missed)}" if missed else "") + "."]
-    return "\n".join(lines) + "\n", [kernel for kernel in missed if kernel.split(".")[2] not in not_demanded()]
+    wrong = [subject[1] for subject, hunts in rows if all(t is None for t, _, _ in hunts) and demanded(subject)]
+    return "\n".join(lines) + "\n", wrong
 
 
 def not_demanded():
@@ -97,6 +115,7 @@ def main():
     parser.add_argument("--build", required=True, help="the build folder of preset fuzz")
     parser.add_argument("--seconds", type=positive, default=10)
     parser.add_argument("--seeds", type=positive, default=1)
+    parser.add_argument("--again", type=positive, default=2)
     parser.add_argument("--jobs", type=positive, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--kernel", default="*", help="glob of broken kernels")
     parser.add_argument("--out", help="write the table there, too")
@@ -109,10 +128,15 @@ def main():
         work = [(subject, seed) for subject in chosen for seed in range(1, options.seeds + 1)]
         hunts = fuzz_runs.in_parallel(
             options.jobs, lambda item: hunt(options.build, *item[0], item[1], options.seconds), work)
+        by_fault = [(subject, [h for (s, _), h in zip(work, hunts) if s == subject]) for subject in chosen]
+        late = [row for row in by_fault if demanded(row[0]) and all(t is None for t, _, _ in row[1])]
+        more = fuzz_runs.in_parallel(
+            options.jobs, lambda row: hunt_again(options.build, row[0], options.seeds, options.seconds, options.again), late)
+        for (_, hunts), added in zip(late, more):
+            hunts.extend(added)
     except fuzz_runs.Failed as error:
         print(f"detection: {error}", file=sys.stderr)
         return 3
-    by_fault = [(subject, [h for (s, _), h in zip(work, hunts) if s == subject]) for subject in chosen]
     text, missed = table(by_fault, options.seconds, options.seeds)
     print(text, end="")
     if options.out:

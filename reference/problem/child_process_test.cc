@@ -13,6 +13,7 @@
 
 #include "reference/problem/descriptor.h"
 #include "reference/problem/error.h"
+#include "reference/problem/program.h"
 
 namespace flashproof {
 namespace {
@@ -163,4 +164,14 @@ TEST(ChildProcess, a_pipe_without_a_reader_is_the_machines_failure) {
 }
 
 }  // namespace
+TEST(Program, children_are_waited_for_where_the_parent_ignored_their_ends) {
+  const pid_t child = fork_child([] {
+    std::signal(SIGCHLD, SIG_IGN);
+    ::_exit(run_program([] { return WEXITSTATUS(reap(fork_child([] { ::_exit(7); }), 10'000)); }));
+  });
+  const int status = reap(child, 10'000);
+  ASSERT_TRUE(WIFEXITED(status)) << status;
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+}
+
 }  // namespace flashproof

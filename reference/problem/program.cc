@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -41,6 +42,7 @@ int flush_stdout(int code) {
 
 int run_program(const std::function<int()>& body) {
   open_standard_descriptors();
+  std::signal(SIGCHLD, SIG_DFL);  // a parent that ignored it left that to us: no child could be waited for
   const auto complain = [](const char* what) { std::fprintf(stderr, "flashproof: %s\n", one_line(what).c_str()); };
   try {
     return flush_stdout(body());
