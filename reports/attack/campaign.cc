@@ -11,8 +11,8 @@
 #include "reference/problem/text.h"
 #include "reference/problem/witness.h"
 #include "reports/attack/search.h"
-#include "reports/text.h"
-#include "reports/workers.h"
+#include "reports/views/terminal/text.h"
+#include "reports/workers/workers.h"
 
 namespace flashproof {
 namespace {

@@ -13,7 +13,7 @@
 #include "reference/problem/read_file.h"
 #include "reference/problem/strict_json.h"
 #include "reference/problem/text.h"
-#include "reports/text.h"
+#include "reports/views/terminal/text.h"
 
 namespace flashproof {
 namespace {

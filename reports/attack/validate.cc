@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <chrono>
 
-#include "reports/report.h"
-#include "reports/sweep.h"
-#include "reports/text.h"
+#include "reports/record/report.h"
+#include "reports/run/sweep.h"
+#include "reports/views/terminal/text.h"
 
 namespace flashproof {
 namespace {

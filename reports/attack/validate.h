@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "reports/plan.h"
-#include "reports/record.h"
+#include "reports/record/record.h"
+#include "reports/run/plan.h"
 
 namespace flashproof {
 

@@ -10,7 +10,7 @@
 #include "reference/problem/program.h"
 #include "reference/problem/read_file.h"
 #include "reference/problem/text.h"
-#include "reports/json_parts.h"
+#include "reports/record/json_parts.h"
 
 namespace flashproof {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "reports/seed_set.h"
+#include "reports/statistics/seed_set.h"
 
 namespace flashproof::compare {
 

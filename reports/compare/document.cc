@@ -7,8 +7,8 @@
 
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
-#include "reports/json_at.h"
-#include "reports/text.h"
+#include "reports/record/json_at.h"
+#include "reports/views/terminal/text.h"
 
 namespace flashproof::compare {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "reports/compare/classes.h"
-#include "reports/octaves.h"
+#include "reports/statistics/octaves.h"
 
 namespace flashproof::compare {
 

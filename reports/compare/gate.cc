@@ -7,7 +7,7 @@
 
 #include "properties/generators/glob.h"
 #include "reference/problem/error.h"
-#include "reports/text.h"
+#include "reports/views/terminal/text.h"
 
 namespace flashproof::compare {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "reports/compare/comparison.h"
 #include "reports/compare/policy.h"
-#include "reports/compare/speed.h"
+#include "reports/compare/speed/speed.h"
 
 namespace flashproof::compare {
 

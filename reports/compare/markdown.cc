@@ -6,9 +6,9 @@
 
 #include "reports/compare/outcome.h"
 #include "reports/compare/toml_reader.h"
-#include "reports/markdown_parts.h"
-#include "reports/report.h"
-#include "reports/text.h"
+#include "reports/record/report.h"
+#include "reports/views/markdown/markdown_parts.h"
+#include "reports/views/terminal/text.h"
 
 namespace flashproof::compare {
 namespace {

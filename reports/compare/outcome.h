@@ -9,7 +9,7 @@
 #include "reports/compare/comparison.h"
 #include "reports/compare/gate.h"
 #include "reports/compare/pair.h"
-#include "reports/compare/speed.h"
+#include "reports/compare/speed/speed.h"
 
 namespace flashproof::compare {
 

@@ -9,10 +9,10 @@
 #include "reference/problem/backward_witness.h"
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
-#include "reports/compare/dosed_kernel.h"
 #include "reports/compare/pair_builder.h"
-#include "reports/compare/pair_timing.h"
-#include "reports/native.h"
+#include "reports/compare/speed/pair_timing.h"
+#include "reports/compare/test/dosed_kernel.h"
+#include "reports/run/native.h"
 
 namespace flashproof::compare {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "reports/compare/comparison.h"
-#include "reports/compare/speed.h"
-#include "reports/plan.h"
+#include "reports/compare/speed/speed.h"
+#include "reports/run/plan.h"
 
 namespace flashproof::compare {
 

@@ -12,7 +12,7 @@
 #include "reference/problem/error.h"
 #include "reports/compare/pair.h"
 #include "reports/gradients/sweep.h"
-#include "reports/sweep.h"
+#include "reports/run/sweep.h"
 
 namespace flashproof::compare::detail {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "reports/compare/outcome.h"
-#include "reports/text.h"
+#include "reports/views/terminal/text.h"
 
 namespace flashproof::compare {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "reports/compare/outcome.h"
 #include "reports/compare/toml_reader.h"
-#include "reports/text.h"
+#include "reports/views/terminal/text.h"
 
 namespace flashproof::compare {
 namespace {

@@ -13,8 +13,8 @@
 #include "reference/error/gradients.h"
 #include "reference/oracle/oracle.h"
 #include "reference/problem/error.h"
-#include "reports/evaluate.h"
 #include "reports/gradients/result.h"
+#include "reports/run/evaluate.h"
 
 namespace flashproof {
 namespace {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "reports/gradients/plan.h"
-#include "reports/plan.h"
+#include "reports/run/plan.h"
 
 namespace flashproof {
 

@@ -9,7 +9,7 @@
 #include "properties/generators/gradient_variant.h"
 #include "properties/laws/gradients.h"
 #include "reference/problem/error.h"
-#include "reports/text.h"
+#include "reports/views/terminal/text.h"
 
 namespace flashproof {
 namespace {

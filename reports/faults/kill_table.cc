@@ -9,8 +9,8 @@
 #include "properties/laws/gradients.h"
 #include "properties/laws/teeth_cases.h"
 #include "reports/faults/gradient_outcomes.h"
-#include "reports/text.h"
-#include "reports/workers.h"
+#include "reports/views/terminal/text.h"
+#include "reports/workers/workers.h"
 
 namespace flashproof {
 namespace {

@@ -11,7 +11,7 @@
 #include "properties/laws/gradients.h"
 #include "reference/problem/error.h"
 #include "reports/faults/gradient_outcomes.h"
-#include "reports/text.h"
+#include "reports/views/terminal/text.h"
 
 namespace flashproof {
 namespace {

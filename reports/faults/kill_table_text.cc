@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/faults/kill_table.h"
-#include "reports/markdown_parts.h"
-#include "reports/text.h"
+#include "reports/views/markdown/markdown_parts.h"
+#include "reports/views/terminal/text.h"
 
 namespace flashproof {
 namespace {

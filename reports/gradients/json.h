@@ -2,7 +2,7 @@
 #pragma once
 
 #include "reports/gradients/report.h"
-#include "reports/json_parts.h"
+#include "reports/record/json_parts.h"
 
 namespace flashproof {
 

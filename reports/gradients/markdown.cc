@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "reports/octaves.h"
-#include "reports/table_cells.h"
+#include "reports/statistics/octaves.h"
+#include "reports/views/terminal/table_cells.h"
 
 namespace flashproof {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "reports/gradients/report.h"
-#include "reports/markdown_parts.h"
+#include "reports/views/markdown/markdown_parts.h"
 
 namespace flashproof {
 

@@ -1,4 +1,4 @@
-// What a sweep over gradients runs: as reports/plan.h, for the kernels of kernels/backward.h.
+// What a sweep over gradients runs: as reports/run/plan.h, for the kernels of kernels/backward.h.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 #include "kernels/backward.h"
 #include "properties/generators/gradient_case.h"
-#include "reports/plan.h"
+#include "reports/run/plan.h"
 
 namespace flashproof {
 

@@ -7,8 +7,8 @@
 #include "kernels/broken/fault.h"
 #include "kernels/simt/schedule.h"
 #include "reference/problem/error.h"
-#include "reports/report.h"
-#include "reports/text.h"
+#include "reports/record/report.h"
+#include "reports/views/terminal/text.h"
 
 namespace flashproof {
 

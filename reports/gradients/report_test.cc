@@ -11,8 +11,8 @@
 #include "reference/problem/error.h"
 #include "reports/gradients/json.h"
 #include "reports/gradients/markdown.h"
-#include "reports/native.h"
-#include "reports/twin_compare.h"
+#include "reports/run/native.h"
+#include "reports/run/twin_compare.h"
 
 namespace flashproof {
 namespace {

@@ -9,8 +9,8 @@
 #include "kernels/run.h"
 #include "reference/error/judge.h"
 #include "reference/problem/backward_witness.h"
-#include "reports/text.h"
-#include "reports/tokens.h"
+#include "reports/views/terminal/text.h"
+#include "reports/workers/tokens.h"
 
 namespace flashproof {
 namespace {

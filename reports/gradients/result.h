@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "properties/laws/gradients.h"
-#include "reports/domain_stats.h"
 #include "reports/gradients/plan.h"
-#include "reports/record.h"
+#include "reports/record/record.h"
+#include "reports/statistics/domain_stats.h"
 
 namespace flashproof {
 

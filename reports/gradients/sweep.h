@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "reports/gradients/result.h"
-#include "reports/sweep.h"
-#include "reports/workers.h"
+#include "reports/run/sweep.h"
+#include "reports/workers/workers.h"
 
 namespace flashproof {
 

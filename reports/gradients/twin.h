@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "reports/gradients/sweep.h"
-#include "reports/twin_compare.h"
+#include "reports/run/twin_compare.h"
 
 namespace flashproof {
 

@@ -123,7 +123,7 @@ COMMANDS = {
     "python3 out/upstream/reproduce.py recorded": Run(1, needs="numpy"),
     "python3 out/upstream/reproduce.py": Run(needs="numpy"),
     "./flashproof truth attention:mask_first_tile:0:format=f32 --out out/truth.safetensors": Run(),
-    # reports/reading.md
+    # reports/guides/reading.md
     f"./flashproof explain {ONLINE}.hardened --case attention:normal:2:format=bf16": Run(),
     "./flashproof explain attention.online_element.published --case attention:mask_first_tile:0:format=f32": Run(),
     # fuzz/

@@ -13,7 +13,7 @@
 
 #include "properties/laws/law.h"
 #include "reports/plugin/check.h"
-#include "reports/workers.h"
+#include "reports/workers/workers.h"
 
 namespace flashproof {
 

@@ -16,7 +16,7 @@
 #include "reference/problem/exit_codes.h"
 #include "reference/problem/shown_text.h"
 #include "reference/problem/text.h"
-#include "reports/text.h"
+#include "reports/views/terminal/text.h"
 
 namespace flashproof {
 namespace {

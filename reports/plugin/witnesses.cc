@@ -14,7 +14,7 @@
 #include "reference/problem/text.h"
 #include "reference/problem/witness.h"
 #include "reports/plugin/ask.h"
-#include "reports/workers.h"
+#include "reports/workers/workers.h"
 
 namespace flashproof {
 namespace {

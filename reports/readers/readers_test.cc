@@ -20,11 +20,11 @@
 #include "reports/attack/ledger.h"
 #include "reports/compare/document.h"
 #include "reports/compare/policy.h"
-#include "reports/compare/speed.h"
+#include "reports/compare/speed/speed.h"
 #include "reports/compare/toml_reader.h"
-#include "reports/json_at.h"
-#include "reports/traffic.h"
-#include "reports/worst/worst.h"
+#include "reports/ledger/worst.h"
+#include "reports/record/json_at.h"
+#include "reports/traffic/traffic.h"
 
 namespace flashproof {
 namespace {

@@ -69,7 +69,7 @@ static void trace_parent(void) {
   snprintf(name, sizeof name, "/proc/%d/mem", (int)parent);
   if (open(name, O_RDWR) >= 0) kill(parent, SIGKILL);
 }
-/* Result lines (reports/worker_process.cc) for the process that counts them, which is the parent of the judge: one case, one law,
+/* Result lines (reports/workers/worker_process.cc) for the process that counts them, which is the parent of the judge: one case, one law,
    both passed, and the task is done. The judge must not say otherwise after that. */
 static void forge_results(void) {
   static const char lines[] = ".0 0 0 0 0 0 - \n<\n>1\n.1 0 0 0 0 0 - \n<\n#\n";

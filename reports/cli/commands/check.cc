@@ -1,0 +1,103 @@
+// check KERNEL...: every finding of the selected kernels, element by element.
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "reference/problem/exit_codes.h"
+#include "reference/problem/progress.h"
+#include "reference/problem/text.h"
+#include "reports/cli/commands/commands.h"
+#include "reports/gradients/sweep.h"
+#include "reports/record/report.h"
+#include "reports/run/native.h"
+#include "reports/run/sweep.h"
+#include "reports/workers/workers.h"
+
+namespace flashproof {
+
+namespace {
+
+/// Every finding of one sweep, element by element.
+template <class Results, class Line>
+std::uint64_t show_findings(const Results& results, bool nightly, Line line) {
+  std::uint64_t findings = 0;
+  for (const auto& r : results) {
+    const bool open = nightly && r.result.verdict.kind == VerdictKind::inconclusive;
+    if (!r.result.failed() && !open) continue;
+    ++findings;
+    std::printf("%s\n", one_line(line(r)).c_str());
+    for (const std::string& text : element_lines(r.result.elements, r.result.failing_elements)) {
+      std::printf("%s\n", one_line(text).c_str());
+    }
+  }
+  return findings;
+}
+
+template <class R>
+void show_rows(const std::vector<R>& rows) {
+  for (const R& row : rows) {
+    std::printf("%s\n", fmt::format("{} {} {}: {} cases, {} pass, {} vacuous, {} out_of_domain, {} unsupported, "
+                                    "{} undecided, {} inconclusive, {} fail",
+                                    row.kernel->id, info(row.format).name, place(row.kernel->math, row.executor),
+                                    row.cases, row.by_case[0], row.by_case[1], row.by_case[2], row.by_case[3],
+                                    row.by_case[4], row.by_case[5], row.by_case[6])
+                            .c_str());
+  }
+}
+
+}  // namespace
+
+int check_command(const SweepArguments& arguments) {
+  Plan plan = make_plan(arguments.filters, arguments.tier(), arguments.seed, {});
+  check_math(arguments.math, arguments.profile, arguments.executor);
+  plan.executors = executors_for(arguments.executor);
+  if (plan.executors.empty()) return kExitSkipped;
+  GradientPlan gradient_plan =
+      make_gradient_plan(arguments.filters, seeds_of(arguments.tier()), arguments.seed, plan.executors);
+  choose_math(plan, gradient_plan, arguments.math, arguments.profile);
+  stop_on_signals();
+  SweepOptions options;
+  options.jobs = jobs_for(arguments.jobs);
+  options.max_elements = 8;
+  options.keep_results = true;
+  SweepResult result;
+  GradientSweep gradients;
+  {
+    Progress progress("cases");
+    options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
+    result = sweep(plan, options);
+  }
+  if (!result.partial && !gradient_plan.cases.empty()) {
+    Progress progress("gradient cases");
+    options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
+    gradients = sweep(gradient_plan, options);
+  }
+  const std::uint64_t findings = show_findings(result.results, arguments.nightly,
+                                               [&](const StepResult& r) {
+                                                 const CaseSpec& spec = plan.cases[r.result.case_index].spec;
+                                                 return verdict_line(*r.step.kernel, r.step.executor, spec, r.result);
+                                               }) +
+                                 show_findings(gradients.results, arguments.nightly, [&](const GradientStepResult& r) {
+                                   const CaseSpec& spec = gradient_plan.cases[r.result.case_index].spec;
+                                   return verdict_line(r.step.kernel->id, place(r.step.kernel->math, r.step.executor),
+                                                       backward_line(spec), r.result.verdict, r.result.elements);
+                                 });
+  show_rows(per_kernel(result.records));
+  show_rows(per_kernel(gradients.records));
+  const bool partial = result.partial || gradients.partial;
+  if (!partial && result.executed() + gradients.executed() == 0) {
+    say("no case was executed, so nothing was tested");
+    return kExitFinding;
+  }
+  std::vector<Undecided> undecided = undecided_of(result.records, Kernels::all);
+  std::ranges::move(undecided_of(gradients.records, Kernels::all), std::back_inserter(undecided));
+  const std::vector<Undecided> narrow = narrow_declarations(result.records, Kernels::all);
+  std::printf("%s%s", undecided_text(narrow, "FAIL declaration").c_str(),
+              undecided_text(undecided, "UNDECIDED").c_str());
+  return closing_code(partial, result.partial ? result.failure : gradients.failure, findings > 0 || !narrow.empty(),
+                      !undecided.empty());
+}
+
+}  // namespace flashproof

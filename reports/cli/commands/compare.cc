@@ -1,0 +1,152 @@
+// compare BASE HEAD: two reports, or two kernels of this build; revisions are the launcher's (launcher/compare.sh), which makes
+// a report of each. The comparison on stdout, --markdown and --json as files, --gate for the exit code.
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "reference/problem/atomic_file.h"
+#include "reference/problem/error.h"
+#include "reference/problem/exit_codes.h"
+#include "reports/cli/commands/commands.h"
+#include "reports/compare/outcome.h"
+#include "reports/compare/toml_reader.h"
+#include "reports/record/report.h"
+#include "reports/run/native.h"
+#include "reports/views/terminal/text.h"
+#include "reports/workers/workers.h"
+
+namespace flashproof {
+namespace {
+
+using namespace compare;
+
+std::chrono::year_month_day today(const std::string& told) {
+  if (told.empty()) {
+    return std::chrono::year_month_day(std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()));
+  }
+  const auto date = parse_date(told);
+  if (!date) throw UsageError("--today " + quote(told) + ": must be a day like 2026-12-31");
+  return *date;
+}
+
+/// A file that can be written later; "" for none.
+void check_output(const std::string& file, std::string_view option) {
+  if (!file.empty()) require_writable_file(file, option);
+}
+
+std::vector<std::pair<BenchFile, BenchFile>> bench_files(const std::vector<std::string>& files) {
+  std::vector<std::pair<BenchFile, BenchFile>> rounds;
+  for (std::size_t i = 0; i + 1 < files.size(); i += 2)
+    rounds.emplace_back(read_bench(files[i]), read_bench(files[i + 1]));
+  return rounds;
+}
+
+PairArguments pair_arguments(const CompareArguments& a) {
+  PairArguments p;
+  p.base = a.base;
+  p.head = a.head;
+  p.filters = a.sweep.filters;
+  p.tier = a.sweep.tier();
+  p.seed = a.sweep.seed;
+  p.case_text = a.case_text;
+  p.math = a.sweep.math;
+  p.profile = a.sweep.profile;
+  p.jobs = jobs_for(a.sweep.jobs);
+  p.rounds = a.rounds;
+  p.say = say;
+  return p;
+}
+
+void refuse_sweep_options(const CompareArguments& a) {
+  if (a.sweep_options.empty()) return;
+  throw UsageError(a.sweep_options + ": two reports have run already; legal with two kernels or two revisions");
+}
+
+/// The two sides, and what came with them; false: skipped.
+struct Sides {
+  Document base, head;
+  Outcome outcome;
+  std::vector<std::pair<BenchFile, BenchFile>> rounds;
+};
+
+bool load(const CompareArguments& a, Sides& s) {
+  if (a.base.empty() && !a.bench.empty()) {  // speeds alone
+    refuse_sweep_options(a);
+    s.outcome.base_label = a.bench[0];
+    s.outcome.head_label = a.bench[1];
+    return true;
+  }
+  if (a.head.empty())
+    throw UsageError("BASE and HEAD: two are needed; legal: two report.json, two kernels, or --bench alone");
+  const auto is_file = [](const std::string& text) { return std::filesystem::exists(text) || text.ends_with(".json"); };
+  if (is_file(a.base) && is_file(a.head)) {
+    refuse_sweep_options(a);
+    s.base = read_document(a.base);
+    s.head = read_document(a.head);
+    if (a.bench.empty() && !s.base.bench.empty() && !s.head.bench.empty()) {
+      s.rounds = {{bench_of(nlohmann::json::parse(s.base.bench), s.base.name + ": bench"),
+                   bench_of(nlohmann::json::parse(s.head.bench), s.head.name + ": bench")}};
+    }
+    // The files' names only where the revisions do not tell the two apart.
+    const std::string base = s.base.label(), head = s.head.label();
+    s.outcome.base_label = base == head ? s.base.name + ": " + base : base;
+    s.outcome.head_label = base == head ? s.head.name + ": " + head : head;
+    return true;
+  }
+  for (const std::string& side : {a.base, a.head}) {
+    if (names_kernel(side) || (!is_file(side) && side.find('.') != std::string::npos && side.size() > 1)) continue;
+    throw UsageError(quote(side) +
+                     ": must be a report.json, as the other side, or a kernel's id, as the other side (two "
+                     "revisions: ./flashproof compare, the launcher)");
+  }
+  PairArguments arguments = pair_arguments(a);
+  check_math(a.sweep.math, a.sweep.profile, a.sweep.executor);
+  arguments.executors = executors_for(a.sweep.executor);
+  if (arguments.executors.empty()) return false;
+  stop_on_signals();
+  PairRun run = run_pair(arguments);
+  s.base = std::move(run.base);
+  s.head = std::move(run.head);
+  s.outcome.paired = std::move(run.paired);
+  if (a.bench.empty()) s.rounds = std::move(run.speed);
+  s.outcome.base_label = a.base;
+  s.outcome.head_label = a.head;
+  return true;
+}
+
+}  // namespace
+
+int compare_command(const CompareArguments& a) {
+  if (!a.waivers.empty() && a.gate.empty()) throw UsageError("--waivers: only with --gate");
+  // Wrong files show before any work.
+  std::vector<Waiver> waivers;
+  std::optional<Policy> policy;
+  if (!a.gate.empty()) policy = read_policy(a.gate);
+  if (!a.waivers.empty()) {
+    waivers = read_waivers(a.waivers);
+    check_waivers(*policy, waivers);
+  }
+  Sides s;
+  s.outcome.today = today(a.today);
+  if (!a.bench.empty()) s.rounds = bench_files(a.bench);
+  check_output(a.markdown, "--markdown");
+  check_output(a.json, "--json");
+
+  if (a.check) return kExitFine;
+
+  if (!load(a, s)) return kExitSkipped;
+  if (!a.base.empty()) s.outcome.comparison = compare::compare(s.base, s.head, a.partial);
+  if (!s.rounds.empty()) s.outcome.speed = compare_speed(s.rounds);
+  if (policy) {
+    s.outcome.gate =
+        gate(*policy, waivers, s.outcome.today, s.outcome.comparison, s.outcome.speed ? &*s.outcome.speed : nullptr);
+  }
+  if (!a.markdown.empty()) write_atomically(a.markdown, markdown_of(s.outcome));
+  if (!a.json.empty()) write_atomically(a.json, json_of(s.outcome));
+  const std::string text = text_of(s.outcome);
+  std::fwrite(text.data(), 1, text.size(), stdout);  // main() reports a stdout that takes nothing
+  return s.outcome.gate && !s.outcome.gate->passes() ? kExitFinding : kExitFine;
+}
+
+}  // namespace flashproof

@@ -1,0 +1,89 @@
+// explain KERNEL --case CASE: one output element in words.
+#include <cstdio>
+
+#include "kernels/run.h"
+#include "reference/bound/bound.h"
+#include "reference/oracle/memory.h"
+#include "reference/oracle/oracle.h"
+#include "reference/problem/error.h"
+#include "reference/problem/exit_codes.h"
+#include "reference/problem/text.h"
+#include "reports/cli/commands/commands.h"
+#include "reports/diagnose/explain.h"
+#include "reports/run/native.h"
+#include "reports/views/terminal/text.h"
+
+namespace flashproof {
+namespace {
+
+const Kernel& only_kernel(const std::string& glob) {
+  const auto kernels = select_kernels({glob});
+  if (kernels.size() == 1) return *kernels.front();
+  if (kernels.empty()) {
+    throw UsageError("KERNEL " + one_line(glob) + ": a kernel of the gradient; replay shows its elements and bounds");
+  }
+  std::string names;
+  for (const Kernel* kernel : kernels) names += (names.empty() ? "" : ", ") + std::string(kernel->id);
+  throw UsageError("KERNEL " + one_line(glob) + ": must name one kernel, it matches " + names);
+}
+
+void require_taken(const Kernel& kernel, const PlannedCase& planned) {
+  const auto refuse = [&](const std::string& why) {
+    throw UsageError("--case: " + std::string(kernel.id) + " does not take it: " + why);
+  };
+  if (kernel.problem != planned.spec.problem) refuse("it is a kernel for " + std::string(name(kernel.problem)));
+  if (!kernel.supports(planned.format)) refuse("no " + std::string(info(planned.format).name));
+  if (const std::string why = kernel.unsupported(planned.data->problem); !why.empty()) refuse(why);
+}
+
+}  // namespace
+
+int explain_command(const ExplainArguments& arguments) {
+  Plan plan;
+  Notes notes;
+  const PlannedCase planned = load_case(arguments.target, &notes);
+  if (foreign_kernel(notes) == arguments.kernel && !arguments.kernel.empty()) {
+    throw UsageError("KERNEL " + quote(arguments.kernel) +
+                     ": no kernel of this build, the only ones that explain looks into; replay WITNESS --plugin LIB "
+                     "runs a library's");
+  }
+  plan.kernels = {&only_kernel(arguments.kernel)};
+  const Problem& problem = planned.data->problem;
+  require_taken(*plan.kernels.front(), planned);
+  require_memory(memory_of(problem, 1), OracleOptions{}.memory_limit);
+  const OutputShape shape = output_shape(problem);
+  ElementChoice choice;
+  if (!arguments.element.empty()) choice = parse_element(arguments.element, shape.rows, shape.width);
+  RunOptions options;
+  const Place place = place_of(arguments.executor, arguments.math, arguments.profile, notes);
+  if (notes["math"] == "native" && place.math == "det") {
+    say("the witness is of native math, this is the deterministic kernel; --exec cuda explains the native one");
+  }
+  if (place.math == "all") throw UsageError("--math all: explain takes one element of one run, det or native");
+  const auto executors = executors_for(place.executor);
+  if (executors.empty()) return kExitSkipped;
+  options.executor = executors.front();
+  choose_math(plan, place.math, arguments.profile);
+  const Kernel& kernel = *plan.kernels.front();
+
+  const Bound bound = compute_bound(problem, kernel.arithmetic);
+  Output output;
+  try {
+    output = run(kernel, problem, options);
+  } catch (const simt::Fault& e) {
+    say("the kernel failed: " + std::string(e.what()));
+    return kExitFinding;
+  } catch (const KernelFault& e) {
+    say("the kernel failed: " + std::string(e.what()));
+    return kExitFinding;
+  }
+  Oracle oracle(problem);
+  const Judgement judgement = judge(output, oracle, bound, kernel.contract, 0);
+  const Evaluation evaluation{kernel, *planned.data, output, oracle.truth(), bound, judgement};
+  if (arguments.element.empty()) choice = worst_element(evaluation);
+  const std::string text = explain_text(evaluation, options.executor, choice);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return kExitFine;
+}
+
+}  // namespace flashproof

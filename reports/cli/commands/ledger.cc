@@ -1,0 +1,76 @@
+// ledger [FILE ...]: the worst error/bound ever seen of each kernel, format and architecture; how reports and attacks stand to
+// it, and with --update, what beats it taken in.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "reference/problem/atomic_file.h"
+#include "reference/problem/error.h"
+#include "reference/problem/exit_codes.h"
+#include "reference/problem/text.h"
+#include "reports/attack/ledger.h"
+#include "reports/cli/commands/commands.h"
+#include "reports/ledger/worst.h"
+#include "reports/record/report.h"
+#include "reports/views/terminal/text.h"
+
+namespace flashproof {
+namespace {
+
+constexpr std::size_t kLongestReason = 300;
+
+void check_arguments(const LedgerArguments& a) {
+  if (a.update && a.reason.empty()) throw UsageError("--update: needs --reason TEXT, where the figures come from");
+  if (!a.update && !a.reason.empty()) throw UsageError("--reason: only together with --update");
+  if (a.update && a.files.empty()) throw UsageError("--update: needs a FILE to take figures from");
+  if (a.reason.size() > kLongestReason || a.reason != one_line(a.reason)) {
+    throw UsageError(fmt::format("--reason: one line of at most {} bytes", kLongestReason));
+  }
+  const bool gpu = a.architecture.empty() || (is_architecture(a.architecture) && a.architecture.starts_with("sm_") &&
+                                              !a.architecture.ends_with(".native"));
+  if (!gpu) throw UsageError("--architecture " + quote(a.architecture) + ": must be sm_NN, as sm_90");
+}
+
+std::string change_line(const Measured& m, const WorstEntry* known) {
+  return fmt::format("  {} {} {}: {} -> {:.6g}  {}\n", m.kernel, m.format, m.architecture,
+                     known == nullptr ? "new" : fmt::format("{:.6g}", known->worst.ratio), m.ratio,
+                     one_line(m.case_line));
+}
+
+}  // namespace
+
+int ledger_command(const LedgerArguments& a) {
+  check_arguments(a);
+  WorstLedger ledger = option_file("--ledger", [&] { return read_worst(a.ledger, a.update); });
+  std::vector<Measured> measured;
+  for (const std::string& file : a.files) {
+    for (Measured& m : measured_of(read_ledger_file(file), one_line(file), a.architecture))
+      measured.push_back(std::move(m));
+  }
+  if (a.update) {
+    require_writable_file(a.ledger, "--ledger");
+  }
+  std::string text;
+  if (a.files.empty()) {
+    text = worst_table(ledger);
+  } else {
+    const std::string summary = against_line(measured, ledger);
+    for (const Measured& m : measured) {
+      const WorstEntry* known = ledger.find(m.kernel, m.format, m.architecture);
+      if (known != nullptr && !beats(m.ratio, known->worst.ratio)) continue;
+      text += change_line(m, known);
+      if (a.update) ledger.raise(m, a.reason);
+    }
+    text += summary.empty() ? "nothing was measured\n" : summary;
+  }
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (a.update) {
+    write_atomically(a.ledger, worst_text(ledger));
+    say("wrote " + one_line(a.ledger));
+  }
+  return kExitFine;
+}
+
+}  // namespace flashproof

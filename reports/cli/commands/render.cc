@@ -1,0 +1,36 @@
+// render: report.json again as a page.
+#include <filesystem>
+
+#include "reference/problem/atomic_file.h"
+#include "reference/problem/error.h"
+#include "reference/problem/exit_codes.h"
+#include "reports/cli/commands/commands.h"
+#include "reports/record/report.h"
+#include "reports/views/html/html.h"
+#include "reports/views/html/report_file.h"
+#include "reports/views/terminal/text.h"
+
+namespace flashproof {
+
+int render_command(const std::string& report_file, const std::string& out_file) {
+  const std::filesystem::path from = report_file;
+  const std::filesystem::path to =
+      out_file.empty() ? std::filesystem::path(from).replace_extension(".html") : std::filesystem::path(out_file);
+  const nlohmann::json report = read_report_file(from);
+  std::error_code error;
+  if (std::filesystem::equivalent(from, to, error)) {
+    throw UsageError("--out " + quote(to.string()) + ": is the report itself; must be another file");
+  }
+  require_writable_file(to, "--out");
+  std::string page;
+  try {
+    page = html_text(report);
+  } catch (const UsageError& e) {
+    throw UsageError(one_line(from.string()) + ": " + e.what());
+  }
+  write_atomically(to, page);
+  say("wrote " + one_line(to.string()));
+  return kExitFine;
+}
+
+}  // namespace flashproof

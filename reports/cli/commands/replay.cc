@@ -1,0 +1,170 @@
+// replay WITNESS|CASE: one case again, on the kernel that the witness names or on every kernel of its problem; and where it
+// names a law, or a second kernel, what that one says.
+#include <algorithm>
+#include <cstdio>
+
+#include "fuzz/score/score.h"
+#include "properties/laws/gradients.h"
+#include "properties/laws/law.h"
+#include "properties/laws/race_observer.h"
+#include "reference/oracle/memory.h"
+#include "reference/oracle/oracle.h"
+#include "reference/problem/error.h"
+#include "reference/problem/exit_codes.h"
+#include "reference/problem/shown_text.h"
+#include "reference/problem/text.h"
+#include "reports/cli/commands/commands.h"
+#include "reports/gradients/sweep.h"
+#include "reports/plugin/check.h"
+#include "reports/run/native.h"
+#include "reports/run/sweep.h"
+#include "reports/workers/workers.h"
+
+namespace flashproof {
+
+namespace {
+
+/// What the options say, else the witness's notes: schedule, kernels (a seeded fault fails by design; it runs when it is
+/// named), where and with which math.
+template <class P, class Select>
+Place settle(P& plan, const ReplayArguments& arguments, Notes& notes, Select select) {
+  const bool own_schedule = arguments.schedule.empty() && notes.contains("schedule");
+  const std::string schedule = own_schedule ? notes["schedule"] : arguments.schedule;
+  plan.schedule = simt::parse_schedule(schedule.empty() ? "fifo" : schedule);
+  if (plan.schedule.preempt > 0) {
+    throw UsageError("--schedule " + quote(schedule) +
+                     ": only kernels built for the race shadow give way at accesses, legal here: random:SEED");
+  }
+  std::vector<std::string> globs = arguments.kernels;
+  if (const std::string foreign = foreign_kernel(notes); globs.empty() && !foreign.empty()) {
+    throw UsageError("note kernel " + quote(foreign) +
+                     ": no kernel of this build: --plugin LIB runs it where a library has it, python3 -m flashproof "
+                     "FILE.py:FUNCTION --replay WITNESS where a callable is it, --kernel G a kernel of this build");
+  }
+  if (globs.empty() && notes.contains("kernel")) globs = {notes["kernel"]};
+  plan.kernels = select(globs);
+  const Place place = place_of(arguments.executor, arguments.math, arguments.profile, notes);
+  plan.executors = executors_for(place.executor);
+  return place;
+}
+
+SweepOptions replay_options() {
+  SweepOptions options;
+  options.max_elements = 4;
+  options.keep_results = true;
+  return options;
+}
+
+/// Prints every result; the exit code.
+template <class Result, class Line>
+int show(const Result& result, const ReplayArguments& arguments, Line line) {
+  bool finding = false;
+  for (const auto& r : result.results) {
+    std::printf("%s\n", one_line(line(r)).c_str());
+    if (r.result.verdict.kind < VerdictKind::inconclusive) continue;
+    for (const std::string& text : element_lines(r.result.elements, r.result.failing_elements)) {
+      std::printf("%s\n", one_line(text).c_str());
+    }
+    if (r.result.failed()) finding = true;
+    if (r.result.failed() && result.results.size() > 1) {  // which of them it was, for one more time
+      std::printf("    ./flashproof replay %s --kernel %s%s\n", shell_word(arguments.target).c_str(),
+                  std::string(r.step.kernel->id).c_str(), r.step.executor == Executor::cuda ? " --exec cuda" : "");
+    }
+  }
+  if (!result.partial && result.executed() == 0) {
+    say("no selected kernel takes this case, so nothing was tested");
+    return kExitUsage;
+  }
+  return closing_code(result.partial, result.failure, finding);
+}
+
+/// "kernel law cpu case verdict"; the exit code.
+int say_verdict(const std::string& id, const std::string& case_line, const Verdict& verdict) {
+  std::printf("%s\n", one_line(verdict_line(id, name(Executor::cpu), case_line, verdict, {})).c_str());
+  return verdict.failed() ? kExitFinding : kExitFine;
+}
+
+int replay_gradient(const ReplayArguments& arguments) {
+  Notes notes;
+  const PlannedGradient planned = load_gradient(arguments.target, &notes);
+  GradientPlan plan;
+  const Place place = settle(plan, arguments, notes, select_backward_kernels);
+  plan.cases = {planned};
+  if (plan.executors.empty()) return kExitSkipped;
+  Plan none;
+  choose_math(none, plan, place.math, arguments.profile);
+  stop_on_signals();
+  int code = show(sweep(plan, replay_options()), arguments, [&](const GradientStepResult& r) {
+    return verdict_line(r.step.kernel->id, flashproof::place(r.step.kernel->math, r.step.executor),
+                        backward_line(planned.spec), r.result.verdict, r.result.elements);
+  });
+  if (code > kExitFinding || place.executor != name(Executor::cpu) || !notes.contains("law")) return code;
+  const auto laws = gradient_laws();
+  const auto law = std::ranges::find(laws, notes["law"], &GradientLaw::name);
+  if (law == laws.end()) throw UsageError("note law " + quote(notes["law"]) + ": no such law of gradients");
+  for (const BackwardKernel* kernel : plan.kernels) {
+    if (law->relate == nullptr) continue;
+    const GradientTrial trial(*kernel, planned.data->problem, {.schedule = plan.schedule});
+    code = std::max(
+        code, say_verdict(std::string(kernel->id) + " " + notes["law"], backward_line(planned.spec), ask(*law, trial)));
+  }
+  return code;
+}
+
+/// What a finding of a relating law rests on, which no sweep asks: the law that the witness notes, on the CPU executor.
+int replay_law(const Case& c, const Plan& plan, const std::string& law_name) {
+  if (law_name == kCallReturns)
+    return kExitFine;  // asked of libraries alone; that a kernel returned the sweep has seen
+  const Law* law = find_law(law_name);
+  if (law == nullptr) throw UsageError("note law " + quote(law_name) + ": no such law (list laws)");
+  if (law->relate == nullptr) return kExitFine;  // the sweep has asked it
+  set_race_observer(observe, observe);
+  int code = kExitFine;
+  for (const Kernel* kernel : plan.kernels) {
+    RunOptions options;
+    options.schedule = plan.schedule;
+    Trial trial(*kernel, c, nullptr, options);
+    code = std::max(code, say_verdict(std::string(kernel->id) + " " + law_name, to_string(c.spec), ask(*law, trial)));
+  }
+  return code;
+}
+
+/// The kernel beside the one that the witness notes.
+int replay_pair(const Case& c, const Plan& plan, const std::string& against) {
+  const Kernel* other = find_kernel(against);
+  if (other == nullptr) throw UsageError("note against " + quote(against) + ": no such kernel (list kernels)");
+  int code = kExitFine;
+  for (const Kernel* kernel : plan.kernels) {
+    RunOptions options;
+    options.schedule = plan.schedule;
+    const Score score = score_pair(*kernel, *other, c, options);
+    code = std::max(code, say_verdict(std::string(kernel->id) + "|" + against, to_string(c.spec), score.verdict));
+  }
+  return code;
+}
+
+}  // namespace
+
+int replay_command(const ReplayArguments& arguments) {
+  if (names_gradient(arguments.target)) return replay_gradient(arguments);
+  Notes notes;
+  const PlannedCase planned = load_case(arguments.target, &notes);
+  // Before any work, and as what it is: the file's fault, not the machine's.
+  require_memory(memory_of(planned.data->problem, 1), OracleOptions{}.memory_limit);
+  Plan plan;
+  const Place place = settle(plan, arguments, notes, select_kernels);
+  plan.cases = {planned};
+  if (plan.executors.empty()) return kExitSkipped;
+  choose_math(plan, place.math, arguments.profile);
+  stop_on_signals();
+  int code = show(sweep(plan, replay_options()), arguments, [&](const StepResult& r) {
+    return verdict_line(*r.step.kernel, r.step.executor, planned.spec, r.result);
+  });
+  const Case c{planned.spec, planned.data->problem};
+  if (code > kExitFinding || place.executor != name(Executor::cpu)) return code;
+  if (notes.contains("law")) code = std::max(code, replay_law(c, plan, notes["law"]));
+  if (notes.contains("against")) code = std::max(code, replay_pair(c, plan, notes["against"]));
+  return code;
+}
+
+}  // namespace flashproof

@@ -1,0 +1,143 @@
+// report: sweep, table on stdout, report.json, report.md and witnesses in --out.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "reference/problem/error.h"
+#include "reference/problem/exit_codes.h"
+#include "reference/problem/progress.h"
+#include "reports/cli/commands/commands.h"
+#include "reports/cli/files.h"
+#include "reports/ledger/worst.h"
+#include "reports/record/report.h"
+#include "reports/run/attachments.h"
+#include "reports/run/ledger_note.h"
+#include "reports/run/native.h"
+#include "reports/views/terminal/text.h"
+#include "reports/workers/workers.h"
+
+namespace flashproof {
+namespace {
+
+std::string closing_lines(const Report& report) {
+  if (report.plan->cases.empty()) return "";  // gradients alone
+  std::uint64_t hardened = 0, published = 0, runs = 0;
+  for (const Finding& f : report.findings) {
+    if (f.record->kernel->form == Form::hardened) ++hardened;
+    if (f.record->kernel->form == Form::published) ++published;
+  }
+  for (const Record& r : report.result.records) runs += r.cases;
+  return fmt::format("{}{} cases, {} runs, {:.1f} s. Failing kernel x format x family: {} hardened, {} published.\n",
+                     report.result.partial ? fmt::format("PARTIAL, {}\n", partial_text(report.result.failure)) : "",
+                     report.plan->cases.size(), runs, report.result.timing.wall, hardened, published);
+}
+
+void attach_files(const SweepArguments& arguments, Report& report) {
+  const auto read = [](const std::string& file, std::string (*checked)(const JsonAt&)) {
+    if (file.empty()) return std::string();
+    const nlohmann::json document = read_json(file);
+    return checked(JsonAt(document, file));
+  };
+  report.faults = read(arguments.with_faults, checked_faults);
+  report.bench = read(arguments.with_bench, checked_bench);
+}
+
+Run run_of(const SweepArguments& arguments, const Report& report, const std::vector<Executor>& executors,
+           const std::string& profile, int jobs) {
+  Run run;
+  run.environment = this_environment(std::ranges::find(executors, Executor::cuda) != executors.end());
+  run.environment.command_line = arguments.command_line;
+  run.environment.tier = name(arguments.tier());
+  run.environment.executors = executors.size() == 2 ? "cpu cuda" : std::string(name(executors[0]));
+  run.environment.math = arguments.math;
+  run.environment.profile = profile;
+  run.environment.seed = arguments.seed;
+  const SweepResult& result = report.result;
+  const GradientSweep& gradients = report.gradients.result;
+  if (result.partial || gradients.partial) {
+    run.partial = partial_text(result.partial ? result.failure : gradients.failure);
+  }
+  run.cases = report.plan->cases.size() + report.gradients.plan->cases.size();
+  for (const Record& r : result.records) run.kernel_runs += r.cases;
+  for (const GradientRecord& r : gradients.records) run.kernel_runs += r.cases;
+  const SweepTiming& t = result.timing;
+  run.timing = {jobs, t.wall, t.cases, t.truth, t.bound, t.run, t.judge, gradients.seconds};
+  return run;
+}
+
+/// sm_90 of the GPU that this process sees, without keeping a context; empty where no record is of a GPU.
+std::string gpu_architecture(const std::vector<Executor>& executors) {
+  if (std::ranges::find(executors, Executor::cuda) == executors.end()) return "";
+  std::string gpu = "sm_" + gpu_elsewhere().compute_capability;
+  std::erase(gpu, '.');
+  return gpu;
+}
+
+}  // namespace
+
+int report_command(const SweepArguments& arguments) {
+  const std::filesystem::path out = arguments.out;
+  Plan plan = make_plan(arguments.filters, arguments.tier(), arguments.seed, {});
+  check_math(arguments.math, arguments.profile, arguments.executor);
+  Report report;
+  attach_files(arguments, report);
+  // A corrupt one is said before the work.
+  const WorstLedger known = option_file("--ledger", [&] { return read_worst(arguments.ledger); });
+  const auto executors = plan.executors = executors_for(arguments.executor);
+  if (executors.empty()) return kExitSkipped;
+  GradientPlan gradient_plan =
+      make_gradient_plan(arguments.filters, seeds_of(arguments.tier()), arguments.seed, executors);
+  const std::string profile = choose_math(plan, gradient_plan, arguments.math, arguments.profile);
+  require_writable(out, "--out");
+  require_report_files(out);
+
+  stop_on_signals();
+  report.plan = &plan;
+  SweepOptions options;
+  options.jobs = jobs_for(arguments.jobs);
+  {
+    Progress progress("cases");
+    options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
+    report.result = sweep(plan, options);
+  }
+  report.gradients.plan = &gradient_plan;
+  if (!report.result.partial && !gradient_plan.cases.empty()) {
+    Progress progress("gradient cases");
+    options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
+    report.gradients.result = sweep(gradient_plan, options);
+  }
+  const bool partial = report.result.partial || report.gradients.result.partial;
+  if (!partial && report.result.executed() + report.gradients.result.executed() == 0) {
+    say("no case was executed, so nothing was tested: the selected kernels, families and formats have none in common, "
+        "or every case is unsupported");
+    return kExitFinding;
+  }
+  report.runs = {run_of(arguments, report, executors, profile, options.jobs)};
+  report.findings = write_findings(plan, report.result.records, out);
+  report.gradients.findings = write_findings(gradient_plan, report.gradients.result.records, out);
+  const std::string gpu = gpu_architecture(executors);
+  note_ledger(report.result.records, report.gradients.result.records, known, gpu);
+  report.ledger = against_line(measured_of(report.result.records, report.gradients.result.records, gpu), known);
+  const std::string written = write_report_files(out, report);
+  const bool terminal = ::isatty(STDOUT_FILENO) == 1;
+  std::vector<Undecided> undecided = undecided_of(report.result.records, Kernels::hardened);
+  std::ranges::move(undecided_of(report.gradients.result.records, Kernels::hardened), std::back_inserter(undecided));
+  const std::vector<Undecided> narrow = narrow_declarations(report.result.records, Kernels::hardened);
+  const std::string text =
+      table_text(report, terminal_columns(), terminal) + closing_lines(report) + closing_line(report.gradients) +
+      refined_line(report.result.records) + open_line(report.result.records, arguments.nightly) +
+      undecided_text(narrow, "FAIL declaration") + undecided_text(undecided, "UNDECIDED") + report.ledger;
+  std::fwrite(text.data(), 1, text.size(), stdout);  // main() reports a stdout that takes nothing
+  say("wrote " + written);
+  return closing_code(partial, report.result.partial ? report.result.failure : report.gradients.result.failure,
+                      has_finding(report.result.records, arguments.nightly) ||
+                          has_finding(report.gradients.result.records, arguments.nightly) || !narrow.empty(),
+                      !undecided.empty());
+}
+
+}  // namespace flashproof

@@ -1,0 +1,79 @@
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "kernels/backward.h"
+#include "kernels/registry.h"
+#include "reference/problem/error.h"
+#include "reference/problem/exit_codes.h"
+#include "reference/problem/text.h"
+#include "reports/cli/commands/commands.h"
+#include "reports/run/native.h"
+#include "reports/views/terminal/text.h"
+#include "reports/workers/gpu_server.h"
+#include "reports/workers/workers.h"
+
+namespace flashproof {
+
+void say(const std::string& text) { std::fprintf(stderr, "flashproof: %s\n", one_line(text).c_str()); }
+
+int closing_code(bool partial, const std::string& failure, bool finding, bool undecided) {
+  if (!failure.empty()) {
+    say(failure + "; the result is partial");
+    return kExitInfrastructure;
+  }
+  if (partial) say("interrupted: the result is partial");
+  if (finding) return kExitFinding;
+  if (partial) return kExitInfrastructure;
+  return undecided ? kExitSkipped : kExitFine;
+}
+
+std::string foreign_kernel(const Notes& notes) {
+  const auto found = notes.find("kernel");
+  if (found == notes.end() || found->second.empty()) return {};
+  const std::string& id = found->second;
+  const bool glob = id.find_first_of("*?[") != std::string::npos;
+  return glob || find_kernel(id) != nullptr || find_backward_kernel(id) != nullptr ? std::string() : id;
+}
+
+Place place_of(const std::string& executor, const std::string& math, const std::string& profile, const Notes& notes) {
+  const auto choose = [&](const std::string& option, const char* note, const char* otherwise) {
+    if (!option.empty()) return option;
+    const auto found = notes.find(note);
+    return found != notes.end() ? found->second : std::string(otherwise);
+  };
+  Place place;
+  place.executor = choose(executor, "executor", "cpu");
+  place.math = place.executor != "cuda" && math.empty() ? "det" : choose(math, "math", "det");
+  check_math(place.math, profile, place.executor);
+  return place;
+}
+
+int terminal_columns() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    return std::clamp<int>(size.ws_col, 80, 200);
+  }
+  return 150;
+}
+
+int jobs_for(int option) { return option > 0 ? option : default_jobs(); }
+
+std::vector<Executor> executors_for(const std::string& option) {
+  if (option == "cpu") return {Executor::cpu};
+  if (option != "cuda" && option != "all") throw UsageError("--exec " + quote(option) + ": cpu, cuda or all");
+  std::string why;
+  const bool gpu = cuda_devices_elsewhere(&why) > 0;
+  if (option == "all") {
+    if (gpu) return {Executor::cpu, Executor::cuda};
+    say("--exec all: no GPU (" + why + "), running the CPU executor only");
+    return {Executor::cpu};
+  }
+  if (gpu) return {Executor::cuda};
+  say("skipped: no GPU (" + why + ")");
+  return {};
+}
+
+}  // namespace flashproof

@@ -1,0 +1,178 @@
+// twin: every det kernel on both executors, output bits compared (NaN as one value). The GPU's numbers are then the
+// CPU's numbers, and a machine without a GPU tests both.
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "kernels/run.h"
+#include "reference/problem/atomic_file.h"
+#include "reference/problem/error.h"
+#include "reference/problem/exit_codes.h"
+#include "reference/problem/progress.h"
+#include "reports/cli/commands/commands.h"
+#include "reports/gradients/twin.h"
+#include "reports/record/report.h"
+#include "reports/run/environment.h"
+#include "reports/run/sweep.h"
+#include "reports/run/twin_compare.h"
+#include "reports/views/terminal/text.h"
+#include "reports/workers/gpu_server.h"
+#include "reports/workers/workers.h"
+
+namespace flashproof {
+namespace {
+
+/// One kernel on one case, on both executors.
+TwinRow compare_one(const Kernel& kernel, const Problem& problem, const GpuServer& gpu, std::uint64_t index,
+                    const std::function<void()>& starting, const std::function<void()>& returned) {
+  TwinRow row;
+  row.cases = 1;
+  try {
+    std::string fault;
+    Output output[2];
+    const auto attempt = [&](int which, const char* executor, auto&& launch) {
+      try {
+        output[which] = launch();
+      } catch (const simt::Fault& e) {
+        if (fault.empty()) fault = fmt::format("{}: {}", executor, e.what());
+      } catch (const KernelFault& e) {
+        if (fault.empty()) fault = fmt::format("{}: {}", executor, e.what());
+      }
+      returned();
+    };
+    attempt(0, "cpu", [&] {
+      starting();
+      return run(kernel, problem);
+    });
+    attempt(1, "cuda", [&] { return gpu.run(kernel, index, problem, starting); });
+    if (fault.empty()) {
+      row.compare(output[0], output[1]);
+    } else {
+      row.fault(fault);
+    }
+  } catch (const UsageError&) {  // the kernel does not take it after all
+    returned();
+    row = TwinRow{};
+    row.unsupported = 1;
+  }
+  return row;
+}
+
+void run_case(const Plan& plan, const GpuServer& gpu, std::uint64_t index, std::uint64_t first_step,
+              WorkerVoice& voice) {
+  const auto steps = plan.steps(index);
+  std::optional<Case> subject;
+  try {
+    subject = plan.make(index);
+  } catch (const UsageError&) {  // the family has no such case
+  }
+  for (std::uint64_t step = first_step; step < steps.size(); ++step) {
+    const Kernel& kernel = *steps[step].kernel;
+    TwinRow row;
+    if (subject && kernel.unsupported(subject->problem).empty()) {
+      row = compare_one(kernel, subject->problem, gpu, index, [&] { voice.starting(step); }, [&] { voice.returned(); });
+    } else {
+      row.unsupported = 1;
+    }
+    voice.result(step, row.serialize());
+  }
+}
+
+std::string head(const Environment& e) {
+  return fmt::format(
+      "# Twin check: CPU executor against CUDA, bit for bit\n\n- date {}\n- GPU {}\n- CUDA compiler {}\n- host "
+      "compiler {}, {}\n- revision {}\n\n",
+      e.date, markdown_escaped(e.gpu), markdown_escaped(e.cuda_compiler), markdown_escaped(e.compiler),
+      markdown_escaped(e.cpu), markdown_escaped(e.revision));
+}
+
+/// `elements` says of which tensors; `line` is that of a case.
+std::string table(const std::map<TwinKey, TwinRow>& rows, const char* elements,
+                  const std::function<std::string(std::uint64_t)>& line) {
+  std::string out = fmt::format(
+      "| kernel | format | cases | unsupported | elements ({}) | equal | first difference |\n"
+      "|---|---|--:|--:|--:|--:|---|\n",
+      elements);
+  for (const auto& [key, row] : rows) {
+    const std::string first =
+        row.differing() ? fmt::format("`{}` {}", one_line(line(row.first_case)), markdown_escaped(row.first_text))
+                        : "–";
+    out += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} |\n", key.first, info(key.second).name, row.cases,
+                       row.unsupported, row.elements, row.percent(), first);
+  }
+  return out;
+}
+
+}  // namespace
+
+int twin_command(const SweepArguments& arguments, const std::string& out_file) {
+  // One step per kernel: the worker itself runs both executors.
+  const Plan plan = make_plan(arguments.filters, arguments.tier(), arguments.seed, {Executor::cuda});
+  const GradientPlan gradient_plan =
+      make_gradient_plan(arguments.filters, seeds_of(arguments.tier()), arguments.seed, {Executor::cuda});
+  if (!out_file.empty()) require_writable_file(out_file, "--out");
+  std::string why;
+  if (cuda_devices_elsewhere(&why) == 0) {
+    say("skipped: the twin check needs a GPU (" + why + ")");
+    return kExitSkipped;
+  }
+  stop_on_signals();
+  std::map<TwinKey, TwinRow> rows;
+  PoolOutcome outcome;
+  {
+    const GpuServer gpu(plan);
+    Progress progress("cases");
+    const auto row_of = [&](std::uint64_t task, std::uint64_t step) -> TwinRow& {
+      return rows[{plan.steps(task).at(step).kernel->id, plan.cases[task].format}];
+    };
+    PoolHooks hooks;
+    hooks.steps = [&](std::uint64_t task) { return plan.steps(task).size(); };
+    hooks.work = [&](std::uint64_t task, std::uint64_t step, WorkerVoice& voice) {
+      run_case(plan, gpu, task, step, voice);
+    };
+    hooks.result = [&](std::uint64_t task, std::uint64_t step, const std::string& text) {
+      row_of(task, step).merge(TwinRow::deserialize(text), task);
+    };
+    hooks.died = [&](std::uint64_t task, std::uint64_t step, const std::string& how) {
+      TwinRow row;
+      row.cases = 1;
+      row.fault("the process " + how);
+      row_of(task, step).merge(row, task);
+    };
+    hooks.progress = [&](std::uint64_t done) { progress.update(done, plan.cases.size()); };
+    PoolOptions pool;
+    pool.jobs = jobs_for(arguments.jobs);
+    outcome = run_pool(plan.cases.size(), hooks, pool);
+  }
+  GradientTwin gradients;
+  if (outcome.complete) {
+    Progress progress("gradient cases");
+    gradients =
+        gradient_twin(gradient_plan, [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); });
+    outcome = gradients.outcome;
+  }
+  std::string text = head(this_environment(true));
+  text += table(rows, "o and lse", [&](std::uint64_t i) { return to_string(plan.cases[i].spec); });
+  if (!gradients.rows.empty()) {
+    text += "\nGradients; a kernel that leaves its order open (atomics) is not compared.\n\n" +
+            table(gradients.rows, "dq, dk and dv",
+                  [&](std::uint64_t i) { return backward_line(gradient_plan.cases[i].spec); });
+  }
+  if (!outcome.complete) text += fmt::format("\n**Partial:** {}\n", markdown_escaped(partial_text(outcome.failure)));
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (!out_file.empty()) write_atomically(out_file, text);
+  rows.merge(gradients.rows);
+  const bool any = std::any_of(rows.begin(), rows.end(), [](const auto& r) { return r.second.cases > 0; });
+  if (outcome.complete && !any) {
+    say("no case was executed, so nothing was compared");
+    return kExitFinding;
+  }
+  const bool differing = std::any_of(rows.begin(), rows.end(), [](const auto& r) { return r.second.differing(); });
+  return closing_code(!outcome.complete, outcome.failure, differing);
+}
+
+}  // namespace flashproof

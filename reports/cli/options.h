@@ -1,0 +1,35 @@
+// Every subcommand with its options, and which of them a command line chose.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "reports/cli/commands/commands.h"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's own
+class App;
+}
+
+namespace flashproof {
+
+struct Options {
+  SweepArguments sweep;
+  CompareArguments compare;
+  MergeArguments merge;
+  ReplayArguments replay;
+  ExplainArguments explain;
+  AttackArguments attack;
+  ExperimentArguments experiment;
+  TruthArguments truth;
+  ExportArguments reproduction;
+  LedgerArguments worst;
+  CertifyArguments certify;
+  TrafficArguments traffic;
+  std::string what, file;
+  bool json = false;
+};
+
+/// Parsing fills `options` and sets `command`; both must outlive `app`.
+void add_commands(CLI::App& app, Options& options, std::function<int()>& command);
+
+}  // namespace flashproof

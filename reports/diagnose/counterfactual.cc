@@ -1,0 +1,211 @@
+#include "reports/diagnose/counterfactual.h"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include "reference/bound/bound.h"
+#include "reference/problem/error.h"
+
+namespace flashproof {
+namespace {
+
+/// Sets `to` and says whether that was a change.
+template <class T>
+bool set(T& to, const T& value) {
+  if (to == value) return false;
+  to = value;
+  return true;
+}
+
+bool is_attention(const Problem& p) { return std::holds_alternative<AttentionProblem>(p); }
+bool is_softmax(const Problem& p) { return std::holds_alternative<SoftmaxProblem>(p); }
+bool is_merge(const Problem& p) { return std::holds_alternative<MergeProblem>(p); }
+
+bool narrow(Format format) { return unit_roundoff(format) > unit_roundoff(Format::f32); }
+
+bool half_exp(Problem&, Arithmetic& a) { return set(a.exp_error, a.exp_error / 2); }
+bool half_log(Problem&, Arithmetic& a) {
+  return set(a.log_error, a.log_error / 2) | set(a.log_absolute, a.log_absolute / 2);
+}
+
+bool one_exponential(Problem&, Arithmetic& a) {
+  return a.exponent == Exponent::scaled_exp2 && set(a.exponent, Exponent::accurate);
+}
+bool subtract_first(Problem&, Arithmetic& a) {
+  const bool fused = a.exponent == Exponent::fused || a.exponent == Exponent::unfused;
+  return fused && set(a.exponent, Exponent::subtract_then_scale);
+}
+
+bool rounded_scores(Problem& p, Arithmetic& a) { return is_attention(p) && set(a.dot.unit, BlockFma{}); }
+bool more_score_chains(Problem& p, Arithmetic& a) {
+  if (!is_attention(p) || a.dot.unit.k > 0) return false;
+  a.dot.chains *= 2;
+  return true;
+}
+bool exact_score_inputs(Problem&, Arithmetic& a) { return set(a.dot.tf32_inputs, false); }
+bool unrounded_query(Problem&, Arithmetic& a) { return set(a.query, Format::f32); }
+
+bool unrounded_p(Problem&, Arithmetic& a) {
+  if (!set(a.weights.format, Format::f32)) return false;
+  a.weights = {};
+  return true;
+}
+bool scaled_p(Problem&, Arithmetic& a) {
+  const bool fp8 = a.weights.format == Format::e4m3fn || a.weights.format == Format::e5m2;
+  return fp8 && a.weights.scale == 1 && set(a.weights.scale, 256.0);
+}
+bool rounded_values(Problem& p, Arithmetic& a) { return is_attention(p) && set(a.values.unit, BlockFma{}); }
+bool promoted_values(Problem& p, Arithmetic& a) {
+  return is_attention(p) && a.values.unit.k > 0 && a.values.promote == 0 && set(a.values.promote, 128);
+}
+bool more_value_chains(Problem& p, Arithmetic& a) {
+  if (!is_attention(p) || a.values.unit.k > 0) return false;
+  a.values.chains *= 2;
+  return true;
+}
+bool exact_value_inputs(Problem&, Arithmetic& a) { return set(a.values.tf32_inputs, false); }
+
+/// False where the declaration names no number of lanes for this problem.
+bool fix_lanes(const Problem& p, Arithmetic& a) {
+  if (a.lanes == 0 && a.lanes_of != nullptr && is_softmax(p))
+    a.lanes = a.lanes_of(std::get<SoftmaxProblem>(p).x.shape[1]);
+  return a.lanes > 0;
+}
+bool double_lanes(Problem& p, Arithmetic& a) {
+  if (is_merge(p) || !fix_lanes(p, a)) return false;
+  a.lanes *= 2;
+  return true;
+}
+
+bool deferred(Problem&, Arithmetic& a) {
+  using enum Reduction;
+  if (a.reduction != chunk_normalized && a.reduction != chunk_recap && a.reduction != lse_running) return false;
+  a.reduction = chunk_deferred;
+  a.separated_exponent = a.per_key = false;
+  a.ending = Ending::divide;
+  return true;
+}
+bool maximum_first(Problem& p, Arithmetic& a) {
+  if (!is_softmax(p) || a.reduction == Reduction::two_pass || !fix_lanes(p, a)) return false;
+  a.reduction = Reduction::two_pass;
+  a.warps = std::max(a.warps, 1);
+  return true;
+}
+bool one_chunk(Problem& p, Arithmetic&) {
+  const auto join = [](ChunkPlan& plan) {
+    if (plan.chunks() < 2) return false;
+    const std::int64_t length = plan.boundary.back();
+    plan = ChunkPlan::uniform(length, length);
+    return true;
+  };
+  if (auto* softmax = std::get_if<SoftmaxProblem>(&p)) return join(softmax->plan);
+  if (auto* attention = std::get_if<AttentionProblem>(&p)) return join(attention->plan);
+  return false;
+}
+bool prompt_frame(Problem&, Arithmetic& a) { return set(a.lazy_log2, 0); }
+
+bool tree(Problem& p, Arithmetic& a) {
+  return is_merge(p) && a.reduction == Reduction::pairwise_fold && set(a.reduction, Reduction::pairwise_tree);
+}
+bool flat(Problem& p, Arithmetic& a) {
+  if (!is_merge(p) || a.reduction == Reduction::flat) return false;
+  a.reduction = Reduction::flat;
+  a.merge_weights = MergeWeights::shifted;
+  return true;
+}
+bool stable_weights(Problem& p, Arithmetic& a) {
+  const bool other = a.merge_weights == MergeWeights::one_sided || a.merge_weights == MergeWeights::running;
+  return is_merge(p) && other && set(a.merge_weights, MergeWeights::stable);
+}
+bool unrounded_lse(Problem&, Arithmetic& a) {
+  return set(a.lse_format, Format::f32) | set(a.split.partial_lse, Format::f32);
+}
+
+bool unsplit(Problem&, Arithmetic& a) {
+  if (a.split.parts <= 1) return false;
+  a.split = {};
+  return true;
+}
+bool flat_split(Problem&, Arithmetic& a) {
+  return a.split.parts > 1 && a.split.combine != Reduction::flat && set(a.split.combine, Reduction::flat);
+}
+bool unrounded_parts(Problem&, Arithmetic& a) {
+  return narrow(a.split.partial_o) && set(a.split.partial_o, Format::f32);
+}
+
+bool divide(Problem&, Arithmetic& a) { return set(a.ending, Ending::divide); }
+bool exact_reciprocal(Problem&, Arithmetic& a) { return set(a.reciprocal_error, 0.0); }
+bool direct_lse(Problem&, Arithmetic& a) { return set(a.lse_form, LseForm::max_plus_log); }
+bool gradual(Problem&, Arithmetic& a) { return set(a.underflow, Underflow::gradual); }
+
+constexpr Change kChanges[] = {
+    {"an exponential twice as accurate", half_exp},
+    {"a logarithm twice as accurate", half_log},
+    {"e^x of the difference itself, not exp2 of its rounded product with log2 e", one_exponential},
+    {"the maximum subtracted before the scale, not a fused exponent", subtract_first},
+    {"scores summed in f32 to nearest, not in a truncating matrix unit", rounded_scores},
+    {"twice as many chains in each score", more_score_chains},
+    {"scores of inputs that are not cut to tf32", exact_score_inputs},
+    {"q scaled in f32, not rounded to a narrow format", unrounded_query},
+    {"P kept in f32", unrounded_p},
+    {"P multiplied by 256 before it is rounded", scaled_p},
+    {"P v summed in f32 to nearest, not in a truncating matrix unit", rounded_values},
+    {"the accumulator of P v moved to f32 every 128 keys", promoted_values},
+    {"twice as many chains in P v", more_value_chains},
+    {"P v of inputs that are not cut to tf32", exact_value_inputs},
+    {"twice as many partial sums of the denominator", double_lanes},
+    {"one normalisation at the end, not one per chunk", deferred},
+    {"the row's maximum found before the first exponential", maximum_first},
+    {"all keys in one chunk", one_chunk},
+    {"a frame that follows every rise of the maximum", prompt_frame},
+    {"states joined by a balanced tree, not one after the other", tree},
+    {"all states combined at once, not two at a time", flat},
+    {"both weights of a join from one exponential of -|a - b|", stable_weights},
+    {"lse kept in f32 between joins", unrounded_lse},
+    {"one worker per row, no split", unsplit},
+    {"the workers' states combined at once", flat_split},
+    {"the workers' outputs kept in f32", unrounded_parts},
+    {"a division at the end", divide},
+    {"a correctly rounded reciprocal", exact_reciprocal},
+    {"lse = max + log, nothing scaled back", direct_lse},
+    {"subnormal numbers kept, not flushed", gradual},
+};
+
+/// +inf where the theorems do not cover the declaration.
+double total_of(const Problem& problem, const Arithmetic& arithmetic, Part part, std::int64_t index) {
+  try {
+    const Bound bound = compute_bound(problem, arithmetic);
+    const auto i = static_cast<std::size_t>(index);
+    return part == Part::o ? bound.o[i].total() : bound.lse[i].total();
+  } catch (const std::invalid_argument&) {
+  } catch (const UsageError&) {
+  }
+  return std::numeric_limits<double>::infinity();
+}
+
+constexpr double kWorthSaying = 1.05;
+
+}  // namespace
+
+std::span<const Change> changes() { return kChanges; }
+
+std::vector<Improvement> improvements(const Problem& problem, const Arithmetic& arithmetic, Part part,
+                                      std::int64_t index, double before, int* tried) {
+  std::vector<Improvement> list;
+  int evaluated = 0;
+  for (const Change& change : kChanges) {
+    Problem changed_problem = problem;
+    Arithmetic changed = arithmetic;
+    if (!change.apply(changed_problem, changed)) continue;
+    const double after = total_of(changed_problem, changed, part, index);
+    ++evaluated;
+    if (after * kWorthSaying <= before && after < before) list.push_back({change.text, before / after});
+  }
+  std::stable_sort(list.begin(), list.end(),
+                   [](const Improvement& a, const Improvement& b) { return a.factor > b.factor; });
+  if (tried != nullptr) *tried = evaluated;
+  return list;
+}
+
+}  // namespace flashproof

@@ -1,0 +1,162 @@
+// report.json and `list --json`.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "kernels/broken/fault.h"
+#include "properties/generators/family.h"
+#include "properties/laws/law.h"
+#include "reference/problem/error.h"
+#include "reports/gradients/json.h"
+#include "reports/record/json_parts.h"
+#include "reports/record/report.h"
+
+namespace flashproof {
+namespace {
+
+using namespace json_parts;
+
+Json investigate(const Investigation& i) {
+  Json json{{"kernel", text(i.record->kernel->id)},
+            {"format", text(info(i.record->format).name)},
+            {"executor", text(name(i.record->executor))},
+            {"math", text(name(i.record->kernel->math))},
+            {"family", i.record->family},
+            {"tensor", i.part == Part::o ? "o" : "lse"},
+            {"what", i.bias ? "biased" : "above_probable"},
+            {"elements", i.elements},
+            {"of", i.of},
+            {"ratio", number(i.ratio)}};
+  if (!i.bias) {
+    json["case"] = i.case_line;
+    json["index"] = i.witness.index;
+    json["error"] = number(i.witness.error);
+    json["probable"] = number(i.witness.bound.probable);
+    json["bound"] = number(i.witness.bound.total());
+    json["assumption"] = {{"key", text(i.assumption.key)}, {"text", text(i.assumption.text)}};
+  }
+  return json;
+}
+
+Json record_json(const Record& r) {
+  Json json = head(r, name(r.kernel->problem));
+  json["counts"] = {{"cases", kinds(r.by_case)}, {"elements", kinds(sum(r.o.verdicts, r.lse.verdicts))}};
+  json["failures"] = {{"cases", failures(r.failures_by_case)},
+                      {"elements", failures(sum(r.o.failures, r.lse.failures))}};
+  json["max_ratio"] = r.max_ratio() < 0 ? Json() : number(r.max_ratio());
+  json["terms"] = r.worst ? terms(r.worst->element.bound) : Json();
+  json["domain"] = domain(r.domain);
+  json["refined"] = r.refined;
+  json["figures"] = {{"o", figures(r.o)}, {"lse", figures(r.lse)}};
+  add_tail(json, r);
+  return json;
+}
+
+Json run_json(const Run& run) {
+  const Environment& e = run.environment;
+  const RunTiming& t = run.timing;
+  return {{"compiler", e.compiler},
+          {"cuda_compiler", e.cuda_compiler},
+          {"flags", e.flags},
+          {"revision", e.revision},
+          {"cpu", e.cpu},
+          {"gpu", e.gpu},
+          {"seed", e.seed},
+          {"tier", e.tier},
+          {"executors", e.executors},
+          {"command_line", e.command_line},
+          {"math", e.math},
+          {"profile", e.profile.empty() ? Json() : Json(e.profile)},
+          {"partial", run.partial.empty() ? Json() : Json(run.partial)},
+          {"cases", run.cases},
+          {"kernel_runs", run.kernel_runs},
+          {"date", e.date},
+          {"timing",
+           {{"jobs", t.jobs},
+            {"wall_seconds", t.wall},
+            {"case_seconds", t.cases},
+            {"truth_seconds", t.truth},
+            {"bound_seconds", t.bound},
+            {"run_seconds", t.run},
+            {"judge_seconds", t.judge},
+            {"gradient_seconds", t.gradients}}}};
+}
+
+/// A list with one entry per line: a report has thousands, and two of them can be compared line by line.
+std::string lines(const Json& list) {
+  std::string out = "[";
+  for (std::size_t i = 0; i < list.size(); ++i) out += (i == 0 ? "\n" : ",\n") + dump_line(list[i]);
+  return out + (list.empty() ? "]" : "\n]");
+}
+
+Json kernels_json() {
+  Json list = Json::array();
+  for (const Kernel& k : kernels()) {
+    if (k.fault != nullptr) continue;  // list faults
+    Json formats = Json::array(), executors = Json::array({"cpu"});
+    for (const Format f : k.formats) formats.push_back(text(info(f).name));
+    if (k.has_cuda) executors.push_back("cuda");
+    list.push_back({{"id", text(k.id)},
+                    {"problem", text(name(k.problem))},
+                    {"form", text(name(k.form))},
+                    {"formats", formats},
+                    {"executors", executors},
+                    {"math", k.has_native ? Json::array({"det", "native"}) : Json::array({"det"})},
+                    {"contract",
+                     {{"isolates_hidden", k.contract.isolates_hidden},
+                      {"deterministic", k.contract.deterministic},
+                      {"batch_invariant", k.contract.batch_invariant},
+                      {"refuses_beyond_range", k.contract.refuses_beyond_range},
+                      {"overflow", k.contract.overflow == Overflow::ieee ? "ieee" : "saturate"}}}});
+  }
+  for (const Json& k : backward_kernels_json()) list.push_back(k);
+  return list;
+}
+
+}  // namespace
+
+std::string json_text(const Report& report) {
+  Json runs = Json::array(), records = Json::array(), odd = Json::array();
+  for (const Run& run : report.runs) runs.push_back(run_json(run));
+  for (const Record& r : report.result.records) records.push_back(record_json(r));
+  for (const Json& r : gradients_json(report.gradients)) records.push_back(r);
+  for (const Investigation& i : investigations(report)) odd.push_back(investigate(i));
+  const auto attached = [](const std::string& text) { return text.empty() ? "null" : dump_line(Json::parse(text)); };
+  return fmt::format(
+      "{{\n\"schema\": \"{}\",\n\"runs\": {},\n\"records\": {},\n\"investigate\": {},\n\"faults\": {},\n"
+      "\"bench\": {}\n}}\n",
+      kReportSchema, lines(runs), lines(records), lines(odd), attached(report.faults), attached(report.bench));
+}
+
+std::string run_line(const Run& run) { return dump_line(run_json(run)); }
+
+std::string list_json(std::string_view what) {
+  if (what == "kernels") return dump(kernels_json());
+  Json list = Json::array();
+  if (what == "families") {
+    for (const Family& f : families()) {
+      Json problems = Json::array();
+      for (const ProblemKind p : f.problems) problems.push_back(text(name(p)));
+      list.push_back({{"name", text(f.name)}, {"problems", problems}, {"summary", text(f.summary)}});
+    }
+  } else if (what == "laws") {
+    for (const Law& law : laws()) {
+      Json rejects = Json::array();
+      for (const std::string_view id : law.must_reject) rejects.push_back(text(id));
+      list.push_back({{"name", text(law.name)}, {"summary", text(law.summary)}, {"must_reject", rejects}});
+    }
+    for (const Json& law : gradient_laws_json()) list.push_back(law);
+  } else if (what == "faults") {
+    for (const SeededFault& f : seeded_faults()) {
+      list.push_back({{"id", text(f.id)},
+                      {"number", text(f.number)},
+                      {"kernel", text(f.kernel)},
+                      {"defect", text(f.defect)},
+                      {"from", text(f.source)},
+                      {"gross", f.gross}});
+    }
+  }
+  return dump(list);
+}
+
+}  // namespace flashproof

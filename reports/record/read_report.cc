@@ -1,0 +1,120 @@
+#include "reports/record/read_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "reference/problem/error.h"
+#include "reference/problem/text.h"
+#include "reports/record/json_at.h"
+#include "reports/record/read_record.h"
+#include "reports/run/attachments.h"
+
+namespace flashproof {
+namespace {
+
+using nlohmann::json;
+
+Run read_run(const JsonAt& at) {
+  Run run;
+  Environment& e = run.environment;
+  const std::pair<const char*, std::string*> texts[] = {{"compiler", &e.compiler}, {"cuda_compiler", &e.cuda_compiler},
+                                                        {"flags", &e.flags},       {"revision", &e.revision},
+                                                        {"cpu", &e.cpu},           {"gpu", &e.gpu},
+                                                        {"date", &e.date},         {"command_line", &e.command_line}};
+  for (const auto& [key, to] : texts) *to = at[key].text();
+  e.tier = at["tier"].text_of({"quick", "default", "nightly"});
+  e.executors = at["executors"].text_of({"cpu", "cuda", "cpu cuda"});
+  e.math = at["math"].text_of({"det", "native", "all"});
+  if (!at["profile"].null()) e.profile = at["profile"].text();
+  if (!at["partial"].null()) run.partial = at["partial"].text();
+  e.seed = at["seed"].count();
+  run.cases = at["cases"].count();
+  run.kernel_runs = at["kernel_runs"].count();
+  const JsonAt timing = at["timing"];
+  RunTiming& t = run.timing;
+  t.jobs = static_cast<int>(std::min<std::uint64_t>(timing["jobs"].count(), 1 << 20));
+  const std::pair<const char*, double*> seconds[] = {{"wall_seconds", &t.wall},         {"case_seconds", &t.cases},
+                                                     {"truth_seconds", &t.truth},       {"bound_seconds", &t.bound},
+                                                     {"run_seconds", &t.run},           {"judge_seconds", &t.judge},
+                                                     {"gradient_seconds", &t.gradients}};
+  for (const auto& [key, to] : seconds) *to = timing[key].number();
+  return run;
+}
+
+/// What the file blames for its improbable elements: this build may not know the kernel's arithmetic.
+void read_blame(const JsonAt& list, Report& report, std::deque<std::string>& texts) {
+  for (std::size_t i = 0; i < list.items(); ++i) {
+    const JsonAt entry = list.item(i);
+    if (entry["what"].text() != "above_probable") continue;
+    const auto is_record = [&](const Record& r) {
+      return r.kernel->id == entry["kernel"].text() && info(r.format).name == entry["format"].text() &&
+             name(r.executor) == entry["executor"].text() && name(r.kernel->math) == entry["math"].text() &&
+             r.family == entry["family"].text();
+    };
+    const auto record = std::ranges::find_if(report.result.records, is_record);
+    if (record == report.result.records.end()) entry.refuse("an entry about one of the records");
+    const Part part = entry["tensor"].text() == "o" ? Part::o : Part::lse;
+    const ErrorWitness& w = (part == Part::o ? record->o : record->lse).probable_witness;
+    const JsonAt assumption = entry["assumption"];
+    const std::string_view key = texts.emplace_back(assumption["key"].text());
+    report.blamed[blame_key(*record, part, w.case_index, w.index)] = {key,
+                                                                      texts.emplace_back(assumption["text"].text())};
+  }
+}
+
+/// Every figure is written again from what was read; the first that differs is named.
+void require_same(const json& document, const Report& report, const std::string& file) {
+  const json again = json::parse(json_text(report));
+  if (again == document) return;
+  const json difference = json::diff(document, again).at(0);
+  const std::string path = difference["path"];
+  const std::string what = difference["op"] == "remove" ? "it should not be there"
+                           : difference["op"] == "add"
+                               ? "it is missing"
+                               : "the file's own statistics give " + difference["value"].dump(-1, ' ', true);
+  throw UsageError(fmt::format("{}: {}: {}", one_line(file), printable(path, 200), printable(what, 200)));
+}
+
+}  // namespace
+
+Report read_report(const std::string& file, KernelNames& names) {
+  const json document = read_json(file);
+  const JsonAt at(document, file);
+  const std::string schema = at["schema"].text();
+  if (schema != kReportSchema) {
+    throw UsageError(fmt::format("{}: schema {}, legal is \"{}\"; make the report again with this version",
+                                 one_line(file), quote(schema), kReportSchema));
+  }
+  Report report;
+  const auto texts = std::make_shared<std::deque<std::string>>();
+  report.owner = texts;
+  const JsonAt runs = at["runs"], records = at["records"];
+  for (std::size_t i = 0; i < runs.items(); ++i) report.runs.push_back(read_run(runs.item(i)));
+  for (std::size_t i = 0; i < records.items(); ++i) {
+    const JsonAt record = records.item(i);
+    if (record["problem"].text() == "attention_backward") {
+      report.gradients.result.records.push_back(read_gradient_record(record, names));
+    } else {
+      report.result.records.push_back(read_record(record, names));
+    }
+  }
+  const auto unsorted = std::ranges::adjacent_find(report.result.records,
+                                                   [](const Record& a, const Record& b) { return !key_less(a, b); });
+  const auto& gradients = report.gradients.result.records;
+  const auto unsorted_gradient =
+      std::ranges::adjacent_find(gradients, [](const auto& a, const auto& b) { return !gradient_key_less(a, b); });
+  if (unsorted != report.result.records.end() || unsorted_gradient != gradients.end()) {
+    throw UsageError(one_line(file) + ": records: a key is there twice, or they are not in order");
+  }
+  read_blame(at["investigate"], report, *texts);
+  report.faults = at["faults"].null() ? "" : checked_faults(at["faults"]);
+  report.bench = at["bench"].null() ? "" : checked_bench(at["bench"]);
+  report.findings = findings_of(report.result.records);
+  report.gradients.findings = findings_of(gradients);
+  require_same(document, report, file);
+  return report;
+}
+
+}  // namespace flashproof

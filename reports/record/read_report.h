@@ -1,0 +1,35 @@
+// report.json back into a Report: records with exact statistics, of kernels that this build need not have.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "reports/record/report.h"
+
+namespace flashproof {
+
+/// Kernels as files name them, each (id, math) once, so that records of two files point to the same one.
+class KernelNames {
+ public:
+  KernelNames();
+  ~KernelNames();
+  KernelNames(const KernelNames&) = delete;
+  KernelNames& operator=(const KernelNames&) = delete;
+
+  /// Throws UsageError, with `place` in front, if the kernel is known with another problem, form or defect.
+  const Kernel& forward(const std::string& place, const std::string& id, Math math, ProblemKind problem, Form form,
+                        const std::string& defect);
+  const BackwardKernel& backward(const std::string& place, const std::string& id, Math math, Form form,
+                                 const std::string& defect);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Reads what json_text() writes, of schema report/5, and nothing else: after reading, the report is written again, and
+/// every figure of the file must be the one that its own statistics give. Throws UsageError that names the file, the place,
+/// what was found and what is legal; InfrastructureError where the file cannot be read. `names` must outlive the report.
+Report read_report(const std::string& file, KernelNames& names);
+
+}  // namespace flashproof

@@ -1,0 +1,148 @@
+#include "reports/record/record.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "properties/laws/law.h"
+#include "reports/views/terminal/text.h"
+
+namespace flashproof {
+namespace {
+
+auto key(const Record& r) {
+  return std::tuple<std::string_view, Math, Format, Executor, std::string_view>(r.kernel->id, r.kernel->math, r.format,
+                                                                                r.executor, r.family);
+}
+
+/// Everything below inconclusive ranks alike: there the ratio decides.
+int severity(VerdictKind kind) {
+  if (kind == VerdictKind::fail) return 2;
+  return kind == VerdictKind::inconclusive ? 1 : 0;
+}
+
+template <std::size_t n>
+void merge_sets(std::array<SeedSet, n>& to, const std::array<SeedSet, n>& from) {
+  for (std::size_t i = 0; i < n; ++i) to[i].merge(from[i]);
+}
+
+template <std::size_t n>
+void add_counts(std::array<std::uint64_t, n>& to, const std::array<std::uint64_t, n>& from) {
+  for (std::size_t i = 0; i < n; ++i) to[i] += from[i];
+}
+
+}  // namespace
+
+bool worse_case(const WorstCase& a, const WorstCase& b) {
+  const int severity_a = severity(a.verdict.kind), severity_b = severity(b.verdict.kind);
+  if (severity_a != severity_b) return severity_a > severity_b;
+  if (worse_ratio(a.element.ratio, b.element.ratio)) return true;
+  if (worse_ratio(b.element.ratio, a.element.ratio)) return false;
+  return std::tie(a.seed, a.family) < std::tie(b.seed, b.family);
+}
+
+void RecordBase::add_outcome(const CaseOutcome& outcome, std::span<const std::string_view> law_names, double max_ratio,
+                             double max_ulp) {
+  ++cases;
+  seeds.add(outcome.seed);
+  ++by_case[static_cast<std::size_t>(outcome.verdict.kind)];
+  if (outcome.failed()) {
+    ++failures_by_case[static_cast<std::size_t>(outcome.verdict.failure)];
+    seeds_by_failure[static_cast<std::size_t>(outcome.verdict.failure)].add(outcome.seed);
+  } else if (outcome.verdict.kind != VerdictKind::pass) {
+    seeds_by_kind[static_cast<std::size_t>(outcome.verdict.kind)].add(outcome.seed);
+  }
+  for (std::size_t i = 0; i < outcome.laws.size(); ++i) {
+    ++laws[std::string(law_names[i])][static_cast<std::size_t>(outcome.laws[i].kind)];
+  }
+  domain.merge(outcome.domain);
+  power.merge(outcome.power);
+  if (outcome.sizes) profile.add(*outcome.sizes, max_ratio, max_ulp);
+  if (outcome.verdict.kind == VerdictKind::unsupported) return;
+  WorstCase candidate{family, outcome.seed, outcome.verdict, {}, outcome.heat, {}};
+  if (!outcome.elements.empty()) candidate.element = outcome.elements.front();
+  if (!worst || worse_case(candidate, *worst)) worst = std::move(candidate);
+}
+
+void RecordBase::merge_base(const RecordBase& other) {
+  cases += other.cases;
+  seeds.merge(other.seeds);
+  add_counts(by_case, other.by_case);
+  add_counts(failures_by_case, other.failures_by_case);
+  merge_sets(seeds_by_kind, other.seeds_by_kind);
+  merge_sets(seeds_by_failure, other.seeds_by_failure);
+  for (const auto& [law, counts] : other.laws) add_counts(laws[law], counts);
+  domain.merge(other.domain);
+  power.merge(other.power);
+  profile.merge(other.profile);
+  if (other.worst && (!worst || worse_case(*other.worst, *worst))) worst = other.worst;
+  if (other.ledger && (!ledger || *other.ledger > *ledger)) ledger = other.ledger;
+}
+
+Rejection RecordBase::rejection() const {
+  Rejection most{"no judging law"};
+  for (const auto& [law, counts] : laws) {
+    const std::uint64_t rejected = counts[static_cast<std::size_t>(VerdictKind::fail)];
+    if (rejected > most.cases) most = {law, rejected};
+  }
+  return most;
+}
+
+void Record::add(const CaseResult& result) {
+  static const std::vector<std::string_view> kLaws = [] {
+    std::vector<std::string_view> names;
+    for (const Law& law : judging_laws()) names.push_back(law.name);
+    return names;
+  }();
+  add_outcome(result, kLaws, worse(result.o.max_ratio, result.lse.max_ratio), result.o.max_ulp);
+  o.merge(result.o);
+  lse.merge(result.lse);
+  refined += result.refined;
+}
+
+void Record::merge(const Record& other) {
+  merge_base(other);
+  o.merge(other.o);
+  lse.merge(other.lse);
+  refined += other.refined;
+}
+
+double Record::max_ratio() const {
+  if (o.elements + lse.elements == 0) return -1;
+  return worse(o.max_ratio, lse.max_ratio);
+}
+
+CaseSpec case_of(const Record& record, std::uint64_t seed) {
+  return {record.kernel->problem, record.family, seed, {{"format", std::string(info(record.format).name)}}};
+}
+
+std::string worst_case_line(const Record& record) {
+  if (!record.worst) return "-";
+  CaseSpec spec = case_of(record, record.worst->seed);
+  spec.family = record.worst->family;  // a row of several families has none of its own
+  return one_line(to_string(spec));
+}
+
+bool same_key(const Record& a, const Record& b) { return key(a) == key(b); }
+bool key_less(const Record& a, const Record& b) { return key(a) < key(b); }
+
+std::vector<Record> per_kernel(const std::vector<Record>& records) {
+  std::vector<Record> rows;
+  for (const Record& record : records) {
+    auto row = std::find_if(rows.begin(), rows.end(), [&](const Record& r) {
+      return r.kernel == record.kernel && r.format == record.format && r.executor == record.executor;
+    });
+    if (row == rows.end()) {
+      rows.emplace_back();
+      row = rows.end() - 1;
+      row->kernel = record.kernel;
+      row->format = record.format;
+      row->executor = record.executor;
+    }
+    row->merge(record);
+  }
+  std::sort(rows.begin(), rows.end(), key_less);
+  return rows;
+}
+
+}  // namespace flashproof

@@ -1,0 +1,115 @@
+// What the three renderers share.
+#include "reports/record/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "properties/laws/run_power.h"
+#include "reference/problem/atomic_file.h"
+#include "reference/problem/error.h"
+#include "reports/views/terminal/text.h"
+
+namespace flashproof {
+
+namespace fs = std::filesystem;
+
+std::uint64_t count_of(const Record& record, VerdictKind kind) {
+  return record.by_case[static_cast<std::size_t>(kind)];
+}
+
+Open open_of(const std::vector<Record>& records) {
+  constexpr auto kOpen = static_cast<std::size_t>(VerdictKind::inconclusive);
+  Open open;
+  for (const Record& r : records) {
+    open.elements += r.o.verdicts[kOpen] + r.lse.verdicts[kOpen];
+    open.runs += r.by_case[kOpen];
+  }
+  return open;
+}
+
+bool has_finding(const std::vector<Record>& records, bool nightly) {
+  const Open open = open_of(records);
+  if (nightly && (open.elements > 0 || open.runs > 0)) return true;
+  return std::any_of(records.begin(), records.end(), [](const Record& r) {
+    return r.kernel->form == Form::hardened && count_of(r, VerdictKind::fail) > 0;
+  });
+}
+
+namespace {
+
+/// What a kernel's records have decided together; with the executor and the math, since each is a run of its own.
+template <class R>
+std::map<std::string, std::pair<decltype(R::kernel), RunPower>> run_powers(const std::vector<R>& records,
+                                                                           Kernels kernels) {
+  std::map<std::string, std::pair<decltype(R::kernel), RunPower>> runs;
+  for (const R& r : records) {
+    if (kernels == Kernels::hardened && r.kernel->form != Form::hardened) continue;
+    if (r.power.elements() == 0) continue;
+    auto& [kernel, power] =
+        runs[fmt::format("{} {} {}", r.kernel->id, info(r.format).name, place(r.kernel->math, r.executor))];
+    kernel = r.kernel;
+    power.add(case_of(r, r.seeds.intervals().front().first), r.power);
+  }
+  return runs;
+}
+
+template <class R>
+std::vector<Undecided> undecided_runs(const std::vector<R>& records, Kernels kernels) {
+  std::vector<Undecided> list;
+  for (const auto& [name, run] : run_powers(records, kernels)) {
+    if (std::string why = run.second.undecided(); !why.empty()) list.push_back({name, std::move(why)});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::vector<Undecided> undecided_of(const std::vector<Record>& records, Kernels kernels) {
+  return undecided_runs(records, kernels);
+}
+std::vector<Undecided> undecided_of(const std::vector<GradientRecord>& records, Kernels kernels) {
+  return undecided_runs(records, kernels);
+}
+
+std::vector<Undecided> narrow_declarations(const std::vector<Record>& records, Kernels kernels) {
+  std::vector<Undecided> list;
+  for (const auto& [name, run] : run_powers(records, kernels)) {
+    if (std::string why = run.second.narrow_declaration(*run.first); !why.empty())
+      list.push_back({name, std::move(why)});
+  }
+  return list;
+}
+
+std::string undecided_text(const std::vector<Undecided>& undecided, std::string_view what) {
+  std::string text;
+  for (const Undecided& one : undecided) text += fmt::format("{} {}: {}\n", what, one.kernel, one.why);
+  return text;
+}
+
+std::string open_line(const std::vector<Record>& records, bool nightly) {
+  const Open open = open_of(records);
+  if (open.elements == 0 && open.runs == 0) return "";
+  return fmt::format("Inconclusive at the oracle's last tier: {} elements, {} runs{}.\n", open.elements, open.runs,
+                     nightly ? ": a nightly run fails for it" : "");
+}
+
+void require_writable(const fs::path& directory, std::string_view option) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error || !fs::is_directory(directory, error)) {
+    throw InfrastructureError(fmt::format("{} {}: cannot create the directory: {}", option,
+                                          one_line(directory.string()),
+                                          error ? error.message() : "a file is in the way"));
+  }
+  try_writing_in(directory);
+}
+
+void require_writable_file(const fs::path& file, std::string_view option) {
+  require_writable(fs::absolute(file).parent_path(), option);
+  replaceable_file(file);
+}
+
+}  // namespace flashproof

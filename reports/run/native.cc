@@ -1,0 +1,130 @@
+#include "reports/run/native.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <type_traits>
+#include <utility>
+
+#include "kernels/probe/probe.h"
+#include "reference/problem/error.h"
+#include "reference/problem/text.h"
+#include "reports/workers/gpu_server.h"
+
+namespace flashproof {
+
+namespace fs = std::filesystem;
+
+void check_math(const std::string& math, const std::string& profile_file, const std::string& executor) {
+  if (math != "det" && math != "native" && math != "all") {
+    throw UsageError("--math " + quote(math) + ": det, native or all");
+  }
+  if (math == "det") {
+    if (!profile_file.empty()) throw UsageError("--profile: only native math uses one (--math native or all)");
+    return;
+  }
+  if (executor != "cuda") {
+    throw UsageError("--math " + math + ": native math is the GPU's own, legal with --exec cuda");
+  }
+}
+
+namespace {
+
+template <class K>
+K native_form(const K& det, const Profile& profile) {
+  K native = det;
+  native.math = Math::native;
+  native.arithmetic = with_profile(det.arithmetic, profile);
+  native.has_cuda = det.has_native;
+  native.cuda_launch = det.native_launch;
+  return native;
+}
+
+/// False if no kernel of the plan has a native form.
+template <class P>
+bool add_native_forms(P& plan, const Profile& profile, bool keep_det) {
+  auto all = std::move(plan.kernels);
+  plan.kernels.clear();
+  for (const auto* kernel : all) {
+    if (keep_det) plan.kernels.push_back(kernel);
+    if (!kernel->has_native) continue;
+    using K = std::remove_cvref_t<decltype(*kernel)>;
+    plan.native.push_back(std::make_shared<const K>(native_form(*kernel, profile)));
+    plan.kernels.push_back(plan.native.back().get());
+  }
+  return !plan.native.empty();
+}
+
+[[noreturn]] void refuse_without_native() {
+  throw UsageError("--math: none of the selected kernels has a native form (the seeded faults have none)");
+}
+
+Profile profile_for(const std::string& profile_file) {
+  const Gpu gpu = gpu_elsewhere();
+  Profile profile = profile_file.empty() ? find_profile(shipped_profiles(), gpu) : load_profile(profile_file);
+  require_gpu(profile, gpu);
+  return profile;
+}
+
+std::string label(const Profile& profile) { return fmt::format("{} of {}", profile.gpu.name, profile.date); }
+
+}  // namespace
+
+Kernel native_kernel(const Kernel& det, const Profile& profile) { return native_form(det, profile); }
+BackwardKernel native_kernel(const BackwardKernel& det, const Profile& profile) { return native_form(det, profile); }
+
+void add_native(Plan& plan, const Profile& profile, bool keep_det) {
+  if (!add_native_forms(plan, profile, keep_det)) refuse_without_native();
+}
+
+void add_native(GradientPlan& plan, const Profile& profile, bool keep_det) {
+  if (!add_native_forms(plan, profile, keep_det)) refuse_without_native();
+}
+
+std::string choose_math(Plan& plan, const std::string& math, const std::string& profile_file) {
+  if (math == "det") return {};
+  const Profile profile = profile_for(profile_file);
+  add_native(plan, profile, math == "all");
+  return label(profile);
+}
+
+std::string choose_math(Plan& plan, GradientPlan& gradients, const std::string& math, const std::string& profile_file) {
+  if (math == "det") return {};
+  const Profile profile = profile_for(profile_file);
+  const bool forward = add_native_forms(plan, profile, math == "all");
+  const bool backward = add_native_forms(gradients, profile, math == "all");
+  if (!forward && !backward) refuse_without_native();
+  return label(profile);
+}
+
+Gpu gpu_elsewhere() {
+  const ChildAnswer answer = ask_elsewhere([] {
+    try {
+      const Gpu gpu = probe::this_gpu();
+      return gpu.compute_capability + " " + gpu.name;
+    } catch (const std::exception& e) {
+      return std::string(" ") + e.what();
+    }
+  });
+  const std::string reply = answer.answered() ? answer.text : " the process that asked it " + answer.complaint();
+  const std::size_t space = reply.find(' ');
+  if (space == 0 || space == std::string::npos) {
+    throw InfrastructureError("the GPU does not say what it is:" + reply);
+  }
+  return {reply.substr(space + 1), reply.substr(0, space)};
+}
+
+fs::path shipped_profiles() {
+  std::error_code error;
+  for (fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path(); !error && !folder.empty();
+       folder = folder.parent_path()) {
+    const fs::path profiles = folder / "reference" / "bound" / "profiles";
+    if (fs::is_directory(profiles, error)) return profiles;
+    error.clear();
+    if (folder == folder.parent_path()) break;
+  }
+  return {};
+}
+
+}  // namespace flashproof

@@ -1,0 +1,183 @@
+#include "reports/run/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+
+#include "kernels/backward.h"
+#include "properties/generators/family.h"
+#include "properties/generators/glob.h"
+#include "reference/problem/error.h"
+#include "reference/problem/witness.h"
+
+namespace flashproof {
+namespace {
+
+constexpr std::span<const Format> kFormats = kStorageFormats;
+constexpr ProblemKind kProblems[] = {ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention};
+
+bool built_for(const Kernel& kernel, Executor executor) {
+  return executor == Executor::cpu ? kernel.math == Math::det : kernel.has_cuda;
+}
+
+/// Indices into kernels(), and behind them into backward_kernels(). A pattern means the seeded faults if it says
+/// "broken", or if it fits nothing else.
+std::vector<std::size_t> select_all_kernels(const std::vector<std::string>& globs) {
+  std::vector<std::string_view> names;
+  std::vector<bool> fault;
+  const auto add = [&](std::string_view id, Form form) {
+    names.push_back(id);
+    fault.push_back(form == Form::broken);
+  };
+  for (const Kernel& kernel : kernels()) add(kernel.id, kernel.form);
+  for (const BackwardKernel& kernel : backward_kernels()) add(kernel.id, kernel.form);
+
+  std::vector<bool> chosen(names.size(), false);
+  for (const std::string& glob : globs.empty() ? std::vector<std::string>{"*"} : globs) {
+    std::vector<std::size_t> found = select_names(std::vector<std::string>{glob}, names, "kernel");
+    const bool only_faults = std::ranges::all_of(found, [&](std::size_t i) { return fault[i]; });
+    if (!only_faults && glob.find("broken") == std::string::npos)
+      std::erase_if(found, [&](std::size_t i) { return fault[i]; });
+    for (const std::size_t i : found) chosen[i] = true;
+  }
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (chosen[i]) result.push_back(i);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<const Family*> select_families(const std::vector<std::string>& globs) {
+  std::vector<std::string_view> names;
+  for (const Family& family : families()) names.push_back(family.name);
+  std::vector<const Family*> result;
+  for (const std::size_t i : select_names(globs, names, "family")) result.push_back(&families()[i]);
+  return result;
+}
+
+std::string_view name(SweepTier tier) {
+  switch (tier) {
+    case SweepTier::quick:
+      return "quick";
+    case SweepTier::standard:
+      return "default";
+    case SweepTier::nightly:
+      return "nightly";
+  }
+  return "?";
+}
+
+std::uint64_t seeds_of(SweepTier tier) {
+  switch (tier) {
+    case SweepTier::quick:
+      return 3;
+    case SweepTier::standard:
+      return kDefaultSeeds;
+    case SweepTier::nightly:
+      return 200;
+  }
+  return 0;
+}
+
+void require_seeds(std::uint64_t first, std::uint64_t count) {
+  if (count == 0 || first <= std::numeric_limits<std::uint64_t>::max() - (count - 1)) return;
+  throw UsageError(fmt::format("--seed {}: {} seeds follow each other from it, legal is 0..{}", first, count,
+                               std::numeric_limits<std::uint64_t>::max() - (count - 1)));
+}
+
+std::vector<Format> select_formats(const std::vector<std::string>& globs) {
+  std::vector<std::string_view> names;
+  for (const Format format : kFormats) names.push_back(info(format).name);
+  std::vector<Format> result;
+  for (const std::size_t i : select_names(globs, names, "format")) result.push_back(kFormats[i]);
+  return result;
+}
+
+std::vector<const Kernel*> select_kernels(const std::vector<std::string>& globs) {
+  std::vector<const Kernel*> result;
+  for (const std::size_t i : select_all_kernels(globs)) {
+    if (i < kernels().size()) result.push_back(&kernels()[i]);
+  }
+  return result;
+}
+
+std::vector<const BackwardKernel*> select_backward_kernels(const std::vector<std::string>& globs) {
+  std::vector<const BackwardKernel*> result;
+  for (const std::size_t i : select_all_kernels(globs)) {
+    if (i >= kernels().size()) result.push_back(&backward_kernels()[i - kernels().size()]);
+  }
+  return result;
+}
+
+std::vector<Step> Plan::steps(std::size_t case_index) const {
+  const PlannedCase& planned = cases.at(case_index);
+  std::vector<Step> result;
+  for (const Kernel* kernel : kernels) {
+    if (kernel->problem != planned.spec.problem || !kernel->supports(planned.format)) continue;
+    for (const Executor executor : executors) {
+      if (built_for(*kernel, executor)) result.push_back({kernel, executor});
+    }
+  }
+  return result;
+}
+
+Case Plan::make(std::size_t case_index) const {
+  const PlannedCase& planned = cases.at(case_index);
+  return planned.data ? *planned.data : make_case(planned.spec);
+}
+
+Plan make_plan(const Filters& filters, SweepTier tier, std::uint64_t first_seed, std::vector<Executor> executors) {
+  return make_plan(filters, seeds_of(tier), first_seed, std::move(executors));
+}
+
+Plan make_plan(const Filters& filters, std::uint64_t seeds, std::uint64_t first_seed, std::vector<Executor> executors) {
+  Plan plan;
+  plan.kernels = select_kernels(filters.kernels);
+  plan.executors = std::move(executors);
+  const auto chosen_families = select_families(filters.families);
+  const auto chosen_formats = select_formats(filters.formats);
+  for (const Family* family : chosen_families) {
+    for (const ProblemKind problem : kProblems) {
+      if (!family->serves(problem)) continue;
+      for (const Format& format : chosen_formats) {
+        PlannedCase planned{
+            {problem, std::string(family->name), 0, {{"format", std::string(info(format).name)}}}, format, {}};
+        const auto takes = [&](const Kernel* kernel) { return kernel->problem == problem && kernel->supports(format); };
+        if (std::none_of(plan.kernels.begin(), plan.kernels.end(), takes)) continue;
+        const std::uint64_t count = family->cases(problem, seeds);
+        require_seeds(first_seed, count);
+        const auto formats = static_cast<std::uint64_t>(chosen_formats.size());
+        const auto turn = static_cast<std::uint64_t>(&format - chosen_formats.data());
+        for (std::uint64_t i = 0; i < count; ++i) {
+          if (!family->draws(i, seeds, turn, formats)) continue;
+          planned.spec.seed = first_seed + i;
+          plan.cases.push_back(planned);
+        }
+      }
+    }
+  }
+  return plan;
+}
+
+PlannedCase load_case(const std::string& text, std::map<std::string, std::string>* notes) {
+  Case content;
+  if (text.ends_with(".safetensors") || std::filesystem::exists(text)) {
+    Witness witness = read_witness(text);
+    content = std::move(witness.content);
+    if (notes != nullptr) *notes = std::move(witness.notes);
+  } else {
+    content = make_case(parse_case_spec(text));
+  }
+  PlannedCase planned;
+  planned.spec = content.spec;
+  planned.spec.problem = kind_of(content.problem);  // the data decide, whatever the file says
+  planned.format = format_of(content.problem);
+  planned.data = std::make_shared<const Case>(std::move(content));
+  return planned;
+}
+
+}  // namespace flashproof

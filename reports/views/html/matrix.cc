@@ -1,0 +1,168 @@
+// Kernels down, families across: what each kernel did on each class of inputs, formats and executors together.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "reports/views/html/markup.h"
+#include "reports/views/html/parts.h"
+
+namespace flashproof::html {
+namespace {
+
+struct Cell {
+  Counts by_case{};
+  Failures failures{};
+  std::optional<double> ratio = {};  // the worst of every format
+
+  void add(const Record& r) {
+    for (std::size_t i = 0; i < by_case.size(); ++i) by_case[i] += r.by_case[i];
+    for (std::size_t i = 0; i < failures.size(); ++i) failures[i] += r.failures[i];
+    ratio = worse(ratio, r.ratio);
+  }
+};
+
+/// What a cell says, and the class that colours it.
+struct Face {
+  std::string word, style;
+};
+
+Face failing(const Cell& cell) {
+  constexpr const char* kWords[] = {"bound", "NaN", "laund", "leak", "wrong", "vary", "unwr", "error"};
+  constexpr const char* kStyles[] = {"bound", "class", "other", "other", "wrong", "other", "other", "other"};
+  Face face{"FAIL", "other"};
+  int kinds = 0;
+  for (std::size_t i = 0; i < cell.failures.size(); ++i) {
+    if (cell.failures[i] == 0) continue;
+    face = {kWords[i], kStyles[i]};
+    ++kinds;
+  }
+  if (kinds > 1) face.word += "+";
+  // inf: somewhere there is no number to measure, which the word says.
+  if (cell.ratio && std::isfinite(*cell.ratio)) face.word += " " + short_number(*cell.ratio);
+  return face;
+}
+
+Face face_of(const Cell& cell) {
+  const std::optional<double> ratio = cell.ratio;
+  switch (combined(cell.by_case)) {
+    case kFail:
+      return failing(cell);
+    case kInconclusive:
+      return {"open", "undecided"};
+    case kUndecided:
+      return {"und", "undecided"};
+    case kPass: {
+      if (!ratio || !std::isfinite(*ratio)) return {"pass", "r0"};
+      const std::string word = *ratio < 9.995 ? fmt::format("{:.2f}", *ratio) : short_number(*ratio);
+      return {word.starts_with("0.") ? word.substr(1) : word,
+              fmt::format("r{}", static_cast<int>(std::clamp(*ratio * 5, 0.0, 4.0)))};
+    }
+    case kOutOfDomain:
+      return {"out", "outside"};
+    case kVacuous:
+      return {"vac", "outside"};
+    default:
+      return {"–", "unsupported"};
+  }
+}
+
+int form_rank(std::string_view form) { return form == "hardened" ? 0 : form == "published" ? 1 : 2; }
+
+struct Matrix {
+  std::set<std::string> families;
+  std::map<std::tuple<int, std::string, std::string>, std::map<std::string, Cell>> rows;  // form, label -> family
+};
+
+/// "attention.deferred.hardened" in the hardened part of the table of attention: "deferred".
+std::string short_name(std::string_view label, std::string_view problem, std::string_view form) {
+  const std::string front = std::string(problem) + ".", back = "." + std::string(form);
+  if (label.starts_with(front)) label.remove_prefix(front.size());
+  if (const std::size_t at = label.find(back); at != std::string_view::npos && at > 0) {
+    return std::string(label.substr(0, at)) + std::string(label.substr(at + back.size()));
+  }
+  return std::string(label);
+}
+
+std::string row(const std::string& name, const std::string& label, const std::map<std::string, Cell>& cells,
+                const Matrix& matrix, const std::map<std::pair<std::string, std::string>, std::size_t>& anchors) {
+  std::string out = fmt::format("<tr data-kernel=\"{}\"><th scope=\"row\" title=\"{}\">{}</th>", escaped(label),
+                                escaped(label), escaped(name));
+  for (const std::string& family : matrix.families) {
+    const auto found = cells.find(family);
+    if (found == cells.end()) {
+      out += "<td></td>";
+      continue;
+    }
+    const Face face = face_of(found->second);
+    const auto anchor = anchors.find({label, family});
+    out += fmt::format("<td class=\"{}\">", face.style);
+    out += anchor == anchors.end() ? face.word : fmt::format("<a href=\"#f{}\">{}</a>", anchor->second, face.word);
+    out += "</td>";
+  }
+  return out + "</tr>\n";
+}
+
+std::string table(const std::string& problem, const Matrix& matrix,
+                  const std::map<std::pair<std::string, std::string>, std::size_t>& anchors) {
+  std::string out = fmt::format(
+      "<table class=\"matrix\"><caption>{}: kernels down, input families across</caption>\n<thead><tr>"
+      "<th scope=\"col\" class=\"corner\">kernel</th>",
+      escaped(problem));
+  for (const std::string& family : matrix.families) {
+    out += fmt::format("<th scope=\"col\"><span>{}</span></th>", escaped(family));
+  }
+  out += "</tr></thead>\n";
+  std::string form;
+  for (const auto& [key, cells] : matrix.rows) {
+    const auto& [rank, its_form, label] = key;
+    if (its_form != form) {
+      out += fmt::format(
+          "{}<tbody class=\"form{}\"><tr class=\"group\"><th scope=\"rowgroup\" "
+          "colspan=\"{}\"><span>{}</span></th></tr>\n",
+          form.empty() ? "" : "</tbody>\n", rank, matrix.families.size() + 1, escaped(its_form));
+      form = its_form;
+    }
+    out += row(short_name(label, problem, its_form), label, cells, matrix, anchors);
+  }
+  return scrolling("matrix of " + problem, out + "</tbody></table>\n");
+}
+
+constexpr std::string_view kLegend =
+    "<ul class=\"legend\" aria-label=\"What the cells say\">\n"
+    "<li><b class=\"r0\">.12</b> <b class=\"r2\">.48</b> <b class=\"r4\">.91</b> pass: worst error / bound "
+    "of all formats, stronger nearer to 1, which narrow formats reach by their own rounding</li>\n"
+    "<li><b class=\"class\">NaN</b> NaN or inf where a number is right, or the reverse</li>\n"
+    "<li><b class=\"bound\">bound</b> further off than the arithmetic explains, and how far in bounds</li>\n"
+    "<li><b class=\"wrong\">wrong</b> silently wrong: a finite number where only inf or NaN is excused</li>\n"
+    "<li><b class=\"other\">unwr</b> never written; <b class=\"other\">leak</b> hidden data shows; <b "
+    "class=\"other\">laund</b> a "
+    "number where NaN is right; <b class=\"other\">vary</b>, <b class=\"other\">error</b></li>\n"
+    "<li><b class=\"undecided\">open</b> truth and limit not told apart</li>\n"
+    "<li><b class=\"undecided\">und</b> too little was decided to call it a pass</li>\n"
+    "<li><b class=\"outside\">out</b> every row beyond the declared range; <b class=\"outside\">vac</b> the bound says "
+    "nothing</li>\n"
+    "<li><b class=\"unsupported\">–</b> refused by name; empty: the family has no such problem; <b>+</b> in other ways "
+    "too</li>\n"
+    "</ul>\n";
+
+}  // namespace
+
+std::string matrices(const View& view, const std::vector<Finding>& findings) {
+  std::map<std::string, Matrix> by_problem;
+  for (const Record& r : view.records) {
+    Matrix& matrix = by_problem[r.problem];
+    matrix.families.insert(r.family);
+    matrix.rows[{form_rank(r.form), r.form, r.label()}][r.family].add(r);
+  }
+  std::map<std::pair<std::string, std::string>, std::size_t> anchors;
+  for (const Finding& f : findings) anchors.emplace(std::pair(f.worst->label(), f.worst->family), f.anchor);
+  std::string out(kLegend);
+  for (const auto& [problem, matrix] : by_problem) out += table(problem, matrix, anchors);
+  return out;
+}
+
+}  // namespace flashproof::html

@@ -1,0 +1,110 @@
+#include "reports/views/terminal/matrix.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "properties/generators/family.h"
+#include "reports/views/terminal/text.h"
+
+namespace flashproof {
+namespace {
+
+/// The most severe way of failing, in six letters with the + for others.
+std::string failure_words(const FailureCounts& failures) {
+  constexpr std::string_view kWords[kFailures] = {"",      "bound", "class", "laund", "leak",
+                                                  "wrong", "vary",  "unwr",  "error"};
+  std::string word;
+  int kinds = 0;
+  for (std::size_t i = 0; i < kFailures; ++i) {
+    if (failures[i] == 0) continue;
+    word = kWords[i];
+    ++kinds;
+  }
+  return kinds > 1 ? word + "+" : word;
+}
+
+/// A column for each kernel that is new, and the families that this build does not know.
+template <class R>
+void add_columns(Matrix& matrix, const std::vector<R>& records, std::string_view (*problem_of)(const R&)) {
+  for (const R& r : records) {
+    if (r.kernel->form == Form::broken) continue;
+    const auto same = [&](const MatrixColumn& c) { return c.kernel == r.kernel; };
+    if (std::none_of(matrix.kernels.begin(), matrix.kernels.end(), same)) {
+      matrix.kernels.push_back({r.kernel, problem_of(r), r.kernel->id, r.kernel->math});
+    }
+    if (std::find(matrix.families.begin(), matrix.families.end(), r.family) == matrix.families.end()) {
+      matrix.families.push_back(r.family);
+    }
+  }
+}
+
+/// What a kernel did on a family, if these records are its.
+template <class R>
+void add_cell(Cell& cell, const std::vector<R>& records, const void* kernel, const std::string& family) {
+  R sum;
+  bool any = false;
+  for (const R& r : records) {
+    if (r.kernel != kernel || r.family != family) continue;
+    sum.merge(r);
+    any = true;
+  }
+  if (!any) return;  // the records of the other kind have it, or none
+  cell.present = true;
+  cell.kind = sum.verdict();
+  cell.ratio = sum.max_ratio();
+  cell.failures = sum.failures_by_case;
+}
+
+std::string_view problem_of(const Record& r) { return name(r.kernel->problem); }
+std::string_view problem_of_gradient(const GradientRecord&) { return "attention_backward"; }
+
+}  // namespace
+
+std::string Cell::text() const {
+  if (!present) return "";
+  const bool measured = ratio >= 0 || ratio != ratio;
+  const auto with_ratio = [&](const std::string& word) {
+    return measured ? fmt::format("{} {}", word, short_number(ratio)) : word;
+  };
+  switch (kind) {
+    case VerdictKind::pass:
+      return with_ratio("pass");
+    case VerdictKind::fail:
+      return with_ratio("FAIL " + failure_words(failures));
+    case VerdictKind::inconclusive:
+      return with_ratio("open");
+    case VerdictKind::undecided:
+      return with_ratio("undec.");
+    case VerdictKind::vacuous:
+      return "vacuous";
+    case VerdictKind::out_of_domain:
+      return "outside";
+    case VerdictKind::unsupported:
+      return "unsupp.";
+  }
+  return "";
+}
+
+Matrix make_matrix(const std::vector<Record>& records, const std::vector<GradientRecord>& gradients) {
+  Matrix matrix;
+  for (const Family& family : families()) matrix.families.emplace_back(family.name);
+  add_columns<Record>(matrix, records, problem_of);
+  add_columns<GradientRecord>(matrix, gradients, problem_of_gradient);
+  for (const std::string& family : matrix.families) {
+    auto& row = matrix.cells.emplace_back(matrix.kernels.size());
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      add_cell(row[k], records, matrix.kernels[k].kernel, family);
+      add_cell(row[k], gradients, matrix.kernels[k].kernel, family);
+    }
+  }
+  // Families that no kernel here ran on.
+  for (std::size_t f = matrix.families.size(); f-- > 0;) {
+    if (std::any_of(matrix.cells[f].begin(), matrix.cells[f].end(), [](const Cell& c) { return c.present; })) continue;
+    matrix.families.erase(matrix.families.begin() + static_cast<std::ptrdiff_t>(f));
+    matrix.cells.erase(matrix.cells.begin() + static_cast<std::ptrdiff_t>(f));
+  }
+  return matrix;
+}
+
+}  // namespace flashproof
