@@ -297,3 +297,21 @@ def test_jax_by_vjp(dtype):
     result = flashproof.check(gradient, problem="attention_backward", dtype=dtype, arrays="jax", arithmetic="jax_xla", without=["empty", "value_dim"],
                               refuses=refuses, families=["normal", "logit_spread"], cases=1, measured=1)
     assert result.ok and result.max_ratio > 0, str(result)
+
+
+def test_no_two_seeds_draw_the_same_cases():
+    def drawn(seed):
+        cases = []
+
+        def kernel(q, k, v, do, *, scale, causal):
+            cases.append(b"".join(x.tobytes() for x in (q, k, v, do)))
+            return kernels.right(q, k, v, do, scale=scale, causal=causal)
+
+        result = flashproof.check(kernel, **{**FAST, "families": ["normal"]}, seed=seed, deterministic=False)
+        assert not result.findings and len(cases) == 3, str(result)
+        return cases
+
+    runs = [drawn(seed) for seed in (0, 1, 2, 2**64 - 1)]
+    assert len({run[0] for run in runs}) == len(runs)
+    assert runs[0][1:] == runs[1][:2] and runs[1][1:] == runs[2][:2], "one seed's cases follow each other"
+    assert runs[1] == drawn(1)

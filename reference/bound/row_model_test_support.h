@@ -153,4 +153,20 @@ inline Scenery draw_scenery(Random& random, int focus = -1) {
   return scene;
 }
 
+/// Where README.md, section 3, has no formula: `low` is 0, since every weight may be lost, or Ḡ is 1 or more, since the sum of
+/// weights may be.
+enum class Beyond : std::uint8_t { low, shrink, both };
+
+inline Scenery draw_beyond(Random& random, Beyond beyond) {
+  Scenery scene = draw_scenery(random);
+  Leaves& leaves = scene.row.leaves;
+  // No weight is above e^κ in its own frame, and the sum of all not above n of them.
+  const double most = std::exp(scene.row.common) * static_cast<double>(leaves.size());
+  if (beyond != Beyond::shrink) {
+    for (double& lost : leaves.lost) lost = most * random.uniform(1, 4);
+  }
+  if (beyond != Beyond::low) scene.row.denominator_underflow = most * random.uniform(1.01, 4);
+  return scene;
+}
+
 }  // namespace flashproof::bound

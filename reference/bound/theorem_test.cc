@@ -131,6 +131,32 @@ TEST(Theorem, boxes_are_never_above_the_closed_form_and_save_some_elements) {
   EXPECT_GT(saved, 20);
 }
 
+/// README.md, section 3: where every weight may be lost the means are the largest of what they average; where the sum of weights
+/// may be, nothing is claimed.
+TEST(Theorem, beyond_its_range_the_closed_form_is_the_largest_value_or_infinite) {
+  for (const Beyond beyond : {Beyond::low, Beyond::shrink, Beyond::both}) {
+    for (std::uint64_t round = 0; round < 2000; ++round) {
+      Random random(26 + static_cast<std::uint64_t>(beyond), round);
+      const Scenery scene = draw_beyond(random, beyond);
+      const RowWeights weights = perturbed_weights(scene.row);
+      const ElementBound closed = closed_form_of(scene.row, weights, scene.v, scene.ending);
+      if (beyond != Beyond::shrink) {
+        double farthest = 0;
+        for (const double v : scene.v) farthest = std::max(farthest, std::fabs(v - scene.o));
+        ASSERT_LE(weights.low, 0) << round;
+        ASSERT_GE(closed.weights, farthest - 1e-12) << round;
+      }
+      if (beyond != Beyond::low) {
+        ASSERT_TRUE(std::isinf(closed.denominator)) << round;
+        continue;
+      }
+      const Worst got = attack(random, scene);
+      ASSERT_LE(got.o, 1 + 1e-9) << round;
+      ASSERT_LE(got.lse, 1 + 1e-9) << round;
+    }
+  }
+}
+
 TEST(Theorem, two_opposite_values_are_the_hyperbolic_tangent) {
   // p = 1/2 each, v = ±1, |η| <= h: the error is tanh h, where the closed form has min(1, (e^h − 1) e^h).
   Scenery scene;

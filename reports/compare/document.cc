@@ -8,6 +8,7 @@
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
 #include "reports/record/json_at.h"
+#include "reports/record/record_claims.h"
 #include "reports/views/terminal/text.h"
 
 namespace flashproof::compare {
@@ -276,6 +277,12 @@ Document document_of(const Json& json, const std::string& name) {
   return document;
 }
 
-Document read_document(const std::string& file) { return document_of(read_json(file), printable(file, 200)); }
+Document read_document(const std::string& file) {
+  const Json json = read_json(file);
+  const std::string name = printable(file, 200);
+  Document document = document_of(json, name);
+  check_records(json, name);
+  return document;
+}
 
 }  // namespace flashproof::compare

@@ -74,7 +74,7 @@ struct Document {
 };
 
 /// Throws UsageError: not this schema, cut short, a field that is missing or of another type (by its path), twice the same
-/// record; InfrastructureError if the file cannot be read.
+/// record; InfrastructureError if the file cannot be read. A file's records are also held against themselves (record_claims.h).
 Document read_document(const std::string& file);
 Document document_of(const nlohmann::json& json, const std::string& name);
 

@@ -14,6 +14,8 @@
 #include "reference/problem/text.h"
 #include "reports/attack/ledger.h"
 #include "reports/ledger/worst.h"
+#include "reports/record/record_claims.h"
+#include "reports/record/report.h"
 #include "reports/views/terminal/text.h"
 
 namespace flashproof {
@@ -23,8 +25,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kSchema = "flashproof.worst/1";
 
-double ratio_of(const Json& json) {
-  const double ratio = json.is_number() ? json.get<double>() : std::nan("");
+template <class AnyJson>
+double ratio_of(const AnyJson& json) {
+  const double ratio = json.is_number() ? json.template get<double>() : std::nan("");
   if (!(ratio >= 0) || !std::isfinite(ratio)) throw UsageError("ratio: must be finite and at least 0");
   return ratio;
 }
@@ -80,17 +83,17 @@ void offer(Best& best, Measured m) {
   if (!fresh && m.ratio > at->second.ratio) at->second = std::move(m);
 }
 
-std::string architecture_of(const Json& record, const std::string& gpu) {
+std::string architecture_of(const nlohmann::json& record, const std::string& gpu) {
   if (record.at("executor") == "cpu") return "cpu";
   if (gpu.empty()) throw UsageError("it has records made on a GPU: name it with --architecture, legal: sm_NN");
   return gpu + (record.at("math") == "native" ? ".native" : "");
 }
 
 /// Records that ran, did not fail and measured something.
-void offer_records(Best& best, const Json& records, const std::string& gpu) {
-  for (const Json& r : records) {
+void offer_records(Best& best, const nlohmann::json& records, const std::string& gpu) {
+  for (const auto& r : records) {
     const std::string verdict = r.at("verdict");
-    const Json& ratio = r.at("max_ratio");
+    const auto& ratio = r.at("max_ratio");
     if (verdict == "fail" || verdict == "inconclusive" || !ratio.is_number() || !(ratio.get<double>() >= 0)) continue;
     if (!r.at("witness").is_object()) continue;
     offer(best, {shown_as_it_is(r.at("kernel").get<std::string>(), "kernel"), r.at("format"), architecture_of(r, gpu),
@@ -152,18 +155,18 @@ WorstLedger read_worst(const std::filesystem::path& path, bool may_be_missing) {
 std::vector<Measured> measured_of(std::string_view text, const std::string& name, const std::string& gpu) {
   Best best;
   try {
-    const Json json = strict_json<Json>(text);
+    const auto json = strict_json<nlohmann::json>(text);
     const std::string schema = json.at("schema");
-    if (schema.starts_with("flashproof.report/")) {
+    if (schema == kReportSchema) {
+      check_records(json, name);
       offer_records(best, json.at("records"), gpu);
-      if (json.contains("gradients")) offer_records(best, json.at("gradients"), gpu);
     } else if (schema == "flashproof.ledger/1") {
       for (const LedgerEntry& e : parse_ledger(text, name).entries) {
         offer(best, {e.kernel, std::string(info(e.format).name), "cpu", e.best.ratio, to_string(e.origin.spec),
                      to_text(e.origin.mutations)});
       }
     } else {
-      throw UsageError("schema " + quote(schema) + ": must be a report's or an attack ledger's");
+      throw UsageError("schema " + quote(schema) + ": must be " + quote(kReportSchema) + " or an attack ledger's");
     }
   } catch (const Json::exception& e) {
     throw UsageError(name + ": " + json_complaint(e.id, e.what()));

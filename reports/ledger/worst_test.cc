@@ -125,8 +125,18 @@ TEST(worst, corrupt_files_are_refused_by_name) {
 TEST(worst, reports_count_what_did_not_fail) {
   const auto record = [](const std::string& kernel, const std::string& verdict, const std::string& ratio,
                          const std::string& executor) {
-    return R"({"kernel":")" + kernel + R"(","format":"f32","executor":")" + executor + R"(","math":"det","verdict":")" +
-           verdict + R"(","max_ratio":)" + ratio + R"(,"witness":{"case":"softmax:normal:1"}})";
+    const bool ran = verdict != "unsupported", failed = verdict == "fail";
+    const std::string counts = failed ? R"({"fail":1})" : R"({"pass":1})";
+    const std::string failures = failed ? R"({"exceeds_bound":1})" : "{}";
+    return R"({"kernel":")" + kernel + R"(","format":"f32","executor":")" + executor +
+           R"(","math":"det","family":"normal","cases":1,"verdict":")" + verdict + R"(","max_ratio":)" + ratio +
+           R"(,"counts":{"cases":)" + (ran ? counts : R"({"unsupported":1})") + R"(,"elements":)" +
+           (ran ? counts : "{}") + R"(},"failures":{"cases":)" + failures + R"(,"elements":)" + failures +
+           R"(},"laws":{},"power":)" + (ran ? R"({"o":{"share":1.0,"decided":1}})" : "{}") + R"(,"figures":)" +
+           (ran ? R"({"o":{"elements":1,"max_ratio":)" + ratio + "}}" : "{}") + R"(,"witness":)" +
+           (ran ? R"({"case":"softmax:normal:1","verdict":")" + verdict + (failed ? "(exceeds_bound)" : "") + "\"}"
+                : "null") +
+           "}";
   };
   const std::string head = R"({"schema":"flashproof.report/5","records":[)";
   const auto list =
@@ -140,6 +150,8 @@ TEST(worst, reports_count_what_did_not_fail) {
   EXPECT_THROW(measured_of(head + record("a", "pass", "0.8", "cuda") + "]}", "r", ""), UsageError);
   EXPECT_THROW(measured_of(R"({"schema":"else"})", "r", ""), UsageError);
   EXPECT_THROW(measured_of(head, "r", ""), UsageError);
+  EXPECT_THROW(measured_of(head + record("a", "pass", "1.5", "cpu") + "]}", "r", ""), UsageError)
+      << "beyond its bound, and no failure";
 }
 
 TEST(worst, knows_at_least_what_the_attacks_found) {

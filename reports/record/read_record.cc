@@ -7,6 +7,7 @@
 
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
+#include "reports/record/record_claims.h"
 
 namespace flashproof {
 namespace {
@@ -30,15 +31,6 @@ constexpr Math kMath[] = {Math::det, Math::native};
 
 std::string_view format_name(Format format) { return info(format).name; }
 
-/// 0 where it is left out.
-std::uint64_t count_in(const JsonAt& at, std::string_view key) { return at.has(key) ? at[key].count() : 0; }
-
-KindCounts read_kinds(const JsonAt& at) {
-  KindCounts counts{};
-  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = count_in(at, name(static_cast<VerdictKind>(i)));
-  return counts;
-}
-
 Precondition read_extreme(const JsonAt& of, std::string_view key) {
   if (!of.has(key)) return {"", 0, std::numeric_limits<double>::infinity()};
   const JsonAt at = of[key];
@@ -56,19 +48,6 @@ DomainStats read_domain(const JsonAt& at) {
                                          read_extreme(one, "nearest_inside")};
   }
   return stats;
-}
-
-Power read_power(const JsonAt& at) {
-  if (!at.value().is_object()) at.refuse("an object");
-  Power power;
-  for (std::size_t part = 0; part < kPartCount; ++part) {
-    const std::string_view key = name(static_cast<Part>(part));
-    if (!at.has(key)) continue;
-    for (std::size_t i = 0; i < kDecided; ++i) {
-      power.parts[part].counts[i] = count_in(at[key], name(static_cast<Decided>(i)));
-    }
-  }
-  return power;
 }
 
 ProfileAxis read_axis(const JsonAt& list) {
@@ -107,26 +86,14 @@ HeatMap read_heat(const JsonAt& at) {
   return map;
 }
 
-Verdict read_verdict(const JsonAt& at, const std::string& detail) {
-  const std::string text = at.text();
-  for (std::size_t kind = 0; kind < kVerdictKinds; ++kind) {
-    for (std::size_t failure = 0; failure < kFailures; ++failure) {
-      Verdict verdict{static_cast<VerdictKind>(kind), static_cast<Failure>(failure), ""};
-      if (to_string(verdict) != text) continue;
-      verdict.detail = detail;
-      return verdict;
-    }
-  }
-  at.refuse("a verdict such as pass or fail(exceeds_bound)");
-}
-
 std::optional<WorstCase> read_worst(const JsonAt& record) {
   const JsonAt at = record["witness"];
   if (at.null()) return std::nullopt;
   WorstCase worst;
   worst.family = record["family"].name();
   worst.seed = at["seed"].count();
-  worst.verdict = read_verdict(at["verdict"], at["detail"].text());
+  worst.verdict = read_verdict(at["verdict"]);
+  worst.verdict.detail = at["detail"].text();
   ElementFinding& e = worst.element;
   e.tensor = at["tensor"].text_of({"", "o", "lse", "dq", "dk", "dv"});
   e.index = at["index"].count();
@@ -229,9 +196,7 @@ void read_base(const JsonAt& at, RecordBase& r) {
   std::uint64_t cases = 0;
   for (const std::uint64_t n : r.by_case) cases += n;
   if (cases != r.cases) at["counts"]["cases"].refuse(fmt::format("counts that add up to {}", r.cases));
-  for (std::size_t i = 1; i < kFailures; ++i) {
-    r.failures_by_case[i] = count_in(at["failures"]["cases"], name(static_cast<Failure>(i)));
-  }
+  r.failures_by_case = read_failures(at["failures"]["cases"]);
   read_classes(at, r);
   r.domain = read_domain(at["domain"]);
   r.power = read_power(at["power"]);

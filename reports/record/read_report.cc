@@ -9,6 +9,7 @@
 #include "reference/problem/text.h"
 #include "reports/record/json_at.h"
 #include "reports/record/read_record.h"
+#include "reports/record/record_claims.h"
 #include "reports/run/attachments.h"
 
 namespace flashproof {
@@ -100,6 +101,7 @@ Report read_report(const std::string& file, KernelNames& names) {
       report.result.records.push_back(read_record(record, names));
     }
   }
+  check_records(document, file);
   const auto unsorted = std::ranges::adjacent_find(report.result.records,
                                                    [](const Record& a, const Record& b) { return !key_less(a, b); });
   const auto& gradients = report.gradients.result.records;

@@ -12,15 +12,13 @@
 #include <string_view>
 #include <vector>
 
+#include "reports/record/record_claims.h"
 #include "reports/run/evaluate.h"
 #include "reports/run/plan.h"
 #include "reports/statistics/seed_set.h"
 #include "reports/statistics/size_profile.h"
 
 namespace flashproof {
-
-using KindCounts = std::array<std::uint64_t, kVerdictKinds>;  // by VerdictKind
-using FailureCounts = std::array<std::uint64_t, kFailures>;   // by Failure
 
 /// The case that stands for a record: fail before inconclusive before the rest, then the larger ratio, then the lower seed,
 /// then the family. Cases of one record differ in their seeds, so that the order is total.
@@ -61,10 +59,7 @@ struct RecordBase {
   std::optional<WorstCase> worst;
   std::optional<double> ledger;  // the largest error/bound known of this kernel and format (attack/ledger.h)
 
-  /// verdict.h's combine() over the cases, unsupported if there is none; a pass of too little power is undecided.
-  VerdictKind verdict() const {
-    return require_power({combine(by_case, VerdictKind::unsupported), Failure::none, ""}, power).kind;
-  }
+  VerdictKind verdict() const { return verdict_of(by_case, power).kind; }
   std::uint64_t count(VerdictKind kind) const { return by_case[static_cast<std::size_t>(kind)]; }
   /// Ties: the first name.
   Rejection rejection() const;

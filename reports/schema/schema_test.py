@@ -126,6 +126,7 @@ def compare(program, validator, folder):
     record = document["records"][0]
     record["counts"]["cases"] = {"pass": 2, "fail": 1}
     record["failures"]["cases"] = {"silently_wrong": 1}
+    record["verdict"], record["witness"]["verdict"] = "fail", "fail(silently_wrong)"
     record["seeds_by_class"] = {"silently_wrong": [[record["seeds"][0][0]] * 2]}
     document["records"][1]["figures"]["o"]["max_ulp"] = "inf"
     document["records"].append({**copy.deepcopy(document["records"][2]), "family": "zzz"})

@@ -106,9 +106,9 @@ Proof.
   - intros p I. rewrite (telescoped m p I). apply exp_ge0.
   - exact h_moved.
   - intros; rewrite Rabs_R0; lra.
-  - rewrite L. apply exp_pos.
   - exact W0.
   - apply Rle_refl.
+  - rewrite L. apply exp_pos.
   - unfold Row.weights_part. rewrite L. apply Rle_min_compat_r. unfold Rdiv. rewrite exp_Ropp, Rinv_inv.
     change (Row.exact (leaves m) (share m) ov) with o.
     rewrite (sum_ext _ _ (fun p => (exp h - 1) * (share m p * Rabs (ov p - o)))).

@@ -16,11 +16,11 @@ namespace flashproof::bound {
 namespace {
 
 constexpr int kRows = 200;
+constexpr int kRowsBeyond = 60;  // of each kind
 constexpr int kPlans = 60;
 constexpr int kMerges = 30;
 
-void print_row(Random& random) {
-  const Scenery scene = draw_scenery(random);
+void print_row(const Scenery& scene) {
   const RowModel& row = scene.row;
   const RowWeights weights = perturbed_weights(row);
   const ElementBound bound = closed_form(row, weights, column_sums(row, weights, scene.v), scene.ending);
@@ -90,7 +90,13 @@ int main() {
   using namespace flashproof;
   for (int round = 0; round < bound::kRows; ++round) {
     Random random(22, static_cast<std::uint64_t>(round));
-    bound::print_row(random);
+    bound::print_row(bound::draw_scenery(random));
+  }
+  for (const bound::Beyond beyond : {bound::Beyond::low, bound::Beyond::shrink, bound::Beyond::both}) {
+    for (int round = 0; round < bound::kRowsBeyond; ++round) {
+      Random random(25 + static_cast<std::uint64_t>(beyond), static_cast<std::uint64_t>(round));
+      bound::print_row(bound::draw_beyond(random, beyond));
+    }
   }
   for (int round = 0; round < bound::kPlans; ++round) {
     Random random(23, static_cast<std::uint64_t>(round));

@@ -89,6 +89,25 @@ TEST_F(Cli, what_is_put_into_a_report_is_checked_before_any_work) {
   EXPECT_EQ(run("report --faults --with-bench odd.json"), kExitUsage);
 }
 
+/// Each of the four believed the verdict that stands in the file.
+TEST_F(Cli, a_record_that_contradicts_itself_is_refused_by_every_reader) {
+  ASSERT_EQ(run("report --quick --kernel softmax.naive.published --family huge --format f32 --out a"), kExitFine)
+      << err;
+  json report = json::parse(read_file(folder / "a/report.json"));
+  ASSERT_EQ(report["records"][0]["verdict"], "fail");
+  report["records"][0]["verdict"] = "pass";
+  std::ofstream(folder / "forged.json") << report.dump();
+  for (const char* command :
+       {"render forged.json", "merge forged.json --out b", "compare a/report.json forged.json", "ledger forged.json"}) {
+    EXPECT_EQ(run(command), kExitUsage) << command;
+    expect_one_line_complaint();
+    EXPECT_THAT(err,
+                HasSubstr("forged.json: /records/0: softmax.naive.published f32 cpu det huge: verdict is pass, its "
+                          "statistics give fail"))
+        << command;
+  }
+}
+
 /// Scores so nearly equal that a bound on fused exponents accepts 0: nothing is wrong, and nothing was decided.
 TEST_F(Cli, a_run_that_decides_too_little_is_no_pass) {
   for (const char* command : {"report --out r --kernel attention.fused.hardened", "check attention.fused.hardened"}) {

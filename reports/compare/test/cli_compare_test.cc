@@ -27,6 +27,8 @@ TEST_F(Compare, a_report_against_itself_and_against_one_that_was_changed) {
   record["counts"]["cases"]["pass"] = 2;
   record["counts"]["cases"]["fail"] = 1;
   record["failures"]["cases"]["silently_wrong"] = 1;
+  record["verdict"] = "fail";
+  record["witness"]["verdict"] = "fail(silently_wrong)";
   const json seed = record["seeds"][0][0];
   record["seeds_by_class"]["silently_wrong"] = {{seed, seed}};
   write("c.json", changed.dump());

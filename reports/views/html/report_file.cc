@@ -5,6 +5,7 @@
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
 #include "reports/record/json_at.h"
+#include "reports/record/record_claims.h"
 #include "reports/views/html/schema.h"
 
 namespace flashproof {
@@ -17,6 +18,7 @@ nlohmann::json read_report_file(const std::filesystem::path& path) {
   } catch (const UsageError& e) {
     throw UsageError(fmt::format("{}: {}", name, e.what()));
   }
+  check_records(document, name);
   return document;
 }
 

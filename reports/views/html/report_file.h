@@ -6,7 +6,8 @@
 
 namespace flashproof {
 
-/// The document in `path`. Throws as read_json() does, and UsageError for another schema than flashproof.report/5.
+/// The document in `path`. Throws as read_json() does, UsageError for another schema than flashproof.report/5, and as
+/// check_records() (record_claims.h).
 nlohmann::json read_report_file(const std::filesystem::path& path);
 
 }  // namespace flashproof

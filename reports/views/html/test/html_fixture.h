@@ -35,6 +35,9 @@ inline json record(const std::string& kernel, const std::string& form, const std
   json failures = json::object();
   if (fails) failures[failure] = 2;
   const json point = json::array({16, 3, 0.25, 1.5});
+  const json decided = {{"share", 1.0}, {"decided", 64}};
+  json worst = figure(0.43);
+  if (fails) worst["max_ratio"] = "inf";
   return {{"kernel", kernel},
           {"problem", "softmax"},
           {"form", form},
@@ -44,12 +47,14 @@ inline json record(const std::string& kernel, const std::string& form, const std
           {"family", family},
           {"cases", 8},
           {"verdict", fails ? "fail" : "pass"},
-          {"counts", {{"cases", counts(fails ? 6 : 8, fails ? 2 : 0)}}},
-          {"failures", {{"cases", failures}}},
+          {"counts",
+           {{"cases", counts(fails ? 6 : 8, fails ? 2 : 0)}, {"elements", counts(fails ? 126 : 128, fails ? 2 : 0)}}},
+          {"failures", {{"cases", failures}, {"elements", failures}}},
+          {"power", {{"o", decided}, {"lse", decided}}},
           {"max_ratio", fails ? json("inf") : json(0.43)},
           {"terms",
            {{"weights", 1.0}, {"numerator", 2.0}, {"denominator", 3.0}, {"output", 4.0}, {"dominating", "output"}}},
-          {"figures", {{"o", figure(0.43)}, {"lse", figure(0.2)}}},
+          {"figures", {{"o", worst}, {"lse", figure(0.2)}}},
           {"profile", {{"length", {point}}, {"magnitude", {point}}, {"merges", {point}}}},
           {"heat", fails ? json{{"tensor", "o"},
                                 {"rows", 2},
