@@ -92,7 +92,9 @@ void AttentionSplit::measure(const RowModel& row, const AttentionPaths& paths) {
     sum[c] += std::exp(log_weight);
     up[c] += std::exp(log_weight + error) + lost;
     low[c] += std::max(0.0, std::exp(log_weight - error) - lost);
-    if (log_weight + leaves.score_error[j] + row.frame.error >= 0) own[c] = std::max(own[c], leaves.exponent[j]);
+    // Whatever may be its part's computed maximum. Not by the row's frame: a pivot errs by less than the keys of other parts.
+    const bool may_lead = leaves.score[j] + leaves.score_error[j] >= paths.visits().parts()[states_[c].part].low;
+    if (may_lead) own[c] = std::max(own[c], leaves.exponent[j]);
   }
   const double lag = paths.visits().lag().count;
   for (std::size_t c = 0; c < states_.size(); ++c) {
@@ -180,13 +182,12 @@ void AttentionSplit::combine(RowModel& row, const AttentionPaths& paths) {
   };
   // κ of a part is an error of all its weights, and so of its lse.
   const auto own = [&](const State& state) { return state.local + paths.common(state.part); };
+  const std::vector<MergeState> plain = states_with([](const State&) { return 0.0; });
   const MergePaths o = merge_paths(states_with([&](const State& s) { return free ? 0.0 : own(s); }), merge_, tree.joins,
                                    MergeForm::sum, p_.output_format());
   const MergePaths doubted = merge_paths(states_with([](const State& s) { return s.doubt; }), merge_, tree.joins,
                                          MergeForm::sum, p_.output_format());
-  const MergePaths exact = free ? o
-                                : merge_paths(states_with([](const State&) { return 0.0; }), merge_, tree.joins,
-                                              MergeForm::sum, p_.output_format());
+  const MergePaths exact = free ? o : merge_paths(plain, merge_, tree.joins, MergeForm::sum, p_.output_format());
   ending_ = o.ending;
   ending_.underflow *= per_factor_;
   preconditions_ = doubted.preconditions;
@@ -196,11 +197,11 @@ void AttentionSplit::combine(RowModel& row, const AttentionPaths& paths) {
   const double slope = std::max(paths.exponents().ratio_slope(), exponent_slope(merge_));
   const double lag = sums_ ? paths.visits().lag().count : 0;
   const double most = std::max(std::fabs(highest), std::fabs(lowest)) + doubt + lag;
-  const double last = sums_ ? 0
-                            : unsettled(tree, states_with([](const State&) { return 0.0; }), total,
-                                        roundings(1) * (most + doubt), doubt);
+  // A frame of max_sum is the m of a part; that of a tree, where its sides may change places, an lse above all parts'.
+  const double frame = sums_ ? most : std::max(most, turned(tree, plain, doubt + 2 * deepest * doubted.largest));
+  const double last = sums_ ? 0 : unsettled(tree, plain, total, roundings(1) * (most + doubt), doubt);
   const double more = slope * (4 * doubt + 2 * lag + (sums_ ? highest - lowest : 0)) + exponential_cost(a_) +
-                      frame_cost(a_, most) + (a_.exponent == Exponent::unfused ? frame_cost(a_, most) : 0) + last;
+                      frame_cost(a_, frame) + (a_.exponent == Exponent::unfused ? frame_cost(a_, frame) : 0) + last;
   const bool may_underflow = highest - lowest + 2 * doubt + more >= kLogMinNormal - 1;
   for (std::size_t j = 0; j < row.leaves.size(); ++j) {
     const int c = state_of_part_[paths.visits().part_of(j)];
@@ -251,11 +252,11 @@ void AttentionSplit::combine(RowModel& row, const AttentionPaths& paths) {
   lse_.probable += inherited + second;
   const double size = std::fabs(o.weights.lse) + doubt;
   if (sums_) {
-    double frame = 0;
+    double largest = 0;
     for (const Part& part : paths.visits().parts()) {
-      if (part.keys > 0) frame = std::max({frame, std::fabs(part.frame_low), std::fabs(part.frame_high)});
+      if (part.keys > 0) largest = std::max({largest, std::fabs(part.frame_low), std::fabs(part.frame_high)});
     }
-    const double form = lse_form_cost(a_, scale_, Nats{frame}, Nats{size});
+    const double form = lse_form_cost(a_, scale_, Nats{largest}, Nats{size});
     lse_.output += form;
     lse_.probable += form;
     if (a_.ending == Ending::division_free) {
@@ -269,8 +270,7 @@ void AttentionSplit::combine(RowModel& row, const AttentionPaths& paths) {
   }
   if (a_.split.weights == MergeWeights::one_sided) {
     preconditions_.push_back({"one-sided exponential of the split below the f32 range: log of it",
-                              steepest(tree, states_with([](const State&) { return 0.0; })) + 2 * doubt + more,
-                              kLogF32Max});
+                              steepest(tree, plain) + 2 * doubt + more, kLogF32Max});
   }
   if (a_.split.partial_lse != Format::f32) {
     preconditions_.push_back({"partial lse below its format's range", size, info(a_.split.partial_lse).max_finite});

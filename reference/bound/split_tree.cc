@@ -23,33 +23,44 @@ SplitTree split_tree(Reduction combine, const std::vector<bool>& present) {
   return tree;
 }
 
-double steepest(const SplitTree& tree, const std::vector<MergeState>& states) {
+namespace {
+
+/// visit(λ_a, λ_b) of every join, and λ of what it makes.
+template <class Visit>
+void for_each_join(const SplitTree& tree, const std::vector<MergeState>& states, Visit&& visit) {
   std::vector<double> lse;
   lse.reserve(states.size() + tree.joins.size());
   for (const MergeState& state : states) lse.push_back(state.max);
-  double steep = 0;
   for (const Join& join : tree.joins) {
     const double a = lse[join.left], b = lse[join.right];
-    steep = std::max(steep, b - a);
+    visit(a, b);
     lse.push_back(std::max(a, b) + std::log1p(std::exp(-std::fabs(a - b))));
   }
+}
+
+}  // namespace
+
+double steepest(const SplitTree& tree, const std::vector<MergeState>& states) {
+  double steep = 0;
+  for_each_join(tree, states, [&](double a, double b) { steep = std::max(steep, b - a); });
   return steep;
+}
+
+double turned(const SplitTree& tree, const std::vector<MergeState>& states, double doubt) {
+  double largest = 0;
+  for_each_join(tree, states, [&](double a, double b) {
+    if (std::fabs(a - b) <= 2 * doubt) largest = std::max(largest, std::fabs(std::min(a, b)) + doubt);
+  });
+  return largest * kSlack;
 }
 
 double unsettled(const SplitTree& tree, const std::vector<MergeState>& states, double total, double rounding,
                  double doubt) {
   const auto more = [&](double term) { return std::min(rounding, term + 2 * doubt) - std::min(rounding, term); };
   if (tree.joins.empty()) return more(std::log(total));
-  std::vector<double> lse;
-  lse.reserve(states.size() + tree.joins.size());
-  for (const MergeState& state : states) lse.push_back(state.max);
   double most = 0;
-  for (const Join& join : tree.joins) {
-    const double a = lse[join.left], b = lse[join.right];
-    const double term = std::log1p(std::exp(-std::fabs(a - b)));
-    most = std::max(most, more(term));
-    lse.push_back(std::max(a, b) + term);
-  }
+  for_each_join(tree, states,
+                [&](double a, double b) { most = std::max(most, more(std::log1p(std::exp(-std::fabs(a - b))))); });
   return most;
 }
 

@@ -19,8 +19,13 @@ SplitTree split_tree(Reduction combine, const std::vector<bool>& present);
 /// The largest b − a of the joins (a, b), by lse.
 double steepest(const SplitTree& tree, const std::vector<MergeState>& states);
 
+/// The largest lse of a side that is the smaller one, and may not be: its join's frame then. Each is wrong by `doubt`; 0
+/// where no join's sides may change places. The lse of a node may exceed that of every state, by ln of their number.
+double turned(const SplitTree& tree, const std::vector<MergeState>& states, double doubt);
+
 /// An lse is rounded by min(u|λ|, what was added to the larger one). merge_paths() has that of the states as they are: how
-/// much more it may be where each is wrong by `doubt`, at any join. `rounding`: of the largest lse.
+/// much more it may be where each is wrong by `doubt`, at any join. `rounding`: u times the largest lse of the states; by
+/// how much a node's may exceed it, merge_paths() has paid (attention.md, section 7).
 double unsettled(const SplitTree& tree, const std::vector<MergeState>& states, double total, double rounding,
                  double doubt);
 
