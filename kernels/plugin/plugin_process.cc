@@ -52,29 +52,6 @@ std::vector<pid_t>& own_processes() {
   return pids;
 }
 
-/// The children of the thread that makes it, without a look at every process there is. None where the system does not list them
-/// (CONFIG_PROC_CHILDREN): then what is left shows when the library's process ends.
-class ChildList {
- public:
-  std::vector<pid_t> list() {
-    if (!file_) file_ = Descriptor(::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC));
-    std::array<char, 4096> text;
-    const ssize_t n = file_ ? ::pread(file_.get(), text.data(), text.size(), 0) : 0;
-    std::vector<pid_t> pids;
-    for (const char *at = text.data(), *const end = at + std::max<ssize_t>(n, 0); at < end; ++at) {
-      pid_t pid = 0;
-      const auto [rest, error] = std::from_chars(at, end, pid);
-      if (error != std::errc()) break;
-      pids.push_back(pid);
-      at = rest;  // a space follows
-    }
-    return pids;
-  }
-
- private:
-  Descriptor file_;
-};
-
 /// A library that answers in the place of our code would have to know which question it was.
 std::uint64_t unguessable() {
   std::uint64_t number = 0;

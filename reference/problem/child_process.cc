@@ -7,14 +7,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <filesystem>
-#include <fstream>
+#include <ranges>
 #include <utility>
 
 #include "reference/problem/descriptor.h"
@@ -93,38 +95,47 @@ bool runs_another_program(pid_t child) {
   return !error && theirs != ours;
 }
 
+std::vector<pid_t> ChildList::list() {
+  const auto failed = [&] { throw InfrastructureError(fmt::format("{}: {}", path_, std::strerror(errno))); };
+  if (!file_) file_ = Descriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file_) failed();
+  std::string text;
+  std::array<char, 4096> part;
+  ssize_t n = 0;
+  while ((n = ::pread(file_.get(), part.data(), part.size(), static_cast<off_t>(text.size()))) > 0) {
+    text.append(part.data(), static_cast<std::size_t>(n));
+  }
+  if (n < 0) failed();
+  std::vector<pid_t> pids;
+  for (const char *at = text.data(), *const end = at + text.size(); at < end; ++at) {
+    pid_t pid = 0;
+    const auto [rest, error] = std::from_chars(at, end, pid);
+    if (error != std::errc()) break;
+    pids.push_back(pid);
+    at = rest;  // a space follows
+  }
+  return pids;
+}
+
 std::vector<pid_t> children_of_this_process() {
   std::vector<pid_t> children;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-    const auto pid = parse_count(entry.path().filename().string());
-    if (!pid) continue;
-    std::ifstream file(entry.path() / "stat");
-    std::string text;
-    std::getline(file, text);
-    const std::size_t name_end = text.rfind(')');  // a name may hold anything, ')' too
-    int parent = 0;
-    if (name_end != std::string::npos && std::sscanf(text.c_str() + name_end, ") %*c %d", &parent) == 1 &&
-        parent == ::getpid()) {
-      children.push_back(static_cast<pid_t>(*pid));
-    }
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    const std::vector<pid_t> some = ChildList(thread.path() / "children").list();
+    children.insert(children.end(), some.begin(), some.end());
   }
   return children;
 }
 
 void end_children_except(const std::vector<pid_t>& kept) {
-  constexpr int kRounds = 1000;  // a child that is killed hands its own to us
+  constexpr int kRounds =
+      100'000;  // a child that is killed hands its own to us, and one that forks and exits is a step ahead
   for (int round = 0; round < kRounds; ++round) {
-    siginfo_t info{};
-    if (kept.empty() && ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0) return;
-    bool any = false;
-    for (const pid_t child : children_of_this_process()) {
-      if (std::find(kept.begin(), kept.end(), child) != kept.end()) continue;
-      any = true;
-      ::kill(child, SIGKILL);
-      ::waitpid(child, nullptr, __WALL);
-    }
-    if (!any) return;
+    std::vector<pid_t> children = children_of_this_process();
+    std::erase_if(children, [&](pid_t child) { return std::ranges::find(kept, child) != kept.end(); });
+    if (children.empty()) return;
+    // The last is the one that may still run; those before it are waited for only when it is stopped.
+    for (const pid_t child : std::views::reverse(children)) ::kill(child, SIGKILL);
+    for (const pid_t child : children) ::waitpid(child, nullptr, __WALL);
   }
 }
 
