@@ -47,6 +47,21 @@ if(EXISTS ${judge})
   run(${CMAKE_CTEST_COMMAND} --test-dir ${WORK}/c_softmax/build --output-on-failure --no-tests=error -R "^c_softmax/check$")
 endif()
 
+# No pass is no green test: undecided fails, also beside a kernel that needs a GPU; only where nothing else is wrong that is a skip.
+set(ctested ${WORK}/plugin_ctest)
+if(EXISTS ${judge})
+  file(COPY ${SOURCE}/properties/driver/plugin_ctest DESTINATION ${WORK})
+  run(${CMAKE_COMMAND} -S ${ctested} -B ${ctested}/build -G Ninja -DCMAKE_PREFIX_PATH=${WORK}/example/flashproof)
+  run(${CMAKE_COMMAND} --build ${ctested}/build)
+  execute_process(COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${ctested}/build --output-on-failure OUTPUT_VARIABLE output)
+  expect("${output}" "UNDECIDED softmax.zeros.cpu f32: ")
+  expect("${output}" " undecided/check [.]+[*]+Failed ")
+  if(NOT EXISTS /dev/nvidiactl)
+    expect("${output}" " gpu/check [.]+[*]+Skipped ")
+    expect("${output}" " both/check [.]+[*]+Failed ")
+  endif()
+endif()
+
 # Right: as the example workflow builds and tests it, with the installed tree where its steps have put it.
 set(examples ${SOURCE}/properties/examples)
 run(${PYTHON} -B ${examples}/workflow_test.py run ${examples}/github-actions.yml ${WORK}/example)

@@ -2,7 +2,8 @@
 #
 # A library behind the C ABI of kernels/plugin.h, NAME.so in the build folder; any of C, C++ and CUDA. With CHECK and a
 # flashproof-plugin in the installed tree a test NAME/check, which asks every law of its kernels with these options (--quick,
-# --family GLOB ...); where they need a GPU and there is none it is skipped.
+# --family GLOB ...); where they need a GPU and there is none, and nothing else is wrong, it is skipped. A run that decides too little
+# fails: it has the exit code of one that needs a GPU, but is no reason for a green build.
 function(flashproof_add_plugin name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;CHECK")
   set(me "flashproof_add_plugin(${name})")
@@ -24,6 +25,7 @@ function(flashproof_add_plugin name)
   if(NOT at EQUAL -1 AND EXISTS "${FLASHPROOF_PLUGIN_PROGRAM}")
     add_test(NAME ${name}/check COMMAND ${FLASHPROOF_PLUGIN_PROGRAM} check $<TARGET_FILE:${name}> ${arg_CHECK}
       --out ${CMAKE_CURRENT_BINARY_DIR}/${name}.flashproof --junit ${CMAKE_CURRENT_BINARY_DIR}/${name}.flashproof/junit.xml)
-    set_tests_properties(${name}/check PROPERTIES LABELS flashproof SKIP_RETURN_CODE 4)
+    set_tests_properties(${name}/check PROPERTIES LABELS flashproof
+      SKIP_REGULAR_EXPRESSION "^skipped: tensors lie on a GPU;\nskipped: tensors lie on a GPU")
   endif()
 endfunction()

@@ -72,6 +72,13 @@ std::optional<std::size_t> Explanation::explaining() const {
   return static_cast<std::size_t>(std::countr_zero(everywhere != 0 ? everywhere : survivors));
 }
 
+std::optional<std::size_t> Explanation::survivor(std::uint32_t asked) const {
+  const auto group = groups_.find(asked);
+  const std::uint32_t left = group == groups_.end() ? asked : asked & ~group->second.failed;
+  if (left == 0) return std::nullopt;
+  return static_cast<std::size_t>(std::countr_zero(left));
+}
+
 std::string Explanation::suggestion(const Arithmetic& declared, ProblemKind problem) const {
   const std::optional<std::size_t> index = explaining();
   return index ? difference_json(declared, alternatives(declared, problem).at(*index)) : std::string();

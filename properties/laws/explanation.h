@@ -37,6 +37,8 @@ class Explanation {
   std::optional<Contradiction> contradiction(const Arithmetic& declared, ProblemKind problem) const;
   /// The index of the alternative that suggestion() tells; nullopt where nothing was asked, or no alternative is left.
   std::optional<std::size_t> explaining() const;
+  /// The first alternative that failed in none of the problems for which just `asked` have a meaning; nullopt where all did.
+  std::optional<std::size_t> survivor(std::uint32_t asked) const;
   /// What to declare in place of the open reduction: the first alternative that explains all the problems which tell most of them
   /// apart. Empty: nothing was asked, or no alternative is left.
   std::string suggestion(const Arithmetic& declared, ProblemKind problem) const;

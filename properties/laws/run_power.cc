@@ -12,7 +12,6 @@
 #include "reference/bound/alternatives.h"
 #include "reference/bound/arithmetic_json.h"
 #include "reference/problem/error.h"
-#include "reference/problem/text.h"
 
 namespace flashproof {
 namespace {
@@ -33,12 +32,16 @@ double rows_outside(const Problem& problem, const Arithmetic& arithmetic) {
   return std::max(rows, sums);
 }
 
-/// The member of the declaration whose default brings back most of the case, as JSON.
+/// The member of the declaration whose default brings back most of the case, as JSON. What names the algorithm is none: a kernel
+/// cannot declare another one.
 std::string guilty_field(const Problem& problem, const Arithmetic& declared) {
   constexpr std::int64_t kColumns = 1024;
   const auto fields = nlohmann::ordered_json::parse(arithmetic_json(declared, kColumns));
-  const auto defaults =
-      nlohmann::ordered_json::parse(arithmetic_json(Arithmetic{.reduction = declared.reduction}, kColumns));
+  Arithmetic same_algorithm;
+  same_algorithm.reduction = declared.reduction;
+  same_algorithm.exponent = declared.exponent;
+  same_algorithm.merge_weights = declared.merge_weights;
+  const auto defaults = nlohmann::ordered_json::parse(arithmetic_json(same_algorithm, kColumns));
   double least = rows_outside(problem, declared) / 2;
   std::string guilty;
   for (const auto& [field, value] : fields.items()) {
@@ -69,16 +72,23 @@ std::string failing_precondition(const Problem& problem, const Arithmetic& arith
 
 bool FamilyPower::is_lost() const { return 2 * outside_of(power) > power.elements(); }
 
-void RunPower::add(const CaseSpec& spec, const Power& power) {
-  FamilyPower& family = families_[spec.family];
-  ++family.judged;
-  family.power.merge(power);
-  const std::uint64_t outside = outside_of(power);
+void FamilyPower::merge(const FamilyPower& other) {
+  power.merge(other.power);
+  judged += other.judged;
+  refused += other.refused;
   // Workers finish in any order: of equals the lowest seed.
-  if (outside > family.outside || (outside > 0 && outside == family.outside && spec.seed < family.lost.seed)) {
-    family.outside = outside;
-    family.lost = spec;
-  }
+  if (other.outside < outside || other.outside == 0) return;
+  if (other.outside == outside && other.lost.seed >= lost.seed) return;
+  outside = other.outside;
+  lost = other.lost;
+}
+
+void RunPower::add(const CaseSpec& spec, const Power& power, std::uint64_t cases) {
+  families_[spec.family].merge({.power = power, .lost = spec, .outside = outside_of(power), .judged = cases});
+}
+
+void RunPower::merge(const RunPower& other) {
+  for (const auto& [name, family] : other.families_) families_[name].merge(family);
 }
 
 Power RunPower::balanced() const {
@@ -111,15 +121,27 @@ std::vector<std::string> RunPower::open() const {
   for (const auto& [name, family] : families_) {
     if (!family.is_open()) continue;
     const std::optional<Part> part = family.power.weakest();
-    const bool refused = family.judged == 0 || family.refused > family.judged;
-    list.push_back(part && !refused ? fmt::format("{} ({}: {})", name, flashproof::name(*part),
-                                                  flashproof::name(family.power.of(*part).reason()))
-                                    : fmt::format("{} (refused)", name));
+    std::string why = "refused";
+    if (family.judged == 0 && family.refused == 0) {
+      why = "not judged";
+    } else if (part && family.refused <= family.judged) {
+      why = fmt::format("{}: {}", flashproof::name(*part), flashproof::name(family.power.of(*part).reason()));
+    }
+    list.push_back(fmt::format("{} ({})", name, why));
   }
   return list;
 }
 
+std::string RunPower::unjudged() const {
+  std::uint64_t judged = 0, refused = 0;
+  for (const auto& [name, family] : families_) judged += family.judged, refused += family.refused;
+  if (families_.empty() || judged > 0) return {};
+  if (refused > 0) return fmt::format("no case was judged: {} were refused when the kernel was called", refused);
+  return "no case was judged: none that the kernel took ran to its end and has a bound of its declaration";
+}
+
 std::string RunPower::undecided() const {
+  if (std::string why = unjudged(); !why.empty()) return why;
   const Power total = balanced();
   if (const std::optional<Part> weakest = total.weakest()) return power_text(*weakest, total.of(*weakest));
   for (std::size_t i = 0; i < kPartCount; ++i) {
@@ -139,101 +161,24 @@ std::string RunPower::undecided() const {
 
 std::string RunPower::narrow_declaration(const KernelDeclaration& kernel) const {
   const std::vector<std::string_view> names = lost();
+  if (2 * names.size() <= families_.size()) return {};
+  const CaseSpec& spec = families_.find(names.front())->second.lost;
   const auto served =
       std::ranges::count_if(flashproof::families(), [&](const Family& f) { return f.serves(kernel.problem); });
-  if (2 * names.size() <= static_cast<std::size_t>(served)) return {};
-  const CaseSpec& spec = families_.find(names.front())->second.lost;
+  const bool most = 2 * names.size() > static_cast<std::size_t>(served);
   std::string field;
   try {
     const Problem problem = make_case(spec).problem;
     field = guilty_field(problem, kernel.arithmetic);
     const bool refused = kernel.contract.refuses_beyond_range && rows_outside(problem, kernel.arithmetic) <= 0.5;
-    if (field.empty())
+    if (field.empty() && most)
       field = refused ? "\"refuses_beyond_range\": true" : failing_precondition(problem, kernel.arithmetic);
   } catch (const UsageError&) {  // a case that was not drawn from a family
-    field = "the declaration";
+    if (most) field = "the declaration";
   }
+  if (field.empty()) return {};
   return fmt::format("{} leaves {} of {} input families out of the domain that is declared, where NaN would pass: {}",
-                     field, names.size(), served, fmt::join(names, ", "));
-}
-
-std::vector<Question> questions(std::span<const Law* const> asked) {
-  std::vector<Question> list;
-  for (const Law& law : laws()) {
-    const bool chosen = std::ranges::find(asked, &law) != asked.end();
-    if (chosen || law.judge != nullptr) list.push_back({&law, chosen});
-  }
-  return list;
-}
-
-void RunDecisions::add(const CaseSpec& spec, const AlternativesSeen& seen, const std::map<std::size_t, Power>& powers) {
-  explanation_.add(seen, spec);
-  for (const auto& [alternative, power] : powers) powers_[alternative].add(spec, power);
-}
-
-void RunDecisions::unasked(std::string_view law, const CaseSpec& spec, const Verdict& verdict) {
-  Unasked& seen = unasked_[std::string(law)];
-  seen.decided = seen.decided || verdict.kind == VerdictKind::pass || verdict.failed();
-  if (!verdict.failed() && verdict.kind != VerdictKind::inconclusive) return;
-  // Workers finish in any order; what is told does not depend on it.
-  const bool same_kind = seen.verdict && seen.verdict->kind == verdict.kind;
-  if (seen.verdict && !(same_kind ? comes_before(spec, seen.spec) : verdict.failed())) return;
-  seen.verdict = verdict;
-  seen.spec = spec;
-}
-
-void RunDecisions::offer(std::string_view family, bool taken) {
-  ++offered_;
-  if (taken) asked_.emplace(family);
-}
-
-std::optional<RunPower> RunDecisions::power() const {
-  const std::optional<std::size_t> left = explanation_.explaining();
-  // Where no alternative is left the domain is a finding all the same.
-  const auto by = left ? powers_.find(*left) : powers_.begin();
-  if (by == powers_.end()) return std::nullopt;
-  RunPower power = by->second;
-  for (const std::string& family : asked_) power.ask(family);
-  for (const auto& [family, cases] : refused_) power.refuse(family, cases);
-  return power;
-}
-
-Conclusion RunDecisions::conclude(CaseLine line) const {
-  Conclusion conclusion;
-  if (static_cast<double>(asked_.size()) < kLeastTaken * static_cast<double>(offered_)) {
-    conclusion.undecided.push_back(fmt::format("what the kernel takes leaves {} of {} input families: {}",
-                                               asked_.size(), offered_, fmt::join(asked_, ", ")));
-  }
-  for (const auto& [law, seen] : unasked_) {
-    if (seen.verdict) {
-      const std::string says = to_string(Verdict{seen.verdict->kind, seen.verdict->failure, {}});
-      conclusion.unasked.push_back(fmt::format("{} was not asked, and says {} of {}: {}", law, says, line(seen.spec),
-                                               one_line(seen.verdict->detail)));
-    } else if (!seen.decided) {
-      conclusion.undecided.push_back(fmt::format("{} was not asked, and decides no case", law));
-    }
-  }
-  const std::optional<RunPower> of_run = power();
-  if (!of_run && !asked_.empty()) {
-    conclusion.undecided.push_back("no case that the kernel took has a bound of its declaration");
-  }
-  if (!of_run) return conclusion;
-  conclusion.power = of_run->balanced();
-  conclusion.families = of_run->families().size();
-  conclusion.open = of_run->open();
-  if (std::string why = of_run->undecided(); !why.empty()) conclusion.undecided.push_back(std::move(why));
-  return conclusion;
-}
-
-Conclusion RunDecisions::conclude(const KernelDeclaration& kernel) const {
-  Conclusion conclusion = conclude(to_string);
-  conclusion.contradiction = explanation_.contradiction(kernel.arithmetic, kernel.problem);
-  if (!conclusion.contradiction) conclusion.suggestion = explanation_.suggestion(kernel.arithmetic, kernel.problem);
-  if (const std::optional<RunPower> of_run = power()) {
-    conclusion.narrow = of_run->narrow_declaration(kernel);
-    if (!conclusion.narrow.empty()) conclusion.lost = of_run->families().find(of_run->lost().front())->second.lost;
-  }
-  return conclusion;
+                     field, names.size(), families_.size(), fmt::join(names, ", "));
 }
 
 }  // namespace flashproof

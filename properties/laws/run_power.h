@@ -11,6 +11,7 @@
 // (README.md of reference/error): 0.66, 0.44 and 0.75, the same kernel.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -41,6 +42,8 @@ struct FamilyPower {
   std::uint64_t judged = 0,
                 refused = 0;  // cases; refused: when the kernel was called, though its description takes them
 
+  void merge(const FamilyPower& other);
+
   bool is_lost() const;
   /// Too little of some output was decided, or most cases were refused when the kernel was called.
   bool is_open() const { return judged == 0 || refused > judged || power.weakest().has_value(); }
@@ -50,7 +53,10 @@ class RunPower {
  public:
   /// The kernel says that it takes a case of this family; without it a family counts from its first add().
   void ask(std::string_view family) { families_.try_emplace(std::string(family)); }
-  void add(const CaseSpec& spec, const Power& power);
+  /// `cases`: that `power` is of, where it is not one; `spec` then stands for them.
+  void add(const CaseSpec& spec, const Power& power, std::uint64_t cases = 1);
+  /// Adds the cases of another.
+  void merge(const RunPower& other);
   /// Cases of this family that the description takes and the call refused.
   void refuse(std::string_view family, std::uint64_t cases) { families_[std::string(family)].refused += cases; }
   /// Families counted alike, whatever the size of their cases: of each output kPerFamily elements a family.
@@ -58,16 +64,20 @@ class RunPower {
   const std::map<std::string, FamilyPower, std::less<>>& families() const { return families_; }
   /// Names of the families that are lost, in their order.
   std::vector<std::string_view> lost() const;
-  /// "huge (o: outside), near_ties (o: zero), ...": families of which too little was decided, and the commonest reason.
+  /// "huge (o: outside), near_ties (o: zero), sizes (refused), softcap (not judged), ...": families of which too little was decided,
+  /// and the commonest reason.
   std::vector<std::string> open() const;
-  /// The first of 1, 2 and 3 that does not hold, as a sentence; empty where all do.
+  /// That no case was judged, or the first of 1, 2 and 3 that does not hold, as a sentence; empty where all do.
   std::string undecided() const;
-  /// A finding: empty, or the sentence that names the field of the declaration which leaves most of the default families of this
-  /// problem out of its domain, and the families. The field is found by putting the default in its place and asking the bound
-  /// again; where no single field brings a lost case back, the precondition that fails is named.
+  /// A finding: empty, or the sentence that names the field of the declaration which leaves most of the families that were asked
+  /// out of its domain, and the families. The field is found by putting the default in its place and asking the bound
+  /// again; where no single field brings a lost case back, the precondition that fails is named. That is a finding only where most
+  /// families of the problem are lost: an algorithm has its range, and who asks just for what lies beyond learns nothing new.
   std::string narrow_declaration(const KernelDeclaration& kernel) const;
 
  private:
+  /// As undecided(): that no case was judged.
+  std::string unjudged() const;
   std::map<std::string, FamilyPower, std::less<>> families_;
 };
 
@@ -115,13 +125,15 @@ class RunDecisions {
   Conclusion conclude(CaseLine line) const;
 
  private:
-  /// By the declaration, or by the alternative that explains the run; empty where none was asked.
+  /// By the declaration, or by the alternative that explains the run; of cases for which that one has no meaning by the first that
+  /// explains those. Empty where no family was asked.
   std::optional<RunPower> power() const;
   std::size_t offered_ = 0;
   std::set<std::string, std::less<>> asked_;
   std::map<std::string, std::uint64_t, std::less<>> refused_;
   Explanation explanation_;
-  std::map<std::size_t, RunPower> powers_;
+  /// By AlternativesSeen::asked – cases of one group have the same alternatives – and alternative.
+  std::map<std::uint32_t, std::map<std::size_t, RunPower>> powers_;
   struct Unasked {
     bool decided = false;
     std::optional<Verdict> verdict = {};  // the worst of those that fail or are inconclusive

@@ -60,6 +60,34 @@ TEST(RunDecisions, cases_that_have_no_bound_are_no_pass) {
   EXPECT_THAT(decisions.conclude(to_string).undecided, testing::ElementsAre(testing::HasSubstr("has a bound")));
 }
 
+/// Of states (m, l, O) one alternative has a meaning, and not the one that explains the rest.
+TEST(RunDecisions, cases_for_which_the_explaining_alternative_has_no_meaning_count_by_another) {
+  RunDecisions decisions;
+  for (const char* family : {"normal", "states", "softcap", "sizes"}) decisions.offer(family, true);
+  decisions.refuse("sizes");
+  decisions.add(spec_of("normal", 1), {.asked = 0b111, .failed = 0b100},
+                {{0, power_of_counts(10, 0)}, {1, power_of_counts(10, 0)}, {2, power_of_counts(10, 0)}});
+  decisions.add(spec_of("states", 1), {.asked = 0b100, .failed = 0}, {{2, power_of_counts(10, 0)}});
+  const Conclusion conclusion = decisions.conclude(to_string);
+  EXPECT_THAT(conclusion.open, testing::ElementsAre("sizes (refused)", "softcap (not judged)"));
+  EXPECT_EQ(conclusion.families, 4U);
+  // Of a group the first that has not failed there.
+  decisions.add(spec_of("softcap", 1), {.asked = 0b110, .failed = 0b010},
+                {{1, power_of_counts(0, 10)}, {2, power_of_counts(10, 0)}});
+  EXPECT_THAT(decisions.conclude(to_string).open, testing::ElementsAre("sizes (refused)"));
+}
+
+TEST(RunPower, nothing_judged_is_said_so) {
+  RunPower run;
+  EXPECT_EQ(run.undecided(), "");
+  run.ask("normal");
+  EXPECT_THAT(run.undecided(), HasSubstr("no case was judged: none"));
+  run.refuse("normal", 12);
+  EXPECT_EQ(run.undecided(), "no case was judged: 12 were refused when the kernel was called");
+  run.add(spec_of("normal", 0), power_of_counts(10, 0), 20);
+  EXPECT_EQ(run.undecided(), "");
+}
+
 TEST(RunPower, a_family_is_lost_where_most_of_it_lies_outside) {
   RunPower run;
   run.add(spec_of("normal", 0), power_of_counts(5, 5));
@@ -69,10 +97,15 @@ TEST(RunPower, a_family_is_lost_where_most_of_it_lies_outside) {
 }
 
 /// P in e4m3 times 512 leaves the format's range: every row is outside, and NaN everywhere would do.
-TEST(RunPower, a_scale_that_puts_every_row_outside_is_named) {
-  ASSERT_NE(find_kernel("attention.mma_e4m3p.hardened"), nullptr);
+KernelDeclaration beyond_e4m3() {
   KernelDeclaration kernel = *find_kernel("attention.mma_e4m3p.hardened");
   kernel.arithmetic.weights.scale = 512;
+  return kernel;
+}
+
+TEST(RunPower, a_scale_that_puts_every_row_outside_is_named) {
+  ASSERT_NE(find_kernel("attention.mma_e4m3p.hardened"), nullptr);
+  const KernelDeclaration kernel = beyond_e4m3();
   RunPower run;
   for (const Family& family : families()) {
     if (!family.serves(ProblemKind::attention)) continue;
@@ -83,6 +116,32 @@ TEST(RunPower, a_scale_that_puts_every_row_outside_is_named) {
   EXPECT_THAT(text, HasSubstr("\"weights\""));
   EXPECT_THAT(text, HasSubstr("normal, "));
   EXPECT_THAT(text, HasSubstr("NaN would pass"));
+}
+
+/// A run of one family is no way around it; where the form itself has its range, it is no finding that this family lies beyond.
+TEST(RunPower, a_field_that_loses_the_families_asked_is_named_an_algorithm_with_a_range_is_not) {
+  ASSERT_NE(find_kernel("attention.mma_e4m3p.hardened"), nullptr);
+  RunPower run;
+  run.add({ProblemKind::attention, "normal", 0, {{"format", "f16"}}}, power_of_counts(0, 10));
+  EXPECT_THAT(run.narrow_declaration(beyond_e4m3()), HasSubstr("\"weights\""));
+  EXPECT_THAT(run.narrow_declaration(beyond_e4m3()), HasSubstr("1 of 1 input families"));
+  EXPECT_EQ(run.narrow_declaration(*find_kernel("attention.mma_e4m3p.hardened")), "");
+  run.ask("huge");
+  EXPECT_EQ(run.narrow_declaration(beyond_e4m3()), "") << "half of two is not most";
+}
+
+TEST(RunPower, what_names_the_algorithm_is_no_field_that_excuses) {
+  const KernelDeclaration* states = find_kernel("merge.states.hardened");
+  ASSERT_NE(states, nullptr);
+  RunPower merges;
+  merges.add({ProblemKind::merge, "huge", 0, {{"format", "f32"}}}, power_of_counts(0, 10));
+  EXPECT_EQ(merges.narrow_declaration(*states), "");
+  KernelDeclaration softmax = *find_kernel("softmax.safe.hardened");
+  softmax.arithmetic =
+      parse_arithmetic(R"({"preset": "unknown", "exp_error": 0.3})", ProblemKind::softmax, Format::f32);
+  RunPower run;
+  run.add({ProblemKind::softmax, "normal", 0, {{"format", "f32"}}}, power_of_counts(0, 10));
+  EXPECT_THAT(run.narrow_declaration(softmax), HasSubstr("\"exp_error\""));
 }
 
 }  // namespace

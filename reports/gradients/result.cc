@@ -61,6 +61,7 @@ GradientResult evaluate(const GradientEvaluation& evaluation, std::uint64_t case
   GradientResult result;
   result.case_index = case_index;
   result.executed = true;
+  result.asked = Asked::yes;
   result.verdict = judgement.worst;
   for (const GradientLaw& law : judging_gradient_laws()) {
     result.laws.push_back(law.judge(evaluation));
@@ -99,8 +100,9 @@ GradientResult evaluate(const GradientEvaluation& evaluation, std::uint64_t case
 }
 
 GradientResult gradient_not_judged(std::uint64_t case_index, VerdictKind kind, Failure failure,
-                                   const std::string& detail) {
+                                   const std::string& detail, Asked asked) {
   GradientResult result;
+  result.asked = kind == VerdictKind::fail ? Asked::yes : asked;
   result.case_index = case_index;
   result.verdict = {kind, failure, one_line(detail)};
   return result;

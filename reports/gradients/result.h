@@ -24,9 +24,9 @@ struct GradientResult : CaseOutcome {
 
 /// `evaluation.judgement` was made with the case's seed. Without seed and sizes.
 GradientResult evaluate(const GradientEvaluation& evaluation, std::uint64_t case_index, std::size_t max_elements);
-/// Where nothing could be judged: unsupported, or fail(error).
+/// Where nothing could be judged: as not_judged().
 GradientResult gradient_not_judged(std::uint64_t case_index, VerdictKind kind, Failure failure,
-                                   const std::string& detail);
+                                   const std::string& detail, Asked asked = Asked::no);
 
 struct GradientRecord : RecordBase {
   const BackwardKernel* kernel = nullptr;

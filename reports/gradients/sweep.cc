@@ -34,8 +34,8 @@ class CaseWork {
   }
 
  private:
-  GradientResult unsupported(const std::string& why) const {
-    return gradient_not_judged(index_, VerdictKind::unsupported, Failure::none, why);
+  GradientResult unsupported(const std::string& why, Asked asked = Asked::no) const {
+    return gradient_not_judged(index_, VerdictKind::unsupported, Failure::none, why, asked);
   }
 
   GradientResult run_step(std::uint64_t step, WorkerVoice& voice) {
@@ -50,13 +50,15 @@ class CaseWork {
     }
     BackwardBound bound;
     Gradients gradients;
+    Asked asked = Asked::yes;  // a feature that has no bound yet
     try {
       bound = backward_bound(problem, kernel.arithmetic_for(format), forward_);
+      asked = Asked::refused;
       voice.starting(step);
       gradients = run(kernel, problem, {steps_[step].executor, plan_.schedule});
     } catch (const UsageError& e) {
       voice.returned();
-      return unsupported(e.what());
+      return unsupported(e.what(), asked);
     } catch (const simt::Fault& e) {
       voice.returned();
       return gradient_not_judged(index_, VerdictKind::fail, Failure::error, e.what());

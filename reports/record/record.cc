@@ -44,6 +44,8 @@ bool worse_case(const WorstCase& a, const WorstCase& b) {
 void RecordBase::add_outcome(const CaseOutcome& outcome, std::span<const std::string_view> law_names, double max_ratio,
                              double max_ulp) {
   ++cases;
+  if (outcome.asked != Asked::no) ++asked;
+  if (outcome.asked == Asked::refused) ++refused;
   seeds.add(outcome.seed);
   ++by_case[static_cast<std::size_t>(outcome.verdict.kind)];
   if (outcome.failed()) {
@@ -66,6 +68,8 @@ void RecordBase::add_outcome(const CaseOutcome& outcome, std::span<const std::st
 
 void RecordBase::merge_base(const RecordBase& other) {
   cases += other.cases;
+  asked += other.asked;
+  refused += other.refused;
   seeds.merge(other.seeds);
   add_counts(by_case, other.by_case);
   add_counts(failures_by_case, other.failures_by_case);

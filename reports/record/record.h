@@ -46,7 +46,8 @@ struct RecordBase {
   std::string family;
 
   std::uint64_t cases = 0;
-  SeedSet seeds;  // of these cases
+  std::uint64_t asked = 0, refused = 0;  // as Asked, of these; a report that was read from a file does not know them
+  SeedSet seeds;                         // of these cases
   KindCounts by_case{};
   FailureCounts failures_by_case{};
   // Which cases these are, so that two reports can be compared case by case. Those that pass are the rest of `seeds`.
@@ -60,6 +61,10 @@ struct RecordBase {
   std::optional<double> ledger;  // the largest error/bound known of this kernel and format (attack/ledger.h)
 
   VerdictKind verdict() const { return verdict_of(by_case, power).kind; }
+  /// Cases that ran to their end and have a bound.
+  std::uint64_t judged() const {
+    return cases - count(VerdictKind::unsupported) - failures_by_case[static_cast<std::size_t>(Failure::error)];
+  }
   std::uint64_t count(VerdictKind kind) const { return by_case[static_cast<std::size_t>(kind)]; }
   /// Ties: the first name.
   Rejection rejection() const;

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <map>
+#include <type_traits>
 #include <utility>
 
+#include "properties/generators/family.h"
 #include "properties/laws/run_power.h"
 #include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
@@ -40,18 +42,41 @@ bool has_finding(const std::vector<Record>& records, bool nightly) {
 
 namespace {
 
-/// What a kernel's records have decided together; with the executor and the math, since each is a run of its own.
+ProblemKind problem_of(const Kernel& kernel) { return kernel.problem; }
+ProblemKind problem_of(const BackwardKernel& /*kernel*/) { return ProblemKind::attention; }
+
+/// One kernel and format in one place: what its records have decided together, and the families that the sweep had for it.
+template <class K>
+struct KernelPower {
+  const K* kernel = nullptr;
+  RunPower power;
+  std::size_t offered = 0;
+
+  /// A kernel that takes no case at all is no pass of a run over most families of its problem; who chooses a few learns of one that
+  /// takes none of them that there was nothing to ask. What a kernel states that it does not take is no loss otherwise:
+  /// attention.paged takes 4 of 51 families.
+  std::string undecided(ProblemKind problem) const {
+    const auto served = std::ranges::count_if(families(), [&](const Family& f) { return f.serves(problem); });
+    if (power.families().empty() && 2 * offered > static_cast<std::size_t>(served))
+      return fmt::format("no case was judged: the kernel takes none of {} input families", offered);
+    return power.undecided();
+  }
+};
+
+/// A record of every kernel, format and family of the plan is there, whatever came of its cases: with the executor and the math,
+/// since each is a run of its own.
 template <class R>
-std::map<std::string, std::pair<decltype(R::kernel), RunPower>> run_powers(const std::vector<R>& records,
-                                                                           Kernels kernels) {
-  std::map<std::string, std::pair<decltype(R::kernel), RunPower>> runs;
+auto run_powers(const std::vector<R>& records, Kernels kernels) {
+  std::map<std::string, KernelPower<std::remove_cvref_t<decltype(*R::kernel)>>> runs;
   for (const R& r : records) {
     if (kernels == Kernels::hardened && r.kernel->form != Form::hardened) continue;
-    if (r.power.elements() == 0) continue;
-    auto& [kernel, power] =
-        runs[fmt::format("{} {} {}", r.kernel->id, info(r.format).name, place(r.kernel->math, r.executor))];
-    kernel = r.kernel;
-    power.add(case_of(r, r.seeds.intervals().front().first), r.power);
+    auto& run = runs[fmt::format("{} {} {}", r.kernel->id, info(r.format).name, place(r.kernel->math, r.executor))];
+    run.kernel = r.kernel;
+    ++run.offered;
+    if (r.asked == 0) continue;
+    run.power.ask(r.family);
+    run.power.refuse(r.family, r.refused);
+    if (r.judged() > 0) run.power.add(case_of(r, r.seeds.intervals().front().first), r.power, r.judged());
   }
   return runs;
 }
@@ -60,7 +85,7 @@ template <class R>
 std::vector<Undecided> undecided_runs(const std::vector<R>& records, Kernels kernels) {
   std::vector<Undecided> list;
   for (const auto& [name, run] : run_powers(records, kernels)) {
-    if (std::string why = run.second.undecided(); !why.empty()) list.push_back({name, std::move(why)});
+    if (std::string why = run.undecided(problem_of(*run.kernel)); !why.empty()) list.push_back({name, std::move(why)});
   }
   return list;
 }
@@ -77,7 +102,7 @@ std::vector<Undecided> undecided_of(const std::vector<GradientRecord>& records, 
 std::vector<Undecided> narrow_declarations(const std::vector<Record>& records, Kernels kernels) {
   std::vector<Undecided> list;
   for (const auto& [name, run] : run_powers(records, kernels)) {
-    if (std::string why = run.second.narrow_declaration(*run.first); !why.empty())
+    if (std::string why = run.power.narrow_declaration(*run.kernel); !why.empty())
       list.push_back({name, std::move(why)});
   }
   return list;

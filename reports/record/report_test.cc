@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/broken/fault.h"
+#include "properties/generators/family.h"
 #include "properties/laws/law.h"
 #include "reference/problem/error.h"
 #include "reports/record/report_fixture.h"
@@ -67,6 +68,60 @@ TEST(NightlyReport, what_stays_open_is_a_finding_and_is_said) {
   records.back().by_case[kOpen] = 1;
   EXPECT_TRUE(has_finding(records, true));
   EXPECT_FALSE(has_finding(records, false));
+}
+
+/// A record of a sweep in which `asked` cases were refused or had no bound.
+Record unjudged_record(const Kernel& kernel, const std::string& family, Asked asked) {
+  Record record;
+  record.kernel = &kernel;
+  record.family = family;
+  for (std::uint64_t seed = 0; seed < 3; ++seed) {
+    CaseResult result = not_judged(0, VerdictKind::unsupported, Failure::none, "not today", asked);
+    result.seed = seed;
+    record.add(CaseResult::deserialize(result.serialize()));
+  }
+  return record;
+}
+
+TEST(UndecidedRuns, a_kernel_of_which_no_case_was_judged_is_no_pass) {
+  const ReportFixture f;
+  const auto why = [&](Asked asked) {
+    const std::vector<Undecided> list =
+        undecided_of(std::vector{unjudged_record(f.hardened, "normal", asked)}, Kernels::hardened);
+    return list.empty() ? std::string() : list.front().why;
+  };
+  EXPECT_EQ(why(Asked::refused), "no case was judged: 3 were refused when the kernel was called");
+  EXPECT_THAT(why(Asked::yes), HasSubstr("no case was judged: none"));
+  EXPECT_EQ(why(Asked::no), "") << "of one family that it does not take there was nothing to ask";
+  EXPECT_TRUE(
+      undecided_of(std::vector{unjudged_record(f.published, "normal", Asked::refused)}, Kernels::hardened).empty());
+}
+
+TEST(UndecidedRuns, a_kernel_that_takes_no_family_is_no_pass) {
+  const ReportFixture f;
+  std::vector<Record> records;
+  for (const Family& family : families()) {
+    if (family.serves(ProblemKind::softmax))
+      records.push_back(unjudged_record(f.hardened, std::string(family.name), Asked::no));
+  }
+  const std::vector<Undecided> list = undecided_of(records, Kernels::hardened);
+  ASSERT_EQ(list.size(), 1U);
+  EXPECT_THAT(list.front().why, HasSubstr("no case was judged: the kernel takes none of "));
+}
+
+/// Those refused weigh as much as those judged: the family is open, and with it the run.
+TEST(UndecidedRuns, a_family_of_which_most_was_refused_is_not_decided) {
+  const ReportFixture f;
+  Record record = unjudged_record(f.hardened, "normal", Asked::refused);
+  CaseResult judged;
+  judged.executed = true;
+  judged.asked = Asked::yes;
+  judged.seed = 7;
+  judged.power.of(Part::o).counts[static_cast<std::size_t>(Decided::yes)] = 10;
+  record.add(judged);
+  const std::vector<Undecided> list = undecided_of(std::vector{record}, Kernels::hardened);
+  ASSERT_EQ(list.size(), 1U);
+  EXPECT_THAT(list.front().why, HasSubstr("normal (refused)"));
 }
 
 TEST(ReportJson, has_every_field_of_the_schema_and_spells_non_finite_numbers) {

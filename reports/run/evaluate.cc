@@ -87,6 +87,7 @@ CaseResult evaluate(const Evaluation& evaluation, std::uint64_t case_index, std:
   result.case_index = case_index;
   result.seed = evaluation.subject.spec.seed;
   result.executed = true;
+  result.asked = Asked::yes;
   result.verdict = judgement.worst;
   for (const Law& law : judging_laws()) {
     result.laws.push_back(law.judge(evaluation));
@@ -126,8 +127,10 @@ CaseResult evaluate(const Evaluation& evaluation, std::uint64_t case_index, std:
   return result;
 }
 
-CaseResult not_judged(std::uint64_t case_index, VerdictKind kind, Failure failure, const std::string& detail) {
+CaseResult not_judged(std::uint64_t case_index, VerdictKind kind, Failure failure, const std::string& detail,
+                      Asked asked) {
   CaseResult result;
+  result.asked = kind == VerdictKind::fail ? Asked::yes : asked;
   result.case_index = case_index;
   result.verdict = {kind, failure, one_line(detail)};
   return result;

@@ -40,12 +40,16 @@ bool worse_finding(const ElementFinding& a, const ElementFinding& b);
 /// Is ratio a worse than b? NaN is worse than every number (nothing finite was there to measure).
 bool worse_ratio(double a, double b);
 
+/// Did a run ask the kernel for a case? What its description does not take, and a recipe of which there is no case, is no question.
+enum class Asked : std::uint8_t { no, yes, refused };  // refused: when it was called, though its description takes it
+
 /// What results of forward kernels and of backward ones have in common.
 struct CaseOutcome {
   std::uint64_t case_index = 0;  // in the plan
   std::uint64_t seed = 0;        // of the case
   Verdict verdict;
   bool executed = false;  // false: unsupported, or the kernel died before it returned
+  Asked asked = Asked::no;
   DomainStats domain;
   Power power;                           // where it was judged
   std::vector<Verdict> laws;             // in the order of the judging laws; empty if not executed
@@ -73,8 +77,9 @@ ElementFinding worst_of(const ErrorStats& stats, Part part);
 /// `evaluation.judgement` was made with the case's seed. Without sizes.
 CaseResult evaluate(const Evaluation& evaluation, std::uint64_t case_index, std::size_t max_elements);
 
-/// Where nothing could be judged: unsupported, or fail(error).
-CaseResult not_judged(std::uint64_t case_index, VerdictKind kind, Failure failure, const std::string& detail);
+/// Where nothing could be judged: unsupported, or fail(error), which was asked.
+CaseResult not_judged(std::uint64_t case_index, VerdictKind kind, Failure failure, const std::string& detail,
+                      Asked asked = Asked::no);
 
 /// Where a kernel runs, in one word: cpu, cuda, or native (cuda with native math).
 std::string_view place(Math math, Executor executor);

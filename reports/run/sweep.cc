@@ -53,8 +53,8 @@ class CaseWork {
     }
   }
 
-  CaseResult unsupported(const std::string& why) const {
-    return not_judged(index_, VerdictKind::unsupported, Failure::none, why);
+  CaseResult unsupported(const std::string& why, Asked asked = Asked::no) const {
+    return not_judged(index_, VerdictKind::unsupported, Failure::none, why, asked);
   }
 
   CaseResult run_step(std::uint64_t step, WorkerVoice& voice) {
@@ -69,14 +69,14 @@ class CaseWork {
     try {
       bound = &bound_of(kernel);
     } catch (const UsageError& e) {  // a feature that has no bound yet
-      return unsupported(e.what());
+      return unsupported(e.what(), Asked::yes);
     }
     Output output;
     try {
       output = run_kernel(kernel, step, voice);
     } catch (const UsageError& e) {
       voice.returned();
-      return unsupported(e.what());
+      return unsupported(e.what(), Asked::refused);
     } catch (const simt::Fault& e) {
       voice.returned();
       return not_judged(index_, VerdictKind::fail, Failure::error, e.what());

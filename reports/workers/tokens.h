@@ -53,6 +53,7 @@ struct Writer {
     number(outcome.seed);
     verdict(outcome.verdict);
     number(outcome.executed ? 1 : 0);
+    number(static_cast<std::uint64_t>(outcome.asked));
     text(outcome.domain.serialize());
     for (const PowerCounts& part : outcome.power.parts) {
       for (const std::uint64_t n : part.counts) number(n);
@@ -120,6 +121,7 @@ struct Reader {
     outcome.seed = number();
     outcome.verdict = verdict();
     outcome.executed = number(1) == 1;
+    outcome.asked = static_cast<Asked>(number(static_cast<std::uint64_t>(Asked::refused)));
     outcome.domain = DomainStats::deserialize(text());
     for (PowerCounts& part : outcome.power.parts) {
       for (std::uint64_t& n : part.counts) n = number();
