@@ -11,6 +11,7 @@
 #include "reference/problem/text.h"
 #include "reference/problem/witness.h"
 #include "reports/attack/search.h"
+#include "reports/ledger/text.h"
 #include "reports/views/terminal/text.h"
 #include "reports/workers/workers.h"
 
@@ -22,7 +23,7 @@ constexpr double kSliceSeconds = 10;  // results are handed over so often, so th
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 bool same_target(const LedgerEntry& e, const AttackTarget& t) {
-  return e.kernel == t.kernel->id && e.format == t.format;
+  return e.term && e.kernel == t.kernel->id && e.format == t.format;
 }
 
 std::string write_violation(const AttackTarget& target, const Origin& origin, const std::filesystem::path& out) {
@@ -59,20 +60,21 @@ void replace(std::vector<LedgerEntry>& entries, LedgerEntry entry) {
   }
 }
 
-/// What a worker hands over after a slice: fields between tabs. JSON text has none.
+/// What a worker hands over after a slice: fields with kEnd between them, which no line of a ledger has.
 struct SliceReport {
+  static constexpr char kEnd = '\x1e';
   std::uint64_t evaluations = 0;
   std::string witness, violation;  // empty: none yet
   std::vector<LedgerEntry> entries;
 
   std::string serialize() const {
-    std::string text = fmt::format("{}\t{}\t{}", evaluations, one_line(witness), one_line(violation));
-    for (const LedgerEntry& e : entries) text += "\t" + entry_line(e);
+    std::string text = fmt::format("{0}{3}{1}{3}{2}", evaluations, one_line(witness), one_line(violation), kEnd);
+    for (const LedgerEntry& e : entries) text += kEnd + entry_line(e);
     return text;
   }
   static SliceReport deserialize(std::string_view text) {
     const auto next = [&] {
-      const std::string_view field = text.substr(0, text.find('\t'));
+      const std::string_view field = text.substr(0, text.find(kEnd));
       text.remove_prefix(std::min(text.size(), field.size() + 1));
       return field;
     };

@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "reports/attack/ledger.h"
+#include "kernels/registry.h"
+#include "reports/ledger/ledger.h"
 
 namespace flashproof {
 

@@ -6,6 +6,7 @@
 #include "properties/generators/family.h"
 #include "properties/generators/numbers.h"
 #include "reference/problem/error.h"
+#include "reports/attack/replay.h"
 
 namespace flashproof {
 namespace {
@@ -71,7 +72,7 @@ Search::Search(const Kernel& kernel, Format format, std::uint64_t seed, const st
     : kernel_(kernel), format_(format), random_(seed, kStream), next_seed_(0) {
   for (const LedgerEntry& entry : known) {
     try {
-      offer(entry.origin, data_of(entry, kernel));
+      offer(entry.origin(), data_of(entry, kernel));
     } catch (const UsageError&) {  // of an older generator: found again or not
     }
   }
@@ -138,7 +139,12 @@ std::vector<LedgerEntry> Search::entries() const {
   for (std::size_t term = 0; term < kTerms; ++term) {
     if (!parents_[term]) continue;
     const TermBest exact = measure(kernel_, parents_[term]->problem, Precision::record).best[term];
-    list.push_back({std::string(kernel_.id), format_, static_cast<Term>(term), exact, parents_[term]->origin, {}});
+    list.push_back({.kernel = std::string(kernel_.id),
+                    .format = format_,
+                    .term = static_cast<Term>(term),
+                    .best = exact,
+                    .case_line = to_string(parents_[term]->origin.spec),
+                    .mutations = parents_[term]->origin.mutations});
   }
   return list;
 }

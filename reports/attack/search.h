@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "reference/problem/random.h"
-#include "reports/attack/ledger.h"
+#include "reports/attack/measure.h"
+#include "reports/ledger/ledger.h"
 
 namespace flashproof {
 
@@ -54,7 +55,7 @@ class Search {
   Origin violation_origin_;
 };
 
-/// A recipe at the stated shape (ledger_text); every entry of the case is finite, no row is shorter. Empty if the family
+/// A recipe at the stated shape (README.md); every entry of the case is finite, no row is shorter. Empty if the family
 /// has none at this seed.
 std::optional<Case> full_case(const CaseSpec& spec);
 

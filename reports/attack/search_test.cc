@@ -9,7 +9,9 @@
 #include <stdexcept>
 
 #include "reports/attack/campaign.h"
+#include "reports/attack/replay.h"
 #include "reports/attack/validate.h"
+#include "reports/ledger/text.h"
 
 namespace flashproof {
 namespace {
@@ -43,7 +45,7 @@ TEST(Search, finds_the_same_again_and_its_entries_replay) {
   int climbed = 0;
   for (const LedgerEntry& e : found) {
     EXPECT_TRUE(replays(e.best, replay(e))) << entry_line(e);
-    climbed += e.origin.mutations.empty() ? 0 : 1;
+    climbed += e.mutations.empty() ? 0 : 1;
   }
   EXPECT_GT(climbed, 0);
 }

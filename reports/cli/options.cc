@@ -83,9 +83,9 @@ void add_export(CLI::App* app, ExportArguments& a) {
 }
 
 void add_ledger(CLI::App* app, LedgerArguments& a) {
-  a.ledger = FLASHPROOF_WORST;
-  app->add_option("FILE", a.files, "a report.json or a ledger of attack; default none: the table")->type_name("");
-  app->add_option("--ledger", a.ledger, "default reports/ledger/worst.json of the source")->type_name("FILE");
+  a.ledger = FLASHPROOF_LEDGER;
+  app->add_option("FILE", a.files, "a report.json or another ledger; default none: the table")->type_name("");
+  app->add_option("--ledger", a.ledger, "default reports/ledger/ledger.tsv of the source")->type_name("FILE");
   app->add_option("--architecture", a.architecture, "of the records that were made on a GPU, as sm_90")
       ->type_name("SM");
   app->add_flag("--update", a.update, "take in what beats the ledger; needs --reason");
@@ -111,7 +111,7 @@ void add_attack(CLI::App* app, AttackArguments& a) {
       ->type_name("N");
   add_seed(app, a.seed, "of the search; another seed goes other ways from the same ledger");
   a.ledger = FLASHPROOF_LEDGER;
-  app->add_option("--ledger", a.ledger, "what is known and goes on; default reports/ledger/cpu.json of the source")
+  app->add_option("--ledger", a.ledger, "what is known and goes on; default reports/ledger/ledger.tsv of the source")
       ->type_name("FILE");
   app->add_flag("--update", a.update, "write the ledger; needs --reason");
   app->add_option("--reason", a.reason, "why its figures move")->type_name("TEXT");
@@ -190,7 +190,7 @@ void add_compare(CLI::App* app, CompareArguments& a) {
 }  // namespace
 
 void add_commands(CLI::App& app, Options& o, std::function<int()>& command) {
-  o.sweep.ledger = FLASHPROOF_WORST;
+  o.sweep.ledger = FLASHPROOF_LEDGER;
   auto* report = app.add_subcommand("report", "run every kernel on every input family and write the error table");
   add_filters(report, o.sweep, true);
   add_executor(report, o.sweep.executor);
@@ -206,7 +206,7 @@ void add_commands(CLI::App& app, Options& o, std::function<int()>& command) {
       ->type_name("FILE");
   report
       ->add_option("--ledger", o.sweep.ledger,
-                   "the worst that is known; default reports/ledger/worst.json of the source")
+                   "the worst that is known; default reports/ledger/ledger.tsv of the source")
       ->type_name("FILE");
   auto* faults = report->add_flag("--faults", o.sweep.faults, "the seeded faults against every law and today's habits");
   for (const char* other : {"--exec", "--math", "--profile", "--family", "--format", "--quick", "--nightly", "--seed",

@@ -92,12 +92,10 @@ COMMANDS = {
                     "--out out/merge"),
     "./flashproof ledger out/merge/report.json": Run(),
     './flashproof ledger out/merge/report.json --update --reason "report, seed 0"':
-        Run(instead='./flashproof ledger out/merge/report.json --ledger mine.json --update --reason "report, seed 0"'),
+        Run(instead='./flashproof ledger out/merge/report.json --ledger mine.tsv --update --reason "report, seed 0"'),
     './flashproof attack --seconds 3600 --update --reason "an hour more"':
-        Run(instead="./flashproof attack --kernel merge.pairwise_stable.hardened --format f32 --seconds 0.2 --ledger a.json "
+        Run(instead="./flashproof attack --kernel merge.pairwise_stable.hardened --format f32 --seconds 0.2 --ledger a.tsv "
                     '--update --reason "an hour more"'),
-    './flashproof ledger reports/ledger/cpu.json --update --reason "an hour more of attack"':
-        Run(instead='./flashproof ledger a.json --ledger mine.json --update --reason "an hour more of attack"'),
     # reports/guides/change.md
     f"./flashproof report --kernel '{ONLINE}.*' --out out/base":
         Run(instead=f"./flashproof report {SMALL} --kernel '{ONLINE}.*' --out out/base"),
@@ -160,10 +158,10 @@ COMMANDS = {
         Run(instead="./flashproof compare softmax.online_block.hardened softmax.split_row.hardened --quick --family normal --format f32"),
     "./flashproof compare --bench base.json head.json": Run(),
     # the others
-    './flashproof ledger reports/ledger/cpu.json --update --reason "..."':
-        Run(instead=f"./flashproof ledger {ROOT}/reports/ledger/cpu.json --ledger mine.json --update --reason '...'"),
+    './flashproof ledger OTHER.tsv --update --reason "..."':
+        Run(instead=f"./flashproof ledger {ROOT}/reports/ledger/ledger.tsv --ledger other.tsv --update --reason '...'"),
     './flashproof attack --seconds 0 --update --reason "..."':
-        Run(instead="./flashproof attack --kernel merge.pairwise_stable.hardened --format f32 --seconds 0 --ledger b.json "
+        Run(instead="./flashproof attack --kernel merge.pairwise_stable.hardened --format f32 --seconds 0 --ledger b.tsv "
                     '--update --reason "..."'),
     "./flashproof bench --exec cuda": GPU,
     "./flashproof list coverage": Run(),

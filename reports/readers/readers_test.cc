@@ -17,12 +17,12 @@
 #include "reference/problem/error.h"
 #include "reference/problem/random.h"
 #include "reference/problem/text.h"
-#include "reports/attack/ledger.h"
 #include "reports/compare/document.h"
 #include "reports/compare/policy.h"
 #include "reports/compare/speed/speed.h"
 #include "reports/compare/toml_reader.h"
-#include "reports/ledger/worst.h"
+#include "reports/ledger/against.h"
+#include "reports/ledger/text.h"
 #include "reports/record/json_at.h"
 #include "reports/traffic/traffic.h"
 
@@ -48,18 +48,16 @@ std::string file_of(const std::string& text) {
   return "/proc/self/fd/" + std::to_string(file);
 }
 
-/// The first entries of a ledger: a whole one is 21,000 lines.
+/// The first entries of a ledger: a whole one is a megabyte.
 std::string small_ledger() {
   Ledger ledger = read_ledger(FLASHPROOF_LEDGER);
   ledger.entries.resize(2);
   return ledger_text(ledger);
 }
-std::string small_worst() {
-  WorstLedger ledger = read_worst(FLASHPROOF_WORST);
-  ledger.entries.resize(2);
-  return worst_text(ledger);
-}
 
+const std::string kMeasured = R"({"schema": "flashproof.report/5", "records": [
+  {"kernel": "merge.nway.hardened", "format": "f32", "executor": "cuda", "math": "native", "verdict": "pass",
+   "max_ratio": 0.5, "witness": {"case": "merge:normal:1:format=f32,rows=3"}}], "gradients": []})";
 const std::string kBench = R"({"context": {"date": "2026-01-01", "host_name": "h"}, "benchmarks": [
   {"name": "a/1", "run_name": "a/1", "run_type": "iteration", "repetitions": 1, "repetition_index": 0, "threads": 1,
    "iterations": 10, "real_time": 1.5, "cpu_time": 1.25, "time_unit": "us"}]})";
@@ -73,9 +71,8 @@ const ReaderCase kReaders[] = {
     {"ledger", small_ledger, [](const std::string& t) { parse_ledger(t, "file"); }},
     {"ledger_entry", [] { return entry_line(read_ledger(FLASHPROOF_LEDGER).entries.front()); },
      [](const std::string& t) { parse_entry_line(t); }},
-    {"worst", small_worst, [](const std::string& t) { parse_worst(t, "file"); }},
-    {"measured", small_ledger, [](const std::string& t) { measured_of(t, "file", "sm_90"); }},
-    {"json", small_ledger, [](const std::string& t) { parse_json(t, "file"); }},
+    {"measured", [] { return kMeasured; }, [](const std::string& t) { measured_of(t, "file", "sm_90"); }},
+    {"json", [] { return kMeasured; }, [](const std::string& t) { parse_json(t, "file"); }},
     {"report",
      [] { return std::string(R"({"schema": "flashproof.report/4", "runs": [], "records": [], "gradients": []})"); },
      [](const std::string& t) { compare::document_of(parse_json(t, "file"), "file"); }},
@@ -197,7 +194,6 @@ TEST(ReadFile, takes_regular_files_alone) {
   fs::resize_file(folder / "sparse", std::uintmax_t{8} << 40);
   const std::function<void(const std::string&)> readers[] = {
       [](const std::string& f) { read_ledger(f); },
-      [](const std::string& f) { read_worst(f); },
       [](const std::string& f) { read_json(f); },
       [](const std::string& f) { compare::read_policy(f); },
       [](const std::string& f) { compare::read_waivers(f); },

@@ -10,7 +10,7 @@
 
 #include "kernels/broken/fault.h"
 #include "reports/gradients/report.h"
-#include "reports/ledger/worst.h"
+#include "reports/ledger/ledger.h"
 #include "reports/record/report.h"
 
 namespace flashproof::json_parts {

@@ -58,7 +58,7 @@ struct RecordBase {
   Power power;          // of the cases that were judged
   SizeProfile profile;  // of the cases that were judged
   std::optional<WorstCase> worst;
-  std::optional<double> ledger;  // the largest error/bound known of this kernel and format (attack/ledger.h)
+  std::optional<double> ledger;  // the largest error/bound known of it (ledger/ledger.h)
 
   VerdictKind verdict() const { return verdict_of(by_case, power).kind; }
   /// Cases that ran to their end and have a bound.

@@ -29,7 +29,7 @@ struct Report {
   GradientReport gradients;
   // JSON as it was read (attachments.h); empty: none.
   std::string faults, bench;
-  std::string ledger = {};  // against_line() of worst/worst.h
+  std::string ledger = {};  // against_line() of ledger/against.h
   // Of a report read from files, which knows no arithmetic: what the files blame, by blame_key().
   std::map<std::string, Assumption> blamed = {};
   std::shared_ptr<const void> owner = {};  // of what the records point to, where nobody else is

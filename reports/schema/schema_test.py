@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Holds real reports, comparisons and the ledger against the published schemas.
+"""Holds real reports and comparisons against the published schemas.
 
 usage: schema_test.py MODE PROGRAM SCHEMA
   report     a few kernels and families, the gradient's too, with a failing kernel, a kill table and a benchmark
   partial    a run that SIGINT ends; merge refuses it, and takes it when told to
   controls   documents that are wrong in one place each must be refused
   compare    reports that differ, with a gate; two kernels, measured; and documents that are wrong in one place
-  worst      the ledger of this tree, and one that the program wrote; likewise
 """
 import copy
 import json
@@ -155,20 +154,6 @@ def compare(program, validator, folder):
         (["speed", "benchmarks", 0, "base_count"], -1), (["speed", "how"], 3)])
 
 
-def worst(program, validator, folder):
-    ours = load(pathlib.Path(__file__).parent.parent / "ledger/worst.json")
-    run(program, "report", *SOME, *KERNELS, cwd=folder)
-    run(program, "ledger", "out/report.json", "--ledger", "worst.json", "--update", "--reason", "first", cwd=folder)
-    written = load(folder / "worst.json")
-    assert written["entries"], written
-    validator.validate(written)
-    refuses(validator, ours, [
-        (["schema"], "flashproof.worst/2"), (["entries", 0, "ratio"], "inf"), (["entries", 0, "ratio"], -1),
-        (["entries", 0, "kernel"], "attention"), (["entries", 0, "format"], "f33"), (["entries", 0, "architecture"], "sm_9"),
-        (["entries", 0, "case"], "attention"), (["entries", 0, "mutations"], "1:2"), (["entries", 0, "sha1"], "abc"),
-        (["entries", 0, "history"], []), (["entries", 0, "history", 0, "reason"], None), (["entries", 0, "surplus"], 1)])
-
-
 def controls(program, validator, folder):
     document = complete_report(program, folder)
     failing = next(i for i, r in enumerate(document["records"]) if r["verdict"] == "fail")
@@ -206,7 +191,7 @@ def controls(program, validator, folder):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 4 or sys.argv[1] not in ("report", "partial", "controls", "compare", "worst"):
+    if len(sys.argv) != 4 or sys.argv[1] not in ("report", "partial", "controls", "compare"):
         sys.exit(__doc__)
     schema = load(sys.argv[3])
     jsonschema.Draft202012Validator.check_schema(schema)

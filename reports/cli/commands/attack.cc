@@ -13,6 +13,8 @@
 #include "reports/attack/campaign.h"
 #include "reports/attack/validate.h"
 #include "reports/cli/commands/commands.h"
+#include "reports/ledger/tables.h"
+#include "reports/ledger/text.h"
 #include "reports/record/report.h"
 #include "reports/views/terminal/text.h"
 #include "reports/workers/workers.h"
@@ -60,12 +62,13 @@ void require_places(const AttackArguments& a) {
   if (!a.export_to.empty()) require_writable(a.export_to, "--export");
 }
 
+/// Is it an entry of a term of one of them?
 bool of_target(const LedgerEntry& e, const std::vector<AttackTarget>& targets) {
-  return std::any_of(targets.begin(), targets.end(),
-                     [&](const AttackTarget& t) { return e.kernel == t.kernel->id && e.format == t.format; });
+  return e.term && std::any_of(targets.begin(), targets.end(),
+                               [&](const AttackTarget& t) { return e.kernel == t.kernel->id && e.format == t.format; });
 }
 
-/// What the campaign found, in the place of what the ledger had of these targets.
+/// What the campaign found, in the place of what the ledger had of these targets; it may raise the whole bound's, too.
 Ledger updated(const Ledger& old, const AttackResult& result, const std::vector<AttackTarget>& targets,
                const std::string& reason) {
   Ledger ledger = old;
@@ -76,15 +79,20 @@ Ledger updated(const Ledger& old, const AttackResult& result, const std::vector<
                                                    [&](const LedgerEntry& found) { return found.same_key(e); });
     });
   }
-  for (const LedgerEntry& e : result.entries) ledger.put(e, reason);
+  Ledger whole;
+  for (const LedgerEntry& e : result.entries) {
+    ledger.put(e, reason);
+    whole.offer(of_whole_bound(e));
+  }
+  for (LedgerEntry& e : whole.entries) ledger.raise(std::move(e), reason);
   return ledger;
 }
 
 void print_changes(const Ledger& old, const AttackResult& result, const std::vector<AttackTarget>& targets) {
   for (const LedgerEntry& e : result.entries) {
-    const LedgerEntry* before = old.find(e.kernel, e.format, e.term);
+    const LedgerEntry* before = old.find(e.kernel, e.format, *e.term);
     if (before != nullptr && replays(before->best, e.best)) continue;
-    print(fmt::format("  {} {} {}: {} -> {}\n", e.kernel, info(e.format).name, name(e.term),
+    print(fmt::format("  {} {} {}: {} -> {}\n", e.kernel, info(e.format).name, name(*e.term),
                       before == nullptr ? "new" : fmt::format("{:.6g}", before->best.ratio),
                       fmt::format("{:.6g}", e.best.ratio)));
   }
@@ -94,7 +102,7 @@ void print_changes(const Ledger& old, const AttackResult& result, const std::vec
                                    [&](const LedgerEntry& found) { return found.same_key(e); });
     if (of_target(e, targets) && !there) {
       print(fmt::format("  {} {} {}: {:.6g} -> gone: its case cannot be made any more\n", e.kernel, info(e.format).name,
-                        name(e.term), e.best.ratio));
+                        name(*e.term), e.best.ratio));
     }
   }
 }
@@ -103,8 +111,9 @@ void export_witnesses(const Ledger& ledger, const std::vector<AttackTarget>& tar
                       const std::filesystem::path& folder) {
   for (const LedgerEntry& e : ledger.entries) {
     if (!of_target(e, targets)) continue;
-    const std::string file = fmt::format("{}.{}.{}.safetensors", e.kernel, info(e.format).name, name(e.term));
-    write_witness(folder / file, {{e.origin.spec, e.origin.make()}, {{"kernel", e.kernel}}});
+    const std::string file = fmt::format("{}.{}.{}.safetensors", e.kernel, info(e.format).name, name(*e.term));
+    const Origin origin = e.origin();
+    write_witness(folder / file, {{origin.spec, origin.make()}, {{"kernel", e.kernel}}});
   }
 }
 
@@ -162,7 +171,7 @@ int attack_command(const AttackArguments& a) {
   const Ledger ledger = updated(old, result, targets, a.reason);
   Ledger shown = ledger;
   std::erase_if(shown.entries, [&](const LedgerEntry& e) { return !of_target(e, targets); });
-  print(ledger_table(shown));
+  print(terms_table(shown));
   print_changes(old, result, targets);
   bool finding = false;
   for (const AttackFinding& f : result.findings) {

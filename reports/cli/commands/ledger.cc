@@ -1,5 +1,5 @@
-// ledger [FILE ...]: the worst error/bound ever seen of each kernel, format and architecture; how reports and attacks stand to
-// it, and with --update, what beats it taken in.
+// ledger [FILE ...]: the worst error/bound ever seen of each kernel, format and architecture; how reports and other ledgers stand
+// to it, and with --update, what beats it taken in.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,9 +10,10 @@
 #include "reference/problem/error.h"
 #include "reference/problem/exit_codes.h"
 #include "reference/problem/text.h"
-#include "reports/attack/ledger.h"
 #include "reports/cli/commands/commands.h"
-#include "reports/ledger/worst.h"
+#include "reports/ledger/against.h"
+#include "reports/ledger/tables.h"
+#include "reports/ledger/text.h"
 #include "reports/record/report.h"
 #include "reports/views/terminal/text.h"
 
@@ -33,9 +34,9 @@ void check_arguments(const LedgerArguments& a) {
   if (!gpu) throw UsageError("--architecture " + quote(a.architecture) + ": must be sm_NN, as sm_90");
 }
 
-std::string change_line(const Measured& m, const WorstEntry* known) {
-  return fmt::format("  {} {} {}: {} -> {:.6g}  {}\n", m.kernel, m.format, m.architecture,
-                     known == nullptr ? "new" : fmt::format("{:.6g}", known->worst.ratio), m.ratio,
+std::string change_line(const LedgerEntry& m, const LedgerEntry* known) {
+  return fmt::format("  {} {} {}: {} -> {:.6g}  {}\n", m.kernel, info(m.format).name, m.architecture,
+                     known == nullptr ? "new" : fmt::format("{:.6g}", known->best.ratio), m.best.ratio,
                      one_line(m.case_line));
 }
 
@@ -43,10 +44,10 @@ std::string change_line(const Measured& m, const WorstEntry* known) {
 
 int ledger_command(const LedgerArguments& a) {
   check_arguments(a);
-  WorstLedger ledger = option_file("--ledger", [&] { return read_worst(a.ledger, a.update); });
-  std::vector<Measured> measured;
+  Ledger ledger = option_file("--ledger", [&] { return read_ledger(a.ledger, a.update); });
+  std::vector<LedgerEntry> measured;
   for (const std::string& file : a.files) {
-    for (Measured& m : measured_of(read_ledger_file(file), one_line(file), a.architecture))
+    for (LedgerEntry& m : measured_of(read_ledger_file(file), one_line(file), a.architecture))
       measured.push_back(std::move(m));
   }
   if (a.update) {
@@ -54,12 +55,12 @@ int ledger_command(const LedgerArguments& a) {
   }
   std::string text;
   if (a.files.empty()) {
-    text = worst_table(ledger);
+    text = whole_bounds_table(ledger);
   } else {
     const std::string summary = against_line(measured, ledger);
-    for (const Measured& m : measured) {
-      const WorstEntry* known = ledger.find(m.kernel, m.format, m.architecture);
-      if (known != nullptr && !beats(m.ratio, known->worst.ratio)) continue;
+    for (const LedgerEntry& m : measured) {
+      const LedgerEntry* known = ledger.find(m.kernel, m.format, std::nullopt, m.architecture);
+      if (known != nullptr && !beats(m.best.ratio, known->best.ratio)) continue;
       text += change_line(m, known);
       if (a.update) ledger.raise(m, a.reason);
     }
@@ -67,7 +68,7 @@ int ledger_command(const LedgerArguments& a) {
   }
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (a.update) {
-    write_atomically(a.ledger, worst_text(ledger));
+    write_atomically(a.ledger, ledger_text(ledger));
     say("wrote " + one_line(a.ledger));
   }
   return kExitFine;

@@ -13,7 +13,8 @@
 #include "reference/problem/progress.h"
 #include "reports/cli/commands/commands.h"
 #include "reports/cli/files.h"
-#include "reports/ledger/worst.h"
+#include "reports/ledger/against.h"
+#include "reports/ledger/text.h"
 #include "reports/record/report.h"
 #include "reports/run/attachments.h"
 #include "reports/run/ledger_note.h"
@@ -87,7 +88,7 @@ int report_command(const SweepArguments& arguments) {
   Report report;
   attach_files(arguments, report);
   // A corrupt one is said before the work.
-  const WorstLedger known = option_file("--ledger", [&] { return read_worst(arguments.ledger); });
+  const Ledger known = option_file("--ledger", [&] { return read_ledger(arguments.ledger); });
   const auto executors = plan.executors = executors_for(arguments.executor);
   if (executors.empty()) return kExitSkipped;
   GradientPlan gradient_plan =

@@ -1,6 +1,7 @@
 // explain and attack, as child processes.
 #include "reference/problem/exit_codes.h"
 #include "reports/cli/test/cli_fixture.h"
+#include "reports/ledger/text.h"
 
 namespace flashproof {
 namespace {
@@ -41,24 +42,24 @@ TEST_F(Cli, explain_refuses_in_one_line) {
 }
 
 constexpr const char* kSmall =
-    "attack --kernel merge.pairwise_stable.hardened --format f32 --ledger ledger.json --jobs 1 ";
+    "attack --kernel merge.pairwise_stable.hardened --format f32 --ledger ledger.tsv --jobs 1 ";
 
 TEST_F(Cli, attack_goes_on_from_its_ledger_and_writes_it_only_with_a_reason) {
   ASSERT_EQ(run(std::string(kSmall) + "--seconds 0.3"), kExitFine) << out << err;
-  EXPECT_FALSE(fs::exists(folder / "ledger.json"));
+  EXPECT_FALSE(fs::exists(folder / "ledger.tsv"));
   EXPECT_THAT(err, HasSubstr("was not written"));
   ASSERT_EQ(run(std::string(kSmall) + "--seconds 0.3 --update --reason 'the first one'"), kExitFine) << out << err;
-  const std::string first = read_file(folder / "ledger.json");
-  const json ledger = json::parse(first);
-  EXPECT_EQ(ledger["schema"], "flashproof.ledger/1");
-  ASSERT_FALSE(ledger["entries"].empty());
-  EXPECT_EQ(ledger["entries"][0]["history"][0]["reason"], "the first one");
+  const std::string first = read_file(folder / "ledger.tsv");
+  const Ledger ledger = parse_ledger(first, "ledger.tsv");
+  ASSERT_GT(ledger.entries.size(), 1U);
+  EXPECT_EQ(ledger.entries[0].history[0].reason, "the first one");
+  EXPECT_EQ(ledger.entries[0].term, std::nullopt);  // what the terms raised
   // Nothing moves: the same file.
   ASSERT_EQ(run(std::string(kSmall) + "--seconds 0 --update --reason again --export cases"), kExitFine) << err;
-  EXPECT_EQ(read_file(folder / "ledger.json"), first);
+  EXPECT_EQ(read_file(folder / "ledger.tsv"), first);
   EXPECT_THAT(out, HasSubstr("0 evaluations"));
   // Its cases are witnesses.
-  const std::string term = ledger["entries"][0]["term"];
+  const std::string term(name(ledger.entries[1].term.value()));
   EXPECT_EQ(run("explain merge.pairwise_stable.hardened --case cases/merge.pairwise_stable.hardened.f32." + term +
                 ".safetensors"),
             kExitFine)
@@ -83,25 +84,24 @@ TEST_F(Cli, attack_validate_counts_per_cell) {
 }
 
 std::string entry(const std::string& recipe, const std::string& row) {
-  return R"({"schema":"flashproof.ledger/1","entries":[{"kernel":"merge.pairwise_stable.hardened","format":"f32",)"
-         R"("term":"o.output","ratio":0.1,"share":1,"row":)" +
-         row + R"(,"column":0,"computed":"0x0","case":")" + recipe + R"(","mutations":"","history":[]}]})";
+  return "flashproof.ledger/2\nmerge.pairwise_stable.hardened\tf32\tcpu\to.output\t0.1\t1\t" + row + "\t0\t0x0\t-\t" +
+         recipe + "\t-\n";
 }
 
 TEST_F(Cli, attack_leaves_out_an_entry_that_its_kernel_does_not_take) {
   for (const char* recipe : {"softmax:normal:1:format=f32", "merge:normal:1:format=f16", "merge:nosuch:1"}) {
-    std::ofstream(folder / "ledger.json") << entry(recipe, "0");
-    const std::string file = read_file(folder / "ledger.json");
+    std::ofstream(folder / "ledger.tsv") << entry(recipe, "0");
+    const std::string file = read_file(folder / "ledger.tsv");
     const int code = run(std::string(kSmall) + "--seconds 0");
     EXPECT_EQ(code, kExitFine) << recipe << out << err;
     EXPECT_THAT(out, HasSubstr("gone")) << recipe;
-    EXPECT_EQ(read_file(folder / "ledger.json"), file);
+    EXPECT_EQ(read_file(folder / "ledger.tsv"), file);
   }
 }
 
 TEST_F(Cli, attack_finds_out_before_the_search_what_it_cannot_write) {
   std::ofstream(folder / "file") << "x";
-  for (const char* options : {"--update --reason x --ledger file/ledger.json", "--export file/cases"}) {
+  for (const char* options : {"--update --reason x --ledger file/ledger.tsv", "--export file/cases"}) {
     EXPECT_EQ(run("attack --kernel merge.pairwise_stable.hardened --format f32 --seconds 600 " + std::string(options)),
               kExitInfrastructure);
     expect_one_line_complaint();

@@ -5,6 +5,7 @@
 #include "reference/problem/exit_codes.h"
 #include "reference/problem/witness.h"
 #include "reports/cli/test/cli_fixture.h"
+#include "reports/ledger/text.h"
 
 namespace flashproof {
 namespace {
@@ -88,21 +89,21 @@ TEST_F(Cli, ledger_takes_in_what_a_report_measured_and_the_next_report_does_not_
   ASSERT_EQ(run(kReport), kExitFine) << err;
   EXPECT_THAT(out, HasSubstr("ledger: "));
   EXPECT_THAT(read_file(folder / "out/report.md"), HasSubstr("ledger: "));
-  EXPECT_EQ(run("ledger out/report.json --ledger mine.json"), kExitUsage);
-  EXPECT_THAT(err, HasSubstr("--ledger mine.json: must be a regular file that can be read (No such file"));
-  EXPECT_EQ(run("report --quick --kernel softmax.safe.hardened --family normal --ledger mine.json"), kExitUsage);
-  EXPECT_FALSE(fs::exists(folder / "mine.json"));
-  ASSERT_EQ(run("ledger out/report.json --ledger mine.json --update --reason 'the first'"), kExitFine) << err;
+  EXPECT_EQ(run("ledger out/report.json --ledger mine.tsv"), kExitUsage);
+  EXPECT_THAT(err, HasSubstr("--ledger mine.tsv: must be a regular file that can be read (No such file"));
+  EXPECT_EQ(run("report --quick --kernel softmax.safe.hardened --family normal --ledger mine.tsv"), kExitUsage);
+  EXPECT_FALSE(fs::exists(folder / "mine.tsv"));
+  ASSERT_EQ(run("ledger out/report.json --ledger mine.tsv --update --reason 'the first'"), kExitFine) << err;
   EXPECT_THAT(out, HasSubstr("merge.pairwise_stable.hardened f32 cpu: new -> "));
   EXPECT_THAT(out, HasSubstr("attention_backward."));
-  const std::string first = read_file(folder / "mine.json");
-  const json ledger = json::parse(first);
-  EXPECT_EQ(ledger["entries"].back()["kernel"], "merge.pairwise_stable.hardened");
-  EXPECT_EQ(ledger["entries"].back()["sha1"].get<std::string>().size(), 40U);
-  ASSERT_EQ(run("ledger out/report.json --ledger mine.json --update --reason again"), kExitFine) << err;
+  const std::string first = read_file(folder / "mine.tsv");
+  const Ledger ledger = parse_ledger(first, "mine.tsv");
+  EXPECT_EQ(ledger.entries.back().kernel, "merge.pairwise_stable.hardened");
+  EXPECT_EQ(ledger.entries.back().sha1.size(), 40U);
+  ASSERT_EQ(run("ledger out/report.json --ledger mine.tsv --update --reason again"), kExitFine) << err;
   EXPECT_THAT(out, StartsWith("ledger: 0 of"));
-  EXPECT_EQ(read_file(folder / "mine.json"), first);
-  ASSERT_EQ(run(kReport + std::string("--ledger mine.json")), kExitFine) << err;
+  EXPECT_EQ(read_file(folder / "mine.tsv"), first);
+  ASSERT_EQ(run(kReport + std::string("--ledger mine.tsv")), kExitFine) << err;
   const json report = json::parse(read_file(folder / "out/report.json"));
   int known = 0;  // of forward kernels and of gradients; nothing is measured of a kernel that does not take the format
   for (const json& r : report["records"]) {
@@ -110,21 +111,24 @@ TEST_F(Cli, ledger_takes_in_what_a_report_measured_and_the_next_report_does_not_
     known += static_cast<int>(r["ledger"].is_object());
   }
   EXPECT_EQ(known, 3);
-  EXPECT_EQ(run("ledger --ledger mine.json"), kExitFine);
+  EXPECT_EQ(run("ledger --ledger mine.tsv"), kExitFine);
   EXPECT_THAT(out, HasSubstr("merge.pairwise_stable.hardened"));
 }
 
 TEST_F(Cli, ledger_refuses_in_one_line) {
-  std::ofstream(folder / "corrupt.json") << "{\"schema\": \"flashproof.worst/1\", \"entries\": [{}]}";
-  std::ofstream(folder / "empty.json");
+  std::ofstream(folder / "corrupt") << "flashproof.ledger/2\nsoftmax.safe.hardened\tf32\n";
+  std::ofstream(folder / "old.json") << "{\"schema\": \"flashproof.worst/1\", \"entries\": []}";
+  std::ofstream(folder / "empty");
   for (const char* arguments :
-       {"ledger --ledger corrupt.json", "ledger --ledger empty.json", "ledger --ledger /dev/null",
-        "ledger corrupt.json", "ledger none.json", "ledger --update", "ledger corrupt.json --update",
+       {"ledger --ledger corrupt", "ledger --ledger empty", "ledger --ledger /dev/null", "ledger --ledger old.json",
+        "ledger old.json", "ledger corrupt", "ledger none", "ledger --update", "ledger corrupt --update",
         "ledger --reason x", "ledger --architecture h200", "ledger --architecture cpu"}) {
     EXPECT_EQ(run(arguments), kExitUsage) << arguments;
     expect_one_line_complaint();
   }
   EXPECT_THAT(err, HasSubstr("--architecture"));
+  EXPECT_EQ(run("ledger --ledger corrupt"), kExitUsage);
+  EXPECT_THAT(err, HasSubstr("corrupt:2: architecture: missing"));
 }
 
 }  // namespace
