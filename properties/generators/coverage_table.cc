@@ -96,10 +96,10 @@ std::vector<std::string> CoverageTable::gaps(std::vector<std::string>* forbidden
           if (count({i, a}, {j, b}) > 0) continue;
           Levels levels(all.size(), kFree);
           levels[i] = a, levels[j] = b;
-          const std::string pair = place_name(problem_, i, a) + " with " + place_name(problem_, j, b);
+          const std::string pair = fmt::format("{} with {}", place_name(problem_, i, a), place_name(problem_, j, b));
           const std::string why = refusal(problem_, levels);
           if (why.empty()) result.push_back(pair + " is not drawn");
-          if (!why.empty() && forbidden != nullptr) forbidden->push_back(pair + ": " + why);
+          if (!why.empty() && forbidden != nullptr) forbidden->push_back(fmt::format("{}: {}", pair, why));
         }
       }
     }

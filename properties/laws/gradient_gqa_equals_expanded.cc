@@ -65,6 +65,7 @@ Verdict relate(const GradientTrial& trial) {
   const BackwardProblem grouped =
       sharing ? trial.problem() : with_heads(trial.problem(), iota(largest_proper_divisor(p.q_heads())));
   std::vector<std::int64_t> from;
+  from.reserve(static_cast<std::size_t>(p.q_heads()));
   for (std::int64_t h = 0; h < p.q_heads(); ++h) from.push_back(grouped.forward.kv_head(h));
   const BackwardProblem copies = with_heads(grouped, from);
   for (const BackwardProblem* other : {&grouped, &copies}) {

@@ -29,6 +29,7 @@ BackwardProblem shortened(const BackwardProblem& given) {
     *tensor = gather(*tensor, 0, all);
   }
   std::vector<std::int32_t> length;
+  length.reserve(static_cast<std::size_t>(f.batch()));
   for (std::int64_t b = 0; b < f.batch(); ++b) {
     length.push_back(static_cast<std::int32_t>(std::max<std::int64_t>(f.visible_length(b) - 1, 0)));
   }

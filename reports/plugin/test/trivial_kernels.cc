@@ -30,6 +30,7 @@ void of_softmax(const SoftmaxProblem& p, bool lse, const Visit& visit) {
   for (std::int64_t r = 0; r < p.x.shape[0]; ++r) {
     const std::int64_t length = p.row_length.empty() ? cols : p.row_length[static_cast<std::size_t>(r)];
     std::vector<double> scores;
+    scores.reserve(static_cast<std::size_t>(length));
     for (std::int64_t c = 0; c < length; ++c) scores.push_back(p.x.at({r, c}));
     if (lse) visit(r, of_lse(scores));
     for (std::int64_t c = 0; c < cols && !lse; ++c) {
