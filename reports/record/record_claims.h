@@ -6,12 +6,16 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 #include "reference/error/power.h"
 #include "reference/error/verdict.h"
 #include "reports/record/json_at.h"
 
 namespace flashproof {
+
+/// Of the report.json that this build writes and reads.
+inline constexpr std::string_view kReportSchema = "flashproof.report/5";
 
 using KindCounts = std::array<std::uint64_t, kVerdictKinds>;  // by VerdictKind
 using FailureCounts = std::array<std::uint64_t, kFailures>;   // by Failure

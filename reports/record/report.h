@@ -123,7 +123,6 @@ std::string markdown_text(const Report& report);
 inline constexpr std::size_t kMarkdownLimit = 65'000;  // GitHub shows 65,536 characters of a comment or a summary
 /// Schema flashproof.report/5 (schema/report-5.schema.json). Non-finite numbers are the strings "inf", "-inf", "nan".
 std::string json_text(const Report& report);
-inline constexpr std::string_view kReportSchema = "flashproof.report/5";
 /// One run as one line of it.
 std::string run_line(const Run& run);
 

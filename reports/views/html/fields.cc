@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "reference/problem/error.h"
+#include "reports/record/record_claims.h"
 #include "reports/views/html/schema.h"
 
 namespace flashproof::html {
