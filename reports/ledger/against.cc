@@ -55,7 +55,8 @@ void offer_report(Ledger& best, std::string_view text, const std::string& name, 
   const Json json = strict_json<Json>(text);
   const std::string schema = json.at("schema");
   if (schema != kReportSchema) {
-    throw UsageError("schema " + quote(schema) + ": must be " + quote(kReportSchema) + ", or the file a ledger of this version");
+    throw UsageError("schema " + quote(schema) + ": must be " + quote(kReportSchema) +
+                     ", or the file a ledger of this version");
   }
   check_records(json, name);
   offer_records(best, json.at("records"), gpu);
