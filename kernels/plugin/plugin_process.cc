@@ -174,16 +174,17 @@ struct PluginProcess::State {
     });
   }
 
-  Packet next(double seconds) {
-    const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
+  /// `seconds` after `asked_at`, the library's process is ended, however many parts of an answer it has sent.
+  Packet next(Clock::time_point asked_at, double seconds) {
     Packet packet;
     for (;;) {
       printed->show();
       const bool ended = has_ended(pid);  // asked first: what it sent before is read
+      const double passed = std::chrono::duration<double>(Clock::now() - asked_at).count();
       const Received received = receive(socket.get(), packet);
-      if (received == Received::packet) return packet;
+      if (received == Received::packet && (passed < seconds || packet.reply.more == 0)) return packet;
       if (received == Received::closed || ended) gone();
-      const double left = std::chrono::duration<double, std::milli>(deadline - Clock::now()).count();
+      const double left = 1e3 * (seconds - passed);
       if (left <= 0) fault(fmt::format("gave no result within {} s", seconds));
       pollfd ready[] = {{socket.get(), POLLIN, 0}, {printed->ours(), POLLIN, 0}};
       ::poll(ready, std::size(ready), static_cast<int>(std::min<double>(left + 1, kTick)));
@@ -228,11 +229,13 @@ PluginProcess::Answer PluginProcess::ask(PluginRequest::What what, std::uint32_t
     if (errno == EPIPE || errno == ECONNRESET) break;  // an end that is closed shows below
     if (errno != EINTR) throw InfrastructureError(fmt::format("socket to a process: {}", std::strerror(errno)));
   }
+  const auto asked_at = Clock::now();
   Answer answer;
   Packet part;
   do {
-    part = state.next(seconds_);
+    part = state.next(asked_at, seconds_);
     state.check(part);
+    if (part.reply.more != 0 && part.text.empty()) state.fault("answered with a part that is empty");
     answer.text += part.text;
     if (answer.text.size() > kMostText) state.fault(fmt::format("answered with more than {} bytes", kMostText));
   } while (part.reply.more != 0);

@@ -41,6 +41,7 @@ void Printed::show() {
   for (int reads = 0; reads < kMostReads; ++reads) {
     const ssize_t n = ::read(ours_.get(), bytes, sizeof bytes);
     if (n < 0 && errno == EINTR) continue;
+    if (n == 0) ours_.close();  // both ends of the process are closed: poll() would report that without end
     if (n <= 0) return;
     take(std::string_view(bytes, static_cast<std::size_t>(n)));
   }

@@ -17,7 +17,7 @@ class Printed {
 
   /// For stdout and stderr of the process; to be closed here once it is started.
   Descriptor& theirs() { return theirs_; }
-  /// To be waited for.
+  /// To be waited for; -1 once the process has closed its ends.
   int ours() const { return ours_.get(); }
   /// Whatever is there by now.
   void show();
