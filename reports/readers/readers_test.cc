@@ -21,10 +21,18 @@
 #include "reports/compare/policy.h"
 #include "reports/compare/speed/speed.h"
 #include "reports/compare/toml_reader.h"
+#include "reports/gradients/plan.h"
+#include "reports/gradients/sweep.h"
 #include "reports/ledger/against.h"
 #include "reports/ledger/text.h"
 #include "reports/record/json_at.h"
+#include "reports/record/merge.h"
+#include "reports/record/report.h"
+#include "reports/run/plan.h"
+#include "reports/run/sweep.h"
 #include "reports/traffic/traffic.h"
+#include "reports/views/html/html.h"
+#include "reports/views/html/report_file.h"
 
 namespace flashproof {
 namespace {
@@ -55,9 +63,30 @@ std::string small_ledger() {
   return ledger_text(ledger);
 }
 
-const std::string kMeasured = R"({"schema": "flashproof.report/5", "records": [
-  {"kernel": "merge.nway.hardened", "format": "f32", "executor": "cuda", "math": "native", "verdict": "pass",
-   "max_ratio": 0.5, "witness": {"case": "merge:normal:1:format=f32,rows=3"}}], "gradients": []})";
+/// What `report` makes of a few cases of a kernel of each kind, one that passes and one that fails.
+const std::string& small_report() {
+  static const std::string text = [] {
+    const Filters some{{"softmax.safe.hardened", "merge.broken.misprinted_lse", "attention_backward.broken.delta*"},
+                       {"normal"},
+                       {"f32"}};
+    Report report;
+    report.result = sweep(make_plan(some, 1, 0, {Executor::cpu}), {});
+    report.gradients.result = sweep(make_gradient_plan(some, 1, 0, {Executor::cpu}), {});
+    report.runs.resize(1);
+    report.runs[0].environment.date = "2026-11-22";
+    report.runs[0].environment.tier = "quick";
+    report.runs[0].environment.executors = "cpu";
+    report.runs[0].environment.math = "det";
+    return json_text(report);
+  }();
+  return text;
+}
+
+void merge_file(const std::string& text) {
+  KernelNames names;
+  merge_reports({file_of(text)}, {}, names);
+}
+
 const std::string kBench = R"({"context": {"date": "2026-01-01", "host_name": "h"}, "benchmarks": [
   {"name": "a/1", "run_name": "a/1", "run_type": "iteration", "repetitions": 1, "repetition_index": 0, "threads": 1,
    "iterations": 10, "real_time": 1.5, "cpu_time": 1.25, "time_unit": "us"}]})";
@@ -71,11 +100,11 @@ const ReaderCase kReaders[] = {
     {"ledger", small_ledger, [](const std::string& t) { parse_ledger(t, "file"); }},
     {"ledger_entry", [] { return entry_line(read_ledger(FLASHPROOF_LEDGER).entries.front()); },
      [](const std::string& t) { parse_entry_line(t); }},
-    {"measured", [] { return kMeasured; }, [](const std::string& t) { measured_of(t, "file", "sm_90"); }},
-    {"json", [] { return kMeasured; }, [](const std::string& t) { parse_json(t, "file"); }},
-    {"report",
-     [] { return std::string(R"({"schema": "flashproof.report/4", "runs": [], "records": [], "gradients": []})"); },
-     [](const std::string& t) { compare::document_of(parse_json(t, "file"), "file"); }},
+    {"measured", small_report, [](const std::string& t) { measured_of(t, "file", "sm_90"); }},
+    {"json", small_report, [](const std::string& t) { parse_json(t, "file"); }},
+    {"report", small_report, [](const std::string& t) { compare::document_of(parse_json(t, "file"), "file"); }},
+    {"merge", small_report, merge_file},
+    {"html", small_report, [](const std::string& t) { html_text(read_report_file(file_of(t))); }},
     {"bench", [] { return kBench; }, [](const std::string& t) { compare::bench_of(parse_json(t, "file"), "file"); }},
     {"gate", [] { return kPolicy; }, [](const std::string& t) { compare::read_policy(file_of(t)); }},
     {"waivers", [] { return kWaiver; }, [](const std::string& t) { compare::read_waivers(file_of(t)); }},
@@ -124,6 +153,7 @@ TEST_P(Readers, read_or_refuse_in_one_line) {
   const ReaderCase& reader = GetParam();
   constexpr int kCount = FLASHPROOF_MUTATIONS;
   const std::string sample = reader.sample();
+  ASSERT_NO_THROW(reader.read(sample));
   Random random(1, std::hash<std::string_view>{}(reader.name));
   int refused = 0;
   for (int i = 0; i < kCount; ++i) {
