@@ -90,7 +90,7 @@ Ledger updated(const Ledger& old, const AttackResult& result, const std::vector<
 
 void print_changes(const Ledger& old, const AttackResult& result, const std::vector<AttackTarget>& targets) {
   for (const LedgerEntry& e : result.entries) {
-    const LedgerEntry* before = old.find(e.kernel, e.format, *e.term);
+    const LedgerEntry* before = old.find(e.kernel, e.format, e.term);
     if (before != nullptr && replays(before->best, e.best)) continue;
     print(fmt::format("  {} {} {}: {} -> {}\n", e.kernel, info(e.format).name, name(*e.term),
                       before == nullptr ? "new" : fmt::format("{:.6g}", before->best.ratio),
