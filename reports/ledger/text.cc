@@ -21,12 +21,11 @@ constexpr std::string_view kHead =
     "finite; "
     "ratio is (|error| - radius of the truth) / (bound + rounding into the storage format) of the element\n"
     "# all: of everything that a kernel, format and architecture was run on and had within its bound; sha1 is that of "
-    "the "
-    "case's witness file without notes\n";
+    "the case's witness file without notes\n";
 constexpr std::string_view kNone = "-", kWhole = "all";
 constexpr std::size_t kLongestName = 200, kSha1 = 40;
 
-std::string or_none(std::string text) { return text.empty() ? std::string(kNone) : text; }
+std::string or_none(std::string_view text) { return std::string(text.empty() ? kNone : text); }
 
 /// The fields of a line, one by one.
 class Fields {
