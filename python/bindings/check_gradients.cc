@@ -26,6 +26,8 @@ namespace {
 
 /// Of a family, as many draws as this for every case that is wanted: the callable may refuse some.
 constexpr std::uint64_t kDrawsPerCase = 16;
+/// Cases of neighbouring seeds lie as far apart as they can, modulo 2^64: an odd number near 2^64 over the golden ratio.
+constexpr std::uint64_t kSeedsApart = 0x9E3779B97F4A7C15;
 /// Of the seconds, where findings are to be made small: a callable may compile for every shape.
 constexpr double kShareOfDrawing = 0.75;
 /// Simpler problems that are asked of the callable, for a finding; as a property's (properties/driver/shrinking_search.h).
@@ -81,7 +83,7 @@ class Run {
       if (!all[i]->serves(ProblemKind::attention)) continue;
       GradientFamily family{.name = std::string(all[i]->name)};
       std::uint64_t ran = 0, drawn_cases = 0;
-      const std::uint64_t first = request_.seed - 1;  // of seed 0 the last of all: no two begin with the same case
+      const std::uint64_t first = kSeedsApart * (request_.seed - 1);
       for (std::uint64_t n = 0; ran < request_.cases && n < kDrawsPerCase * request_.cases && !stop_(); ++n) {
         BackwardCase drawn;
         try {

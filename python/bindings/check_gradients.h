@@ -10,7 +10,7 @@ namespace flashproof::python {
 
 struct GradientRequest {
   std::vector<std::string> laws, families;  // globs; empty: all
-  std::uint64_t seed = 1;                   // of a family's first case this less 1, modulo 2^64
+  std::uint64_t seed = 1;                   // another one draws other cases; of 1 the first case of a family has seed 0
   std::uint64_t cases = 4;                  // per family that the callable takes
   double seconds = 0;                       // ends after so long with what there is; 0: no limit
   std::string witnesses;                    // folder; empty: none are written

@@ -144,7 +144,7 @@ def check(
     without: features that it does not take although nothing says so: gqa, cross (Sq != Sk), value_dim (dv != d), empty, ...
     refuses: asked about every problem; a text says why it does not take that one.
     families, laws: globs. cases: drawn per family and law; measured: cases per family for the statistics; 0: none.
-    seed: of the draws; another one draws other cases. Of attention_backward the cases have the seeds seed - 1, seed, seed + 1, ...
+    seed: of the draws; another one draws other cases.
     seconds: ends after so long with what there is (Result.partial). witnesses: folder for the .safetensors of the findings.
     where: what replay lines call the callable, FILE.py:FUNCTION or MODULE:FUNCTION; the default is where its name leads.
     case: a witness file or case line, or several that contradict each other, and nothing else.
