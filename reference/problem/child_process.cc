@@ -12,17 +12,16 @@
 #include <charconv>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <optional>
 #include <ranges>
 #include <utility>
 
 #include "reference/problem/descriptor.h"
 #include "reference/problem/error.h"
 #include "reference/problem/process.h"
-#include "reference/problem/text.h"
 
 namespace flashproof {
 namespace {
@@ -95,17 +94,18 @@ bool runs_another_program(pid_t child) {
   return !error && theirs != ours;
 }
 
-std::vector<pid_t> ChildList::list() {
-  const auto failed = [&] { throw InfrastructureError(fmt::format("{}: {}", path_, std::strerror(errno))); };
-  if (!file_) file_ = Descriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file_) failed();
+namespace {
+
+/// What a list of children holds; nothing, with errno, if it cannot be read.
+std::optional<std::vector<pid_t>> read_children(const Descriptor& file) {
+  if (!file) return std::nullopt;
   std::string text;
   std::array<char, 4096> part;
   ssize_t n = 0;
-  while ((n = ::pread(file_.get(), part.data(), part.size(), static_cast<off_t>(text.size()))) > 0) {
+  while ((n = ::pread(file.get(), part.data(), part.size(), static_cast<off_t>(text.size()))) > 0) {
     text.append(part.data(), static_cast<std::size_t>(n));
   }
-  if (n < 0) failed();
+  if (n < 0) return std::nullopt;
   std::vector<pid_t> pids;
   for (const char *at = text.data(), *const end = at + text.size(); at < end; ++at) {
     pid_t pid = 0;
@@ -117,11 +117,30 @@ std::vector<pid_t> ChildList::list() {
   return pids;
 }
 
+Descriptor open_list(const std::string& path) { return Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC)); }
+
+[[noreturn]] void no_list(const std::string& path) {
+  throw InfrastructureError(fmt::format("{}: {}", path, std::strerror(errno)));
+}
+
+}  // namespace
+
+std::vector<pid_t> ChildList::list() {
+  const std::string path = "/proc/thread-self/children";
+  if (!file_) file_ = open_list(path);
+  std::optional<std::vector<pid_t>> children = read_children(file_);
+  if (!children) no_list(path);
+  return *std::move(children);
+}
+
 std::vector<pid_t> children_of_this_process() {
   std::vector<pid_t> children;
   for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
-    const std::vector<pid_t> some = ChildList(thread.path() / "children").list();
-    children.insert(children.end(), some.begin(), some.end());
+    const std::string path = thread.path() / "children";
+    const std::optional<std::vector<pid_t>> some = read_children(open_list(path));
+    if (!some && std::filesystem::exists(thread.path())) no_list(path);
+    if (!some) return children_of_this_process();  // the thread has ended: another has its children now
+    children.insert(children.end(), some->begin(), some->end());
   }
   return children;
 }

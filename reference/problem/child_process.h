@@ -8,7 +8,6 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "reference/problem/descriptor.h"
@@ -28,19 +27,15 @@ bool has_ended(pid_t child);
 /// Whether its program is not the one of this process any more; false of one that has ended.
 bool runs_another_program(pid_t child);
 
-/// The children of one thread of this process, those included that have ended and were not waited for, and those that a child left
+/// The children of the thread that first asks, those included that have ended and were not waited for, and those that a child left
 /// behind, in a process that has asked for them (PR_SET_CHILD_SUBREAPER). The system lists them (CONFIG_PROC_CHILDREN), so no
 /// other process is looked at: a child that has ended stays in the list until it is waited for, and what it leaves is added
 /// before it ends, so a chain of processes that fork and exit is never missed. Throws InfrastructureError where there is no such list.
 class ChildList {
  public:
-  /// Of the thread that first asks.
-  ChildList() = default;
-  explicit ChildList(std::string file) : path_(std::move(file)) {}
   std::vector<pid_t> list();
 
  private:
-  std::string path_ = "/proc/thread-self/children";
   Descriptor file_;  // kept open: it is asked after every call of a kernel
 };
 

@@ -41,8 +41,7 @@ std::string terms_table(const Ledger& ledger) {
   }
   out += fmt::format(
       "largest error/bound of an element of which the term is at least {:.0f} % of the bound; loose: below {}; share: "
-      "the "
-      "term never dominated, the largest share met; !: below {}\n",
+      "the term never dominated, the largest share met; !: below {}\n",
       100 * kDominates, kTermTarget, kKernelTarget);
   return out;
 }

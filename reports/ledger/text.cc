@@ -18,8 +18,7 @@ constexpr std::string_view kHead =
     "# kernel\tformat\tarchitecture\tterm\tratio\tshare\trow\tcolumn\tcomputed\tsha1\tcase\tmutations, then ratio and "
     "reason of every change, the present last\n"
     "# term: of attention with 256 keys and d = dv = 64, softmax of 512 columns, merges of 16 states, every entry "
-    "finite; "
-    "ratio is (|error| - radius of the truth) / (bound + rounding into the storage format) of the element\n"
+    "finite; ratio is (|error| - radius of the truth) / (bound + rounding into the storage format) of the element\n"
     "# all: of everything that a kernel, format and architecture was run on and had within its bound; sha1 is that of "
     "the case's witness file without notes\n";
 constexpr std::string_view kNone = "-", kWhole = "all";

@@ -21,15 +21,11 @@
 #include "reports/compare/policy.h"
 #include "reports/compare/speed/speed.h"
 #include "reports/compare/toml_reader.h"
-#include "reports/gradients/plan.h"
-#include "reports/gradients/sweep.h"
 #include "reports/ledger/against.h"
 #include "reports/ledger/text.h"
 #include "reports/record/json_at.h"
 #include "reports/record/merge.h"
-#include "reports/record/report.h"
-#include "reports/run/plan.h"
-#include "reports/run/sweep.h"
+#include "reports/record/swept_report.h"
 #include "reports/traffic/traffic.h"
 #include "reports/views/html/html.h"
 #include "reports/views/html/report_file.h"
@@ -69,15 +65,7 @@ const std::string& small_report() {
     const Filters some{{"softmax.safe.hardened", "merge.broken.misprinted_lse", "attention_backward.broken.delta*"},
                        {"normal"},
                        {"f32"}};
-    Report report;
-    report.result = sweep(make_plan(some, 1, 0, {Executor::cpu}), {});
-    report.gradients.result = sweep(make_gradient_plan(some, 1, 0, {Executor::cpu}), {});
-    report.runs.resize(1);
-    report.runs[0].environment.date = "2026-11-22";
-    report.runs[0].environment.tier = "quick";
-    report.runs[0].environment.executors = "cpu";
-    report.runs[0].environment.math = "det";
-    return json_text(report);
+    return report_of(some, 0, 1);
   }();
   return text;
 }

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reference/problem/error.h"
+#include "reports/record/swept_report.h"
 #include "reports/views/junit/junit.h"
 
 namespace flashproof {
@@ -26,30 +27,13 @@ const Filters kSome = {{"softmax.online_two_pass.*", "merge.broken.misprinted_ls
                        {"normal", "mask_first_tile", "subnormal*"},
                        {"f32", "bf16"}};
 
-/// What `report` would have made of these seeds, without its files.
-std::string report_of(std::uint64_t first, std::uint64_t seeds) {
-  const Plan plan = make_plan(kSome, seeds, first, {Executor::cpu});
-  const GradientPlan gradients = make_gradient_plan(kSome, seeds, first, {Executor::cpu});
-  Report report;
-  report.result = sweep(plan, {});
-  report.gradients.result = sweep(gradients, {});
-  report.runs.resize(1);
-  report.runs[0].environment.seed = first;
-  report.runs[0].environment.date = "2026-11-22";
-  report.runs[0].environment.tier = "quick";
-  report.runs[0].environment.executors = "cpu";
-  report.runs[0].environment.math = "det";
-  for (Record& r : report.result.records) r.ledger = 0.25;
-  return json_text(report);
-}
-
 class Merge : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     std::string name = (fs::temp_directory_path() / "flashproof-merge-XXXXXX").string();
     folder_ = ::mkdtemp(name.data());
     const std::pair<std::uint64_t, std::uint64_t> parts[] = {{0, 2}, {2, 1}, {3, 2}, {0, 5}};
-    for (const auto& [first, seeds] : parts) texts_.push_back(report_of(first, seeds));
+    for (const auto& [first, seeds] : parts) texts_.push_back(report_of(kSome, first, seeds));
   }
   static void TearDownTestSuite() {
     fs::remove_all(folder_);

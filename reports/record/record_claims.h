@@ -1,5 +1,5 @@
 // What a record of report.json says more than once: its verdict follows from its counts and its power, its elements are those of
-// its figures. The one place where whoever reads a report asks whether that agrees.
+// its figures. Every reader of a report checks here that they agree.
 #pragma once
 
 #include <array>
