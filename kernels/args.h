@@ -1,4 +1,4 @@
-// Launch arguments of the three problems as the device sees them: plain pointers, strides in elements.
+// Launch arguments of the four problems as the device sees them: plain pointers, strides in elements.
 #pragma once
 
 #include <cstdint>
@@ -94,6 +94,6 @@ struct BackwardArgs {
 
 /// One per problem, in the order of ProblemKind.
 using Launch = std::variant<void (*)(const SoftmaxArgs&, Stream), void (*)(const MergeArgs&, Stream),
-                            void (*)(const AttentionArgs&, Stream)>;
+                            void (*)(const AttentionArgs&, Stream), void (*)(const BackwardArgs&, Stream)>;
 
 }  // namespace flashproof

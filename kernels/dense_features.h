@@ -30,4 +30,13 @@ inline AttentionProblem with_dense_features(AttentionProblem p) {
   return p;
 }
 
+inline Problem with_dense_features(Problem problem) {
+  if (auto* backward = std::get_if<BackwardProblem>(&problem)) {
+    backward->forward = with_dense_features(std::move(backward->forward));
+  } else if (auto* attention = std::get_if<AttentionProblem>(&problem)) {
+    *attention = with_dense_features(std::move(*attention));
+  }
+  return problem;
+}
+
 }  // namespace flashproof

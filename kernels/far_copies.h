@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "reference/problem/backward.h"
 #include "reference/problem/error.h"
 #include "reference/problem/problems.h"
 

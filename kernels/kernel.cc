@@ -16,4 +16,10 @@ std::string_view name(Math math) { return math == Math::det ? "det" : "native"; 
 
 bool Kernel::supports(Format format) const { return std::ranges::find(formats, format) != formats.end(); }
 
+BackwardArithmetic Kernel::backward_for(Format format) const {
+  BackwardArithmetic result = backward;
+  if (weights_as_stored) result.p = result.ds = format;
+  return result;
+}
+
 }  // namespace flashproof

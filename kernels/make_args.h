@@ -7,7 +7,6 @@
 #include <string>
 
 #include "kernels/args.h"
-#include "reference/problem/backward.h"
 #include "reference/problem/error.h"
 #include "reference/problem/problems.h"
 
@@ -132,7 +131,7 @@ AttentionArgs make_args(const AttentionProblem& p, Output& out, Place place, Pla
 }
 
 template <class Place, class PlaceOutput>
-BackwardArgs make_args(const BackwardProblem& p, Gradients& out, Place place, PlaceOutput place_output) {
+BackwardArgs make_args(const BackwardProblem& p, Output& out, Place place, PlaceOutput place_output) {
   BackwardArgs a{};
   Output none;  // the forward's outputs are inputs here
   a.forward = make_args(p.forward, none, place, [](Tensor&) -> void* { return nullptr; });

@@ -5,8 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/backward.h"
-#include "kernels/registry.h"
+#include "kernels/run.h"
 #include "kernels/simt/schedule.h"
 #include "kernels/simt/shadow.h"
 
@@ -20,25 +19,16 @@ struct ObserveOptions {
   double dose = 0;
 };
 
-struct ShadowReport {
+struct Observation {
   std::vector<simt::Race> races;  // places; see ScopedShadow::races
   std::uint64_t race_count = 0;   // pairs of accesses
   std::uint64_t accesses = 0;     // to shared memory, inputs, outputs and workspace
   std::vector<simt::Traffic> traffic;
-};
-
-struct Observation : ShadowReport {
   Output output;
-};
-
-struct GradientObservation : ShadowReport {
-  Gradients gradients;
 };
 
 /// The kernel of this id, compiled so that the shadow sees its accesses. A registered kernel is, a seeded fault if its diff
 /// says so. Throws what run() throws, and UsageError for a kernel that is not built so.
 Observation observe(const Kernel& kernel, const Problem& problem, const ObserveOptions& options = {});
-GradientObservation observe(const BackwardKernel& kernel, const BackwardProblem& problem,
-                            const ObserveOptions& options = {});
 
 }  // namespace flashproof

@@ -79,7 +79,7 @@ AttentionProblem attention() {
 
 std::vector<simt::Race> gradient_races(const BackwardProblem& problem, int without_barrier) {
   planted::barrier = {.wanted = without_barrier};
-  BackwardKernel kernel = *find_backward_kernel("attention_backward.two_kernels.hardened");
+  Kernel kernel = *find_kernel("attention_backward.two_kernels.hardened");
   kernel.launch = cpu_planted::launch_backward_two_kernels<cpu_planted::backward::Accurate>;
   simt::ScopedShadow shadow;
   run(kernel, problem, {.shadow = &shadow});

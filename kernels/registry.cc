@@ -1,6 +1,7 @@
 #include "kernels/registry.h"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "kernels/broken/fault.h"
@@ -21,8 +22,7 @@ std::vector<Kernel> make_kernels() {
     list.push_back({declaration});
   }
   for (const SeededFault& fault : seeded_faults()) {
-    if (fault.forward == nullptr) continue;
-    list.push_back({declaration_of(fault, fault.forward())});
+    list.push_back({declaration_of(fault, fault.declared())});
     list.back().fault = &fault;
   }
   std::ranges::sort(list, {}, &Kernel::id);
@@ -51,6 +51,14 @@ std::vector<Kernel> make_kernels() {
 std::span<const Kernel> kernels() {
   static const std::vector<Kernel> list = make_kernels();
   return list;
+}
+
+std::span<const Kernel> kernels_of(ProblemKind problem) {
+  const std::string prefix = std::string(name(problem)) + ".";
+  const auto same = [&](const Kernel& kernel) { return kernel.id.starts_with(prefix); };
+  const auto list = kernels();
+  const auto first = std::ranges::find_if(list, same);
+  return {first, std::find_if_not(first, list.end(), same)};
 }
 
 const Kernel* find_kernel(std::string_view id) {

@@ -11,6 +11,7 @@
 #include "kernels/args.h"
 #include "kernels/refusal.h"
 #include "reference/bound/arithmetic.h"
+#include "reference/bound/backward/arithmetic.h"
 #include "reference/error/contract.h"
 #include "reference/problem/problems.h"
 
@@ -43,9 +44,11 @@ struct KernelDeclaration {
   std::string_view id;  // problem.algorithm.form, or problem.broken.defect
   ProblemKind problem;
   Form form;
-  std::span<const Format> formats;
+  std::span<const Format> formats;  // of x, of a merge's o, or of q; a gradient's o may have any storage format
   Contract contract;
-  Arithmetic arithmetic;
+  Arithmetic arithmetic = {};        // of a forward problem
+  BackwardArithmetic backward = {};  // of a gradient, with P and dS in f32, if they are
+  bool weights_as_stored = false;    // of a gradient: P and dS are rounded to the format of q
   /// Called before launch. A function that says why not, and in braces with it the features that are taken:
   /// `.unsupported = {tile_unsupported, {Feature::softcap}}`.
   Refusal unsupported;
@@ -69,10 +72,14 @@ struct Kernel : KernelDeclaration {
   const SeededFault* fault = nullptr;  // of Form::broken
 
   bool supports(Format format) const;
+  /// Of a gradient, on this format.
+  BackwardArithmetic backward_for(Format format) const;
 };
 
 /// Every kernel, in id order.
 std::span<const Kernel> kernels();
+/// Those of one problem, which stand together.
+std::span<const Kernel> kernels_of(ProblemKind problem);
 /// Null if there is none of that id.
 const Kernel* find_kernel(std::string_view id);
 

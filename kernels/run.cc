@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <type_traits>
 
 #include "kernels/broken/dose.h"
@@ -68,19 +68,28 @@ Tensor workspace_of(const Kernel& kernel, const Problem& problem) {
 
 namespace {
 
+/// One output, and where the kernel writes it.
+struct Guarded {
+  Guarded(Part part, Tensor& to) : name(flashproof::name(part)), tensor(&to), buffer(to) {}
+  std::string name;
+  Tensor* tensor;
+  GuardedBuffer buffer;
+};
+
 void run_on_cpu(const Kernel& kernel, const Problem& problem, const RunOptions& options, Tensor& workspace,
                 Output& output) {
   const simt::ScopedSchedule schedule(options.schedule);
   const simt::ScopedMatrixUnit unit(options.matrix_unit);
   const ScopedDose dose(dose_of(kernel.fault, options));
-  GuardedBuffer o(output.o);
-  GuardedBuffer lse(output.lse);
+  std::deque<Guarded> outputs;
+  for (const Part part : parts(kernel.problem)) outputs.emplace_back(part, output[part]);
   GuardedBuffer space(workspace);
-  const auto place_output = [&](Tensor& tensor) -> void* { return (&tensor == &output.o ? o : lse).tensor(); };
+  const auto place_output = [&](Tensor& tensor) -> void* {
+    return std::ranges::find(outputs, &tensor, &Guarded::tensor)->buffer.tensor();
+  };
   if (options.shadow != nullptr) {
     std::visit([&](const auto& p) { watch_inputs(*options.shadow, p); }, problem);
-    watch_output(*options.shadow, "o", o.tensor(), output.o);
-    watch_output(*options.shadow, "lse", lse.tensor(), output.lse);
+    for (Guarded& out : outputs) watch_output(*options.shadow, out.name.c_str(), out.buffer.tensor(), *out.tensor);
     watch_output(*options.shadow, "workspace", space.tensor(), workspace);
   }
   std::visit(
@@ -102,8 +111,7 @@ void run_on_cpu(const Kernel& kernel, const Problem& problem, const RunOptions& 
         copies.finish();
       },
       problem);
-  o.finish(output.o, "o");
-  lse.finish(output.lse, "lse");
+  for (const Guarded& out : outputs) out.buffer.finish(*out.tensor, out.name);
   space.finish(workspace, "the workspace");
 }
 
@@ -116,14 +124,13 @@ std::string text(const Tensor& tensor) {
 /// What it returns is from outside.
 Output run_foreign(const Kernel& kernel, const Problem& problem, const RunOptions& options) {
   Output output = kernel.foreign(problem, options);
-  const OutputShape shape = output_shape(problem);
-  const Tensor o = Tensor::dense(output_format(problem), {shape.rows, shape.width});
-  const Tensor lse = Tensor::dense(Format::f32, {shape.rows});
-  for (const auto& [what, given, expected] : {std::tuple{"o", &output.o, &o}, std::tuple{"lse", &output.lse, &lse}}) {
-    if (given->format != expected->format || given->shape != expected->shape ||
-        given->storage.size() != expected->storage.size()) {
-      throw KernelFault("the kernel returned " + std::string(what) + " as " + text(*given) + ", not as " +
-                        text(*expected));
+  for (const Part part : parts(kernel.problem)) {
+    const Tensor expected = Tensor::dense(output_format(problem, part), output_shape(problem, part));
+    const Tensor& given = output[part];
+    if (given.format != expected.format || given.shape != expected.shape ||
+        given.storage.size() != expected.storage.size()) {
+      throw KernelFault("the kernel returned " + std::string(name(part)) + " as " + text(given) + ", not as " +
+                        text(expected));
     }
   }
   return output;
@@ -149,13 +156,15 @@ Output run(const Kernel& kernel, const Problem& problem, const RunOptions& optio
   if (const std::string why = kernel.unsupported(problem); !why.empty()) {
     throw UsageError("kernel " + id + ": " + why);
   }
-  if (const auto* attention = std::get_if<AttentionProblem>(&problem);
+  if (const AttentionProblem* attention = attention_of(problem);
       attention != nullptr && !has_dense_features(*attention)) {
-    return run(kernel, with_dense_features(*attention), options);
+    return run(kernel, with_dense_features(problem), options);
   }
   if (kernel.foreign) return run_foreign(kernel, problem, options);
-  const OutputShape shape = output_shape(problem);
-  Output output{poisoned(output_format(problem), {shape.rows, shape.width}), poisoned(Format::f32, {shape.rows})};
+  Output output;
+  for (const Part part : parts(kernel.problem)) {
+    output[part] = poisoned(output_format(problem, part), output_shape(problem, part));
+  }
   Tensor workspace = workspace_of(kernel, problem);
   std::ranges::fill(workspace.storage, options.workspace_fill);
   if (options.executor == Executor::cuda) {

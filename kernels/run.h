@@ -44,6 +44,7 @@ struct KernelFault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The parts of the problem; of a gradient, what the forward kernel left in o and lse is read as it is, in both modes.
 /// Throws UsageError if the problem is invalid or the kernel does not take it (nothing is launched),
 /// simt::Fault for what the CPU executor found, KernelFault, InfrastructureError for the driver.
 Output run(const Kernel& kernel, const Problem& problem, const RunOptions& options = {});

@@ -7,7 +7,7 @@
 
 namespace flashproof {
 
-/// As run(): the problem is valid and supported; o and lse come in allocated and poisoned, and so does the workspace.
+/// As run(): the problem is valid and supported; its outputs come in allocated and poisoned, and so does the workspace.
 void run_on_cuda(const Kernel& kernel, const Problem& problem, const Tensor& workspace, Output& output);
 
 }  // namespace flashproof

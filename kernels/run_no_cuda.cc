@@ -1,4 +1,3 @@
-#include "kernels/backward_cuda.h"
 #include "kernels/run_cuda.h"
 #include "reference/problem/error.h"
 
@@ -12,10 +11,6 @@ int cuda_devices(std::string* why) {
 }
 
 void run_on_cuda(const Kernel&, const Problem&, const Tensor&, Output&) {
-  throw InfrastructureError("executor cuda: this build has no CUDA side");
-}
-
-void run_on_cuda(const BackwardKernel&, const BackwardProblem&, const Tensor&, Gradients&) {
   throw InfrastructureError("executor cuda: this build has no CUDA side");
 }
 

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "kernels/simt/shadow.h"
-#include "reference/problem/backward.h"
 #include "reference/problem/problems.h"
 
 namespace flashproof {

@@ -132,11 +132,11 @@ Problem join_as(const AttentionProblem& first, std::span<const Problem* const> p
 }  // namespace
 
 std::string join_key(const Problem& problem) {
-  return std::visit([](const auto& p) { return key_of(p); }, problem);
+  return visit_forward([](const auto& p) { return key_of(p); }, problem);
 }
 
 Problem concatenate(std::span<const Problem* const> problems) {
-  Problem whole = std::visit([&](const auto& first) { return join_as(first, problems); }, *problems.front());
+  Problem whole = visit_forward([&](const auto& first) { return join_as(first, problems); }, *problems.front());
   validate(whole);
   return whole;
 }

@@ -28,7 +28,8 @@ constexpr std::string_view kHead =
 std::optional<ProblemKind> problem_of(const std::string& target) {
   if (target == "softmax") return ProblemKind::softmax;
   if (target == "merge") return ProblemKind::merge;
-  if (target == "attention" || target == "backward") return ProblemKind::attention;
+  if (target == "attention") return ProblemKind::attention;
+  if (target == "backward") return ProblemKind::backward;
   return std::nullopt;
 }
 

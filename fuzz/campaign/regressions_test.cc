@@ -105,7 +105,7 @@ TEST_F(Regressions, a_recipe_becomes_a_line_once) {
   add_seeds(std::vector<std::string>{"merge:huge:7:n=5", "attention_backward:normal:3:sq=5"}, folder);
   add_seeds(std::vector<std::string>{"merge:huge:7:n=5", "merge:normal:1"}, folder);
   EXPECT_EQ(read("merge.txt"), "# seeds\nmerge:normal:1\nmerge:huge:7:n=5\n");
-  EXPECT_EQ(read("backward.txt"), "attention:normal:3:sq=5\n");
+  EXPECT_EQ(read("backward.txt"), "attention_backward:normal:3:sq=5\n");
 }
 
 TEST_F(Regressions, a_witness_becomes_its_recipe_if_that_still_makes_it_else_an_input) {

@@ -8,7 +8,6 @@
 #include "fuzz/campaign/regressions.h"
 #include "fuzz/input/codec.h"
 #include "properties/generators/family.h"
-#include "properties/generators/gradient_case.h"
 #include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
@@ -27,56 +26,43 @@ struct Seed {
   std::optional<std::vector<std::uint8_t>> input;
 };
 
-Seed of_recipe(const std::string& target, const CaseSpec& spec) {
-  Seed seed{.target = target, .line = to_string(spec), .input = std::nullopt};
+/// The target of the corpora that cases of this kind seed.
+std::string target_of(ProblemKind problem) {
+  return problem == ProblemKind::backward ? "backward" : std::string(name(problem));
+}
+
+Seed of_recipe(const CaseSpec& spec) {
+  Seed seed{.target = target_of(spec.problem), .line = to_string(spec), .input = std::nullopt};
   FuzzInput input;
   input.origin.spec = spec;
   if (encode_input(input)) return seed;
   // A value that has no byte, such as an extent between those of the table: the data has.
   seed.line.clear();
-  seed.input = data_input(target == "backward" ? format_backward_witness({make_gradient_case(spec), {}})
-                                               : format_witness({make_case(spec), {}}));
+  seed.input = data_input(format_witness({make_case(spec), {}}));
   return seed;
 }
 
 Seed of_line(const std::string& text) {
-  if (is_backward_line(text)) {
-    CaseSpec spec = parse_backward_line(text);
-    make_gradient_case(spec);
-    return of_recipe("backward", spec);
-  }
   const CaseSpec spec = parse_case_spec(text);
   make_case(spec);
-  return of_recipe(std::string(name(spec.problem)), spec);
+  return of_recipe(spec);
 }
 
 /// Whether the recipe makes what the file holds, which a shrunk witness does not: it keeps the recipe that it came from.
 /// Compared as files, because a witness forgets the gaps of a layout.
-template <class Make>
-bool still_made(const std::vector<std::byte>& file, Make make) {
+bool still_made(const std::vector<std::byte>& file, const CaseSpec& spec) {
   try {
-    return make() == file;
+    return format_witness({make_case(spec), {}}) == file;
   } catch (const UsageError&) {  // a family of another version, or none
     return false;
   }
 }
 
 Seed of_witness(const std::string& file) {
-  const std::vector<std::byte> bytes = read_witness_bytes(file);
-  if (is_backward_witness(bytes)) {
-    const BackwardCase content = parse_backward_witness(bytes, file).content;
-    const auto plain = format_backward_witness({content, {}});
-    if (still_made(plain, [&] { return format_backward_witness({make_gradient_case(content.spec), {}}); })) {
-      return of_recipe("backward", content.spec);
-    }
-    return {"backward", "", data_input(plain)};
-  }
-  const Case content = parse_witness(bytes, file).content;
+  const Case content = parse_witness(read_witness_bytes(file), file).content;
   const auto plain = format_witness({content, {}});
-  if (still_made(plain, [&] { return format_witness({make_case(content.spec), {}}); })) {
-    return of_recipe(std::string(name(content.spec.problem)), content.spec);
-  }
-  return {std::string(name(kind_of(content.problem))), "", data_input(plain)};
+  if (still_made(plain, content.spec)) return of_recipe(content.spec);
+  return {target_of(content.spec.problem), "", data_input(plain)};
 }
 
 /// The line at the end of the file, unless it stands there.

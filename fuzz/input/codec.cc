@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "properties/generators/family.h"
-#include "properties/generators/gradient_case.h"
 #include "properties/generators/keys.h"
 #include "reference/problem/error.h"
 
@@ -62,9 +61,9 @@ std::vector<std::string> values_of(const KeyInfo& key) {
 
 /// In the order of keys_of().
 const std::vector<Knob>& knobs(ProblemKind problem) {
-  static const std::array<std::vector<Knob>, 3> all = [] {
-    std::array<std::vector<Knob>, 3> made;
-    for (const ProblemKind kind : {ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention}) {
+  static const std::array<std::vector<Knob>, std::size(kProblemKinds)> all = [] {
+    std::array<std::vector<Knob>, std::size(kProblemKinds)> made;
+    for (const ProblemKind kind : kProblemKinds) {
       for (const KeyInfo& key : keys_of(kind))
         made[static_cast<std::size_t>(kind)].push_back({key.name, values_of(key)});
     }
@@ -74,9 +73,9 @@ const std::vector<Knob>& knobs(ProblemKind problem) {
 }
 
 const std::vector<std::string_view>& families_of(ProblemKind problem) {
-  static const std::array<std::vector<std::string_view>, 3> all = [] {
-    std::array<std::vector<std::string_view>, 3> made;
-    for (const ProblemKind kind : {ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention}) {
+  static const std::array<std::vector<std::string_view>, std::size(kProblemKinds)> all = [] {
+    std::array<std::vector<std::string_view>, std::size(kProblemKinds)> made;
+    for (const ProblemKind kind : kProblemKinds) {
       for (const Family& family : families()) {
         if (family.serves(kind)) made[static_cast<std::size_t>(kind)].push_back(family.name);
       }
@@ -215,17 +214,10 @@ Case case_of(ProblemKind problem, const FuzzInput& input) {
   return c;
 }
 
-BackwardCase gradient_case_of(const FuzzInput& input) {
-  if (input.is_data()) return parse_backward_witness(input.witness, "input").content;
-  return make_gradient_case(input.origin.spec, [&](Problem& forward) {
-    for (const Mutation& m : input.origin.mutations) mutate(forward, m);
-  });
-}
-
 std::optional<FuzzInput> changed(ProblemKind problem, const FuzzInput& input, const Mutation& mutation) {
   FuzzInput result = input;
   if (input.is_data()) {
-    if (is_backward_witness(input.witness)) return std::nullopt;
+    if (problem == ProblemKind::backward) return std::nullopt;
     Case c = case_of(problem, input);
     mutate(c.problem, mutation);
     result.witness = format_witness({std::move(c), {}});
@@ -246,7 +238,7 @@ std::uint64_t tables_fingerprint() {
     for (const char c : word) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
     hash = (hash ^ 0xff) * 0x100000001b3;
   };
-  for (const ProblemKind problem : {ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention}) {
+  for (const ProblemKind problem : kForwardKinds) {  // a gradient has the tables of attention
     for (const std::string_view family : families_of(problem)) add(family);
     for (const Knob& knob : knobs(problem)) {
       add(knob.key);

@@ -17,7 +17,6 @@
 
 #include "fuzz/input/origin.h"
 #include "kernels/simt/schedule.h"
-#include "reference/problem/backward_witness.h"
 #include "reference/problem/witness.h"
 
 namespace flashproof {
@@ -49,8 +48,6 @@ std::optional<std::vector<std::uint8_t>> data_input(const std::vector<std::byte>
 
 /// The problem. Throws UsageError if the family refuses the recipe, or the witness is malformed or of another problem.
 Case case_of(ProblemKind problem, const FuzzInput& input);
-/// The same of a gradient: the recipe is the forward problem's.
-BackwardCase gradient_case_of(const FuzzInput& input);
 /// The input with one more change, for a local search. None where it has no room for one, and for a gradient's data.
 std::optional<FuzzInput> changed(ProblemKind problem, const FuzzInput& input, const Mutation& mutation);
 /// Changes whenever the same bytes may mean another case: of the families and the values of keys.

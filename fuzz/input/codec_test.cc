@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "properties/generators/family.h"
-#include "properties/generators/gradient_case.h"
 #include "reference/problem/error.h"
 #include "reference/problem/random.h"
 
@@ -155,17 +154,18 @@ TEST(Codec, a_change_is_one_mutation_more_or_changed_data) {
 
 TEST(Codec, a_gradient_is_its_forward_recipe_with_the_changes_made_first) {
   FuzzInput input;
-  input.origin.spec = parse_case_spec("attention:normal:3:b=1,hq=1,hk=1,sq=2,sk=5,d=4,dv=4");
-  const BackwardCase plain = gradient_case_of(input);
-  EXPECT_EQ(plain, make_gradient_case(input.origin.spec));
+  input.origin.spec = parse_case_spec("attention_backward:normal:3:b=1,hq=1,hk=1,sq=2,sk=5,d=4,dv=4");
+  const Case plain = case_of(ProblemKind::backward, input);
+  EXPECT_EQ(plain, make_case(input.origin.spec));
+  const auto gradient = [](const Case& c) -> const BackwardProblem& { return std::get<BackwardProblem>(c.problem); };
   input.origin.mutations = {{17, 0, 0}};
-  const BackwardCase other = gradient_case_of(input);
-  EXPECT_NE(other.problem.forward, plain.problem.forward);
-  EXPECT_EQ(other.problem.d_out, plain.problem.d_out);
+  const Case other = case_of(ProblemKind::backward, input);
+  EXPECT_NE(gradient(other).forward, gradient(plain).forward);
+  EXPECT_EQ(gradient(other).d_out, gradient(plain).d_out);
   FuzzInput data;
-  data.witness = format_backward_witness({other, {}});
-  EXPECT_EQ(gradient_case_of(data).problem, other.problem);
-  EXPECT_FALSE(changed(ProblemKind::attention, data, {1, 0, 0}));
+  data.witness = format_witness({other, {}});
+  EXPECT_EQ(case_of(ProblemKind::backward, data).problem, other.problem);
+  EXPECT_FALSE(changed(ProblemKind::backward, data, {1, 0, 0}));
 }
 
 }  // namespace

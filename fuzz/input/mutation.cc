@@ -184,7 +184,7 @@ void mutate_kind(AttentionProblem& p, Random& random, const Mutation& m) {
 
 void mutate(Problem& problem, const Mutation& mutation) {
   Random random(mutation.seed, kStream);
-  std::visit([&](auto& p) { mutate_kind(p, random, mutation); }, problem);
+  visit_forward([&](auto& p) { mutate_kind(p, random, mutation); }, problem);
 }
 
 std::string to_text(const std::vector<Mutation>& mutations) {

@@ -9,7 +9,6 @@
 
 #include "fuzz/score/score.h"
 #include "properties/generators/family.h"
-#include "properties/generators/gradient_case.h"
 
 namespace flashproof {
 namespace {
@@ -30,7 +29,7 @@ constexpr Found kForward[] = {
      "attention:hidden_specials:18446730879571067131:b=3,d=3,dv=7,format=bf16,hk=1,hq=3,layout=transposed,sq=4"}};
 // lse = +inf beside scores beyond f32: inf − inf
 constexpr Found kGradient = {"attention_backward.atomic_dq.hardened",
-                             "attention:huge:923417968642:causal=1,format=bf16,hq=7,scale=100"};
+                             "attention_backward:huge:923417968642:causal=1,format=bf16,hq=7,scale=100"};
 
 TEST(Found, forward_kernels_pass_what_fuzzing_found) {
   for (const auto& [id, line] : kForward) {
@@ -41,9 +40,9 @@ TEST(Found, forward_kernels_pass_what_fuzzing_found) {
 }
 
 TEST(Found, gradients_pass_what_fuzzing_found) {
-  for (const BackwardKernel& kernel : backward_kernels()) {
+  for (const Kernel& kernel : kernels_of(ProblemKind::backward)) {
     if (kernel.form != Form::hardened) continue;
-    const Score found = score(kernel, make_gradient_case(parse_case_spec(kGradient.line)).problem, {});
+    const Score found = score(kernel, make_case(parse_case_spec(kGradient.line)), {});
     EXPECT_FALSE(found.failed()) << kernel.id << ": " << found.verdict.detail;
     EXPECT_TRUE(found.ran || kernel.id != kGradient.kernel);
   }
@@ -84,13 +83,14 @@ TEST(Found, nan_in_a_row_without_a_weight_is_excused_only_where_a_sum_of_numbers
 TEST(Found, gradients_of_a_subnormal_scale_run_where_there_is_a_bound) {
   constexpr std::string_view kScales[] = {"1e-45", "1.17549421e-38", "1.17549435e-38"};  // the last: 2^-126
   for (const std::string_view scale : kScales) {
-    const std::string line = "attention:normal:3:scale=" + std::string(scale);
-    const BackwardProblem p = make_gradient_case(parse_case_spec(line)).problem;
-    for (const BackwardKernel& kernel : backward_kernels()) {
+    const std::string line = "attention_backward:normal:3:scale=" + std::string(scale);
+    const Case c = make_case(parse_case_spec(line));
+    const auto& p = std::get<BackwardProblem>(c.problem);
+    for (const Kernel& kernel : kernels_of(ProblemKind::backward)) {
       if (kernel.form != Form::hardened) continue;
-      const BackwardArithmetic a = kernel.arithmetic_for(p.forward.q.format);
+      const BackwardArithmetic a = kernel.backward_for(p.forward.q.format);
       const bool lost = a.unit == ScoreUnit::raw || a.underflow == Underflow::flush;
-      const Score found = score(kernel, p, {});
+      const Score found = score(kernel, c, {});
       EXPECT_FALSE(found.failed()) << kernel.id << " " << line << ": " << found.verdict.detail;
       EXPECT_EQ(found.ran, p.forward.scale == 0x1p-126F || !lost) << kernel.id << " " << line;
     }

@@ -7,9 +7,7 @@
 
 #include "fuzz/score/screen.h"
 #include "kernels/simt/schedule.h"
-#include "properties/generators/gradient_case.h"
 #include "properties/laws/compare.h"
-#include "properties/laws/gradients.h"
 #include "reference/oracle/oracle.h"
 #include "reference/problem/error.h"
 
@@ -121,10 +119,36 @@ std::size_t term_slot(std::string_view term) {
   throw std::logic_error("no such term: " + std::string(term));
 }
 
+namespace {
+
+/// Every law of gradients; the trial takes its case.
+void ask_gradient_laws(Score& score, Trial& trial) {
+  const Trial::Judged& by = trial.judged().front();
+  score.ran = true;
+  if (by.judgement.worst.failed()) fail(score, std::string(name(by.judgement.worst.failure)), by.judgement.worst);
+  for (const Law& law : judging_laws_of(ProblemKind::backward)) {
+    if (by.judgement.worst.failed()) break;
+    add(score, law.name,
+        law.judge({trial.kernel(), trial.subject(), trial.output(), trial.truth(), by.bound, by.judgement}));
+  }
+  for (const Part part : kGradientParts) {
+    const ErrorWitness& w = by.judgement[part].witness;
+    if (!std::isfinite(w.ratio) || w.ratio < 0) continue;
+    const auto width = trial.truth().width_of(part), index = static_cast<std::int64_t>(w.index);
+    score.terms.push_back({name(part), w.ratio, index / width, index % width});
+  }
+  for (const Law& law : gradient_laws()) {
+    if (law.relate != nullptr) add(score, law.name, ask(law, trial));
+  }
+}
+
+}  // namespace
+
 Score score(const Kernel& kernel, const Case& subject, const ScoreOptions& options) {
   return guarded([&](Score& score) {
     Trial trial(kernel, subject, nullptr, options.run);
     if (!trial.refusal(subject.problem).empty()) return;
+    if (kernel.problem == ProblemKind::backward) return ask_gradient_laws(score, trial);
     const Bound bound = compute_bound(subject.problem, kernel.arithmetic);
     const Output& output = trial.output();
     score.ran = true;
@@ -138,33 +162,6 @@ Score score_output(const Kernel& kernel, const Case& subject, const Output& outp
     const Bound bound = compute_bound(subject.problem, kernel.arithmetic);
     score.ran = true;
     ask_judging_laws(score, kernel, subject, output, bound);
-  });
-}
-
-Score score(const BackwardKernel& kernel, const BackwardProblem& problem, const RunOptions& options) {
-  return guarded([&](Score& score) {
-    const GradientTrial trial(kernel, problem, options);
-    if (!trial.refusal(problem).empty()) return;
-    const Gradients gradients = run(kernel, problem, options);
-    score.ran = true;
-    const Format format = problem.forward.q.format;
-    const BackwardBound bound = backward_bound(problem, kernel.arithmetic_for(format), forward_errors(problem));
-    const BackwardTruth truth = backward_truth(problem, format);
-    const JudgedGradients judged{gradients, truth, bound};
-    const GradientJudgement judgement = judge(judged, kernel.contract, 0);
-    if (judgement.worst.failed()) fail(score, std::string(name(judgement.worst.failure)), judgement.worst);
-    for (const GradientLaw& law : judging_gradient_laws()) {
-      if (!judgement.worst.failed()) add(score, law.name, law.judge({kernel, judged, judgement}));
-    }
-    for (const Part part : kGradientParts) {
-      const ErrorWitness& w = judgement.stats(part).witness;
-      if (!std::isfinite(w.ratio) || w.ratio < 0) continue;
-      const auto width = judged.tensor(part).shape.back(), index = static_cast<std::int64_t>(w.index);
-      score.terms.push_back({name(part), w.ratio, index / width, index % width});
-    }
-    for (const GradientLaw& law : gradient_laws()) {
-      if (law.relate != nullptr) add(score, law.name, ask(law, trial));
-    }
   });
 }
 

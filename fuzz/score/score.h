@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "fuzz/score/terms.h"
-#include "kernels/backward.h"
+#include "kernels/registry.h"
 #include "kernels/run.h"
 #include "properties/laws/law.h"
 #include "reference/problem/case.h"
@@ -49,11 +49,11 @@ struct ScoreOptions {
 inline constexpr int kHighestLevel = 3;
 inline constexpr std::size_t kMostRows = 8;  // that climb, per case
 
-/// The judging laws, and the relating one that was asked for. Never throws for what a kernel does.
+/// The judging laws, and the relating one that was asked for; of a gradient every relating law. Never throws for what a kernel
+/// does.
 Score score(const Kernel& kernel, const Case& subject, const ScoreOptions& options);
 /// The same of what the kernel answered elsewhere: the judging laws alone. Several threads may call it at once.
 Score score_output(const Kernel& kernel, const Case& subject, const Output& output);
-Score score(const BackwardKernel& kernel, const BackwardProblem& problem, const RunOptions& options);
 /// Two kernels of one problem must agree within both bounds.
 Score score_pair(const Kernel& a, const Kernel& b, const Case& subject, const RunOptions& options);
 }  // namespace flashproof

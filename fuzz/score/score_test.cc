@@ -6,7 +6,6 @@
 #include "fuzz/score/shape_class.h"
 #include "kernels/simt/schedule.h"
 #include "properties/generators/family.h"
-#include "properties/generators/gradient_case.h"
 
 namespace flashproof {
 namespace {
@@ -83,8 +82,9 @@ TEST(Score, a_relating_law_is_asked_and_named) {
 }
 
 TEST(Score, gradients_have_a_ratio_for_each_of_the_three) {
-  const BackwardCase c = make_gradient_case(parse_case_spec(kAttention));
-  const Score s = score(backward_kernels().front(), c.problem, {});
+  CaseSpec spec = parse_case_spec(kAttention);
+  spec.problem = ProblemKind::backward;
+  const Score s = score(kernels_of(ProblemKind::backward).front(), make_case(spec), {});
   ASSERT_TRUE(s.ran);
   std::vector<std::string_view> terms;
   for (const TermRatio& t : s.terms) terms.push_back(t.term);

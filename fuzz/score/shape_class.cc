@@ -41,6 +41,8 @@ Traits traits(const AttentionProblem& p) {
   return t;
 }
 
+Traits traits(const BackwardProblem& p) { return traits(p.forward); }
+
 std::string text_of(const Traits& t) {
   std::string text;
   for (const auto* list : {&t.masks, &t.features}) {
@@ -61,8 +63,6 @@ Traits traits_of(const Problem& problem) {
 }  // namespace
 
 std::string shape_class(const Problem& problem) { return text_of(traits_of(problem)); }
-std::string shape_class(const BackwardProblem& problem) { return text_of(traits(problem.forward)); }
 std::string finding_class(const Problem& problem) { return coarse(traits_of(problem)); }
-std::string finding_class(const BackwardProblem& problem) { return coarse(traits(problem.forward)); }
 
 }  // namespace flashproof

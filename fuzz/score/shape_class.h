@@ -3,18 +3,15 @@
 
 #include <string>
 
-#include "reference/problem/backward.h"
 #include "reference/problem/problems.h"
 
 namespace flashproof {
 
 /// What hides keys, the features and the octave of the length that is summed over: "causal bias paged 2^6". For elites.
 std::string shape_class(const Problem& problem);
-std::string shape_class(const BackwardProblem& problem);
 
 /// "plain", "masked", "featured" or "masked featured": coarse, so that one defect is one finding, and not one per
 /// combination of features that has it.
 std::string finding_class(const Problem& problem);
-std::string finding_class(const BackwardProblem& problem);
 
 }  // namespace flashproof

@@ -6,7 +6,6 @@
 
 #include "fuzz/input/codec.h"
 #include "fuzz/score/score.h"
-#include "properties/generators/gradient_case.h"
 #include "properties/generators/numbers.h"
 #include "properties/laws/change.h"
 #include "reference/oracle/oracle.h"
@@ -96,7 +95,7 @@ Sweep sweep(ProblemKind problem, std::uint64_t seed, std::uint64_t count, std::s
     ++result.cases;
     Oracle oracle(made.problem);
     for (const Tier tier : oracle.truth().tier) result.symbolic += tier == Tier::symbolic ? 1 : 0;
-    for (const Kernel& kernel : kernels()) {
+    for (const Kernel& kernel : kernels_of(problem)) {
       if (kernel.form != Form::hardened || kernel.id.find(only) == std::string_view::npos) continue;
       Trial trial(kernel, made);
       if (!trial.refusal(made.problem).empty()) continue;
@@ -115,18 +114,18 @@ Sweep sweep(ProblemKind problem, std::uint64_t seed, std::uint64_t count, std::s
 Sweep sweep_gradients(std::uint64_t seed, std::uint64_t count, std::string_view only) {
   Sweep result;
   for (std::uint64_t index = 0; result.cases < count && index < kDraws * count; ++index) {
-    const FuzzInput input = drawn(ProblemKind::attention, seed, index);
-    BackwardCase made;
+    const FuzzInput input = drawn(ProblemKind::backward, seed, index);
+    Case made;
     try {
-      made = gradient_case_of(input);
+      made = case_of(ProblemKind::backward, input);
     } catch (const UsageError&) {
       continue;
     }
-    if (products(made.problem.forward) > kMostWork) continue;
+    if (products(made.problem) > kMostWork) continue;
     ++result.cases;
-    for (const BackwardKernel& kernel : backward_kernels()) {
+    for (const Kernel& kernel : kernels_of(ProblemKind::backward)) {
       if (kernel.form != Form::hardened || kernel.id.find(only) == std::string_view::npos) continue;
-      const Score found = score(kernel, made.problem, {});
+      const Score found = score(kernel, made, {});
       result.executions += found.ran ? 1 : 0;
       if (found.failed()) report(result, kernel.id, found.what, input, found.verdict.detail);
     }

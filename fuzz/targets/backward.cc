@@ -1,7 +1,8 @@
 // Every kernel of the gradient, on the gradient cases of the attention families.
-#include "kernels/backward.h"
 #include "fuzz/score/shape_class.h"
 #include "fuzz/targets/target.h"
+#include "kernels/registry.h"
+#include "kernels/run.h"
 #include "properties/laws/change.h"
 #include "properties/shrink/brief.h"
 #include "properties/shrink/gradients.h"
@@ -12,29 +13,25 @@ namespace {
 
 std::vector<TargetSubject> subjects() {
   std::vector<TargetSubject> list;
-  for (const BackwardKernel& kernel : backward_kernels()) {
+  for (const Kernel& kernel : kernels_of(ProblemKind::backward)) {
     for (const Format format : kernel.formats)
       list.push_back({std::string(kernel.id), std::string(name(kernel.form)), format});
   }
   return list;
 }
 
-ProblemKind problem(const TargetSubject&) { return ProblemKind::attention; }
+ProblemKind problem(const TargetSubject&) { return ProblemKind::backward; }
 
-BackwardCase case_of(const TargetSubject& subject, const FuzzInput& input) {
-  BackwardCase c = gradient_case_of(input);
-  if (c.problem.forward.q.format != subject.format) throw UsageError("input: data in another format");
-  if (products(c.problem.forward) > kMostWork)
-    throw UsageError("input: more than " + std::to_string(kMostWork) + " products");
+Case case_of(const TargetSubject& subject, const FuzzInput& input) {
+  Case c = flashproof::case_of(ProblemKind::backward, input);
+  if (format_of(c.problem) != subject.format) throw UsageError("input: data in another format");
+  if (products(c.problem) > kMostWork) throw UsageError("input: more than " + std::to_string(kMostWork) + " products");
   return c;
 }
 
 Scored run(const TargetSubject& subject, const FuzzInput& input, Executor executor) {
-  const BackwardCase c = case_of(subject, input);
-  // A recipe is the forward problem's; its line here is the gradient's, which replays.
-  std::string line = describe(input);
-  if (!input.is_data()) line = "attention_backward" + line.substr(line.find(':'));
-  return {score(*find_backward_kernel(subject.kernel), c.problem, run_options(input, executor)), std::move(line),
+  const Case c = case_of(subject, input);
+  return {score(*find_kernel(subject.kernel), c, {.run = run_options(input, executor)}), describe(input),
           shape_class(c.problem), finding_class(c.problem)};
 }
 
@@ -82,13 +79,15 @@ Minimised minimise_gradient(const TargetSubject& subject, const FuzzInput& input
       break;
     }
   }
-  BackwardCase shown = case_of(subject, smallest);
-  const BackwardKernel& kernel = *find_backward_kernel(subject.kernel);
+  Case shown = case_of(subject, smallest);
+  const Kernel& kernel = *find_kernel(subject.kernel);
   const RunOptions how = run_options(smallest, executor);
-  const auto still = [&](const BackwardProblem& problem) { return defect.shown_by(score(kernel, problem, how)); };
+  const auto still = [&](const BackwardProblem& problem) {
+    return defect.shown_by(score(kernel, {shown.spec, problem}, {.run = how}));
+  };
   // o and lse of the smaller ones are an ideal forward kernel's: what fails by others stays as it is.
-  shown.problem = minimise(std::move(shown.problem), still, tries, stop);
-  const Score last = score(kernel, shown.problem, how);
+  shown.problem = minimise(std::get<BackwardProblem>(shown.problem), still, tries, stop);
+  const Score last = score(kernel, shown, {.run = how});
   WitnessNotes notes = {{"kernel", subject.kernel},
                         {"executor", std::string(name(executor))},
                         {"math", "det"},
@@ -99,7 +98,7 @@ Minimised minimise_gradient(const TargetSubject& subject, const FuzzInput& input
     notes["law"] = defect.what.substr(0, colon);
   if (last.ratio >= 0) notes["ratio"] = std::to_string(last.ratio);
   std::string text = brief(shown.problem);
-  return {format_backward_witness({std::move(shown), std::move(notes)}), std::move(text)};
+  return {format_witness({std::move(shown), std::move(notes)}), std::move(text)};
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ int LLVMFuzzerInitialize(int* argc, char*** argv) {
   return guarded([&] {
     keep_freed_memory();
     const SessionOptions options = take_options(*argc, *argv);
-    set_race_observer(observe, observe);
+    set_race_observer(observe);
     session = std::make_unique<Session>(fuzz_target(), options);
     if (other_mode(options)) {
       if (std::fflush(stdout) != 0) throw InfrastructureError("stdout: cannot be written");

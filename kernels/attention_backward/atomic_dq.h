@@ -105,8 +105,9 @@ __global__ void finish_queries(BackwardArgs args, const float* dq_sum) {
   }
 }
 
-inline std::int64_t atomic_dq_workspace(const BackwardProblem& problem) {
-  return problem.query_rows() * (1 + problem.forward.head_dim()) * static_cast<std::int64_t>(sizeof(float));
+inline std::int64_t atomic_dq_workspace(const Problem& problem) {
+  const auto& p = std::get<BackwardProblem>(problem);
+  return p.query_rows() * (1 + p.forward.head_dim()) * static_cast<std::int64_t>(sizeof(float));
 }
 
 }  // namespace backward

@@ -16,13 +16,10 @@ namespace flashproof::FP_EXECUTOR {
 
 namespace {
 
-std::string fused_unsupported(const BackwardProblem& problem) {
-  const AttentionProblem& p = problem.forward;
+std::string fused_unsupported(const Problem& problem) {
+  const AttentionProblem& p = std::get<BackwardProblem>(problem).forward;
   if (p.has_bias()) {
     return "bias: the scale is folded into the exponent, legal: none";
-  }
-  if (p.has_alibi()) {
-    return "alibi: the scale is folded into the exponent, legal: none";
   }
   if (!(p.scale > 0)) {
     return "scale: it is folded into the exponent, legal: above 0";
@@ -40,15 +37,16 @@ constexpr BackwardArithmetic kFusedArithmetic = [] {
 
 }  // namespace
 
-std::span<const BackwardDeclaration> attention_backward_fused() {
-  static const BackwardDeclaration declarations[] = {
+std::span<const KernelDeclaration> attention_backward_fused() {
+  static const KernelDeclaration declarations[] = {
       {.id = "attention_backward.fused.hardened",
+       .problem = ProblemKind::backward,
        .form = Form::hardened,
        .formats = kStorageFormats,
        .contract = {.isolates_hidden = true},
-       .arithmetic = kFusedArithmetic,
+       .backward = kFusedArithmetic,
        .weights_as_stored = true,
-       .unsupported = fused_unsupported,
+       .unsupported = {fused_unsupported, {Feature::window}},
        .launch = launch_backward_two_kernels<backward::Fused>,
        .workspace = backward::two_kernels_workspace},
   };

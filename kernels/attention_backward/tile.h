@@ -12,7 +12,7 @@
 
 #include "kernels/attention/tile.h"
 #include "kernels/attention/tile_scores.h"
-#include "kernels/backward.h"
+#include "kernels/registry.h"
 
 namespace flashproof::FP_EXECUTOR::backward {
 

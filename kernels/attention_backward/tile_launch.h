@@ -11,8 +11,8 @@
 #include <string>
 
 #include "kernels/attention_backward/tile.h"
-#include "kernels/backward.h"
 #include "kernels/refusal.h"
+#include "kernels/registry.h"
 #include "kernels/simt/det_error.h"
 
 namespace flashproof::FP_EXECUTOR::backward {
@@ -34,8 +34,8 @@ void dispatch_backward(const AttentionArgs& a, Launcher launcher) {
   });
 }
 
-inline std::string tile_unsupported(const BackwardProblem& problem) {
-  const AttentionProblem& p = problem.forward;
+inline std::string tile_unsupported(const Problem& problem) {
+  const AttentionProblem& p = std::get<BackwardProblem>(problem).forward;
   const struct {
     const char* name;
     std::int64_t value, most;

@@ -94,8 +94,8 @@ __global__ void key_gradients(BackwardArgs args, const float* delta) {
   }
 }
 
-inline std::int64_t two_kernels_workspace(const BackwardProblem& problem) {
-  return problem.query_rows() * static_cast<std::int64_t>(sizeof(float));
+inline std::int64_t two_kernels_workspace(const Problem& problem) {
+  return std::get<BackwardProblem>(problem).query_rows() * static_cast<std::int64_t>(sizeof(float));
 }
 
 }  // namespace backward

@@ -4,7 +4,6 @@
 #include <span>
 #include <string_view>
 
-#include "kernels/backward.h"
 #include "kernels/registry.h"
 
 namespace flashproof {
@@ -25,16 +24,14 @@ struct SeededFault {
   Dose dose;
   bool gross = false;  // today's habits see it (README.md)
 
-  // The declarations of the changed file, that of `kernel` among them; one of the two is null.
-  std::span<const KernelDeclaration> (*forward)() = nullptr;
-  std::span<const BackwardDeclaration> (*backward)() = nullptr;
+  // The declarations of the changed file, that of `kernel` among them.
+  std::span<const KernelDeclaration> (*declared)() = nullptr;
 };
 
-/// A fault built for the race shadow, as forward and backward above.
+/// A fault built for the race shadow.
 struct FaultRace {
   std::string_view id;
-  std::span<const KernelDeclaration> (*forward)() = nullptr;
-  std::span<const BackwardDeclaration> (*backward)() = nullptr;
+  std::span<const KernelDeclaration> (*declared)() = nullptr;  // as above
 };
 
 /// In the order of kernels/broken/kernels.cmake; none in a build without them (FLASHPROOF_FAULTS).
@@ -50,6 +47,5 @@ inline std::string_view defect_of(const SeededFault* fault) { return fault != nu
 /// What the changed file declares for the kernel, under the id of the fault and as Form::broken. Throws std::logic_error if
 /// it declares no such kernel.
 KernelDeclaration declaration_of(const SeededFault& fault, std::span<const KernelDeclaration> declared);
-BackwardDeclaration declaration_of(const SeededFault& fault, std::span<const BackwardDeclaration> declared);
 
 }  // namespace flashproof

@@ -137,13 +137,12 @@ def function_of(name, fields):
 
 
 def declared(name, fields):
-    declaration = "BackwardDeclaration" if backward(fields) else "KernelDeclaration"
     symbol = fields["file"].replace("/", "_")
-    return f"namespace broken_{name} {{\nstd::span<const {declaration}> {symbol}();\n}}"
+    return f"namespace broken_{name} {{\nstd::span<const KernelDeclaration> {symbol}();\n}}"
 
 
 def list_of(faults):
-    """faults.cc: what registry.cc and backward.cc make kernels of."""
+    """faults.cc: what registry.cc makes kernels of."""
     code = list(HEAD)
     for name, fields, dose in faults:
         code.append(declared(name, fields))
@@ -152,12 +151,11 @@ def list_of(faults):
     code.append("\nstd::span<const SeededFault> seeded_faults() {\n  static const SeededFault list[] = {")
     for name, fields, dose in faults:
         ladder = f"{{{quoted(dose[0])}, {number(dose[1])}, kLadder_{name}}}" if dose else "{}"
-        kind = "backward" if backward(fields) else "forward"
         code.append(
             f"      {{.id = {quoted(fields['id'])}, .number = {quoted(fields['fault'])}, .kernel = {quoted(fields['kernel'])},"
             f"\n       .defect = {quoted(fields['defect'])}, .source = {quoted(fields['from'])}, .dose = {ladder},"
             f"\n       .gross = {'true' if fields['gross'] == 'yes' else 'false'},"
-            f" .{kind} = {function_of(name, fields)}}},")
+            f" .declared = {function_of(name, fields)}}},")
     if not faults:
         code[-1] = "\nstd::span<const SeededFault> seeded_faults() { return {}; }"
     code.append("  };\n  return list;\n}\n}  // namespace flashproof\n" if faults else "}  // namespace flashproof\n")
@@ -170,16 +168,11 @@ def races_of(faults):
     code = HEAD + [declared(name, fields) for name, fields in raced]
     code.append("\nstd::span<const FaultRace> fault_races() {\n  static const FaultRace list[] = {")
     for name, fields in raced:
-        kind = "backward" if backward(fields) else "forward"
-        code.append(f"      {{.id = {quoted(fields['id'])}, .{kind} = {function_of(name, fields)}}},")
+        code.append(f"      {{.id = {quoted(fields['id'])}, .declared = {function_of(name, fields)}}},")
     if not raced:
         code[-1] = "\nstd::span<const FaultRace> fault_races() { return {}; }"
     code.append("  };\n  return list;\n}\n}  // namespace flashproof\n" if raced else "}  // namespace flashproof\n")
     return "\n".join(code)
-
-
-def backward(fields):
-    return fields["kernel"].startswith("attention_backward.")
 
 
 def seed(root, paths):

@@ -98,7 +98,7 @@ Prepared::Prepared(const Kernel& kernel, const Launch& launch, Problem problem) 
   Output out{shape_only(format_of(problem), {shape.rows, shape.width}), shape_only(Format::f32, {shape.rows})};
   const Buffer& workspace =
       *buffers_.emplace_back(std::make_unique<Buffer>(kernel.workspace == nullptr ? 0 : kernel.workspace(problem)));
-  std::visit(
+  visit_forward(
       [&](const auto& p) {
         std::vector<void*> tensors;
         for (const Tensor* tensor : inputs(p)) {

@@ -35,7 +35,7 @@ class Call {
   Call(const ForeignKernel& kernel, const Problem& problem, const CallRecord* there)
       : there_(there), device_(kernel.on_device ? FLASHPROOF_CUDA : FLASHPROOF_CPU) {
     call_.struct_size = sizeof call_;
-    std::visit([&](const auto& p) { inputs(p); }, problem);
+    visit_forward([&](const auto& p) { inputs(p); }, problem);
     const OutputShape shape = output_shape(problem);
     output_ = {poisoned(output_format(problem), {shape.rows, shape.width}), poisoned(Format::f32, {shape.rows})};
     if (kernel.returns != Returns::lse) call_.o = output("o", output_.o, o_shape(problem, shape));

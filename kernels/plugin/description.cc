@@ -117,7 +117,7 @@ std::string plain_refusal(const Takes& takes, const AttentionProblem& p) {
 }
 
 std::string refused(const Takes& takes, const Problem& problem) {
-  return std::visit(
+  return visit_forward(
       [&](const auto& p) {
         if (std::string why = plain_refusal(takes, p); !why.empty()) return why;
         for (const auto& [axis, extent] : extents(p)) {

@@ -8,7 +8,7 @@
 #include "properties/generators/family.h"
 #include "properties/generators/glob.h"
 #include "properties/generators/gradient_case.h"
-#include "properties/laws/gradients.h"
+#include "properties/laws/law.h"
 #include "properties/shrink/brief.h"
 #include "properties/shrink/gradients.h"
 #include "reference/problem/error.h"
@@ -18,19 +18,13 @@ namespace {
 
 constexpr int kShrinks = 120;  // a candidate costs the truth of a forward problem
 
-/// As Question (run_power.h).
-struct Asked {
-  const GradientLaw* law;
-  bool asked;
-};
-
 /// One kernel under several laws.
 class GradientRun {
  public:
-  GradientRun(const BackwardKernel& kernel, std::span<const Asked> laws, const PropertyOptions& options)
+  GradientRun(const Kernel& kernel, std::span<const Question> laws, const PropertyOptions& options)
       : kernel_(kernel), laws_(laws), options_(options) {
-    for (const Asked& one : laws_) {
-      results_.push_back({.kernel = kernel.id, .law = one.law->name, .line = backward_line});
+    for (const Question& one : laws_) {
+      results_.push_back({.kernel = kernel.id, .law = one.law->name});
       if (one.asked && options.replay.empty() && !options.out.empty()) forget(witness_path(options, results_.back()));
     }
   }
@@ -38,10 +32,9 @@ class GradientRun {
   bool stopped() const { return options_.stop && options_.stop(); }
 
   /// Asks every law that has not failed yet, and counts.
-  void ask_all(const BackwardCase& c) {
+  void ask_all(const Case& c) {
     ++cases_;
-    const GradientReference reference(c.problem, forward_errors(c.problem));
-    const GradientTrial trial(kernel_, c.problem, reference);
+    Trial trial(kernel_, c);
     const bool taken = trial.refusal(c.problem).empty();
     bool judged = false;
     for (std::size_t i = 0; i < laws_.size(); ++i) {
@@ -58,16 +51,16 @@ class GradientRun {
       count(result, verdict, c.spec.family, taken);
       if (verdict.failed()) keep(*laws_[i].law, result, c, std::move(verdict));
     }
-    if (judged) decisions_.add(c.spec, {.asked = 1, .failed = 0}, {{0, trial.judged().power}});
+    if (judged) decisions_.add(c.spec, {.asked = 1, .failed = 0}, trial.powers());
   }
 
   /// Some cases and nothing else; nothing is shrunk.
-  void replay(std::span<const BackwardCase> cases) {
+  void replay(std::span<const Case> cases) {
     for (std::size_t i = 0; i < cases.size(); ++i) {
       replayed_ = options_.replay[i];
       ask_all(cases[i]);
     }
-    if (PropertyResult* result = as_a_whole()) tell(decisions_.conclude(backward_line), *result);
+    if (PropertyResult* result = as_a_whole()) tell(decisions_.conclude(), *result);
   }
 
   /// After the last case: whether the whole run has decided enough, and which promises were left untested.
@@ -79,7 +72,7 @@ class GradientRun {
     }
     PropertyResult* result = as_a_whole();
     if (result == nullptr) return;
-    const Conclusion conclusion = decisions_.conclude(backward_line);
+    const Conclusion conclusion = decisions_.conclude();
     result->power = conclusion.power;
     if (!conclusion.undecided.empty()) result->undecided = conclusion.undecided.front();
     tell(conclusion, *result);
@@ -95,8 +88,8 @@ class GradientRun {
   }
 
  private:
-  Verdict ask_one(const GradientLaw& law, const GradientTrial& trial, const CaseSpec& spec) {
-    now_running(kernel_.id, law.name, backward_line(spec));
+  Verdict ask_one(const Law& law, Trial& trial, const CaseSpec& spec) {
+    now_running(kernel_.id, law.name, to_string(spec));
     return ask(law, trial);
   }
 
@@ -109,26 +102,28 @@ class GradientRun {
     ++result.by_family[family][static_cast<std::size_t>(verdict.kind)];
   }
 
-  void keep(const GradientLaw& law, PropertyResult& result, const BackwardCase& c, Verdict verdict) {
+  void keep(const Law& law, PropertyResult& result, const Case& c, Verdict verdict) {
     PropertyFailure& failure = result.failure.emplace();
     failure.spec = c.spec;
     failure.verdict = std::move(verdict);
     failure.witness = replayed_;
     if (!replayed_.empty() || options_.out.empty()) return;
     const auto fails = [&](const BackwardProblem& problem) {
-      const GradientReference reference(problem, forward_errors(problem));
-      Verdict again = ask_one(law, GradientTrial(kernel_, problem, reference), c.spec);
+      const Case simpler{c.spec, problem};
+      Trial trial(kernel_, simpler);
+      Verdict again = ask_one(law, trial, c.spec);
       if (!again.failed() || again.failure != failure.verdict.failure) return false;
       failure.verdict = std::move(again);
       return true;
     };
-    const BackwardCase small{c.spec, minimise(c.problem, fails, kShrinks, [this] { return stopped(); })};
+    const Case small{c.spec,
+                     minimise(std::get<BackwardProblem>(c.problem), fails, kShrinks, [this] { return stopped(); })};
     failure.shrunk = brief(small.problem);
     failure.witness = witness_path(options_, result).string();
-    write_backward_witness(failure.witness, {small,
-                                             {{"kernel", std::string(kernel_.id)},
-                                              {"law", std::string(law.name)},
-                                              {"verdict", to_string(failure.verdict)}}});
+    write_witness(failure.witness, {small,
+                                    {{"kernel", std::string(kernel_.id)},
+                                     {"law", std::string(law.name)},
+                                     {"verdict", to_string(failure.verdict)}}});
   }
 
   /// As KernelRun of property_run.cc.
@@ -146,8 +141,8 @@ class GradientRun {
     if (!conclusion.unasked.empty()) result.undecided = conclusion.unasked.front();
   }
 
-  const BackwardKernel& kernel_;
-  std::span<const Asked> laws_;
+  const Kernel& kernel_;
+  std::span<const Question> laws_;
   const PropertyOptions& options_;
   std::vector<PropertyResult> results_;
   RunDecisions decisions_;
@@ -155,19 +150,18 @@ class GradientRun {
   std::string replayed_;  // the argument whose case this is
 };
 
-BackwardCase replayed(const std::string& text) {
-  if (is_backward_line(text)) return make_gradient_case(parse_backward_line(text));
-  return parse_backward_witness(read_witness_bytes(text), text).content;
+Case replayed(const std::string& text) {
+  return text.ends_with(".safetensors") ? read_witness(text).content : make_case(parse_case_spec(text));
 }
 
 /// The laws that were asked for, and the judging ones that were not: no pass without them.
-std::vector<Asked> questions(const PropertyOptions& options) {
+std::vector<Question> gradient_questions(const PropertyOptions& options) {
   std::vector<std::string_view> names;
-  for (const GradientLaw& law : gradient_laws()) names.push_back(law.name);
+  for (const Law& law : gradient_laws()) names.push_back(law.name);
   const auto chosen = select_names(options.laws, names, "law of gradients");
-  std::vector<Asked> list;
+  std::vector<Question> list;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const GradientLaw& law = gradient_laws()[i];
+    const Law& law = gradient_laws()[i];
     const bool asked = std::ranges::find(chosen, i) != chosen.end();
     if (asked || (law.judge != nullptr && !options.judged_elsewhere)) list.push_back({&law, asked});
   }
@@ -188,33 +182,33 @@ std::vector<const Family*> chosen_families(const PropertyOptions& options) {
   std::vector<const Family*> all;
   for (const Family& family : families()) all.push_back(&family);
   all = select(all, [](const Family* family) { return family->name; }, options.families, "family");
-  std::erase_if(all, [](const Family* family) { return !family->serves(ProblemKind::attention); });
+  std::erase_if(all, [](const Family* family) { return !family->serves(ProblemKind::backward); });
   return all;
 }
 
 }  // namespace
 
-std::vector<PropertyResult> run_gradient_properties(std::span<const BackwardKernel* const> kernels,
+std::vector<PropertyResult> run_gradient_properties(std::span<const Kernel* const> kernels,
                                                     const PropertyOptions& options) {
   const auto tested = select(
-      std::vector(kernels.begin(), kernels.end()), [](const BackwardKernel* kernel) { return kernel->id; },
-      options.kernels, "kernel");
-  const std::vector<Asked> laws = questions(options);
+      std::vector(kernels.begin(), kernels.end()), [](const Kernel* kernel) { return kernel->id; }, options.kernels,
+      "kernel");
+  const std::vector<Question> laws = gradient_questions(options);
   const std::vector<const Family*> chosen = chosen_families(options);
-  std::vector<BackwardCase> cases;
+  std::vector<Case> cases;
   cases.reserve(options.replay.size());
   for (const std::string& text : options.replay) cases.push_back(replayed(text));
   const bool draws = cases.empty(), variants = draws && options.families.empty();
   const std::uint64_t total = tested.size() * (chosen.size() + (variants ? 1 : 0));
   std::uint64_t done = 0;
   std::vector<PropertyResult> results;
-  for (const BackwardKernel* kernel : tested) {
+  for (const Kernel* kernel : tested) {
     GradientRun run(*kernel, laws, options);
     const auto ends = [&] {
       if (options.progress) options.progress(++done, total);
     };
     if (!draws) run.replay(cases);
-    const auto use = [&](const BackwardCase& drawn) {
+    const auto use = [&](const Case& drawn) {
       run.ask_all(drawn);
       return !run.stopped();
     };
@@ -234,8 +228,8 @@ std::vector<PropertyResult> run_gradient_properties(std::span<const BackwardKern
 }
 
 bool replays_gradient(const std::string& text) {
-  if (is_backward_line(text)) return true;
-  return text.ends_with(".safetensors") && is_backward_witness(read_witness_bytes(text));
+  const CaseSpec spec = text.ends_with(".safetensors") ? read_witness(text).content.spec : parse_case_spec(text);
+  return spec.problem == ProblemKind::backward;
 }
 
 }  // namespace flashproof

@@ -6,14 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "kernels/backward.h"
+#include "kernels/registry.h"
+#include "kernels/run.h"
 #include "properties/driver/property_run.h"
 
 namespace flashproof {
 
 /// As run_properties(); `kernels` are those that options.kernels is matched with. A default run begins with every row of the
 /// covering array (gradient_variant.h); a chosen family stands alone.
-std::vector<PropertyResult> run_gradient_properties(std::span<const BackwardKernel* const> kernels,
+std::vector<PropertyResult> run_gradient_properties(std::span<const Kernel* const> kernels,
                                                     const PropertyOptions& options);
 
 /// Is this --replay argument a case of the gradient: its line, or a witness file of one?

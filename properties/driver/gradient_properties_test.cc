@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "properties/driver/property_files.h"
-#include "properties/laws/gradients.h"
-#include "reference/problem/backward_witness.h"
+#include "properties/laws/law.h"
 #include "reference/problem/error.h"
+#include "reference/problem/witness.h"
 
 namespace flashproof {
 namespace {
@@ -23,13 +23,13 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::vector<PropertyResult> run_on(const BackwardKernel& kernel, const PropertyOptions& options) {
-  const BackwardKernel* const kernels[] = {&kernel};
+std::vector<PropertyResult> run_on(const Kernel& kernel, const PropertyOptions& options) {
+  const Kernel* const kernels[] = {&kernel};
   return run_gradient_properties(kernels, options);
 }
 
-const BackwardKernel& honest() { return *find_backward_kernel("attention_backward.two_kernels.hardened"); }
-const BackwardKernel& wrong() { return *find_backward_kernel("attention_backward.broken.lse_taken_for_dense"); }
+const Kernel& honest() { return *find_kernel("attention_backward.two_kernels.hardened"); }
+const Kernel& wrong() { return *find_kernel("attention_backward.broken.lse_taken_for_dense"); }
 
 PropertyOptions few(std::vector<std::string> laws, std::vector<std::string> families = {"normal"}) {
   PropertyOptions options;
@@ -41,7 +41,7 @@ PropertyOptions few(std::vector<std::string> laws, std::vector<std::string> fami
 
 TEST(GradientDriver, laws_are_those_that_cmake_adds_tests_for) {
   std::set<std::string> sorted;
-  for (const GradientLaw& law : gradient_laws()) sorted.emplace(law.name);
+  for (const Law& law : gradient_laws()) sorted.emplace(law.name);
   std::string names;
   for (const std::string& law : sorted) names += (names.empty() ? "" : " ") + law;
   EXPECT_EQ(names, FLASHPROOF_LAW_NAMES);
@@ -68,7 +68,7 @@ TEST(GradientDriver, a_seeded_fault_is_a_finding_that_replays_from_its_line_and_
   ASSERT_TRUE(results[0].finding());
   EXPECT_THAT(finding_line(results[0]), HasSubstr("fail(leak) attention_backward:normal:"));
   const std::string witness = results[0].failure->witness;
-  for (const std::string& again : {witness, backward_line(results[0].failure->spec)}) {
+  for (const std::string& again : {witness, to_string(results[0].failure->spec)}) {
     EXPECT_TRUE(replays_gradient(again)) << again;
     options.replay = {again};
     const auto replayed = run_on(wrong(), options);
@@ -84,9 +84,9 @@ TEST(GradientDriver, a_seeded_fault_is_a_finding_that_replays_from_its_line_and_
 
 /// What nearly every output would pass: the run says so.
 TEST(GradientDriver, a_declaration_that_decides_nothing_is_no_pass) {
-  BackwardKernel lazy = honest();
-  lazy.arithmetic.exp_error = 0.49;
-  lazy.arithmetic.p = lazy.arithmetic.ds = lazy.arithmetic.dp = Format::bf16;
+  Kernel lazy = honest();
+  lazy.backward.exp_error = 0.49;
+  lazy.backward.p = lazy.backward.ds = lazy.backward.dp = Format::bf16;
   const auto results = run_on(lazy, few({"gradient_within_bound"}, {"normal", "gqa", "mask_random"}));
   ASSERT_EQ(results.size(), 1U);
   EXPECT_FALSE(results[0].finding()) << finding_line(results[0]);
@@ -96,7 +96,7 @@ TEST(GradientDriver, a_declaration_that_decides_nothing_is_no_pass) {
 
 /// A law that compares outputs with each other holds of what is wrong everywhere.
 TEST(GradientDriver, a_law_alone_is_no_pass_of_wrong_gradients) {
-  const BackwardKernel& far_off = *find_backward_kernel("attention_backward.broken.delta_not_subtracted");
+  const Kernel& far_off = *find_kernel("attention_backward.broken.delta_not_subtracted");
   PropertyOptions options = few({"gradient_rerun_is_bitwise"});
   const auto unasked = run_on(far_off, options);
   ASSERT_EQ(unasked.size(), 1U);
@@ -109,8 +109,9 @@ TEST(GradientDriver, a_law_alone_is_no_pass_of_wrong_gradients) {
 }
 
 TEST(GradientDriver, a_promise_that_no_case_decides_is_no_pass) {
-  BackwardKernel promising = honest();
-  promising.unsupported = [](const BackwardProblem& p) {
+  Kernel promising = honest();
+  promising.unsupported = [](const Problem& problem) {
+    const auto& p = std::get<BackwardProblem>(problem);
     return p.query_rows() == 0 || p.key_rows() == 0 ? std::string() : std::string("only what has no row");
   };
   PropertyOptions options = few({"gradient_batch_invariance_is_bitwise"}, {"zero_length"});
@@ -125,8 +126,8 @@ TEST(GradientDriver, a_promise_that_no_case_decides_is_no_pass) {
 }
 
 TEST(GradientDriver, what_takes_no_case_is_a_finding_and_what_has_none_is_said) {
-  BackwardKernel refusing = honest();
-  refusing.unsupported = [](const BackwardProblem&) { return std::string("not today"); };
+  Kernel refusing = honest();
+  refusing.unsupported = [](const Problem&) { return std::string("not today"); };
   EXPECT_TRUE(run_on(refusing, few({"gradient_within_bound"}))[0].finding());
   EXPECT_THROW(run_on(honest(), few({}, {"softcap"})), UsageError);
   EXPECT_THROW(run_on(honest(), few({"within_bound"})), UsageError);

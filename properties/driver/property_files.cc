@@ -25,9 +25,9 @@ std::string replay_line(const std::string& program, const PropertyResult& result
   std::string text =
       fmt::format("{} --kernel {} --law {}", program, shell_word(std::string(result.kernel)), result.law);
   if (!failure.run.empty()) return text + " " + failure.run;
-  for (const CaseSpec& spec : failure.together) text += " --replay " + shell_word(result.line(spec));
+  for (const CaseSpec& spec : failure.together) text += " --replay " + shell_word(to_string(spec));
   if (!failure.together.empty()) return text;
-  return text + " --replay " + shell_word(failure.witness.empty() ? result.line(failure.spec) : failure.witness);
+  return text + " --replay " + shell_word(failure.witness.empty() ? to_string(failure.spec) : failure.witness);
 }
 
 std::string finding_line(const PropertyResult& result) {
@@ -38,7 +38,7 @@ std::string finding_line(const PropertyResult& result) {
   if (!result.failure) return "the kernel takes none of these cases: nothing was tested";
   const PropertyFailure& failure = *result.failure;
   return fmt::format("{} {}{}  {}", to_string(Verdict{failure.verdict.kind, failure.verdict.failure, {}}),
-                     result.line(failure.spec), failure.shrunk.empty() ? "" : " (shrunk to " + failure.shrunk + ")",
+                     to_string(failure.spec), failure.shrunk.empty() ? "" : " (shrunk to " + failure.shrunk + ")",
                      one_line(failure.verdict.detail));
 }
 
@@ -85,7 +85,7 @@ std::string json_text(std::span<const PropertyResult> results, const PropertyOpt
     if (result.unproven()) one["undecided"] = result.undecided;
     if (!result.suggestion.empty()) one["suggestion"] = result.suggestion;
     if (result.failure) {
-      one["case"] = result.line(result.failure->spec);
+      one["case"] = to_string(result.failure->spec);
       one["witness"] = result.failure->witness;
       one["replay"] = replay_line(program, result);
     }

@@ -265,6 +265,9 @@ void check_declarations(std::span<const KernelDeclaration> kernels) {
       throw UsageError("kernel id " + quote(kernel.id) +
                        ": must be 1..120 characters of [A-Za-z0-9_.-], the first no dot");
     }
+    if (kernel.problem == ProblemKind::backward) {  // run_gradient_properties() has their laws
+      throw UsageError("kernel " + quote(kernel.id) + ": of a gradient, legal here: softmax, merge or attention");
+    }
     if (kernel.formats.empty()) throw UsageError("kernel " + quote(kernel.id) + ": declares no format");
     if (!kernel.foreign && kernel.launch.index() != static_cast<std::size_t>(kernel.problem)) {
       throw UsageError("kernel " + quote(kernel.id) + ": its launch function does not take the arguments of a " +

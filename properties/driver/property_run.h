@@ -64,7 +64,6 @@ struct PropertyResult {
   // Of the first judging law: what the run has decided, and the families of which too little was (RunPower::open()).
   Power power = {};
   std::vector<std::string> open = {};
-  CaseLine line = to_string;  // how its cases are written
 
   /// Cases in which the kernel ran and the law was asked.
   std::uint64_t executed() const;

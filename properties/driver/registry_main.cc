@@ -14,7 +14,7 @@
 #include "properties/driver/gradient_properties.h"
 #include "properties/driver/property_main.h"
 #include "properties/generators/glob.h"
-#include "properties/laws/gradients.h"
+#include "properties/laws/law.h"
 #include "properties/laws/race_observer.h"
 #include "reference/problem/error.h"
 #include "reference/problem/program.h"
@@ -55,10 +55,10 @@ Arguments parse(int argc, char** argv) {
 /// A fault has its dose and its margins from the registry.
 Kernel registered(const KernelDeclaration& declaration) { return *find_kernel(declaration.id); }
 
-OtherKind gradients_of(const std::vector<const BackwardKernel*>& kernels) {
+OtherKind gradients_of(const std::vector<const Kernel*>& kernels) {
   OtherKind kind;
-  for (const BackwardKernel* kernel : kernels) kind.kernels.push_back(kernel->id);
-  for (const GradientLaw& law : gradient_laws()) kind.laws.push_back(law.name);
+  for (const Kernel* kernel : kernels) kind.kernels.push_back(kernel->id);
+  for (const Law& law : gradient_laws()) kind.laws.push_back(law.name);
   kind.run = [kernels](const PropertyOptions& options) { return run_gradient_properties(kernels, options); };
   kind.replays = replays_gradient;
   return kind;
@@ -66,24 +66,26 @@ OtherKind gradients_of(const std::vector<const BackwardKernel*>& kernels) {
 
 int properties(int argc, char** argv) {
   const Arguments arguments = parse(argc, argv);
-  set_race_observer(observe, observe);
+  set_race_observer(observe);
   std::vector<std::string_view> names;
   for (const SeededFault& fault : seeded_faults()) names.push_back(fault.id);
   std::vector<KernelDeclaration> forward;
-  std::vector<const BackwardKernel*> backward;
+  std::vector<const Kernel*> backward;
+  const auto add = [&](const Kernel& kernel) {
+    if (kernel.problem == ProblemKind::backward) {
+      backward.push_back(&kernel);
+    } else {
+      forward.push_back(kernel);
+    }
+  };
   if (!arguments.faults.empty()) {
     if (names.empty()) throw UsageError("--with-fault: this build has none (FLASHPROOF_FAULTS=OFF)");
     for (const std::size_t i : select_names(arguments.faults, names, "fault")) {
-      const SeededFault& fault = seeded_faults()[i];
-      if (fault.backward != nullptr) backward.push_back(find_backward_kernel(fault.id));
-      if (fault.forward != nullptr) forward.push_back(*find_kernel(fault.id));
+      add(*find_kernel(names[i]));
     }
   } else {
     for (const Kernel& kernel : kernels()) {
-      if (arguments.may_choose(kernel.form)) forward.push_back(kernel);
-    }
-    for (const BackwardKernel& kernel : backward_kernels()) {
-      if (arguments.may_choose(kernel.form)) backward.push_back(&kernel);
+      if (arguments.may_choose(kernel.form)) add(kernel);
     }
   }
   const OtherKind gradients = gradients_of(backward);

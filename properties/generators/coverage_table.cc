@@ -64,7 +64,7 @@ std::string place_name(ProblemKind problem, std::size_t dimension, int level) {
 void CoverageTable::add(const Problem& problem) {
   ++cases_;
   const auto all = dimensions(problem_);
-  const bool nothing = std::visit([](const auto& p) { return shows_nothing(p); }, problem);
+  const bool nothing = visit_forward([](const auto& p) { return shows_nothing(p); }, problem);
   const std::size_t why = lengths_axis(problem_);
   std::vector<Place> places;
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -191,7 +191,7 @@ const std::vector<std::int32_t>& order_of(const Problem& problem) {
 
 void measure_storage(const Problem& problem, std::span<const ScoreRow> rows, Difficulty& result) {
   Stored stored;
-  std::visit([&](const auto& p) { measure(p, rows, stored, result); }, problem);
+  visit_forward([&](const auto& p) { measure(p, rows, stored, result); }, problem);
   result.subnormal_share = share(stored.subnormal, stored.elements);
   result.near_max_share = share(stored.near_max, stored.elements);
   const auto* attention = std::get_if<AttentionProblem>(&problem);

@@ -223,6 +223,7 @@ std::span<const Dimension> dimensions(ProblemKind problem) {
     case ProblemKind::merge:
       return kMerge;
     case ProblemKind::attention:
+    case ProblemKind::backward:
       return kAttention;
   }
   return {};

@@ -160,16 +160,16 @@ void put_column_values(AttentionProblem& problem, Random& random, const Value& v
 }  // namespace
 
 void put_logits(Problem& problem, Random& random, const LogitRow& row, const LogitOptions& options) {
-  std::visit([&](auto& p) { put(p, random, row, options); }, problem);
+  visit_forward([&](auto& p) { put(p, random, row, options); }, problem);
 }
 
 void put_values(Problem& problem, Random& random, const Value& value) {
-  std::visit([&](auto& p) { put_column_values(p, random, value); }, problem);
+  visit_forward([&](auto& p) { put_column_values(p, random, value); }, problem);
 }
 
 void put_values(Problem& problem, Random& random) {
   const auto normal = [](Random& r, std::int64_t, std::int64_t) { return r.normal(); };
-  std::visit([&](auto& p) { put_column_values(p, random, normal); }, problem);
+  visit_forward([&](auto& p) { put_column_values(p, random, normal); }, problem);
 }
 
 void put_queries(AttentionProblem& problem, Random& random, double amplitude) {

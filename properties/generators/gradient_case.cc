@@ -93,8 +93,9 @@ double distance(const Ball& exact, double stored) {
 
 }  // namespace
 
-BackwardCase make_gradient_case(const CaseSpec& spec, const std::function<void(Problem&)>& change) {
+Case make_gradient_case(const CaseSpec& spec, const std::function<void(Problem&)>& change) {
   CaseSpec forward = spec;
+  forward.problem = ProblemKind::attention;
   BackwardMode mode = spec.seed % 2 == 0 ? BackwardMode::stage : BackwardMode::gradient;
   if (const auto key = forward.keys.find("mode"); key != forward.keys.end()) {
     if (key->second != "stage" && key->second != "gradient") {
@@ -104,9 +105,7 @@ BackwardCase make_gradient_case(const CaseSpec& spec, const std::function<void(P
     forward.keys.erase(key);
   }
   const int variant = taken_variant(forward);
-  BackwardCase result;
-  result.spec = spec;
-  BackwardProblem& p = result.problem;
+  BackwardProblem p;
   Problem made = make_case(forward).problem;
   if (change) change(made);
   p.forward = std::get<AttentionProblem>(std::move(made));
@@ -127,7 +126,7 @@ BackwardCase make_gradient_case(const CaseSpec& spec, const std::function<void(P
   if (variant > 0) p.lse = lse_like(p.forward, features);
   if (spec.family == "special_values") plant_specials(p.d_out, random);
   store_ideal_forward(p);
-  return result;
+  return {spec, std::move(p)};
 }
 
 void store_ideal_forward(BackwardProblem& p) {

@@ -1,21 +1,21 @@
 // Cases of the gradient: an attention family's problem, dO from a stream of its own, and o and lse as an ideal forward
-// kernel stores them. The recipe is a backward line (reference/problem/backward_witness.h); its key `mode` is stage or
-// gradient, without it even seeds are stages and odd ones gradients. Its key `variant` draws shape, mask, features, the format of o and
-// the size of dO together (gradient_variant.h); other keys of the shape beat it.
+// kernel stores them. Beside the keys of attention the recipe may have `mode`, stage or gradient (without it even seeds are
+// stages and odd ones gradients), and `variant`, which draws shape, mask, features, the format of o and the size of dO
+// together (gradient_variant.h); other keys of the shape beat it.
 #pragma once
 
 #include <functional>
 
 #include "reference/bound/backward/bound.h"
 #include "reference/problem/backward.h"
-#include "reference/problem/backward_witness.h"
 #include "reference/problem/case.h"
+#include "reference/problem/witness.h"
 
 namespace flashproof {
 
 /// `change`: what is done to the forward problem before its ideal outputs are computed. Throws UsageError as make_case()
 /// does, and where the family's problem has a feature without a gradient here.
-BackwardCase make_gradient_case(const CaseSpec& spec, const std::function<void(Problem&)>& change = {});
+Case make_gradient_case(const CaseSpec& spec, const std::function<void(Problem&)>& change = {});
 
 /// o and lse become those of the exact forward function, as an ideal kernel stores them: o and lse dense, o in the format of
 /// q, where they have no shape yet. Throws UsageError for a forward problem that is none.

@@ -15,14 +15,16 @@
 namespace flashproof {
 namespace {
 
-BackwardCase from(const std::string& line) { return make_gradient_case(parse_backward_line(line)); }
+Case from(const std::string& line) { return make_case(parse_case_spec(line)); }
+const BackwardProblem& gradient(const Case& c) { return std::get<BackwardProblem>(c.problem); }
+BackwardProblem problem_from(const std::string& line) { return gradient(from(line)); }
 
 TEST(GradientCase, is_a_valid_pure_function_of_its_line) {
   for (const Family& family : families()) {
     if (!family.serves(ProblemKind::attention)) continue;
     for (const char* keys : {":0:format=f16", ":1:format=bf16"}) {
       const std::string line = "attention_backward:" + std::string(family.name) + keys;
-      BackwardCase first;
+      Case first;
       try {
         first = from(line);
       } catch (const UsageError&) {
@@ -30,27 +32,28 @@ TEST(GradientCase, is_a_valid_pure_function_of_its_line) {
       }
       EXPECT_NO_THROW(validate(first.problem)) << line;
       EXPECT_EQ(first, from(line)) << line;
-      EXPECT_EQ(backward_line(first.spec), line);
+      EXPECT_EQ(to_string(first.spec), line);
       CaseSpec forward = first.spec;
-      EXPECT_EQ(first.problem.forward, std::get<AttentionProblem>(make_case(forward).problem)) << line;
+      forward.problem = ProblemKind::attention;
+      EXPECT_EQ(gradient(first).forward, std::get<AttentionProblem>(make_case(forward).problem)) << line;
     }
   }
 }
 
 TEST(GradientCase, the_seed_or_a_key_chooses_the_mode) {
-  EXPECT_EQ(from("attention_backward:normal:4").problem.mode, BackwardMode::stage);
-  EXPECT_EQ(from("attention_backward:normal:5").problem.mode, BackwardMode::gradient);
-  const BackwardCase chosen = from("attention_backward:normal:4:mode=gradient");
-  EXPECT_EQ(chosen.problem.mode, BackwardMode::gradient);
-  EXPECT_EQ(chosen.problem.d_out, from("attention_backward:normal:4").problem.d_out);
+  EXPECT_EQ(problem_from("attention_backward:normal:4").mode, BackwardMode::stage);
+  EXPECT_EQ(problem_from("attention_backward:normal:5").mode, BackwardMode::gradient);
+  const Case chosen = from("attention_backward:normal:4:mode=gradient");
+  EXPECT_EQ(gradient(chosen).mode, BackwardMode::gradient);
+  EXPECT_EQ(gradient(chosen).d_out, problem_from("attention_backward:normal:4").d_out);
   EXPECT_THROW(from("attention_backward:normal:4:mode=both"), UsageError);
   EXPECT_THROW(from("attention_backward:normal:4:nonsense=1"), UsageError);
   EXPECT_THROW(from("attention_backward:nonsense:4"), UsageError);
 }
 
 TEST(GradientCase, the_errors_of_o_and_lse_are_those_of_their_rounding) {
-  EXPECT_TRUE(forward_errors(from("attention_backward:normal:2:format=bf16").problem).o.empty());
-  BackwardProblem p = from("attention_backward:normal:3:format=bf16").problem;
+  EXPECT_TRUE(forward_errors(problem_from("attention_backward:normal:2:format=bf16")).o.empty());
+  BackwardProblem p = problem_from("attention_backward:normal:3:format=bf16");
   const ForwardErrors errors = forward_errors(p);
   ASSERT_EQ(errors.lse.size(), static_cast<std::size_t>(p.query_rows()));
   ASSERT_EQ(errors.o.size(), static_cast<std::size_t>(p.query_rows() * p.forward.value_dim()));
@@ -105,11 +108,11 @@ TEST(GradientVariant, is_a_valid_case_with_the_shape_and_features_that_it_names)
   for (int variant = 1; variant <= gradient_variants(); variant += 3) {
     const std::string line =
         "attention_backward:normal:" + std::to_string(variant) + ":format=f16,variant=" + std::to_string(variant);
-    const BackwardCase c = from(line);
+    const Case c = from(line);
     EXPECT_NO_THROW(validate(c.problem)) << line;
     EXPECT_EQ(c, from(line)) << line;
-    EXPECT_EQ(backward_line(c.spec), line);
-    const AttentionProblem& f = c.problem.forward;
+    EXPECT_EQ(to_string(c.spec), line);
+    const AttentionProblem& f = gradient(c).forward;
     const auto keys = variant_keys(variant);
     EXPECT_EQ(std::to_string(f.q_heads()) + ":" + std::to_string(f.k_heads()), keys.at("hq") + ":" + keys.at("hk"))
         << line;
@@ -120,14 +123,14 @@ TEST(GradientVariant, is_a_valid_case_with_the_shape_and_features_that_it_names)
     if (!f.key_length.empty()) features.insert("lengths");
     if (f.window_left >= 0) features.insert("left");
     if (f.window_right >= 0) features.insert("right");
-    if (c.problem.o.format != f.q.format) features.insert("o");
-    if (c.problem.lse.stride[1] == 1 && f.q_heads() > 1) features.insert("lse");
+    if (gradient(c).o.format != f.q.format) features.insert("o");
+    if (gradient(c).lse.stride[1] == 1 && f.q_heads() > 1) features.insert("lse");
   }
   EXPECT_EQ(features.size(), 7U);
 }
 
 TEST(GradientVariant, a_key_beats_it_and_a_wrong_one_is_refused) {
-  EXPECT_EQ(from("attention_backward:normal:1:sq=5,variant=2").problem.forward.q_length(), 5);
+  EXPECT_EQ(problem_from("attention_backward:normal:1:sq=5,variant=2").forward.q_length(), 5);
   for (const char* wrong : {"0", "-1", "x", "1000000", ""}) {
     EXPECT_THROW(from(std::string("attention_backward:normal:1:variant=") + wrong), UsageError) << wrong;
   }
@@ -136,7 +139,7 @@ TEST(GradientVariant, a_key_beats_it_and_a_wrong_one_is_refused) {
 TEST(GradientCase, special_values_reach_d_out) {
   int special = 0;
   for (int seed = 0; seed < 12; ++seed) {
-    const Tensor d_out = from("attention_backward:special_values:" + std::to_string(seed)).problem.d_out;
+    const Tensor d_out = problem_from("attention_backward:special_values:" + std::to_string(seed)).d_out;
     const auto bytes = dense_bytes(d_out);
     const Tensor dense = tensor_from_dense(d_out.format, d_out.shape, dense_stride(d_out.shape),
                                            static_cast<std::int64_t>(bytes.size()), bytes);

@@ -122,6 +122,7 @@ std::span<const KeyInfo> keys_of(ProblemKind problem) {
     case ProblemKind::merge:
       return kMergeKeys;
     case ProblemKind::attention:
+    case ProblemKind::backward:
       return kAttentionKeys;
   }
   return {};

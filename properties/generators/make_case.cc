@@ -1,4 +1,5 @@
 #include "properties/generators/family.h"
+#include "properties/generators/gradient_case.h"
 #include "properties/generators/keys.h"
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
@@ -7,7 +8,7 @@ namespace flashproof {
 
 bool Family::serves(ProblemKind problem) const {
   for (const ProblemKind served : problems) {
-    if (served == problem) return true;
+    if (served == forward_kind(problem)) return true;
   }
   return false;
 }
@@ -24,6 +25,7 @@ const Family* find_family(std::string_view name) {
 }
 
 Case make_case(const CaseSpec& spec) {
+  if (spec.problem == ProblemKind::backward) return make_gradient_case(spec);
   const Family* family = find_family(spec.family);
   if (family == nullptr) {
     std::vector<std::string_view> names;

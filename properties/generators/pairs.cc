@@ -34,6 +34,7 @@ bool plain(ProblemKind problem, const Levels& levels) {
     case ProblemKind::merge:
       return among(kMergeSums, 0) && among(kMergeTree, 0);
     case ProblemKind::attention:
+    case ProblemKind::backward:
       return among(kSoftcap, 0) && among(kDescale, 0) && among(kKeyFormat, kSameFormat) && among(kPacked, 0) &&
              among(kPage, 0) && among(kDim, 3) && among(kValueDim, 3) && among(kSign, 0);
   }
@@ -137,7 +138,7 @@ const Kind& kind_for(ProblemKind problem) {
 const std::vector<Levels>& rows(ProblemKind problem) {
   static const std::array<std::vector<Levels>, 3> all = {covering(ProblemKind::softmax), covering(ProblemKind::merge),
                                                          covering(ProblemKind::attention)};
-  return all[static_cast<std::size_t>(problem)];
+  return all[static_cast<std::size_t>(forward_kind(problem))];
 }
 
 }  // namespace pairs

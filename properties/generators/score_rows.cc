@@ -100,7 +100,7 @@ std::vector<ScoreRow> rows_of(const AttentionProblem& p) {
 }
 
 std::vector<ScoreRow> rows_of(const Problem& problem) {
-  return std::visit([](const auto& p) { return rows_of(p); }, problem);
+  return visit_forward([](const auto& p) { return rows_of(p); }, problem);
 }
 
 std::vector<double> visited_maxima(const ScoreRow& row) {

@@ -320,6 +320,7 @@ Problem draw_shape(const CaseSpec& spec, const ShapeWish& shape) {
     case ProblemKind::merge:
       return draw_merge(spec, shape, random);
     case ProblemKind::attention:
+    case ProblemKind::backward:
       return draw_attention(spec, shape, random);
   }
   throw UsageError("problem: must be softmax, merge or attention");

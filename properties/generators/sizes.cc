@@ -26,6 +26,7 @@ bool is_size(ProblemKind problem, std::size_t dimension, bool narrow) {
     case ProblemKind::merge:
       return true;
     case ProblemKind::attention:
+    case ProblemKind::backward:
       if (narrow) return dimension == kQueries || dimension == kDim || dimension == kValueDim || dimension == kChunk;
       return dimension != kPage && dimension != kScale;
   }
@@ -90,7 +91,7 @@ Rows make_rows(ProblemKind problem) {
 const Rows& rows(ProblemKind problem) {
   static const std::array<Rows, 3> all = {make_rows(ProblemKind::softmax), make_rows(ProblemKind::merge),
                                           make_rows(ProblemKind::attention)};
-  return all[static_cast<std::size_t>(problem)];
+  return all[static_cast<std::size_t>(forward_kind(problem))];
 }
 
 Case make(const CaseSpec& spec) {

@@ -88,13 +88,13 @@ void add_numbers(Hash& hash, const AttentionProblem& p) {
 
 std::uint64_t shape_hash(const Case& made) {
   Hash hash;
-  std::visit([&](const auto& p) { add_shape(hash, p); }, made.problem);
+  visit_forward([&](const auto& p) { add_shape(hash, p); }, made.problem);
   return hash.value();
 }
 
 std::uint64_t full_hash(const Case& made) {
   Hash hash;
-  std::visit(
+  visit_forward(
       [&](const auto& p) {
         add_shape(hash, p);
         add_numbers(hash, p);

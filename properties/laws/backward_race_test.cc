@@ -66,15 +66,15 @@ std::vector<GradientCase> small_cases() {
   return cases;
 }
 
-std::vector<const BackwardKernel*> hardened() {
-  std::vector<const BackwardKernel*> list;
-  for (const BackwardKernel& kernel : backward_kernels()) {
+std::vector<const Kernel*> hardened() {
+  std::vector<const Kernel*> list;
+  for (const Kernel& kernel : kernels_of(ProblemKind::backward)) {
     if (kernel.form == Form::hardened) list.push_back(&kernel);
   }
   return list;
 }
 
-class BackwardRaceTest : public testing::TestWithParam<const BackwardKernel*> {
+class BackwardRaceTest : public testing::TestWithParam<const Kernel*> {
  protected:
   static void SetUpTestSuite() { cases_ = small_cases(); }
 
@@ -93,7 +93,7 @@ class BackwardRaceTest : public testing::TestWithParam<const BackwardKernel*> {
 };
 std::vector<GradientCase> BackwardRaceTest::cases_;
 
-void expect_same_bits(const Gradients& a, const Gradients& b, const std::string& where) {
+void expect_same_bits(const Output& a, const Output& b, const std::string& where) {
   EXPECT_EQ(a.dq.storage, b.dq.storage) << where;
   EXPECT_EQ(a.dk.storage, b.dk.storage) << where;
   EXPECT_EQ(a.dv.storage, b.dv.storage) << where;
@@ -103,11 +103,11 @@ TEST_P(BackwardRaceTest, is_clean_under_the_shadow) {
   std::set<Format> formats;
   for (const GradientCase* c : cases()) {
     formats.insert(c->problem.forward.q.format);
-    const GradientObservation seen = observe(*GetParam(), c->problem);
+    const Observation seen = observe(*GetParam(), c->problem);
     EXPECT_GT(seen.accesses, 0U) << c->name;
     EXPECT_TRUE(seen.races.empty()) << c->name << ": " << seen.race_count << " races, " << seen.races[0].text;
     // The instrumented kernel is the same kernel; the plain schedule is one order of the atomics, in both.
-    expect_same_bits(seen.gradients, run(*GetParam(), c->problem), c->name);
+    expect_same_bits(seen.output, run(*GetParam(), c->problem), c->name);
   }
   EXPECT_EQ(formats.size(), GetParam()->formats.size()) << "no case of some format suits the kernel: add one that does";
 }
@@ -131,13 +131,13 @@ TEST_P(BackwardRaceTest, gives_the_same_bits_under_every_schedule) {
   std::vector<std::string> schedules = {"lifo", "fifo+lazy", "random:0+lazy"};
   for (int seed = 0; seed < kRandomSchedules; ++seed) schedules.push_back("random:" + std::to_string(seed));
   for (const GradientCase* c : cases()) {
-    const Gradients fifo = run(*GetParam(), c->problem);
+    const Output fifo = run(*GetParam(), c->problem);
     for (const std::string& schedule : schedules) {
       const simt::Schedule other = simt::parse_schedule(schedule);
       expect_same_bits(fifo, run(*GetParam(), c->problem, {.schedule = other}), c->name + " " + schedule);
     }
     const ObserveOptions preempt{.schedule = simt::parse_schedule("random:1/64"), .races = false};
-    expect_same_bits(fifo, observe(*GetParam(), c->problem, preempt).gradients, c->name + " random:1/64");
+    expect_same_bits(fifo, observe(*GetParam(), c->problem, preempt).output, c->name + " random:1/64");
   }
 }
 

@@ -165,7 +165,7 @@ Verdict relate(Trial& trial) {
     return {VerdictKind::unsupported, Failure::none, "the kernel does not declare itself deterministic"};
   }
   Random random = trial.random(kName);
-  const std::vector<Part> parts = std::visit([&](const auto& p) { return parts_of(p, random); }, trial.problem());
+  const std::vector<Part> parts = visit_forward([&](const auto& p) { return parts_of(p, random); }, trial.problem());
   Tally tally;
   for (const Part& part : parts) {
     if (!tally.taken(trial.refusal(part.problem))) continue;

@@ -12,6 +12,7 @@ std::int64_t products_of(const MergeProblem& p) { return 4 * p.o.elements(); }
 std::int64_t products_of(const AttentionProblem& p) {
   return output_shape(p).rows * p.k_length() * (p.head_dim() + p.value_dim());
 }
+std::int64_t products_of(const BackwardProblem& p) { return products_of(p.forward); }
 
 }  // namespace
 
@@ -151,7 +152,7 @@ std::vector<std::uint8_t> ordinary(const AttentionProblem& p) {
 }  // namespace
 
 std::vector<std::uint8_t> ordinary_rows(const Problem& problem) {
-  return std::visit([](const auto& p) { return ordinary(p); }, problem);
+  return visit_forward([](const auto& p) { return ordinary(p); }, problem);
 }
 
 }  // namespace flashproof

@@ -71,7 +71,7 @@ Verdict relate(Trial& trial) {
   const Reading reading(trial.output(), trial.bound(), trial.contract());
   Tally tally;
   for_each_row(trial.problem(), Scores::leave, [&](const RowWeights& row) {
-    const auto hulls = std::visit([&](const auto& p) { return hulls_of(p, row, reading.width()); }, trial.problem());
+    const auto hulls = visit_forward([&](const auto& p) { return hulls_of(p, row, reading.width()); }, trial.problem());
     for (std::int64_t c = 0; c < reading.width(); ++c) {
       const Hull& hull = hulls[static_cast<std::size_t>(c)];
       if (hull.low > hull.high) continue;  // no visible value is a number: class_matches_semantics asks

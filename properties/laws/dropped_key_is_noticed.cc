@@ -218,7 +218,7 @@ Verdict Check::of(AttentionProblem p) {
 }
 
 Verdict relate(Trial& trial) {
-  return std::visit([&](const auto& p) { return Check(trial).of(p); }, trial.problem());
+  return visit_forward([&](const auto& p) { return Check(trial).of(p); }, trial.problem());
 }
 
 }  // namespace

@@ -149,7 +149,7 @@ class Check {
 };
 
 Verdict relate(Trial& trial) {
-  return std::visit([&](const auto& p) { return Check(trial).of(p); }, trial.problem());
+  return visit_forward([&](const auto& p) { return Check(trial).of(p); }, trial.problem());
 }
 
 }  // namespace

@@ -11,22 +11,25 @@
 
 #include "properties/generators/family.h"
 #include "properties/generators/gradient_case.h"
-#include "properties/laws/gradients.h"
+#include "properties/laws/law.h"
 #include "properties/laws/run_power.h"
 #include "reference/error/trivial.h"
+#include "reference/oracle/backward/backward_truth.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {
 namespace {
 
 struct GradientCase {
-  explicit GradientCase(BackwardCase made)
-      : content(std::move(made)),
-        truth(backward_truth(content.problem, content.problem.forward.q.format)),
-        forward(forward_errors(content.problem)),
-        gaps(trivial_gaps(content.problem, truth)),
-        right{rounded(content.problem.forward.q, truth.dq), rounded(content.problem.forward.k, truth.dk),
-              rounded(content.problem.forward.v, truth.dv)} {}
+  explicit GradientCase(Case made)
+      : spec(std::move(made.spec)),
+        problem(std::get<BackwardProblem>(std::move(made.problem))),
+        truth(backward_truth(problem, problem.forward.q.format)),
+        forward(forward_errors(problem)),
+        gaps(trivial_gaps(problem, truth)),
+        right{.dq = rounded(problem.forward.q, truth.dq),
+              .dk = rounded(problem.forward.k, truth.dk),
+              .dv = rounded(problem.forward.v, truth.dv)} {}
 
   static Tensor rounded(const Tensor& input, const Balls& truth) {
     Tensor tensor = Tensor::dense(input.format, input.shape);
@@ -42,11 +45,12 @@ struct GradientCase {
     return tensor;
   }
 
-  BackwardCase content;
-  BackwardTruth truth;
+  CaseSpec spec;
+  BackwardProblem problem;
+  Truth truth;
   ForwardErrors forward;
-  TrivialGradientGaps gaps;
-  Gradients right;
+  TrivialGaps gaps;
+  Output right;
 };
 
 /// One case of every family that has a gradient.
@@ -55,11 +59,11 @@ std::deque<GradientCase>& cases_of(Format format) {
   std::deque<GradientCase>& cases = all[format];
   for (const Family& family : families()) {
     if (!cases.empty() && &family == families().data()) break;  // made before
-    if (!family.serves(ProblemKind::attention)) continue;
+    if (!family.serves(ProblemKind::backward)) continue;
     for (std::uint64_t seed = 0; seed < 2; ++seed) {  // a stage and a gradient
       try {
-        cases.emplace_back(make_gradient_case(
-            {ProblemKind::attention, std::string(family.name), seed, {{"format", std::string(info(format).name)}}}));
+        cases.emplace_back(make_case(
+            {ProblemKind::backward, std::string(family.name), seed, {{"format", std::string(info(format).name)}}}));
       } catch (const UsageError&) {
         continue;  // a feature without a gradient
       }
@@ -141,30 +145,30 @@ constexpr Wrong kWrong[] = {
 };
 
 /// As `report` judges a gradient kernel's run.
-Outcome run(const BackwardKernel& kernel, const BackwardArithmetic& arithmetic, std::deque<GradientCase>& cases,
+Outcome run(const Kernel& kernel, const BackwardArithmetic& arithmetic, std::deque<GradientCase>& cases,
             const Wrong* wrong, unsigned parts) {
   RunPower power;
   for (GradientCase& one : cases) {
-    const BackwardProblem& problem = one.content.problem;
+    const BackwardProblem& problem = one.problem;
     if (!kernel.unsupported(problem).empty()) continue;
-    BackwardBound bound;
+    Bound bound;
     try {
       bound = backward_bound(problem, arithmetic, one.forward);
     } catch (const UsageError&) {
       continue;
     }
-    Gradients answer = one.right;
+    Output answer = one.right;
     if (wrong != nullptr && (parts & 1) != 0) wrong->answer(answer.dq, problem.forward.q);
     if (wrong != nullptr && (parts & 2) != 0) wrong->answer(answer.dk, problem.forward.k);
     if (wrong != nullptr && (parts & 4) != 0) wrong->answer(answer.dv, problem.forward.v);
-    const JudgedGradients judged{answer, one.truth, bound};
-    const GradientJudgement judgement = judge(judged, kernel.contract, 0);
-    const Power decided = power_of(judged, kernel.contract, one.gaps);
-    for (const GradientLaw& law : judging_gradient_laws()) {
-      const Verdict verdict = law.judge({kernel, judged, judgement, &decided});
+    const Judgement judgement = judge(answer, one.truth, bound, kernel.contract, 0);
+    const Case subject{one.spec, problem};
+    const Power decided = power_of(answer, one.truth, bound, judgement, kernel.contract, one.gaps);
+    for (const Law& law : judging_laws_of(ProblemKind::backward)) {
+      const Verdict verdict = law.judge({kernel, subject, answer, one.truth, bound, judgement, &decided});
       if (verdict.failed()) return {Word::fail, verdict.detail};
     }
-    power.add(one.content.spec, decided);
+    power.add(one.spec, decided);
   }
   if (power.balanced().elements() == 0) return {Word::undecided, "no case"};
   std::string why = power.undecided();
@@ -199,12 +203,12 @@ std::vector<BackwardArithmetic> wider(const BackwardArithmetic& own) {
 TEST(GradientAdversaries, none_gets_a_pass) {
   std::array<std::uint64_t, 3> words{};
   std::size_t wide = 0, declarations = 0;
-  for (const BackwardKernel& kernel : backward_kernels()) {
+  for (const Kernel& kernel : kernels_of(ProblemKind::backward)) {
     if (kernel.form != Form::hardened) continue;
     for (const Format format : kernel.formats) {
       std::deque<GradientCase>& cases = cases_of(format);
-      std::vector<BackwardArithmetic> list = wider(kernel.arithmetic_for(format));
-      list.insert(list.begin(), kernel.arithmetic_for(format));
+      std::vector<BackwardArithmetic> list = wider(kernel.backward_for(format));
+      list.insert(list.begin(), kernel.backward_for(format));
       for (std::size_t i = 0; i < list.size(); ++i) {
         Outcome right;
         try {

@@ -43,8 +43,8 @@ std::vector<Alone> parts_of(const AttentionProblem& p, Random& random) {
 }
 
 /// "" if the part's rows are those of the whole.
-std::string unlike(const GradientTrial& trial, const GradientPart& part, const Alone& alone) {
-  const Gradients gradients = trial.run(part.problem);
+std::string unlike(Trial& trial, const GradientPart& part, const Alone& alone) {
+  const Output gradients = trial.run(part.problem);
   const auto rows = [&](Part of) -> const std::vector<std::int64_t>& {
     return of == Part::dq ? part.query_row : part.key_row;
   };
@@ -60,9 +60,9 @@ std::string unlike(const GradientTrial& trial, const GradientPart& part, const A
     }
     return {};
   }
-  const BackwardBound bound = trial.bound_of(part.problem);
+  const Bound bound = trial.bound_of(part.problem);
   const GradientReading computed(gradients, bound), expected(trial.output(), trial.bound());
-  const OrdinaryGradients ordinary = ordinary_gradients(trial.problem());
+  const OrdinaryGradients ordinary = ordinary_gradients(gradient_of(trial));
   Tally tally;
   for (const Part of : kGradientParts) {
     if (!asked(of)) continue;
@@ -72,16 +72,16 @@ std::string unlike(const GradientTrial& trial, const GradientPart& part, const A
   return verdict.failed() ? verdict.detail : "";
 }
 
-Verdict relate(const GradientTrial& trial) {
+Verdict relate(Trial& trial) {
   if (!trial.contract().batch_invariant) return unsupported("the kernel declares itself not batch invariant");
-  const AttentionProblem& forward = trial.problem().forward;
-  if (trial.problem().query_rows() == 0 || trial.problem().key_rows() == 0) {
+  const AttentionProblem& forward = gradient_of(trial).forward;
+  if (gradient_of(trial).query_rows() == 0 || gradient_of(trial).key_rows() == 0) {
     return {VerdictKind::vacuous, Failure::none, "no row"};
   }
   Random random = trial.random(kName);
   Tally tally;
   for (const Alone& alone : parts_of(forward, random)) {
-    const GradientPart part = slice_of(trial.problem(), alone.slice);
+    const GradientPart part = slice_of(gradient_of(trial), alone.slice);
     if (!tally.taken(trial.refusal(part.problem))) continue;
     if (const std::string why = unlike(trial, part, alone); !why.empty()) {
       return {VerdictKind::fail, Failure::nondeterministic,
@@ -94,7 +94,7 @@ Verdict relate(const GradientTrial& trial) {
 
 }  // namespace
 
-GradientLaw gradient_batch_invariance_is_bitwise() {
+Law gradient_batch_invariance_is_bitwise() {
   return {
       .name = kName,
       .summary =

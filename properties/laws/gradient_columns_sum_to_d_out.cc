@@ -93,14 +93,14 @@ void compare(const AttentionProblem& f, std::int64_t b, std::int64_t kv, const C
   }
 }
 
-Verdict relate(const GradientTrial& trial) {
-  BackwardProblem changed = as_stage(trial.problem());
+Verdict relate(Trial& trial) {
+  BackwardProblem changed = as_stage(gradient_of(trial));
   if (no_rows(changed)) return {VerdictKind::vacuous, Failure::none, "no row"};
   changed.lse = mapped(changed.lse, [](double x) { return x; });
   Columns columns(changed);
   if (std::string why = trial.refusal(changed); !why.empty()) return unsupported(std::move(why));
-  const Gradients gradients = trial.run(changed);
-  const BackwardBound bound = trial.bound_of(changed);
+  const Output gradients = trial.run(changed);
+  const Bound bound = trial.bound_of(changed);
   const GradientReading reading(gradients, bound);
   Tally tally;
   for (std::int64_t b = 0; b < changed.forward.batch(); ++b) {
@@ -114,7 +114,7 @@ Verdict relate(const GradientTrial& trial) {
 
 }  // namespace
 
-GradientLaw gradient_columns_sum_to_d_out() {
+Law gradient_columns_sum_to_d_out() {
   return {.name = "gradient_columns_sum_to_d_out",
           .summary = "dv summed over the keys is dO summed over the queries: the weights sum to 1",
           .relate = relate,

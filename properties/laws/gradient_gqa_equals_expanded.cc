@@ -57,13 +57,13 @@ void compare_keys(Tally& tally, Part part, const GradientReading& shared, const 
   }
 }
 
-Verdict relate(const GradientTrial& trial) {
-  const AttentionProblem& p = trial.problem().forward;
+Verdict relate(Trial& trial) {
+  const AttentionProblem& p = gradient_of(trial).forward;
   if (p.q_heads() == 1) return {VerdictKind::vacuous, Failure::none, "one query head"};
-  if (no_rows(trial.problem())) return {VerdictKind::vacuous, Failure::none, "no row"};
+  if (no_rows(gradient_of(trial))) return {VerdictKind::vacuous, Failure::none, "no row"};
   const bool sharing = p.k_heads() < p.q_heads();
   const BackwardProblem grouped =
-      sharing ? trial.problem() : with_heads(trial.problem(), iota(largest_proper_divisor(p.q_heads())));
+      sharing ? gradient_of(trial) : with_heads(gradient_of(trial), iota(largest_proper_divisor(p.q_heads())));
   std::vector<std::int64_t> from;
   from.reserve(static_cast<std::size_t>(p.q_heads()));
   for (std::int64_t h = 0; h < p.q_heads(); ++h) from.push_back(grouped.forward.kv_head(h));
@@ -71,8 +71,8 @@ Verdict relate(const GradientTrial& trial) {
   for (const BackwardProblem* other : {&grouped, &copies}) {
     if (std::string why = trial.refusal(*other); !why.empty()) return unsupported(std::move(why));
   }
-  const Gradients shared = sharing ? trial.output() : trial.run(grouped), expanded = trial.run(copies);
-  const BackwardBound shared_bound = trial.bound_of(grouped), expanded_bound = trial.bound_of(copies);
+  const Output shared = sharing ? trial.output() : trial.run(grouped), expanded = trial.run(copies);
+  const Bound shared_bound = trial.bound_of(grouped), expanded_bound = trial.bound_of(copies);
   const GradientReading one(shared, shared_bound), other(expanded, expanded_bound);
   const OrdinaryGradients ordinary = ordinary_gradients(grouped);
   Tally tally;
@@ -88,7 +88,7 @@ Verdict relate(const GradientTrial& trial) {
 
 }  // namespace
 
-GradientLaw gradient_gqa_equals_expanded() {
+Law gradient_gqa_equals_expanded() {
   return {.name = "gradient_gqa_equals_expanded",
           .summary = "query heads that share a kv head: dq as with copies of their own, dk and dv the sums of those",
           .relate = relate,

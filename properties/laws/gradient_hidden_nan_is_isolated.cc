@@ -64,11 +64,12 @@ int plant(BackwardProblem& p, double value) {
   return planted;
 }
 
-Verdict relate(const GradientTrial& trial) {
+Verdict relate(Trial& trial) {
   if (!trial.contract().isolates_hidden) return unsupported("the kernel does not declare mask isolation");
-  if (no_rows(trial.problem())) return {VerdictKind::vacuous, Failure::none, "no row"};
-  const BackwardProblem base = shortened(trial.problem());
-  const GradientTrial shorter(trial.kernel(), base, trial.options(), trial.runner());
+  if (no_rows(gradient_of(trial))) return {VerdictKind::vacuous, Failure::none, "no row"};
+  const BackwardProblem base = shortened(gradient_of(trial));
+  const Case subject{trial.subject().spec, base};
+  Trial shorter(trial.kernel(), subject, nullptr, trial.options(), trial.runner());
   if (std::string why = shorter.refusal(base); !why.empty()) return unsupported(std::move(why));
   for (const double special : kSpecial) {
     BackwardProblem changed = base;
@@ -84,7 +85,7 @@ Verdict relate(const GradientTrial& trial) {
 
 }  // namespace
 
-GradientLaw gradient_hidden_nan_is_isolated() {
+Law gradient_hidden_nan_is_isolated() {
   return {.name = "gradient_hidden_nan_is_isolated",
           .summary = "NaN and inf in keys that no query sees, and in queries that see no key, leave every bit alone",
           .relate = relate,

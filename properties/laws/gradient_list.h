@@ -1,31 +1,31 @@
-// The laws of the gradient. gradients.cc puts them in order.
+// The laws of the gradient. laws.cc puts them in order.
 #pragma once
 
-#include "properties/laws/gradients.h"
+#include "properties/laws/law.h"
 
 namespace flashproof {
 
 // Judging laws (judging_gradients.cc).
-GradientLaw gradient_within_bound();
-GradientLaw gradient_fully_written();
+Law gradient_within_bound();
+Law gradient_fully_written();
 // Beside the forward law of the same name.
-GradientLaw gradient_unused_storage_is_isolated();
-GradientLaw gradient_red_zones_untouched();
-GradientLaw gradient_layout_invariance();
-GradientLaw gradient_rerun_is_bitwise();
-GradientLaw gradient_schedule_invariance_is_bitwise();
-GradientLaw gradient_no_race();
-GradientLaw gradient_offsets_beyond_int32();
+Law gradient_unused_storage_is_isolated();
+Law gradient_red_zones_untouched();
+Law gradient_layout_invariance();
+Law gradient_rerun_is_bitwise();
+Law gradient_schedule_invariance_is_bitwise();
+Law gradient_no_race();
+Law gradient_offsets_beyond_int32();
 // A file each.
-GradientLaw gradient_rows_sum_to_zero();
-GradientLaw gradient_columns_sum_to_d_out();
-GradientLaw gradient_sums_are_additive();
-GradientLaw gradient_power_of_two_scaling_is_bitwise();
-GradientLaw gradient_mask_forms_agree();
-GradientLaw gradient_hidden_nan_is_isolated();
-GradientLaw gradient_visible_nan_is_not_laundered();
-GradientLaw gradient_batch_invariance_is_bitwise();
-GradientLaw gradient_permutation_within_bound();
-GradientLaw gradient_gqa_equals_expanded();
+Law gradient_rows_sum_to_zero();
+Law gradient_columns_sum_to_d_out();
+Law gradient_sums_are_additive();
+Law gradient_power_of_two_scaling_is_bitwise();
+Law gradient_mask_forms_agree();
+Law gradient_hidden_nan_is_isolated();
+Law gradient_visible_nan_is_not_laundered();
+Law gradient_batch_invariance_is_bitwise();
+Law gradient_permutation_within_bound();
+Law gradient_gqa_equals_expanded();
 
 }  // namespace flashproof

@@ -31,7 +31,7 @@ void as_bias(AttentionProblem& p) {
 
 class Forms {
  public:
-  Forms(const GradientTrial& trial, const BackwardProblem& base)
+  Forms(Trial& trial, const BackwardProblem& base)
       : trial_(trial),
         base_(base),
         output_(trial.run(base)),
@@ -41,8 +41,8 @@ class Forms {
   void other_spelling() {
     BackwardProblem changed = base_;
     if (!respell_mask(changed.forward) || !trial_.refusal(changed).empty()) return;
-    const Gradients gradients = trial_.run(changed);
-    const std::string why = trial_.contract().deterministic ? first_difference(gradients, output_) : "";
+    const Output gradients = trial_.run(changed);
+    const std::string why = trial_.contract().deterministic ? first_gradient_difference(gradients, output_) : "";
     if (!why.empty()) tally_.fail(Failure::exceeds_bound, why + ", a window that ends at 0 against causal");
     compare(gradients, bound_, "a window that ends at 0 against causal");
   }
@@ -58,7 +58,7 @@ class Forms {
   Verdict verdict() const { return tally_.verdict("no row of ordinary numbers"); }
 
  private:
-  void compare(const Gradients& gradients, const BackwardBound& bound, std::string_view relation) {
+  void compare(const Output& gradients, const Bound& bound, std::string_view relation) {
     const GradientReading computed(gradients, bound), expected(output_, bound_);
     for (const Part part : kGradientParts) {
       same_rows(tally_, part, computed, expected, iota(computed.rows(part)),
@@ -66,17 +66,17 @@ class Forms {
     }
   }
 
-  const GradientTrial& trial_;
+  Trial& trial_;
   const BackwardProblem& base_;
-  Gradients output_;
-  BackwardBound bound_;
+  Output output_;
+  Bound bound_;
   OrdinaryGradients ordinary_;
   Tally tally_;
 };
 
-Verdict relate(const GradientTrial& trial) {
-  if (no_rows(trial.problem())) return {VerdictKind::vacuous, Failure::none, "no row"};
-  BackwardProblem base = trial.problem();
+Verdict relate(Trial& trial) {
+  if (no_rows(gradient_of(trial))) return {VerdictKind::vacuous, Failure::none, "no row"};
+  BackwardProblem base = gradient_of(trial);
   if (!masked(base.forward)) base.forward.causal = true;
   if (std::string why = trial.refusal(base); !why.empty()) return unsupported(std::move(why));
   Forms forms(trial, base);
@@ -87,7 +87,7 @@ Verdict relate(const GradientTrial& trial) {
 
 }  // namespace
 
-GradientLaw gradient_mask_forms_agree() {
+Law gradient_mask_forms_agree() {
   return {.name = "gradient_mask_forms_agree",
           .summary = "causal, window and a bias of -inf that show the same pairs agree within both bounds",
           .relate = relate,

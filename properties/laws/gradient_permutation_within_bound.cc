@@ -35,13 +35,13 @@ Index rows_from(std::int64_t heads, const Index& from) {
   return rows;
 }
 
-void compare(const GradientTrial& trial, const BackwardProblem& changed, const Index& queries, const Index& keys,
+void compare(Trial& trial, const BackwardProblem& changed, const Index& queries, const Index& keys,
              std::string_view relation, Tally& tally) {
-  const AttentionProblem& f = trial.problem().forward;
-  const Gradients gradients = trial.run(changed);
-  const BackwardBound bound = trial.bound_of(changed);
+  const AttentionProblem& f = gradient_of(trial).forward;
+  const Output gradients = trial.run(changed);
+  const Bound bound = trial.bound_of(changed);
   const GradientReading computed(gradients, bound), expected(trial.output(), trial.bound());
-  const OrdinaryGradients ordinary = ordinary_gradients(trial.problem());
+  const OrdinaryGradients ordinary = ordinary_gradients(gradient_of(trial));
   const Index query_rows = rows_from(f.batch() * f.q_heads(), queries);
   const Index key_rows = rows_from(f.batch() * f.k_heads(), keys);
   same_rows(tally, Part::dq, computed, expected, query_rows, ordinary.query, relation);
@@ -49,8 +49,8 @@ void compare(const GradientTrial& trial, const BackwardProblem& changed, const I
   same_rows(tally, Part::dv, computed, expected, key_rows, ordinary.key, relation);
 }
 
-Verdict relate(const GradientTrial& trial) {
-  const AttentionProblem& p = trial.problem().forward;
+Verdict relate(Trial& trial) {
+  const AttentionProblem& p = gradient_of(trial).forward;
   if (p.causal || p.window_left >= 0 || p.window_right >= 0 || p.has_alibi()) {
     return unsupported("a key's position matters");
   }
@@ -58,7 +58,7 @@ Verdict relate(const GradientTrial& trial) {
   const Index queries = shuffled(random, p.q_length()), keys = shuffled(random, p.k_length());
   Tally tally;
   if (p.key_length.empty()) {  // else keys beyond a sequence's length stay where they are
-    BackwardProblem changed = trial.problem();
+    BackwardProblem changed = gradient_of(trial);
     changed.forward.k = gather(p.k, 2, keys);
     changed.forward.v = gather(p.v, 2, keys);
     if (p.has_bias()) changed.forward.bias = gather(p.bias, 3, keys);
@@ -66,7 +66,7 @@ Verdict relate(const GradientTrial& trial) {
       compare(trial, changed, iota(p.q_length()), keys, "keys in another order against as given", tally);
     }
   }
-  BackwardProblem changed = trial.problem();
+  BackwardProblem changed = gradient_of(trial);
   changed.forward.q = gather(p.q, 2, queries);
   if (p.has_bias()) changed.forward.bias = gather(p.bias, 2, queries);
   for (Tensor* tensor : {&changed.d_out, &changed.o, &changed.lse}) *tensor = gather(*tensor, 2, queries);
@@ -78,7 +78,7 @@ Verdict relate(const GradientTrial& trial) {
 
 }  // namespace
 
-GradientLaw gradient_permutation_within_bound() {
+Law gradient_permutation_within_bound() {
   return {.name = kName,
           .summary = "the order of the keys and of the queries does not matter, within both bounds",
           .relate = relate,

@@ -79,8 +79,8 @@ bool scalable(Format format, double x, int k) {
 
 class Scalings {
  public:
-  explicit Scalings(const GradientTrial& trial)
-      : trial_(trial), problem_(prepared(trial.problem(), rows_)), refusal_(trial.refusal(problem_)) {
+  explicit Scalings(Trial& trial)
+      : trial_(trial), problem_(prepared(gradient_of(trial), rows_)), refusal_(trial.refusal(problem_)) {
     if (!refusal_.empty()) return;
     output_ = trial.run(problem_);
     bound_ = trial.bound_of(problem_);
@@ -91,13 +91,13 @@ class Scalings {
   /// dq, dk and dv must be those of the problem itself, times these powers of two.
   void compare(const BackwardProblem& scaled, int dq, int dk, int dv, std::string_view relation) {
     if (!tally_.taken(trial_.refusal(scaled))) return;
-    const Gradients gradients = trial_.run(scaled);
+    const Output gradients = trial_.run(scaled);
     if (trial_.contract().deterministic) {
       for (const auto& [part, k] : {std::pair{Part::dq, dq}, {Part::dk, dk}, {Part::dv, dv}})
         bits(part, gradients, k, relation);
       return;
     }
-    const BackwardBound scaled_bound = trial_.bound_of(scaled);
+    const Bound scaled_bound = trial_.bound_of(scaled);
     const GradientReading from(output_, bound_), to(gradients, scaled_bound);
     for (const auto& [part, k] : {std::pair{Part::dq, dq}, {Part::dk, dk}, {Part::dv, dv}})
       within(part, from, to, k, relation);
@@ -109,7 +109,7 @@ class Scalings {
  private:
   const std::vector<std::uint8_t>& rows(Part part) const { return part == Part::dq ? rows_.query : rows_.key; }
 
-  void bits(Part part, const Gradients& gradients, int k, std::string_view relation) {
+  void bits(Part part, const Output& gradients, int k, std::string_view relation) {
     const GradientReading from(output_, bound_), to(gradients, bound_);
     for (std::int64_t row = 0; row < from.rows(part); ++row) {
       for (std::int64_t c = 0; rows(part)[static_cast<std::size_t>(row)] != 0 && c < from.width(part); ++c) {
@@ -136,17 +136,17 @@ class Scalings {
     }
   }
 
-  const GradientTrial& trial_;
+  Trial& trial_;
   OrdinaryGradients rows_;
   BackwardProblem problem_;
   std::string refusal_;
-  Gradients output_;
-  BackwardBound bound_;
+  Output output_;
+  Bound bound_;
   Tally tally_;
 };
 
-Verdict relate(const GradientTrial& trial) {
-  if (no_rows(trial.problem())) return {VerdictKind::vacuous, Failure::none, "no row"};
+Verdict relate(Trial& trial) {
+  if (no_rows(gradient_of(trial))) return {VerdictKind::vacuous, Failure::none, "no row"};
   Scalings scalings(trial);
   if (scalings.refused()) return scalings.verdict();
   Random random = trial.random(kName);
@@ -154,8 +154,8 @@ Verdict relate(const GradientTrial& trial) {
     const auto size = static_cast<int>(random.chance(0.5) ? 6 : random.integer(1, 5));
     return random.chance(0.5) ? size : -size;
   };
-  const Format format = trial.problem().forward.q.format;
-  if (trial.kernel().arithmetic_for(format).ds != Format::f16) {
+  const Format format = gradient_of(trial).forward.q.format;
+  if (trial.kernel().backward_for(format).ds != Format::f16) {
     for (const int k : {6, -6}) {
       BackwardProblem scaled = scalings.problem();
       scaled.d_out = times(scaled.d_out, k);
@@ -177,7 +177,7 @@ Verdict relate(const GradientTrial& trial) {
 
 }  // namespace
 
-GradientLaw gradient_power_of_two_scaling_is_bitwise() {
+Law gradient_power_of_two_scaling_is_bitwise() {
   return {
       .name = kName,
       .summary =

@@ -21,7 +21,7 @@ double half_of_largest(const Tensor& tensor) {
   return most / 2;
 }
 
-const Tensor& tensor_of(const Gradients& gradients, Part part) {
+const Tensor& tensor_of(const Output& gradients, Part part) {
   return part == Part::dq ? gradients.dq : part == Part::dk ? gradients.dk : gradients.dv;
 }
 
@@ -34,7 +34,7 @@ bool finite_row(const Tensor& tensor, std::int64_t b, std::int64_t h, std::int64
 
 }  // namespace
 
-GradientReading::GradientReading(const Gradients& gradients, const BackwardBound& bound)
+GradientReading::GradientReading(const Output& gradients, const Bound& bound)
     : gradients_(gradients),
       bound_(bound),
       sharp_{half_of_largest(gradients.dq), half_of_largest(gradients.dk), half_of_largest(gradients.dv)} {}
@@ -52,7 +52,7 @@ double GradientReading::value(Part part, std::int64_t row, std::int64_t column) 
 
 namespace {
 
-const ElementBound& bound_at(const BackwardBound& bound, Part part, std::int64_t index) {
+const ElementBound& bound_at(const Bound& bound, Part part, std::int64_t index) {
   const auto& all = part == Part::dq ? bound.dq : part == Part::dk ? bound.dk : bound.dv;
   return all[static_cast<std::size_t>(index)];
 }
@@ -114,7 +114,7 @@ std::string row_difference(Part part, const Tensor& a, std::int64_t a_row, const
   return {};
 }
 
-std::string first_difference(const Gradients& a, const Gradients& b) {
+std::string first_gradient_difference(const Output& a, const Output& b) {
   for (const Part part : kGradientParts) {
     const Tensor &x = tensor_of(a, part), &y = tensor_of(b, part);
     if (x.shape != y.shape) return "the gradients have different shapes";

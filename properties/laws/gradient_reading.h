@@ -8,14 +8,17 @@
 #include <vector>
 
 #include "properties/laws/compare.h"
-#include "properties/laws/gradients.h"
+#include "properties/laws/law.h"
 
 namespace flashproof {
+
+/// The problem of a trial of gradients.
+inline const BackwardProblem& gradient_of(const Trial& trial) { return std::get<BackwardProblem>(trial.problem()); }
 
 /// Gradients beside the bound of their problem. References must outlive it.
 class GradientReading {
  public:
-  GradientReading(const Gradients& gradients, const BackwardBound& bound);
+  GradientReading(const Output& gradients, const Bound& bound);
 
   const Tensor& tensor(Part part) const;
   Format format(Part part) const { return tensor(part).format; }
@@ -29,8 +32,8 @@ class GradientReading {
   double sharp(Part part) const { return sharp_[static_cast<std::size_t>(part) - static_cast<std::size_t>(Part::dq)]; }
 
  private:
-  const Gradients& gradients_;
-  const BackwardBound& bound_;
+  const Output& gradients_;
+  const Bound& bound_;
   double sharp_[3];
 };
 
@@ -46,7 +49,7 @@ void same_rows(Tally& tally, Part part, const GradientReading& computed, const G
 /// "" if the rows have the same bits, every NaN counting as the same.
 std::string row_difference(Part part, const Tensor& a, std::int64_t a_row, const Tensor& b, std::int64_t b_row);
 /// All rows of the three.
-std::string first_difference(const Gradients& a, const Gradients& b);
+std::string first_gradient_difference(const Output& a, const Output& b);
 
 /// Rows of dq, and of dk and dv, whose every input is an ordinary number (ordinary_rows of change.h; of dO and o too, and
 /// lse): of a key those of all queries that see it. A query that sees no key is ordinary whatever it holds.

@@ -14,6 +14,7 @@
 
 #include "properties/laws/change.h"
 #include "properties/laws/gradient_list.h"
+#include "properties/laws/gradient_reading.h"
 #include "properties/laws/weights.h"
 
 namespace flashproof {
@@ -86,7 +87,7 @@ bool finite_gradient(const BackwardProblem& p, const RowWeights& row) {
   return true;
 }
 
-void compare(const BackwardProblem& p, const Expected& expected, const Gradients& gradients, const BackwardBound& bound,
+void compare(const BackwardProblem& p, const Expected& expected, const Output& gradients, const Bound& bound,
              Tally& tally) {
   const std::int64_t d = p.forward.head_dim();
   const auto row = static_cast<std::size_t>(expected.row);
@@ -104,8 +105,8 @@ void compare(const BackwardProblem& p, const Expected& expected, const Gradients
   }
 }
 
-Verdict relate(const GradientTrial& trial) {
-  BackwardProblem changed = trial.problem();
+Verdict relate(Trial& trial) {
+  BackwardProblem changed = gradient_of(trial);
   if (changed.forward.k_length() == 0) return {VerdictKind::vacuous, Failure::none, "no key"};
   changed.mode = BackwardMode::stage;
   equal_keys(changed.forward);
@@ -121,8 +122,8 @@ Verdict relate(const GradientTrial& trial) {
   if (const std::string why = trial.refusal(changed); !why.empty()) {
     return {VerdictKind::unsupported, Failure::none, why};
   }
-  const Gradients gradients = trial.run(changed);
-  const BackwardBound bound = trial.bound_of(changed);
+  const Output gradients = trial.run(changed);
+  const Bound bound = trial.bound_of(changed);
   Tally tally;
   for (const Expected& expected : rows) compare(changed, expected, gradients, bound, tally);
   return tally.verdict("no row of ordinary numbers");
@@ -132,7 +133,7 @@ constexpr std::string_view kTeeth[] = {"attention_backward.broken.delta_not_subt
 
 }  // namespace
 
-GradientLaw gradient_rows_sum_to_zero() {
+Law gradient_rows_sum_to_zero() {
   return {.name = "gradient_rows_sum_to_zero",
           .summary = "with all keys equal dq is 0 within its bound: the rows of dS sum to 0",
           .relate = relate,

@@ -24,15 +24,15 @@ constexpr std::string_view kTeeth[] = {"attention_backward.broken.odd_query_tile
 
 /// A run beside what it may be off by.
 struct Ran {
-  Gradients gradients;
-  BackwardBound bound;
+  Output gradients;
+  Bound bound;
   GradientReading reading() const { return {gradients, bound}; }
 };
 
 class Sums {
  public:
-  explicit Sums(const GradientTrial& trial)
-      : trial_(trial), whole_(trial.output(), trial.bound()), ordinary_(ordinary_gradients(trial.problem())) {}
+  explicit Sums(Trial& trial)
+      : trial_(trial), whole_(trial.output(), trial.bound()), ordinary_(ordinary_gradients(gradient_of(trial))) {}
 
   void of_d_out(Random& random);
   void of_keys(std::int64_t cut);
@@ -48,7 +48,7 @@ class Sums {
   void sum(Part part, const GradientReading& all, const GradientReading& some, const std::vector<std::int64_t>& place,
            std::string_view relation);
 
-  const GradientTrial& trial_;
+  Trial& trial_;
   GradientReading whole_;
   OrdinaryGradients ordinary_;
   Tally tally_;
@@ -71,7 +71,7 @@ void Sums::sum(Part part, const GradientReading& all, const GradientReading& som
 }
 
 void Sums::of_d_out(Random& random) {
-  BackwardProblem first = trial_.problem(), second = trial_.problem();
+  BackwardProblem first = gradient_of(trial_), second = gradient_of(trial_);
   first.d_out = mapped(first.d_out, [](double x) { return x; });
   second.d_out = mapped(second.d_out, [](double x) { return x; });
   for (std::int64_t n = 0; n < first.d_out.elements(); ++n) {
@@ -85,7 +85,7 @@ void Sums::of_d_out(Random& random) {
 }
 
 void Sums::of_keys(std::int64_t cut) {
-  const BackwardProblem& p = trial_.problem();
+  const BackwardProblem& p = gradient_of(trial_);
   BackwardProblem below = p;
   below.forward.key_length.clear();
   for (std::int64_t b = 0; b < p.forward.batch(); ++b) {
@@ -117,7 +117,7 @@ void Sums::of_keys(std::int64_t cut) {
 }
 
 void Sums::of_queries(std::int64_t cut) {
-  const BackwardProblem& p = trial_.problem();
+  const BackwardProblem& p = gradient_of(trial_);
   GradientSlice slice = whole_slice(p.forward);
   slice.first_query = cut;
   const GradientPart last = slice_of(p, slice);
@@ -135,9 +135,9 @@ void Sums::of_queries(std::int64_t cut) {
   }
 }
 
-Verdict relate(const GradientTrial& trial) {
-  if (no_rows(trial.problem())) return {VerdictKind::vacuous, Failure::none, "no row"};
-  const AttentionProblem& p = trial.problem().forward;
+Verdict relate(Trial& trial) {
+  if (no_rows(gradient_of(trial))) return {VerdictKind::vacuous, Failure::none, "no row"};
+  const AttentionProblem& p = gradient_of(trial).forward;
   Random random = trial.random(kName);
   Sums sums(trial);
   sums.of_d_out(random);
@@ -148,7 +148,7 @@ Verdict relate(const GradientTrial& trial) {
 
 }  // namespace
 
-GradientLaw gradient_sums_are_additive() {
+Law gradient_sums_are_additive() {
   return {.name = kName,
           .summary = "linear in dO, sums over keys and over queries: two parts add up to the whole, within the bounds",
           .relate = relate,

@@ -30,7 +30,7 @@ enum class Wanted : std::uint8_t { same, special, free };
 
 class Planting {
  public:
-  Planting(const BackwardProblem& given, const OrdinaryGradients& ordinary, const BackwardBound& bound)
+  Planting(const BackwardProblem& given, const OrdinaryGradients& ordinary, const Bound& bound)
       : problem(as_stage(given)), given_(given.forward), ordinary_(ordinary), bound_(bound) {
     AttentionProblem& f = problem.forward;
     for (Tensor* tensor : {&f.q, &f.k, &f.v, &problem.d_out, &problem.o, &problem.lse}) {
@@ -60,7 +60,7 @@ class Planting {
 
   const AttentionProblem& given_;
   const OrdinaryGradients& ordinary_;
-  const BackwardBound& bound_;
+  const Bound& bound_;
   std::vector<Wanted> wanted_[3];
 };
 
@@ -137,8 +137,7 @@ void Planting::plant(std::int64_t b, std::int64_t kv, Where where, Random& rando
   }
 }
 
-void compare(const GradientTrial& trial, const Planting& planting, const Gradients& before, const Gradients& after,
-             Tally& tally) {
+void compare(Trial& trial, const Planting& planting, const Output& before, const Output& after, Tally& tally) {
   const GradientReading given(before, trial.bound()), changed(after, trial.bound());
   for (const Part part : kGradientParts) {
     const std::int64_t width = given.width(part);
@@ -169,17 +168,18 @@ void compare(const GradientTrial& trial, const Planting& planting, const Gradien
   }
 }
 
-Verdict relate(const GradientTrial& trial) {
-  const AttentionProblem& f = trial.problem().forward;
-  if (trial.problem().query_rows() == 0 || trial.problem().key_rows() == 0 || f.head_dim() == 0 || f.value_dim() == 0) {
+Verdict relate(Trial& trial) {
+  const AttentionProblem& f = gradient_of(trial).forward;
+  if (gradient_of(trial).query_rows() == 0 || gradient_of(trial).key_rows() == 0 || f.head_dim() == 0 ||
+      f.value_dim() == 0) {
     return {VerdictKind::vacuous, Failure::none, "no pair"};
   }
   Random random = trial.random(kName);
-  const OrdinaryGradients ordinary = ordinary_gradients(trial.problem());
+  const OrdinaryGradients ordinary = ordinary_gradients(gradient_of(trial));
   const std::int64_t start = random.integer(0, kPlaces - 1);
   Tally tally;
   for (int turn = 0; turn < kTurns; ++turn) {
-    Planting planting(trial.problem(), ordinary, trial.bound());
+    Planting planting(gradient_of(trial), ordinary, trial.bound());
     planting.leaks_allowed = !trial.contract().isolates_hidden;
     for (std::int64_t b = 0; b < f.batch(); ++b) {
       for (std::int64_t kv = 0; kv < f.k_heads(); ++kv) {
@@ -195,7 +195,7 @@ Verdict relate(const GradientTrial& trial) {
 
 }  // namespace
 
-GradientLaw gradient_visible_nan_is_not_laundered() {
+Law gradient_visible_nan_is_not_laundered() {
   return {.name = kName,
           .summary = "a NaN in q, k, v, dO, o or lse makes the gradients of the pairs that see it NaN, and no other",
           .relate = relate,

@@ -16,15 +16,15 @@ constexpr std::string_view kBoundTeeth[] = {"attention_backward.broken.delta_not
                                             "attention_backward.broken.group_of_four_heads"};
 constexpr std::string_view kWrittenTeeth[] = {"attention_backward.broken.unseen_not_written"};
 
-Verdict within_bound(const GradientEvaluation& e) {
+Verdict within_bound(const Evaluation& e) {
   Verdict verdict = gradients_within_bound(e.judgement);
   return e.power == nullptr ? verdict : require_power(std::move(verdict), *e.power);
 }
-Verdict fully_written(const GradientEvaluation& e) { return gradients_fully_written(e.judged); }
+Verdict fully_written(const Evaluation& e) { return gradients_fully_written(e.output, e.truth, e.bound); }
 
 }  // namespace
 
-GradientLaw gradient_within_bound() {
+Law gradient_within_bound() {
   return {.name = "gradient_within_bound",
           .summary = "every element of dq, dk and dv has the right class and lies within its a-priori bound",
           .judge = within_bound,
@@ -32,7 +32,7 @@ GradientLaw gradient_within_bound() {
           .must_reject = kBoundTeeth};
 }
 
-GradientLaw gradient_fully_written() {
+Law gradient_fully_written() {
   return {.name = "gradient_fully_written",
           .summary = "every element of dq, dk and dv is stored",
           .judge = fully_written,
@@ -40,11 +40,11 @@ GradientLaw gradient_fully_written() {
           .must_reject = kWrittenTeeth};
 }
 
-Verdict gradients_within_bound(const GradientJudgement& judgement) {
+Verdict gradients_within_bound(const Judgement& judgement) {
   std::uint64_t elements = 0, finite = 0;
   for (const Part part : kGradientParts) {
-    elements += judgement.stats(part).elements;
-    finite += judgement.stats(part).finite_elements;
+    elements += judgement[part].elements;
+    finite += judgement[part].finite_elements;
   }
   if (judgement.worst.kind == VerdictKind::pass && elements > 0 && finite == 0) {
     return {VerdictKind::vacuous, Failure::none, "no element has a finite exact and a finite computed value"};
@@ -52,16 +52,16 @@ Verdict gradients_within_bound(const GradientJudgement& judgement) {
   return judgement.worst;
 }
 
-Verdict gradients_fully_written(const JudgedGradients& judged) {
+Verdict gradients_fully_written(const Output& output, const Truth& truth, const Bound& bound) {
   std::string first;
   std::int64_t unwritten = 0, all = 0;
   for (const Part part : kGradientParts) {
-    const Tensor& tensor = judged.tensor(part);
+    const Tensor& tensor = output[part];
     const std::uint64_t poison = poison_bits(tensor.format);
     all += tensor.elements();
     for (std::int64_t i = 0; i < tensor.elements(); ++i) {
       if (tensor.bits(i) != poison) continue;
-      if (++unwritten == 1) first = describe(judged.element(part, i));
+      if (++unwritten == 1) first = describe(element_at(output, truth, bound, part, i));
     }
   }
   if (unwritten == 0) return {};
@@ -69,18 +69,18 @@ Verdict gradients_fully_written(const JudgedGradients& judged) {
           fmt::format("{} of {} elements were never written, first {}", unwritten, all, first)};
 }
 
-Verdict gradients_have_the_same_bits(const Gradients& first, const Gradients& again) {
+Verdict gradients_have_the_same_bits(const Output& first, const Output& again) {
   std::int64_t differing = 0, all = 0;
   std::string where;
-  for (const auto& [name, tensor] :
-       {std::pair{"dq", &Gradients::dq}, std::pair{"dk", &Gradients::dk}, std::pair{"dv", &Gradients::dv}}) {
-    const Tensor& a = first.*tensor;
-    const Tensor& b = again.*tensor;
+  for (const Part part : kGradientParts) {
+    const Tensor& a = first[part];
+    const Tensor& b = again[part];
     all += a.elements();
     for (std::int64_t i = 0; i < a.elements(); ++i) {
       if (a.bits(i) == b.bits(i)) continue;
       if (++differing == 1)
-        where = fmt::format("{}[{}]: {} and {}", name, i, decode(a.format, a.bits(i)), decode(b.format, b.bits(i)));
+        where =
+            fmt::format("{}[{}]: {} and {}", name(part), i, decode(a.format, a.bits(i)), decode(b.format, b.bits(i)));
     }
   }
   if (differing == 0) return {};

@@ -49,7 +49,7 @@ std::string permute(SoftmaxProblem&, Random&) { return "every column is an outpu
 Verdict relate(Trial& trial) {
   Problem changed = trial.problem();
   Random random = trial.random(kName);
-  std::string why = std::visit([&](auto& p) { return permute(p, random); }, changed);
+  std::string why = visit_forward([&](auto& p) { return permute(p, random); }, changed);
   if (why.empty()) why = trial.refusal(changed);
   if (!why.empty()) return {VerdictKind::unsupported, Failure::none, std::move(why)};
   const Output output = trial.run(changed);

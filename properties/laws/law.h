@@ -47,11 +47,15 @@ struct Law {
   std::span<const std::string_view> must_reject = {};
 };
 
-/// Every law, in the order of the report, the judging ones first. A new law: one file, a line each in list.h, laws.cc and
-/// CMakeLists.txt, and a row in README.md.
+/// Every law of forward problems, and of gradients, in the order of the report, the judging ones first. A new law: one file, a
+/// line each in list.h, laws.cc and CMakeLists.txt, and a row in README.md.
 std::span<const Law> laws();
 std::span<const Law> judging_laws();
-/// Null if there is none of that name.
+std::span<const Law> gradient_laws();
+/// Of one problem.
+std::span<const Law> laws_of(ProblemKind problem);
+std::span<const Law> judging_laws_of(ProblemKind problem);
+/// Of any problem. Null if there is none of that name.
 const Law* find_law(std::string_view name);
 
 /// The law's verdict: unsupported if the kernel does not take the case, fail(error) for what its executor found. Throws

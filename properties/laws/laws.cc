@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernels/simt/schedule.h"
+#include "properties/laws/gradient_list.h"
 #include "properties/laws/law.h"
 #include "properties/laws/list.h"
 #include "reference/problem/error.h"
@@ -48,16 +49,49 @@ std::span<const Law> laws() {
   return kLaws;
 }
 
-std::span<const Law> judging_laws() {
-  const auto all = laws();
+std::span<const Law> gradient_laws() {
+  static const Law kLaws[] = {
+      gradient_within_bound(),
+      gradient_fully_written(),
+      gradient_rows_sum_to_zero(),
+      gradient_columns_sum_to_d_out(),
+      gradient_sums_are_additive(),
+      gradient_power_of_two_scaling_is_bitwise(),
+      gradient_mask_forms_agree(),
+      gradient_unused_storage_is_isolated(),
+      gradient_hidden_nan_is_isolated(),
+      gradient_visible_nan_is_not_laundered(),
+      gradient_red_zones_untouched(),
+      gradient_layout_invariance(),
+      gradient_batch_invariance_is_bitwise(),
+      gradient_rerun_is_bitwise(),
+      gradient_schedule_invariance_is_bitwise(),
+      gradient_no_race(),
+      gradient_permutation_within_bound(),
+      gradient_gqa_equals_expanded(),
+      gradient_offsets_beyond_int32(),
+  };
+  return kLaws;
+}
+
+std::span<const Law> laws_of(ProblemKind problem) {
+  return problem == ProblemKind::backward ? gradient_laws() : laws();
+}
+
+std::span<const Law> judging_laws_of(ProblemKind problem) {
+  const auto all = laws_of(problem);
   const auto end = std::ranges::find_if(all, [](const Law& law) { return law.judge == nullptr; });
   return all.first(static_cast<std::size_t>(end - all.begin()));
 }
 
+std::span<const Law> judging_laws() { return judging_laws_of(ProblemKind::attention); }
+
 const Law* find_law(std::string_view name) {
-  const auto all = laws();
-  const auto found = std::ranges::find(all, name, &Law::name);
-  return found == all.end() ? nullptr : &*found;
+  for (const auto all : {laws(), gradient_laws()}) {
+    const auto found = std::ranges::find(all, name, &Law::name);
+    if (found != all.end()) return &*found;
+  }
+  return nullptr;
 }
 
 namespace {

@@ -19,29 +19,25 @@ constexpr std::string_view kSummary = "no two accesses are left without an order
 constexpr std::string_view kGradientTeeth[] = {"attention_backward.broken.row_statistics_behind_barrier",
                                                "attention_backward.broken.query_sum_not_atomic"};
 RaceObserver race_observer = nullptr;
-GradientRaceObserver gradient_race_observer = nullptr;
 
 constexpr std::int64_t kMost = 40000;  // products of the case; some 0.1 s of a core
 
-RaceObserver observer_for(const Trial&) { return race_observer; }
-GradientRaceObserver observer_for(const GradientTrial&) { return gradient_race_observer; }
-
 /// The pairs of a gradient are computed twice where dq has a loop of its own, and five products are formed of each.
-std::int64_t products(const BackwardProblem& p) { return 4 * flashproof::products(p.forward); }
+std::int64_t work(const Problem& problem) {
+  return (kind_of(problem) == ProblemKind::backward ? 4 : 1) * products(problem);
+}
 
-template <class AnyTrial>
-Verdict relate(AnyTrial& trial) {
+Verdict relate(Trial& trial) {
   if (trial.options().executor != Executor::cpu) return unsupported("the race shadow sees the CPU executor alone");
-  const auto observer = observer_for(trial);
-  if (observer == nullptr) return unsupported("this program has no kernels built for the race shadow");
-  if (products(trial.problem()) > kMost) {
+  if (race_observer == nullptr) return unsupported("this program has no kernels built for the race shadow");
+  if (work(trial.problem()) > kMost) {
     return {VerdictKind::vacuous, Failure::none, "more than " + std::to_string(kMost) + " products: too slow to watch"};
   }
   const RunOptions& options = trial.options();
-  ShadowReport seen;
+  Observation seen;
   try {
-    seen = observer(trial.kernel(), trial.problem(),
-                    {.schedule = options.schedule, .matrix_unit = options.matrix_unit, .dose = options.dose});
+    seen = race_observer(trial.kernel(), trial.problem(),
+                         {.schedule = options.schedule, .matrix_unit = options.matrix_unit, .dose = options.dose});
   } catch (const UsageError& error) {  // not built for the shadow, or too many blocks for it
     return {VerdictKind::unsupported, Failure::none, error.what()};
   }
@@ -55,18 +51,12 @@ Verdict relate(AnyTrial& trial) {
 
 }  // namespace
 
-void set_race_observer(RaceObserver forward, GradientRaceObserver backward) {
-  race_observer = forward;
-  gradient_race_observer = backward;
-}
+void set_race_observer(RaceObserver observer) { race_observer = observer; }
 
-Law no_race() { return {.name = "no_race", .summary = kSummary, .relate = relate<Trial>, .must_reject = kTeeth}; }
+Law no_race() { return {.name = "no_race", .summary = kSummary, .relate = relate, .must_reject = kTeeth}; }
 
-GradientLaw gradient_no_race() {
-  return {.name = "gradient_no_race",
-          .summary = kSummary,
-          .relate = relate<const GradientTrial>,
-          .must_reject = kGradientTeeth};
+Law gradient_no_race() {
+  return {.name = "gradient_no_race", .summary = kSummary, .relate = relate, .must_reject = kGradientTeeth};
 }
 
 }  // namespace flashproof

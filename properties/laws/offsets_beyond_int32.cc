@@ -36,9 +36,6 @@ std::vector<std::pair<int, std::int64_t>> axes_of(const AttentionProblem& p) {
   return axes;
 }
 
-std::vector<std::pair<int, std::int64_t>> axes_of(const Problem& problem) {
-  return std::visit([](const auto& p) { return axes_of(p); }, problem);
-}
 std::vector<std::pair<int, std::int64_t>> axes_of(const BackwardProblem& p) { return axes_of(p.forward); }
 
 /// The tensor with another stride along the axis, to ask whether the kernel takes any: its numbers are zeros.
@@ -54,19 +51,15 @@ Problem with_strides(Problem problem, int axis) {
   std::visit([&](auto& p) { for_each_tensor(p, [&](Tensor& t) { change_stride(t, axis); }); }, problem);
   return problem;
 }
-BackwardProblem with_strides(BackwardProblem problem, int axis) {
-  for_each_tensor(problem, [&](Tensor& t) { change_stride(t, axis); });
-  return problem;
-}
 
-template <class AnyTrial>
-Verdict relate(AnyTrial& trial) {
+Verdict relate(Trial& trial) {
   if (!on_cpu(trial)) return unsupported("only the CPU executor has sparse memory");
   if (std::string why = not_comparable(trial); !why.empty()) return unsupported(std::move(why));
   if (no_rows(trial.problem())) return {VerdictKind::vacuous, Failure::none, "no row"};
   bool tested = false;
   std::string refused;
-  for (const auto& [axis, extent] : axes_of(trial.problem())) {
+  const auto axes = std::visit([](const auto& p) { return axes_of(p); }, trial.problem());
+  for (const auto& [axis, extent] : axes) {
     if (extent < 2 || extent > kMost) continue;
     if (std::string why = trial.refusal(with_strides(trial.problem(), axis)); !why.empty()) {
       refused = std::move(why);
@@ -90,14 +83,12 @@ Verdict relate(AnyTrial& trial) {
 }  // namespace
 
 Law offsets_beyond_int32() {
-  return {.name = "offsets_beyond_int32", .summary = kSummary, .relate = relate<Trial>, .must_reject = kTeeth};
+  return {.name = "offsets_beyond_int32", .summary = kSummary, .relate = relate, .must_reject = kTeeth};
 }
 
-GradientLaw gradient_offsets_beyond_int32() {
-  return {.name = "gradient_offsets_beyond_int32",
-          .summary = kSummary,
-          .relate = relate<const GradientTrial>,
-          .must_reject = kGradientTeeth};
+Law gradient_offsets_beyond_int32() {
+  return {
+      .name = "gradient_offsets_beyond_int32", .summary = kSummary, .relate = relate, .must_reject = kGradientTeeth};
 }
 
 }  // namespace flashproof

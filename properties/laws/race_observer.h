@@ -7,10 +7,8 @@
 namespace flashproof {
 
 using RaceObserver = Observation (*)(const Kernel& kernel, const Problem& problem, const ObserveOptions& options);
-using GradientRaceObserver = GradientObservation (*)(const BackwardKernel& kernel, const BackwardProblem& problem,
-                                                     const ObserveOptions& options);
 
-/// set_race_observer(observe, observe), before the first law is asked.
-void set_race_observer(RaceObserver forward, GradientRaceObserver backward);
+/// set_race_observer(observe), before the first law is asked.
+void set_race_observer(RaceObserver observer);
 
 }  // namespace flashproof

@@ -12,10 +12,8 @@ constexpr std::string_view kTeeth[] = {"softmax.broken.tail_written_whole"};
 constexpr std::string_view kGradientTeeth[] = {"attention_backward.broken.o_used_as_scratch"};
 
 bool has_zones(const Trial& trial) { return on_cpu(trial) || trial.kernel().foreign; }
-bool has_zones(const GradientTrial& trial) { return on_cpu(trial); }
 
-template <class AnyTrial>
-Verdict relate(AnyTrial& trial) {
+Verdict relate(Trial& trial) {
   if (!has_zones(trial)) return unsupported("only the CPU executor has zones around what a kernel may touch");
   RunOptions options = trial.options();
   options.guard_inputs = true;
@@ -30,14 +28,11 @@ Verdict relate(AnyTrial& trial) {
 }  // namespace
 
 Law red_zones_untouched() {
-  return {.name = "red_zones_untouched", .summary = kSummary, .relate = relate<Trial>, .must_reject = kTeeth};
+  return {.name = "red_zones_untouched", .summary = kSummary, .relate = relate, .must_reject = kTeeth};
 }
 
-GradientLaw gradient_red_zones_untouched() {
-  return {.name = "gradient_red_zones_untouched",
-          .summary = kSummary,
-          .relate = relate<const GradientTrial>,
-          .must_reject = kGradientTeeth};
+Law gradient_red_zones_untouched() {
+  return {.name = "gradient_red_zones_untouched", .summary = kSummary, .relate = relate, .must_reject = kGradientTeeth};
 }
 
 }  // namespace flashproof

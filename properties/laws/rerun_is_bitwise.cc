@@ -11,8 +11,7 @@ constexpr std::string_view kSummary = "a second run returns the same bits, whate
 constexpr std::string_view kTeeth[] = {"attention.broken.idle_split_not_written"};
 constexpr std::string_view kGradientTeeth[] = {"attention_backward.broken.row_sum_reused"};
 
-template <class AnyTrial>
-Verdict relate(AnyTrial& trial) {
+Verdict relate(Trial& trial) {
   if (std::string why = not_comparable(trial); !why.empty()) return unsupported(std::move(why));
   // 0x00: zeros. 0x7f: large finite f32 and bf16, NaN in f16. The first run had 0xff: NaN in every format.
   for (const std::byte fill : {std::byte{0x00}, std::byte{0x7f}}) {
@@ -30,15 +29,15 @@ Verdict relate(AnyTrial& trial) {
 Law rerun_is_bitwise() {
   return {.name = "rerun_is_bitwise",
           .summary = kSummary,
-          .relate = relate<Trial>,
+          .relate = relate,
           .promised = [](const Contract& contract) { return contract.deterministic; },
           .must_reject = kTeeth};
 }
 
-GradientLaw gradient_rerun_is_bitwise() {
+Law gradient_rerun_is_bitwise() {
   return {.name = "gradient_rerun_is_bitwise",
           .summary = kSummary,
-          .relate = relate<const GradientTrial>,
+          .relate = relate,
           .promised = [](const Contract& contract) { return contract.deterministic; },
           .must_reject = kGradientTeeth};
 }

@@ -55,7 +55,7 @@ std::optional<RunPower> RunDecisions::power() const {
   return power;
 }
 
-Conclusion RunDecisions::conclude(CaseLine line) const {
+Conclusion RunDecisions::conclude() const {
   Conclusion conclusion;
   if (static_cast<double>(asked_.size()) < kLeastTaken * static_cast<double>(offered_)) {
     conclusion.undecided.push_back(fmt::format("what the kernel takes leaves {} of {} input families: {}",
@@ -64,8 +64,8 @@ Conclusion RunDecisions::conclude(CaseLine line) const {
   for (const auto& [law, seen] : unasked_) {
     if (seen.verdict) {
       const std::string says = to_string(Verdict{seen.verdict->kind, seen.verdict->failure, {}});
-      conclusion.unasked.push_back(fmt::format("{} was not asked, and says {} of {}: {}", law, says, line(seen.spec),
-                                               one_line(seen.verdict->detail)));
+      conclusion.unasked.push_back(fmt::format("{} was not asked, and says {} of {}: {}", law, says,
+                                               to_string(seen.spec), one_line(seen.verdict->detail)));
     } else if (!seen.decided) {
       conclusion.undecided.push_back(fmt::format("{} was not asked, and decides no case", law));
     }
@@ -80,7 +80,7 @@ Conclusion RunDecisions::conclude(CaseLine line) const {
 }
 
 Conclusion RunDecisions::conclude(const KernelDeclaration& kernel) const {
-  Conclusion conclusion = conclude(to_string);
+  Conclusion conclusion = conclude();
   conclusion.contradiction = explanation_.contradiction(kernel.arithmetic, kernel.problem);
   if (!conclusion.contradiction) conclusion.suggestion = explanation_.suggestion(kernel.arithmetic, kernel.problem);
   if (const std::optional<RunPower> of_run = power()) {

@@ -90,9 +90,6 @@ struct Question {
 /// The laws that were asked for, which are in the order of laws(), behind the judging laws that were not.
 std::vector<Question> questions(std::span<const Law* const> asked);
 
-/// How a case is written: to_string(), of the gradient backward_line().
-using CaseLine = std::string (*)(const CaseSpec&);
-
 /// What a run says of its kernel's declaration after the last case.
 struct Conclusion {
   std::optional<Explanation::Contradiction> contradiction;  // a finding: no single alternative explains the run
@@ -121,8 +118,8 @@ class RunDecisions {
   void unasked(std::string_view law, const CaseSpec& spec, const Verdict& verdict);
   Conclusion conclude(const KernelDeclaration& kernel) const;
   /// Of a kernel of the gradient: its reduction is never open, and where most families are lost, less than kLeastFamilies are
-  /// decided. `line`: how a case is written.
-  Conclusion conclude(CaseLine line) const;
+  /// decided.
+  Conclusion conclude() const;
 
  private:
   /// By the declaration, or by the alternative that explains the run; of cases for which that one has no meaning by the first that

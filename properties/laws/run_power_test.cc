@@ -57,7 +57,7 @@ Power power_of_counts(std::uint64_t decided, std::uint64_t outside) {
 TEST(RunDecisions, cases_that_have_no_bound_are_no_pass) {
   RunDecisions decisions;
   decisions.offer("softcap", true);
-  EXPECT_THAT(decisions.conclude(to_string).undecided, testing::ElementsAre(testing::HasSubstr("has a bound")));
+  EXPECT_THAT(decisions.conclude().undecided, testing::ElementsAre(testing::HasSubstr("has a bound")));
 }
 
 /// Of states (m, l, O) one alternative has a meaning, and not the one that explains the rest.
@@ -68,13 +68,13 @@ TEST(RunDecisions, cases_for_which_the_explaining_alternative_has_no_meaning_cou
   decisions.add(spec_of("normal", 1), {.asked = 0b111, .failed = 0b100},
                 {{0, power_of_counts(10, 0)}, {1, power_of_counts(10, 0)}, {2, power_of_counts(10, 0)}});
   decisions.add(spec_of("states", 1), {.asked = 0b100, .failed = 0}, {{2, power_of_counts(10, 0)}});
-  const Conclusion conclusion = decisions.conclude(to_string);
+  const Conclusion conclusion = decisions.conclude();
   EXPECT_THAT(conclusion.open, testing::ElementsAre("sizes (refused)", "softcap (not judged)"));
   EXPECT_EQ(conclusion.families, 4U);
   // Of a group the first that has not failed there.
   decisions.add(spec_of("softcap", 1), {.asked = 0b110, .failed = 0b010},
                 {{1, power_of_counts(0, 10)}, {2, power_of_counts(10, 0)}});
-  EXPECT_THAT(decisions.conclude(to_string).open, testing::ElementsAre("sizes (refused)"));
+  EXPECT_THAT(decisions.conclude().open, testing::ElementsAre("sizes (refused)"));
 }
 
 TEST(RunPower, nothing_judged_is_said_so) {

@@ -87,7 +87,7 @@ std::vector<double> sinks(const Problem& problem) {
 
 Verdict relate(Trial& trial) {
   Problem changed = trial.problem();
-  std::string why = std::visit([](auto& p) { return double_all(p); }, changed);
+  std::string why = visit_forward([](auto& p) { return double_all(p); }, changed);
   if (why.empty()) why = trial.refusal(changed);
   if (!why.empty()) return {VerdictKind::unsupported, Failure::none, std::move(why)};
   const Output output = trial.run(changed);

@@ -7,16 +7,16 @@
 namespace flashproof {
 
 std::string not_comparable(const Trial& trial) {
-  return trial.contract().deterministic ? "" : "the kernel does not declare itself deterministic";
+  const bool asked = trial.contract().deterministic || trial.kernel().problem == ProblemKind::backward;
+  return asked ? "" : "the kernel does not declare itself deterministic";
 }
 
-std::string difference(const Trial&, const Output& a, const Output& b) { return first_difference(a, b); }
-
-std::string difference(const GradientTrial& trial, const Gradients& a, const Gradients& b) {
-  std::string bits = first_difference(a, b);
+std::string difference(Trial& trial, const Output& a, const Output& b) {
+  if (trial.kernel().problem != ProblemKind::backward) return first_difference(a, b);
+  std::string bits = first_gradient_difference(a, b);
   if (bits.empty() || trial.contract().deterministic) return bits;
   const GradientReading computed(a, trial.bound()), expected(b, trial.bound());
-  const OrdinaryGradients ordinary = ordinary_gradients(trial.problem());
+  const OrdinaryGradients ordinary = ordinary_gradients(gradient_of(trial));
   Tally tally;
   for (const Part part : kGradientParts) {
     same_rows(tally, part, computed, expected, iota(computed.rows(part)),

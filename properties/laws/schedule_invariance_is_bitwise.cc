@@ -14,8 +14,7 @@ constexpr std::string_view kTeeth[] = {"softmax.broken.partials_cleared_late", "
 constexpr std::string_view kSummary = "the same bits in whatever order threads and blocks run and copies land";
 constexpr std::string_view kGradientTeeth[] = {"attention_backward.broken.row_statistics_behind_barrier"};
 
-template <class AnyTrial>
-Verdict relate(AnyTrial& trial) {
+Verdict relate(Trial& trial) {
   if (std::string why = not_comparable(trial); !why.empty()) return unsupported(std::move(why));
   if (!on_cpu(trial)) return unsupported("a schedule is an input of the CPU executor alone");
   Random random = trial.random(kName);
@@ -38,13 +37,13 @@ Verdict relate(AnyTrial& trial) {
 }  // namespace
 
 Law schedule_invariance_is_bitwise() {
-  return {.name = kName, .summary = kSummary, .relate = relate<Trial>, .must_reject = kTeeth};
+  return {.name = kName, .summary = kSummary, .relate = relate, .must_reject = kTeeth};
 }
 
-GradientLaw gradient_schedule_invariance_is_bitwise() {
+Law gradient_schedule_invariance_is_bitwise() {
   return {.name = "gradient_schedule_invariance_is_bitwise",
           .summary = kSummary,
-          .relate = relate<const GradientTrial>,
+          .relate = relate,
           .must_reject = kGradientTeeth};
 }
 

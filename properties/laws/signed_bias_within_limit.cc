@@ -149,13 +149,13 @@ void add_row(const Reading& reading, const Bound& bound, const Columns& value, c
 Verdict relate(Trial& trial) {
   Problem changed = trial.problem();
   Random random = trial.random(kName);
-  if (std::string why = std::visit([](const auto& p) { return refused(p); }, changed); !why.empty()) {
+  if (std::string why = visit_forward([](const auto& p) { return refused(p); }, changed); !why.empty()) {
     return {VerdictKind::unsupported, Failure::none, std::move(why)};
   }
   const Format weights = trial.kernel().arithmetic.weights.format;
   const double unit = weights == Format::f32 ? 0 : unit_roundoff(weights);
   if (auto* p = std::get_if<AttentionProblem>(&changed); p != nullptr && unit > 0) lengthen(*p);
-  const Columns value = std::visit([&](auto& p) { return plant(p, random); }, changed);
+  const Columns value = visit_forward([&](auto& p) { return plant(p, random); }, changed);
   if (std::string why = trial.refusal(changed); !why.empty()) {
     return {VerdictKind::unsupported, Failure::none, std::move(why)};
   }

@@ -57,10 +57,10 @@ inline constexpr std::string_view kTeethLines[] = {
     "merge:pairs:34:format=f32",
 };
 
-/// Every family that serves `problem`, seeds 1 to kTeethSeeds, the formats in turn: all families of a seed before the next;
+/// Of a forward problem: every family that serves it, seeds 1 to kTeethSeeds, the formats in turn: all families of a seed before the next;
 /// then kTeethLines.
 inline std::deque<TeethCase>& teeth_cases(ProblemKind problem) {
-  static std::deque<TeethCase> all[3];
+  static std::deque<TeethCase> all[std::size(kForwardKinds)];
   std::deque<TeethCase>& cases = all[static_cast<std::size_t>(problem)];
   if (cases.empty()) {
     for (std::uint64_t seed = 1; seed <= kTeethSeeds; ++seed) {

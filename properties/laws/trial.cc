@@ -1,9 +1,13 @@
 #include "properties/laws/trial.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
+#include "properties/generators/gradient_case.h"
+#include "properties/laws/judged_bound.h"
 #include "reference/bound/alternatives.h"
+#include "reference/oracle/backward/backward_truth.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {
@@ -13,9 +17,21 @@ Oracle& CaseTruth::oracle() {
   return *oracle_;
 }
 
+const Truth& CaseTruth::truth() {
+  const auto* gradient = std::get_if<BackwardProblem>(&subject_->problem);
+  if (gradient == nullptr) return oracle().truth();
+  if (!truth_) truth_ = backward_truth(*gradient, gradient->forward.q.format);
+  return *truth_;
+}
+
 const TrivialGaps& CaseTruth::gaps() {
-  if (!gaps_) gaps_ = trivial_gaps(subject_->problem, oracle().truth());
+  if (!gaps_) gaps_ = trivial_gaps(subject_->problem, truth());
   return *gaps_;
+}
+
+const ForwardErrors& CaseTruth::forward() {
+  if (!forward_) forward_ = forward_errors(std::get<BackwardProblem>(subject_->problem));
+  return *forward_;
 }
 
 Trial::Trial(const Kernel& kernel, const Case& subject, CaseTruth* truth, RunOptions options, Runner runner)
@@ -51,7 +67,21 @@ const Bound& Trial::bound() {
 
 const Truth& Trial::truth() {
   consulted_truth_ = true;
-  return truth_->oracle().truth();
+  return truth_->truth();
+}
+
+Bound judged_bound(const Kernel& kernel, const Case& subject, CaseTruth& truth) {
+  const auto* gradient = std::get_if<BackwardProblem>(&subject.problem);
+  if (gradient == nullptr) return compute_bound(subject.problem, kernel.arithmetic);
+  return backward_bound(*gradient, kernel.backward_for(gradient->forward.q.format), truth.forward());
+}
+
+Bound Trial::bound_of(const Problem& problem) const {
+  const auto* gradient = std::get_if<BackwardProblem>(&problem);
+  if (gradient == nullptr) return compute_bound(problem, kernel_->arithmetic);
+  BackwardProblem stage = *gradient;
+  stage.mode = BackwardMode::stage;
+  return backward_bound(stage, kernel_->backward_for(stage.forward.q.format));
 }
 
 const Judgement& Trial::judgement() {
@@ -66,10 +96,14 @@ const std::vector<Trial::Judged>& Trial::judged() {
   std::vector<Judged> judged;  // a declaration that has no meaning for this problem throws, for every law alike
   const auto add = [&](std::size_t alternative, Bound bound) {
     Judged& one = judged.emplace_back(Judged{alternative, std::move(bound), {}, {}});
-    one.judgement = judge(output(), truth_->oracle(), one.bound, contract(), 0);
+    one.judgement = kernel_->problem == ProblemKind::backward
+                        ? judge(output(), truth(), one.bound, contract(), 0)
+                        : judge(output(), truth_->oracle(), one.bound, contract(), 0);
     one.power = power_of(output(), truth(), one.bound, one.judgement, contract(), truth_->gaps());
   };
-  if (kernel_->arithmetic.reduction != Reduction::any) {
+  if (kernel_->problem == ProblemKind::backward) {
+    add(0, judged_bound(*kernel_, *subject_, *truth_));
+  } else if (kernel_->arithmetic.reduction != Reduction::any) {
     add(0, bound());
   } else {
     const auto list = alternatives_in_place(kernel_->arithmetic, problem());
@@ -96,13 +130,16 @@ std::string Trial::refusal(const Problem& problem) const {
   try {
     validate(problem);
   } catch (const UsageError& error) {
-    if (&problem == &this->problem()) return error.what();
+    if (&problem == &this->problem() || kind_of(problem) == ProblemKind::backward) return error.what();
     throw std::logic_error(std::string("a law made a problem that is not valid: ") + error.what());
   }
   if (kind_of(problem) != kernel_->problem) return "another problem";
   if (kernel_->math == Math::native && options_.executor == Executor::cpu) return "native math runs on a GPU only";
   if (!kernel_->supports(format_of(problem))) return "format " + std::string(info(format_of(problem)).name);
-  return kernel_->unsupported(problem);
+  std::string why = kernel_->unsupported(problem);
+  const auto* gradient = std::get_if<BackwardProblem>(&problem);
+  if (gradient == nullptr || !why.empty()) return why;
+  return backward_refused(gradient->forward, kernel_->backward_for(gradient->forward.q.format));
 }
 
 Output Trial::run(const Problem& problem) { return run(problem, options_); }
@@ -112,13 +149,37 @@ Output Trial::run(const Problem& problem, const RunOptions& options) {
   return runner_(*kernel_, problem, options);
 }
 
-Random Trial::random(std::string_view law) const {
-  // FNV-1a: a name for the stream, nothing more.
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const std::string& text : {std::string(law), to_string(subject_->spec)}) {
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+namespace {
+
+/// FNV-1a: a name for a stream, nothing more.
+class Fingerprint {
+ public:
+  void add(std::uint64_t word) { hash_ = (hash_ ^ word) * 0x100000001b3; }
+  void add(std::string_view text) {
+    for (const char c : text) add(std::uint64_t{static_cast<unsigned char>(c)});
   }
-  return {subject_->spec.seed, hash};
+  void add(const Tensor& tensor) {
+    for (const std::int64_t extent : tensor.shape) add(static_cast<std::uint64_t>(extent));
+    for (std::int64_t i = 0; i < std::min<std::int64_t>(tensor.elements(), 16); ++i) add(tensor.bits(i));
+  }
+  std::uint64_t value() const { return hash_; }
+
+ private:
+  std::uint64_t hash_ = 0xcbf29ce484222325;
+};
+
+}  // namespace
+
+Random Trial::random(std::string_view law) const {
+  Fingerprint name;
+  name.add(law);
+  if (const auto* gradient = std::get_if<BackwardProblem>(&problem())) {
+    Fingerprint numbers;
+    for (const Tensor* tensor : {&gradient->forward.q, &gradient->forward.k, &gradient->d_out}) numbers.add(*tensor);
+    return {numbers.value(), name.value()};
+  }
+  name.add(to_string(subject_->spec));
+  return {subject_->spec.seed, name.value()};
 }
 
 Output Trial::run_kernel(const Kernel& kernel, const Problem& problem, const RunOptions& options) {

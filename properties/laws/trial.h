@@ -12,6 +12,7 @@
 #include "kernels/registry.h"
 #include "kernels/run.h"
 #include "properties/laws/explanation.h"
+#include "reference/bound/backward/bound.h"
 #include "reference/bound/bound.h"
 #include "reference/error/judge.h"
 #include "reference/error/power.h"
@@ -21,17 +22,23 @@
 
 namespace flashproof {
 
-/// The oracle of a case, started when first asked for. The case must outlive it.
+/// What a case is judged by, each made when it is first asked for. The case must outlive it.
 class CaseTruth {
  public:
   explicit CaseTruth(const Case& subject) : subject_(&subject) {}
+  /// Of a forward problem.
   Oracle& oracle();
+  const Truth& truth();
   const TrivialGaps& gaps();
+  /// Of a gradient: how far the stored lse and o are from the exact ones.
+  const ForwardErrors& forward();
 
  private:
   const Case* subject_;
   std::optional<Oracle> oracle_;
+  std::optional<Truth> truth_;  // of a gradient
   std::optional<TrivialGaps> gaps_;
+  std::optional<ForwardErrors> forward_;
 };
 
 /// What stands in for run(): the tests of the laws put trivial outputs here.
@@ -54,8 +61,10 @@ class Trial {
   const Output& output();
   /// Whether the kernel takes the case when it is called.
   bool returns();
+  /// bound_of() the case. A gradient is judged by another one, which knows of the errors in its o and lse: judged().
   const Bound& bound();
   const Truth& truth();
+  /// Of a forward problem, under bound().
   const Judgement& judgement();
 
   /// The output judged by one declaration: the kernel's own, or one of those that an open reduction stands for.
@@ -80,9 +89,11 @@ class Trial {
   Output run(const Problem& problem);
   Output run(const Problem& problem, const RunOptions& options);
   const RunOptions& options() const { return options_; }
-  Bound bound_of(const Problem& problem) const { return compute_bound(problem, kernel_->arithmetic); }
+  const Runner& runner() const { return runner_; }
+  /// Of a gradient as a stage: a relating law compares what kernels make of the same o and lse, whatever these are.
+  Bound bound_of(const Problem& problem) const;
 
-  /// A stream of its own for every law and case; the same numbers in every run.
+  /// A stream of its own for every law and case (of a gradient: by its numbers); the same numbers in every run.
   Random random(std::string_view law) const;
   /// Of the kernel, so far.
   std::uint64_t runs() const { return runs_; }

@@ -101,8 +101,8 @@ void expect_teeth(const std::string& line) {
     ++tried;
     const Output right = run(kernel, c.content.problem);
     ASSERT_FALSE(rejected(kernel, c, right)) << kernel.id << " " << line;
-    const auto flat = [](Problem& p) { std::visit([](auto& q) { flatten(q); }, p); };
-    const auto drop = [](Problem& p) { std::visit([](auto& q) { drop_first(q); }, p); };
+    const auto flat = [](Problem& p) { visit_forward([](auto& q) { flatten(q); }, p); };
+    const auto drop = [](Problem& p) { visit_forward([](auto& q) { drop_first(q); }, p); };
     const std::pair<const char*, Output> wrong[] = {
         {"all zeros", zeros(right)},
         {"uniform weights", changed_problem(kernel, c.content.problem, flat)},

@@ -177,19 +177,18 @@ constexpr std::string_view kGradientTeeth[] = {"attention_backward.broken.lse_ta
 constexpr std::string_view kTeeth[] = {"merge.broken.empty_state_read", "attention.broken.hidden_value_times_zero",
                                        "attention.broken.mask_added_to_nan", "attention.broken.tail_not_masked"};
 
-template <class AnyTrial>
-Verdict relate(AnyTrial& trial) {
+Verdict relate(Trial& trial) {
   if (std::string why = not_comparable(trial); !why.empty()) return unsupported(std::move(why));
   if (no_rows(trial.problem())) return {VerdictKind::vacuous, Failure::none, "no row"};
-  auto changed = trial.problem();
+  Problem changed = trial.problem();
   make_room(changed);
-  std::optional<decltype(trial.run(changed))> first;
+  std::optional<Output> first;
   for (const Fill fill : {Fill::nan, Fill::zero, Fill::infinite, Fill::large}) {
     fill_unused(changed, fill);
     if (std::string why = trial.refusal(changed); !why.empty()) {
       return {VerdictKind::unsupported, Failure::none, std::move(why)};
     }
-    auto output = trial.run(changed);
+    Output output = trial.run(changed);
     if (!first) {
       first = std::move(output);
       continue;
@@ -206,13 +205,13 @@ Verdict relate(AnyTrial& trial) {
 }  // namespace
 
 Law unused_storage_is_isolated() {
-  return {.name = "unused_storage_is_isolated", .summary = kSummary, .relate = relate<Trial>, .must_reject = kTeeth};
+  return {.name = "unused_storage_is_isolated", .summary = kSummary, .relate = relate, .must_reject = kTeeth};
 }
 
-GradientLaw gradient_unused_storage_is_isolated() {
+Law gradient_unused_storage_is_isolated() {
   return {.name = "gradient_unused_storage_is_isolated",
           .summary = kSummary,
-          .relate = relate<const GradientTrial>,
+          .relate = relate,
           .must_reject = kGradientTeeth};
 }
 

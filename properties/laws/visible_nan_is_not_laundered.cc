@@ -98,7 +98,7 @@ Verdict relate(Trial& trial) {
   if (shape.rows == 0) return {VerdictKind::vacuous, Failure::none, "no row"};
   Random random = trial.random(kName);
   Problem given = trial.problem();
-  std::visit([](auto& p) { pack_together(p); }, given);
+  visit_forward([](auto& p) { pack_together(p); }, given);
   add_bias(given, trial, random);
   if (std::string why = trial.refusal(given); !why.empty()) {
     return {VerdictKind::unsupported, Failure::none, std::move(why)};

@@ -121,7 +121,7 @@ bool sum_of(const RowWeights& row, RowSum& result) {
 
 void for_each_row(const Problem& problem, Scores scores, const Visit& visit) {
   const std::vector<std::uint8_t> ordinary = ordinary_rows(problem);
-  std::visit([&](const auto& p) { visit_rows(p, scores, ordinary, visit); }, problem);
+  visit_forward([&](const auto& p) { visit_rows(p, scores, ordinary, visit); }, problem);
 }
 
 }  // namespace flashproof

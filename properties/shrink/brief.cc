@@ -57,17 +57,15 @@ std::string text_of(const AttentionProblem& p) {
   return text + list_text("key_length", p.key_length) + plan_text(p.plan);
 }
 
+std::string text_of(const BackwardProblem& p) { return text_of(p.forward) + tensor_text("dO", p.d_out); }
+
 }  // namespace
 
 std::string brief(const Problem& problem) {
   const std::string text = std::visit([](const auto& p) { return text_of(p); }, problem);
-  return fmt::format("{} {}: {}", name(kind_of(problem)), info(format_of(problem)).name, text.substr(2));
-}
-
-std::string brief(const BackwardProblem& problem) {
-  const std::string text = text_of(problem.forward) + tensor_text("dO", problem.d_out);
-  return fmt::format("attention_backward {} {}: {}", info(problem.forward.q.format).name, name(problem.mode),
-                     text.substr(2));
+  const auto* gradient = std::get_if<BackwardProblem>(&problem);
+  return fmt::format("{} {}{}: {}", name(kind_of(problem)), info(format_of(problem)).name,
+                     gradient == nullptr ? std::string() : fmt::format(" {}", name(gradient->mode)), text.substr(2));
 }
 
 }  // namespace flashproof

@@ -112,7 +112,7 @@ std::vector<Candidate> candidates(const P& problem) {
 }  // namespace
 
 std::vector<Candidate> number_candidates(const Problem& problem) {
-  return std::visit([](const auto& p) { return candidates(p); }, problem);
+  return visit_forward([](const auto& p) { return candidates(p); }, problem);
 }
 
 }  // namespace flashproof

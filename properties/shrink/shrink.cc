@@ -51,7 +51,7 @@ std::uint64_t structure_of(const AttentionProblem& p) {
 Complexity complexity(const Problem& problem) {
   Complexity sum;
   std::set<std::uint64_t> distinct;
-  std::visit(
+  visit_forward(
       [&](const auto& p) {
         for (const Tensor* tensor : tensors_of(p)) add_tensor(sum, distinct, *tensor);
         sum.structure = structure_of(p);

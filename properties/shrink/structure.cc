@@ -251,7 +251,7 @@ std::vector<Candidate> candidates(const AttentionProblem& problem) {
 }  // namespace
 
 std::vector<Candidate> structure_candidates(const Problem& problem) {
-  return std::visit([](const auto& p) { return candidates(p); }, problem);
+  return visit_forward([](const auto& p) { return candidates(p); }, problem);
 }
 
 }  // namespace flashproof

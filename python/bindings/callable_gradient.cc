@@ -22,13 +22,6 @@ Tensor gradient_of(std::string_view name, const Tensor& of, nb::handle bits) {
 
 }  // namespace
 
-nb::dict to_dict(const BackwardProblem& problem) {
-  nb::dict dict = to_dict(Problem(problem.forward));
-  dict["problem"] = "attention_backward";
-  dict["do"] = to_pair(problem.d_out);
-  return dict;
-}
-
 CallableGradient::CallableGradient(GradientDeclaration declaration)
     : declared_(std::move(declaration)),
       arithmetic_(gradient_preset(declared_.arithmetic, declared_.format)),
@@ -62,7 +55,7 @@ std::string CallableGradient::refusal(const BackwardProblem& problem) {
   }
 }
 
-Gradients CallableGradient::run(const BackwardProblem& problem) {
+Output CallableGradient::run(const BackwardProblem& problem) {
   const nb::gil_scoped_acquire lock;
   try {
     const auto result = nb::cast<nb::tuple>(declared_.call(to_dict(problem), true));
@@ -70,7 +63,9 @@ Gradients CallableGradient::run(const BackwardProblem& problem) {
     if (status == "lost") lost_ = one_line(nb::cast<std::string>(result[1]));
     if (status != "ok") throw KernelFault(one_line(nb::cast<std::string>(result[1])));
     const AttentionProblem& f = problem.forward;
-    return {gradient_of("dq", f.q, result[1]), gradient_of("dk", f.k, result[2]), gradient_of("dv", f.v, result[3])};
+    return {.dq = gradient_of("dq", f.q, result[1]),
+            .dk = gradient_of("dk", f.k, result[2]),
+            .dv = gradient_of("dv", f.v, result[3])};
   } catch (const nb::python_error&) {
     interrupt_ = std::current_exception();
     throw InfrastructureError("interrupted");

@@ -13,9 +13,6 @@
 
 namespace flashproof::python {
 
-/// The forward problem's dict with dO as "do"; "problem" says what it is.
-nanobind::dict to_dict(const BackwardProblem& problem);
-
 /// What Python says of a callable (flashproof/_gradients.py).
 struct GradientDeclaration {
   std::string id;
@@ -42,7 +39,7 @@ class CallableGradient {
   std::string refusal(const BackwardProblem& problem);
   /// The inputs are watched for writes. Takes the interpreter's lock. Throws KernelFault for what the callable does wrong,
   /// InfrastructureError where something waits in rethrow_interrupt().
-  Gradients run(const BackwardProblem& problem);
+  Output run(const BackwardProblem& problem);
   /// As CallableKernel's.
   bool lost() const { return !lost_.empty(); }
   bool interrupted();

@@ -7,7 +7,6 @@
 #include "properties/driver/property_files.h"
 #include "properties/generators/family.h"
 #include "properties/generators/glob.h"
-#include "properties/generators/gradient_case.h"
 #include "properties/laws/run_power.h"
 #include "properties/shrink/brief.h"
 #include "properties/shrink/gradients.h"
@@ -80,15 +79,15 @@ class Run {
     }
     const std::string format(info(gradient_.declaration().format).name);
     for (const std::size_t i : select_names(request_.families, names, "family")) {
-      if (!all[i]->serves(ProblemKind::attention)) continue;
+      if (!all[i]->serves(ProblemKind::backward)) continue;
       GradientFamily family{.name = std::string(all[i]->name)};
       std::uint64_t ran = 0, drawn_cases = 0;
       const std::uint64_t first = kSeedsApart * (request_.seed - 1);
       for (std::uint64_t n = 0; ran < request_.cases && n < kDrawsPerCase * request_.cases && !stop_(); ++n) {
-        BackwardCase drawn;
+        Case drawn;
         try {
-          drawn = make_gradient_case(
-              {ProblemKind::attention, family.name, first + n, {{"format", format}, {"mode", "gradient"}}});
+          drawn =
+              make_case({ProblemKind::backward, family.name, first + n, {{"format", format}, {"mode", "gradient"}}});
         } catch (const UsageError& error) {  // a feature without a gradient, or no case of this format
           family.refused = error.what();
           continue;
@@ -103,13 +102,13 @@ class Run {
   }
 
   void replay() {
-    BackwardCase given;
-    if (is_backward_line(request_.replay)) {
-      given = make_gradient_case(parse_backward_line(request_.replay));
-    } else {
-      given = parse_backward_witness(read_witness_bytes(request_.replay), request_.replay).content;
-    }
-    if (given.problem.mode != BackwardMode::gradient) {
+    const std::string& text = request_.replay;
+    const Case given = text.ends_with(".safetensors") || std::filesystem::exists(text)
+                           ? read_witness(text).content
+                           : make_case(parse_case_spec(text));
+    const auto* problem = std::get_if<BackwardProblem>(&given.problem);
+    if (problem == nullptr) throw UsageError("case: no gradient, legal: attention_backward");
+    if (problem->mode != BackwardMode::gradient) {
       throw UsageError("case: a stage, legal: mode=gradient, for a callable takes no o and lse");
     }
     GradientFamily family{.name = given.spec.family};
@@ -118,8 +117,9 @@ class Run {
   }
 
   /// False: refused.
-  bool ask(const BackwardCase& subject, GradientFamily& family) {
-    const std::string why = gradient_.refusal(subject.problem);
+  bool ask(const Case& subject, GradientFamily& family) {
+    const auto& problem = std::get<BackwardProblem>(subject.problem);
+    const std::string why = gradient_.refusal(problem);
     if (!why.empty()) {
       family.refused = why;
       GradientAnswer refused;
@@ -128,9 +128,9 @@ class Run {
       return false;
     }
     power_.ask(subject.spec.family);
-    const GradientAnswer answer = answer_to(gradient_, subject.problem, subject.spec.seed, asks(kRerun));
+    const GradientAnswer answer = answer_to(gradient_, problem, subject.spec.seed, asks(kRerun));
     if (answer.judgement) {
-      for (const Part part : kGradientParts) family.stats(part).merge(answer.judgement->stats(part));
+      for (const Part part : kGradientParts) family.stats(part).merge((*answer.judgement)[part]);
       power_.add(subject.spec, answer.power);
     }
     note(subject, family, answer);
@@ -166,14 +166,14 @@ class Run {
     return std::ranges::any_of(laws_, [law](const GradientLawRecord& record) { return record.law == law; });
   }
 
-  void note(const BackwardCase& subject, GradientFamily& family, const GradientAnswer& answer) {
+  void note(const Case& subject, GradientFamily& family, const GradientAnswer& answer) {
     Verdict whole = answer.says[kWithin];
     // That the bits are the same again is no pass of gradients that are wrong.
     for (const GradientLawAsked law : {kWithin, kWritten}) {
       const Verdict& says = answer.says[law];
       if (asks(law) || !unasked_.empty() || (!says.failed() && says.kind != VerdictKind::inconclusive)) continue;
       unasked_ = std::string(kGradientLaws[law].name) + " was not asked, and says " +
-                 to_string({says.kind, says.failure, {}}) + " of " + backward_line(subject.spec) + ": " +
+                 to_string({says.kind, says.failure, {}}) + " of " + to_string(subject.spec) + ": " +
                  one_line(says.detail);
     }
     const GradientLawRecord* told = nullptr;
@@ -189,13 +189,13 @@ class Run {
       if (outweighs(says, whole)) whole = says;
       if (!says.failed() || law.failure) continue;
       law.failure = says;
-      law.line = backward_line(subject.spec);
+      law.line = to_string(subject.spec);
       law.failing = subject;
     }
     ++family.counts[static_cast<std::size_t>(whole.kind)];
     if (whole.failed() && family.finding.empty()) {
       family.finding =
-          backward_line(subject.spec) + "  " + to_string(Verdict{whole.kind, whole.failure, {}}) + "  " + whole.detail;
+          to_string(subject.spec) + "  " + to_string(Verdict{whole.kind, whole.failure, {}}) + "  " + whole.detail;
     }
   }
 
@@ -215,23 +215,23 @@ class Run {
       if (gradient_.lost()) continue;
       share += (1 - kShareOfDrawing) / static_cast<double>(findings);
       stop_.allow(share);
-      BackwardCase shown{law.failing->spec, smallest(*law.failing, law)};
+      Case shown{law.failing->spec, smallest(*law.failing, law)};
       if (shown.problem == law.failing->problem) continue;
       law.shrunk = brief(shown.problem);
       keep(law, shown);
     }
   }
 
-  void keep(GradientLawRecord& law, const BackwardCase& shown) const {
+  void keep(GradientLawRecord& law, const Case& shown) const {
     const std::string& id = gradient_.declaration().id;
     const auto path =
         std::filesystem::path(request_.witnesses) / (id + "." + kGradientLaws[law.law].name + ".safetensors");
-    write_backward_witness(path, {shown, {{"kernel", id}, {"verdict", to_string(*law.failure)}}});
+    write_witness(path, {shown, {{"kernel", id}, {"verdict", to_string(*law.failure)}}});
     law.witness = path.string();
   }
 
   /// What fails only now and then stays nearly as it was drawn.
-  BackwardProblem smallest(const BackwardCase& subject, GradientLawRecord& law) {
+  BackwardProblem smallest(const Case& subject, GradientLawRecord& law) {
     const Verdict found = *law.failure;
     const auto fails = [&](const BackwardProblem& problem) {
       if (!gradient_.refusal(problem).empty()) return false;
@@ -242,7 +242,7 @@ class Run {
       law.failure = std::move(says);
       return true;
     };
-    return minimise(subject.problem, fails, kShrinks, [this] { return stop_(); });
+    return minimise(std::get<BackwardProblem>(subject.problem), fails, kShrinks, [this] { return stop_(); });
   }
 
   std::string replay_of(const GradientLawRecord& law) const {

@@ -7,13 +7,13 @@
 
 #include "python/bindings/callable_gradient.h"
 #include "python/bindings/gradient_records.h"
-#include "reference/error/gradients.h"
+#include "reference/error/judge.h"
 #include "reference/error/power.h"
 
 namespace flashproof::python {
 
 struct GradientAnswer {
-  std::optional<GradientJudgement> judgement = {};          // of the first call; none where it was at fault
+  std::optional<Judgement> judgement = {};                  // of the first call; none where it was at fault
   Power power = {};                                         // of `judgement`
   std::array<Verdict, std::size(kGradientLaws)> says = {};  // by GradientLawAsked
   bool at_fault = false;                                    // a call was, and every law says so

@@ -10,7 +10,7 @@
 #include "python/bindings/statistics_json.h"
 #include "reference/error/error_stats.h"
 #include "reference/error/verdict.h"
-#include "reference/problem/backward_witness.h"
+#include "reference/problem/witness.h"
 
 namespace flashproof::python {
 
@@ -30,7 +30,7 @@ struct GradientLawRecord {
   std::array<std::uint64_t, kVerdictKinds> counts{};
   std::optional<Verdict> failure = {};
   std::string line = {}, witness = {}, shrunk = {}, replay = {};  // of the failure; replay: a command
-  std::optional<BackwardCase> failing = {};                       // as it was drawn
+  std::optional<Case> failing = {};                               // as it was drawn
   std::string skipped = {};  // why it was not asked of cases that the callable takes
 
   /// Cases in which the callable ran and the law was asked.

@@ -67,7 +67,7 @@ std::vector<std::pair<std::string, std::string>> preset_list() {
 
 nb::dict gradients(const nb::dict& dict) {
   const BackwardProblem problem = problem_of(dict);
-  const BackwardTruth truth = unlocked([&] { return backward_truth(problem, Format::f32); });
+  const Truth truth = unlocked([&] { return backward_truth(problem, Format::f32); });
   nb::dict result;
   result["dq"] = balls(truth.dq, shape_of(problem.forward.q));
   result["dk"] = balls(truth.dk, shape_of(problem.forward.k));
@@ -78,7 +78,7 @@ nb::dict gradients(const nb::dict& dict) {
 nb::dict gradient_bound(const nb::dict& dict, const std::string& text) {
   const BackwardProblem problem = problem_of(dict);
   const GradientArithmetic arithmetic = gradient_preset(text, problem.forward.q.format);
-  const BackwardBound bound = unlocked([&] { return flashproof::gradient_bound(problem, arithmetic); });
+  const Bound bound = unlocked([&] { return flashproof::gradient_bound(problem, arithmetic); });
   const AttentionProblem& f = problem.forward;
   nb::dict result;
   result["dq"] = terms(bound.dq, shape_of(f.q));

@@ -99,6 +99,10 @@ class Writer {
     put("page_table", p.page_table);
     put(p.plan);
   }
+  void put(const BackwardProblem& p) {
+    put(p.forward);
+    put("do", p.d_out);
+  }
 
   bool with_plan_;
   nb::dict dict_;
@@ -116,6 +120,8 @@ class Reader {
         return merge();
       case ProblemKind::attention:
         return attention();
+      case ProblemKind::backward:
+        break;
     }
     throw UsageError("problem: legal softmax, merge, attention");
   }

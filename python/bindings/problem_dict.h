@@ -12,7 +12,7 @@
 namespace flashproof::python {
 
 /// Keys: "problem", "format", then the members of the problem that it uses, by their names in problems.h ("boundary" and "order"
-/// for the plan; "window" is the pair (left, right)).
+/// for the plan; "window" is the pair (left, right)). Of a gradient those of attention and dO as "do".
 nanobind::dict to_dict(const Problem& problem);
 /// The same without the plan, of which no callable of a forward problem is told: in a call, an array more is some microseconds.
 nanobind::dict to_arguments(const Problem& problem);

@@ -11,7 +11,6 @@
 #include "reference/bound/arithmetic_json.h"
 #include "reference/bound/bound.h"
 #include "reference/oracle/oracle.h"
-#include "reference/problem/backward_witness.h"
 #include "reference/problem/witness.h"
 
 namespace nb = nanobind;
@@ -63,21 +62,13 @@ void write_witness(const std::string& path, const nb::dict& dict, const std::str
 }
 
 nb::dict read_witness(const std::string& path) {
-  const std::vector<std::byte> bytes = read_witness_bytes(path);
-  const auto dict = [](nb::dict problem, const std::string& line, const WitnessNotes& said) {
-    nb::dict notes, result;
-    for (const auto& [key, value] : said) notes[key.c_str()] = value;
-    result["problem"] = std::move(problem);
-    result["case"] = line;
-    result["notes"] = notes;
-    return result;
-  };
-  if (is_backward_witness(bytes)) {
-    const BackwardWitness witness = parse_backward_witness(bytes, path);
-    return dict(to_dict(witness.content.problem), backward_line(witness.content.spec), witness.notes);
-  }
-  const Witness witness = parse_witness(bytes, path);
-  return dict(to_dict(witness.content.problem), to_string(witness.content.spec), witness.notes);
+  const Witness witness = flashproof::read_witness(path);
+  nb::dict notes, result;
+  for (const auto& [key, value] : witness.notes) notes[key.c_str()] = value;
+  result["problem"] = to_dict(witness.content.problem);
+  result["case"] = to_string(witness.content.spec);
+  result["notes"] = notes;
+  return result;
 }
 
 nb::dict make_case(const std::string& line) { return to_dict(flashproof::make_case(parse_case_spec(line)).problem); }

@@ -115,16 +115,15 @@ void require_covered(ProblemKind problem, const Arithmetic& a) {
   bound::require_attention(a);
 }
 
+struct Evaluate {
+  const Arithmetic& arithmetic;
+  Bound operator()(const SoftmaxProblem& p) const { return bound::softmax_bound(p, arithmetic); }
+  Bound operator()(const MergeProblem& p) const { return bound::merge_bound(p, arithmetic); }
+  Bound operator()(const AttentionProblem& p) const { return bound::attention_bound(p, arithmetic); }
+};
+
 Bound evaluate(const Problem& problem, const Arithmetic& arithmetic) {
-  switch (kind_of(problem)) {
-    case ProblemKind::softmax:
-      return bound::softmax_bound(std::get<SoftmaxProblem>(problem), arithmetic);
-    case ProblemKind::merge:
-      return bound::merge_bound(std::get<MergeProblem>(problem), arithmetic);
-    case ProblemKind::attention:
-      break;
-  }
-  return bound::attention_bound(std::get<AttentionProblem>(problem), arithmetic);
+  return visit_forward(Evaluate{arithmetic}, problem);
 }
 
 /// A problem may have what the declaration gives no meaning to.
@@ -133,17 +132,14 @@ void require_derived(const Problem& problem, const Arithmetic& arithmetic) {
   if (attention != nullptr) bound::require_attention_problem(*attention, arithmetic);
 }
 
-std::vector<Precondition> preconditions_of(const Problem& problem, const Arithmetic& arithmetic, std::int64_t row) {
-  switch (kind_of(problem)) {
-    case ProblemKind::softmax:
-      return bound::softmax_preconditions(std::get<SoftmaxProblem>(problem), arithmetic, row);
-    case ProblemKind::merge:
-      return bound::merge_preconditions(std::get<MergeProblem>(problem), arithmetic, row);
-    case ProblemKind::attention:
-      break;
-  }
-  return bound::attention_preconditions(std::get<AttentionProblem>(problem), arithmetic, row);
-}
+struct Preconditions {
+  const Arithmetic& arithmetic;
+  std::int64_t row;
+  using List = std::vector<Precondition>;
+  List operator()(const SoftmaxProblem& p) const { return bound::softmax_preconditions(p, arithmetic, row); }
+  List operator()(const MergeProblem& p) const { return bound::merge_preconditions(p, arithmetic, row); }
+  List operator()(const AttentionProblem& p) const { return bound::attention_preconditions(p, arithmetic, row); }
+};
 
 }  // namespace
 
@@ -173,7 +169,7 @@ std::vector<Precondition> preconditions(const Problem& problem, const Arithmetic
   std::vector<Precondition> all;
   for (const Arithmetic& alternative : alternatives(arithmetic, problem)) {
     require_derived(problem, alternative);
-    std::ranges::copy(preconditions_of(problem, alternative, row), std::back_inserter(all));
+    std::ranges::copy(visit_forward(Preconditions{alternative, row}, problem), std::back_inserter(all));
   }
   return all;
 }

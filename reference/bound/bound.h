@@ -59,9 +59,10 @@ struct RowDomain {
   }
 };
 
+/// Of the parts of a problem; the others have no elements.
 struct Bound {
-  std::int64_t rows = 0;
-  std::int64_t width = 0;
+  std::int64_t rows = 0;          // of o and lse
+  std::int64_t width = 0;         // of o
   std::vector<ElementBound> o;    // rows x width
   std::vector<ElementBound> lse;  // rows
   std::vector<double>
@@ -70,6 +71,24 @@ struct Bound {
   std::vector<std::uint8_t>
       accumulator_outside;   // rows x width: 1 where the sums of this column may leave the f32 range
   std::int64_t refined = 0;  // elements whose closed form was vacuous, so that the linear-fractional form was solved
+
+  // Of a gradient, in the rows and widths of Truth. ElementBound's terms read: weights, the recomputed P (score errors,
+  // exponent, exponential, Λ); numerator, products, sums and the storage of P and dS; denominator, D_i; output, the
+  // ending without the last rounding into the storage format. probable = total(): no chance model is derived for it.
+  // Elements that special values decide have bounds of 0. A bound may be +inf.
+  std::vector<ElementBound> dq, dk, dv;
+  std::vector<RowDomain> query_domain;  // rows of dq
+  std::vector<RowDomain> key_domain;    // rows of dk and dv
+
+  const std::vector<ElementBound>& operator[](Part part) const {
+    static constexpr std::vector<ElementBound> Bound::* kParts[kPartCount] = {&Bound::o, &Bound::lse, &Bound::dq,
+                                                                              &Bound::dk, &Bound::dv};
+    return this->*kParts[static_cast<std::size_t>(part)];
+  }
+  /// Rows of one part.
+  const std::vector<RowDomain>& domains(Part part) const {
+    return part == Part::dq ? query_domain : part == Part::dk || part == Part::dv ? key_domain : domain;
+  }
 
   /// Of one element of o: its row's, or its own accumulator's.
   const RowDomain& domain_of(std::size_t o_index) const {

@@ -33,29 +33,25 @@ std::string exact_text(const Ball& truth) {
 
 }  // namespace
 
-std::string_view name(Part part) {
-  constexpr std::string_view kNames[] = {"o", "lse", "dq", "dk", "dv"};
-  return kNames[static_cast<int>(part)];
-}
-
-std::int64_t count(const Truth& truth, Part part) { return part == Part::o ? truth.rows * truth.width : truth.rows; }
-
 Element element_at(const Output& output, const Truth& truth, const Bound& bound, Part part, std::int64_t index) {
-  if (part == Part::lse) return element_at(output, truth, bound, part, index, 0);
-  return element_at(output, truth, bound, part, index / truth.width, index % truth.width);
+  const std::int64_t width = truth.width_of(part);
+  return element_at(output, truth, bound, part, index / width, index % width);
 }
 
 void require_fit(const Output& output, const Truth& truth, const Bound& bound) {
-  const auto elements = static_cast<std::size_t>(truth.rows * truth.width);
-  const auto rows = static_cast<std::size_t>(truth.rows);
-  const bool fits = truth.o.size() == elements && truth.lse.size() == rows && bound.rows == truth.rows &&
-                    bound.width == truth.width && bound.o.size() == elements && bound.range.size() == elements &&
-                    bound.lse.size() == rows && bound.domain.size() == rows &&
-                    bound.accumulator_outside.size() == elements && output.o.elements() == truth.rows * truth.width &&
-                    output.lse.elements() == truth.rows;
-  if (!fits) {
-    throw std::logic_error(fmt::format("output, truth ({} x {}) and bound ({} x {}) do not fit together", truth.rows,
-                                       truth.width, bound.rows, bound.width));
+  for (const Part part : parts_of(output)) {
+    const auto elements = static_cast<std::size_t>(output[part].elements());
+    const std::size_t rows = bound.domains(part).size();
+    bool fits = truth[part].size() == elements && bound[part].size() == elements &&
+                rows * static_cast<std::size_t>(truth.width_of(part)) == elements;
+    if (part == Part::o) {
+      fits = fits && bound.rows == truth.rows && bound.width == truth.width && bound.range.size() == elements &&
+             bound.accumulator_outside.size() == elements;
+    }
+    if (!fits) {
+      throw std::logic_error(fmt::format("{}: output ({} elements), truth ({}) and bound ({}) do not fit together",
+                                         name(part), elements, truth[part].size(), bound[part].size()));
+    }
   }
 }
 

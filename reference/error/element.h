@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -26,11 +27,6 @@ inline Class class_of(double x) {
   return (bits >> 63) != 0 ? kNegInf : kPosInf;
 }
 
-/// The tensor that an element belongs to. dq, dk and dv: gradients.h.
-enum class Part : std::uint8_t { o, lse, dq, dk, dv };
-inline constexpr std::size_t kPartCount = 5;
-std::string_view name(Part part);
-
 struct Element {
   Part part;
   std::int64_t row, column;  // column 0 for lse
@@ -49,17 +45,17 @@ inline double probable_bound(const ElementBound& bound) {
   return bound.probable > 0 && bound.probable < total ? bound.probable : total;
 }
 
-/// Elements of `part`: rows·width or rows.
-std::int64_t count(const Truth& truth, Part part);
+/// Elements of `part`.
+inline std::int64_t count(const Truth& truth, Part part) { return static_cast<std::int64_t>(truth[part].size()); }
 /// The three must fit together (require_fit); index is row-major.
 Element element_at(const Output& output, const Truth& truth, const Bound& bound, Part part, std::int64_t index);
 /// The same by row and column (0 for lse), for loops that count them.
 inline Element element_at(const Output& output, const Truth& truth, const Bound& bound, Part part, std::int64_t row,
                           std::int64_t column) {
   const bool o = part == Part::o;
-  const std::int64_t index = o ? row * truth.width + column : row;
+  const std::int64_t index = row * truth.width_of(part) + column;
   const auto i = static_cast<std::size_t>(index);
-  const Tensor& tensor = o ? output.o : output.lse;
+  const Tensor& tensor = output[part];
   const std::uint64_t bits = tensor.bits(index);
   return {part,
           row,
@@ -67,10 +63,14 @@ inline Element element_at(const Output& output, const Truth& truth, const Bound&
           tensor.format,
           bits,
           decode(tensor.format, bits),
-          o ? truth.o[i] : truth.lse[i],
-          o ? bound.o[i] : bound.lse[i],
+          truth[part][i],
+          bound[part][i],
           o ? bound.range[i] : std::numeric_limits<double>::infinity(),
-          o ? bound.domain_of(static_cast<std::size_t>(row), i) : bound.domain[i]};
+          o ? bound.domain_of(static_cast<std::size_t>(row), i) : bound.domains(part)[static_cast<std::size_t>(row)]};
+}
+/// The parts that an output has.
+inline std::span<const Part> parts_of(const Output& output) {
+  return parts(output.dq.shape.empty() ? ProblemKind::attention : ProblemKind::backward);
 }
 /// Throws std::logic_error if sizes differ: then the harness is wrong, not the kernel.
 void require_fit(const Output& output, const Truth& truth, const Bound& bound);

@@ -84,7 +84,22 @@ bool may_climb(const Decision& decision, const Element& element) {
 
 }  // namespace
 
+namespace {
+
+/// Rule 7.
+bool gradient_beyond_doubles(const Element& e) {
+  if (e.part == Part::o || e.part == Part::lse) return false;
+  const bool beyond = e.truth.classes == kPosInf || e.truth.classes == kNegInf;
+  const bool allowed = class_of(e.computed) != kFinite || class_of(e.bound.total()) == kPosInf;
+  return beyond && allowed && !e.domain.holds();
+}
+
+}  // namespace
+
 Decision decide(const Element& e, const Contract& contract) {
+  if (gradient_beyond_doubles(e)) {
+    return {VerdictKind::out_of_domain, Failure::none, "outside the domain of the bound"};
+  }
   const double limit = e.bound.total();
   const double probable = probable_bound(e.bound);
   if (e.truth.classes == kFinite && in_domain(e, contract) && !is_vacuous(limit, e.range) &&
@@ -116,18 +131,19 @@ Judgement judge(const Output& output, const Truth& truth, const Bound& bound, co
   Judgement judgement;
   Decision worst;
   bool first = true;
-  Part worst_part = Part::o;
+  Part worst_part{};
   std::int64_t worst_index = 0;
-  for (const Part part : {Part::o, Part::lse}) {
+  for (const Part part : parts_of(output)) {
     if (!returned(contract, part)) continue;
-    ErrorStats& stats = part == Part::o ? judgement.o : judgement.lse;
+    ErrorStats& stats = judgement[part];
     auto& climbed = part == Part::o ? judgement.climbed_o : judgement.climbed_lse;
-    const std::int64_t width = part == Part::o ? truth.width : 1;
+    const std::int64_t width = truth.width_of(part);
+    const bool has_bias = part == Part::o || part == Part::lse;
     std::int64_t row = 0, column = -1;
     double row_spread = 0;
     for (std::int64_t i = 0; i < count(truth, part); ++i) {
       if (++column == width) {
-        stats.end_row(std::exchange(row_spread, 0.0));
+        if (has_bias) stats.end_row(std::exchange(row_spread, 0.0));
         ++row;
         column = 0;
       }
@@ -142,7 +158,7 @@ Judgement judge(const Output& output, const Truth& truth, const Bound& bound, co
         first = false;
       }
     }
-    stats.end_row(row_spread);
+    if (has_bias) stats.end_row(row_spread);
   }
   judgement.worst = worst.verdict();
   if (worst.kind != VerdictKind::pass) {

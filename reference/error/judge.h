@@ -18,11 +18,16 @@
 //      probable bound P <= B' (ElementBound::probable), where that says anything (P < range/2): certainly outside
 //      [RN(o − P), RN(o + P)] sets Decision::investigate. The verdict stays what it was, because P is a statement about
 //      chance (README.md). The radius only ever acquits here: nobody climbs for it.
+//   7. Of a gradient one rule more, before the others. The truth writes a number beyond 2^1000 (e^(s − lse) of an lse that
+//      is far off) as the one infinity it belongs to. Outside the domain it is judged as the number that it is: inf, NaN,
+//      or a value within an infinite bound is out_of_domain. An infinity that special values make is listed beside the
+//      other one and NaN.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <utility>
 
 #include "reference/bound/bound.h"
 #include "reference/error/contract.h"
@@ -36,20 +41,26 @@ namespace flashproof {
 
 class Oracle;
 
-/// Whether the kernel returns this part of an output, so that there is something to judge.
+/// Whether the kernel returns this part of an output, so that there is something to judge. Gradients come all three.
 inline bool returned(const Contract& contract, Part part) {
-  return contract.returns != (part == Part::o ? Returns::lse : Returns::o);
+  return (part != Part::o || contract.returns != Returns::lse) && (part != Part::lse || contract.returns != Returns::o);
 }
 
 /// One element against its ball. `why` names the rule that decided; describe() (element.h) has the numbers.
 Decision decide(const Element& element, const Contract& contract);
 
 struct Judgement {
-  Verdict worst;  // over o and lse, by combine(); its detail describes the first such element
-  ErrorStats o;
-  ErrorStats lse;
+  Verdict worst;                  // over the parts, by combine(); its detail describes the first such element
+  ErrorStats o, lse, dq, dk, dv;  // of gradients without the bias statistic
   // Of the elements that the truth left open: the ball that decided, or the last one. By index.
   std::map<std::int64_t, Ball> climbed_o, climbed_lse;
+
+  const ErrorStats& operator[](Part part) const {
+    static constexpr ErrorStats Judgement::* kParts[kPartCount] = {&Judgement::o, &Judgement::lse, &Judgement::dq,
+                                                                   &Judgement::dk, &Judgement::dv};
+    return this->*kParts[static_cast<std::size_t>(part)];
+  }
+  ErrorStats& operator[](Part part) { return const_cast<ErrorStats&>(std::as_const(*this)[part]); }
 };
 
 /// The row one tier further up (Oracle::row): level 1 follows the truth. Null when there is none. What it points to need
@@ -64,8 +75,9 @@ struct Settled {
 /// element.
 Settled settle(Element& element, const Contract& contract, const NextTier& next);
 
-/// Judges every element of o and lse, of what the contract says the kernel returns. `case_index` goes into the witnesses. Unwritten poison is the law's business,
-/// here it is a NaN like any other. No elements (rows = 0): pass, as semantics has it: an empty output is a success.
+/// Judges every element of every part, of what the contract says the kernel returns. `case_index` goes into the witnesses.
+/// Unwritten poison is the law's business, here it is a NaN like any other. The truth of a gradient is as narrow as it gets
+/// (backward_truth()): nothing climbs for it. No elements (rows = 0): pass, as semantics has it: an empty output is a success.
 Judgement judge(const Output& output, const Truth& truth, const Bound& bound, const Contract& contract,
                 std::uint64_t case_index, const NextTier& next = {});
 /// With the oracle's truth() and row().

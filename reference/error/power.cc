@@ -102,26 +102,13 @@ Decided decided(const Element& e, const Contract& contract, const TrivialGap& ga
 Power power_of(const Output& output, const Truth& truth, const Bound& bound, const Judgement& judgement,
                const Contract& contract, const TrivialGaps& gaps) {
   Power power;
-  for (const Part part : {Part::o, Part::lse}) {
+  for (const Part part : parts_of(output)) {
     if (!returned(contract, part)) continue;
-    const std::vector<TrivialGap>& of_part = part == Part::o ? gaps.o : gaps.lse;
+    const std::vector<TrivialGap>& of_part = gaps[part];
     PowerCounts& counts = power.of(part);
     for (std::int64_t i = 0; i < count(truth, part); ++i) {
       const Element element = judged_element(output, truth, bound, judgement, part, i);
       ++counts.counts[static_cast<std::size_t>(decided(element, contract, of_part[static_cast<std::size_t>(i)]))];
-    }
-  }
-  return power;
-}
-
-Power power_of(const JudgedGradients& judged, const Contract& contract, const TrivialGradientGaps& gaps) {
-  Power power;
-  for (const Part part : kGradientParts) {
-    const std::vector<TrivialGap>& of_part = part == Part::dq ? gaps.dq : part == Part::dk ? gaps.dk : gaps.dv;
-    PowerCounts& counts = power.of(part);
-    for (std::int64_t i = 0; i < judged.count(part); ++i) {
-      const Decided what = decided(judged.element(part, i), contract, of_part[static_cast<std::size_t>(i)]);
-      ++counts.counts[static_cast<std::size_t>(what)];
     }
   }
   return power;

@@ -20,7 +20,6 @@
 #include <string_view>
 
 #include "reference/error/element.h"
-#include "reference/error/gradients.h"
 #include "reference/error/judge.h"
 #include "reference/error/trivial.h"
 
@@ -80,7 +79,6 @@ Decided decided(const Element& element, const Contract& contract, const TrivialG
 /// The balls are those that the judgement climbed to.
 Power power_of(const Output& output, const Truth& truth, const Bound& bound, const Judgement& judgement,
                const Contract& contract, const TrivialGaps& gaps);
-Power power_of(const JudgedGradients& judged, const Contract& contract, const TrivialGradientGaps& gaps);
 
 /// One sentence without a full stop on the output that was decided least: "6 % of o was decided: 94 % of it lies outside the
 /// domain that the kernel declares".

@@ -260,19 +260,20 @@ std::vector<TrivialGap> of_gradient(const Tensor& input, const Balls& truth, For
   return gaps;
 }
 
+TrivialGaps of_backward(const BackwardProblem& p, const Truth& truth) {
+  const Format format = p.forward.q.format;
+  return {.dq = of_gradient(p.forward.q, truth.dq, format),
+          .dk = of_gradient(p.forward.k, truth.dk, format),
+          .dv = of_gradient(p.forward.v, truth.dv, format)};
+}
+
 }  // namespace
 
 TrivialGaps trivial_gaps(const Problem& problem, const Truth& truth) {
   if (const auto* softmax = std::get_if<SoftmaxProblem>(&problem)) return of_softmax(*softmax, truth);
   if (const auto* merge = std::get_if<MergeProblem>(&problem)) return of_merge(*merge, truth);
+  if (const auto* backward = std::get_if<BackwardProblem>(&problem)) return of_backward(*backward, truth);
   return of_attention(std::get<AttentionProblem>(problem), truth);
-}
-
-TrivialGradientGaps trivial_gaps(const BackwardProblem& problem, const BackwardTruth& truth) {
-  const AttentionProblem& forward = problem.forward;
-  const Format format = forward.q.format;
-  return {of_gradient(forward.q, truth.dq, format), of_gradient(forward.k, truth.dk, format),
-          of_gradient(forward.v, truth.dv, format)};
 }
 
 }  // namespace flashproof

@@ -18,9 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "reference/oracle/backward/backward_truth.h"
 #include "reference/oracle/truth.h"
-#include "reference/problem/backward.h"
 #include "reference/problem/problems.h"
 
 namespace flashproof {
@@ -41,15 +39,17 @@ struct TrivialGap {
   void consider(Trivial answer, double value, const Ball& truth, double half_ulp);
 };
 
+/// As the balls of Truth.
 struct TrivialGaps {
-  std::vector<TrivialGap> o, lse;  // as Truth::o and Truth::lse
+  std::vector<TrivialGap> o = {}, lse = {}, dq = {}, dk = {}, dv = {};
+
+  const std::vector<TrivialGap>& operator[](Part part) const {
+    static constexpr std::vector<TrivialGap> TrivialGaps::* kParts[kPartCount] = {
+        &TrivialGaps::o, &TrivialGaps::lse, &TrivialGaps::dq, &TrivialGaps::dk, &TrivialGaps::dv};
+    return this->*kParts[static_cast<std::size_t>(part)];
+  }
 };
 /// `truth` is that of `problem`, which must be valid.
 TrivialGaps trivial_gaps(const Problem& problem, const Truth& truth);
-
-struct TrivialGradientGaps {
-  std::vector<TrivialGap> dq, dk, dv;  // as those of BackwardTruth
-};
-TrivialGradientGaps trivial_gaps(const BackwardProblem& problem, const BackwardTruth& truth);
 
 }  // namespace flashproof

@@ -135,6 +135,9 @@ Arithmetic declaration(Random& random, const Problem& problem) {
       break;
     case ProblemKind::attention:
       declare_attention(random, std::get<AttentionProblem>(problem), a);
+      break;
+    case ProblemKind::backward:
+      throw std::logic_error("a gradient where a forward problem is required");
   }
   return a;
 }

@@ -239,9 +239,11 @@ Problem extreme_problem(Random& random, ProblemKind kind) {
     case ProblemKind::merge:
       return merge_of(random);
     case ProblemKind::softmax:
+      return softmax_of(random);
+    case ProblemKind::backward:
       break;
   }
-  return softmax_of(random);
+  throw std::logic_error("a gradient where a forward problem is required");
 }
 
 }  // namespace flashproof::attack

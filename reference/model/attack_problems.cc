@@ -243,6 +243,8 @@ Problem draw(Random& random, ProblemKind kind, Format inputs, bool hostile) {
       return merge_of(random, inputs, hostile);
     case ProblemKind::attention:
       break;
+    case ProblemKind::backward:
+      throw std::logic_error("a gradient where a forward problem is required");
   }
   if (!hostile) return attention_of(random, inputs, false);
   if (random.chance(0.15)) return many_rows(random, inputs);

@@ -301,11 +301,11 @@ UnroundedGradients run_backward_model(const BackwardProblem& problem, const Back
   return Run(problem, arithmetic, roundings).run();
 }
 
-Gradients store_gradients(const BackwardProblem& problem, const UnroundedGradients& gradients) {
+Output store_gradients(const BackwardProblem& problem, const UnroundedGradients& gradients) {
   const Format format = problem.forward.q.format;
-  return {stored_tensor(format, problem.forward.q.shape, gradients.dq),
-          stored_tensor(format, problem.forward.k.shape, gradients.dk),
-          stored_tensor(format, problem.forward.v.shape, gradients.dv)};
+  return {.dq = stored_tensor(format, problem.forward.q.shape, gradients.dq),
+          .dk = stored_tensor(format, problem.forward.k.shape, gradients.dk),
+          .dv = stored_tensor(format, problem.forward.v.shape, gradients.dv)};
 }
 
 }  // namespace flashproof

@@ -31,6 +31,6 @@ UnroundedGradients run_backward_model(const BackwardProblem& problem, const Back
                                       const BackwardRoundings& roundings = {});
 
 /// Rounded into the format of q.
-Gradients store_gradients(const BackwardProblem& problem, const UnroundedGradients& gradients);
+Output store_gradients(const BackwardProblem& problem, const UnroundedGradients& gradients);
 
 }  // namespace flashproof

@@ -21,7 +21,7 @@ Output run_into(Format format, const Problem& problem, const Arithmetic& arithme
   require_runnable(problem, arithmetic);
   const OutputShape shape = output_shape(problem);
   Output output{.o = Tensor::dense(format, {shape.rows, shape.width}), .lse = Tensor::dense(Format::f32, {shape.rows})};
-  std::visit([&](const auto& p) { model::run(p, arithmetic, roundings, output); }, problem);
+  visit_forward([&](const auto& p) { model::run(p, arithmetic, roundings, output); }, problem);
   return output;
 }
 

@@ -24,7 +24,7 @@ struct Size {
 void expect_near(const Problem& problem, const Arithmetic& arithmetic, const Roundings& roundings, double relative,
                  const std::string& what) {
   const Output output = run_model_unrounded(problem, arithmetic, roundings);
-  const auto exact = std::visit([](const auto& p) { return reference<long double>(p); }, problem);
+  const auto exact = visit_forward([](const auto& p) { return reference<long double>(p); }, problem);
   const OutputShape shape = output_shape(problem);
   Size size;
   for (const long double o : exact.o) size.o = std::max(size.o, std::fabs(static_cast<double>(o)));

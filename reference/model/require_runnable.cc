@@ -94,7 +94,7 @@ void require_runnable(const Problem& problem, const Arithmetic& arithmetic) {
   check_errors(arithmetic);
   const std::string visits = visits_contradiction(arithmetic);
   require(visits.empty(), visits);
-  std::visit([&](const auto& p) { check(p, arithmetic); }, problem);
+  visit_forward([&](const auto& p) { check(p, arithmetic); }, problem);
 }
 
 }  // namespace flashproof

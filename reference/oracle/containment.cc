@@ -33,7 +33,7 @@ std::vector<double> scales(const Problem& problem) {
     clear_signs(attention->v_descale);
   }
   if (auto* merge = std::get_if<MergeProblem>(&sizes)) clear_signs(merge->o);
-  return std::visit([](const auto& p) { return reference<double>(p); }, sizes).o;
+  return visit_forward([](const auto& p) { return reference<double>(p); }, sizes).o;
 }
 
 Truth rows_of(const Problem& problem, Tier tier, int bits) {
@@ -129,7 +129,7 @@ struct Case::State {
 
 Case::Case(Problem problem) : state_(std::make_unique<State>()) {
   state_->problem = std::move(problem);
-  state_->exact = std::visit([](const auto& p) { return reference<Fine>(p); }, state_->problem);
+  state_->exact = visit_forward([](const auto& p) { return reference<Fine>(p); }, state_->problem);
   state_->error = test::reference_error<Fine>(state_->problem, ldexp(Fine(1), -kFineBits), 2.0);
   state_->scale = scales(state_->problem);
 }

@@ -78,11 +78,11 @@ std::string bytes_text(double bytes) {
 Memory memory_of(const Problem& problem, int threads) {
   const OutputShape shape = output_shape(problem);
   const auto rows = static_cast<double>(shape.rows), width = static_cast<double>(shape.width);
-  const Drivers drivers = std::visit([](const auto& p) { return Drivers(p); }, problem);
+  const Drivers drivers = visit_forward([](const auto& p) { return Drivers(p); }, problem);
   // No more threads start than there are rows. First the fp64 tier, then the slower ones: both kept by each worker.
   const auto workers = static_cast<int>(std::clamp<std::int64_t>(threads, 1, std::max<std::int64_t>(1, shape.rows)));
   const auto fp64_of = [&](std::int64_t n) {
-    return std::visit([&](const auto& p) { return fp64_bytes(p, n, workers); }, problem);
+    return visit_forward([&](const auto& p) { return fp64_bytes(p, n, workers); }, problem);
   };
   const double fp64 = fp64_of(shape.rows), fp64_rows = fp64 - fp64_of(0);
   double slow = static_cast<double>(exact_tier_bytes(problem));

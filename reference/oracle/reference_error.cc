@@ -71,7 +71,7 @@ Sizes sizes_of(const AttentionProblem& p) {
 }  // namespace
 
 Sizes sizes(const Problem& problem) {
-  return std::visit([](const auto& p) { return sizes_of(p); }, problem);
+  return visit_forward([](const auto& p) { return sizes_of(p); }, problem);
 }
 
 }  // namespace flashproof::test

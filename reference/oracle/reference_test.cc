@@ -65,7 +65,7 @@ TYPED_TEST(ReferenceIn, AgreesWithTheOracleOnRandomProblems) {
   for (std::uint64_t seed = 1000; seed < 1200; ++seed) {
     const Problem problem = test::random_problem(seed);
     const Truth truth = compute_truth(problem);
-    const auto result = std::visit([](const auto& p) { return reference<Real>(p); }, problem);
+    const auto result = visit_forward([](const auto& p) { return reference<Real>(p); }, problem);
     const auto error = test::reference_error<Real>(problem, u, Type<Real>::kFunctions);
     ASSERT_TRUE(error.meaningful);
     ASSERT_EQ(result.o.size(), truth.o.size());
@@ -85,7 +85,7 @@ TYPED_TEST(ReferenceIn, AgreesWithTheOracleInEveryFormat) {
     const auto draw = [&] { return random.normal(); };
     const Problem problem = test::attention(format, {.q_heads = 4, .k_heads = 2}, draw, draw, draw, true);
     const Truth truth = compute_truth(problem);
-    const auto result = std::visit([](const auto& p) { return reference<Real>(p); }, problem);
+    const auto result = visit_forward([](const auto& p) { return reference<Real>(p); }, problem);
     const auto error =
         test::reference_error<Real>(problem, std::numeric_limits<Real>::epsilon(), Type<Real>::kFunctions);
     for (std::size_t i = 0; i < truth.o.size(); ++i) expect_near(result.o[i], truth.o[i], error.o, 9, i);

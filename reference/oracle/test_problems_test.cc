@@ -20,7 +20,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kSeeds = 600;
 
 ReferenceResult<double> reference_of(const Problem& problem) {
-  return std::visit([](const auto& p) { return reference<double>(p); }, problem);
+  return visit_forward([](const auto& p) { return reference<double>(p); }, problem);
 }
 
 TEST(HardKinds, AreLegalAndTheSameEveryTime) {

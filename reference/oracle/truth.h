@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "reference/oracle/zeroed.h"
+#include "reference/problem/problems.h"
 
 namespace flashproof {
 
@@ -90,15 +91,29 @@ struct RowBalls {
   int bits = 0;  // precision of the exact tier, else 0
 };
 
+/// Of the parts of a problem; the others have no balls.
 struct Truth {
-  std::int64_t rows = 0;
-  std::int64_t width = 0;
+  std::int64_t rows = 0;   // of o and lse, or of dq
+  std::int64_t width = 0;  // of o, or of dq and dk
   Balls o;                 // rows x width
   Balls lse;               // rows
-  std::vector<Tier> tier;  // rows
+  std::vector<Tier> tier;  // rows; of a forward problem
+
+  Balls dq;                      // rows x width
+  Balls dk;                      // rows of k x width
+  Balls dv;                      // rows of k x value_width
+  std::int64_t value_width = 0;  // of dv
+  std::int64_t exact_rows = 0;   // rows of gradients that went to the exact tier
 
   int max_bits = 0;               // highest precision of the exact tier; 0 = it was not needed
-  std::int64_t inconclusive = 0;  // elements still wider than asked for at kMaxBits
+  std::int64_t inconclusive = 0;  // elements still wider than asked for at kMaxBits; the radius holds all the same
+
+  const Balls& operator[](Part part) const {
+    static constexpr Balls Truth::* kParts[kPartCount] = {&Truth::o, &Truth::lse, &Truth::dq, &Truth::dk, &Truth::dv};
+    return this->*kParts[static_cast<std::size_t>(part)];
+  }
+  /// Columns of a part: 1 of lse.
+  std::int64_t width_of(Part part) const { return part == Part::lse ? 1 : part == Part::dv ? value_width : width; }
 
   /// Every ball exactly 0.
   static Truth sized(std::int64_t rows, std::int64_t width, Tier tier = Tier::symbolic) {

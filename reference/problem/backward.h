@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "reference/problem/problems.h"
+#include "reference/problem/forward.h"
 
 namespace flashproof {
 
@@ -38,10 +38,5 @@ struct BackwardProblem {
 /// Throws UsageError naming the first argument that does not fit and its legal range; softcap, sink, packed and paged
 /// attention, descale factors and mixed formats are refused by the feature's name.
 void validate(const BackwardProblem& problem);
-
-/// What a kernel returns: dense, (B, Hq, Sq, d), (B, Hk, Sk, d) and (B, Hk, Sk, dv), in the format of q.
-struct Gradients {
-  Tensor dq, dk, dv;
-};
 
 }  // namespace flashproof

@@ -35,13 +35,11 @@ std::string_view take(std::optional<std::string_view>& text, char mark) {
 }
 
 ProblemKind parse_kind(std::string_view text) {
-  for (ProblemKind kind : {ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention}) {
+  for (const ProblemKind kind : kProblemKinds) {
     if (text == name(kind)) return kind;
   }
   throw UsageError(
-      fmt::format("case: problem {} must be softmax, merge or attention (gradients: attention_backward, where a "
-                  "command takes them)",
-                  quote(text)));
+      fmt::format("case: problem {} must be softmax, merge, attention or attention_backward", quote(text)));
 }
 
 }  // namespace

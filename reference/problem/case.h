@@ -21,7 +21,7 @@ struct CaseSpec {
   bool operator==(const CaseSpec&) const = default;
 };
 
-/// problem is softmax, merge or attention; family and key are names ([a-z][a-z0-9_]*, at most 64 characters); seed is
+/// problem is softmax, merge, attention or attention_backward; family and key are names ([a-z][a-z0-9_]*, at most 64 characters); seed is
 /// decimal, 0..2^64−1; value is 1..256 characters of [A-Za-z0-9_.+/-]. No key twice, no spaces, at most 4096
 /// characters: the line needs no quoting in a shell. Throws UsageError on anything that is not the grammar above. Does
 /// not know which families or keys exist.

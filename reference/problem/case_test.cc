@@ -31,7 +31,7 @@ TEST(CaseSpec, PrintsWhatItReads) {
 TEST(CaseSpec, RefusesTheRestInOneLine) {
   const std::string long_name(65, 'a');
   const std::pair<std::string, std::string> wrong[] = {
-      {"", "problem \"\" must be softmax, merge or attention"},
+      {"", "problem \"\" must be softmax, merge, attention or attention_backward"},
       {"softmax", "no family"},
       {"softmax:normal", "no seed"},
       {"Softmax:normal:1", "problem"},

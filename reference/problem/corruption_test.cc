@@ -234,7 +234,7 @@ TEST(Corruption, EditedFields) {
       // the witness
       {softmax, "witness 1", "witness 2", R"(flashproof: "witness 2" must be "witness 1")"},
       {softmax, R"("flashproof")", R"("flashprof")", "no flashproof"},
-      {softmax, "softmax:sample", "softmin:sample", "must be softmax, merge or attention"},
+      {softmax, "softmax:sample", "softmin:sample", "must be softmax, merge, attention or attention_backward"},
       {softmax, "softmax:sample", "merge:sample", "must be that of the case, merge"},
       {softmax, "cols=5", "cols=", "must have a value"},
       {softmax, R"("problem":"softmax")", R"("problem":"merge")", "must be that of the case, softmax"},

@@ -38,7 +38,7 @@ bool hidden_keys_hold_specials(const AttentionProblem& p) {
 }
 
 std::string needs_isolation(const Problem& problem) {
-  const auto* attention = std::get_if<AttentionProblem>(&problem);
+  const AttentionProblem* attention = attention_of(problem);
   if (attention == nullptr || !hidden_keys_hold_specials(*attention)) return "";
   return "hidden keys with NaN or infinities: this kernel does not declare isolates_hidden";
 }

@@ -46,9 +46,16 @@ std::string_view name(ProblemKind kind) {
     case ProblemKind::merge:
       return "merge";
     case ProblemKind::attention:
+      return "attention";
+    case ProblemKind::backward:
       break;
   }
-  return "attention";
+  return "attention_backward";
+}
+
+std::string_view name(Part part) {
+  constexpr std::string_view kNames[kPartCount] = {"o", "lse", "dq", "dk", "dv"};
+  return kNames[static_cast<std::size_t>(part)];
 }
 
 std::string_view name(Feature feature) {
@@ -132,6 +139,7 @@ std::optional<Feature> MergeProblem::beyond(std::span<const Feature> taken) cons
 
 std::optional<Feature> feature_beyond(const Problem& problem, std::span<const Feature> taken) {
   return std::visit(Overloaded{[](const SoftmaxProblem&) { return std::optional<Feature>(); },
+                               [&](const BackwardProblem& p) { return p.forward.beyond(taken); },
                                [&](const auto& p) { return p.beyond(taken); }},
                     problem);
 }
@@ -165,17 +173,18 @@ std::int64_t AttentionProblem::kv_offset(const Tensor& tensor, std::int64_t s, s
   return k_start.empty() ? tensor.offset({s, h, j, 0}) : tensor.offset({0, h, k_start[s] + j, 0});
 }
 
-ProblemKind kind_of(const Problem& problem) {
-  return std::visit(Overloaded{[](const SoftmaxProblem&) { return ProblemKind::softmax; },
-                               [](const MergeProblem&) { return ProblemKind::merge; },
-                               [](const AttentionProblem&) { return ProblemKind::attention; }},
-                    problem);
+ProblemKind kind_of(const Problem& problem) { return static_cast<ProblemKind>(problem.index()); }
+
+const AttentionProblem* attention_of(const Problem& problem) {
+  if (const auto* backward = std::get_if<BackwardProblem>(&problem)) return &backward->forward;
+  return std::get_if<AttentionProblem>(&problem);
 }
 
 Format format_of(const Problem& problem) {
   return std::visit(
       Overloaded{[](const SoftmaxProblem& p) { return p.x.format; }, [](const MergeProblem& p) { return p.o.format; },
-                 [](const AttentionProblem& p) { return p.q.format; }},
+                 [](const AttentionProblem& p) { return p.q.format; },
+                 [](const BackwardProblem& p) { return p.forward.q.format; }},
       problem);
 }
 
@@ -184,16 +193,32 @@ Format output_format(const Problem& problem) {
   return attention == nullptr ? format_of(problem) : attention->output_format();
 }
 
+Format output_format(const Problem& problem, Part part) {
+  return part == Part::lse ? Format::f32 : output_format(problem);
+}
+
 OutputShape output_shape(const Problem& problem) {
-  return std::visit(Overloaded{[](const SoftmaxProblem& p) { return OutputShape{p.x.shape[0], p.x.shape[1]}; },
-                               [](const MergeProblem& p) {
-                                 const std::int64_t blocks = p.form == MergeForm::concat ? p.o.shape[0] : 1;
-                                 return OutputShape{p.o.shape[1], blocks * p.o.shape[2]};
-                               },
-                               [](const AttentionProblem& p) {
-                                 return OutputShape{p.batch() * p.q_heads() * p.q_length(), p.value_dim()};
-                               }},
-                    problem);
+  return std::visit(
+      Overloaded{
+          [](const SoftmaxProblem& p) { return OutputShape{p.x.shape[0], p.x.shape[1]}; },
+          [](const MergeProblem& p) {
+            const std::int64_t blocks = p.form == MergeForm::concat ? p.o.shape[0] : 1;
+            return OutputShape{p.o.shape[1], blocks * p.o.shape[2]};
+          },
+          [](const AttentionProblem& p) { return OutputShape{p.batch() * p.q_heads() * p.q_length(), p.value_dim()}; },
+          [](const BackwardProblem& p) { return OutputShape{p.query_rows(), p.forward.head_dim()}; }},
+      problem);
+}
+
+std::vector<std::int64_t> output_shape(const Problem& problem, Part part) {
+  if (const auto* backward = std::get_if<BackwardProblem>(&problem)) {
+    const AttentionProblem& p = backward->forward;
+    if (part == Part::dq) return {p.batch(), p.q_heads(), p.q_length(), p.head_dim()};
+    return {p.batch(), p.k_heads(), p.k_length(), part == Part::dk ? p.head_dim() : p.value_dim()};
+  }
+  const OutputShape shape = output_shape(problem);
+  if (part == Part::lse) return {shape.rows};
+  return {shape.rows, shape.width};
 }
 
 }  // namespace flashproof

@@ -158,6 +158,30 @@ Witness sample_descaled() {
   return {{{ProblemKind::attention, "sample", 11, {{"format", "bf16"}}}, p}, {}};
 }
 
+Witness sample_backward() {
+  Random random(6, 0);
+  BackwardProblem p;
+  AttentionProblem& f = p.forward;
+  f.q = Tensor::dense(Format::f16, {1, 2, 2, 3});
+  f.k = Tensor::strided(Format::f16, {1, 1, 4, 3}, {40, 40, 5, 1});  // padded rows
+  f.v = Tensor::dense(Format::f16, {1, 1, 4, 2});
+  f.alibi = Tensor::dense(Format::f32, {1, 2});
+  for (std::int64_t h = 0; h < 2; ++h) f.alibi.set({0, h}, 0.25 * static_cast<double>(h + 1));
+  f.window_left = 1;
+  f.scale = 0.5F;
+  f.plan = ChunkPlan::uniform(4, 2);
+  p.d_out = Tensor::dense(Format::f16, {1, 2, 2, 2});
+  p.o = Tensor::strided(Format::f32, {1, 2, 2, 2}, {16, 8, 4, 2});  // wider than q, with gaps inside the rows
+  for (Tensor* t : {&f.q, &f.k, &f.v, &p.d_out, &p.o}) {
+    for_each(t->shape, [&](auto... i) { t->set({i...}, random.uniform(-2, 2)); });
+  }
+  p.lse = Tensor::strided(Format::f32, {1, 2, 2}, {4, 1, 2});  // heads inside the sequence
+  for (std::int64_t n = 0; n < 4; ++n) p.lse.set({0, n / 2, n % 2}, n == 3 ? -kInf : random.uniform(-1, 1));
+  p.mode = BackwardMode::gradient;
+  return {{{ProblemKind::backward, "sample", 12, {{"format", "f16"}, {"mode", "gradient"}}}, p},
+          {{"kernel", "attention_backward.two_kernels.hardened"}}};
+}
+
 std::map<std::string, Witness> samples() {
   return {{"softmax", sample_softmax()},
           {"merge", sample_merge()},
@@ -165,7 +189,8 @@ std::map<std::string, Witness> samples() {
           {"attention", sample_attention()},
           {"attention_packed", sample_packed()},
           {"attention_paged", sample_paged()},
-          {"attention_descaled", sample_descaled()}};
+          {"attention_descaled", sample_descaled()},
+          {"attention_backward", sample_backward()}};
 }
 
 }  // namespace flashproof

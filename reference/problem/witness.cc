@@ -65,8 +65,6 @@ void read_features(Fields& fields, AttentionProblem& p) {
   if (fields.has("page_table")) p.page_table = fields.signed_int32s("page_table");
 }
 
-}  // namespace
-
 AttentionProblem read_attention(Fields& fields) {
   AttentionProblem p;
   p.q = fields.tensor("q");
@@ -82,7 +80,16 @@ AttentionProblem read_attention(Fields& fields) {
   return p;
 }
 
-namespace {
+BackwardProblem read_backward(Fields& fields) {
+  BackwardProblem p;
+  p.forward = read_attention(fields);
+  p.d_out = fields.tensor("d_out");
+  p.o = fields.tensor("o");
+  p.lse = fields.tensor("lse");
+  p.mode = fields.either("mode", name(BackwardMode::stage), name(BackwardMode::gradient)) ? BackwardMode::stage
+                                                                                          : BackwardMode::gradient;
+  return p;
+}
 
 void write_problem(Draft& draft, const SoftmaxProblem& p) {
   draft.strided("x", p.x);
@@ -119,9 +126,7 @@ void write_features(Draft& draft, const AttentionProblem& p) {
   if (!p.page_table.empty()) draft.list("page_table", p.page_table);
 }
 
-}  // namespace
-
-void write_attention(Draft& draft, const AttentionProblem& p) {
+void write_problem(Draft& draft, const AttentionProblem& p) {
   draft.strided("q", p.q);
   draft.strided("k", p.k);
   draft.strided("v", p.v);
@@ -134,31 +139,46 @@ void write_attention(Draft& draft, const AttentionProblem& p) {
   draft.list("plan.order", p.plan.order);
 }
 
-namespace {
-
-void write_problem(Draft& draft, const AttentionProblem& p) { write_attention(draft, p); }
+void write_problem(Draft& draft, const BackwardProblem& p) {
+  write_problem(draft, p.forward);
+  draft.strided("d_out", p.d_out);
+  draft.strided("o", p.o);
+  draft.strided("lse", p.lse);
+  draft.text("mode", std::string(name(p.mode)));
+}
 
 std::int64_t input_bytes(const Problem& problem) {
   const auto size = [](const auto&... tensor) { return (static_cast<std::int64_t>(tensor.storage.size()) + ...); };
+  const auto attention = [&](const AttentionProblem& p) {
+    return size(p.q, p.k, p.v, p.bias, p.alibi, p.sink, p.q_descale, p.k_descale, p.v_descale);
+  };
   return std::visit(
       [&](const auto& p) {
         using T = std::decay_t<decltype(p)>;
         if constexpr (std::is_same_v<T, SoftmaxProblem>) return size(p.x);
         if constexpr (std::is_same_v<T, MergeProblem>) return size(p.o, p.lse, p.l);
-        if constexpr (std::is_same_v<T, AttentionProblem>) {
-          return size(p.q, p.k, p.v, p.bias, p.alibi, p.sink, p.q_descale, p.k_descale, p.v_descale);
-        }
+        if constexpr (std::is_same_v<T, AttentionProblem>) return attention(p);
+        if constexpr (std::is_same_v<T, BackwardProblem>) return attention(p.forward) + size(p.d_out, p.o, p.lse);
       },
       problem);
 }
 
-/// validate() has passed: the output has fewer than 2^31 elements.
+/// validate() has passed: an output has fewer than 2^31 elements.
+std::int64_t output_bytes(const Problem& problem) {
+  std::int64_t bytes = 0;
+  for (const Part part : parts(kind_of(problem))) {
+    std::int64_t part_bytes = bytes_of(output_format(problem, part));
+    for (const std::int64_t extent : output_shape(problem, part)) part_bytes *= extent;
+    bytes += part_bytes;
+  }
+  return bytes;
+}
+
 void check_size(const Problem& problem) {
-  const OutputShape shape = output_shape(problem);
-  const std::int64_t output = shape.rows * (shape.width * bytes_of(output_format(problem)) + 4);  // o, and lse in f32
-  if (input_bytes(problem) + output > kMaxWitnessBytes) {
-    throw UsageError(fmt::format("size: inputs and outputs together take {} bytes, must be at most {}",
-                                 input_bytes(problem) + output, kMaxWitnessBytes));
+  const std::int64_t bytes = input_bytes(problem) + output_bytes(problem);
+  if (bytes > kMaxWitnessBytes) {
+    throw UsageError(
+        fmt::format("size: inputs and outputs together take {} bytes, must be at most {}", bytes, kMaxWitnessBytes));
   }
 }
 
@@ -183,6 +203,9 @@ Witness parse(std::span<const std::byte> bytes) {
       break;
     case ProblemKind::attention:
       witness.content.problem = read_attention(fields);
+      break;
+    case ProblemKind::backward:
+      witness.content.problem = read_backward(fields);
       break;
   }
   witness.notes = fields.notes();

@@ -75,8 +75,4 @@ class Draft {
   std::vector<std::vector<std::byte>> data_;  // moving an inner vector keeps its bytes where the spans point
 };
 
-/// The fields of an attention problem, which a backward witness has, too. What is read is not validated.
-AttentionProblem read_attention(Fields& fields);
-void write_attention(Draft& draft, const AttentionProblem& problem);
-
 }  // namespace flashproof

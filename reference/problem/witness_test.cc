@@ -86,6 +86,19 @@ TEST(Witness, RefusesToWriteWhatItCouldNotRead) {
   EXPECT_THROW(format_witness(witness), UsageError);
 }
 
+TEST(Witness, AGradientIsToldFromItsForwardProblem) {
+  Witness forward = sample_backward();
+  forward.content.problem = std::get<BackwardProblem>(sample_backward().content.problem).forward;
+  EXPECT_THROW(format_witness(forward), UsageError) << "the line is a gradient's";
+  forward.content.spec.problem = ProblemKind::attention;
+  const auto bytes = format_witness(forward);
+  EXPECT_EQ(parse_witness(bytes, "file"), forward);
+  EXPECT_NE(bytes, format_witness(sample_backward()));
+  Witness wrong = sample_backward();
+  std::get<BackwardProblem>(wrong.content.problem).lse = Tensor::dense(Format::f32, {1, 2, 3});
+  EXPECT_THROW(format_witness(wrong), UsageError);
+}
+
 TEST(Witness, NotesThatAreNotUtf8AreRepaired) {
   Witness witness = sample_softmax();
   witness.notes["verdict"] = "a\xff\x62";

@@ -142,6 +142,25 @@ def check_attention_descaled(metadata, tensors):
     assert (dtype, shape, raw[11]) == ("F8_E4M3", [2, 1, 3, 2], 0x7F), "the NaN of e4m3fn"
 
 
+def check_attention_backward(metadata, tensors):
+    assert metadata["case"] == "attention_backward:sample:12:format=f16,mode=gradient"
+    assert metadata["problem"] == "attention_backward" and metadata["mode"] == "gradient"
+    assert metadata["window"] == "1,-1" and metadata["stride.o"] == "16,8,4,2" and metadata["stride.lse"] == "4,1,2"
+    for name, dtype, shape in (
+        ("q", "F16", [1, 2, 2, 3]),
+        ("k", "F16", [1, 1, 4, 3]),
+        ("v", "F16", [1, 1, 4, 2]),
+        ("d_out", "F16", [1, 2, 2, 2]),
+        ("o", "F32", [1, 2, 2, 2]),
+    ):
+        assert tensors.pop(name)[:2] == (dtype, shape), name
+    dtype, shape, raw = tensors.pop("alibi")
+    assert (dtype, shape, struct.unpack("<2f", raw)) == ("F32", [1, 2], (0.25, 0.5))
+    dtype, shape, raw = tensors.pop("lse")
+    lse = struct.unpack("<4f", raw)
+    assert (dtype, shape) == ("F32", [1, 2, 2]) and lse[3] == float("-inf") and all(-1 <= x <= 1 for x in lse[:3])
+
+
 def check_with_package(path, tensors):
     """The reference implementation must accept the file and see the same bytes."""
     try:
@@ -158,6 +177,7 @@ def main():
     directory = Path(sys.argv[1])
     checks = (check_softmax, check_merge, check_merge_states)
     checks += (check_attention, check_attention_packed, check_attention_paged, check_attention_descaled)
+    checks += (check_attention_backward,)
     for check in checks:
         path = directory / (check.__name__.removeprefix("check_") + ".safetensors")
         metadata, tensors = read(path)

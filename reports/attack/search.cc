@@ -50,6 +50,7 @@ std::map<std::string, std::string> shape_keys(ProblemKind problem, Random& rando
               {"layout", "dense"},
               {"form", random.chance(0.5) ? "concat" : "sum"}};
     case ProblemKind::attention:
+    case ProblemKind::backward:
       break;
   }
   return {{"b", "1"},   {"hq", "1"},     {"hk", "1"},         {"sq", "4"},   {"d", "64"},
@@ -61,7 +62,7 @@ std::map<std::string, std::string> shape_keys(ProblemKind problem, Random& rando
 std::optional<Case> full_case(const CaseSpec& spec) {
   try {
     Case made = make_case(spec);
-    const bool full = std::visit([](const auto& p) { return is_full(p); }, made.problem);
+    const bool full = visit_forward([](const auto& p) { return is_full(p); }, made.problem);
     if (full) return made;
   } catch (const UsageError&) {  // no such case: a family may need another shape
   }

@@ -4,9 +4,8 @@
 
 #include <algorithm>
 
-#include "kernels/backward.h"
+#include "kernels/registry.h"
 #include "properties/generators/glob.h"
-#include "reference/problem/backward_witness.h"
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
 #include "reports/compare/pair_builder.h"
@@ -20,14 +19,11 @@ namespace {
 [[noreturn]] void unknown(const std::string& id) {
   std::vector<std::string_view> names;
   for (const Kernel& k : kernels()) names.push_back(k.id);
-  for (const BackwardKernel& k : backward_kernels()) names.push_back(k.id);
   throw UsageError(unknown_name("kernel", id, names));
 }
 
-/// What is common to forward kernels and those of the gradient: one plan, run by each of the two.
-template <class P, class K, class Line, class Native>
-PairRun run_both(P plan, const Chosen<K>& base, const Chosen<K>& head, const PairArguments& a, Line line,
-                 Native native) {
+/// One plan, run by each of the two.
+PairRun run_both(Plan plan, const Chosen& base, const Chosen& head, const PairArguments& a) {
   if (!a.case_text.empty()) {
     const std::string kind = std::string(info(plan.cases.front().format).name);
     if (!base.kernel->supports(plan.cases.front().format) || !head.kernel->supports(plan.cases.front().format)) {
@@ -40,13 +36,13 @@ PairRun run_both(P plan, const Chosen<K>& base, const Chosen<K>& head, const Pai
   PairRun run;
   const std::string label = a.base + " -> " + a.head;
   detail::Builder builder(a, label);
-  P other = plan;
+  Plan other = plan;
   plan.kernels = {base.kernel};
   other.kernels = {head.kernel};
-  native(plan);
-  native(other);
-  builder.run(plan, a.base, run.base, false, line);
-  builder.run(other, a.head, run.head, true, line);
+  choose_math(plan, a.math, a.profile);
+  choose_math(other, a.math, a.profile);
+  builder.run(plan, a.base, run.base, false);
+  builder.run(other, a.head, run.head, true);
   run.paired.base = a.base;
   run.paired.head = a.head;
   run.paired.cases = builder.cases();
@@ -60,7 +56,7 @@ PairRun run_both(P plan, const Chosen<K>& base, const Chosen<K>& head, const Pai
 
 bool names_kernel(std::string_view text) {
   const std::string id = split_dose(text).first;
-  return find_kernel(id) != nullptr || find_backward_kernel(id) != nullptr;
+  return find_kernel(id) != nullptr;
 }
 
 PairRun run_pair(const PairArguments& a) {
@@ -76,39 +72,20 @@ PairRun run_pair(const PairArguments& a) {
   const Kernel *base = find_kernel(base_id), *head = find_kernel(head_id);
   Filters filters = a.filters;
   filters.kernels = {base_id};
-  if (base != nullptr && head != nullptr) {
-    if (base->problem != head->problem) {
-      throw UsageError(fmt::format("{} is a kernel for {}, {} one for {}; legal: two of one problem", base_id,
-                                   name(base->problem), head_id, name(head->problem)));
-    }
-    Plan plan;
-    if (a.case_text.empty()) {
-      plan = make_plan(filters, a.tier, a.seed, a.executors);
-    } else {
-      if (names_gradient(a.case_text)) throw UsageError("--case " + quote(a.case_text) + ": is a case of the gradient");
-      plan.cases = {load_case(a.case_text)};
-      plan.executors = a.executors;
-    }
-    return run_both(
-        std::move(plan), at_dose(base, a.base), at_dose(head, a.head), a,
-        [](const CaseSpec& s) { return to_string(s); }, [&](Plan& p) { choose_math(p, a.math, a.profile); });
+  if (base->problem != head->problem) {
+    throw UsageError(fmt::format("{} is a kernel for {}, {} one for {}; legal: two of one problem", base_id,
+                                 name(base->problem), head_id, name(head->problem)));
   }
-  if (base != nullptr || head != nullptr)
-    throw UsageError("one of the two is a kernel of the gradient; legal: two of one problem");
-  GradientPlan plan;
+  const bool gradient = base->problem == ProblemKind::backward;
+  Plan plan;
   if (a.case_text.empty()) {
-    plan = make_gradient_plan(filters, seeds_of(a.tier), a.seed, a.executors);
+    plan = gradient ? make_gradient_plan(filters, seeds_of(a.tier), a.seed, a.executors)
+                    : make_plan(filters, a.tier, a.seed, a.executors);
   } else {
-    plan.cases = {load_gradient(a.case_text)};
+    plan.cases = {gradient ? load_gradient(a.case_text) : load_case(a.case_text)};
     plan.executors = a.executors;
   }
-  return run_both(
-      std::move(plan), at_dose(find_backward_kernel(base_id), a.base), at_dose(find_backward_kernel(head_id), a.head),
-      a, [](const CaseSpec& s) { return backward_line(s); },
-      [&](GradientPlan& p) {
-        Plan forward;
-        choose_math(forward, p, a.math, a.profile);
-      });
+  return run_both(std::move(plan), at_dose(base, a.base), at_dose(head, a.head), a);
 }
 
 }  // namespace flashproof::compare

@@ -11,14 +11,16 @@
 
 #include "reference/problem/error.h"
 #include "reports/compare/pair.h"
-#include "reports/gradients/sweep.h"
 #include "reports/run/sweep.h"
 
 namespace flashproof::compare::detail {
 
 using Stats = std::vector<std::pair<std::string, const ErrorStats*>>;
-inline Stats tensors(const CaseResult& r) { return {{"o", &r.o}, {"lse", &r.lse}}; }
-inline Stats tensors(const GradientResult& r) { return {{"dq", &r.dq}, {"dk", &r.dk}, {"dv", &r.dv}}; }
+inline Stats tensors(const CaseResult& r, ProblemKind problem) {
+  Stats stats;
+  for (const Part part : parts(problem)) stats.emplace_back(name(part), &r[part]);
+  return stats;
+}
 
 inline TensorFigures figures_of(const ErrorStats& s) {
   TensorFigures f;
@@ -55,9 +57,8 @@ class Builder {
  public:
   Builder(const PairArguments& a, std::string label) : arguments_(a), label_(std::move(label)) {}
 
-  /// Runs one side's plan and collects it. `line`: of a planned case.
-  template <class Plan, class Line>
-  void run(const Plan& plan, const std::string& id, Document& document, bool head, Line line) {
+  /// Runs one side's plan and collects it.
+  void run(const Plan& plan, const std::string& id, Document& document, bool head) {
     SweepOptions options;
     options.jobs = arguments_.jobs;
     options.keep_results = true;
@@ -68,7 +69,7 @@ class Builder {
     }
     if (swept.executed() == 0) throw UsageError(id + ": takes none of the cases, so there is nothing to compare");
     std::map<Key, std::vector<ErrorStats>> sums;
-    for (const auto& r : swept.results) add(r, plan.cases.at(r.result.case_index), line, id, document, head, sums);
+    for (const auto& r : swept.results) add(r, plan.cases.at(r.result.case_index), id, document, head, sums);
     for (auto& [key, record] : document.records) finish(record, sums[key]);
     document.name = id;
     document.runs = {RunOf{arguments_.seed, std::string(name(arguments_.tier)), id, "not used", "", "", ""}};
@@ -92,8 +93,7 @@ class Builder {
   }
 
  private:
-  template <class StepResult, class Planned, class Line>
-  void add(const StepResult& r, const Planned& planned, Line line, const std::string& id, Document& document, bool head,
+  void add(const StepResult& r, const PlannedCase& planned, const std::string& id, Document& document, bool head,
            std::map<Key, std::vector<ErrorStats>>& sums) {
     const Key key{label_, std::string(info(planned.format).name), std::string(name(r.step.executor)),
                   std::string(name(r.step.kernel->math)), planned.spec.family};
@@ -104,7 +104,7 @@ class Builder {
     ++record.classes[static_cast<std::size_t>(c)];
     if (!record.class_seeds) record.class_seeds.emplace();
     (*record.class_seeds)[static_cast<std::size_t>(c)].add(planned.spec.seed);
-    const Stats stats = tensors(r.result);
+    const Stats stats = tensors(r.result, r.step.kernel->problem);
     std::vector<ErrorStats>& sum = sums[key];
     sum.resize(stats.size());
     double ratio = -1;
@@ -121,7 +121,7 @@ class Builder {
     }
     names_.clear();
     for (const auto& [tensor, s] : stats) names_.push_back(tensor);
-    const std::string case_line = line(planned.spec);
+    const std::string case_line = to_string(planned.spec);
     witness(record, r, case_line, id, ratio);
     PairedCase& one = pairs_[{r.result.case_index, key}];
     one.case_line = case_line;
@@ -130,7 +130,6 @@ class Builder {
     (head ? one.head_figures : one.base_figures) = std::move(figures);
   }
 
-  template <class StepResult>
   void witness(RecordOf& record, const StepResult& r, const std::string& case_line, const std::string& id,
                double ratio) {
     if (r.result.verdict.kind == VerdictKind::unsupported) return;

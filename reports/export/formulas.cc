@@ -171,15 +171,7 @@ Formula attention_formula(const AttentionProblem& p) {
   return f;
 }
 
-}  // namespace
-
-Formula formula_of(const Problem& problem) {
-  if (const auto* softmax = std::get_if<SoftmaxProblem>(&problem)) return softmax_formula(*softmax);
-  if (const auto* merge = std::get_if<MergeProblem>(&problem)) return merge_formula(*merge);
-  return attention_formula(std::get<AttentionProblem>(problem));
-}
-
-Formula formula_of(const BackwardProblem& p) {
+Formula backward_formula(const BackwardProblem& p) {
   Formula f{attention_arguments(p.forward), {}, {}, "dq, dk, dv"};
   for (const char* name : {"d_out", "o", "lse"}) f.arguments.emplace_back(name);
   attention_scores(f, p.forward, "    dq, dk, dv = (XP.zeros(x.shape, dtype=XP.float64) for x in (q, k, v))\n");
@@ -200,6 +192,15 @@ Formula formula_of(const BackwardProblem& p) {
 )",
                         p.forward.q_heads() != p.forward.k_heads() ? "g" : "h");
   return f;
+}
+
+}  // namespace
+
+Formula formula_of(const Problem& problem) {
+  if (const auto* softmax = std::get_if<SoftmaxProblem>(&problem)) return softmax_formula(*softmax);
+  if (const auto* merge = std::get_if<MergeProblem>(&problem)) return merge_formula(*merge);
+  if (const auto* backward = std::get_if<BackwardProblem>(&problem)) return backward_formula(*backward);
+  return attention_formula(std::get<AttentionProblem>(problem));
 }
 
 }  // namespace flashproof

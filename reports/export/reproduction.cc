@@ -3,18 +3,19 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <functional>
 #include <limits>
 
-#include "kernels/backward.h"
+#include "kernels/registry.h"
 #include "kernels/run.h"
+#include "properties/laws/judged_bound.h"
 #include "reference/bound/bound.h"
 #include "reference/error/acceptance.h"
-#include "reference/error/gradients.h"
+#include "reference/error/judge.h"
+#include "reference/oracle/backward/backward_truth.h"
 #include "reference/oracle/oracle.h"
 #include "reference/problem/error.h"
-#include "reports/gradients/result.h"
 #include "reports/run/evaluate.h"
+#include "reports/run/sweep.h"
 
 namespace flashproof {
 namespace {
@@ -56,8 +57,8 @@ void put_class_alone(ReproducedTensor& to, std::int64_t i, const Ball& ball) {
 }
 
 /// What the judge would take at this element: its interval, and the classes that it lets pass, asked one by one.
-void put_judged(ReproducedTensor& to, std::int64_t i, const Element& e, const Contract& contract,
-                const std::function<Decision(const Element&)>& judged) {
+void put_judged(ReproducedTensor& to, std::int64_t i, const Element& e, const Contract& contract) {
+  const auto judged = [&](const Element& element) { return decide(element, contract); };
   int may_be = 0;
   for (const auto& [bit, value] :
        {std::pair(kPlusInfinityBit, kInfinity), {kMinusInfinityBit, -kInfinity}, {kNanBit, kNan}}) {
@@ -77,20 +78,13 @@ void put_judged(ReproducedTensor& to, std::int64_t i, const Element& e, const Co
             std::min(bound_with_rounding(e.format, e.truth, e.bound), std::numeric_limits<double>::max()));
 }
 
-struct Shapes {
-  std::vector<std::int64_t> o, lse;
-};
-
-/// (rows, width), an attention's with the axes of q.
-Shapes shapes_of(const Problem& problem) {
-  const OutputShape size = output_shape(problem);
-  Shapes shapes{{size.rows, size.width}, {size.rows}};
-  if (const auto* a = std::get_if<AttentionProblem>(&problem)) {
-    shapes.lse.assign(a->q.shape.begin(), a->q.shape.begin() + 3);
-    shapes.o = shapes.lse;
-    shapes.o.push_back(size.width);
-  }
-  return shapes;
+/// As output_shape(), an attention's with the axes of q.
+std::vector<std::int64_t> axes_of(const Problem& problem, Part part) {
+  const auto* a = std::get_if<AttentionProblem>(&problem);
+  if (a == nullptr) return output_shape(problem, part);
+  std::vector<std::int64_t> axes(a->q.shape.begin(), a->q.shape.begin() + 3);
+  if (part == Part::o) axes.push_back(a->value_dim());
+  return axes;
 }
 
 Tensor shaped(const Tensor& dense, const std::vector<std::int64_t>& shape) {
@@ -99,8 +93,7 @@ Tensor shaped(const Tensor& dense, const std::vector<std::int64_t>& shape) {
   return tensor;
 }
 
-template <class K>
-void describe_run(Reproduction& r, const K& kernel, const RunOptions& options) {
+void describe_run(Reproduction& r, const Kernel& kernel, const RunOptions& options) {
   r.kernel = kernel.id;
   r.place = place(kernel.math, options.executor);
 }
@@ -146,95 +139,55 @@ void require_taken(const Kernel& kernel, const PlannedCase& planned) {
   if (const std::string why = kernel.unsupported(planned.data->problem); !why.empty()) refuse(kernel.id, why);
 }
 
+/// Where no kernel returned anything.
+Output zeros_of(const Problem& problem) {
+  Output output;
+  for (const Part part : parts(kind_of(problem))) {
+    output[part] = Tensor::dense(output_format(problem, part), output_shape(problem, part));
+  }
+  return output;
+}
+
+/// The truth of a gradient is at its narrowest.
+Truth truth_of(const Problem& problem) {
+  const auto* gradient = std::get_if<BackwardProblem>(&problem);
+  return gradient == nullptr ? narrow_truth(problem, Format::f32) : backward_truth(*gradient, format_of(problem));
+}
+
 }  // namespace
 
 Reproduction reproduce(const PlannedCase& planned, const Kernel* kernel, const RunOptions& options) {
-  const Problem& problem = planned.data->problem;
   if (kernel != nullptr) require_taken(*kernel, planned);
-  const Shapes shapes = shapes_of(problem);
-  const Truth truth = narrow_truth(problem, Format::f32);
+  const Problem& problem = planned.data->problem;
+  const Truth truth = truth_of(problem);
   Reproduction r;
   r.case_line = to_string(planned.spec);
-  r.outputs.push_back(blank(Part::o, output_format(problem), shapes.o));
-  r.outputs.push_back(blank(Part::lse, Format::f32, shapes.lse));
   std::optional<Output> output;
   std::optional<Bound> bound;
   if (kernel != nullptr) {
     describe_run(r, *kernel, options);
-    bound = compute_bound(problem, kernel->arithmetic);
+    CaseTruth of_case(*planned.data);
+    bound = judged_bound(*kernel, *planned.data, of_case);
     output = run_guarded(r, [&] { return run(*kernel, problem, options); });
   }
   // What is judged does not depend on what was computed; without an output any will do.
-  const Output stand_in = output ? *output
-                                 : Output{Tensor::dense(output_format(problem), {truth.rows, truth.width}),
-                                          Tensor::dense(Format::f32, {truth.rows})};
-  for (const Part part : {Part::o, Part::lse}) {
-    ReproducedTensor& to = r.outputs[part == Part::o ? 0 : 1];
+  const Output stand_in = output ? *output : zeros_of(problem);
+  for (const Part part : parts(kind_of(problem))) {
+    ReproducedTensor& to = r.outputs.emplace_back(blank(part, output_format(problem, part), axes_of(problem, part)));
     for (std::int64_t i = 0; i < count(truth, part); ++i) {
-      const Ball& ball = (part == Part::o ? truth.o : truth.lse)[static_cast<std::size_t>(i)];
+      const Ball& ball = truth[part][static_cast<std::size_t>(i)];
       put_truth(to, i, ball);
       if (!bound) {
         put_class_alone(to, i, ball);
-        continue;
+      } else {
+        put_judged(to, i, element_at(stand_in, truth, *bound, part, i), kernel->contract);
       }
-      put_judged(to, i, element_at(stand_in, truth, *bound, part, i), kernel->contract,
-                 [&](const Element& e) { return decide(e, kernel->contract); });
     }
+    if (output) to.recorded = shaped((*output)[part], to.exact.shape);
   }
   if (!output) return r;
-  r.outputs[0].recorded = shaped(output->o, shapes.o);
-  r.outputs[1].recorded = shaped(output->lse, shapes.lse);
   const Judgement judgement = judge(*output, truth, *bound, kernel->contract, 0);
   const CaseResult result = evaluate({*kernel, *planned.data, *output, truth, *bound, judgement}, 0, 1);
-  describe_verdict(r, result.verdict, result.elements, result.failing_elements);
-  return r;
-}
-
-Reproduction reproduce(const PlannedGradient& planned, const BackwardKernel* kernel, const RunOptions& options) {
-  const BackwardProblem& problem = planned.data->problem;
-  const Format format = problem.forward.q.format;
-  if (kernel != nullptr) {
-    if (!kernel->supports(format)) refuse(kernel->id, "no " + std::string(info(format).name));
-    if (const std::string why = kernel->unsupported(problem); !why.empty()) refuse(kernel->id, why);
-  }
-  const BackwardTruth truth = backward_truth(problem, format);
-  Reproduction r;
-  r.case_line = backward_line(planned.spec);
-  r.outputs.push_back(blank(Part::dq, format, problem.forward.q.shape));
-  r.outputs.push_back(blank(Part::dk, format, problem.forward.k.shape));
-  r.outputs.push_back(blank(Part::dv, format, problem.forward.v.shape));
-  std::optional<Gradients> gradients;
-  std::optional<BackwardBound> bound;
-  if (kernel != nullptr) {
-    describe_run(r, *kernel, options);
-    bound = backward_bound(problem, kernel->arithmetic_for(format), forward_errors(problem));
-    gradients = run_guarded(r, [&] { return run(*kernel, problem, options); });
-  }
-  const Gradients stand_in = gradients ? *gradients
-                                       : Gradients{Tensor::dense(format, problem.forward.q.shape),
-                                                   Tensor::dense(format, problem.forward.k.shape),
-                                                   Tensor::dense(format, problem.forward.v.shape)};
-  const Balls* balls[] = {&truth.dq, &truth.dk, &truth.dv};
-  for (std::size_t p = 0; p < r.outputs.size(); ++p) {
-    for (std::int64_t i = 0; i < r.outputs[p].exact.elements(); ++i) {
-      const Ball& ball = (*balls[p])[static_cast<std::size_t>(i)];
-      put_truth(r.outputs[p], i, ball);
-      if (!bound) {
-        put_class_alone(r.outputs[p], i, ball);
-        continue;
-      }
-      const JudgedGradients judged{stand_in, truth, *bound};
-      put_judged(r.outputs[p], i, judged.element(kGradientParts[p], i), kernel->contract,
-                 [&](const Element& e) { return decide_gradient(e, kernel->contract); });
-    }
-  }
-  if (!gradients) return r;
-  r.outputs[0].recorded = gradients->dq;
-  r.outputs[1].recorded = gradients->dk;
-  r.outputs[2].recorded = gradients->dv;
-  const JudgedGradients judged{*gradients, truth, *bound};
-  const GradientJudgement judgement = judge(judged, kernel->contract, 0);
-  const GradientResult result = evaluate({*kernel, judged, judgement}, 0, 1);
   describe_verdict(r, result.verdict, result.elements, result.failing_elements);
   return r;
 }

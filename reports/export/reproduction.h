@@ -17,7 +17,6 @@
 #include <string>
 #include <vector>
 
-#include "reports/gradients/plan.h"
 #include "reports/run/plan.h"
 
 namespace flashproof {
@@ -42,11 +41,9 @@ struct Reproduction {
 
 /// kernel null: truth alone. Throws UsageError if the kernel does not take the problem, and what run() throws for the machine.
 Reproduction reproduce(const PlannedCase& planned, const Kernel* kernel, const RunOptions& options);
-Reproduction reproduce(const PlannedGradient& planned, const BackwardKernel* kernel, const RunOptions& options);
 
 /// The tensors of the case that a kernel reads, under their names in the problem.
 std::map<std::string, Tensor> inputs_of(const Problem& problem);
-std::map<std::string, Tensor> inputs_of(const BackwardProblem& problem);
 
 /// Every tensor of the file.
 std::map<std::string, Tensor> tensors_of(const Reproduction& reproduction, std::map<std::string, Tensor> inputs);

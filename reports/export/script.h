@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "reference/problem/backward.h"
 #include "reference/problem/problems.h"
 #include "reports/export/reproduction.h"
 
@@ -26,7 +25,6 @@ struct Formula {
   std::string returns;
 };
 Formula formula_of(const Problem& problem);
-Formula formula_of(const BackwardProblem& problem);
 
 /// `formats`: of every tensor in the file. `command`: what runs the case again where this project is installed.
 std::string script_text(const Reproduction& reproduction, const Formula& formula, const std::vector<Format>& formats,

@@ -8,6 +8,18 @@ void add(std::map<std::string, Tensor>& to, const char* name, const Tensor& tens
   if (!tensor.shape.empty()) to.emplace(name, tensor);
 }
 
+void add(std::map<std::string, Tensor>& to, const AttentionProblem& p) {
+  add(to, "q", p.q);
+  add(to, "k", p.k);
+  add(to, "v", p.v);
+  add(to, "bias", p.bias);
+  add(to, "alibi", p.alibi);
+  add(to, "sink", p.sink);
+  add(to, "q_descale", p.q_descale);
+  add(to, "k_descale", p.k_descale);
+  add(to, "v_descale", p.v_descale);
+}
+
 }  // namespace
 
 std::map<std::string, Tensor> inputs_of(const Problem& problem) {
@@ -18,25 +30,12 @@ std::map<std::string, Tensor> inputs_of(const Problem& problem) {
     add(inputs, "lse", merge->lse);
     add(inputs, "l", merge->l);
   }
-  if (const auto* a = std::get_if<AttentionProblem>(&problem)) {
-    add(inputs, "q", a->q);
-    add(inputs, "k", a->k);
-    add(inputs, "v", a->v);
-    add(inputs, "bias", a->bias);
-    add(inputs, "alibi", a->alibi);
-    add(inputs, "sink", a->sink);
-    add(inputs, "q_descale", a->q_descale);
-    add(inputs, "k_descale", a->k_descale);
-    add(inputs, "v_descale", a->v_descale);
+  if (const AttentionProblem* attention = attention_of(problem)) add(inputs, *attention);
+  if (const auto* backward = std::get_if<BackwardProblem>(&problem)) {
+    add(inputs, "d_out", backward->d_out);
+    add(inputs, "o", backward->o);
+    add(inputs, "lse", backward->lse);
   }
-  return inputs;
-}
-
-std::map<std::string, Tensor> inputs_of(const BackwardProblem& problem) {
-  std::map<std::string, Tensor> inputs = inputs_of(Problem(problem.forward));
-  add(inputs, "d_out", problem.d_out);
-  add(inputs, "o", problem.o);
-  add(inputs, "lse", problem.lse);
   return inputs;
 }
 

@@ -5,9 +5,8 @@
 #include "kernels/broken/fault.h"
 #include "kernels/simt/schedule.h"
 #include "properties/generators/family.h"
-#include "properties/generators/gradient_case.h"
 #include "properties/generators/gradient_variant.h"
-#include "properties/laws/gradients.h"
+#include "properties/laws/law.h"
 #include "reference/problem/error.h"
 #include "reports/views/terminal/text.h"
 
@@ -17,13 +16,11 @@ namespace {
 constexpr std::uint64_t kSeeds = 6;
 
 struct GradientSubject {
-  std::string line;
-  BackwardProblem problem;
-  GradientReference reference;
+  Case content;
+  CaseTruth truth;
 
-  GradientSubject(std::string text, BackwardProblem made)
-      : line(std::move(text)), problem(std::move(made)), reference(problem, forward_errors(problem)) {
-    reference.gaps();  // now: the processes that are forked later share what it takes
+  explicit GradientSubject(Case made) : content(std::move(made)), truth(content) {
+    truth.forward(), truth.gaps();  // now: the processes that are forked later share what it takes
   }
   GradientSubject(const GradientSubject&) = delete;
   GradientSubject& operator=(const GradientSubject&) = delete;
@@ -36,25 +33,25 @@ std::vector<CaseSpec> specs() {
   const auto add = [&](std::string_view family, std::uint64_t seed) -> CaseSpec& {
     const Format format = kStorageFormats[seed % std::size(kStorageFormats)];
     return list.emplace_back(
-        CaseSpec{ProblemKind::attention, std::string(family), seed, {{"format", std::string(info(format).name)}}});
+        CaseSpec{ProblemKind::backward, std::string(family), seed, {{"format", std::string(info(format).name)}}});
   };
   for (int variant = 1; variant <= gradient_variants(); ++variant) {
     add("normal", static_cast<std::uint64_t>(variant)).keys["variant"] = std::to_string(variant);
   }
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     for (const Family& family : families()) {
-      if (family.serves(ProblemKind::attention)) add(family.name, seed);
+      if (family.serves(ProblemKind::backward)) add(family.name, seed);
     }
   }
   return list;
 }
 
-const std::deque<GradientSubject>& subjects() {
-  static const std::deque<GradientSubject> list = [] {
+std::deque<GradientSubject>& subjects() {
+  static std::deque<GradientSubject> list = [] {
     std::deque<GradientSubject> made;
     for (const CaseSpec& spec : specs()) {
       try {
-        made.emplace_back(backward_line(spec), make_gradient_case(spec).problem);
+        made.emplace_back(make_case(spec));
       } catch (const UsageError&) {  // a feature without a gradient
       }
     }
@@ -63,26 +60,26 @@ const std::deque<GradientSubject>& subjects() {
   return list;
 }
 
-Verdict asked(const GradientLaw& law, const BackwardKernel& kernel, const GradientSubject& s, double dose = 0) {
-  return ask(law, GradientTrial(kernel, s.problem, s.reference, {.dose = dose}));
+Verdict asked(const Law& law, const Kernel& kernel, GradientSubject& s, double dose = 0) {
+  Trial trial(kernel, s.content, &s.truth, {.dose = dose});
+  return ask(law, trial);
 }
 
 }  // namespace
 
 void prepare_gradients() { subjects(); }
 
-std::vector<LawOutcome> gradient_outcomes(const BackwardKernel& kernel, double dose,
-                                          std::span<const GradientLaw> laws) {
-  const BackwardKernel& right = *find_backward_kernel(kernel.fault->kernel);
+std::vector<LawOutcome> gradient_outcomes(const Kernel& kernel, double dose, std::span<const Law> laws) {
+  const Kernel& right = *find_kernel(kernel.fault->kernel);
   std::vector<LawOutcome> outcomes;
-  for (const GradientLaw& law : laws) {
+  for (const Law& law : laws) {
     LawOutcome outcome{.law = std::string(law.name)};
-    for (const GradientSubject& s : subjects()) {
+    for (GradientSubject& s : subjects()) {
       const Verdict verdict = asked(law, kernel, s, dose);
       outcome.executed += verdict.kind == VerdictKind::pass || verdict.failed() ? 1 : 0;
       if (!verdict.failed() || asked(law, right, s).failed()) continue;
       outcome.rejects = true;
-      outcome.where = s.line;
+      outcome.where = to_string(s.content.spec);
       outcome.why = one_line(verdict.detail);
       break;
     }

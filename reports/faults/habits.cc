@@ -150,7 +150,7 @@ std::vector<double> same_precision(const AttentionProblem& p) {
 }
 
 double largest_error(const Problem& problem, const Truth& truth) {
-  const std::vector<double> reference = std::visit([](const auto& p) { return same_precision(p); }, problem);
+  const std::vector<double> reference = visit_forward([](const auto& p) { return same_precision(p); }, problem);
   std::vector<double> errors(reference.size());
   for (std::size_t i = 0; i < reference.size(); ++i) errors[i] = std::fabs(reference[i] - truth.o[i].hi);
   return largest_of(errors);

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/backward.h"
 #include "kernels/registry.h"
+#include "kernels/run.h"
 #include "reference/problem/case.h"
 
 namespace flashproof {

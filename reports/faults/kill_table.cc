@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "properties/generators/glob.h"
-#include "properties/laws/gradients.h"
+#include "properties/laws/law.h"
 #include "properties/laws/teeth_cases.h"
 #include "reports/faults/gradient_outcomes.h"
 #include "reports/views/terminal/text.h"
@@ -106,8 +106,8 @@ std::vector<const FaultOutcome*> KillTable::crashed() const {
 FaultOutcome ask_everything(const SeededFault& fault) {
   FaultOutcome outcome;
   outcome.fault = &fault;
-  if (fault.backward != nullptr) {
-    const BackwardKernel& kernel = *find_backward_kernel(fault.id);
+  const Kernel& kernel = *find_kernel(fault.id);
+  if (kernel.problem == ProblemKind::backward) {
     outcome.laws = gradient_outcomes(kernel);
     for (const double step : fault.dose.ladder) {
       const std::vector<LawOutcome> at_step = gradient_outcomes(kernel, step);
@@ -117,7 +117,6 @@ FaultOutcome ask_everything(const SeededFault& fault) {
     }
     return outcome;
   }
-  const Kernel& kernel = *find_kernel(fault.id);
   outcome.habits_asked = true;
   const Habits habits = ask_habits(kernel, *find_kernel(fault.kernel));
   outcome.allclose = habits.allclose;
@@ -162,16 +161,16 @@ KillTable kill_table(const std::vector<std::string>& globs, int jobs,
   for (const std::size_t i : select_names(globs, names, "fault")) chosen.push_back(&seeded_faults()[i]);
   std::ranges::stable_sort(chosen, {}, [](const SeededFault* fault) { return number_of(*fault); });
 
-  for (const ProblemKind problem : {ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention}) {
-    const auto asked = [&](const SeededFault* f) {
-      return f->forward != nullptr && find_kernel(f->id)->problem == problem;
-    };
-    if (std::ranges::none_of(chosen, asked)) continue;
+  const auto asks = [&](ProblemKind problem) {
+    return std::ranges::any_of(chosen, [&](const SeededFault* f) { return find_kernel(f->id)->problem == problem; });
+  };
+  for (const ProblemKind problem : kForwardKinds) {
+    if (!asks(problem)) continue;
     prepare_habits(problem);
     teeth_cases(problem);
   }
 
-  if (std::ranges::any_of(chosen, [](const SeededFault* f) { return f->backward != nullptr; })) prepare_gradients();
+  if (asks(ProblemKind::backward)) prepare_gradients();
 
   KillTable table;
   std::vector<FaultOutcome> outcomes(chosen.size());

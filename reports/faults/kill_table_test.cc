@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/run.h"
-#include "properties/laws/gradients.h"
+#include "properties/laws/law.h"
 #include "reference/problem/error.h"
 #include "reports/faults/gradient_outcomes.h"
 #include "reports/views/terminal/text.h"
@@ -44,7 +44,7 @@ TEST(KillTable, goes_down_the_doses) {
 }
 
 TEST(KillTable, asks_the_gradient_laws_of_gradient_faults) {
-  const BackwardKernel& kernel = *find_backward_kernel("attention_backward.broken.unseen_not_written");
+  const Kernel& kernel = *find_kernel("attention_backward.broken.unseen_not_written");
   FaultOutcome outcome;
   outcome.fault = kernel.fault;
   outcome.laws = gradient_outcomes(kernel, 0, gradient_laws().first(3));  // all of them: report --faults

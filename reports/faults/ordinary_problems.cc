@@ -74,6 +74,7 @@ class Ordinary {
         merges();
         break;
       case ProblemKind::attention:
+      case ProblemKind::backward:
         attentions();
         break;
     }

@@ -12,7 +12,7 @@ using namespace markdown_parts;
 
 namespace {
 
-std::string mean_text(const GradientRecord& r) {
+std::string mean_text(const Record& r) {
   UlpOctaves octaves = octaves_of(r.dq);
   octaves.merge(octaves_of(r.dk));
   octaves.merge(octaves_of(r.dv));
@@ -21,7 +21,7 @@ std::string mean_text(const GradientRecord& r) {
 
 }  // namespace
 
-std::vector<Section> gradient_sections(const GradientReport& report) {
+std::vector<Section> gradient_sections(const PlanReport& report) {
   Section kernels, findings, faults;
   kernels.head =
       "## Gradients\n\nWorst error/bound of dq, dk and dv; contract: deterministic kernels give the same bits in every "
@@ -38,7 +38,7 @@ std::vector<Section> gradient_sections(const GradientReport& report) {
   faults.head =
       "## Seeded faults in gradients\n\n| kernel | format | executor | rejected | law | defect |\n"
       "|---|---|---|---|---|---|\n";
-  for (const GradientRecord& r : per_kernel(report.result.records)) {
+  for (const Record& r : per_kernel(report.result.records)) {
     const std::string_view format = info(r.format).name;
     if (r.kernel->form == Form::broken) {
       const Rejection by = r.rejection();
@@ -58,8 +58,8 @@ std::vector<Section> gradient_sections(const GradientReport& report) {
         fmt::format("{}, {}, {}", bias_text(r.dq), bias_text(r.dk), bias_text(r.dv)),
         r.kernel->contract.deterministic ? "yes" : "no", code(worst_case_line(r))));
   }
-  for (const GradientFinding& f : report.findings) {
-    const GradientRecord& r = *f.record;
+  for (const Finding& f : report.findings) {
+    const Record& r = *f.record;
     if (r.kernel->form == Form::broken) continue;
     findings.rows.push_back(fmt::format("| {} | {} | {} | {} | {} of {} | {} | {} | {} | {} |\n", code(r.kernel->id),
                                         info(r.format).name, place(r.kernel->math, r.executor), code(r.family),

@@ -9,6 +9,6 @@
 namespace flashproof {
 
 /// Kernels with their contracts, findings, seeded faults; without rows where there is nothing to say.
-std::vector<markdown_parts::Section> gradient_sections(const GradientReport& report);
+std::vector<markdown_parts::Section> gradient_sections(const PlanReport& report);
 
 }  // namespace flashproof

@@ -3,13 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
 
+#include "properties/generators/family.h"
 #include "reference/problem/error.h"
-#include "reports/gradients/json.h"
 #include "reports/gradients/markdown.h"
 #include "reports/run/native.h"
 #include "reports/run/twin_compare.h"
@@ -19,8 +21,8 @@ namespace {
 
 /// A faulty and a hardened kernel on two families.
 struct Swept {
-  GradientPlan plan;
-  GradientReport report;
+  Plan plan;
+  PlanReport report;
   // Each test is a process of its own, and they run side by side.
   std::string out = testing::TempDir() + "flashproof-gradients-XXXXXX";
 
@@ -46,46 +48,45 @@ const Swept& swept() {
 }
 
 TEST(GradientReport, a_sweep_runs_every_step_once) {
-  const GradientSweep& result = swept().report.result;
+  const SweepResult& result = swept().report.result;
   EXPECT_FALSE(result.partial) << result.failure;
   EXPECT_EQ(result.results.size(), 16U);
   EXPECT_EQ(result.records.size(), 8U);
   EXPECT_EQ(result.executed(), 16U);
-  for (const GradientStepResult& r : result.results) {
+  for (const StepResult& r : result.results) {
     const bool broken = r.step.kernel->form == Form::broken;
     EXPECT_EQ(r.result.failed(), broken) << r.step.kernel->id;
-    const GradientResult again = GradientResult::deserialize(r.result.serialize());
+    const CaseResult again = CaseResult::deserialize(r.result.serialize());
     EXPECT_EQ(again.serialize(), r.result.serialize());
     EXPECT_EQ(again.dk.max_ratio, r.result.dk.max_ratio);
   }
-  EXPECT_THROW(GradientResult::deserialize("1\t2"), UsageError);
+  EXPECT_THROW(CaseResult::deserialize("1\t2"), UsageError);
 }
 
 TEST(GradientReport, findings_are_witnesses_that_fail_again) {
   const Swept& s = swept();
   ASSERT_EQ(s.report.findings.size(), 4U);
   EXPECT_FALSE(has_finding(s.report.result.records, true)) << "a seeded fault fails by design";
-  const GradientFinding& finding = s.report.findings.front();
-  ASSERT_TRUE(names_gradient(finding.witness)) << finding.witness;
+  const Finding& finding = s.report.findings.front();
   EXPECT_NE(replay_command(finding).find(finding.witness), std::string::npos);
   std::map<std::string, std::string> notes;
-  const PlannedGradient planned = load_gradient(finding.witness, &notes);
+  const PlannedCase planned = load_gradient(finding.witness, &notes);
   EXPECT_EQ(notes["kernel"], finding.record->kernel->id);
-  EXPECT_EQ(backward_line(planned.spec), finding.case_line);
-  EXPECT_EQ(*planned.data, make_gradient_case(planned.spec));
-  GradientPlan plan;
+  EXPECT_EQ(to_string(planned.spec), finding.case_line);
+  EXPECT_EQ(*planned.data, make_case(planned.spec));
+  Plan plan;
   plan.kernels = {finding.record->kernel};
   plan.executors = {Executor::cpu};
   plan.cases = {planned};
   SweepOptions options;
   options.keep_results = true;
-  const GradientSweep again = sweep(plan, options);
+  const SweepResult again = sweep(plan, options);
   ASSERT_EQ(again.results.size(), 1U);
   EXPECT_TRUE(again.results[0].result.failed());
 }
 
 TEST(GradientReport, all_three_forms_name_kernels_and_rejected_faults) {
-  const GradientReport& report = swept().report;
+  const PlanReport& report = swept().report;
   const std::string table = gradient_table(report, false);
   EXPECT_NE(table.find("attention_backward.two_kernels.hardened"), std::string::npos);
   EXPECT_NE(table.find("delta_not_subtracted bf16 cpu: rejected by gradient_within_bound in 4 of 4"), std::string::npos)
@@ -95,7 +96,9 @@ TEST(GradientReport, all_three_forms_name_kernels_and_rejected_faults) {
   EXPECT_EQ(sections[0].rows.size(), 2U);
   EXPECT_TRUE(sections[1].rows.empty());
   EXPECT_EQ(sections[2].rows.size(), 2U);
-  const auto json = gradients_json(report);
+  Report whole;
+  whole.gradients.result.records = report.result.records;
+  const auto json = nlohmann::json::parse(json_text(whole))["records"];
   ASSERT_EQ(json.size(), 8U);
   EXPECT_EQ(json[0]["problem"], "attention_backward");
   EXPECT_TRUE(json[0]["figures"].contains("dv"));
@@ -107,12 +110,13 @@ TEST(GradientReport, globs_choose_among_kernels_of_both_kinds) {
   EXPECT_TRUE(select_kernels({"attention_backward.*"}).empty());
   EXPECT_TRUE(select_backward_kernels({"softmax.*"}).empty());
   // Seeded faults are chosen only by a pattern that says so, or that fits nothing else.
-  for (const BackwardKernel* kernel : select_backward_kernels({})) EXPECT_EQ(kernel->fault, nullptr) << kernel->id;
-  for (const BackwardKernel* kernel : select_backward_kernels({"attention_backward.*"})) {
+  for (const Kernel* kernel : select_backward_kernels({})) EXPECT_EQ(kernel->fault, nullptr) << kernel->id;
+  for (const Kernel* kernel : select_backward_kernels({"attention_backward.*"})) {
     EXPECT_EQ(kernel->fault, nullptr) << kernel->id;
   }
   EXPECT_EQ(select_backward_kernels({}).size(), 3U);
-  const auto faults = std::ranges::count_if(backward_kernels(), [](const auto& k) { return k.fault != nullptr; });
+  const auto faults =
+      std::ranges::count_if(kernels_of(ProblemKind::backward), [](const auto& k) { return k.fault != nullptr; });
   EXPECT_GT(faults, 2);
   EXPECT_EQ(std::ssize(select_backward_kernels({"attention_backward.broken.*"})), faults);
   EXPECT_EQ(select_backward_kernels({"*delta_not*"}).size(), 1U);
@@ -121,27 +125,29 @@ TEST(GradientReport, globs_choose_among_kernels_of_both_kinds) {
 
 TEST(GradientReport, native_forms_declare_the_approximations) {
   const Profile profile = load_profile(shipped_profiles() / "nvidia-h200-2026-11-20.json");
-  const BackwardCase subject = make_gradient_case(parse_backward_line("attention_backward:normal:3:format=f16"));
-  for (const BackwardKernel& det : backward_kernels()) {
-    const BackwardKernel native = native_kernel(det, profile);
+  const auto subject =
+      std::get<BackwardProblem>(make_case(parse_case_spec("attention_backward:normal:3:format=f16")).problem);
+  for (const Kernel& det : kernels_of(ProblemKind::backward)) {
+    const Kernel native = native_kernel(det, profile);
     EXPECT_EQ(native.math, Math::native);
-    EXPECT_EQ(native.arithmetic.underflow, Underflow::flush);
-    EXPECT_GT(native.arithmetic.exp_error, det.arithmetic.exp_error);
-    const bool accurate = det.arithmetic.exponent == Exponent::accurate;
-    EXPECT_EQ(native.arithmetic.exponent, accurate ? Exponent::scaled_exp2 : det.arithmetic.exponent);
-    if (!det.unsupported(subject.problem).empty()) continue;
-    const ForwardErrors errors = forward_errors(subject.problem);
-    const auto total = [&](const BackwardKernel& kernel) {
-      return backward_bound(subject.problem, kernel.arithmetic_for(Format::f16), errors).dq.at(0).total();
+    EXPECT_EQ(native.backward.underflow, Underflow::flush);
+    EXPECT_GT(native.backward.exp_error, det.backward.exp_error);
+    const bool accurate = det.backward.exponent == Exponent::accurate;
+    EXPECT_EQ(native.backward.exponent, accurate ? Exponent::scaled_exp2 : det.backward.exponent);
+    if (!det.unsupported(subject).empty()) continue;
+    const ForwardErrors errors = forward_errors(subject);
+    const auto total = [&](const Kernel& kernel) {
+      return backward_bound(subject, kernel.backward_for(Format::f16), errors).dq.at(0).total();
     };
     EXPECT_GE(total(native), total(det)) << det.id;
   }
 }
 
 TEST(GradientReport, twins_are_compared_bit_for_bit) {
-  Gradients a{poisoned(Format::f32, {1, 1, 1, 2}), poisoned(Format::f32, {1, 1, 1, 2}),
-              poisoned(Format::f32, {1, 1, 1, 1})};
-  Gradients b = a;
+  Output a{.dq = poisoned(Format::f32, {1, 1, 1, 2}),
+           .dk = poisoned(Format::f32, {1, 1, 1, 2}),
+           .dv = poisoned(Format::f32, {1, 1, 1, 1})};
+  Output b = a;
   TwinRow same;
   same.compare(a, b);
   EXPECT_FALSE(same.differing());

@@ -14,34 +14,36 @@
 #include "properties/laws/race_observer.h"
 #include "reference/oracle/backward/backward_problems.h"
 #include "reference/problem/error.h"
-#include "reports/gradients/result.h"
+#include "reports/run/sweep.h"
 
 namespace flashproof {
 namespace {
 
-struct Case {
+struct GradientCase {
   std::string line;
   BackwardProblem problem;
-  BackwardTruth truth;
+  Truth truth;
   ForwardErrors forward;
+
+  Case content() const { return {{ProblemKind::backward, "case", 0, {}}, problem}; }
 };
 
-Case judged_case(std::string line, BackwardProblem problem) {
-  Case c{std::move(line), std::move(problem), {}, {}};
+GradientCase judged_case(std::string line, BackwardProblem problem) {
+  GradientCase c{std::move(line), std::move(problem), {}, {}};
   c.truth = backward_truth(c.problem, c.problem.forward.q.format);
   c.forward = forward_errors(c.problem);
   return c;
 }
 
 /// Every variant of an ordinary problem, in formats in turn.
-const std::vector<Case>& variant_cases() {
-  static const std::vector<Case> cases = [] {
-    std::vector<Case> list;
+const std::vector<GradientCase>& variant_cases() {
+  static const std::vector<GradientCase> cases = [] {
+    std::vector<GradientCase> list;
     for (int variant = 1; variant <= gradient_variants(); ++variant) {
       const std::string n = std::to_string(variant);
       const std::string format(info(kStorageFormats[variant % 3]).name);
       std::string line = "attention_backward:normal:" + n + ":format=" + format + ",variant=" + n;
-      BackwardProblem problem = make_gradient_case(parse_backward_line(line)).problem;
+      BackwardProblem problem = std::get<BackwardProblem>(make_case(parse_case_spec(line)).problem);
       list.push_back(judged_case(std::move(line), std::move(problem)));
     }
     return list;
@@ -50,13 +52,13 @@ const std::vector<Case>& variant_cases() {
 }
 
 /// Every family that serves attention, three seeds of each format.
-const std::vector<Case>& family_cases() {
-  static const std::vector<Case> cases = [] {
-    std::vector<Case> list;
-    const GradientPlan plan = make_gradient_plan({}, 3, 0, {Executor::cpu});
+const std::vector<GradientCase>& family_cases() {
+  static const std::vector<GradientCase> cases = [] {
+    std::vector<GradientCase> list;
+    const Plan plan = make_gradient_plan({}, 3, 0, {Executor::cpu});
     for (std::size_t i = 0; i < plan.cases.size(); ++i) {
       try {
-        list.push_back(judged_case(backward_line(plan.cases[i].spec), plan.make(i).problem));
+        list.push_back(judged_case(to_string(plan.cases[i].spec), std::get<BackwardProblem>(plan.make(i).problem)));
       } catch (const UsageError&) {  // a feature without a gradient
       }
     }
@@ -65,24 +67,24 @@ const std::vector<Case>& family_cases() {
   return cases;
 }
 
-GradientResult ask(const BackwardKernel& kernel, const Case& c, const BackwardArithmetic& arithmetic) {
-  const BackwardBound bound = backward_bound(c.problem, arithmetic, c.forward);
-  const Gradients gradients = run(kernel, c.problem);
-  const JudgedGradients judged{gradients, c.truth, bound};
-  const GradientJudgement judgement = judge(judged, kernel.contract, 0);
-  return evaluate({kernel, judged, judgement}, 0, 2);
+CaseResult ask(const Kernel& kernel, const GradientCase& c, const BackwardArithmetic& arithmetic) {
+  const Bound bound = backward_bound(c.problem, arithmetic, c.forward);
+  const Output gradients = run(kernel, c.problem);
+  const Judgement judgement = judge(gradients, c.truth, bound, kernel.contract, 0);
+  const Case content = c.content();
+  return evaluate({kernel, content, gradients, c.truth, bound, judgement}, 0, 2);
 }
 
-GradientResult ask(const BackwardKernel& kernel, const Case& c) {
-  return ask(kernel, c, kernel.arithmetic_for(c.problem.forward.q.format));
+CaseResult ask(const Kernel& kernel, const GradientCase& c) {
+  return ask(kernel, c, kernel.backward_for(c.problem.forward.q.format));
 }
 
 /// Hardened kernels pass; how many did.
-int expect_right(const Case& c) {
+int expect_right(const GradientCase& c) {
   int passed = 0;
-  for (const BackwardKernel& kernel : backward_kernels()) {
+  for (const Kernel& kernel : kernels_of(ProblemKind::backward)) {
     if (kernel.form != Form::hardened || !kernel.unsupported(c.problem).empty()) continue;
-    const GradientResult result = ask(kernel, c);
+    const CaseResult result = ask(kernel, c);
     EXPECT_LT(result.verdict.kind, VerdictKind::inconclusive)
         << kernel.id << " " << c.line << ": " << to_string(result.verdict) << " " << result.verdict.detail;
     passed += result.verdict.kind == VerdictKind::pass ? 1 : 0;
@@ -92,13 +94,13 @@ int expect_right(const Case& c) {
 
 TEST(Gradients, hardened_kernels_are_right_on_every_family) {
   int passed = 0;
-  for (const Case& c : family_cases()) passed += expect_right(c);
+  for (const GradientCase& c : family_cases()) passed += expect_right(c);
   EXPECT_GT(passed, 300);
 }
 
 TEST(Gradients, hardened_kernels_are_right_on_every_variant) {
   int passed = 0;
-  for (const Case& c : variant_cases()) passed += expect_right(c);
+  for (const GradientCase& c : variant_cases()) passed += expect_right(c);
   EXPECT_GT(passed, gradient_variants());
 }
 
@@ -108,7 +110,7 @@ TEST(Gradients, hardened_kernels_are_right_on_random_problems_of_every_feature) 
   std::set<std::string> features;
   for (int round = 0; round < 120; ++round) {
     const Format format = kStorageFormats[round % 3];
-    const Case c = judged_case("random " + std::to_string(round), test::random_backward(random, format));
+    const GradientCase c = judged_case("random " + std::to_string(round), test::random_backward(random, format));
     const AttentionProblem& f = c.problem.forward;
     if (f.has(Feature::window)) features.insert("window");
     if (f.has_alibi()) features.insert("alibi");
@@ -137,17 +139,17 @@ TEST(Gradients, hardened_kernels_are_right_on_hard_kinds) {
 /// For no_race: this program links the kernels built for the race shadow.
 class RaceObserverSet : public testing::Environment {
  public:
-  void SetUp() override { set_race_observer(observe, observe); }
+  void SetUp() override { set_race_observer(observe); }
 };
 const auto* const kRaceObserverSet = testing::AddGlobalTestEnvironment(new RaceObserverSet);
 
 /// Every family in formats and seeds in turn, and every sixth variant: relating laws run a kernel up to ten times.
-const std::vector<const Case*>& relating_cases() {
-  static const std::vector<const Case*> cases = [] {
-    std::vector<const Case*> list;
+const std::vector<const GradientCase*>& relating_cases() {
+  static const std::vector<const GradientCase*> cases = [] {
+    std::vector<const GradientCase*> list;
     std::string_view family;
     std::size_t in_family = 0, families = 0;
-    for (const Case& c : family_cases()) {
+    for (const GradientCase& c : family_cases()) {
       const std::string_view name = std::string_view(c.line).substr(0, c.line.find(':', c.line.find(':') + 1));
       if (name != family) in_family = 0, ++families, family = name;
       if ((in_family++ + families) % 5 == 0) list.push_back(&c);
@@ -160,12 +162,14 @@ const std::vector<const Case*>& relating_cases() {
 
 // One test, so that the cases are made once.
 TEST(Gradients, hardened_kernels_pass_every_relating_law) {
-  for (const GradientLaw& law : gradient_laws().subspan(judging_gradient_laws().size())) {
+  for (const Law& law : gradient_laws().subspan(judging_laws_of(ProblemKind::backward).size())) {
     int passed = 0;
-    for (const Case* c : relating_cases()) {
-      for (const BackwardKernel& kernel : backward_kernels()) {
+    for (const GradientCase* c : relating_cases()) {
+      for (const Kernel& kernel : kernels_of(ProblemKind::backward)) {
         if (kernel.form != Form::hardened) continue;
-        const Verdict verdict = ask(law, GradientTrial(kernel, c->problem));
+        const Case content = c->content();
+        Trial trial(kernel, content);
+        const Verdict verdict = ask(law, trial);
         EXPECT_LT(verdict.kind, VerdictKind::inconclusive)
             << law.name << " " << kernel.id << " " << c->line << ": " << to_string(verdict) << " " << verdict.detail;
         passed += verdict.kind == VerdictKind::pass ? 1 : 0;
@@ -177,16 +181,18 @@ TEST(Gradients, hardened_kernels_pass_every_relating_law) {
 }
 
 /// The first case on which the law rejects the fault and passes the kernel without it; null: there is none.
-const Case* rejected_on(const GradientLaw& law, const BackwardKernel& fault) {
-  const BackwardKernel& right = *find_backward_kernel(fault.fault->kernel);
-  const auto verdict = [&](const BackwardKernel& kernel, const Case& c) {
+const GradientCase* rejected_on(const Law& law, const Kernel& fault) {
+  const Kernel& right = *find_kernel(fault.fault->kernel);
+  const auto verdict = [&](const Kernel& kernel, const GradientCase& c) {
     if (!kernel.unsupported(c.problem).empty()) return Verdict{VerdictKind::unsupported, Failure::none, ""};
-    if (law.relate != nullptr) return ask(law, GradientTrial(kernel, c.problem));
+    const Case content = c.content();
+    Trial trial(kernel, content);
+    if (law.relate != nullptr) return ask(law, trial);
     const auto at = static_cast<std::size_t>(&law - gradient_laws().data());
     return ask(kernel, c).laws[at];
   };
   for (const auto* cases : {&family_cases(), &variant_cases()}) {
-    for (const Case& c : *cases) {
+    for (const GradientCase& c : *cases) {
       if (verdict(fault, c).failed() && verdict(right, c).kind == VerdictKind::pass) return &c;
     }
   }
@@ -195,23 +201,23 @@ const Case* rejected_on(const GradientLaw& law, const BackwardKernel& fault) {
 
 TEST(Gradients, every_law_rejects_the_faults_it_names_and_every_fault_is_named) {
   std::set<std::string_view> named;
-  for (const GradientLaw& law : gradient_laws()) {
+  for (const Law& law : gradient_laws()) {
     EXPECT_FALSE(law.must_reject.empty()) << law.name;
     for (const std::string_view id : law.must_reject) {
-      const BackwardKernel* kernel = find_backward_kernel(id);
+      const Kernel* kernel = find_kernel(id);
       ASSERT_TRUE(kernel != nullptr && kernel->fault != nullptr) << id;
       named.insert(id);
       EXPECT_NE(rejected_on(law, *kernel), nullptr) << law.name << " accepts " << id;
     }
   }
-  for (const BackwardKernel& kernel : backward_kernels()) {
+  for (const Kernel& kernel : kernels_of(ProblemKind::backward)) {
     EXPECT_EQ(kernel.form == Form::broken, named.contains(kernel.id)) << kernel.id;
   }
 }
 
 /// Gradients that gradient_within_bound must not believe: zeros, and two rows exchanged.
 TEST(Gradients, trivial_outputs_are_rejected) {
-  const BackwardKernel& kernel = *find_backward_kernel("attention_backward.two_kernels.hardened");
+  const Kernel& kernel = *find_kernel("attention_backward.two_kernels.hardened");
   const auto zeros = [](Tensor& tensor) {
     for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.set_bits(i, 0);
   };
@@ -229,17 +235,18 @@ TEST(Gradients, trivial_outputs_are_rejected) {
     const std::string line =
         "attention_backward:normal:1:b=1,causal=0,d=16,dv=16,hk=2,hq=2,mode=stage,scale=0.3,sk=24,sq=8,format=" +
         std::string(format);
-    const Case c = judged_case(line, make_gradient_case(parse_backward_line(line)).problem);
+    const GradientCase c = judged_case(line, std::get<BackwardProblem>(make_case(parse_case_spec(line)).problem));
     ASSERT_EQ(kernel.unsupported(c.problem), "") << line;
-    const BackwardBound bound = backward_bound(c.problem, kernel.arithmetic_for(c.problem.forward.q.format), c.forward);
-    const Gradients right = run(kernel, c.problem);
-    const auto verdict = [&](const Gradients& gradients) {
-      const JudgedGradients judged{gradients, c.truth, bound};
-      return judging_gradient_laws().front().judge({kernel, judged, judge(judged, kernel.contract, 0)});
+    const Bound bound = backward_bound(c.problem, kernel.backward_for(c.problem.forward.q.format), c.forward);
+    const Output right = run(kernel, c.problem);
+    const auto verdict = [&](const Output& gradients) {
+      const Judgement judgement = judge(gradients, c.truth, bound, kernel.contract, 0);
+      const Case content = c.content();
+      return gradient_laws().front().judge({kernel, content, gradients, c.truth, bound, judgement});
     };
     ASSERT_EQ(to_string(verdict(right)), "pass") << c.line;
-    for (Tensor Gradients::* part : {&Gradients::dq, &Gradients::dk, &Gradients::dv}) {
-      Gradients wrong = right;
+    for (Tensor Output::* part : {&Output::dq, &Output::dk, &Output::dv}) {
+      Output wrong = right;
       zeros(wrong.*part);
       EXPECT_TRUE(verdict(wrong).failed()) << c.line << ": zeros pass";
       wrong = right;
@@ -251,11 +258,11 @@ TEST(Gradients, trivial_outputs_are_rejected) {
 
 /// A declaration that promises more than the kernel does.
 int rejections(const char* id, Format format, const std::function<void(BackwardArithmetic&)>& lie) {
-  const BackwardKernel& kernel = *find_backward_kernel(id);
-  BackwardArithmetic arithmetic = kernel.arithmetic_for(format);
+  const Kernel& kernel = *find_kernel(id);
+  BackwardArithmetic arithmetic = kernel.backward_for(format);
   lie(arithmetic);
   int rejected = 0;
-  for (const Case& c : family_cases()) {
+  for (const GradientCase& c : family_cases()) {
     if (c.problem.forward.q.format != format || !kernel.unsupported(c.problem).empty()) continue;
     rejected += ask(kernel, c, arithmetic).failed() ? 1 : 0;
   }

@@ -9,7 +9,6 @@
 
 #include "properties/generators/family.h"
 #include "properties/generators/gradient_case.h"
-#include "reference/problem/backward_witness.h"
 #include "reference/problem/error.h"
 #include "reference/problem/witness.h"
 
@@ -32,8 +31,6 @@ std::string sha1(const std::vector<std::byte>& bytes) {
 /// Of the inputs that the case stands for; empty if its family does not make it (any more).
 std::string hash_of(const LedgerEntry& e) {
   try {
-    if (is_backward_line(e.case_line))
-      return sha1(format_backward_witness({make_gradient_case(parse_backward_line(e.case_line)), {}}));
     const Origin origin = e.origin();
     return sha1(format_witness({{origin.spec, origin.make()}, {}}));
   } catch (const UsageError&) {

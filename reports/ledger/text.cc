@@ -5,10 +5,10 @@
 #include <charconv>
 #include <cmath>
 
-#include "reference/problem/backward_witness.h"
 #include "reference/problem/error.h"
 #include "reference/problem/read_file.h"
 #include "reference/problem/text.h"
+#include "reference/problem/witness.h"
 
 namespace flashproof {
 namespace {
@@ -213,10 +213,9 @@ std::string checked_kernel(std::string_view text) {
 }
 
 std::string checked_case(std::string_view line, bool gradient_too) {
-  if (gradient_too && is_backward_line(line)) {
-    parse_backward_line(line);
-  } else {
-    parse_case_spec(line);
+  const CaseSpec spec = parse_case_spec(line);
+  if (!gradient_too && spec.problem == ProblemKind::backward) {
+    throw UsageError(fmt::format("case: {}: legal here: softmax, merge or attention", quote(line)));
   }
   return std::string(line);
 }

@@ -75,10 +75,14 @@ std::string witness_name(std::string_view kernel, Format format, std::string_vie
                      kExtension);
 }
 
+void remove_old_findings(const fs::path& out) {
+  std::error_code error;
+  if (fs::is_directory(out / kWitnesses, error)) remove_old_witnesses(out / kWitnesses);
+}
+
 std::vector<Finding> write_findings(const Plan& plan, std::vector<Record>& records, const fs::path& out) {
   const fs::path folder = out / kWitnesses;
   std::error_code error;
-  if (fs::is_directory(folder, error)) remove_old_witnesses(folder);
   for (Record& record : records) {
     if (record.verdict() != VerdictKind::fail) continue;
     Witness witness;

@@ -7,7 +7,6 @@
 #include "properties/generators/family.h"
 #include "properties/laws/law.h"
 #include "reference/problem/error.h"
-#include "reports/gradients/json.h"
 #include "reports/record/json_parts.h"
 #include "reports/record/report.h"
 
@@ -39,15 +38,22 @@ Json investigate(const Investigation& i) {
 }
 
 Json record_json(const Record& r) {
+  KindCounts elements{};
+  FailureCounts failing{};
+  Json tensors = Json::object();
+  for (const Part part : parts(r.kernel->problem)) {
+    elements = sum(elements, r[part].verdicts);
+    failing = sum(failing, r[part].failures);
+    tensors[std::string(name(part))] = figures(r[part]);
+  }
   Json json = head(r, name(r.kernel->problem));
-  json["counts"] = {{"cases", kinds(r.by_case)}, {"elements", kinds(sum(r.o.verdicts, r.lse.verdicts))}};
-  json["failures"] = {{"cases", failures(r.failures_by_case)},
-                      {"elements", failures(sum(r.o.failures, r.lse.failures))}};
+  json["counts"] = {{"cases", kinds(r.by_case)}, {"elements", kinds(elements)}};
+  json["failures"] = {{"cases", failures(r.failures_by_case)}, {"elements", failures(failing)}};
   json["max_ratio"] = r.max_ratio() < 0 ? Json() : number(r.max_ratio());
   json["terms"] = r.worst ? terms(r.worst->element.bound) : Json();
   json["domain"] = domain(r.domain);
-  json["refined"] = r.refined;
-  json["figures"] = {{"o", figures(r.o)}, {"lse", figures(r.lse)}};
+  if (r.kernel->problem != ProblemKind::backward) json["refined"] = r.refined;
+  json["figures"] = std::move(tensors);
   add_tail(json, r);
   return json;
 }
@@ -109,7 +115,6 @@ Json kernels_json() {
                       {"refuses_beyond_range", k.contract.refuses_beyond_range},
                       {"overflow", k.contract.overflow == Overflow::ieee ? "ieee" : "saturate"}}}});
   }
-  for (const Json& k : backward_kernels_json()) list.push_back(k);
   return list;
 }
 
@@ -119,7 +124,7 @@ std::string json_text(const Report& report) {
   Json runs = Json::array(), records = Json::array(), odd = Json::array();
   for (const Run& run : report.runs) runs.push_back(run_json(run));
   for (const Record& r : report.result.records) records.push_back(record_json(r));
-  for (const Json& r : gradients_json(report.gradients)) records.push_back(r);
+  for (const Record& r : report.gradients.result.records) records.push_back(record_json(r));
   for (const Investigation& i : investigations(report)) odd.push_back(investigate(i));
   const auto attached = [](const std::string& text) { return text.empty() ? "null" : dump_line(Json::parse(text)); };
   return fmt::format(
@@ -140,12 +145,13 @@ std::string list_json(std::string_view what) {
       list.push_back({{"name", text(f.name)}, {"problems", problems}, {"summary", text(f.summary)}});
     }
   } else if (what == "laws") {
-    for (const Law& law : laws()) {
-      Json rejects = Json::array();
-      for (const std::string_view id : law.must_reject) rejects.push_back(text(id));
-      list.push_back({{"name", text(law.name)}, {"summary", text(law.summary)}, {"must_reject", rejects}});
+    for (const auto all : {laws(), gradient_laws()}) {
+      for (const Law& law : all) {
+        Json rejects = Json::array();
+        for (const std::string_view id : law.must_reject) rejects.push_back(text(id));
+        list.push_back({{"name", text(law.name)}, {"summary", text(law.summary)}, {"must_reject", rejects}});
+      }
     }
-    for (const Json& law : gradient_laws_json()) list.push_back(law);
   } else if (what == "faults") {
     for (const SeededFault& f : seeded_faults()) {
       list.push_back({{"id", text(f.id)},

@@ -1,4 +1,4 @@
-// What the JSON of forward and of backward records has in common.
+// The JSON of records in parts.
 #pragma once
 
 #include <array>
@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "kernels/broken/fault.h"
-#include "reports/gradients/report.h"
 #include "reports/ledger/ledger.h"
 #include "reports/record/report.h"
 
@@ -186,7 +185,7 @@ inline Json witness(const WorstCase& worst, const std::string& case_line, const 
 
 /// "beaten": the sweep itself has found an element that uses more of its bound than the ledger knows of. Not by what failed or
 /// stayed open, which the ledger does not take in.
-inline Json ledger(const RecordBase& r, double max_ratio) {
+inline Json ledger(const Record& r, double max_ratio) {
   if (!r.ledger) return {};
   const bool decided = r.verdict() != VerdictKind::fail && r.verdict() != VerdictKind::inconclusive;
   return {{"ratio", number(*r.ledger)}, {"beaten", decided && beats(max_ratio, *r.ledger)}};
@@ -199,7 +198,7 @@ inline Json intervals(const SeedSet& seeds) {
 }
 
 /// By verdict or failure, what no case has and those that pass left out.
-inline Json seeds_by_class(const RecordBase& r) {
+inline Json seeds_by_class(const Record& r) {
   Json json = Json::object();
   for (std::size_t i = 0; i < kVerdictKinds; ++i) {
     if (!r.seeds_by_kind[i].empty()) {
@@ -214,9 +213,8 @@ inline Json seeds_by_class(const RecordBase& r) {
   return json;
 }
 
-/// The fields that come first, the same for both kinds; Record is one of them.
-template <class R>
-Json head(const R& r, std::string_view problem) {
+/// The fields that come first.
+inline Json head(const Record& r, std::string_view problem) {
   return {{"kernel", text(r.kernel->id)},
           {"problem", text(problem)},
           {"form", text(name(r.kernel->form))},
@@ -232,8 +230,7 @@ Json head(const R& r, std::string_view problem) {
 }
 
 /// And those that come last.
-template <class R>
-void add_tail(Json& json, const R& r) {
+inline void add_tail(Json& json, const Record& r) {
   json["power"] = power(r.power);
   json["laws"] = Json::object();
   for (const auto& [law, counts] : r.laws) json["laws"][law] = kinds(counts);

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "kernels/backward.h"
 #include "kernels/broken/fault.h"
+#include "kernels/registry.h"
 #include "reference/problem/error.h"
 #include "reports/record/read_report.h"
 
@@ -13,24 +13,30 @@ namespace flashproof {
 namespace {
 
 /// A kernel and the texts that its views look at.
-template <class K>
 struct Named {
-  K kernel;
+  Kernel kernel;
   SeededFault fault;
   std::string defect;
 };
 
-template <class K>
-using Names = std::map<std::pair<std::string, Math>, Named<K>>;
+using Names = std::map<std::pair<std::string, Math>, Named>;
 
-/// The entry, and whether it is new.
-template <class K>
-std::pair<Named<K>*, bool> enter(Names<K>& names, const std::string& id, Math math, Form form,
-                                 const std::string& defect) {
-  const auto [at, is_new] = names.try_emplace({id, math});
-  Named<K>& named = at->second;
+}  // namespace
+
+struct KernelNames::State {
+  Names names;
+};
+
+KernelNames::KernelNames() : state_(std::make_unique<State>()) {}
+KernelNames::~KernelNames() = default;
+
+const Kernel& KernelNames::kernel(const std::string& place, const std::string& id, Math math, ProblemKind problem,
+                                  Form form, const std::string& defect) {
+  const auto [at, is_new] = state_->names.try_emplace({id, math});
+  Named& named = at->second;
   if (is_new) {
     named.kernel.id = at->first.first;
+    named.kernel.problem = problem;
     named.kernel.math = math;
     named.kernel.form = form;
     named.defect = defect;
@@ -38,36 +44,10 @@ std::pair<Named<K>*, bool> enter(Names<K>& names, const std::string& id, Math ma
     named.fault.defect = named.defect;
     if (form == Form::broken) named.kernel.fault = &named.fault;
   }
-  return {&named, is_new};
-}
-
-void require_same(const std::string& place, const std::string& id, bool same) {
-  if (!same) throw UsageError(fmt::format("{}: {} has another problem, form or defect elsewhere", place, id));
-}
-
-}  // namespace
-
-struct KernelNames::State {
-  Names<Kernel> forward;
-  Names<BackwardKernel> backward;
-};
-
-KernelNames::KernelNames() : state_(std::make_unique<State>()) {}
-KernelNames::~KernelNames() = default;
-
-const Kernel& KernelNames::forward(const std::string& place, const std::string& id, Math math, ProblemKind problem,
-                                   Form form, const std::string& defect) {
-  const auto [named, is_new] = enter(state_->forward, id, math, form, defect);
-  if (is_new) named->kernel.problem = problem;
-  require_same(place, id, named->kernel.problem == problem && named->kernel.form == form && named->defect == defect);
-  return named->kernel;
-}
-
-const BackwardKernel& KernelNames::backward(const std::string& place, const std::string& id, Math math, Form form,
-                                            const std::string& defect) {
-  const auto [named, is_new] = enter(state_->backward, id, math, form, defect);
-  require_same(place, id, named->kernel.form == form && named->defect == defect);
-  return named->kernel;
+  if (named.kernel.problem != problem || named.kernel.form != form || named.defect != defect) {
+    throw UsageError(fmt::format("{}: {} has another problem, form or defect elsewhere", place, id));
+  }
+  return named.kernel;
 }
 
 }  // namespace flashproof

@@ -17,18 +17,17 @@ struct Origin {
   std::string file;
 };
 
-template <class R, class Less>
 class Records {
  public:
-  Records(std::vector<R>& to, Less less) : to_(to), less_(less) {}
+  explicit Records(std::vector<Record>& to) : to_(to) {}
 
-  void add(const std::vector<R>& records, const std::string& file) {
-    for (const R& record : records) {
-      const auto at = std::lower_bound(to_.begin(), to_.end(), record, less_);
+  void add(const std::vector<Record>& records, const std::string& file) {
+    for (const Record& record : records) {
+      const auto at = std::lower_bound(to_.begin(), to_.end(), record, key_less);
       std::vector<Origin>& origins = origins_[key(record)];
       for (const Origin& origin : origins) refuse_common(origin, record, file);
       origins.push_back({record.seeds, file});
-      if (at == to_.end() || less_(record, *at)) {
+      if (at == to_.end() || key_less(record, *at)) {
         to_.insert(at, record);
       } else {
         at->merge(record);
@@ -37,11 +36,11 @@ class Records {
   }
 
  private:
-  static std::string key(const R& r) {
+  static std::string key(const Record& r) {
     return fmt::format("{} {} {} {} {}", r.kernel->id, info(r.format).name, name(r.executor), name(r.kernel->math),
                        r.family);
   }
-  static void refuse_common(const Origin& origin, const R& record, const std::string& file) {
+  static void refuse_common(const Origin& origin, const Record& record, const std::string& file) {
     const auto common = origin.seeds.common(record.seeds);
     if (!common) return;
     throw UsageError(
@@ -49,8 +48,7 @@ class Records {
                     one_line(file), key(record), common->first, common->second, one_line(origin.file)));
   }
 
-  std::vector<R>& to_;
-  Less less_;
+  std::vector<Record>& to_;
   std::map<std::string, std::vector<Origin>> origins_;
 };
 
@@ -104,8 +102,8 @@ Report merge_reports(const std::vector<std::string>& files, const MergeOptions& 
   Report merged;
   const auto owners = std::make_shared<std::vector<std::shared_ptr<const void>>>();
   merged.owner = owners;
-  Records forward(merged.result.records, key_less);
-  Records backward(merged.gradients.result.records, gradient_key_less);
+  Records forward(merged.result.records);
+  Records backward(merged.gradients.result.records);
   for (const std::string& file : files) {
     Report one = read_report(file, names);
     add_runs(merged, one, file, options);

@@ -24,7 +24,6 @@ E one_of(const JsonAt& at, std::span<const E> values, std::string_view (*name_of
   at.refuse(legal);
 }
 
-constexpr ProblemKind kProblems[] = {ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention};
 constexpr Form kForms[] = {Form::published, Form::hardened, Form::broken};
 constexpr Executor kExecutors[] = {Executor::cpu, Executor::cuda};
 constexpr Math kMath[] = {Math::det, Math::native};
@@ -127,7 +126,7 @@ std::string read_id(const JsonAt& at) {
 }
 
 /// Exactly the cases that the counts speak of, each in one class.
-void read_classes(const JsonAt& at, RecordBase& r) {
+void read_classes(const JsonAt& at, Record& r) {
   const JsonAt classes = at["seeds_by_class"];
   if (!classes.value().is_object()) classes.refuse("an object");
   const auto set_of = [&](std::string_view key, std::uint64_t count) {
@@ -173,7 +172,7 @@ void read_classes(const JsonAt& at, RecordBase& r) {
   if (sum + r.count(VerdictKind::pass) != r.cases) classes.refuse("a class for each case that does not pass");
 }
 
-void read_base(const JsonAt& at, RecordBase& r) {
+void read_base(const JsonAt& at, Record& r) {
   r.format = one_of(at["format"], std::span<const Format>(kStorageFormats), format_name);
   r.executor = one_of(at["executor"], std::span<const Executor>(kExecutors), name);
   r.family = at["family"].name();
@@ -226,24 +225,12 @@ std::string read_defect(const JsonAt& at) { return at["defect"].null() ? "" : at
 Record read_record(const JsonAt& at, KernelNames& names) {
   Record r;
   read_base(at, r);
-  r.kernel = &names.forward(at.place(), read_id(at["kernel"]), one_of(at["math"], std::span<const Math>(kMath), name),
-                            one_of(at["problem"], std::span<const ProblemKind>(kProblems), name),
-                            one_of(at["form"], std::span<const Form>(kForms), name), read_defect(at));
-  r.o = read_stats(at["figures"], "o");
-  r.lse = read_stats(at["figures"], "lse");
-  r.refined = at["refined"].count();
-  return r;
-}
-
-GradientRecord read_gradient_record(const JsonAt& at, KernelNames& names) {
-  GradientRecord r;
-  read_base(at, r);
-  r.kernel = &names.backward(at.place(), read_id(at["kernel"]), one_of(at["math"], std::span<const Math>(kMath), name),
-                             one_of(at["form"], std::span<const Form>(kForms), name), read_defect(at));
+  const ProblemKind problem = one_of(at["problem"], std::span<const ProblemKind>(kProblemKinds), name);
+  r.kernel = &names.kernel(at.place(), read_id(at["kernel"]), one_of(at["math"], std::span<const Math>(kMath), name),
+                           problem, one_of(at["form"], std::span<const Form>(kForms), name), read_defect(at));
   const JsonAt figures = at["figures"];
-  r.dq = read_stats(figures, "dq");
-  r.dk = read_stats(figures, "dk");
-  r.dv = read_stats(figures, "dv");
+  for (const Part part : parts(problem)) r[part] = read_stats(figures, std::string(name(part)).c_str());
+  if (problem != ProblemKind::backward) r.refined = at["refined"].count();
   return r;
 }
 

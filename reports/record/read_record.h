@@ -9,6 +9,5 @@ namespace flashproof {
 /// Statistics are read from "state", the rest from its own fields; derived figures are left to read_report() to compare.
 /// Throws UsageError as JsonAt does.
 Record read_record(const JsonAt& at, KernelNames& names);
-GradientRecord read_gradient_record(const JsonAt& at, KernelNames& names);
 
 }  // namespace flashproof

@@ -95,26 +95,23 @@ Report read_report(const std::string& file, KernelNames& names) {
   for (std::size_t i = 0; i < runs.items(); ++i) report.runs.push_back(read_run(runs.item(i)));
   for (std::size_t i = 0; i < records.items(); ++i) {
     const JsonAt record = records.item(i);
-    if (record["problem"].text() == "attention_backward") {
-      report.gradients.result.records.push_back(read_gradient_record(record, names));
-    } else {
-      report.result.records.push_back(read_record(record, names));
-    }
+    Record one = read_record(record, names);
+    PlanReport& part = one.kernel->problem == ProblemKind::backward ? report.gradients : report;
+    part.result.records.push_back(std::move(one));
   }
   check_records(document, file);
-  const auto unsorted = std::ranges::adjacent_find(report.result.records,
-                                                   [](const Record& a, const Record& b) { return !key_less(a, b); });
-  const auto& gradients = report.gradients.result.records;
-  const auto unsorted_gradient =
-      std::ranges::adjacent_find(gradients, [](const auto& a, const auto& b) { return !gradient_key_less(a, b); });
-  if (unsorted != report.result.records.end() || unsorted_gradient != gradients.end()) {
+  const auto sorted = [](const std::vector<Record>& records) {
+    const auto unlike = [](const Record& a, const Record& b) { return !key_less(a, b); };
+    return std::ranges::adjacent_find(records, unlike) == records.end();
+  };
+  if (!sorted(report.result.records) || !sorted(report.gradients.result.records)) {
     throw UsageError(one_line(file) + ": records: a key is there twice, or they are not in order");
   }
   read_blame(at["investigate"], report, *texts);
   report.faults = at["faults"].null() ? "" : checked_faults(at["faults"]);
   report.bench = at["bench"].null() ? "" : checked_bench(at["bench"]);
   report.findings = findings_of(report.result.records);
-  report.gradients.findings = findings_of(gradients);
+  report.gradients.findings = findings_of(report.gradients.result.records);
   require_same(document, report, file);
   return report;
 }

@@ -17,10 +17,8 @@ class KernelNames {
   KernelNames& operator=(const KernelNames&) = delete;
 
   /// Throws UsageError, with `place` in front, if the kernel is known with another problem, form or defect.
-  const Kernel& forward(const std::string& place, const std::string& id, Math math, ProblemKind problem, Form form,
-                        const std::string& defect);
-  const BackwardKernel& backward(const std::string& place, const std::string& id, Math math, Form form,
-                                 const std::string& defect);
+  const Kernel& kernel(const std::string& place, const std::string& id, Math math, ProblemKind problem, Form form,
+                       const std::string& defect);
 
  private:
   struct State;

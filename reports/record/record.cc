@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <tuple>
 
 #include "properties/laws/law.h"
@@ -41,8 +42,24 @@ bool worse_case(const WorstCase& a, const WorstCase& b) {
   return std::tie(a.seed, a.family) < std::tie(b.seed, b.family);
 }
 
-void RecordBase::add_outcome(const CaseOutcome& outcome, std::span<const std::string_view> law_names, double max_ratio,
-                             double max_ulp) {
+namespace {
+
+/// The worst of a figure over some parts; those that a problem does not have are 0.
+double worst_of_parts(const PartStats& stats, std::initializer_list<Part> parts, double ErrorStats::* figure) {
+  double worst = 0;
+  for (const Part part : parts) worst = worse(worst, stats[part].*figure);
+  return worst;
+}
+
+double worst_ratio(const PartStats& stats) {
+  return worst_of_parts(stats, {Part::o, Part::lse, Part::dq, Part::dk, Part::dv}, &ErrorStats::max_ratio);
+}
+
+}  // namespace
+
+void Record::add(const CaseResult& outcome) {
+  // The ulp of lse, near 0, say little.
+  const double max_ulp = worst_of_parts(outcome, {Part::o, Part::dq, Part::dk, Part::dv}, &ErrorStats::max_ulp);
   ++cases;
   if (outcome.asked != Asked::no) ++asked;
   if (outcome.asked == Asked::refused) ++refused;
@@ -55,18 +72,23 @@ void RecordBase::add_outcome(const CaseOutcome& outcome, std::span<const std::st
     seeds_by_kind[static_cast<std::size_t>(outcome.verdict.kind)].add(outcome.seed);
   }
   for (std::size_t i = 0; i < outcome.laws.size(); ++i) {
-    ++laws[std::string(law_names[i])][static_cast<std::size_t>(outcome.laws[i].kind)];
+    const Law& law = judging_laws_of(kernel->problem)[i];
+    ++laws[std::string(law.name)][static_cast<std::size_t>(outcome.laws[i].kind)];
   }
   domain.merge(outcome.domain);
   power.merge(outcome.power);
-  if (outcome.sizes) profile.add(*outcome.sizes, max_ratio, max_ulp);
+  PartStats::merge(outcome);
+  refined += outcome.refined;
+  if (outcome.sizes) profile.add(*outcome.sizes, worst_ratio(outcome), max_ulp);
   if (outcome.verdict.kind == VerdictKind::unsupported) return;
   WorstCase candidate{family, outcome.seed, outcome.verdict, {}, outcome.heat, {}};
   if (!outcome.elements.empty()) candidate.element = outcome.elements.front();
   if (!worst || worse_case(candidate, *worst)) worst = std::move(candidate);
 }
 
-void RecordBase::merge_base(const RecordBase& other) {
+void Record::merge(const Record& other) {
+  PartStats::merge(other);
+  refined += other.refined;
   cases += other.cases;
   asked += other.asked;
   refused += other.refused;
@@ -83,7 +105,7 @@ void RecordBase::merge_base(const RecordBase& other) {
   if (other.ledger && (!ledger || *other.ledger > *ledger)) ledger = other.ledger;
 }
 
-Rejection RecordBase::rejection() const {
+Rejection Record::rejection() const {
   Rejection most{"no judging law"};
   for (const auto& [law, counts] : laws) {
     const std::uint64_t rejected = counts[static_cast<std::size_t>(VerdictKind::fail)];
@@ -92,28 +114,9 @@ Rejection RecordBase::rejection() const {
   return most;
 }
 
-void Record::add(const CaseResult& result) {
-  static const std::vector<std::string_view> kLaws = [] {
-    std::vector<std::string_view> names;
-    for (const Law& law : judging_laws()) names.push_back(law.name);
-    return names;
-  }();
-  add_outcome(result, kLaws, worse(result.o.max_ratio, result.lse.max_ratio), result.o.max_ulp);
-  o.merge(result.o);
-  lse.merge(result.lse);
-  refined += result.refined;
-}
-
-void Record::merge(const Record& other) {
-  merge_base(other);
-  o.merge(other.o);
-  lse.merge(other.lse);
-  refined += other.refined;
-}
-
 double Record::max_ratio() const {
-  if (o.elements + lse.elements == 0) return -1;
-  return worse(o.max_ratio, lse.max_ratio);
+  if (o.elements + lse.elements + dq.elements + dk.elements + dv.elements == 0) return -1;
+  return worst_ratio(*this);
 }
 
 CaseSpec case_of(const Record& record, std::uint64_t seed) {

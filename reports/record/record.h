@@ -39,8 +39,9 @@ struct Rejection {
   std::uint64_t cases = 0;
 };
 
-/// What records of forward kernels and of backward ones have in common.
-struct RecordBase {
+/// Statistics by part, and what came of the cases.
+struct Record : PartStats {
+  const Kernel* kernel = nullptr;
   Format format = Format::f32;
   Executor executor = Executor::cpu;
   std::string family;
@@ -69,23 +70,12 @@ struct RecordBase {
   /// Ties: the first name.
   Rejection rejection() const;
 
- protected:
-  /// One case; `law_names` in the order of its verdicts. max_ratio and max_ulp: of its statistics.
-  void add_outcome(const CaseOutcome& outcome, std::span<const std::string_view> law_names, double max_ratio,
-                   double max_ulp);
-  void merge_base(const RecordBase& other);
-};
-
-struct Record : RecordBase {
-  const Kernel* kernel = nullptr;
-  ErrorStats o;
-  ErrorStats lse;
   std::uint64_t refined = 0;  // as in CaseResult
 
   void add(const CaseResult& result);
   /// Families and formats may differ: a row of a summary table is the merge of several records.
   void merge(const Record& other);
-  /// Over o and lse; −1 if nothing was measured.
+  /// Over the parts; −1 if nothing was measured.
   double max_ratio() const;
 };
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <type_traits>
 #include <utility>
 
 #include "properties/generators/family.h"
@@ -26,7 +25,7 @@ Open open_of(const std::vector<Record>& records) {
   constexpr auto kOpen = static_cast<std::size_t>(VerdictKind::inconclusive);
   Open open;
   for (const Record& r : records) {
-    open.elements += r.o.verdicts[kOpen] + r.lse.verdicts[kOpen];
+    for (const Part part : parts(r.kernel->problem)) open.elements += r[part].verdicts[kOpen];
     open.runs += r.by_case[kOpen];
   }
   return open;
@@ -42,13 +41,9 @@ bool has_finding(const std::vector<Record>& records, bool nightly) {
 
 namespace {
 
-ProblemKind problem_of(const Kernel& kernel) { return kernel.problem; }
-ProblemKind problem_of(const BackwardKernel& /*kernel*/) { return ProblemKind::attention; }
-
 /// One kernel and format in one place: what its records have decided together, and the families that the sweep had for it.
-template <class K>
 struct KernelPower {
-  const K* kernel = nullptr;
+  const Kernel* kernel = nullptr;
   RunPower power;
   std::size_t offered = 0;
 
@@ -65,10 +60,9 @@ struct KernelPower {
 
 /// A record of every kernel, format and family of the plan is there, whatever came of its cases: with the executor and the math,
 /// since each is a run of its own.
-template <class R>
-auto run_powers(const std::vector<R>& records, Kernels kernels) {
-  std::map<std::string, KernelPower<std::remove_cvref_t<decltype(*R::kernel)>>> runs;
-  for (const R& r : records) {
+std::map<std::string, KernelPower> run_powers(const std::vector<Record>& records, Kernels kernels) {
+  std::map<std::string, KernelPower> runs;
+  for (const Record& r : records) {
     if (kernels == Kernels::hardened && r.kernel->form != Form::hardened) continue;
     auto& run = runs[fmt::format("{} {} {}", r.kernel->id, info(r.format).name, place(r.kernel->math, r.executor))];
     run.kernel = r.kernel;
@@ -81,22 +75,14 @@ auto run_powers(const std::vector<R>& records, Kernels kernels) {
   return runs;
 }
 
-template <class R>
-std::vector<Undecided> undecided_runs(const std::vector<R>& records, Kernels kernels) {
-  std::vector<Undecided> list;
-  for (const auto& [name, run] : run_powers(records, kernels)) {
-    if (std::string why = run.undecided(problem_of(*run.kernel)); !why.empty()) list.push_back({name, std::move(why)});
-  }
-  return list;
-}
-
 }  // namespace
 
 std::vector<Undecided> undecided_of(const std::vector<Record>& records, Kernels kernels) {
-  return undecided_runs(records, kernels);
-}
-std::vector<Undecided> undecided_of(const std::vector<GradientRecord>& records, Kernels kernels) {
-  return undecided_runs(records, kernels);
+  std::vector<Undecided> list;
+  for (const auto& [name, run] : run_powers(records, kernels)) {
+    if (std::string why = run.undecided(run.kernel->problem); !why.empty()) list.push_back({name, std::move(why)});
+  }
+  return list;
 }
 
 std::vector<Undecided> narrow_declarations(const std::vector<Record>& records, Kernels kernels) {

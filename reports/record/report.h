@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "reference/error/assumption.h"
-#include "reports/gradients/report.h"
 #include "reports/run/environment.h"
 #include "reports/run/sweep.h"
 
@@ -21,12 +20,16 @@ struct Finding {
   std::string witness;  // path; empty if the family cannot make the case any more
 };
 
-struct Report {
-  std::vector<Run> runs;  // one, unless it was merged
+/// What one plan came to.
+struct PlanReport {
   SweepResult result;
   const Plan* plan = nullptr;     // null: read from files
   std::vector<Finding> findings;  // hardened, published, then broken kernels
-  GradientReport gradients;
+};
+
+struct Report : PlanReport {
+  std::vector<Run> runs;  // one, unless it was merged
+  PlanReport gradients;   // of the kernels of the gradient; the others stand above
   // JSON as it was read (attachments.h); empty: none.
   std::string faults, bench;
   std::string ledger = {};  // against_line() of ledger/against.h
@@ -35,9 +38,10 @@ struct Report {
   std::shared_ptr<const void> owner = {};  // of what the records point to, where nobody else is
 };
 
+/// Removes the witnesses that an earlier run left below `out`.
+void remove_old_findings(const std::filesystem::path& out);
 /// Every failing record's worst case, written below `out`/witnesses as <kernel>.<format>.<family>[.cuda|.native].safetensors.
-/// Files there with such a name, which an earlier run left, are removed first. The records name them afterwards, relative to `out`;
-/// the findings with it.
+/// The records name them afterwards, relative to `out`; the findings with it.
 std::vector<Finding> write_findings(const Plan& plan, std::vector<Record>& records, const std::filesystem::path& out);
 /// The same without writing; no witness is named: where those of a report from elsewhere lie is not known.
 std::vector<Finding> findings_of(const std::vector<Record>& records);
@@ -151,7 +155,6 @@ struct Undecided {
 enum class Kernels : std::uint8_t { hardened, all };
 /// Kernel by kernel, formats, executors and kinds of math apart. Exit code 4 where nothing else was found.
 std::vector<Undecided> undecided_of(const std::vector<Record>& records, Kernels kernels);
-std::vector<Undecided> undecided_of(const std::vector<GradientRecord>& records, Kernels kernels);
 /// Kernels whose declaration leaves most of the default families out of its domain (RunPower): findings.
 std::vector<Undecided> narrow_declarations(const std::vector<Record>& records, Kernels kernels);
 /// A line for each.

@@ -286,20 +286,21 @@ TEST(ReportMatrix, a_cell_shows_the_worst_of_all_formats) {
 TEST(ReportMatrix, kernels_of_the_gradient_have_cells_too) {
   ReportFixture f;
   EXPECT_THAT(markdown_text(f.report), Not(HasSubstr("### attention_backward")));
-  BackwardKernel kernel, fault;
+  Kernel kernel, fault;
   kernel.id = "attention_backward.odd.hardened";
   fault.id = "attention_backward.broken.odd";
   kernel.form = Form::hardened;
   fault.form = Form::broken;
+  kernel.problem = fault.problem = ProblemKind::backward;
   fault.fault = &f.fault;
   f.report.gradients.plan = nullptr;
-  for (const BackwardKernel* k : {&kernel, &fault}) {
-    GradientResult result;
+  for (const Kernel* k : {&kernel, &fault}) {
+    CaseResult result;
     result.verdict = {VerdictKind::fail, Failure::exceeds_bound, ""};
     result.laws = {result.verdict};
     result.dk.elements = 4;
     result.dk.max_ratio = 3.25;
-    GradientRecord record;
+    Record record;
     record.kernel = k;
     record.family = "odd_family";
     record.add(result);
@@ -388,7 +389,7 @@ TEST(RequireWritable, makes_the_directory_and_leaves_nothing_in_it) {
 
 TEST(ListJson, parses_and_names_every_kernel) {
   const auto json = nlohmann::json::parse(list_json("kernels"));
-  ASSERT_EQ(json.size(), kernels().size() + backward_kernels().size() - seeded_faults().size());
+  ASSERT_EQ(json.size(), kernels().size() - seeded_faults().size());
   for (const auto& kernel : json) EXPECT_NE(kernel["form"], "broken") << kernel["id"];
   EXPECT_FALSE(nlohmann::json::parse(list_json("families")).empty());
   EXPECT_FALSE(nlohmann::json::parse(list_json("laws")).empty());

@@ -4,8 +4,6 @@
 #include <cstdint>
 #include <string>
 
-#include "reports/gradients/plan.h"
-#include "reports/gradients/sweep.h"
 #include "reports/record/report.h"
 #include "reports/run/plan.h"
 #include "reports/run/sweep.h"

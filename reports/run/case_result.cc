@@ -3,12 +3,19 @@
 #include "reports/workers/tokens.h"
 
 namespace flashproof {
+namespace {
+
+const std::string kNone = "-";  // a part without elements
+
+}  // namespace
 
 std::string CaseResult::serialize() const {
   tokens::Writer out;
   out.outcome(*this);
-  out.text(o.serialize());
-  out.text(lse.serialize());
+  for (std::size_t i = 0; i < kPartCount; ++i) {
+    const ErrorStats& stats = (*this)[static_cast<Part>(i)];
+    out.text(stats.elements == 0 ? kNone : stats.serialize());
+  }
   out.number(refined);
   return out.line;
 }
@@ -17,8 +24,9 @@ CaseResult CaseResult::deserialize(const std::string& line) {
   tokens::Reader in{line};
   CaseResult result;
   in.outcome(result);
-  result.o = ErrorStats::deserialize(in.text());
-  result.lse = ErrorStats::deserialize(in.text());
+  for (std::size_t i = 0; i < kPartCount; ++i) {
+    if (const auto text = in.text(); text != kNone) result[static_cast<Part>(i)] = ErrorStats::deserialize(text);
+  }
   result.refined = in.number();
   in.expect_end();
   return result;

@@ -70,6 +70,7 @@ struct Sizes {
   CaseSizes operator()(const AttentionProblem& p) const {
     return {static_cast<double>(longest(p)), largest_score(p), 0};
   }
+  CaseSizes operator()(const BackwardProblem& p) const { return (*this)(p.forward); }
 };
 
 struct Units {
@@ -108,15 +109,12 @@ double joins(std::int64_t units) { return static_cast<double>(std::max<std::int6
 
 CaseSizes sizes_of(const Problem& problem) { return std::visit(Sizes{}, problem); }
 
-CaseSizes sizes_of(const BackwardProblem& problem) { return Sizes{}(problem.forward); }
-
-double merges_of(const Arithmetic& arithmetic, const Problem& problem) {
-  return joins(std::visit(Units{arithmetic}, problem));
-}
-
-double merges_of(const BackwardArithmetic& a, const BackwardProblem& p) {
-  const std::int64_t keys = p.forward.k_length(), queries = p.forward.q_length();
-  return joins(std::max({blocks(a.dq, keys, 1), blocks(a.dk, queries, p.group()), blocks(a.dv, queries, p.group())}));
+double merges_of(const KernelDeclaration& kernel, const Problem& problem) {
+  const auto* p = std::get_if<BackwardProblem>(&problem);
+  if (p == nullptr) return joins(visit_forward(Units{kernel.arithmetic}, problem));
+  const BackwardArithmetic& a = kernel.backward;
+  const std::int64_t keys = p->forward.k_length(), queries = p->forward.q_length();
+  return joins(std::max({blocks(a.dq, keys, 1), blocks(a.dk, queries, p->group()), blocks(a.dv, queries, p->group())}));
 }
 
 }  // namespace flashproof

@@ -1,9 +1,7 @@
 // What a case measures: three sizes that errors are known to grow with. A record keeps its worst errors per octave of them.
 #pragma once
 
-#include "reference/bound/arithmetic.h"
-#include "reference/bound/backward/arithmetic.h"
-#include "reference/problem/backward.h"
+#include "kernels/registry.h"
 #include "reference/problem/problems.h"
 
 namespace flashproof {
@@ -18,15 +16,13 @@ struct CaseSizes {
 
 /// Without merges.
 CaseSizes sizes_of(const Problem& problem);
-CaseSizes sizes_of(const BackwardProblem& problem);
 
 /// How often the declared arithmetic joins two partial results that have maxima of their own (each join rescales), per
 /// row: one less than there are units, whatever the shape of the tree. Units are the columns of a strided_online softmax,
 /// the chunks of a chunked one (of a split too: a worker joins its own, then the workers are joined), the states of a
 /// merge, the keys of a per_key form. Lanes of one chunk share its maximum: adding them up is no join. Two-pass, unshifted
 /// and resident forms join nothing. A chunk without a visible key counts although it is passed over.
-double merges_of(const Arithmetic& arithmetic, const Problem& problem);
 /// Of a gradient: joins of block sums (Accumulation::block, heads_apart) of the tensor that makes most.
-double merges_of(const BackwardArithmetic& arithmetic, const BackwardProblem& problem);
+double merges_of(const KernelDeclaration& kernel, const Problem& problem);
 
 }  // namespace flashproof

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "reports/views/terminal/text.h"
 
@@ -32,7 +33,7 @@ namespace {
 
 std::vector<ElementFinding> find_elements(const Evaluation& evaluation) {
   std::vector<ElementFinding> findings;
-  for (const Part part : {Part::o, Part::lse}) {
+  for (const Part part : parts_of(evaluation.output)) {
     for (std::int64_t i = 0; i < count(evaluation.truth, part); ++i) {
       const Element element = evaluation.element(part, i);
       const Decision decision = decide(element, evaluation.kernel.contract);
@@ -57,12 +58,20 @@ std::vector<ElementFinding> find_elements(const Evaluation& evaluation) {
 }
 
 HeatMap tensor_heat(const Evaluation& evaluation, Part part) {
-  const std::int64_t columns = part == Part::o ? evaluation.truth.width : 1;
-  const std::uint64_t poison = poison_bits((part == Part::o ? evaluation.output.o : evaluation.output.lse).format);
-  return heat_map(name(part), evaluation.truth.rows, columns, [&](std::int64_t index) {
+  const std::int64_t columns = evaluation.truth.width_of(part);
+  const std::int64_t rows = columns == 0 ? 0 : count(evaluation.truth, part) / columns;
+  const std::uint64_t poison = poison_bits(evaluation.output[part].format);
+  return heat_map(name(part), rows, columns, [&](std::int64_t index) {
     const Element element = evaluation.element(part, index);
     return heat_of({element, decide(element, evaluation.kernel.contract)}, poison);
   });
+}
+
+/// The part of an element; of none the first.
+Part part_of(const std::vector<ElementFinding>& elements, std::span<const Part> parts) {
+  const auto found = std::ranges::find_if(
+      parts, [&](Part part) { return !elements.empty() && elements.front().tensor == name(part); });
+  return found == parts.end() ? parts.front() : *found;
 }
 
 }  // namespace
@@ -83,13 +92,14 @@ ElementFinding worst_of(const ErrorStats& stats, Part part) {
 
 CaseResult evaluate(const Evaluation& evaluation, std::uint64_t case_index, std::size_t max_elements) {
   const Judgement& judgement = evaluation.judgement;
+  const std::span<const Part> parts = parts_of(evaluation.output);
   CaseResult result;
   result.case_index = case_index;
   result.seed = evaluation.subject.spec.seed;
   result.executed = true;
   result.asked = Asked::yes;
   result.verdict = judgement.worst;
-  for (const Law& law : judging_laws()) {
+  for (const Law& law : judging_laws_of(evaluation.kernel.problem)) {
     result.laws.push_back(law.judge(evaluation));
     const Verdict& law_says = result.laws.back();  // a law that passes does not make a vacuous case a pass
     if (law_says.kind >= VerdictKind::inconclusive && outweighs(law_says, result.verdict)) result.verdict = law_says;
@@ -103,8 +113,7 @@ CaseResult evaluate(const Evaluation& evaluation, std::uint64_t case_index, std:
     result.failing_elements = result.elements.size();
     if (result.elements.size() > max_elements) result.elements.resize(max_elements);
     for (ElementFinding& e : result.elements) {
-      const Part part = e.tensor == "o" ? Part::o : Part::lse;
-      e.text = describe(evaluation.element(part, static_cast<std::int64_t>(e.index)));
+      e.text = describe(evaluation.element(part_of({e}, parts), static_cast<std::int64_t>(e.index)));
     }
   }
   // One story: the verdict is explained by the element that the report shows, unless a law has its own explanation.
@@ -112,16 +121,15 @@ CaseResult evaluate(const Evaluation& evaluation, std::uint64_t case_index, std:
     result.verdict.detail = result.elements.front().text;
   }
   if (result.elements.empty()) {
-    const bool lse_worse = worse_ratio(judgement.lse.witness.ratio, judgement.o.witness.ratio);
-    ElementFinding worst = lse_worse ? worst_of(judgement.lse, Part::lse) : worst_of(judgement.o, Part::o);
+    ElementFinding worst = worst_of(judgement[parts.front()], parts.front());
+    for (const Part part : parts.subspan(1)) {
+      ElementFinding other = worst_of(judgement[part], part);
+      if (worse_ratio(other.ratio, worst.ratio)) worst = std::move(other);
+    }
     if (worst.ratio >= 0 || std::isnan(worst.ratio)) result.elements.push_back(std::move(worst));
   }
-  if (result.failed()) {
-    const bool lse = !result.elements.empty() && result.elements.front().tensor == name(Part::lse);
-    result.heat = tensor_heat(evaluation, lse ? Part::lse : Part::o);
-  }
-  result.o = judgement.o;
-  result.lse = judgement.lse;
+  if (result.failed()) result.heat = tensor_heat(evaluation, part_of(result.elements, parts));
+  for (const Part part : parts) result[part] = judgement[part];
   result.domain.add(evaluation.bound, evaluation.kernel.contract.refuses_beyond_range);
   result.refined = static_cast<std::uint64_t>(evaluation.bound.refined);
   return result;

@@ -10,6 +10,7 @@
 #include "properties/laws/law.h"
 #include "reference/bound/bound.h"
 #include "reference/error/judge.h"
+#include "reference/error/part_stats.h"
 #include "reference/error/power.h"
 #include "reference/problem/case.h"
 #include "reports/run/case_sizes.h"
@@ -43,8 +44,8 @@ bool worse_ratio(double a, double b);
 /// Did a run ask the kernel for a case? What its description does not take, and a recipe of which there is no case, is no question.
 enum class Asked : std::uint8_t { no, yes, refused };  // refused: when it was called, though its description takes it
 
-/// What results of forward kernels and of backward ones have in common.
-struct CaseOutcome {
+/// Statistics by part, and what came of the case.
+struct CaseResult : PartStats {
   std::uint64_t case_index = 0;  // in the plan
   std::uint64_t seed = 0;        // of the case
   Verdict verdict;
@@ -57,14 +58,9 @@ struct CaseOutcome {
   std::uint64_t failing_elements = 0;
   std::optional<CaseSizes> sizes;  // where it was judged
   HeatMap heat;                    // of the worst element's tensor, where it failed
+  std::uint64_t refined = 0;       // elements of o whose bound took the linear-fractional form (Bound::refined)
 
   bool failed() const { return verdict.failed(); }
-};
-
-struct CaseResult : CaseOutcome {
-  ErrorStats o;
-  ErrorStats lse;
-  std::uint64_t refined = 0;  // elements of o whose bound took the linear-fractional form (Bound::refined)
 
   /// One line of text without newlines, and back. Throws UsageError on anything else.
   std::string serialize() const;

@@ -1,6 +1,7 @@
 #include "reports/run/ledger_note.h"
 
-#include "kernels/backward.h"
+#include "kernels/registry.h"
+#include "kernels/run.h"
 
 namespace flashproof {
 namespace {
@@ -10,8 +11,7 @@ std::string architecture(Executor executor, Math math, const std::string& gpu) {
   return math == Math::native ? gpu + ".native" : gpu;
 }
 
-template <class R>
-void offer(Ledger& best, const R& record, const std::string& gpu) {
+void offer(Ledger& best, const Record& record, const std::string& gpu) {
   const VerdictKind verdict = record.verdict();
   if (verdict == VerdictKind::fail || verdict == VerdictKind::inconclusive || !(record.max_ratio() >= 0)) return;
   best.offer({.kernel = std::string(record.kernel->id),
@@ -21,9 +21,8 @@ void offer(Ledger& best, const R& record, const std::string& gpu) {
               .case_line = worst_case_line(record)});
 }
 
-template <class R>
-void note(std::vector<R>& records, const Ledger& ledger, const std::string& gpu) {
-  for (R& r : records) {
+void note(std::vector<Record>& records, const Ledger& ledger, const std::string& gpu) {
+  for (Record& r : records) {
     const LedgerEntry* known =
         ledger.find(r.kernel->id, r.format, std::nullopt, architecture(r.executor, r.kernel->math, gpu));
     if (known != nullptr) r.ledger = known->best.ratio;
@@ -32,17 +31,17 @@ void note(std::vector<R>& records, const Ledger& ledger, const std::string& gpu)
 
 }  // namespace
 
-void note_ledger(std::vector<Record>& records, std::vector<GradientRecord>& gradients, const Ledger& ledger,
+void note_ledger(std::vector<Record>& records, std::vector<Record>& gradients, const Ledger& ledger,
                  const std::string& gpu) {
   note(records, ledger, gpu);
   note(gradients, ledger, gpu);
 }
 
-std::vector<LedgerEntry> measured_of(const std::vector<Record>& records, const std::vector<GradientRecord>& gradients,
+std::vector<LedgerEntry> measured_of(const std::vector<Record>& records, const std::vector<Record>& gradients,
                                      const std::string& gpu) {
   Ledger best;
   for (const Record& r : records) offer(best, r, gpu);
-  for (const GradientRecord& r : gradients) offer(best, r, gpu);
+  for (const Record& r : gradients) offer(best, r, gpu);
   return best.entries;
 }
 

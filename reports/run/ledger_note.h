@@ -4,19 +4,19 @@
 #include <string>
 #include <vector>
 
-#include "reports/gradients/result.h"
 #include "reports/ledger/ledger.h"
 #include "reports/record/record.h"
+#include "reports/run/sweep.h"
 
 namespace flashproof {
 
 /// Sets `ledger` of the records where the ledger has the kernel, format and architecture. `gpu`: sm_90, of the records made on a GPU; may be
 /// empty where there are none.
-void note_ledger(std::vector<Record>& records, std::vector<GradientRecord>& gradients, const Ledger& ledger,
+void note_ledger(std::vector<Record>& records, std::vector<Record>& gradients, const Ledger& ledger,
                  const std::string& gpu);
 
 /// The worst of each kernel, format and architecture, families together; what failed is left out.
-std::vector<LedgerEntry> measured_of(const std::vector<Record>& records, const std::vector<GradientRecord>& gradients,
+std::vector<LedgerEntry> measured_of(const std::vector<Record>& records, const std::vector<Record>& gradients,
                                      const std::string& gpu);
 
 }  // namespace flashproof

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <type_traits>
 #include <utility>
 
 #include "kernels/probe/probe.h"
@@ -29,28 +28,29 @@ void check_math(const std::string& math, const std::string& profile_file, const 
   }
 }
 
-namespace {
-
-template <class K>
-K native_form(const K& det, const Profile& profile) {
-  K native = det;
+Kernel native_kernel(const Kernel& det, const Profile& profile) {
+  Kernel native = det;
   native.math = Math::native;
-  native.arithmetic = with_profile(det.arithmetic, profile);
+  if (det.problem == ProblemKind::backward) {
+    native.backward = with_profile(det.backward, profile);
+  } else {
+    native.arithmetic = with_profile(det.arithmetic, profile);
+  }
   native.has_cuda = det.has_native;
   native.cuda_launch = det.native_launch;
   return native;
 }
 
+namespace {
+
 /// False if no kernel of the plan has a native form.
-template <class P>
-bool add_native_forms(P& plan, const Profile& profile, bool keep_det) {
+bool add_native_forms(Plan& plan, const Profile& profile, bool keep_det) {
   auto all = std::move(plan.kernels);
   plan.kernels.clear();
   for (const auto* kernel : all) {
     if (keep_det) plan.kernels.push_back(kernel);
     if (!kernel->has_native) continue;
-    using K = std::remove_cvref_t<decltype(*kernel)>;
-    plan.native.push_back(std::make_shared<const K>(native_form(*kernel, profile)));
+    plan.native.push_back(std::make_shared<const Kernel>(native_kernel(*kernel, profile)));
     plan.kernels.push_back(plan.native.back().get());
   }
   return !plan.native.empty();
@@ -71,14 +71,7 @@ std::string label(const Profile& profile) { return fmt::format("{} of {}", profi
 
 }  // namespace
 
-Kernel native_kernel(const Kernel& det, const Profile& profile) { return native_form(det, profile); }
-BackwardKernel native_kernel(const BackwardKernel& det, const Profile& profile) { return native_form(det, profile); }
-
 void add_native(Plan& plan, const Profile& profile, bool keep_det) {
-  if (!add_native_forms(plan, profile, keep_det)) refuse_without_native();
-}
-
-void add_native(GradientPlan& plan, const Profile& profile, bool keep_det) {
   if (!add_native_forms(plan, profile, keep_det)) refuse_without_native();
 }
 
@@ -89,7 +82,7 @@ std::string choose_math(Plan& plan, const std::string& math, const std::string& 
   return label(profile);
 }
 
-std::string choose_math(Plan& plan, GradientPlan& gradients, const std::string& math, const std::string& profile_file) {
+std::string choose_math(Plan& plan, Plan& gradients, const std::string& math, const std::string& profile_file) {
   if (math == "det") return {};
   const Profile profile = profile_for(profile_file);
   const bool forward = add_native_forms(plan, profile, math == "all");

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "reference/bound/profile.h"
-#include "reports/gradients/plan.h"
 #include "reports/run/plan.h"
 
 namespace flashproof {
@@ -16,18 +15,16 @@ void check_math(const std::string& math, const std::string& profile_file, const 
 
 /// The kernel as compiled with native math: its launch, and what it declares on the profile's GPU. `det` must have one.
 Kernel native_kernel(const Kernel& det, const Profile& profile);
-BackwardKernel native_kernel(const BackwardKernel& det, const Profile& profile);
 
 /// Replaces (`native`) or joins (`all`) the plan's kernels by their native forms; `det` does nothing. The profile is
 /// `profile_file`, else that of the GPU in use among the shipped ones. Returns its name, empty for det. Throws UsageError
 /// if it is of another GPU, or if no kernel of the plan has a native form.
 std::string choose_math(Plan& plan, const std::string& math, const std::string& profile_file);
 /// Of both plans together.
-std::string choose_math(Plan& plan, GradientPlan& gradients, const std::string& math, const std::string& profile_file);
+std::string choose_math(Plan& plan, Plan& gradients, const std::string& math, const std::string& profile_file);
 
 /// The same with the GPU and the profile given.
 void add_native(Plan& plan, const Profile& profile, bool keep_det);
-void add_native(GradientPlan& plan, const Profile& profile, bool keep_det);
 
 /// Asked in a child process (gpu_server.h).
 Gpu gpu_elsewhere();

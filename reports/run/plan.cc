@@ -6,33 +6,31 @@
 #include <filesystem>
 #include <limits>
 
-#include "kernels/backward.h"
+#include "kernels/registry.h"
+#include "kernels/run.h"
 #include "properties/generators/family.h"
 #include "properties/generators/glob.h"
 #include "reference/problem/error.h"
+#include "reference/problem/text.h"
 #include "reference/problem/witness.h"
 
 namespace flashproof {
 namespace {
 
 constexpr std::span<const Format> kFormats = kStorageFormats;
-constexpr ProblemKind kProblems[] = {ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention};
-
 bool built_for(const Kernel& kernel, Executor executor) {
   return executor == Executor::cpu ? kernel.math == Math::det : kernel.has_cuda;
 }
 
-/// Indices into kernels(), and behind them into backward_kernels(). A pattern means the seeded faults if it says
+/// Of every problem. A pattern means the seeded faults if it says
 /// "broken", or if it fits nothing else.
-std::vector<std::size_t> select_all_kernels(const std::vector<std::string>& globs) {
+std::vector<const Kernel*> select_all_kernels(const std::vector<std::string>& globs) {
   std::vector<std::string_view> names;
   std::vector<bool> fault;
-  const auto add = [&](std::string_view id, Form form) {
-    names.push_back(id);
-    fault.push_back(form == Form::broken);
-  };
-  for (const Kernel& kernel : kernels()) add(kernel.id, kernel.form);
-  for (const BackwardKernel& kernel : backward_kernels()) add(kernel.id, kernel.form);
+  for (const Kernel& kernel : kernels()) {
+    names.push_back(kernel.id);
+    fault.push_back(kernel.form == Form::broken);
+  }
 
   std::vector<bool> chosen(names.size(), false);
   for (const std::string& glob : globs.empty() ? std::vector<std::string>{"*"} : globs) {
@@ -42,9 +40,9 @@ std::vector<std::size_t> select_all_kernels(const std::vector<std::string>& glob
       std::erase_if(found, [&](std::size_t i) { return fault[i]; });
     for (const std::size_t i : found) chosen[i] = true;
   }
-  std::vector<std::size_t> result;
+  std::vector<const Kernel*> result;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (chosen[i]) result.push_back(i);
+    if (chosen[i]) result.push_back(&kernels()[i]);
   }
   return result;
 }
@@ -98,18 +96,14 @@ std::vector<Format> select_formats(const std::vector<std::string>& globs) {
 }
 
 std::vector<const Kernel*> select_kernels(const std::vector<std::string>& globs) {
-  std::vector<const Kernel*> result;
-  for (const std::size_t i : select_all_kernels(globs)) {
-    if (i < kernels().size()) result.push_back(&kernels()[i]);
-  }
+  std::vector<const Kernel*> result = select_all_kernels(globs);
+  std::erase_if(result, [](const Kernel* kernel) { return kernel->problem == ProblemKind::backward; });
   return result;
 }
 
-std::vector<const BackwardKernel*> select_backward_kernels(const std::vector<std::string>& globs) {
-  std::vector<const BackwardKernel*> result;
-  for (const std::size_t i : select_all_kernels(globs)) {
-    if (i >= kernels().size()) result.push_back(&backward_kernels()[i - kernels().size()]);
-  }
+std::vector<const Kernel*> select_backward_kernels(const std::vector<std::string>& globs) {
+  std::vector<const Kernel*> result = select_all_kernels(globs);
+  std::erase_if(result, [](const Kernel* kernel) { return kernel->problem != ProblemKind::backward; });
   return result;
 }
 
@@ -141,7 +135,7 @@ Plan make_plan(const Filters& filters, std::uint64_t seeds, std::uint64_t first_
   const auto chosen_families = select_families(filters.families);
   const auto chosen_formats = select_formats(filters.formats);
   for (const Family* family : chosen_families) {
-    for (const ProblemKind problem : kProblems) {
+    for (const ProblemKind problem : kForwardKinds) {
       if (!family->serves(problem)) continue;
       for (const Format& format : chosen_formats) {
         PlannedCase planned{
@@ -163,7 +157,33 @@ Plan make_plan(const Filters& filters, std::uint64_t seeds, std::uint64_t first_
   return plan;
 }
 
-PlannedCase load_case(const std::string& text, std::map<std::string, std::string>* notes) {
+Plan make_gradient_plan(const Filters& filters, std::uint64_t seeds, std::uint64_t first_seed,
+                        std::vector<Executor> executors) {
+  require_seeds(first_seed, seeds);
+  Plan plan;
+  plan.kernels = select_backward_kernels(filters.kernels);
+  plan.executors = std::move(executors);
+  const auto chosen_families = select_families(filters.families);
+  const auto chosen_formats = select_formats(filters.formats);
+  for (const Family* family : chosen_families) {
+    if (!family->serves(ProblemKind::backward)) continue;
+    for (const Format format : chosen_formats) {
+      const auto takes = [&](const Kernel* kernel) { return kernel->supports(format); };
+      if (std::none_of(plan.kernels.begin(), plan.kernels.end(), takes)) continue;
+      PlannedCase planned{
+          {ProblemKind::backward, std::string(family->name), 0, {{"format", std::string(info(format).name)}}},
+          format,
+          {}};
+      for (std::uint64_t i = 0; i < seeds; ++i) {
+        planned.spec.seed = first_seed + i;
+        plan.cases.push_back(planned);
+      }
+    }
+  }
+  return plan;
+}
+
+PlannedCase load_any_case(const std::string& text, std::map<std::string, std::string>* notes) {
   Case content;
   if (text.ends_with(".safetensors") || std::filesystem::exists(text)) {
     Witness witness = read_witness(text);
@@ -177,6 +197,22 @@ PlannedCase load_case(const std::string& text, std::map<std::string, std::string
   planned.spec.problem = kind_of(content.problem);  // the data decide, whatever the file says
   planned.format = format_of(content.problem);
   planned.data = std::make_shared<const Case>(std::move(content));
+  return planned;
+}
+
+PlannedCase load_case(const std::string& text, std::map<std::string, std::string>* notes) {
+  PlannedCase planned = load_any_case(text, notes);
+  if (planned.spec.problem == ProblemKind::backward) {
+    throw UsageError(fmt::format("{}: a case of the gradient; legal here: softmax, merge or attention", quote(text)));
+  }
+  return planned;
+}
+
+PlannedCase load_gradient(const std::string& text, std::map<std::string, std::string>* notes) {
+  PlannedCase planned = load_any_case(text, notes);
+  if (planned.spec.problem != ProblemKind::backward) {
+    throw UsageError(quote(text) + ": no case of the gradient; legal here: attention_backward");
+  }
   return planned;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,7 +14,7 @@
 
 namespace flashproof {
 
-struct BackwardKernel;
+struct Kernel;
 struct Family;
 
 enum class SweepTier : std::uint8_t { quick, standard, nightly };
@@ -62,15 +63,22 @@ Plan make_plan(const Filters& filters, SweepTier tier, std::uint64_t first_seed,
 /// The same with this many seeds.
 Plan make_plan(const Filters& filters, std::uint64_t seeds, std::uint64_t first_seed, std::vector<Executor> executors);
 
+/// The kernels of the gradient on every family that serves it: of each so many seeds, in every format.
+Plan make_gradient_plan(const Filters& filters, std::uint64_t seeds, std::uint64_t first_seed,
+                        std::vector<Executor> executors);
+
 /// The storage formats that the globs select. Throws UsageError for a glob that matches nothing.
 std::vector<Format> select_formats(const std::vector<std::string>& globs);
 
-/// One case, given as the path of a .safetensors file or as a case line, for the kernels that `kernel_globs` select.
+/// One case of any problem, given as the path of a .safetensors file or as a case line.
+PlannedCase load_any_case(const std::string& text, std::map<std::string, std::string>* notes = nullptr);
+/// The same. Throws UsageError for a gradient, and for what is none.
 PlannedCase load_case(const std::string& text, std::map<std::string, std::string>* notes = nullptr);
+PlannedCase load_gradient(const std::string& text, std::map<std::string, std::string>* notes = nullptr);
 
 /// Of the forward kernels, and of the backward ones. Throws UsageError for a glob that matches neither kind.
 std::vector<const Kernel*> select_kernels(const std::vector<std::string>& globs);
-std::vector<const BackwardKernel*> select_backward_kernels(const std::vector<std::string>& globs);
+std::vector<const Kernel*> select_backward_kernels(const std::vector<std::string>& globs);
 /// Throws UsageError for a glob that matches nothing.
 std::vector<const Family*> select_families(const std::vector<std::string>& globs);
 

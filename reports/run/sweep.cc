@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "kernels/run.h"
+#include "properties/laws/judged_bound.h"
 #include "reference/oracle/oracle.h"
 #include "reference/problem/error.h"
 #include "reports/views/terminal/text.h"
@@ -61,9 +62,12 @@ class CaseWork {
     const Kernel& kernel = *steps_[step].kernel;
     if (!case_) return unsupported(refused_);
     if (const std::string why = kernel.unsupported(case_->problem); !why.empty()) return unsupported(why);
-    if (!oracle_) {
+    const bool gradient = kernel.problem == ProblemKind::backward;
+    if (!truth_) {
       const Stopwatch watch{timing_.truth};
-      oracle_.emplace(case_->problem);
+      truth_.emplace(*case_);
+      truth_->truth();
+      if (gradient) truth_->forward();
     }
     const Bound* bound = nullptr;
     try {
@@ -90,13 +94,14 @@ class CaseWork {
     {
       const Stopwatch watch{timing_.judge};
       const std::uint64_t seed = plan_.cases[index_].spec.seed;
-      const Judgement judgement = judge(output, oracle_->truth(), *bound, kernel.contract, seed, next_tier());
-      if (!gaps_) gaps_ = trivial_gaps(case_->problem, oracle_->truth());
-      const Power power = power_of(output, oracle_->truth(), *bound, judgement, kernel.contract, *gaps_);
-      result = evaluate({kernel, *case_, output, oracle_->truth(), *bound, judgement, &power}, index_, max_elements_);
+      const Truth& truth = truth_->truth();
+      const Judgement judgement =
+          judge(output, truth, *bound, kernel.contract, seed, gradient ? NextTier() : next_tier());
+      const Power power = power_of(output, truth, *bound, judgement, kernel.contract, truth_->gaps());
+      result = evaluate({kernel, *case_, output, truth, *bound, judgement, &power}, index_, max_elements_);
       if (!sizes_) sizes_ = sizes_of(case_->problem);
       result.sizes = sizes_;
-      result.sizes->merges = merges_of(kernel.arithmetic, case_->problem);
+      result.sizes->merges = merges_of(kernel, case_->problem);
     }
     timing_.judge -= timing_.truth - truth_before;
     return result;
@@ -105,7 +110,7 @@ class CaseWork {
   NextTier next_tier() {
     return [this](std::int64_t row, int level) {
       const Stopwatch watch{timing_.truth};
-      return oracle_->row(row, level);
+      return truth_->oracle().row(row, level);
     };
   }
 
@@ -123,7 +128,7 @@ class CaseWork {
   const Bound& bound_of(const Kernel& kernel) {
     if (bound_kernel_ != &kernel) {
       const Stopwatch watch{timing_.bound};
-      bound_ = compute_bound(case_->problem, kernel.arithmetic);
+      bound_ = judged_bound(kernel, *case_, *truth_);
       bound_kernel_ = &kernel;
     }
     return bound_;
@@ -136,9 +141,8 @@ class CaseWork {
   std::vector<Step> steps_;
   std::optional<Case> case_;
   std::string refused_;
-  std::optional<Oracle> oracle_;     // of *case_
-  std::optional<TrivialGaps> gaps_;  // the same
-  std::optional<CaseSizes> sizes_;   // the same, without merges
+  std::optional<CaseTruth> truth_;  // of *case_
+  std::optional<CaseSizes> sizes_;  // the same, without merges
   Bound bound_;
   const Kernel* bound_kernel_ = nullptr;
   SweepTiming timing_;

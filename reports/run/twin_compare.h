@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
-#include "reference/problem/backward.h"
 #include "reference/problem/problems.h"
 
 namespace flashproof {
@@ -18,7 +18,6 @@ struct TwinRow {
 
   /// NaNs count as equal to each other; −0 and +0 do not.
   void compare(const Output& cpu, const Output& cuda);
-  void compare(const Gradients& cpu, const Gradients& cuda);
   /// One of the two produced no output.
   void fault(const std::string& what);
   void merge(const TwinRow& one_case, std::uint64_t case_index);
@@ -29,7 +28,7 @@ struct TwinRow {
   static TwinRow deserialize(const std::string& line);
 
  private:
-  void compare(const char* name, const Tensor& a, const Tensor& b);
+  void compare(std::string_view name, const Tensor& a, const Tensor& b);
 };
 
 }  // namespace flashproof

@@ -61,6 +61,9 @@ void PreconditionStats::merge(const PreconditionStats& other) {
 }
 
 void DomainStats::add(const Bound& bound, bool refuses) {
+  for (const auto* rows : {&bound.query_domain, &bound.key_domain}) {
+    for (const RowDomain& row : *rows) add(row.nearest);
+  }
   for (std::int64_t row = 0; row < bound.rows; ++row) {
     const auto r = static_cast<std::size_t>(row), width = static_cast<std::size_t>(bound.width);
     Precondition nearest = bound.domain[r].nearest;

@@ -95,9 +95,7 @@ TEST(CaseSizes, merges_are_one_less_than_the_units_that_are_joined) {
   SoftmaxProblem softmax;
   softmax.x = Tensor::dense(Format::f32, {1, 100});
   softmax.plan = ChunkPlan::uniform(100, 32);
-  const auto merges = [&](std::string_view id, const Problem& problem) {
-    return merges_of(find_kernel(id)->arithmetic, problem);
-  };
+  const auto merges = [&](std::string_view id, const Problem& problem) { return merges_of(*find_kernel(id), problem); };
   EXPECT_EQ(merges("softmax.naive.published", softmax), 0);  // one maximum for all
   EXPECT_EQ(merges("softmax.safe.hardened", softmax), 0);
   EXPECT_EQ(merges("softmax.online_two_pass.hardened", softmax), 3);  // chunks of 32

@@ -85,8 +85,9 @@ Answer answer(const GpuRequest& request, const Plan& plan, const GpuServerOption
     started();
     const Output output = options.runner(*kernel, problem);
     Answer ok{std::string(1, kGpuOk)};
-    for (const Tensor* tensor : {&output.o, &output.lse}) {
-      ok.bytes.append(reinterpret_cast<const char*>(tensor->storage.data()), tensor->storage.size());
+    for (const Part part : parts(kernel->problem)) {
+      const std::vector<std::byte>& storage = output[part].storage;
+      ok.bytes.append(reinterpret_cast<const char*>(storage.data()), storage.size());
     }
     return ok;
   } catch (const UsageError& e) {

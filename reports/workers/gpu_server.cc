@@ -133,13 +133,18 @@ Output GpuServer::run(const Kernel& kernel, std::size_t case_index, const Proble
   if (reply[0] == kGpuUsage) throw UsageError(text);
   if (reply[0] == kGpuFault) throw KernelFault(text);
   if (reply[0] != kGpuOk) throw InfrastructureError(text);
-  const OutputShape shape = output_shape(problem);
-  Output output{Tensor::dense(output_format(problem), {shape.rows, shape.width}),
-                Tensor::dense(Format::f32, {shape.rows})};
-  const std::size_t o = output.o.storage.size(), lse = output.lse.storage.size();
-  if (text.size() != o + lse) throw GpuProcessDied("the process that owns the GPU sent an incomplete output");
-  if (o > 0) std::memcpy(output.o.storage.data(), text.data(), o);
-  if (lse > 0) std::memcpy(output.lse.storage.data(), text.data() + o, lse);
+  Output output;
+  std::size_t at = 0;
+  for (const Part part : parts(kernel.problem)) {
+    output[part] = Tensor::dense(output_format(problem, part), output_shape(problem, part));
+    std::vector<std::byte>& storage = output[part].storage;
+    if (storage.size() > text.size() - at) break;
+    if (!storage.empty()) std::memcpy(storage.data(), text.data() + at, storage.size());
+    at += storage.size();
+  }
+  if (at != text.size() || output[parts(kernel.problem).back()].shape.empty()) {
+    throw GpuProcessDied("the process that owns the GPU sent an incomplete output");
+  }
   return output;
 }
 

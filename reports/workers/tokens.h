@@ -48,7 +48,7 @@ struct Writer {
       text(e.text);
     }
   }
-  void outcome(const CaseOutcome& outcome) {
+  void outcome(const CaseResult& outcome) {
     number(outcome.case_index);
     number(outcome.seed);
     verdict(outcome.verdict);
@@ -116,7 +116,7 @@ struct Reader {
     }
     return list;
   }
-  void outcome(CaseOutcome& outcome) {
+  void outcome(CaseResult& outcome) {
     outcome.case_index = number();
     outcome.seed = number();
     outcome.verdict = verdict();

@@ -167,8 +167,8 @@ std::string Attack::text() const {
 
 Attack attack(const BackwardProblem& problem, const BackwardArithmetic& executed, const BackwardArithmetic& declared,
               const ForwardErrors& forward, const BackwardRoundings& roundings) {
-  const BackwardTruth truth = backward_truth(problem, Format::f32);
-  const BackwardBound bound = backward_bound(problem, declared, forward);
+  const Truth truth = backward_truth(problem, Format::f32);
+  const Bound bound = backward_bound(problem, declared, forward);
   const UnroundedGradients g = run_backward_model(problem, executed, roundings);
   return {judge(truth.dq, g.dq, bound.dq, bound.query_domain), judge(truth.dk, g.dk, bound.dk, bound.key_domain),
           judge(truth.dv, g.dv, bound.dv, bound.key_domain)};

@@ -147,7 +147,7 @@ class Evaluation {
     result_.key_domain.resize(static_cast<std::size_t>(problem.key_rows()));
   }
 
-  BackwardBound run() {
+  Bound run() {
     for (std::int64_t r = 0; r < view_.problem.query_rows(); ++r) query_row(r);
     for (std::int64_t r = 0; r < view_.problem.key_rows(); ++r) key_row(r);
     drop_special(view_.dq_special, result_.dq);
@@ -280,7 +280,7 @@ class Evaluation {
   bool flushes_;
   Columns dk_, dv_;
   std::vector<std::int64_t> key_terms_;  // key_rows() x group: weighted queries of each head
-  BackwardBound result_;
+  Bound result_;
 };
 
 }  // namespace
@@ -296,10 +296,10 @@ std::string backward_refused(const AttentionProblem& f, const BackwardArithmetic
   return {};
 }
 
-BackwardBound backward_bound(const BackwardProblem& problem, const BackwardArithmetic& arithmetic,
-                             const ForwardErrors& forward) {
+Bound backward_bound(const BackwardProblem& problem, const BackwardArithmetic& arithmetic,
+                     const ForwardErrors& forward) {
   require_covered(problem, arithmetic, forward);
-  BackwardBound bound = Evaluation(problem, arithmetic, forward).run();
+  Bound bound = Evaluation(problem, arithmetic, forward).run();
   for (const auto* bounds : {&bound.dq, &bound.dk, &bound.dv}) {
     const auto is_number = [](const ElementBound& b) { return b.total() >= 0; };
     if (!std::ranges::all_of(*bounds, is_number)) {

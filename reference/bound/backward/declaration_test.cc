@@ -98,7 +98,7 @@ TEST(BackwardDeclaration, an_infinite_error_of_the_forward_gives_an_infinite_bou
   p.mode = BackwardMode::gradient;
   ForwardErrors forward = test::rounding_errors(p, Format::f32);
   forward.o.assign(forward.o.size(), std::numeric_limits<double>::infinity());
-  const BackwardBound bound = backward_bound(p, {.exp_error = 0x1p-22}, forward);
+  const Bound bound = backward_bound(p, {.exp_error = 0x1p-22}, forward);
   EXPECT_TRUE(std::isinf(bound.dq[0].denominator));
   EXPECT_TRUE(std::isfinite(bound.dv[0].total()));
 }
@@ -106,7 +106,7 @@ TEST(BackwardDeclaration, an_infinite_error_of_the_forward_gives_an_infinite_bou
 TEST(BackwardDeclaration, special_values_get_no_bound_and_their_neighbours_keep_theirs) {
   BackwardProblem p = small();
   p.d_out.set({0, 0, 1, 0}, std::nan(""));
-  const BackwardBound bound = backward_bound(p, {.exp_error = 0x1p-22});
+  const Bound bound = backward_bound(p, {.exp_error = 0x1p-22});
   EXPECT_EQ(bound.dq[2].total(), 0);  // row 1 of head 0
   EXPECT_GT(bound.dq[0].total(), 0);
   EXPECT_EQ(bound.dv[0].total(), 0);
@@ -157,7 +157,7 @@ TEST(BackwardSpecial, scores_beyond_f32_beside_an_infinite_lse_or_an_infinite_pr
   constexpr double kInf = std::numeric_limits<double>::infinity();
   const BackwardArithmetic a{.exp_error = 0x1p-22};
   const auto holds = [&](const BackwardProblem& p) {
-    const BackwardBound bound = backward_bound(p, a);
+    const Bound bound = backward_bound(p, a);
     return std::pair(bound.query_domain[0].holds(), bound.key_domain[0].holds());
   };
   using Both = std::pair<bool, bool>;

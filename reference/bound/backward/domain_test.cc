@@ -45,7 +45,7 @@ TEST(BackwardDomain, a_folded_scale_stays_below_the_f32_range) {
     for (const float scale : {0x1.6p127F, 0x1.8p127F}) {  // times log2 e: 2^127.99 and 2^128.11
       p.forward.scale = scale;
       test::fill_forward(p, Format::bf16);
-      const BackwardBound bound = backward_bound(p, arithmetic, {});
+      const Bound bound = backward_bound(p, arithmetic, {});
       EXPECT_EQ(bound.query_domain[0].holds(), scale < 0x1.7p127F) << name;
       EXPECT_EQ(bound.key_domain[0].holds(), scale < 0x1.7p127F) << name;
     }
@@ -66,7 +66,7 @@ TEST(BackwardDomain, d_of_the_weights_takes_every_p_of_the_row_into_the_domain_o
   test::fill_forward(p, Format::f32);
   const ForwardErrors errors = test::rounding_errors(p, Format::f32);
   const BackwardArithmetic of_weights = named("kept, factors scaled");
-  const BackwardBound bound = backward_bound(p, of_weights, errors);
+  const Bound bound = backward_bound(p, of_weights, errors);
   EXPECT_TRUE(std::isinf(run_backward_model(p, of_weights).dk[0]));
   EXPECT_FALSE(bound.key_domain[0].holds());
   EXPECT_FALSE(bound.key_domain[1].holds());
@@ -94,7 +94,7 @@ TEST(BackwardDomain, products_apart_stay_below_the_f32_range_each) {
   const BackwardArithmetic apart = named("narrow dP, stored P");
   ASSERT_TRUE(apart.apart);
   EXPECT_TRUE(std::isnan(run_backward_model(p, apart).dk[0]));
-  const BackwardBound bound = backward_bound(p, apart);
+  const Bound bound = backward_bound(p, apart);
   EXPECT_FALSE(bound.key_domain[0].holds());
   EXPECT_FALSE(bound.query_domain[0].holds());
 

@@ -53,7 +53,7 @@ void require_all(std::vector<RowDomain>& rows, const std::vector<RowDomain>& oth
 }
 
 /// A gradient of a row whose forward pass left its domain has none either, nor have the keys that the row sees.
-void require_forward(BackwardBound& bound, const Bound& forward, const BackwardProblem& problem) {
+void require_forward(Bound& bound, const Bound& forward, const BackwardProblem& problem) {
   const backward::View view(problem);
   for (std::int64_t r = 0; r < problem.query_rows(); ++r) {
     RowDomain domain;
@@ -85,14 +85,14 @@ std::string gradient_refused(const BackwardProblem& problem, const GradientArith
   return why;
 }
 
-BackwardBound gradient_bound(const BackwardProblem& problem, const GradientArithmetic& arithmetic) {
+Bound gradient_bound(const BackwardProblem& problem, const GradientArithmetic& arithmetic) {
   if (const std::string why = gradient_refused(problem, arithmetic); !why.empty()) throw UsageError(why);
   const Bound forward = compute_bound(problem.forward, arithmetic.forward);
   const ForwardErrors errors = errors_of_forward(problem, forward);
-  std::optional<BackwardBound> widest;
+  std::optional<Bound> widest;
   for (const BackwardArithmetic& a : arithmetic.backward) {
     if (!refused(problem.forward, a).empty()) continue;
-    BackwardBound one = backward_bound(problem, a, errors);
+    Bound one = backward_bound(problem, a, errors);
     if (!widest) {
       widest = std::move(one);
       continue;

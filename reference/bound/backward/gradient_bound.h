@@ -27,6 +27,6 @@ std::string gradient_refused(const BackwardProblem& problem, const GradientArith
 /// Gradient mode; what o and lse of the problem hold is not read. Element by element the largest bound of the alternatives
 /// that have a meaning for the problem; a row of the domain fails where one of theirs does, or the forward pass's. Throws
 /// UsageError with gradient_refused()'s text.
-BackwardBound gradient_bound(const BackwardProblem& problem, const GradientArithmetic& arithmetic);
+Bound gradient_bound(const BackwardProblem& problem, const GradientArithmetic& arithmetic);
 
 }  // namespace flashproof

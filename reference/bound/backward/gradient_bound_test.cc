@@ -29,11 +29,11 @@ struct Count {
 };
 
 /// Finite elements of rows in the domain, and those of them beyond the bound.
-Count judged(const BackwardProblem& p, const BackwardArithmetic& executed, const BackwardBound& bound, Random& random) {
+Count judged(const BackwardProblem& p, const BackwardArithmetic& executed, const Bound& bound, Random& random) {
   constexpr Lean kLeans[] = {Lean::nearest, Lean::up, Lean::down, Lean::extreme};
   const UnroundedGradients g =
       run_backward_model(p, executed, {.lean = kLeans[random.integer(0, 3)], .seed = random.next_u64()});
-  const BackwardTruth truth = backward_truth(p, p.forward.q.format);
+  const Truth truth = backward_truth(p, p.forward.q.format);
   Count count;
   const auto add = [&](const Balls& exact, const std::vector<double>& computed, const std::vector<ElementBound>& bounds,
                        const std::vector<RowDomain>& rows) {
@@ -77,7 +77,7 @@ TEST(GradientBound, every_alternative_of_every_preset_stays_inside) {
         Random random(30, static_cast<std::uint64_t>(n));
         const BackwardProblem p = gradient(random, format);
         if (!gradient_refused(p, declared).empty()) continue;
-        const BackwardBound bound = gradient_bound(p, declared);
+        const Bound bound = gradient_bound(p, declared);
         const bool biased = p.forward.has_bias() || p.forward.has_alibi();
         for (const BackwardArithmetic& executed : declared.backward) {
           if (executed.unit == ScoreUnit::raw && (biased || !(p.forward.scale > 0))) continue;
@@ -110,7 +110,7 @@ TEST(GradientBound, a_dp_beyond_its_format_leaves_the_whole_row_without_a_domain
   while (p.forward.k_length() < 2 || p.query_rows() < 1 || p.forward.causal || p.forward.has_bias())
     p = gradient(random, Format::f16);
   const auto fails = [&](const char* name) {
-    const BackwardBound bound = gradient_bound(p, gradient_preset(name, Format::f16));
+    const Bound bound = gradient_bound(p, gradient_preset(name, Format::f16));
     return !bound.query_domain.front().holds();
   };
   EXPECT_FALSE(fails("jax_xla"));
@@ -126,12 +126,12 @@ TEST(GradientBound, unknown_is_the_widest) {
   for (int n = 0; n < 8; ++n) {
     Random random(32, static_cast<std::uint64_t>(n));
     const BackwardProblem p = gradient(random, Format::f16);
-    const BackwardBound widest = gradient_bound(p, gradient_preset("unknown", Format::f16));
+    const Bound widest = gradient_bound(p, gradient_preset("unknown", Format::f16));
     for (const char* name : {"fa2_sm80", "pytorch_math", "pytorch_efficient", "cudnn", "jax_xla"}) {
       const GradientArithmetic declared = gradient_preset(name, Format::f16);
       if (!gradient_refused(p, declared).empty()) continue;
-      const BackwardBound bound = gradient_bound(p, declared);
-      for (const auto part : {&BackwardBound::dq, &BackwardBound::dk, &BackwardBound::dv}) {
+      const Bound bound = gradient_bound(p, declared);
+      for (const auto part : {&Bound::dq, &Bound::dk, &Bound::dv}) {
         for (std::size_t i = 0; i < (bound.*part).size(); ++i) {
           EXPECT_LE((bound.*part)[i].total(), (widest.*part)[i].total() * (1 + 0x1p-12)) << name << " " << n;
         }

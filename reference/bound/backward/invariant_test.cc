@@ -38,8 +38,8 @@ BackwardArithmetic plain() {
 
 TEST(BackwardInvariant, ds_sums_to_zero_over_the_keys_and_the_computed_sum_stays_inside_its_bound) {
   const BackwardProblem p = gridded(0);
-  const BackwardTruth truth = backward_truth(p, Format::f32);
-  const BackwardBound bound = backward_bound(p, plain(), test::rounding_errors(p, Format::f32));
+  const Truth truth = backward_truth(p, Format::f32);
+  const Bound bound = backward_bound(p, plain(), test::rounding_errors(p, Format::f32));
   const UnroundedGradients computed = run_backward_model(p, plain());
   double largest = 0;
   for (std::size_t i = 0; i < kSq; ++i) {
@@ -56,7 +56,7 @@ TEST(BackwardInvariant, an_o_that_is_off_breaks_the_sum_of_ds_and_the_law_sees_i
   BackwardProblem p = gridded(0);
   for (std::int64_t c = 0; c < kDv; ++c)
     p.o.set({0, 0, 1, c}, p.o.at({0, 0, 1, c}) + std::copysign(0x1p-6, p.d_out.at({0, 0, 1, c})));
-  const BackwardBound bound = backward_bound(p, plain(), test::rounding_errors(p, Format::f32));
+  const Bound bound = backward_bound(p, plain(), test::rounding_errors(p, Format::f32));
   const UnroundedGradients computed = run_backward_model(p, plain());
   EXPECT_GT(std::fabs(computed.dq[kD]), bound.dq[kD].total());
   EXPECT_LE(std::fabs(computed.dq[0]), bound.dq[0].total());
@@ -64,9 +64,9 @@ TEST(BackwardInvariant, an_o_that_is_off_breaks_the_sum_of_ds_and_the_law_sees_i
 
 TEST(BackwardInvariant, dq_does_not_change_when_every_key_is_shifted) {
   const BackwardProblem here = gridded(0), there = gridded(4);
-  const BackwardTruth a = backward_truth(here, Format::f32), b = backward_truth(there, Format::f32);
-  const BackwardBound bound_a = backward_bound(here, plain(), test::rounding_errors(here, Format::f32));
-  const BackwardBound bound_b = backward_bound(there, plain(), test::rounding_errors(there, Format::f32));
+  const Truth a = backward_truth(here, Format::f32), b = backward_truth(there, Format::f32);
+  const Bound bound_a = backward_bound(here, plain(), test::rounding_errors(here, Format::f32));
+  const Bound bound_b = backward_bound(there, plain(), test::rounding_errors(there, Format::f32));
   const UnroundedGradients run_a = run_backward_model(here, plain()), run_b = run_backward_model(there, plain());
   for (std::size_t n = 0; n < a.dq.size(); ++n) {
     EXPECT_LE(std::fabs(a.dq[n].hi - b.dq[n].hi), a.dq[n].radius + b.dq[n].radius);
@@ -77,7 +77,7 @@ TEST(BackwardInvariant, dq_does_not_change_when_every_key_is_shifted) {
 
 TEST(BackwardInvariant, dv_sums_to_the_output_gradient_over_the_keys) {
   const BackwardProblem p = gridded(0);
-  const BackwardTruth truth = backward_truth(p, Format::f32);
+  const Truth truth = backward_truth(p, Format::f32);
   for (std::int64_t c = 0; c < kDv; ++c) {
     double sum = 0, radius = 0;
     for (std::int64_t j = 0; j < kSk; ++j) {
@@ -103,7 +103,7 @@ TEST(BackwardInvariant, the_error_of_d_is_rank_one_and_vanishes_where_the_weight
   test::fill_forward(p, Format::f32);
   ForwardErrors errors = test::rounding_errors(p, Format::f32);
   errors.o[0] = 0x1p-8;
-  const BackwardBound bound = backward_bound(p, plain(), errors);
+  const Bound bound = backward_bound(p, plain(), errors);
   EXPECT_LT(bound.dq[0].denominator, 1e-4 * bound.dq[1].denominator);
   p.o.set({0, 0, 0, 0}, 0x1p-8);
   const UnroundedGradients computed = run_backward_model(p, plain());

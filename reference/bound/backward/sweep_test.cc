@@ -74,7 +74,7 @@ TEST(BackwardSweep, a_production_like_shape_is_inside_its_bounds_and_they_are_no
   test::fill_forward(p, Format::bf16);
   sweep(p, random, totals, "256 keys");
   print(totals, "256 x 64");
-  const BackwardBound bound =
+  const Bound bound =
       backward_bound(p, test::declared_backward(Format::bf16)[8].arithmetic, test::rounding_errors(p, Format::bf16));
   for (const ElementBound& b : bound.dv) EXPECT_LT(b.total(), 0.05 * b.size);
 }

@@ -39,7 +39,7 @@ bool decided(const std::vector<Part>& parts, Format format) {
 }
 
 template <class Compute>
-void climb(const std::vector<Part>& parts, Format format, BackwardTruth& truth, Compute&& compute) {
+void climb(const std::vector<Part>& parts, Format format, Truth& truth, Compute&& compute) {
   if (!decided(parts, format)) {
     ++truth.exact_rows;
     for (int bits = 128; bits <= kMaxBits && !decided(parts, format); bits *= 2) {
@@ -65,7 +65,7 @@ void climb(const std::vector<Part>& parts, Format format, BackwardTruth& truth, 
 
 }  // namespace
 
-BackwardTruth backward_truth(const BackwardProblem& problem, Format format, OracleOptions options) {
+Truth backward_truth(const BackwardProblem& problem, Format format, OracleOptions options) {
   require_ieee_environment();
   validate(problem);
   const std::int64_t needed = backward::view_bytes(problem);
@@ -75,7 +75,10 @@ BackwardTruth backward_truth(const BackwardProblem& problem, Format format, Orac
   }
   const View view(problem);
   backward::Fp64Gradients fast = backward::fp64_gradients(view);
-  BackwardTruth truth;
+  Truth truth;
+  truth.rows = problem.query_rows();
+  truth.width = view.d;
+  truth.value_width = view.dv;
   truth.dq = std::move(fast.dq);
   truth.dk = std::move(fast.dk);
   truth.dv = std::move(fast.dv);

@@ -113,7 +113,7 @@ TEST(BackwardContainment, cancellation_sends_rows_to_the_exact_tier_and_the_trut
   for (const test::BackwardKind& kind : test::hard_backward_kinds()) {
     Random random(14, 1);
     const BackwardProblem problem = kind.make(random, Format::f32);
-    const BackwardTruth truth = backward_truth(problem, Format::f32);
+    const Truth truth = backward_truth(problem, Format::f32);
     EXPECT_EQ(truth.inconclusive, 0) << kind.name;
     climbed += truth.exact_rows > 0 ? 1 : 0;
     for (const Balls* balls : {&truth.dq, &truth.dk, &truth.dv}) {

@@ -29,7 +29,7 @@ BackwardProblem small(BackwardMode mode) {
   p.mode = mode;
   return p;
 }
-BackwardTruth truth_with(BackwardMode mode, const std::function<void(BackwardProblem&)>& change) {
+Truth truth_with(BackwardMode mode, const std::function<void(BackwardProblem&)>& change) {
   BackwardProblem p = small(mode);
   change(p);
   return backward_truth(p, Format::f32);
@@ -54,7 +54,7 @@ void hide_row(BackwardProblem& p, std::int64_t i) {
 
 TEST(BackwardSpecial, a_row_without_a_visible_key_contributes_nothing_whatever_it_holds) {
   for (const BackwardMode mode : kModes) {
-    const BackwardTruth truth = truth_with(mode, [](BackwardProblem& p) {
+    const Truth truth = truth_with(mode, [](BackwardProblem& p) {
       hide_row(p, 0);
       for (std::int64_t c = 0; c < 2; ++c) {
         p.d_out.set({0, 0, 0, c}, kNan);
@@ -75,7 +75,7 @@ TEST(BackwardSpecial, a_row_without_a_visible_key_contributes_nothing_whatever_i
 
 TEST(BackwardSpecial, a_nan_in_q_reaches_every_key_of_its_row_and_no_other_query) {
   for (const BackwardMode mode : kModes) {
-    const BackwardTruth truth = truth_with(mode, [](BackwardProblem& p) { p.forward.q.set({0, 0, 1, 0}, kNan); });
+    const Truth truth = truth_with(mode, [](BackwardProblem& p) { p.forward.q.set({0, 0, 1, 0}, kNan); });
     EXPECT_EQ(classes(truth.dq, 0), kFinite);
     EXPECT_EQ(classes(truth.dq, 1), kNaN);
     for (std::size_t j = 0; j < 3; ++j) {
@@ -87,20 +87,20 @@ TEST(BackwardSpecial, a_nan_in_q_reaches_every_key_of_its_row_and_no_other_query
 
 TEST(BackwardSpecial, a_nan_key_poisons_the_stage_at_that_key_and_the_gradient_through_lse) {
   const auto change = [](BackwardProblem& p) { p.forward.k.set({0, 0, 1, 0}, kNan); };
-  const BackwardTruth stage = truth_with(BackwardMode::stage, change);
-  const BackwardTruth plain = truth_with(BackwardMode::stage, [](BackwardProblem&) {});
+  const Truth stage = truth_with(BackwardMode::stage, change);
+  const Truth plain = truth_with(BackwardMode::stage, [](BackwardProblem&) {});
   EXPECT_EQ(classes(stage.dq, 0), kNaN);
   EXPECT_EQ(classes(stage.dk, 1), kNaN);
   EXPECT_EQ(classes(stage.dv, 1), kNaN);
   expect_same(stage.dk, plain.dk, 0);
   expect_same(stage.dv, plain.dv, 2);
-  const BackwardTruth gradient = truth_with(BackwardMode::gradient, change);
+  const Truth gradient = truth_with(BackwardMode::gradient, change);
   for (std::size_t j = 0; j < 3; ++j) EXPECT_EQ(classes(gradient.dv, j), kNaN);
 }
 
 TEST(BackwardSpecial, an_infinity_in_the_output_gradient_is_never_finite_again) {
   for (const BackwardMode mode : kModes) {
-    const BackwardTruth truth = truth_with(mode, [](BackwardProblem& p) { p.d_out.set({0, 0, 0, 1}, kInf); });
+    const Truth truth = truth_with(mode, [](BackwardProblem& p) { p.d_out.set({0, 0, 0, 1}, kInf); });
     EXPECT_EQ(classes(truth.dq, 0), kUnbounded);
     EXPECT_EQ(classes(truth.dq, 1), kFinite);
     EXPECT_EQ(classes(truth.dk, 2), kUnbounded);
@@ -111,12 +111,12 @@ TEST(BackwardSpecial, an_infinity_in_the_output_gradient_is_never_finite_again) 
 
 TEST(BackwardSpecial, a_nan_value_enters_ds_of_its_key_and_through_o_of_the_row) {
   const auto change = [](BackwardProblem& p) { p.forward.v.set({0, 0, 0, 0}, kNan); };
-  const BackwardTruth stage = truth_with(BackwardMode::stage, change);
+  const Truth stage = truth_with(BackwardMode::stage, change);
   EXPECT_EQ(classes(stage.dq, 0), kNaN);
   EXPECT_EQ(classes(stage.dk, 0), kNaN);
   EXPECT_EQ(classes(stage.dk, 1), kFinite);
   EXPECT_EQ(classes(stage.dv, 0), kFinite);
-  const BackwardTruth gradient = truth_with(BackwardMode::gradient, change);
+  const Truth gradient = truth_with(BackwardMode::gradient, change);
   EXPECT_EQ(classes(gradient.dk, 1), kNaN);
   EXPECT_EQ(classes(gradient.dv, 0), kFinite);
 }
@@ -127,11 +127,11 @@ TEST(BackwardSpecial, the_stored_lse_decides_the_stage) {
   };
   EXPECT_EQ(classes(with_lse(kNan).dv, 1), kNaN);
   EXPECT_EQ(classes(with_lse(-kInf).dv, 1), kUnbounded);
-  const BackwardTruth no_weight = with_lse(kInf);  // how FlashAttention-2 stores an empty row
+  const Truth no_weight = with_lse(kInf);  // how FlashAttention-2 stores an empty row
   EXPECT_EQ(no_weight.dq[0].hi, 0);
   EXPECT_EQ(classes(no_weight.dq, 0), kFinite);
   EXPECT_EQ(classes(no_weight.dv, 1), kFinite);
-  const BackwardTruth beside = truth_with(BackwardMode::stage, [](BackwardProblem& p) {
+  const Truth beside = truth_with(BackwardMode::stage, [](BackwardProblem& p) {
     p.lse.set({0, 0, 0}, kInf);
     p.d_out.set({0, 0, 0, 0}, kNan);
   });
@@ -139,7 +139,7 @@ TEST(BackwardSpecial, the_stored_lse_decides_the_stage) {
   EXPECT_EQ(beside.dv[0].classes, kFinite | kNaN);
   EXPECT_EQ(beside.dv[1].classes, kFinite) << "0 times the other column of dO is 0";
   for (const double o : {kNan, kInf}) {  // enters D, not dv
-    const BackwardTruth of_o = truth_with(BackwardMode::stage, [&](BackwardProblem& p) {
+    const Truth of_o = truth_with(BackwardMode::stage, [&](BackwardProblem& p) {
       p.lse.set({0, 0, 0}, kInf);
       p.o.set({0, 0, 0, 0}, o);
     });
@@ -149,24 +149,24 @@ TEST(BackwardSpecial, the_stored_lse_decides_the_stage) {
 }
 
 TEST(BackwardSpecial, the_gradient_ignores_the_stored_o_and_lse) {
-  const BackwardTruth truth = truth_with(BackwardMode::gradient, [](BackwardProblem& p) {
+  const Truth truth = truth_with(BackwardMode::gradient, [](BackwardProblem& p) {
     p.lse.set({0, 0, 0}, kNan);
     p.o.set({0, 0, 0, 0}, kNan);
   });
-  const BackwardTruth plain = truth_with(BackwardMode::gradient, [](BackwardProblem&) {});
+  const Truth plain = truth_with(BackwardMode::gradient, [](BackwardProblem&) {});
   expect_same(truth.dq, plain.dq, 0);
   expect_same(truth.dv, plain.dv, 1);
 }
 
 TEST(BackwardSpecial, a_score_of_plus_infinity_is_never_finite_and_one_of_minus_infinity_has_no_weight) {
-  const BackwardTruth up = truth_with(BackwardMode::stage, [](BackwardProblem& p) {
+  const Truth up = truth_with(BackwardMode::stage, [](BackwardProblem& p) {
     p.forward.q.set({0, 0, 0, 0}, 1);
     p.forward.q.set({0, 0, 1, 0}, 1);
     p.forward.k.set({0, 0, 1, 0}, kInf);
   });
   EXPECT_EQ(classes(up.dv, 1), kUnbounded);
   EXPECT_EQ(classes(up.dv, 0), kFinite);
-  const BackwardTruth down = truth_with(BackwardMode::gradient, [](BackwardProblem& p) {
+  const Truth down = truth_with(BackwardMode::gradient, [](BackwardProblem& p) {
     p.forward.q.set({0, 0, 0, 0}, 1);
     p.forward.q.set({0, 0, 1, 0}, 1);
     p.forward.k.set({0, 0, 1, 0}, -kInf);
@@ -176,7 +176,7 @@ TEST(BackwardSpecial, a_score_of_plus_infinity_is_never_finite_and_one_of_minus_
   EXPECT_EQ(down.dv[2].hi, 0);
 }
 
-BackwardTruth truth_with_lse_of(double lse) {
+Truth truth_with_lse_of(double lse) {
   return truth_with(BackwardMode::stage, [&](BackwardProblem& p) {
     p.lse.set({0, 0, 0}, lse);
     for (std::int64_t c = 0; c < 2; ++c) p.d_out.set({0, 0, 0, c}, 1);
@@ -184,13 +184,13 @@ BackwardTruth truth_with_lse_of(double lse) {
 }
 
 TEST(BackwardSpecial, what_is_too_large_for_a_double_has_the_class_of_its_infinity) {
-  const BackwardTruth truth = truth_with_lse_of(-1e8);
+  const Truth truth = truth_with_lse_of(-1e8);
   EXPECT_EQ(classes(truth.dv, 0), kPosInf);
   EXPECT_EQ(truth.inconclusive, 0);
 }
 
 TEST(BackwardSpecial, what_is_too_large_for_mpfr_is_inconclusive_where_its_sign_is_open) {
-  const BackwardTruth truth = truth_with_lse_of(-1e30);
+  const Truth truth = truth_with_lse_of(-1e30);
   EXPECT_EQ(classes(truth.dv, 0), kPosInf);
   EXPECT_GT(truth.inconclusive, 0);
   EXPECT_EQ(truth.dq[0].radius, kInf);

@@ -33,7 +33,7 @@ void judge(const Ball& ball, const Fine& exact, const Fine& tolerance, double& w
 }  // namespace
 
 Findings judge_rows(const Problem& problem, Tier tier, const DdOptions& options) {
-  const ReferenceResult<Fine> exact = std::visit([](const auto& p) { return reference<Fine>(p); }, problem);
+  const ReferenceResult<Fine> exact = visit_forward([](const auto& p) { return reference<Fine>(p); }, problem);
   const auto error = reference_error<Fine>(problem, ldexp(Fine(1), -kFineBits), 2.0);
   const auto dd = double_double_tier(problem, options);
   const OutputShape shape = output_shape(problem);

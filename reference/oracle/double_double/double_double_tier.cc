@@ -149,9 +149,9 @@ bool has_double_double_tier(const Problem& problem) {
 std::unique_ptr<RowTier> double_double_tier(const Problem& problem) { return double_double_tier(problem, DdOptions{}); }
 
 std::unique_ptr<RowTier> double_double_tier(const Problem& problem, const DdOptions& options) {
-  return std::visit(MakeTier{options}, problem);
+  return visit_forward(MakeTier{options}, problem);
 }
 
-std::int64_t double_double_tier_bytes(const Problem& problem) { return std::visit(TierBytes{}, problem); }
+std::int64_t double_double_tier_bytes(const Problem& problem) { return visit_forward(TierBytes{}, problem); }
 
 }  // namespace flashproof

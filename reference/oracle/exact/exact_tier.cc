@@ -48,11 +48,11 @@ std::int64_t bytes(const AttentionProblem& problem) {
 }  // namespace
 
 std::unique_ptr<RowTier> exact_tier(const Problem& problem) {
-  return std::visit([](const auto& p) { return exact_rows(p); }, problem);
+  return visit_forward([](const auto& p) { return exact_rows(p); }, problem);
 }
 
 std::int64_t exact_tier_bytes(const Problem& problem) {
-  return std::visit([](const auto& p) { return bytes(p); }, problem);
+  return visit_forward([](const auto& p) { return bytes(p); }, problem);
 }
 
 }  // namespace flashproof

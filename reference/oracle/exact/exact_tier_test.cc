@@ -32,7 +32,7 @@ void judge(const Ball& ball, const Fine& exact, const Fine& tolerance, double sh
 }
 
 Tally contained(const Problem& problem, const Truth& truth, double shrink = 1.0) {
-  const auto exact = std::visit([](const auto& p) { return reference<Fine>(p); }, problem);
+  const auto exact = visit_forward([](const auto& p) { return reference<Fine>(p); }, problem);
   const auto error = test::reference_error<Fine>(problem, ldexp(Fine(1), -kFineBits), 2.0);
   EXPECT_TRUE(error.meaningful);
   EXPECT_EQ(exact.o.size(), truth.o.size());

@@ -38,7 +38,7 @@ void fp64_tier(const Problem& problem, std::span<const std::int64_t> rows, const
   if (!has_fp64_tier()) throw InfrastructureError("oracle: the fp64 tier needs a CPU with AVX2 and FMA");
   truth = Truth::sized(static_cast<std::int64_t>(rows.size()), output_shape(problem).width, Tier::fp64);
   std::ranges::fill(cause, RowCause{});
-  std::visit([&](const auto& p) { tier(p, rows, threads, truth, cause); }, problem);
+  visit_forward([&](const auto& p) { tier(p, rows, threads, truth, cause); }, problem);
 }
 
 }  // namespace flashproof

@@ -31,14 +31,14 @@ std::string larger(const Option& a, const Option& b) {
   return fmt::format("{} {}", most.name, most.value);
 }
 
-struct Part {
+struct Share {
   double bytes;
   std::string what, option;
 };
 
 double gib(double bytes) { return bytes * 0x1p-30; }
 
-std::array<Part, 3> parts(const ProductionShape& shape, const CertificationRows& chosen, int threads) {
+std::array<Share, 3> shares(const ProductionShape& shape, const CertificationRows& chosen, int threads) {
   const AttentionProblem problem = production_outline(shape);
   const Option heads{"--heads", shape.heads}, length{"--length", shape.length};
   const std::int64_t all = shape.heads * shape.length;
@@ -56,32 +56,32 @@ std::array<Part, 3> parts(const ProductionShape& shape, const CertificationRows&
   inputs += static_cast<double>(shape.length) * 16;
   const double truths = chosen.gpu ? kGpuTruths : kCpuTruths;
   const Option asked{chosen.gpu ? "--sample" : "--rows", chosen.count};
-  return {Part{inputs, fmt::format("q, k and v in {}", info(shape.format).name), larger(length, heads)},
-          Part{static_cast<double>(rows) * (truths * static_cast<double>(shape.depth + 1) * kBall + kRow) + states,
-               fmt::format("{} rows", rows), chosen.gpu ? larger(asked, asked) : larger(asked, heads)},
+  return {Share{inputs, fmt::format("q, k and v in {}", info(shape.format).name), larger(length, heads)},
+          Share{static_cast<double>(rows) * (truths * static_cast<double>(shape.depth + 1) * kBall + kRow) + states,
+                fmt::format("{} rows", rows), chosen.gpu ? larger(asked, asked) : larger(asked, heads)},
           // The tiers run one after the other.
-          Part{std::max(scratch, slow) + threads * kWorker,
-               fmt::format("what {} thread{} work{} with", threads, threads == 1 ? "" : "s", threads == 1 ? "s" : ""),
-               larger(length, length)}};
+          Share{std::max(scratch, slow) + threads * kWorker,
+                fmt::format("what {} thread{} work{} with", threads, threads == 1 ? "" : "s", threads == 1 ? "s" : ""),
+                larger(length, length)}};
 }
 
 }  // namespace
 
 double certification_bytes(const ProductionShape& shape, const CertificationRows& rows, int threads) {
   double total = 0;
-  for (const Part& part : parts(shape, rows, threads)) total += part.bytes;
+  for (const Share& share : shares(shape, rows, threads)) total += share.bytes;
   return total;
 }
 
 void require_certification_memory(const ProductionShape& shape, const CertificationRows& rows, int threads,
                                   std::int64_t limit) {
-  const std::array<Part, 3> all = parts(shape, rows, threads);
+  const std::array<Share, 3> all = shares(shape, rows, threads);
   const double total = certification_bytes(shape, rows, threads);
   if (total > static_cast<double>(limit)) {
-    const auto most = std::ranges::max_element(all, {}, &Part::bytes);
+    const auto most = std::ranges::max_element(all, {}, &Share::bytes);
     std::string made_of;
-    for (const Part& part : all) {
-      made_of += fmt::format("{}{:.2f} for {}", made_of.empty() ? "" : ", ", gib(part.bytes), part.what);
+    for (const Share& share : all) {
+      made_of += fmt::format("{}{:.2f} for {}", made_of.empty() ? "" : ", ", gib(share.bytes), share.what);
     }
     throw UsageError(fmt::format("{}: certify would need {:.2f} GiB of memory ({}), --memory allows {:.2f} GiB",
                                  most->option, gib(total), made_of, gib(static_cast<double>(limit))));

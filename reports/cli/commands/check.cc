@@ -9,7 +9,6 @@
 #include "reference/problem/progress.h"
 #include "reference/problem/text.h"
 #include "reports/cli/commands/commands.h"
-#include "reports/gradients/sweep.h"
 #include "reports/record/report.h"
 #include "reports/run/native.h"
 #include "reports/run/sweep.h"
@@ -20,14 +19,14 @@ namespace flashproof {
 namespace {
 
 /// Every finding of one sweep, element by element.
-template <class Results, class Line>
-std::uint64_t show_findings(const Results& results, bool nightly, Line line) {
+std::uint64_t show_findings(const Plan& plan, const SweepResult& result, bool nightly) {
   std::uint64_t findings = 0;
-  for (const auto& r : results) {
+  for (const StepResult& r : result.results) {
     const bool open = nightly && r.result.verdict.kind == VerdictKind::inconclusive;
     if (!r.result.failed() && !open) continue;
     ++findings;
-    std::printf("%s\n", one_line(line(r)).c_str());
+    const CaseSpec& spec = plan.cases[r.result.case_index].spec;
+    std::printf("%s\n", one_line(verdict_line(*r.step.kernel, r.step.executor, spec, r.result)).c_str());
     for (const std::string& text : element_lines(r.result.elements, r.result.failing_elements)) {
       std::printf("%s\n", one_line(text).c_str());
     }
@@ -35,9 +34,8 @@ std::uint64_t show_findings(const Results& results, bool nightly, Line line) {
   return findings;
 }
 
-template <class R>
-void show_rows(const std::vector<R>& rows) {
-  for (const R& row : rows) {
+void show_rows(const std::vector<Record>& rows) {
+  for (const Record& row : rows) {
     std::printf("%s\n", fmt::format("{} {} {}: {} cases, {} pass, {} vacuous, {} out_of_domain, {} unsupported, "
                                     "{} undecided, {} inconclusive, {} fail",
                                     row.kernel->id, info(row.format).name, place(row.kernel->math, row.executor),
@@ -54,7 +52,7 @@ int check_command(const SweepArguments& arguments) {
   check_math(arguments.math, arguments.profile, arguments.executor);
   plan.executors = executors_for(arguments.executor);
   if (plan.executors.empty()) return kExitSkipped;
-  GradientPlan gradient_plan =
+  Plan gradient_plan =
       make_gradient_plan(arguments.filters, seeds_of(arguments.tier()), arguments.seed, plan.executors);
   choose_math(plan, gradient_plan, arguments.math, arguments.profile);
   stop_on_signals();
@@ -63,7 +61,7 @@ int check_command(const SweepArguments& arguments) {
   options.max_elements = 8;
   options.keep_results = true;
   SweepResult result;
-  GradientSweep gradients;
+  SweepResult gradients;
   {
     Progress progress("cases");
     options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
@@ -74,16 +72,8 @@ int check_command(const SweepArguments& arguments) {
     options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
     gradients = sweep(gradient_plan, options);
   }
-  const std::uint64_t findings = show_findings(result.results, arguments.nightly,
-                                               [&](const StepResult& r) {
-                                                 const CaseSpec& spec = plan.cases[r.result.case_index].spec;
-                                                 return verdict_line(*r.step.kernel, r.step.executor, spec, r.result);
-                                               }) +
-                                 show_findings(gradients.results, arguments.nightly, [&](const GradientStepResult& r) {
-                                   const CaseSpec& spec = gradient_plan.cases[r.result.case_index].spec;
-                                   return verdict_line(r.step.kernel->id, place(r.step.kernel->math, r.step.executor),
-                                                       backward_line(spec), r.result.verdict, r.result.elements);
-                                 });
+  const std::uint64_t findings =
+      show_findings(plan, result, arguments.nightly) + show_findings(gradient_plan, gradients, arguments.nightly);
   show_rows(per_kernel(result.records));
   show_rows(per_kernel(gradients.records));
   const bool partial = result.partial || gradients.partial;

@@ -23,11 +23,11 @@ namespace flashproof {
 namespace {
 
 /// Null if neither the option nor the witness names one.
-template <class K, class Select>
-const K* only_kernel(const ExportArguments& arguments, Notes& notes, Select select) {
+template <class Select>
+const Kernel* only_kernel(const ExportArguments& arguments, Notes& notes, Select select) {
   const std::string glob = arguments.kernel.empty() ? notes["kernel"] : arguments.kernel;
   if (glob.empty()) return nullptr;
-  const std::vector<const K*> found = select({glob});
+  const std::vector<const Kernel*> found = select({glob});
   if (found.size() == 1) return found.front();
   throw UsageError(
       fmt::format("--kernel {}: must name one kernel of the case's problem, it matches {}", quote(glob), found.size()));
@@ -102,31 +102,15 @@ std::string forget_foreign(const ExportArguments& arguments, Notes& notes) {
 
 int export_command(const ExportArguments& arguments) {
   Notes notes;
-  Plan plan;
-  GradientPlan gradient_plan;
-  if (names_gradient(arguments.target)) {
-    const PlannedGradient planned = load_gradient(arguments.target, &notes);
-    const std::string foreign = forget_foreign(arguments, notes);
-    const auto* kernel = only_kernel<BackwardKernel>(arguments, notes, select_backward_kernels);
-    const KernelRun run = run_of(arguments, notes);
-    if (run.skipped) return kExitSkipped;
-    if (kernel != nullptr) {
-      gradient_plan.kernels = {kernel};
-      choose_math(plan, gradient_plan, run.place.math, arguments.profile);
-      kernel = gradient_plan.kernels.front();
-    }
-    require_writable(arguments.out, "--out");
-    write_files(arguments, reproduce(planned, kernel, run.options), formula_of(planned.data->problem),
-                inputs_of(planned.data->problem), foreign);
-    return kExitFine;
-  }
-  const PlannedCase planned = load_case(arguments.target, &notes);
+  const PlannedCase planned = load_any_case(arguments.target, &notes);
   const Problem& problem = planned.data->problem;
+  const bool gradient = planned.spec.problem == ProblemKind::backward;
   const std::string foreign = forget_foreign(arguments, notes);
-  const auto* kernel = only_kernel<Kernel>(arguments, notes, select_kernels);
+  const Kernel* kernel = only_kernel(arguments, notes, gradient ? select_backward_kernels : select_kernels);
   const KernelRun run = run_of(arguments, notes);
   if (run.skipped) return kExitSkipped;
-  require_memory(memory_of(problem, 1), OracleOptions{}.memory_limit);
+  if (!gradient) require_memory(memory_of(problem, 1), OracleOptions{}.memory_limit);
+  Plan plan;
   if (kernel != nullptr) {
     plan.kernels = {kernel};
     choose_math(plan, run.place.math, arguments.profile);

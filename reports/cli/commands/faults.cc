@@ -22,7 +22,7 @@ int faults_command(const SweepArguments& arguments) {
   const std::filesystem::path out = arguments.out;
   require_writable(out, "--out");
   for (const char* file : {"faults.json", "faults.md"}) replaceable_file(out / file);
-  set_race_observer(observe, observe);
+  set_race_observer(observe);
   stop_on_signals();
   KillTable table;
   {

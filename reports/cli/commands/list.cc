@@ -10,7 +10,6 @@
 #include "properties/generators/family.h"
 #include "properties/generators/glob.h"
 #include "properties/generators/threshold_table.h"
-#include "properties/laws/gradients.h"
 #include "properties/laws/law.h"
 #include "reference/problem/case.h"
 #include "reference/problem/error.h"
@@ -21,8 +20,7 @@
 namespace flashproof {
 namespace {
 
-/// Of either kind.
-std::string kernel_line(const auto& kernel) {
+std::string kernel_line(const Kernel& kernel) {
   std::vector<std::string_view> formats;
   for (const Format format : kernel.formats) formats.push_back(info(format).name);
   std::string line = fmt::format("{:<44} {:<10} {:<13} {:<8} {}", kernel.id, name(kernel.form),
@@ -45,7 +43,7 @@ int list_command(const std::string& what, bool json) {
   std::string text;
   if (what == "coverage") {
     if (json) throw UsageError("list coverage: has no --json; legal for kernels, families, laws and faults");
-    for (const ProblemKind problem : {ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention}) {
+    for (const ProblemKind problem : kForwardKinds) {
       text += default_coverage(problem).text();
     }
     text += threshold_text(default_thresholds());
@@ -53,9 +51,6 @@ int list_command(const std::string& what, bool json) {
     text = list_json(what);
   } else if (what == "kernels") {
     for (const Kernel& kernel : kernels()) {
-      if (kernel.fault == nullptr) text += kernel_line(kernel) + "\n";
-    }
-    for (const BackwardKernel& kernel : backward_kernels()) {
       if (kernel.fault == nullptr) text += kernel_line(kernel) + "\n";
     }
   } else if (what == "families") {
@@ -66,7 +61,7 @@ int list_command(const std::string& what, bool json) {
     }
   } else {
     for (const Law& law : laws()) text += fmt::format("{:<44} {}\n", law.name, law.summary);
-    for (const GradientLaw& law : gradient_laws()) text += fmt::format("{:<44} {}\n", law.name, law.summary);
+    for (const Law& law : gradient_laws()) text += fmt::format("{:<44} {}\n", law.name, law.summary);
   }
   std::fwrite(text.data(), 1, text.size(), stdout);
   return kExitFine;

@@ -4,7 +4,6 @@
 #include <cstdio>
 
 #include "fuzz/score/score.h"
-#include "properties/laws/gradients.h"
 #include "properties/laws/law.h"
 #include "properties/laws/race_observer.h"
 #include "reference/oracle/memory.h"
@@ -14,7 +13,6 @@
 #include "reference/problem/shown_text.h"
 #include "reference/problem/text.h"
 #include "reports/cli/commands/commands.h"
-#include "reports/gradients/sweep.h"
 #include "reports/plugin/check.h"
 #include "reports/run/native.h"
 #include "reports/run/sweep.h"
@@ -26,8 +24,8 @@ namespace {
 
 /// What the options say, else the witness's notes: schedule, kernels (a seeded fault fails by design; it runs when it is
 /// named), where and with which math.
-template <class P, class Select>
-Place settle(P& plan, const ReplayArguments& arguments, Notes& notes, Select select) {
+template <class Select>
+Place settle(Plan& plan, const ReplayArguments& arguments, Notes& notes, Select select) {
   const bool own_schedule = arguments.schedule.empty() && notes.contains("schedule");
   const std::string schedule = own_schedule ? notes["schedule"] : arguments.schedule;
   plan.schedule = simt::parse_schedule(schedule.empty() ? "fifo" : schedule);
@@ -56,11 +54,10 @@ SweepOptions replay_options() {
 }
 
 /// Prints every result; the exit code.
-template <class Result, class Line>
-int show(const Result& result, const ReplayArguments& arguments, Line line) {
+int show(const SweepResult& result, const ReplayArguments& arguments, const CaseSpec& spec) {
   bool finding = false;
-  for (const auto& r : result.results) {
-    std::printf("%s\n", one_line(line(r)).c_str());
+  for (const StepResult& r : result.results) {
+    std::printf("%s\n", one_line(verdict_line(*r.step.kernel, r.step.executor, spec, r.result)).c_str());
     if (r.result.verdict.kind < VerdictKind::inconclusive) continue;
     for (const std::string& text : element_lines(r.result.elements, r.result.failing_elements)) {
       std::printf("%s\n", one_line(text).c_str());
@@ -84,41 +81,17 @@ int say_verdict(const std::string& id, const std::string& case_line, const Verdi
   return verdict.failed() ? kExitFinding : kExitFine;
 }
 
-int replay_gradient(const ReplayArguments& arguments) {
-  Notes notes;
-  const PlannedGradient planned = load_gradient(arguments.target, &notes);
-  GradientPlan plan;
-  const Place place = settle(plan, arguments, notes, select_backward_kernels);
-  plan.cases = {planned};
-  if (plan.executors.empty()) return kExitSkipped;
-  Plan none;
-  choose_math(none, plan, place.math, arguments.profile);
-  stop_on_signals();
-  int code = show(sweep(plan, replay_options()), arguments, [&](const GradientStepResult& r) {
-    return verdict_line(r.step.kernel->id, flashproof::place(r.step.kernel->math, r.step.executor),
-                        backward_line(planned.spec), r.result.verdict, r.result.elements);
-  });
-  if (code > kExitFinding || place.executor != name(Executor::cpu) || !notes.contains("law")) return code;
-  const auto laws = gradient_laws();
-  const auto law = std::ranges::find(laws, notes["law"], &GradientLaw::name);
-  if (law == laws.end()) throw UsageError("note law " + quote(notes["law"]) + ": no such law of gradients");
-  for (const BackwardKernel* kernel : plan.kernels) {
-    if (law->relate == nullptr) continue;
-    const GradientTrial trial(*kernel, planned.data->problem, {.schedule = plan.schedule});
-    code = std::max(
-        code, say_verdict(std::string(kernel->id) + " " + notes["law"], backward_line(planned.spec), ask(*law, trial)));
-  }
-  return code;
-}
-
 /// What a finding of a relating law rests on, which no sweep asks: the law that the witness notes, on the CPU executor.
 int replay_law(const Case& c, const Plan& plan, const std::string& law_name) {
   if (law_name == kCallReturns)
     return kExitFine;  // asked of libraries alone; that a kernel returned the sweep has seen
   const Law* law = find_law(law_name);
   if (law == nullptr) throw UsageError("note law " + quote(law_name) + ": no such law (list laws)");
+  if (std::ranges::find(laws_of(c.spec.problem), law_name, &Law::name) == laws_of(c.spec.problem).end()) {
+    throw UsageError("note law " + quote(law_name) + ": no law of " + std::string(name(c.spec.problem)));
+  }
   if (law->relate == nullptr) return kExitFine;  // the sweep has asked it
-  set_race_observer(observe, observe);
+  set_race_observer(observe);
   int code = kExitFine;
   for (const Kernel* kernel : plan.kernels) {
     RunOptions options;
@@ -146,20 +119,18 @@ int replay_pair(const Case& c, const Plan& plan, const std::string& against) {
 }  // namespace
 
 int replay_command(const ReplayArguments& arguments) {
-  if (names_gradient(arguments.target)) return replay_gradient(arguments);
   Notes notes;
-  const PlannedCase planned = load_case(arguments.target, &notes);
+  const PlannedCase planned = load_any_case(arguments.target, &notes);
+  const bool gradient = planned.spec.problem == ProblemKind::backward;
   // Before any work, and as what it is: the file's fault, not the machine's.
-  require_memory(memory_of(planned.data->problem, 1), OracleOptions{}.memory_limit);
+  if (!gradient) require_memory(memory_of(planned.data->problem, 1), OracleOptions{}.memory_limit);
   Plan plan;
-  const Place place = settle(plan, arguments, notes, select_kernels);
+  const Place place = settle(plan, arguments, notes, gradient ? select_backward_kernels : select_kernels);
   plan.cases = {planned};
   if (plan.executors.empty()) return kExitSkipped;
   choose_math(plan, place.math, arguments.profile);
   stop_on_signals();
-  int code = show(sweep(plan, replay_options()), arguments, [&](const StepResult& r) {
-    return verdict_line(*r.step.kernel, r.step.executor, planned.spec, r.result);
-  });
+  int code = show(sweep(plan, replay_options()), arguments, planned.spec);
   const Case c{planned.spec, planned.data->problem};
   if (code > kExitFinding || place.executor != name(Executor::cpu)) return code;
   if (notes.contains("law")) code = std::max(code, replay_law(c, plan, notes["law"]));

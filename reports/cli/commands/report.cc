@@ -13,6 +13,7 @@
 #include "reference/problem/progress.h"
 #include "reports/cli/commands/commands.h"
 #include "reports/cli/files.h"
+#include "reports/gradients/report.h"
 #include "reports/ledger/against.h"
 #include "reports/ledger/text.h"
 #include "reports/record/report.h"
@@ -59,15 +60,15 @@ Run run_of(const SweepArguments& arguments, const Report& report, const std::vec
   run.environment.profile = profile;
   run.environment.seed = arguments.seed;
   const SweepResult& result = report.result;
-  const GradientSweep& gradients = report.gradients.result;
+  const SweepResult& gradients = report.gradients.result;
   if (result.partial || gradients.partial) {
     run.partial = partial_text(result.partial ? result.failure : gradients.failure);
   }
   run.cases = report.plan->cases.size() + report.gradients.plan->cases.size();
   for (const Record& r : result.records) run.kernel_runs += r.cases;
-  for (const GradientRecord& r : gradients.records) run.kernel_runs += r.cases;
+  for (const Record& r : gradients.records) run.kernel_runs += r.cases;
   const SweepTiming& t = result.timing;
-  run.timing = {jobs, t.wall, t.cases, t.truth, t.bound, t.run, t.judge, gradients.seconds};
+  run.timing = {jobs, t.wall, t.cases, t.truth, t.bound, t.run, t.judge, gradients.timing.wall};
   return run;
 }
 
@@ -91,8 +92,7 @@ int report_command(const SweepArguments& arguments) {
   const Ledger known = option_file("--ledger", [&] { return read_ledger(arguments.ledger); });
   const auto executors = plan.executors = executors_for(arguments.executor);
   if (executors.empty()) return kExitSkipped;
-  GradientPlan gradient_plan =
-      make_gradient_plan(arguments.filters, seeds_of(arguments.tier()), arguments.seed, executors);
+  Plan gradient_plan = make_gradient_plan(arguments.filters, seeds_of(arguments.tier()), arguments.seed, executors);
   const std::string profile = choose_math(plan, gradient_plan, arguments.math, arguments.profile);
   require_writable(out, "--out");
   require_report_files(out);
@@ -119,6 +119,7 @@ int report_command(const SweepArguments& arguments) {
     return kExitFinding;
   }
   report.runs = {run_of(arguments, report, executors, profile, options.jobs)};
+  remove_old_findings(out);
   report.findings = write_findings(plan, report.result.records, out);
   report.gradients.findings = write_findings(gradient_plan, report.gradients.result.records, out);
   const std::string gpu = gpu_architecture(executors);

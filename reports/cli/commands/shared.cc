@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "kernels/backward.h"
 #include "kernels/registry.h"
+#include "kernels/run.h"
 #include "reference/problem/error.h"
 #include "reference/problem/exit_codes.h"
 #include "reference/problem/text.h"
@@ -35,7 +35,7 @@ std::string foreign_kernel(const Notes& notes) {
   if (found == notes.end() || found->second.empty()) return {};
   const std::string& id = found->second;
   const bool glob = id.find_first_of("*?[") != std::string::npos;
-  return glob || find_kernel(id) != nullptr || find_backward_kernel(id) != nullptr ? std::string() : id;
+  return glob || find_kernel(id) != nullptr ? std::string() : id;
 }
 
 Place place_of(const std::string& executor, const std::string& math, const std::string& profile, const Notes& notes) {

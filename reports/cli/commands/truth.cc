@@ -17,7 +17,6 @@
 #include "reference/problem/text.h"
 #include "reference/problem/witness.h"
 #include "reports/cli/commands/commands.h"
-#include "reports/gradients/plan.h"
 #include "reports/record/report.h"
 #include "reports/views/terminal/text.h"
 
@@ -87,13 +86,10 @@ std::pair<std::string, std::string> origin_note(const std::string& target) {
   return {file ? "witness" : "case", target};
 }
 
-int truth_of_gradients(const TruthArguments& arguments, Format format) {
-  const PlannedGradient planned = load_gradient(arguments.target);
-  check_out(arguments);
-  const BackwardProblem& problem = planned.data->problem;
+int truth_of_gradients(const TruthArguments& arguments, const BackwardProblem& problem, Format format) {
   OracleOptions options;
   options.memory_limit = arguments.memory_gib << 30;
-  const BackwardTruth truth = [&] {
+  const Truth truth = [&] {
     const Heartbeat heartbeat(fmt::format("the truth of {} rows", problem.query_rows()));
     return backward_truth(problem, format, options);
   }();
@@ -124,10 +120,12 @@ int truth_of_gradients(const TruthArguments& arguments, Format format) {
 
 int truth_command(const TruthArguments& arguments) {
   const Format format = ulp_format(arguments.ulp);
-  if (names_gradient(arguments.target)) return truth_of_gradients(arguments, format);
-  const PlannedCase planned = load_case(arguments.target);
+  const PlannedCase planned = load_any_case(arguments.target);
   check_out(arguments);
   const Problem& problem = planned.data->problem;
+  if (const auto* gradient = std::get_if<BackwardProblem>(&problem)) {
+    return truth_of_gradients(arguments, *gradient, format);
+  }
   OracleOptions options;
   options.threads = jobs_for(arguments.threads);
   options.memory_limit = arguments.memory_gib << 30;

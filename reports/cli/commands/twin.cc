@@ -14,7 +14,6 @@
 #include "reference/problem/exit_codes.h"
 #include "reference/problem/progress.h"
 #include "reports/cli/commands/commands.h"
-#include "reports/gradients/twin.h"
 #include "reports/record/report.h"
 #include "reports/run/environment.h"
 #include "reports/run/sweep.h"
@@ -25,6 +24,8 @@
 
 namespace flashproof {
 namespace {
+
+using TwinKey = std::pair<std::string_view, Format>;
 
 /// One kernel on one case, on both executors.
 TwinRow compare_one(const Kernel& kernel, const Problem& problem, const GpuServer& gpu, std::uint64_t index,
@@ -107,25 +108,15 @@ std::string table(const std::map<TwinKey, TwinRow>& rows, const char* elements,
   return out;
 }
 
-}  // namespace
+/// The rows of one plan, and how its pool ended.
+struct Twins {
+  Plan plan;
+  std::map<TwinKey, TwinRow> rows = {};
+  PoolOutcome outcome = {};
 
-int twin_command(const SweepArguments& arguments, const std::string& out_file) {
-  // One step per kernel: the worker itself runs both executors.
-  const Plan plan = make_plan(arguments.filters, arguments.tier(), arguments.seed, {Executor::cuda});
-  const GradientPlan gradient_plan =
-      make_gradient_plan(arguments.filters, seeds_of(arguments.tier()), arguments.seed, {Executor::cuda});
-  if (!out_file.empty()) require_writable_file(out_file, "--out");
-  std::string why;
-  if (cuda_devices_elsewhere(&why) == 0) {
-    say("skipped: the twin check needs a GPU (" + why + ")");
-    return kExitSkipped;
-  }
-  stop_on_signals();
-  std::map<TwinKey, TwinRow> rows;
-  PoolOutcome outcome;
-  {
+  void run(int jobs, const char* what) {
     const GpuServer gpu(plan);
-    Progress progress("cases");
+    Progress progress(what);
     const auto row_of = [&](std::uint64_t task, std::uint64_t step) -> TwinRow& {
       return rows[{plan.steps(task).at(step).kernel->id, plan.cases[task].format}];
     };
@@ -145,26 +136,47 @@ int twin_command(const SweepArguments& arguments, const std::string& out_file) {
     };
     hooks.progress = [&](std::uint64_t done) { progress.update(done, plan.cases.size()); };
     PoolOptions pool;
-    pool.jobs = jobs_for(arguments.jobs);
+    pool.jobs = jobs;
     outcome = run_pool(plan.cases.size(), hooks, pool);
   }
-  GradientTwin gradients;
-  if (outcome.complete) {
-    Progress progress("gradient cases");
-    gradients =
-        gradient_twin(gradient_plan, [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); });
+
+  /// `elements` says of which tensors.
+  std::string table(const char* elements) const {
+    return flashproof::table(rows, elements, [&](std::uint64_t i) { return to_string(plan.cases[i].spec); });
+  }
+};
+
+}  // namespace
+
+int twin_command(const SweepArguments& arguments, const std::string& out_file) {
+  // One step per kernel: the worker itself runs both executors.
+  Twins forward{make_plan(arguments.filters, arguments.tier(), arguments.seed, {Executor::cuda})};
+  Twins gradients{make_gradient_plan(arguments.filters, seeds_of(arguments.tier()), arguments.seed, {Executor::cuda})};
+  // A kernel whose contract leaves its order open (atomics) is left out: its bits say nothing.
+  std::erase_if(gradients.plan.kernels, [](const Kernel* kernel) { return !kernel->contract.deterministic; });
+  if (!out_file.empty()) require_writable_file(out_file, "--out");
+  std::string why;
+  if (cuda_devices_elsewhere(&why) == 0) {
+    say("skipped: the twin check needs a GPU (" + why + ")");
+    return kExitSkipped;
+  }
+  stop_on_signals();
+  forward.run(jobs_for(arguments.jobs), "cases");
+  PoolOutcome outcome = forward.outcome;
+  if (outcome.complete && !gradients.plan.cases.empty()) {
+    gradients.run(jobs_for(arguments.jobs), "gradient cases");
     outcome = gradients.outcome;
   }
   std::string text = head(this_environment(true));
-  text += table(rows, "o and lse", [&](std::uint64_t i) { return to_string(plan.cases[i].spec); });
+  text += forward.table("o and lse");
   if (!gradients.rows.empty()) {
     text += "\nGradients; a kernel that leaves its order open (atomics) is not compared.\n\n" +
-            table(gradients.rows, "dq, dk and dv",
-                  [&](std::uint64_t i) { return backward_line(gradient_plan.cases[i].spec); });
+            gradients.table("dq, dk and dv");
   }
   if (!outcome.complete) text += fmt::format("\n**Partial:** {}\n", markdown_escaped(partial_text(outcome.failure)));
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (!out_file.empty()) write_atomically(out_file, text);
+  std::map<TwinKey, TwinRow>& rows = forward.rows;
   rows.merge(gradients.rows);
   const bool any = std::any_of(rows.begin(), rows.end(), [](const auto& r) { return r.second.cases > 0; });
   if (outcome.complete && !any) {

@@ -12,16 +12,14 @@
 namespace flashproof::compare {
 namespace {
 
-template <class K, class C>
-double seconds_of(const K& kernel, const C& c) {
+double seconds_of(const Kernel& kernel, const Case& c) {
   const auto start = std::chrono::steady_clock::now();
   run(kernel, c.problem);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 /// Does it run to its end? Also what warms caches up.
-template <class K, class C>
-bool runs(const K& kernel, const C& c) {
+bool runs(const Kernel& kernel, const Case& c) {
   if (!kernel.unsupported(c.problem).empty()) return false;
   try {
     run(kernel, c.problem);
@@ -33,10 +31,11 @@ bool runs(const K& kernel, const C& c) {
   return false;
 }
 
-template <class K, class P>
-std::pair<BenchFile, BenchFile> time_both(const K& base, const K& head, const P& plan, const std::string& label,
-                                          int rounds) {
-  std::map<std::string, std::vector<decltype(plan.make(0))>> by_format;
+}  // namespace
+
+std::pair<BenchFile, BenchFile> time_pair(const Kernel& base, const Kernel& head, const Plan& plan,
+                                          const std::string& label, int rounds) {
+  std::map<std::string, std::vector<Case>> by_format;
   const std::size_t step = (plan.cases.size() + kTimedCases - 1) / kTimedCases;
   for (std::size_t i = 0; i < plan.cases.size(); i += step) {
     try {
@@ -65,18 +64,6 @@ std::pair<BenchFile, BenchFile> time_both(const K& base, const K& head, const P&
     }
   }
   return files;
-}
-
-}  // namespace
-
-std::pair<BenchFile, BenchFile> time_pair(const Kernel& base, const Kernel& head, const Plan& plan,
-                                          const std::string& label, int rounds) {
-  return time_both(base, head, plan, label, rounds);
-}
-
-std::pair<BenchFile, BenchFile> time_pair(const BackwardKernel& base, const BackwardKernel& head,
-                                          const GradientPlan& plan, const std::string& label, int rounds) {
-  return time_both(base, head, plan, label, rounds);
 }
 
 }  // namespace flashproof::compare

@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "kernels/backward.h"
+#include "kernels/registry.h"
+#include "kernels/run.h"
 #include "reports/compare/speed/speed.h"
-#include "reports/gradients/plan.h"
 #include "reports/run/plan.h"
 
 namespace flashproof::compare {
@@ -15,8 +15,6 @@ namespace flashproof::compare {
 /// turns at going first. Cases that one of the two refuses are left out. The result's files are rounds of each other.
 std::pair<BenchFile, BenchFile> time_pair(const Kernel& base, const Kernel& head, const Plan& plan,
                                           const std::string& label, int rounds);
-std::pair<BenchFile, BenchFile> time_pair(const BackwardKernel& base, const BackwardKernel& head,
-                                          const GradientPlan& plan, const std::string& label, int rounds);
 
 inline constexpr std::size_t kTimedCases = 32;
 

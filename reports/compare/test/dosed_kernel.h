@@ -15,11 +15,10 @@
 namespace flashproof::compare {
 
 /// A kernel, and at which dose; owns what it changed.
-template <class K>
 struct Chosen {
-  const K* kernel = nullptr;
+  const Kernel* kernel = nullptr;
   std::shared_ptr<SeededFault> fault;
-  std::shared_ptr<K> dosed;
+  std::shared_ptr<Kernel> dosed;
 };
 
 inline std::pair<std::string, std::string> split_dose(std::string_view text) {
@@ -27,9 +26,8 @@ inline std::pair<std::string, std::string> split_dose(std::string_view text) {
   return {std::string(text.substr(0, at)), at == std::string_view::npos ? "" : std::string(text.substr(at + 1))};
 }
 
-template <class K>
-Chosen<K> at_dose(const K* kernel, const std::string& text) {
-  Chosen<K> chosen{kernel, nullptr, nullptr};
+inline Chosen at_dose(const Kernel* kernel, const std::string& text) {
+  Chosen chosen{kernel, nullptr, nullptr};
   const auto [id, dose] = split_dose(text);
   if (text.find('@') == std::string::npos) return chosen;
   double value = 0;
@@ -43,7 +41,7 @@ Chosen<K> at_dose(const K* kernel, const std::string& text) {
   // What runs at no dose of its own runs at the registered one.
   chosen.fault = std::make_shared<SeededFault>(*kernel->fault);
   chosen.fault->dose.registered = value;
-  chosen.dosed = std::make_shared<K>(*kernel);
+  chosen.dosed = std::make_shared<Kernel>(*kernel);
   chosen.dosed->fault = chosen.fault.get();
   chosen.kernel = chosen.dosed.get();
   return chosen;

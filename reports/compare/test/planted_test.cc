@@ -18,7 +18,7 @@ Document reported(std::vector<const Kernel*> kernels, const Filters& filters, st
   SweepOptions options;
   options.jobs = jobs;
   report.result = sweep(plan, options);
-  const GradientPlan none;
+  const Plan none;
   report.gradients.plan = &none;
   Run run;
   run.environment.revision = "0123";

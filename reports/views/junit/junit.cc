@@ -12,8 +12,7 @@
 namespace flashproof {
 namespace {
 
-template <class R>
-std::string worst_text(const R& r) {
+std::string worst_text(const Record& r) {
   if (!r.worst) return "";
   const ElementFinding& e = r.worst->element;
   std::string text = to_string(Verdict{r.worst->verdict.kind, r.worst->verdict.failure, {}});
@@ -25,8 +24,7 @@ std::string worst_text(const R& r) {
   return text + "\nreplay: " + replay_command(r);
 }
 
-template <class R>
-JunitCase test_of(const R& r, bool nightly) {
+JunitCase test_of(const Record& r, bool nightly) {
   JunitCase one;
   one.classname = r.kernel->id;
   one.name = fmt::format("{}/{}/{}/{}", info(r.format).name, name(r.executor), name(r.kernel->math), r.family);
@@ -98,9 +96,8 @@ std::string junit_text(const Report& report) {
   for (const Run& run : report.runs) {
     suites.push_back(run_suite(run, report.runs.size() == 1 ? "run" : fmt::format("run {}", suites.size() + 1)));
   }
-  for (const Record& r : report.result.records) suite_of(suites, r.kernel->id).cases.push_back(test_of(r, nightly));
-  for (const GradientRecord& r : report.gradients.result.records) {
-    suite_of(suites, r.kernel->id).cases.push_back(test_of(r, nightly));
+  for (const auto* records : {&report.result.records, &report.gradients.result.records}) {
+    for (const Record& r : *records) suite_of(suites, r.kernel->id).cases.push_back(test_of(r, nightly));
   }
   return junit_xml(suites);
 }

@@ -45,7 +45,7 @@ void summary(const Report& report, std::string& out) {
     cases += run.cases;
   }
   for (const Finding& f : report.findings) ++failing[static_cast<std::size_t>(f.record->kernel->form)];
-  for (const GradientFinding& f : report.gradients.findings) {
+  for (const Finding& f : report.gradients.findings) {
     ++failing[static_cast<std::size_t>(f.record->kernel->form)];
   }
   out += "# flashproof report\n\n";

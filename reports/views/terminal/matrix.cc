@@ -25,13 +25,12 @@ std::string failure_words(const FailureCounts& failures) {
 }
 
 /// A column for each kernel that is new, and the families that this build does not know.
-template <class R>
-void add_columns(Matrix& matrix, const std::vector<R>& records, std::string_view (*problem_of)(const R&)) {
-  for (const R& r : records) {
+void add_columns(Matrix& matrix, const std::vector<Record>& records) {
+  for (const Record& r : records) {
     if (r.kernel->form == Form::broken) continue;
     const auto same = [&](const MatrixColumn& c) { return c.kernel == r.kernel; };
     if (std::none_of(matrix.kernels.begin(), matrix.kernels.end(), same)) {
-      matrix.kernels.push_back({r.kernel, problem_of(r), r.kernel->id, r.kernel->math});
+      matrix.kernels.push_back({r.kernel, name(r.kernel->problem), r.kernel->id, r.kernel->math});
     }
     if (std::find(matrix.families.begin(), matrix.families.end(), r.family) == matrix.families.end()) {
       matrix.families.push_back(r.family);
@@ -40,11 +39,10 @@ void add_columns(Matrix& matrix, const std::vector<R>& records, std::string_view
 }
 
 /// What a kernel did on a family, if these records are its.
-template <class R>
-void add_cell(Cell& cell, const std::vector<R>& records, const void* kernel, const std::string& family) {
-  R sum;
+void add_cell(Cell& cell, const std::vector<Record>& records, const void* kernel, const std::string& family) {
+  Record sum;
   bool any = false;
-  for (const R& r : records) {
+  for (const Record& r : records) {
     if (r.kernel != kernel || r.family != family) continue;
     sum.merge(r);
     any = true;
@@ -55,9 +53,6 @@ void add_cell(Cell& cell, const std::vector<R>& records, const void* kernel, con
   cell.ratio = sum.max_ratio();
   cell.failures = sum.failures_by_case;
 }
-
-std::string_view problem_of(const Record& r) { return name(r.kernel->problem); }
-std::string_view problem_of_gradient(const GradientRecord&) { return "attention_backward"; }
 
 }  // namespace
 
@@ -86,11 +81,11 @@ std::string Cell::text() const {
   return "";
 }
 
-Matrix make_matrix(const std::vector<Record>& records, const std::vector<GradientRecord>& gradients) {
+Matrix make_matrix(const std::vector<Record>& records, const std::vector<Record>& gradients) {
   Matrix matrix;
   for (const Family& family : families()) matrix.families.emplace_back(family.name);
-  add_columns<Record>(matrix, records, problem_of);
-  add_columns<GradientRecord>(matrix, gradients, problem_of_gradient);
+  add_columns(matrix, records);
+  add_columns(matrix, gradients);
   for (const std::string& family : matrix.families) {
     auto& row = matrix.cells.emplace_back(matrix.kernels.size());
     for (std::size_t k = 0; k < row.size(); ++k) {

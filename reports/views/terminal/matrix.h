@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "reports/gradients/result.h"
 #include "reports/record/record.h"
+#include "reports/run/sweep.h"
 
 namespace flashproof {
 
@@ -32,7 +32,7 @@ inline constexpr std::string_view kMatrixLegend =
     "NaN; "
     "unsupp.: refused by name; a point: the family has no such problem.";
 struct MatrixColumn {
-  const void* kernel = nullptr;  // a Kernel or a BackwardKernel: tells columns apart
+  const void* kernel = nullptr;  // a Kernel: tells columns apart
   std::string_view problem, id;
   Math math = Math::det;
 };
@@ -42,6 +42,6 @@ struct Matrix {
   std::vector<std::vector<Cell>> cells;  // [family][kernel]
 };
 /// Without seeded faults. It keeps views of the kernels' names.
-Matrix make_matrix(const std::vector<Record>& records, const std::vector<GradientRecord>& gradients);
+Matrix make_matrix(const std::vector<Record>& records, const std::vector<Record>& gradients);
 
 }  // namespace flashproof

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/broken/fault.h"
+#include "reports/gradients/report.h"
 #include "reports/record/report.h"
 #include "reports/views/terminal/matrix.h"
 #include "reports/views/terminal/text.h"

@@ -1,9 +1,11 @@
-// The gradient's run(): what it refuses, poisons and guards, and what its kernels do on cases whose answer is known in
+// Gradients under run(): what it refuses, poisons and guards, and what its kernels do on cases whose answer is known in
 // closed form. Accuracy over the families is the business of reports/gradients.
-#include "kernels/backward.h"
+#include "kernels/registry.h"
+#include "kernels/run.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -16,8 +18,8 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-const BackwardKernel& kernel(const std::string& id) {
-  const BackwardKernel* found = find_backward_kernel("attention_backward." + id);
+const Kernel& kernel(const std::string& id) {
+  const Kernel* found = find_kernel("attention_backward." + id);
   if (found == nullptr) throw std::runtime_error("no kernel " + id);
   return *found;
 }
@@ -56,22 +58,14 @@ std::string complaint(const std::function<void()>& action) {
   return "(nothing was thrown)";
 }
 
-TEST(Backward, ids_are_sorted_and_say_their_form) {
-  std::string before;
-  for (const BackwardKernel& k : backward_kernels()) {
-    const std::string id(k.id);
-    EXPECT_LT(before, id);
-    before = id;
-    EXPECT_TRUE(id.starts_with("attention_backward."));
-    const bool broken = k.form == Form::broken;
-    EXPECT_EQ(broken, id.find(".broken.") != std::string::npos) << id;
-    EXPECT_TRUE(broken || id.ends_with("." + std::string(name(k.form)))) << id;
-    EXPECT_EQ(broken, k.fault != nullptr) << id;
-    EXPECT_EQ(find_backward_kernel(id), &k);
+TEST(Backward, the_kernels_of_one_problem_stand_together) {
+  for (const ProblemKind problem : kProblemKinds) {
+    const auto all = kernels_of(problem);
+    EXPECT_EQ(std::ranges::count(kernels(), problem, &Kernel::problem), std::ssize(all));
+    for (const Kernel& k : all) EXPECT_EQ(k.problem, problem) << k.id;
   }
   for (const char* id : kHardened) EXPECT_TRUE(kernel(id).contract.isolates_hidden);
   EXPECT_FALSE(kernel("atomic_dq.hardened").contract.deterministic);
-  EXPECT_EQ(find_backward_kernel("attention_backward.nonsense"), nullptr);
 }
 
 TEST(Backward, dv_is_the_mean_of_dO_where_all_weights_are_equal) {
@@ -82,8 +76,8 @@ TEST(Backward, dv_is_the_mean_of_dO_where_all_weights_are_equal) {
   constexpr double kU = 0x1p-24;
   for (const char* id : kHardened) {
     const BackwardProblem p = flat(7, 3, 16);
-    const Gradients g = run(kernel(id), p);
-    const double n = 21 + 9 + kernel(id).arithmetic.exp_error / kU;
+    const Output g = run(kernel(id), p);
+    const double n = 21 + 9 + kernel(id).backward.exp_error / kU;
     for (std::int64_t c = 0; c < 3; ++c) {
       double sum = 0, magnitude = 0;
       for (std::int64_t h = 0; h < 7; ++h) {
@@ -127,19 +121,18 @@ TEST(Backward, refusals_name_the_argument) {
 }
 
 TEST(Backward, workspace_that_is_too_small_is_refused) {
-  BackwardKernel small = kernel("atomic_dq.hardened");
-  small.workspace = [](const BackwardProblem&) -> std::int64_t { return 4; };
+  Kernel small = kernel("atomic_dq.hardened");
+  small.workspace = [](const Problem&) -> std::int64_t { return 4; };
   EXPECT_NE(complaint([&] { run(small, flat(1, 2, 2)); }).find("workspace: 4 bytes, this problem needs 24"),
             std::string::npos);
 }
 
 TEST(Backward, a_write_beside_a_gradient_is_found_and_named) {
-  BackwardKernel bad = kernel("two_kernels.hardened");
-  bad.launch = [](const BackwardArgs& a, Stream) { static_cast<float*>(a.dk)[-1] = 1; };
+  Kernel bad = kernel("two_kernels.hardened");
+  bad.launch = Launch(+[](const BackwardArgs& a, Stream) { static_cast<float*>(a.dk)[-1] = 1; });
   EXPECT_EQ(complaint([&] { run(bad, flat(1, 2, 2)); }), "the kernel wrote before the first element of dk");
-  bad.launch = [](const BackwardArgs& a, Stream) {
-    static_cast<float*>(a.dv)[a.forward.k_length * a.forward.value_dim] = 1;
-  };
+  bad.launch = Launch(
+      +[](const BackwardArgs& a, Stream) { static_cast<float*>(a.dv)[a.forward.k_length * a.forward.value_dim] = 1; });
   EXPECT_EQ(complaint([&] { run(bad, flat(1, 2, 2)); }), "the kernel wrote beyond the last element of dv");
 }
 
@@ -147,7 +140,7 @@ TEST(Backward, what_is_never_written_keeps_its_poison) {
   BackwardProblem p = flat(1, 2, 9);
   p.forward.causal = true;  // the last key is seen by the last query alone
   p.forward.window_left = 0;
-  const Gradients g = run(kernel("broken.unseen_not_written"), p);
+  const Output g = run(kernel("broken.unseen_not_written"), p);
   EXPECT_EQ(g.dk.bits(0), poison_bits(Format::f32));
   for (const char* id : kHardened) EXPECT_EQ(run(kernel(id), p).dk.at({0, 0, 0, 0}), 0) << id;
 }
@@ -157,7 +150,7 @@ TEST(Backward, a_row_without_a_key_contributes_nothing_whatever_it_holds) {
     BackwardProblem p = flat(1, 3, 2, format);
     p.forward.causal = true;  // query 0 stands before the first key
     p.lse.set({0, 0, 0}, -kInf);
-    const Gradients clean = [&] {
+    const Output clean = [&] {
       BackwardProblem zero = p;
       for (std::int64_t c = 0; c < 3; ++c) zero.d_out.set({0, 0, 0, c}, 0);
       return run(kernel("two_kernels.hardened"), zero);
@@ -167,7 +160,7 @@ TEST(Backward, a_row_without_a_key_contributes_nothing_whatever_it_holds) {
       p.o.set({0, 0, 0, c}, kInf);
     }
     for (const char* id : kHardened) {
-      const Gradients g = run(kernel(id), p);
+      const Output g = run(kernel(id), p);
       for (std::int64_t c = 0; c < 2; ++c) EXPECT_EQ(g.dq.at({0, 0, 0, c}), 0) << id;
       for (std::int64_t i = 0; i < g.dk.elements(); ++i) EXPECT_FALSE(std::isnan(decode(format, g.dk.bits(i)))) << id;
     }
@@ -180,12 +173,12 @@ TEST(Backward, hidden_keys_and_the_room_behind_them_change_no_bit) {
     BackwardProblem p = flat(7, 5, 21, Format::bf16);
     p.forward.key_length = {18};
     p.forward.causal = true;
-    const Gradients before = run(kernel(id), p);
+    const Output before = run(kernel(id), p);
     for (std::int64_t j = 18; j < 21; ++j) {
       for (std::int64_t c = 0; c < 2; ++c) p.forward.k.set({0, 0, j, c}, NAN);
       for (std::int64_t c = 0; c < 3; ++c) p.forward.v.set({0, 0, j, c}, kInf);
     }
-    const Gradients after = run(kernel(id), p);
+    const Output after = run(kernel(id), p);
     EXPECT_EQ(before.dq.storage, after.dq.storage) << id;
     EXPECT_EQ(before.dk.storage, after.dk.storage) << id;
     EXPECT_EQ(before.dv.storage, after.dv.storage) << id;
@@ -200,7 +193,7 @@ TEST(Backward, slopes_may_have_any_stride) {
   BackwardProblem dense = p;
   dense.forward.alibi = Tensor::dense(Format::f32, {1, 2});
   for (const std::int64_t h : {0, 1}) dense.forward.alibi.set({0, h}, 0.5);
-  const BackwardKernel& two = kernel("two_kernels.hardened");
+  const Kernel& two = kernel("two_kernels.hardened");
   EXPECT_EQ(run(two, p).dq.storage, run(two, dense).dq.storage);
   EXPECT_FALSE(std::isnan(run(two, p).dv.at({0, 0, 0, 0})));
 }
@@ -209,9 +202,9 @@ TEST(Backward, deterministic_kernels_do_not_depend_on_the_schedule) {
   const BackwardProblem p = flat(7, 33, 40);
   for (const char* id : {"two_kernels.hardened", "fused.hardened"}) {
     ASSERT_TRUE(kernel(id).contract.deterministic);
-    const Gradients fifo = run(kernel(id), p);
+    const Output fifo = run(kernel(id), p);
     for (const char* schedule : {"lifo", "random:1", "random:2"}) {
-      const Gradients other = run(kernel(id), p, {.schedule = simt::parse_schedule(schedule)});
+      const Output other = run(kernel(id), p, {.schedule = simt::parse_schedule(schedule)});
       EXPECT_EQ(fifo.dq.storage, other.dq.storage) << id << " " << schedule;
       EXPECT_EQ(fifo.dk.storage, other.dk.storage) << id << " " << schedule;
       EXPECT_EQ(fifo.dv.storage, other.dv.storage) << id << " " << schedule;
