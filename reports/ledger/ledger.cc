@@ -49,13 +49,13 @@ LedgerEntry of_whole_bound(LedgerEntry entry) {
   return entry;
 }
 
-bool beats(double ratio, double known) { return ratio > known * (1 + 1e-9); }
+bool beats(double ratio, double known) { return ratio > known * (1 + kBuildRounding); }
 
 bool replays(const TermBest& recorded, const TermBest& measured) {
   if (recorded.dominates() != measured.dominates()) return false;
   return !recorded.dominates() ||
          (recorded.bits == measured.bits && recorded.row == measured.row && recorded.column == measured.column &&
-          std::fabs(recorded.ratio - measured.ratio) <= 1e-9);
+          std::fabs(recorded.ratio - measured.ratio) <= kBuildRounding * recorded.ratio);
 }
 
 bool is_architecture(std::string_view text) {

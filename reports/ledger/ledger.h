@@ -46,9 +46,14 @@ bool key_less(const LedgerEntry& a, const LedgerEntry& b);
 /// The entry's figure as one of the whole bound.
 LedgerEntry of_whole_bound(LedgerEntry entry);
 
-/// Does the ratio beat a known one? By more than 1e-9 of it, which is what roundings of two builds may differ by.
+/// What two builds' evaluations of one ratio may differ by, relative to it. A bound is made of sums and products of non-negative
+/// doubles, so that every rounding adds at most 2^-53 to its relative error: fewer than 2^22 of them, one after another (a row of
+/// 2^16 keys, 64 roundings each), twice.
+inline constexpr double kBuildRounding = 0x1p-30;
+
+/// Does the ratio beat a known one? By more than kBuildRounding of it.
 bool beats(double ratio, double known);
-/// The same element, its computed bits equal and its ratio within 1e-9; of a term that did not dominate only that it still
+/// The same element, its computed bits equal and its ratio within kBuildRounding of it; of a term that did not dominate only that it still
 /// does not: then the ratio says nothing about it.
 bool replays(const TermBest& recorded, const TermBest& measured);
 /// cpu, sm_ and two or three digits with an optional letter, with an optional .native.
