@@ -39,7 +39,8 @@ TEST(RecordClaims, what_agrees_is_taken) {
                         {"/max_ratio", 0.43},
                         {"/figures/o/max_ratio", 0.43}}),
             "");
-  EXPECT_EQ(changed(0, {{"/max_ratio", 1 + 1e-12}, {"/figures/o/max_ratio", 1 + 1e-12}}), "") << "the evaluation's own";
+  EXPECT_EQ(changed(0, {{"/max_ratio", 1 + 0x1p-50}, {"/figures/o/max_ratio", 1 + 0x1p-50}}), "")
+      << "the evaluation's own";
 }
 
 TEST(RecordClaims, a_verdict_is_what_the_statistics_give) {
@@ -61,6 +62,8 @@ TEST(RecordClaims, failing_elements_fail_their_case) {
               HasSubstr("its worst element is fail(silently_wrong), its worst case fail(class_mismatch)"));
   EXPECT_THAT(changed(0, {{"/max_ratio", 5}, {"/figures/lse/max_ratio", 5}}),
               HasSubstr("its worst error/bound is 5, but no element failed"));
+  EXPECT_THAT(changed(0, {{"/max_ratio", 1 + 0x1p-48}, {"/figures/o/max_ratio", 1 + 0x1p-48}}),
+              HasSubstr("but no element failed"));
   EXPECT_THAT(changed(0, {{"/max_ratio", "nan"}, {"/figures/o/max_ratio", "nan"}}),
               HasSubstr("is nan, but no element"));
   EXPECT_THAT(changed(0, {{"/laws/within_bound", counts(7, 1)}}), HasSubstr("within_bound rejects 1 cases, 0 failed"));
