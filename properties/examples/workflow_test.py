@@ -1,7 +1,7 @@
 """Is github-actions.yml what it says: well-formed, its commands there, its packages the project's own?
 
-    workflow_test.py check WORKFLOW PACKAGES_SH BUILD    packages.sh; a configured build folder
-    workflow_test.py controls WORKFLOW PACKAGES_SH BUILD does check refuse each of CONTROLS?
+    workflow_test.py check WORKFLOW PACKAGES BUILD    reports/launcher/packages.txt; a configured build folder
+    workflow_test.py controls WORKFLOW PACKAGES BUILD does check refuse each of CONTROLS?
     workflow_test.py run WORKFLOW FOLDER                 steps Build and Test in FOLDER, then: is there what is uploaded?
 
 The parser here takes the part of YAML that the file uses, and nothing else; where PyYAML is installed, it must agree.
@@ -129,7 +129,7 @@ def commands(script):
     return [line.split()[0] for line in joined.split("\n") if line.strip()]
 
 
-def check(workflow, packages_sh, build):
+def check(workflow, packages, build):
     steps = read(workflow)
     for name, step in steps.items():
         if ("run" in step) == ("uses" in step):
@@ -144,25 +144,25 @@ def check(workflow, packages_sh, build):
     if steps["Keep JUnit and witnesses"]["if"] != "always()":
         fail("a failed run keeps nothing")
 
-    listed = pathlib.Path(packages_sh).read_text(encoding="utf-8").split("packages='\n")[1].split("'")[0]
-    needed = {line.split()[0] for line in listed.split("\n") if line.strip()}
+    listed = pathlib.Path(packages).read_text(encoding="utf-8")
+    needed = set(re.findall(r"(?m)^build +(\S+)", listed))
     installed = steps["Packages"]["run"].replace("\\\n", " ").split(" -y ")[1].split()
     if set(installed) != needed | {"ca-certificates", "git"}:
-        fail(f"packages: not those of {packages_sh}: {sorted(set(installed) ^ needed)}")
+        fail(f"packages: not those of {packages}: {sorted(set(installed) ^ needed)}")
 
     target = re.search(r"--target (\S+)", steps["Install flashproof"]["run"]).group(1)
     targets = subprocess.run(["cmake", "--build", build, "--target", "help"], capture_output=True, text=True, check=True)
     if not re.search(rf"(^|\s){target}(:|\s|$)", targets.stdout):
         fail(f"there is no target {target}")
     preset = re.search(r"--preset (\S+)", steps["Install flashproof"]["run"]).group(1)
-    root = pathlib.Path(packages_sh).resolve().parents[2]
+    root = pathlib.Path(packages).resolve().parents[2]
     presets = subprocess.run(["cmake", "--list-presets"], cwd=root, capture_output=True, text=True, check=True)
     if f'"{preset}"' not in presets.stdout:
         fail(f"there is no preset {preset}")
 
 
-def controls(workflow, packages_sh, build):
-    check(workflow, packages_sh, build)  # else the controls would be refused for another reason
+def controls(workflow, packages, build):
+    check(workflow, packages, build)  # else the controls would be refused for another reason
     text = pathlib.Path(workflow).read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         changed = pathlib.Path(folder) / "changed.yml"
@@ -170,7 +170,7 @@ def controls(workflow, packages_sh, build):
             if text.count(old) != 1:
                 fail(f"control {old!r}: there {text.count(old)} times, not once")
             changed.write_text(text.replace(old, new), encoding="utf-8")
-            arguments = [sys.executable, "-B", __file__, "check", changed, packages_sh, build]
+            arguments = [sys.executable, "-B", __file__, "check", changed, packages, build]
             if subprocess.run(arguments, capture_output=True, text=True).returncode == 0:
                 fail(f"{new!r} in place of {old!r} was accepted")
 

@@ -40,7 +40,8 @@ constexpr int kNoProgram = 127;  // as a shell has it
   ::_exit(kNoProgram);
 }
 
-int run(const Command& command, int output, int errors) {
+/// `stops`: what ends us ends it, too.
+int run(const Command& command, int output, int errors, bool stops) {
   std::fflush(nullptr);  // what we said comes before what it says
   const pid_t parent = ::getpid(), child = ::fork();
   if (child < 0) throw InfrastructureError(fmt::format("fork: {}", std::strerror(errno)));
@@ -51,10 +52,10 @@ int run(const Command& command, int output, int errors) {
   int status = 0;
   bool told = false;
   while (::waitpid(child, &status, WNOHANG) == 0) {
-    if (stop_requested() && !told) told = ::kill(child, SIGTERM) == 0;
+    if (stops && stop_requested() && !told) told = ::kill(child, SIGTERM) == 0;
     ::usleep(2000);
   }
-  if (stop_requested()) throw InfrastructureError("interrupted");
+  if (stops && stop_requested()) throw InfrastructureError("interrupted");
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -72,14 +73,14 @@ int run_command(const Command& command) {
   const Descriptor output = open_output(command.output, STDOUT_FILENO);
   const bool same = !command.errors.empty() && command.errors == command.output;
   const Descriptor errors = same ? Descriptor() : open_output(command.errors, STDERR_FILENO);
-  return run(command, output.get(), same ? output.get() : errors.get());
+  return run(command, output.get(), same ? output.get() : errors.get(), true);
 }
 
 std::optional<std::string> output_of(const Command& command) {
   // Memory and no pipe: what it leaves behind may hold a pipe open for ever.
   const Descriptor output(::memfd_create("output", MFD_CLOEXEC)), errors(::open("/dev/null", O_WRONLY | O_CLOEXEC));
   if (!output || !errors) throw InfrastructureError(fmt::format("memfd_create: {}", std::strerror(errno)));
-  if (run(command, output.get(), errors.get()) != 0) return std::nullopt;
+  if (run(command, output.get(), errors.get(), false) != 0) return std::nullopt;
   std::string text;
   char part[65536];
   ssize_t n = 0;

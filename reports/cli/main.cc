@@ -7,6 +7,7 @@
 #include "reference/problem/error.h"
 #include "reference/problem/parse_arguments.h"
 #include "reference/problem/program.h"
+#include "reports/cli/help.h"
 #include "reports/cli/options.h"
 #include "reports/plugin/main.h"
 #include "reports/views/terminal/text.h"
@@ -24,6 +25,7 @@ int parse_and_run(int argc, char** argv) {
   for (int i = 0; i < argc; ++i) {
     const std::string word = i == 0 ? "flashproof" : one_line(argv[i]);
     // How long it takes and where it goes change nothing of what comes out.
+    if (word == "--no-install" || word == "--no-build" || word == "--portable") continue;  // the launcher's
     const bool number = word == "--jobs", place = word == "--out";
     if (number || place || word.starts_with("--jobs=") || word.starts_with("--out=")) {
       if (number || place) ++i;
@@ -32,6 +34,8 @@ int parse_and_run(int argc, char** argv) {
     o.sweep.command_line += (i == 0 ? "" : " ") + word;
   }
   add_commands(app, o, command);
+  set_help(app);
+  refuse_unknown_command(argc, argv);
   if (!parse_arguments(app, argc, argv)) return 0;
   return command();
 }

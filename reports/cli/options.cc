@@ -148,24 +148,41 @@ void add_certify(CLI::App* app, CertifyArguments& a) {
       ->type_name("FILE");
 }
 
+/// Those of the options that were given, as they were.
+std::vector<std::string> words_of(const CLI::App& app, const std::vector<std::string>& options) {
+  std::vector<std::string> words;
+  for (const std::string& name : options) {
+    const CLI::Option* option = app.get_option(name);
+    if (option->count() > 0 && option->get_expected_max() == 0) words.push_back(name);  // a flag
+    if (option->get_expected_max() == 0) continue;
+    for (const std::string& value : option->results()) words.insert(words.end(), {name, value});
+  }
+  return words;
+}
+
 void add_compare(CLI::App* app, CompareArguments& a) {
-  app->add_option("BASE", a.base, "a report.json, a kernel's id, or (launcher) a git revision; none with --bench alone")
+  app->add_option("BASE", a.base, "a report.json, a kernel's id or a git revision; none with --bench alone")
       ->type_name("");
-  app->add_option("HEAD", a.head, "the same; the launcher takes . for the working tree")->type_name("");
-  many(app, "--family", a.sweep.filters.families, "kernels: input families; default all");
-  many(app, "--format", a.sweep.filters.formats, "kernels: storage formats; default all");
-  auto* quick = app->add_flag("--quick", a.sweep.quick, "kernels: fewer seeds");
-  app->add_flag("--nightly", a.sweep.nightly, "kernels: many seeds")->excludes(quick);
-  add_seed(app, a.sweep.seed, "kernels: first seed");
-  app->add_option("--jobs", a.sweep.jobs, "kernels: worker processes; default one per core")
+  app->add_option("HEAD", a.head, "the same; . is the working tree")->type_name("");
+  many(app, "--kernel", a.sweep.filters.kernels, "revisions: kernels; default all");
+  many(app, "--family", a.sweep.filters.families, "kernels, revisions: input families; default all");
+  many(app, "--format", a.sweep.filters.formats, "kernels, revisions: storage formats; default all");
+  auto* quick = app->add_flag("--quick", a.sweep.quick, "kernels, revisions: fewer seeds");
+  app->add_flag("--nightly", a.sweep.nightly, "kernels, revisions: many seeds")->excludes(quick);
+  add_seed(app, a.sweep.seed, "kernels, revisions: first seed");
+  app->add_option("--jobs", a.sweep.jobs, "kernels, revisions: worker processes; default one per core")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
   add_executor(app, a.sweep.executor);
   add_math(app, a.sweep.math, a.sweep.profile);
   app->add_option("--case", a.case_text, "kernels: one case in place of the families")->type_name("CASE");
-  app->add_option("--measure", a.rounds, "kernels: rounds of timing, both one after the other, on the CPU executor")
+  app->add_option(
+         "--measure", a.rounds,
+         "rounds of timing, both sides one after the other: kernels on the CPU executor, revisions by their benchmarks")
       ->check(CLI::Range(2, static_cast<int>(compare::kMostRepetitions)))
       ->type_name("ROUNDS");
+  app->add_option("--benchmark-filter", a.benchmark_filter, "revisions: which benchmarks --measure takes; default all")
+      ->type_name("REGEX");
   for (const char* other : {"--family", "--format", "--quick", "--nightly", "--seed"}) {
     app->get_option("--case")->excludes(app->get_option(other));
   }
@@ -190,8 +207,10 @@ void add_compare(CLI::App* app, CompareArguments& a) {
 }  // namespace
 
 void add_commands(CLI::App& app, Options& o, std::function<int()>& command) {
+  add_launched_commands(app, o, command);
   o.sweep.ledger = FLASHPROOF_LEDGER;
-  auto* report = app.add_subcommand("report", "run every kernel on every input family and write the error table");
+  auto* report = app.add_subcommand(
+      "report", "every kernel on every input family: error table, report.json, .html, .md, junit.xml");
   add_filters(report, o.sweep, true);
   add_executor(report, o.sweep.executor);
   add_math(report, o.sweep.math, o.sweep.profile);
@@ -216,13 +235,13 @@ void add_commands(CLI::App& app, Options& o, std::function<int()>& command) {
   report->callback(
       [&] { command = [&] { return o.sweep.faults ? faults_command(o.sweep) : report_command(o.sweep); }; });
 
-  auto* compare = app.add_subcommand("compare", "what got better and what got worse between two reports or kernels");
+  auto* compare =
+      app.add_subcommand("compare", "what got better and what worse between two revisions, reports or kernels");
   add_compare(compare, o.compare);
   compare->callback([&, compare] {
-    for (const char* option : {"--family", "--format", "--quick", "--nightly", "--seed", "--jobs", "--exec", "--math",
-                               "--profile", "--case", "--measure"}) {
-      if (compare->get_option(option)->count() > 0) o.compare.sweep_options = option;
-    }
+    o.compare.sweep_options = words_of(*compare, {"--kernel", "--family", "--format", "--quick", "--nightly", "--seed",
+                                                  "--jobs", "--exec", "--math", "--profile"});
+    o.compare.launcher = o.launcher;
     command = [&] { return compare_command(o.compare); };
   });
   auto* merge = app.add_subcommand("merge", "several report.json as one, exactly, in any order");
@@ -234,12 +253,13 @@ void add_commands(CLI::App& app, Options& o, std::function<int()>& command) {
   merge->add_flag("--allow-partial", o.merge.allow_partial, "take runs that were interrupted");
   merge->callback([&] { command = [&] { return merge_command(o.merge); }; });
 
-  auto* list = app.add_subcommand("list", "kernels, families, laws or faults");
-  list->add_option("what", o.what, "kernels, families, laws or faults")->required();
+  auto* list = app.add_subcommand("list", "kernels, families, laws, faults or coverage");
+  list->add_option("what", o.what, "kernels, families, laws, faults or coverage")->required();
   list->add_flag("--json", o.json, "for programs");
   list->callback([&] { command = [&] { return list_command(o.what, o.json); }; });
 
-  auto* check = app.add_subcommand("check", "every finding of some kernels, element by element");
+  auto* check = app.add_subcommand(
+      "check", "one kernel, every finding element by element; check ./MY.so: every law on a library");
   check->add_option("KERNEL", o.sweep.filters.kernels, "kernel ids or globs")->required()->type_name("");
   add_filters(check, o.sweep, false);
   add_executor(check, o.sweep.executor);
@@ -249,7 +269,7 @@ void add_commands(CLI::App& app, Options& o, std::function<int()>& command) {
       "that may die: flashproof-plugin check --help.");
   check->callback([&] { command = [&] { return check_command(o.sweep); }; });
 
-  auto* truth = app.add_subcommand("truth", "the exact answer of a case, value and radius, as .safetensors");
+  auto* truth = app.add_subcommand("truth", "the true values of a case with their radius, as .safetensors");
   truth->add_option("CASE", o.truth.target, "a .safetensors file or problem:family:seed[:key=value,...]")
       ->required()
       ->type_name("");
@@ -263,7 +283,7 @@ void add_commands(CLI::App& app, Options& o, std::function<int()>& command) {
       ->type_name("GIB");
   truth->callback([&] { command = [&] { return truth_command(o.truth); }; });
 
-  auto* replay = app.add_subcommand("replay", "run one case again");
+  auto* replay = app.add_subcommand("replay", "a witness file or a recipe, run again");
   replay
       ->add_option(
           "CASE", o.replay.target,
@@ -282,8 +302,8 @@ void add_commands(CLI::App& app, Options& o, std::function<int()>& command) {
   add_ledger(ledger, o.worst);
   ledger->callback([&] { command = [&] { return ledger_command(o.worst); }; });
 
-  auto* reproduction =
-      app.add_subcommand("export", "a case as files for somebody without flashproof: the data, and Python that judges");
+  auto* reproduction = app.add_subcommand(
+      "export", "a case for somebody without flashproof: data, and Python that judges a kernel by it");
   add_export(reproduction, o.reproduction);
   reproduction->callback([&] { command = [&] { return export_command(o.reproduction); }; });
 
@@ -310,7 +330,7 @@ void add_commands(CLI::App& app, Options& o, std::function<int()>& command) {
   attack->callback([&] { command = [&] { return attack_command(o.attack); }; });
 
   auto* traffic = app.add_subcommand(
-      "traffic", "how often the softmax kernels read and write global memory: claimed, counted, measured");
+      "traffic", "global memory traffic of the softmax kernels: claimed, counted, measured");
   many(traffic, "--kernel", o.traffic.kernels, "kernels; default every softmax kernel but the seeded faults");
   traffic->add_option("--format", o.traffic.format, "f32, f16 or bf16; default f32")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}))
@@ -321,7 +341,7 @@ void add_commands(CLI::App& app, Options& o, std::function<int()>& command) {
   traffic->add_option("--cols", o.traffic.cols, "N; default 2048; M * N at most 2097152")
       ->check(CLI::Range(std::int64_t{1}, kMostTrafficElements))
       ->type_name("N");
-  traffic->add_option("--measured", o.traffic.measured, "CSV of a GPU's counters, from reports/launcher/traffic_gpu.sh")
+  traffic->add_option("--measured", o.traffic.measured, "CSV of a GPU's counters, from reports/traffic/traffic_gpu.sh")
       ->type_name("FILE");
   traffic->callback([&] { command = [&] { return traffic_command(o.traffic); }; });
 

@@ -14,6 +14,9 @@ namespace flashproof {
 
 struct Options {
   SweepArguments sweep;
+  LauncherArguments launcher;
+  TestArguments test;
+  BenchArguments bench;
   CompareArguments compare;
   MergeArguments merge;
   ReplayArguments replay;
@@ -31,5 +34,8 @@ struct Options {
 
 /// Parsing fills `options` and sets `command`; both must outlive `app`.
 void add_commands(CLI::App& app, Options& options, std::function<int()>& command);
+
+/// A part of it: what works on the checkout (launched_options.cc).
+void add_launched_commands(CLI::App& app, Options& options, std::function<int()>& command);
 
 }  // namespace flashproof

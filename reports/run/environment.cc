@@ -9,9 +9,11 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "reference/problem/read_file.h"
+#include "reports/run/git.h"
 #include "reports/views/terminal/text.h"
 
 namespace flashproof {
@@ -35,28 +37,24 @@ std::string first_line(const fs::path& path) {
   return text.substr(0, text.find('\n'));
 }
 
-/// The commit that this program's checkout is at, read from .git without running git; empty outside a checkout. The
-/// program lies below the checkout, in build/, whatever directory it is called from.
-std::string git_revision() {
-  std::error_code error;
-  for (fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path(); !error && !folder.empty();
-       folder = folder.parent_path()) {
-    const fs::path git = folder / ".git";
-    if (!fs::is_directory(git, error)) {
-      if (folder == folder.parent_path()) break;
-      continue;
-    }
-    std::string head = first_line(git / "HEAD");
-    if (!head.starts_with("ref: ")) return head;
-    const std::string ref = head.substr(5);
-    if (const std::string loose = first_line(git / ref); !loose.empty()) return loose;
-    std::istringstream packed(text_of(git / "packed-refs"));
-    for (std::string line; std::getline(packed, line);) {
-      if (line.ends_with(" " + ref)) return line.substr(0, line.find(' '));
-    }
-    return {};
+/// From .git without git; empty in a checkout that git made beside another (its .git is a file).
+std::string revision_in(const fs::path& git) {
+  std::string head = first_line(git / "HEAD");
+  if (!head.starts_with("ref: ")) return head;
+  const std::string ref = head.substr(5);
+  if (const std::string loose = first_line(git / ref); !loose.empty()) return loose;
+  std::istringstream packed(text_of(git / "packed-refs"));
+  for (std::string line; std::getline(packed, line);) {
+    if (line.ends_with(" " + ref)) return line.substr(0, line.find(' '));
   }
   return {};
+}
+
+/// That of the checkout that this program lies in, below build/, whatever directory it is called from.
+std::string own_revision() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  return error ? std::string() : checkout_revision(program.parent_path());
 }
 
 std::string cpu_model() {
@@ -73,6 +71,19 @@ std::string cpu_model() {
 std::string or_unknown(const std::string& text) { return text.empty() ? "unknown" : one_line(text); }
 
 }  // namespace
+
+std::string checkout_revision(const fs::path& inside) {
+  std::error_code error;
+  fs::path root = inside;
+  while (!fs::exists(root / ".git", error)) {
+    if (root == root.parent_path()) return {};
+    root = root.parent_path();
+  }
+  const std::optional<std::string> head = output_of(git(root, {"rev-parse", "--verify", "HEAD"}));
+  if (!head) return revision_in(root / ".git");
+  const std::optional<std::string> changes = output_of(git(root, {"status", "--porcelain", "--untracked-files=no"}));
+  return *head + (changes && !changes->empty() ? "-dirty" : "");
+}
 
 std::string gpu_description() {
   FILE* pipe =
@@ -97,7 +108,7 @@ Environment this_environment(bool with_gpu) {
   environment.cuda_compiler = FLASHPROOF_CUDA_COMPILER;
   environment.flags = FLASHPROOF_COMPILE_FLAGS;
   const char* told = std::getenv("FLASHPROOF_REVISION");
-  environment.revision = or_unknown(told != nullptr && *told != '\0' ? told : git_revision());
+  environment.revision = or_unknown(told != nullptr && *told != '\0' ? told : own_revision());
   environment.cpu = or_unknown(cpu_model());
   environment.gpu = with_gpu ? one_line(gpu_description()) : "not used";
   environment.date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));

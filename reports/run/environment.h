@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 namespace flashproof {
@@ -29,8 +30,12 @@ struct Run {
 };
 
 /// The facts that do not depend on the command. Only `with_gpu` asks for the GPU, in a child process. The revision is
-/// the environment variable FLASHPROOF_REVISION if it is set, for a program carried away from its checkout.
+/// the environment variable FLASHPROOF_REVISION if it is set, for a program carried away from its checkout, else that of the checkout.
 Environment this_environment(bool with_gpu);
+
+/// The commit of the checkout around a folder, with -dirty behind it if files that git keeps were changed; empty outside a checkout.
+/// Without git, or where git will not read the checkout, the commit alone.
+std::string checkout_revision(const std::filesystem::path& inside);
 
 /// "NVIDIA ..., driver ..." as nvidia-smi prints it, or "none"; also if that takes more than five seconds.
 std::string gpu_description();

@@ -51,7 +51,7 @@ struct MeasuredTraffic {
   double dram_reads = 0, dram_writes = 0;            // bytes at the memory / element size
   double requested_reads = 0, requested_writes = 0;  // bytes of the caches' requests / element size
 };
-/// From the CSV that reports/launcher/traffic_gpu.sh writes: a header line, then
+/// From the CSV that reports/traffic/traffic_gpu.sh writes: a header line, then
 /// kernel,format,rows,cols,dram_read,dram_write,requested_read,requested_write with bytes in the last four. Keys are kernel
 /// ids; lines of another format than `format` are left out. Throws UsageError naming the line.
 std::map<std::string, MeasuredTraffic> read_measured(const std::string& path, Format format);

@@ -1,5 +1,5 @@
 // flashproof-traffic-driver KERNEL FORMAT ROWS COLS: one run of a softmax kernel on the GPU, for a profiler to look at
-// (reports/launcher/traffic_gpu.sh). Nothing is checked: that is `report`'s work.
+// (reports/traffic/traffic_gpu.sh). Nothing is checked: that is `report`'s work.
 #include <cstdio>
 #include <exception>
 #include <string>

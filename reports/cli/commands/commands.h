@@ -12,6 +12,13 @@
 
 namespace flashproof {
 
+/// What ./flashproof was told before the command. The launcher has done it; a command that calls a launcher again passes it on.
+struct LauncherArguments {
+  bool no_install = false, no_build = false, portable = false;
+
+  std::vector<std::string> words() const;
+};
+
 /// What report, check and twin have in common.
 struct SweepArguments {
   Filters filters;
@@ -114,14 +121,29 @@ struct CertifyArguments {
 };
 
 struct CompareArguments {
-  std::string base, head;               // report.json, or kernel ids
-  SweepArguments sweep;                 // of two kernels
-  std::string sweep_options;            // those of them that were given, for a message; empty: none
-  std::string case_text;                // of two kernels: one case; empty: the families
-  int rounds = 0;                       // of two kernels: rounds of timing
+  std::string base, head;  // report.json, kernel ids or git revisions
+  SweepArguments sweep;    // of two kernels
+  std::vector<std::string>
+      sweep_options;      // those of them that were given, with their values: report's words for two revisions
+  std::string case_text;  // of two kernels: one case; empty: the families
+  int rounds = 0;         // of timing: of two kernels or two revisions
+  std::string benchmark_filter = ".";   // of two revisions
   std::vector<std::string> bench;       // BASE HEAD BASE HEAD ...
   bool partial = false, check = false;  // check: of the files beside BASE and HEAD only
   std::string gate, waivers, today, markdown, json;
+  LauncherArguments launcher;
+};
+
+struct TestArguments {
+  bool nightly = false, check = false;  // check: the arguments, before a long build
+};
+
+struct BenchArguments {
+  std::string executor = "cpu";      // cpu | cuda
+  std::string out;                   // file; empty: none
+  std::vector<std::string> compare;  // BASE.json [HEAD.json]
+  std::vector<std::string> options;  // --benchmark_...
+  bool check = false;                // the arguments, before a long build
 };
 
 /// What is wrong with a file, behind the option that names it.
@@ -135,6 +157,8 @@ auto option_file(std::string_view option, Read read) {
 }
 
 int report_command(const SweepArguments& arguments);
+int test_command(const TestArguments& arguments);
+int bench_command(const BenchArguments& arguments);
 int compare_command(const CompareArguments& arguments);
 int faults_command(const SweepArguments& arguments);
 int merge_command(const MergeArguments& arguments);

@@ -1,15 +1,19 @@
-// compare BASE HEAD: two reports, or two kernels of this build; revisions are the launcher's (launcher/compare.sh), which makes
-// a report of each. The comparison on stdout, --markdown and --json as files, --gate for the exit code.
+// compare BASE HEAD: two reports, two git revisions, which make a report each, or two kernels of this build. The comparison on stdout, --markdown and --json as files, --gate for the exit code.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
 #include "reference/problem/exit_codes.h"
+#include "reference/problem/process.h"
+#include "reference/problem/text.h"
 #include "reports/cli/commands/commands.h"
 #include "reports/compare/outcome.h"
+#include "reports/compare/revisions.h"
 #include "reports/compare/toml_reader.h"
 #include "reports/record/report.h"
 #include "reports/run/native.h"
@@ -59,8 +63,12 @@ PairArguments pair_arguments(const CompareArguments& a) {
 }
 
 void refuse_sweep_options(const CompareArguments& a) {
-  if (a.sweep_options.empty()) return;
-  throw UsageError(a.sweep_options + ": two reports have run already; legal with two kernels or two revisions");
+  const std::string option = !a.case_text.empty()      ? "--case"
+                             : a.rounds > 0            ? "--measure"
+                             : a.sweep_options.empty() ? ""
+                                                       : a.sweep_options.front();
+  if (option.empty()) return;
+  throw UsageError(option + ": two reports have run already; legal with two kernels or two revisions");
 }
 
 /// The two sides, and what came with them; false: skipped.
@@ -70,6 +78,56 @@ struct Sides {
   std::vector<std::pair<BenchFile, BenchFile>> rounds;
 };
 
+bool is_report(const std::string& text) { return text.ends_with(".json"); }
+
+bool is_kernel(const std::string& text) {
+  const auto names = {"softmax.", "merge.", "attention.", "attention_backward."};
+  return names_kernel(text) || std::ranges::any_of(names, [&](const char* name) { return text.starts_with(name); });
+}
+
+bool is_file(const std::string& text) { return std::filesystem::exists(text) || is_report(text); }
+
+/// Throws UsageError if one of the two is nothing at all.
+void require_known(const CompareArguments& a, const std::vector<std::string>& revisions) {
+  for (const std::string& side : {a.base, a.head}) {
+    if (is_kernel(side) || is_file(side) || std::ranges::find(revisions, side) != revisions.end()) continue;
+    throw UsageError(quote(side) + ": no report.json, no kernel's id, and no git revision of this checkout");
+  }
+}
+
+/// Where BASE and HEAD name two commits: what to report of each. None: they name none. Throws UsageError for one commit beside
+/// something else, and for what revisions do not take.
+std::optional<RevisionArguments> revisions(const CompareArguments& a, const std::optional<ThisBuild>& build) {
+  if (!build) return std::nullopt;
+  RevisionArguments r;
+  std::vector<std::string> named;
+  for (const auto& [side, text] : {std::pair{&r.base, &a.base}, std::pair{&r.head, &a.head}}) {
+    side->text = *text;
+    if (text->empty() || is_report(*text) || is_kernel(*text)) continue;
+    const std::optional<std::string> commit = commit_of(build->root, *text);
+    if (!commit) continue;
+    side->commit = *commit;
+    named.push_back(*text);
+  }
+  if (named.empty() || a.head.empty()) return std::nullopt;
+  if (named.size() == 1) {
+    require_known(a, named);
+    throw UsageError(quote(a.base) + " and " + quote(a.head) +
+                     ": must be two of a kind: reports, kernels or git revisions");
+  }
+  if (!a.case_text.empty()) {
+    throw UsageError("--case: for two kernels; two revisions take --kernel, --family, --format and --seed");
+  }
+  if (a.rounds > 0 && a.launcher.no_build) throw UsageError("--measure builds benchmarks, which --no-build forbids");
+  r.launcher = a.launcher.words();
+  r.report = a.sweep_options;
+  r.rounds = a.rounds;
+  r.benchmark_filter = a.benchmark_filter;
+  r.say = say;
+  return r;
+}
+
+/// Of two kernels or two reports.
 bool load(const CompareArguments& a, Sides& s) {
   if (a.base.empty() && !a.bench.empty()) {  // speeds alone
     refuse_sweep_options(a);
@@ -79,7 +137,6 @@ bool load(const CompareArguments& a, Sides& s) {
   }
   if (a.head.empty())
     throw UsageError("BASE and HEAD: two are needed; legal: two report.json, two kernels, or --bench alone");
-  const auto is_file = [](const std::string& text) { return std::filesystem::exists(text) || text.ends_with(".json"); };
   if (is_file(a.base) && is_file(a.head)) {
     refuse_sweep_options(a);
     s.base = read_document(a.base);
@@ -94,12 +151,12 @@ bool load(const CompareArguments& a, Sides& s) {
     s.outcome.head_label = base == head ? s.head.name + ": " + head : head;
     return true;
   }
+  require_known(a, {});
   for (const std::string& side : {a.base, a.head}) {
-    if (names_kernel(side) || (!is_file(side) && side.find('.') != std::string::npos && side.size() > 1)) continue;
-    throw UsageError(quote(side) +
-                     ": must be a report.json, as the other side, or a kernel's id, as the other side (two "
-                     "revisions: ./flashproof compare, the launcher)");
+    if (is_kernel(side)) continue;
+    throw UsageError(quote(side) + ": must be a report.json, as the other side, or a kernel's id, as the other side");
   }
+  if (!a.sweep.filters.kernels.empty()) throw UsageError("--kernel: of two revisions; here BASE and HEAD are kernels");
   PairArguments arguments = pair_arguments(a);
   check_math(a.sweep.math, a.sweep.profile, a.sweep.executor);
   arguments.executors = executors_for(a.sweep.executor);
@@ -117,7 +174,8 @@ bool load(const CompareArguments& a, Sides& s) {
 
 }  // namespace
 
-int compare_command(const CompareArguments& a) {
+int compare_command(const CompareArguments& given) {
+  CompareArguments a = given;
   if (!a.waivers.empty() && a.gate.empty()) throw UsageError("--waivers: only with --gate");
   // Wrong files show before any work.
   std::vector<Waiver> waivers;
@@ -135,6 +193,20 @@ int compare_command(const CompareArguments& a) {
 
   if (a.check) return kExitFine;
 
+  const std::optional<ThisBuild> build = find_this_build();
+  if (const std::optional<RevisionArguments> two = revisions(a, build)) {
+    stop_on_signals();
+    RevisionReports reports = report_revisions(*build, *two);
+    if (reports.code != 0) return reports.code;
+    a.base = reports.base;
+    a.head = reports.head;
+    a.sweep_options.clear();
+    a.rounds = 0;
+    for (const auto& [base, head] : reports.rounds) {
+      a.bench.insert(a.bench.end(), {base, head});
+      s.rounds.emplace_back(read_bench(base), read_bench(head));
+    }
+  }
   if (!load(a, s)) return kExitSkipped;
   if (!a.base.empty()) s.outcome.comparison = compare::compare(s.base, s.head, a.partial);
   if (!s.rounds.empty()) s.outcome.speed = compare_speed(s.rounds);

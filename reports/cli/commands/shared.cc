@@ -19,6 +19,14 @@ namespace flashproof {
 
 void say(const std::string& text) { std::fprintf(stderr, "flashproof: %s\n", one_line(text).c_str()); }
 
+std::vector<std::string> LauncherArguments::words() const {
+  std::vector<std::string> given;
+  if (portable) given.emplace_back("--portable");
+  if (no_install) given.emplace_back("--no-install");
+  if (no_build) given.emplace_back("--no-build");
+  return given;
+}
+
 int closing_code(bool partial, const std::string& failure, bool finding, bool undecided) {
   if (!failure.empty()) {
     say(failure + "; the result is partial");

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# compute-sanitizer over every forward kernel on small problems, one line a tool: sanitize.sh GPU_SANITIZE [KERNEL-PREFIX [SEEDS]]
+# compute-sanitizer over every forward kernel on small problems, one line a tool: gpu_sanitize.sh GPU_SANITIZE [KERNEL-PREFIX [SEEDS]]
 # Exit: 0 all clean, 1 a finding, 4 no compute-sanitizer or no GPU.
 set -uo pipefail
-program=${1:?usage: sanitize.sh GPU_SANITIZE [KERNEL-PREFIX [SEEDS]]}
+program=${1:?usage: gpu_sanitize.sh GPU_SANITIZE [KERNEL-PREFIX [SEEDS]]}
 prefix=${2-}
 seeds=${3-1}
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)

@@ -9,13 +9,23 @@ work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT
 tree="$work/a tree"
 failures=0
-unset CUDA_PATH CUDA_HOME FLASHPROOF_CUDA_ARCHITECTURES FLASHPROOF_REVISION
+unset CUDA_PATH CUDA_HOME FLASHPROOF_CUDA_ARCHITECTURES
 
 mkdir -p "$tree/reports" "$work/bin"
 cp -r "$repository/flashproof" "$repository/CMakePresets.json" "$tree/"
 cp -r "$repository/reports/launcher" "$tree/reports/"
-mkdir -p "$tree/properties/driver"
-cp "$repository/properties/driver/summary.py" "$tree/properties/driver/"
+mkdir -p "$tree/fuzz/campaign"
+{ # of the campaign's script what the launcher reads and calls
+  grep '^TARGETS = ' "$repository/fuzz/campaign/campaign.py"
+  cat <<'PYTHON'
+import sys
+if "--wrong" in sys.argv:
+    print("flashproof: campaign: wrong", file=sys.stderr)
+    sys.exit(2)
+if "--check" not in sys.argv:
+    print(" ".join(sys.argv[1:]))
+PYTHON
+} >"$tree/fuzz/campaign/campaign.py"
 cat >"$tree/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.25)
 project(small LANGUAGES CXX)
@@ -26,48 +36,21 @@ add_subdirectory(reports)
 CMAKE
 cat >"$tree/reports/CMakeLists.txt" <<'CMAKE'
 add_executable(flashproof-cli main.cc)
-add_test(NAME code COMMAND flashproof-cli code)
-add_custom_target(benchmarks)
-file(WRITE ${PROJECT_BINARY_DIR}/benchmarks/names.txt "one_benchmark\ntwo_benchmark\n\n")
-file(WRITE ${PROJECT_BINARY_DIR}/benchmarks/flags.txt "compiler: some\nflags: -O3\n")
-foreach(name IN ITEMS one two)
-  configure_file(${PROJECT_SOURCE_DIR}/benchmark.sh ${PROJECT_BINARY_DIR}/benchmarks/${name}_benchmark @ONLY
-    FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
-endforeach()
-file(WRITE ${PROJECT_BINARY_DIR}/counts.json [[
-{"seed": 7, "results": [{"cases": {"pass": 3, "fail": 0, "inconclusive": 0, "undecided": 0, "out_of_domain": 0, "vacuous": 0, "unsupported": 1},
-                         "families": {"normal": {"pass": 3}}, "skipped": false}]}]])
-add_test(NAME law COMMAND ${CMAKE_COMMAND} -E copy ${PROJECT_BINARY_DIR}/counts.json
-  ${PROJECT_BINARY_DIR}/properties-counts/quick/some_law.json)
-set_tests_properties(code law PROPERTIES LABELS quick)
+if(FLASHPROOF_TESTS)
+  add_custom_target(benchmarks COMMAND ${CMAKE_COMMAND} -E touch ${PROJECT_BINARY_DIR}/benchmarks-built)
+  add_custom_target(tests ALL COMMAND ${CMAKE_COMMAND} -E touch ${PROJECT_BINARY_DIR}/tests-built)
+endif()
 CMAKE
-# As a Google Benchmark program with one benchmark behaves.
-cat >"$tree/benchmark.sh" <<'BENCHMARK'
-#!/bin/sh
-filter=. list= out=
-for a; do
-  case $a in
-    --benchmark_filter=*) filter=${a#*=} ;;
-    --benchmark_list_tests=true) list=1 ;;
-    --benchmark_out=*) out=${a#*=} ;;
-    --benchmark_out_format=json | --benchmark_repetitions=*) ;;
-    *) echo "error: unrecognized command-line flag: $a" >&2 && exit 1 ;;
-  esac
-done
-if ! echo @name@_case/7 | grep -q "$filter"; then echo "Failed to match any benchmarks against regex: $filter" >&2 && exit 0; fi
-echo @name@_case/7
-if [ -n "$out" ]; then
-  echo '{"context": {"date": "now", "executable": "x"}, "benchmarks": [{"name": "@name@_case/7", "run_name": "@name@_case/7", "real_time": 1.5}]}' >"$out"
-fi
-BENCHMARK
-program() { # EXIT-CODE: flashproof-cli prints its arguments in angle brackets, FLASHPROOF_REVISION for `list revision`
+program() { # EXIT-CODE: flashproof-cli prints its arguments in angle brackets; with --check it says what to build, or refuses --wrong
   cat >"$tree/reports/main.cc" <<CODE
 #include <cstdio>
-#include <cstdlib>
 #include <string_view>
 int main(int n, char** v) {
-  const char* revision = std::getenv("FLASHPROOF_REVISION");
-  if (n == 3 && std::string_view(v[2]) == "revision") return std::printf("%s", revision ? revision : "none") < 0;
+  if (n > 2 && std::string_view(v[2]) == "--check") {
+    for (int i = 3; i < n; ++i) if (std::string_view(v[i]) == "--wrong") return std::fputs("wrong", stderr), 2;
+    if (n < 5) std::puts(std::string_view(v[1]) == "test" ? "all" : "benchmarks");
+    return 0;
+  }
   for (int i = 1; i < n; ++i) std::printf("<%s>", v[i]);
   return $1;
 }
@@ -88,17 +71,24 @@ touch "$work/dry"
 export PATH="$work/bin:$PATH"
 unset TERM
 
-# shellcheck source=reports/launcher/expect.sh
+# shellcheck source=reports/launcher/test/expect.sh
 source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/expect.sh"
 
 run --help
 expect 'help exits 0' is "$code" 0
-for command in report render merge compare test list check explain export truth replay attack ledger twin certify probe experiment bench fuzz campaign doctor setup; do
+for command in report render merge compare test properties list check explain export truth replay attack ledger twin certify probe traffic experiment bench fuzz campaign doctor setup; do
   expect "help lists $command" has "$out" $'\n'"  $command"
 done
+expect 'and is what no argument shows' is "$(cd / && "$tree/flashproof" 2>&1 >/dev/null)" "$out"$'\nflashproof: no command'
+run
+expect 'no command is a usage error' is "$code" 2
+run help
+expect 'help is a command' is "$code" 0
+run report --help
+expect 'before a build that is what is known of a command' has "$out" $'\n  replay'
 run replya
 expect 'an unknown command is a usage error' is "$code" 2
-expect 'an unknown command names its neighbour' has "$err" 'did you mean: replay?'
+expect 'an unknown command gets the names of all' has "$err" ' replay explain '
 run $'\e]0;title\a\x9b'
 expect 'a raw control character is a usage error' is "$code" 2
 expect 'control characters are not echoed' has "$err" "unknown command '?]0;title??'"
@@ -106,9 +96,7 @@ run 'list check'
 expect 'two commands in one word are none' is "$code" 2
 run --frobnicate report
 expect 'an unknown option before the command is a usage error' is "$code" 2
-run test --frobnicate
-expect 'an unknown option of test is a usage error' is "$code" 2
-for command in test doctor setup; do
+for command in doctor setup; do
   run "$command" --exec cuda
   expect "$command has no --exec" is "$code" 2
 done
@@ -143,13 +131,16 @@ expect 'setup --cuda leaves a toolkit alone' is "$code" 0
 expect 'setup --cuda names it' has "$err" "nvcc is there: $work/bin/nvcc"
 rm "$work/bin/nvcc"
 if [[ ! -x /usr/local/cuda/bin/nvcc && -z $(command -v nvcc) ]]; then # else the next ones have nothing to install
-  tool python3 'case "$*" in *version*) exit 0 ;; esac; echo "no such wheel"; exit 1'
+  tool python3 "case \"\$*\" in *'pip '*--version) exit 0 ;; *' pip '*) echo 'no such wheel'; exit 1 ;; esac; exec $(command -v python3) \"\$@\""
   run setup --cuda
   expect 'setup --cuda without the wheels exits 3' is "$code" 3
   expect 'setup --cuda shows what pip said' has "$err" 'no such wheel'
   expect 'setup --cuda leaves nothing half done' is "$(find "$tree" -name '.cuda*')" ''
   rm -r "$work/bin/python3" "$tree/build"
 fi
+run doctor
+expect 'doctor needs no build' is "$code" 0
+expect 'doctor counts packages' has "$out" 'required ones installed'
 run twin
 expect 'twin without a GPU is skipped' is "$code" 4
 run probe
@@ -193,6 +184,12 @@ tool dpkg-query "$packages_present"
 rm -f "$work/apt"
 run list --exec cuda
 expect 'list hands --exec on' is "$out" '<list><--exec><cuda>'
+run replya
+expect 'an unknown command is handed on once there is a program, which knows what is near' is "$out" '<replya>'
+run --no-install --no-build list
+expect 'so are the options before the command' is "$out" '<--no-install><--no-build><list>'
+run list --help
+expect 'and the help of a command' is "$out" '<list><--help>'
 run list
 expect 'the second call says nothing' is "$err" ''
 expect 'the second call does not ask apt' test ! -e "$work/apt"
@@ -208,34 +205,31 @@ for command in test bench; do
   expect "$command needs them" is "$code" 3
   expect "$command names them" has "$err" 'libgtest-dev patch'
 done
-run --no-build test
-expect '--no-build test without the tests' is "$code" 3
 tool dpkg-query "$packages_present"
-run test
-expect 'passing tests' is "$code" 0
+run test --wrong
+expect 'test has its arguments checked' is "$code" 2
+expect 'before it builds' test ! -e "$tree/build/cpu/tests-built"
 expect 'the tests are configured when they are asked for' has "$err" 'configuring (preset cpu)'
+run test --nightly
+expect 'test goes to the program' is "$out" '<test><--nightly>'
+expect 'after everything was built' test -e "$tree/build/cpu/tests-built"
 run list
-expect 'and stay configured' is "$err" ''
-run test
-expect 'has the summary' has "$out" '100% tests passed'
-expect 'ends with the counts of the laws' has "$out" 'some_law'
-expect 'and their seed' has "$out" 'seed 7;'
+expect 'the tests stay configured' is "$err" ''
+run bench --wrong x
+expect 'bench has its arguments checked' is "$code" 2
+run bench --compare x y
+expect 'bench builds nothing where it runs nothing' test ! -e "$tree/build/cpu/benchmarks-built"
+expect 'bench goes to the program' is "$out" '<bench><--compare><x><y>'
+run bench
+expect 'bench builds the benchmarks' test -e "$tree/build/cpu/benchmarks-built"
+expect 'and runs them' is "$out" '<bench>'
 
 # fuzz and campaign: clang, which no other command asks for, and a driver that prints its arguments.
-mkdir -p "$tree/fuzz/campaign"
 cat >"$tree/fuzz/CMakeLists.txt" <<'CMAKE'
 add_executable(flashproof-fuzz ../reports/main.cc)
 set_target_properties(flashproof-fuzz PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
 add_custom_target(fuzz_targets DEPENDS flashproof-fuzz)
 CMAKE
-cat >"$tree/fuzz/campaign/campaign.py" <<'PYTHON'
-import sys
-if "--wrong" in sys.argv:
-    print("flashproof: campaign: wrong", file=sys.stderr)
-    sys.exit(2)
-if "--check" not in sys.argv:
-    print(" ".join(sys.argv[1:]))
-PYTHON
 echo 'add_subdirectory(fuzz)' >>"$tree/CMakeLists.txt"
 tool dpkg-query 'for p in "$@"; do case $p in clang-19) ;; *) echo "$p installed" ;; esac; done'
 run list
@@ -317,56 +311,11 @@ expect 'a driver that hangs costs seconds' test $((SECONDS - start)) -lt 30
 expect 'a driver that hangs is no GPU' has "$out" 'gpu: none'
 tool nvidia-smi 'exit 9'
 
-tool git 'exit 127'
-mkdir "$tree/.git"
-run list revision
-expect 'a git that fails is passed over' is "$out" none
-tool git 'case "$*" in *rev-parse*) echo 0123abcd ;; *status*) cat "$0.changes" ;; esac'
-touch "$work/bin/git.changes"
-run list revision
-expect 'the revision goes to the program' is "$out" 0123abcd
-echo ' M a file' >"$work/bin/git.changes"
-run list revision
-expect 'changes make the revision dirty' is "$out" 0123abcd-dirty
-rmdir "$tree/.git"
-run list revision
-expect 'no revision outside a checkout' is "$out" none
-
-run bench
-expect 'bench runs every program' is "$code" 0
-expect 'bench says how they were built' has "$out" 'flags: -O3'
-expect 'bench prints what they print' has "$out" two_case/7
-run bench --benchmark_filter=one
-expect 'bench leaves out what has nothing that fits' lacks "$out$err" two
-run bench --exec cpu --benchmark_filter=zzz
-expect 'a filter that nothing fits is a usage error' is "$code" 2
-expect 'and says so' has "$err" 'no benchmark has a name that --benchmark_filter fits'
-run bench --benchmark_frobnicate=1
-expect 'an option that Google Benchmark does not know is a usage error' is "$code" 2
-expect 'and is named' has "$err" frobnicate
-for wrong in --out --compare '--compare none.json' "--out $work" '--out /none/x.json' --benchmark_out=x frob "--compare $work/apt $work/apt --out x"; do
-  read -ra words <<<"$wrong"
-  run bench "${words[@]}"
-  expect "bench $wrong is a usage error" is "$code" 2
-done
-run bench --out "$work/all.json"
-expect 'bench --out writes one file' is "$code" 0
-expect 'of all programs, each name with its program' is "$(python3 -c '
-import json, sys
-d = json.load(open(sys.argv[1]))
-print([b["run_name"] for b in d["benchmarks"]], d["context"]["programs"], d["context"]["flags"])' "$work/all.json")" \
-  "['one_benchmark/one_case/7', 'two_benchmark/two_case/7'] ['one_benchmark', 'two_benchmark'] -O3"
-run bench --compare "$work/all.json" "$work/all.json"
-expect 'two files go to compare' is "$out" "<compare><--bench><$work/all.json><$work/all.json>"
-run bench --compare "$work/all.json" --benchmark_filter=one
-expect 'one file is compared with a run now' has "$out" "<compare><--bench><$work/all.json><$tree/build/cpu/bench.json>"
-
 program 1
 run check
 expect 'the program'"'"'s exit code is ours' is "$code" 1
 run test
-expect 'a failed test exits 1' is "$code" 1
-expect 'a failed test is in the summary' has "$out" '50% tests passed, 1 tests failed'
+expect 'also after a test' is "$code" 1
 
 mv "$tree" "$work/moved"
 tree=$work/moved

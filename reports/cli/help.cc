@@ -1,0 +1,85 @@
+#include "reports/cli/help.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "properties/generators/glob.h"
+#include "reference/problem/error.h"
+
+namespace flashproof {
+namespace {
+
+struct Group {
+  std::string_view name;
+  std::vector<std::string_view> commands;
+};
+
+const std::vector<Group>& groups() {
+  static const std::vector<Group> kGroups = {
+      {"Begin with", {"check", "report", "compare", "fuzz", "test"}},
+      {"One case", {"replay", "explain", "export", "truth"}},
+      {"Searches and laws", {"properties", "attack", "ledger", "campaign"}},
+      {"Reports", {"render", "merge"}},
+      {"A GPU, speed", {"twin", "probe", "certify", "traffic", "bench"}},
+      {"What there is", {"list", "experiment", "doctor", "setup"}},
+  };
+  return kGroups;
+}
+
+std::string line(std::string_view name, std::string_view text) { return fmt::format("  {:<14}{}\n", name, text); }
+
+class Help : public CLI::Formatter {
+ public:
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    return app->get_parent() == nullptr ? help_text(*app) : Formatter::make_help(app, name, mode);
+  }
+};
+
+}  // namespace
+
+std::string help_text(const CLI::App& app) {
+  std::string text = "usage: ./flashproof [--no-install] [--no-build] [--portable] COMMAND [OPTION ...]\n";
+  std::vector<const CLI::App*> left = app.get_subcommands([](const CLI::App*) { return true; });
+  for (const Group& group : groups()) {
+    text += fmt::format("\n{}:\n", group.name);
+    for (const std::string_view name : group.commands) {
+      const CLI::App* command = app.get_subcommand(std::string(name));
+      text += line(name, command->get_description());
+      std::erase(left, command);
+    }
+  }
+  if (!left.empty()) throw InfrastructureError("help: " + left.front()->get_name() + " is in no group");
+  text += "\n";
+  for (const CLI::Option* option : app.get_options()) {
+    text += line(option->get_name(false, true), option->get_description());
+  }
+  return text + "\n" + app.get_footer();
+}
+
+void set_help(CLI::App& app) {
+  app.set_help_flag("-h,--help", "this text; COMMAND --help: of a command, once built");
+  app.footer(
+      "Missing packages are announced, then installed through apt, as root or where sudo needs no password.\n"
+      "CUDA is built for the GPUs found here, else for sm_90a; FLASHPROOF_CUDA_ARCHITECTURES=80 or '80;90a'\n"
+      "names others. stdout is data, stderr is progress. Exit codes: 0 fine, 1 finding, 2 usage,\n"
+      "3 infrastructure (packages, build, driver), 4 skipped (no GPU) or undecided.\n");
+  app.formatter(std::make_shared<Help>());
+}
+
+void refuse_unknown_command(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word.starts_with('-')) continue;
+    std::vector<std::string_view> names;
+    for (const Group& group : groups()) names.insert(names.end(), group.commands.begin(), group.commands.end());
+    if (std::ranges::find(names, word) == names.end()) throw UsageError(unknown_name("command", word, names));
+    return;
+  }
+}
+
+}  // namespace flashproof

@@ -1,0 +1,21 @@
+// What `flashproof` itself says of its commands: those that one begins with first, then the others by what they are for.
+#pragma once
+
+#include <string>
+
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's own
+class App;
+}
+
+namespace flashproof {
+
+/// The text of --help without a command, which ./flashproof shows before anything is built (help.txt).
+std::string help_text(const CLI::App& app);
+
+/// Makes it the app's own help; that of each command stays CLI11's.
+void set_help(CLI::App& app);
+
+/// Throws UsageError if the first word is no option and no command, naming those that are near.
+void refuse_unknown_command(int argc, const char* const* argv);
+
+}  // namespace flashproof
