@@ -24,8 +24,8 @@ class Listed:
 
 SLURM = Listed("needs a Slurm cluster; the test fuzz/campaign submits to one of its own")
 GPU = Listed("needs a GPU")
-BENCH = Listed("builds the benchmarks and runs for minutes; launcher_test runs bench on a small tree")
-REVISIONS = Listed("builds two revisions; compare_test does, of a small repository")
+BENCH = Listed("builds the benchmarks and runs for minutes; cli_checkout_test runs bench on a small tree")
+REVISIONS = Listed("builds two revisions; compare_revisions_test does, of a small repository")
 INSTALLED = Listed("configures, builds and installs; properties/driver/downstream_test.cmake does, step by step")
 PLUGIN = Listed("plugin_guide_test.py runs every command of that guide")
 SMALL = "--quick --family mask_first_tile --format f32"

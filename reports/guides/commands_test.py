@@ -21,7 +21,6 @@ from commands import COMMANDS, Listed
 
 SKIPPED_FOLDERS = {"build", "out", ".git", ".cuda", ".ccache", "tables"}
 STARTS = r"(?:\$ |(?=\./flashproof |cmake |ctest |git |python3 |build/))"
-LAUNCHER_ONLY = {"fuzz", "campaign", "bench", "setup", "test", "doctor"}
 
 
 def documents():
@@ -65,7 +64,6 @@ class Commands(unittest.TestCase):
             f'if [ "$1" = fuzz ]; then shift; exec "{DRIVER}" fuzz --targets targets "$@"; fi\n'
             f'if [ "$1" = campaign ]; then shift; exec python3 -B "{ROOT}/fuzz/campaign/campaign.py" "$@" '
             f'--flashproof ./flashproof --driver "{DRIVER}"; fi\n'
-            f'if [ "$1 $2" = "bench --compare" ]; then shift 2; set -- compare --bench "$@"; fi\n'
             f'exec "{CLI}" "$@"\n')
         shim.chmod(0o755)
         for preset in ("cpu", "fuzz"):
@@ -109,18 +107,10 @@ class Commands(unittest.TestCase):
             self.assertRegex(text, rf"(?m)\b{re.escape(words[1])}\b", f"{where}: {command}")
         elif words[0] == "./flashproof":
             name = words[1]
-            launcher = output_of("bash", ROOT / "flashproof", "--help")
-            self.assertRegex(launcher, rf"(?m)^  {re.escape(name)} ", f"{where}: {command}")
-            if name == "fuzz":
-                text = output_of(DRIVER, "fuzz", "--help") + launcher
-            elif name == "campaign":
-                text = output_of(sys.executable, "-B", ROOT / "fuzz/campaign/campaign.py", "--help")
-            elif name == "compare":  # of two revisions, report's options go to their reports
-                text = output_of(CLI, "compare", "--help") + output_of(CLI, "report", "--help")
-            elif name in LAUNCHER_ONLY:
-                text = launcher
-            else:
-                text = output_of(CLI, name, "--help")
+            self.assertRegex(output_of("bash", ROOT / "flashproof", "--help"), rf"(?m)^  {re.escape(name)} ", f"{where}: {command}")
+            programs = {"fuzz": (DRIVER, "fuzz"), "properties": (PROPERTIES,),
+                        "campaign": (sys.executable, "-B", ROOT / "fuzz/campaign/campaign.py")}
+            text = output_of(*programs.get(name, (CLI, name)), "--help")
             for option in options - {"--account"}:  # --account is Slurm's
                 known = option if not option.startswith("--benchmark_") else "--benchmark_"
                 self.assertIn(known.strip("[]"), text, f"{where}: {command}: {option}")

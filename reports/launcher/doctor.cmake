@@ -1,16 +1,14 @@
-# Facts about this machine and checkout as `key: value` lines on stdout, the last, `missing`, only if something is: cmake
-# -Doptions="--portable ..." -P doctor.cmake
-cmake_minimum_required(VERSION 3.25)
-include(${CMAKE_CURRENT_LIST_DIR}/cuda.cmake)
+# Facts about this machine and checkout, for ./flashproof doctor: `facts`, lines of "key: value" with a newline before each, and the list
+# `missing` of what the build needs and is not there.
 cmake_path(SET root NORMALIZE "${CMAKE_CURRENT_LIST_DIR}/../..")
-
+set(facts "")
 set(missing "")
 
 function(fact key value)
   if(value STREQUAL "")
     set(value unknown)
   endif()
-  execute_process(COMMAND ${CMAKE_COMMAND} -E echo "${key}: ${value}")
+  set(facts "${facts}\n${key}: ${value}" PARENT_SCOPE)
 endfunction()
 
 # The first number with a point that `PROGRAM --version` prints.
@@ -122,7 +120,3 @@ if(built STREQUAL "")
   set(built none)
 endif()
 fact(presets_configured "${built}")
-if(missing)
-  list(JOIN missing " " missing)
-  fact(missing "${missing}")
-endif()

@@ -1,6 +1,6 @@
 """./flashproof setup --cuda: nvcc from PyPI wheels into .cuda/, for a machine without a CUDA toolkit. Exit 3 where it cannot be had.
 
-    setup_cuda.py ROOT
+    setup_cuda.py ROOT --cuda
 """
 
 import pathlib
@@ -25,7 +25,7 @@ def pip(*arguments, log=subprocess.DEVNULL):
     return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT).returncode == 0
 
 
-def main(root):
+def main(root, _):
     root = pathlib.Path(root)
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
         fail(f"the wheels are for x86-64 Linux, this is {platform.system()} {platform.machine()}")

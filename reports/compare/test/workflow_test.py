@@ -56,8 +56,6 @@ def check(workflow, program):
     line = next(line for line in steps["Compare"]["run"].split("\n") if line.startswith("./flashproof compare "))
     options = re.findall(r" (--[a-z-]+)", line.split('"$HEAD"')[1])
     known = subprocess.run([program, "compare", "--help"], capture_output=True, text=True, check=True).stdout
-    # --kernel is the launcher's: of two revisions, it goes to their reports.
-    known += subprocess.run([program, "report", "--help"], capture_output=True, text=True, check=True).stdout
     for option in options:
         if not re.search(rf"(^|[\s,]){option}([\s,]|$)", known):
             fail(f"compare has no option {option}")
