@@ -7,6 +7,7 @@
 
 #include "fuzz/campaign/corpus.h"
 #include "fuzz/campaign/deaths.h"
+#include "reference/problem/run_command.h"
 
 namespace flashproof {
 namespace {
@@ -93,6 +94,9 @@ void set_worker_environment() {
   add("ASAN_OPTIONS", "exitcode=77:protect_shadow_gap=0");
   add("UBSAN_OPTIONS", "exitcode=77:print_stacktrace=1");
   add("LSAN_OPTIONS", "exitcode=77");
+  // A report names functions only with this program, which Debian calls by its version.
+  const CommandLine find{.words = {"sh", "-c", "command -v llvm-symbolizer-19"}};
+  if (const auto symbolizer = output_of(find)) ::setenv("ASAN_SYMBOLIZER_PATH", symbolizer->c_str(), 0);
 }
 
 }  // namespace flashproof

@@ -36,8 +36,8 @@ Command describe_command(const std::filesystem::path& program, const Subject& su
 Command seeds_command(const std::filesystem::path& program, const Subject& subject, const std::filesystem::path& file,
                       const std::filesystem::path& folder);
 
-/// Sets what every target inherits: a sanitizer's report ends with the engine's exit code for it, and CUDA finds its
-/// addresses beside AddressSanitizer.
+/// Sets what every target inherits: a sanitizer's report ends with the engine's exit code for it and names functions where
+/// LLVM's symbolizer is installed, and CUDA finds its addresses beside AddressSanitizer.
 void set_worker_environment();
 
 }  // namespace flashproof

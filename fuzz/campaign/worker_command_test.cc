@@ -3,6 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "fuzz/campaign/corpus.h"
 #include "fuzz/campaign/deaths.h"
@@ -77,6 +81,24 @@ TEST(WorkerCommand, minimising_has_tries_that_fit_its_time) {
 
 TEST(WorkerCommand, a_list_is_asked_of_an_executor) {
   EXPECT_THAT(list_command("/build/fuzz_softmax", "cuda"), ElementsAre("/build/fuzz_softmax", "--exec=cuda", "--list"));
+}
+
+TEST(WorkerEnvironment, names_the_symbolizer_that_is_installed_unless_the_user_does) {
+  std::string folder = testing::TempDir() + "flashproof-symbolizer-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const std::string path = ::getenv("PATH"), symbolizer = folder + "/llvm-symbolizer-19";
+  std::ofstream(symbolizer) << "#!/bin/sh\n";
+  std::filesystem::permissions(symbolizer, std::filesystem::perms::owner_all);
+  ::setenv("PATH", (folder + ":" + path).c_str(), 1);
+  ::unsetenv("ASAN_SYMBOLIZER_PATH");
+  set_worker_environment();
+  EXPECT_EQ(std::string(::getenv("ASAN_SYMBOLIZER_PATH")), symbolizer);
+  ::setenv("ASAN_SYMBOLIZER_PATH", "mine", 1);
+  set_worker_environment();
+  EXPECT_STREQ(::getenv("ASAN_SYMBOLIZER_PATH"), "mine");
+  ::unsetenv("ASAN_SYMBOLIZER_PATH");
+  ::setenv("PATH", path.c_str(), 1);
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ Descriptor lock(const fs::path& file, const std::function<void(const std::string
 }
 
 /// Its stdout is not data of ours.
-int quietly(Command command) {
+int quietly(CommandLine command) {
   command.output = "/dev/null";
   return run_command(command);
 }
@@ -83,7 +83,7 @@ int make_report(const Side& side, const RevisionArguments& arguments, const fs::
   const fs::path out = own ? root / "build/compare/worktree" : side.tree / "build/compare-report";
   fs::remove_all(out);
   fs::create_directories(out);
-  Command command{.words = {launcher.string()}, .output = out / "report.txt"};
+  CommandLine command{.words = {launcher.string()}, .output = out / "report.txt"};
   const auto add = [&](const std::vector<std::string>& words) {
     command.words.insert(command.words.end(), words.begin(), words.end());
   };
@@ -126,8 +126,8 @@ std::vector<std::pair<std::string, std::string>> measure(const std::array<Side, 
   for (const Side& side : sides) {
     arguments.say(fmt::format("building {} in {}", target, side.tree.string()));
     const fs::path log = times / "build.log";
-    Command configure{.words = {"cmake", "-DFLASHPROOF_TESTS=ON", folder(side)}, .output = log, .errors = log};
-    Command compile{
+    CommandLine configure{.words = {"cmake", "-DFLASHPROOF_TESTS=ON", folder(side)}, .output = log, .errors = log};
+    CommandLine compile{
         .words = {"cmake", "--build", folder(side), "--parallel", std::to_string(default_jobs()), "--target", target},
         .output = log,
         .errors = log};
@@ -144,10 +144,10 @@ std::vector<std::pair<std::string, std::string>> measure(const std::array<Side, 
       const std::size_t at = round % 2 == 0 ? 1 - turn : turn;
       files[at] = (times / fmt::format("{}-{}.json", at, round)).string();
       const fs::path log = times / "run.log";
-      Command run{.words = {folder(sides[at]) / program, "--benchmark_filter=" + arguments.benchmark_filter,
-                            "--benchmark_out_format=json", "--benchmark_out=" + files[at]},
-                  .output = "/dev/null",
-                  .errors = log};
+      CommandLine run{.words = {folder(sides[at]) / program, "--benchmark_filter=" + arguments.benchmark_filter,
+                                "--benchmark_out_format=json", "--benchmark_out=" + files[at]},
+                      .output = "/dev/null",
+                      .errors = log};
       if (run_command(run) == 0) continue;
       throw InfrastructureError(
           fmt::format("{} failed in {}; see {}", program.string(), sides[at].tree.string(), log.string()));

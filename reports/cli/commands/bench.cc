@@ -10,11 +10,11 @@
 #include <fmt/format.h>
 
 #include "reference/problem/atomic_file.h"
-#include "reference/problem/command.h"
 #include "reference/problem/error.h"
 #include "reference/problem/exit_codes.h"
 #include "reference/problem/process.h"
 #include "reference/problem/read_file.h"
+#include "reference/problem/run_command.h"
 #include "reference/problem/text.h"
 #include "reports/cli/commands/commands.h"
 #include "reports/run/this_build.h"
@@ -81,7 +81,7 @@ std::vector<std::string> choose(const BenchArguments& a, const ThisBuild& build,
   const fs::path output = build.folder / "benchmark.out", errors = build.folder / "benchmark.err";
   for (const std::string& name : names) {
     if (!fs::exists(folder / name)) throw InfrastructureError(fmt::format("{} is not there", (folder / name).string()));
-    Command command{.words = words_of(folder / name, a.options), .output = output, .errors = errors};
+    CommandLine command{.words = words_of(folder / name, a.options), .output = output, .errors = errors};
     command.words.emplace_back("--benchmark_list_tests=true");
     if (run_command(command) != 0) {  // an option or an expression that Google Benchmark does not know
       const std::vector<std::string> said = lines_of(errors);
@@ -142,7 +142,7 @@ int bench_command(const BenchArguments& a) {
   const fs::path out = !a.out.empty() || a.compare.empty() ? fs::path(a.out) : build.folder / "bench.json";
   if (cuda && out.empty()) {
     const fs::path table = build.root / "kernels/gpu_benchmark/table.py";
-    Command command{.words = words_of(folder / "gpu_benchmark", a.options)};
+    CommandLine command{.words = words_of(folder / "gpu_benchmark", a.options)};
     command.words.insert(command.words.begin(), {"python3", "-B", table.string()});
     return run_command(command);
   }
@@ -157,7 +157,7 @@ int bench_command(const BenchArguments& a) {
   fs::create_directories(results);
   for (const std::string& name : names) {
     say(name);
-    Command command{.words = words_of(folder / name, a.options)};
+    CommandLine command{.words = words_of(folder / name, a.options)};
     if (!out.empty()) {
       command.words.push_back("--benchmark_out=" + (results / (name + ".json")).string());
       command.words.emplace_back("--benchmark_out_format=json");

@@ -1,4 +1,4 @@
-#include "reference/problem/command.h"
+#include "reference/problem/run_command.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -16,9 +16,9 @@ std::string text_of(const std::filesystem::path& file) {
   return text.str();
 }
 
-Command shell(const std::string& line) { return {.words = {"sh", "-c", line}}; }
+CommandLine shell(const std::string& line) { return {.words = {"sh", "-c", line}}; }
 
-TEST(Command, has_the_exit_code_of_the_program) {
+TEST(RunCommand, has_the_exit_code_of_the_program) {
   EXPECT_EQ(run_command(shell("exit 0")), 0);
   EXPECT_EQ(run_command(shell("exit 7")), 7);
   EXPECT_EQ(run_command(shell("kill -9 $$")), 128 + SIGKILL);
@@ -26,7 +26,7 @@ TEST(Command, has_the_exit_code_of_the_program) {
   EXPECT_EQ(run_command({.words = {"true"}, .folder = "/no/such/folder"}), 127);
 }
 
-TEST(Command, output_is_taken_whole_and_only_from_a_program_that_succeeds) {
+TEST(RunCommand, output_is_taken_whole_and_only_from_a_program_that_succeeds) {
   EXPECT_EQ(output_of(shell("printf 'a\\nb\\n\\n'; echo errors >&2")), "a\nb");
   EXPECT_EQ(output_of(shell("true")), "");
   EXPECT_EQ(output_of(shell("echo a; exit 1")), std::nullopt);
@@ -37,9 +37,9 @@ TEST(Command, output_is_taken_whole_and_only_from_a_program_that_succeeds) {
   EXPECT_EQ(output_of(shell("sleep 60 & echo a")), "a") << "what it leaves behind is not waited for";
 }
 
-TEST(Command, runs_in_its_folder_with_its_environment) {
+TEST(RunCommand, runs_in_its_folder_with_its_environment) {
   ASSERT_EQ(::setenv("FLASHPROOF_COMMAND_TEST", "ours", 1), 0);
-  Command command = shell("pwd; echo ${FLASHPROOF_COMMAND_TEST-none} ${FLASHPROOF_COMMAND_OTHER-none}");
+  CommandLine command = shell("pwd; echo ${FLASHPROOF_COMMAND_TEST-none} ${FLASHPROOF_COMMAND_OTHER-none}");
   command.folder = "/";
   command.environment = {{"FLASHPROOF_COMMAND_TEST", std::nullopt}, {"FLASHPROOF_COMMAND_OTHER", "theirs"}};
   EXPECT_EQ(output_of(command), "/\nnone theirs");
@@ -47,10 +47,10 @@ TEST(Command, runs_in_its_folder_with_its_environment) {
   ::unsetenv("FLASHPROOF_COMMAND_TEST");
 }
 
-TEST(Command, writes_into_files) {
+TEST(RunCommand, writes_into_files) {
   std::string folder = testing::TempDir() + "flashproof-command-XXXXXX";
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  Command command = shell("echo a; echo b >&2; echo c");
+  CommandLine command = shell("echo a; echo b >&2; echo c");
   command.output = folder + "/out";
   command.errors = folder + "/errors";
   EXPECT_EQ(run_command(command), 0);

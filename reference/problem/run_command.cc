@@ -1,4 +1,4 @@
-#include "reference/problem/command.h"
+#include "reference/problem/run_command.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kNoProgram = 127;  // as a shell has it
 
-[[noreturn]] void become(const Command& command, int output, int errors) {
+[[noreturn]] void become(const CommandLine& command, int output, int errors) {
   if (!command.folder.empty() && ::chdir(command.folder.c_str()) != 0) ::_exit(kNoProgram);
   for (const auto& [name, value] : command.environment) {
     if (value) ::setenv(name.c_str(), value->c_str(), 1);
@@ -41,7 +41,7 @@ constexpr int kNoProgram = 127;  // as a shell has it
 }
 
 /// `stops`: what ends us ends it, too.
-int run(const Command& command, int output, int errors, bool stops) {
+int run(const CommandLine& command, int output, int errors, bool stops) {
   std::fflush(nullptr);  // what we said comes before what it says
   const pid_t parent = ::getpid(), child = ::fork();
   if (child < 0) throw InfrastructureError(fmt::format("fork: {}", std::strerror(errno)));
@@ -69,14 +69,14 @@ Descriptor open_output(const std::filesystem::path& file, int ours) {
 
 }  // namespace
 
-int run_command(const Command& command) {
+int run_command(const CommandLine& command) {
   const Descriptor output = open_output(command.output, STDOUT_FILENO);
   const bool same = !command.errors.empty() && command.errors == command.output;
   const Descriptor errors = same ? Descriptor() : open_output(command.errors, STDERR_FILENO);
   return run(command, output.get(), same ? output.get() : errors.get(), true);
 }
 
-std::optional<std::string> output_of(const Command& command) {
+std::optional<std::string> output_of(const CommandLine& command) {
   // Memory and no pipe: what it leaves behind may hold a pipe open for ever.
   const Descriptor output(::memfd_create("output", MFD_CLOEXEC)), errors(::open("/dev/null", O_WRONLY | O_CLOEXEC));
   if (!output || !errors) throw InfrastructureError(fmt::format("memfd_create: {}", std::strerror(errno)));
