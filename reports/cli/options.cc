@@ -329,8 +329,8 @@ void add_commands(CLI::App& app, Options& o, std::function<int()>& command) {
   add_attack(attack, o.attack);
   attack->callback([&] { command = [&] { return attack_command(o.attack); }; });
 
-  auto* traffic = app.add_subcommand(
-      "traffic", "global memory traffic of the softmax kernels: claimed, counted, measured");
+  auto* traffic =
+      app.add_subcommand("traffic", "global memory traffic of the softmax kernels: claimed, counted, measured");
   many(traffic, "--kernel", o.traffic.kernels, "kernels; default every softmax kernel but the seeded faults");
   traffic->add_option("--format", o.traffic.format, "f32, f16 or bf16; default f32")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}))
