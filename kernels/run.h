@@ -22,6 +22,10 @@ struct RunOptions {
   std::byte workspace_fill{0xff};        // what every byte of the workspace is before the first launch
   bool guard_inputs = false;             // CPU executor only: KernelFault if an input or what lies beside it is written
   int far_axis = -1;  // CPU executor only: offsets along this axis exceed 2^31 (far_copies.h); -1: none
+  // Foreign kernels behind the C ABI only. Where tensors lie: drawn from this number, no better aligned than was promised; 0: every
+  // tensor is aligned to 256 bytes.
+  std::uint64_t placement = 0;
+  bool new_process = false;  // the kernel's process is started anew
 };
 
 /// What the seeded fault is to be run at; 0 without a fault.

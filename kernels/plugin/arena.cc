@@ -12,8 +12,7 @@
 namespace flashproof {
 namespace {
 
-constexpr std::size_t kZone = 4096;      // between regions; a row of some thousand columns
-constexpr std::size_t kAlignment = 256;  // what cudaMalloc promises
+constexpr std::size_t kZone = 4096;  // between regions; a row of some thousand columns
 constexpr std::size_t kNoAccess = std::size_t{1} << 24;
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kAddresses = std::size_t{1} << 36;  // a block grows in place
@@ -39,7 +38,7 @@ bool is_pattern(const std::byte* begin, const std::byte* end) {
 
 }  // namespace
 
-std::size_t record_bytes() { return rounded_up(sizeof(CallRecord), kAlignment); }
+std::size_t record_bytes() { return rounded_up(sizeof(CallRecord), kMostAlignment); }
 
 Arena::Arena() : file_(::memfd_create("flashproof-call", MFD_CLOEXEC)) {
   if (!file_) no_memory("");
@@ -65,11 +64,13 @@ void Arena::reserve(std::size_t bytes) {
 }
 
 void Arena::place(std::vector<Region>& regions, std::byte fill) {
-  used_ = record_bytes() + kZone;
+  is_copied_ = false;
+  used_ = record_bytes();
   for (Region& region : regions) {
-    region.offset = used_;
-    used_ += rounded_up(region.bytes, kAlignment) + kZone;
+    region.offset = rounded_up(used_ + kZone, 2 * kMostAlignment) + kMostAlignment + region.shift;
+    used_ = region.offset + region.bytes;
   }
+  used_ = rounded_up(used_, kMostAlignment) + kZone;
   reserve(used_);
   std::size_t done = record_bytes();
   for (const Region& region : regions) {
@@ -86,6 +87,7 @@ void Arena::place(std::vector<Region>& regions, std::byte fill) {
 }
 
 void Arena::write(const CallRecord& given) {
+  is_copied_ = false;
   used_ = std::max(used_, record_bytes());
   reserve(used_);
   std::memcpy(block_, &given, sizeof given);
@@ -97,7 +99,10 @@ void Arena::copy() {
     copied_ = capacity_;
   }
   std::memcpy(copy_.get(), block_, used_);
+  is_copied_ = true;
 }
+
+bool Arena::changed() const { return is_copied_ && std::memcmp(copy_.get(), block_, used_) != 0; }
 
 bool map_block(std::byte* block, int file) {
   return ::mmap(block, kAddresses, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file, 0) != MAP_FAILED &&
@@ -108,7 +113,7 @@ bool open_block(std::byte* block, std::size_t capacity) {
   return ::mprotect(block, capacity, PROT_READ | PROT_WRITE) == 0;
 }
 
-void shut_block(std::byte* block, std::size_t capacity) { ::mprotect(block, capacity, PROT_NONE); }
+bool shut_block(std::byte* block, std::size_t capacity) { return ::mprotect(block, capacity, PROT_NONE) == 0; }
 
 std::string Arena::damage(const std::vector<Region>& regions) const {
   const std::byte* const left = copy_.get();

@@ -27,8 +27,12 @@ struct Region {
   const void*
       initial;  // input: its bytes, which must outlive the call; output: what it is poisoned with; workspace: null
   std::size_t bytes;
+  std::size_t shift = 0;   // bytes beyond the alignment of kMostAlignment
   std::size_t offset = 0;  // in the block, set by Arena::place()
 };
+
+/// Of a region without a shift, and no more: what cudaMalloc promises.
+inline constexpr std::size_t kMostAlignment = 256;
 
 class Arena {
  public:
@@ -42,7 +46,7 @@ class Arena {
   /// memory.
   void place(std::vector<Region>& regions, std::byte fill);
   void write(const CallRecord& record);
-  /// As both processes see it, aligned to 256 bytes.
+  /// As both processes see it.
   std::byte* address(const Region& region) const { return block_ + region.offset; }
   CallRecord* record() const { return reinterpret_cast<CallRecord*>(block_); }
   std::byte* block() const { return block_; }
@@ -52,6 +56,8 @@ class Arena {
 
   /// After the call: the copy that the functions below read.
   void copy();
+  /// Whether somebody has written there since copy() and before the next place() or write().
+  bool changed() const;
   /// "" if zones and inputs are intact, else what is not: "wrote beyond the last element of o".
   std::string damage(const std::vector<Region>& regions) const;
   /// What the kernel left there.
@@ -65,6 +71,7 @@ class Arena {
   std::byte* mapping_ = nullptr;  // with the pages on both sides
   std::byte* block_ = nullptr;
   std::size_t capacity_ = 0, used_ = 0, copied_ = 0;
+  bool is_copied_ = false;  // the copy is of what must still be there
   std::unique_ptr<std::byte[]> copy_;
 };
 
@@ -72,7 +79,7 @@ class Arena {
 /// it. open_block() makes as much of it usable as the judging process has, shut_block() takes that back. False: errno says why.
 bool map_block(std::byte* block, int file);
 bool open_block(std::byte* block, std::size_t capacity);
-void shut_block(std::byte* block, std::size_t capacity);
+bool shut_block(std::byte* block, std::size_t capacity);
 /// Of the record; what lies behind it is all that a device needs a copy of.
 std::size_t record_bytes();
 

@@ -7,6 +7,7 @@
 #include "kernels/plugin/arena.h"
 #include "reference/error/rounded_truth.h"
 #include "reference/problem/error.h"
+#include "reference/problem/random.h"
 #include "reference/problem/text.h"
 
 namespace flashproof {
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::int64_t kMostWorkspace = std::int64_t{1} << 34;
 constexpr char kUntouched = '\x5a';
+constexpr std::uint64_t kPlacement = 0x706c616365;  // a stream of random numbers
 
 flashproof_dtype dtype_of(Format format) {
   const auto bits = static_cast<std::uint8_t>(info(format).bits);
@@ -50,6 +52,22 @@ class Call {
 
   const CallRecord& record() const { return record_; }
   std::vector<Region>& regions() { return regions_; }
+
+  /// Draws by how much tensors are less than generously aligned: a quarter of all calls not at all, so that a fast path for aligned
+  /// pointers is taken, a quarter to the promise exactly, and in the others each tensor is on its own.
+  void place(std::uint64_t placement, std::size_t promised) {
+    if (placement == 0) return;
+    Random random(placement, kPlacement);
+    const std::int64_t kind = random.integer(0, 3);
+    for (std::uint64_t i = 0; i < record_.tensors && kind != 0; ++i) {
+      const auto unit = static_cast<std::int64_t>(
+          std::max<std::size_t>(promised, record_.slots[i].tensor.dtype.bits / std::size_t{8}));
+      const std::int64_t places = static_cast<std::int64_t>(kMostAlignment) / unit;
+      const std::int64_t odd = places < 2 ? 0 : 2 * random.integer(0, places / 2 - 1) + 1;
+      const std::int64_t any = random.integer(0, places - 1);
+      regions_[i].shift = static_cast<std::size_t>((kind == 1 ? odd : any) * unit);
+    }
+  }
 
   /// Pointers, once the regions have their place. Each lies before its tensor, in what it may not touch, by a byte_offset of its
   /// own: a kernel that leaves that out reads and writes a zone.
@@ -212,8 +230,10 @@ Output call_plugin(PluginProcess& process, const ForeignKernel& kernel, const Pr
     throw UsageError(kernel.on_device ? "takes device pointers, legal: executor cuda"
                                       : "takes host pointers, legal: executor cpu");
   }
+  if (options.new_process) process.restart();
   Arena& arena = process.arena();
   Call built(kernel, problem, arena.record());
+  built.place(options.placement, kernel.alignment);
   if (kernel.has_workspace) {
     arena.write(built.record());
     const std::int64_t bytes = process.ask(PluginRequest::What::workspace, kernel.index, kernel.id).value;

@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 
 #include "kernels/plugin/load.h"
@@ -179,6 +183,46 @@ TEST(Call, a_merge_and_an_attention_arrive_as_they_are) {
   attention.window_left = 7;
   attention.plan = ChunkPlan::uniform(3, 3);
   EXPECT_EQ(seen(attention), "the kernel returned an error: attention q 4/16 k 20 lse 3 length 2 causal 7");
+}
+
+/// By how many bytes x, o and lse lie beyond an address that 256 divides.
+std::int32_t tell_places(const flashproof_call* call) {
+  const auto beyond = [](const flashproof_tensor* t) {
+    return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(flashproof_data(t)) % 512);
+  };
+  std::snprintf(call->error, call->error_size, "%u %u %u", beyond(call->softmax->x), beyond(call->o),
+                beyond(call->lse));
+  return FLASHPROOF_UNSUPPORTED;
+}
+
+TEST(Call, tensors_are_aligned_as_promised_and_no_more) {
+  PluginProcess process(library_of(tell_places), 10);
+  const auto places = [&](std::uint64_t placement, std::size_t alignment) {
+    RunOptions options;
+    options.placement = placement;
+    try {
+      call_plugin(process, {0, "", false, false, Returns::both, alignment}, problem(), options);
+    } catch (const UsageError& e) {
+      unsigned x = 0, o = 0, lse = 0;
+      EXPECT_EQ(std::sscanf(e.what(), "%u %u %u", &x, &o, &lse), 3) << e.what();
+      return std::array{x, o, lse};
+    }
+    return std::array{0U, 0U, 0U};
+  };
+  EXPECT_EQ(places(0, 1), (std::array{256U, 256U, 256U}));
+  for (const std::size_t alignment : {std::size_t{1}, std::size_t{16}, std::size_t{256}}) {
+    const std::size_t least = std::max<std::size_t>(alignment, 4);
+    int all_aligned = 0, all_least = 0;
+    for (std::uint64_t placement = 1; placement <= 100; ++placement) {
+      const auto drawn = places(placement, alignment);
+      EXPECT_EQ(drawn, places(placement, alignment));
+      for (const unsigned one : drawn) EXPECT_EQ(one % least, 0U);
+      all_aligned += drawn == std::array{256U, 256U, 256U} ? 1 : 0;
+      all_least += std::ranges::all_of(drawn, [&](unsigned one) { return one % (2 * least) == least; }) ? 1 : 0;
+    }
+    EXPECT_GT(all_aligned, 10) << alignment;  // where a kernel has a path of its own
+    EXPECT_GT(all_least, 10) << alignment;
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -26,6 +27,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kLongest = 65536;
 constexpr int kDeepest = 6;
+constexpr std::int64_t kMostPromised = 256;  // bytes: all that memory of a device has for certain
 
 /// Beyond the features of a problem: what this project's kernels all take, and a stranger's may not.
 enum class Plain : std::uint8_t { causal, key_length, bias, gqa, row_length, concat, order };
@@ -57,6 +59,7 @@ std::vector<Axis> axes_of(ProblemKind problem) {
 struct Limit {
   Axis axis;
   std::int64_t least, most, step;
+  bool as_d = false;  // dv: the extent is that of d, whatever it is
 };
 
 /// What a description takes.
@@ -120,10 +123,12 @@ std::string refused(const Takes& takes, const Problem& problem) {
   return visit_forward(
       [&](const auto& p) {
         if (std::string why = plain_refusal(takes, p); !why.empty()) return why;
-        for (const auto& [axis, extent] : extents(p)) {
+        const auto list = extents(p);
+        for (const auto& [axis, extent] : list) {
           for (const Limit& limit : takes.limits) {
-            if (limit.axis != axis || (extent >= limit.least && extent <= limit.most && extent % limit.step == 0))
-              continue;
+            if (limit.axis != axis) continue;
+            if (limit.as_d && extent != list[list.size() - 2].second) return std::string("dv: legal: as d");
+            if (limit.as_d || (extent >= limit.least && extent <= limit.most && extent % limit.step == 0)) continue;
             return fmt::format("{} = {}: legal range {}..{}{}", kAxes[static_cast<std::size_t>(axis)], extent,
                                limit.least, limit.most,
                                limit.step > 1 ? fmt::format(", multiples of {}", limit.step) : "");
@@ -145,17 +150,9 @@ class Reader {
       refuse(std::string("description: ") + error.what());
     }
     if (!json_.is_object()) refuse("description: legal: a JSON object");
-    constexpr std::array<std::string_view, 11> kFields = {"formats",
-                                                          "arithmetic",
-                                                          "takes",
-                                                          "limits",
-                                                          "strides",
-                                                          "returns",
-                                                          "deterministic",
-                                                          "batch_invariant",
-                                                          "overflow",
-                                                          "isolates_hidden",
-                                                          "refuses_beyond_range"};
+    constexpr std::array<std::string_view, 12> kFields = {
+        "formats", "arithmetic",    "takes",           "limits",   "strides",         "alignment",
+        "returns", "deterministic", "batch_invariant", "overflow", "isolates_hidden", "refuses_beyond_range"};
     for (const auto& [key, value] : json_.items()) known("description: field", key, kFields);
   }
 
@@ -209,6 +206,15 @@ class Reader {
     }
     return json.get<std::int64_t>();
   }
+  /// Bytes; 1 where the description says nothing.
+  std::size_t alignment() const {
+    const Json* json = find("alignment");
+    const std::int64_t bytes = json == nullptr ? 1 : count("alignment", *json, 1);
+    if (bytes > kMostPromised || !std::has_single_bit(static_cast<std::uint64_t>(bytes))) {
+      refuse(fmt::format("alignment: legal: a power of 2 in 1..{}", kMostPromised));
+    }
+    return static_cast<std::size_t>(bytes);
+  }
   std::vector<Limit> limits(ProblemKind problem) const {
     const Json* json = find("limits");
     if (json == nullptr) return {};
@@ -221,8 +227,13 @@ class Reader {
     for (const auto& [axis, range] : json->items()) {
       const std::string field = "limits." + printable(axis);
       const std::size_t index = known("limits: axis", axis, names);
+      if (axes[index] == Axis::dv && problem == ProblemKind::attention && range == "d") {
+        list.push_back({Axis::dv, 0, 0, 1, true});
+        continue;
+      }
       if (!range.is_array() || range.size() < 2 || range.size() > 3) {
-        refuse(field + ": legal: [least, most] or [least, most, step]");
+        refuse(field + ": legal: [least, most] or [least, most, step]" +
+               (axes[index] == Axis::dv ? ", of attention \"d\"" : ""));
       }
       const Limit limit{axes[index], count(field, range[0], 0), count(field, range[1], 0),
                         range.size() == 3 ? count(field, range[2], 1) : 1};
@@ -259,6 +270,32 @@ std::vector<Format> formats_of(const Reader& reader) {
   return formats;
 }
 
+/// Whether d and dv may differ.
+bool takes_other_width(const std::vector<Limit>& limits) {
+  std::int64_t least[2] = {0, 0}, most[2] = {kMaxExtent, kMaxExtent};
+  for (const Limit& limit : limits) {
+    if (limit.as_d) return false;
+    if (limit.axis != Axis::d && limit.axis != Axis::dv) continue;
+    const int i = limit.axis == Axis::d ? 0 : 1;
+    least[i] = limit.least, most[i] = limit.most;
+  }
+  return least[0] != most[0] || least[1] != most[1] || least[0] != least[1];
+}
+
+/// All that a check must have tested.
+std::vector<const Capability*> declared(ProblemKind problem, const Takes& takes, std::span<const std::string> words) {
+  std::vector<const Capability*> list;
+  const auto add = [&](std::string_view name) {
+    const Capability* one = &capability(problem, name);
+    if (std::ranges::find(list, one) == list.end()) list.push_back(one);
+  };
+  for (const std::string& word : words) add(word);
+  if (takes.strides != Strides::dense) add("strides: rows");
+  if (takes.strides == Strides::any) add("strides: any");
+  if (problem == ProblemKind::attention && takes_other_width(takes.limits)) add("d != dv");
+  return list;
+}
+
 }  // namespace
 
 Described describe(const PluginEntry& entry) {
@@ -293,6 +330,7 @@ Described describe(const PluginEntry& entry) {
   Takes takes;
   takes.strides = static_cast<Strides>(reader.choice("strides", kStrides));
   takes.limits = reader.limits(d.problem);
+  d.alignment = reader.alignment();
   // Those of this problem: another's would be a promise that nothing asks for.
   std::vector<Plain> plain;
   std::vector<Feature> features, taken;
@@ -305,7 +343,8 @@ Described describe(const PluginEntry& entry) {
     const auto feature = static_cast<Feature>(i);
     if (problem_of(feature) == d.problem) features.push_back(feature), names.push_back(name(feature));
   }
-  for (const std::string& word : reader.words("takes")) {
+  const std::vector<std::string> words = reader.words("takes");
+  for (const std::string& word : words) {
     const std::size_t index = reader.known("takes: feature", word, names);
     if (index < plain.size()) {
       takes.plain[static_cast<std::size_t>(plain[index])] = true;
@@ -313,6 +352,7 @@ Described describe(const PluginEntry& entry) {
       taken.push_back(features[index - plain.size()]);
     }
   }
+  d.declared = declared(d.problem, takes, words);
   d.refusal = Refusal(
       [takes, isolates = d.contract.isolates_hidden](const Problem& problem) {
         std::string why = refused(takes, problem);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/plugin/capability.h"
 #include "kernels/registry.h"
 
 namespace flashproof {
@@ -29,7 +30,9 @@ struct Described {
   Contract contract;
   std::vector<Format> formats;
   std::vector<Arithmetic> arithmetic;  // one for each format
+  std::size_t alignment = 1;           // of the first element of each tensor, in bytes
   Refusal refusal;
+  std::vector<const Capability*> declared;  // that a check must have tested
 };
 
 /// Throws UsageError with one line "kernel ID: FIELD ...: what is legal".

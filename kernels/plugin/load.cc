@@ -119,11 +119,15 @@ Plugin::Plugin(const std::filesystem::path& path, double seconds)
     const PluginEntry& entry = listing_.kernels[place.index];
     kernel.foreign = [process = process_.get(),
                       foreign = ForeignKernel{static_cast<std::uint32_t>(place.index), d.id, d.on_device,
-                                              entry.has_workspace, d.contract.returns}](const Problem& problem,
-                                                                                        const RunOptions& options) {
+                                              entry.has_workspace, d.contract.returns, d.alignment}](
+                         const Problem& problem, const RunOptions& options) {
       return call_plugin(*process, foreign, problem, options);
     };
   }
+}
+
+std::span<const Capability* const> Plugin::declared(const Kernel& kernel) const {
+  return std::ranges::find(described_, kernel.id, &Described::id)->declared;
 }
 
 }  // namespace flashproof

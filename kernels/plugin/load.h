@@ -5,6 +5,7 @@
 #include <deque>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,10 @@ class Plugin {
   const std::string& path() const { return path_; }
   /// In id order; has_cuda says that a kernel takes device pointers.
   const std::deque<Kernel>& kernels() const { return kernels_; }
+  /// How long a call may take, of its process's own time: at first as long as the constructor says.
+  void limit_calls(double seconds) const { process_->limit(seconds); }
+  /// What the description of one of them takes and a check must have tested.
+  std::span<const Capability* const> declared(const Kernel& kernel) const;
 
  private:
   std::string path_;  // absolute

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <iterator>
@@ -20,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/plugin/own_time.h"
 #include "kernels/plugin/printed.h"
 #include "kernels/plugin/runner.h"
 #include "reference/problem/child_process.h"
@@ -29,8 +29,6 @@
 
 namespace flashproof {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr int kTick = 50;  // milliseconds; a process that the library left may hold the socket of one that has ended
 constexpr int kPatience = 1000;  // milliseconds that a process without its socket may take to end
@@ -99,6 +97,7 @@ struct PluginProcess::State {
   std::vector<pid_t> others;  // children of ours that are not the library's
   ChildList children;
   std::uint64_t number = 0;   // of the question
+  bool loaded = false;        // it has the library
   std::string asked, called;  // the kernel of the question; the one that answered last; empty: none did in this process
 
   State() { memory.write({}); }
@@ -119,6 +118,8 @@ struct PluginProcess::State {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what the process leaves behind becomes a child of ours
     others = children_of_this_process();
     asked.clear(), called.clear();
+    loaded = false;
+    memory.write({});  // what an earlier process did to it is no fault of this one's
     printed.emplace();
     pid =
         fork_child([&] { serve_plugin({theirs.get(), printed->theirs().get(), memory.file(), memory.block()}, load); });
@@ -172,18 +173,21 @@ struct PluginProcess::State {
     });
   }
 
-  /// `seconds` after `asked_at`, the library's process is ended, however many parts of an answer it has sent.
-  Packet next(Clock::time_point asked_at, double seconds) {
+  /// After so many seconds of its own, the library's process is ended, however many parts of an answer it has sent.
+  Packet next(OwnTime& time, double seconds) {
     Packet packet;
     for (;;) {
       printed->show();
       const bool ended = has_ended(pid);  // asked first: what it sent before is read
-      const double passed = std::chrono::duration<double>(Clock::now() - asked_at).count();
+      const double passed = time.passed();
       const Received received = receive(socket.get(), packet);
       if (received == Received::packet && (passed < seconds || packet.reply.more == 0)) return packet;
       if (received == Received::closed || ended) gone();
       const double left = 1e3 * (seconds - passed);
-      if (left <= 0) fault(fmt::format("gave no result within {} s", seconds));
+      if (left <= 0) fault(fmt::format("gave no result within {} s of its own time", seconds));
+      if (time.on_the_clock() >= kBackstop * seconds) {
+        fault(fmt::format("gave no result within {} s, {:.1f} s of them its own time", kBackstop * seconds, passed));
+      }
       pollfd ready[] = {{socket.get(), POLLIN, 0}, {printed->ours(), POLLIN, 0}};
       ::poll(ready, std::size(ready), static_cast<int>(std::min<double>(left + 1, kTick)));
     }
@@ -209,7 +213,15 @@ PluginProcess::State& PluginProcess::started() {
 Arena& PluginProcess::arena() {
   State& state = started();
   expect_alive();
+  // By a thread that goes on, through a second mapping: the first is taken away. What was judged is a copy.
+  if (state.memory.changed()) {
+    state.fault(fmt::format("wrote after {} had returned: the memory of a call ends with it", state.called));
+  }
   return state.memory;
+}
+
+void PluginProcess::restart() {
+  if (state_ && state_->owner == ::getpid()) state_->end();
 }
 
 void PluginProcess::expect_alive() {
@@ -218,6 +230,15 @@ void PluginProcess::expect_alive() {
 
 PluginProcess::Answer PluginProcess::ask(PluginRequest::What what, std::uint32_t kernel, std::string_view id) {
   State& state = started();
+  if (!state.loaded && what != PluginRequest::What::list) {  // no part of the time that a call has
+    exchange(state, PluginRequest::What::load, kernel, id);
+    state.loaded = true;
+  }
+  return exchange(state, what, kernel, id);
+}
+
+PluginProcess::Answer PluginProcess::exchange(State& state, PluginRequest::What what, std::uint32_t kernel,
+                                              std::string_view id) const {
   state.number = unguessable();
   const PluginRequest request{state.number, what, kernel, state.memory.capacity(), state.memory.used()};
   std::string packet(reinterpret_cast<const char*>(&request), sizeof request);
@@ -227,11 +248,11 @@ PluginProcess::Answer PluginProcess::ask(PluginRequest::What what, std::uint32_t
     if (errno == EPIPE || errno == ECONNRESET) break;  // an end that is closed shows below
     if (errno != EINTR) throw InfrastructureError(fmt::format("socket to a process: {}", std::strerror(errno)));
   }
-  const auto asked_at = Clock::now();
+  OwnTime time(state.pid);
   Answer answer;
   Packet part;
   do {
-    part = state.next(asked_at, seconds_);
+    part = state.next(time, seconds_);
     state.check(part);
     if (part.reply.more != 0 && part.text.empty()) state.fault("answered with a part that is empty");
     answer.text += part.text;
@@ -242,7 +263,7 @@ PluginProcess::Answer PluginProcess::ask(PluginRequest::What what, std::uint32_t
   if (Packet stray; receive(state.socket.get(), stray) == Received::packet) state.check(stray);
   if (part.reply.kind == PluginReply::Kind::done) {
     if (state.left_something()) state.fault(kForked);
-    state.called = id;
+    if (what != PluginRequest::What::load) state.called = id;
     return answer;
   }
   state.end();  // its GPU may be lost

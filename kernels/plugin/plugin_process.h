@@ -26,12 +26,15 @@ struct ProcessFault : KernelFault {
   std::string how;
 };
 
+inline constexpr double kBackstop = 20;
+
 /// Started when first asked, and again after each fault; one for each process that asks, whatever was forked in between.
 class PluginProcess {
  public:
   using Load = std::function<const LoadedPlugin&()>;  // run in the process that is started
 
-  /// `seconds`: a question that takes longer ends the process.
+  /// `seconds` of the process's own time (own_time.h): a question that takes longer ends the process. So does one that takes kBackstop
+  /// times that on the clock, however little of it the process ran.
   PluginProcess(Load load, double seconds);
   ~PluginProcess();
   PluginProcess(const PluginProcess&) = delete;
@@ -47,10 +50,15 @@ class PluginProcess {
   Answer ask(PluginRequest::What what, std::uint32_t kernel = 0, std::string_view id = {});
   /// Throws ProcessFault if it has ended since it answered.
   void expect_alive();
+  /// Of the questions from now on, those of the processes that are forked hereafter included.
+  void limit(double seconds) { seconds_ = seconds; }
+  /// The next question goes to a new process, which has the library and none of what it did before.
+  void restart();
 
  private:
   struct State;
   State& started();
+  Answer exchange(State& state, PluginRequest::What what, std::uint32_t kernel, std::string_view id) const;
 
   Load load_;
   double seconds_;

@@ -42,7 +42,7 @@ struct CallRecord {
 
 /// To the process that has the library; the kernel's id follows.
 struct PluginRequest {
-  enum class What : std::uint32_t { list, workspace, run };
+  enum class What : std::uint32_t { list, load, workspace, run };
   std::uint64_t number;  // the answer repeats it
   What what;
   std::uint32_t kernel;    // its place in the library's list

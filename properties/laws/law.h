@@ -58,6 +58,9 @@ std::span<const Law> judging_laws_of(ProblemKind problem);
 /// Of any problem. Null if there is none of that name.
 const Law* find_law(std::string_view name);
 
+/// How the detail of a vacuous verdict begins where a foreign kernel took the case, and refused what the law made of it.
+inline constexpr std::string_view kRefusedByLaw = "refused when it was called: ";
+
 /// The law's verdict: unsupported if the kernel does not take the case, fail(error) for what its executor found. Throws
 /// std::logic_error if the law runs it on a problem that it does not take, or that is not valid: a defect of the law.
 Verdict ask(const Law& law, Trial& trial);

@@ -127,7 +127,7 @@ Verdict ask(const Law& law, Trial& trial) {
     if (trial.kernel().foreign) {
       const bool asked = law.relate != nullptr && trial.returns();
       return {asked ? VerdictKind::vacuous : VerdictKind::unsupported, Failure::none,
-              asked ? std::string("refused when it was called: ") + error.what() : error.what()};
+              asked ? std::string(kRefusedByLaw) + error.what() : error.what()};
     }
     // The kernel takes the case, and a law asks before it runs another problem: nothing of the law would be asked here.
     throw std::logic_error(std::string(law.name) + ": " + error.what());

@@ -1,5 +1,5 @@
 // The same numbers with other strides give the same bits: without gaps, with the axes' order in storage reversed or drawn,
-// with gaps of drawn widths. A kernel may load 16 bytes at a time where a layout is aligned and one element where it is
+// with gaps of drawn widths, in aligned memory and not. A kernel may load 16 bytes at a time where a layout is aligned and one element where it is
 // not; the arithmetic is declared without a word about layout, so the bits are the same on either path.
 #include <algorithm>
 #include <numeric>
@@ -58,7 +58,9 @@ Verdict relate(Trial& trial) {
     Problem changed = trial.problem();
     lay_out(changed, layout, random);
     if (!tally.taken(trial.refusal(changed))) continue;
-    if (const std::string why = difference(trial, trial.run(changed), trial.output()); !why.empty()) {
+    RunOptions options = trial.options();
+    options.placement = layout == Layout::dense ? 0 : options.placement + static_cast<std::uint64_t>(layout);
+    if (const std::string why = difference(trial, trial.run(changed, options), trial.output()); !why.empty()) {
       return {VerdictKind::fail, Failure::leak,
               why + ", every input " + std::string(kLayoutNames[static_cast<int>(layout)]) +
                   " against the layout of the case"};

@@ -135,8 +135,15 @@ std::vector<std::string> RunPower::open() const {
 std::string RunPower::unjudged() const {
   std::uint64_t judged = 0, refused = 0;
   for (const auto& [name, family] : families_) judged += family.judged, refused += family.refused;
-  if (families_.empty() || judged > 0) return {};
-  if (refused > 0) return fmt::format("no case was judged: {} were refused when the kernel was called", refused);
+  if (families_.empty()) return {};
+  if (judged == 0 && refused > 0) {
+    return fmt::format("no case was judged: {} were refused when the kernel was called", refused);
+  }
+  if (refused > judged) {
+    return fmt::format("of {} cases that the declaration takes {} were refused when the kernel was called: {}",
+                       judged + refused, refused, fmt::join(open(), ", "));
+  }
+  if (judged > 0) return {};
   return "no case was judged: none that the kernel took ran to its end and has a bound of its declaration";
 }
 

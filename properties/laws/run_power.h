@@ -4,7 +4,8 @@
 //   1. of each output kLeastDecided is decided, where every family counts alike: the largest cases would outweigh all others;
 //   2. of each output kLeastComputed has an exact value that no trivial answer is: where every case is one of a single key, a
 //      copy of v is right, and the run tells it from no attention;
-//   3. kLeastFamilies of the families that were asked are decided, each as in 1. An easy family of large cases would buy the others.
+//   3. kLeastFamilies of the families that were asked are decided, each as in 1. An easy family of large cases would buy the others;
+//   4. no more cases are refused when the kernel is called, though its declaration takes them, than are judged.
 //
 // What an honest declaration reaches at least, over seeds 0 to 7 with one case per family: 0.53, 0.31 and 0.69 (P in e4m3, whose
 // least weights are lost; softmax without a maximum has 0.69, 0.42 and 0.75). With the 12 cases per family of a default report
@@ -67,7 +68,7 @@ class RunPower {
   /// "huge (o: outside), near_ties (o: zero), sizes (refused), softcap (not judged), ...": families of which too little was decided,
   /// and the commonest reason.
   std::vector<std::string> open() const;
-  /// That no case was judged, or the first of 1, 2 and 3 that does not hold, as a sentence; empty where all do.
+  /// That no case was judged, or the first of 4, 1, 2 and 3 that does not hold, as a sentence; empty where all do.
   std::string undecided() const;
   /// A finding: empty, or the sentence that names the field of the declaration which leaves most of the families that were asked
   /// out of its domain, and the families. The field is found by putting the default in its place and asking the bound
@@ -76,7 +77,7 @@ class RunPower {
   std::string narrow_declaration(const KernelDeclaration& kernel) const;
 
  private:
-  /// As undecided(): that no case was judged.
+  /// As undecided(): that no case was judged, or most were refused.
   std::string unjudged() const;
   std::map<std::string, FamilyPower, std::less<>> families_;
 };

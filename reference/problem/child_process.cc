@@ -86,6 +86,11 @@ bool has_ended(pid_t child) {
   return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child;
 }
 
+bool is_stopped(pid_t child) {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(child), &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child;
+}
+
 bool runs_another_program(pid_t child) {
   std::error_code error;
   const auto theirs = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", child), error);

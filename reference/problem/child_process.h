@@ -23,6 +23,8 @@ int reap(pid_t child, int patience);
 
 /// Whether a child has ended; it is not waited for.
 bool has_ended(pid_t child);
+/// Whether a signal has stopped it and none has let it go on.
+bool is_stopped(pid_t child);
 
 /// Whether its program is not the one of this process any more; false of one that has ended.
 bool runs_another_program(pid_t child);

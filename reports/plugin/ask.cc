@@ -12,6 +12,7 @@
 #include "properties/generators/family.h"
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
+#include "reports/plugin/refusals.h"
 
 namespace flashproof {
 namespace {
@@ -91,7 +92,7 @@ void make(Subject& subject, const PluginTask& task, std::uint64_t index) {
       return;
     }
   }
-  subject.trial.emplace(*task.kernel, *content, nullptr, run_options(*task.kernel));
+  subject.trial.emplace(*task.kernel, *content, nullptr, run_options(*task.kernel, *content), runner_that_asks_again());
 }
 
 PluginAnswer answer(Subject& subject, const Law* law) {
@@ -105,6 +106,30 @@ PluginAnswer answer(Subject& subject, const Law* law) {
     return result;
   }
   return ask_law(*law, trial);
+}
+
+Verdict returned(Trial& trial) {
+  try {
+    trial.output();
+  } catch (const UsageError& e) {
+    return {VerdictKind::unsupported, Failure::none, e.what()};
+  } catch (const KernelFault& e) {
+    return {VerdictKind::fail, Failure::error, e.what()};
+  }
+  return {};
+}
+
+/// `again`: the same question where every tensor is aligned. A kernel that held a process up is not asked again.
+template <class Ask>
+void explain_by_alignment(Trial& trial, Verdict& verdict, Ask again) {
+  if (!verdict.failed() || trial.options().placement == 0 || held_up_process(verdict)) return;
+  RunOptions aligned = trial.options();
+  aligned.placement = 0;
+  Trial other(trial.kernel(), trial.subject(), nullptr, aligned);
+  if (returned(other).kind != VerdictKind::pass || again(other).failed()) return;
+  verdict.detail +=
+      "; not where every tensor is aligned to 256 bytes: \"alignment\" in the description can ask for more than the "
+      "size of an element";
 }
 
 }  // namespace
@@ -131,9 +156,10 @@ PluginAnswer PluginAnswer::parse(const std::string& text) {
   return answer;
 }
 
-RunOptions run_options(const Kernel& kernel) {
+RunOptions run_options(const Kernel& kernel, const Case& subject) {
   RunOptions options;
   options.executor = kernel.has_cuda ? Executor::cuda : Executor::cpu;
+  options.placement = Trial(kernel, subject).random("placement").next_u64() | 1;
   return options;
 }
 
@@ -141,22 +167,22 @@ bool ended_process(const Verdict& verdict) {
   return verdict.failure == Failure::error && verdict.detail.starts_with("the process ");
 }
 
+bool held_up_process(const Verdict& verdict) {
+  return ended_process(verdict) && verdict.detail.find("gave no result") != std::string::npos;
+}
+
 Verdict call_returns(Trial& trial) {
   if (std::string why = trial.refusal(trial.problem()); !why.empty()) {
     return {VerdictKind::unsupported, Failure::none, std::move(why)};
   }
-  try {
-    trial.output();
-  } catch (const UsageError& e) {
-    return {VerdictKind::unsupported, Failure::none, e.what()};
-  } catch (const KernelFault& e) {
-    return {VerdictKind::fail, Failure::error, e.what()};
-  }
-  return {};
+  Verdict verdict = returned(trial);
+  explain_by_alignment(trial, verdict, [](Trial&) { return Verdict{}; });
+  return verdict;
 }
 
 PluginAnswer ask_law(const Law& law, Trial& trial) {
   PluginAnswer result{ask(law, trial)};
+  explain_by_alignment(trial, result.verdict, [&](Trial& aligned) { return ask(law, aligned); });
   if (law.judge != nullptr && result.verdict.kind != VerdictKind::unsupported && !trial.output().o.shape.empty()) {
     result.ratio = ratio_of(trial);
     result.alternatives = trial.alternatives_seen();

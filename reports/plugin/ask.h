@@ -43,15 +43,19 @@ struct PluginAnswer {
   static PluginAnswer parse(const std::string& text);
 };
 
-RunOptions run_options(const Kernel& kernel);
+/// How the kernel is run on a case: a pure function of the two.
+RunOptions run_options(const Kernel& kernel, const Case& subject);
 /// Steps first_step .. of the task.
 void ask_laws(const PluginTask& task, std::uint64_t number, std::span<const Law* const> laws,
               const PluginDeaths& deaths, std::uint64_t first_step, WorkerVoice& voice);
 /// The kernel's call ended the process that it was in.
 bool ended_process(const Verdict& verdict);
-/// The kernel alone. UsageError is unsupported, KernelFault is fail(error).
+/// And that by giving no answer for as long as it may take.
+bool held_up_process(const Verdict& verdict);
+/// The kernel alone. UsageError is unsupported, KernelFault is fail(error). Of a failure that is none where every tensor is aligned to
+/// 256 bytes, the verdict says so.
 Verdict call_returns(Trial& trial);
-/// One law, of a kernel whose call returned; a judging one with what it has seen.
+/// One law, of a kernel whose call returned; a judging one with what it has seen. Failures as of call_returns().
 PluginAnswer ask_law(const Law& law, Trial& trial);
 
 }  // namespace flashproof

@@ -20,6 +20,10 @@ namespace {
 
 /// A process is started for every death, and a hang takes its whole time: after so many nothing more is learned.
 constexpr int kMostDeaths = 40, kMostHangs = 3;
+/// A call has its own limit, which counts nothing of ours. So much on the clock for one law on one case is more than it needs: only a
+/// judge that is held up takes longer.
+constexpr double kStepSeconds = 600, kStepLimits = 100;
+constexpr std::uint64_t kTries = 12;  // per case wanted; some features a family has in every case
 
 template <class T>
 std::vector<const T*> select(std::span<const T> all, std::span<const std::string> globs, std::string_view what) {
@@ -46,7 +50,8 @@ std::vector<const Kernel*> select(const Plugin& plugin, const PluginCheck& optio
 /// Everything that the parent keeps.
 class Run {
  public:
-  Run(const std::vector<const Kernel*>& kernels, const PluginCheck& options) : options_(options), kernels_(kernels) {
+  Run(const Plugin& plugin, const std::vector<const Kernel*>& kernels, const PluginCheck& options)
+      : options_(options), kernels_(kernels) {
     // call_returns is asked in any case: without it a law cannot tell a kernel that fails from one that is wrong.
     std::vector<std::string> globs = options.laws;
     std::erase(globs, kCallReturns);
@@ -57,10 +62,12 @@ class Run {
     if (!options.replay.empty()) replay();
     const auto families = !options.replay.empty() ? std::vector<const Family*>{} : chosen_families();
     for (const Kernel* kernel : kernels_) {
-      KernelRun& run = runs_.try_emplace(kernel, *kernel, list).first->second;
+      KernelRun& run = runs_.try_emplace(kernel, *kernel, list, plugin.declared(*kernel)).first->second;
+      const std::size_t first = tasks_.size();
       for (const Family* family : families) {
         if (family->serves(kernel->problem)) tasks_.push_back({kernel, cases_of(run, *family)});
       }
+      test_declared(run, std::span(tasks_).subspan(first));
     }
   }
 
@@ -79,7 +86,7 @@ class Run {
     {
       Progress progress("families of kernels");
       hooks.progress = [&](std::uint64_t done) { progress.update(done, tasks_.size()); };
-      const PoolOutcome outcome = run_pool(tasks_.size(), hooks, {.jobs = jobs(), .step_seconds = options_.seconds});
+      const PoolOutcome outcome = run_pool(tasks_.size(), hooks, {.jobs = jobs(), .step_seconds = step_seconds()});
       report.partial = !outcome.complete;
       report.failure = outcome.failure;
     }
@@ -106,6 +113,8 @@ class Run {
     return std::ranges::any_of(kernels_, [](const Kernel* k) { return k->has_cuda; }) ? 1 : options_.jobs;
   }
 
+  double step_seconds() const { return std::max(kStepSeconds, kStepLimits * options_.seconds); }
+
   /// Kernels whose problem none of them serves are left out.
   std::vector<const Family*> chosen_families() {
     const auto chosen = select(flashproof::families(), options_.families, "family");
@@ -119,23 +128,50 @@ class Run {
   /// The first cases from the seed on that the kernel's description takes; where it takes none, the first of all, so that it shows.
   std::vector<CaseSpec> cases_of(KernelRun& run, const Family& family) const {
     const Kernel& kernel = run.kernel();
-    constexpr std::uint64_t kTries = 12;  // per case wanted; some features a family has in every case
     const std::uint64_t wanted = family.cases(kernel.problem, options_.cases);
     std::vector<CaseSpec> taken, first;
     for (std::uint64_t i = 0; i < kTries * wanted && taken.size() < wanted; ++i) {
-      const CaseSpec spec{kernel.problem,
-                          std::string(family.name),
-                          options_.seed + i,
-                          {{"format", std::string(info(kernel.formats[0]).name)}}};
+      const CaseSpec spec = spec_of(kernel, family.name, i);
       if (i < wanted) first.push_back(spec);
-      try {
-        if (kernel.unsupported(make_case(spec).problem).empty()) taken.push_back(spec);
-      } catch (const UsageError&) {
-        continue;  // the family has no such case
-      }
+      const std::optional<Problem> problem = problem_of(kernel, spec);
+      if (!problem) continue;
+      taken.push_back(spec);
+      run.draw(spec, *problem);
     }
     run.offer(family.name, !taken.empty());
     return taken.empty() ? first : taken;
+  }
+
+  CaseSpec spec_of(const Kernel& kernel, std::string_view family, std::uint64_t i) const {
+    return {kernel.problem,
+            std::string(family),
+            options_.seed + i,
+            {{"format", std::string(info(kernel.formats[0]).name)}}};
+  }
+
+  /// Nothing where the family has no such case, or the kernel does not take it.
+  static std::optional<Problem> problem_of(const Kernel& kernel, const CaseSpec& spec) {
+    try {
+      Case drawn = make_case(spec);
+      if (kernel.unsupported(drawn.problem).empty()) return std::move(drawn.problem);
+    } catch (const UsageError&) {
+    }
+    return std::nullopt;
+  }
+
+  /// What the description takes and no case has so far: further cases that have it, of the same families.
+  void test_declared(KernelRun& run, std::span<PluginTask> tasks) const {
+    for (std::uint64_t i = 0; i < kTries && run.wants_more(); ++i) {
+      for (PluginTask& task : tasks) {
+        if (!run.wants_more()) return;
+        const CaseSpec spec = spec_of(run.kernel(), task.cases.front().family, i);
+        if (std::ranges::find(task.cases, spec.seed, &CaseSpec::seed) != task.cases.end()) continue;
+        const std::optional<Problem> problem = problem_of(run.kernel(), spec);
+        if (!problem || !run.wants(*problem)) continue;
+        task.cases.push_back(spec);
+        run.draw(spec, *problem);
+      }
+    }
   }
 
   static bool serves(const Kernel& kernel, const Case& one) {
@@ -181,7 +217,7 @@ class Run {
     runs_.at(task.kernel).add(spec, step % per_case, answer);
     if (!answer.verdict.failed()) return;
     if (ended_process(answer.verdict)) {
-      note_death(task.kernel, answer.verdict.detail.find("gave no result") != std::string::npos);
+      note_death(task.kernel, held_up_process(answer.verdict));
     }
     if (step % per_case == 0) deaths_.calls.insert({task_number, step / per_case});
     // Workers finish in any order; the first is the first of the list.
@@ -255,7 +291,8 @@ PluginReport check_plugin(const Plugin& plugin, const PluginCheck& options) {
     std::erase_if(kernels, [](const Kernel* k) { return k->has_cuda; });
   }
   PluginReport report;
-  if (!kernels.empty()) report = Run(kernels, options).run();
+  plugin.limit_calls(options.seconds);
+  if (!kernels.empty()) report = Run(plugin, kernels, options).run();
   report.need_gpu = std::move(need_gpu);
   report.why_no_gpu = std::move(why);
   return report;

@@ -27,7 +27,7 @@ struct PluginCheck {
   std::uint64_t seed = 0;                                     // of the first case of every family
   std::uint64_t cases = 4;                                    // per kernel, format and family
   int jobs = 1;
-  double seconds = 20;  // one kernel on one case under one law; longer is a hang
+  double seconds = 20;  // of its process's own time for one call; longer is a hang
   /// Witnesses of findings go there; empty: none are written.
   std::filesystem::path out = {};
   /// In place of the families: these cases, for which nothing is written.
@@ -74,6 +74,7 @@ struct PluginOutcome {
   std::size_t families = 0;                 // that were asked
   std::vector<std::string> open = {};       // of these the ones of which too little was decided (RunPower::open())
   std::vector<std::string> undecided = {};  // sentences: an output, or a promise, of which too little was decided
+  std::uint64_t refused = 0;                // cases that the description takes, when the kernel was called
   std::string narrow = {};                  // a finding: the declaration leaves most families out of its domain
   std::string suggestion = {};              // of an open reduction: what explains the whole run
 };

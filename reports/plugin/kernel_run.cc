@@ -2,23 +2,61 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace flashproof {
 
-KernelRun::KernelRun(const Kernel& kernel, std::vector<Question> questions)
+KernelRun::KernelRun(const Kernel& kernel, std::vector<Question> questions, std::span<const Capability* const> declared)
     : kernel_(&kernel), questions_(std::move(questions)) {
+  for (const Capability* one : declared) tested_.push_back({one});
+  refused_by_law_.resize(questions_.size() + 1);
   results_.push_back({kernel_, kCallReturns, {}});
   for (const Question& one : questions_) results_.push_back({kernel_, one.law->name, {}});
+}
+
+void KernelRun::draw(const CaseSpec& spec, const Problem& problem) {
+  std::vector<std::size_t>& places = tests_[{spec.family, spec.seed}];
+  for (std::size_t i = 0; i < tested_.size(); ++i) {
+    if (!tested_[i].capability->tested_by(problem)) continue;
+    ++tested_[i].drawn;
+    places.push_back(i);
+  }
+}
+
+bool KernelRun::wants(const Problem& problem) const {
+  return std::ranges::any_of(
+      tested_, [&](const Tested& one) { return one.drawn < kCasesOfCapability && one.capability->tested_by(problem); });
+}
+
+bool KernelRun::wants_more() const {
+  return std::ranges::any_of(tested_, [](const Tested& one) { return one.drawn < kCasesOfCapability; });
+}
+
+void KernelRun::count(const CaseSpec& spec, std::size_t step, const Verdict& verdict) {
+  const auto found = tests_.find({spec.family, spec.seed});
+  // By the law that every run asks of every case.
+  const bool judged = step > 0 && questions_[step - 1].law == &judging_laws().front();
+  const bool decided = judged && (verdict.kind == VerdictKind::pass || verdict.failed());
+  const bool refused = step == 0 && verdict.kind == VerdictKind::unsupported;
+  for (std::size_t i = 0; found != tests_.end() && i < found->second.size(); ++i) {
+    Tested& one = tested_[found->second[i]];
+    one.decided += decided ? 1 : 0;
+    one.refused += refused ? 1 : 0;
+  }
+  if (verdict.kind == VerdictKind::vacuous && verdict.detail.starts_with(kRefusedByLaw)) ++refused_by_law_.at(step);
 }
 
 void KernelRun::add(const CaseSpec& spec, std::size_t step, const PluginAnswer& answer) {
   PluginResult& result = results_.at(step);
   decisions_.add(spec, answer.alternatives, answer.powers);
+  count(spec, step, answer.verdict);
   if (!asked(step)) return decisions_.unasked(result.law, spec, answer.verdict);
   // The description takes it, or it would have been refused in every case of the family.
-  if (step == 0 && answer.verdict.kind == VerdictKind::unsupported && decisions_.asks(spec.family))
+  if (step == 0 && answer.verdict.kind == VerdictKind::unsupported && decisions_.asks(spec.family)) {
     decisions_.refuse(spec.family);
+    ++refused_;
+  }
   result.tally.add(answer.verdict, answer.ratio);
   result.by_family[spec.family].add(answer.verdict, answer.ratio);
   // A law's own reason says more than that the kernel does not take the case.
@@ -27,6 +65,31 @@ void KernelRun::add(const CaseSpec& spec, std::size_t step, const PluginAnswer& 
       (result.does_not_apply.empty() || answer.verdict.detail != refused)) {
     result.does_not_apply = answer.verdict.detail;
   }
+}
+
+void KernelRun::add_untested(std::vector<std::string>& undecided) const {
+  for (std::size_t i = 0; i < questions_.size(); ++i) {
+    const auto& [law, asked] = questions_[i];
+    const PluginResult& result = results_[1 + i];
+    const bool promised = asked && law->promised != nullptr && law->promised(kernel_->contract);
+    // A judging law that says nothing of any case has no bound for them: nothing was asked of the kernel.
+    if (promised && (result.executed() > 0 || law->judge != nullptr) && result.decided() == 0) {
+      undecided.push_back(fmt::format("{} was asked and decided no case", result.law));
+    } else if (asked && refused_by_law_[1 + i] > result.decided()) {
+      undecided.push_back(
+          fmt::format("{} was asked, and in {} of {} cases the kernel refused what the law made of them", result.law,
+                      refused_by_law_[1 + i], result.executed()));
+    }
+  }
+  std::vector<std::string> list;
+  for (const Tested& one : tested_) {
+    if (one.decided > 0 && one.refused <= one.decided) continue;
+    std::string why = one.drawn == 0 ? "no case" : fmt::format("{} of {} cases decided", one.decided, one.drawn);
+    if (one.refused > 0) why += fmt::format(", {} refused when the kernel was called", one.refused);
+    list.push_back(fmt::format("{} ({})", one.capability->name, why));
+  }
+  if (list.empty()) return;
+  undecided.push_back(fmt::format("the description takes what was not tested: {}", fmt::join(list, "; ")));
 }
 
 PluginOutcome KernelRun::outcome(bool replay, std::optional<PluginFailure>& contradiction) {
@@ -43,15 +106,8 @@ PluginOutcome KernelRun::outcome(bool replay, std::optional<PluginFailure>& cont
     }
   }
   if (replay) return outcome;
-  for (std::size_t i = 0; i < questions_.size(); ++i) {
-    const auto& [law, asked] = questions_[i];
-    const PluginResult& result = results_[1 + i];
-    const bool promised = asked && law->promised != nullptr && law->promised(kernel_->contract);
-    // A judging law that says nothing of any case has no bound for them: nothing was asked of the kernel.
-    if (promised && (result.executed() > 0 || law->judge != nullptr) && result.decided() == 0) {
-      outcome.undecided.push_back(fmt::format("{} was asked and decided no case", result.law));
-    }
-  }
+  add_untested(outcome.undecided);
+  outcome.refused = refused_;
   outcome.power = conclusion.power;
   outcome.families = conclusion.families;
   outcome.open = conclusion.open;

@@ -1,22 +1,33 @@
 // What the parent keeps of one kernel of a plugin while answers come in, and the verdict on the whole run of it.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include "kernels/plugin/capability.h"
 #include "properties/laws/run_power.h"
 #include "reports/plugin/ask.h"
 #include "reports/plugin/check.h"
 
 namespace flashproof {
 
+inline constexpr std::uint64_t kCasesOfCapability = 2;
+
 class KernelRun {
  public:
-  KernelRun(const Kernel& kernel, std::vector<Question> questions);
+  /// `declared`: what the run must have tested (Plugin::declared()).
+  KernelRun(const Kernel& kernel, std::vector<Question> questions, std::span<const Capability* const> declared = {});
 
   /// As RunDecisions::offer().
   void offer(std::string_view family, bool taken) { decisions_.offer(family, taken); }
+  /// Of a case of the run: which capabilities it tests is remembered.
+  void draw(const CaseSpec& spec, const Problem& problem);
+  /// Whether the problem tests a capability that fewer than kCasesOfCapability cases do so far.
+  bool wants(const Problem& problem) const;
+  bool wants_more() const;
   /// Of a case, in any order of the cases. Step 0 is call_returns, then the laws.
   void add(const CaseSpec& spec, std::size_t step, const PluginAnswer& answer);
   /// After the last case. An open declaration that no single alternative explains is a failure of the first judging law, which
@@ -30,10 +41,26 @@ class KernelRun {
   bool asked(std::size_t step) const { return step == 0 || questions_[step - 1].asked; }
 
  private:
+  /// Of the cases of the run that test it.
+  struct Tested {
+    const Capability* capability;
+    std::uint64_t drawn = 0, decided = 0, refused = 0;
+  };
+  using CaseKey = std::pair<std::string, std::uint64_t>;  // family and seed
+
+  /// Whether the case was judged or refused by the call, of each capability that it tests.
+  void count(const CaseSpec& spec, std::size_t step, const Verdict& verdict);
+  /// Sentences of PluginOutcome::undecided: a law, or a capability, without an answer.
+  void add_untested(std::vector<std::string>& undecided) const;
+
   const Kernel* kernel_;
   std::vector<Question> questions_;
   std::vector<PluginResult> results_;
   RunDecisions decisions_;
+  std::vector<Tested> tested_;
+  std::map<CaseKey, std::vector<std::size_t>> tests_;  // places in tested_
+  std::uint64_t refused_ = 0;                          // cases that the description takes, by the call
+  std::vector<std::uint64_t> refused_by_law_;          // of the results
 };
 
 }  // namespace flashproof

@@ -38,7 +38,8 @@ CLI::Option* many(CLI::App* app, const std::string& flag, std::vector<std::strin
 void add_common(CLI::App* app, Arguments& a) {
   many(app, "--kernel", a.check.kernels, "kernels of the library (* and ?); default all");
   many(app, "--law", a.check.laws, "call_returns and the laws of `list laws`; default all");
-  app->add_option("--seconds", a.check.seconds, "longest run of one law on one case; longer is a hang; default 20")
+  app->add_option("--seconds", a.check.seconds,
+                  "longest call of a kernel, of its process's own time; longer is a hang; default 20")
       ->check(CLI::Range(0.1, 3600.0))
       ->type_name("S");
 }

@@ -131,6 +131,10 @@ void show_outcomes(const PluginReport& report) {
       std::printf("decided %s:%s, %zu of %zu families\n", name.c_str(), line.c_str(),
                   outcome.families - outcome.open.size(), outcome.families);
     }
+    if (outcome.refused > 0) {
+      std::printf("refused %s: %llu case(s) that its description takes, when it was called\n", name.c_str(),
+                  static_cast<unsigned long long>(outcome.refused));
+    }
     // Part of a pass: what it says nothing about.
     if (!outcome.open.empty() && outcome.undecided.empty()) {
       std::printf("not tested %s: %s\n", name.c_str(), fmt::format("{}", fmt::join(outcome.open, ", ")).c_str());
@@ -185,11 +189,9 @@ JunitSuite junit_of(const PluginReport& report, const Plugin& plugin, const std:
 }
 
 nlohmann::ordered_json outcome_json(const PluginOutcome& outcome) {
-  nlohmann::ordered_json one{{"kernel", outcome.kernel->id},
-                             {"format", info(outcome.kernel->formats[0]).name},
-                             {"undecided", outcome.undecided},
-                             {"declaration", outcome.narrow},
-                             {"suggestion", outcome.suggestion}};
+  nlohmann::ordered_json one{{"kernel", outcome.kernel->id},   {"format", info(outcome.kernel->formats[0]).name},
+                             {"undecided", outcome.undecided}, {"refused", outcome.refused},
+                             {"declaration", outcome.narrow},  {"suggestion", outcome.suggestion}};
   for (std::size_t part = 0; part < kPartCount; ++part) {
     const PowerCounts& counts = outcome.power.parts[part];
     if (counts.elements() > 0) one["decided"][std::string(name(static_cast<Part>(part)))] = counts.share();

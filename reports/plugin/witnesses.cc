@@ -14,6 +14,7 @@
 #include "reference/problem/text.h"
 #include "reference/problem/witness.h"
 #include "reports/plugin/ask.h"
+#include "reports/plugin/refusals.h"
 #include "reports/workers/workers.h"
 
 namespace flashproof {
@@ -33,13 +34,13 @@ void write(const PluginResult& result, const std::filesystem::path& out, const C
                 {content,
                  {{"kernel", std::string(result.kernel->id)},
                   {"law", std::string(result.law)},
-                  {"executor", std::string(name(run_options(*result.kernel).executor))},
+                  {"executor", std::string(name(run_options(*result.kernel, content).executor))},
                   {"verdict", to_string(Verdict{result.failure->verdict.kind, result.failure->verdict.failure, {}})}}});
 }
 
 /// In a worker: fails in the same way. `detail` is how, then.
 bool fails(const PluginResult& result, const Case& c, std::string& detail) {
-  Trial trial(*result.kernel, c, nullptr, run_options(*result.kernel));
+  Trial trial(*result.kernel, c, nullptr, run_options(*result.kernel, c), runner_that_asks_again());
   Verdict verdict = call_returns(trial);
   if (result.law != kCallReturns) {
     if (verdict.kind != VerdictKind::pass) return false;

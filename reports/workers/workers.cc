@@ -39,7 +39,8 @@ struct Worker : WorkerProcess {
   std::string complaint;
   std::string fault;  // why the running step was ended by us
   Clock::time_point since;
-  std::optional<Clock::time_point> over;  // it has ended, or was killed, and its pipe is open yet
+  std::optional<Clock::time_point> stopped;  // by a signal, which no process that judges can ignore
+  std::optional<Clock::time_point> over;     // it has ended, or was killed, and its pipe is open yet
 };
 
 /// A step may leave a process behind that holds our pipe open: the end of its worker is then not seen there.
@@ -219,11 +220,23 @@ class Pool {
     ::kill(w.pid, SIGKILL);
   }
 
+  /// Not for the moment in which a terminal stops and continues all of us, one after another.
+  static bool stays_stopped(Worker& w) {
+    if (!is_stopped(w.pid)) {
+      w.stopped.reset();
+      return false;
+    }
+    if (!w.stopped) w.stopped = Clock::now();
+    return seconds_since(*w.stopped) > kGrace;
+  }
+
   void end_steps() {
     for (Worker& w : workers_) {
       if (w.pid < 0) continue;
       if (w.over) {
         if (seconds_since(*w.over) > kGrace) handle_death(w);
+      } else if (w.step && stays_stopped(w)) {
+        end(w, "was stopped by a signal");
       } else if (w.step && seconds_since(w.since) > options_.step_seconds) {
         end(w, fmt::format("gave no result within {} s", options_.step_seconds));
       } else if (has_ended(w.pid)) {

@@ -38,6 +38,11 @@ static void* write_on(void* nothing) {
   return nothing;
 }
 
+static void* count_on(void* nothing) {
+  for (float n = 0;; ++n) *late = n, writing = 1;
+  return nothing;
+}
+
 /* Both processes return. */
 static void fork_once(void) { fork(); }
 static void fork_twice(void) {
@@ -142,6 +147,22 @@ static void write_through_second_mapping(void) {
   pthread_t thread;
   pthread_create(&thread, 0, write_on, 0);
 }
+/* The same without a file: mremap() of nothing makes a second mapping of shared memory. */
+static void duplicate_memory(void) {
+  char* const page = (char*)((uintptr_t)late & ~(uintptr_t)4095);
+  char* const again = mremap(page, 0, 4096, MREMAP_MAYMOVE);
+  if (again == MAP_FAILED) return;
+  late = (volatile float*)(again + ((uintptr_t)late & 4095));
+  pthread_t thread;
+  writing = 0;
+  pthread_create(&thread, 0, count_on, 0);
+  while (writing == 0) sched_yield();
+}
+/* Elsewhere it stays writable when the judge's place for it is taken away. */
+static void move_memory(void) {
+  char* const page = (char*)((uintptr_t)late & ~(uintptr_t)4095);
+  if (mremap(page, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, page + ((size_t)1 << 37)) == MAP_FAILED) abort();
+}
 /* The record of the next call will lie before it, and nothing else where it is expected. */
 static void take_memory_away(void) {
   char* const page = (char*)((uintptr_t)late & ~(uintptr_t)4095);
@@ -226,6 +247,7 @@ static void leave_in_destructor(void) { leaves = 1; }
 static void leave_at_once(void) { _exit(0); }
 static void write_far_beyond(void) { ((volatile char*)late)[(int64_t)1 << 30] = 0; }
 static void write_far_before(void) { ((volatile char*)late)[-((int64_t)1 << 23)] = 0; }
+static void stop_parent(void) { kill(getppid(), SIGSTOP); }
 static void kill_parent(void) { kill(getppid(), SIGKILL); }
 static void jump(void) { longjmp(back, 1); }
 static void use_helper(void) {
@@ -307,6 +329,9 @@ static const flashproof_kernel kernels[] = {KERNEL(nothing, "right"),
                                             KERNEL(write_far_beyond, "far_beyond"),
                                             KERNEL(write_far_before, "far_before"),
                                             KERNEL(kill_parent, "kill_parent"),
+                                            KERNEL(stop_parent, "stop_parent"),
+                                            KERNEL(duplicate_memory, "duplicate_memory"),
+                                            KERNEL(move_memory, "move_memory"),
                                             KERNEL(jump, "longjmp")};
 enum { COUNT = sizeof kernels / sizeof *kernels };
 static const flashproof_kernel* list[COUNT];

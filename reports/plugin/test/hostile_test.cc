@@ -37,7 +37,8 @@ PluginReport check(std::string_view kernel) {
   options.kernels = {"softmax." + std::string(kernel) + ".hostile"};
   options.laws = {"within_bound"};
   options.families = {"normal"};
-  const bool later = kernel == "writer" || kernel == "take_memory_away";  // what it did to one call shows in the next
+  const bool later = kernel == "writer" || kernel == "take_memory_away" ||
+                     kernel == "duplicate_memory";  // what it did to one call shows in the next
   options.cases = later ? 64 : 1;
   options.seconds = kernel == "stop_itself" ? 1 : 10;
   return check_plugin(hostile(), options);
@@ -61,7 +62,7 @@ TEST_P(Hostile, a_wrong_kernel_is_a_finding_every_time) {
     const PluginResult& result = *std::ranges::find(report.results, law, &PluginResult::law);
     ASSERT_TRUE(result.failure) << "not found by " << law;
     // What a thread of an earlier call meets is a matter of processors: the end of its memory, or what lies there in the next call.
-    const bool writer = std::string_view(kernel) == "writer";
+    const bool writer = std::string_view(kernel) == "writer" || std::string_view(kernel) == "duplicate_memory";
     EXPECT_THAT(
         result.failure->verdict.detail,
         testing::AnyOf(HasSubstr(detail), HasSubstr(writer ? "wrote " : detail),
@@ -90,11 +91,15 @@ INSTANTIATE_TEST_SUITE_P(
         Attack{"exit_at_once", kCall, "the process exited with code 0"},
         Attack{"far_beyond", kCall, "the process was killed by signal 11"},
         Attack{"far_before", kCall, "the process was killed by signal 11"},
-        Attack{"kill_parent", kCall, "the process was killed by signal 9"}, Attack{"longjmp", kCall, "the process "},
+        Attack{"kill_parent", kCall, "the process was killed by signal 9"},
+        Attack{"stop_parent", kCall, "the process was stopped by a signal"},
+        Attack{"move_memory", kCall, "the process cannot reach the memory of its call"},
+        Attack{"longjmp", kCall, "the process "},
         // These only try: the judge is where they cannot reach it, and the numbers are wrong.
         Attack{"trace_parent", "within_bound", "bound"}, Attack{"forge_results", "within_bound", "bound"},
         Attack{"shorten_files", "within_bound", "bound"}, Attack{"lengthen_files", "within_bound", "bound"},
         Attack{"spoil_memory_file", "within_bound", "bound"}, Attack{"second_mapping", "within_bound", "bound"},
+        Attack{"duplicate_memory", kCall, "wrote after softmax.duplicate_memory.hostile had returned"},
         Attack{"print_verdict", "within_bound", "bound"}, Attack{"print_on", "within_bound", "bound"},
         Attack{"storm", "within_bound", "bound"}, Attack{"at_exit", "within_bound", "bound"},
         Attack{"destructor", "within_bound", "bound"}),

@@ -1,0 +1,147 @@
+#include "kernels/plugin/capability.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+namespace flashproof {
+namespace {
+
+using S = SoftmaxProblem;
+using M = MergeProblem;
+using A = AttentionProblem;
+
+template <class P>
+const P& as(const Problem& problem) {
+  return std::get<P>(problem);
+}
+
+enum class Gaps : bool { any, in_last_axis };
+
+/// Its elements do not lie as in a dense tensor.
+bool spread(const Tensor& t, Gaps gaps) {
+  if (t.shape.empty() || t.elements() == 0) return false;
+  const std::vector<std::int64_t> dense = dense_stride(t.shape);
+  const std::size_t last = t.shape.size() - 1;
+  for (std::size_t axis = gaps == Gaps::in_last_axis ? last : 0; axis <= last; ++axis) {
+    if (t.shape[axis] > 1 && t.stride[axis] != dense[axis]) return true;
+  }
+  return false;
+}
+
+template <Gaps gaps>
+bool spread_any(const Problem& problem) {
+  const auto one = [](const Tensor& t) { return spread(t, gaps); };
+  if (const auto* p = std::get_if<S>(&problem)) return one(p->x);
+  if (const auto* p = std::get_if<M>(&problem)) return one(p->o) || one(p->lse) || one(p->l);
+  const A& p = as<A>(problem);
+  return one(p.q) || one(p.k) || one(p.v) || one(p.bias);
+}
+
+bool not_all_zero(const Tensor& t) {
+  return std::ranges::any_of(t.storage, [](std::byte b) { return b != std::byte{0}; });
+}
+
+bool not_all_one(const Tensor& t) {
+  for (std::int64_t s = 0; !t.shape.empty() && s < t.shape[0]; ++s) {
+    for (std::int64_t h = 0; h < t.shape[1]; ++h) {
+      if (t.at({s, h}) != 1) return true;
+    }
+  }
+  return false;
+}
+
+/// hides(Sq, Sk, keys) for some sequence that has queries and keys.
+template <class Hides>
+bool some_sequence(const A& p, Hides hides) {
+  for (std::int64_t s = 0; s < p.sequences(); ++s) {
+    const std::int64_t queries = p.q_length(s), keys = p.visible_length(s);
+    if (queries > 0 && keys > 0 && hides(queries, p.k_length(s), keys)) return true;
+  }
+  return false;
+}
+
+bool causal(const Problem& problem) {
+  const A& p = as<A>(problem);
+  return p.causal && some_sequence(p, [](auto sq, auto sk, auto keys) { return keys > sk - sq + 1; });
+}
+
+bool window(const Problem& problem) {
+  const A& p = as<A>(problem);
+  const bool left =
+      p.window_left >= 0 && some_sequence(p, [&](auto, auto sk, auto) { return sk - 1 - p.window_left > 0; });
+  return left || (p.window_right >= 0 && !p.causal &&
+                  some_sequence(p, [&](auto sq, auto sk, auto keys) { return keys - 1 > sk - sq + p.window_right; }));
+}
+
+bool key_length(const Problem& problem) {
+  const A& p = as<A>(problem);
+  for (std::size_t s = 0; s < p.key_length.size(); ++s) {
+    const std::int64_t room = p.paged() ? p.k_length() : p.k_length(static_cast<std::int64_t>(s));
+    if (p.key_length[s] < room) return true;
+  }
+  return false;
+}
+
+bool sink(const Problem& problem) {
+  const A& p = as<A>(problem);
+  for (std::int64_t h = 0; p.has_sink() && h < p.sink.shape[0]; ++h) {
+    if (std::isfinite(p.sink.at({h}))) return true;
+  }
+  return false;
+}
+
+bool descale(const Problem& problem) {
+  const A& p = as<A>(problem);
+  return not_all_one(p.q_descale) || not_all_one(p.k_descale) || not_all_one(p.v_descale);
+}
+
+bool row_length(const Problem& problem) {
+  const S& p = as<S>(problem);
+  return std::ranges::any_of(p.row_length, [&](std::int64_t length) { return length < p.x.shape[1]; });
+}
+
+constexpr Capability kRows{"strides: rows", spread_any<Gaps::any>};
+constexpr Capability kAny{"strides: any", spread_any<Gaps::in_last_axis>};
+constexpr Capability kSoftmax[] = {{"row_length", row_length}, kRows, kAny};
+constexpr Capability kMerge[] = {{"concat", [](const Problem& p) { return as<M>(p).form == MergeForm::concat; }},
+                                 {"order", [](const Problem& p) { return !std::ranges::is_sorted(as<M>(p).order); }},
+                                 {"unnormalised", [](const Problem& p) { return as<M>(p).has_l(); }},
+                                 {"joins", [](const Problem& p) { return as<M>(p).joins.size() > 1; }},
+                                 kRows,
+                                 kAny};
+constexpr Capability kAttention[] = {
+    {"causal", causal},
+    {"key_length", key_length},
+    {"bias", [](const Problem& p) { return as<A>(p).has_bias() && not_all_zero(as<A>(p).bias); }},
+    {"gqa", [](const Problem& p) { return as<A>(p).q_heads() != as<A>(p).k_heads(); }},
+    {"window", window},
+    {"softcap", [](const Problem& p) { return as<A>(p).softcap > 0; }},
+    {"alibi", [](const Problem& p) { return as<A>(p).has_alibi() && not_all_zero(as<A>(p).alibi); }},
+    {"sink", sink},
+    {"packed", [](const Problem& p) { return as<A>(p).packed() && as<A>(p).sequences() > 1; }},
+    {"paged", [](const Problem& p) { return as<A>(p).page_table.size() > 1; }},
+    {"descale", descale},
+    {"mixed", [](const Problem& p) { return as<A>(p).k.format != as<A>(p).q.format; }},
+    {"d != dv", [](const Problem& p) { return as<A>(p).head_dim() != as<A>(p).value_dim(); }},
+    kRows,
+    kAny};
+
+std::span<const Capability> capabilities(ProblemKind problem) {
+  if (problem == ProblemKind::softmax) return kSoftmax;
+  return problem == ProblemKind::merge ? std::span<const Capability>(kMerge) : kAttention;
+}
+
+}  // namespace
+
+const Capability& capability(ProblemKind problem, std::string_view name) {
+  const std::span<const Capability> list = capabilities(problem);
+  const auto found = std::ranges::find(list, name, &Capability::name);
+  if (found == list.end()) throw std::logic_error("no capability " + std::string(name));
+  return *found;
+}
+
+}  // namespace flashproof

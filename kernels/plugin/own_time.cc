@@ -1,0 +1,52 @@
+#include "kernels/plugin/own_time.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+namespace flashproof {
+
+std::optional<ProcessTime> process_time(pid_t pid) {
+  constexpr double kNanosecond = 1e-9;
+  ProcessTime times;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(fmt::format("/proc/{}/task", pid), error), end; !error && at != end;
+       at.increment(error)) {
+    std::ifstream file(at->path() / "schedstat");
+    std::uint64_t ran = 0, waited = 0;
+    if (!(file >> ran >> waited)) continue;  // the thread has ended
+    times[static_cast<pid_t>(std::atoi(at->path().filename().c_str()))] = {kNanosecond * static_cast<double>(ran),
+                                                                           kNanosecond * static_cast<double>(waited)};
+  }
+  if (error || times.empty()) return std::nullopt;
+  return times;
+}
+
+double own_time(double passed, const ProcessTime& before, const ProcessTime& after, unsigned processors) {
+  double waited = 0, ran = 0;
+  for (const auto& [thread, now] : after) {
+    const auto found = before.find(thread);
+    const ThreadTime then = found == before.end() ? ThreadTime{} : found->second;
+    waited = std::max(waited, now.waited - then.waited);
+    ran += std::max(0.0, now.ran - then.ran);
+  }
+  return std::clamp(std::max(passed - waited, ran / std::max(1U, processors)), 0.0, std::max(0.0, passed));
+}
+
+double OwnTime::on_the_clock() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+
+double OwnTime::passed() {
+  constexpr double kFirstLook = 0.005;
+  const double passed = on_the_clock();
+  if (passed < kFirstLook) return passed;
+  const std::optional<ProcessTime> now = process_time(pid_);
+  if (!first_) first_ = now;
+  if (!first_ || !now) return passed;
+  return own_time(passed, *first_, *now, std::thread::hardware_concurrency());
+}
+
+}  // namespace flashproof

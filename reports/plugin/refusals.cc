@@ -1,0 +1,69 @@
+#include "reports/plugin/refusals.h"
+
+#include <string>
+
+#include "properties/laws/change.h"
+#include "properties/laws/layout.h"
+#include "reference/problem/error.h"
+
+namespace flashproof {
+namespace {
+
+bool takes(const Kernel& kernel, const Problem& problem, const RunOptions& options) {
+  try {
+    run(kernel, problem, options);
+    return true;
+  } catch (const UsageError&) {
+    return false;
+  }
+}
+
+/// Empty, or under which circumstances the kernel takes what it has refused.
+std::string taken_otherwise(const Kernel& kernel, const Problem& problem, const RunOptions& options, bool anew) {
+  RunOptions other = options;
+  if (takes(kernel, problem, other)) return "when it is asked again";
+  const Problem plain = with_plain_numbers(problem);
+  if (takes(kernel, plain, other)) return "with other numbers of the same shape";
+  other.placement = 0;
+  if (takes(kernel, problem, other)) {
+    return "where every tensor is aligned to 256 bytes, for which \"alignment\" in its description can ask";
+  }
+  if (!anew) return {};
+  other = options;
+  other.new_process = true;
+  if (takes(kernel, problem, other)) return "in a new process";
+  other.new_process = false;
+  return takes(kernel, plain, other) ? "in a new process with other numbers" : "";
+}
+
+}  // namespace
+
+Problem with_plain_numbers(Problem problem) {
+  std::visit(
+      [](auto& p) {
+        for_each_tensor(p, [](Tensor& tensor) {
+          std::int64_t n = 0;
+          for_each_offset(tensor, [&](std::int64_t offset) {
+            tensor.set_bits(offset, encode(tensor.format, static_cast<double>(1 + n++ % 5) / 8));
+          });
+        });
+      },
+      problem);
+  return problem;
+}
+
+Runner runner_that_asks_again() {
+  return [anew = true](const Kernel& kernel, const Problem& problem, const RunOptions& options) mutable {
+    try {
+      return run(kernel, problem, options);
+    } catch (const UsageError& refused) {
+      if (!kernel.foreign || !kernel.unsupported(problem).empty()) throw;
+      const std::string how = taken_otherwise(kernel, problem, options, anew);
+      anew = false;
+      if (how.empty()) throw;
+      throw KernelFault("the kernel refuses what it takes " + how + ": " + refused.what());
+    }
+  };
+}
+
+}  // namespace flashproof
