@@ -46,6 +46,8 @@ ProblemKind problem_of(Feature feature) {
 enum class Strides : std::uint8_t { dense, rows, any };
 
 enum class Axis : std::uint8_t { rows, cols, states, batch, q_heads, k_heads, q_length, k_length, d, dv };
+/// The keys of a case spec.
+constexpr std::array<std::string_view, 10> kKeys = {"rows", "cols", "n", "b", "hq", "hk", "sq", "sk", "d", "dv"};
 constexpr std::array<std::string_view, 10> kAxes = {"rows",    "cols",     "states",   "batch", "q_heads",
                                                     "k_heads", "q_length", "k_length", "d",     "dv"};
 
@@ -282,6 +284,26 @@ bool takes_other_width(const std::vector<Limit>& limits) {
   return least[0] != most[0] || least[1] != most[1] || least[0] != least[1];
 }
 
+/// Of each limited axis a size that is not the least unless it must be: 0 and 1 test little.
+std::vector<std::pair<std::string, std::int64_t>> sizes(const std::vector<Limit>& limits) {
+  constexpr std::int64_t kSize = 33;
+  std::vector<std::pair<std::string, std::int64_t>> list;
+  std::int64_t d = 0;
+  for (const Limit& limit : limits) {
+    if (limit.as_d) continue;
+    const std::int64_t size = std::clamp(kSize, limit.least, limit.most);
+    const std::int64_t up = (size + limit.step - 1) / limit.step * limit.step;
+    const std::int64_t fit = up <= limit.most ? up : limit.most / limit.step * limit.step;
+    if (fit < limit.least) continue;  // no size at all
+    list.emplace_back(kKeys[static_cast<std::size_t>(limit.axis)], fit);
+    if (limit.axis == Axis::d) d = fit;
+  }
+  for (const Limit& limit : limits) {
+    if (limit.as_d && d > 0) list.emplace_back("dv", d);
+  }
+  return list;
+}
+
 /// All that a check must have tested.
 std::vector<const Capability*> declared(ProblemKind problem, const Takes& takes, std::span<const std::string> words) {
   std::vector<const Capability*> list;
@@ -352,6 +374,7 @@ Described describe(const PluginEntry& entry) {
       taken.push_back(features[index - plain.size()]);
     }
   }
+  d.sizes = sizes(takes.limits);
   d.declared = declared(d.problem, takes, words);
   d.refusal = Refusal(
       [takes, isolates = d.contract.isolates_hidden](const Problem& problem) {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernels/plugin/capability.h"
@@ -33,6 +34,8 @@ struct Described {
   std::size_t alignment = 1;           // of the first element of each tensor, in bytes
   Refusal refusal;
   std::vector<const Capability*> declared;  // that a check must have tested
+  /// Of each axis with a limit a size within it, by its key in a case spec: "sk", 64.
+  std::vector<std::pair<std::string, std::int64_t>> sizes;
 };
 
 /// Throws UsageError with one line "kernel ID: FIELD ...: what is legal".

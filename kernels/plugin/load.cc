@@ -126,8 +126,8 @@ Plugin::Plugin(const std::filesystem::path& path, double seconds)
   }
 }
 
-std::span<const Capability* const> Plugin::declared(const Kernel& kernel) const {
-  return std::ranges::find(described_, kernel.id, &Described::id)->declared;
+const Described& Plugin::described(const Kernel& kernel) const {
+  return *std::ranges::find(described_, kernel.id, &Described::id);
 }
 
 }  // namespace flashproof

@@ -5,7 +5,6 @@
 #include <deque>
 #include <filesystem>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -52,8 +51,7 @@ class Plugin {
   const std::deque<Kernel>& kernels() const { return kernels_; }
   /// How long a call may take, of its process's own time: at first as long as the constructor says.
   void limit_calls(double seconds) const { process_->limit(seconds); }
-  /// What the description of one of them takes and a check must have tested.
-  std::span<const Capability* const> declared(const Kernel& kernel) const;
+  const Described& described(const Kernel& kernel) const;
 
  private:
   std::string path_;  // absolute

@@ -11,6 +11,7 @@
 #include "reference/problem/error.h"
 #include "reference/problem/progress.h"
 #include "reports/plugin/ask.h"
+#include "reports/plugin/draw.h"
 #include "reports/plugin/gpu.h"
 #include "reports/plugin/kernel_run.h"
 #include "reports/plugin/witnesses.h"
@@ -23,7 +24,6 @@ constexpr int kMostDeaths = 40, kMostHangs = 3;
 /// A call has its own limit, which counts nothing of ours. So much on the clock for one law on one case is more than it needs: only a
 /// judge that is held up takes longer.
 constexpr double kStepSeconds = 600, kStepLimits = 100;
-constexpr std::uint64_t kTries = 12;  // per case wanted; some features a family has in every case
 
 template <class T>
 std::vector<const T*> select(std::span<const T> all, std::span<const std::string> globs, std::string_view what) {
@@ -62,12 +62,14 @@ class Run {
     if (!options.replay.empty()) replay();
     const auto families = !options.replay.empty() ? std::vector<const Family*>{} : chosen_families();
     for (const Kernel* kernel : kernels_) {
-      KernelRun& run = runs_.try_emplace(kernel, *kernel, list, plugin.declared(*kernel)).first->second;
+      const Described& described = plugin.described(*kernel);
+      KernelRun& run = runs_.try_emplace(kernel, *kernel, list, described.declared).first->second;
       const std::size_t first = tasks_.size();
       for (const Family* family : families) {
-        if (family->serves(kernel->problem)) tasks_.push_back({kernel, cases_of(run, *family)});
+        if (!family->serves(kernel->problem)) continue;
+        tasks_.push_back({kernel, draw_cases(run, *family, options.seed, options.cases)});
       }
-      test_declared(run, std::span(tasks_).subspan(first));
+      draw_declared(run, described, options.seed, std::span(tasks_).subspan(first));
     }
   }
 
@@ -123,55 +125,6 @@ class Run {
     });
     if (kernels_.empty()) throw UsageError("no chosen family serves the problem of a chosen kernel");
     return chosen;
-  }
-
-  /// The first cases from the seed on that the kernel's description takes; where it takes none, the first of all, so that it shows.
-  std::vector<CaseSpec> cases_of(KernelRun& run, const Family& family) const {
-    const Kernel& kernel = run.kernel();
-    const std::uint64_t wanted = family.cases(kernel.problem, options_.cases);
-    std::vector<CaseSpec> taken, first;
-    for (std::uint64_t i = 0; i < kTries * wanted && taken.size() < wanted; ++i) {
-      const CaseSpec spec = spec_of(kernel, family.name, i);
-      if (i < wanted) first.push_back(spec);
-      const std::optional<Problem> problem = problem_of(kernel, spec);
-      if (!problem) continue;
-      taken.push_back(spec);
-      run.draw(spec, *problem);
-    }
-    run.offer(family.name, !taken.empty());
-    return taken.empty() ? first : taken;
-  }
-
-  CaseSpec spec_of(const Kernel& kernel, std::string_view family, std::uint64_t i) const {
-    return {kernel.problem,
-            std::string(family),
-            options_.seed + i,
-            {{"format", std::string(info(kernel.formats[0]).name)}}};
-  }
-
-  /// Nothing where the family has no such case, or the kernel does not take it.
-  static std::optional<Problem> problem_of(const Kernel& kernel, const CaseSpec& spec) {
-    try {
-      Case drawn = make_case(spec);
-      if (kernel.unsupported(drawn.problem).empty()) return std::move(drawn.problem);
-    } catch (const UsageError&) {
-    }
-    return std::nullopt;
-  }
-
-  /// What the description takes and no case has so far: further cases that have it, of the same families.
-  void test_declared(KernelRun& run, std::span<PluginTask> tasks) const {
-    for (std::uint64_t i = 0; i < kTries && run.wants_more(); ++i) {
-      for (PluginTask& task : tasks) {
-        if (!run.wants_more()) return;
-        const CaseSpec spec = spec_of(run.kernel(), task.cases.front().family, i);
-        if (std::ranges::find(task.cases, spec.seed, &CaseSpec::seed) != task.cases.end()) continue;
-        const std::optional<Problem> problem = problem_of(run.kernel(), spec);
-        if (!problem || !run.wants(*problem)) continue;
-        task.cases.push_back(spec);
-        run.draw(spec, *problem);
-      }
-    }
   }
 
   static bool serves(const Kernel& kernel, const Case& one) {

@@ -33,6 +33,12 @@ bool KernelRun::wants_more() const {
   return std::ranges::any_of(tested_, [](const Tested& one) { return one.drawn < kCasesOfCapability; });
 }
 
+void KernelRun::miss(const Problem& problem, const std::string& why) {
+  for (Tested& one : tested_) {
+    if (one.drawn == 0 && one.capability->tested_by(problem)) one.missed = why;
+  }
+}
+
 void KernelRun::count(const CaseSpec& spec, std::size_t step, const Verdict& verdict) {
   const auto found = tests_.find({spec.family, spec.seed});
   // By the law that every run asks of every case.
@@ -84,7 +90,8 @@ void KernelRun::add_untested(std::vector<std::string>& undecided) const {
   std::vector<std::string> list;
   for (const Tested& one : tested_) {
     if (one.decided > 0 && one.refused <= one.decided) continue;
-    std::string why = one.drawn == 0 ? "no case" : fmt::format("{} of {} cases decided", one.decided, one.drawn);
+    std::string why = one.drawn == 0 ? "no case" + (one.missed.empty() ? "" : ", as " + one.missed)
+                                     : fmt::format("{} of {} cases decided", one.decided, one.drawn);
     if (one.refused > 0) why += fmt::format(", {} refused when the kernel was called", one.refused);
     list.push_back(fmt::format("{} ({})", one.capability->name, why));
   }

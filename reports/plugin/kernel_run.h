@@ -18,7 +18,7 @@ inline constexpr std::uint64_t kCasesOfCapability = 2;
 
 class KernelRun {
  public:
-  /// `declared`: what the run must have tested (Plugin::declared()).
+  /// `declared`: what the run must have tested (Described).
   KernelRun(const Kernel& kernel, std::vector<Question> questions, std::span<const Capability* const> declared = {});
 
   /// As RunDecisions::offer().
@@ -28,6 +28,8 @@ class KernelRun {
   /// Whether the problem tests a capability that fewer than kCasesOfCapability cases do so far.
   bool wants(const Problem& problem) const;
   bool wants_more() const;
+  /// A case that would test some, and why the description does not take it.
+  void miss(const Problem& problem, const std::string& why);
   /// Of a case, in any order of the cases. Step 0 is call_returns, then the laws.
   void add(const CaseSpec& spec, std::size_t step, const PluginAnswer& answer);
   /// After the last case. An open declaration that no single alternative explains is a failure of the first judging law, which
@@ -45,6 +47,7 @@ class KernelRun {
   struct Tested {
     const Capability* capability;
     std::uint64_t drawn = 0, decided = 0, refused = 0;
+    std::string missed = {};  // why the last case was not taken that would have tested it
   };
   using CaseKey = std::pair<std::string, std::uint64_t>;  // family and seed
 

@@ -1,0 +1,97 @@
+#include "reports/plugin/draw.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "reference/problem/error.h"
+
+namespace flashproof {
+namespace {
+
+using Keys = std::map<std::string, std::string>;
+
+constexpr std::uint64_t kTries = 12;  // per case wanted; some features a family has in every case
+
+CaseSpec spec_of(const Kernel& kernel, std::string_view family, std::uint64_t seed, const Keys& keys = {}) {
+  CaseSpec spec{kernel.problem, std::string(family), seed, {{"format", std::string(info(kernel.formats[0]).name)}}};
+  spec.keys.insert(keys.begin(), keys.end());
+  return spec;
+}
+
+/// Nothing where the family has no such case.
+std::optional<Problem> problem_of(const CaseSpec& spec) {
+  try {
+    return make_case(spec).problem;
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
+}
+
+/// What keeps a family from what the description leaves out.
+Keys features_taken(const Described& described) {
+  const auto takes = [&](std::string_view name) {
+    return std::ranges::find(described.declared, name, &Capability::name) != described.declared.end();
+  };
+  Keys keys;
+  if (!takes("strides: rows")) keys["layout"] = "dense";
+  if (described.problem == ProblemKind::merge && !takes("order")) keys["order"] = "forward";
+  if (described.problem == ProblemKind::merge && !takes("concat")) keys["form"] = "sum";
+  if (described.problem != ProblemKind::attention) return keys;
+  if (!takes("causal")) keys["causal"] = "0";
+  if (!takes("gqa")) keys["hq"] = keys["hk"] = "2";
+  if (!takes("d != dv")) keys["d"] = keys["dv"] = "32";
+  return keys;
+}
+
+Keys sizes_taken(const Described& described) {
+  Keys keys = features_taken(described);
+  for (const auto& [key, size] : described.sizes) keys[key] = std::to_string(size);
+  return keys;
+}
+
+void draw_with(KernelRun& run, const Keys& keys, std::uint64_t seed, std::span<PluginTask> tasks) {
+  for (std::uint64_t i = 0; i < kTries; ++i) {
+    for (PluginTask& task : tasks) {
+      if (!run.wants_more()) return;
+      const CaseSpec spec = spec_of(run.kernel(), task.cases.front().family, seed + i, keys);
+      if (std::ranges::find(task.cases, spec.seed, &CaseSpec::seed) != task.cases.end()) continue;
+      const std::optional<Problem> problem = problem_of(spec);
+      if (!problem || !run.wants(*problem)) continue;
+      if (const std::string why = run.kernel().unsupported(*problem); !why.empty()) {
+        run.miss(*problem, why);
+        continue;
+      }
+      task.cases.push_back(spec);
+      run.draw(spec, *problem);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint64_t seed, std::uint64_t cases) {
+  const Kernel& kernel = run.kernel();
+  const std::uint64_t wanted = family.cases(kernel.problem, cases);
+  std::vector<CaseSpec> taken, first;
+  for (std::uint64_t i = 0; i < kTries * wanted && taken.size() < wanted; ++i) {
+    const CaseSpec spec = spec_of(kernel, family.name, seed + i);
+    if (i < wanted) first.push_back(spec);
+    const std::optional<Problem> problem = problem_of(spec);
+    if (!problem || !kernel.unsupported(*problem).empty()) continue;
+    taken.push_back(spec);
+    run.draw(spec, *problem);
+  }
+  run.offer(family.name, !taken.empty());
+  return taken.empty() ? first : taken;
+}
+
+void draw_declared(KernelRun& run, const Described& described, std::uint64_t seed, std::span<PluginTask> tasks) {
+  for (const Keys& keys : {Keys{}, features_taken(described), sizes_taken(described)}) {
+    draw_with(run, keys, seed, tasks);
+  }
+}
+
+}  // namespace flashproof

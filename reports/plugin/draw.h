@@ -1,0 +1,24 @@
+// The cases of a check: of each family the first that the description takes, and further ones, so that everything the description
+// takes beyond the plain problem is tested.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/plugin/description.h"
+#include "properties/generators/family.h"
+#include "reports/plugin/ask.h"
+#include "reports/plugin/kernel_run.h"
+
+namespace flashproof {
+
+/// Of one family, for as many as `cases` of other families, from the seed on; where the description takes none, the first of all,
+/// so that it shows.
+std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint64_t seed, std::uint64_t cases);
+
+/// Adds to the tasks of a kernel, one per family, cases with the capabilities of which the run has fewer than kCasesOfCapability: as
+/// the families draw them, then held by keys to the sizes and features that the description takes.
+void draw_declared(KernelRun& run, const Described& described, std::uint64_t seed, std::span<PluginTask> tasks);
+
+}  // namespace flashproof
