@@ -35,7 +35,8 @@ extern "C" {
 
 /* A tensor in DLPack's layout (dlpack.h of DLPack 1.x; its own DLTensor where that was included first): element [i, j, ...]
  * lies at data + byte_offset + (i * strides[0] + j * strides[1] + ...) * element size. Strides count elements and are never null;
- * 0 repeats an axis. Inputs are read, never written. */
+ * 0 repeats an axis. Inputs are read, never written. The first element is aligned to its own size, or to what `alignment` of the
+ * description says, and to no more; of the others the strides decide. */
 #ifdef DLPACK_VERSION
 #define FLASHPROOF_HAS_DLPACK
 #endif
@@ -80,8 +81,10 @@ enum { FLASHPROOF_SOFTMAX = 0, FLASHPROOF_MERGE = 1, FLASHPROOF_ATTENTION = 2 };
 /* What run() returns. Any other number is a finding. */
 enum {
   FLASHPROOF_OK = 0,
-  FLASHPROOF_UNSUPPORTED = 1, /* not a problem that this kernel takes: counted, no finding */
-  FLASHPROOF_ERROR = 2        /* it failed: a finding */
+  /* Not a problem that this kernel takes: counted, no finding. It must follow from shapes, strides, formats, integers and options, not
+   * from the numbers, from where they lie or from earlier calls: the same call is asked again. */
+  FLASHPROOF_UNSUPPORTED = 1,
+  FLASHPROOF_ERROR = 2 /* it failed: a finding */
 };
 
 /* The problems. Optional tensors are null where the problem has none; a kernel sees only those that its description takes. Integers

@@ -5,6 +5,7 @@
 #include "properties/laws/change.h"
 #include "properties/laws/layout.h"
 #include "reference/problem/error.h"
+#include "reference/problem/random.h"
 
 namespace flashproof {
 namespace {
@@ -22,7 +23,7 @@ bool takes(const Kernel& kernel, const Problem& problem, const RunOptions& optio
 std::string taken_otherwise(const Kernel& kernel, const Problem& problem, const RunOptions& options, bool anew) {
   RunOptions other = options;
   if (takes(kernel, problem, other)) return "when it is asked again";
-  const Problem plain = with_plain_numbers(problem);
+  const Problem plain = with_plain_numbers(problem, options.placement);
   if (takes(kernel, plain, other)) return "with other numbers of the same shape";
   other.placement = 0;
   if (takes(kernel, problem, other)) {
@@ -38,13 +39,17 @@ std::string taken_otherwise(const Kernel& kernel, const Problem& problem, const 
 
 }  // namespace
 
-Problem with_plain_numbers(Problem problem) {
+Problem with_plain_numbers(Problem problem, std::uint64_t seed) {
+  constexpr std::uint64_t kStream = 0x706c61696e;
+  Random random(seed, kStream);
+  const auto* merge = std::get_if<MergeProblem>(&problem);
+  const Tensor* sums = merge == nullptr ? nullptr : &merge->l;
   std::visit(
-      [](auto& p) {
-        for_each_tensor(p, [](Tensor& tensor) {
-          std::int64_t n = 0;
+      [&](auto& p) {
+        for_each_tensor(p, [&](Tensor& tensor) {
+          const double least = &tensor == sums ? 0 : -1;
           for_each_offset(tensor, [&](std::int64_t offset) {
-            tensor.set_bits(offset, encode(tensor.format, static_cast<double>(1 + n++ % 5) / 8));
+            tensor.set_bits(offset, encode(tensor.format, random.uniform(least, 1)));
           });
         });
       },

@@ -3,6 +3,8 @@
 // judged where it likes.
 #pragma once
 
+#include <cstdint>
+
 #include "properties/laws/trial.h"
 
 namespace flashproof {
@@ -12,7 +14,8 @@ namespace flashproof {
 /// throws, and KernelFault where it takes one of these.
 Runner runner_that_asks_again();
 
-/// The same problem, every stored number between 1/8 and 5/8.
-Problem with_plain_numbers(Problem problem);
+/// The same problem, every stored number drawn between -1 and 1, of sums of weights between 0 and 1: nothing by which a kernel could
+/// tell it from a case.
+Problem with_plain_numbers(Problem problem, std::uint64_t seed);
 
 }  // namespace flashproof
