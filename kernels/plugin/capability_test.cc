@@ -58,7 +58,7 @@ AttentionProblem attention() {
 }
 
 template <class Change>
-bool tested(std::string_view name, Change change) {
+bool tested(std::string_view name, const Change& change) {
   AttentionProblem p = attention();
   change(p);
   return capability(ProblemKind::attention, name).tested_by(p);
@@ -81,7 +81,7 @@ TEST(Capability, is_tested_where_a_kernel_that_leaves_it_out_is_wrong) {
   EXPECT_FALSE(tested("d != dv", [](A&) {}));
   EXPECT_TRUE(tested("d != dv", [](A& p) { p.v = Tensor::dense(Format::f32, {1, 2, 5, 3}); }));
   EXPECT_FALSE(tested("strides: rows", [](A&) {}));
-  const auto laid = [](std::vector<std::int64_t> strides) {
+  const auto laid = [](const std::vector<std::int64_t>& strides) {
     return [strides](A& p) { p.k = Tensor::strided(Format::f32, {1, 2, 5, 4}, strides); };
   };
   EXPECT_TRUE(tested("strides: rows", laid({60, 30, 6, 1})));

@@ -13,7 +13,8 @@ namespace {
 
 using Keys = std::map<std::string, std::string>;
 
-constexpr std::uint64_t kTries = 12;  // per case wanted; some features a family has in every case
+constexpr std::uint64_t kTries = 12;      // per case wanted; some features a family has in every case
+constexpr std::uint64_t kMoreTries = 24;  // of each family for a capability
 
 CaseSpec spec_of(const Kernel& kernel, std::string_view family, std::uint64_t seed, const Keys& keys = {}) {
   CaseSpec spec{kernel.problem, std::string(family), seed, {{"format", std::string(info(kernel.formats[0]).name)}}};
@@ -53,7 +54,7 @@ Keys sizes_taken(const Described& described) {
 }
 
 void draw_with(KernelRun& run, const Keys& keys, std::uint64_t seed, std::span<PluginTask> tasks) {
-  for (std::uint64_t i = 0; i < kTries; ++i) {
+  for (std::uint64_t i = 0; i < kMoreTries; ++i) {
     for (PluginTask& task : tasks) {
       if (!run.wants_more()) return;
       const CaseSpec spec = spec_of(run.kernel(), task.cases.front().family, seed + i, keys);

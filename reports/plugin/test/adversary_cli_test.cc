@@ -71,6 +71,25 @@ TEST_F(AdversaryPlugin, what_is_refused_when_it_is_called_was_not_tested) {
   EXPECT_THAT(out, HasSubstr("(refused)"));
 }
 
+TEST_F(AdversaryPlugin, what_evades_a_test_is_told_by_its_kind) {
+  const auto check_evasive = [&](const std::string& kernel, const std::string& more = "") {
+    return run("check '" FLASHPROOF_TEST_PLUGINS "/evasive.so' --kernel 'softmax." + kernel +
+               ".evasive' --law within_bound --quick --jobs 1 " + more);
+  };
+  EXPECT_EQ(check_evasive("crashes_unaligned"), 1) << out << err;
+  EXPECT_THAT(out, HasSubstr("; not where every tensor is aligned to 256 bytes"));
+  EXPECT_EQ(check_evasive("says_alignment"), 0) << out << err;
+  EXPECT_EQ(check_evasive("refuses_at_random"), 1) << out << err;
+  EXPECT_THAT(out, HasSubstr("the kernel refuses what it takes when it is asked again: not this one"));
+  EXPECT_EQ(check_evasive("refuses_length"), 4) << out << err;
+  EXPECT_THAT(out, HasSubstr("UNDECIDED softmax.refuses_length.evasive f32: the description takes what was not tested: "
+                             "row_length (0 of "));
+  EXPECT_EQ(check_evasive("ignores_length", "--family normal"), 4) << out << err;
+  EXPECT_THAT(out, HasSubstr("the description takes what was not tested: row_length (no case)"));
+  EXPECT_EQ(check_evasive("refuses_long"), 0) << out << err;
+  EXPECT_THAT(out, HasSubstr("refused softmax.refuses_long.evasive f32: "));
+}
+
 TEST_F(AdversaryPlugin, cases_that_only_together_contradict_a_declaration_replay_together) {
   EXPECT_EQ(run("check '" FLASHPROOF_TEST_PLUGINS "/two_minds.so' --law within_bound --cases 2 --jobs 1"), 1) << err;
   const std::string said = "no single one of the declarations that an open reduction stands for explains every case";

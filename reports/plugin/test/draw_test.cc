@@ -1,0 +1,67 @@
+// Whatever a description takes, a check of one case per family has cases that test it.
+#include "reports/plugin/draw.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "kernels/plugin.h"
+#include "kernels/plugin/description.h"
+
+namespace flashproof {
+namespace {
+
+/// A description of one feature, with sizes that few families draw.
+struct Taken {
+  ProblemKind problem;
+  std::string takes, more;
+};
+
+void expect_drawn(const Taken& taken) {
+  const Described described =
+      describe({std::string(name(taken.problem)) + ".row.mine", static_cast<int>(taken.problem), FLASHPROOF_CPU,
+                R"({"formats": ["f16"], "takes": [)" + taken.takes + "]" + taken.more + "}"});
+  Kernel kernel;
+  kernel.id = described.id;
+  kernel.problem = described.problem;
+  kernel.formats = described.formats;
+  kernel.contract = described.contract;
+  kernel.arithmetic = described.arithmetic.front();
+  kernel.unsupported = described.refusal;
+  KernelRun run(kernel, {}, described.declared);
+  EXPECT_EQ(run.wants_more(), !described.declared.empty());
+  std::vector<PluginTask> tasks;
+  for (const Family& family : families()) {
+    if (family.serves(kernel.problem)) tasks.push_back({&kernel, draw_cases(run, family, 0, 1)});
+  }
+  draw_declared(run, described, 0, tasks);
+  EXPECT_FALSE(run.wants_more()) << taken.takes << taken.more;
+  for (const PluginTask& task : tasks) {
+    for (const CaseSpec& spec : task.cases) {
+      EXPECT_EQ(to_string(parse_case_spec(to_string(spec))), to_string(spec));
+      EXPECT_EQ(spec.family, task.cases.front().family);
+    }
+  }
+}
+
+TEST(Draw, every_feature_of_attention_by_itself_and_with_narrow_limits) {
+  for (const char* word : {"causal", "key_length", "bias", "gqa", "window", "softcap", "alibi", "sink", "packed",
+                           "paged\", \"key_length", "descale", "mixed\", \"descale"}) {
+    const std::string takes = std::string("\"") + word + "\"";
+    expect_drawn({ProblemKind::attention, takes, R"(, "limits": {"d": [64, 128, 64], "dv": "d"})"});
+  }
+  expect_drawn({ProblemKind::attention, "", R"(, "strides": "rows", "limits": {"d": [64, 64]})"});
+  expect_drawn({ProblemKind::attention, "", R"(, "strides": "any")"});
+}
+
+TEST(Draw, every_feature_of_a_merge_and_a_softmax) {
+  for (const char* takes : {R"("concat")", R"("order")", R"("unnormalised")", R"("joins")"}) {
+    expect_drawn({ProblemKind::merge, takes, R"(, "limits": {"dv": [64, 128, 64]})"});
+  }
+  expect_drawn(
+      {ProblemKind::softmax, R"("row_length")", R"(, "strides": "any", "limits": {"cols": [128, 4096, 128]})"});
+}
+
+}  // namespace
+}  // namespace flashproof
