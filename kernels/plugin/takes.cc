@@ -1,0 +1,127 @@
+#include "kernels/plugin/takes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernels/dense_features.h"
+
+namespace flashproof {
+namespace {
+
+std::string not_taken(Plain what, std::string_view legal) {
+  return fmt::format("{}: this kernel does not take it, legal: {}", kPlain[static_cast<std::size_t>(what)], legal);
+}
+
+bool laid(const Tensor& tensor, Strides strides) {
+  if (tensor.shape.empty() || strides == Strides::any || tensor.elements() == 0) return true;
+  if (strides == Strides::rows) return tensor.stride.back() == 1 || tensor.shape.back() == 1;
+  return is_dense(tensor);
+}
+
+std::vector<std::pair<Axis, std::int64_t>> extents(const SoftmaxProblem& p) {
+  return {{Axis::rows, p.x.shape[0]}, {Axis::cols, p.x.shape[1]}};
+}
+std::vector<std::pair<Axis, std::int64_t>> extents(const MergeProblem& p) {
+  return {{Axis::states, p.o.shape[0]}, {Axis::rows, p.o.shape[1]}, {Axis::dv, p.o.shape[2]}};
+}
+std::vector<std::pair<Axis, std::int64_t>> extents(const AttentionProblem& p) {
+  return {{Axis::batch, p.sequences()},   {Axis::q_heads, p.q_heads()},   {Axis::k_heads, p.k_heads()},
+          {Axis::q_length, p.q_length()}, {Axis::k_length, p.k_length()}, {Axis::d, p.head_dim()},
+          {Axis::dv, p.value_dim()}};
+}
+
+std::string plain_refusal(const Takes& takes, const SoftmaxProblem& p) {
+  if (!p.row_length.empty() && !takes.has(Plain::row_length)) return not_taken(Plain::row_length, "every column");
+  if (!laid(p.x, takes.strides)) return "strides of x: this kernel does not take them";
+  return "";
+}
+
+std::string plain_refusal(const Takes& takes, const MergeProblem& p) {
+  if (p.form == MergeForm::concat && !takes.has(Plain::concat)) return not_taken(Plain::concat, "form = sum");
+  if (!std::ranges::is_sorted(p.order) && !takes.has(Plain::order)) return not_taken(Plain::order, "0, 1, 2, ...");
+  for (const Tensor* tensor : {&p.o, &p.lse, &p.l}) {
+    if (!laid(*tensor, takes.strides)) return "strides of o, lse or l: this kernel does not take them";
+  }
+  return "";
+}
+
+std::string plain_refusal(const Takes& takes, const AttentionProblem& p) {
+  if (p.causal && !takes.has(Plain::causal)) return not_taken(Plain::causal, "causal = 0");
+  if (p.has_bias() && !takes.has(Plain::bias)) return not_taken(Plain::bias, "no bias");
+  if (!p.key_length.empty() && !takes.has(Plain::key_length)) return not_taken(Plain::key_length, "every key");
+  if (p.q_heads() != p.k_heads() && !takes.has(Plain::gqa)) return not_taken(Plain::gqa, "k_heads = q_heads");
+  for (const Tensor* tensor : {&p.q, &p.k, &p.v, &p.bias}) {
+    if (!laid(*tensor, takes.strides)) return "strides of q, k, v or bias: this kernel does not take them";
+  }
+  return "";
+}
+
+}  // namespace
+
+ProblemKind problem_of(Plain plain) {
+  if (plain == Plain::row_length) return ProblemKind::softmax;
+  return plain == Plain::concat || plain == Plain::order ? ProblemKind::merge : ProblemKind::attention;
+}
+ProblemKind problem_of(Feature feature) {
+  return feature == Feature::unnormalised || feature == Feature::joins ? ProblemKind::merge : ProblemKind::attention;
+}
+
+std::vector<Axis> axes_of(ProblemKind problem) {
+  using enum Axis;
+  if (problem == ProblemKind::softmax) return {rows, cols};
+  if (problem == ProblemKind::merge) return {states, rows, dv};
+  return {batch, q_heads, k_heads, q_length, k_length, d, dv};
+}
+
+std::string refused(const Takes& takes, const Problem& problem) {
+  return visit_forward(
+      [&](const auto& p) {
+        if (std::string why = plain_refusal(takes, p); !why.empty()) return why;
+        const auto list = extents(p);
+        for (const auto& [axis, extent] : list) {
+          for (const Limit& limit : takes.limits) {
+            if (limit.axis != axis) continue;
+            if (limit.as_d && extent != list[list.size() - 2].second) return std::string("dv: legal: as d");
+            if (limit.as_d || (extent >= limit.least && extent <= limit.most && extent % limit.step == 0)) continue;
+            return fmt::format("{} = {}: legal range {}..{}{}", kAxes[static_cast<std::size_t>(axis)], extent,
+                               limit.least, limit.most,
+                               limit.step > 1 ? fmt::format(", multiples of {}", limit.step) : "");
+          }
+        }
+        return std::string();
+      },
+      problem);
+}
+
+bool takes_other_width(const std::vector<Limit>& limits) {
+  std::int64_t least[2] = {0, 0}, most[2] = {kMaxExtent, kMaxExtent};
+  for (const Limit& limit : limits) {
+    if (limit.as_d) return false;
+    if (limit.axis != Axis::d && limit.axis != Axis::dv) continue;
+    const int i = limit.axis == Axis::d ? 0 : 1;
+    least[i] = limit.least, most[i] = limit.most;
+  }
+  return least[0] != most[0] || least[1] != most[1] || least[0] != least[1];
+}
+
+std::vector<std::pair<std::string, std::int64_t>> sizes(const std::vector<Limit>& limits) {
+  constexpr std::int64_t kSize = 33;
+  std::vector<std::pair<std::string, std::int64_t>> list;
+  std::int64_t d = 0;
+  for (const Limit& limit : limits) {
+    if (limit.as_d) continue;
+    const std::int64_t size = std::clamp(kSize, limit.least, limit.most);
+    const std::int64_t up = (size + limit.step - 1) / limit.step * limit.step;
+    const std::int64_t fit = up <= limit.most ? up : limit.most / limit.step * limit.step;
+    if (fit < limit.least) continue;  // no size at all
+    list.emplace_back(kKeys[static_cast<std::size_t>(limit.axis)], fit);
+    if (limit.axis == Axis::d) d = fit;
+  }
+  for (const Limit& limit : limits) {
+    if (limit.as_d && d > 0) list.emplace_back("dv", d);
+  }
+  return list;
+}
+
+}  // namespace flashproof

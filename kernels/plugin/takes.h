@@ -1,0 +1,55 @@
+// What a description takes beyond the formats: features, strides and sizes, and which problems it refuses for them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "reference/problem/problems.h"
+
+namespace flashproof {
+
+/// Beyond the features of a problem: what this project's kernels all take, and a stranger's may not.
+enum class Plain : std::uint8_t { causal, key_length, bias, gqa, row_length, concat, order };
+inline constexpr std::array<std::string_view, 7> kPlain = {"causal",     "key_length", "bias", "gqa",
+                                                           "row_length", "concat",     "order"};
+
+ProblemKind problem_of(Plain plain);
+ProblemKind problem_of(Feature feature);
+
+enum class Strides : std::uint8_t { dense, rows, any };
+
+enum class Axis : std::uint8_t { rows, cols, states, batch, q_heads, k_heads, q_length, k_length, d, dv };
+/// The keys of a case spec.
+inline constexpr std::array<std::string_view, 10> kKeys = {"rows", "cols", "n", "b", "hq", "hk", "sq", "sk", "d", "dv"};
+inline constexpr std::array<std::string_view, 10> kAxes = {"rows",    "cols",     "states",   "batch", "q_heads",
+                                                           "k_heads", "q_length", "k_length", "d",     "dv"};
+
+std::vector<Axis> axes_of(ProblemKind problem);
+
+struct Limit {
+  Axis axis;
+  std::int64_t least, most, step;
+  bool as_d = false;  // dv: the extent is that of d, whatever it is
+};
+
+/// What a description takes.
+struct Takes {
+  std::vector<bool> plain = std::vector<bool>(kPlain.size(), false);
+  Strides strides = Strides::dense;
+  std::vector<Limit> limits;
+
+  bool has(Plain p) const { return plain[static_cast<std::size_t>(p)]; }
+};
+
+/// "" if the problem is taken as far as these say, else why not: the argument and what is legal.
+std::string refused(const Takes& takes, const Problem& problem);
+/// Whether d and dv may differ.
+bool takes_other_width(const std::vector<Limit>& limits);
+/// Of each limited axis a size that is not the least unless it must be: 0 and 1 test little.
+std::vector<std::pair<std::string, std::int64_t>> sizes(const std::vector<Limit>& limits);
+
+}  // namespace flashproof
