@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <utility>
 
 namespace flashproof {
 
@@ -28,6 +29,9 @@ std::optional<ProcessTime> process_time(pid_t pid) {
 
 double own_time(double passed, const ProcessTime& before, const ProcessTime& after, unsigned processors) {
   double waited = 0, ran = 0;
+  for (const auto& [thread, then] : before) {
+    if (!after.contains(thread)) waited = passed;  // it has ended, and how long it waited before that is not known
+  }
   for (const auto& [thread, now] : after) {
     const auto found = before.find(thread);
     const ThreadTime then = found == before.end() ? ThreadTime{} : found->second;
@@ -40,13 +44,15 @@ double own_time(double passed, const ProcessTime& before, const ProcessTime& aft
 double OwnTime::on_the_clock() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
 double OwnTime::passed() {
-  constexpr double kFirstLook = 0.005;
-  const double passed = on_the_clock();
-  if (passed < kFirstLook) return passed;
-  const std::optional<ProcessTime> now = process_time(pid_);
-  if (!first_) first_ = now;
-  if (!first_ || !now) return passed;
-  return own_time(passed, *first_, *now, std::thread::hardware_concurrency());
+  constexpr double kLook = 0.005;
+  const double clock = on_the_clock();
+  if (clock - looked_ < kLook) return own_ + (clock - looked_);
+  std::optional<ProcessTime> now = process_time(pid_);
+  const double since = clock - looked_;
+  own_ += last_ && now ? own_time(since, *last_, *now, std::thread::hardware_concurrency()) : since;
+  last_ = std::move(now);
+  looked_ = clock;
+  return own_;
 }
 
 }  // namespace flashproof

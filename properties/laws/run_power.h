@@ -110,6 +110,8 @@ class RunDecisions {
   /// A family that the run has for this kernel. `taken`: the kernel says that it takes a case of it; then it counts as one that was
   /// not decided where every call is refused. Of no family by default: those count that cases were added of.
   void offer(std::string_view family, bool taken);
+  /// Of one that was offered and not taken: it has cases after all.
+  void ask(std::string_view family) { asked_.emplace(family); }
   bool asks(std::string_view family) const { return asked_.contains(family); }
   /// A case that the description takes was refused when the kernel was called.
   void refuse(std::string_view family) { ++refused_[std::string(family)]; }

@@ -46,13 +46,18 @@ int run(const CommandLine& command, int output, int errors, bool stops) {
   const pid_t parent = ::getpid(), child = ::fork();
   if (child < 0) throw InfrastructureError(fmt::format("fork: {}", std::strerror(errno)));
   if (child == 0) {
+    ::setpgid(0, 0);  // what it starts is ended with it
     die_with_parent(parent);
     become(command, output, errors);
   }
-  int status = 0;
-  bool told = false;
-  while (::waitpid(child, &status, WNOHANG) == 0) {
-    if (stops && stop_requested() && !told) told = ::kill(child, SIGTERM) == 0;
+  ::setpgid(child, child);
+  constexpr int kGrace = 5000;  // ticks of 2 ms between being asked to end and being ended
+  int status = 0, asked = 0;
+  for (;;) {
+    const pid_t ended = ::waitpid(child, &status, WNOHANG);
+    if (ended == child) break;
+    if (ended < 0 && errno != EINTR) throw InfrastructureError(fmt::format("waitpid: {}", std::strerror(errno)));
+    if (stops && stop_requested() && (asked++ == 0 || asked > kGrace)) ::kill(-child, asked == 1 ? SIGTERM : SIGKILL);
     ::usleep(2000);
   }
   if (stops && stop_requested()) throw InfrastructureError("interrupted");

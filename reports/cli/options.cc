@@ -148,14 +148,14 @@ void add_certify(CLI::App* app, CertifyArguments& a) {
       ->type_name("FILE");
 }
 
-/// Those of the options that were given, as they were.
+/// Those of the options that were given, each one word: a value that begins with a dash stays a value.
 std::vector<std::string> words_of(const CLI::App& app, const std::vector<std::string>& options) {
   std::vector<std::string> words;
   for (const std::string& name : options) {
     const CLI::Option* option = app.get_option(name);
     if (option->count() > 0 && option->get_expected_max() == 0) words.push_back(name);  // a flag
     if (option->get_expected_max() == 0) continue;
-    for (const std::string& value : option->results()) words.insert(words.end(), {name, value});
+    for (const std::string& value : option->results()) words.push_back(fmt::format("{}={}", name, value));
   }
   return words;
 }

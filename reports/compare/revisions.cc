@@ -113,6 +113,12 @@ int make_report(const Side& side, const RevisionArguments& arguments, const fs::
   return kExitFine;
 }
 
+/// A compiler takes 1.5 GB.
+int compiler_jobs() {
+  const double memory = static_cast<double>(::sysconf(_SC_AVPHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  return std::clamp(static_cast<int>(std::min(memory / 1.5e9, 4096.0)), 1, default_jobs());
+}
+
 /// Both benchmarks in turn, who goes first changing.
 std::vector<std::pair<std::string, std::string>> measure(const std::array<Side, 2>& sides, const ThisBuild& build,
                                                          const RevisionArguments& arguments) {
@@ -128,7 +134,7 @@ std::vector<std::pair<std::string, std::string>> measure(const std::array<Side, 
     const fs::path log = times / "build.log";
     CommandLine configure{.words = {"cmake", "-DFLASHPROOF_TESTS=ON", folder(side)}, .output = log, .errors = log};
     CommandLine compile{
-        .words = {"cmake", "--build", folder(side), "--parallel", std::to_string(default_jobs()), "--target", target},
+        .words = {"cmake", "--build", folder(side), "--parallel", std::to_string(compiler_jobs()), "--target", target},
         .output = log,
         .errors = log};
     if (run_command(configure) != 0 || run_command(compile) != 0) {

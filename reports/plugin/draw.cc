@@ -65,6 +65,10 @@ void draw_with(KernelRun& run, const Keys& keys, std::uint64_t seed, std::span<P
         run.miss(*problem, why);
         continue;
       }
+      if (!run.asks(spec.family)) {  // what it has are cases that the description does not take
+        task.cases.clear();
+        run.ask(spec.family);
+      }
       task.cases.push_back(spec);
       run.draw(spec, *problem);
     }

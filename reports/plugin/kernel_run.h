@@ -23,6 +23,9 @@ class KernelRun {
 
   /// As RunDecisions::offer().
   void offer(std::string_view family, bool taken) { decisions_.offer(family, taken); }
+  /// Of a family that was offered and not taken: cases of another make were found. As RunDecisions::asks() from then on.
+  void ask(std::string_view family) { decisions_.ask(family); }
+  bool asks(std::string_view family) const { return decisions_.asks(family); }
   /// Of a case of the run: which capabilities it tests is remembered.
   void draw(const CaseSpec& spec, const Problem& problem);
   /// Whether the problem tests a capability that fewer than kCasesOfCapability cases do so far.

@@ -33,7 +33,6 @@ std::string taken_otherwise(const Kernel& kernel, const Problem& problem, const 
   other = options;
   other.new_process = true;
   if (takes(kernel, problem, other)) return "in a new process";
-  other.new_process = false;
   return takes(kernel, plain, other) ? "in a new process with other numbers" : "";
 }
 

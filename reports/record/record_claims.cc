@@ -14,9 +14,10 @@
 namespace flashproof {
 namespace {
 
-/// Of an element that is accepted. The exact ratio is at most 1. Evaluating it takes fewer than 16 roundings of 2^-53: the error
-/// is two subtractions, of which the first may be inexact by 2^-53 (error + |o| 2^-53), far below the 2^-24 |o| in the bound;
-/// the bound is a sum of six non-negative terms; then one division.
+/// Of an element that is accepted. The exact ratio is at most 1. Evaluating it takes fewer than 16 roundings, each of at most 2^-53
+/// of what it rounds: the error is computed - hi, which is exact or larger than hi/2 and then rounded by 2^-53 of itself, less lo,
+/// which is at most 2^-53 |hi| and so below 2^-29 of the bound (u >= 2^-24), rounded alike; the bound is a sum of six non-negative
+/// terms; then one division.
 constexpr double kMostRatio = 1 + 0x1p-49;
 
 template <std::size_t n>

@@ -88,8 +88,8 @@ printf '[[rule]]\nname = "exact"\nmax_ratio = 0\n' >"$work/policy.toml"
 run compare main~1 main --kernel 'softmax.*' --seed 7 --gate policy.toml --quick --json j.json
 expect 'a gate that fails exits 1' is "$code" 1
 expect 'stdout has the comparison, which names the revisions' has "$out" $'BASE first (seed 0, quick)\nHEAD second (seed 0, quick)'
-expect 'both revisions report with the same options' has "$calls" "[first] report --kernel softmax.* --quick --seed 7 --out $tree/build/compare/$first/build/compare-report"
-expect 'a report with findings is compared, too' has "$calls" "[second] report --kernel softmax.* --quick --seed 7 --out $tree/build/compare/$second/build/compare-report"
+expect 'both revisions report with the same options' has "$calls" "[first] report --kernel=softmax.* --quick --seed=7 --out $tree/build/compare/$first/build/compare-report"
+expect 'a report with findings is compared, too' has "$calls" "[second] report --kernel=softmax.* --quick --seed=7 --out $tree/build/compare/$second/build/compare-report"
 expect 'other options are the comparison'"'"'s' has "$out" 'GATE FAILS'
 expect 'and --json' test -s "$work/j.json"
 expect 'progress is on stderr' has "$err" "flashproof: HEAD main ($second): building and reporting"

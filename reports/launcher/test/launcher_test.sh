@@ -11,7 +11,7 @@ tree="$work/a tree"
 failures=0
 unset CUDA_PATH CUDA_HOME FLASHPROOF_CUDA_ARCHITECTURES
 
-mkdir -p "$tree/reports" "$work/bin"
+mkdir -p "$tree/reports" "$work/bin" "$work/here" # the folder it is called from
 cp -r "$repository/flashproof" "$repository/CMakePresets.json" "$tree/"
 cp -r "$repository/reports/launcher" "$tree/reports/"
 mkdir -p "$tree/fuzz/campaign"
@@ -86,6 +86,10 @@ run help
 expect 'help is a command' is "$code" 0
 run report --help
 expect 'before a build that is what is known of a command' has "$out" $'\n  replay'
+code=0
+"$tree/flashproof" report --help >/dev/full 2>"$work/err" || code=$?
+expect 'help that cannot be written is exit 3' is "$code" 3
+expect 'and nothing is built in its place' has "$(<"$work/err")" 'the help cannot be written'
 run replya
 expect 'an unknown command is a usage error' is "$code" 2
 expect 'an unknown command gets the names of all' has "$err" ' replay explain '
@@ -326,12 +330,18 @@ program 'undeclared'
 run list
 expect 'a broken build exits 3' is "$code" 3
 expect 'a broken build shows the error' has "$err" 'was not declared'
+program "$(printf 'undeclared%d;' {1..3000})"
+run list
+expect 'a broken build of many errors exits 3, too' is "$code" 3
 expect 'a broken build prints no data' is "$out" ''
+expect 'and shows no more than a screen of them' test "$(wc -l <<<"$err")" -lt 60
 program 0
 echo 'no_such_function()' >>"$tree/CMakeLists.txt"
 run list
 expect 'a broken configuration exits 3' is "$code" 3
 expect 'a broken configuration shows the error' has "$err" no_such_function
+
+expect 'nothing is left in the folder it is called from' is "$(ls -A "$work/here")" ''
 
 if ((failures)); then
   echo "$failures failed"

@@ -65,6 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
         Evasion{"crashes_unaligned", kAlignment}, Evasion{"wrong_aligned", "within_bound: outside the bound: lse["},
         Evasion{"ignores_length", "within_bound: "}, Evasion{"ignores_strides", "within_bound: "},
         Evasion{"refuses_hard", "the kernel refuses what it takes with other numbers of the same shape: "},
+        Evasion{"refuses_stubbornly", "the kernel refuses what it takes in a new process"},
         Evasion{"refuses_at_random", "the kernel refuses what it takes when it is asked again: not this one"},
         Evasion{"refuses_later", "the kernel refuses what it takes in a new process: not this one"},
         Evasion{"refuses_unaligned", "aligned to 256 bytes, for which \"alignment\" in its description can"}),
