@@ -110,10 +110,12 @@ TEST(GradientDriver, a_law_alone_is_no_pass_of_wrong_gradients) {
 
 TEST(GradientDriver, a_promise_that_no_case_decides_is_no_pass) {
   Kernel promising = honest();
-  promising.unsupported = [](const Problem& problem) {
-    const auto& p = std::get<BackwardProblem>(problem);
-    return p.query_rows() == 0 || p.key_rows() == 0 ? std::string() : std::string("only what has no row");
-  };
+  promising.unsupported = Refusal(
+      [](const Problem& problem) {
+        const auto& p = std::get<BackwardProblem>(problem);
+        return p.query_rows() == 0 || p.key_rows() == 0 ? std::string() : std::string("only what has no row");
+      },
+      {Feature::window, Feature::alibi});
   PropertyOptions options = few({"gradient_batch_invariance_is_bitwise"}, {"zero_length"});
   options.cases = 20;
   options.judged_elsewhere = true;
@@ -127,7 +129,7 @@ TEST(GradientDriver, a_promise_that_no_case_decides_is_no_pass) {
 
 TEST(GradientDriver, what_takes_no_case_is_a_finding_and_what_has_none_is_said) {
   Kernel refusing = honest();
-  refusing.unsupported = [](const Problem&) { return std::string("not today"); };
+  refusing.unsupported = Refusal([](const Problem&) { return std::string("not today"); }, {});
   EXPECT_TRUE(run_on(refusing, few({"gradient_within_bound"}))[0].finding());
   EXPECT_THROW(run_on(honest(), few({}, {"softcap"})), UsageError);
   EXPECT_THROW(run_on(honest(), few({"within_bound"})), UsageError);

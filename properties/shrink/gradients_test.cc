@@ -15,7 +15,9 @@ namespace {
 
 constexpr int kTries = 4000;
 
-BackwardProblem problem_of(const std::string& line) { return make_gradient_case(parse_case_spec(line)).problem; }
+BackwardProblem problem_of(const std::string& line) {
+  return std::get<BackwardProblem>(make_gradient_case(parse_case_spec(line)).problem);
+}
 
 const char* const kLines[] = {"attention:normal:2:b=2,hq=4,hk=2,sq=5,sk=9,d=3,dv=4,format=f32",
                               "attention:window:3:format=bf16", "attention:alibi:4:format=f16", "attention:gqa:1"};

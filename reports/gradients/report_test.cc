@@ -11,6 +11,7 @@
 #include <string>
 
 #include "properties/generators/family.h"
+#include "properties/generators/gradient_case.h"
 #include "reference/problem/error.h"
 #include "reports/gradients/markdown.h"
 #include "reports/run/native.h"

@@ -10,9 +10,11 @@
 #include "kernels/broken/fault.h"
 #include "kernels/observe.h"
 #include "properties/generators/family.h"
+#include "properties/generators/gradient_case.h"
 #include "properties/generators/gradient_variant.h"
 #include "properties/laws/race_observer.h"
 #include "reference/oracle/backward/backward_problems.h"
+#include "reference/oracle/backward/backward_truth.h"
 #include "reference/problem/error.h"
 #include "reports/run/sweep.h"
 
