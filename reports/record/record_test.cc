@@ -27,6 +27,12 @@ CaseResult result(std::uint64_t index, VerdictKind kind, double ratio, Failure f
   return r;
 }
 
+Record empty_record() {
+  Record record;
+  record.kernel = &kernels().front();
+  return record;
+}
+
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 std::string fingerprint(const Record& r) {
@@ -55,7 +61,7 @@ std::string fingerprint(const Record& r) {
 
 /// One pass used to outrank any number of elements that decided nothing.
 TEST(Record, a_pass_among_cases_that_decide_little_is_undecided) {
-  Record record;
+  Record record = empty_record();
   CaseResult decided = result(0, VerdictKind::pass, 0.1);
   decided.power.of(Part::o).counts[static_cast<std::size_t>(Decided::yes)] = 49;
   record.add(decided);
@@ -65,7 +71,7 @@ TEST(Record, a_pass_among_cases_that_decide_little_is_undecided) {
   record.add(outside);
   EXPECT_EQ(record.verdict(), VerdictKind::undecided);
   EXPECT_EQ(record.power.of(Part::o).elements(), 100U);
-  Record other;
+  Record other = empty_record();
   other.add(decided);
   record.merge(other);
   EXPECT_EQ(record.verdict(), VerdictKind::pass);
@@ -81,13 +87,13 @@ TEST(Record, any_order_and_any_grouping_of_the_cases_gives_the_same_record) {
                                      result(6, VerdictKind::fail, kNan, Failure::class_mismatch),
                                      result(7, VerdictKind::fail, kNan, Failure::laundering),
                                      result(8, VerdictKind::unsupported, -1)};
-  Record reference;
+  Record reference = empty_record();
   for (const CaseResult& r : results) reference.add(r);
   EXPECT_EQ(reference.worst->seed, 6U);  // NaN is worst, then the lower index
   std::mt19937 generator(1);
   for (int i = 0; i < 50; ++i) {
     std::shuffle(results.begin(), results.end(), generator);
-    Record part[3];
+    Record part[3] = {empty_record(), empty_record(), empty_record()};
     for (const CaseResult& r : results) part[generator() % 3].add(r);
     part[2].merge(part[0]);
     part[2].merge(part[1]);
@@ -96,7 +102,7 @@ TEST(Record, any_order_and_any_grouping_of_the_cases_gives_the_same_record) {
 }
 
 TEST(Record, a_fail_is_never_outvoted_and_nothing_executed_is_never_a_pass) {
-  Record record;
+  Record record = empty_record();
   EXPECT_EQ(record.verdict(), VerdictKind::unsupported);
   record.add(result(0, VerdictKind::vacuous, 0));
   EXPECT_EQ(record.verdict(), VerdictKind::vacuous);
