@@ -27,18 +27,22 @@ std::optional<ProcessTime> process_time(pid_t pid) {
   return times;
 }
 
-double own_time(double passed, const ProcessTime& before, const ProcessTime& after, unsigned processors) {
-  double waited = 0, ran = 0;
+ThreadTime between(double passed, const ProcessTime& before, const ProcessTime& after) {
+  ThreadTime sum;
   for (const auto& [thread, then] : before) {
-    if (!after.contains(thread)) waited = passed;  // it has ended, and how long it waited before that is not known
+    if (!after.contains(thread)) sum.waited = passed;  // it has ended, and how long it waited before that is not known
   }
   for (const auto& [thread, now] : after) {
     const auto found = before.find(thread);
     const ThreadTime then = found == before.end() ? ThreadTime{} : found->second;
-    waited = std::max(waited, now.waited - then.waited);
-    ran += std::max(0.0, now.ran - then.ran);
+    sum.waited = std::max(sum.waited, now.waited - then.waited);
+    sum.ran += std::max(0.0, now.ran - then.ran);
   }
-  return std::clamp(std::max(passed - waited, ran / std::max(1U, processors)), 0.0, std::max(0.0, passed));
+  return sum;
+}
+
+double own_time(double passed, const ThreadTime& sum, unsigned processors) {
+  return std::clamp(std::max(passed - sum.waited, sum.ran / std::max(1U, processors)), 0.0, std::max(0.0, passed));
 }
 
 double OwnTime::on_the_clock() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
@@ -46,13 +50,16 @@ double OwnTime::on_the_clock() const { return std::chrono::duration<double>(Cloc
 double OwnTime::passed() {
   constexpr double kLook = 0.005;
   const double clock = on_the_clock();
-  if (clock - looked_ < kLook) return own_ + (clock - looked_);
-  std::optional<ProcessTime> now = process_time(pid_);
-  const double since = clock - looked_;
-  own_ += last_ && now ? own_time(since, *last_, *now, std::thread::hardware_concurrency()) : since;
-  last_ = std::move(now);
-  looked_ = clock;
-  return own_;
+  if (clock - looked_ >= kLook) {
+    std::optional<ProcessTime> now = process_time(pid_);
+    if (last_ && now) {
+      const ThreadTime more = between(clock - looked_, *last_, *now);
+      sum_.ran += more.ran, sum_.waited += more.waited;
+    }
+    last_ = std::move(now);
+    looked_ = clock;
+  }
+  return own_time(clock, sum_, std::thread::hardware_concurrency());
 }
 
 }  // namespace flashproof

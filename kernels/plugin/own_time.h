@@ -19,18 +19,22 @@ using ProcessTime = std::map<pid_t, ThreadTime>;  // by thread
 /// From /proc/PID/task/*/schedstat; nothing where the system does not say, or the process has ended.
 std::optional<ProcessTime> process_time(pid_t pid);
 
-/// Of `passed` seconds on the clock, between two looks. The thread that waited longest counts, as all may wait for it, and one that
-/// ended in between may have waited all the while; but not less than the processors were busy with the process: threads that wait for
-/// each other's processor alone are no load.
-double own_time(double passed, const ProcessTime& before, const ProcessTime& after, unsigned processors);
+/// Between two looks, `passed` seconds apart: the sum of what its threads ran, and what the one waited that waited longest, as all may
+/// wait for it. One that ended in between may have waited all the while. The system counts a wait when it is over, so `waited` may
+/// be more than `passed`: sums of several such are what counts.
+ThreadTime between(double passed, const ProcessTime& before, const ProcessTime& after);
+
+/// Of `passed` seconds on the clock, in which between() was `sum` in all: what was not waited, but not less than the processors were
+/// busy with the process. Threads that wait for each other's processor alone are no load.
+double own_time(double passed, const ThreadTime& sum, unsigned processors);
 
 /// The time that a process has for an answer.
 class OwnTime {
  public:
   /// Begins now.
   explicit OwnTime(pid_t pid) : pid_(pid) {}
-  /// Seconds of its own: the sum of own_time() between the calls of this, which so should come often: what a thread waited before it
-  /// ended is known up to the look before. A call of less than some milliseconds costs no look at the process.
+  /// Seconds of its own. To be asked often: what a thread waited before it ended is known up to the look before. A call within some
+  /// milliseconds of another costs no look at the process.
   double passed();
   double on_the_clock() const;
 
@@ -39,7 +43,8 @@ class OwnTime {
 
   pid_t pid_;
   Clock::time_point begin_ = Clock::now();
-  double looked_ = 0, own_ = 0;  // when it was looked at last, on the clock; what was its own until then
+  double looked_ = 0;  // on the clock
+  ThreadTime sum_;     // of between(), until then
   std::optional<ProcessTime> last_;
 };
 

@@ -15,6 +15,10 @@
 namespace flashproof {
 namespace {
 
+double own_time(double passed, const ProcessTime& before, const ProcessTime& after, unsigned processors) {
+  return own_time(passed, between(passed, before, after), processors);
+}
+
 TEST(OwnTime, is_what_passes_less_what_was_waited_for_a_processor) {
   EXPECT_EQ(own_time(5, {{1, {1, 1}}}, {{1, {2, 5}}}, 2), 1);                 // 4 of 5 s it waited
   EXPECT_EQ(own_time(5, {{1, {1, 1}}}, {{1, {1, 1}}}, 2), 5);                 // it sleeps
@@ -25,6 +29,11 @@ TEST(OwnTime, is_what_passes_less_what_was_waited_for_a_processor) {
             0.5);                                               // a thread that waited has ended: 1 s it ran
   EXPECT_EQ(own_time(5, {{1, {9, 9}}}, {{1, {0, 20}}}, 2), 0);  // never below 0
   EXPECT_EQ(own_time(5, {{1, {1, 1}}}, {{1, {90, 1}}}, 0), 5);  // nor beyond the clock
+}
+
+TEST(OwnTime, a_wait_counts_whole_when_it_is_told) {
+  const ThreadTime first = between(5, {{1, {1, 1}}}, {{1, {1, 1}}}), second = between(5, {{1, {1, 1}}}, {{1, {2, 9}}});
+  EXPECT_EQ(own_time(10, {first.ran + second.ran, first.waited + second.waited}, 2), 2);
 }
 
 TEST(OwnTime, is_read_of_a_process) {

@@ -121,7 +121,8 @@ TEST(Corruption, EveryDataByteFlipped) {
           << complaint;
     }
     EXPECT_GT(tally.accepted, 0) << name;
-    EXPECT_EQ(tally.refused > 0, name != "softmax") << "only the softmax sample broadcasts nothing";
+    const bool broadcasts = name != "softmax" && name != "attention_backward";  // the samples of these share no storage
+    EXPECT_EQ(tally.refused > 0, broadcasts) << name;
   }
 }
 
