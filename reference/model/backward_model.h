@@ -7,7 +7,7 @@
 
 #include "reference/bound/backward/arithmetic.h"
 #include "reference/model/roundings.h"
-#include "reference/problem/backward.h"
+#include "reference/problem/problems.h"
 
 namespace flashproof {
 
