@@ -57,7 +57,11 @@ int run(const CommandLine& command, int output, int errors, bool stops) {
     const pid_t ended = ::waitpid(child, &status, WNOHANG);
     if (ended == child) break;
     if (ended < 0 && errno != EINTR) throw InfrastructureError(fmt::format("waitpid: {}", std::strerror(errno)));
-    if (stops && stop_requested() && (asked++ == 0 || asked > kGrace)) ::kill(-child, asked == 1 ? SIGTERM : SIGKILL);
+    if (stops && stop_requested()) {
+      if (asked == 0) ::kill(-child, SIGTERM);
+      if (asked > kGrace) ::kill(-child, SIGKILL);
+      ++asked;
+    }
     ::usleep(2000);
   }
   if (stops && stop_requested()) throw InfrastructureError("interrupted");
