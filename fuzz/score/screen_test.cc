@@ -46,6 +46,8 @@ Arithmetic arithmetic_of(ProblemKind problem, Random& random) {
       a.reduction = Reduction::chunk_deferred;
       a.lanes = 8;
       break;
+    case ProblemKind::backward:
+      break;  // has a declaration of its own, and no screen
   }
   return a;
 }
