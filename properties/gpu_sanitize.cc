@@ -1,4 +1,4 @@
-// Every forward kernel but the seeded faults on small problems of every family, on the GPU, in this process and nothing
+// Every kernel but the seeded faults on small problems of every family, on the GPU, in this process and nothing
 // else: the program to run under compute-sanitizer (properties/gpu_sanitize.sh).
 //   gpu_sanitize KERNEL-PREFIX [SEEDS]     ("" = every kernel)
 // Prints what ran. Exit: 0, 1 if nothing ran or a kernel faulted, 4 without a GPU.
