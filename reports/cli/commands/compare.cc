@@ -63,10 +63,11 @@ PairArguments pair_arguments(const CompareArguments& a) {
 }
 
 void refuse_sweep_options(const CompareArguments& a) {
-  const std::string option = !a.case_text.empty()      ? "--case"
-                             : a.rounds > 0            ? "--measure"
-                             : a.sweep_options.empty() ? ""
-                                                       : a.sweep_options.front();
+  const std::string option = !a.case_text.empty() ? "--case"
+                             : a.rounds > 0       ? "--measure"
+                             : a.sweep_options.empty()
+                                 ? ""
+                                 : a.sweep_options.front().substr(0, a.sweep_options.front().find('='));
   if (option.empty()) return;
   throw UsageError(option + ": two reports have run already; legal with two kernels or two revisions");
 }
