@@ -56,7 +56,7 @@ class Arena {
 
   /// After the call: the copy that the functions below read.
   void copy();
-  /// Whether somebody has written there since copy() and before the next place() or write().
+  /// Whether it was written to since copy() and before the next place() or write().
   bool changed() const;
   /// "" if zones and inputs are intact, else what is not: "wrote beyond the last element of o".
   std::string damage(const std::vector<Region>& regions) const;

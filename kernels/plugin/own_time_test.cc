@@ -24,7 +24,7 @@ TEST(OwnTime, is_what_passes_less_what_was_waited_for_a_processor) {
   EXPECT_EQ(own(5, {{1, {1, 1}}}, {{1, {1, 1}}}, 2), 5);                 // it sleeps
   EXPECT_EQ(own(5, {{1, {1, 1}}}, {{1, {6, 1}}}, 2), 5);                 // it spins
   EXPECT_EQ(own(5, {{1, {1, 1}}}, {{1, {1, 1}}, {2, {1, 4}}}, 2), 1);    // a thread that it waits for has waited
-  EXPECT_EQ(own(5, {}, {{1, {5, 5}}, {2, {5, 5}}, {3, {0, 5}}}, 2), 5);  // nobody but itself was in its way
+  EXPECT_EQ(own(5, {}, {{1, {5, 5}}, {2, {5, 5}}, {3, {0, 5}}}, 2), 5);  // its threads waited for each other alone
   EXPECT_EQ(own(5, {{1, {1, 1}}, {2, {1, 4}}}, {{1, {2, 1}}}, 2),
             0.5);                                          // a thread that waited has ended: 1 s it ran
   EXPECT_EQ(own(5, {{1, {9, 9}}}, {{1, {0, 20}}}, 2), 0);  // never below 0

@@ -23,7 +23,7 @@ int reap(pid_t child, int patience);
 
 /// Whether a child has ended; it is not waited for.
 bool has_ended(pid_t child);
-/// Whether a signal has stopped it and none has let it go on.
+/// Whether a signal has stopped it and SIGCONT has not come since.
 bool is_stopped(pid_t child);
 
 /// Whether its program is not the one of this process any more; false of one that has ended.

@@ -34,7 +34,7 @@ struct SoftmaxProblem {
 };
 
 /// What a problem may have beyond the plain form of its kind: of attention q, k, v, scale, causal, key_length, bias and
-/// plan, of a merge o, lse, order and form. Whoever does not say that it takes a feature must refuse it, by this name.
+/// plan, of a merge o, lse, order and form. A kernel that does not say that it takes a feature must refuse it, by this name.
 enum class Feature : std::uint8_t { window, softcap, alibi, sink, packed, paged, descale, mixed, unnormalised, joins };
 std::string_view name(Feature feature);
 /// The arguments of a problem without it: "softcap = 0".

@@ -113,9 +113,9 @@ int make_report(const Side& side, const RevisionArguments& arguments, const fs::
   return kExitFine;
 }
 
-/// A compiler takes 1.5 GB.
+/// A compiler takes 1.5 GB. Of all memory, not of what is free: a file cache gives way.
 int compiler_jobs() {
-  const double memory = static_cast<double>(::sysconf(_SC_AVPHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  const double memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   return std::clamp(static_cast<int>(std::min(memory / 1.5e9, 4096.0)), 1, default_jobs());
 }
 
