@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -25,6 +26,32 @@ std::optional<ProcessTime> process_time(pid_t pid) {
   }
   if (error || times.empty()) return std::nullopt;
   return times;
+}
+
+namespace {
+
+/// In state R of /proc/PID/task/TID/stat, whose second field, the name in parentheses, may hold anything.
+bool is_ready(pid_t pid, pid_t thread) {
+  std::ifstream file(fmt::format("/proc/{}/task/{}/stat", pid, thread));
+  std::string line;
+  std::getline(file, line);
+  const std::size_t name_ends = line.rfind(") ");
+  return name_ends != std::string::npos && line.compare(name_ends + 2, 1, "R") == 0;
+}
+
+}  // namespace
+
+void let_threads_run(pid_t pid, double most) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(most);
+  const std::optional<ProcessTime> before = process_time(pid);
+  if (!before) return;
+  for (const auto& [thread, then] : *before) {
+    while (is_ready(pid, thread) && std::chrono::steady_clock::now() < until) {
+      const std::optional<ProcessTime> now = process_time(pid);
+      if (!now || !now->contains(thread) || now->at(thread).ran > then.ran) break;
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+  }
 }
 
 ThreadTime between(double passed, const ProcessTime& before, const ProcessTime& after) {

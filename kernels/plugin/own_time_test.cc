@@ -43,6 +43,23 @@ TEST(OwnTime, is_read_of_a_process) {
   EXPECT_FALSE(process_time(-1));
 }
 
+TEST(OwnTime, a_thread_that_is_ready_runs_before_the_wait_for_it_ends) {
+  if (!process_time(::getpid())) GTEST_SKIP() << "this system has no schedstat";
+  const pid_t child = fork_child([] {
+    for (volatile int turns = 0;; turns = turns + 1) {
+    }
+  });
+  for (int wait = 0; wait < 20; ++wait) {
+    const double before = process_time(child)->at(child).ran;
+    let_threads_run(child, 10);
+    EXPECT_GT(process_time(child)->at(child).ran, before);
+  }
+  ::kill(child, SIGKILL);
+  let_threads_run(child, 10);  // it has no thread that is ready
+  ::waitpid(child, nullptr, 0);
+  let_threads_run(child, 10);
+}
+
 double clock_seconds() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);

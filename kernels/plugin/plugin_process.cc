@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -31,7 +32,8 @@ namespace flashproof {
 namespace {
 
 constexpr int kTick = 50;  // milliseconds; a process that the library left may hold the socket of one that has ended
-constexpr int kPatience = 1000;  // milliseconds that a process without its socket may take to end
+constexpr int kPatience = 1000;    // milliseconds that a process without its socket may take to end
+constexpr double kThreadsRun = 1;  // seconds that a thread which is ready to run may wait for a processor
 constexpr std::size_t kMostText = std::size_t{1} << 24;  // of an answer
 
 constexpr const char* kForked = "forked: what a kernel starts must have ended when it returns";
@@ -99,6 +101,7 @@ struct PluginProcess::State {
   std::uint64_t number = 0;   // of the question
   bool loaded = false;        // it has the library
   std::string asked, called;  // the kernel of the question; the one that answered last; empty: none did in this process
+  std::uint64_t calls = 0;    // that were answered before another began
 
   State() { memory.write({}); }
   ~State() {
@@ -118,6 +121,7 @@ struct PluginProcess::State {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what the process leaves behind becomes a child of ours
     others = children_of_this_process();
     asked.clear(), called.clear();
+    calls = 0;
     loaded = false;
     memory.write({});  // what an earlier process did to it is no fault of this one's
     printed.emplace();
@@ -162,6 +166,12 @@ struct PluginProcess::State {
     if (!returned.empty()) how += fmt::format(" after {} had returned: the memory of a call ends with it", returned);
     if (other_threads) how += " with other threads of the library running: the memory of a call ends with it";
     throw ProcessFault(how);
+  }
+
+  /// A thread that a call left behind meets the end of that call's memory, or writes where changed() sees it, before the next call
+  /// begins, however busy the processors are. At calls 1, 2, 4, 8, ...: where threads spin, as those of OpenMP do, it takes a tick.
+  void let_threads_run() {
+    if (std::has_single_bit(++calls)) flashproof::let_threads_run(pid, kThreadsRun);
   }
 
   /// A process that the library's has handed to us, or started beside itself: it did not see that one as a child.
@@ -212,6 +222,7 @@ PluginProcess::State& PluginProcess::started() {
 
 Arena& PluginProcess::arena() {
   State& state = started();
+  if (!state.called.empty()) state.let_threads_run();
   expect_alive();
   // By a thread that goes on, through a second mapping: the first is taken away. What was judged is a copy.
   if (state.memory.changed()) {
