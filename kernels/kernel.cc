@@ -16,10 +16,11 @@ std::string_view name(Math math) { return math == Math::det ? "det" : "native"; 
 
 bool Kernel::supports(Format format) const { return std::ranges::find(formats, format) != formats.end(); }
 
-BackwardArithmetic Kernel::backward_for(Format format) const {
+std::vector<BackwardArithmetic> Kernel::backward_for(Format format) const {
+  if (!backward_one_of.empty()) return backward_one_of;
   BackwardArithmetic result = backward;
   if (weights_as_stored) result.p = result.ds = format;
-  return result;
+  return {result};
 }
 
 }  // namespace flashproof

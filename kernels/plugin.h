@@ -76,7 +76,7 @@ enum {
   FLASHPROOF_FLOAT8_E5M2 = 12
 };
 
-enum { FLASHPROOF_SOFTMAX = 0, FLASHPROOF_MERGE = 1, FLASHPROOF_ATTENTION = 2 };
+enum { FLASHPROOF_SOFTMAX = 0, FLASHPROOF_MERGE = 1, FLASHPROOF_ATTENTION = 2, FLASHPROOF_ATTENTION_BACKWARD = 3 };
 
 /* What run() returns. Any other number is a finding. */
 enum {
@@ -135,9 +135,22 @@ typedef struct flashproof_attention {
   int32_t window_left, window_right; /* -1: unlimited */
 } flashproof_attention;
 
+/* The gradient of the above, as the backward pass alone computes it: o and lse are inputs, as a forward pass has left them.
+ *     P = exp(s - lse), D_i = sum of dO_i o_i, dS = P (dO v - D),
+ *     dq_i = scale sum of dS_ij k_j, dk_j = scale sum of dS_ij q_i, dv_j = sum of P_ij dO_i,
+ * sums over the keys that a query sees, and over the queries, of all heads that read this kv head, that see a key. A query without
+ * keys has dq = 0, whatever its o, lse and dO hold. The problem has no sink, softcap, descale, q_start, k_start or page_table. */
+typedef struct flashproof_attention_backward {
+  uint64_t struct_size;
+  const flashproof_attention* forward;
+  const flashproof_tensor* d_out; /* (B, Hq, Sq, dv) in the format of q */
+  const flashproof_tensor* o;     /* the same */
+  const flashproof_tensor* lse;   /* (B, Hq, Sq) f32, natural logarithm */
+} flashproof_attention_backward;
+
 struct flashproof_kernel;
 
-/* One run. Exactly one of softmax, merge and attention is set. */
+/* One run. Exactly one of softmax, merge, attention and attention_backward is set. */
 typedef struct flashproof_call {
   uint64_t struct_size;
   const struct flashproof_kernel* kernel; /* as the library declared it; `user` is there */
@@ -155,6 +168,11 @@ typedef struct flashproof_call {
       stream; /* CUstream, that is cudaStream_t, for device pointers: enqueue there, no need to wait; null on the CPU */
   char* error; /* room for a message of at most error_size bytes with its 0, shown with UNSUPPORTED and ERROR */
   uint64_t error_size;
+  const flashproof_attention_backward* attention_backward;
+  /* Of a gradient, in place of o and lse: dense, in the format of q, with the shapes of q, k and v. */
+  const flashproof_tensor* dq;
+  const flashproof_tensor* dk;
+  const flashproof_tensor* dv;
 } flashproof_call;
 
 typedef struct flashproof_kernel {

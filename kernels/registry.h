@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/args.h"
 #include "kernels/refusal.h"
@@ -46,9 +47,10 @@ struct KernelDeclaration {
   Form form;
   std::span<const Format> formats;  // of x, of a merge's o, or of q; a gradient's o may have any storage format
   Contract contract;
-  Arithmetic arithmetic = {};        // of a forward problem
-  BackwardArithmetic backward = {};  // of a gradient, with P and dS in f32, if they are
-  bool weights_as_stored = false;    // of a gradient: P and dS are rounded to the format of q
+  Arithmetic arithmetic = {};                            // of a forward problem
+  BackwardArithmetic backward = {};                      // of a gradient, with P and dS in f32, if they are
+  bool weights_as_stored = false;                        // of a gradient: P and dS are rounded to the format of q
+  std::vector<BackwardArithmetic> backward_one_of = {};  // of a foreign gradient, for all that: one of these
   /// Called before launch. A function that says why not, and in braces with it the features that are taken:
   /// `.unsupported = {tile_unsupported, {Feature::softcap}}`.
   Refusal unsupported;
@@ -72,8 +74,8 @@ struct Kernel : KernelDeclaration {
   const SeededFault* fault = nullptr;  // of Form::broken
 
   bool supports(Format format) const;
-  /// Of a gradient, on this format.
-  BackwardArithmetic backward_for(Format format) const;
+  /// Of a gradient, on this format: one of these, nobody says which.
+  std::vector<BackwardArithmetic> backward_for(Format format) const;
 };
 
 /// Every kernel, in id order.

@@ -88,7 +88,7 @@ TEST(Found, gradients_of_a_subnormal_scale_run_where_there_is_a_bound) {
     const auto& p = std::get<BackwardProblem>(c.problem);
     for (const Kernel& kernel : kernels_of(ProblemKind::backward)) {
       if (kernel.form != Form::hardened) continue;
-      const BackwardArithmetic a = kernel.backward_for(p.forward.q.format);
+      const BackwardArithmetic a = kernel.backward_for(p.forward.q.format).front();
       const bool lost = a.unit == ScoreUnit::raw || a.underflow == Underflow::flush;
       const Score found = score(kernel, c, {});
       EXPECT_FALSE(found.failed()) << kernel.id << " " << line << ": " << found.verdict.detail;

@@ -17,9 +17,10 @@ static_assert(sizeof(flashproof_softmax) == 24 && sizeof(flashproof_merge) == 56
               sizeof(flashproof_attention) == 136);
 static_assert(offsetof(flashproof_merge, concat) == 48 && offsetof(flashproof_attention, page_table) == 104 &&
               offsetof(flashproof_attention, scale) == 112 && offsetof(flashproof_attention, causal) == 120);
-static_assert(sizeof(flashproof_call) == 96 && offsetof(flashproof_call, o) == 40 &&
-              offsetof(flashproof_call, workspace) == 56 && offsetof(flashproof_call, stream) == 72 &&
-              offsetof(flashproof_call, error) == 80);
+static_assert(sizeof(flashproof_attention_backward) == 40 && offsetof(flashproof_attention_backward, lse) == 32);
+static_assert(sizeof(flashproof_call) == 128 && offsetof(flashproof_call, attention_backward) == 96 &&
+              offsetof(flashproof_call, o) == 40 && offsetof(flashproof_call, workspace) == 56 &&
+              offsetof(flashproof_call, stream) == 72 && offsetof(flashproof_call, error) == 80);
 static_assert(sizeof(flashproof_kernel) == 56 && offsetof(flashproof_kernel, id) == 8 &&
               offsetof(flashproof_kernel, problem) == 16 && offsetof(flashproof_kernel, description) == 24 &&
               offsetof(flashproof_kernel, run) == 32);

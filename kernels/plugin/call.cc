@@ -37,11 +37,13 @@ class Call {
   Call(const ForeignKernel& kernel, const Problem& problem, const CallRecord* there)
       : there_(there), device_(kernel.on_device ? FLASHPROOF_CUDA : FLASHPROOF_CPU) {
     call_.struct_size = sizeof call_;
-    visit_forward([&](const auto& p) { inputs(p); }, problem);
-    const OutputShape shape = output_shape(problem);
-    output_ = {poisoned(output_format(problem), {shape.rows, shape.width}), poisoned(Format::f32, {shape.rows})};
-    if (kernel.returns != Returns::lse) call_.o = output("o", output_.o, o_shape(problem, shape));
-    if (kernel.returns != Returns::o) call_.lse = output("lse", output_.lse, lse_shape(problem, shape));
+    std::visit([&](const auto& p) { inputs(p); }, problem);
+    for (const Part part : parts(kind_of(problem))) {
+      output_[part] = poisoned(output_format(problem, part), output_shape(problem, part));
+      const bool left_out =
+          (part == Part::o && kernel.returns == Returns::lse) || (part == Part::lse && kernel.returns == Returns::o);
+      if (!left_out) *member(part) = output(name(part), output_[part], shape_seen(problem, part));
+    }
     record_.message.fill(kUntouched);
     record_.message[0] = '\0';
     call_.error = seen(record_.message)->data();
@@ -86,8 +88,10 @@ class Call {
   Output take(const Arena& arena) {
     for (const Region& region : regions_) {
       if (region.role != Role::output || region.bytes == 0) continue;
-      Tensor& tensor = region.initial == output_.o.data() ? output_.o : output_.lse;
-      std::memcpy(tensor.data(), arena.result(region), region.bytes);
+      for (std::size_t i = 0; i < kPartCount; ++i) {
+        Tensor& tensor = output_[static_cast<Part>(i)];
+        if (region.initial == tensor.data()) std::memcpy(tensor.data(), arena.result(region), region.bytes);
+      }
     }
     return std::move(output_);
   }
@@ -95,15 +99,19 @@ class Call {
  private:
   using Shape = std::vector<std::int64_t>;
 
-  static Shape o_shape(const Problem& problem, const OutputShape& shape) {
-    if (const auto* p = std::get_if<AttentionProblem>(&problem)) {
-      return {p->q.shape[0], p->q_heads(), p->q_length(), p->value_dim()};
-    }
-    return {shape.rows, shape.width};
+  /// With the axes of q, where rows are those of attention.
+  static Shape shape_seen(const Problem& problem, Part part) {
+    Shape shape = output_shape(problem, part);
+    const auto* p = std::get_if<AttentionProblem>(&problem);
+    if (p == nullptr) return shape;
+    Shape axes = {p->q.shape[0], p->q_heads(), p->q_length()};
+    if (part == Part::o) axes.push_back(shape.back());
+    return axes;
   }
-  static Shape lse_shape(const Problem& problem, const OutputShape& shape) {
-    if (const auto* p = std::get_if<AttentionProblem>(&problem)) return {p->q.shape[0], p->q_heads(), p->q_length()};
-    return {shape.rows};
+
+  const flashproof_tensor** member(Part part) {
+    const flashproof_tensor** const members[] = {&call_.o, &call_.lse, &call_.dq, &call_.dk, &call_.dv};
+    return members[static_cast<std::size_t>(part)];
   }
 
   /// Where a member of the record will lie.
@@ -162,6 +170,16 @@ class Call {
     call_.merge = seen(merge_);
   }
   void inputs(const AttentionProblem& p) {
+    attention(p);
+    call_.attention = seen(attention_);
+  }
+  void inputs(const BackwardProblem& p) {
+    attention(p.forward);
+    backward_ = {sizeof backward_, seen(attention_), input("d_out", p.d_out), input("o_in", p.o),
+                 input("lse_in", p.lse)};
+    call_.attention_backward = seen(backward_);
+  }
+  void attention(const AttentionProblem& p) {
     attention_.struct_size = sizeof attention_;
     attention_.q = input("q", p.q);
     attention_.k = input("k", p.k);
@@ -183,7 +201,6 @@ class Call {
     attention_.causal = p.causal ? 1 : 0;
     attention_.window_left = p.window_left;
     attention_.window_right = p.window_right;
-    call_.attention = seen(attention_);
   }
 
   const CallRecord* there_;
@@ -193,6 +210,7 @@ class Call {
   flashproof_softmax& softmax_ = record_.softmax;
   flashproof_merge& merge_ = record_.merge;
   flashproof_attention& attention_ = record_.attention;
+  flashproof_attention_backward& backward_ = record_.attention_backward;
   std::vector<Region> regions_;
   Output output_;
 };

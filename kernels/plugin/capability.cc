@@ -18,6 +18,11 @@ template <class P>
 const P& as(const Problem& problem) {
   return std::get<P>(problem);
 }
+/// The attention problem, or the one that a gradient is of.
+template <>
+const A& as<A>(const Problem& problem) {
+  return *attention_of(problem);
+}
 
 enum class Gaps : bool { any, in_last_axis };
 
@@ -38,6 +43,8 @@ bool spread_any(const Problem& problem) {
   if (const auto* p = std::get_if<S>(&problem)) return one(p->x);
   if (const auto* p = std::get_if<M>(&problem)) return one(p->o) || one(p->lse) || one(p->l);
   const A& p = as<A>(problem);
+  const auto* gradient = std::get_if<BackwardProblem>(&problem);
+  if (gradient != nullptr && (one(gradient->d_out) || one(gradient->o) || one(gradient->lse))) return true;
   return one(p.q) || one(p.k) || one(p.v) || one(p.bias);
 }
 

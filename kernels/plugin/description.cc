@@ -13,6 +13,7 @@
 #include "kernels/plugin.h"
 #include "kernels/plugin/takes.h"
 #include "reference/bound/arithmetic_json.h"
+#include "reference/bound/backward/arithmetic_json.h"
 #include "reference/problem/error.h"
 #include "reference/problem/hidden_keys.h"
 #include "reference/problem/near_matches.h"
@@ -118,7 +119,7 @@ class Reader {
     for (const auto& [axis, range] : json->items()) {
       const std::string field = "limits." + printable(axis);
       const std::size_t index = known("limits: axis", axis, names);
-      if (axes[index] == Axis::dv && problem == ProblemKind::attention && range == "d") {
+      if (axes[index] == Axis::dv && forward_kind(problem) == ProblemKind::attention && range == "d") {
         list.push_back({Axis::dv, 0, 0, 1, true});
         continue;
       }
@@ -171,7 +172,7 @@ std::vector<const Capability*> declared(ProblemKind problem, const Takes& takes,
   for (const std::string& word : words) add(word);
   if (takes.strides != Strides::dense) add("strides: rows");
   if (takes.strides == Strides::any) add("strides: any");
-  if (problem == ProblemKind::attention && takes_other_width(takes.limits)) add("d != dv");
+  if (forward_kind(problem) == ProblemKind::attention && takes_other_width(takes.limits)) add("d != dv");
   return list;
 }
 
@@ -181,8 +182,9 @@ Described describe(const PluginEntry& entry) {
   Described d;
   d.id = entry.id;
   const auto refuse = [&](const std::string& what) { throw UsageError("kernel " + quote(entry.id) + ": " + what); };
-  if (entry.problem < 0 || entry.problem > FLASHPROOF_ATTENTION) {
-    refuse(fmt::format("problem {}: legal 0 (softmax), 1 (merge), 2 (attention)", entry.problem));
+  if (entry.problem < 0 || entry.problem > FLASHPROOF_ATTENTION_BACKWARD) {
+    refuse(
+        fmt::format("problem {}: legal 0 (softmax), 1 (merge), 2 (attention), 3 (attention_backward)", entry.problem));
   }
   d.problem = static_cast<ProblemKind>(entry.problem);
   if (!is_id(entry.id, d.problem)) {
@@ -204,6 +206,9 @@ Described describe(const PluginEntry& entry) {
   d.contract.isolates_hidden = reader.flag("isolates_hidden");
   d.contract.refuses_beyond_range = reader.flag("refuses_beyond_range");
   d.contract.returns = static_cast<Returns>(reader.choice("returns", kReturns));
+  if (d.problem == ProblemKind::backward && d.contract.returns != Returns::both) {
+    reader.refuse("returns: legal of a gradient: nothing, it returns dq, dk and dv");
+  }
   d.contract.overflow = static_cast<Overflow>(reader.choice("overflow", kOverflow));
 
   Takes takes;
@@ -215,12 +220,12 @@ Described describe(const PluginEntry& entry) {
   std::vector<Feature> features, taken;
   std::vector<std::string_view> names;
   for (std::size_t i = 0; i < kPlain.size(); ++i) {
-    if (problem_of(static_cast<Plain>(i)) == d.problem)
+    if (problem_of(static_cast<Plain>(i)) == forward_kind(d.problem))
       plain.push_back(static_cast<Plain>(i)), names.push_back(kPlain[i]);
   }
   for (int i = 0; i < kFeatures; ++i) {
     const auto feature = static_cast<Feature>(i);
-    if (problem_of(feature) == d.problem) features.push_back(feature), names.push_back(name(feature));
+    if (has_feature(d.problem, feature)) features.push_back(feature), names.push_back(name(feature));
   }
   const std::vector<std::string> words = reader.words("takes");
   for (const std::string& word : words) {
@@ -249,7 +254,11 @@ Described describe(const PluginEntry& entry) {
   }
   for (const Format format : d.formats) {
     try {
-      d.arithmetic.push_back(parse_arithmetic(text, d.problem, format));
+      if (d.problem == ProblemKind::backward) {
+        d.backward.push_back(parse_backward_arithmetic(text, format));
+      } else {
+        d.arithmetic.push_back(parse_arithmetic(text, d.problem, format));
+      }
     } catch (const UsageError& e) {
       reader.refuse(std::string("arithmetic: ") + e.what());
     }

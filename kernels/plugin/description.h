@@ -30,8 +30,9 @@ struct Described {
   bool on_device = false;
   Contract contract;
   std::vector<Format> formats;
-  std::vector<Arithmetic> arithmetic;  // one for each format
-  std::size_t alignment = 1;           // of the first element of each tensor, in bytes
+  std::vector<Arithmetic> arithmetic;                     // of a forward problem, one for each format
+  std::vector<std::vector<BackwardArithmetic>> backward;  // of a gradient, for each format: one of these
+  std::size_t alignment = 1;                              // of the first element of each tensor, in bytes
   Refusal refusal;
   std::vector<const Capability*> declared;  // that a check must have tested
   /// Of each axis with a limit a size within it, by its key in a case spec: "sk", 64.

@@ -175,12 +175,52 @@ TEST(Description, ids_problems_and_devices) {
         "softmax..mine", "softmax.row.", ".row.mine", "softmax.row/x.mine", "softmax.row.mine\n"}) {
     EXPECT_THAT(refusal({id, FLASHPROOF_SOFTMAX, FLASHPROOF_CPU, right}), HasSubstr("three names")) << id;
   }
-  for (const int problem : {-1, 3, 1000}) {
+  for (const int problem : {-1, 4, 1000}) {
     EXPECT_THAT(refusal({"softmax.row.mine", problem, FLASHPROOF_CPU, right}), HasSubstr("problem"));
   }
   for (const int device : {0, 3, -7}) {
     EXPECT_THAT(refusal({"softmax.row.mine", FLASHPROOF_SOFTMAX, device, right}), HasSubstr("device_type"));
   }
+}
+
+PluginEntry gradient(const std::string& fields, const std::string& format = "f16") {
+  return {"attention_backward.row.mine", FLASHPROOF_ATTENTION_BACKWARD, FLASHPROOF_CPU,
+          R"({"formats": [")" + format + "\"]" + fields + "}"};
+}
+
+TEST(Description, of_a_gradient_names_what_a_backward_pass_has) {
+  const Described fa2 =
+      describe(gradient(R"(, "arithmetic": "fa2_sm80", "takes": ["causal", "window", "alibi", "gqa"])"));
+  ASSERT_EQ(fa2.backward.size(), 1U);
+  ASSERT_EQ(fa2.backward.front().size(), 1U);
+  EXPECT_EQ(fa2.backward.front().front().p, Format::f16);
+  EXPECT_GT(describe(gradient("")).backward.front().size(), 1U);  // unknown: one of several
+  const auto own = describe(gradient(
+      R"(, "arithmetic": {"preset": "fa2_sm80", "exp_error": 0.001, "ds": "bf16", "dk": {"products": {"chains": 8}, "block": 64}})"));
+  const BackwardArithmetic& a = own.backward.front().front();
+  EXPECT_EQ(a.exp_error, 0.001);
+  EXPECT_EQ(a.ds, Format::bf16);
+  EXPECT_EQ(a.dk.block, 64);
+  EXPECT_EQ(a.dk.products.chains, 8);
+  EXPECT_TRUE(a.dk.heads_apart);  // the preset's
+
+  EXPECT_THAT(refusal(gradient(R"(, "takes": ["softcap"])")), HasSubstr("softcap"));
+  EXPECT_THAT(refusal(gradient(R"(, "returns": "o")")), HasSubstr("returns"));
+  EXPECT_THAT(refusal(gradient(R"(, "arithmetic": "pytorch_math")")), HasSubstr("legal here: fa2_sm80"));
+  EXPECT_THAT(refusal(gradient(R"(, "arithmetic": "fa3")")), HasSubstr("attention_backward"));
+  EXPECT_THAT(refusal(gradient(R"(, "arithmetic": {"ds": "f16"})")), HasSubstr("exp_error: missing"));
+  EXPECT_THAT(refusal(gradient(R"(, "arithmetic": {"exp_error": 1})")), HasSubstr("exp_error"));
+  EXPECT_THAT(refusal(gradient(R"(, "arithmetic": {"exp_error": 0.1, "reduction": "any"})")), HasSubstr("reduction"));
+  EXPECT_THAT(refusal(gradient(R"(, "arithmetic": {"exp_error": 0.1, "ds": "e4m3fn"})")),
+              HasSubstr("f32, f16 or bf16"));
+  EXPECT_THAT(refusal(gradient(R"(, "arithmetic": {"exp_error": 0.1, "unit": "raw"})")), HasSubstr("raw"));
+  EXPECT_THAT(refusal(gradient(R"(, "arithmetic": {"exp_error": 0.1, "exponent": "subtract_then_scale"})")),
+              HasSubstr("subtract_then_scale"));
+  EXPECT_THAT(refusal(gradient(R"(, "arithmetic": {"exp_error": 0.1, "dq": {"heads_apart": true}})")), HasSubstr("dq"));
+  EXPECT_THAT(refusal(gradient(R"(, "arithmetic": {"exp_error": 0.1, "dot": {"chains": 0}})")),
+              HasSubstr("dot.chains"));
+  EXPECT_THAT(refusal(gradient(R"(, "arithmetic": {"exp_error": 0.1, "dot": {"unit": "hopper_f16"}})", "f32")),
+              HasSubstr("dot.unit"));
 }
 
 }  // namespace

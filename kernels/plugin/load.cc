@@ -113,7 +113,11 @@ Plugin::Plugin(const std::filesystem::path& path, double seconds)
     kernel.form = Form::hardened;  // judged as one that claims to be right
     kernel.formats = std::span(d.formats).subspan(place.format, 1);
     kernel.contract = d.contract;
-    kernel.arithmetic = d.arithmetic[place.format];
+    if (d.problem == ProblemKind::backward) {
+      kernel.backward_one_of = d.backward[place.format];
+    } else {
+      kernel.arithmetic = d.arithmetic[place.format];
+    }
     kernel.unsupported = d.refusal;
     kernel.has_cuda = d.on_device;
     const PluginEntry& entry = listing_.kernels[place.index];

@@ -32,6 +32,7 @@ struct CallRecord {
   flashproof_softmax softmax;
   flashproof_merge merge;
   flashproof_attention attention;
+  flashproof_attention_backward attention_backward;
   std::array<Slot, kMostTensors> slots;
   std::uint64_t tensors;  // of slots
   // Set by the process that runs the call, for messages alone.

@@ -30,6 +30,7 @@ std::vector<std::pair<Axis, std::int64_t>> extents(const AttentionProblem& p) {
           {Axis::q_length, p.q_length()}, {Axis::k_length, p.k_length()}, {Axis::d, p.head_dim()},
           {Axis::dv, p.value_dim()}};
 }
+std::vector<std::pair<Axis, std::int64_t>> extents(const BackwardProblem& p) { return extents(p.forward); }
 
 std::string plain_refusal(const Takes& takes, const SoftmaxProblem& p) {
   if (!p.row_length.empty() && !takes.has(Plain::row_length)) return not_taken(Plain::row_length, "every column");
@@ -57,14 +58,25 @@ std::string plain_refusal(const Takes& takes, const AttentionProblem& p) {
   return "";
 }
 
+std::string plain_refusal(const Takes& takes, const BackwardProblem& p) {
+  if (std::string why = plain_refusal(takes, p.forward); !why.empty()) return why;
+  if (p.o.format != p.forward.q.format) return fmt::format("format of o: {}, legal: that of q", info(p.o.format).name);
+  for (const Tensor* tensor : {&p.d_out, &p.o, &p.lse}) {
+    if (!laid(*tensor, takes.strides)) return "strides of d_out, o or lse: this kernel does not take them";
+  }
+  return "";
+}
+
 }  // namespace
 
 ProblemKind problem_of(Plain plain) {
   if (plain == Plain::row_length) return ProblemKind::softmax;
   return plain == Plain::concat || plain == Plain::order ? ProblemKind::merge : ProblemKind::attention;
 }
-ProblemKind problem_of(Feature feature) {
-  return feature == Feature::unnormalised || feature == Feature::joins ? ProblemKind::merge : ProblemKind::attention;
+bool has_feature(ProblemKind problem, Feature feature) {
+  if (problem == ProblemKind::backward) return feature == Feature::window || feature == Feature::alibi;
+  const bool of_merge = feature == Feature::unnormalised || feature == Feature::joins;
+  return problem == (of_merge ? ProblemKind::merge : ProblemKind::attention);
 }
 
 std::vector<Axis> axes_of(ProblemKind problem) {
@@ -75,7 +87,7 @@ std::vector<Axis> axes_of(ProblemKind problem) {
 }
 
 std::string refused(const Takes& takes, const Problem& problem) {
-  return visit_forward(
+  return std::visit(
       [&](const auto& p) {
         if (std::string why = plain_refusal(takes, p); !why.empty()) return why;
         const auto list = extents(p);

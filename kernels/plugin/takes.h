@@ -18,7 +18,8 @@ inline constexpr std::array<std::string_view, 7> kPlain = {"causal",     "key_le
                                                            "row_length", "concat",     "order"};
 
 ProblemKind problem_of(Plain plain);
-ProblemKind problem_of(Feature feature);
+/// Whether problems of this kind may have it.
+bool has_feature(ProblemKind problem, Feature feature);
 
 enum class Strides : std::uint8_t { dense, rows, any };
 

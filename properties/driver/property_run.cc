@@ -287,7 +287,7 @@ std::vector<PropertyResult> run_properties(std::span<const KernelDeclaration> ke
   const auto tested = select(kernels, &KernelDeclaration::id, options.kernels, "kernel");
   const auto asked = select(laws(), &Law::name, options.laws, "law");
   const auto chosen = select(families(), &Family::name, options.families, "family");
-  std::vector<Question> list = questions(asked);
+  std::vector<Question> list = questions(asked, ProblemKind::attention);
   if (options.judged_elsewhere) std::erase_if(list, [](const Question& one) { return !one.asked; });
   std::vector<Case> replay;
   replay.reserve(options.replay.size());

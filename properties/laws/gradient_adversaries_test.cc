@@ -207,8 +207,8 @@ TEST(GradientAdversaries, none_gets_a_pass) {
     if (kernel.form != Form::hardened) continue;
     for (const Format format : kernel.formats) {
       std::deque<GradientCase>& cases = cases_of(format);
-      std::vector<BackwardArithmetic> list = wider(kernel.backward_for(format));
-      list.insert(list.begin(), kernel.backward_for(format));
+      std::vector<BackwardArithmetic> list = wider(kernel.backward_for(format).front());
+      list.insert(list.begin(), kernel.backward_for(format).front());
       for (std::size_t i = 0; i < list.size(); ++i) {
         Outcome right;
         try {

@@ -8,9 +8,9 @@
 
 namespace flashproof {
 
-std::vector<Question> questions(std::span<const Law* const> asked) {
+std::vector<Question> questions(std::span<const Law* const> asked, ProblemKind problem) {
   std::vector<Question> list;
-  for (const Law& law : laws()) {
+  for (const Law& law : laws_of(problem)) {
     const bool chosen = std::ranges::find(asked, &law) != asked.end();
     if (chosen || law.judge != nullptr) list.push_back({&law, chosen});
   }

@@ -88,8 +88,8 @@ struct Question {
   const Law* law;
   bool asked;
 };
-/// The laws that were asked for, which are in the order of laws(), behind the judging laws that were not.
-std::vector<Question> questions(std::span<const Law* const> asked);
+/// Of a problem: the laws that were asked for, in the order of laws_of(), behind the judging laws that were not.
+std::vector<Question> questions(std::span<const Law* const> asked, ProblemKind problem);
 
 /// What a run says of its kernel's declaration after the last case.
 struct Conclusion {

@@ -78,7 +78,7 @@ CaseResult ask(const Kernel& kernel, const GradientCase& c, const BackwardArithm
 }
 
 CaseResult ask(const Kernel& kernel, const GradientCase& c) {
-  return ask(kernel, c, kernel.backward_for(c.problem.forward.q.format));
+  return ask(kernel, c, kernel.backward_for(c.problem.forward.q.format).front());
 }
 
 /// Hardened kernels pass; how many did.
@@ -261,7 +261,7 @@ TEST(Gradients, trivial_outputs_are_rejected) {
 /// A declaration that promises more than the kernel does.
 int rejections(const char* id, Format format, const std::function<void(BackwardArithmetic&)>& lie) {
   const Kernel& kernel = *find_kernel(id);
-  BackwardArithmetic arithmetic = kernel.backward_for(format);
+  BackwardArithmetic arithmetic = kernel.backward_for(format).front();
   lie(arithmetic);
   int rejected = 0;
   for (const GradientCase& c : family_cases()) {

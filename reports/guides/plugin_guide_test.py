@@ -46,18 +46,20 @@ class Guide(unittest.TestCase):
             code = REPLAYS if " replay " in command else CODES.get(command, 0)
             self.assertEqual(done.returncode, code, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-2000:]}")
             outputs[command] = done.stdout
-        self.assertEqual(len(list(self.folder.glob("*.c*"))), 3)
+        self.assertEqual(len(list(self.folder.glob("*.c*"))), 4)
         # What the document says that they say.
         right = outputs["./flashproof check ./my_softmax.so"]
         self.assertRegex(right, r"(?m)^ok   softmax\.mine\.c f32 within_bound  pass \d+ ")
         self.assertRegex(right, r"(?m)^huge +pass ")
+        self.assertRegex(outputs["./flashproof check ./my_backward.so --quick"],
+                         r"(?m)^decided attention_backward\.mine\.c f32: \d\d % of dq, \d\d % of dk, \d\d % of dv")
         broken = outputs["./flashproof check ./broken.so --family huge"]
         self.assertRegex(broken, r"(?m)^FAIL softmax\.mine\.c f32 class_matches_semantics  .*fail ")
         self.assertRegex(broken, r"fail\(class_mismatch\) softmax:huge:\d+:format=f32 \(shrunk to softmax f32: x \(1, 1\) = ")
         self.assertIn("replay: ./flashproof replay out/witnesses/softmax.mine.c.f32.class_matches_semantics.safetensors --plugin ", broken)
 
     def test_no_warning_from_the_header(self):
-        for compiler, name in (("cc -std=c11", "my_softmax.c"), ("c++ -std=c++17", "my_attention.cc")):
+        for compiler, name in (("cc -std=c11", "my_softmax.c"), ("cc -std=c11", "my_backward.c"), ("c++ -std=c++17", "my_attention.cc")):
             done = self.run_command(f'{compiler} -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I "$FP" {name}')
             self.assertEqual(done.returncode, 0, done.stderr)
 

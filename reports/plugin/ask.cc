@@ -28,8 +28,9 @@ struct Subject {
 
 double ratio_of(const Judgement& judgement) {
   double ratio = -1;
-  for (const ErrorStats* stats : {&judgement.o, &judgement.lse}) {
-    if (stats->finite_elements > 0 || stats->max_ratio > 0) ratio = std::max(ratio, stats->max_ratio);
+  for (std::size_t i = 0; i < kPartCount; ++i) {
+    const ErrorStats& stats = judgement[static_cast<Part>(i)];
+    if (stats.finite_elements > 0 || stats.max_ratio > 0) ratio = std::max(ratio, stats.max_ratio);
   }
   return ratio;
 }
@@ -186,17 +187,17 @@ Verdict call_returns(Trial& trial) {
 PluginAnswer ask_law(const Law& law, Trial& trial) {
   PluginAnswer result{ask(law, trial)};
   explain_by_alignment(trial, result.verdict, [&](Trial& aligned) { return ask(law, aligned); });
-  if (law.judge != nullptr && result.verdict.kind != VerdictKind::unsupported && !trial.output().o.shape.empty()) {
+  if (law.judge != nullptr && result.verdict.kind != VerdictKind::unsupported) {
     result.ratio = ratio_of(trial);
     result.alternatives = trial.alternatives_seen();
-    if (&law == &judging_laws().front()) result.powers = trial.powers();
+    if (&law == &judging_laws_of(trial.kernel().problem).front()) result.powers = trial.powers();
   }
   return result;
 }
 
-void ask_laws(const PluginTask& task, std::uint64_t number, std::span<const Law* const> laws,
+void ask_laws(const PluginTask& task, std::uint64_t number, std::span<const Question> questions,
               const PluginDeaths& deaths, std::uint64_t first_step, WorkerVoice& voice) {
-  const std::uint64_t per_case = laws.size() + 1;
+  const std::uint64_t per_case = questions.size() + 1;
   const std::uint64_t steps = (task.data != nullptr ? 1 : task.cases.size()) * per_case;
   shield_judge();
   Subject subject;
@@ -213,7 +214,7 @@ void ask_laws(const PluginTask& task, std::uint64_t number, std::span<const Law*
     if (at > 0 && deaths.calls.contains({number, index})) subject.failed = "not asked: the call failed";
     voice.starting(
         step);  // from here to the result every death counts as the kernel's: it can kill what it cannot trace
-    const PluginAnswer result = answer(subject, at == 0 ? nullptr : laws[at - 1]);
+    const PluginAnswer result = answer(subject, at == 0 ? nullptr : questions[at - 1].law);
     voice.result(step, result.text());
     voice.returned();
     // The pool starts another for the next step, which knows by then how often the kernel did that.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "properties/laws/law.h"
+#include "properties/laws/run_power.h"
 #include "reports/plugin/check.h"
 #include "reports/workers/workers.h"
 
@@ -46,7 +47,7 @@ struct PluginAnswer {
 /// How the kernel is run on a case: a pure function of the two.
 RunOptions run_options(const Kernel& kernel, const Case& subject);
 /// Steps first_step .. of the task.
-void ask_laws(const PluginTask& task, std::uint64_t number, std::span<const Law* const> laws,
+void ask_laws(const PluginTask& task, std::uint64_t number, std::span<const Question> questions,
               const PluginDeaths& deaths, std::uint64_t first_step, WorkerVoice& voice);
 /// The kernel's call ended the process that it was in.
 bool ended_process(const Verdict& verdict);

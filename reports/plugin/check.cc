@@ -52,32 +52,28 @@ class Run {
  public:
   Run(const Plugin& plugin, const std::vector<const Kernel*>& kernels, const PluginCheck& options)
       : options_(options), kernels_(kernels) {
-    // call_returns is asked in any case: without it a law cannot tell a kernel that fails from one that is wrong.
-    std::vector<std::string> globs = options.laws;
-    std::erase(globs, kCallReturns);
-    std::vector<const Law*> asked;
-    if (globs.empty() == options.laws.empty()) asked = select(laws(), globs, "law");
-    const std::vector<Question> list = questions(asked);
-    for (const Question& one : list) laws_.push_back(one.law);
+    const std::vector<const Law*> asked = chosen_laws();
     if (!options.replay.empty()) replay();
     const auto families = !options.replay.empty() ? std::vector<const Family*>{} : chosen_families();
     for (const Kernel* kernel : kernels_) {
       const Described& described = plugin.described(*kernel);
-      KernelRun& run = runs_.try_emplace(kernel, *kernel, list, described.declared).first->second;
+      KernelRun& run =
+          runs_.try_emplace(kernel, *kernel, questions(asked, kernel->problem), described.declared).first->second;
       const std::size_t first = tasks_.size();
       for (const Family* family : families) {
         if (!family->serves(kernel->problem)) continue;
         tasks_.push_back({kernel, draw_cases(run, *family, options.seed, options.cases)});
       }
+      if (options.families.empty() && options.replay.empty()) draw_variants(run, options.seed, tasks_);
       draw_declared(run, described, options.seed, std::span(tasks_).subspan(first));
     }
   }
 
   PluginReport run() {
     PoolHooks hooks;
-    hooks.steps = [&](std::uint64_t task) { return tasks_.at(task).cases.size() * (laws_.size() + 1); };
+    hooks.steps = [&](std::uint64_t task) { return tasks_.at(task).cases.size() * per_case(tasks_.at(task)); };
     hooks.work = [&](std::uint64_t task, std::uint64_t first_step, WorkerVoice& voice) {
-      ask_laws(tasks_[task], task, laws_, deaths_, first_step, voice);
+      ask_laws(tasks_[task], task, runs_.at(tasks_[task].kernel).questions(), deaths_, first_step, voice);
     };
     hooks.result = [&](std::uint64_t task, std::uint64_t step, const std::string& text) {
       add(task, step, PluginAnswer::parse(text));
@@ -96,7 +92,7 @@ class Run {
       KernelRun& run = runs_.at(kernel);
       std::optional<PluginFailure> contradiction;
       report.outcomes.push_back(run.outcome(report.replay, contradiction));
-      for (std::size_t step = 0; step <= laws_.size(); ++step) {
+      for (std::size_t step = 0; step <= run.questions().size(); ++step) {
         if (!run.asked(step)) continue;
         PluginResult& result = report.results.emplace_back(std::move(run.results()[step]));
         const auto first = first_.find({kernel, step});
@@ -113,6 +109,25 @@ class Run {
   /// The GPU's kernels one after another: several processes would share its memory, and a fault of one may end the others.
   int jobs() const {
     return std::ranges::any_of(kernels_, [](const Kernel* k) { return k->has_cuda; }) ? 1 : options_.jobs;
+  }
+
+  std::uint64_t per_case(const PluginTask& task) const { return runs_.at(task.kernel).questions().size() + 1; }
+
+  /// Of any problem. call_returns is asked in any case: without it a law cannot tell a kernel that fails from one that is wrong.
+  std::vector<const Law*> chosen_laws() const {
+    std::vector<std::string> globs = options_.laws;
+    std::erase(globs, kCallReturns);
+    if (globs.empty() != options_.laws.empty()) return {};
+    std::vector<const Law*> all;
+    std::vector<std::string_view> names;
+    for (const ProblemKind problem : kProblemKinds) {
+      for (const Law& law : laws_of(problem)) {
+        if (std::ranges::find(names, law.name) == names.end()) all.push_back(&law), names.push_back(law.name);
+      }
+    }
+    std::vector<const Law*> asked;
+    for (const std::size_t i : select_names(globs, names, "law")) asked.push_back(all[i]);
+    return asked;
   }
 
   double step_seconds() const { return std::max(kStepSeconds, kStepLimits * options_.seconds); }
@@ -145,10 +160,10 @@ class Run {
 
   void died(std::uint64_t task, std::uint64_t step, const std::string& how) {
     const Kernel* kernel = tasks_[task].kernel;
-    const std::uint64_t per_case = laws_.size() + 1;
-    const std::pair at(task, step / per_case);
+    const std::uint64_t steps = per_case(tasks_[task]);
+    const std::pair at(task, step / steps);
     const bool again =
-        step % per_case != 0 && deaths_.calls.contains(at);  // in a worker that was there before the first death
+        step % steps != 0 && deaths_.calls.contains(at);  // in a worker that was there before the first death
     if (again) {
       note_death(kernel);
       return add(task, step, {{VerdictKind::unsupported, Failure::none, "not asked: the call failed"}});
@@ -165,25 +180,24 @@ class Run {
 
   void add(std::uint64_t task_number, std::uint64_t step, const PluginAnswer& answer) {
     const PluginTask& task = tasks_.at(task_number);
-    const std::uint64_t per_case = laws_.size() + 1;
-    const CaseSpec& spec = task.cases.at(step / per_case);
-    runs_.at(task.kernel).add(spec, step % per_case, answer);
+    const std::uint64_t steps = per_case(task);
+    const CaseSpec& spec = task.cases.at(step / steps);
+    runs_.at(task.kernel).add(spec, step % steps, answer);
     if (!answer.verdict.failed()) return;
     if (ended_process(answer.verdict)) {
       note_death(task.kernel, held_up_process(answer.verdict));
     }
-    if (step % per_case == 0) deaths_.calls.insert({task_number, step / per_case});
+    if (step % steps == 0) deaths_.calls.insert({task_number, step / steps});
     // Workers finish in any order; the first is the first of the list.
     const auto at = std::pair(task_number, step);
     const auto [first, is_new] =
-        first_.try_emplace({task.kernel, step % per_case}, at, PluginFailure{spec, answer.verdict, {}, {}});
+        first_.try_emplace({task.kernel, step % steps}, at, PluginFailure{spec, answer.verdict, {}, {}});
     if (!is_new && at < first->second.first) first->second = {at, {spec, answer.verdict, {}, {}}};
   }
 
   const PluginCheck& options_;
   std::vector<const Kernel*> kernels_;
   std::map<const Kernel*, KernelRun> runs_;
-  std::vector<const Law*> laws_;
   std::vector<PluginTask> tasks_;
   PluginDeaths deaths_;
   std::map<const Kernel*, std::pair<int, int>> counts_;

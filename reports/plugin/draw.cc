@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "properties/generators/gradient_variant.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {
@@ -40,7 +41,7 @@ Keys features_taken(const Described& described) {
   if (!takes("strides: rows")) keys["layout"] = "dense";
   if (described.problem == ProblemKind::merge && !takes("order")) keys["order"] = "forward";
   if (described.problem == ProblemKind::merge && !takes("concat")) keys["form"] = "sum";
-  if (described.problem != ProblemKind::attention) return keys;
+  if (forward_kind(described.problem) != ProblemKind::attention) return keys;
   if (!takes("causal")) keys["causal"] = "0";
   if (!takes("gqa")) keys["hq"] = keys["hk"] = "2";
   if (!takes("d != dv")) keys["d"] = keys["dv"] = "32";
@@ -91,6 +92,19 @@ std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint
   }
   run.offer(family.name, !taken.empty());
   return taken.empty() ? first : taken;
+}
+
+void draw_variants(KernelRun& run, std::uint64_t seed, std::vector<PluginTask>& tasks) {
+  if (run.kernel().problem != ProblemKind::backward) return;
+  PluginTask task{&run.kernel(), {}};
+  for (int variant = 1; variant <= gradient_variants(); ++variant) {
+    const CaseSpec spec = spec_of(run.kernel(), "normal", seed, {{"variant", std::to_string(variant)}});
+    const std::optional<Problem> problem = problem_of(spec);
+    if (!problem || !run.kernel().unsupported(*problem).empty()) continue;
+    task.cases.push_back(spec);
+    run.draw(spec, *problem);
+  }
+  if (!task.cases.empty()) tasks.push_back(std::move(task));
 }
 
 void draw_declared(KernelRun& run, const Described& described, std::uint64_t seed, std::span<PluginTask> tasks) {

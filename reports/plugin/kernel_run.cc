@@ -16,7 +16,7 @@ KernelRun::KernelRun(const Kernel& kernel, std::vector<Question> questions, std:
 }
 
 void KernelRun::draw(const CaseSpec& spec, const Problem& problem) {
-  std::vector<std::size_t>& places = tests_[{spec.family, spec.seed}];
+  std::vector<std::size_t>& places = tests_[to_string(spec)];
   for (std::size_t i = 0; i < tested_.size(); ++i) {
     if (!tested_[i].capability->tested_by(problem)) continue;
     ++tested_[i].drawn;
@@ -40,9 +40,9 @@ void KernelRun::miss(const Problem& problem, const std::string& why) {
 }
 
 void KernelRun::count(const CaseSpec& spec, std::size_t step, const Verdict& verdict) {
-  const auto found = tests_.find({spec.family, spec.seed});
+  const auto found = tests_.find(to_string(spec));
   // By the law that every run asks of every case.
-  const bool judged = step > 0 && questions_[step - 1].law == &judging_laws().front();
+  const bool judged = step > 0 && questions_[step - 1].law == &judging_laws_of(kernel_->problem).front();
   const bool decided = judged && (verdict.kind == VerdictKind::pass || verdict.failed());
   const bool refused = step == 0 && verdict.kind == VerdictKind::unsupported;
   for (std::size_t i = 0; found != tests_.end() && i < found->second.size(); ++i) {

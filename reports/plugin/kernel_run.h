@@ -41,6 +41,7 @@ class KernelRun {
   PluginOutcome outcome(bool replay, std::optional<PluginFailure>& contradiction);
 
   const Kernel& kernel() const { return *kernel_; }
+  std::span<const Question> questions() const { return questions_; }
   /// call_returns, then question by question.
   std::vector<PluginResult>& results() { return results_; }
   bool asked(std::size_t step) const { return step == 0 || questions_[step - 1].asked; }
@@ -52,7 +53,6 @@ class KernelRun {
     std::uint64_t drawn = 0, decided = 0, refused = 0;
     std::string missed = {};  // why the last case was not taken that would have tested it
   };
-  using CaseKey = std::pair<std::string, std::uint64_t>;  // family and seed
 
   /// Whether the case was judged or refused by the call, of each capability that it tests.
   void count(const CaseSpec& spec, std::size_t step, const Verdict& verdict);
@@ -64,9 +64,9 @@ class KernelRun {
   std::vector<PluginResult> results_;
   RunDecisions decisions_;
   std::vector<Tested> tested_;
-  std::map<CaseKey, std::vector<std::size_t>> tests_;  // places in tested_
-  std::uint64_t refused_ = 0;                          // cases that the description takes, by the call
-  std::vector<std::uint64_t> refused_by_law_;          // of the results
+  std::map<std::string, std::vector<std::size_t>, std::less<>> tests_;  // places in tested_, by case
+  std::uint64_t refused_ = 0;                                           // cases that the description takes, by the call
+  std::vector<std::uint64_t> refused_by_law_;                           // of the results
 };
 
 }  // namespace flashproof

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "reference/bound/backward/accumulation.h"
 #include "reference/bound/backward/columns.h"
@@ -79,10 +81,13 @@ class Ending {
   Format storage_;
 };
 
-void require_covered(const BackwardProblem& problem, const BackwardArithmetic& a, const ForwardErrors& forward) {
-  const auto require = [](bool holds, const char* what) {
-    if (!holds) throw std::invalid_argument(std::string("declared arithmetic: ") + what);
-  };
+void require(bool holds, const char* what) {
+  if (!holds) throw std::invalid_argument(std::string("declared arithmetic: ") + what);
+}
+
+}  // namespace
+
+void require_declaration(const BackwardArithmetic& a, Format q, Format o) {
   require(a.exponent != Exponent::subtract_then_scale, "exponent: subtract_then_scale is no form of the backward pass");
   const bool folded = a.exponent == Exponent::fused || a.exponent == Exponent::unfused;
   require(folded || a.unit == ScoreUnit::natural, "unit: raw scores need a folded scale, exponent fused or unfused");
@@ -96,8 +101,6 @@ void require_covered(const BackwardProblem& problem, const BackwardArithmetic& a
   }
   require(!a.factors_scaled || (a.unit == ScoreUnit::natural && a.scale == GradientScale::output),
           "factors_scaled: natural scores, scale output");
-  require(a.delta == DeltaSum::output || problem.mode == BackwardMode::gradient,
-          "delta: weights only in gradient mode");
   require(a.delta == DeltaSum::output || a.row_sum.unit.k == 0, "row_sum.unit: none where delta is weights");
   const auto products = [](const Products& p, const char* name) { bound::require_covered(p, name); };
   products(a.dot, "dot");
@@ -106,7 +109,6 @@ void require_covered(const BackwardProblem& problem, const BackwardArithmetic& a
   products(a.dq.products, "dq.products");
   products(a.dk.products, "dk.products");
   products(a.dv.products, "dv.products");
-  const Format q = problem.forward.q.format, o = problem.o.format;
   const auto no_unit_on = [&](const Products& p, Format x, Format y, const char* what) {
     // Three products of tf32 for one of f32 lose less than a unit of F = 21 (../foreign_presets.h).
     require(p.unit.k == 0 || p.unit.f <= 21 || (x != Format::f32 && y != Format::f32), what);
@@ -118,8 +120,15 @@ void require_covered(const BackwardProblem& problem, const BackwardArithmetic& a
   no_unit_on(a.dk.products, a.ds, q, "dk.products.unit: dS and q must be f16 or bf16");
   no_unit_on(a.dv.products, a.p, q, "dv.products.unit: P and dO must be f16 or bf16");
   require(a.dq.block >= 0 && a.dk.block >= 0 && a.dv.block >= 0, "block: 0 or more");
+}
 
+namespace {
+
+void require_covered(const BackwardProblem& problem, const BackwardArithmetic& a, const ForwardErrors& forward) {
   const AttentionProblem& f = problem.forward;
+  require_declaration(a, f.q.format, problem.o.format);
+  require(a.delta == DeltaSum::output || problem.mode == BackwardMode::gradient,
+          "delta: weights only in gradient mode");
   if (std::string why = backward_refused(f, a); !why.empty()) throw UsageError(why);
   const bool gradient = problem.mode == BackwardMode::gradient;
   const auto rows = static_cast<std::size_t>(gradient ? problem.query_rows() : 0);
@@ -283,6 +292,16 @@ class Evaluation {
   Bound result_;
 };
 
+void widen(std::vector<ElementBound>& widest, const std::vector<ElementBound>& other) {
+  for (std::size_t i = 0; i < widest.size(); ++i) {
+    if (other[i].total() > widest[i].total()) widest[i] = other[i];
+  }
+}
+
+void require_all(std::vector<RowDomain>& rows, const std::vector<RowDomain>& others) {
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].require(others[i].nearest);
+}
+
 }  // namespace
 
 std::string backward_refused(const AttentionProblem& f, const BackwardArithmetic& a) {
@@ -307,6 +326,36 @@ Bound backward_bound(const BackwardProblem& problem, const BackwardArithmetic& a
     }
   }
   return bound;
+}
+
+std::string backward_refused(const AttentionProblem& forward, std::span<const BackwardArithmetic> one_of) {
+  std::string why;
+  for (const BackwardArithmetic& a : one_of) {
+    why = backward_refused(forward, a);
+    if (why.empty()) break;
+  }
+  return why;
+}
+
+Bound backward_bound(const BackwardProblem& problem, std::span<const BackwardArithmetic> one_of,
+                     const ForwardErrors& forward) {
+  if (const std::string why = backward_refused(problem.forward, one_of); !why.empty()) throw UsageError(why);
+  std::optional<Bound> widest;
+  for (const BackwardArithmetic& a : one_of) {
+    if (!backward_refused(problem.forward, a).empty()) continue;
+    Bound one = backward_bound(problem, a, forward);
+    if (!widest) {
+      widest = std::move(one);
+      continue;
+    }
+    widen(widest->dq, one.dq);
+    widen(widest->dk, one.dk);
+    widen(widest->dv, one.dv);
+    require_all(widest->query_domain, one.query_domain);
+    require_all(widest->key_domain, one.key_domain);
+  }
+  if (!widest) throw std::invalid_argument("a declaration that is one of several: legal: at least one");
+  return std::move(*widest);
 }
 
 }  // namespace flashproof

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct ForwardErrors {
   std::vector<double> o;    // query_rows() x dv
 };
 
+/// Of inputs and an o of these formats. Throws std::invalid_argument naming the first field that contradicts the others or has no bound.
+void require_declaration(const BackwardArithmetic& arithmetic, Format q, Format o);
+
 /// Empty, or why there is no bound of this declaration for this problem, in one line: raw scores with a bias or ALiBi, a
 /// subnormal scale that is folded into raw scores or flushed.
 std::string backward_refused(const AttentionProblem& forward, const BackwardArithmetic& arithmetic);
@@ -25,6 +29,14 @@ std::string backward_refused(const AttentionProblem& forward, const BackwardArit
 /// `problem` must be valid. Throws UsageError with backward_refused()'s text,
 /// std::invalid_argument for a declaration or forward errors that no section of README.md covers.
 Bound backward_bound(const BackwardProblem& problem, const BackwardArithmetic& arithmetic,
+                     const ForwardErrors& forward = {});
+
+/// Of a declaration that is one of these, nobody says which; at least one. Empty if one of them has a bound, else why the last has
+/// none.
+std::string backward_refused(const AttentionProblem& forward, std::span<const BackwardArithmetic> one_of);
+/// Element by element the largest bound of those that have one; a row leaves the domain where it leaves one of theirs. Throws as
+/// backward_bound() of one.
+Bound backward_bound(const BackwardProblem& problem, std::span<const BackwardArithmetic> one_of,
                      const ForwardErrors& forward = {});
 
 }  // namespace flashproof

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "reference/bound/declaration.h"
 #include "reference/bound/row_model.h"
@@ -42,16 +41,6 @@ std::string refused(const AttentionProblem& f, const BackwardArithmetic& a) {
   return tiny ? "scale: subnormal, legal: 0, or at least 2^-126 in magnitude" : std::string();
 }
 
-void widen(std::vector<ElementBound>& widest, const std::vector<ElementBound>& other) {
-  for (std::size_t i = 0; i < widest.size(); ++i) {
-    if (other[i].total() > widest[i].total()) widest[i] = other[i];
-  }
-}
-
-void require_all(std::vector<RowDomain>& rows, const std::vector<RowDomain>& others) {
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].require(others[i].nearest);
-}
-
 /// A gradient of a row whose forward pass left its domain has none either, nor have the keys that the row sees.
 void require_forward(Bound& bound, const Bound& forward, const BackwardProblem& problem) {
   const backward::View view(problem);
@@ -89,22 +78,13 @@ Bound gradient_bound(const BackwardProblem& problem, const GradientArithmetic& a
   if (const std::string why = gradient_refused(problem, arithmetic); !why.empty()) throw UsageError(why);
   const Bound forward = compute_bound(problem.forward, arithmetic.forward);
   const ForwardErrors errors = errors_of_forward(problem, forward);
-  std::optional<Bound> widest;
+  std::vector<BackwardArithmetic> meant;
   for (const BackwardArithmetic& a : arithmetic.backward) {
-    if (!refused(problem.forward, a).empty()) continue;
-    Bound one = backward_bound(problem, a, errors);
-    if (!widest) {
-      widest = std::move(one);
-      continue;
-    }
-    widen(widest->dq, one.dq);
-    widen(widest->dk, one.dk);
-    widen(widest->dv, one.dv);
-    require_all(widest->query_domain, one.query_domain);
-    require_all(widest->key_domain, one.key_domain);
+    if (refused(problem.forward, a).empty()) meant.push_back(a);
   }
-  require_forward(*widest, forward, problem);
-  return std::move(*widest);
+  Bound bound = backward_bound(problem, meant, errors);
+  require_forward(bound, forward, problem);
+  return bound;
 }
 
 }  // namespace flashproof

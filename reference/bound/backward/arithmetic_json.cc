@@ -1,0 +1,104 @@
+// A text may come from anywhere: every field is checked before it is used.
+#include "reference/bound/backward/arithmetic_json.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "reference/bound/arithmetic_reader.h"
+#include "reference/bound/backward/bound.h"
+#include "reference/bound/backward/gradient_bound.h"
+
+namespace flashproof::bound {
+
+template <>
+std::span<const Name<GradientScale>> names_of() {
+  static constexpr Name<GradientScale> kNames[] = {{"output", GradientScale::output},
+                                                   {"weights", GradientScale::weights}};
+  return kNames;
+}
+
+template <class A, class Visit>
+  requires std::is_same_v<std::remove_const_t<A>, Accumulation>
+void fields(A& sum, Visit&& visit) {
+  visit("products", sum.products);
+  visit("block", sum.block, Range{0, kMostBlock});
+  visit("heads_apart", sum.heads_apart);
+  visit("partial", sum.partial);
+  visit("heads_any", sum.heads_any);
+}
+
+template <class A, class Visit>
+  requires std::is_same_v<std::remove_const_t<A>, BackwardArithmetic>
+void fields(A& a, Visit&& visit) {
+  visit("exponent", a.exponent);
+  visit("unit", a.unit);
+  visit("exp_error", a.exp_error, Interval{0, 0.5});
+  visit("dot", a.dot);
+  visit("products", a.products);
+  visit("row_sum", a.row_sum);
+  visit("p", a.p);
+  visit("ds", a.ds);
+  visit("dq", a.dq);
+  visit("dk", a.dk);
+  visit("dv", a.dv);
+  visit("scale", a.scale);
+  visit("factors_scaled", a.factors_scaled);
+  visit("stored_weights", a.stored_weights);
+  visit("dp", a.dp);
+  visit("apart", a.apart);
+  visit("underflow", a.underflow);
+}
+
+}  // namespace flashproof::bound
+
+namespace flashproof {
+namespace {
+
+/// Of a pass that sums D from P of its own there is no bound for o and lse that are inputs.
+bool reads_forward(const BackwardArithmetic& a) { return a.delta == DeltaSum::output; }
+
+std::vector<BackwardArithmetic> preset(std::string_view name, Format inputs) {
+  std::vector<BackwardArithmetic> list = gradient_preset(name, inputs).backward;
+  std::erase_if(list, [](const BackwardArithmetic& a) { return !reads_forward(a); });
+  if (!list.empty()) return list;
+  std::string names;
+  for (const ArithmeticPreset& one : backward_presets()) names += (names.empty() ? "" : ", ") + std::string(one.name);
+  throw UsageError(
+      fmt::format("arithmetic: preset {}: of a forward and a backward pass in one, legal here: {}", name, names));
+}
+
+}  // namespace
+
+std::vector<ArithmeticPreset> backward_presets() {
+  std::vector<ArithmeticPreset> list;
+  for (const ArithmeticPreset& one : gradient_presets()) {
+    if (std::ranges::any_of(gradient_preset(one.name, Format::f16).backward, reads_forward)) list.push_back(one);
+  }
+  return list;
+}
+
+std::vector<BackwardArithmetic> parse_backward_arithmetic(std::string_view text, Format inputs) {
+  if (!bound::is_object(text)) return preset(text, inputs);
+  const bound::Json json = bound::parse_object(text);
+  std::vector<BackwardArithmetic> list{BackwardArithmetic{}};
+  if (const auto name = json.find("preset"); name != json.end()) {
+    if (!name->is_string()) bound::refuse("preset", "a name");
+    list = preset(name->get_ref<const std::string&>(), inputs);
+  } else if (!json.contains("exp_error")) {
+    throw UsageError("arithmetic: exp_error: missing, legal: it, or a preset");
+  }
+  for (BackwardArithmetic& one : list) {
+    bound::FieldReader reader(json, "");
+    reader.allow("preset");
+    bound::fields(one, reader);
+    reader.end();
+    try {
+      require_declaration(one, inputs, inputs);
+    } catch (const std::invalid_argument& e) {
+      throw UsageError(e.what());
+    }
+  }
+  return list;
+}
+
+}  // namespace flashproof

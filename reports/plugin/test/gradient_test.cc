@@ -1,0 +1,58 @@
+// Kernels of the gradient behind the C ABI: a right one passes having decided every output, and each wrong one is a finding.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/plugin/load.h"
+#include "reports/plugin/check.h"
+#include "reports/plugin/main.h"
+
+namespace flashproof {
+namespace {
+
+using testing::HasSubstr;
+
+PluginReport check(const std::string& name, std::vector<std::string> families = {}) {
+  forbid_tracing();
+  static const Plugin plugin(std::filesystem::path(FLASHPROOF_TEST_PLUGINS) / "gradient.so");
+  PluginCheck options;
+  options.kernels = {"attention_backward." + name + ".test"};
+  options.families = std::move(families);
+  options.jobs = 2;
+  return check_plugin(plugin, options);
+}
+
+TEST(GradientPlugin, a_right_kernel_passes_and_has_decided_every_output) {
+  const PluginReport report = check("right");
+  EXPECT_FALSE(report.partial) << report.failure;
+  for (const PluginResult& r : report.results) {
+    EXPECT_FALSE(r.failure) << r.law << ": " << r.failure->verdict.detail << " " << to_string(r.failure->spec);
+  }
+  ASSERT_EQ(report.outcomes.size(), 1U);
+  const PluginOutcome& outcome = report.outcomes.front();
+  EXPECT_THAT(outcome.undecided, testing::IsEmpty());
+  EXPECT_THAT(outcome.narrow, "");
+  for (const Part part : kGradientParts)
+    EXPECT_GT(outcome.power.parts[static_cast<std::size_t>(part)].share(), 0.5) << name(part);
+}
+
+class WrongGradient : public testing::TestWithParam<const char*> {};
+
+TEST_P(WrongGradient, is_a_finding) {
+  const PluginReport report = check(GetParam(), {"alibi", "normal"});
+  EXPECT_FALSE(report.partial) << report.failure;
+  EXPECT_TRUE(report.found());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, WrongGradient,
+                         testing::Values("no_delta", "no_causal", "last_head", "no_scale", "zeros", "last_key",
+                                         "no_alibi", "recomputed", "writes_o"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace flashproof
