@@ -89,7 +89,7 @@ void run_on_cpu(const Kernel& kernel, const Problem& problem, const RunOptions& 
   };
   if (options.shadow != nullptr) {
     std::visit([&](const auto& p) { watch_inputs(*options.shadow, p); }, problem);
-    for (Guarded& out : outputs) watch_output(*options.shadow, out.name.c_str(), out.buffer.tensor(), *out.tensor);
+    for (Guarded& out : outputs) watch_output(*options.shadow, out.name, out.buffer.tensor(), *out.tensor);
     watch_output(*options.shadow, "workspace", space.tensor(), workspace);
   }
   std::visit(

@@ -4,20 +4,29 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <initializer_list>
+#include <concepts>
+#include <optional>
+
+#include "reference/problem/fields.h"
 
 namespace flashproof {
 namespace {
-
-using Tensors = std::initializer_list<const Tensor*>;
 
 bool dense(const Tensor& t) {
   return t.stride == dense_stride(t.shape) &&
          static_cast<std::int64_t>(t.storage.size()) == t.elements() * bytes_of(t.format);
 }
 
-bool all_dense(Tensors tensors) {
-  return std::ranges::all_of(tensors, [](const Tensor* t) { return t->shape.empty() || dense(*t); });
+/// Along which problems of one kind are joined.
+template <class P>
+constexpr Axis kJoined = std::same_as<P, AttentionProblem> ? Axis::batch : Axis::rows;
+
+/// Where the field has that axis, if it does.
+template <class P>
+std::optional<std::size_t> joined_axis(const Field& field) {
+  const auto found = std::ranges::find(field.shape(), kJoined<P>);
+  if (found == field.shape().end()) return std::nullopt;
+  return static_cast<std::size_t>(found - field.shape().begin());
 }
 
 /// Everything of a tensor that must agree: its format and its shape without one axis; "-" for no tensor.
@@ -28,32 +37,43 @@ std::string sort_of(const Tensor& t, std::size_t axis) {
   return text;
 }
 
-std::string plan_of(const ChunkPlan& plan) {
-  return fmt::format("{}/{}", fmt::join(plan.boundary, ","), fmt::join(plan.order, ","));
-}
+/// What must agree of a field, as text; `joinable` becomes false where one cannot be joined at all.
+template <class P>
+class KeyWriter {
+ public:
+  std::string key;
+  bool joinable = true;
 
-std::string key_of(const SoftmaxProblem& p) {
-  if (!all_dense({&p.x})) return "";
-  return fmt::format("softmax {} {} {}", sort_of(p.x, 0), p.row_length.empty(), plan_of(p.plan));
-}
+  void operator()(const Field& field, const Tensor& tensor) {
+    const std::optional<std::size_t> axis = joined_axis<P>(field);
+    joinable = joinable && (tensor.shape.empty() || (axis && dense(tensor)));
+    key += " | " + sort_of(tensor, axis.value_or(0));
+  }
+  void operator()(const Field& field, const std::vector<std::int32_t>& values) {
+    key += joined_axis<P>(field) ? fmt::format(" {}", values.empty()) : fmt::format(" {}", fmt::join(values, ","));
+  }
+  void operator()(const Field&, const std::vector<Join>& joins) {
+    for (const Join& j : joins) key += fmt::format(" {}+{}", j.left, j.right);
+  }
+  void operator()(const Field&, float value) { key += fmt::format(" {:a}", value); }
+  template <class T>
+  void operator()(const Field&, const TwoWords<T>& word) {
+    key += word.value == word.first ? " 1" : " 2";
+  }
+  template <class T>
+  void operator()(const Field&, const Window<T>& window) {
+    key += fmt::format(" {},{}", window.left, window.right);
+  }
+};
 
-std::string key_of(const MergeProblem& p) {
-  if (!all_dense({&p.o, &p.lse, &p.l})) return "";
-  std::string key = fmt::format("merge {} {} {} {}", sort_of(p.o, 1), p.has_l(), fmt::join(p.order, ","),
-                                p.form == MergeForm::sum ? "sum" : "concat");
-  for (const Join& j : p.joins) key += fmt::format(" {}+{}", j.left, j.right);
-  return key;
-}
-
-std::string key_of(const AttentionProblem& p) {
-  const bool joinable = !p.packed() && !p.paged() && !p.has_sink() &&
-                        all_dense({&p.q, &p.k, &p.v, &p.bias, &p.alibi, &p.q_descale, &p.k_descale, &p.v_descale});
-  if (!joinable) return "";
-  std::string key = fmt::format("attention {:a} {} {} {} {:a} {} {}", p.scale, p.causal, p.window_left, p.window_right,
-                                p.softcap, p.key_length.empty(), plan_of(p.plan));
-  for (const Tensor* t : {&p.q, &p.k, &p.v, &p.bias, &p.alibi, &p.q_descale, &p.k_descale, &p.v_descale})
-    key += " | " + sort_of(*t, 0);
-  return key;
+template <class P>
+std::string key_of(const P& p) {
+  if constexpr (std::same_as<P, AttentionProblem>) {
+    if (p.packed() || p.paged()) return "";
+  }
+  KeyWriter<P> writer;
+  for_each_field(p, writer);
+  return writer.joinable ? std::string(name(kind_of(p))) + writer.key : "";
 }
 
 /// Tensors of equal shape but for `axis`, end to end along it: every one as so many runs, one for each index before it.
@@ -75,57 +95,39 @@ Tensor join(std::span<const Tensor* const> parts, std::size_t axis) {
   return whole;
 }
 
+/// The field of this number, in the order of for_each_field(); it is a T.
+template <class T, class P>
+const T& field_of(const P& problem, std::size_t number) {
+  const T* found = nullptr;
+  std::size_t n = 0;
+  for_each_field(problem, [&]<class Value>(const Field&, const Value& value) {
+    if constexpr (std::same_as<Value, T>) found = n == number ? &value : found;
+    ++n;
+  });
+  return *found;
+}
+
 template <class P>
-struct Parts {
-  std::span<const Problem* const> problems;
-
-  const P& operator[](std::size_t i) const { return std::get<P>(*problems[i]); }
-  Tensor joined(Tensor P::* member, std::size_t axis) const {
-    std::vector<const Tensor*> tensors;
-    tensors.reserve(problems.size());
-    for (std::size_t i = 0; i < problems.size(); ++i) tensors.push_back(&((*this)[i].*member));
-    return join(tensors, axis);
-  }
-  std::vector<std::int32_t> appended(std::vector<std::int32_t> P::* member) const {
-    std::vector<std::int32_t> all;
-    for (std::size_t i = 0; i < problems.size(); ++i)
-      all.insert(all.end(), ((*this)[i].*member).begin(), ((*this)[i].*member).end());
-    return all;
-  }
-};
-
-Problem join_as(const SoftmaxProblem& first, std::span<const Problem* const> problems) {
-  const Parts<SoftmaxProblem> parts{problems};
-  return SoftmaxProblem{parts.joined(&SoftmaxProblem::x, 0), parts.appended(&SoftmaxProblem::row_length), first.plan};
-}
-
-Problem join_as(const MergeProblem& first, std::span<const Problem* const> problems) {
-  const Parts<MergeProblem> parts{problems};
-  MergeProblem whole;
-  whole.o = parts.joined(&MergeProblem::o, 1);
-  whole.lse = parts.joined(&MergeProblem::lse, 1);
-  whole.l = parts.joined(&MergeProblem::l, 1);
-  whole.order = first.order;
-  whole.joins = first.joins;
-  whole.form = first.form;
-  return whole;
-}
-
-Problem join_as(const AttentionProblem& first, std::span<const Problem* const> problems) {
-  const Parts<AttentionProblem> parts{problems};
-  AttentionProblem whole;
-  for (Tensor AttentionProblem::* member :
-       {&AttentionProblem::q, &AttentionProblem::k, &AttentionProblem::v, &AttentionProblem::bias,
-        &AttentionProblem::alibi, &AttentionProblem::q_descale, &AttentionProblem::k_descale,
-        &AttentionProblem::v_descale})
-    whole.*member = parts.joined(member, 0);
-  whole.key_length = parts.appended(&AttentionProblem::key_length);
-  whole.scale = first.scale;
-  whole.causal = first.causal;
-  whole.window_left = first.window_left;
-  whole.window_right = first.window_right;
-  whole.softcap = first.softcap;
-  whole.plan = first.plan;
+Problem join_as(const P& first, std::span<const Problem* const> problems) {
+  P whole = first;
+  std::size_t n = 0;
+  for_each_field(whole, [&]<class Reference>(const Field& field, Reference&& value) {
+    using Value = std::remove_cvref_t<Reference>;
+    const std::size_t number = n++;
+    const std::optional<std::size_t> axis = joined_axis<P>(field);
+    if (!axis) return;
+    if constexpr (std::same_as<Value, Tensor>) {
+      std::vector<const Tensor*> parts;
+      for (const Problem* problem : problems) parts.push_back(&field_of<Tensor>(std::get<P>(*problem), number));
+      value = join(parts, *axis);
+    } else if constexpr (std::same_as<Value, std::vector<std::int32_t>>) {
+      value.clear();
+      for (const Problem* problem : problems) {
+        const Value& more = field_of<Value>(std::get<P>(*problem), number);
+        value.insert(value.end(), more.begin(), more.end());
+      }
+    }
+  });
   return whole;
 }
 

@@ -46,6 +46,9 @@ TEST(Capability, every_word_of_a_description_has_one) {
                 R"("causal", "key_length", "bias", "gqa", "window", "softcap", "alibi", "sink", "packed", "paged",)"
                 R"("descale", "mixed")"),
             15U);
+  EXPECT_EQ(all("attention_backward.row.mine", FLASHPROOF_ATTENTION_BACKWARD,
+                R"("causal", "key_length", "bias", "gqa", "window", "alibi")"),
+            9U);
   EXPECT_THROW(capability(ProblemKind::softmax, "window"), std::logic_error);
 }
 

@@ -31,6 +31,10 @@ constexpr int kDeepest = 6;
 constexpr std::int64_t kMostPromised = 256;  // bytes: all that memory of a device has for certain
 constexpr int kFeatures = static_cast<int>(Feature::joins) + 1;
 
+/// The first is drawn beside the second alone: pages are partly used, and 8 bits are scaled.
+constexpr std::array<std::array<std::string_view, 2>, 2> kTakenTogether = {
+    {{"paged", "key_length"}, {"mixed", "descale"}}};
+
 /// The JSON with messages that name the kernel.
 class Reader {
  public:
@@ -228,6 +232,11 @@ Described describe(const PluginEntry& entry) {
     if (has_feature(d.problem, feature)) features.push_back(feature), names.push_back(name(feature));
   }
   const std::vector<std::string> words = reader.words("takes");
+  for (const auto& [one, with] : kTakenTogether) {
+    if (std::ranges::find(words, one) != words.end() && std::ranges::find(words, with) == words.end()) {
+      reader.refuse(fmt::format("takes: {}: legal with {}, without which no case has it", one, with));
+    }
+  }
   for (const std::string& word : words) {
     const std::size_t index = reader.known("takes: feature", word, names);
     if (index < plain.size()) {

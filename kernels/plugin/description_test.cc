@@ -163,6 +163,10 @@ TEST(Description, what_is_wrong_is_named_with_what_is_legal) {
   EXPECT_THAT(refusal(R"({"formats": ["f32"], "arithmetic": 3})"), HasSubstr("arithmetic: legal"));
   EXPECT_THAT(refusal(R"({"formats": ["f32"], "arithmetic": "fa2_sm80"})"), HasSubstr("arithmetic"));
   EXPECT_THAT(refusal(attention(R"({"formats": ["f32"], "arithmetic": "fa2_sm80"})")), HasSubstr("f32"));
+  EXPECT_THAT(refusal(attention(R"({"formats": ["f16"], "takes": ["paged"]})")),
+              HasSubstr("paged: legal with key_length"));
+  EXPECT_THAT(refusal(attention(R"({"formats": ["f16"], "takes": ["mixed"]})")),
+              HasSubstr("mixed: legal with descale"));
   EXPECT_THAT(refusal(R"({"formats": ["f32"], "limits": )" + std::string(60000, '[')), HasSubstr("nested deeper"));
   EXPECT_THAT(refusal("{\"formats\": [\"f32\"]" + std::string(70000, ' ') + "}"), HasSubstr("65536"));
   EXPECT_THAT(refusal(R"({"formats": ["\n\u001b[2J"]})"), HasSubstr("\\x1b"));

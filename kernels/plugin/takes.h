@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "reference/problem/problems.h"
+#include "reference/problem/fields.h"
 
 namespace flashproof {
 
@@ -23,7 +23,6 @@ bool has_feature(ProblemKind problem, Feature feature);
 
 enum class Strides : std::uint8_t { dense, rows, any };
 
-enum class Axis : std::uint8_t { rows, cols, states, batch, q_heads, k_heads, q_length, k_length, d, dv };
 /// The keys of a case spec.
 inline constexpr std::array<std::string_view, 10> kKeys = {"rows", "cols", "n", "b", "hq", "hk", "sq", "sk", "d", "dv"};
 inline constexpr std::array<std::string_view, 10> kAxes = {"rows",    "cols",     "states",   "batch", "q_heads",

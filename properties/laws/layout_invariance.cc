@@ -9,6 +9,7 @@
 #include "properties/laws/layout.h"
 #include "properties/laws/list.h"
 #include "properties/laws/same_outputs.h"
+#include "reference/problem/fields.h"
 
 namespace flashproof {
 namespace {
@@ -46,7 +47,8 @@ Tensor laid(const Tensor& tensor, Layout layout, Random& random) {
 }
 
 void lay_out(Problem& problem, Layout layout, Random& random) {
-  std::visit([&](auto& p) { for_each_tensor(p, [&](Tensor& t) { t = laid(t, layout, random); }); }, problem);
+  std::visit([&](auto& p) { for_each_tensor(p, [&](const Field&, Tensor& t) { t = laid(t, layout, random); }); },
+             problem);
 }
 
 Verdict relate(Trial& trial) {

@@ -8,6 +8,7 @@
 #include "properties/laws/layout.h"
 #include "properties/laws/list.h"
 #include "properties/laws/same_outputs.h"
+#include "reference/problem/fields.h"
 
 namespace flashproof {
 namespace {
@@ -48,7 +49,7 @@ void change_stride(Tensor& t, int axis) {
   std::ranges::fill(t.storage, std::byte{0});
 }
 Problem with_strides(Problem problem, int axis) {
-  std::visit([&](auto& p) { for_each_tensor(p, [&](Tensor& t) { change_stride(t, axis); }); }, problem);
+  std::visit([&](auto& p) { for_each_tensor(p, [&](const Field&, Tensor& t) { change_stride(t, axis); }); }, problem);
   return problem;
 }
 

@@ -10,6 +10,7 @@
 #include "properties/laws/layout.h"
 #include "properties/laws/list.h"
 #include "properties/laws/plant.h"
+#include "reference/problem/fields.h"
 
 namespace flashproof {
 namespace {
@@ -20,7 +21,7 @@ constexpr int kTurns = 4;
 
 void pack_together(SoftmaxProblem& p) { p.x = packed_together(p.x); }
 void pack_together(MergeProblem& p) {
-  for_each_tensor(p, [](Tensor& t) { t = packed_together(t); });
+  for_each_tensor(p, [](const Field&, Tensor& t) { t = packed_together(t); });
 }
 void pack_together(AttentionProblem& p) {
   for (Tensor* tensor : {&p.q, &p.k, &p.v}) *tensor = packed_together(*tensor);

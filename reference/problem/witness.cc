@@ -3,164 +3,108 @@
 #include <fmt/format.h>
 
 #include <span>
-#include <type_traits>
+#include <string>
+#include <vector>
 
 #include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
+#include "reference/problem/fields.h"
 #include "reference/problem/read_file.h"
 #include "reference/problem/safetensors.h"
 #include "reference/problem/text.h"
-#include "reference/problem/witness_fields.h"
+#include "reference/problem/witness_file.h"
 
 namespace flashproof {
 namespace {
 
-// Reading and writing one kind of problem stand next to each other: the same fields in the same order.
+/// Only what a problem uses is in its file, so that the plain form has the same bytes for ever; a field that is always there is
+/// required.
+class FieldReader {
+ public:
+  explicit FieldReader(WitnessFile& file) : file_(file) {}
 
-SoftmaxProblem read_softmax(Fields& fields) {
-  SoftmaxProblem p;
-  p.x = fields.tensor("x");
-  p.row_length = fields.int32s("row_length");
-  p.plan.boundary = fields.int32s("plan.boundary");
-  p.plan.order = fields.int32s("plan.order");
-  return p;
-}
-
-/// left,right of one join after the other.
-std::vector<Join> read_joins(Fields& fields) {
-  const std::vector<std::int32_t> nodes = fields.int32s("joins");
-  if (nodes.size() % 2 != 0) throw UsageError(fmt::format("joins: {} nodes, must be two for each", nodes.size()));
-  std::vector<Join> joins(nodes.size() / 2);
-  for (std::size_t k = 0; k < joins.size(); ++k) joins[k] = {nodes[2 * k], nodes[2 * k + 1]};
-  return joins;
-}
-
-MergeProblem read_merge(Fields& fields) {
-  MergeProblem p;
-  p.o = fields.tensor("o");
-  p.lse = fields.tensor("lse");
-  if (fields.has_tensor("l")) p.l = fields.tensor("l");
-  p.order = fields.int32s("order");
-  if (fields.has("joins")) p.joins = read_joins(fields);
-  p.form = fields.either("form", "sum", "concat") ? MergeForm::sum : MergeForm::concat;
-  return p;
-}
-
-/// The optional fields: only what a problem uses is in its file, so that the plain form has the same bytes for ever.
-void read_features(Fields& fields, AttentionProblem& p) {
-  if (fields.has("window")) {
-    const std::vector<std::int32_t> window = fields.signed_int32s("window");
-    if (window.size() != 2) throw UsageError(fmt::format("window: {} numbers, must be left,right", window.size()));
-    p.window_left = window[0];
-    p.window_right = window[1];
+  void operator()(const Field& field, Tensor& tensor) {
+    if (field.presence == Presence::always || file_.has_tensor(key(field))) tensor = file_.tensor(key(field));
   }
-  if (fields.has("softcap")) p.softcap = fields.f32("softcap");
-  if (fields.has_tensor("alibi")) p.alibi = fields.tensor("alibi");
-  if (fields.has_tensor("sink")) p.sink = fields.tensor("sink");
-  if (fields.has_tensor("q_descale")) p.q_descale = fields.tensor("q_descale");
-  if (fields.has_tensor("k_descale")) p.k_descale = fields.tensor("k_descale");
-  if (fields.has_tensor("v_descale")) p.v_descale = fields.tensor("v_descale");
-  if (fields.has("q_start")) p.q_start = fields.int32s("q_start");
-  if (fields.has("k_start")) p.k_start = fields.int32s("k_start");
-  if (fields.has("page_table")) p.page_table = fields.signed_int32s("page_table");
-}
+  void operator()(const Field& field, std::vector<std::int32_t>& values) {
+    if (!stands(field)) return;
+    values = field.name == "page_table" ? file_.signed_int32s(key(field)) : file_.int32s(key(field));
+  }
+  void operator()(const Field& field, std::vector<Join>& joins) {
+    if (!stands(field)) return;
+    const std::vector<std::int32_t> nodes = file_.int32s(key(field));  // left, right of one join after the other
+    if (nodes.size() % 2 != 0) throw UsageError(fmt::format("joins: {} nodes, must be two for each", nodes.size()));
+    for (std::size_t k = 0; k < nodes.size(); k += 2) joins.push_back({nodes[k], nodes[k + 1]});
+  }
+  void operator()(const Field& field, float& value) {
+    if (stands(field)) value = file_.f32(key(field));
+  }
+  template <class T>
+  void operator()(const Field& field, const TwoWords<T>& word) {
+    word.value = file_.either(key(field), word.first_word, word.second_word) ? word.first : word.second;
+  }
+  template <class T>
+  void operator()(const Field& field, const Window<T>& window) {
+    if (!stands(field)) return;
+    const std::vector<std::int32_t> ends = file_.signed_int32s(key(field));
+    if (ends.size() != 2) throw UsageError(fmt::format("window: {} numbers, must be left,right", ends.size()));
+    window.left = ends[0];
+    window.right = ends[1];
+  }
 
-AttentionProblem read_attention(Fields& fields) {
-  AttentionProblem p;
-  p.q = fields.tensor("q");
-  p.k = fields.tensor("k");
-  p.v = fields.tensor("v");
-  if (fields.has_tensor("bias")) p.bias = fields.tensor("bias");
-  p.scale = fields.f32("scale");
-  p.causal = fields.either("causal", "true", "false");
-  p.key_length = fields.int32s("key_length");
-  read_features(fields, p);
-  p.plan.boundary = fields.int32s("plan.boundary");
-  p.plan.order = fields.int32s("plan.order");
-  return p;
-}
+ private:
+  static std::string key(const Field& field) { return std::string(field.name); }
+  bool stands(const Field& field) const { return field.presence == Presence::always || file_.has(key(field)); }
 
-BackwardProblem read_backward(Fields& fields) {
-  BackwardProblem p;
-  p.forward = read_attention(fields);
-  p.d_out = fields.tensor("d_out");
-  p.o = fields.tensor("o");
-  p.lse = fields.tensor("lse");
-  p.mode = fields.either("mode", name(BackwardMode::stage), name(BackwardMode::gradient)) ? BackwardMode::stage
-                                                                                          : BackwardMode::gradient;
-  return p;
-}
+  WitnessFile& file_;
+};
 
-void write_problem(Draft& draft, const SoftmaxProblem& p) {
-  draft.strided("x", p.x);
-  draft.list("row_length", p.row_length);
-  draft.list("plan.boundary", p.plan.boundary);
-  draft.list("plan.order", p.plan.order);
-}
+class FieldWriter {
+ public:
+  explicit FieldWriter(Draft& draft) : draft_(draft) {}
 
-std::vector<std::int32_t> nodes_of(const std::vector<Join>& joins) {
-  std::vector<std::int32_t> nodes;
-  for (const Join& join : joins) nodes.insert(nodes.end(), {join.left, join.right});
-  return nodes;
-}
+  void operator()(const Field& field, const Tensor& tensor) {
+    if (field.presence == Presence::always || !tensor.shape.empty()) draft_.strided(key(field), tensor);
+  }
+  void operator()(const Field& field, const std::vector<std::int32_t>& values) {
+    if (field.presence == Presence::always || !values.empty()) draft_.list(key(field), values);
+  }
+  void operator()(const Field& field, const std::vector<Join>& joins) {
+    std::vector<std::int32_t> nodes;
+    for (const Join& join : joins) nodes.insert(nodes.end(), {join.left, join.right});
+    (*this)(field, nodes);
+  }
+  void operator()(const Field& field, float value) {
+    if (field.presence == Presence::always || value != 0) draft_.text(key(field), fmt::format("{:a}", double{value}));
+  }
+  template <class T>
+  void operator()(const Field& field, const TwoWords<T>& word) {
+    draft_.text(key(field), std::string(word.value == word.first ? word.first_word : word.second_word));
+  }
+  template <class T>
+  void operator()(const Field& field, const Window<T>& window) {
+    if (window.left < 0 && window.right < 0) return;
+    draft_.text(key(field), fmt::format("{},{}", window.left, window.right));
+  }
 
-void write_problem(Draft& draft, const MergeProblem& p) {
-  draft.strided("o", p.o);
-  draft.strided("lse", p.lse);
-  if (p.has_l()) draft.strided("l", p.l);
-  draft.list("order", p.order);
-  if (!p.joins.empty()) draft.list("joins", nodes_of(p.joins));
-  draft.text("form", p.form == MergeForm::sum ? "sum" : "concat");
-}
+ private:
+  static std::string key(const Field& field) { return std::string(field.name); }
 
-void write_features(Draft& draft, const AttentionProblem& p) {
-  if (p.has(Feature::window)) draft.text("window", fmt::format("{},{}", p.window_left, p.window_right));
-  if (p.has(Feature::softcap)) draft.text("softcap", fmt::format("{:a}", double{p.softcap}));
-  if (p.has_alibi()) draft.strided("alibi", p.alibi);
-  if (p.has_sink()) draft.strided("sink", p.sink);
-  if (!p.q_descale.shape.empty()) draft.strided("q_descale", p.q_descale);
-  if (!p.k_descale.shape.empty()) draft.strided("k_descale", p.k_descale);
-  if (!p.v_descale.shape.empty()) draft.strided("v_descale", p.v_descale);
-  if (!p.q_start.empty()) draft.list("q_start", p.q_start);
-  if (!p.k_start.empty()) draft.list("k_start", p.k_start);
-  if (!p.page_table.empty()) draft.list("page_table", p.page_table);
-}
+  Draft& draft_;
+};
 
-void write_problem(Draft& draft, const AttentionProblem& p) {
-  draft.strided("q", p.q);
-  draft.strided("k", p.k);
-  draft.strided("v", p.v);
-  if (p.has_bias()) draft.strided("bias", p.bias);
-  draft.text("scale", fmt::format("{:a}", double{p.scale}));
-  draft.text("causal", p.causal ? "true" : "false");
-  draft.list("key_length", p.key_length);
-  write_features(draft, p);
-  draft.list("plan.boundary", p.plan.boundary);
-  draft.list("plan.order", p.plan.order);
-}
-
-void write_problem(Draft& draft, const BackwardProblem& p) {
-  write_problem(draft, p.forward);
-  draft.strided("d_out", p.d_out);
-  draft.strided("o", p.o);
-  draft.strided("lse", p.lse);
-  draft.text("mode", std::string(name(p.mode)));
+template <class P>
+Problem read_problem(WitnessFile& file) {
+  P problem;
+  for_each_field(problem, FieldReader(file));
+  return problem;
 }
 
 std::int64_t input_bytes(const Problem& problem) {
-  const auto size = [](const auto&... tensor) { return (static_cast<std::int64_t>(tensor.storage.size()) + ...); };
-  const auto attention = [&](const AttentionProblem& p) {
-    return size(p.q, p.k, p.v, p.bias, p.alibi, p.sink, p.q_descale, p.k_descale, p.v_descale);
-  };
-  return std::visit(
-      [&](const auto& p) {
-        using T = std::decay_t<decltype(p)>;
-        if constexpr (std::is_same_v<T, SoftmaxProblem>) return size(p.x);
-        if constexpr (std::is_same_v<T, MergeProblem>) return size(p.o, p.lse, p.l);
-        if constexpr (std::is_same_v<T, AttentionProblem>) return attention(p);
-        if constexpr (std::is_same_v<T, BackwardProblem>) return attention(p.forward) + size(p.d_out, p.o, p.lse);
-      },
-      problem);
+  std::int64_t bytes = 0;
+  const auto add = [&](const Field&, const Tensor& t) { bytes += static_cast<std::int64_t>(t.storage.size()); };
+  std::visit([&](const auto& p) { for_each_tensor(p, add); }, problem);
+  return bytes;
 }
 
 /// validate() has passed: an output has fewer than 2^31 elements.
@@ -183,7 +127,7 @@ void check_size(const Problem& problem) {
 }
 
 Witness parse(std::span<const std::byte> bytes) {
-  Fields fields(parse_safetensors(bytes));
+  WitnessFile fields(parse_safetensors(bytes));
   if (const std::string version = fields.text("flashproof"); version != kWitnessVersion) {
     throw UsageError(fmt::format("flashproof: {} must be \"{}\"", quote(version), kWitnessVersion));
   }
@@ -196,16 +140,16 @@ Witness parse(std::span<const std::byte> bytes) {
   }
   switch (witness.content.spec.problem) {
     case ProblemKind::softmax:
-      witness.content.problem = read_softmax(fields);
+      witness.content.problem = read_problem<SoftmaxProblem>(fields);
       break;
     case ProblemKind::merge:
-      witness.content.problem = read_merge(fields);
+      witness.content.problem = read_problem<MergeProblem>(fields);
       break;
     case ProblemKind::attention:
-      witness.content.problem = read_attention(fields);
+      witness.content.problem = read_problem<AttentionProblem>(fields);
       break;
     case ProblemKind::backward:
-      witness.content.problem = read_backward(fields);
+      witness.content.problem = read_problem<BackwardProblem>(fields);
       break;
   }
   witness.notes = fields.notes();
@@ -231,7 +175,7 @@ std::vector<std::byte> format_witness(const Witness& witness) {
   draft.text("flashproof", std::string(kWitnessVersion));
   draft.text("case", line);
   draft.text("problem", std::string(name(content.spec.problem)));
-  std::visit([&](const auto& problem) { write_problem(draft, problem); }, content.problem);
+  std::visit([&](const auto& problem) { for_each_field(problem, FieldWriter(draft)); }, content.problem);
   draft.notes(witness.notes);
   return draft.bytes();
 }

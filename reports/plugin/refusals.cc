@@ -5,6 +5,7 @@
 #include "properties/laws/change.h"
 #include "properties/laws/layout.h"
 #include "reference/problem/error.h"
+#include "reference/problem/fields.h"
 #include "reference/problem/random.h"
 
 namespace flashproof {
@@ -45,7 +46,7 @@ Problem with_plain_numbers(Problem problem, std::uint64_t seed) {
   const Tensor* sums = merge == nullptr ? nullptr : &merge->l;
   std::visit(
       [&](auto& p) {
-        for_each_tensor(p, [&](Tensor& tensor) {
+        for_each_tensor(p, [&](const Field&, Tensor& tensor) {
           const double least = &tensor == sums ? 0 : -1;
           for_each_offset(tensor, [&](std::int64_t offset) {
             tensor.set_bits(offset, encode(tensor.format, random.uniform(least, 1)));

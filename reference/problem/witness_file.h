@@ -22,9 +22,9 @@ inline constexpr std::string_view kWitnessVersion = "witness 1";
 
 /// The metadata and tensors of a file, handed out one by one: what is asked for must be there, and what is left over at
 /// the end is refused. Everything throws UsageError with one line that names the field.
-class Fields {
+class WitnessFile {
  public:
-  explicit Fields(Safetensors file) : file_(std::move(file)) {}
+  explicit WitnessFile(Safetensors file) : file_(std::move(file)) {}
 
   bool has(const std::string& key) const { return file_.metadata.contains(key); }
   bool has_tensor(const std::string& name) const { return file_.tensors.contains(name); }

@@ -1,4 +1,4 @@
-#include "reference/problem/witness_fields.h"
+#include "reference/problem/witness_file.h"
 
 #include <fmt/format.h>
 
@@ -36,20 +36,20 @@ bool parse_hex(std::string_view digits, double& result) {
 
 }  // namespace
 
-std::string Fields::text(const std::string& key) {
+std::string WitnessFile::text(const std::string& key) {
   auto field = file_.metadata.extract(key);
   if (field.empty()) throw UsageError(fmt::format("__metadata__: no {}", key));
   return std::move(field.mapped());
 }
 
-std::vector<std::int64_t> Fields::counts(const std::string& key) {
+std::vector<std::int64_t> WitnessFile::counts(const std::string& key) {
   const std::string value = text(key);
   const auto result = parse_counts(value);
   if (!result) throw UsageError(fmt::format("{}: {} must be a list like 0,16,32", key, quote(value)));
   return *result;
 }
 
-std::vector<std::int32_t> Fields::int32s(const std::string& key) {
+std::vector<std::int32_t> WitnessFile::int32s(const std::string& key) {
   std::vector<std::int32_t> result;
   for (std::int64_t value : counts(key)) {
     if (value > std::numeric_limits<std::int32_t>::max()) {
@@ -60,7 +60,7 @@ std::vector<std::int32_t> Fields::int32s(const std::string& key) {
   return result;
 }
 
-std::vector<std::int32_t> Fields::signed_int32s(const std::string& key) {
+std::vector<std::int32_t> WitnessFile::signed_int32s(const std::string& key) {
   const std::string value = text(key);
   const auto list = parse_integers(value);
   if (!list) throw UsageError(fmt::format("{}: {} must be a list like 7,-1,0", key, quote(value)));
@@ -74,7 +74,7 @@ std::vector<std::int32_t> Fields::signed_int32s(const std::string& key) {
   return result;
 }
 
-bool Fields::either(const std::string& key, std::string_view yes, std::string_view no) {
+bool WitnessFile::either(const std::string& key, std::string_view yes, std::string_view no) {
   const std::string value = text(key);
   if (value != yes && value != no) {
     throw UsageError(fmt::format("{}: {} must be {} or {}", key, quote(value), yes, no));
@@ -82,7 +82,7 @@ bool Fields::either(const std::string& key, std::string_view yes, std::string_vi
   return value == yes;
 }
 
-void Fields::expect_empty() const {
+void WitnessFile::expect_empty() const {
   if (!file_.metadata.empty()) {
     throw UsageError(fmt::format("__metadata__: unknown field {}", quote(file_.metadata.begin()->first)));
   }
@@ -91,14 +91,14 @@ void Fields::expect_empty() const {
   }
 }
 
-void Fields::charge(std::int64_t bytes) {
+void WitnessFile::charge(std::int64_t bytes) {
   if (bytes > kMaxWitnessBytes - storage_) {
     throw UsageError(fmt::format("storage: all tensors together may take {} bytes at most", kMaxWitnessBytes));
   }
   storage_ += bytes;
 }
 
-float Fields::f32(const std::string& key) {
+float WitnessFile::f32(const std::string& key) {
   const std::string value = text(key);
   std::string_view digits = value;
   const bool negative = digits.starts_with('-');
@@ -114,7 +114,7 @@ float Fields::f32(const std::string& key) {
   return static_cast<float>(negative ? -result : result);
 }
 
-Tensor Fields::tensor(const std::string& name) {
+Tensor WitnessFile::tensor(const std::string& name) {
   auto node = file_.tensors.extract(name);
   if (node.empty()) throw UsageError(fmt::format("tensor {}: missing", name));
   const StoredTensor& stored = node.mapped();
@@ -130,7 +130,7 @@ Tensor Fields::tensor(const std::string& name) {
   }
 }
 
-WitnessNotes Fields::notes() {
+WitnessNotes WitnessFile::notes() {
   WitnessNotes result;
   for (auto it = file_.metadata.begin(); it != file_.metadata.end();) {
     if (!it->first.starts_with(kNotePrefix)) {
