@@ -126,7 +126,7 @@ void ask_gradient_laws(Score& score, Trial& trial) {
   const Trial::Judged& by = trial.judged().front();
   score.ran = true;
   if (by.judgement.worst.failed()) fail(score, std::string(name(by.judgement.worst.failure)), by.judgement.worst);
-  for (const Law& law : judging_laws_of(ProblemKind::backward)) {
+  for (const Law& law : judging_laws()) {
     if (by.judgement.worst.failed()) break;
     add(score, law.name,
         law.judge({trial.kernel(), trial.subject(), trial.output(), trial.truth(), by.bound, by.judgement}));
@@ -137,8 +137,8 @@ void ask_gradient_laws(Score& score, Trial& trial) {
     const auto width = trial.truth().width_of(part), index = static_cast<std::int64_t>(w.index);
     score.terms.push_back({name(part), w.ratio, index / width, index % width});
   }
-  for (const Law& law : gradient_laws()) {
-    if (law.relate != nullptr) add(score, law.name, ask(law, trial));
+  for (const Law* law : laws_of(ProblemKind::backward)) {
+    if (law->relate != nullptr) add(score, law->name, ask(*law, trial));
   }
 }
 

@@ -5,7 +5,7 @@
 #include "kernels/run.h"
 #include "properties/laws/change.h"
 #include "properties/shrink/brief.h"
-#include "properties/shrink/gradients.h"
+#include "properties/shrink/shrink.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {
@@ -82,11 +82,11 @@ Minimised minimise_gradient(const TargetSubject& subject, const FuzzInput& input
   Case shown = case_of(subject, smallest);
   const Kernel& kernel = *find_kernel(subject.kernel);
   const RunOptions how = run_options(smallest, executor);
-  const auto still = [&](const BackwardProblem& problem) {
+  const auto still = [&](const Problem& problem) {
     return defect.shown_by(score(kernel, {shown.spec, problem}, {.run = how}));
   };
   // o and lse of the smaller ones are an ideal forward kernel's: what fails by others stays as it is.
-  shown.problem = minimise(std::get<BackwardProblem>(shown.problem), still, tries, stop);
+  shown.problem = minimise(shown.problem, still, tries, stop);
   const Score last = score(kernel, shown, {.run = how});
   WitnessNotes notes = {{"kernel", subject.kernel},
                         {"executor", std::string(name(executor))},

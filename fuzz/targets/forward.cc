@@ -13,7 +13,9 @@ namespace {
 
 std::vector<const Law*> relating_laws() {
   std::vector<const Law*> list;
-  for (const Law& law : laws().subspan(judging_laws().size())) list.push_back(&law);
+  for (const Law& law : laws().subspan(judging_laws().size())) {
+    if (law.kinds.front() != ProblemKind::backward) list.push_back(&law);
+  }
   return list;
 }
 

@@ -120,69 +120,8 @@ int stopped(const std::vector<PropertyResult>& results, const std::string& progr
                                                                                                      : kInfrastructure;
 }
 
-/// A part of the run: what the command line says of one kind of kernels. None where it chooses no kernel, law or case of it.
-struct PartOfRun {
-  PropertyOptions options;
-  bool some = true;
-};
-
-/// Of one list of globs, what falls to each of the two kinds. No glob: everything, but nothing of a kind that has nothing.
-void split_globs(const std::vector<std::string>& globs, std::span<const std::string_view> first,
-                 std::span<const std::string_view> second, std::string_view what, std::vector<std::string>& of_first,
-                 std::vector<std::string>& of_second) {
-  std::vector<std::string_view> names(first.begin(), first.end());
-  names.insert(names.end(), second.begin(), second.end());
-  of_first.clear(), of_second.clear();
-  for (const std::size_t i : select_names(globs, names, what)) {
-    (i < first.size() ? of_first : of_second).emplace_back(names[i]);
-  }
-}
-
-/// {of the declarations, of the other kind}.
-std::array<PartOfRun, 2> parts_of(const PropertyOptions& options, std::span<const KernelDeclaration> kernels,
-                                  const OtherKind& other) {
-  std::array<PartOfRun, 2> parts{PartOfRun{options}, PartOfRun{options}};
-  PropertyOptions &one = parts[0].options, &two = parts[1].options;
-  std::vector<std::string_view> ids, names;
-  for (const KernelDeclaration& kernel : kernels) ids.push_back(kernel.id);
-  for (const Law& law : laws()) names.push_back(law.name);
-  split_globs(options.kernels, ids, other.kernels, "kernel", one.kernels, two.kernels);
-  split_globs(options.laws, names, other.laws, "law", one.laws, two.laws);
-  one.replay.clear(), two.replay.clear();
-  for (const std::string& text : options.replay) (other.replays(text) ? two : one).replay.push_back(text);
-  for (PartOfRun& part : parts) {
-    const bool has_case = options.replay.empty() || !part.options.replay.empty();
-    part.some = !part.options.kernels.empty() && !part.options.laws.empty() && has_case;
-  }
-  parts[0].options.may_be_none = parts[1].options.may_be_none = parts[0].some && parts[1].some;
-  if (!parts[0].some && !parts[1].some) throw UsageError("no chosen law is asked of a chosen kernel and case");
-  return parts;
-}
-
-/// Both kinds, each with a progress of its own.
-std::vector<PropertyResult> run_all(PropertyOptions options, std::span<const KernelDeclaration> kernels,
-                                    const OtherKind* other) {
-  const auto shown = [](PropertyOptions& of, const char* what, const auto& run) {
-    Progress progress(what);
-    of.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
-    return run(of);
-  };
-  const auto declared = [&](const PropertyOptions& of) { return run_properties(kernels, of); };
-  if (other == nullptr) return shown(options, "families of kernels", declared);
-  auto [first, second] = parts_of(options, kernels, *other);
-  std::vector<PropertyResult> results;
-  if (first.some) results = shown(first.options, "families of kernels", declared);
-  if (second.some && !options.stop()) {
-    for (PropertyResult& result : shown(second.options, "families of gradient kernels", other->run)) {
-      results.push_back(std::move(result));
-    }
-  }
-  if (results.empty() && !options.stop()) throw UsageError("no chosen kernel is of the problem that was asked for");
-  return results;
-}
-
 int test(int argc, char** argv, std::span<const KernelDeclaration> kernels,
-         Kernel (*kernel_of)(const KernelDeclaration&), const OtherKind* other) {
+         Kernel (*kernel_of)(const KernelDeclaration&)) {
   PropertyOptions options = property_options(argc, argv);
   options.kernel_of = kernel_of;
   const std::string program = !options.program.empty() ? options.program : shell_word(argc > 0 ? argv[0] : "");
@@ -193,13 +132,15 @@ int test(int argc, char** argv, std::span<const KernelDeclaration> kernels,
   tell_crashes(program, kSecondsPerCase);
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, stop);
   options.stop = [] { return asked_to_stop != 0; };
-  const std::vector<PropertyResult> results = run_all(options, kernels, other);
+  Progress progress("families of kernels");
+  options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
+  const std::vector<PropertyResult> results = run_properties(kernels, options);
   if (options.stop()) return stopped(results, program);
   if (options.replay.empty()) {
     std::printf("seed %llu, %llu cases per kernel and family\n", static_cast<unsigned long long>(options.seed),
                 static_cast<unsigned long long>(options.cases));
   }
-  bool finding = results.empty(), decided = false, all_skipped = true, undecided = false;
+  bool finding = kernels.empty(), decided = false, all_skipped = true, undecided = false;
   for (const PropertyResult& result : results) {
     print(result, program);
     finding = finding || result.finding();
@@ -211,8 +152,8 @@ int test(int argc, char** argv, std::span<const KernelDeclaration> kernels,
     std::printf("FAIL no law decided anything about any kernel: nothing was tested\n");
     finding = true;
   }
-  if (!results.empty() && std::ranges::all_of(results, &PropertyResult::skipped)) std::printf("%s", kAllSkipped);
-  if (results.empty()) std::printf("FAIL no kernel was declared: nothing was tested\n");
+  if (!finding && all_skipped) std::printf("%s", kAllSkipped);
+  if (kernels.empty()) std::printf("FAIL no kernel was declared: nothing was tested\n");
   if (!options.junit.empty()) write_atomically(options.junit, junit_text(results, program));
   if (!options.json.empty()) write_atomically(options.json, json_text(results, options, program));
   if (std::fflush(stdout) != 0) throw InfrastructureError("stdout: cannot be written");
@@ -223,12 +164,12 @@ int test(int argc, char** argv, std::span<const KernelDeclaration> kernels,
 }  // namespace
 
 int property_main(int argc, char** argv, std::span<const KernelDeclaration> kernels,
-                  Kernel (*kernel_of)(const KernelDeclaration&), const OtherKind* other) {
+                  Kernel (*kernel_of)(const KernelDeclaration&)) {
   const auto complain = [](const char* what) {
     std::fprintf(stderr, "flashproof: %s\n", printable(what, 2000).c_str());
   };
   try {
-    return test(argc, argv, kernels, kernel_of, other);
+    return test(argc, argv, kernels, kernel_of);
   } catch (const UsageError& e) {
     complain(e.what());
     return kUsage;

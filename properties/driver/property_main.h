@@ -33,23 +33,13 @@
 namespace flashproof {
 
 struct PropertyOptions;  // property_run.h
-struct PropertyResult;
-
-/// Kernels that are no KernelDeclaration, with laws of their own (of the gradient), as a part of the same run: the globs choose
-/// from both, and there is one summary.
-struct OtherKind {
-  std::vector<std::string_view> kernels, laws;  // their names
-  std::function<std::vector<PropertyResult>(const PropertyOptions&)> run;
-  std::function<bool(const std::string&)> replays;  // is this argument of --replay one of its cases?
-};
 
 /// Returns the exit code: 0 nothing found; 1 a finding: a case failed, or a kernel takes none of the cases;
 /// 2 an argument or a declaration is wrong; 3 the machine failed (disk, memory); 4 too little was decided. 2 and 3 come with one line on stderr. The
 /// kernel's form excuses nothing: a published kernel that fails is a finding. Inconclusive verdicts are counted, no finding. A law
 /// that says nothing about a kernel is skipped, and says why; where that is all, the last line begins with "skipped: ".
-/// `kernel_of`: the kernel of a declaration, where more is known of it (a seeded fault); by default what it declares. `other`:
-/// kernels that this program has beside those.
+/// `kernel_of`: the kernel of a declaration, where more is known of it (a seeded fault); by default what it declares.
 int property_main(int argc, char** argv, std::span<const KernelDeclaration> kernels,
-                  Kernel (*kernel_of)(const KernelDeclaration&) = nullptr, const OtherKind* other = nullptr);
+                  Kernel (*kernel_of)(const KernelDeclaration&) = nullptr);
 
 }  // namespace flashproof

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "properties/driver/draws.h"
 #include "properties/driver/now_running.h"
 #include "properties/driver/property_files.h"
-#include "properties/driver/shrinking_search.h"
 #include "properties/generators/family.h"
 #include "properties/generators/glob.h"
 #include "properties/laws/law.h"
@@ -41,6 +41,9 @@ std::uint64_t PropertyResult::decided() const {
   return counts[static_cast<std::size_t>(VerdictKind::pass)] + counts[static_cast<std::size_t>(VerdictKind::fail)];
 }
 
+namespace {
+
+/// Where the witness of this kernel and law goes; the folder is there.
 std::filesystem::path witness_path(const PropertyOptions& options, const PropertyResult& result) {
   std::error_code error;
   std::filesystem::create_directories(options.out, error);
@@ -48,24 +51,20 @@ std::filesystem::path witness_path(const PropertyOptions& options, const Propert
   return options.out / (std::string(result.kernel) + "." + std::string(result.law) + ".safetensors");
 }
 
-std::uint64_t seed_of(std::string_view family) {
-  std::uint64_t hash = 0;
-  for (const char c : family) hash = hash * 0x100000001b3 + static_cast<unsigned char>(c);
-  return hash;
-}
-
+/// Of a law that promises what it asks, whose every case was left undecided. A law that judges and says nothing of the cases
+/// that the kernel took has no bound for them: nothing was asked.
 void require_promise(PropertyResult& result, bool promised, bool judges) {
   const bool was_asked = result.executed() > 0 || (judges && result.taken > 0);
   if (promised && was_asked && result.decided() == 0) result.undecided = "it decided no case";
 }
 
-namespace {
-
 std::string keep_witness(const PropertyOptions& options, const Case& c, const PropertyResult& result,
                          const Verdict& verdict) {
   if (options.out.empty()) return {};
   const std::filesystem::path path = witness_path(options, result);
-  write_witness(path, {c, {{"kernel", std::string(result.kernel)}, {"verdict", to_string(verdict)}}});
+  write_witness(
+      path,
+      {c, {{"kernel", std::string(result.kernel)}, {"law", std::string(result.law)}, {"verdict", to_string(verdict)}}});
   return path.string();
 }
 
@@ -83,17 +82,15 @@ class KernelRun {
             std::span<PropertyResult> results)
       : kernel_(kernel), questions_(questions), options_(options), results_(results), decisions_(options.before) {}
 
-  /// RapidCheck draws from the family until a law fails, shrinks that case, and goes on without that law.
-  void family(const Family& family) {
-    std::uint64_t left = family.cases(kernel_.problem, options_.cases);
-    if (kernel_.foreign) taken_.try_emplace(std::string(family.name), false);
-    for (std::uint64_t round = 0; left > 0; ++round) {
+  bool stopped() const { return options_.stop && options_.stop(); }
+  std::uint64_t cases() const { return cases_; }
+
+  /// Cases are drawn until a law fails; that one is shrunk, and the others follow without that law.
+  void draw(const Draws& draws) {
+    if (kernel_.foreign && !draws.family.empty()) taken_.try_emplace(std::string(draws.family), false);
+    for (;;) {
       failing_.clear();
-      // A seed for each family and round, so that no two see the same draws.
-      const Search how{.seed = options_.seed + round * 0x9e3779b97f4a7c15 + seed_of(family.name),
-                       .cases = left,
-                       .redraws = options_.redraws};
-      const auto found = search(kernel_, family, how, [&](const Case& c) { return fails(c, family.name, left); });
+      const auto found = draws.next([this](const Case& c) { return fails(c); });
       if (!found) return;
       keep(failing_.front(), found->drawn, found->simplest);
       // The others that failed on the same draw.
@@ -101,7 +98,7 @@ class KernelRun {
         const auto still = [&](const Problem& problem) {
           return fails_again(failing_[i], {found->drawn.spec, problem});
         };
-        keep(failing_[i], found->drawn, {found->drawn.spec, minimise(found->drawn.problem, still, how.shrinks)});
+        keep(failing_[i], found->drawn, {found->drawn.spec, minimise(found->drawn.problem, still, draws.shrinks)});
       }
     }
   }
@@ -130,12 +127,12 @@ class KernelRun {
     }
   }
 
-  /// Some cases and nothing else; nothing is shrunk.
+  /// The cases of its problem and nothing else; nothing is shrunk.
   void replay(std::span<const Case> cases) {
     for (std::size_t i = 0; i < cases.size(); ++i) {
-      std::uint64_t one = 1;
+      if (kind_of(cases[i].problem) != kernel_.problem) continue;
       failing_.clear();
-      fails(cases[i], cases[i].spec.family, one);
+      fails(cases[i]);
       for (const Failing& failing : failing_) {
         results_[failing.law].failure = {cases[i].spec, failing.verdict, options_.replay[i], {}};
       }
@@ -173,14 +170,11 @@ class KernelRun {
   }
 
   /// Drawn: asks every law that has not failed yet, and counts. Shrunk: asks the first that failed.
-  bool fails(const Case& c, std::string_view family, std::uint64_t& left) {
+  bool fails(const Case& c) {
     if (!failing_.empty()) return fails_again(failing_.front(), c);
-    if (options_.stop && options_.stop()) {
-      left = 0;
-      return false;  // the engine draws on, but nothing runs
-    }
+    ++cases_;
+    const std::string& family = c.spec.family;
     Trial trial(kernel_, c);
-    left -= left > 0 ? 1 : 0;
     const bool taken = trial.refusal(c.problem).empty();
     for (std::size_t law = 0; law < questions_.size(); ++law) {
       PropertyResult& result = results_[law];
@@ -196,11 +190,11 @@ class KernelRun {
         if (verdict.kind == VerdictKind::unsupported) result.does_not_apply = verdict.detail;
       }
       ++result.counts[static_cast<std::size_t>(verdict.kind)];
-      ++result.by_family[std::string(family)][static_cast<std::size_t>(verdict.kind)];
+      ++result.by_family[family][static_cast<std::size_t>(verdict.kind)];
       if (verdict.failed()) failing_.push_back({law, std::move(verdict)});
     }
     if (taken && kernel_.foreign) {
-      taken_[std::string(family)] = true;
+      taken_[family] = true;
       if (!trial.returns()) decisions_.refuse(family);
     }
     if (trial.alternatives_seen().asked != 0) decisions_.add(c.spec, trial.alternatives_seen(), trial.powers());
@@ -229,6 +223,7 @@ class KernelRun {
   const PropertyOptions& options_;
   std::span<PropertyResult> results_;
   RunDecisions decisions_;
+  std::uint64_t cases_ = 0;
   std::map<std::string, bool> taken_;  // of a foreign kernel, by family
   std::vector<Failing> failing_;       // on the last draw; RapidCheck shrinks for the first
 };
@@ -265,9 +260,6 @@ void check_declarations(std::span<const KernelDeclaration> kernels) {
       throw UsageError("kernel id " + quote(kernel.id) +
                        ": must be 1..120 characters of [A-Za-z0-9_.-], the first no dot");
     }
-    if (kernel.problem == ProblemKind::backward) {  // run_gradient_properties() has their laws
-      throw UsageError("kernel " + quote(kernel.id) + ": of a gradient, legal here: softmax, merge or attention");
-    }
     if (kernel.formats.empty()) throw UsageError("kernel " + quote(kernel.id) + ": declares no format");
     if (!kernel.foreign && kernel.launch.index() != static_cast<std::size_t>(kernel.problem)) {
       throw UsageError("kernel " + quote(kernel.id) + ": its launch function does not take the arguments of a " +
@@ -280,53 +272,87 @@ void check_declarations(std::span<const KernelDeclaration> kernels) {
   if (twice != ids.end()) throw UsageError("kernel " + quote(*twice) + ": declared twice, an id names one kernel");
 }
 
+/// What is asked of the kernels of a problem, and with what. No question: nothing, whatever the judging laws would say.
+struct Plan {
+  std::vector<Question> questions;
+  std::vector<const Family*> families;
+
+  Plan(ProblemKind problem, std::span<const Law* const> asked, std::span<const Family* const> chosen,
+       const PropertyOptions& options) {
+    if (std::ranges::none_of(asked, [&](const Law* law) { return law->is_of(problem); })) return;
+    questions = flashproof::questions(problem, asked);
+    if (options.judged_elsewhere) std::erase_if(questions, [](const Question& one) { return !one.asked; });
+    for (const Family* family : chosen) {
+      if (options.replay.empty() && family->serves(problem)) families.push_back(family);
+    }
+  }
+};
+
+/// Of one kernel; none where it had no case.
+std::vector<PropertyResult> run_kernel(const KernelDeclaration& declaration, const Plan& plan,
+                                       std::span<const Case> replay, const PropertyOptions& options,
+                                       const std::function<void()>& family_ends) {
+  std::vector<PropertyResult> its;
+  for (const Question& one : plan.questions) {
+    its.push_back({.kernel = declaration.id, .law = one.law->name});
+    if (one.asked && replay.empty() && !options.out.empty()) forget(witness_path(options, its.back()));
+  }
+  const Kernel kernel = options.kernel_of != nullptr ? options.kernel_of(declaration) : Kernel{declaration};
+  KernelRun run(kernel, plan.questions, options, its);
+  if (!replay.empty()) run.replay(replay);
+  for (const Draws& draws : draws_of(kernel, plan.families, options)) {
+    if (!replay.empty() || run.stopped()) continue;
+    run.draw(draws);
+    family_ends();
+  }
+  if (run.cases() == 0 && !run.stopped()) return {};
+  if (replay.empty()) run.conclude();  // of a run that was stopped, too: what it had not decided is no pass
+  std::vector<PropertyResult> results;
+  for (std::size_t i = 0; i < its.size(); ++i) {
+    if (plan.questions[i].asked) results.push_back(std::move(its[i]));
+  }
+  return results;
+}
+
 }  // namespace
 
 std::vector<PropertyResult> run_properties(std::span<const KernelDeclaration> kernels, const PropertyOptions& options) {
   check_declarations(kernels);
   const auto tested = select(kernels, &KernelDeclaration::id, options.kernels, "kernel");
-  const auto asked = select(laws(), &Law::name, options.laws, "law");
+  const auto asked = select_laws(options.laws);
   const auto chosen = select(families(), &Family::name, options.families, "family");
-  std::vector<Question> list = questions(asked, ProblemKind::attention);
-  if (options.judged_elsewhere) std::erase_if(list, [](const Question& one) { return !one.asked; });
   std::vector<Case> replay;
   replay.reserve(options.replay.size());
   for (const std::string& text : options.replay) replay.push_back(replayed(text));
-  const auto serves = [](const Family* family, ProblemKind problem) { return family->serves(problem); };
+  std::vector<Plan> plans;
+  for (const ProblemKind problem : kProblemKinds) plans.emplace_back(problem, asked, chosen, options);
+  const auto plan_of = [&](const KernelDeclaration& kernel) -> const Plan& {
+    return plans[static_cast<std::size_t>(kernel.problem)];
+  };
   std::uint64_t total = 0, done = 0;
-  for (const KernelDeclaration* k : tested) {
-    total += static_cast<std::uint64_t>(
-        std::ranges::count_if(chosen, [&](const Family* family) { return serves(family, k->problem); }));
+  for (const KernelDeclaration* kernel : tested) {
+    const Plan& plan = plan_of(*kernel);
+    if (!plan.questions.empty()) total += draws_of(Kernel{*kernel}, plan.families, options).size();
   }
+  const auto family_ends = [&] {
+    if (options.progress) options.progress(++done, total);
+  };
   std::vector<PropertyResult> results;
-  for (const KernelDeclaration* declaration : tested) {
-    if (options.stop && options.stop()) break;
-    const ProblemKind problem = declaration->problem;
-    const bool served = std::ranges::any_of(chosen, [&](const Family* family) { return family->serves(problem); });
-    const auto of_another = [&](const Case& c) { return kind_of(c.problem) != problem; };
-    if (!replay.empty() ? std::ranges::any_of(replay, of_another) : !served) continue;  // than what was asked for
-    std::vector<PropertyResult> its;
-    for (const Question& one : list) {
-      its.push_back({.kernel = declaration->id, .law = one.law->name});
-      if (one.asked && replay.empty() && !options.out.empty()) forget(witness_path(options, its.back()));
-    }
-    const Kernel kernel = options.kernel_of != nullptr ? options.kernel_of(*declaration) : Kernel{*declaration};
-    KernelRun run(kernel, list, options, its);
-    if (!replay.empty()) run.replay(replay);
-    for (const Family* family : chosen) {
-      if (!replay.empty() || !family->serves(problem) || (options.stop && options.stop())) continue;
-      run.family(*family);
-      if (options.progress) options.progress(++done, total);
-    }
-    if (replay.empty()) run.conclude();  // of a run that was stopped, too: what it had not decided is no pass
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      if (list[i].asked) results.push_back(std::move(its[i]));
+  bool law = false, family = false;
+  for (const KernelDeclaration* kernel : tested) {
+    if (options.stop && options.stop()) return results;
+    const Plan& plan = plan_of(*kernel);
+    law = law || !plan.questions.empty();
+    if (plan.questions.empty() || (replay.empty() && plan.families.empty())) continue;
+    family = true;
+    for (PropertyResult& result : run_kernel(*kernel, plan, replay, options, family_ends)) {
+      results.push_back(std::move(result));
     }
   }
   const bool stopped = options.stop && options.stop();
-  if (results.empty() && !tested.empty() && !stopped && !options.may_be_none)
-    throw UsageError("no chosen kernel is of the problem that was asked for");
-  return results;
+  if (!results.empty() || !law || stopped) return results;
+  if (family && replay.empty()) throw UsageError("no chosen family has a case with a gradient");
+  throw UsageError("no chosen kernel is of the problem that was asked for");
 }
 
 }  // namespace flashproof

@@ -33,7 +33,6 @@ struct PropertyOptions {
   std::function<bool()> stop = {};
   RunDecisions before = {};                                 // of cases that were judged elsewhere: one run with these
   Kernel (*kernel_of)(const KernelDeclaration&) = nullptr;  // as of property_main()
-  bool may_be_none = false;                                 // no case is of a chosen kernel's problem: no results
 };
 
 /// Of a command line (property_main.h). Throws UsageError.
@@ -80,15 +79,9 @@ struct PropertyResult {
 /// An earlier run's file would be taken for this one's if this one dies.
 void forget(const std::filesystem::path& path);
 
-/// Where the witness of this kernel and law goes; the folder is there.
-std::filesystem::path witness_path(const PropertyOptions& options, const PropertyResult& result);
-/// Of a law that promises what it asks, whose every case was left undecided. A law that judges and says nothing of the cases
-/// that the kernel took has no bound for them: nothing was asked.
-void require_promise(PropertyResult& result, bool promised, bool judges);
-/// What a family's name adds to the seed, so that no two families see the same draws.
-std::uint64_t seed_of(std::string_view family);
-
-/// Kernel by kernel, law by law within it. Throws UsageError for a glob that matches nothing and for two kernels of one id.
+/// Kernel by kernel, law by law within it; each kernel is asked those of the chosen laws that are of its problem. None where that
+/// is none of them for any kernel. Throws UsageError for a glob that matches nothing, for two kernels of one id, and where no
+/// chosen kernel has a case.
 std::vector<PropertyResult> run_properties(std::span<const KernelDeclaration> kernels, const PropertyOptions& options);
 
 }  // namespace flashproof

@@ -1,8 +1,7 @@
-// Every law on this project's own kernels, forward ones and those of the gradient: the hardened ones, unless --kernel names
-// others. ./flashproof properties
+// Every law on this project's own kernels: the hardened ones, unless --kernel names others. ./flashproof properties
 //
-//   --with-fault GLOB   the seeded faults of kernels/broken, forward ones and those of the gradient; may be repeated, not beside
-//                       --kernel. A law that rejects one is a finding like any other: exit 1
+//   --with-fault GLOB   the seeded faults of kernels/broken; may be repeated, not beside --kernel. A law that rejects one is a
+//                       finding like any other: exit 1
 #include <exception>
 #include <string>
 #include <string_view>
@@ -11,10 +10,8 @@
 #include "kernels/broken/fault.h"
 #include "kernels/observe.h"
 #include "kernels/registry.h"
-#include "properties/driver/gradient_properties.h"
 #include "properties/driver/property_main.h"
 #include "properties/generators/glob.h"
-#include "properties/laws/law.h"
 #include "properties/laws/race_observer.h"
 #include "reference/problem/error.h"
 #include "reference/problem/program.h"
@@ -55,42 +52,24 @@ Arguments parse(int argc, char** argv) {
 /// A fault has its dose and its margins from the registry.
 Kernel registered(const KernelDeclaration& declaration) { return *find_kernel(declaration.id); }
 
-OtherKind gradients_of(const std::vector<const Kernel*>& kernels) {
-  OtherKind kind;
-  for (const Kernel* kernel : kernels) kind.kernels.push_back(kernel->id);
-  for (const Law& law : gradient_laws()) kind.laws.push_back(law.name);
-  kind.run = [kernels](const PropertyOptions& options) { return run_gradient_properties(kernels, options); };
-  kind.replays = replays_gradient;
-  return kind;
-}
-
 int properties(int argc, char** argv) {
   const Arguments arguments = parse(argc, argv);
   set_race_observer(observe);
   std::vector<std::string_view> names;
   for (const SeededFault& fault : seeded_faults()) names.push_back(fault.id);
-  std::vector<KernelDeclaration> forward;
-  std::vector<const Kernel*> backward;
-  const auto add = [&](const Kernel& kernel) {
-    if (kernel.problem == ProblemKind::backward) {
-      backward.push_back(&kernel);
-    } else {
-      forward.push_back(kernel);
-    }
-  };
+  std::vector<KernelDeclaration> chosen;
   if (!arguments.faults.empty()) {
     if (names.empty()) throw UsageError("--with-fault: this build has none (FLASHPROOF_FAULTS=OFF)");
     for (const std::size_t i : select_names(arguments.faults, names, "fault")) {
-      add(*find_kernel(names[i]));
+      chosen.push_back(*find_kernel(names[i]));
     }
   } else {
     for (const Kernel& kernel : kernels()) {
-      if (arguments.may_choose(kernel.form)) add(kernel);
+      if (arguments.may_choose(kernel.form)) chosen.push_back(kernel);
     }
   }
-  const OtherKind gradients = gradients_of(backward);
   auto rest = arguments.rest;
-  return property_main(static_cast<int>(rest.size()), rest.data(), forward, registered, &gradients);
+  return property_main(static_cast<int>(rest.size()), rest.data(), chosen, registered);
 }
 
 }  // namespace

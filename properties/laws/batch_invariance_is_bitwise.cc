@@ -12,7 +12,8 @@ namespace flashproof {
 namespace {
 
 constexpr std::string_view kName = "batch_invariance_is_bitwise";
-constexpr std::string_view kTeeth[] = {"attention.broken.split_count_by_batch"};
+constexpr std::string_view kTeeth[] = {"attention.broken.split_count_by_batch",
+                                       "attention_backward.broken.key_order_by_batch"};
 
 using Index = std::vector<std::int64_t>;
 
@@ -187,9 +188,12 @@ Verdict relate(Trial& trial) {
 
 Law batch_invariance_is_bitwise() {
   return {.name = kName,
-          .summary = "a row, a head or a batch entry alone gives the same bits as in the whole",
-          .relate = relate,
-          .promised = [](const Contract& contract) { return contract.deterministic && contract.batch_invariant; },
+          .summary =
+              "a row, a head or a batch entry alone, of gradients also the last queries or keys, gives the same bits "
+              "as in the whole",
+          .kinds = kProblemKinds,
+          .relate = by_kind<relate, batch_invariance_of_gradients>,
+          .promised = [](const Contract& contract) { return contract.batch_invariant; },
           .must_reject = kTeeth};
 }
 

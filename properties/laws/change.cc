@@ -74,6 +74,29 @@ bool respell_mask(AttentionProblem& p) {
   return p.causal = true;
 }
 
+double largest(const Tensor& tensor) {
+  double result = 0;
+  for_each_offset(tensor, [&](std::int64_t offset) {
+    const double x = std::fabs(decode(tensor.format, tensor.bits(offset)));
+    if (std::isfinite(x)) result = std::max(result, x);
+  });
+  return result;
+}
+
+double step_of(double most, int precision) {
+  int exponent = 0;
+  std::frexp(most, &exponent);  // most < 2^exponent
+  return std::ldexp(1.0, exponent - precision);
+}
+
+Tensor rounded_to(const Tensor& tensor, double step) {
+  return mapped(tensor, [&](double x) { return std::isfinite(x) ? std::nearbyint(x / step) * step : x; });
+}
+
+Tensor shifted(const Tensor& tensor, double c) {
+  return mapped(tensor, [&](double x) { return x + c; });
+}
+
 Tensor dense_bias(const AttentionProblem& p) {
   if (p.has_bias()) return mapped(p.bias, [](double x) { return x; });
   Tensor bias = Tensor::dense(Format::f32, {p.batch(), p.q_heads(), p.q_length(), p.k_length()});

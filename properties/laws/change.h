@@ -24,6 +24,15 @@ std::int64_t products(const Problem& problem);
 template <class F>
 Tensor mapped(const Tensor& tensor, F f);
 
+/// The largest magnitude among its finite numbers; 0 if there are none.
+double largest(const Tensor& tensor);
+/// 2^e with |x| <= 2^(e + precision) for all |x| <= most: multiples of it up to there are numbers of a format of that precision.
+double step_of(double most, int precision);
+/// Dense, every finite element rounded to a multiple of `step`.
+Tensor rounded_to(const Tensor& tensor, double step);
+/// Dense, c added to every element.
+Tensor shifted(const Tensor& tensor, double c);
+
 /// The other spelling of a mask that ends beside the query; false if this one ends elsewhere.
 bool respell_mask(AttentionProblem& problem);
 /// The bias as a dense tensor of its full shape, zeros where the problem has none. Not for packed problems.

@@ -1,5 +1,5 @@
 // NaN, ±inf and finite appear exactly where the semantics say (reference/problem/README.md): an empty row is 0 and
-// −inf, a NaN that a row sees is not laundered into a number, a finite answer is not NaN. How accurate a finite answer
+// −inf, a NaN that a row or a pair sees is not laundered into a number, a finite answer is not NaN. How accurate a finite answer
 // is does not matter here, so this law needs no bound to be tight.
 #include "properties/laws/list.h"
 #include "properties/laws/scan.h"
@@ -9,11 +9,12 @@ namespace {
 
 constexpr Failure kMine[] = {Failure::class_mismatch, Failure::laundering};
 constexpr std::string_view kTeeth[] = {"softmax.broken.no_empty_guard", "merge.broken.columns_from_256_left",
-                                       "merge.broken.row_of_16_bits"};
+                                       "merge.broken.row_of_16_bits",
+                                       "attention_backward.broken.nan_row_sum_taken_for_zero"};
 
 /// An undecided element concerns the class only if it is not finite: the truth straddles the end of the format's range.
 bool class_undecided(const Evaluation& e) {
-  for (const Part part : {Part::o, Part::lse}) {
+  for (const Part part : parts_of(e.output)) {
     for (std::int64_t i = 0; i < count(e.truth, part); ++i) {
       const Element element = e.element(part, i);
       if (class_of(element.computed) == kFinite) continue;
@@ -33,13 +34,14 @@ Verdict check(const Evaluation& e) {
   }
   // Out of domain a finite answer may be inf or NaN: where most elements are, hardly a class was asked for.
   const std::uint64_t free = of(VerdictKind::out_of_domain);
-  const std::uint64_t all = e.judgement.o.elements + e.judgement.lse.elements;
+  const std::uint64_t all = element_count(e.judgement);
   if (free != 0 && static_cast<double>(all - free) < kLeastDecided * static_cast<double>(all)) {
     return {VerdictKind::out_of_domain, Failure::none, detail_of_first(e, VerdictKind::out_of_domain)};
   }
   // A bound that reaches infinity allows any class: where nothing finite came of it, none was asked for.
   const std::uint64_t vacuous = of(VerdictKind::vacuous);
-  const std::uint64_t finite = e.judgement.o.classes[0] + e.judgement.lse.classes[0];
+  std::uint64_t finite = 0;
+  for (const Part part : parts_of(e.output)) finite += e.judgement[part].classes[0];
   if (vacuous != 0 && finite == 0 && vacuous == all) {
     return {VerdictKind::vacuous, Failure::none, detail_of_first(e, VerdictKind::vacuous)};
   }
@@ -51,6 +53,7 @@ Verdict check(const Evaluation& e) {
 Law class_matches_semantics() {
   return {.name = "class_matches_semantics",
           .summary = "NaN, inf and finite appear exactly where the semantics say",
+          .kinds = kProblemKinds,
           .judge = check,
           .promised = [](const Contract&) { return true; },
           .must_reject = kTeeth};

@@ -21,7 +21,8 @@ constexpr std::string_view kTeeth[] = {"softmax.broken.no_empty_guard",
                                        "attention.broken.finite_empty_lse",
                                        "attention.broken.finite_mask",
                                        "attention.broken.row_max_reset",
-                                       "attention.broken.sink_lost_with_empty_split"};
+                                       "attention.broken.sink_lost_with_empty_split",
+                                       "attention_backward.broken.unseen_not_written"};
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
@@ -156,8 +157,9 @@ Verdict relate(Trial& trial) {
 
 Law empty_state_is_identity() {
   return {.name = kName,
-          .summary = "a state that stands for nothing changes nothing, and nothing else is 0 and -inf",
-          .relate = relate,
+          .summary = "a state or a key that stands for nothing changes nothing, and nothing else is 0 and -inf",
+          .kinds = kProblemKinds,
+          .relate = by_kind<relate, empty_state_of_gradients>,
           .must_reject = kTeeth};
 }
 

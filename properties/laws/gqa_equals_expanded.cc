@@ -9,7 +9,8 @@
 namespace flashproof {
 namespace {
 
-constexpr std::string_view kTeeth[] = {"attention.broken.kv_head_divided_by_kv_heads"};
+constexpr std::string_view kTeeth[] = {"attention.broken.kv_head_divided_by_kv_heads",
+                                       "attention_backward.broken.group_of_four_heads"};
 
 AttentionProblem with_heads(AttentionProblem p, std::span<const std::int64_t> from) {
   p.k = gather(p.k, 1, from);
@@ -56,8 +57,11 @@ Verdict relate(Trial& trial) {
 
 Law gqa_equals_expanded() {
   return {.name = "gqa_equals_expanded",
-          .summary = "query heads that share a kv head get the same bits as with copies of their own",
-          .relate = relate,
+          .summary =
+              "query heads that share a kv head: o, lse and dq as with copies of their own, bit by bit; dk and dv the "
+              "sums of those of the copies",
+          .kinds = kProblemKinds,
+          .relate = by_kind<relate, gqa_of_gradients>,
           .must_reject = kTeeth};
 }
 

@@ -164,7 +164,7 @@ Outcome run(const Kernel& kernel, const BackwardArithmetic& arithmetic, std::deq
     const Judgement judgement = judge(answer, one.truth, bound, kernel.contract, 0);
     const Case subject{one.spec, problem};
     const Power decided = power_of(answer, one.truth, bound, judgement, kernel.contract, one.gaps);
-    for (const Law& law : judging_laws_of(ProblemKind::backward)) {
+    for (const Law& law : judging_laws()) {
       const Verdict verdict = law.judge({kernel, subject, answer, one.truth, bound, judgement, &decided});
       if (verdict.failed()) return {Word::fail, verdict.detail};
     }

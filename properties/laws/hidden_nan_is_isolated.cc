@@ -12,8 +12,8 @@ namespace flashproof {
 namespace {
 
 constexpr std::string_view kName = "hidden_nan_is_isolated";
-constexpr std::string_view kTeeth[] = {"attention.broken.hidden_value_times_zero",
-                                       "attention.broken.mask_added_to_nan"};
+constexpr std::string_view kTeeth[] = {"attention.broken.hidden_value_times_zero", "attention.broken.mask_added_to_nan",
+                                       "attention_backward.broken.hidden_pair_times_zero"};
 constexpr double kSpecial[] = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()};
 constexpr std::string_view kSpecialNames[] = {"NaN", "inf"};
 
@@ -113,11 +113,13 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law hidden_nan_is_isolated() {
-  return {.name = kName,
-          .summary = "NaN and inf in k and v of keys that a row does not see leave its bits alone",
-          .relate = relate,
-          .promised = [](const Contract& contract) { return contract.isolates_hidden; },
-          .must_reject = kTeeth};
+  return {
+      .name = kName,
+      .summary = "NaN and inf in keys that a query does not see, and in queries that see no key, leave its bits alone",
+      .kinds = kProblemKinds,
+      .relate = by_kind<relate, hidden_nan_of_gradients>,
+      .promised = [](const Contract& contract) { return contract.isolates_hidden; },
+      .must_reject = kTeeth};
 }
 
 }  // namespace flashproof

@@ -8,7 +8,8 @@ namespace flashproof {
 namespace {
 
 constexpr std::string_view kName = "key_permutation_within_bound";
-constexpr std::string_view kTeeth[] = {"attention.broken.accumulator_not_rescaled"};
+constexpr std::string_view kTeeth[] = {"attention.broken.accumulator_not_rescaled",
+                                       "attention_backward.broken.odd_query_tile_skipped"};
 
 /// Where key j came from.
 std::vector<std::int64_t> shuffled(Random& random, std::int64_t n) {
@@ -63,10 +64,12 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law key_permutation_within_bound() {
-  return {.name = kName,
-          .summary = "the order of the keys does not matter, within both bounds",
-          .relate = relate,
-          .must_reject = kTeeth};
+  return {
+      .name = kName,
+      .summary = "the order of the keys, of gradients also that of the queries, does not matter, within both bounds",
+      .kinds = kProblemKinds,
+      .relate = by_kind<relate, key_permutation_of_gradients>,
+      .must_reject = kTeeth};
 }
 
 }  // namespace flashproof

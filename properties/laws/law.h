@@ -6,10 +6,13 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "properties/laws/trial.h"
 #include "reference/error/power.h"
+#include "reference/problem/problems.h"
 
 namespace flashproof {
 
@@ -35,6 +38,8 @@ struct Evaluation {
 struct Law {
   std::string_view name;
   std::string_view summary;
+  /// The problems that it is asked about. Of a forward problem it may still have nothing to say (unsupported).
+  std::span<const ProblemKind> kinds = kForwardKinds;
   // One of the two. A failing verdict's detail is one line: which element, the numbers compared, what they may differ by.
   // vacuous: the case has nothing that the law could see (none of its hazard, or bounds too wide); unsupported: the law
   // says nothing about such a problem or kernel, and why.
@@ -45,18 +50,21 @@ struct Law {
   bool (*promised)(const Contract& contract) = nullptr;
   /// Seeded faults that it must reject on at least one default case of the families (teeth; asserted by a test).
   std::span<const std::string_view> must_reject = {};
+
+  bool is_of(ProblemKind problem) const;
 };
 
-/// Every law of forward problems, and of gradients, in the order of the report, the judging ones first. A new law: one file, a
-/// line each in list.h, laws.cc and CMakeLists.txt, and a row in README.md.
+/// Every law, in the order of the report, the judging ones first. A new law: one file, a line each in list.h, laws.cc and
+/// CMakeLists.txt, and a row in README.md.
 std::span<const Law> laws();
+/// They are asked about every problem.
 std::span<const Law> judging_laws();
-std::span<const Law> gradient_laws();
-/// Of one problem.
-std::span<const Law> laws_of(ProblemKind problem);
-std::span<const Law> judging_laws_of(ProblemKind problem);
-/// Of any problem. Null if there is none of that name.
+/// Those that are asked about this problem, in the same order.
+std::span<const Law* const> laws_of(ProblemKind problem);
+/// By its name, or by one that it had (witnesses, regressions and reports of earlier versions). Null if there is none.
 const Law* find_law(std::string_view name);
+/// Those that the globs name, in the order of laws(); all without a glob. Throws UsageError for one that names none.
+std::vector<const Law*> select_laws(std::span<const std::string> globs);
 
 /// How the detail of a vacuous verdict begins where a foreign kernel took the case, and refused what the law made of it.
 inline constexpr std::string_view kRefusedByLaw = "refused when it was called: ";

@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "kernels/simt/schedule.h"
-#include "properties/laws/gradient_list.h"
+#include "properties/generators/glob.h"
 #include "properties/laws/law.h"
 #include "properties/laws/list.h"
 #include "reference/problem/error.h"
@@ -45,53 +47,80 @@ std::span<const Law> laws() {
       dropped_key_is_noticed(),
       lse_consistent_with_o(),
       offsets_beyond_int32(),
+      dq_is_zero_for_equal_keys(),
+      dv_sums_to_d_out(),
+      gradients_are_additive(),
   };
   return kLaws;
 }
 
-std::span<const Law> gradient_laws() {
-  static const Law kLaws[] = {
-      gradient_within_bound(),
-      gradient_fully_written(),
-      gradient_rows_sum_to_zero(),
-      gradient_columns_sum_to_d_out(),
-      gradient_sums_are_additive(),
-      gradient_power_of_two_scaling_is_bitwise(),
-      gradient_mask_forms_agree(),
-      gradient_unused_storage_is_isolated(),
-      gradient_hidden_nan_is_isolated(),
-      gradient_visible_nan_is_not_laundered(),
-      gradient_red_zones_untouched(),
-      gradient_layout_invariance(),
-      gradient_batch_invariance_is_bitwise(),
-      gradient_rerun_is_bitwise(),
-      gradient_schedule_invariance_is_bitwise(),
-      gradient_no_race(),
-      gradient_permutation_within_bound(),
-      gradient_gqa_equals_expanded(),
-      gradient_offsets_beyond_int32(),
-  };
-  return kLaws;
+bool Law::is_of(ProblemKind problem) const { return std::ranges::find(kinds, problem) != kinds.end(); }
+
+std::span<const Law> judging_laws() {
+  const auto end = std::ranges::find_if(laws(), [](const Law& law) { return law.judge == nullptr; });
+  return laws().first(static_cast<std::size_t>(end - laws().begin()));
 }
 
-std::span<const Law> laws_of(ProblemKind problem) {
-  return problem == ProblemKind::backward ? gradient_laws() : laws();
+std::span<const Law* const> laws_of(ProblemKind problem) {
+  static const auto kOfEach = [] {
+    std::array<std::vector<const Law*>, std::size(kProblemKinds)> all;
+    for (const ProblemKind kind : kProblemKinds) {
+      for (const Law& law : laws()) {
+        if (law.is_of(kind)) all[static_cast<std::size_t>(kind)].push_back(&law);
+      }
+    }
+    return all;
+  }();
+  return kOfEach[static_cast<std::size_t>(problem)];
 }
 
-std::span<const Law> judging_laws_of(ProblemKind problem) {
-  const auto all = laws_of(problem);
-  const auto end = std::ranges::find_if(all, [](const Law& law) { return law.judge == nullptr; });
-  return all.first(static_cast<std::size_t>(end - all.begin()));
+namespace {
+
+/// Until the laws of gradients and those of forward problems were one list.
+constexpr std::pair<std::string_view, std::string_view> kFormerNames[] = {
+    {"gradient_within_bound", "within_bound"},
+    {"gradient_fully_written", "outputs_fully_written"},
+    {"gradient_rows_sum_to_zero", "dq_is_zero_for_equal_keys"},
+    {"gradient_columns_sum_to_d_out", "dv_sums_to_d_out"},
+    {"gradient_sums_are_additive", "gradients_are_additive"},
+    {"gradient_power_of_two_scaling_is_bitwise", "power_of_two_scaling_is_bitwise"},
+    {"gradient_mask_forms_agree", "mask_forms_agree"},
+    {"gradient_unused_storage_is_isolated", "unused_storage_is_isolated"},
+    {"gradient_hidden_nan_is_isolated", "hidden_nan_is_isolated"},
+    {"gradient_visible_nan_is_not_laundered", "visible_nan_is_not_laundered"},
+    {"gradient_red_zones_untouched", "red_zones_untouched"},
+    {"gradient_layout_invariance", "layout_invariance"},
+    {"gradient_batch_invariance_is_bitwise", "batch_invariance_is_bitwise"},
+    {"gradient_rerun_is_bitwise", "rerun_is_bitwise"},
+    {"gradient_schedule_invariance_is_bitwise", "schedule_invariance_is_bitwise"},
+    {"gradient_no_race", "no_race"},
+    {"gradient_permutation_within_bound", "key_permutation_within_bound"},
+    {"gradient_gqa_equals_expanded", "gqa_equals_expanded"},
+    {"gradient_offsets_beyond_int32", "offsets_beyond_int32"},
+};
+
+std::string_view current_name(std::string_view name) {
+  for (const auto& [former, current] : kFormerNames) {
+    if (name == former) return current;
+  }
+  return name;
 }
 
-std::span<const Law> judging_laws() { return judging_laws_of(ProblemKind::attention); }
+}  // namespace
 
 const Law* find_law(std::string_view name) {
-  for (const auto all : {laws(), gradient_laws()}) {
-    const auto found = std::ranges::find(all, name, &Law::name);
-    if (found != all.end()) return &*found;
-  }
-  return nullptr;
+  const auto found = std::ranges::find(laws(), current_name(name), &Law::name);
+  return found == laws().end() ? nullptr : &*found;
+}
+
+std::vector<const Law*> select_laws(std::span<const std::string> globs) {
+  std::vector<std::string> current;
+  for (const std::string& glob : globs) current.emplace_back(current_name(glob));
+  std::vector<std::string_view> names;
+  for (const Law& law : laws()) names.push_back(law.name);
+  std::vector<const Law*> chosen;
+  for (const std::size_t i : select_names(current, names, "law")) chosen.push_back(&laws()[i]);
+  return chosen;
 }
 
 namespace {
@@ -115,6 +144,9 @@ Verdict ask_judging(const Law& law, Trial& trial) {
 }  // namespace
 
 Verdict ask(const Law& law, Trial& trial) {
+  if (const ProblemKind kind = kind_of(trial.problem()); !law.is_of(kind)) {
+    return {VerdictKind::unsupported, Failure::none, "no law of " + std::string(name(kind)) + " problems"};
+  }
   if (std::string why = trial.refusal(trial.problem()); !why.empty()) {
     return {VerdictKind::unsupported, Failure::none, std::move(why)};
   }

@@ -8,6 +8,7 @@
 
 #include "properties/laws/law.h"
 #include "reference/error/scene.h"
+#include "reference/problem/error.h"
 
 namespace flashproof {
 namespace {
@@ -38,6 +39,32 @@ TEST(Laws, TheListHasDistinctNamesAndTeeth) {
   EXPECT_EQ(names.size(), laws().size());
   EXPECT_EQ(judging_laws().size(), 3U);
   EXPECT_EQ(find_law("within_bounds"), nullptr);
+}
+
+TEST(Laws, AreAskedOfTheirProblems) {
+  for (const Law& law : judging_laws()) EXPECT_EQ(law.kinds.size(), std::size(kProblemKinds)) << law.name;
+  for (const ProblemKind kind : kProblemKinds) {
+    for (const Law* law : laws_of(kind)) EXPECT_TRUE(law->is_of(kind));
+    EXPECT_EQ(laws_of(kind).front(), &laws().front());
+  }
+  const auto names = [](ProblemKind kind) {
+    std::set<std::string_view> set;
+    for (const Law* law : laws_of(kind)) set.insert(law->name);
+    return set;
+  };
+  EXPECT_TRUE(names(ProblemKind::backward).contains("dv_sums_to_d_out"));
+  EXPECT_FALSE(names(ProblemKind::attention).contains("dv_sums_to_d_out"));
+  EXPECT_FALSE(names(ProblemKind::backward).contains("merge_commutes"));
+}
+
+TEST(Laws, AnEarlierNameStillFindsItsLaw) {
+  EXPECT_EQ(find_law("gradient_fully_written"), find_law("outputs_fully_written"));
+  EXPECT_EQ(find_law("gradient_rows_sum_to_zero"), find_law("dq_is_zero_for_equal_keys"));
+  EXPECT_EQ(find_law("gradient_merge_commutes"), nullptr);
+  const std::string globs[] = {"gradient_no_race", "*_semantics"};
+  EXPECT_THAT(select_laws(globs), testing::ElementsAre(find_law("class_matches_semantics"), find_law("no_race")));
+  const std::string none[] = {"gradient_nothing"};
+  EXPECT_THROW(select_laws(none), UsageError);
 }
 
 TEST(Laws, AllAcceptTheRightAnswerAndTheEmptyOne) {

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "properties/laws/compare.h"
-#include "properties/laws/gradient_list.h"
 #include "properties/laws/layout.h"
 #include "properties/laws/list.h"
 #include "properties/laws/same_outputs.h"
@@ -15,9 +14,8 @@ namespace flashproof {
 namespace {
 
 constexpr std::string_view kName = "layout_invariance";
-constexpr std::string_view kSummary = "the same numbers with other strides give the same bits";
-constexpr std::string_view kTeeth[] = {"attention.broken.batch_stride_of_k"};
-constexpr std::string_view kGradientTeeth[] = {"attention_backward.broken.lse_taken_for_dense"};
+constexpr std::string_view kTeeth[] = {"attention.broken.batch_stride_of_k",
+                                       "attention_backward.broken.lse_taken_for_dense"};
 
 enum class Layout : std::uint8_t { dense, reversed, drawn, aligned };
 constexpr std::string_view kLayoutNames[] = {"without gaps", "with its axes reversed in storage",
@@ -74,10 +72,12 @@ Verdict relate(Trial& trial) {
 
 }  // namespace
 
-Law layout_invariance() { return {.name = kName, .summary = kSummary, .relate = relate, .must_reject = kTeeth}; }
-
-Law gradient_layout_invariance() {
-  return {.name = "gradient_layout_invariance", .summary = kSummary, .relate = relate, .must_reject = kGradientTeeth};
+Law layout_invariance() {
+  return {.name = kName,
+          .summary = "the same numbers with other strides give the same bits",
+          .kinds = kProblemKinds,
+          .relate = relate,
+          .must_reject = kTeeth};
 }
 
 }  // namespace flashproof

@@ -1,4 +1,5 @@
-// The laws, one per file. laws.cc puts them in order.
+// The laws, one per file. laws.cc puts them in order. What a law says of gradients is in a file of its own, X_backward.cc, where
+// that is long.
 #pragma once
 
 #include "properties/laws/law.h"
@@ -39,5 +40,29 @@ Law signed_bias_within_limit();
 Law dropped_key_is_noticed();
 Law lse_consistent_with_o();
 Law offsets_beyond_int32();
+// Of gradients alone.
+Law dq_is_zero_for_equal_keys();
+Law dv_sums_to_d_out();
+Law gradients_are_additive();
+
+/// Of those.
+inline constexpr ProblemKind kOfGradients[] = {ProblemKind::backward};
+/// A relating law that says one thing of forward problems and another of gradients.
+template <Verdict (*forward)(Trial&), Verdict (*gradient)(Trial&)>
+Verdict by_kind(Trial& trial) {
+  return kind_of(trial.problem()) == ProblemKind::backward ? gradient(trial) : forward(trial);
+}
+
+// In X_backward.cc, for X.
+Verdict empty_state_of_gradients(Trial& trial);
+Verdict same_kv_twice_of_gradients(Trial& trial);
+Verdict shift_of_gradients(Trial& trial);
+Verdict power_of_two_scaling_of_gradients(Trial& trial);
+Verdict mask_forms_of_gradients(Trial& trial);
+Verdict hidden_nan_of_gradients(Trial& trial);
+Verdict visible_nan_of_gradients(Trial& trial);
+Verdict batch_invariance_of_gradients(Trial& trial);
+Verdict key_permutation_of_gradients(Trial& trial);
+Verdict gqa_of_gradients(Trial& trial);
 
 }  // namespace flashproof

@@ -20,7 +20,8 @@ constexpr std::string_view kTeeth[] = {"attention.broken.causal_tile_skipped_ear
                                        "attention.broken.window_one_wide",
                                        "attention.broken.tail_not_masked",
                                        "attention.broken.tail_scored_zero",
-                                       "attention.broken.last_tile_dropped"};
+                                       "attention.broken.last_tile_dropped",
+                                       "attention_backward.broken.window_of_zero_ignored"};
 
 bool masked(const AttentionProblem& p) { return p.causal || p.window_left >= 0 || p.window_right >= 0; }
 
@@ -138,7 +139,8 @@ Verdict relate(Trial& trial) {
 Law mask_forms_agree() {
   return {.name = kName,
           .summary = "causal, window, a bias of -inf and a length that show the same keys agree within both bounds",
-          .relate = relate,
+          .kinds = kProblemKinds,
+          .relate = by_kind<relate, mask_forms_of_gradients>,
           .must_reject = kTeeth};
 }
 

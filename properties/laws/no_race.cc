@@ -4,7 +4,6 @@
 // The shadow is slow. Above a size the law asks nothing: what a block does does not depend on how many blocks there are,
 // and the families draw small cases as often as large ones.
 #include "properties/laws/change.h"
-#include "properties/laws/gradient_list.h"
 #include "properties/laws/list.h"
 #include "properties/laws/race_observer.h"
 #include "properties/laws/same_outputs.h"
@@ -14,10 +13,9 @@ namespace flashproof {
 namespace {
 
 constexpr std::string_view kTeeth[] = {"softmax.broken.partials_cleared_late",
-                                       "attention.broken.tile_overwritten_early", "attention.broken.copy_not_awaited"};
-constexpr std::string_view kSummary = "no two accesses are left without an order";
-constexpr std::string_view kGradientTeeth[] = {"attention_backward.broken.row_statistics_behind_barrier",
-                                               "attention_backward.broken.query_sum_not_atomic"};
+                                       "attention.broken.tile_overwritten_early", "attention.broken.copy_not_awaited",
+                                       "attention_backward.broken.row_statistics_behind_barrier",
+                                       "attention_backward.broken.query_sum_not_atomic"};
 RaceObserver race_observer = nullptr;
 
 constexpr std::int64_t kMost = 40000;  // products of the case; some 0.1 s of a core
@@ -53,10 +51,12 @@ Verdict relate(Trial& trial) {
 
 void set_race_observer(RaceObserver observer) { race_observer = observer; }
 
-Law no_race() { return {.name = "no_race", .summary = kSummary, .relate = relate, .must_reject = kTeeth}; }
-
-Law gradient_no_race() {
-  return {.name = "gradient_no_race", .summary = kSummary, .relate = relate, .must_reject = kGradientTeeth};
+Law no_race() {
+  return {.name = "no_race",
+          .summary = "no two accesses are left without an order",
+          .kinds = kProblemKinds,
+          .relate = relate,
+          .must_reject = kTeeth};
 }
 
 }  // namespace flashproof

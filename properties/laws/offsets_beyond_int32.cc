@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "properties/laws/compare.h"
-#include "properties/laws/gradient_list.h"
 #include "properties/laws/layout.h"
 #include "properties/laws/list.h"
 #include "properties/laws/same_outputs.h"
@@ -13,11 +12,10 @@
 namespace flashproof {
 namespace {
 
-constexpr std::string_view kTeeth[] = {"softmax.broken.row_offset_of_32_bits", "attention.broken.key_offset_of_32_bits",
-                                       "attention.broken.bias_offset_of_32_bits", "attention.broken.head_offset_wraps",
-                                       "merge.broken.state_offset_wraps"};
-constexpr std::string_view kSummary = "the same bits where element offsets exceed 2^31 and 2^32";
-constexpr std::string_view kGradientTeeth[] = {"attention_backward.broken.o_offset_of_32_bits"};
+constexpr std::string_view kTeeth[] = {
+    "softmax.broken.row_offset_of_32_bits",    "attention.broken.key_offset_of_32_bits",
+    "attention.broken.bias_offset_of_32_bits", "attention.broken.head_offset_wraps",
+    "merge.broken.state_offset_wraps",         "attention_backward.broken.o_offset_of_32_bits"};
 // Every element along the axis has a page of its own, zeroed by the system.
 constexpr std::int64_t kMost = 4096;
 
@@ -84,12 +82,11 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law offsets_beyond_int32() {
-  return {.name = "offsets_beyond_int32", .summary = kSummary, .relate = relate, .must_reject = kTeeth};
-}
-
-Law gradient_offsets_beyond_int32() {
-  return {
-      .name = "gradient_offsets_beyond_int32", .summary = kSummary, .relate = relate, .must_reject = kGradientTeeth};
+  return {.name = "offsets_beyond_int32",
+          .summary = "the same bits where element offsets exceed 2^31 and 2^32",
+          .kinds = kProblemKinds,
+          .relate = relate,
+          .must_reject = kTeeth};
 }
 
 }  // namespace flashproof

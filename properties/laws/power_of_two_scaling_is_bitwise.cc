@@ -26,7 +26,8 @@ namespace {
 
 constexpr std::string_view kName = "power_of_two_scaling_is_bitwise";
 constexpr std::string_view kTeeth[] = {"attention.broken.scale_dropped", "attention.broken.scale_twice",
-                                       "merge.broken.unshifted_weights"};
+                                       "merge.broken.unshifted_weights",
+                                       "attention_backward.broken.small_d_out_taken_for_padding"};
 constexpr double kNearGap = 60, kFarGap = 115;
 
 int octaves(Format format) {
@@ -189,8 +190,11 @@ Verdict relate(Trial& trial) {
 
 Law power_of_two_scaling_is_bitwise() {
   return {.name = kName,
-          .summary = "v times 2^k gives o times 2^k, q times 2^k with scale times 2^-k the same, bit by bit",
-          .relate = relate,
+          .summary =
+              "v times 2^k: o times 2^k; dO, or v and o, times 2^k: gradients times 2^k; q times 2^k with scale times "
+              "2^-k: the same o, dq times 2^-k, bit by bit",
+          .kinds = kProblemKinds,
+          .relate = by_kind<relate, power_of_two_scaling_of_gradients>,
           .must_reject = kTeeth};
 }
 

@@ -1,15 +1,13 @@
 // A kernel writes its outputs and its workspace and nothing else: the zones around those, its inputs and the zones around
 // them keep their bytes. run() looks after the outputs in every run; here the inputs, too, are copies between zones.
-#include "properties/laws/gradient_list.h"
 #include "properties/laws/list.h"
 #include "properties/laws/same_outputs.h"
 
 namespace flashproof {
 namespace {
 
-constexpr std::string_view kSummary = "no write beside the outputs and the workspace";
-constexpr std::string_view kTeeth[] = {"softmax.broken.tail_written_whole"};
-constexpr std::string_view kGradientTeeth[] = {"attention_backward.broken.o_used_as_scratch"};
+constexpr std::string_view kTeeth[] = {"softmax.broken.tail_written_whole",
+                                       "attention_backward.broken.o_used_as_scratch"};
 
 bool has_zones(const Trial& trial) { return on_cpu(trial) || trial.kernel().foreign; }
 
@@ -28,11 +26,11 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law red_zones_untouched() {
-  return {.name = "red_zones_untouched", .summary = kSummary, .relate = relate, .must_reject = kTeeth};
-}
-
-Law gradient_red_zones_untouched() {
-  return {.name = "gradient_red_zones_untouched", .summary = kSummary, .relate = relate, .must_reject = kGradientTeeth};
+  return {.name = "red_zones_untouched",
+          .summary = "no write beside the outputs and the workspace",
+          .kinds = kProblemKinds,
+          .relate = relate,
+          .must_reject = kTeeth};
 }
 
 }  // namespace flashproof

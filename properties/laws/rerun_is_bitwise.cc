@@ -1,15 +1,13 @@
 // A kernel that declares itself deterministic returns the same bits from a second run, whatever the workspace held before.
 // Sees state that is read before it is written: a split that leaves its part of the workspace alone.
-#include "properties/laws/gradient_list.h"
 #include "properties/laws/list.h"
 #include "properties/laws/same_outputs.h"
 
 namespace flashproof {
 namespace {
 
-constexpr std::string_view kSummary = "a second run returns the same bits, whatever the workspace held";
-constexpr std::string_view kTeeth[] = {"attention.broken.idle_split_not_written"};
-constexpr std::string_view kGradientTeeth[] = {"attention_backward.broken.row_sum_reused"};
+constexpr std::string_view kTeeth[] = {"attention.broken.idle_split_not_written",
+                                       "attention_backward.broken.row_sum_reused"};
 
 Verdict relate(Trial& trial) {
   if (std::string why = not_comparable(trial); !why.empty()) return unsupported(std::move(why));
@@ -28,18 +26,11 @@ Verdict relate(Trial& trial) {
 
 Law rerun_is_bitwise() {
   return {.name = "rerun_is_bitwise",
-          .summary = kSummary,
+          .summary = "a second run returns the same bits, whatever the workspace held",
+          .kinds = kProblemKinds,
           .relate = relate,
           .promised = [](const Contract& contract) { return contract.deterministic; },
           .must_reject = kTeeth};
-}
-
-Law gradient_rerun_is_bitwise() {
-  return {.name = "gradient_rerun_is_bitwise",
-          .summary = kSummary,
-          .relate = relate,
-          .promised = [](const Contract& contract) { return contract.deterministic; },
-          .must_reject = kGradientTeeth};
 }
 
 }  // namespace flashproof

@@ -8,11 +8,11 @@
 
 namespace flashproof {
 
-std::vector<Question> questions(std::span<const Law* const> asked, ProblemKind problem) {
+std::vector<Question> questions(ProblemKind problem, std::span<const Law* const> asked) {
   std::vector<Question> list;
-  for (const Law& law : laws_of(problem)) {
-    const bool chosen = std::ranges::find(asked, &law) != asked.end();
-    if (chosen || law.judge != nullptr) list.push_back({&law, chosen});
+  for (const Law* law : laws_of(problem)) {
+    const bool chosen = std::ranges::find(asked, law) != asked.end();
+    if (chosen || law->judge != nullptr) list.push_back({law, chosen});
   }
   return list;
 }
@@ -81,6 +81,8 @@ Conclusion RunDecisions::conclude() const {
 
 Conclusion RunDecisions::conclude(const KernelDeclaration& kernel) const {
   Conclusion conclusion = conclude();
+  // A gradient's reduction is never open, and where most families are lost, less than kLeastFamilies are decided.
+  if (kernel.problem == ProblemKind::backward) return conclusion;
   conclusion.contradiction = explanation_.contradiction(kernel.arithmetic, kernel.problem);
   if (!conclusion.contradiction) conclusion.suggestion = explanation_.suggestion(kernel.arithmetic, kernel.problem);
   if (const std::optional<RunPower> of_run = power()) {

@@ -88,8 +88,8 @@ struct Question {
   const Law* law;
   bool asked;
 };
-/// Of a problem: the laws that were asked for, in the order of laws_of(), behind the judging laws that were not.
-std::vector<Question> questions(std::span<const Law* const> asked, ProblemKind problem);
+/// Of the laws of this problem, in the order of laws(): those that were asked for, and the judging laws.
+std::vector<Question> questions(ProblemKind problem, std::span<const Law* const> asked);
 
 /// What a run says of its kernel's declaration after the last case.
 struct Conclusion {
@@ -120,8 +120,7 @@ class RunDecisions {
   /// What a judging law that was not asked for says of a case that the kernel takes.
   void unasked(std::string_view law, const CaseSpec& spec, const Verdict& verdict);
   Conclusion conclude(const KernelDeclaration& kernel) const;
-  /// Of a kernel of the gradient: its reduction is never open, and where most families are lost, less than kLeastFamilies are
-  /// decided.
+  /// Without what depends on the declaration.
   Conclusion conclude() const;
 
  private:

@@ -130,8 +130,11 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law same_kv_twice_adds_ln2() {
-  return {
-      .name = kName, .summary = "every key twice: the same o, and lse + ln 2", .relate = relate, .must_reject = kTeeth};
+  return {.name = kName,
+          .summary = "every key twice: the same o, and lse + ln 2; the same dq, and each copy half of dk and dv",
+          .kinds = kProblemKinds,
+          .relate = by_kind<relate, same_kv_twice_of_gradients>,
+          .must_reject = kTeeth};
 }
 
 }  // namespace flashproof

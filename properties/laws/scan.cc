@@ -10,7 +10,7 @@
 namespace flashproof {
 namespace {
 
-constexpr Part kParts[] = {Part::o, Part::lse};
+constexpr Part kParts[kPartCount] = {Part::o, Part::lse, Part::dq, Part::dk, Part::dv};
 
 double ratio_of(const Element& element) {
   if ((element.truth.classes & kFinite) == 0 || class_of(element.computed) != kFinite) {
@@ -22,17 +22,24 @@ double ratio_of(const Element& element) {
 
 }  // namespace
 
+std::uint64_t element_count(const Judgement& judgement) {
+  std::uint64_t n = 0;
+  for (const Part part : kParts) n += judgement[part].elements;
+  return n;
+}
+
 std::array<std::uint64_t, kVerdictKinds> verdict_counts(const Judgement& judgement) {
-  auto counts = judgement.o.verdicts;
-  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += judgement.lse.verdicts[i];
+  std::array<std::uint64_t, kVerdictKinds> counts{};
+  for (const Part part : kParts) {
+    for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += judgement[part].verdicts[i];
+  }
   return counts;
 }
 
 std::uint64_t failure_count(const Judgement& judgement, std::span<const Failure> failures) {
   std::uint64_t n = 0;
-  for (const Failure failure : failures) {
-    const auto i = static_cast<std::size_t>(failure);
-    n += judgement.o.failures[i] + judgement.lse.failures[i];
+  for (const Part part : kParts) {
+    for (const Failure failure : failures) n += judgement[part].failures[static_cast<std::size_t>(failure)];
   }
   return n;
 }
@@ -42,7 +49,7 @@ Verdict failing_element(const Evaluation& e, std::span<const Failure> failures) 
   double worst_ratio = -1;
   Part part{};
   std::int64_t index = -1;
-  for (const Part p : kParts) {
+  for (const Part p : parts_of(e.output)) {
     for (std::int64_t i = 0; i < count(e.truth, p); ++i) {
       const Element element = e.element(p, i);
       Verdict verdict = decide(element, e.kernel.contract).verdict();
@@ -64,7 +71,7 @@ Verdict failing_element(const Evaluation& e, std::span<const Failure> failures) 
 }
 
 std::string detail_of_first(const Evaluation& e, VerdictKind kind) {
-  for (const Part p : kParts) {
+  for (const Part p : parts_of(e.output)) {
     for (std::int64_t i = 0; i < count(e.truth, p); ++i) {
       const Element element = e.element(p, i);
       const Decision decision = decide(element, e.kernel.contract);

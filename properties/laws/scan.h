@@ -1,4 +1,4 @@
-// What laws that read the judgement share: counts over o and lse, and the element to show.
+// What laws that read the judgement share: counts over the parts of the output, and the element to show.
 #pragma once
 
 #include <array>
@@ -10,7 +10,9 @@
 
 namespace flashproof {
 
-/// Elements of o and lse by verdict, and how many failed in one of these ways.
+/// Elements of all parts; of one that the output does not have there are none.
+std::uint64_t element_count(const Judgement& judgement);
+/// By verdict, and how many failed in one of these ways.
 std::array<std::uint64_t, kVerdictKinds> verdict_counts(const Judgement& judgement);
 std::uint64_t failure_count(const Judgement& judgement, std::span<const Failure> failures);
 

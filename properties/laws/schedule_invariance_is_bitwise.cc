@@ -2,7 +2,6 @@
 // blocks in, and whenever its asynchronous copies land. Sees a missing barrier or wait only where an order makes it show;
 // no_race sees it in every order.
 #include "kernels/simt/schedule.h"
-#include "properties/laws/gradient_list.h"
 #include "properties/laws/list.h"
 #include "properties/laws/same_outputs.h"
 
@@ -10,9 +9,8 @@ namespace flashproof {
 namespace {
 
 constexpr std::string_view kName = "schedule_invariance_is_bitwise";
-constexpr std::string_view kTeeth[] = {"softmax.broken.partials_cleared_late", "attention.broken.copy_not_awaited"};
-constexpr std::string_view kSummary = "the same bits in whatever order threads and blocks run and copies land";
-constexpr std::string_view kGradientTeeth[] = {"attention_backward.broken.row_statistics_behind_barrier"};
+constexpr std::string_view kTeeth[] = {"softmax.broken.partials_cleared_late", "attention.broken.copy_not_awaited",
+                                       "attention_backward.broken.row_statistics_behind_barrier"};
 
 Verdict relate(Trial& trial) {
   if (std::string why = not_comparable(trial); !why.empty()) return unsupported(std::move(why));
@@ -37,14 +35,11 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law schedule_invariance_is_bitwise() {
-  return {.name = kName, .summary = kSummary, .relate = relate, .must_reject = kTeeth};
-}
-
-Law gradient_schedule_invariance_is_bitwise() {
-  return {.name = "gradient_schedule_invariance_is_bitwise",
-          .summary = kSummary,
+  return {.name = kName,
+          .summary = "the same bits in whatever order threads and blocks run and copies land",
+          .kinds = kProblemKinds,
           .relate = relate,
-          .must_reject = kGradientTeeth};
+          .must_reject = kTeeth};
 }
 
 }  // namespace flashproof

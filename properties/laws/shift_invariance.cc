@@ -32,29 +32,6 @@ Tensor& scores(SoftmaxProblem& p) { return p.x; }
 Tensor& scores(MergeProblem& p) { return p.lse; }
 Tensor& scores(AttentionProblem& p) { return p.bias; }
 
-double most(const Tensor& tensor) {
-  double result = 0;
-  for_each_offset(tensor, [&](std::int64_t offset) {
-    const double x = std::fabs(decode(tensor.format, tensor.bits(offset)));
-    if (std::isfinite(x)) result = std::max(result, x);
-  });
-  return result;
-}
-
-/// 2^e with |value| <= 2^(e + precision) for all |value| <= most.
-double grid(double most, int precision) {
-  int exponent = 0;
-  std::frexp(most, &exponent);  // most < 2^exponent
-  return std::ldexp(1.0, exponent - precision);
-}
-
-Tensor rounded(const Tensor& tensor, double step) {
-  return mapped(tensor, [&](double x) { return std::isfinite(x) ? std::nearbyint(x / step) * step : x; });
-}
-Tensor shifted(const Tensor& tensor, double c) {
-  return mapped(tensor, [&](double x) { return x + c; });
-}
-
 template <class P>
 class Check {
  public:
@@ -63,21 +40,21 @@ class Check {
   void of(double c) {
     P base = given_;
     Tensor& entries = scores(base);
-    double furthest = most(entries);
+    double furthest = largest(entries);
     if constexpr (std::is_same_v<P, AttentionProblem>) {
-      if (base.has_sink()) furthest = std::max(furthest, most(base.sink));
+      if (base.has_sink()) furthest = std::max(furthest, largest(base.sink));
     }
     furthest += std::fabs(c);
     const FormatInfo& format = info(entries.format);
-    const double step = grid(furthest, format.precision);
+    const double step = step_of(furthest, format.precision);
     // Not a multiple of the step, c would be rounded.
     if (furthest >= format.max_finite || std::fmod(c, step) != 0) return;
-    entries = rounded(entries, step);
+    entries = rounded_to(entries, step);
     P changed = base;
     scores(changed) = shifted(entries, c);
     if constexpr (std::is_same_v<P, AttentionProblem>) {
       if (base.has_sink()) {
-        base.sink = rounded(base.sink, step);
+        base.sink = rounded_to(base.sink, step);
         changed.sink = shifted(base.sink, c);
       }
     }
@@ -131,10 +108,12 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law shift_invariance() {
-  return {.name = kName,
-          .summary = "c added to every score: the same o, and lse + c",
-          .relate = relate,
-          .must_reject = kTeeth};
+  return {
+      .name = kName,
+      .summary = "c added to every score: the same o, and lse + c; of gradients to lse, too: the same dq, dk and dv",
+      .kinds = kProblemKinds,
+      .relate = by_kind<relate, shift_of_gradients>,
+      .must_reject = kTeeth};
 }
 
 }  // namespace flashproof

@@ -9,7 +9,9 @@
 
 #include "kernels/broken/fault.h"
 #include "properties/generators/family.h"
+#include "properties/generators/gradient_variant.h"
 #include "properties/laws/law.h"
+#include "reference/problem/error.h"
 
 namespace flashproof {
 
@@ -57,23 +59,42 @@ inline constexpr std::string_view kTeethLines[] = {
     "merge:pairs:34:format=f32",
 };
 
-/// Of a forward problem: every family that serves it, seeds 1 to kTeethSeeds, the formats in turn: all families of a seed before the next;
-/// then kTeethLines.
-inline std::deque<TeethCase>& teeth_cases(ProblemKind problem) {
-  static std::deque<TeethCase> all[std::size(kForwardKinds)];
-  std::deque<TeethCase>& cases = all[static_cast<std::size_t>(problem)];
-  if (cases.empty()) {
-    for (std::uint64_t seed = 1; seed <= kTeethSeeds; ++seed) {
-      for (const Family& family : families()) {
-        if (!family.serves(problem)) continue;
-        const Format format = kStorageFormats[seed % std::size(kStorageFormats)];
-        cases.emplace_back(
-            make_case({problem, std::string(family.name), seed, {{"format", std::string(info(format).name)}}}));
-      }
+/// The recipes of teeth_cases(); some of a gradient have no case.
+inline std::vector<CaseSpec> teeth_specs(ProblemKind problem) {
+  const bool gradient = problem == ProblemKind::backward;
+  std::vector<CaseSpec> specs;
+  const auto add = [&](std::string_view family, std::uint64_t seed) -> CaseSpec& {
+    const Format format = kStorageFormats[seed % std::size(kStorageFormats)];
+    return specs.emplace_back(
+        CaseSpec{problem, std::string(family), seed, {{"format", std::string(info(format).name)}}});
+  };
+  for (int variant = 1; gradient && variant <= gradient_variants(); ++variant) {
+    add("normal", static_cast<std::uint64_t>(variant)).keys["variant"] = std::to_string(variant);
+  }
+  // Even seeds of a gradient are stages.
+  const std::uint64_t first = gradient ? 0 : 1, end = gradient ? 2 * kTeethSeeds : kTeethSeeds + 1;
+  for (std::uint64_t seed = first; seed < end; ++seed) {
+    for (const Family& family : families()) {
+      if (family.serves(problem)) add(family.name, seed);
     }
-    for (const std::string_view line : kTeethLines) {
-      const CaseSpec spec = parse_case_spec(line);
-      if (spec.problem == problem) cases.emplace_back(make_case(spec));
+  }
+  for (const std::string_view line : kTeethLines) {
+    if (CaseSpec spec = parse_case_spec(line); spec.problem == problem) specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+/// Every family that serves the problem, for some seeds, the formats in turn: all families of a seed before the next. Of a
+/// gradient first every row of the covering array (gradient_variant.h); of the others kTeethLines behind.
+inline std::deque<TeethCase>& teeth_cases(ProblemKind problem) {
+  static std::deque<TeethCase> all[std::size(kProblemKinds)];
+  std::deque<TeethCase>& cases = all[static_cast<std::size_t>(problem)];
+  if (!cases.empty()) return cases;
+  for (const CaseSpec& spec : teeth_specs(problem)) {
+    try {
+      cases.emplace_back(make_case(spec));
+    } catch (const UsageError&) {  // the family's problem has a feature without a gradient
+      if (problem != ProblemKind::backward) throw;
     }
   }
   return cases;

@@ -100,13 +100,12 @@ inline Complaints doubts(const Law& law, std::span<const Kernel* const> right, s
   return complaints;
 }
 
-/// Faults in forward kernels that none of the laws names.
+/// Faults that none of the laws names.
 inline Complaints unnamed_faults(std::span<const Law> laws, std::span<const Kernel> kernels) {
   Complaints complaints;
   std::set<std::string_view> named;
   for (const Law& law : laws) named.insert(law.must_reject.begin(), law.must_reject.end());
   for (const Kernel& kernel : kernels) {
-    if (kernel.problem == ProblemKind::backward) continue;  // reports/gradients/sweep_test.cc
     if (kernel.fault != nullptr && !named.contains(kernel.id)) {
       complaints.push_back(std::string(kernel.id) + ": no law must reject it");
     }

@@ -18,7 +18,6 @@ TEST_P(TeethTest, passes_the_hardened_kernels) {
   // Those that faults are seeded in; the property tests have all.
   std::set<const Kernel*> seeded;
   for (const SeededFault& fault : seeded_faults()) seeded.insert(find_kernel(fault.kernel));
-  std::erase_if(seeded, [](const Kernel* kernel) { return kernel->problem == ProblemKind::backward; });
   const std::vector<const Kernel*> hardened(seeded.begin(), seeded.end());
   std::map<VerdictKind, int> verdicts;
   EXPECT_THAT(doubts(*GetParam(), hardened, verdicts), IsEmpty());

@@ -9,7 +9,6 @@
 
 #include "properties/laws/change.h"
 #include "properties/laws/compare.h"
-#include "properties/laws/gradient_list.h"
 #include "properties/laws/layout.h"
 #include "properties/laws/list.h"
 #include "properties/laws/same_outputs.h"
@@ -172,10 +171,9 @@ void fill_unused(Problem& problem, Fill fill) {
   std::visit([&](auto& p) { fill_unused(p, fill); }, problem);
 }
 
-constexpr std::string_view kSummary = "storage that belongs to no key may hold anything";
-constexpr std::string_view kGradientTeeth[] = {"attention_backward.broken.lse_taken_for_dense"};
 constexpr std::string_view kTeeth[] = {"merge.broken.empty_state_read", "attention.broken.hidden_value_times_zero",
-                                       "attention.broken.mask_added_to_nan", "attention.broken.tail_not_masked"};
+                                       "attention.broken.mask_added_to_nan", "attention.broken.tail_not_masked",
+                                       "attention_backward.broken.lse_taken_for_dense"};
 
 Verdict relate(Trial& trial) {
   if (std::string why = not_comparable(trial); !why.empty()) return unsupported(std::move(why));
@@ -205,14 +203,11 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law unused_storage_is_isolated() {
-  return {.name = "unused_storage_is_isolated", .summary = kSummary, .relate = relate, .must_reject = kTeeth};
-}
-
-Law gradient_unused_storage_is_isolated() {
-  return {.name = "gradient_unused_storage_is_isolated",
-          .summary = kSummary,
+  return {.name = "unused_storage_is_isolated",
+          .summary = "storage that belongs to no key may hold anything",
+          .kinds = kProblemKinds,
           .relate = relate,
-          .must_reject = kGradientTeeth};
+          .must_reject = kTeeth};
 }
 
 }  // namespace flashproof

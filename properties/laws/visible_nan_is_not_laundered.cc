@@ -16,7 +16,8 @@ namespace flashproof {
 namespace {
 
 constexpr std::string_view kName = "visible_nan_is_not_laundered";
-constexpr std::string_view kTeeth[] = {"attention.broken.nan_chunk_looks_empty", "attention.broken.nan_split_skipped"};
+constexpr std::string_view kTeeth[] = {"attention.broken.nan_chunk_looks_empty", "attention.broken.nan_split_skipped",
+                                       "attention_backward.broken.nan_row_sum_taken_for_zero"};
 constexpr int kTurns = 4;
 
 void pack_together(SoftmaxProblem& p) { p.x = packed_together(p.x); }
@@ -121,8 +122,9 @@ Verdict relate(Trial& trial) {
 
 Law visible_nan_is_not_laundered() {
   return {.name = kName,
-          .summary = "a NaN or +inf that a row sees makes it NaN, and no other row",
-          .relate = relate,
+          .summary = "a NaN that a row or a pair sees makes its outputs and gradients NaN, and no other",
+          .kinds = kProblemKinds,
+          .relate = by_kind<relate, visible_nan_of_gradients>,
           .must_reject = kTeeth};
 }
 

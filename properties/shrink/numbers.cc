@@ -72,6 +72,7 @@ std::vector<Candidate> candidates(const P& problem) {
     list.push_back([problem = &problem, t, f]() -> Problem {
       P copy = *problem;
       change_numbers(*tensors_of(copy)[t], f);
+      leave_out_outputs(copy);
       return copy;
     });
   };
@@ -112,7 +113,7 @@ std::vector<Candidate> candidates(const P& problem) {
 }  // namespace
 
 std::vector<Candidate> number_candidates(const Problem& problem) {
-  return visit_forward([](const auto& p) { return candidates(p); }, problem);
+  return std::visit([](const auto& p) { return candidates(p); }, problem);
 }
 
 }  // namespace flashproof

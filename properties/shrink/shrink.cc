@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "properties/generators/gradient_case.h"
 #include "properties/laws/change.h"
-#include "properties/shrink/greedy.h"
 #include "properties/shrink/tensors.h"
 #include "reference/problem/error.h"
 
@@ -46,12 +46,14 @@ std::uint64_t structure_of(const AttentionProblem& p) {
          (p.has_bias() ? 1 : 0) + (p.scale != 1.0F ? 1 : 0);
 }
 
+std::uint64_t structure_of(const BackwardProblem& p) { return structure_of(p.forward); }
+
 }  // namespace
 
 Complexity complexity(const Problem& problem) {
   Complexity sum;
   std::set<std::uint64_t> distinct;
-  visit_forward(
+  std::visit(
       [&](const auto& p) {
         for (const Tensor* tensor : tensors_of(p)) add_tensor(sum, distinct, *tensor);
         sum.structure = structure_of(p);
@@ -71,6 +73,10 @@ std::optional<Problem> simpler_problem(const Candidate& candidate, const Complex
   Problem simpler = candidate();
   if (!(complexity(simpler) < before)) return std::nullopt;
   try {
+    if (auto* gradient = std::get_if<BackwardProblem>(&simpler)) {
+      validate(gradient->forward);
+      store_ideal_forward(*gradient);
+    }
     validate(simpler);
   } catch (const UsageError&) {
     return std::nullopt;
@@ -86,8 +92,21 @@ void for_each_simpler(const Problem& problem, const std::function<bool(Problem)>
   }
 }
 
-Problem minimise(Problem problem, const std::function<bool(const Problem&)>& fails, int tries) {
-  return simplest(std::move(problem), fails, tries);
+Problem minimise(Problem problem, const std::function<bool(const Problem&)>& fails, int tries,
+                 const std::function<bool()>& stop) {
+  for (bool found = true; found && tries > 0;) {
+    found = false;
+    Problem simpler;
+    for_each_simpler(problem, [&](Problem candidate) {
+      if (tries-- <= 0 || (stop && stop())) return false;
+      if (!fails(candidate)) return true;
+      simpler = std::move(candidate);
+      found = true;
+      return false;
+    });
+    if (found) problem = std::move(simpler);
+  }
+  return problem;
 }
 
 }  // namespace flashproof

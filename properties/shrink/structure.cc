@@ -79,6 +79,7 @@ struct Candidates {
     list.push_back([problem = &problem, change]() -> Problem {
       P copy = *problem;
       change(copy);
+      leave_out_outputs(copy);
       return copy;
     });
   }
@@ -190,8 +191,8 @@ void keep_queries(AttentionProblem& p, const Index& kept) {
   if (p.has_bias()) p.bias = gather(p.bias, 2, kept);
 }
 
-/// One kv head and its query heads.
-void keep_kv_head(AttentionProblem& p, std::int64_t head) {
+/// One kv head and its query heads, which are returned.
+Index keep_kv_head(AttentionProblem& p, std::int64_t head) {
   const std::int64_t group = p.q_heads() / p.k_heads();
   Index queries;
   for (std::int64_t h = head * group; h < (head + 1) * group; ++h) queries.push_back(h);
@@ -204,54 +205,90 @@ void keep_kv_head(AttentionProblem& p, std::int64_t head) {
   for (Tensor* factors : {&p.q_descale, &p.k_descale, &p.v_descale}) {
     if (!factors->shape.empty()) *factors = gather(*factors, 1, Index{head});
   }
+  return queries;
 }
 
-void keep_first_query_heads(AttentionProblem& p) {  // one per kv head
+/// One per kv head.
+Index keep_first_query_heads(AttentionProblem& p) {
   Index queries;
   for (std::int64_t h = 0; h < p.k_heads(); ++h) queries.push_back(h * p.q_heads() / p.k_heads());
   p.q = gather(p.q, 1, queries);
   if (p.has_bias()) p.bias = gather(p.bias, 1, queries);
   if (p.has_alibi()) p.alibi = gather(p.alibi, 1, queries);
   if (p.has_sink()) p.sink = gather(p.sink, 0, queries);
+  return queries;
 }
 
-std::vector<Candidate> candidates(const AttentionProblem& problem) {
-  Candidates<AttentionProblem> c{problem, {}};
-  using P = AttentionProblem;
-  for (std::int64_t s = 0; s < problem.sequences() && s < 8; ++s) {
-    c.add([s](P& p) { p = one_sequence(p, s); });
+template <class P>
+auto& forward_of(P& p) {
+  if constexpr (std::is_same_v<std::remove_const_t<P>, BackwardProblem>) {
+    return p.forward;
+  } else {
+    return p;
   }
-  for (std::int64_t h = 0; h < problem.k_heads() && h < 8; ++h) c.add([h](P& p) { keep_kv_head(p, h); });
-  c.add(keep_first_query_heads);
+}
+
+// dO has the rows of the queries and the columns of v.
+void keep_d_out(AttentionProblem&, int, const Index&) {}
+void keep_d_out(BackwardProblem& p, int axis, const Index& kept) { p.d_out = gather(p.d_out, axis, kept); }
+
+template <class P>
+std::vector<Candidate> candidates_of_attention(const P& whole) {
+  Candidates<P> c{whole, {}};
+  const AttentionProblem& problem = forward_of(whole);
+  const auto add = [&c](auto change) { c.add([change](P& p) { change(forward_of(p)); }); };
+  for (std::int64_t s = 0; s < problem.sequences() && s < 8; ++s) {
+    c.add([s](P& p) {
+      forward_of(p) = one_sequence(forward_of(p), s);
+      keep_d_out(p, 0, Index{s});
+    });
+  }
+  for (std::int64_t h = 0; h < problem.k_heads() && h < 8; ++h) {
+    c.add([h](P& p) { keep_d_out(p, 1, keep_kv_head(forward_of(p), h)); });
+  }
+  c.add([](P& p) { keep_d_out(p, 1, keep_first_query_heads(forward_of(p))); });
   if (!problem.packed() && !problem.paged()) {
-    for (const Index& kept : parts(problem.k_length())) c.add([kept](P& p) { keep_keys(p, kept); });
-    for (const Index& kept : parts(problem.q_length())) c.add([kept](P& p) { keep_queries(p, kept); });
+    for (const Index& kept : parts(problem.k_length())) add([kept](AttentionProblem& p) { keep_keys(p, kept); });
+    for (const Index& kept : parts(problem.q_length())) {
+      c.add([kept](P& p) {
+        keep_queries(forward_of(p), kept);
+        keep_d_out(p, 2, kept);
+      });
+    }
   }
   for (const Index& kept : parts(problem.head_dim())) {
-    c.add([kept](P& p) {
+    add([kept](AttentionProblem& p) {
       p.q = gather(p.q, 3, kept);
       p.k = gather(p.k, 3, kept);
     });
   }
-  for (const Index& kept : parts(problem.value_dim())) c.add([kept](P& p) { p.v = gather(p.v, 3, kept); });
-  c.add([](P& p) { p.bias = {}; });
-  c.add([](P& p) { p.alibi = {}; });
-  c.add([](P& p) { p.sink = {}; });
-  c.add([](P& p) { p.q_descale = p.k_descale = p.v_descale = {}; });
-  c.add([](P& p) { p.softcap = 0; });
-  c.add([](P& p) { p.window_left = p.window_right = -1; });
-  c.add([](P& p) { p.causal = false; });
-  c.add([](P& p) { p.key_length.clear(); });
-  c.add([](P& p) { p.scale = 1; });
-  for (const ChunkPlan& plan : simpler_plans(problem.plan)) c.add([plan](P& p) { p.plan = plan; });
+  for (const Index& kept : parts(problem.value_dim())) {
+    c.add([kept](P& p) {
+      forward_of(p).v = gather(forward_of(p).v, 3, kept);
+      keep_d_out(p, 3, kept);
+    });
+  }
+  add([](AttentionProblem& p) { p.bias = {}; });
+  add([](AttentionProblem& p) { p.alibi = {}; });
+  add([](AttentionProblem& p) { p.sink = {}; });
+  add([](AttentionProblem& p) { p.q_descale = p.k_descale = p.v_descale = {}; });
+  add([](AttentionProblem& p) { p.softcap = 0; });
+  add([](AttentionProblem& p) { p.window_left = p.window_right = -1; });
+  add([](AttentionProblem& p) { p.causal = false; });
+  add([](AttentionProblem& p) { p.key_length.clear(); });
+  add([](AttentionProblem& p) { p.scale = 1; });
+  for (const ChunkPlan& plan : simpler_plans(problem.plan)) add([plan](AttentionProblem& p) { p.plan = plan; });
   c.add_dense();
   return c.list;
 }
 
+std::vector<Candidate> candidates(const AttentionProblem& problem) { return candidates_of_attention(problem); }
+std::vector<Candidate> candidates(const BackwardProblem& problem) { return candidates_of_attention(problem); }
+
 }  // namespace
 
 std::vector<Candidate> structure_candidates(const Problem& problem) {
-  return visit_forward([](const auto& p) { return candidates(p); }, problem);
+  return std::visit([](const auto& p) { return candidates(p); }, problem);
 }
 
 }  // namespace flashproof

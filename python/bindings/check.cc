@@ -142,6 +142,8 @@ Json run(CallableKernel& kernel, const CheckRequest& request) {
   options.before = decisions;
   std::vector<PropertyResult> results;
   if (request.cases > 0 && !stop()) results = run_properties(std::span(&kernel.declaration(), 1), options);
+  if (results.empty() && request.cases > 0 && !stop())
+    throw UsageError("laws: of gradients, nothing is asked of this problem");
   root["partial"] = cut || stop.stopped();
   root["lost"] = kernel.lost();
   for (Json& list : {std::ref(root["laws"]), std::ref(root["families"])}) list = Json::array();

@@ -1,5 +1,9 @@
 #include "python/bindings/check_gradients.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -7,9 +11,10 @@
 #include "properties/driver/property_files.h"
 #include "properties/generators/family.h"
 #include "properties/generators/glob.h"
+#include "properties/laws/law.h"
 #include "properties/laws/run_power.h"
 #include "properties/shrink/brief.h"
-#include "properties/shrink/gradients.h"
+#include "properties/shrink/shrink.h"
 #include "python/bindings/call_faults.h"
 #include "python/bindings/gradient_answer.h"
 #include "python/bindings/gradient_records.h"
@@ -36,12 +41,13 @@ class Run {
  public:
   Run(CallableGradient& gradient, const GradientRequest& request)
       : gradient_(gradient), request_(request), stop_(gradient, request.seconds) {
-    std::vector<std::string_view> names;
-    for (const auto& law : kGradientLaws) names.push_back(law.name);
-    for (const std::size_t i : select_names(request.laws, names, "law")) {
+    const std::vector<const Law*> chosen = select_laws(request.laws);
+    for (std::size_t i = 0; i < std::size(kGradientLaws); ++i) {
+      if (std::ranges::find(chosen, find_law(kGradientLaws[i])) == chosen.end()) continue;
       GradientLawRecord& law = laws_.emplace_back(GradientLawRecord{.law = static_cast<GradientLawAsked>(i)});
       if (law.law == kRerun && !gradient.declaration().deterministic) law.skipped = "it promises no determinism";
     }
+    if (laws_.empty()) throw UsageError(fmt::format("laws: legal for a gradient {}", fmt::join(kGradientLaws, ", ")));
   }
 
   Json result() {
@@ -168,11 +174,12 @@ class Run {
 
   void note(const Case& subject, GradientFamily& family, const GradientAnswer& answer) {
     Verdict whole = answer.says[kWithin];
+    if (outweighs(answer.says[kClass], whole)) whole = answer.says[kClass];
     // That the bits are the same again is no pass of gradients that are wrong.
-    for (const GradientLawAsked law : {kWithin, kWritten}) {
+    for (const GradientLawAsked law : kJudging) {
       const Verdict& says = answer.says[law];
       if (asks(law) || !unasked_.empty() || (!says.failed() && says.kind != VerdictKind::inconclusive)) continue;
-      unasked_ = std::string(kGradientLaws[law].name) + " was not asked, and says " +
+      unasked_ = std::string(kGradientLaws[law]) + " was not asked, and says " +
                  to_string({says.kind, says.failure, {}}) + " of " + to_string(subject.spec) + ": " +
                  one_line(says.detail);
     }
@@ -180,7 +187,7 @@ class Run {
     for (GradientLawRecord& law : laws_) {
       if (!asks(law.law)) continue;
       if (answer.at_fault && told != nullptr) {  // one finding is enough
-        law.skipped = std::string("not judged: it met the fault that ") + kGradientLaws[told->law].name + " tells of";
+        law.skipped = std::string("not judged: it met the fault that ") + kGradientLaws[told->law] + " tells of";
         continue;
       }
       told = &law;
@@ -224,16 +231,16 @@ class Run {
 
   void keep(GradientLawRecord& law, const Case& shown) const {
     const std::string& id = gradient_.declaration().id;
-    const auto path =
-        std::filesystem::path(request_.witnesses) / (id + "." + kGradientLaws[law.law].name + ".safetensors");
+    const auto path = std::filesystem::path(request_.witnesses) / (id + "." + kGradientLaws[law.law] + ".safetensors");
     write_witness(path, {shown, {{"kernel", id}, {"verdict", to_string(*law.failure)}}});
     law.witness = path.string();
   }
 
   /// What fails only now and then stays nearly as it was drawn.
-  BackwardProblem smallest(const Case& subject, GradientLawRecord& law) {
+  Problem smallest(const Case& subject, GradientLawRecord& law) {
     const Verdict found = *law.failure;
-    const auto fails = [&](const BackwardProblem& problem) {
+    const auto fails = [&](const Problem& simpler) {
+      const auto& problem = std::get<BackwardProblem>(simpler);
       if (!gradient_.refusal(problem).empty()) return false;
       Verdict says = answer_to(gradient_, problem, subject.spec.seed, law.law == kRerun).says[law.law];
       if (gradient_.lost()) law.failure->detail += "; a simpler problem lost the device: " + says.detail;
@@ -242,12 +249,12 @@ class Run {
       law.failure = std::move(says);
       return true;
     };
-    return minimise(std::get<BackwardProblem>(subject.problem), fails, kShrinks, [this] { return stop_(); });
+    return minimise(subject.problem, fails, kShrinks, [this] { return stop_(); });
   }
 
   std::string replay_of(const GradientLawRecord& law) const {
     const std::string& what = law.witness.empty() ? law.line : law.witness;
-    return request_.program + " --law " + kGradientLaws[law.law].name + " --replay " + shell_word(what);
+    return request_.program + " --law " + kGradientLaws[law.law] + " --replay " + shell_word(what);
   }
 
   CallableGradient& gradient_;
@@ -261,12 +268,6 @@ class Run {
 };
 
 }  // namespace
-
-std::vector<std::pair<std::string, std::string>> gradient_law_list() {
-  std::vector<std::pair<std::string, std::string>> list;
-  for (const auto& law : kGradientLaws) list.emplace_back(law.name, law.summary);
-  return list;
-}
 
 std::string check_gradients(GradientDeclaration declaration, const GradientRequest& request) {
   CallableGradient gradient(std::move(declaration));

@@ -18,9 +18,6 @@ struct GradientRequest {
   std::string program;                      // what replay lines begin with
 };
 
-/// The names and summaries of the laws of a gradient that a callable is asked.
-std::vector<std::pair<std::string, std::string>> gradient_law_list();
-
 /// As check(): {"partial", "lost", "laws": [...], "families": [...], "junit": XML}, a family with dq, dk and dv.
 std::string check_gradients(GradientDeclaration declaration, const GradientRequest& request);
 

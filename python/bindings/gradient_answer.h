@@ -19,7 +19,7 @@ struct GradientAnswer {
   bool at_fault = false;                                    // a call was, and every law says so
 };
 
-/// Of a problem that the callable takes. twice: gradient_rerun_is_bitwise is asked, too.
+/// Of a problem that the callable takes. twice: rerun_is_bitwise is asked, too.
 GradientAnswer answer_to(CallableGradient& gradient, const BackwardProblem& problem, std::uint64_t seed, bool twice);
 
 }  // namespace flashproof::python

@@ -19,7 +19,7 @@ std::uint64_t GradientLawRecord::executed() const {
 }
 
 Json to_json(const GradientLawRecord& law) {
-  Json json{{"law", kGradientLaws[law.law].name},
+  Json json{{"law", kGradientLaws[law.law]},
             {"finding", law.failure.has_value()},
             {"skipped", law.executed() == 0},
             {"cases", counts(law.counts)}};
@@ -49,7 +49,7 @@ std::string gradient_junit(std::span<const GradientLawRecord> laws, const std::s
   for (const GradientLawRecord& law : laws) {
     JunitCase& one = suite.cases.emplace_back();
     one.classname = id;
-    one.name = kGradientLaws[law.law].name;
+    one.name = kGradientLaws[law.law];
     if (law.failure) {
       one.outcome = JunitOutcome::failed;
       one.type = name(law.failure->failure);

@@ -14,16 +14,11 @@
 
 namespace flashproof::python {
 
-/// The laws that a callable is asked: an index of kGradientLaws.
-enum GradientLawAsked : std::uint8_t { kWithin, kWritten, kRerun };
-inline constexpr struct {
-  const char* name;
-  const char* summary;
-} kGradientLaws[] = {
-    {"gradient_within_bound", "every element of dq, dk and dv has the right class and lies within its a-priori bound"},
-    {"gradient_fully_written", "every element of dq, dk and dv is stored"},
-    {"gradient_rerun_is_bitwise", "a second run has the same bits"},
-};
+/// The laws that a callable is asked, by name: an index of kGradientLaws.
+enum GradientLawAsked : std::uint8_t { kWithin, kClass, kWritten, kRerun };
+inline constexpr GradientLawAsked kJudging[] = {kWithin, kClass, kWritten};
+inline constexpr const char* kGradientLaws[] = {"within_bound", "class_matches_semantics", "outputs_fully_written",
+                                                "rerun_is_bitwise"};
 
 struct GradientLawRecord {
   GradientLawAsked law{};

@@ -93,7 +93,6 @@ nb::dict gradient_bound(const nb::dict& dict, const std::string& text) {
 void add_gradients(nb::module_& m) {
   m.def("gradients", &gradients, nb::arg("problem"));
   m.def("gradient_bound", &gradient_bound, nb::arg("problem"), nb::arg("arithmetic"));
-  m.def("gradient_laws", &gradient_law_list);
   m.def("gradient_arithmetics", &preset_list);
   m.def(
       "check_gradients",

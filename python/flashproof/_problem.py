@@ -112,7 +112,7 @@ def _known(problem: Any) -> str:
 
 def laws() -> Dict[str, str]:
     """Every law and what it says."""
-    return dict([*_flashproof.laws(), *_flashproof.gradient_laws()])
+    return dict(_flashproof.laws())
 
 
 def families(problem: str) -> Dict[str, str]:

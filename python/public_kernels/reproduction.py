@@ -50,7 +50,7 @@ def limits(problem: Dict[str, Any], arithmetic: str, parts: List[str]) -> Dict[s
 CLASSES = {1: "finite", 2: "inf", 4: "-inf", 8: "nan"}
 
 #: Findings that one output shows. Of the others the witness and the replay line are all there is.
-JUDGING = ("within_bound", "class_matches_semantics", "outputs_fully_written", "gradient_within_bound", "gradient_fully_written")
+JUDGING = ("within_bound", "class_matches_semantics", "outputs_fully_written")
 
 
 def export(folder: str, subject: Any, finding: Any, source: str, function: str, versions: Dict[str, str]) -> str:

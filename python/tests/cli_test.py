@@ -42,8 +42,8 @@ def test_gradients_of_nothing_decided_have_the_same_exit_code(tmp_path):
     backward = ("--problem", "attention_backward", "--cases", "0", "--measured", "3")
     honest = run("gradient_kernels:right", *backward, "--family", "normal")
     assert honest.returncode == 0 and "decided: " in honest.stdout, honest.stdout
-    alone = run("gradient_kernels:nothing", *backward, "--family", "normal", "--law", "gradient_rerun_is_bitwise")
-    assert alone.returncode == 4 and "UNDECIDED: gradient_within_bound was not asked, and says fail(class_mismatch)" in alone.stdout, alone.stdout
+    alone = run("gradient_kernels:nothing", *backward, "--family", "normal", "--law", "rerun_is_bitwise")
+    assert alone.returncode == 4 and "UNDECIDED: class_matches_semantics was not asked, and says fail(class_mismatch)" in alone.stdout, alone.stdout
     open_family = run("gradient_kernels:right", *backward, "--family", "underflow_beside_huge", "--junit", str(tmp_path / "j.xml"))
     assert open_family.returncode == 4 and "UNDECIDED: " in open_family.stdout and " was decided: " in open_family.stdout, open_family.stdout
     assert 'type="undecided"' in (tmp_path / "j.xml").read_text()
@@ -68,7 +68,7 @@ def test_cases_that_only_together_contradict_a_declaration_replay_together():
 
 def test_two_runs_that_differ_differ_again_in_a_replay(tmp_path):
     for where, law, more in (("kernels:drifts", "rerun_is_bitwise", ("--measured", "0")),
-                             ("gradient_kernels:drifts", "gradient_rerun_is_bitwise", ("--problem", "attention_backward"))):
+                             ("gradient_kernels:drifts", "rerun_is_bitwise", ("--problem", "attention_backward"))):
         for witnesses in ((), ("--witnesses", str(tmp_path))):
             done = run(where, "--family", "normal", "--law", law, *more, *witnesses)
             assert done.returncode == 1 and f"{law}: nondeterministic" in done.stdout, done.stdout + done.stderr

@@ -75,7 +75,7 @@ def takes_few_keys(q, k, v, do, *, scale, causal):
 def test_a_finding_is_made_small(tmp_path):
     result = flashproof.check(takes_few_keys, witnesses=str(tmp_path), **FAST)
     (finding,) = result.findings
-    assert finding.law == "gradient_within_bound" and finding.kind == "class_mismatch"
+    assert finding.law == "class_matches_semantics" and finding.kind == "class_mismatch"
     read = flashproof.read_witness(finding.witness)
     assert [read.tensors[n].shape for n in ("q", "k", "v", "do")] == [(1, 1, 1, 1), (1, 1, 3, 1), (1, 1, 3, 1), (1, 1, 1, 1)], finding.shrunk
     assert finding.shrunk.startswith("attention_backward f32 gradient: q (1, 1, 1, 1) = ") and "computed nan" in finding.message
@@ -130,17 +130,17 @@ def test_findings_are_made_small_after_all_families_were_judged(tmp_path):
 def test_determinism_is_a_promise():
     assert kinds(flashproof.check(kernels.Drifts(), arithmetic="unknown", **FAST)) == {"nondeterministic"}
     result = flashproof.check(kernels.Drifts(), deterministic=False, **FAST)
-    assert result.ok and {law.law: law.status for law in result.laws}["gradient_rerun_is_bitwise"] == "skip"
+    assert result.ok and {law.law: law.status for law in result.laws}["rerun_is_bitwise"] == "skip"
 
 
-@pytest.mark.parametrize("law", ["gradient_within_bound", "gradient_fully_written", "gradient_rerun_is_bitwise"])
+@pytest.mark.parametrize("law", ["within_bound", "class_matches_semantics", "outputs_fully_written", "rerun_is_bitwise"])
 @pytest.mark.parametrize("value", [0.0, np.nan])
 def test_a_law_alone_is_no_pass_of_gradients_of_nothing(law, value):
     def nothing(q, k, v, do, *, scale, causal):
         return q * 0 + q.dtype.type(value), k * 0 + k.dtype.type(value), v * 0 + v.dtype.type(value)
 
     result = flashproof.check(nothing, laws=[law], **FAST)
-    assert not result.ok and (law == "gradient_within_bound" or "was not asked, and says fail" in result.undecided[0]), str(result)
+    assert not result.ok and (law in ("within_bound", "class_matches_semantics") or "was not asked, and says fail" in result.undecided[0]), str(result)
     assert flashproof.check(kernels.right, laws=[law], **FAST).ok
 
 
@@ -183,14 +183,14 @@ def test_too_few_families_are_no_pass():
 def test_a_file_of_nothing_tested_is_no_pass(tmp_path):
     flashproof.check(kernels.right, refuses=lambda p: "never", **FAST).junit(tmp_path / "junit.xml")
     failures = xml.parse(tmp_path / "junit.xml").getroot().findall(".//failure")
-    assert len(failures) == 3 and "takes none of these cases" in failures[0].get("message")
+    assert len(failures) == 4 and "takes none of these cases" in failures[0].get("message")
 
 
 def test_a_law_that_was_not_judged_says_why():
     laws = {law.law: law for law in flashproof.check(kernels.pair, **FAST).laws}
-    assert laws["gradient_rerun_is_bitwise"].message == "not judged: it met the fault that gradient_within_bound tells of"
+    assert laws["rerun_is_bitwise"].message == "not judged: it met the fault that within_bound tells of"
     unsteady = {law.law: law for law in flashproof.check(kernels.right, deterministic=False, **FAST).laws}
-    assert unsteady["gradient_rerun_is_bitwise"].message == "it promises no determinism"
+    assert unsteady["rerun_is_bitwise"].message == "it promises no determinism"
 
 
 def test_a_lost_device_ends_the_run():
@@ -275,7 +275,7 @@ def test_a_callable_needs_do():
 
 
 def test_lists():
-    assert list(flashproof.arithmetics("attention_backward"))[-1] == "unknown" and "gradient_rerun_is_bitwise" in flashproof.laws()
+    assert list(flashproof.arithmetics("attention_backward"))[-1] == "unknown" and "rerun_is_bitwise" in flashproof.laws()
     assert flashproof.families("attention_backward") == flashproof.families("attention")
 
 

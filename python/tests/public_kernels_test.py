@@ -82,7 +82,7 @@ def test_other_families_are_asked_until_the_device_is_lost(monkeypatch):
     main = runpy.run_path(str(FOLDER / "__main__.py"), run_name="public_kernels")
 
     def result(*families, lost=False, nothing=False):
-        findings = [flashproof.Finding("gradient_within_bound", "x", "", f"attention_backward:{families[0]}:0", "", "", "")] if families else []
+        findings = [flashproof.Finding("within_bound", "x", "", f"attention_backward:{families[0]}:0", "", "", "")] if families else []
         if nothing:
             findings = [flashproof.Finding("judged", "nothing_tested", "", "-", "", "", "")]
         return types.SimpleNamespace(name="k", findings=findings, lost=lost, families=[types.SimpleNamespace(family=f, finding="fails") for f in families])

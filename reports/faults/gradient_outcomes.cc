@@ -69,10 +69,11 @@ Verdict asked(const Law& law, const Kernel& kernel, GradientSubject& s, double d
 
 void prepare_gradients() { subjects(); }
 
-std::vector<LawOutcome> gradient_outcomes(const Kernel& kernel, double dose, std::span<const Law> laws) {
+std::vector<LawOutcome> gradient_outcomes(const Kernel& kernel, double dose, std::span<const Law* const> laws) {
   const Kernel& right = *find_kernel(kernel.fault->kernel);
   std::vector<LawOutcome> outcomes;
-  for (const Law& law : laws) {
+  for (const Law* each : laws) {
+    const Law& law = *each;
     LawOutcome outcome{.law = std::string(law.name)};
     for (GradientSubject& s : subjects()) {
       const Verdict verdict = asked(law, kernel, s, dose);

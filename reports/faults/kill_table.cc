@@ -73,15 +73,11 @@ std::vector<double> FaultOutcome::surviving_doses() const {
 
 std::vector<std::string> FaultOutcome::toothless_laws() const {
   std::vector<std::string> names;
-  const auto ask = [&](const auto& all) {
-    for (const auto& law : all) {
-      const auto found = std::ranges::find(laws, law.name, &LawOutcome::law);
-      const bool named = std::ranges::find(law.must_reject, fault->id) != law.must_reject.end();
-      if (named && found != laws.end() && !found->rejects) names.emplace_back(law.name);
-    }
-  };
-  ask(flashproof::laws());
-  ask(gradient_laws());
+  for (const Law& law : flashproof::laws()) {
+    const auto found = std::ranges::find(laws, law.name, &LawOutcome::law);
+    const bool named = std::ranges::find(law.must_reject, fault->id) != law.must_reject.end();
+    if (named && found != laws.end() && !found->rejects) names.emplace_back(law.name);
+  }
   return names;
 }
 
@@ -121,7 +117,7 @@ FaultOutcome ask_everything(const SeededFault& fault) {
   const Habits habits = ask_habits(kernel, *find_kernel(fault.kernel));
   outcome.allclose = habits.allclose;
   outcome.twice = habits.twice;
-  for (const Law& law : laws()) outcome.laws.push_back({.law = std::string(law.name)});
+  for (const Law* law : laws_of(kernel.problem)) outcome.laws.push_back({.law = std::string(law->name)});
   ask_laws(kernel, fault.dose.registered, outcome.laws);
   if (!fault.dose.unit.empty()) descend(kernel, outcome.laws);
   return outcome;

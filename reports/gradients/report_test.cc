@@ -90,7 +90,7 @@ TEST(GradientReport, all_three_forms_name_kernels_and_rejected_faults) {
   const PlanReport& report = swept().report;
   const std::string table = gradient_table(report, false);
   EXPECT_NE(table.find("attention_backward.two_kernels.hardened"), std::string::npos);
-  EXPECT_NE(table.find("delta_not_subtracted bf16 cpu: rejected by gradient_within_bound in 4 of 4"), std::string::npos)
+  EXPECT_NE(table.find("delta_not_subtracted bf16 cpu: rejected by within_bound in 4 of 4"), std::string::npos)
       << table;
   const auto sections = gradient_sections(report);
   ASSERT_EQ(sections.size(), 3U);
@@ -103,7 +103,7 @@ TEST(GradientReport, all_three_forms_name_kernels_and_rejected_faults) {
   ASSERT_EQ(json.size(), 8U);
   EXPECT_EQ(json[0]["problem"], "attention_backward");
   EXPECT_TRUE(json[0]["figures"].contains("dv"));
-  EXPECT_EQ(json[0]["laws"]["gradient_within_bound"]["fail"], 2);
+  EXPECT_EQ(json[0]["laws"]["within_bound"]["fail"], 2);
   EXPECT_EQ(gradient_table({}, false), "");
 }
 

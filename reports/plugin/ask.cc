@@ -190,7 +190,7 @@ PluginAnswer ask_law(const Law& law, Trial& trial) {
   if (law.judge != nullptr && result.verdict.kind != VerdictKind::unsupported) {
     result.ratio = ratio_of(trial);
     result.alternatives = trial.alternatives_seen();
-    if (&law == &judging_laws_of(trial.kernel().problem).front()) result.powers = trial.powers();
+    if (&law == &judging_laws().front()) result.powers = trial.powers();
   }
   return result;
 }

@@ -55,10 +55,16 @@ class Run {
     const std::vector<const Law*> asked = chosen_laws();
     if (!options.replay.empty()) replay();
     const auto families = !options.replay.empty() ? std::vector<const Family*>{} : chosen_families();
+    const auto about = [&](const Kernel* k) {
+      return std::ranges::any_of(asked, [&](const Law* law) { return law->is_of(k->problem); });
+    };
+    if (!asked.empty() && std::ranges::none_of(kernels_, about)) {
+      throw UsageError("--law: none that was chosen is about the problem of a chosen kernel");
+    }
     for (const Kernel* kernel : kernels_) {
       const Described& described = plugin.described(*kernel);
       KernelRun& run =
-          runs_.try_emplace(kernel, *kernel, questions(asked, kernel->problem), described.declared).first->second;
+          runs_.try_emplace(kernel, *kernel, questions(kernel->problem, asked), described.declared).first->second;
       const std::size_t first = tasks_.size();
       for (const Family* family : families) {
         if (!family->serves(kernel->problem)) continue;
@@ -118,16 +124,7 @@ class Run {
     std::vector<std::string> globs = options_.laws;
     std::erase(globs, kCallReturns);
     if (globs.empty() != options_.laws.empty()) return {};
-    std::vector<const Law*> all;
-    std::vector<std::string_view> names;
-    for (const ProblemKind problem : kProblemKinds) {
-      for (const Law& law : laws_of(problem)) {
-        if (std::ranges::find(names, law.name) == names.end()) all.push_back(&law), names.push_back(law.name);
-      }
-    }
-    std::vector<const Law*> asked;
-    for (const std::size_t i : select_names(globs, names, "law")) asked.push_back(all[i]);
-    return asked;
+    return select_laws(globs);
   }
 
   double step_seconds() const { return std::max(kStepSeconds, kStepLimits * options_.seconds); }

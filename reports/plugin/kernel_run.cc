@@ -42,7 +42,7 @@ void KernelRun::miss(const Problem& problem, const std::string& why) {
 void KernelRun::count(const CaseSpec& spec, std::size_t step, const Verdict& verdict) {
   const auto found = tests_.find(to_string(spec));
   // By the law that every run asks of every case.
-  const bool judged = step > 0 && questions_[step - 1].law == &judging_laws_of(kernel_->problem).front();
+  const bool judged = step > 0 && questions_[step - 1].law == &judging_laws().front();
   const bool decided = judged && (verdict.kind == VerdictKind::pass || verdict.failed());
   const bool refused = step == 0 && verdict.kind == VerdictKind::unsupported;
   for (std::size_t i = 0; found != tests_.end() && i < found->second.size(); ++i) {

@@ -39,13 +39,13 @@ std::string cell(const PluginTally& tally) {
 /// stored in every element makes no pass of a family that lies outside the domain.
 std::map<std::string, std::map<const Kernel*, PluginTally>> matrix_of(const PluginReport& report) {
   std::map<std::string, std::map<const Kernel*, PluginTally>> matrix;
-  const auto first = [](const PluginResult& r) { return judging_laws_of(r.kernel->problem).front().name; };
-  const bool asked = std::ranges::any_of(report.results, [&](const PluginResult& r) { return r.law == first(r); });
+  const std::string_view first = judging_laws().front().name;
+  const bool asked = std::ranges::any_of(report.results, [&](const PluginResult& r) { return r.law == first; });
   for (const PluginResult& result : report.results) {
     const Law* law = find_law(result.law);
     if (law != nullptr && law->judge == nullptr) continue;
     for (const auto& [family, tally] : result.by_family) {
-      if (asked && result.law != first(result) && tally.verdict.kind == VerdictKind::pass) continue;
+      if (asked && result.law != first && tally.verdict.kind == VerdictKind::pass) continue;
       PluginTally& one = matrix[family][result.kernel];
       one.add(tally.verdict, tally.ratio);
     }
@@ -105,7 +105,7 @@ void show_line(const PluginResult& result, const Plugin& plugin, const std::stri
       line += fmt::format(" {} {}", name(static_cast<VerdictKind>(kind)), result.tally.counts[kind]);
     }
   }
-  if (result.tally.ratio >= 0 && result.law == judging_laws_of(result.kernel->problem).front().name)
+  if (result.tally.ratio >= 0 && result.law == judging_laws().front().name)
     line += "  error/bound " + short_number(result.tally.ratio);
   if (word(result) == "skip") line += "  " + one_line(result.does_not_apply);
   if (result.failure) {

@@ -145,12 +145,12 @@ std::string list_json(std::string_view what) {
       list.push_back({{"name", text(f.name)}, {"problems", problems}, {"summary", text(f.summary)}});
     }
   } else if (what == "laws") {
-    for (const auto all : {laws(), gradient_laws()}) {
-      for (const Law& law : all) {
-        Json rejects = Json::array();
-        for (const std::string_view id : law.must_reject) rejects.push_back(text(id));
-        list.push_back({{"name", text(law.name)}, {"summary", text(law.summary)}, {"must_reject", rejects}});
-      }
+    for (const Law& law : laws()) {
+      Json rejects = Json::array(), problems = Json::array();
+      for (const std::string_view id : law.must_reject) rejects.push_back(text(id));
+      for (const ProblemKind p : law.kinds) problems.push_back(text(name(p)));
+      list.push_back(
+          {{"name", text(law.name)}, {"problems", problems}, {"summary", text(law.summary)}, {"must_reject", rejects}});
     }
   } else if (what == "faults") {
     for (const SeededFault& f : seeded_faults()) {

@@ -72,7 +72,7 @@ void Record::add(const CaseResult& outcome) {
     seeds_by_kind[static_cast<std::size_t>(outcome.verdict.kind)].add(outcome.seed);
   }
   for (std::size_t i = 0; i < outcome.laws.size(); ++i) {
-    const Law& law = judging_laws_of(kernel->problem)[i];
+    const Law& law = judging_laws()[i];
     ++laws[std::string(law.name)][static_cast<std::size_t>(outcome.laws[i].kind)];
   }
   domain.merge(outcome.domain);

@@ -99,7 +99,7 @@ CaseResult evaluate(const Evaluation& evaluation, std::uint64_t case_index, std:
   result.executed = true;
   result.asked = Asked::yes;
   result.verdict = judgement.worst;
-  for (const Law& law : judging_laws_of(evaluation.kernel.problem)) {
+  for (const Law& law : judging_laws()) {
     result.laws.push_back(law.judge(evaluation));
     const Verdict& law_says = result.laws.back();  // a law that passes does not make a vacuous case a pass
     if (law_says.kind >= VerdictKind::inconclusive && outweighs(law_says, result.verdict)) result.verdict = law_says;

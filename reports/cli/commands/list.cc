@@ -61,7 +61,6 @@ int list_command(const std::string& what, bool json) {
     }
   } else {
     for (const Law& law : laws()) text += fmt::format("{:<44} {}\n", law.name, law.summary);
-    for (const Law& law : gradient_laws()) text += fmt::format("{:<44} {}\n", law.name, law.summary);
   }
   std::fwrite(text.data(), 1, text.size(), stdout);
   return kExitFine;

@@ -87,7 +87,7 @@ int replay_law(const Case& c, const Plan& plan, const std::string& law_name) {
     return kExitFine;  // asked of libraries alone; that a kernel returned the sweep has seen
   const Law* law = find_law(law_name);
   if (law == nullptr) throw UsageError("note law " + quote(law_name) + ": no such law (list laws)");
-  if (std::ranges::find(laws_of(c.spec.problem), law_name, &Law::name) == laws_of(c.spec.problem).end()) {
+  if (!law->is_of(c.spec.problem)) {
     throw UsageError("note law " + quote(law_name) + ": no law of " + std::string(name(c.spec.problem)));
   }
   if (law->relate == nullptr) return kExitFine;  // the sweep has asked it

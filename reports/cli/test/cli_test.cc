@@ -113,7 +113,7 @@ TEST_F(Cli, gradients_are_reported_checked_and_replayed) {
       " --quick --kernel 'attention_backward.two_kernels.*' --kernel '*delta_not*' --family normal";
   ASSERT_EQ(run("report" + some + " --format bf16 --out here"), kExitFine) << out << err;
   EXPECT_THAT(out, HasSubstr("attention_backward.two_kernels.hardened"));
-  EXPECT_THAT(out, HasSubstr("rejected by gradient_within_bound in 3 of 3"));
+  EXPECT_THAT(out, HasSubstr("rejected by within_bound in 3 of 3"));
   EXPECT_THAT(read_file(folder / "here/report.md"), HasSubstr("## Gradients"));
   const json report = json::parse(read_file(folder / "here/report.json"));
   ASSERT_EQ(report["records"].size(), 2U);

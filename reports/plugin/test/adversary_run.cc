@@ -64,7 +64,7 @@ RunVerdict verdict_of(const PluginReport& report) {
 
 RunVerdict check_in_process(const Kernel& kernel, std::span<const std::vector<AdversaryCase*>> families,
                             std::span<const Law* const> asked, const std::function<Runner(AdversaryCase&)>& runner) {
-  const std::vector<Question> laws = questions(asked, kernel.problem);
+  const std::vector<Question> laws = questions(kernel.problem, asked);
   KernelRun run(kernel, laws);
   bool failed = false;
   for (const std::vector<AdversaryCase*>& cases : families) {

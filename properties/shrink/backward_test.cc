@@ -1,13 +1,12 @@
 // Shrinking a gradient problem ends, keeps it valid, keeps dO beside its queries and columns, and makes a seeded fault's
 // failure small.
-#include "properties/shrink/gradients.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "properties/generators/gradient_case.h"
 #include "properties/shrink/brief.h"
+#include "properties/shrink/shrink.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {
@@ -22,12 +21,13 @@ BackwardProblem problem_of(const std::string& line) {
 const char* const kLines[] = {"attention:normal:2:b=2,hq=4,hk=2,sq=5,sk=9,d=3,dv=4,format=f32",
                               "attention:window:3:format=bf16", "attention:alibi:4:format=f16", "attention:gqa:1"};
 
-TEST(GradientShrink, every_candidate_is_valid_simpler_and_has_an_ideal_forward) {
+TEST(ShrinkOfGradients, every_candidate_is_valid_simpler_and_has_an_ideal_forward) {
   int candidates = 0;
   for (const char* line : kLines) {
     const BackwardProblem whole = problem_of(line);
     const Complexity before = complexity(whole);
-    for_each_simpler(whole, [&](const BackwardProblem& simpler) {
+    for_each_simpler(whole, [&](const Problem& candidate) {
+      const auto& simpler = std::get<BackwardProblem>(candidate);
       EXPECT_NO_THROW(validate(simpler)) << line;
       EXPECT_LT(complexity(simpler), before) << line;
       EXPECT_EQ(simpler.mode, whole.mode);
@@ -42,25 +42,25 @@ TEST(GradientShrink, every_candidate_is_valid_simpler_and_has_an_ideal_forward) 
   EXPECT_GT(candidates, 100);
 }
 
-TEST(GradientShrink, ends_where_everything_fails) {
+TEST(ShrinkOfGradients, ends_where_everything_fails) {
   for (const char* line : kLines) {
-    const BackwardProblem least = minimise(problem_of(line), [](const BackwardProblem&) { return true; }, kTries);
+    const Problem least = minimise(problem_of(line), [](const Problem&) { return true; }, kTries);
     EXPECT_LE(complexity(least).elements, 4U) << line << ": " << brief(least);  // q, k, v and dO
     EXPECT_EQ(complexity(least).nonzero, 0U) << line;
   }
 }
 
-TEST(GradientShrink, nothing_is_asked_after_a_stop) {
+TEST(ShrinkOfGradients, nothing_is_asked_after_a_stop) {
   const BackwardProblem whole = problem_of(kLines[0]);
   int asked = 0;
-  const auto fails = [&](const BackwardProblem&) { return ++asked > 0; };
-  const BackwardProblem least = minimise(whole, fails, kTries, [&] { return asked == 3; });
+  const auto fails = [&](const Problem&) { return ++asked > 0; };
+  const Problem least = minimise(whole, fails, kTries, [&] { return asked == 3; });
   EXPECT_EQ(asked, 3);
   EXPECT_LT(complexity(least), complexity(whole)) << "what was found by then stays";
 }
 
 // Every q says which row it is of, every v which column: dO says both. A candidate that took another row's dO would be caught.
-TEST(GradientShrink, rows_and_columns_of_d_out_stay_with_theirs) {
+TEST(ShrinkOfGradients, rows_and_columns_of_d_out_stay_with_theirs) {
   BackwardProblem whole = problem_of("attention:normal:2:b=2,hq=4,hk=2,sq=5,sk=9,d=1,dv=4,format=f32,layout=dense");
   const std::int64_t width = whole.forward.value_dim();
   whole.d_out = Tensor::dense(Format::f32, whole.d_out.shape);
@@ -72,7 +72,8 @@ TEST(GradientShrink, rows_and_columns_of_d_out_stay_with_theirs) {
   for (std::int64_t n = 0; n < whole.forward.v.elements(); ++n)
     whole.forward.v.set_bits(n, encode(Format::f32, static_cast<double>(n % width + 1)));
   int compared = 0;
-  for_each_simpler(whole, [&](const BackwardProblem& p) {
+  for_each_simpler(whole, [&](const Problem& candidate) {
+    const auto& p = std::get<BackwardProblem>(candidate);
     if (p.forward.q == whole.forward.q && p.d_out.shape == whole.d_out.shape) return true;  // other parts, or numbers
     const Tensor &q = p.forward.q, &v = p.forward.v;
     if (p.forward.q.elements() == whole.forward.q.elements() && v.elements() == whole.forward.v.elements()) return true;
@@ -91,8 +92,9 @@ TEST(GradientShrink, rows_and_columns_of_d_out_stay_with_theirs) {
   EXPECT_GT(compared, 500);
 }
 
-TEST(GradientShrink, finds_one_large_number_of_d_out) {
-  const auto fails = [](const BackwardProblem& p) {
+TEST(ShrinkOfGradients, finds_one_large_number_of_d_out) {
+  const auto fails = [](const Problem& problem) {
+    const auto& p = std::get<BackwardProblem>(problem);
     for (std::int64_t n = 0; n < p.d_out.shape[2]; ++n) {
       if (p.d_out.at({0, 0, n, 0}) > 1) return true;
     }
@@ -104,7 +106,7 @@ TEST(GradientShrink, finds_one_large_number_of_d_out) {
     if (fails(whole)) break;
   }
   ASSERT_TRUE(fails(whole));
-  const BackwardProblem least = minimise(whole, fails, kTries);
+  const auto least = std::get<BackwardProblem>(minimise(whole, fails, kTries));
   EXPECT_EQ(least.d_out.elements(), 1) << brief(least);
   EXPECT_TRUE(fails(least));
   EXPECT_LE(complexity(least).significant, 1U) << brief(least);

@@ -5,14 +5,12 @@
 #include <fmt/format.h>
 
 #include "properties/laws/change.h"
-#include "properties/laws/gradient_list.h"
 #include "properties/laws/gradient_reading.h"
+#include "properties/laws/list.h"
 #include "properties/laws/same_outputs.h"
 
 namespace flashproof {
 namespace {
-
-constexpr std::string_view kTeeth[] = {"attention_backward.broken.group_of_four_heads"};
 
 BackwardProblem with_heads(BackwardProblem p, std::span<const std::int64_t> from) {
   p.forward.k = gather(p.forward.k, 1, from);
@@ -57,7 +55,9 @@ void compare_keys(Tally& tally, Part part, const GradientReading& shared, const 
   }
 }
 
-Verdict relate(Trial& trial) {
+}  // namespace
+
+Verdict gqa_of_gradients(Trial& trial) {
   const AttentionProblem& p = gradient_of(trial).forward;
   if (p.q_heads() == 1) return {VerdictKind::vacuous, Failure::none, "one query head"};
   if (no_rows(gradient_of(trial))) return {VerdictKind::vacuous, Failure::none, "no row"};
@@ -84,15 +84,6 @@ Verdict relate(Trial& trial) {
   same_rows(tally, Part::dq, one, other, iota(one.rows(Part::dq)), ordinary.query, "shared kv heads against copies");
   for (const Part part : {Part::dk, Part::dv}) compare_keys(tally, part, one, other, grouped.forward, ordinary.key);
   return tally.verdict("no row of ordinary numbers");
-}
-
-}  // namespace
-
-Law gradient_gqa_equals_expanded() {
-  return {.name = "gradient_gqa_equals_expanded",
-          .summary = "query heads that share a kv head: dq as with copies of their own, dk and dv the sums of those",
-          .relate = relate,
-          .must_reject = kTeeth};
 }
 
 }  // namespace flashproof

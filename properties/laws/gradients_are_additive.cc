@@ -11,15 +11,15 @@
 #include <cmath>
 
 #include "properties/laws/change.h"
-#include "properties/laws/gradient_list.h"
 #include "properties/laws/gradient_parts.h"
 #include "properties/laws/gradient_reading.h"
+#include "properties/laws/list.h"
 #include "properties/laws/same_outputs.h"
 
 namespace flashproof {
 namespace {
 
-constexpr std::string_view kName = "gradient_sums_are_additive";
+constexpr std::string_view kName = "gradients_are_additive";
 constexpr std::string_view kTeeth[] = {"attention_backward.broken.odd_query_tile_skipped"};
 
 /// A run beside what it may be off by.
@@ -148,9 +148,10 @@ Verdict relate(Trial& trial) {
 
 }  // namespace
 
-Law gradient_sums_are_additive() {
+Law gradients_are_additive() {
   return {.name = kName,
           .summary = "linear in dO, sums over keys and over queries: two parts add up to the whole, within the bounds",
+          .kinds = kOfGradients,
           .relate = relate,
           .must_reject = kTeeth};
 }

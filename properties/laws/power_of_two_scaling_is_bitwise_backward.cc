@@ -16,16 +16,15 @@
 #include <cmath>
 
 #include "properties/laws/change.h"
-#include "properties/laws/gradient_list.h"
 #include "properties/laws/gradient_reading.h"
+#include "properties/laws/list.h"
 #include "properties/laws/same_outputs.h"
 #include "properties/laws/weights.h"
 
 namespace flashproof {
 namespace {
 
-constexpr std::string_view kName = "gradient_power_of_two_scaling_is_bitwise";
-constexpr std::string_view kTeeth[] = {"attention_backward.broken.small_d_out_taken_for_padding"};
+constexpr std::string_view kName = "power_of_two_scaling_is_bitwise";
 constexpr double kLeast = -27;  // of a score below its row's largest
 
 /// x with its exponent in [-2, 1], or 0: exact in every format.
@@ -145,7 +144,9 @@ class Scalings {
   Tally tally_;
 };
 
-Verdict relate(Trial& trial) {
+}  // namespace
+
+Verdict power_of_two_scaling_of_gradients(Trial& trial) {
   if (no_rows(gradient_of(trial))) return {VerdictKind::vacuous, Failure::none, "no row"};
   Scalings scalings(trial);
   if (scalings.refused()) return scalings.verdict();
@@ -174,17 +175,6 @@ Verdict relate(Trial& trial) {
   scaled.forward.scale = std::ldexp(scaled.forward.scale, -k);
   scalings.compare(scaled, -k, 0, 0, "with q scaled, and the scale against it");
   return scalings.verdict();
-}
-
-}  // namespace
-
-Law gradient_power_of_two_scaling_is_bitwise() {
-  return {
-      .name = kName,
-      .summary =
-          "dO, or v and o, times 2^k: gradients times 2^k; q times 2^k and scale times 2^-k: dq times 2^-k, bit by bit",
-      .relate = relate,
-      .must_reject = kTeeth};
 }
 
 }  // namespace flashproof

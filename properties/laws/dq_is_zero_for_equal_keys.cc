@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "properties/laws/change.h"
-#include "properties/laws/gradient_list.h"
 #include "properties/laws/gradient_reading.h"
+#include "properties/laws/list.h"
 #include "properties/laws/weights.h"
 
 namespace flashproof {
@@ -133,9 +133,10 @@ constexpr std::string_view kTeeth[] = {"attention_backward.broken.delta_not_subt
 
 }  // namespace
 
-Law gradient_rows_sum_to_zero() {
-  return {.name = "gradient_rows_sum_to_zero",
+Law dq_is_zero_for_equal_keys() {
+  return {.name = "dq_is_zero_for_equal_keys",
           .summary = "with all keys equal dq is 0 within its bound: the rows of dS sum to 0",
+          .kinds = kOfGradients,
           .relate = relate,
           .must_reject = kTeeth};
 }

@@ -5,14 +5,12 @@
 #include <limits>
 
 #include "properties/laws/change.h"
-#include "properties/laws/gradient_list.h"
 #include "properties/laws/gradient_reading.h"
+#include "properties/laws/list.h"
 #include "properties/laws/same_outputs.h"
 
 namespace flashproof {
 namespace {
-
-constexpr std::string_view kTeeth[] = {"attention_backward.broken.window_of_zero_ignored"};
 
 bool masked(const AttentionProblem& p) { return p.causal || p.window_left >= 0 || p.window_right >= 0; }
 
@@ -74,7 +72,9 @@ class Forms {
   Tally tally_;
 };
 
-Verdict relate(Trial& trial) {
+}  // namespace
+
+Verdict mask_forms_of_gradients(Trial& trial) {
   if (no_rows(gradient_of(trial))) return {VerdictKind::vacuous, Failure::none, "no row"};
   BackwardProblem base = gradient_of(trial);
   if (!masked(base.forward)) base.forward.causal = true;
@@ -83,15 +83,6 @@ Verdict relate(Trial& trial) {
   forms.other_spelling();
   forms.bias();
   return forms.verdict();
-}
-
-}  // namespace
-
-Law gradient_mask_forms_agree() {
-  return {.name = "gradient_mask_forms_agree",
-          .summary = "causal, window and a bias of -inf that show the same pairs agree within both bounds",
-          .relate = relate,
-          .must_reject = kTeeth};
 }
 
 }  // namespace flashproof

@@ -4,16 +4,15 @@
 // query as they are stored. So: of a batch entry alone, and of a kv head with its group alone, dq, dk and dv; of one query
 // head alone, and of the last queries alone, dq; of the last keys alone, dk and dv. Positions count from the bottom right,
 // so that what stays sees what it saw. A kernel that is not deterministic is asked for its bounds.
-#include "properties/laws/gradient_list.h"
 #include "properties/laws/gradient_parts.h"
 #include "properties/laws/gradient_reading.h"
+#include "properties/laws/list.h"
 #include "properties/laws/same_outputs.h"
 
 namespace flashproof {
 namespace {
 
-constexpr std::string_view kName = "gradient_batch_invariance_is_bitwise";
-constexpr std::string_view kTeeth[] = {"attention_backward.broken.key_order_by_batch"};
+constexpr std::string_view kName = "batch_invariance_is_bitwise";
 
 struct Alone {
   GradientSlice slice;
@@ -72,7 +71,9 @@ std::string unlike(Trial& trial, const GradientPart& part, const Alone& alone) {
   return verdict.failed() ? verdict.detail : "";
 }
 
-Verdict relate(Trial& trial) {
+}  // namespace
+
+Verdict batch_invariance_of_gradients(Trial& trial) {
   if (!trial.contract().batch_invariant) return unsupported("the kernel declares itself not batch invariant");
   const AttentionProblem& forward = gradient_of(trial).forward;
   if (gradient_of(trial).query_rows() == 0 || gradient_of(trial).key_rows() == 0) {
@@ -90,18 +91,6 @@ Verdict relate(Trial& trial) {
     tally.held();
   }
   return tally.verdict("one query and one key, they are alone already");
-}
-
-}  // namespace
-
-Law gradient_batch_invariance_is_bitwise() {
-  return {
-      .name = kName,
-      .summary =
-          "a batch entry, a head, the last queries or the last keys alone have the bits that they have in the whole",
-      .relate = relate,
-      .promised = [](const Contract& contract) { return contract.batch_invariant; },
-      .must_reject = kTeeth};
 }
 
 }  // namespace flashproof

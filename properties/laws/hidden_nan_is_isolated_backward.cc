@@ -6,14 +6,13 @@
 #include <limits>
 
 #include "properties/laws/change.h"
-#include "properties/laws/gradient_list.h"
 #include "properties/laws/gradient_reading.h"
+#include "properties/laws/list.h"
 #include "properties/laws/same_outputs.h"
 
 namespace flashproof {
 namespace {
 
-constexpr std::string_view kTeeth[] = {"attention_backward.broken.hidden_pair_times_zero"};
 constexpr double kSpecial[] = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()};
 
 void fill_row(Tensor& tensor, std::int64_t b, std::int64_t h, std::int64_t i, double value) {
@@ -64,7 +63,9 @@ int plant(BackwardProblem& p, double value) {
   return planted;
 }
 
-Verdict relate(Trial& trial) {
+}  // namespace
+
+Verdict hidden_nan_of_gradients(Trial& trial) {
   if (!trial.contract().isolates_hidden) return unsupported("the kernel does not declare mask isolation");
   if (no_rows(gradient_of(trial))) return {VerdictKind::vacuous, Failure::none, "no row"};
   const BackwardProblem base = shortened(gradient_of(trial));
@@ -81,16 +82,6 @@ Verdict relate(Trial& trial) {
     }
   }
   return {};
-}
-
-}  // namespace
-
-Law gradient_hidden_nan_is_isolated() {
-  return {.name = "gradient_hidden_nan_is_isolated",
-          .summary = "NaN and inf in keys that no query sees, and in queries that see no key, leave every bit alone",
-          .relate = relate,
-          .promised = [](const Contract& contract) { return contract.isolates_hidden; },
-          .must_reject = kTeeth};
 }
 
 }  // namespace flashproof

@@ -9,8 +9,8 @@
 #include <cmath>
 
 #include "properties/laws/change.h"
-#include "properties/laws/gradient_list.h"
 #include "properties/laws/gradient_reading.h"
+#include "properties/laws/list.h"
 #include "properties/laws/same_outputs.h"
 #include "properties/laws/weights.h"
 
@@ -114,9 +114,10 @@ Verdict relate(Trial& trial) {
 
 }  // namespace
 
-Law gradient_columns_sum_to_d_out() {
-  return {.name = "gradient_columns_sum_to_d_out",
+Law dv_sums_to_d_out() {
+  return {.name = "dv_sums_to_d_out",
           .summary = "dv summed over the keys is dO summed over the queries: the weights sum to 1",
+          .kinds = kOfGradients,
           .relate = relate,
           .must_reject = kTeeth};
 }

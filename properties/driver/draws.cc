@@ -1,0 +1,119 @@
+#include "properties/driver/draws.h"
+
+#include <string>
+#include <utility>
+
+#include "properties/generators/gradient_variant.h"
+#include "properties/shrink/shrink.h"
+#include "reference/problem/error.h"
+#include "reference/problem/random.h"
+
+namespace flashproof {
+namespace {
+
+constexpr int kGradientShrinks = 120;
+
+/// What a family's name adds to the seed, so that no two families see the same draws.
+std::uint64_t seed_of(std::string_view family) {
+  std::uint64_t hash = 0;
+  for (const char c : family) hash = hash * 0x100000001b3 + static_cast<unsigned char>(c);
+  return hash;
+}
+
+bool stopped(const PropertyOptions& options) { return options.stop && options.stop(); }
+
+/// RapidCheck draws until a case fails, shrinks that one, and begins again with another seed for the cases that are left.
+Draws by_search(const Kernel& kernel, const Family& family, const PropertyOptions& options) {
+  constexpr std::uint64_t kRound = 0x9e3779b97f4a7c15;
+  const Search search_of{.seed = options.seed + seed_of(family.name),
+                         .cases = family.cases(kernel.problem, options.cases),
+                         .redraws = options.redraws};
+  return {family.name, search_of.shrinks, [&, how = search_of](const auto& fails) mutable -> std::optional<FoundCase> {
+            if (how.cases == 0) return std::nullopt;
+            std::uint64_t left = how.cases;
+            bool failed = false;
+            const auto counted = [&](const Case& c) {
+              if (failed) return fails(c);  // a simpler one
+              if (stopped(options)) {
+                left = 0;
+                return false;  // the engine draws on, but nothing runs
+              }
+              left -= left > 0 ? 1 : 0;
+              return failed = fails(c);
+            };
+            auto found = search(kernel, family, how, counted);
+            how.cases = left;
+            how.seed += kRound;
+            return found;
+          }};
+}
+
+CaseSpec drawn_spec(const Kernel& kernel, std::string_view family, Random& random) {
+  const std::uint64_t seed = random.next_u32();  // ten digits at most: a line to read
+  const auto n = static_cast<std::size_t>(random.integer(0, std::ssize(kernel.formats) - 1));
+  return {kernel.problem, std::string(family), seed, {{"format", std::string(info(kernel.formats[n]).name)}}};
+}
+
+/// Where a family has no case with a gradient for a seed, it is drawn again. One that is about a feature without a gradient has
+/// none at all.
+std::optional<Case> drawn_case(const Kernel& kernel, std::string_view family, Random& random) {
+  constexpr int kDraws = 50;
+  for (int draw = 0; draw < kDraws; ++draw) {
+    const CaseSpec spec = drawn_spec(kernel, family, random);
+    try {
+      return make_case(spec);
+    } catch (const UsageError&) {  // a feature without a gradient
+    }
+  }
+  return std::nullopt;
+}
+
+/// `cases` of what draw(n, random) makes, n from 1 on.
+template <class Draw>
+Draws by_seed(std::string_view family, Random random, std::uint64_t cases, const PropertyOptions& options, Draw draw) {
+  const int shrinks = options.out.empty() ? 0 : kGradientShrinks;
+  return {family, shrinks,
+          [&options, shrinks, random, draw, n = std::uint64_t{0},
+           cases](const auto& fails) mutable -> std::optional<FoundCase> {
+            while (n < cases && !stopped(options)) {
+              const std::optional<Case> drawn = draw(++n, random);
+              if (!drawn) n = cases;
+              if (!drawn || !fails(*drawn)) continue;
+              const auto still = [&](const Problem& simpler) { return fails({drawn->spec, simpler}); };
+              return FoundCase{
+                  *drawn,
+                  {drawn->spec, minimise(drawn->problem, still, shrinks, [&options] { return stopped(options); })}};
+            }
+            return std::nullopt;
+          }};
+}
+
+}  // namespace
+
+std::vector<Draws> draws_of(const Kernel& kernel, std::span<const Family* const> families,
+                            const PropertyOptions& options) {
+  std::vector<Draws> list;
+  const bool gradient = kernel.problem == ProblemKind::backward;
+  if (gradient && options.families.empty()) {
+    const auto variant = [&kernel](std::uint64_t n, Random& random) -> std::optional<Case> {
+      CaseSpec spec = drawn_spec(kernel, "normal", random);
+      spec.keys["variant"] = std::to_string(n);
+      return make_case(spec);
+    };
+    list.push_back(by_seed({}, Random(options.seed, seed_of("variant")),
+                           static_cast<std::uint64_t>(gradient_variants()), options, variant));
+  }
+  for (const Family* family : families) {
+    if (!gradient) {
+      list.push_back(by_search(kernel, *family, options));
+      continue;
+    }
+    const auto drawn = [&kernel, family](std::uint64_t, Random& random) {
+      return drawn_case(kernel, family->name, random);
+    };
+    list.push_back(by_seed(family->name, Random(options.seed, seed_of(family->name)), options.cases, options, drawn));
+  }
+  return list;
+}
+
+}  // namespace flashproof

@@ -1,0 +1,33 @@
+// Where the cases of a run come from. Of a forward kernel RapidCheck draws and shrinks them (shrinking_search.h). Of a kernel of the
+// gradient they are drawn by seed: every row of the covering array (gradient_variant.h) on an ordinary problem, then the
+// families; a finding is made smaller only where its witness is kept, since a candidate costs the truth of a forward problem.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "kernels/registry.h"
+#include "properties/driver/property_run.h"
+#include "properties/driver/shrinking_search.h"
+#include "properties/generators/family.h"
+
+namespace flashproof {
+
+/// The cases of one family, or of the covering array.
+struct Draws {
+  /// Empty: several, none of which stands for a family.
+  std::string_view family;
+  /// Of one finding so many simpler problems are asked about, at most.
+  int shrinks;
+  /// Draws on, until `fails` is true of a case, and asks it about simpler ones; none: there are no more, or options.stop().
+  std::function<std::optional<FoundCase>(const std::function<bool(const Case&)>& fails)> next;
+};
+
+/// `families`: those that serve the kernel's problem. The covering array stands before all families, not before chosen ones. The
+/// references must outlive the draws.
+std::vector<Draws> draws_of(const Kernel& kernel, std::span<const Family* const> families,
+                            const PropertyOptions& options);
+
+}  // namespace flashproof
