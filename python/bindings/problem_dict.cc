@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "reference/problem/error.h"
+#include "reference/problem/fields.h"
 #include "reference/problem/text.h"
 
 namespace nb = nanobind;
@@ -45,64 +46,59 @@ nb::object array_of(const std::vector<std::int32_t>& values) {
   return nb::cast(nb::ndarray<nb::numpy, std::int32_t>(copy->data(), 1, shape, owner));
 }
 
+/// The key of a field in a dictionary of Python: "boundary" of plan.boundary, "do" of d_out, "concat" of form.
+std::string key_of(const Field& field) {
+  if (field.name == "d_out") return "do";
+  if (field.name == "form") return "concat";
+  return std::string(field.name.substr(field.name.rfind('.') + 1));
+}
+
+bool is_of_plan(const Field& field) { return field.name.starts_with("plan."); }
+
 class Writer {
  public:
   Writer(const Problem& problem, bool with_plan) : with_plan_(with_plan) {
     dict_["problem"] = std::string(name(kind_of(problem)));
     dict_["format"] = std::string(info(format_of(problem)).name);
-    std::visit([this](const auto& p) { put(p); }, problem);
+    std::visit([this](const auto& p) { put_all(p); }, problem);
   }
   nb::dict take() { return std::move(dict_); }
 
- private:
-  void put(const char* key, const Tensor& tensor) {
-    if (!tensor.shape.empty()) dict_[key] = to_pair(tensor);
+  void operator()(const Field& field, const Tensor& tensor) {
+    if (!tensor.shape.empty()) put(field, to_pair(tensor));
   }
-  void put(const char* key, const std::vector<std::int32_t>& values) {
-    if (!values.empty()) dict_[key] = array_of(values);
+  void operator()(const Field& field, const std::vector<std::int32_t>& values) {
+    if (is_of_plan(field) ? with_plan_ : !values.empty()) put(field, array_of(values));
   }
-  void put(const ChunkPlan& plan) {
-    if (!with_plan_) return;
-    dict_["boundary"] = array_of(plan.boundary);
-    dict_["order"] = array_of(plan.order);
+  void operator()(const Field& field, const std::vector<Join>& joins) {
+    std::vector<std::int32_t> nodes;
+    for (const Join& join : joins) nodes.insert(nodes.end(), {join.left, join.right});
+    (*this)(field, nodes);
+  }
+  void operator()(const Field& field, float value) {
+    if (field.presence == Presence::always || value != 0.0F) put(field, nb::float_(static_cast<double>(value)));
+  }
+  template <class T>
+  void operator()(const Field& field, const TwoWords<T>& word) {
+    const bool second = word.value == word.second;
+    put(field, nb::bool_(field.name == "form" ? second : !second));
+  }
+  template <class T>
+  void operator()(const Field& field, const Window<T>& window) {
+    if (window.left >= 0 || window.right >= 0) put(field, nb::make_tuple(window.left, window.right));
   }
 
-  void put(const SoftmaxProblem& p) {
-    put("x", p.x);
-    put("row_length", p.row_length);
-    put(p.plan);
+ private:
+  template <class P>
+  void put_all(const P& p) {
+    for_each_field(p, *this);
   }
-  void put(const MergeProblem& p) {
-    put("o", p.o);
-    put("lse", p.lse);
-    put("l", p.l);
-    put("order", p.order);
-    std::vector<std::int32_t> joins;
-    for (const Join& join : p.joins) joins.insert(joins.end(), {join.left, join.right});
-    put("joins", joins);
-    dict_["concat"] = p.form == MergeForm::concat;
+  /// What a forward pass left is no argument of the callable, which makes both passes.
+  void put_all(const BackwardProblem& p) {
+    for_each_field(p.forward, *this);
+    (*this)(Field("d_out"), p.d_out);
   }
-  void put(const AttentionProblem& p) {
-    for (const auto& [key, tensor] :
-         {std::pair{"q", &p.q}, std::pair{"k", &p.k}, std::pair{"v", &p.v}, std::pair{"bias", &p.bias},
-          std::pair{"alibi", &p.alibi}, std::pair{"sink", &p.sink}, std::pair{"q_descale", &p.q_descale},
-          std::pair{"k_descale", &p.k_descale}, std::pair{"v_descale", &p.v_descale}}) {
-      put(key, *tensor);
-    }
-    dict_["scale"] = static_cast<double>(p.scale);
-    dict_["causal"] = p.causal;
-    if (p.window_left >= 0 || p.window_right >= 0) dict_["window"] = nb::make_tuple(p.window_left, p.window_right);
-    if (p.softcap != 0.0F) dict_["softcap"] = static_cast<double>(p.softcap);
-    put("key_length", p.key_length);
-    put("q_start", p.q_start);
-    put("k_start", p.k_start);
-    put("page_table", p.page_table);
-    put(p.plan);
-  }
-  void put(const BackwardProblem& p) {
-    put(p.forward);
-    put("do", p.d_out);
-  }
+  void put(const Field& field, const nb::object& value) { dict_[key_of(field).c_str()] = value; }
 
   bool with_plan_;
   nb::dict dict_;
@@ -115,92 +111,87 @@ class Reader {
   Problem read() {
     switch (problem_kind(value<std::string>("problem", {}))) {
       case ProblemKind::softmax:
-        return softmax();
+        return read_problem<SoftmaxProblem>();
       case ProblemKind::merge:
-        return merge();
+        return read_problem<MergeProblem>();
       case ProblemKind::attention:
-        return attention();
+        return read_problem<AttentionProblem>();
       case ProblemKind::backward:
         break;
     }
     throw UsageError("problem: legal softmax, merge, attention");
   }
 
- private:
-  template <class T>
-  T value(const char* key, T absent) const {
-    if (!dict_.contains(key)) return absent;
-    T value{};
-    if (!nb::try_cast<T>(dict_[key], value)) throw UsageError(std::string(key) + ": not of the type that it must have");
-    return value;
-  }
-  Tensor tensor(const char* key) const {
-    if (!dict_.contains(key)) return {};
+  void operator()(const Field& field, Tensor& tensor) const {
+    const std::string key = key_of(field);
+    if (!dict_.contains(key.c_str())) return;
     nb::tuple pair;
     std::string format;
-    if (!nb::try_cast<nb::tuple>(dict_[key], pair) || pair.size() != 2 || !nb::try_cast<std::string>(pair[0], format)) {
-      throw UsageError(std::string(key) + ": must be a pair (format, bits)");
+    if (!nb::try_cast<nb::tuple>(dict_[key.c_str()], pair) || pair.size() != 2 ||
+        !nb::try_cast<std::string>(pair[0], format)) {
+      throw UsageError(key + ": must be a pair (format, bits)");
     }
-    return tensor_of(key, format_named(format), pair[1]);
+    tensor = tensor_of(key, format_named(format), pair[1]);
+    if (tensor.shape.size() != field.axes && field.presence == Presence::always && field.axes == 4) {
+      throw UsageError(key + ": must have 4 axes (batch, heads, length, width)");
+    }
   }
-  std::vector<std::int32_t> numbers(const char* key) const { return value<std::vector<std::int32_t>>(key, {}); }
-  ChunkPlan plan(std::int64_t length) const {
-    if (!dict_.contains("boundary")) return ChunkPlan::uniform(length, std::max<std::int64_t>(length, 1));
-    return {numbers("boundary"), numbers("order")};
+  void operator()(const Field& field, std::vector<std::int32_t>& values) const {
+    values = value<std::vector<std::int32_t>>(key_of(field), {});
+  }
+  void operator()(const Field& field, std::vector<Join>& joins) const {
+    const auto nodes = value<std::vector<std::int32_t>>(key_of(field), {});
+    if (nodes.size() % 2 != 0)
+      throw UsageError("joins: must be pairs (left, right), not " + std::to_string(nodes.size()) + " numbers");
+    for (std::size_t i = 0; i < nodes.size(); i += 2) joins.push_back({nodes[i], nodes[i + 1]});
+  }
+  void operator()(const Field& field, float& number) const {
+    number = static_cast<float>(value(key_of(field), static_cast<double>(number)));
+  }
+  template <class T>
+  void operator()(const Field& field, const TwoWords<T>& word) const {
+    const bool given = value(key_of(field), false);
+    word.value = given == (field.name == "form") ? word.second : word.first;
+  }
+  template <class T>
+  void operator()(const Field& field, const Window<T>& window) const {
+    const auto ends = value<std::vector<std::int32_t>>(key_of(field), {-1, -1});
+    if (ends.size() != 2) throw UsageError("window: must be the pair (left, right)");
+    window.left = ends[0];
+    window.right = ends[1];
   }
 
-  Problem softmax() const {
-    SoftmaxProblem p;
-    p.x = tensor("x");
-    p.row_length = numbers("row_length");
-    p.plan = plan(p.x.shape.size() == 2 ? p.x.shape[1] : 0);
-    return checked(std::move(p));
+ private:
+  template <class T>
+  T value(const std::string& key, T absent) const {
+    if (!dict_.contains(key.c_str())) return absent;
+    T value{};
+    if (!nb::try_cast<T>(dict_[key.c_str()], value)) throw UsageError(key + ": not of the type that it must have");
+    return value;
   }
-  Problem merge() const {
-    MergeProblem p;
-    p.o = tensor("o");
-    p.lse = tensor("lse");
-    p.l = tensor("l");
-    p.order = numbers("order");
-    if (p.order.empty() && !p.o.shape.empty()) {
-      for (std::int32_t i = 0; i < p.o.shape[0]; ++i) p.order.push_back(i);
-    }
-    const std::vector<std::int32_t> joins = numbers("joins");
-    if (joins.size() % 2 != 0)
-      throw UsageError("joins: must be pairs (left, right), not " + std::to_string(joins.size()) + " numbers");
-    for (std::size_t i = 0; i + 1 < joins.size(); i += 2) p.joins.push_back({joins[i], joins[i + 1]});
-    if (value("concat", false)) p.form = MergeForm::concat;
-    return checked(std::move(p));
-  }
-  Problem attention() const {
-    AttentionProblem p;
-    for (const auto& [key, to] :
-         {std::pair{"q", &p.q}, std::pair{"k", &p.k}, std::pair{"v", &p.v}, std::pair{"bias", &p.bias},
-          std::pair{"alibi", &p.alibi}, std::pair{"sink", &p.sink}, std::pair{"q_descale", &p.q_descale},
-          std::pair{"k_descale", &p.k_descale}, std::pair{"v_descale", &p.v_descale}}) {
-      *to = tensor(key);
-    }
-    for (const auto& [key, axes] : {std::pair{"q", &p.q}, std::pair{"k", &p.k}, std::pair{"v", &p.v}}) {
-      if (axes->shape.size() != 4)
-        throw UsageError(std::string(key) + ": must have 4 axes (batch, heads, length, width)");
-    }
-    p.scale = static_cast<float>(value("scale", 1.0));
-    p.causal = value("causal", false);
-    const auto window = value<std::vector<std::int32_t>>("window", {-1, -1});
-    if (window.size() != 2) throw UsageError("window: must be the pair (left, right)");
-    p.window_left = window[0];
-    p.window_right = window[1];
-    p.softcap = static_cast<float>(value("softcap", 0.0));
-    p.key_length = numbers("key_length");
-    p.q_start = numbers("q_start");
-    p.k_start = numbers("k_start");
-    p.page_table = numbers("page_table");
-    p.plan = plan(p.k_length());
-    return checked(std::move(p));
-  }
-  static Problem checked(Problem problem) {
+
+  template <class P>
+  Problem read_problem() const {
+    P problem;
+    for_each_field(problem, *this);
+    add_plan(problem);
     validate(problem);
     return problem;
+  }
+  ChunkPlan plan(std::int64_t length, ChunkPlan given) const {
+    return dict_.contains("boundary") ? given : ChunkPlan::uniform(length, std::max<std::int64_t>(length, 1));
+  }
+  void add_plan(SoftmaxProblem& p) const { p.plan = plan(p.x.shape.size() == 2 ? p.x.shape[1] : 0, p.plan); }
+  void add_plan(MergeProblem& p) const {
+    if (!p.order.empty() || p.o.shape.empty()) return;
+    for (std::int32_t i = 0; i < p.o.shape[0]; ++i) p.order.push_back(i);
+  }
+  void add_plan(AttentionProblem& p) const {
+    for (const auto& [key, tensor] : {std::pair{"q", &p.q}, std::pair{"k", &p.k}, std::pair{"v", &p.v}}) {
+      if (tensor->shape.empty())
+        throw UsageError(std::string(key) + ": must have 4 axes (batch, heads, length, width)");
+    }
+    p.plan = plan(p.k_length(), p.plan);
   }
 
   const nb::dict& dict_;
