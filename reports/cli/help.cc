@@ -31,7 +31,10 @@ const std::vector<Group>& groups() {
   return kGroups;
 }
 
-std::string line(std::string_view name, std::string_view text) { return fmt::format("  {:<14}{}\n", name, text); }
+/// The first line of the text.
+std::string line(std::string_view name, std::string_view text) {
+  return fmt::format("  {:<14}{}\n", name, text.substr(0, text.find('\n')));
+}
 
 class Help : public CLI::Formatter {
  public:
@@ -42,18 +45,26 @@ class Help : public CLI::Formatter {
 
 }  // namespace
 
-std::string help_text(const CLI::App& app) {
-  std::string text = "usage: ./flashproof [--no-install] [--no-build] [--portable] COMMAND [OPTION ...]\n";
-  std::vector<const CLI::App*> left = app.get_subcommands([](const CLI::App*) { return true; });
+std::vector<const CLI::App*> commands_in_order(const CLI::App& app) {
+  std::vector<const CLI::App*> list, left = app.get_subcommands([](const CLI::App*) { return true; });
   for (const Group& group : groups()) {
-    text += fmt::format("\n{}:\n", group.name);
     for (const std::string_view name : group.commands) {
-      const CLI::App* command = app.get_subcommand(std::string(name));
-      text += line(name, command->get_description());
-      std::erase(left, command);
+      list.push_back(app.get_subcommand(std::string(name)));
+      std::erase(left, list.back());
     }
   }
   if (!left.empty()) throw InfrastructureError("help: " + left.front()->get_name() + " is in no group");
+  return list;
+}
+
+std::string help_text(const CLI::App& app) {
+  std::string text = "usage: ./flashproof [--no-install] [--no-build] [--portable] COMMAND [OPTION ...]\n";
+  const std::vector<const CLI::App*> commands = commands_in_order(app);
+  auto command = commands.begin();
+  for (const Group& group : groups()) {
+    text += fmt::format("\n{}:\n", group.name);
+    for (const std::string_view name : group.commands) text += line(name, (*command++)->get_description());
+  }
   text += "\n";
   for (const CLI::Option* option : app.get_options()) {
     text += line(option->get_name(false, true), option->get_description());

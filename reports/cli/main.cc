@@ -1,14 +1,13 @@
 // flashproof-cli: the command line. The launcher ./flashproof builds this program and hands its arguments over.
 #include <CLI/CLI.hpp>
 
-#include <functional>
 #include <string>
 
 #include "reference/problem/error.h"
 #include "reference/problem/parse_arguments.h"
 #include "reference/problem/program.h"
 #include "reports/cli/help.h"
-#include "reports/cli/options.h"
+#include "reports/cli/options/options.h"
 #include "reports/plugin/main.h"
 #include "reports/views/terminal/text.h"
 
@@ -21,7 +20,7 @@ int parse_and_run(int argc, char** argv) {
                "flashproof"};
   app.require_subcommand(1);
   Options o;
-  std::function<int()> command;
+  Command command;
   for (int i = 0; i < argc; ++i) {
     const std::string word = i == 0 ? "flashproof" : one_line(argv[i]);
     // How long it takes and where it goes change nothing of what comes out.

@@ -32,10 +32,21 @@ struct Options {
   bool json = false;
 };
 
-/// Parsing fills `options` and sets `command`; both must outlive `app`.
-void add_commands(CLI::App& app, Options& options, std::function<int()>& command);
+/// What the command line chose; returns the exit code.
+using Command = std::function<int()>;
 
-/// A part of it: what works on the checkout (launched_options.cc).
-void add_launched_commands(CLI::App& app, Options& options, std::function<int()>& command);
+// A file each.
+void add_launched_commands(CLI::App& app, Options& options, Command& command);
+void add_run_commands(CLI::App& app, Options& options, Command& command);
+void add_report_commands(CLI::App& app, Options& options, Command& command);
+void add_search_commands(CLI::App& app, Options& options, Command& command);
+
+/// Parsing fills `options` and sets `command`; both must outlive `app`.
+inline void add_commands(CLI::App& app, Options& options, Command& command) {
+  add_launched_commands(app, options, command);
+  add_run_commands(app, options, command);
+  add_report_commands(app, options, command);
+  add_search_commands(app, options, command);
+}
 
 }  // namespace flashproof
