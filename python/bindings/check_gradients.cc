@@ -1,8 +1,5 @@
 #include "python/bindings/check_gradients.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <functional>
@@ -47,7 +44,10 @@ class Run {
       GradientLawRecord& law = laws_.emplace_back(GradientLawRecord{.law = static_cast<GradientLawAsked>(i)});
       if (law.law == kRerun && !gradient.declaration().deterministic) law.skipped = "it promises no determinism";
     }
-    if (laws_.empty()) throw UsageError(fmt::format("laws: legal for a gradient {}", fmt::join(kGradientLaws, ", ")));
+    if (!laws_.empty()) return;
+    std::string legal;
+    for (const char* law : kGradientLaws) legal += (legal.empty() ? "" : ", ") + std::string(law);
+    throw UsageError("laws: of gradients legal " + legal);
   }
 
   Json result() {

@@ -14,7 +14,7 @@ GradientAnswer answer_to(CallableGradient& gradient, const BackwardProblem& prob
     const Bound bound = gradient_bound(problem, gradient.arithmetic());
     answer.judgement = judge(first, truth, bound, gradient.contract(), seed);
     answer.power = power_of(first, truth, bound, *answer.judgement, gradient.contract(), trivial_gaps(problem, truth));
-    Kernel kernel;
+    Kernel kernel{};
     kernel.problem = ProblemKind::backward;
     kernel.contract = gradient.contract();
     const Case subject{{}, problem};
