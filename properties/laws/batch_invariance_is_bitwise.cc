@@ -43,18 +43,10 @@ Index range(std::int64_t first, std::int64_t end) {
   return index;
 }
 
-Part part_of(const SoftmaxProblem& p, const Index& rows, std::string name) {
-  SoftmaxProblem part = p;
-  keep(part.x, 0, rows);
-  part.row_length = picked(p.row_length, rows);
-  return {part, rows, std::move(name)};
-}
-
-Part part_of(const MergeProblem& p, const Index& rows, std::string name) {
-  MergeProblem part = p;
-  keep(part.o, 1, rows);
-  keep(part.lse, 1, rows);
-  keep(part.l, 1, rows);
+template <class P>
+Part part_of(const P& p, const Index& rows, std::string name) {
+  P part = p;
+  keep_along(part, Axis::rows, rows);
   return {part, rows, std::move(name)};
 }
 
@@ -101,23 +93,15 @@ Part part_of(const AttentionProblem& p, const Index& sequences, const Index& hea
     keep(part.q, 0, sequences);
     keep(part.q, 2, queries);
     keep(part.bias, 0, sequences);
-    keep(part.bias, 1, heads);
     keep(part.bias, 2, queries);
     if (!p.paged()) {
       keep(part.k, 0, sequences);
       keep(part.v, 0, sequences);
     }
   }
-  keep(part.q, 1, heads);
-  keep(part.k, 1, kv_heads);
-  keep(part.v, 1, kv_heads);
-  keep(part.alibi, 0, sequences);
-  keep(part.alibi, 1, heads);
-  keep(part.sink, 0, heads);
-  for (Tensor* factors : {&part.q_descale, &part.k_descale, &part.v_descale}) {
-    keep(*factors, 0, sequences);
-    keep(*factors, 1, kv_heads);
-  }
+  keep_along(part, Axis::q_heads, heads);
+  keep_along(part, Axis::k_heads, kv_heads);
+  for (Tensor* factors : {&part.alibi, &part.q_descale, &part.k_descale, &part.v_descale}) keep(*factors, 0, sequences);
   part.key_length = picked(p.key_length, sequences);
   if (p.paged()) {
     part.page_table.clear();

@@ -1,11 +1,15 @@
 // Problems changed in ways whose effect is known: what relating laws run a kernel on besides the case itself.
 #pragma once
 
+#include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
-#include "reference/problem/problems.h"
+#include "reference/problem/fields.h"
 
 namespace flashproof {
 
@@ -16,6 +20,25 @@ void for_each_offset(const Tensor& tensor, Visit visit);
 Tensor gather(const Tensor& tensor, int axis, std::span<const std::int64_t> index);
 /// 0, 1, ..., n − 1
 std::vector<std::int64_t> iota(std::int64_t n);
+
+/// Every tensor with this axis, and every list of a number per index of it, keeps these indices, in this order.
+template <class P>
+void keep_along(P& problem, Axis axis, std::span<const std::int64_t> index) {
+  for_each_field(problem, [&]<class Reference>(const Field& field, Reference&& value) {
+    using Value = std::remove_cvref_t<Reference>;
+    const auto found = std::ranges::find(field.shape(), axis);
+    if (found == field.shape().end()) return;
+    if constexpr (std::same_as<Value, Tensor>) {
+      if (!value.shape.empty()) value = gather(value, static_cast<int>(found - field.shape().begin()), index);
+    } else if constexpr (std::same_as<Value, std::vector<std::int32_t>>) {
+      Value kept;
+      for (const std::int64_t i : index) {
+        if (!value.empty()) kept.push_back(value[static_cast<std::size_t>(i)]);
+      }
+      value = std::move(kept);
+    }
+  });
+}
 /// Dense: `first` followed by `second` along the axis; the other extents are equal.
 Tensor joined(const Tensor& first, const Tensor& second, int axis);
 /// How much work a run of a kernel is: of attention the products of its two sums, else four for each input element.

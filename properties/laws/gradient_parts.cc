@@ -10,10 +10,6 @@ namespace {
 
 using Index = std::vector<std::int64_t>;
 
-void keep(Tensor& tensor, int axis, const Index& index) {
-  if (!tensor.shape.empty()) tensor = gather(tensor, axis, index);
-}
-
 Index from(std::int64_t first, std::int64_t end) {
   Index index;
   for (std::int64_t i = first; i < end; ++i) index.push_back(i);
@@ -37,24 +33,13 @@ GradientPart slice_of(const BackwardProblem& whole, const GradientSlice& slice) 
   GradientPart part{whole, {}, {}};
   AttentionProblem& p = part.problem.forward;
   const Index queries = from(slice.first_query, f.q_length()), keys = from(slice.first_key, f.k_length());
-  for (Tensor* tensor : {&p.q, &p.bias, &p.alibi, &part.problem.d_out, &part.problem.o, &part.problem.lse}) {
-    keep(*tensor, 0, slice.batches);
-    keep(*tensor, 1, slice.q_heads);
-  }
-  for (Tensor* tensor : {&p.q, &p.bias, &part.problem.d_out, &part.problem.o, &part.problem.lse}) {
-    keep(*tensor, 2, queries);
-  }
-  for (Tensor* tensor : {&p.k, &p.v}) {
-    keep(*tensor, 0, slice.batches);
-    keep(*tensor, 1, slice.k_heads);
-    keep(*tensor, 2, keys);
-  }
-  keep(p.bias, 3, keys);
-  p.key_length.clear();
-  for (const std::int64_t b : slice.batches) {
-    if (f.key_length.empty()) break;
-    const std::int64_t length = f.key_length[static_cast<std::size_t>(b)] - slice.first_key;
-    p.key_length.push_back(static_cast<std::int32_t>(std::max<std::int64_t>(length, 0)));
+  keep_along(part.problem, Axis::batch, slice.batches);
+  keep_along(part.problem, Axis::q_heads, slice.q_heads);
+  keep_along(part.problem, Axis::k_heads, slice.k_heads);
+  keep_along(part.problem, Axis::q_length, queries);
+  keep_along(part.problem, Axis::k_length, keys);
+  for (std::int32_t& length : p.key_length) {
+    length = static_cast<std::int32_t>(std::max<std::int64_t>(length - slice.first_key, 0));
   }
   p.plan = ChunkPlan::uniform(p.k_length(), 64);  // orders nothing here
   for (const std::int64_t b : slice.batches) {

@@ -1,5 +1,6 @@
 // Fewer rows, keys, states, heads, dimensions, sequences, features, chunks.
 #include <algorithm>
+#include <functional>
 
 #include "properties/laws/change.h"
 #include "properties/shrink/shrink.h"
@@ -85,32 +86,27 @@ struct Candidates {
   }
   void add_dense() {
     add([](P& p) {
-      for (Tensor* tensor : tensors_of(p)) {
-        if (!tensor->shape.empty()) *tensor = gather(*tensor, 0, iota(tensor->shape[0]));
-      }
+      for_each_tensor(p, [](const Field&, Tensor& tensor) { tensor = gather(tensor, 0, iota(tensor.shape[0])); });
     });
+  }
+  /// Fewer indices along an axis; `change` what follows from it.
+  void add_parts(Axis axis, std::int64_t n, const std::function<void(P&, const Index&)>& change = {}) {
+    for (const Index& kept : parts(n)) {
+      add([=](P& p) {
+        keep_along(p, axis, kept);
+        if (change) change(p, kept);
+      });
+    }
   }
 };
 
 std::vector<Candidate> candidates(const SoftmaxProblem& problem) {
   Candidates<SoftmaxProblem> c{problem, {}};
-  for (const Index& kept : parts(problem.x.shape[0])) {
-    c.add([kept](SoftmaxProblem& p) {
-      p.x = gather(p.x, 0, kept);
-      std::vector<std::int32_t> length;
-      for (const std::int64_t row : kept) {
-        if (!p.row_length.empty()) length.push_back(p.row_length[static_cast<std::size_t>(row)]);
-      }
-      p.row_length = length;
-    });
-  }
-  for (const Index& kept : parts(problem.x.shape[1])) {
-    c.add([kept](SoftmaxProblem& p) {
-      p.x = gather(p.x, 1, kept);
-      p.plan = kept_plan(p.plan, kept);
-      for (std::int32_t& length : p.row_length) length = count_below(kept, length);
-    });
-  }
+  c.add_parts(Axis::rows, problem.x.shape[0]);
+  c.add_parts(Axis::cols, problem.x.shape[1], [](SoftmaxProblem& p, const Index& kept) {
+    p.plan = kept_plan(p.plan, kept);
+    for (std::int32_t& length : p.row_length) length = count_below(kept, length);
+  });
   c.add([](SoftmaxProblem& p) { p.row_length.clear(); });
   for (const ChunkPlan& plan : simpler_plans(problem.plan)) c.add([plan](SoftmaxProblem& p) { p.plan = plan; });
   c.add_dense();
@@ -120,28 +116,17 @@ std::vector<Candidate> candidates(const SoftmaxProblem& problem) {
 std::vector<Candidate> candidates(const MergeProblem& problem) {
   Candidates<MergeProblem> c{problem, {}};
   c.add([](MergeProblem& p) { p.joins.clear(); });
-  for (const Index& kept : parts(problem.o.shape[0])) {
-    c.add([kept](MergeProblem& p) {
-      p.joins.clear();
-      std::vector<std::int32_t> order;
-      for (const std::int32_t state : p.order) {
-        const auto found = std::ranges::find(kept, state);
-        if (found != kept.end()) order.push_back(static_cast<std::int32_t>(found - kept.begin()));
-      }
-      p.order = order;
-      p.o = gather(p.o, 0, kept);
-      p.lse = gather(p.lse, 0, kept);
-      if (p.has_l()) p.l = gather(p.l, 0, kept);
-    });
-  }
-  for (const Index& kept : parts(problem.o.shape[1])) {
-    c.add([kept](MergeProblem& p) {
-      p.o = gather(p.o, 1, kept);
-      p.lse = gather(p.lse, 1, kept);
-      if (p.has_l()) p.l = gather(p.l, 1, kept);
-    });
-  }
-  for (const Index& kept : parts(problem.o.shape[2])) c.add([kept](MergeProblem& p) { p.o = gather(p.o, 2, kept); });
+  c.add_parts(Axis::states, problem.o.shape[0], [](MergeProblem& p, const Index& kept) {
+    p.joins.clear();
+    std::vector<std::int32_t> order;
+    for (const std::int32_t state : p.order) {
+      const auto found = std::ranges::find(kept, state);
+      if (found != kept.end()) order.push_back(static_cast<std::int32_t>(found - kept.begin()));
+    }
+    p.order = order;
+  });
+  c.add_parts(Axis::rows, problem.o.shape[1]);
+  c.add_parts(Axis::dv, problem.o.shape[2]);
   c.add([](MergeProblem& p) { p.form = MergeForm::sum; });
   c.add([](MergeProblem& p) { std::ranges::sort(p.order); });
   c.add_dense();
@@ -178,96 +163,57 @@ AttentionProblem one_sequence(const AttentionProblem& p, std::int64_t s) {
   return result;
 }
 
-void keep_keys(AttentionProblem& p, const Index& kept) {
-  p.k = gather(p.k, 2, kept);
-  p.v = gather(p.v, 2, kept);
-  if (p.has_bias()) p.bias = gather(p.bias, 3, kept);
-  for (std::int32_t& length : p.key_length) length = count_below(kept, length);
-  p.plan = kept_plan(p.plan, kept);
-}
-
-void keep_queries(AttentionProblem& p, const Index& kept) {
-  p.q = gather(p.q, 2, kept);
-  if (p.has_bias()) p.bias = gather(p.bias, 2, kept);
-}
-
-/// One kv head and its query heads, which are returned.
-Index keep_kv_head(AttentionProblem& p, std::int64_t head) {
-  const std::int64_t group = p.q_heads() / p.k_heads();
-  Index queries;
-  for (std::int64_t h = head * group; h < (head + 1) * group; ++h) queries.push_back(h);
-  p.q = gather(p.q, 1, queries);
-  p.k = gather(p.k, 1, Index{head});
-  p.v = gather(p.v, 1, Index{head});
-  if (p.has_bias()) p.bias = gather(p.bias, 1, queries);
-  if (p.has_alibi()) p.alibi = gather(p.alibi, 1, queries);
-  if (p.has_sink()) p.sink = gather(p.sink, 0, queries);
-  for (Tensor* factors : {&p.q_descale, &p.k_descale, &p.v_descale}) {
-    if (!factors->shape.empty()) *factors = gather(*factors, 1, Index{head});
-  }
-  return queries;
-}
-
-/// One per kv head.
-Index keep_first_query_heads(AttentionProblem& p) {
-  Index queries;
-  for (std::int64_t h = 0; h < p.k_heads(); ++h) queries.push_back(h * p.q_heads() / p.k_heads());
-  p.q = gather(p.q, 1, queries);
-  if (p.has_bias()) p.bias = gather(p.bias, 1, queries);
-  if (p.has_alibi()) p.alibi = gather(p.alibi, 1, queries);
-  if (p.has_sink()) p.sink = gather(p.sink, 0, queries);
-  return queries;
-}
-
 template <class P>
 auto& forward_of(P& p) {
-  if constexpr (std::is_same_v<std::remove_const_t<P>, BackwardProblem>) {
+  if constexpr (ProblemOf<P, BackwardProblem>) {
     return p.forward;
   } else {
     return p;
   }
 }
 
-// dO has the rows of the queries and the columns of v.
-void keep_d_out(AttentionProblem&, int, const Index&) {}
-void keep_d_out(BackwardProblem& p, int axis, const Index& kept) { p.d_out = gather(p.d_out, axis, kept); }
+/// One kv head and its query heads.
+template <class P>
+void keep_kv_head(P& p, std::int64_t head) {
+  const std::int64_t group = forward_of(p).q_heads() / forward_of(p).k_heads();
+  Index queries;
+  for (std::int64_t h = head * group; h < (head + 1) * group; ++h) queries.push_back(h);
+  keep_along(p, Axis::q_heads, queries);
+  keep_along(p, Axis::k_heads, Index{head});
+}
+
+/// One query head per kv head.
+template <class P>
+void keep_first_query_heads(P& p) {
+  const AttentionProblem& f = forward_of(p);
+  Index queries;
+  for (std::int64_t h = 0; h < f.k_heads(); ++h) queries.push_back(h * f.q_heads() / f.k_heads());
+  keep_along(p, Axis::q_heads, queries);
+}
+
+template <class P>
+void keep_sequence(P& p, std::int64_t s) {
+  forward_of(p) = one_sequence(forward_of(p), s);
+  if constexpr (ProblemOf<P, BackwardProblem>) p.d_out = gather(p.d_out, 0, Index{s});
+}
 
 template <class P>
 std::vector<Candidate> candidates_of_attention(const P& whole) {
   Candidates<P> c{whole, {}};
   const AttentionProblem& problem = forward_of(whole);
   const auto add = [&c](auto change) { c.add([change](P& p) { change(forward_of(p)); }); };
-  for (std::int64_t s = 0; s < problem.sequences() && s < 8; ++s) {
-    c.add([s](P& p) {
-      forward_of(p) = one_sequence(forward_of(p), s);
-      keep_d_out(p, 0, Index{s});
-    });
-  }
-  for (std::int64_t h = 0; h < problem.k_heads() && h < 8; ++h) {
-    c.add([h](P& p) { keep_d_out(p, 1, keep_kv_head(forward_of(p), h)); });
-  }
-  c.add([](P& p) { keep_d_out(p, 1, keep_first_query_heads(forward_of(p))); });
+  for (std::int64_t s = 0; s < problem.sequences() && s < 8; ++s) c.add([s](P& p) { keep_sequence(p, s); });
+  for (std::int64_t h = 0; h < problem.k_heads() && h < 8; ++h) c.add([h](P& p) { keep_kv_head(p, h); });
+  c.add([](P& p) { keep_first_query_heads(p); });
   if (!problem.packed() && !problem.paged()) {
-    for (const Index& kept : parts(problem.k_length())) add([kept](AttentionProblem& p) { keep_keys(p, kept); });
-    for (const Index& kept : parts(problem.q_length())) {
-      c.add([kept](P& p) {
-        keep_queries(forward_of(p), kept);
-        keep_d_out(p, 2, kept);
-      });
-    }
-  }
-  for (const Index& kept : parts(problem.head_dim())) {
-    add([kept](AttentionProblem& p) {
-      p.q = gather(p.q, 3, kept);
-      p.k = gather(p.k, 3, kept);
+    c.add_parts(Axis::k_length, problem.k_length(), [](P& p, const Index& kept) {
+      for (std::int32_t& length : forward_of(p).key_length) length = count_below(kept, length);
+      forward_of(p).plan = kept_plan(forward_of(p).plan, kept);
     });
+    c.add_parts(Axis::q_length, problem.q_length());
   }
-  for (const Index& kept : parts(problem.value_dim())) {
-    c.add([kept](P& p) {
-      forward_of(p).v = gather(forward_of(p).v, 3, kept);
-      keep_d_out(p, 3, kept);
-    });
-  }
+  c.add_parts(Axis::d, problem.head_dim());
+  c.add_parts(Axis::dv, problem.value_dim());
   add([](AttentionProblem& p) { p.bias = {}; });
   add([](AttentionProblem& p) { p.alibi = {}; });
   add([](AttentionProblem& p) { p.sink = {}; });

@@ -2,34 +2,25 @@
 // simpler leaves them out, and simpler_problem() computes them.
 #pragma once
 
+#include <concepts>
+#include <type_traits>
 #include <vector>
 
-#include "reference/problem/problems.h"
+#include "reference/problem/fields.h"
 
 namespace flashproof {
 
-// `P` may be const.
+/// `P` may be const.
 template <class P>
-auto tensors_in(P& p, const SoftmaxProblem&) {
-  return std::vector{&p.x};
-}
-template <class P>
-auto tensors_in(P& p, const MergeProblem&) {
-  return std::vector{&p.o, &p.lse, &p.l};
-}
-template <class P>
-auto tensors_in(P& p, const AttentionProblem&) {
-  return std::vector{&p.q, &p.k, &p.v, &p.bias, &p.alibi, &p.sink, &p.q_descale, &p.k_descale, &p.v_descale};
-}
-template <class P>
-auto tensors_in(P& p, const BackwardProblem&) {
-  auto list = tensors_in(p.forward, p.forward);
-  list.push_back(&p.d_out);
+auto tensors_of(P& problem) {
+  std::vector<std::conditional_t<std::is_const_v<P>, const Tensor, Tensor>*> list;
+  for_each_field(problem, [&]<class Reference>(const Field& field, Reference&& value) {
+    const bool follows = ProblemOf<P, BackwardProblem> && (field.name == "o" || field.name == "lse");
+    if constexpr (std::same_as<std::remove_cvref_t<Reference>, Tensor>) {
+      if (!follows) list.push_back(&value);
+    }
+  });
   return list;
-}
-template <class P>
-auto tensors_of(P& p) {
-  return tensors_in(p, p);
 }
 
 template <class P>
