@@ -1,5 +1,5 @@
 // The backward kernels against certified truth and the bound of what they declare: on the families, on random problems of
-// every feature and on hard kinds; seeded faults and declarations that promise too much are rejected.
+// every feature and on hard kinds; declarations that promise too much are rejected. Seeded faults: properties/laws/teeth_test.cc.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +7,6 @@
 #include <set>
 #include <string>
 
-#include "kernels/broken/fault.h"
 #include "kernels/observe.h"
 #include "properties/generators/family.h"
 #include "properties/generators/gradient_case.h"
@@ -180,43 +179,6 @@ TEST(Gradients, hardened_kernels_pass_every_relating_law) {
     }
     RecordProperty(std::string(law.name), passed);
     EXPECT_GT(passed, 40) << law.name;
-  }
-}
-
-/// The first case on which the law rejects the fault and passes the kernel without it; null: there is none.
-const GradientCase* rejected_on(const Law& law, const Kernel& fault) {
-  const Kernel& right = *find_kernel(fault.fault->kernel);
-  const auto verdict = [&](const Kernel& kernel, const GradientCase& c) {
-    if (!kernel.unsupported(c.problem).empty()) return Verdict{VerdictKind::unsupported, Failure::none, ""};
-    const Case content = c.content();
-    Trial trial(kernel, content);
-    if (law.relate != nullptr) return ask(law, trial);
-    const auto at = static_cast<std::size_t>(&law - laws().data());
-    return ask(kernel, c).laws[at];
-  };
-  for (const auto* cases : {&family_cases(), &variant_cases()}) {
-    for (const GradientCase& c : *cases) {
-      if (verdict(fault, c).failed() && verdict(right, c).kind == VerdictKind::pass) return &c;
-    }
-  }
-  return nullptr;
-}
-
-TEST(Gradients, every_law_rejects_the_faults_it_names_and_every_fault_is_named) {
-  std::set<std::string_view> named;
-  for (const Law* each : laws_of(ProblemKind::backward)) {
-    const Law& law = *each;
-    EXPECT_FALSE(law.must_reject.empty()) << law.name;
-    for (const std::string_view id : law.must_reject) {
-      const Kernel* kernel = find_kernel(id);
-      ASSERT_TRUE(kernel != nullptr && kernel->fault != nullptr) << id;
-      if (kernel->problem != ProblemKind::backward) continue;
-      named.insert(id);
-      EXPECT_NE(rejected_on(law, *kernel), nullptr) << law.name << " accepts " << id;
-    }
-  }
-  for (const Kernel& kernel : kernels_of(ProblemKind::backward)) {
-    EXPECT_EQ(kernel.form == Form::broken, named.contains(kernel.id)) << kernel.id;
   }
 }
 
