@@ -180,10 +180,24 @@ void mutate_kind(AttentionProblem& p, Random& random, const Mutation& m) {
   for (std::int64_t n = 0; n < changed; ++n) change(random, strand(p.k, random.integer(0, keys - 1)));
 }
 
+/// Batch 0 and head 0 of d_out.
+void mutate_kind(BackwardProblem& p, Random& random, const Mutation& m) {
+  Tensor& t = p.d_out;
+  const std::int64_t queries = t.shape[2], columns = t.shape[3];
+  if (queries == 0 || columns == 0) return;
+  if (random.chance(0.5)) {
+    breed(random, queries, m.row, [&](std::int64_t i) { return Strand{t, i * t.stride[2], t.stride[3], columns}; });
+    return;
+  }
+  const std::int64_t c = random.integer(0, columns - 1);
+  change(random, {t, c * t.stride[3], t.stride[2], queries});
+}
+
 }  // namespace
 
 void mutate(Problem& problem, const Mutation& mutation) {
   Random random(mutation.seed, kStream);
+  if (auto* gradient = std::get_if<BackwardProblem>(&problem)) return mutate_kind(*gradient, random, mutation);
   visit_forward([&](auto& p) { mutate_kind(p, random, mutation); }, problem);
 }
 

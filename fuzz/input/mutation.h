@@ -21,7 +21,10 @@ struct Mutation {
   bool operator==(const Mutation&) const = default;
 };
 
-/// Finite entries stay finite, and entries that are not finite stay what they are. Integers and + − × ÷ only, so the
+/// In `column` of a change of a gradient's case: d_out is changed, and not the forward problem (Origin::make).
+inline constexpr std::int32_t kChangesDOut = 1 << 30;
+
+/// Of a gradient d_out alone: its o and lse are those of its forward problem. Finite entries stay finite, and entries that are not finite stay what they are. Integers and + − × ÷ only, so the
 /// result is the same bits on every machine. `problem` is valid and so is the result; row and column are taken modulo the
 /// extents.
 void mutate(Problem& problem, const Mutation& mutation);

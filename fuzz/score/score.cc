@@ -110,11 +110,11 @@ double Score::worst() const {
 }
 
 std::size_t term_slot(std::string_view term) {
-  for (std::size_t i = 0; i < kTerms; ++i) {
+  for (std::size_t i = 0; i < kForwardTerms; ++i) {
     if (name(static_cast<Term>(i)) == term) return i;
   }
   for (std::size_t i = 0; i < std::size(kGradientParts); ++i) {
-    if (name(kGradientParts[i]) == term) return kTerms + i;
+    if (name(kGradientParts[i]) == term) return kForwardTerms + i;
   }
   throw std::logic_error("no such term: " + std::string(term));
 }

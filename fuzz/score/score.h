@@ -35,9 +35,10 @@ struct Score {
   double worst() const;
 };
 
-/// A term's place in Score::terms of any kind, for counters; below kTermSlots.
+/// A term's place in Score::terms of any kind, for counters; below kTermSlots. Those of o and lse, then the parts of a gradient.
 std::size_t term_slot(std::string_view term);
-inline constexpr std::size_t kTermSlots = kTerms + 3;
+inline constexpr std::size_t kForwardTerms = static_cast<std::size_t>(Term::dq_weights);
+inline constexpr std::size_t kTermSlots = kForwardTerms + 3;
 
 struct ScoreOptions {
   RunOptions run = {};

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
@@ -9,19 +11,33 @@
 namespace flashproof {
 namespace {
 
-constexpr std::array<std::string_view, kTerms> kNames = {"o.weights",   "o.numerator",     "o.denominator", "o.output",
-                                                         "lse.weights", "lse.denominator", "lse.output"};
+constexpr std::array<std::string_view, kTerms> kNames = {
+    "o.weights",    "o.numerator",    "o.denominator", "o.output",       "lse.weights",  "lse.denominator",
+    "lse.output",   "dq.weights",     "dq.numerator",  "dq.denominator", "dq.output",    "dk.weights",
+    "dk.numerator", "dk.denominator", "dk.output",     "dv.weights",     "dv.numerator", "dv.output"};
 
-/// What each term contributes to `allowed`, bound_with_rounding(): they add up to it. 0 where the part has no such term.
-std::array<double, kTerms> shares(const Element& e, double allowed) {
+/// The terms of a part: the first, and which of the two in the middle it has.
+struct PartTerms {
+  Part part;
+  Term first;
+  bool numerator, denominator;
+};
+constexpr PartTerms kParts[kPartCount] = {{Part::o, Term::o_weights, true, true},
+                                          {Part::lse, Term::lse_weights, false, true},
+                                          {Part::dq, Term::dq_weights, true, true},
+                                          {Part::dk, Term::dk_weights, true, true},
+                                          {Part::dv, Term::dv_weights, true, false}};
+
+/// Calls use(term, contribution) for each term of the element's part: they add up to `allowed`, bound_with_rounding().
+template <class Use>
+void for_each_term(const Element& e, double allowed, Use use) {
   const ElementBound& b = e.bound;
-  const double output = allowed - b.weights - b.numerator - b.denominator;
-  if (e.part == Part::o) return {b.weights, b.numerator, b.denominator, output, 0, 0, 0};
-  return {0, 0, 0, 0, b.weights, b.denominator, output};
-}
-
-bool of_part(std::size_t term, Part part) {
-  return (part == Part::o) == (term < static_cast<std::size_t>(Term::lse_weights));
+  const PartTerms& of = kParts[static_cast<std::size_t>(e.part)];
+  auto term = static_cast<std::size_t>(of.first);
+  use(term++, b.weights);
+  if (of.numerator) use(term++, b.numerator);
+  if (of.denominator) use(term++, b.denominator);
+  use(term, allowed - b.weights - b.numerator - b.denominator);
 }
 
 /// Calls use(element) for every element that speaks and did not fail.
@@ -29,7 +45,7 @@ template <class Use>
 void for_each_speaking(const Output& output, const Truth& truth, const Bound& bound, const Judgement& judgement,
                        const Contract& contract, Use use) {
   const bool failed = judgement.worst.failed();
-  for (const Part part : {Part::o, Part::lse}) {
+  for (const Part part : parts_of(output)) {
     if (!returned(contract, part)) continue;
     for (std::int64_t i = 0; i < count(truth, part); ++i) {
       const Element e = judged_element(output, truth, bound, judgement, part, i);
@@ -41,6 +57,11 @@ void for_each_speaking(const Output& output, const Truth& truth, const Bound& bo
 }  // namespace
 
 std::string_view name(Term term) { return kNames[static_cast<std::size_t>(term)]; }
+
+Part part_of(Term term) {
+  const auto after = std::ranges::upper_bound(kParts, term, {}, &PartTerms::first);
+  return std::prev(after)->part;
+}
 
 Term parse_term(std::string_view text) {
   const auto at = std::find(kNames.begin(), kNames.end(), text);
@@ -61,8 +82,11 @@ double term_ratio(const Element& e, double allowed) {
 }
 
 Term largest_term(const Element& e) {
-  const auto parts = shares(e, bound_with_rounding(e.format, e.truth, e.bound));
-  return static_cast<Term>(std::ranges::max_element(parts) - parts.begin());
+  std::pair<std::size_t, double> largest{0, -1.0};
+  for_each_term(e, bound_with_rounding(e.format, e.truth, e.bound), [&](std::size_t term, double value) {
+    if (value > largest.second) largest = {term, value};
+  });
+  return static_cast<Term>(largest.first);
 }
 
 TermBests term_bests(const Output& output, const Truth& truth, const Bound& bound, const Judgement& judgement,
@@ -70,11 +94,10 @@ TermBests term_bests(const Output& output, const Truth& truth, const Bound& boun
   TermBests best{};
   for_each_speaking(output, truth, bound, judgement, contract, [&](const Element& e) {
     const double allowed = bound_with_rounding(e.format, e.truth, e.bound), ratio = term_ratio(e, allowed);
-    const auto parts = shares(e, allowed);
-    for (std::size_t term = 0; term < kTerms; ++term) {
-      const TermBest candidate{ratio, parts[term] / allowed, e.row, e.column, e.bits};
-      if (of_part(term, e.part) && candidate.better_than(best[term])) best[term] = candidate;
-    }
+    for_each_term(e, allowed, [&](std::size_t term, double value) {
+      const TermBest candidate{ratio, value / allowed, e.row, e.column, e.bits};
+      if (candidate.better_than(best[term])) best[term] = candidate;
+    });
   });
   return best;
 }

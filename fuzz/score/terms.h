@@ -11,7 +11,7 @@
 namespace flashproof {
 
 /// A part of the bound of one tensor. `output` includes the rounding into the storage format, so that the terms add up to
-/// what the error may be (bound_with_rounding). lse has no numerator.
+/// what the error may be (bound_with_rounding). lse has no numerator, dv no denominator.
 enum class Term : std::uint8_t {
   o_weights,
   o_numerator,
@@ -19,10 +19,22 @@ enum class Term : std::uint8_t {
   o_output,
   lse_weights,
   lse_denominator,
-  lse_output
+  lse_output,
+  dq_weights,
+  dq_numerator,
+  dq_denominator,
+  dq_output,
+  dk_weights,
+  dk_numerator,
+  dk_denominator,
+  dk_output,
+  dv_weights,
+  dv_numerator,
+  dv_output
 };
-inline constexpr std::size_t kTerms = 7;
+inline constexpr std::size_t kTerms = 18;
 std::string_view name(Term term);  // "o.weights", ...
+Part part_of(Term term);
 /// Throws UsageError that lists the legal names.
 Term parse_term(std::string_view name);
 

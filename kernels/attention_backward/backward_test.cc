@@ -1,5 +1,5 @@
 // Gradients under run(): what it refuses, poisons and guards, and what its kernels do on cases whose answer is known in
-// closed form. Accuracy over the families is the business of reports/gradients.
+// closed form. Accuracy over the families: reports/run/backward_kernels_test.cc.
 #include "kernels/registry.h"
 #include "kernels/run.h"
 

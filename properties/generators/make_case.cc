@@ -14,7 +14,8 @@ bool Family::serves(ProblemKind problem) const {
 }
 
 std::uint64_t Family::cases(ProblemKind problem, std::uint64_t seeds) const {
-  return round == nullptr ? seeds : (seeds * round(problem) + kDefaultSeeds - 1) / kDefaultSeeds;
+  if (round == nullptr || problem == ProblemKind::backward) return seeds;
+  return (seeds * round(problem) + kDefaultSeeds - 1) / kDefaultSeeds;
 }
 
 const Family* find_family(std::string_view name) {

@@ -61,7 +61,7 @@ std::vector<ThresholdSides> default_thresholds(std::string_view left_out) {
     for (const ProblemKind problem : family.problems) {
       for (std::uint64_t i = 0; i < family.cases(problem, kDefaultSeeds); ++i) {
         for (std::size_t f = 0; f < std::size(kStorageFormats); ++f) {
-          if (!family.draws(i, kDefaultSeeds, f, std::size(kStorageFormats))) continue;
+          if (!family.draws(problem, i, kDefaultSeeds, f, std::size(kStorageFormats))) continue;
           const std::string format(info(kStorageFormats[f]).name);
           const Case made = make_case({problem, std::string(family.name), i + 1, {{"format", format}}});
           for (const Open& line : open) {

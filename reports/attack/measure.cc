@@ -3,14 +3,12 @@
 #include <cmath>
 
 #include "kernels/run.h"
-#include "reference/bound/bound.h"
+#include "properties/laws/judged_bound.h"
 #include "reference/error/judge.h"
-#include "reference/oracle/oracle.h"
+#include "reports/run/evaluate.h"
 
 namespace flashproof {
 namespace {
-
-Part part_of(std::size_t term) { return term < static_cast<std::size_t>(Term::lse_weights) ? Part::o : Part::lse; }
 
 /// The ratio against a truth narrow enough to record.
 double narrow_ratio(Element e, Oracle& oracle) {
@@ -29,20 +27,21 @@ bool violates(const Verdict& v) {
 }  // namespace
 
 Measurement measure(const Kernel& kernel, const Problem& problem, Precision precision) {
-  const Bound bound = compute_bound(problem, kernel.arithmetic);
+  const Case subject{{kernel.problem, "searched", 0, {}}, problem};
+  CaseTruth truth(subject);
+  const Bound bound = judged_bound(kernel, subject, truth);
   const Output output = run(kernel, problem);
-  Oracle oracle(problem);
-  const Judgement judgement = judge(output, oracle, bound, kernel.contract, 0);
+  const Judgement judgement = judge(output, truth.truth(), bound, kernel.contract, 0, next_tier_of(truth, kernel));
   Measurement result;
   if (violates(judgement.worst)) result.violation = judgement.worst.detail;
-  result.best = term_bests(output, oracle.truth(), bound, judgement, kernel.contract);
-  if (precision == Precision::search) return result;
+  result.best = term_bests(output, truth.truth(), bound, judgement, kernel.contract);
+  if (precision == Precision::search || kernel.problem == ProblemKind::backward) return result;
   for (std::size_t term = 0; term < kTerms; ++term) {
     TermBest& best = result.best[term];
     if (best.share == 0) continue;
-    const Part part = part_of(term);
-    const std::int64_t index = part == Part::o ? best.row * oracle.truth().width + best.column : best.row;
-    best.ratio = narrow_ratio(judged_element(output, oracle.truth(), bound, judgement, part, index), oracle);
+    const Part part = part_of(static_cast<Term>(term));
+    const std::int64_t index = best.row * truth.truth().width_of(part) + best.column;
+    best.ratio = narrow_ratio(judged_element(output, truth.truth(), bound, judgement, part, index), truth.oracle());
   }
   return result;
 }

@@ -17,11 +17,12 @@ struct Measurement {
 
 enum class Precision : std::uint8_t {
   search,  // the truth as it comes: its radius is subtracted from the error
-  record,  // every best element's truth is narrowed until its radius is below 2^-40 of the error, or no tier is left
+  record,  // every best element's truth is narrowed until its radius is below 2^-40 of the error, or no tier is left; that of a
+           // gradient is at most 2^-12 ulp of its format wide as it comes
 };
 
 /// Runs the kernel on the CPU executor. Elements that are not finite, out of domain, vacuous, or failed do not speak for
-/// any term. Throws what flashproof::run and compute_bound throw.
+/// any term. Throws what flashproof::run and judged_bound throw.
 Measurement measure(const Kernel& kernel, const Problem& problem, Precision precision);
 
 }  // namespace flashproof

@@ -57,11 +57,11 @@ INSTANTIATE_TEST_SUITE_P(Cpu, CommittedLedger, testing::ValuesIn(ledger_kernels(
 });
 
 /// What is attacked must be in the ledger: a new kernel needs an entry. The search's shapes have no pages, so kernels that
-/// take nothing else have none; their arithmetic is that of attention.online_chunk. Gradients are not attacked.
+/// take nothing else have none; their arithmetic is that of attention.online_chunk.
 TEST(CommittedLedger, has_every_kernel_and_format) {
   const Ledger ledger = read_ledger(FLASHPROOF_LEDGER);
   for (const Kernel& kernel : kernels()) {
-    if (kernel.form == Form::broken || kernel.problem == ProblemKind::backward) continue;
+    if (kernel.form == Form::broken) continue;
     if (kernel.id.starts_with("attention.paged.")) continue;
     for (const Format format : kernel.formats) {
       const auto of = [&](const LedgerEntry& e) { return e.term && e.kernel == kernel.id && e.format == format; };

@@ -36,6 +36,11 @@ bool is_full(const AttentionProblem& p) {
   return p.plain() && p.key_length.empty() && !p.causal && all_finite(p.q) && all_finite(p.k) && all_finite(p.v) &&
          all_finite(p.bias);
 }
+bool is_full(const Problem& problem) {
+  const auto* gradient = std::get_if<BackwardProblem>(&problem);
+  if (gradient != nullptr) return is_full(gradient->forward) && all_finite(gradient->d_out);
+  return visit_forward([](const auto& p) { return is_full(p); }, problem);
+}
 
 std::map<std::string, std::string> shape_keys(ProblemKind problem, Random& random) {
   constexpr const char* kChunks[] = {"16", "32", "64"};
@@ -49,8 +54,13 @@ std::map<std::string, std::string> shape_keys(ProblemKind problem, Random& rando
               {"dv", "16"},
               {"layout", "dense"},
               {"form", random.chance(0.5) ? "concat" : "sum"}};
-    case ProblemKind::attention:
     case ProblemKind::backward:
+      return {{"b", "1"},          {"hq", "1"},
+              {"hk", "1"},         {"sq", "16"},
+              {"sk", "64"},        {"d", "32"},
+              {"dv", "32"},        {"causal", "0"},
+              {"layout", "dense"}, {"mode", random.chance(0.5) ? "stage" : "gradient"}};
+    case ProblemKind::attention:
       break;
   }
   return {{"b", "1"},   {"hq", "1"},     {"hk", "1"},         {"sq", "4"},   {"d", "64"},
@@ -62,8 +72,7 @@ std::map<std::string, std::string> shape_keys(ProblemKind problem, Random& rando
 std::optional<Case> full_case(const CaseSpec& spec) {
   try {
     Case made = make_case(spec);
-    const bool full = visit_forward([](const auto& p) { return is_full(p); }, made.problem);
-    if (full) return made;
+    if (is_full(made.problem)) return made;
   } catch (const UsageError&) {  // no such case: a family may need another shape
   }
   return std::nullopt;
@@ -110,10 +119,14 @@ void Search::climb(const Parent& parent) {
   if (parent.origin.mutations.size() >= kMostMutations) return;
   const TermBest& best = parent.best;
   Origin origin = parent.origin;
+  Mutation& mutation = origin.mutations.emplace_back(
+      Mutation{++next_seed_, static_cast<std::int32_t>(best.row), static_cast<std::int32_t>(best.column)});
+  if (kernel_.problem == ProblemKind::backward) {  // o and lse follow from what is changed
+    if (random_.chance(0.3)) mutation.column |= kChangesDOut;
+    return offer(origin, origin.make());
+  }
   Problem child = parent.problem;
-  origin.mutations.push_back(
-      {++next_seed_, static_cast<std::int32_t>(best.row), static_cast<std::int32_t>(best.column)});
-  mutate(child, origin.mutations.back());
+  mutate(child, mutation);
   offer(origin, child);
 }
 

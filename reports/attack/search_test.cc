@@ -50,6 +50,20 @@ TEST(Search, finds_the_same_again_and_its_entries_replay) {
   EXPECT_GT(climbed, 0);
 }
 
+TEST(Search, of_a_gradient_changes_its_inputs_and_d_out) {
+  const Kernel& target = kernel("attention_backward.two_kernels.hardened");
+  const std::vector<LedgerEntry> found = searched(target, 220, 5);
+  ASSERT_FALSE(found.empty());
+  std::size_t of_d_out = 0, of_forward = 0;
+  for (const LedgerEntry& e : found) {
+    EXPECT_TRUE(replays(e.best, replay(e))) << entry_line(e);
+    for (const Mutation& m : e.mutations) ++((m.column & kChangesDOut) != 0 ? of_d_out : of_forward);
+    EXPECT_EQ(entry_line(parse_entry_line(entry_line(e))), entry_line(e));
+  }
+  EXPECT_GT(of_d_out, 0U);
+  EXPECT_GT(of_forward, 0U);
+}
+
 TEST(Search, never_forgets_what_it_was_given) {
   const Kernel& target = kernel("softmax.online_two_pass.hardened");
   const std::vector<LedgerEntry> known = searched(target, 160, 1);

@@ -54,9 +54,14 @@ Validation validate_bounds(const Filters& filters, const ValidateOptions& option
 std::uint64_t violations(const Record& r) {
   std::uint64_t n = 0;
   for (const Failure failure : {Failure::exceeds_bound, Failure::silently_wrong}) {
-    const auto i = static_cast<std::size_t>(failure);
-    n += r.o.failures[i] + r.lse.failures[i];
+    for (const Part part : parts(r.kernel->problem)) n += r[part].failures[static_cast<std::size_t>(failure)];
   }
+  return n;
+}
+
+std::uint64_t elements_of(const Record& r) {
+  std::uint64_t n = 0;
+  for (const Part part : parts(r.kernel->problem)) n += r[part].elements;
   return n;
 }
 
@@ -82,7 +87,7 @@ std::string validation_table(const Validation& v) {
       if (fewest == nullptr || tested(r) < tested(*fewest)) fewest = &r;
     }
     out += fmt::format("{} {:<5}{:>9}{:>10}{:>12}{:>10}{:>8}  {} ({})\n", pad(row.kernel->id, label),
-                       info(row.format).name, families, row.cases, row.o.elements + row.lse.elements, violations(row),
+                       info(row.format).name, families, row.cases, elements_of(row), violations(row),
                        row.max_ratio() < 0 ? "-" : short_number(row.max_ratio()), tested(*fewest),
                        one_line(fewest->family));
   }

@@ -30,7 +30,7 @@ struct Validation {
 /// Throws UsageError for a glob that matches nothing.
 Validation validate_bounds(const Filters& filters, const ValidateOptions& options);
 
-/// Elements outside their bound (exceeds_bound and silently_wrong) in o and lse.
+/// Elements outside their bound (exceeds_bound and silently_wrong), of every output.
 std::uint64_t violations(const Record& record);
 /// Cases in which something finite was held against a bound that says something.
 std::uint64_t tested(const Record& record);

@@ -76,14 +76,16 @@ PairRun run_pair(const PairArguments& a) {
     throw UsageError(fmt::format("{} is a kernel for {}, {} one for {}; legal: two of one problem", base_id,
                                  name(base->problem), head_id, name(head->problem)));
   }
-  const bool gradient = base->problem == ProblemKind::backward;
   Plan plan;
   if (a.case_text.empty()) {
-    plan = gradient ? make_gradient_plan(filters, seeds_of(a.tier), a.seed, a.executors)
-                    : make_plan(filters, a.tier, a.seed, a.executors);
+    plan = make_plan(filters, a.tier, a.seed, a.executors);
   } else {
-    plan.cases = {gradient ? load_gradient(a.case_text) : load_case(a.case_text)};
+    plan.cases = {load_case(a.case_text)};
     plan.executors = a.executors;
+    if (const ProblemKind kind = plan.cases.front().spec.problem; kind != base->problem) {
+      throw UsageError(fmt::format("--case {}: a case of {}, {} is a kernel for {}", quote(a.case_text), name(kind),
+                                   base_id, name(base->problem)));
+    }
   }
   return run_both(std::move(plan), at_dose(base, a.base), at_dose(head, a.head), a);
 }

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 
+#include "properties/laws/trial.h"
+#include "reference/bound/backward/bound.h"
 #include "reference/bound/bound.h"
 #include "reference/problem/error.h"
 
@@ -172,40 +175,119 @@ constexpr Change kChanges[] = {
     {"subnormal numbers kept, not flushed", gradual},
 };
 
-/// +inf where the theorems do not cover the declaration.
-double total_of(const Problem& problem, const Arithmetic& arithmetic, Part part, std::int64_t index) {
+bool half_backward_exp(BackwardArithmetic& a) { return set(a.exp_error, a.exp_error / 2); }
+bool one_backward_exponential(BackwardArithmetic& a) {
+  return a.exponent == Exponent::scaled_exp2 && set(a.exponent, Exponent::accurate);
+}
+bool subtract_lse_first(BackwardArithmetic& a) {
+  if (a.exponent != Exponent::fused && a.exponent != Exponent::unfused) return false;
+  a.exponent = Exponent::accurate;
+  a.unit = ScoreUnit::natural;
+  return true;
+}
+bool rounded_sums(BackwardArithmetic& a) {
+  bool changed = false;
+  for (Products* p : {&a.dot, &a.products, &a.row_sum, &a.dq.products, &a.dk.products, &a.dv.products}) {
+    changed |= set(p->unit, BlockFma{});
+  }
+  return changed;
+}
+bool more_chains(BackwardArithmetic& a) {
+  bool changed = false;
+  for (Products* p : {&a.dot, &a.products, &a.row_sum, &a.dq.products, &a.dk.products, &a.dv.products}) {
+    if (p->unit.k > 0) continue;
+    p->chains *= 2;
+    changed = true;
+  }
+  return changed;
+}
+bool unrounded_backward_p(BackwardArithmetic& a) { return set(a.p, Format::f32); }
+bool unrounded_ds(BackwardArithmetic& a) { return set(a.ds, Format::f32); }
+bool unrounded_dp(BackwardArithmetic& a) { return set(a.dp, Format::f32); }
+bool unrounded_partials(BackwardArithmetic& a) {
+  return set(a.dq.partial, Format::f32) | set(a.dk.partial, Format::f32) | set(a.dv.partial, Format::f32);
+}
+bool scale_last(BackwardArithmetic& a) { return set(a.scale, GradientScale::output) | set(a.factors_scaled, false); }
+bool difference_first(BackwardArithmetic& a) { return set(a.apart, false); }
+bool delta_of_output(BackwardArithmetic& a) { return set(a.delta, DeltaSum::output); }
+bool backward_gradual(BackwardArithmetic& a) { return set(a.underflow, Underflow::gradual); }
+
+constexpr BackwardChange kBackwardChanges[] = {
+    {"an exponential twice as accurate", half_backward_exp},
+    {"e^x of the difference itself, not exp2 of its rounded product with log2 e", one_backward_exponential},
+    {"lse subtracted from a natural score, not a fused exponent", subtract_lse_first},
+    {"sums in f32 to nearest, not in a truncating matrix unit", rounded_sums},
+    {"twice as many chains in each sum of products", more_chains},
+    {"P kept in f32", unrounded_backward_p},
+    {"dS kept in f32", unrounded_ds},
+    {"dP kept in f32", unrounded_dp},
+    {"sums of one head kept in f32 until all are added", unrounded_partials},
+    {"the scale multiplied once, at the end", scale_last},
+    {"P (dP - D), not P dP - P D", difference_first},
+    {"D from dO and o, not from the weights", delta_of_output},
+    {"subnormal numbers kept, not flushed", backward_gradual},
+};
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+/// What `bound` gives; +inf where the theorems do not cover the declaration.
+template <class Evaluate>
+double total_of(Part part, std::int64_t index, Evaluate bound) {
   try {
-    const Bound bound = compute_bound(problem, arithmetic);
-    const auto i = static_cast<std::size_t>(index);
-    return part == Part::o ? bound.o[i].total() : bound.lse[i].total();
+    return bound()[part][static_cast<std::size_t>(index)].total();
   } catch (const std::invalid_argument&) {
   } catch (const UsageError&) {
   }
-  return std::numeric_limits<double>::infinity();
+  return kInf;
 }
 
 constexpr double kWorthSaying = 1.05;
 
-}  // namespace
-
-std::span<const Change> changes() { return kChanges; }
-
-std::vector<Improvement> improvements(const Problem& problem, const Arithmetic& arithmetic, Part part,
-                                      std::int64_t index, double before, int* tried) {
+/// Those of `changes` that lower the bound; `after` gives the changed one, or nothing where the change is none.
+template <class Changes, class After>
+std::vector<Improvement> those_that_lower(const Changes& changes, double before, int* tried, After after) {
   std::vector<Improvement> list;
   int evaluated = 0;
-  for (const Change& change : kChanges) {
-    Problem changed_problem = problem;
-    Arithmetic changed = arithmetic;
-    if (!change.apply(changed_problem, changed)) continue;
-    const double after = total_of(changed_problem, changed, part, index);
+  for (const auto& change : changes) {
+    const std::optional<double> total = after(change);
+    if (!total) continue;
     ++evaluated;
-    if (after * kWorthSaying <= before && after < before) list.push_back({change.text, before / after});
+    if (*total * kWorthSaying <= before && *total < before) list.push_back({change.text, before / *total});
   }
   std::stable_sort(list.begin(), list.end(),
                    [](const Improvement& a, const Improvement& b) { return a.factor > b.factor; });
   if (tried != nullptr) *tried = evaluated;
   return list;
+}
+
+std::vector<Improvement> of_gradient(const Case& subject, const Kernel& kernel, Part part, std::int64_t index,
+                                     double before, int* tried) {
+  const auto& problem = std::get<BackwardProblem>(subject.problem);
+  CaseTruth truth(subject);
+  const ForwardErrors& forward = truth.forward();
+  return those_that_lower(kBackwardChanges, before, tried, [&](const BackwardChange& change) -> std::optional<double> {
+    std::vector<BackwardArithmetic> changed = kernel.backward_for(format_of(subject.problem));
+    bool any = false;
+    for (BackwardArithmetic& a : changed) any = change.apply(a) || any;
+    if (!any) return std::nullopt;
+    return total_of(part, index, [&] { return backward_bound(problem, changed, forward); });
+  });
+}
+
+}  // namespace
+
+std::span<const Change> changes() { return kChanges; }
+std::span<const BackwardChange> backward_changes() { return kBackwardChanges; }
+
+std::vector<Improvement> improvements(const Case& subject, const Kernel& kernel, Part part, std::int64_t index,
+                                      double before, int* tried) {
+  if (kernel.problem == ProblemKind::backward) return of_gradient(subject, kernel, part, index, before, tried);
+  return those_that_lower(kChanges, before, tried, [&](const Change& change) -> std::optional<double> {
+    Problem problem = subject.problem;
+    Arithmetic changed = kernel.arithmetic;
+    if (!change.apply(problem, changed)) return std::nullopt;
+    return total_of(part, index, [&] { return compute_bound(problem, changed); });
+  });
 }
 
 }  // namespace flashproof

@@ -6,9 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "reference/bound/arithmetic.h"
-#include "reference/error/element.h"
-#include "reference/problem/problems.h"
+#include "kernels/registry.h"
+#include "reference/problem/case.h"
 
 namespace flashproof {
 
@@ -20,6 +19,13 @@ struct Change {
 };
 std::span<const Change> changes();
 
+/// The same of a backward pass.
+struct BackwardChange {
+  std::string_view text;
+  bool (*apply)(BackwardArithmetic& arithmetic);
+};
+std::span<const BackwardChange> backward_changes();
+
 struct Improvement {
   std::string_view text;
   double factor;  // old bound / new bound, +inf where the new one is 0
@@ -28,7 +34,7 @@ struct Improvement {
 /// The changes that lower the bound of this element by at least 5 %, the largest factor first. `before` is its total().
 /// Changes that no theorem covers together with the rest of the declaration are left out. `tried` receives how many were
 /// evaluated.
-std::vector<Improvement> improvements(const Problem& problem, const Arithmetic& arithmetic, Part part,
-                                      std::int64_t index, double before, int* tried = nullptr);
+std::vector<Improvement> improvements(const Case& subject, const Kernel& kernel, Part part, std::int64_t index,
+                                      double before, int* tried = nullptr);
 
 }  // namespace flashproof

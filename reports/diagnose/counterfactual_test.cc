@@ -7,6 +7,7 @@
 
 #include "kernels/registry.h"
 #include "properties/generators/family.h"
+#include "properties/laws/judged_bound.h"
 #include "reference/bound/bound.h"
 
 namespace flashproof {
@@ -60,11 +61,13 @@ TEST(Counterfactual, every_change_applies_somewhere_and_leaves_the_problem_valid
 }
 
 TEST(Counterfactual, lists_what_lowers_the_bound_by_its_factor_the_largest_first) {
-  const Problem problem = problem_of("attention:normal:3:sq=2,sk=64,chunk=8");
-  const Arithmetic arithmetic = find_kernel("attention.online_chunk.hardened")->arithmetic;
+  const Case subject = make_case(parse_case_spec("attention:normal:3:sq=2,sk=64,chunk=8"));
+  const Problem& problem = subject.problem;
+  const Kernel& kernel = *find_kernel("attention.online_chunk.hardened");
+  const Arithmetic arithmetic = kernel.arithmetic;
   const Bound bound = compute_bound(problem, arithmetic);
   int tried = 0;
-  const auto list = improvements(problem, arithmetic, Part::o, 3, bound.o[3].total(), &tried);
+  const auto list = improvements(subject, kernel, Part::o, 3, bound.o[3].total(), &tried);
   EXPECT_GE(tried, static_cast<int>(list.size()));
   ASSERT_FALSE(list.empty());
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -85,9 +88,38 @@ TEST(Counterfactual, lists_what_lowers_the_bound_by_its_factor_the_largest_first
 }
 
 TEST(Counterfactual, a_bound_that_nothing_lowers_gives_an_empty_list) {
-  const Problem problem = problem_of("attention:normal:3:sq=2,sk=64");
-  const Arithmetic arithmetic = find_kernel("attention.deferred.hardened")->arithmetic;
-  EXPECT_TRUE(improvements(problem, arithmetic, Part::o, 0, 0.0).empty());
+  const Case subject = make_case(parse_case_spec("attention:normal:3:sq=2,sk=64"));
+  EXPECT_TRUE(improvements(subject, *find_kernel("attention.deferred.hardened"), Part::o, 0, 0.0).empty());
+}
+
+TEST(Counterfactual, every_change_of_a_backward_pass_applies_somewhere_once) {
+  BackwardArithmetic rich{.exponent = Exponent::fused, .unit = ScoreUnit::raw, .exp_error = 0x1p-22};
+  rich.dot.unit = kHopperF16;
+  rich.p = rich.ds = rich.dp = rich.dk.partial = Format::bf16;
+  rich.scale = GradientScale::weights;
+  rich.delta = DeltaSum::weights;
+  rich.apart = true;
+  rich.underflow = Underflow::flush;
+  const BackwardArithmetic other{.exponent = Exponent::scaled_exp2};
+  std::set<std::string_view> texts;
+  for (const BackwardChange& change : backward_changes()) {
+    texts.insert(change.text);
+    int applied = 0;
+    for (BackwardArithmetic a : {rich, other}) applied += change.apply(a) ? 1 : 0;
+    EXPECT_GT(applied, 0) << change.text;
+  }
+  EXPECT_EQ(texts.size(), backward_changes().size());
+}
+
+// This kernel keeps P and dS in bf16, as its matrix unit needs them.
+TEST(Counterfactual, knows_what_lowers_the_bound_of_a_gradient) {
+  const Case subject = make_case(parse_case_spec("attention_backward:normal:3:format=bf16"));
+  const Kernel& kernel = *find_kernel("attention_backward.fused.hardened");
+  CaseTruth truth(subject);
+  const Bound bound = judged_bound(kernel, subject, truth);
+  const auto list = improvements(subject, kernel, Part::dq, 0, bound.dq[0].total());
+  for (const Improvement& i : list) EXPECT_GE(i.factor, 1.05) << i.text;
+  EXPECT_THAT(list, testing::Contains(testing::Field(&Improvement::text, "dS kept in f32")));
 }
 
 }  // namespace

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <numeric>
+#include <optional>
 #include <vector>
 
 #include "kernels/run.h"
@@ -20,7 +23,13 @@ namespace flashproof {
 namespace {
 
 std::int64_t index_of(const Evaluation& e, const ElementChoice& choice) {
-  return choice.part == Part::o ? choice.row * e.truth.width + choice.column : choice.row;
+  return choice.row * e.truth.width_of(choice.part) + choice.column;
+}
+
+/// "o[row 3, column 1]", "lse[row 3]"
+std::string element_name(const ElementChoice& e) {
+  const std::string column = e.part == Part::lse ? "" : fmt::format(", column {}", e.column);
+  return fmt::format("{}[row {}{}]", name(e.part), e.row, column);
 }
 
 std::string line(std::string_view label, const std::string& text) { return fmt::format("  {:<12}{}\n", label, text); }
@@ -50,7 +59,8 @@ void value_lines(const Element& e, const Decision& decision, const Evaluation& e
   if (evaluation.kernel.contract.refuses_beyond_range) {
     out += line("contract", "refuses rows beyond the range of its un-stabilised form: NaN, never a wrong number");
   }
-  if (!e.domain.holds() || evaluation.truth.tier[static_cast<std::size_t>(e.row)] == Tier::symbolic) return;
+  const std::vector<Tier>& tiers = evaluation.truth.tier;  // of a gradient none
+  if (!e.domain.holds() || tiers.empty() || tiers[static_cast<std::size_t>(e.row)] == Tier::symbolic) return;
   if (decision.kind == VerdictKind::vacuous) {
     out += line(
         "",
@@ -91,9 +101,12 @@ void probable_lines(const Element& e, const Decision& decision, const Arithmetic
   out += line("probable", text);
 }
 
-/// Every precondition of the row, the one nearest to failing first.
+/// Every precondition of the row, the one nearest to failing first; of a gradient's row the bound keeps that one alone.
 void domain_lines_of(const Element& e, const Evaluation& evaluation, std::string& out) {
-  std::vector<Precondition> list = preconditions(evaluation.subject.problem, evaluation.kernel.arithmetic, e.row);
+  const bool gradient = evaluation.kernel.problem == ProblemKind::backward;
+  std::vector<Precondition> list = gradient
+                                       ? std::vector{e.domain.nearest}
+                                       : preconditions(evaluation.subject.problem, evaluation.kernel.arithmetic, e.row);
   std::erase_if(list, [](const Precondition& p) { return *p.name == '\0'; });
   if (list.empty()) {
     out += line("domain", "nothing to require of this row");
@@ -101,9 +114,11 @@ void domain_lines_of(const Element& e, const Evaluation& evaluation, std::string
   }
   std::stable_sort(list.begin(), list.end(),
                    [](const Precondition& a, const Precondition& b) { return a.load() > b.load(); });
-  out += line("domain", fmt::format("{} of {} preconditions of this row fail; nearest to failing first",
-                                    std::count_if(list.begin(), list.end(), [](const auto& p) { return !p.holds(); }),
-                                    list.size()));
+  const auto failing = std::count_if(list.begin(), list.end(), [](const auto& p) { return !p.holds(); });
+  out +=
+      line("domain", gradient ? "of the preconditions of this row the one nearest to failing; the others are not kept"
+                              : fmt::format("{} of {} preconditions of this row fail; nearest to failing first",
+                                            failing, list.size()));
   for (const Precondition& p : list) {
     out += fmt::format("    {:<12}{}: {:.4g}, limit {:.4g}{}\n",
                        p.holds() ? short_number(p.load()) : short_number(p.load()) + " FAILS", p.name, p.value, p.limit,
@@ -118,7 +133,7 @@ void improvement_lines(const Element& e, const Evaluation& evaluation, std::int6
   if (!(e.bound.total() > 0)) return;
   int tried = 0;
   const std::vector<Improvement> list =
-      improvements(evaluation.subject.problem, evaluation.kernel.arithmetic, e.part, index, e.bound.total(), &tried);
+      improvements(evaluation.subject, evaluation.kernel, e.part, index, e.bound.total(), &tried);
   if (list.empty()) {
     out += line("lower it", fmt::format("none of the {} changes tried lowers the bound by 5 %", tried));
     return;
@@ -131,43 +146,66 @@ void improvement_lines(const Element& e, const Evaluation& evaluation, std::int6
 
 }  // namespace
 
-ElementChoice parse_element(std::string_view text, std::int64_t rows, std::int64_t width) {
-  const auto wrong = [&](const std::string& what) {
-    return UsageError(fmt::format("--element {}: {}", quote(text), what));
-  };
-  const std::string legal =
-      fmt::format("must be o:ROW,COLUMN with rows 0..{} and columns 0..{}, or lse:ROW", rows - 1, width - 1);
+ElementChoice parse_element(std::string_view text, const Problem& problem) {
+  std::string legal;
   const std::size_t colon = text.find(':');
-  if (colon == std::string_view::npos) throw wrong(legal);
-  const std::string_view tensor = text.substr(0, colon);
-  const auto numbers = parse_counts(text.substr(colon + 1));
-  if ((tensor != "o" && tensor != "lse") || !numbers || numbers->size() != (tensor == "o" ? 2U : 1U))
-    throw wrong(legal);
-  const ElementChoice choice{tensor == "o" ? Part::o : Part::lse, (*numbers)[0], tensor == "o" ? (*numbers)[1] : 0};
-  if (choice.row >= rows || (choice.part == Part::o && choice.column >= width)) throw wrong(legal);
-  return choice;
+  const auto numbers = colon == std::string_view::npos ? std::nullopt : parse_counts(text.substr(colon + 1));
+  for (const Part part : parts(kind_of(problem))) {
+    std::vector<std::int64_t> shape = output_shape(problem, part);
+    const std::int64_t columns = part == Part::lse ? 1 : shape.back();
+    if (part != Part::lse) shape.pop_back();
+    const std::int64_t rows = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies{});
+    legal += fmt::format("{}{}:ROW{} with rows 0..{}", legal.empty() ? "" : ", or ", name(part),
+                         part == Part::lse ? "" : ",COLUMN", rows - 1);
+    if (part != Part::lse) legal += fmt::format(" and columns 0..{}", columns - 1);
+    if (!numbers || text.substr(0, colon) != name(part) || numbers->size() != (part == Part::lse ? 1U : 2U)) continue;
+    const ElementChoice choice{part, (*numbers)[0], part == Part::lse ? 0 : (*numbers)[1]};
+    if (choice.row < rows && choice.column < columns) return choice;
+  }
+  throw UsageError(fmt::format("--element {}: must be {}", quote(text), legal));
 }
 
 ElementChoice worst_element(const Evaluation& e) {
-  const ErrorStats &o = e.judgement.o, &lse = e.judgement.lse;
-  if (o.elements + lse.elements == 0) throw UsageError("--case: it has no output element to explain");
-  const bool measured = o.witness.ratio != -1 || lse.witness.ratio != -1;
-  if (measured) {
-    const bool in_lse = worse_ratio(lse.witness.ratio, o.witness.ratio);
-    const auto index = static_cast<std::int64_t>(in_lse ? lse.witness.index : o.witness.index);
-    if (in_lse) return {Part::lse, index, 0};
-    return {Part::o, index / e.truth.width, index % e.truth.width};
+  const auto at = [&](Part part, std::int64_t index) -> ElementChoice {
+    const std::int64_t width = e.truth.width_of(part);
+    return {part, index / width, index % width};
+  };
+  const auto all = parts(e.kernel.problem);
+  std::optional<Part> worst;
+  for (const Part part : all) {
+    if (e.judgement[part].witness.ratio == -1) continue;
+    if (!worst || worse_ratio(e.judgement[part].witness.ratio, e.judgement[*worst].witness.ratio)) worst = part;
   }
-  for (const Part part : {Part::o, Part::lse}) {
+  if (worst) return at(*worst, static_cast<std::int64_t>(e.judgement[*worst].witness.index));
+  for (const Part part : all) {
     for (std::int64_t i = 0; i < count(e.truth, part); ++i) {
-      const Element element = e.element(part, i);
-      if (decide(element, e.kernel.contract).failed()) return {part, element.row, element.column};
+      if (decide(e.element(part, i), e.kernel.contract).failed()) return at(part, i);
     }
   }
-  return {o.elements > 0 ? Part::o : Part::lse, 0, 0};
+  for (const Part part : all) {
+    if (e.judgement[part].elements > 0) return at(part, 0);
+  }
+  throw UsageError("--case: it has no output element to explain");
 }
 
+namespace {
+
+std::string_view paid_for_gradient(std::string_view term, Part part) {
+  if (term == "weights") {
+    return "the recomputed P: rounded scores and exponents, the exponential, and in gradient mode the error of the "
+           "forward pass's lse";
+  }
+  if (term == "denominator") return "D, the sum of dO o, in gradient mode with the error of the forward pass's o";
+  if (term == "output") return "the scaled sum in f32 before a narrower format, and results that are flushed";
+  return part == Part::dv   ? "P in its storage format and the sum over queries"
+         : part == Part::dk ? "dP, the products and storage of dS, and the sum over queries"
+                            : "dP, the products and storage of dS, and the sum over keys";
+}
+
+}  // namespace
+
 std::string_view paid_for(std::string_view term, Part part, ProblemKind problem) {
+  if (problem == ProblemKind::backward) return paid_for_gradient(term, part);
   const bool merge = problem == ProblemKind::merge, lse = part == Part::lse;
   if (term == "weights") {
     if (merge) return "rounded lse at the joins and rounded exponentials: they shift weight between the states";
@@ -195,8 +233,7 @@ std::string explain_text(const Evaluation& evaluation, Executor executor, const 
   const Decision decision = decide(e, evaluation.kernel.contract);
   std::string out = fmt::format("{} on {}, {}\n", evaluation.kernel.id, place(evaluation.kernel, executor),
                                 one_line(to_string(evaluation.subject.spec)));
-  out +=
-      e.part == Part::o ? fmt::format("o[row {}, column {}]\n", e.row, e.column) : fmt::format("lse[row {}]\n", e.row);
+  out += element_name(choice) + "\n";
   value_lines(e, decision, evaluation, out);
   if (decision.failed() && class_of(e.computed) != kFinite && e.bits != poison_bits(e.format)) {
     if (const std::string origin = origin_of(evaluation, e, executor); !origin.empty())

@@ -14,8 +14,9 @@ struct ElementChoice {
   std::int64_t row = 0, column = 0;  // column 0 for lse
 };
 
-/// "o:ROW,COLUMN" or "lse:ROW". Throws UsageError that names what is wrong and the legal range.
-ElementChoice parse_element(std::string_view text, std::int64_t rows, std::int64_t width);
+/// "o:ROW,COLUMN" or "lse:ROW"; of a gradient "dq:ROW,COLUMN", dk and dv likewise, where a row is one of all axes but the last.
+/// Throws UsageError that names what is wrong and the legal range.
+ElementChoice parse_element(std::string_view text, const Problem& problem);
 
 /// The element with the largest error/bound; where nothing finite was measured, the first that failed, else the first.
 /// Throws UsageError if the case has no output element.

@@ -20,15 +20,16 @@ using testing::HasSubstr;
 using testing::Not;
 
 TEST(ParseElement, takes_o_and_lse_and_names_the_legal_range_for_the_rest) {
-  const ElementChoice o = parse_element("o:2,7", 3, 8);
+  const Problem problem = make_case(parse_case_spec("softmax:normal:1:rows=3,cols=8")).problem;
+  const ElementChoice o = parse_element("o:2,7", problem);
   EXPECT_EQ(o.part, Part::o);
   EXPECT_EQ(o.row, 2);
   EXPECT_EQ(o.column, 7);
-  EXPECT_EQ(parse_element("lse:0", 3, 8).part, Part::lse);
+  EXPECT_EQ(parse_element("lse:0", problem).part, Part::lse);
   for (const char* wrong : {"", "o", "o:", "o:1", "o:1,", "o:3,0", "o:0,8", "o:-1,0", "o:1,2,3", "lse:3", "lse:0,0",
-                            "lse:", "p:0,0", "o:1, 2", "o:99999999999999999999,0"}) {
+                            "lse:", "p:0,0", "dq:0,0", "o:1, 2", "o:99999999999999999999,0"}) {
     try {
-      parse_element(wrong, 3, 8);
+      parse_element(wrong, problem);
       ADD_FAILURE() << wrong;
     } catch (const UsageError& e) {
       EXPECT_THAT(e.what(), HasSubstr("rows 0..2 and columns 0..7")) << wrong;
@@ -36,9 +37,19 @@ TEST(ParseElement, takes_o_and_lse_and_names_the_legal_range_for_the_rest) {
   }
 }
 
+TEST(ParseElement, takes_the_parts_of_a_gradient_by_row_and_column) {
+  const Problem problem =
+      make_case(parse_case_spec("attention_backward:normal:1:b=1,hk=1,hq=2,sq=4,sk=8,d=16,dv=24")).problem;
+  EXPECT_EQ(parse_element("dq:7,15", problem).row, 7);
+  EXPECT_EQ(parse_element("dv:7,23", problem).column, 23);
+  for (const char* wrong : {"o:0,0", "dq:8,0", "dk:0,16", "dv:8,0", "dq:1"}) {
+    EXPECT_THROW(parse_element(wrong, problem), UsageError) << wrong;
+  }
+}
+
 TEST(PaidFor, says_something_of_every_part) {
-  for (const ProblemKind problem : {ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention}) {
-    for (const Part part : {Part::o, Part::lse}) {
+  for (const ProblemKind problem : kProblemKinds) {
+    for (const Part part : parts(problem)) {
       std::set<std::string_view> sentences;
       for (const char* term : {"weights", "numerator", "denominator", "output"})
         sentences.insert(paid_for(term, part, problem));

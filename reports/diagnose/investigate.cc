@@ -11,10 +11,8 @@
 namespace flashproof {
 namespace {
 
-const char* tensor_name(Part part) { return part == Part::o ? "o" : "lse"; }
-
 void add_part(const Report& report, const Record& r, Part part, std::vector<Investigation>& list) {
-  const ErrorStats& s = part == Part::o ? r.o : r.lse;
+  const ErrorStats& s = r[part];
   if (s.investigate > 0) {
     const ErrorWitness& w = s.probable_witness;
     const std::string line = one_line(to_string(case_of(r, w.case_index)));
@@ -34,14 +32,14 @@ std::string extreme_text(const Precondition& p) { return fmt::format("{:.3g}, li
 
 std::string blame_key(const Record& record, Part part, std::uint64_t seed, std::uint64_t index) {
   return fmt::format("{} {} {} {} {} {} {} {}", record.kernel->id, name(record.kernel->math), info(record.format).name,
-                     name(record.executor), record.family, tensor_name(part), seed, index);
+                     name(record.executor), record.family, name(part), seed, index);
 }
 
 std::vector<Investigation> investigations(const Report& report) {
   std::vector<Investigation> list;
   for (const Record& r : report.result.records) {
     if (r.kernel->form == Form::broken) continue;
-    for (const Part part : {Part::o, Part::lse}) add_part(report, r, part, list);
+    for (const Part part : parts(r.kernel->problem)) add_part(report, r, part, list);
   }
   std::stable_sort(list.begin(), list.end(),
                    [](const Investigation& a, const Investigation& b) { return worse_ratio(a.ratio, b.ratio); });
@@ -67,9 +65,9 @@ std::vector<InvestigationGroup> group_investigations(const std::vector<Investiga
 
 std::string investigation_text(const InvestigationGroup& group) {
   const Investigation& i = group.worst;
-  const char* tensor = tensor_name(i.part);
+  const std::string_view tensor = name(i.part);
   if (i.bias) {
-    const ErrorStats& s = i.part == Part::o ? i.record->o : i.record->lse;
+    const ErrorStats& s = (*i.record)[i.part];
     return fmt::format("biased: mean error of {} is {} {}, chance allows {} ({} rows of {})", tensor,
                        short_number(s.bias()), i.part == Part::o ? "u sum p|v|" : "u max(1, |lse|)",
                        short_number(s.bias_limit()), s.bias_rows, info(i.record->format).name);
@@ -80,7 +78,7 @@ std::string investigation_text(const InvestigationGroup& group) {
 
 std::string investigation_place(const Investigation& i) {
   if (i.bias) return "";
-  return fmt::format("{}[{}] of {}, {}", tensor_name(i.part), i.witness.index, i.case_line, i.assumption.key);
+  return fmt::format("{}[{}] of {}, {}", name(i.part), i.witness.index, i.case_line, i.assumption.key);
 }
 
 std::string investigation_summary(const Report& report, const std::vector<Investigation>& list) {

@@ -16,7 +16,7 @@ namespace {
 std::int64_t length_of(const Problem& problem) {
   if (const auto* softmax = std::get_if<SoftmaxProblem>(&problem)) return softmax->x.shape[1];
   if (const auto* merge = std::get_if<MergeProblem>(&problem)) return merge->joins.empty() ? merge->o.shape[0] : 0;
-  const auto& attention = std::get<AttentionProblem>(problem);
+  const AttentionProblem& attention = *attention_of(problem);
   return attention.paged() ? 0 : attention.k_length();
 }
 
@@ -55,7 +55,7 @@ Problem shortened(const Problem& problem, std::int64_t length) {
   Problem part = problem;
   if (auto* softmax = std::get_if<SoftmaxProblem>(&part)) {
     cut(softmax->row_length, softmax->x.shape[0], softmax->x.shape[1], length);
-  } else if (auto* attention = std::get_if<AttentionProblem>(&part)) {
+  } else if (auto* attention = const_cast<AttentionProblem*>(attention_of(part))) {
     cut(attention->key_length, attention->sequences(), attention->k_length(), length);
   } else {
     part = first_states(std::get<MergeProblem>(problem), length);
@@ -71,7 +71,7 @@ std::string what_is_last(const Problem& problem, const Element& e, std::int64_t 
     const std::int64_t state = merge->order[static_cast<std::size_t>(last)];
     return fmt::format("state {}, lse = {}", state, long_number(merge->lse.at({state, e.row})));
   }
-  const auto& p = std::get<AttentionProblem>(problem);
+  const AttentionProblem& p = *attention_of(problem);
   if (p.packed()) return fmt::format("key {}", last);
   const std::int64_t i = e.row % p.q_length(), h = e.row / p.q_length() % p.q_heads();
   const std::int64_t s = e.row / p.q_length() / p.q_heads();
@@ -84,6 +84,9 @@ std::string what_is_last(const Problem& problem, const Element& e, std::int64_t 
 
 std::string origin_of(const Evaluation& evaluation, const Element& e, Executor executor) {
   const Problem& problem = evaluation.subject.problem;
+  if (e.part == Part::dk || e.part == Part::dv) {
+    return "not looked for: this element sums over queries, and no length takes queries away";
+  }
   const std::int64_t all = length_of(problem);
   RunOptions options;
   options.executor = executor;
@@ -92,8 +95,8 @@ std::string origin_of(const Evaluation& evaluation, const Element& e, Executor e
     if (!evaluation.kernel.unsupported(part).empty()) return std::nullopt;
     try {
       const Output output = run(evaluation.kernel, part, options);
-      const Tensor& tensor = e.part == Part::o ? output.o : output.lse;
-      const std::int64_t width = e.part == Part::o ? output_shape(part).width : 1;
+      const Tensor& tensor = output[e.part];
+      const std::int64_t width = e.part == Part::lse ? 1 : output_shape(part, e.part).back();
       // lse = -inf of a row that has nothing yet is the right answer, not the NaN or inf that is looked for.
       const double value = decode(tensor.format, tensor.bits(e.row * width + e.column));
       const bool empty = e.part == Part::lse && class_of(value) == kNegInf && class_of(e.computed) != kNegInf;

@@ -12,7 +12,6 @@
 #include "reference/error/acceptance.h"
 #include "reference/error/judge.h"
 #include "reference/oracle/backward/backward_truth.h"
-#include "reference/oracle/oracle.h"
 #include "reference/problem/error.h"
 #include "reports/run/evaluate.h"
 #include "reports/run/sweep.h"
@@ -78,15 +77,6 @@ void put_judged(ReproducedTensor& to, std::int64_t i, const Element& e, const Co
             std::min(bound_with_rounding(e.format, e.truth, e.bound), std::numeric_limits<double>::max()));
 }
 
-/// As output_shape(), an attention's with the axes of q.
-std::vector<std::int64_t> axes_of(const Problem& problem, Part part) {
-  const auto* a = std::get_if<AttentionProblem>(&problem);
-  if (a == nullptr) return output_shape(problem, part);
-  std::vector<std::int64_t> axes(a->q.shape.begin(), a->q.shape.begin() + 3);
-  if (part == Part::o) axes.push_back(a->value_dim());
-  return axes;
-}
-
 Tensor shaped(const Tensor& dense, const std::vector<std::int64_t>& shape) {
   Tensor tensor = Tensor::dense(dense.format, shape);
   tensor.storage = dense.storage;
@@ -148,18 +138,20 @@ Output zeros_of(const Problem& problem) {
   return output;
 }
 
-/// The truth of a gradient is at its narrowest.
-Truth truth_of(const Problem& problem) {
-  const auto* gradient = std::get_if<BackwardProblem>(&problem);
-  return gradient == nullptr ? narrow_truth(problem, Format::f32) : backward_truth(*gradient, format_of(problem));
-}
-
 }  // namespace
+
+std::vector<std::int64_t> output_axes(const Problem& problem, Part part) {
+  const auto* a = std::get_if<AttentionProblem>(&problem);
+  if (a == nullptr) return output_shape(problem, part);
+  std::vector<std::int64_t> axes(a->q.shape.begin(), a->q.shape.begin() + 3);  // packed: (1, Hq, all tokens)
+  if (part == Part::o) axes.push_back(a->value_dim());
+  return axes;
+}
 
 Reproduction reproduce(const PlannedCase& planned, const Kernel* kernel, const RunOptions& options) {
   if (kernel != nullptr) require_taken(*kernel, planned);
   const Problem& problem = planned.data->problem;
-  const Truth truth = truth_of(problem);
+  const Truth truth = narrow_truth_of(problem, output_format(problem, parts(kind_of(problem)).front()));
   Reproduction r;
   r.case_line = to_string(planned.spec);
   std::optional<Output> output;
@@ -173,7 +165,8 @@ Reproduction reproduce(const PlannedCase& planned, const Kernel* kernel, const R
   // What is judged does not depend on what was computed; without an output any will do.
   const Output stand_in = output ? *output : zeros_of(problem);
   for (const Part part : parts(kind_of(problem))) {
-    ReproducedTensor& to = r.outputs.emplace_back(blank(part, output_format(problem, part), axes_of(problem, part)));
+    ReproducedTensor& to =
+        r.outputs.emplace_back(blank(part, output_format(problem, part), output_axes(problem, part)));
     for (std::int64_t i = 0; i < count(truth, part); ++i) {
       const Ball& ball = truth[part][static_cast<std::size_t>(i)];
       put_truth(to, i, ball);

@@ -42,6 +42,9 @@ struct Reproduction {
 /// kernel null: truth alone. Throws UsageError if the kernel does not take the problem, and what run() throws for the machine.
 Reproduction reproduce(const PlannedCase& planned, const Kernel* kernel, const RunOptions& options);
 
+/// As output_shape(), an attention's with the axes of q.
+std::vector<std::int64_t> output_axes(const Problem& problem, Part part);
+
 /// The tensors of the case that a kernel reads, under their names in the problem.
 std::map<std::string, Tensor> inputs_of(const Problem& problem);
 

@@ -7,8 +7,7 @@
 
 #include "properties/generators/glob.h"
 #include "properties/laws/law.h"
-#include "properties/laws/teeth_cases.h"
-#include "reports/faults/gradient_outcomes.h"
+#include "reports/faults/fault_cases.h"
 #include "reports/views/terminal/text.h"
 #include "reports/workers/workers.h"
 
@@ -19,26 +18,6 @@ using Json = nlohmann::json;
 
 /// null for NaN, as JSON has it.
 Json number(double value) { return std::isnan(value) ? Json() : Json(value); }
-
-/// Which of the laws reject the kernel and do not fail the one without the fault on the same case; those that do are not
-/// asked again.
-void ask_laws(const Kernel& kernel, double dose, std::vector<LawOutcome>& outcomes) {
-  RunOptions options;
-  options.dose = dose;
-  for (TeethCase& c : teeth_cases(kernel.problem)) {
-    if (!takes(kernel, c.content.problem)) continue;
-    Trial trial(kernel, c.content, &c.truth, options);
-    for (LawOutcome& outcome : outcomes) {
-      if (outcome.rejects) continue;
-      const FaultVerdicts verdicts = ask_fault(kernel, *find_law(outcome.law), c, trial);
-      outcome.executed += verdicts.fault.kind == VerdictKind::pass || verdicts.fault.failed() ? 1 : 0;
-      outcome.rejects = verdicts.rejects();
-      if (!outcome.rejects) continue;
-      outcome.where = to_string(c.content.spec);
-      outcome.why = one_line(verdicts.fault.detail);
-    }
-  }
-}
 
 /// The weakest dose that each law rejects. Every law is asked at every step: one that misses a strong dose (whose result is
 /// NaN, say, where nothing is left to compare) may see a weaker one.
@@ -57,6 +36,24 @@ void descend(const Kernel& kernel, std::vector<LawOutcome>& outcomes) {
 }
 
 }  // namespace
+
+void ask_laws(const Kernel& kernel, double dose, std::vector<LawOutcome>& outcomes) {
+  RunOptions options;
+  options.dose = dose;
+  for (TeethCase& c : fault_cases(kernel.problem)) {
+    if (!takes(kernel, c.content.problem)) continue;
+    Trial trial(kernel, c.content, &c.truth, options);
+    for (LawOutcome& outcome : outcomes) {
+      if (outcome.rejects) continue;
+      const FaultVerdicts verdicts = ask_fault(kernel, *find_law(outcome.law), c, trial);
+      outcome.executed += verdicts.fault.kind == VerdictKind::pass || verdicts.fault.failed() ? 1 : 0;
+      outcome.rejects = verdicts.rejects();
+      if (!outcome.rejects) continue;
+      outcome.where = to_string(c.content.spec);
+      outcome.why = one_line(verdicts.fault.detail);
+    }
+  }
+}
 
 int number_of(const SeededFault& fault) { return std::stoi(std::string(fault.number.substr(1))); }
 
@@ -103,20 +100,12 @@ FaultOutcome ask_everything(const SeededFault& fault) {
   FaultOutcome outcome;
   outcome.fault = &fault;
   const Kernel& kernel = *find_kernel(fault.id);
-  if (kernel.problem == ProblemKind::backward) {
-    outcome.laws = gradient_outcomes(kernel);
-    for (const double step : fault.dose.ladder) {
-      const std::vector<LawOutcome> at_step = gradient_outcomes(kernel, step);
-      for (std::size_t i = 0; i < at_step.size(); ++i) {
-        if (at_step[i].rejects) outcome.laws[i].weakest_dose = step;
-      }
-    }
-    return outcome;
+  outcome.habits_asked = kernel.problem != ProblemKind::backward;
+  if (outcome.habits_asked) {
+    const Habits habits = ask_habits(kernel, *find_kernel(fault.kernel));
+    outcome.allclose = habits.allclose;
+    outcome.twice = habits.twice;
   }
-  outcome.habits_asked = true;
-  const Habits habits = ask_habits(kernel, *find_kernel(fault.kernel));
-  outcome.allclose = habits.allclose;
-  outcome.twice = habits.twice;
   for (const Law* law : laws_of(kernel.problem)) outcome.laws.push_back({.law = std::string(law->name)});
   ask_laws(kernel, fault.dose.registered, outcome.laws);
   if (!fault.dose.unit.empty()) descend(kernel, outcome.laws);
@@ -157,16 +146,12 @@ KillTable kill_table(const std::vector<std::string>& globs, int jobs,
   for (const std::size_t i : select_names(globs, names, "fault")) chosen.push_back(&seeded_faults()[i]);
   std::ranges::stable_sort(chosen, {}, [](const SeededFault* fault) { return number_of(*fault); });
 
-  const auto asks = [&](ProblemKind problem) {
-    return std::ranges::any_of(chosen, [&](const SeededFault* f) { return find_kernel(f->id)->problem == problem; });
-  };
-  for (const ProblemKind problem : kForwardKinds) {
-    if (!asks(problem)) continue;
-    prepare_habits(problem);
-    teeth_cases(problem);
+  for (const ProblemKind problem : kProblemKinds) {
+    const auto of_problem = [&](const SeededFault* f) { return find_kernel(f->id)->problem == problem; };
+    if (std::ranges::none_of(chosen, of_problem)) continue;
+    if (problem != ProblemKind::backward) prepare_habits(problem);
+    fault_cases(problem);
   }
-
-  if (asks(ProblemKind::backward)) prepare_gradients();
 
   KillTable table;
   std::vector<FaultOutcome> outcomes(chosen.size());

@@ -57,7 +57,11 @@ struct KillTable {
   std::vector<const FaultOutcome*> crashed() const;
 };
 
-/// What is asked of one fault; the default cases of the families (properties/laws/teeth_cases.h).
+/// Which of the laws reject the kernel and do not fail the one without the fault on the same case; those that do are not
+/// asked again. `dose` as in RunOptions.
+void ask_laws(const Kernel& kernel, double dose, std::vector<LawOutcome>& outcomes);
+
+/// What is asked of one fault; the default cases of the families (fault_cases.h).
 FaultOutcome ask_everything(const SeededFault& fault);
 
 /// The faults whose id matches one of the patterns (all, if there are none), `jobs` of them at once, each asked by `ask` in a

@@ -41,7 +41,7 @@ void offer_records(Ledger& best, const Json& records, const std::string& gpu) {
                 .format = format_of(r),
                 .architecture = architecture_of(r, gpu),
                 .best = {.ratio = ratio.get<double>()},
-                .case_line = checked_case(r.at("witness").at("case").get<std::string>(), true)});
+                .case_line = checked_case(r.at("witness").at("case").get<std::string>(), std::nullopt)});
   }
 }
 

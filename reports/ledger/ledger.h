@@ -24,10 +24,10 @@ struct LedgerChange {
 struct LedgerEntry {
   std::string kernel;
   Format format = Format::f32;
-  std::string architecture = "cpu";      // cpu; sm_90 (a GPU with det math, whose bits are the CPU's); sm_90.native
-  std::optional<Term> term = {};         // none: the whole bound
-  TermBest best = {};                    // of the whole bound the ratio alone
-  std::string case_line = {};            // also of a gradient, if it is one of the whole bound
+  std::string architecture = "cpu";  // cpu; sm_90 (a GPU with det math, whose bits are the CPU's); sm_90.native
+  std::optional<Term> term = {};     // none: the whole bound
+  TermBest best = {};                // of the whole bound the ratio alone
+  std::string case_line = {};
   std::vector<Mutation> mutations = {};  // of a search, from the case on
   /// Of the whole bound: SHA-1 of the case's witness file without notes (format_witness), in hex: the same inputs to the
   /// bit. Empty where the case could not be made.
@@ -37,7 +37,6 @@ struct LedgerEntry {
   bool same_key(const LedgerEntry& other) const {
     return kernel == other.kernel && format == other.format && architecture == other.architecture && term == other.term;
   }
-  /// Throws UsageError if the case is one of a gradient.
   Origin origin() const { return {parse_case_spec(case_line), mutations}; }
 };
 

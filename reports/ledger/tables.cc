@@ -9,23 +9,27 @@
 
 namespace flashproof {
 
-std::string terms_table(const Ledger& ledger) {
+namespace {
+
+/// Of the terms first to last − 1, which are those of the outputs of some problems; "" where no entry has one.
+std::string terms_between(const Ledger& ledger, std::size_t first, std::size_t last) {
   std::vector<const LedgerEntry*> entries;
   std::size_t label = 6;
   for (const LedgerEntry& e : ledger.entries) {
-    if (!e.term) continue;
+    if (!e.term || static_cast<std::size_t>(*e.term) < first || static_cast<std::size_t>(*e.term) >= last) continue;
     entries.push_back(&e);
     label = std::max(label, e.kernel.size());
   }
+  if (entries.empty()) return "";
   std::string out = fmt::format("{} {:<5}", pad("kernel", label), "fmt");
-  for (std::size_t t = 0; t < kTerms; ++t) out += fmt::format(" {:>15}", name(static_cast<Term>(t)));
+  for (std::size_t t = first; t < last; ++t) out += fmt::format(" {:>15}", name(static_cast<Term>(t)));
   out += fmt::format(" {:>8}\n", "best");
   for (auto at = entries.begin(); at != entries.end();) {
-    const LedgerEntry& first = **at;
-    out += fmt::format("{} {:<5}", pad(first.kernel, label), info(first.format).name);
+    const LedgerEntry& row = **at;
+    out += fmt::format("{} {:<5}", pad(row.kernel, label), info(row.format).name);
     double best = 0;
-    for (std::size_t t = 0; t < kTerms; ++t) {
-      const bool there = at != entries.end() && (*at)->kernel == first.kernel && (*at)->format == first.format &&
+    for (std::size_t t = first; t < last; ++t) {
+      const bool there = at != entries.end() && (*at)->kernel == row.kernel && (*at)->format == row.format &&
                          (*at)->term == static_cast<Term>(t);
       std::string cell = "-";
       if (there && (*at)->best.dominates()) {
@@ -39,6 +43,14 @@ std::string terms_table(const Ledger& ledger) {
     }
     out += fmt::format(" {:>8}\n", short_number(best) + (best < kKernelTarget ? " !" : ""));
   }
+  return out;
+}
+
+}  // namespace
+
+std::string terms_table(const Ledger& ledger) {
+  constexpr auto kGradient = static_cast<std::size_t>(Term::dq_weights);
+  std::string out = terms_between(ledger, 0, kGradient) + terms_between(ledger, kGradient, kTerms);
   out += fmt::format(
       "largest error/bound of an element of which the term is at least {:.0f} % of the bound; loose: below {}; share: "
       "the term never dominated, the largest share met; !: below {}\n",

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -17,7 +18,8 @@ constexpr std::string_view kSchema = "flashproof.ledger/2";
 constexpr std::string_view kHead =
     "# kernel\tformat\tarchitecture\tterm\tratio\tshare\trow\tcolumn\tcomputed\tsha1\tcase\tmutations, then ratio and "
     "reason of every change, the present last\n"
-    "# term: of attention with 256 keys and d = dv = 64, softmax of 512 columns, merges of 16 states, every entry "
+    "# term: of attention with 256 keys and d = dv = 64, gradients with 64 keys and d = dv = 32, softmax of 512 "
+    "columns, merges of 16 states, every entry "
     "finite; ratio is (|error| - radius of the truth) / (bound + rounding into the storage format) of the element\n"
     "# all: of everything that a kernel, format and architecture was run on and had within its bound; sha1 is that of "
     "the case's witness file without notes\n";
@@ -127,7 +129,7 @@ LedgerEntry entry_of(std::string_view line) {
   if (term != kWhole) e.term = parse_term(term);
   e.best.ratio = fraction(fields, "ratio");
   read_element(fields, e);
-  e.case_line = checked_case(fields.next("case"), !e.term);
+  e.case_line = checked_case(fields.next("case"), e.term);
   e.mutations = parse_mutations(fields.optional("mutations"));
   while (fields.more()) {
     const double ratio = fraction(fields, "ratio of a change");
@@ -212,10 +214,11 @@ std::string checked_kernel(std::string_view text) {
   return std::string(text);
 }
 
-std::string checked_case(std::string_view line, bool gradient_too) {
+std::string checked_case(std::string_view line, std::optional<Term> term) {
   const CaseSpec spec = parse_case_spec(line);
-  if (!gradient_too && spec.problem == ProblemKind::backward) {
-    throw UsageError(fmt::format("case: {}: legal here: softmax, merge or attention", quote(line)));
+  if (term && std::ranges::find(parts(spec.problem), part_of(*term)) == parts(spec.problem).end()) {
+    throw UsageError(
+        fmt::format("case: {}: has no output {}, which the term is of", quote(line), name(part_of(*term))));
   }
   return std::string(line);
 }

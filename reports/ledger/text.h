@@ -28,6 +28,6 @@ LedgerEntry parse_entry_line(std::string_view line);
 bool is_ledger(std::string_view text);
 /// For figures from elsewhere that are to become entries. Throw UsageError "kernel: ..." and "case: ..." for what no ledger takes.
 std::string checked_kernel(std::string_view text);
-std::string checked_case(std::string_view line, bool gradient_too);
+std::string checked_case(std::string_view line, std::optional<Term> term);
 
 }  // namespace flashproof

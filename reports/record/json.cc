@@ -21,7 +21,7 @@ Json investigate(const Investigation& i) {
             {"executor", text(name(i.record->executor))},
             {"math", text(name(i.record->kernel->math))},
             {"family", i.record->family},
-            {"tensor", i.part == Part::o ? "o" : "lse"},
+            {"tensor", text(name(i.part))},
             {"what", i.bias ? "biased" : "above_probable"},
             {"elements", i.elements},
             {"of", i.of},
@@ -84,8 +84,7 @@ Json run_json(const Run& run) {
             {"truth_seconds", t.truth},
             {"bound_seconds", t.bound},
             {"run_seconds", t.run},
-            {"judge_seconds", t.judge},
-            {"gradient_seconds", t.gradients}}}};
+            {"judge_seconds", t.judge}}}};
 }
 
 /// A list with one entry per line: a report has thousands, and two of them can be compared line by line.
@@ -124,7 +123,6 @@ std::string json_text(const Report& report) {
   Json runs = Json::array(), records = Json::array(), odd = Json::array();
   for (const Run& run : report.runs) runs.push_back(run_json(run));
   for (const Record& r : report.result.records) records.push_back(record_json(r));
-  for (const Record& r : report.gradients.result.records) records.push_back(record_json(r));
   for (const Investigation& i : investigations(report)) odd.push_back(investigate(i));
   const auto attached = [](const std::string& text) { return text.empty() ? "null" : dump_line(Json::parse(text)); };
   return fmt::format(

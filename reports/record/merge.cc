@@ -102,13 +102,11 @@ Report merge_reports(const std::vector<std::string>& files, const MergeOptions& 
   Report merged;
   const auto owners = std::make_shared<std::vector<std::shared_ptr<const void>>>();
   merged.owner = owners;
-  Records forward(merged.result.records);
-  Records backward(merged.gradients.result.records);
+  Records records(merged.result.records);
   for (const std::string& file : files) {
     Report one = read_report(file, names);
     add_runs(merged, one, file, options);
-    forward.add(one.result.records, file);
-    backward.add(one.gradients.result.records, file);
+    records.add(one.result.records, file);
     attach(merged.faults, one.faults, file, "faults");
     attach(merged.bench, one.bench, file, "bench");
     merged.blamed.merge(one.blamed);
@@ -116,7 +114,6 @@ Report merge_reports(const std::vector<std::string>& files, const MergeOptions& 
   }
   std::ranges::sort(merged.runs, {}, run_line);
   merged.findings = findings_of(merged.result.records);
-  merged.gradients.findings = findings_of(merged.gradients.result.records);
   return merged;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <numeric>
 
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
@@ -36,10 +37,9 @@ Run read_run(const JsonAt& at) {
   const JsonAt timing = at["timing"];
   RunTiming& t = run.timing;
   t.jobs = static_cast<int>(std::min<std::uint64_t>(timing["jobs"].count(), 1 << 20));
-  const std::pair<const char*, double*> seconds[] = {{"wall_seconds", &t.wall},         {"case_seconds", &t.cases},
-                                                     {"truth_seconds", &t.truth},       {"bound_seconds", &t.bound},
-                                                     {"run_seconds", &t.run},           {"judge_seconds", &t.judge},
-                                                     {"gradient_seconds", &t.gradients}};
+  const std::pair<const char*, double*> seconds[] = {{"wall_seconds", &t.wall},   {"case_seconds", &t.cases},
+                                                     {"truth_seconds", &t.truth}, {"bound_seconds", &t.bound},
+                                                     {"run_seconds", &t.run},     {"judge_seconds", &t.judge}};
   for (const auto& [key, to] : seconds) *to = timing[key].number();
   return run;
 }
@@ -56,13 +56,33 @@ void read_blame(const JsonAt& list, Report& report, std::deque<std::string>& tex
     };
     const auto record = std::ranges::find_if(report.result.records, is_record);
     if (record == report.result.records.end()) entry.refuse("an entry about one of the records");
-    const Part part = entry["tensor"].text() == "o" ? Part::o : Part::lse;
-    const ErrorWitness& w = (part == Part::o ? record->o : record->lse).probable_witness;
+    const auto of_problem = parts(record->kernel->problem);
+    const auto part = std::ranges::find(of_problem, entry["tensor"].text(), [](Part p) { return name(p); });
+    if (part == of_problem.end()) entry["tensor"].refuse("an output of its problem");
+    const ErrorWitness& w = (*record)[*part].probable_witness;
     const JsonAt assumption = entry["assumption"];
     const std::string_view key = texts.emplace_back(assumption["key"].text());
-    report.blamed[blame_key(*record, part, w.case_index, w.index)] = {key,
-                                                                      texts.emplace_back(assumption["text"].text())};
+    report.blamed[blame_key(*record, *part, w.case_index, w.index)] = {key,
+                                                                       texts.emplace_back(assumption["text"].text())};
   }
+}
+
+/// In the order of keys, in the report and in the document: files before the one sweep have those of the gradient last.
+void sort_records(json& document, Report& report) {
+  std::vector<Record>& records = report.result.records;
+  std::vector<std::size_t> order(records.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto less = [&](std::size_t a, std::size_t b) { return key_less(records[a], records[b]); };
+  if (std::ranges::is_sorted(order, less)) return;
+  std::ranges::sort(order, less);
+  std::vector<Record> sorted;
+  json written = json::array();
+  for (const std::size_t i : order) {
+    sorted.push_back(std::move(records[i]));
+    written.push_back(std::move(document["records"][i]));
+  }
+  records = std::move(sorted);
+  document["records"] = std::move(written);
 }
 
 /// Every figure is written again from what was read; the first that differs is named.
@@ -81,7 +101,7 @@ void require_same(const json& document, const Report& report, const std::string&
 }  // namespace
 
 Report read_report(const std::string& file, KernelNames& names) {
-  const json document = read_json(file);
+  json document = read_json(file);
   const JsonAt at(document, file);
   const std::string schema = at["schema"].text();
   if (schema != kReportSchema) {
@@ -95,23 +115,18 @@ Report read_report(const std::string& file, KernelNames& names) {
   for (std::size_t i = 0; i < runs.items(); ++i) report.runs.push_back(read_run(runs.item(i)));
   for (std::size_t i = 0; i < records.items(); ++i) {
     const JsonAt record = records.item(i);
-    Record one = read_record(record, names);
-    PlanReport& part = one.kernel->problem == ProblemKind::backward ? report.gradients : report;
-    part.result.records.push_back(std::move(one));
+    report.result.records.push_back(read_record(record, names));
   }
   check_records(document, file);
-  const auto sorted = [](const std::vector<Record>& records) {
-    const auto unlike = [](const Record& a, const Record& b) { return !key_less(a, b); };
-    return std::ranges::adjacent_find(records, unlike) == records.end();
-  };
-  if (!sorted(report.result.records) || !sorted(report.gradients.result.records)) {
-    throw UsageError(one_line(file) + ": records: a key is there twice, or they are not in order");
-  }
   read_blame(at["investigate"], report, *texts);
   report.faults = at["faults"].null() ? "" : checked_faults(at["faults"]);
   report.bench = at["bench"].null() ? "" : checked_bench(at["bench"]);
+  sort_records(document, report);
+  if (std::ranges::adjacent_find(report.result.records, same_key) != report.result.records.end()) {
+    throw UsageError(one_line(file) + ": records: a key is there twice");
+  }
   report.findings = findings_of(report.result.records);
-  report.gradients.findings = findings_of(report.gradients.result.records);
+  for (json& run : document["runs"]) run["timing"].erase("gradient_seconds");  // of files before the one sweep
   require_same(document, report, file);
   return report;
 }

@@ -130,6 +130,14 @@ std::string worst_case_line(const Record& record) {
   return one_line(to_string(spec));
 }
 
+ErrorStats Record::values() const {
+  ErrorStats sum;
+  for (const Part part : parts(kernel->problem)) {
+    if (part != Part::lse) sum.merge((*this)[part]);
+  }
+  return sum;
+}
+
 bool same_key(const Record& a, const Record& b) { return key(a) == key(b); }
 bool key_less(const Record& a, const Record& b) { return key(a) < key(b); }
 

@@ -77,6 +77,8 @@ struct Record : PartStats {
   void merge(const Record& other);
   /// Over the parts; −1 if nothing was measured.
   double max_ratio() const;
+  /// All parts but lse, whose ulp near 0 say little.
+  ErrorStats values() const;
 };
 
 bool same_key(const Record& a, const Record& b);

@@ -20,16 +20,11 @@ struct Finding {
   std::string witness;  // path; empty if the family cannot make the case any more
 };
 
-/// What one plan came to.
-struct PlanReport {
+struct Report {
   SweepResult result;
   const Plan* plan = nullptr;     // null: read from files
   std::vector<Finding> findings;  // hardened, published, then broken kernels
-};
-
-struct Report : PlanReport {
-  std::vector<Run> runs;  // one, unless it was merged
-  PlanReport gradients;   // of the kernels of the gradient; the others stand above
+  std::vector<Run> runs;          // one, unless it was merged
   // JSON as it was read (attachments.h); empty: none.
   std::string faults, bench;
   std::string ledger = {};  // against_line() of ledger/against.h

@@ -14,7 +14,6 @@ namespace flashproof {
 inline std::string report_of(const Filters& filters, std::uint64_t first, std::uint64_t seeds) {
   Report report;
   report.result = sweep(make_plan(filters, seeds, first, {Executor::cpu}), {});
-  report.gradients.result = sweep(make_gradient_plan(filters, seeds, first, {Executor::cpu}), {});
   report.runs.resize(1);
   report.runs[0].environment.seed = first;
   report.runs[0].environment.date = "2026-11-22";

@@ -18,7 +18,7 @@ struct Environment {
 /// Seconds, summed over workers (wall: as the clock on the wall).
 struct RunTiming {
   int jobs = 1;
-  double wall = 0, cases = 0, truth = 0, bound = 0, run = 0, judge = 0, gradients = 0;
+  double wall = 0, cases = 0, truth = 0, bound = 0, run = 0, judge = 0;
 };
 
 /// One call of `report`. Two of one seed on one machine differ in environment.date and timing alone.

@@ -135,6 +135,11 @@ CaseResult evaluate(const Evaluation& evaluation, std::uint64_t case_index, std:
   return result;
 }
 
+NextTier next_tier_of(CaseTruth& truth, const Kernel& kernel) {
+  if (kernel.problem == ProblemKind::backward) return {};
+  return [&truth](std::int64_t row, int level) { return truth.oracle().row(row, level); };
+}
+
 CaseResult not_judged(std::uint64_t case_index, VerdictKind kind, Failure failure, const std::string& detail,
                       Asked asked) {
   CaseResult result;

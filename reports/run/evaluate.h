@@ -8,6 +8,7 @@
 
 #include "kernels/registry.h"
 #include "properties/laws/law.h"
+#include "properties/laws/trial.h"
 #include "reference/bound/bound.h"
 #include "reference/error/judge.h"
 #include "reference/error/part_stats.h"
@@ -72,6 +73,9 @@ ElementFinding worst_of(const ErrorStats& stats, Part part);
 
 /// `evaluation.judgement` was made with the case's seed. Without sizes.
 CaseResult evaluate(const Evaluation& evaluation, std::uint64_t case_index, std::size_t max_elements);
+
+/// What the judge asks where the truth is too wide to decide. Of a gradient nothing: its truth is as narrow as it gets.
+NextTier next_tier_of(CaseTruth& truth, const Kernel& kernel);
 
 /// Where nothing could be judged: unsupported, or fail(error), which was asked.
 CaseResult not_judged(std::uint64_t case_index, VerdictKind kind, Failure failure, const std::string& detail,

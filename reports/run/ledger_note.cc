@@ -21,7 +21,9 @@ void offer(Ledger& best, const Record& record, const std::string& gpu) {
               .case_line = worst_case_line(record)});
 }
 
-void note(std::vector<Record>& records, const Ledger& ledger, const std::string& gpu) {
+}  // namespace
+
+void note_ledger(std::vector<Record>& records, const Ledger& ledger, const std::string& gpu) {
   for (Record& r : records) {
     const LedgerEntry* known =
         ledger.find(r.kernel->id, r.format, std::nullopt, architecture(r.executor, r.kernel->math, gpu));
@@ -29,19 +31,9 @@ void note(std::vector<Record>& records, const Ledger& ledger, const std::string&
   }
 }
 
-}  // namespace
-
-void note_ledger(std::vector<Record>& records, std::vector<Record>& gradients, const Ledger& ledger,
-                 const std::string& gpu) {
-  note(records, ledger, gpu);
-  note(gradients, ledger, gpu);
-}
-
-std::vector<LedgerEntry> measured_of(const std::vector<Record>& records, const std::vector<Record>& gradients,
-                                     const std::string& gpu) {
+std::vector<LedgerEntry> measured_of(const std::vector<Record>& records, const std::string& gpu) {
   Ledger best;
   for (const Record& r : records) offer(best, r, gpu);
-  for (const Record& r : gradients) offer(best, r, gpu);
   return best.entries;
 }
 

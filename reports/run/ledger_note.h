@@ -12,11 +12,9 @@ namespace flashproof {
 
 /// Sets `ledger` of the records where the ledger has the kernel, format and architecture. `gpu`: sm_90, of the records made on a GPU; may be
 /// empty where there are none.
-void note_ledger(std::vector<Record>& records, std::vector<Record>& gradients, const Ledger& ledger,
-                 const std::string& gpu);
+void note_ledger(std::vector<Record>& records, const Ledger& ledger, const std::string& gpu);
 
 /// The worst of each kernel, format and architecture, families together; what failed is left out.
-std::vector<LedgerEntry> measured_of(const std::vector<Record>& records, const std::vector<Record>& gradients,
-                                     const std::string& gpu);
+std::vector<LedgerEntry> measured_of(const std::vector<Record>& records, const std::string& gpu);
 
 }  // namespace flashproof

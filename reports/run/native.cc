@@ -43,8 +43,16 @@ Kernel native_kernel(const Kernel& det, const Profile& profile) {
 
 namespace {
 
-/// False if no kernel of the plan has a native form.
-bool add_native_forms(Plan& plan, const Profile& profile, bool keep_det) {
+Profile profile_for(const std::string& profile_file) {
+  const Gpu gpu = gpu_elsewhere();
+  Profile profile = profile_file.empty() ? find_profile(shipped_profiles(), gpu) : load_profile(profile_file);
+  require_gpu(profile, gpu);
+  return profile;
+}
+
+}  // namespace
+
+void add_native(Plan& plan, const Profile& profile, bool keep_det) {
   auto all = std::move(plan.kernels);
   plan.kernels.clear();
   for (const auto* kernel : all) {
@@ -53,42 +61,15 @@ bool add_native_forms(Plan& plan, const Profile& profile, bool keep_det) {
     plan.native.push_back(std::make_shared<const Kernel>(native_kernel(*kernel, profile)));
     plan.kernels.push_back(plan.native.back().get());
   }
-  return !plan.native.empty();
-}
-
-[[noreturn]] void refuse_without_native() {
+  if (!plan.native.empty()) return;
   throw UsageError("--math: none of the selected kernels has a native form (the seeded faults have none)");
-}
-
-Profile profile_for(const std::string& profile_file) {
-  const Gpu gpu = gpu_elsewhere();
-  Profile profile = profile_file.empty() ? find_profile(shipped_profiles(), gpu) : load_profile(profile_file);
-  require_gpu(profile, gpu);
-  return profile;
-}
-
-std::string label(const Profile& profile) { return fmt::format("{} of {}", profile.gpu.name, profile.date); }
-
-}  // namespace
-
-void add_native(Plan& plan, const Profile& profile, bool keep_det) {
-  if (!add_native_forms(plan, profile, keep_det)) refuse_without_native();
 }
 
 std::string choose_math(Plan& plan, const std::string& math, const std::string& profile_file) {
   if (math == "det") return {};
   const Profile profile = profile_for(profile_file);
   add_native(plan, profile, math == "all");
-  return label(profile);
-}
-
-std::string choose_math(Plan& plan, Plan& gradients, const std::string& math, const std::string& profile_file) {
-  if (math == "det") return {};
-  const Profile profile = profile_for(profile_file);
-  const bool forward = add_native_forms(plan, profile, math == "all");
-  const bool backward = add_native_forms(gradients, profile, math == "all");
-  if (!forward && !backward) refuse_without_native();
-  return label(profile);
+  return fmt::format("{} of {}", profile.gpu.name, profile.date);
 }
 
 Gpu gpu_elsewhere() {

@@ -20,8 +20,6 @@ Kernel native_kernel(const Kernel& det, const Profile& profile);
 /// `profile_file`, else that of the GPU in use among the shipped ones. Returns its name, empty for det. Throws UsageError
 /// if it is of another GPU, or if no kernel of the plan has a native form.
 std::string choose_math(Plan& plan, const std::string& math, const std::string& profile_file);
-/// Of both plans together.
-std::string choose_math(Plan& plan, Plan& gradients, const std::string& math, const std::string& profile_file);
 
 /// The same with the GPU and the profile given.
 void add_native(Plan& plan, const Profile& profile, bool keep_det);

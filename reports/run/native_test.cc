@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "properties/generators/family.h"
+#include "properties/generators/gradient_case.h"
+#include "reference/bound/backward/bound.h"
 #include "reference/problem/error.h"
 #include "reports/record/record.h"
 
@@ -84,6 +87,26 @@ TEST(NativeMath, options_must_fit_each_other) {
   EXPECT_THROW(check_math("all", "", "all"), UsageError);
   EXPECT_THROW(check_math("det", "a file", "cuda"), UsageError);
   EXPECT_THROW(check_math("fast", "", "cuda"), UsageError);
+}
+
+TEST(NativeMath, of_a_gradient_declares_the_approximations) {
+  const Profile profile = load_profile(shipped_profiles() / "nvidia-h200-2026-11-20.json");
+  const auto subject =
+      std::get<BackwardProblem>(make_case(parse_case_spec("attention_backward:normal:3:format=f16")).problem);
+  for (const Kernel& det : kernels_of(ProblemKind::backward)) {
+    const Kernel native = native_kernel(det, profile);
+    EXPECT_EQ(native.math, Math::native);
+    EXPECT_EQ(native.backward.underflow, Underflow::flush);
+    EXPECT_GT(native.backward.exp_error, det.backward.exp_error);
+    const bool accurate = det.backward.exponent == Exponent::accurate;
+    EXPECT_EQ(native.backward.exponent, accurate ? Exponent::scaled_exp2 : det.backward.exponent);
+    if (!det.unsupported(subject).empty()) continue;
+    const ForwardErrors errors = forward_errors(subject);
+    const auto total = [&](const Kernel& kernel) {
+      return backward_bound(subject, kernel.backward_for(Format::f16), errors).dq.at(0).total();
+    };
+    EXPECT_GE(total(native), total(det)) << det.id;
+  }
 }
 
 }  // namespace

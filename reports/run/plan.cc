@@ -22,31 +22,6 @@ bool built_for(const Kernel& kernel, Executor executor) {
   return executor == Executor::cpu ? kernel.math == Math::det : kernel.has_cuda;
 }
 
-/// Of every problem. A pattern means the seeded faults if it says
-/// "broken", or if it fits nothing else.
-std::vector<const Kernel*> select_all_kernels(const std::vector<std::string>& globs) {
-  std::vector<std::string_view> names;
-  std::vector<bool> fault;
-  for (const Kernel& kernel : kernels()) {
-    names.push_back(kernel.id);
-    fault.push_back(kernel.form == Form::broken);
-  }
-
-  std::vector<bool> chosen(names.size(), false);
-  for (const std::string& glob : globs.empty() ? std::vector<std::string>{"*"} : globs) {
-    std::vector<std::size_t> found = select_names(std::vector<std::string>{glob}, names, "kernel");
-    const bool only_faults = std::ranges::all_of(found, [&](std::size_t i) { return fault[i]; });
-    if (!only_faults && glob.find("broken") == std::string::npos)
-      std::erase_if(found, [&](std::size_t i) { return fault[i]; });
-    for (const std::size_t i : found) chosen[i] = true;
-  }
-  std::vector<const Kernel*> result;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (chosen[i]) result.push_back(&kernels()[i]);
-  }
-  return result;
-}
-
 }  // namespace
 
 std::vector<const Family*> select_families(const std::vector<std::string>& globs) {
@@ -96,14 +71,25 @@ std::vector<Format> select_formats(const std::vector<std::string>& globs) {
 }
 
 std::vector<const Kernel*> select_kernels(const std::vector<std::string>& globs) {
-  std::vector<const Kernel*> result = select_all_kernels(globs);
-  std::erase_if(result, [](const Kernel* kernel) { return kernel->problem == ProblemKind::backward; });
-  return result;
-}
+  std::vector<std::string_view> names;
+  std::vector<bool> fault;
+  for (const Kernel& kernel : kernels()) {
+    names.push_back(kernel.id);
+    fault.push_back(kernel.form == Form::broken);
+  }
 
-std::vector<const Kernel*> select_backward_kernels(const std::vector<std::string>& globs) {
-  std::vector<const Kernel*> result = select_all_kernels(globs);
-  std::erase_if(result, [](const Kernel* kernel) { return kernel->problem != ProblemKind::backward; });
+  std::vector<bool> chosen(names.size(), false);
+  for (const std::string& glob : globs.empty() ? std::vector<std::string>{"*"} : globs) {
+    std::vector<std::size_t> found = select_names(std::vector<std::string>{glob}, names, "kernel");
+    const bool only_faults = std::ranges::all_of(found, [&](std::size_t i) { return fault[i]; });
+    if (!only_faults && glob.find("broken") == std::string::npos)
+      std::erase_if(found, [&](std::size_t i) { return fault[i]; });
+    for (const std::size_t i : found) chosen[i] = true;
+  }
+  std::vector<const Kernel*> result;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (chosen[i]) result.push_back(&kernels()[i]);
+  }
   return result;
 }
 
@@ -135,7 +121,7 @@ Plan make_plan(const Filters& filters, std::uint64_t seeds, std::uint64_t first_
   const auto chosen_families = select_families(filters.families);
   const auto chosen_formats = select_formats(filters.formats);
   for (const Family* family : chosen_families) {
-    for (const ProblemKind problem : kForwardKinds) {
+    for (const ProblemKind problem : kProblemKinds) {
       if (!family->serves(problem)) continue;
       for (const Format& format : chosen_formats) {
         PlannedCase planned{
@@ -147,7 +133,7 @@ Plan make_plan(const Filters& filters, std::uint64_t seeds, std::uint64_t first_
         const auto formats = static_cast<std::uint64_t>(chosen_formats.size());
         const auto turn = static_cast<std::uint64_t>(&format - chosen_formats.data());
         for (std::uint64_t i = 0; i < count; ++i) {
-          if (!family->draws(i, seeds, turn, formats)) continue;
+          if (!family->draws(problem, i, seeds, turn, formats)) continue;
           planned.spec.seed = first_seed + i;
           plan.cases.push_back(planned);
         }
@@ -157,33 +143,7 @@ Plan make_plan(const Filters& filters, std::uint64_t seeds, std::uint64_t first_
   return plan;
 }
 
-Plan make_gradient_plan(const Filters& filters, std::uint64_t seeds, std::uint64_t first_seed,
-                        std::vector<Executor> executors) {
-  require_seeds(first_seed, seeds);
-  Plan plan;
-  plan.kernels = select_backward_kernels(filters.kernels);
-  plan.executors = std::move(executors);
-  const auto chosen_families = select_families(filters.families);
-  const auto chosen_formats = select_formats(filters.formats);
-  for (const Family* family : chosen_families) {
-    if (!family->serves(ProblemKind::backward)) continue;
-    for (const Format format : chosen_formats) {
-      const auto takes = [&](const Kernel* kernel) { return kernel->supports(format); };
-      if (std::none_of(plan.kernels.begin(), plan.kernels.end(), takes)) continue;
-      PlannedCase planned{
-          {ProblemKind::backward, std::string(family->name), 0, {{"format", std::string(info(format).name)}}},
-          format,
-          {}};
-      for (std::uint64_t i = 0; i < seeds; ++i) {
-        planned.spec.seed = first_seed + i;
-        plan.cases.push_back(planned);
-      }
-    }
-  }
-  return plan;
-}
-
-PlannedCase load_any_case(const std::string& text, std::map<std::string, std::string>* notes) {
+PlannedCase load_case(const std::string& text, std::map<std::string, std::string>* notes) {
   Case content;
   if (text.ends_with(".safetensors") || std::filesystem::exists(text)) {
     Witness witness = read_witness(text);
@@ -197,22 +157,6 @@ PlannedCase load_any_case(const std::string& text, std::map<std::string, std::st
   planned.spec.problem = kind_of(content.problem);  // the data decide, whatever the file says
   planned.format = format_of(content.problem);
   planned.data = std::make_shared<const Case>(std::move(content));
-  return planned;
-}
-
-PlannedCase load_case(const std::string& text, std::map<std::string, std::string>* notes) {
-  PlannedCase planned = load_any_case(text, notes);
-  if (planned.spec.problem == ProblemKind::backward) {
-    throw UsageError(fmt::format("{}: a case of the gradient; legal here: softmax, merge or attention", quote(text)));
-  }
-  return planned;
-}
-
-PlannedCase load_gradient(const std::string& text, std::map<std::string, std::string>* notes) {
-  PlannedCase planned = load_any_case(text, notes);
-  if (planned.spec.problem != ProblemKind::backward) {
-    throw UsageError(quote(text) + ": no case of the gradient; legal here: attention_backward");
-  }
   return planned;
 }
 

@@ -63,22 +63,15 @@ Plan make_plan(const Filters& filters, SweepTier tier, std::uint64_t first_seed,
 /// The same with this many seeds.
 Plan make_plan(const Filters& filters, std::uint64_t seeds, std::uint64_t first_seed, std::vector<Executor> executors);
 
-/// The kernels of the gradient on every family that serves it: of each so many seeds, in every format.
-Plan make_gradient_plan(const Filters& filters, std::uint64_t seeds, std::uint64_t first_seed,
-                        std::vector<Executor> executors);
-
 /// The storage formats that the globs select. Throws UsageError for a glob that matches nothing.
 std::vector<Format> select_formats(const std::vector<std::string>& globs);
 
-/// One case of any problem, given as the path of a .safetensors file or as a case line.
-PlannedCase load_any_case(const std::string& text, std::map<std::string, std::string>* notes = nullptr);
-/// The same. Throws UsageError for a gradient, and for what is none.
+/// One case, given as the path of a .safetensors file or as a case line.
 PlannedCase load_case(const std::string& text, std::map<std::string, std::string>* notes = nullptr);
-PlannedCase load_gradient(const std::string& text, std::map<std::string, std::string>* notes = nullptr);
 
-/// Of the forward kernels, and of the backward ones. Throws UsageError for a glob that matches neither kind.
+/// Of every problem. A pattern means the seeded faults if it says "broken", or if it fits nothing else. Throws UsageError for
+/// a glob that matches nothing.
 std::vector<const Kernel*> select_kernels(const std::vector<std::string>& globs);
-std::vector<const Kernel*> select_backward_kernels(const std::vector<std::string>& globs);
 /// Throws UsageError for a glob that matches nothing.
 std::vector<const Family*> select_families(const std::vector<std::string>& globs);
 

@@ -105,6 +105,42 @@ TEST(Sweep, the_witness_of_a_crash_can_be_written_and_names_its_kernel) {
   std::filesystem::remove_all(name);
 }
 
+/// A faulty kernel and right ones of two problems on two families, in one sweep.
+TEST(Sweep, has_every_problem_and_what_it_finds_fails_again) {
+  const Plan plan =
+      make_plan({{"softmax.safe.hardened", "attention_backward.two_kernels*", "attention_backward.broken.delta*"},
+                 {"normal", "equal"},
+                 {"f32", "bf16"}},
+                2, 0, {Executor::cpu});
+  SweepResult result = sweep(plan, {.keep_results = true});
+  EXPECT_FALSE(result.partial) << result.failure;
+  EXPECT_EQ(result.results.size(), 24U);
+  EXPECT_EQ(result.records.size(), 12U);
+  EXPECT_EQ(result.executed(), 24U);
+  for (const StepResult& r : result.results) {
+    EXPECT_EQ(r.result.failed(), r.step.kernel->form == Form::broken) << r.step.kernel->id;
+    const CaseResult again = CaseResult::deserialize(r.result.serialize());
+    EXPECT_EQ(again.serialize(), r.result.serialize());
+    EXPECT_EQ(again.dk.max_ratio, r.result.dk.max_ratio);
+  }
+  EXPECT_FALSE(has_finding(result.records, true)) << "a seeded fault fails by design";
+  std::string folder = testing::TempDir() + "flashproof-sweep-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const std::vector<Finding> findings = write_findings(plan, result.records, folder);
+  ASSERT_EQ(findings.size(), 4U);
+  std::map<std::string, std::string> notes;
+  Plan again;
+  again.cases = {load_case(findings[0].witness, &notes)};
+  again.kernels = {findings[0].record->kernel};
+  again.executors = {Executor::cpu};
+  EXPECT_EQ(notes["kernel"], "attention_backward.broken.delta_not_subtracted");
+  EXPECT_EQ(*again.cases[0].data, make_case(again.cases[0].spec));
+  const SweepResult failing = sweep(again, {.keep_results = true});
+  ASSERT_EQ(failing.results.size(), 1U);
+  EXPECT_TRUE(failing.results[0].result.failed());
+  std::filesystem::remove_all(folder);
+}
+
 TEST(Plan, is_the_cross_product_of_what_the_kernels_take) {
   const Plan plan = make_plan({{"merge.*"}, {"normal"}, {"f16"}}, SweepTier::quick, 100, {Executor::cpu});
   ASSERT_EQ(plan.cases.size(), seeds_of(SweepTier::quick));
@@ -113,6 +149,26 @@ TEST(Plan, is_the_cross_product_of_what_the_kernels_take) {
   EXPECT_THROW(make_plan({{"merg.*"}, {}, {}}, SweepTier::quick, 0, {}), UsageError);
   EXPECT_THROW(make_plan({{}, {"nrmal"}, {}}, SweepTier::quick, 0, {}), UsageError);
   EXPECT_THROW(make_plan({{}, {}, {"f33"}}, SweepTier::quick, 0, {}), UsageError);
+}
+
+// Seeded faults are chosen only by a pattern that says so, or that fits nothing else.
+TEST(Plan, globs_choose_among_the_kernels_of_every_problem) {
+  for (const Kernel* kernel : select_kernels({})) EXPECT_EQ(kernel->fault, nullptr) << kernel->id;
+  EXPECT_EQ(select_kernels({"attention_backward.*"}).size(), 3U);
+  const auto faults =
+      std::ranges::count_if(kernels_of(ProblemKind::backward), [](const auto& k) { return k.fault != nullptr; });
+  EXPECT_GT(faults, 2);
+  EXPECT_EQ(std::ssize(select_kernels({"attention_backward.broken.*"})), faults);
+  EXPECT_EQ(select_kernels({"*delta_not*"}).size(), 1U);
+  EXPECT_THROW(select_kernels({"nonsense*"}), UsageError);
+}
+
+TEST(Plan, a_gradient_is_drawn_in_every_format) {
+  const auto drawn = [](const char* kernel) {
+    return make_plan({{kernel}, {"pairs"}, {}}, kDefaultSeeds, 0, {Executor::cpu}).cases.size();
+  };
+  EXPECT_EQ(drawn("attention_backward.*"), 3 * kDefaultSeeds);
+  EXPECT_EQ(drawn("attention.deferred.hardened"), find_family("pairs")->cases(ProblemKind::attention, kDefaultSeeds));
 }
 
 TEST(Plan, a_format_that_the_kernel_does_not_have_gives_no_case) {

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 
+#include "kernels/run.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {
@@ -70,6 +71,23 @@ TEST(TwinCompare, the_line_form_is_lossless) {
   EXPECT_EQ(TwinRow::deserialize(row.serialize()).serialize(), row.serialize());
   EXPECT_EQ(TwinRow::deserialize(TwinRow{}.serialize()).serialize(), TwinRow{}.serialize());
   EXPECT_THROW(TwinRow::deserialize("1 2 3 4 x"), UsageError);
+}
+
+TEST(TwinCompare, every_part_of_a_gradient_is_compared) {
+  Output a{.dq = poisoned(Format::f32, {1, 1, 1, 2}),
+           .dk = poisoned(Format::f32, {1, 1, 1, 2}),
+           .dv = poisoned(Format::f32, {1, 1, 1, 1})};
+  Output b = a;
+  TwinRow same;
+  same.compare(a, b);
+  EXPECT_FALSE(same.differing());
+  EXPECT_EQ(same.elements, 5U);
+  b.dk.set_bits(1, 1);
+  a.dk.set_bits(1, 2);
+  TwinRow other;
+  other.compare(a, b);
+  EXPECT_TRUE(other.differing());
+  EXPECT_EQ(other.first_text.substr(0, 6), "dk[1]:");
 }
 
 }  // namespace

@@ -65,14 +65,22 @@ void climb(const std::vector<Part>& parts, Format format, Truth& truth, Compute&
 
 }  // namespace
 
+void require_backward_memory(const BackwardProblem& problem, std::int64_t limit) {
+  const std::int64_t needed = backward::view_bytes(problem);
+  if (needed <= limit) return;
+  throw UsageError("backward problem: needs " + std::to_string(needed) + " bytes, must be at most the limit " +
+                   std::to_string(limit));
+}
+
+Truth narrow_truth_of(const Problem& problem, Format format, OracleOptions options) {
+  const auto* gradient = std::get_if<BackwardProblem>(&problem);
+  return gradient == nullptr ? narrow_truth(problem, format, options) : backward_truth(*gradient, format, options);
+}
+
 Truth backward_truth(const BackwardProblem& problem, Format format, OracleOptions options) {
   require_ieee_environment();
   validate(problem);
-  const std::int64_t needed = backward::view_bytes(problem);
-  if (needed > options.memory_limit) {
-    throw UsageError("backward problem: needs " + std::to_string(needed) + " bytes, must be at most the limit " +
-                     std::to_string(options.memory_limit));
-  }
+  require_backward_memory(problem, options.memory_limit);
   const View view(problem);
   backward::Fp64Gradients fast = backward::fp64_gradients(view);
   Truth truth;

@@ -26,17 +26,10 @@ constexpr std::size_t kLongestReason = 300;
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
-/// Without the seeded faults, unless they are named: their errors say nothing about a bound.
-std::vector<const Kernel*> chosen_kernels(const std::vector<std::string>& globs) {
-  std::vector<const Kernel*> kernels = select_kernels(globs);
-  if (kernels.empty()) throw UsageError("--kernel: kernels of the gradient have no ledger, legal: the others");
-  return kernels;
-}
-
 std::vector<AttackTarget> targets_of(const AttackArguments& a) {
   const std::vector<Format> formats = select_formats(a.formats);
   std::vector<AttackTarget> targets;
-  for (const Kernel* kernel : chosen_kernels(a.kernels)) {
+  for (const Kernel* kernel : select_kernels(a.kernels)) {
     for (const Format format : formats) {
       if (kernel->supports(format)) targets.push_back({kernel, format});
     }
@@ -120,7 +113,7 @@ void export_witnesses(const Ledger& ledger, const std::vector<AttackTarget>& tar
 int validate_command(const AttackArguments& a) {
   Filters filters{a.kernels, {}, a.formats};
   if (filters.kernels.empty()) {
-    for (const Kernel* kernel : chosen_kernels({})) {
+    for (const Kernel* kernel : select_kernels({})) {
       if (kernel->form == Form::hardened) filters.kernels.emplace_back(kernel->id);
     }
   }

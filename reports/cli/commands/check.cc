@@ -1,7 +1,6 @@
 // check KERNEL...: every finding of the selected kernels, element by element.
 #include <algorithm>
 #include <cstdio>
-#include <iterator>
 
 #include <fmt/format.h>
 
@@ -52,42 +51,29 @@ int check_command(const SweepArguments& arguments) {
   check_math(arguments.math, arguments.profile, arguments.executor);
   plan.executors = executors_for(arguments.executor);
   if (plan.executors.empty()) return kExitSkipped;
-  Plan gradient_plan =
-      make_gradient_plan(arguments.filters, seeds_of(arguments.tier()), arguments.seed, plan.executors);
-  choose_math(plan, gradient_plan, arguments.math, arguments.profile);
+  choose_math(plan, arguments.math, arguments.profile);
   stop_on_signals();
   SweepOptions options;
   options.jobs = jobs_for(arguments.jobs);
   options.max_elements = 8;
   options.keep_results = true;
   SweepResult result;
-  SweepResult gradients;
   {
     Progress progress("cases");
     options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
     result = sweep(plan, options);
   }
-  if (!result.partial && !gradient_plan.cases.empty()) {
-    Progress progress("gradient cases");
-    options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
-    gradients = sweep(gradient_plan, options);
-  }
-  const std::uint64_t findings =
-      show_findings(plan, result, arguments.nightly) + show_findings(gradient_plan, gradients, arguments.nightly);
+  const std::uint64_t findings = show_findings(plan, result, arguments.nightly);
   show_rows(per_kernel(result.records));
-  show_rows(per_kernel(gradients.records));
-  const bool partial = result.partial || gradients.partial;
-  if (!partial && result.executed() + gradients.executed() == 0) {
+  if (!result.partial && result.executed() == 0) {
     say("no case was executed, so nothing was tested");
     return kExitFinding;
   }
-  std::vector<Undecided> undecided = undecided_of(result.records, Kernels::all);
-  std::ranges::move(undecided_of(gradients.records, Kernels::all), std::back_inserter(undecided));
+  const std::vector<Undecided> undecided = undecided_of(result.records, Kernels::all);
   const std::vector<Undecided> narrow = narrow_declarations(result.records, Kernels::all);
   std::printf("%s%s", undecided_text(narrow, "FAIL declaration").c_str(),
               undecided_text(undecided, "UNDECIDED").c_str());
-  return closing_code(partial, result.partial ? result.failure : gradients.failure, findings > 0 || !narrow.empty(),
-                      !undecided.empty());
+  return closing_code(result.partial, result.failure, findings > 0 || !narrow.empty(), !undecided.empty());
 }
 
 }  // namespace flashproof

@@ -54,7 +54,7 @@ struct ReplayArguments {
 struct ExplainArguments {
   std::string kernel;            // an id, or a glob that matches one
   std::string target;            // a path or a case line
-  std::string element;           // empty: the worst
+  std::string element;           // o:ROW,COLUMN, lse:ROW, dq:ROW,COLUMN, ...; empty: the worst
   std::string executor = "cpu";  // cpu | cuda
   std::string math;              // det | native; empty: with cuda the witness's own, else det
   std::string profile;           // as in SweepArguments
@@ -196,6 +196,9 @@ Place place_of(const std::string& executor, const std::string& math, const std::
 /// stderr). `all` without a GPU is the CPU, also said. Throws UsageError for another word.
 std::vector<Executor> executors_for(const std::string& option);
 int jobs_for(int option);
+/// Throws UsageError if the truth of the problem would need more memory than the oracle may take: before any work, and as what
+/// it is, the file's fault and not the machine's.
+void require_truth_memory(const Problem& problem);
 /// Of the terminal on stdout, 80..200; 150 elsewhere.
 int terminal_columns();
 /// The exit code of a sweep, after its results were written: 1 for a finding; else, for a run that was interrupted, 3. A

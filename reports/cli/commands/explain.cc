@@ -2,14 +2,13 @@
 #include <cstdio>
 
 #include "kernels/run.h"
-#include "reference/bound/bound.h"
-#include "reference/oracle/memory.h"
-#include "reference/oracle/oracle.h"
+#include "properties/laws/judged_bound.h"
 #include "reference/problem/error.h"
 #include "reference/problem/exit_codes.h"
 #include "reference/problem/text.h"
 #include "reports/cli/commands/commands.h"
 #include "reports/diagnose/explain.h"
+#include "reports/run/evaluate.h"
 #include "reports/run/native.h"
 #include "reports/views/terminal/text.h"
 
@@ -19,9 +18,6 @@ namespace {
 const Kernel& only_kernel(const std::string& glob) {
   const auto kernels = select_kernels({glob});
   if (kernels.size() == 1) return *kernels.front();
-  if (kernels.empty()) {
-    throw UsageError("KERNEL " + one_line(glob) + ": a kernel of the gradient; replay shows its elements and bounds");
-  }
   std::string names;
   for (const Kernel* kernel : kernels) names += (names.empty() ? "" : ", ") + std::string(kernel->id);
   throw UsageError("KERNEL " + one_line(glob) + ": must name one kernel, it matches " + names);
@@ -50,10 +46,9 @@ int explain_command(const ExplainArguments& arguments) {
   plan.kernels = {&only_kernel(arguments.kernel)};
   const Problem& problem = planned.data->problem;
   require_taken(*plan.kernels.front(), planned);
-  require_memory(memory_of(problem, 1), OracleOptions{}.memory_limit);
-  const OutputShape shape = output_shape(problem);
+  require_truth_memory(problem);
   ElementChoice choice;
-  if (!arguments.element.empty()) choice = parse_element(arguments.element, shape.rows, shape.width);
+  if (!arguments.element.empty()) choice = parse_element(arguments.element, problem);
   RunOptions options;
   const Place place = place_of(arguments.executor, arguments.math, arguments.profile, notes);
   if (notes["math"] == "native" && place.math == "det") {
@@ -66,7 +61,8 @@ int explain_command(const ExplainArguments& arguments) {
   choose_math(plan, place.math, arguments.profile);
   const Kernel& kernel = *plan.kernels.front();
 
-  const Bound bound = compute_bound(problem, kernel.arithmetic);
+  CaseTruth truth(*planned.data);
+  const Bound bound = judged_bound(kernel, *planned.data, truth);
   Output output;
   try {
     output = run(kernel, problem, options);
@@ -77,9 +73,8 @@ int explain_command(const ExplainArguments& arguments) {
     say("the kernel failed: " + std::string(e.what()));
     return kExitFinding;
   }
-  Oracle oracle(problem);
-  const Judgement judgement = judge(output, oracle, bound, kernel.contract, 0);
-  const Evaluation evaluation{kernel, *planned.data, output, oracle.truth(), bound, judgement};
+  const Judgement judgement = judge(output, truth.truth(), bound, kernel.contract, 0, next_tier_of(truth, kernel));
+  const Evaluation evaluation{kernel, *planned.data, output, truth.truth(), bound, judgement};
   if (arguments.element.empty()) choice = worst_element(evaluation);
   const std::string text = explain_text(evaluation, options.executor, choice);
   std::fwrite(text.data(), 1, text.size(), stdout);

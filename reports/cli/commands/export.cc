@@ -6,8 +6,6 @@
 #include <filesystem>
 #include <set>
 
-#include "reference/oracle/memory.h"
-#include "reference/oracle/oracle.h"
 #include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
 #include "reference/problem/exit_codes.h"
@@ -23,11 +21,11 @@ namespace flashproof {
 namespace {
 
 /// Null if neither the option nor the witness names one.
-template <class Select>
-const Kernel* only_kernel(const ExportArguments& arguments, Notes& notes, Select select) {
+const Kernel* only_kernel(const ExportArguments& arguments, Notes& notes, ProblemKind problem) {
   const std::string glob = arguments.kernel.empty() ? notes["kernel"] : arguments.kernel;
   if (glob.empty()) return nullptr;
-  const std::vector<const Kernel*> found = select({glob});
+  std::vector<const Kernel*> found = select_kernels({glob});
+  if (found.size() > 1) std::erase_if(found, [&](const Kernel* kernel) { return kernel->problem != problem; });
   if (found.size() == 1) return found.front();
   throw UsageError(
       fmt::format("--kernel {}: must name one kernel of the case's problem, it matches {}", quote(glob), found.size()));
@@ -102,14 +100,13 @@ std::string forget_foreign(const ExportArguments& arguments, Notes& notes) {
 
 int export_command(const ExportArguments& arguments) {
   Notes notes;
-  const PlannedCase planned = load_any_case(arguments.target, &notes);
+  const PlannedCase planned = load_case(arguments.target, &notes);
   const Problem& problem = planned.data->problem;
-  const bool gradient = planned.spec.problem == ProblemKind::backward;
   const std::string foreign = forget_foreign(arguments, notes);
-  const Kernel* kernel = only_kernel(arguments, notes, gradient ? select_backward_kernels : select_kernels);
+  const Kernel* kernel = only_kernel(arguments, notes, planned.spec.problem);
   const KernelRun run = run_of(arguments, notes);
   if (run.skipped) return kExitSkipped;
-  if (!gradient) require_memory(memory_of(problem, 1), OracleOptions{}.memory_limit);
+  require_truth_memory(problem);
   Plan plan;
   if (kernel != nullptr) {
     plan.kernels = {kernel};

@@ -23,14 +23,10 @@ std::string closing_lines(const Report& report) {
     if (!run.partial.empty())
       out += fmt::format("PARTIAL, the run of seed {}: {}\n", run.environment.seed, one_line(run.partial));
   }
-  const auto count = [&](const auto& findings) {
-    for (const auto& f : findings) {
-      hardened += f.record->kernel->form == Form::hardened ? 1 : 0;
-      published += f.record->kernel->form == Form::published ? 1 : 0;
-    }
-  };
-  count(report.findings);
-  count(report.gradients.findings);
+  for (const Finding& f : report.findings) {
+    hardened += f.record->kernel->form == Form::hardened ? 1 : 0;
+    published += f.record->kernel->form == Form::published ? 1 : 0;
+  }
   return out + fmt::format(
                    "{} runs, {} cases, {} runs of a kernel on a case. Failing kernel x format x family: {} "
                    "hardened, {} published.\n",

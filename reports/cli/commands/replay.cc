@@ -6,8 +6,6 @@
 #include "fuzz/score/score.h"
 #include "properties/laws/law.h"
 #include "properties/laws/race_observer.h"
-#include "reference/oracle/memory.h"
-#include "reference/oracle/oracle.h"
 #include "reference/problem/error.h"
 #include "reference/problem/exit_codes.h"
 #include "reference/problem/shown_text.h"
@@ -24,8 +22,7 @@ namespace {
 
 /// What the options say, else the witness's notes: schedule, kernels (a seeded fault fails by design; it runs when it is
 /// named), where and with which math.
-template <class Select>
-Place settle(Plan& plan, const ReplayArguments& arguments, Notes& notes, Select select) {
+Place settle(Plan& plan, const ReplayArguments& arguments, Notes& notes) {
   const bool own_schedule = arguments.schedule.empty() && notes.contains("schedule");
   const std::string schedule = own_schedule ? notes["schedule"] : arguments.schedule;
   plan.schedule = simt::parse_schedule(schedule.empty() ? "fifo" : schedule);
@@ -40,7 +37,7 @@ Place settle(Plan& plan, const ReplayArguments& arguments, Notes& notes, Select 
                      "FILE.py:FUNCTION --replay WITNESS where a callable is it, --kernel G a kernel of this build");
   }
   if (globs.empty() && notes.contains("kernel")) globs = {notes["kernel"]};
-  plan.kernels = select(globs);
+  plan.kernels = select_kernels(globs);
   const Place place = place_of(arguments.executor, arguments.math, arguments.profile, notes);
   plan.executors = executors_for(place.executor);
   return place;
@@ -120,12 +117,10 @@ int replay_pair(const Case& c, const Plan& plan, const std::string& against) {
 
 int replay_command(const ReplayArguments& arguments) {
   Notes notes;
-  const PlannedCase planned = load_any_case(arguments.target, &notes);
-  const bool gradient = planned.spec.problem == ProblemKind::backward;
-  // Before any work, and as what it is: the file's fault, not the machine's.
-  if (!gradient) require_memory(memory_of(planned.data->problem, 1), OracleOptions{}.memory_limit);
+  const PlannedCase planned = load_case(arguments.target, &notes);
+  require_truth_memory(planned.data->problem);
   Plan plan;
-  const Place place = settle(plan, arguments, notes, gradient ? select_backward_kernels : select_kernels);
+  const Place place = settle(plan, arguments, notes);
   plan.cases = {planned};
   if (plan.executors.empty()) return kExitSkipped;
   choose_math(plan, place.math, arguments.profile);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <iterator>
 
 #include <fmt/format.h>
 
@@ -13,7 +12,6 @@
 #include "reference/problem/progress.h"
 #include "reports/cli/commands/commands.h"
 #include "reports/cli/files.h"
-#include "reports/gradients/report.h"
 #include "reports/ledger/against.h"
 #include "reports/ledger/text.h"
 #include "reports/record/report.h"
@@ -27,7 +25,6 @@ namespace flashproof {
 namespace {
 
 std::string closing_lines(const Report& report) {
-  if (report.plan->cases.empty()) return "";  // gradients alone
   std::uint64_t hardened = 0, published = 0, runs = 0;
   for (const Finding& f : report.findings) {
     if (f.record->kernel->form == Form::hardened) ++hardened;
@@ -60,15 +57,11 @@ Run run_of(const SweepArguments& arguments, const Report& report, const std::vec
   run.environment.profile = profile;
   run.environment.seed = arguments.seed;
   const SweepResult& result = report.result;
-  const SweepResult& gradients = report.gradients.result;
-  if (result.partial || gradients.partial) {
-    run.partial = partial_text(result.partial ? result.failure : gradients.failure);
-  }
-  run.cases = report.plan->cases.size() + report.gradients.plan->cases.size();
+  if (result.partial) run.partial = partial_text(result.failure);
+  run.cases = report.plan->cases.size();
   for (const Record& r : result.records) run.kernel_runs += r.cases;
-  for (const Record& r : gradients.records) run.kernel_runs += r.cases;
   const SweepTiming& t = result.timing;
-  run.timing = {jobs, t.wall, t.cases, t.truth, t.bound, t.run, t.judge, gradients.timing.wall};
+  run.timing = {jobs, t.wall, t.cases, t.truth, t.bound, t.run, t.judge};
   return run;
 }
 
@@ -92,8 +85,7 @@ int report_command(const SweepArguments& arguments) {
   const Ledger known = option_file("--ledger", [&] { return read_ledger(arguments.ledger); });
   const auto executors = plan.executors = executors_for(arguments.executor);
   if (executors.empty()) return kExitSkipped;
-  Plan gradient_plan = make_gradient_plan(arguments.filters, seeds_of(arguments.tier()), arguments.seed, executors);
-  const std::string profile = choose_math(plan, gradient_plan, arguments.math, arguments.profile);
+  const std::string profile = choose_math(plan, arguments.math, arguments.profile);
   require_writable(out, "--out");
   require_report_files(out);
 
@@ -106,14 +98,7 @@ int report_command(const SweepArguments& arguments) {
     options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
     report.result = sweep(plan, options);
   }
-  report.gradients.plan = &gradient_plan;
-  if (!report.result.partial && !gradient_plan.cases.empty()) {
-    Progress progress("gradient cases");
-    options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
-    report.gradients.result = sweep(gradient_plan, options);
-  }
-  const bool partial = report.result.partial || report.gradients.result.partial;
-  if (!partial && report.result.executed() + report.gradients.result.executed() == 0) {
+  if (!report.result.partial && report.result.executed() == 0) {
     say("no case was executed, so nothing was tested: the selected kernels, families and formats have none in common, "
         "or every case is unsupported");
     return kExitFinding;
@@ -121,25 +106,22 @@ int report_command(const SweepArguments& arguments) {
   report.runs = {run_of(arguments, report, executors, profile, options.jobs)};
   remove_old_findings(out);
   report.findings = write_findings(plan, report.result.records, out);
-  report.gradients.findings = write_findings(gradient_plan, report.gradients.result.records, out);
+  std::vector<Record>& records = report.result.records;
   const std::string gpu = gpu_architecture(executors);
-  note_ledger(report.result.records, report.gradients.result.records, known, gpu);
-  report.ledger = against_line(measured_of(report.result.records, report.gradients.result.records, gpu), known);
+  note_ledger(records, known, gpu);
+  report.ledger = against_line(measured_of(records, gpu), known);
   const std::string written = write_report_files(out, report);
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
-  std::vector<Undecided> undecided = undecided_of(report.result.records, Kernels::hardened);
-  std::ranges::move(undecided_of(report.gradients.result.records, Kernels::hardened), std::back_inserter(undecided));
-  const std::vector<Undecided> narrow = narrow_declarations(report.result.records, Kernels::hardened);
-  const std::string text =
-      table_text(report, terminal_columns(), terminal) + closing_lines(report) + closing_line(report.gradients) +
-      refined_line(report.result.records) + open_line(report.result.records, arguments.nightly) +
-      undecided_text(narrow, "FAIL declaration") + undecided_text(undecided, "UNDECIDED") + report.ledger;
+  const std::vector<Undecided> undecided = undecided_of(records, Kernels::hardened);
+  const std::vector<Undecided> narrow = narrow_declarations(records, Kernels::hardened);
+  const std::string text = table_text(report, terminal_columns(), terminal) + closing_lines(report) +
+                           refined_line(records) + open_line(records, arguments.nightly) +
+                           undecided_text(narrow, "FAIL declaration") + undecided_text(undecided, "UNDECIDED") +
+                           report.ledger;
   std::fwrite(text.data(), 1, text.size(), stdout);  // main() reports a stdout that takes nothing
   say("wrote " + written);
-  return closing_code(partial, report.result.partial ? report.result.failure : report.gradients.result.failure,
-                      has_finding(report.result.records, arguments.nightly) ||
-                          has_finding(report.gradients.result.records, arguments.nightly) || !narrow.empty(),
-                      !undecided.empty());
+  return closing_code(report.result.partial, report.result.failure,
+                      has_finding(records, arguments.nightly) || !narrow.empty(), !undecided.empty());
 }
 
 }  // namespace flashproof

@@ -6,6 +6,8 @@
 
 #include "kernels/registry.h"
 #include "kernels/run.h"
+#include "reference/oracle/backward/backward_truth.h"
+#include "reference/oracle/memory.h"
 #include "reference/problem/error.h"
 #include "reference/problem/exit_codes.h"
 #include "reference/problem/text.h"
@@ -57,6 +59,15 @@ Place place_of(const std::string& executor, const std::string& math, const std::
   place.math = place.executor != "cuda" && math.empty() ? "det" : choose(math, "math", "det");
   check_math(place.math, profile, place.executor);
   return place;
+}
+
+void require_truth_memory(const Problem& problem) {
+  const std::int64_t limit = OracleOptions{}.memory_limit;
+  if (const auto* gradient = std::get_if<BackwardProblem>(&problem)) {
+    require_backward_memory(*gradient, limit);
+  } else {
+    require_memory(memory_of(problem, 1), limit);
+  }
 }
 
 int terminal_columns() {

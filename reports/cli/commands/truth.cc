@@ -1,5 +1,5 @@
-// truth CASE --out FILE: the exact answer, value and radius, as .safetensors: o and lse, or dq, dk and dv of attention_backward. Every tensor is f64 with a last axis of
-// 2, (hi, lo): the value is hi + lo; a radius has lo = 0. An answer that is NaN or ±inf stands in hi as such. Radii are
+// truth CASE --out FILE: the exact answer, value and radius, as .safetensors: o and lse, or dq, dk and dv of
+// attention_backward. Every tensor is f64 with a last axis of 2, (hi, lo): the value is hi + lo; a radius has lo = 0. An answer that is NaN or ±inf stands in hi as such. Radii are
 // at most 2^-12 ulp of the format that --ulp names, but for the elements counted as inconclusive.
 #include <cstdio>
 #include <filesystem>
@@ -17,6 +17,7 @@
 #include "reference/problem/text.h"
 #include "reference/problem/witness.h"
 #include "reports/cli/commands/commands.h"
+#include "reports/export/reproduction.h"
 #include "reports/record/report.h"
 #include "reports/views/terminal/text.h"
 
@@ -68,10 +69,6 @@ std::string rows_by_tier(const Truth& truth, std::map<std::string, std::string>&
   return text.empty() ? "none" : text;
 }
 
-}  // namespace
-
-namespace {
-
 void check_out(const TruthArguments& arguments) {
   if (arguments.out_file.empty()) throw UsageError("--out \"\": must be a file name");
   require_writable_file(arguments.out_file, "--out");  // before the work
@@ -86,75 +83,52 @@ std::pair<std::string, std::string> origin_note(const std::string& target) {
   return {file ? "witness" : "case", target};
 }
 
-int truth_of_gradients(const TruthArguments& arguments, const BackwardProblem& problem, Format format) {
-  OracleOptions options;
-  options.memory_limit = arguments.memory_gib << 30;
-  const Truth truth = [&] {
-    const Heartbeat heartbeat(fmt::format("the truth of {} rows", problem.query_rows()));
-    return backward_truth(problem, format, options);
-  }();
-  const auto shape = [](const Tensor& t) { return t.shape; };
-  Pair dq = tensors_of(truth.dq, shape(problem.forward.q)), dk = tensors_of(truth.dk, shape(problem.forward.k)),
-       dv = tensors_of(truth.dv, shape(problem.forward.v));
-  write_tensors(arguments.out_file,
-                {{"dq", std::move(dq.value)},
-                 {"dq_radius", std::move(dq.radius)},
-                 {"dk", std::move(dk.value)},
-                 {"dk_radius", std::move(dk.radius)},
-                 {"dv", std::move(dv.value)},
-                 {"dv_radius", std::move(dv.radius)}},
-                {origin_note(arguments.target),
-                 {"mode", problem.mode == BackwardMode::stage ? "stage" : "gradient"},
-                 {"ulp", std::string(info(format).name)},
-                 {"max_bits", std::to_string(truth.max_bits)},
-                 {"inconclusive", std::to_string(truth.inconclusive)}});
-  std::printf("%s\n", fmt::format("{}: dq of {} rows, dk and dv of {} to 2^-12 ulp of {}; {} rows exact; {} elements "
-                                  "inconclusive",
-                                  one_line(arguments.out_file), problem.query_rows(), problem.key_rows(),
-                                  info(format).name, truth.exact_rows, truth.inconclusive)
-                          .c_str());
-  return kExitFine;
+/// "o 12 x 64, lse 12"
+std::string sizes_text(const Truth& truth, ProblemKind kind) {
+  std::string text;
+  for (const Part part : parts(kind)) {
+    const std::int64_t width = truth.width_of(part);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name(part), width == 0 ? 0 : count(truth, part) / width);
+    if (width > 1) text += fmt::format(" x {}", width);
+  }
+  return text;
 }
 
 }  // namespace
 
 int truth_command(const TruthArguments& arguments) {
   const Format format = ulp_format(arguments.ulp);
-  const PlannedCase planned = load_any_case(arguments.target);
+  const PlannedCase planned = load_case(arguments.target);
   check_out(arguments);
   const Problem& problem = planned.data->problem;
-  if (const auto* gradient = std::get_if<BackwardProblem>(&problem)) {
-    return truth_of_gradients(arguments, *gradient, format);
-  }
   OracleOptions options;
   options.threads = jobs_for(arguments.threads);
   options.memory_limit = arguments.memory_gib << 30;
   const Truth truth = [&] {
-    const Heartbeat heartbeat(fmt::format("the truth of {} rows", output_shape(problem).rows));
-    return narrow_truth(problem, format, options);
+    const Heartbeat heartbeat("the truth of " + to_string(planned.spec));
+    return narrow_truth_of(problem, format, options);
   }();
-  std::vector<std::int64_t> rows = {truth.rows};
-  if (const auto* attention = std::get_if<AttentionProblem>(&problem)) {
-    rows.assign(attention->q.shape.begin(), attention->q.shape.begin() + 3);  // packed: (1, Hq, all tokens)
+  std::map<std::string, Tensor> tensors;
+  for (const Part part : parts(kind_of(problem))) {
+    Pair pair = tensors_of(truth[part], output_axes(problem, part));
+    tensors.emplace(name(part), std::move(pair.value));
+    tensors.emplace(std::string(name(part)) + "_radius", std::move(pair.radius));
   }
-  std::vector<std::int64_t> o_shape = rows;
-  o_shape.push_back(truth.width);
-  Pair o = tensors_of(truth.o, o_shape), lse = tensors_of(truth.lse, rows);
   std::map<std::string, std::string> metadata = {origin_note(arguments.target),
                                                  {"ulp", std::string(info(format).name)},
                                                  {"max_bits", std::to_string(truth.max_bits)},
                                                  {"inconclusive", std::to_string(truth.inconclusive)}};
-  const std::string tiers = rows_by_tier(truth, metadata);
-  write_tensors(arguments.out_file,
-                {{"o", std::move(o.value)},
-                 {"o_radius", std::move(o.radius)},
-                 {"lse", std::move(lse.value)},
-                 {"lse_radius", std::move(lse.radius)}},
-                metadata);
-  std::printf("%s\n", fmt::format("{}: {} rows x {} to 2^-12 ulp of {}; rows by tier: {}{}; "
-                                  "{} elements inconclusive",
-                                  one_line(arguments.out_file), truth.rows, truth.width, info(format).name, tiers,
-                                  truth.max_bits > 0 ? fmt::format(" (at most {} bits)", truth.max_bits) : "",
+  std::string tiers;
+  if (const auto* gradient = std::get_if<BackwardProblem>(&problem)) {
+    metadata["mode"] = gradient->mode == BackwardMode::stage ? "stage" : "gradient";
+    tiers = fmt::format("{} rows exact", truth.exact_rows);
+  } else {
+    tiers = "rows by tier: " + rows_by_tier(truth, metadata);
+  }
+  write_tensors(arguments.out_file, tensors, metadata);
+  std::printf("%s\n", fmt::format("{}: {} to 2^-12 ulp of {}; {}{}; {} elements inconclusive",
+                                  one_line(arguments.out_file), sizes_text(truth, kind_of(problem)), info(format).name,
+                                  tiers, truth.max_bits > 0 ? fmt::format(" (at most {} bits)", truth.max_bits) : "",
                                   truth.inconclusive)
                           .c_str());
   return kExitFine;

@@ -91,32 +91,15 @@ std::string head(const Environment& e) {
       markdown_escaped(e.cpu), markdown_escaped(e.revision));
 }
 
-/// `elements` says of which tensors; `line` is that of a case.
-std::string table(const std::map<TwinKey, TwinRow>& rows, const char* elements,
-                  const std::function<std::string(std::uint64_t)>& line) {
-  std::string out = fmt::format(
-      "| kernel | format | cases | unsupported | elements ({}) | equal | first difference |\n"
-      "|---|---|--:|--:|--:|--:|---|\n",
-      elements);
-  for (const auto& [key, row] : rows) {
-    const std::string first =
-        row.differing() ? fmt::format("`{}` {}", one_line(line(row.first_case)), markdown_escaped(row.first_text))
-                        : "–";
-    out += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} |\n", key.first, info(key.second).name, row.cases,
-                       row.unsupported, row.elements, row.percent(), first);
-  }
-  return out;
-}
-
 /// The rows of one plan, and how its pool ended.
 struct Twins {
   Plan plan;
   std::map<TwinKey, TwinRow> rows = {};
   PoolOutcome outcome = {};
 
-  void run(int jobs, const char* what) {
+  void run(int jobs) {
     const GpuServer gpu(plan);
-    Progress progress(what);
+    Progress progress("cases");
     const auto row_of = [&](std::uint64_t task, std::uint64_t step) -> TwinRow& {
       return rows[{plan.steps(task).at(step).kernel->id, plan.cases[task].format}];
     };
@@ -140,9 +123,19 @@ struct Twins {
     outcome = run_pool(plan.cases.size(), hooks, pool);
   }
 
-  /// `elements` says of which tensors.
-  std::string table(const char* elements) const {
-    return flashproof::table(rows, elements, [&](std::uint64_t i) { return to_string(plan.cases[i].spec); });
+  std::string table() const {
+    std::string out =
+        "| kernel | format | cases | unsupported | elements | equal | first difference |\n"
+        "|---|---|--:|--:|--:|--:|---|\n";
+    for (const auto& [key, row] : rows) {
+      const std::string first = row.differing()
+                                    ? fmt::format("`{}` {}", one_line(to_string(plan.cases[row.first_case].spec)),
+                                                  markdown_escaped(row.first_text))
+                                    : "–";
+      out += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} |\n", key.first, info(key.second).name, row.cases,
+                         row.unsupported, row.elements, row.percent(), first);
+    }
+    return out;
   }
 };
 
@@ -150,10 +143,9 @@ struct Twins {
 
 int twin_command(const SweepArguments& arguments, const std::string& out_file) {
   // One step per kernel: the worker itself runs both executors.
-  Twins forward{make_plan(arguments.filters, arguments.tier(), arguments.seed, {Executor::cuda})};
-  Twins gradients{make_gradient_plan(arguments.filters, seeds_of(arguments.tier()), arguments.seed, {Executor::cuda})};
+  Twins twins{make_plan(arguments.filters, arguments.tier(), arguments.seed, {Executor::cuda})};
   // A kernel whose contract leaves its order open (atomics) is left out: its bits say nothing.
-  std::erase_if(gradients.plan.kernels, [](const Kernel* kernel) { return !kernel->contract.deterministic; });
+  std::erase_if(twins.plan.kernels, [](const Kernel* kernel) { return !kernel->contract.deterministic; });
   if (!out_file.empty()) require_writable_file(out_file, "--out");
   std::string why;
   if (cuda_devices_elsewhere(&why) == 0) {
@@ -161,23 +153,13 @@ int twin_command(const SweepArguments& arguments, const std::string& out_file) {
     return kExitSkipped;
   }
   stop_on_signals();
-  forward.run(jobs_for(arguments.jobs), "cases");
-  PoolOutcome outcome = forward.outcome;
-  if (outcome.complete && !gradients.plan.cases.empty()) {
-    gradients.run(jobs_for(arguments.jobs), "gradient cases");
-    outcome = gradients.outcome;
-  }
-  std::string text = head(this_environment(true));
-  text += forward.table("o and lse");
-  if (!gradients.rows.empty()) {
-    text += "\nGradients; a kernel that leaves its order open (atomics) is not compared.\n\n" +
-            gradients.table("dq, dk and dv");
-  }
+  twins.run(jobs_for(arguments.jobs));
+  const PoolOutcome& outcome = twins.outcome;
+  std::string text = head(this_environment(true)) + twins.table();
   if (!outcome.complete) text += fmt::format("\n**Partial:** {}\n", markdown_escaped(partial_text(outcome.failure)));
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (!out_file.empty()) write_atomically(out_file, text);
-  std::map<TwinKey, TwinRow>& rows = forward.rows;
-  rows.merge(gradients.rows);
+  const std::map<TwinKey, TwinRow>& rows = twins.rows;
   const bool any = std::any_of(rows.begin(), rows.end(), [](const auto& r) { return r.second.cases > 0; });
   if (outcome.complete && !any) {
     say("no case was executed, so nothing was compared");

@@ -17,6 +17,19 @@ TEST_F(Cli, explain_says_the_bound_in_words) {
   EXPECT_THAT(out, HasSubstr("lse[row 0]"));
 }
 
+TEST_F(Cli, explain_takes_a_gradient) {
+  const std::string command = "explain attention_backward.two_kernels.hardened --case attention_backward:normal:3";
+  ASSERT_EQ(run(command), kExitFine) << err;
+  for (const char* part : {"exact ", "computed ", "verdict ", "weights", "denominator", "pays for", "domain ",
+                           "the others are not kept", "probable ", "lower it"}) {
+    EXPECT_THAT(out, HasSubstr(part));
+  }
+  ASSERT_EQ(run(command + " --element dv:0,1"), kExitFine) << err;
+  EXPECT_THAT(out, HasSubstr("dv[row 0, column 1]"));
+  EXPECT_EQ(run(command + " --element o:0,1"), kExitUsage);
+  expect_one_line_complaint();
+}
+
 TEST_F(Cli, explain_takes_a_witness) {
   ASSERT_EQ(run("report --quick --kernel merge.pairwise_naive.published --family mask_first_tile --format f32"),
             kExitFine);

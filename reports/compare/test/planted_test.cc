@@ -18,8 +18,6 @@ Document reported(std::vector<const Kernel*> kernels, const Filters& filters, st
   SweepOptions options;
   options.jobs = jobs;
   report.result = sweep(plan, options);
-  const Plan none;
-  report.gradients.plan = &none;
   Run run;
   run.environment.revision = "0123";
   run.environment.tier = name(SweepTier::quick);

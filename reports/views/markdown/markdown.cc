@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "kernels/broken/fault.h"
-#include "reports/gradients/markdown.h"
 #include "reports/record/report.h"
 #include "reports/run/attachments.h"
 #include "reports/statistics/octaves.h"
@@ -45,9 +44,6 @@ void summary(const Report& report, std::string& out) {
     cases += run.cases;
   }
   for (const Finding& f : report.findings) ++failing[static_cast<std::size_t>(f.record->kernel->form)];
-  for (const Finding& f : report.gradients.findings) {
-    ++failing[static_cast<std::size_t>(f.record->kernel->form)];
-  }
   out += "# flashproof report\n\n";
   std::size_t partial = 0;
   for (const Run& run : report.runs) {
@@ -75,23 +71,23 @@ Section kernel_table(const Report& report) {
   section.head =
       "## Kernels\n\n| kernel | form | format | executor | cases | pass | undecided | vacuous | out of domain | "
       "unsupported | "
-      "inconclusive | fail | max ulp | mean ulp | rmse | bias | max error/bound | mostly | weights, numerator, "
+      "inconclusive | fail | max ulp | mean ulp | rmse | bias | error/bound | mostly | weights, numerator, "
       "denominator, output % | "
       "lse max abs | worst case |\n"
-      "|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|---|--:|---|\n";
+      "|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|---|---|--:|---|\n";
   for (const Record& r : per_kernel(report.result.records)) {
     if (r.kernel->form == Form::broken) continue;
     const auto n = [&](VerdictKind kind) { return count_of(r, kind); };
-    const bool measured = r.o.finite_elements > 0;
+    const ErrorStats values = r.values();
+    const bool measured = values.finite_elements > 0;
     section.rows.push_back(fmt::format(
         "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
         code(r.kernel->id), name(r.kernel->form), info(r.format).name, place(*r.kernel, r.executor), r.cases,
         n(VerdictKind::pass), n(VerdictKind::undecided), n(VerdictKind::vacuous), n(VerdictKind::out_of_domain),
         n(VerdictKind::unsupported), n(VerdictKind::inconclusive), n(VerdictKind::fail),
-        measured ? short_number(r.o.max_ulp) : "–", measured ? between_text(mean_ulp(octaves_of(r.o))) : "–",
-        measured ? short_number(r.o.rmse()) : "–", bias_text(r.o),
-        r.max_ratio() < 0 ? "–" : short_number(r.max_ratio()), r.worst ? dominating_term(r.worst->element.bound) : "–",
-        r.worst ? term_shares(r.worst->element.bound) : "–",
+        measured ? short_number(values.max_ulp) : "–", measured ? between_text(mean_ulp(octaves_of(values))) : "–",
+        measured ? short_number(values.rmse()) : "–", bias_text(values), ratios_text(r, r.kernel->problem),
+        r.worst ? dominating_term(r.worst->element.bound) : "–", r.worst ? term_shares(r.worst->element.bound) : "–",
         r.lse.finite_elements > 0 ? short_number(r.lse.max_abs) : "–", code(worst_case_line(r))));
   }
   return section;
@@ -205,15 +201,13 @@ std::string markdown_text(const Report& report) {
   out += markdown_matrix(report, room, 2 * room / 3) + where;
   const std::string seeded = faults(report).within(room, room / 4) + fault_table(report).within(room, room / 4);
   const std::string declared = contracts(report).within(room, room / 4);
-  std::string gradients;
-  for (const Section& section : gradient_sections(report.gradients)) gradients += section.within(room, room / 4);
   const std::string kernels = kernel_table(report).within(room, room / 2);
   const std::string odd = investigate(report).within(room, room / 4);
   const std::string outside = domain(report).within(room, room / 3);
   const std::string speed = bench_table(report).within(room, room / 4);
   const std::string hardened = findings(report, Form::hardened, "Findings in hardened kernels").within(room, room);
   const std::string published = findings(report, Form::published, "Where the published forms fail").within(room, room);
-  return out + kernels + gradients + hardened + published + odd + outside + seeded + speed + declared;
+  return out + kernels + hardened + published + odd + outside + seeded + speed + declared;
 }
 
 }  // namespace flashproof

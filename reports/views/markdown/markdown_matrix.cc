@@ -51,15 +51,16 @@ Section matrix(const Matrix& m, std::string_view problem) {
 }  // namespace
 
 std::string markdown_matrix(const Report& report, std::size_t& room, std::size_t most) {
-  const Matrix m = make_matrix(report.result.records, report.gradients.result.records);
+  const Matrix m = make_matrix(report.result.records);
   if (m.kernels.empty()) return "";
   std::string out = fmt::format("## Kernel × family\n\n{}\n\n", kMatrixLegend);
   if (out.size() > most) return "";
   room -= out.size();
   std::size_t left = most - out.size();
   std::vector<Section> tables;
-  for (const char* problem : {"softmax", "merge", "attention_backward", "attention"}) {
-    tables.push_back(matrix(m, problem));
+  for (const ProblemKind problem :
+       {ProblemKind::softmax, ProblemKind::merge, ProblemKind::backward, ProblemKind::attention}) {
+    tables.push_back(matrix(m, name(problem)));
   }
   // The smallest tables whole, the largest takes what is left: attention has most kernels and families.
   for (std::size_t i = 0; i < tables.size(); ++i) {

@@ -47,7 +47,7 @@ void add_cell(Cell& cell, const std::vector<Record>& records, const void* kernel
     sum.merge(r);
     any = true;
   }
-  if (!any) return;  // the records of the other kind have it, or none
+  if (!any) return;
   cell.present = true;
   cell.kind = sum.verdict();
   cell.ratio = sum.max_ratio();
@@ -81,17 +81,13 @@ std::string Cell::text() const {
   return "";
 }
 
-Matrix make_matrix(const std::vector<Record>& records, const std::vector<Record>& gradients) {
+Matrix make_matrix(const std::vector<Record>& records) {
   Matrix matrix;
   for (const Family& family : families()) matrix.families.emplace_back(family.name);
   add_columns(matrix, records);
-  add_columns(matrix, gradients);
   for (const std::string& family : matrix.families) {
     auto& row = matrix.cells.emplace_back(matrix.kernels.size());
-    for (std::size_t k = 0; k < row.size(); ++k) {
-      add_cell(row[k], records, matrix.kernels[k].kernel, family);
-      add_cell(row[k], gradients, matrix.kernels[k].kernel, family);
-    }
+    for (std::size_t k = 0; k < row.size(); ++k) add_cell(row[k], records, matrix.kernels[k].kernel, family);
   }
   // Families that no kernel here ran on.
   for (std::size_t f = matrix.families.size(); f-- > 0;) {

@@ -1,5 +1,4 @@
-// The summary table that text and Markdown share: families down, kernels across, formats and executors together; forward kernels,
-// then those of the gradient.
+// The summary table that text and Markdown share: families down, kernels across, formats and executors together.
 #pragma once
 
 #include <string>
@@ -42,6 +41,6 @@ struct Matrix {
   std::vector<std::vector<Cell>> cells;  // [family][kernel]
 };
 /// Without seeded faults. It keeps views of the kernels' names.
-Matrix make_matrix(const std::vector<Record>& records, const std::vector<Record>& gradients);
+Matrix make_matrix(const std::vector<Record>& records);
 
 }  // namespace flashproof

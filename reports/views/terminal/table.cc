@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "kernels/broken/fault.h"
-#include "reports/gradients/report.h"
 #include "reports/record/report.h"
 #include "reports/views/terminal/matrix.h"
+#include "reports/views/terminal/table_cells.h"
 #include "reports/views/terminal/text.h"
 
 namespace flashproof {
@@ -78,32 +78,33 @@ void matrix_text(const Matrix& matrix, std::size_t columns, const Paint& paint, 
   }
 }
 
-std::string ratio_text(const Record& r) { return r.max_ratio() < 0 ? "-" : short_number(r.max_ratio()); }
-
 void kernel_lines(const std::vector<Record>& rows, const Paint& paint, std::string& out) {
   std::size_t label = 6;
   for (const Record& r : rows) label = std::max(label, r.kernel->id.size());
-  out += fmt::format("{} {:<5}{:<5}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>8}{:>7}{:>7} {:<12}{:>7}  {}\n",
+  out += fmt::format("{} {:<5}{:<5}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>8}{:>7} {:<12}{:>7}  {:<24} {}\n",
                      pad("kernel", label), "fmt", "exec", "cases", "pass", "undec", "vacu", "outs", "unsup", "open",
-                     "fail", "max ulp", "rmse", "err/B", "mostly", "lse abs", "worst case");
+                     "fail", "max ulp", "rmse", "mostly", "lse abs", "err/B", "worst case");
   for (const Record& r : rows) {
     const auto n = [&](VerdictKind kind) { return count_of(r, kind); };
-    const bool measured = r.o.finite_elements > 0;
+    const ErrorStats values = r.values();
+    const bool measured = values.finite_elements > 0;
     const std::string fails = pad_left(std::to_string(n(VerdictKind::fail)), 6);
-    out += fmt::format("{} {:<5}{:<5}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{}{:>8}{:>7}{:>7} {:<12}{:>7}  {}\n",
+    out += fmt::format("{} {:<5}{:<5}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{:>6}{}{:>8}{:>7} {:<12}{:>7}  {} {}\n",
                        pad(r.kernel->id, label), info(r.format).name, place(*r.kernel, r.executor), r.cases,
                        n(VerdictKind::pass), n(VerdictKind::undecided), n(VerdictKind::vacuous),
                        n(VerdictKind::out_of_domain), n(VerdictKind::unsupported), n(VerdictKind::inconclusive),
                        n(VerdictKind::fail) > 0 ? paint(VerdictKind::fail, fails) : fails,
-                       measured ? short_number(r.o.max_ulp) : "-", measured ? short_number(r.o.rmse()) : "-",
-                       ratio_text(r), r.worst ? dominating_term(r.worst->element.bound) : "-",
-                       r.lse.finite_elements > 0 ? short_number(r.lse.max_abs) : "-", worst_case_line(r));
+                       measured ? short_number(values.max_ulp) : "-", measured ? short_number(values.rmse()) : "-",
+                       r.worst ? dominating_term(r.worst->element.bound) : "-",
+                       r.lse.finite_elements > 0 ? short_number(r.lse.max_abs) : "-",
+                       pad(ratios_text(r, r.kernel->problem), 24), worst_case_line(r));
   }
   out +=
       "counts are cases. undec: too few elements were decided; vacu: the bound is too wide to test anything; outs: "
       "outside the domain, or beyond the range "
       "of a form that refuses it; unsup: refused by the "
-      "kernel; open: truth and limit not told apart.\nmax ulp, rmse and lse abs are over every finite element, also "
+      "kernel; open: truth and limit not told apart.\nmax ulp and rmse (of o, or of dq, dk and dv) and lse abs are "
+      "over every finite element, also "
       "where "
       "scores of 1e38 or a cancelling v leave it no correct digit: err/B says whether that is right\n\n";
 }
@@ -193,7 +194,7 @@ void faults_text(const std::vector<Record>& rows, std::string& out) {
 std::string table_text(const Report& report, int columns, bool colour) {
   const Paint paint{colour};
   std::string out;
-  const Matrix matrix = make_matrix(report.result.records, report.gradients.result.records);
+  const Matrix matrix = make_matrix(report.result.records);
   matrix_text(matrix, static_cast<std::size_t>(std::max(columns, 40)), paint, out);
   const std::vector<Record> rows = per_kernel(report.result.records);
   std::vector<Record> shown;
@@ -202,7 +203,6 @@ std::string table_text(const Report& report, int columns, bool colour) {
   if (!matrix.kernels.empty())
     out += fmt::format("{}\n\n", wrapped(kMatrixLegend, static_cast<std::size_t>(std::max(columns, 40))));
   if (!shown.empty()) kernel_lines(shown, paint, out);
-  out += gradient_table(report.gradients, colour);
   findings_text(report, Form::hardened, "Findings in hardened kernels", out);
   findings_text(
       report, Form::published,

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <string>
 
-#include "reference/error/error_stats.h"
+#include "reference/error/part_stats.h"
 #include "reports/views/terminal/text.h"
 
 namespace flashproof {
@@ -30,6 +30,17 @@ inline std::string term_shares(const std::array<double, 4>& terms) {
 
 inline std::string term_shares(const ElementBound& b) {
   return term_shares(std::array{b.weights, b.numerator, b.denominator, b.output});
+}
+
+/// Worst error/bound of each output, "o 0.98, lse 0.40"; "–" of one where nothing was measured.
+inline std::string ratios_text(const PartStats& stats, ProblemKind problem) {
+  std::string text;
+  for (const Part part : parts(problem)) {
+    const ErrorStats& s = stats[part];
+    text +=
+        fmt::format("{}{} {}", text.empty() ? "" : ", ", name(part), s.elements == 0 ? "–" : short_number(s.max_ratio));
+  }
+  return text;
 }
 
 /// Mean signed error in the unit of BiasShare, and what chance allows.

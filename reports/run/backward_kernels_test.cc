@@ -56,7 +56,7 @@ const std::vector<GradientCase>& variant_cases() {
 const std::vector<GradientCase>& family_cases() {
   static const std::vector<GradientCase> cases = [] {
     std::vector<GradientCase> list;
-    const Plan plan = make_gradient_plan({}, 3, 0, {Executor::cpu});
+    const Plan plan = make_plan({{"attention_backward.*"}, {}, {}}, 3, 0, {Executor::cpu});
     for (std::size_t i = 0; i < plan.cases.size(); ++i) {
       try {
         list.push_back(judged_case(to_string(plan.cases[i].spec), std::get<BackwardProblem>(plan.make(i).problem)));
@@ -93,19 +93,19 @@ int expect_right(const GradientCase& c) {
   return passed;
 }
 
-TEST(Gradients, hardened_kernels_are_right_on_every_family) {
+TEST(BackwardKernels, hardened_kernels_are_right_on_every_family) {
   int passed = 0;
   for (const GradientCase& c : family_cases()) passed += expect_right(c);
   EXPECT_GT(passed, 300);
 }
 
-TEST(Gradients, hardened_kernels_are_right_on_every_variant) {
+TEST(BackwardKernels, hardened_kernels_are_right_on_every_variant) {
   int passed = 0;
   for (const GradientCase& c : variant_cases()) passed += expect_right(c);
   EXPECT_GT(passed, gradient_variants());
 }
 
-TEST(Gradients, hardened_kernels_are_right_on_random_problems_of_every_feature) {
+TEST(BackwardKernels, hardened_kernels_are_right_on_random_problems_of_every_feature) {
   Random random(11, 4);
   int passed = 0;
   std::set<std::string> features;
@@ -126,7 +126,7 @@ TEST(Gradients, hardened_kernels_are_right_on_random_problems_of_every_feature) 
   EXPECT_GT(passed, 150);
 }
 
-TEST(Gradients, hardened_kernels_are_right_on_hard_kinds) {
+TEST(BackwardKernels, hardened_kernels_are_right_on_hard_kinds) {
   Random random(5, 9);
   int passed = 0;
   for (const test::BackwardKind& kind : test::hard_backward_kinds()) {
@@ -162,7 +162,7 @@ const std::vector<const GradientCase*>& relating_cases() {
 }
 
 // One test, so that the cases are made once.
-TEST(Gradients, hardened_kernels_pass_every_relating_law) {
+TEST(BackwardKernels, hardened_kernels_pass_every_relating_law) {
   for (const Law* each : laws_of(ProblemKind::backward).subspan(judging_laws().size())) {
     const Law& law = *each;
     int passed = 0;
@@ -183,7 +183,7 @@ TEST(Gradients, hardened_kernels_pass_every_relating_law) {
 }
 
 /// Gradients that within_bound must not believe: zeros, and two rows exchanged.
-TEST(Gradients, trivial_outputs_are_rejected) {
+TEST(BackwardKernels, trivial_outputs_are_rejected) {
   const Kernel& kernel = *find_kernel("attention_backward.two_kernels.hardened");
   const auto zeros = [](Tensor& tensor) {
     for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.set_bits(i, 0);
@@ -236,7 +236,7 @@ int rejections(const char* id, Format format, const std::function<void(BackwardA
   return rejected;
 }
 
-TEST(Gradients, a_declaration_that_promises_too_much_is_rejected) {
+TEST(BackwardKernels, a_declaration_that_promises_too_much_is_rejected) {
   const char* const fused = "attention_backward.fused.hardened";
   EXPECT_GT(rejections(fused, Format::bf16, [](auto& a) { a.p = Format::f32; }), 0);
   EXPECT_GT(rejections(fused, Format::bf16, [](auto& a) { a.ds = Format::f32; }), 0);
