@@ -74,7 +74,7 @@ struct Kernel : KernelDeclaration {
   const SeededFault* fault = nullptr;  // of Form::broken
 
   bool supports(Format format) const;
-  /// Of a gradient, on this format: one of these, nobody says which.
+  /// Of a gradient, on this format: one of these, it is not known which.
   std::vector<BackwardArithmetic> backward_for(Format format) const;
 };
 

@@ -1,7 +1,7 @@
 // What a campaign has found, in one SQLite file: the worst err/bound of every subject (elites), and every defect (findings).
 //
 // Many processes of one machine write to one archive at once (WAL). What a process offers is kept in memory and written
-// by flush(), in one transaction; whoever flushes once a second loses at most a second when it is killed. Archives of several
+// by flush(), in one transaction; a program that flushes once a second loses at most a second when it is killed. Archives of several
 // machines are merged: merging is idempotent, commutative and associative, so a shard that ran twice or is merged twice
 // counts once. A merge takes any archive that one process of this machine can read; WAL itself is for the processes of one
 // machine, so each shard has its own file. While an archive is open, FILE-wal and FILE-shm beside it belong to it: copy
@@ -66,7 +66,7 @@ struct Finding {
   bool same_key(const Finding& other) const;
 };
 
-/// Whether its input may be run again, in a process that goes on: not what ends one (a death; on a GPU also a kernel that breaks
+/// Whether its input may be run again, in a process that goes on: not what ends one (a crash; on a GPU also a kernel that breaks
 /// the rules of its memory), nor what a case did only in a launch with others ("batch:...").
 bool minimisable(const Finding& finding);
 
@@ -121,12 +121,12 @@ class Archive {
   /// Puts the minimised witness to the finding of this key, unless it has one that is not larger, and flushes.
   void put_witness(const Finding& finding);
 
-  // What the file holds now, whoever wrote it, and what this process has not flushed yet. UsageError for a row that no archive has.
+  // What the file holds now, written by any process, and what this process has not flushed yet. UsageError for a row that no archive has.
   std::vector<Elite> elites() const;      // by key
   std::vector<Finding> findings() const;  // by key; hits are summed over the runs
   std::vector<Run> runs() const;          // by id
 
-  // The same without inputs and witnesses, for whoever asks often: of the file alone, what was not flushed is left out.
+  // The same without inputs and witnesses, for callers that ask often: of the file alone, what was not flushed is left out.
   Summary summary() const;
   std::vector<Finding> unminimised() const;                   // findings without a witness, by key; their keys alone
   bool knows(const Finding& key) const;                       // a finding of this key

@@ -19,8 +19,8 @@ bool Elite::same_key(const Elite& other) const {
 
 bool minimisable(const Finding& finding) {
   const std::string_view what = finding.what;
-  for (const std::string_view death : {"crash", "hang", "memory", "sanitizer"}) {
-    if (what == death) return false;
+  for (const std::string_view ending : {"crash", "hang", "memory", "sanitizer"}) {
+    if (what == ending) return false;
   }
   if (what.starts_with("batch:")) return false;
   return finding.subject.executor == "cpu" || !(what == "error" || what.ends_with(":error"));

@@ -1,4 +1,4 @@
-// Rows of an archive's tables to and from memory; what is read is checked, whoever wrote it.
+// Rows of an archive's tables to and from memory; what is read is checked.
 #pragma once
 
 #include <string>

@@ -31,7 +31,7 @@ using Bytes = std::vector<std::uint8_t>;
 /// content is at fault, InfrastructureError for everything else.
 class Database {
  public:
-  /// SQLITE_OPEN_* flags. `immutable`: promises that nobody writes, and then SQLite needs no lock and no file beside this one.
+  /// SQLITE_OPEN_* flags. `immutable`: promises that no process writes, and then SQLite needs no lock and no file beside this one.
   Database(const std::filesystem::path& file, int flags, bool immutable = false);
 
   /// The first 100 bytes of the file, without locks and without recovery; fewer if the file is shorter. Read through

@@ -16,7 +16,7 @@ namespace {
 using Indices = std::vector<std::size_t>;
 
 /// Large enough for a launch to cost little. The first of several is small enough for the judges to begin early; what fits one
-/// launch is one, so that a company that is kept fails again.
+/// launch is one, so that a launch that is kept fails again.
 constexpr std::size_t kMostTogether = 256, kFirstTogether = 64;
 
 /// Where the output of a case is: rows of what one launch returned.
@@ -60,7 +60,7 @@ class Batch {
         return;
       }
       const Answered& mine = answered[task - 1];
-      done[mine.launch].wait(false);  // the launches are the first task, so that somebody has begun them
+      done[mine.launch].wait(false);  // the launches are the first task, so that a thread has begun them
       judge(mine.index);
     });
   }
@@ -70,7 +70,7 @@ class Batch {
     done.notify_all();
   }
 
-  /// Whatever happens, nobody waits for ever.
+  /// Whatever happens, no thread waits for ever.
   struct Release {
     std::span<std::atomic<bool>> all;
     explicit Release(std::span<std::atomic<bool>> flags) : all(flags) {}
@@ -107,7 +107,7 @@ class Batch {
   void answer(const Indices& launch) { launch.size() > 1 ? together(launch) : alone(launch.front()); }
 
   void together(const Indices& launch) {
-    result_.companies.push_back(launch);
+    result_.failed_launches.push_back(launch);
     std::vector<const Problem*> problems;
     for (const std::size_t i : launch) problems.push_back(&cases_[i].problem);
     try {

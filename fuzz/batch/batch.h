@@ -17,11 +17,11 @@ struct BatchOptions {
 };
 
 struct BatchResult {
-  /// One per case, of one run and the judging laws. What fails in company is run again alone; if that passes, or is not possible any
+  /// One per case, of one run and the judging laws. What fails as a launch is run again alone; if that passes, or is not possible any
   /// more, it says so ("batch:exceeds_bound").
   std::vector<Score> scores;
-  /// The cases of each launch of several, as indices: a failure in company is of all of them.
-  std::vector<std::vector<std::size_t>> companies;
+  /// The cases of each launch of several, as indices: a failure of a launch is of all of them.
+  std::vector<std::vector<std::size_t>> failed_launches;
   /// The context of the GPU is lost: what had not run by then has not run. `together`: the cases of the launch that lost it, where
   /// there were several, so that it is not known which did; else the case has its finding ("error").
   bool lost = false;

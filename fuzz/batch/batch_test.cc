@@ -62,7 +62,7 @@ TEST(Batch, equal_shapes_are_one_launch) {
 
 TEST(Batch, what_was_one_launch_is_one_again) {
   const std::vector<Case> cases = softmax_cases(256, "rows=1,cols=5,chunk=5,order=forward,layout=dense");
-  EXPECT_THAT(score_batch(block(), cases, {}).companies, testing::ElementsAre(testing::SizeIs(256)));
+  EXPECT_THAT(score_batch(block(), cases, {}).failed_launches, testing::ElementsAre(testing::SizeIs(256)));
 }
 
 TEST(Batch, a_context_lost_on_the_way_leaves_what_was_answered_before) {
@@ -81,9 +81,9 @@ TEST(Batch, a_context_lost_on_the_way_leaves_what_was_answered_before) {
     EXPECT_TRUE(result.lost);
     EXPECT_EQ(calls, 2) << "no launch after it";
     EXPECT_THAT(result.together, testing::SizeIs(256));
-    EXPECT_THAT(result.companies, testing::ElementsAre(testing::SizeIs(64), testing::SizeIs(256)));
+    EXPECT_THAT(result.failed_launches, testing::ElementsAre(testing::SizeIs(64), testing::SizeIs(256)));
     EXPECT_EQ(std::ranges::count_if(result.scores, [](const Score& score) { return score.ran; }), 64);
-    for (const std::size_t i : result.companies[0]) EXPECT_FALSE(result.scores[i].failed()) << i;
+    for (const std::size_t i : result.failed_launches[0]) EXPECT_FALSE(result.scores[i].failed()) << i;
   }
 }
 
@@ -91,8 +91,8 @@ TEST(Batch, many_of_equal_shape_are_several_launches) {
   Team team(2);
   const BatchResult result = score_batch(
       block(), softmax_cases(600, "rows=1,cols=5,chunk=5,order=forward,layout=dense"), {Executor::cpu, &team});
-  EXPECT_THAT(result.companies, testing::ElementsAre(testing::SizeIs(64), testing::SizeIs(256), testing::SizeIs(256),
-                                                     testing::SizeIs(24)));
+  EXPECT_THAT(result.failed_launches, testing::ElementsAre(testing::SizeIs(64), testing::SizeIs(256),
+                                                           testing::SizeIs(256), testing::SizeIs(24)));
   EXPECT_TRUE(std::ranges::all_of(result.scores, [](const Score& score) { return score.ran && !score.failed(); }));
 }
 
@@ -133,14 +133,14 @@ TEST(Batch, a_wrong_row_is_the_finding_of_its_own_case) {
   EXPECT_LT(wrong_ones, 16);
 }
 
-TEST(Batch, a_failure_that_needs_company_says_so) {
+TEST(Batch, a_failure_that_needs_its_launch_says_so) {
   const Kernel lonely = with_launch([](const SoftmaxArgs& args, Stream stream) {
     launch_block(args, stream);
     if (args.rows > 8) static_cast<float*>(args.o)[5 * args.cols] += 1e-3F;  // row 5: of the third case
   });
   const BatchResult result = score_batch(lonely, softmax_cases(10), {});
   const std::vector<Score>& scores = result.scores;
-  EXPECT_THAT(result.companies, testing::ElementsAre(testing::SizeIs(10)));
+  EXPECT_THAT(result.failed_launches, testing::ElementsAre(testing::SizeIs(10)));
   EXPECT_EQ(scores[2].what, "batch:exceeds_bound");
   EXPECT_THAT(scores[2].verdict.detail, testing::HasSubstr("alone it passes"));
   EXPECT_FALSE(scores[1].failed());

@@ -1,4 +1,4 @@
-// What becomes of a worker's death, and which findings still lack a witness.
+// What a worker's crash is recorded as, and which findings still lack a witness.
 #include <fmt/format.h>
 
 #include <ctime>
@@ -13,18 +13,18 @@ namespace flashproof {
 
 namespace fs = std::filesystem;
 
-void CampaignRun::after_death(const WorkerEnd& end, Ending ending, const DeathReport& report,
+void CampaignRun::after_death(const WorkerEnd& end, Ending ending, const CrashReport& report,
                               const fs::path& artifact) {
   const Slot& slot = slots_[end.slot];
   const Listed& one = setup_.subjects[slot.job.subject];
   const std::string subject = subject_folder(one);
-  turns_.died(end.slot, slot.job.subject, now());
+  turns_.crashed(end.slot, slot.job.subject, now());
 
   Finding finding;
   finding.subject = setup_.subject(one);
   finding.what = name(ending);
   // The stable part of the report stands in the key, so that one defect is one finding. A hang's place is chance.
-  if (ending == Ending::crash || ending == Ending::sanitizer) finding.term = death_key(end.status, report);
+  if (ending == Ending::crash || ending == Ending::sanitizer) finding.term = crash_key(end.status, report);
   finding.detail = end.overdue           ? fmt::format("no end within {} s after its time", setup_.machine.patience)
                    : report.line.empty() ? "the worker " + describe_status(end.status)
                                          : report.line;

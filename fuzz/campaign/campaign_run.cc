@@ -134,7 +134,7 @@ void CampaignRun::follow_up(const WorkerEnd& end) {
   const Job job = slot.job;
   const std::string log = tail_of(slot.log, kLogTail);
   const std::string said = last_line(log);
-  const DeathReport report = read_report(log);
+  const CrashReport report = read_report(log);
   const Ending ending = end.overdue ? Ending::hang : classify(end.status, end.asked, report);
   if (ending == Ending::usage || ending == Ending::infrastructure) {
     usage_ = ending == Ending::usage;
@@ -156,12 +156,12 @@ void CampaignRun::follow_up(const WorkerEnd& end) {
   if (is_death(ending)) after_death(end, ending, report, artifact);
   if (ending == Ending::restart) turns_.again(end.slot, job, end.seconds);
   if (ending == Ending::odd || (ending == Ending::finding && !stopped_by_finding)) {
-    turns_.died(end.slot, job.subject, now());
+    turns_.crashed(end.slot, job.subject, now());
     status_.say(fmt::format("a worker of {} {}: {}", subject_text(setup_.subject(setup_.subjects[job.subject])),
                             describe_status(end.status), said));
   }
   if (ending == Ending::done) {
-    turns_.lived(job.subject);
+    turns_.survived(job.subject);
     if (!worked && early && job.kind == Job::Kind::fuzz) count_fruitless(end, said);
   } else if (!worked && !stopped_by_finding && !end.overdue) {
     count_fruitless(end, said);

@@ -11,7 +11,7 @@
 
 #include "fuzz/archive/archive.h"
 #include "fuzz/campaign/campaign.h"
-#include "fuzz/campaign/deaths.h"
+#include "fuzz/campaign/crashes.h"
 #include "fuzz/campaign/folder.h"
 #include "fuzz/campaign/status_line.h"
 #include "fuzz/campaign/supervisor.h"
@@ -57,7 +57,7 @@ class CampaignRun {
   void fill_slots();
   void start(std::size_t slot, const Job& job);
   void follow_up(const WorkerEnd& end);
-  void after_death(const WorkerEnd& end, Ending ending, const DeathReport& report,
+  void after_death(const WorkerEnd& end, Ending ending, const CrashReport& report,
                    const std::filesystem::path& artifact);
   void count_fruitless(const WorkerEnd& end, const std::string& said);
   void find_unminimised(std::size_t subject);

@@ -141,17 +141,17 @@ void copy_suspects(const CampaignFolder& from, const CampaignFolder& to, std::si
         copy_input(entry, into, longest);
         continue;
       }
-      make(into / entry.filename());  // a company
+      make(into / entry.filename());  // a launch
       for (const fs::path& file : entries(entry)) copy_input(file, into / entry.filename(), longest);
     }
   }
 }
 
 std::string suspects_text(const CampaignFolder& folder, const std::string& target) {
-  std::uint64_t alone = 0, companies = 0;
+  std::uint64_t alone = 0, failed_launches = 0;
   for (const fs::path& subject : entries(folder.suspects())) {
     std::error_code error;
-    for (const fs::path& entry : entries(subject)) ++(fs::is_directory(entry, error) ? companies : alone);
+    for (const fs::path& entry : entries(subject)) ++(fs::is_directory(entry, error) ? failed_launches : alone);
   }
   const std::string where = printable(folder.suspects().string(), 4096);
   std::string text;
@@ -162,9 +162,9 @@ std::string suspects_text(const CampaignFolder& folder, const std::string& targe
         "begins with them\n",
         alone, where, target, printable(folder.root.string(), 4096));
   }
-  if (companies > 0) {
-    text +=
-        fmt::format("{} launches failed together and not alone: their inputs are in {}/*.company\n", companies, where);
+  if (failed_launches > 0) {
+    text += fmt::format("{} launches failed together and not alone: their inputs are in {}/*.launch\n", failed_launches,
+                        where);
   }
   return text;
 }

@@ -26,7 +26,7 @@ void seed_corpus(const CampaignFolder& folder, const std::string& subject, const
 /// how many. Throws InfrastructureError if one can be neither read nor moved.
 std::uint64_t reject_unfit(const CampaignFolder& folder, const std::string& subject, std::size_t longest);
 
-/// Moves the corpus file with these bytes there, if any: a worker that dies of it would die at every start.
+/// Moves the corpus file with these bytes there, if any: a worker that it ends would end at every start.
 bool reject_input(const CampaignFolder& folder, const std::string& subject, const Bytes& input);
 
 /// Copies every fit input of another campaign's corpus that ours does not have, under the name of its content.
@@ -35,7 +35,7 @@ struct Copied {
 };
 Copied copy_corpus(const CampaignFolder& from, const CampaignFolder& to, std::size_t longest);
 
-/// Copies the suspects of another campaign, and the companies of failures, unless ours has them. Not of a campaign at work: what
+/// Copies the suspects of another campaign, and launches that failed, unless ours has them. Not of a campaign at work: what
 /// it tries alone it removes.
 void copy_suspects(const CampaignFolder& from, const CampaignFolder& to, std::size_t longest);
 /// What waits in suspects/ and what to do about it, a line; nothing if nothing does.

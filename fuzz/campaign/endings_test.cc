@@ -8,53 +8,53 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct DeathCase {
+struct CrashCase {
   const char *kernel, *what, *term, *input, *case_line;
 };
-class Deaths : public CampaignTest, public testing::WithParamInterface<DeathCase> {};
+class Deaths : public CampaignTest, public testing::WithParamInterface<CrashCase> {};
 
 TEST_P(Deaths, is_one_finding) {
-  const DeathCase& death = GetParam();
-  EXPECT_EQ(run(options(death.kernel, 1)), "1") << complained;
+  const CrashCase& crash = GetParam();
+  EXPECT_EQ(run(options(crash.kernel, 1)), "1") << complained;
   const auto findings = archive().findings();
   ASSERT_EQ(findings.size(), 1U) << said;
-  EXPECT_EQ(findings[0].what, death.what);
-  EXPECT_EQ(findings[0].term, death.term);
-  EXPECT_EQ(std::string(findings[0].input.begin(), findings[0].input.end()), death.input);
-  EXPECT_EQ(findings[0].case_line, death.case_line);
+  EXPECT_EQ(findings[0].what, crash.what);
+  EXPECT_EQ(findings[0].term, crash.term);
+  EXPECT_EQ(std::string(findings[0].input.begin(), findings[0].input.end()), crash.input);
+  EXPECT_EQ(findings[0].case_line, crash.case_line);
   EXPECT_GE(findings[0].hits, 2U) << "the campaign did not go on with the next slice";
-  EXPECT_THAT(said, HasSubstr(std::string("FAIL ") + death.kernel));
-  EXPECT_THAT(complained, HasSubstr(death.what));
+  EXPECT_THAT(said, HasSubstr(std::string("FAIL ") + crash.kernel));
+  EXPECT_THAT(complained, HasSubstr(crash.what));
   EXPECT_TRUE(fs::exists(out.log() / (finding_name(findings[0]) + ".log")));
-  if (*death.input != '\0') {
-    EXPECT_EQ(read_file(out.findings() / (finding_name(findings[0]) + ".input")), death.input);
+  if (*crash.input != '\0') {
+    EXPECT_EQ(read_file(out.findings() / (finding_name(findings[0]) + ".input")), crash.input);
     EXPECT_EQ(std::distance(fs::directory_iterator(out.artifacts()), {}), 1);  // not one for each hit
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(, Deaths,
-                         testing::Values(DeathCase{"fake.signal", "crash", "SEGV", "", ""},
-                                         DeathCase{"fake.asan", "sanitizer",
+                         testing::Values(CrashCase{"fake.signal", "crash", "SEGV", "", ""},
+                                         CrashCase{"fake.asan", "sanitizer",
                                                    "AddressSanitizer: heap-buffer-overflow softmax.cu:12:3 in row_max",
                                                    "deadly", "fake:described"},
-                                         DeathCase{"fake.hang", "hang", "", "deadly", "fake:described"},
-                                         DeathCase{"fake.memory", "memory", "", "deadly", "fake:described"}),
+                                         CrashCase{"fake.hang", "hang", "", "deadly", "fake:described"},
+                                         CrashCase{"fake.memory", "memory", "", "deadly", "fake:described"}),
                          [](const auto& info) { return std::string(info.param.kernel).substr(5); });
 
-struct ClimbDeath {
+struct ClimbCrash {
   const char *kernel, *what, *term;
 };
-class ClimbDeaths : public CampaignTest, public testing::WithParamInterface<ClimbDeath> {};
+class ClimbDeaths : public CampaignTest, public testing::WithParamInterface<ClimbCrash> {};
 
 TEST_P(ClimbDeaths, has_the_input_that_was_tried) {
-  const ClimbDeath& death = GetParam();
+  const ClimbCrash& crash = GetParam();
   Machine machine = quiet_machine();
   machine.patience = 0.3;
-  EXPECT_EQ(run(options(death.kernel, 1.2), machine), "1") << complained;
+  EXPECT_EQ(run(options(crash.kernel, 1.2), machine), "1") << complained;
   const auto findings = archive().findings();
   ASSERT_EQ(findings.size(), 1U) << said;
-  EXPECT_EQ(findings[0].what, death.what);
-  EXPECT_EQ(findings[0].term, death.term);
+  EXPECT_EQ(findings[0].what, crash.what);
+  EXPECT_EQ(findings[0].term, crash.term);
   EXPECT_EQ(std::string(findings[0].input.begin(), findings[0].input.end()), "deadly climb");
   EXPECT_EQ(findings[0].case_line, "fake:described");
   EXPECT_THAT(said, HasSubstr("--format=f32 " + (out.findings() / finding_name(findings[0])).string() + ".input\n"));
@@ -62,8 +62,8 @@ TEST_P(ClimbDeaths, has_the_input_that_was_tried) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, ClimbDeaths,
-                         testing::Values(ClimbDeath{"fake.climb_crash", "crash", "SEGV"},
-                                         ClimbDeath{"fake.climb_hang", "hang", ""}),
+                         testing::Values(ClimbCrash{"fake.climb_crash", "crash", "SEGV"},
+                                         ClimbCrash{"fake.climb_hang", "hang", ""}),
                          [](const auto& info) { return std::string(info.param.kernel).substr(5); });
 
 TEST_F(CampaignTest, a_climb_killed_from_outside_is_no_finding_and_leaves_no_file) {

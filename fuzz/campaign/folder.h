@@ -5,9 +5,9 @@
 //   corpus/KERNEL.FORMAT/     inputs, one file each; corpus_rejected/ has those that no worker may see
 //   artifacts/                inputs that ended a worker, as it left them; *-climbing: what a local search is trying now
 //   suspects/KERNEL.FORMAT/   on a GPU: inputs of a launch that lost the context, until each has run alone
-//   suspects/KERNEL.FORMAT.company/HASH/  all inputs of a launch that failed together, one of which has the finding "batch:"
+//   suspects/KERNEL.FORMAT.launch/HASH/  all inputs of a launch that failed together, one of which has the finding "batch:"
 //   findings/                 KEY.safetensors: minimised witnesses; KEY.input: inputs of findings that have none
-//   log/                      worker-N.log: what the worker of this slot says; KERNEL.FORMAT.WHAT.log: the end of one that died
+//   log/                      worker-N.log: what the worker of this slot prints; KERNEL.FORMAT.WHAT.log: the last lines of one that crashed
 //   lock                      held by the driver that works here, and names its pid
 #pragma once
 

@@ -144,18 +144,18 @@ TEST(Turns, minimising_has_its_time_also_at_the_end_and_after_it) {
 TEST(Turns, a_subject_that_keeps_dying_waits_longer_each_time) {
   Turns turns({0}, 20, true, 1);
   double now = 0, last = 0;
-  for (int death = 0; death < 5; ++death) {
+  for (int crash = 0; crash < 5; ++crash) {
     ASSERT_EQ(text(turns.next(0, now, 100)), "fuzz 0");
-    turns.died(0, 0, now);
+    turns.crashed(0, 0, now);
     double wait = 0;
     while (text(turns.next(0, now + wait, 100)) == "wait") wait += 0.05;
     EXPECT_GT(wait, last);
     last = wait, now += wait + 0.05;
-    turns.died(0, 0, now);  // the one that the loop took
+    turns.crashed(0, 0, now);  // the one that the loop took
     now += 100;
   }
-  turns.lived(0);
-  turns.died(0, 0, now);
+  turns.survived(0);
+  turns.crashed(0, 0, now);
   EXPECT_EQ(text(turns.next(0, now + 0.15, 100)), "fuzz 0");
 }
 

@@ -169,7 +169,7 @@ class Cluster:
             except OSError:  # it has ended meanwhile
                 continue
         pids = list(dict.fromkeys(pids))
-        for pid in pids:  # all at the same moment: a step daemon must not live to report that its script died
+        for pid in pids:  # all at the same moment: a step daemon must not be left to report that its script ended
             kill(pid, signal.SIGSTOP)
         return sum(1 for pid in pids if kill(pid, signal.SIGKILL))
 

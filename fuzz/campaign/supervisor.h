@@ -20,7 +20,7 @@ struct WorkerEnd {
   std::size_t slot = 0;
   int status = 0;
   bool asked = false;    // we had sent it SIGTERM or SIGKILL
-  bool overdue = false;  // it did not end within its patience, nobody had stopped it, and was killed
+  bool overdue = false;  // it did not end within its time, was not stopped, and was killed
   double seconds = 0;    // that it ran
 };
 

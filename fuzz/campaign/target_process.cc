@@ -42,7 +42,7 @@ pid_t spawn(const Command& command, int out, int err) {
   const pid_t pid = ::fork();
   if (pid < 0) fail("fork of a worker process");
   if (pid > 0) {
-    ::setpgid(pid, pid);  // here, too: whoever comes first
+    ::setpgid(pid, pid);  // in both processes: either may be first
     return pid;
   }
   ::setpgid(0, 0);
@@ -52,7 +52,7 @@ pid_t spawn(const Command& command, int out, int err) {
   ::dup2(err, STDERR_FILENO);
   ::execv(arguments[0], arguments.data());
   const char* why = std::strerror(errno);
-  // Nobody could do anything about a failure of these.
+  // A failure of these cannot be helped.
   [[maybe_unused]] const bool said =
       ::write(STDERR_FILENO, why, std::strlen(why)) + ::write(STDERR_FILENO, "\n", 1) > 0;
   ::_exit(127);

@@ -1,4 +1,4 @@
-// A target as a process: started in a process group of its own that dies with us, or asked a question.
+// A target as a process: started in a process group of its own that ends with us, or asked a question.
 #pragma once
 
 #include <sys/types.h>

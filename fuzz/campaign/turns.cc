@@ -10,7 +10,7 @@ Turns::Turns(std::vector<std::size_t> order, double slice, bool climb, std::size
       slice_(slice),
       climb_(climb),
       pending_(slots),
-      deaths_(order_.size()),
+      crashes_(order_.size()),
       ready_at_(order_.size()) {}
 
 std::optional<Job> Turns::next_minimise(double left) {
@@ -49,13 +49,13 @@ void Turns::again(std::size_t slot, const Job& job, double had) {
   pending_[slot].push_front({job.kind, job.subject, job.seconds - had});
 }
 
-void Turns::died(std::size_t slot, std::size_t subject, double now) {
+void Turns::crashed(std::size_t slot, std::size_t subject, double now) {
   constexpr double kFirstPause = 0.1, kLongestPause = 60;
   constexpr int kMostDoublings = 10;
   pending_[slot].clear();
   ready_at_[subject] =
-      now + std::min(kLongestPause, std::ldexp(kFirstPause, std::min(deaths_[subject], kMostDoublings)));
-  ++deaths_[subject];
+      now + std::min(kLongestPause, std::ldexp(kFirstPause, std::min(crashes_[subject], kMostDoublings)));
+  ++crashes_[subject];
 }
 
 }  // namespace flashproof

@@ -35,8 +35,8 @@ class Turns {
   /// The slot's job goes on for the rest of its time.
   void again(std::size_t slot, const Job& job, double had);
   /// The slot's slice is over before its time: no local search follows.
-  void died(std::size_t slot, std::size_t subject, double now);
-  void lived(std::size_t subject) { deaths_[subject] = 0; }
+  void crashed(std::size_t slot, std::size_t subject, double now);
+  void survived(std::size_t subject) { crashes_[subject] = 0; }
 
  private:
   std::vector<std::size_t> order_;
@@ -45,7 +45,7 @@ class Turns {
   std::size_t cursor_ = 0;
   std::vector<std::deque<Job>> pending_;  // per slot
   std::deque<std::size_t> minimise_;
-  std::vector<int> deaths_;       // of a subject, without a slice that it survived
+  std::vector<int> crashes_;      // of a subject, without a slice that it survived
   std::vector<double> ready_at_;  // of a subject, seconds
 };
 

@@ -131,7 +131,7 @@ TEST_F(Union, an_export_removes_only_what_it_wrote) {
 TEST_F(Union, what_has_not_run_alone_goes_along_and_is_said) {
   const fs::path a = campaign("a", "fake.steady", "one");
   write_file(a / "suspects" / "fake.steady.f32" / content_name({'x'}), "x");
-  write_file(a / "suspects" / "fake.steady.f32.company" / "1234" / content_name({'y'}), "y");
+  write_file(a / "suspects" / "fake.steady.f32.launch" / "1234" / content_name({'y'}), "y");
   EXPECT_EQ(quietly([&] { show_campaign(a); }), "");
   EXPECT_THAT(said, HasSubstr("1 inputs of launches that lost the GPU have not run alone yet"));
   out.root = folder / "all";
@@ -141,7 +141,7 @@ TEST_F(Union, what_has_not_run_alone_goes_along_and_is_said) {
     EXPECT_THAT(said, HasSubstr("1 launches failed together"));
   }
   EXPECT_TRUE(fs::exists(out.suspects() / "fake.steady.f32" / content_name({'x'})));
-  EXPECT_TRUE(fs::exists(out.suspects() / "fake.steady.f32.company" / "1234" / content_name({'y'})));
+  EXPECT_TRUE(fs::exists(out.suspects() / "fake.steady.f32.launch" / "1234" / content_name({'y'})));
 }
 
 TEST_F(Union, status_of_an_ended_campaign) {

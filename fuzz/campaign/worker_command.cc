@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "fuzz/campaign/corpus.h"
-#include "fuzz/campaign/deaths.h"
+#include "fuzz/campaign/crashes.h"
 #include "reference/problem/run_command.h"
 
 namespace flashproof {

@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "fuzz/campaign/corpus.h"
-#include "fuzz/campaign/deaths.h"
+#include "fuzz/campaign/crashes.h"
 
 namespace flashproof {
 namespace {

@@ -1,4 +1,4 @@
-# FLASHPROOF_FUZZ_ONLY: the fuzz targets for somebody else's compiler, C++ library and engine (build.sh). The compiled C++
+# FLASHPROOF_FUZZ_ONLY: the fuzz targets for another project's compiler, C++ library and engine (build.sh). The compiled C++
 # libraries of a distribution are for its own C++ library and cannot be linked there, so everything in C++ is a header or is
 # compiled here; the C libraries are static, since the programs run where nothing is installed. Instrumentation and
 # sanitizers come with CXXFLAGS.

@@ -118,7 +118,7 @@ void expect_no_key_lost(float scale, const std::vector<Exponent>& in_domain) {
       if (kernel.problem != ProblemKind::attention || kernel.form != Form::hardened) continue;
       const Score found = score(kernel, {spec, p}, {});
       EXPECT_FALSE(found.failed()) << kernel.id << ": " << found.verdict.detail;
-      // With one key's weight 0, a kernel in its domain answers the other's value, and an element speaks for a term.
+      // With one key's weight 0, a kernel in its domain answers the other's value, and an element represents a term.
       if (found.ran && std::ranges::find(in_domain, kernel.arithmetic.exponent) != in_domain.end()) {
         EXPECT_FALSE(found.terms.empty()) << kernel.id << " " << scale;
       }

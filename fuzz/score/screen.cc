@@ -109,7 +109,7 @@ class Screen {
     first_ = false;
   }
 
-  /// peaks() for one element that speaks and did not fail.
+  /// peaks() for one element that can represent a term and did not fail.
   template <Part kPart>
   void climb_peak(double computed, const Ball& ball, const ElementBound& b, double limit, std::int64_t row,
                   std::int64_t column) {
@@ -152,7 +152,7 @@ class Screen {
       worst_index_ = index;
       first_ = false;
     }
-    if (!speaks(element) || decision.failed()) return;
+    if (!can_represent(element) || decision.failed()) return;
     const double ratio = term_ratio(element, bound_with_rounding(element.format, element.truth, element.bound));
     Peak& peak = result_.peaks[static_cast<std::size_t>(largest_term(element))];
     if (ratio > peak.ratio) peak = {ratio, part, row, column};

@@ -17,8 +17,8 @@
 //      clear element counts as finite_elements. One that is not clear gets settle(), which is what judge() calls.
 //   2. A pass is the worst so far if it is the first element, or if what was worst before weighs less than a pass: the rule
 //      of outweighs().
-//   3. speaks() of a clear element: finite truth, value and radius and the domain hold by 1; its bound is 0, or below range/2
-//      because it is not vacuous. So it speaks iff its bound is above 0. It did not fail, so peaks() counts it.
+//   3. can_represent() of a clear element: finite truth, value and radius and the domain hold by 1; its bound is 0, or below range/2
+//      because it is not vacuous. So it can represent a term iff its bound is above 0. It did not fail, so peaks() counts it.
 //   4. peaks() replaces a term's peak P where ratio = RN(x/a) > P: x = max(|error| − radius, 0), a = what is allowed. Let
 //      t = RN(RN(P a)(1 − 2^-50)). Where RN(P a) >= 2^-1000 it is at most P a (1 + 2^-53), so that t <= P a (1 + 2^-53)^2
 //      (1 − 2^-50) < P a. If x <= t, then x/a < P and RN(x/a) <= P, RN being monotone and P a double: no replacement, and no

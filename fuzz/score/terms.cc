@@ -40,7 +40,7 @@ void for_each_term(const Element& e, double allowed, Use use) {
   use(term, allowed - b.weights - b.numerator - b.denominator);
 }
 
-/// Calls use(element) for every element that speaks and did not fail.
+/// Calls use(element) for every element that can represent a term and did not fail.
 template <class Use>
 void for_each_speaking(const Output& output, const Truth& truth, const Bound& bound, const Judgement& judgement,
                        const Contract& contract, Use use) {
@@ -49,7 +49,7 @@ void for_each_speaking(const Output& output, const Truth& truth, const Bound& bo
     if (!returned(contract, part)) continue;
     for (std::int64_t i = 0; i < count(truth, part); ++i) {
       const Element e = judged_element(output, truth, bound, judgement, part, i);
-      if (speaks(e) && !(failed && decide(e, contract).failed())) use(e);
+      if (can_represent(e) && !(failed && decide(e, contract).failed())) use(e);
     }
   }
 }
@@ -71,7 +71,7 @@ Term parse_term(std::string_view text) {
   throw UsageError("term " + quote(text) + ": must be one of " + legal);
 }
 
-bool speaks(const Element& e) {
+bool can_represent(const Element& e) {
   const double total = e.bound.total();
   return (e.truth.classes & kFinite) != 0 && class_of(e.computed) == kFinite && class_of(e.truth.radius) == kFinite &&
          e.domain.holds() && total > 0 && total < e.range / 2;

@@ -38,9 +38,9 @@ Part part_of(Term term);
 /// Throws UsageError that lists the legal names.
 Term parse_term(std::string_view name);
 
-inline constexpr double kDominates = 0.8;  // share of the bound from which on an element speaks for a term
+inline constexpr double kDominates = 0.8;  // share of the bound from which on an element represents a term
 
-/// The element that speaks for a term: of those of which it is at least kDominates of the bound the one with the largest
+/// The element that can represent a term for a term: of those of which it is at least kDominates of the bound the one with the largest
 /// error/bound, else the one with the largest share.
 struct TermBest {
   double ratio = 0;  // (error − radius of the truth) / bound
@@ -55,17 +55,17 @@ struct TermBest {
   }
 };
 
-/// What an element must be to speak for a term: finite, judged inside its domain, its bound not vacuous.
-bool speaks(const Element& element);
+/// What an element must be to represent a term: finite, judged inside its domain, its bound not vacuous.
+bool can_represent(const Element& element);
 
 using TermBests = std::array<TermBest, kTerms>;  // by Term; share 0: the term does not occur
 
-/// Over all elements that speak and did not fail.
+/// Over all elements that can and did not fail.
 TermBests term_bests(const Output& output, const Truth& truth, const Bound& bound, const Judgement& judgement,
                      const Contract& contract);
 
 /// The worst element of those whose bound is mostly this term: what a fuzzer climbs. Unlike a TermBest every element that
-/// speaks belongs to a term.
+/// that can represent a term belongs to one.
 struct Peak {
   double ratio = -1;  // −1: no element
   Part part = Part::o;

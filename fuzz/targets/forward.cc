@@ -101,9 +101,9 @@ ScoredBatch run_forward_batch(const TargetSubject& subject, std::span<const Fuzz
   BatchResult answers = score_batch(kernel_of(subject.kernel), cases, options);
   ScoredBatch batch{std::vector<std::optional<Scored>>(inputs.size()), answers.lost, {}, std::move(answers.why)};
   for (const std::size_t i : answers.together) batch.together.push_back(places[i]);
-  for (std::vector<std::size_t>& company : answers.companies) {
-    for (std::size_t& i : company) i = places[i];
-    batch.companies.push_back(std::move(company));
+  for (std::vector<std::size_t>& launch : answers.failed_launches) {
+    for (std::size_t& i : launch) i = places[i];
+    batch.failed_launches.push_back(std::move(launch));
   }
   team.for_each(static_cast<std::int64_t>(cases.size()), [&](std::int64_t index) {
     const auto i = static_cast<std::size_t>(index);

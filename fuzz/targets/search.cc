@@ -117,36 +117,36 @@ void Session::hunt_batch(const std::vector<FuzzInput>& inputs, Team& team, Paren
     if (batch.lost && batch.results[i]->score.what == "error") {
       fatal = i;
     } else {
-      keep_company(inputs, batch, i, batch.results[i]->score.what);
+      keep_launch(inputs, batch, i, batch.results[i]->score.what);
       learn(inputs[i], {&subject, std::move(*batch.results[i])}, parents, folder);
     }
   }
   if (fatal) keep({&subject, std::move(*batch.results[*fatal])}, inputs[*fatal], *encode_input(inputs[*fatal]));
   if (!batch.lost) return;
-  report_company(inputs, batch);
+  report_launch(inputs, batch);
   leave_lost();
 }
 
-/// A finding keeps one input, but what fails in company only needs all of them: the first of each kind of failure leaves
-/// them in SUSPECTS.company/, in a folder named as its input is. Run again: --hunt with that folder and a --batch of as many.
-void Session::keep_company(const std::vector<FuzzInput>& inputs, const ScoredBatch& batch, std::size_t of,
-                           const std::string& what) {
+/// A finding keeps one input, but what fails as a launch only needs all of them: the first of each kind of failure leaves
+/// them in SUSPECTS.launch/, in a folder named as its input is. Run again: --hunt with that folder and a --batch of as many.
+void Session::keep_launch(const std::vector<FuzzInput>& inputs, const ScoredBatch& batch, std::size_t of,
+                          const std::string& what) {
   if (!what.starts_with("batch:") || options_.suspects.empty()) return;
-  for (const std::vector<std::size_t>& company : batch.companies) {
-    if (std::ranges::find(company, of) == company.end() || !companies_.insert(what).second) continue;
+  for (const std::vector<std::size_t>& launch : batch.failed_launches) {
+    if (std::ranges::find(launch, of) == launch.end() || !kept_launches_.insert(what).second) continue;
     const fs::path folder =
-        fs::path(options_.suspects + ".company") / fmt::format("{:016x}", hash_of(*encode_input(inputs[of])));
+        fs::path(options_.suspects + ".launch") / fmt::format("{:016x}", hash_of(*encode_input(inputs[of])));
     fs::create_directories(folder);
-    for (const std::size_t i : company) write_input(folder, *encode_input(inputs[i]));
+    for (const std::size_t i : launch) write_input(folder, *encode_input(inputs[i]));
   }
 }
 
 /// One finding for the launch, and its inputs as suspects: who did it alone gets a finding of its own when it has run again.
-void Session::report_company(const std::vector<FuzzInput>& inputs, const ScoredBatch& batch) {
+void Session::report_launch(const std::vector<FuzzInput>& inputs, const ScoredBatch& batch) {
   if (batch.together.empty()) return;
   const FuzzInput& first = inputs[batch.together.front()];
   for (const std::size_t i : batch.together) write_input(options_.suspects, *encode_input(inputs[i]));
-  keep_company(inputs, batch, batch.together.front(), "batch:error");
+  keep_launch(inputs, batch, batch.together.front(), "batch:error");
   Found together{&subjects_.front(), {}};
   together.scored.score.ran = true;
   together.scored.score.what = "batch:error";

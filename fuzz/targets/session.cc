@@ -33,7 +33,7 @@ std::int64_t utc() {
 constexpr double kFlushSeconds = 1;
 constexpr std::size_t kLinesWithLaws = 4;  // the first of a seed file; each law costs several runs
 
-/// After these no launch of this process can succeed any more. What fails in company only ("batch:") has been survived.
+/// After these no launch of this process can succeed any more. What fails as a launch only ("batch:") has been survived.
 bool loses_context(const Score& score, Executor executor) {
   return executor == Executor::cuda && score.failed() && score.verdict.failure == Failure::error &&
          !score.what.starts_with("batch:") && !score.what.ends_with("harness");

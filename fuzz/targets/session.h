@@ -103,9 +103,9 @@ class Session {
   void hunt_batch(const std::vector<FuzzInput>& inputs, Team& team, Parents& parents, const std::string& folder);
   [[noreturn]] void leave_lost();
   void learn(const FuzzInput& input, const Found& found, Parents& parents, const std::string& folder);
-  void report_company(const std::vector<FuzzInput>& inputs, const ScoredBatch& batch);
-  void keep_company(const std::vector<FuzzInput>& inputs, const ScoredBatch& batch, std::size_t of,
-                    const std::string& what);
+  void report_launch(const std::vector<FuzzInput>& inputs, const ScoredBatch& batch);
+  void keep_launch(const std::vector<FuzzInput>& inputs, const ScoredBatch& batch, std::size_t of,
+                   const std::string& what);
   void try_suspects(const std::string& folder);
   void ask_laws(Random& random);
   void say_finding(const Found& found) const;
@@ -117,9 +117,9 @@ class Session {
   std::vector<TargetSubject> subjects_;  // those that an input may choose among
   std::optional<Archive> archive_;
   Run run_;
-  std::set<std::string> reported_;    // keys of findings that this process has written
-  std::set<std::string> companies_;   // kinds of failure whose company it has written
-  double started_ = 0, flushed_ = 0;  // seconds of the steady clock
+  std::set<std::string> reported_;       // keys of findings that this process has written
+  std::set<std::string> kept_launches_;  // kinds of failure whose launch it has written
+  double started_ = 0, flushed_ = 0;     // seconds of the steady clock
 };
 
 }  // namespace flashproof

@@ -217,7 +217,7 @@ TEST_F(SessionTest, a_lost_context_leaves_a_finding_and_suspects_which_run_alone
     batch.results[3].reset();
     batch.lost = true;
     batch.together = {2, 3};
-    batch.companies = {{0, 1}, {2, 3}};
+    batch.failed_launches = {{0, 1}, {2, 3}};
     batch.why = "illegal address";
     return batch;
   };
@@ -232,10 +232,10 @@ TEST_F(SessionTest, a_lost_context_leaves_a_finding_and_suspects_which_run_alone
   EXPECT_EQ(archive().findings()[0].what, "batch:error");
   EXPECT_FALSE(archive().elites().empty()) << "what other launches showed";
   EXPECT_EQ(std::distance(fs::directory_iterator(o.suspects), fs::directory_iterator()), 2);
-  const fs::path companies = o.suspects + ".company";
-  ASSERT_EQ(std::distance(fs::directory_iterator(companies), fs::directory_iterator()), 1);
-  const fs::path company = fs::directory_iterator(companies)->path();
-  EXPECT_EQ(std::distance(fs::directory_iterator(company), fs::directory_iterator()), 2) << "all that ran together";
+  const fs::path failed_launches = o.suspects + ".launch";
+  ASSERT_EQ(std::distance(fs::directory_iterator(failed_launches), fs::directory_iterator()), 1);
+  const fs::path launch = fs::directory_iterator(failed_launches)->path();
+  EXPECT_EQ(std::distance(fs::directory_iterator(launch), fs::directory_iterator()), 2) << "all that ran together";
 
   target.run = fatal_run;  // each of them does it alone
   EXPECT_EXIT(hunt(), testing::ExitedWithCode(kExitLost), "");

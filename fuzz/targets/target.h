@@ -17,7 +17,7 @@
 
 namespace flashproof {
 
-/// Who may be fuzzed: a kernel (or two, "id|id") in a format, and its form for whoever chooses.
+/// What can be fuzzed: a kernel (or two, "id|id") in a format, and its form.
 struct TargetSubject {
   std::string kernel;
   std::string form;  // published, hardened, broken
@@ -50,7 +50,7 @@ struct ScoredBatch {
   bool lost = false;
   std::vector<std::size_t> together;  // indices of inputs
   std::string why;
-  std::vector<std::vector<std::size_t>> companies = {};
+  std::vector<std::vector<std::size_t>> failed_launches = {};
 };
 
 struct Target {

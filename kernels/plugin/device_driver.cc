@@ -18,7 +18,7 @@ constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
 
 /// The errors by which a device reports what a kernel did: CUDA_ERROR_ILLEGAL_ADDRESS, LAUNCH_TIMEOUT, ASSERT,
 /// HARDWARE_STACK_ERROR .. LAUNCH_FAILED (illegal instruction, misaligned address, address space, pc); and CUDA_ERROR_INVALID_CONTEXT and
-/// CONTEXT_IS_DESTROYED, since nobody but the library destroys our context (cudaDeviceReset).
+/// CONTEXT_IS_DESTROYED, since only the library destroys our context (cudaDeviceReset).
 bool is_kernel_fault(Result r) {
   return r == 201 || r == 700 || r == 702 || r == 709 || r == 710 || (r >= 714 && r <= 719);
 }

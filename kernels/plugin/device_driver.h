@@ -1,5 +1,5 @@
 // What a foreign kernel on device pointers needs of a GPU: memory, copies, a stream. From the driver (libcuda.so.1), which is
-// looked for when first asked: neither nvcc nor a CUDA build of this program is needed to check somebody's CUDA kernel. The
+// looked for when first asked: neither nvcc nor a CUDA build of this program is needed to check a foreign CUDA kernel. The
 // device is the first that CUDA_VISIBLE_DEVICES leaves, in its primary context, which the library's own CUDA runtime uses too.
 //
 // Never in a process that forks afterwards. Every function throws KernelFault where the driver reports what a kernel did (the

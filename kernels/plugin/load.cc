@@ -88,10 +88,10 @@ Plugin::Plugin(const std::filesystem::path& path, double seconds)
       listing_(list_plugin(path, seconds)),
       process_(std::make_unique<PluginProcess>(
           [path = path_]() -> const LoadedPlugin& { return LoadedPlugin::of(path); }, seconds)) {
-  struct Place {
+  struct ListedKernel {
     std::size_t described, format, index;
   };
-  std::vector<Place> places;
+  std::vector<ListedKernel> places;
   for (std::size_t i = 0; i < listing_.kernels.size(); ++i) {
     try {
       described_.push_back(describe(listing_.kernels[i]));
@@ -104,8 +104,8 @@ Plugin::Plugin(const std::filesystem::path& path, double seconds)
     }
     for (std::size_t f = 0; f < described_.back().formats.size(); ++f) places.push_back({i, f, i});
   }
-  std::ranges::stable_sort(places, {}, [&](const Place& p) { return described_[p.described].id; });
-  for (const Place& place : places) {
+  std::ranges::stable_sort(places, {}, [&](const ListedKernel& p) { return described_[p.described].id; });
+  for (const ListedKernel& place : places) {
     const Described& d = described_[place.described];
     Kernel& kernel = kernels_.emplace_back();
     kernel.id = d.id;

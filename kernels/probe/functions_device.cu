@@ -50,10 +50,11 @@ FP_LIBRARY_FUNCTION(FastDivideAny, __fdividef(__uint_as_float(numerator_bits(__f
 FP_LIBRARY_FUNCTION(Tanhf, tanhf(x))
 
 template <class F>
-__global__ void __launch_bounds__(kThreads) sweep(Task task, Tally* tallies) {
-  __shared__ __align__(8) unsigned char raw[kThreads * sizeof(Tally)];  // a Tally has initialisers, shared memory none
-  Tally* const shared = reinterpret_cast<Tally*>(raw);
-  Tally mine;
+__global__ void __launch_bounds__(kThreads) sweep(Task task, ProbeCounts* tallies) {
+  __shared__ __align__(
+      8) unsigned char raw[kThreads * sizeof(ProbeCounts)];  // a ProbeCounts has initialisers, shared memory none
+  ProbeCounts* const shared = reinterpret_cast<ProbeCounts*>(raw);
+  ProbeCounts mine;
   const std::uint64_t step = std::uint64_t{kBlocks} * kThreads;
   for (std::uint64_t bits = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; bits < (std::uint64_t{1} << 32);
        bits += step) {
@@ -70,7 +71,7 @@ __global__ void __launch_bounds__(kThreads) sweep(Task task, Tally* tallies) {
 
 struct Entry {
   std::string_view name;
-  void (*kernel)(Task, Tally*);
+  void (*kernel)(Task, ProbeCounts*);
 };
 constexpr Entry kEntries[] = {
     {"det_exp", sweep<DetExp>},
@@ -106,17 +107,17 @@ Gpu this_gpu() {
   return {properties.name, std::to_string(properties.major) + "." + std::to_string(properties.minor)};
 }
 
-Tally sweep_on_device(const Function& function) {
+ProbeCounts sweep_on_device(const Function& function) {
   const auto entry = std::ranges::find(kEntries, function.name, &Entry::name);
   if (entry == std::end(kEntries)) {
     throw InfrastructureError("probe: no device code for " + std::string(function.name));
   }
-  gpu::DeviceArray<Tally> tallies(kBlocks);
+  gpu::DeviceArray<ProbeCounts> tallies(kBlocks);
   entry->kernel<<<kBlocks, kThreads>>>(task_of(function), tallies.data());
   gpu::check_launch("probe: sweep");
   gpu::synchronize("probe: sweep");
-  Tally sum;
-  for (const Tally& tally : tallies.fetch()) sum.merge(tally);
+  ProbeCounts sum;
+  for (const ProbeCounts& tally : tallies.fetch()) sum.merge(tally);
   return sum;
 }
 

@@ -10,7 +10,7 @@ namespace {
 }  // namespace
 
 Gpu this_gpu() { refuse(); }
-Tally sweep_on_device(const Function&) { refuse(); }
+ProbeCounts sweep_on_device(const Function&) { refuse(); }
 std::vector<StepResult> run_steps_on_device(const Unit&, std::span<const Step>) { refuse(); }
 
 }  // namespace flashproof::probe

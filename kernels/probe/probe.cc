@@ -25,7 +25,7 @@ void check_itself(const Function& function, const FunctionProfile& profile, std:
 
 }  // namespace
 
-FunctionProfile figures(const Function& function, const Tally& tally) {
+FunctionProfile figures(const Function& function, const ProbeCounts& tally) {
   FunctionProfile profile;
   profile.name = function.name;
   for (std::size_t i = 0; i < function.regions.size(); ++i) {

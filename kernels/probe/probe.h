@@ -16,11 +16,11 @@ namespace flashproof::probe {
 Gpu this_gpu();
 
 // On that device. All 2^32 patterns; the steps of units.h.
-Tally sweep_on_device(const Function& function);
+ProbeCounts sweep_on_device(const Function& function);
 std::vector<StepResult> run_steps_on_device(const Unit& unit, std::span<const Step> steps);
 
 /// A tally's figures under their names.
-FunctionProfile figures(const Function& function, const Tally& tally);
+FunctionProfile figures(const Function& function, const ProbeCounts& tally);
 
 struct ProbeResult {
   Profile profile;  // gpu, functions and units; the caller adds where and when

@@ -66,7 +66,7 @@ struct RegionTally {
   double signed_sum = 0, weight = 0;
 };
 
-struct Tally {
+struct ProbeCounts {
   RegionTally region[kMostRegions];
   std::uint64_t above_one = 0, falls = 0, lost_nans = 0, invented_nans = 0;
   std::uint64_t zeros_not_one = 0;     // f(+0), f(−0)
@@ -74,7 +74,7 @@ struct Tally {
   std::uint64_t subnormal_results = 0;
   double largest_fall = 0;
 
-  FP_PROBE_BOTH void merge(const Tally& other) {
+  FP_PROBE_BOTH void merge(const ProbeCounts& other) {
     for (int i = 0; i < kMostRegions; ++i) {
       RegionTally& mine = region[i];
       const RegionTally& theirs = other.region[i];

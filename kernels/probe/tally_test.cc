@@ -24,7 +24,7 @@ const Function& function_named(std::string_view name) {
 template <class F>
 FunctionProfile sampled(const Function& function, const F& f) {
   const Task task = task_of(function);
-  Tally tally;
+  ProbeCounts tally;
   for (std::uint64_t bits = 0; bits < (std::uint64_t{1} << 32); bits += 4099) {
     tally.add(task, f, static_cast<std::uint32_t>(bits));
   }
@@ -35,7 +35,7 @@ FunctionProfile sampled(const Function& function, const F& f) {
   return figures(function, tally);
 }
 
-TEST(Tally, measures_the_deterministic_functions_within_their_constants) {
+TEST(ProbeCounts, measures_the_deterministic_functions_within_their_constants) {
   const auto exp = sampled(function_named("det_exp"), [](float x) { return cpu::det_exp(x); });
   EXPECT_LE(exp.region(kNormalResults)->error, kDetExpError + 2 * kTruthError);
   EXPECT_GE(exp.region(kNormalResults)->error, 0.9 * kDetExpError);
@@ -49,7 +49,7 @@ TEST(Tally, measures_the_deterministic_functions_within_their_constants) {
   EXPECT_FALSE(log.flushes_inputs);
 }
 
-TEST(Tally, finds_one_wrong_result) {
+TEST(ProbeCounts, finds_one_wrong_result) {
   const Function& exp2 = function_named("exp2f");
   const float planted = f32_of(bits_of(-1.0F) + 3);  // the only one, and not on the grid of samples
   const auto wrong = [&](float x) { return cpu::det_exp2(x) * (x == planted ? 1 + 0x1p-10F : 1); };
@@ -66,7 +66,7 @@ TEST(Tally, finds_one_wrong_result) {
   EXPECT_EQ(nan.invented_nans, 1U);
 }
 
-TEST(Tally, finds_broken_laws) {
+TEST(ProbeCounts, finds_broken_laws) {
   const Function& exp2 = function_named("exp2f");
   const auto leaning = sampled(exp2, [](float x) { return std::nextafter(cpu::det_exp2(x), 2.0F); });
   EXPECT_FALSE(leaning.exact_at_zero);
@@ -90,11 +90,11 @@ TEST(Tally, finds_broken_laws) {
   EXPECT_TRUE(deaf.flushes_inputs);
 }
 
-TEST(Tally, parts_merge_into_the_whole) {
+TEST(ProbeCounts, parts_merge_into_the_whole) {
   const Function& exp2 = function_named("exp2f");
   const Task task = task_of(exp2);
   const auto f = [](float x) { return cpu::det_exp2(x); };
-  Tally whole, odd, even;
+  ProbeCounts whole, odd, even;
   for (std::uint32_t i = 0; i < 100'000; ++i) {
     const std::uint32_t bits = i * 40009U;
     whole.add(task, f, bits);

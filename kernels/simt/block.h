@@ -39,7 +39,7 @@ struct Thread {
   std::uint16_t number = 0;  // x fastest; number / 32 is the warp, number % 32 the lane
   Progress progress = Progress::not_started;
   Waits waits = Waits::no;
-  // What it has brought to the collective it waits in, and what it takes away. Two places: whoever arrives last
+  // What it has brought to the collective it waits in, and what it takes away. Two places: the thread that arrives last
   // computes the results for all, so a lane that runs on and deposits anew never overwrites what another still reads.
   Collective collective = Collective::syncwarp;
   std::uint8_t source = 0;  // lane that a shuffle reads

@@ -97,7 +97,7 @@ Fault names_exited_lanes(const Thread& thread) {
 }
 
 /// Every thread that is left waits. With one of them at the barrier it is a plain deadlock. Else all are in warp
-/// collectives and nobody exited is waited for (that fails at once), so some lanes disagree about their mask.
+/// collectives and no exited thread is waited for (that fails at once), so some lanes disagree about their mask.
 Fault nobody_can_run() {
   const Thread* first = nullptr;
   bool barrier = false;

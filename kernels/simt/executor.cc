@@ -31,7 +31,7 @@ void fail(std::exception_ptr error) {
   if (!block.error) block.error = std::move(error);
 }
 
-/// What a thread owes the others when it exits: nobody may still wait for it in a warp, and the barrier may now be
+/// What a thread owes the others when it exits: no thread may still wait for it in a warp, and the barrier may now be
 /// full.
 void settle_exit(const Thread& self) {
   Warp& warp = block.warp_of(self);

@@ -24,15 +24,15 @@ using simt::FaultKind;
 //      col = (threadID_in_group * 2) + (i & 0x1) for ai where i < 4, + 8 for ai where i >= 4
 //   b: row = (threadID_in_group * 2) + (i & 0x1) for bi where i < 2, + 8 for bi where i >= 2; col = groupID
 //   c: row = groupID for ci where i < 2, groupID + 8 for ci where i >= 2; col = (threadID_in_group * 2) + (i & 0x1)
-struct Place {
+struct FragmentElement {
   int row, column;
 };
-Place a_place(int lane, int i) {
+FragmentElement a_place(int lane, int i) {
   const bool upper = (0 <= i && i < 2) || (4 <= i && i < 6);
   return {(lane >> 2) + (upper ? 0 : 8), (lane % 4) * 2 + (i & 1) + (i >= 4 ? 8 : 0)};
 }
-Place b_place(int lane, int i) { return {(lane % 4) * 2 + (i & 1) + (i >= 2 ? 8 : 0), lane >> 2}; }
-Place c_place(int lane, int i) { return {(lane >> 2) + (i < 2 ? 0 : 8), (lane % 4) * 2 + (i & 1)}; }
+FragmentElement b_place(int lane, int i) { return {(lane % 4) * 2 + (i & 1) + (i >= 2 ? 8 : 0), lane >> 2}; }
+FragmentElement c_place(int lane, int i) { return {(lane >> 2) + (i < 2 ? 0 : 8), (lane % 4) * 2 + (i & 1)}; }
 
 struct Matrices {
   float a[16][16], b[16][8], c[16][8];
@@ -44,11 +44,11 @@ __global__ void mma_kernel(const Matrices* in, float* out) {
   std::uint32_t a[4], b[2];
   float d[4];
   for (int i = 0; i < 8; i += 2) {
-    const Place p = a_place(lane, i);
+    const FragmentElement p = a_place(lane, i);
     a[i / 2] = pack<F>(in->a[p.row][p.column], in->a[p.row][p.column + 1]);
   }
   for (int i = 0; i < 4; i += 2) {
-    const Place p = b_place(lane, i);
+    const FragmentElement p = b_place(lane, i);
     b[i / 2] = pack<F>(in->b[p.row][p.column], in->b[p.row + 1][p.column]);
   }
   for (int i = 0; i < 4; ++i) d[i] = in->c[c_place(lane, i).row][c_place(lane, i).column];

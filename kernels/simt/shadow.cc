@@ -39,7 +39,7 @@ bool Shadow::access_of(const Thread& thread, std::uintptr_t address, std::size_t
   ++accesses_;
   const std::size_t offset = address - range->base;
   bytes = std::min(bytes, range->bytes - offset);
-  const Place place = place_of(pc);
+  const CodeOffset place = place_of(pc);
   if (options_.traffic && range->counter >= 0) {
     if (kind == AccessKind::read || kind == AccessKind::atomic) {
       traffic_.note(range->counter, offset, bytes, false, thread.number, place);

@@ -27,7 +27,7 @@ class Shadow;
 /// What the shadow of the running launch is; null outside a launch and without a ScopedShadow. One thread at a time.
 extern constinit thread_local Shadow* active_shadow;
 
-enum class Global : std::uint8_t { input, output };  // nobody may write an input; a workspace counts as output
+enum class Global : std::uint8_t { input, output };  // no thread may write an input; a workspace counts as output
 
 struct Race {
   std::string text;     // one line, first the place that was reached last, as "kernels/x.h:12"

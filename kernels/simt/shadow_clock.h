@@ -24,7 +24,7 @@ constexpr bool same_warp(ThreadId a, ThreadId b) { return a / kLanes == b / kLan
 
 using Stamp = std::uint32_t;
 inline constexpr Stamp kNever = 0;             // no access
-inline constexpr Stamp kUnderWay = ~Stamp{0};  // an asynchronous copy that nobody has waited for
+inline constexpr Stamp kUnderWay = ~Stamp{0};  // an asynchronous copy that no thread has waited for
 
 /// Everything that `who` did up to and including `until`.
 struct Known {

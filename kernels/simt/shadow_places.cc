@@ -70,11 +70,11 @@ std::string source_line(std::uintptr_t) { return {}; }
 
 }  // namespace
 
-Place place_of(const void* pc) {
-  return static_cast<Place>(reinterpret_cast<std::intptr_t>(pc) - reinterpret_cast<std::intptr_t>(&kAnchor));
+CodeOffset place_of(const void* pc) {
+  return static_cast<CodeOffset>(reinterpret_cast<std::intptr_t>(pc) - reinterpret_cast<std::intptr_t>(&kAnchor));
 }
 
-const std::string& Places::name(Place place) {
+const std::string& Places::name(CodeOffset place) {
   const auto [found, is_new] = names_.try_emplace(place);
   if (is_new) {
     // The address before the one to return to lies in the call.

@@ -25,11 +25,11 @@ enum class AccessKind : std::uint8_t { read, write, atomic, copy };  // copy: th
 struct Mark {
   ThreadId who = 0;
   Stamp stamp = kNever;
-  Place place = 0;
+  CodeOffset place = 0;
 };
 
 /// Reads since the last write. Of readers in one warp all are kept (`first` and the lanes beside it); of readers in
-/// several warps two, because whoever writes is not in the warp of both.
+/// several warps two, because the writer is not in the warp of both.
 struct Cell {
   Mark write;
   Mark first, other;
@@ -125,7 +125,7 @@ class Shadow {
   Places places_;
   TrafficCount traffic_;
   std::vector<Race> races_;
-  std::map<std::tuple<std::string, Place, Place>, std::size_t> seen_;  // index in races_
+  std::map<std::tuple<std::string, CodeOffset, CodeOffset>, std::size_t> seen_;  // index in races_
   std::uint64_t race_count_ = 0, accesses_ = 0;
 };
 

@@ -17,7 +17,8 @@ int TrafficCount::add(std::string name, std::size_t bytes, std::size_t element_b
   return static_cast<int>(counters_.size()) - 1;
 }
 
-void TrafficCount::note(int counter, std::size_t offset, std::size_t bytes, bool store, unsigned thread, Place place) {
+void TrafficCount::note(int counter, std::size_t offset, std::size_t bytes, bool store, unsigned thread,
+                        CodeOffset place) {
   Counter& c = counters_[static_cast<std::size_t>(counter)];
   const std::size_t end = std::min((offset + bytes - 1) / c.element_bytes + 1, std::size_t{c.traffic.elements});
   for (std::size_t i = offset / c.element_bytes; i < end; ++i) {

@@ -16,7 +16,7 @@ class TrafficCount {
   /// Returns the counter's number.
   int add(std::string name, std::size_t bytes, std::size_t element_bytes);
   /// An access of a thread of the running block; offset in bytes, within the range.
-  void note(int counter, std::size_t offset, std::size_t bytes, bool store, unsigned thread, Place place);
+  void note(int counter, std::size_t offset, std::size_t bytes, bool store, unsigned thread, CodeOffset place);
   /// Merges what the block's threads did in one instruction: the same place in program and memory, each thread for the
   /// n-th time. A GPU makes such loads one request per warp, and the caches do the rest.
   void end_block();
@@ -30,7 +30,7 @@ class TrafficCount {
   };
   struct Event {
     std::uint64_t element;
-    Place place;
+    CodeOffset place;
     std::uint16_t counter;
     std::uint16_t thread_and_store;  // thread · 2 + store
     auto operator<=>(const Event&) const = default;

@@ -26,7 +26,7 @@ inline bool moves_by_vector(const SoftmaxArgs& a) {
          aligned(a.o);
 }
 
-/// The larger number; of a NaN the other. Which of two zeros, nobody may ask.
+/// The larger number; of a NaN the other. Which of two zeros is not defined.
 __device__ __forceinline__ float quick_max(float a, float b) {
 #if defined(__CUDACC__)
   return fmaxf(a, b);

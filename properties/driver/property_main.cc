@@ -109,7 +109,7 @@ void print(const PropertyResult& result, const std::string& program) {
 volatile std::sig_atomic_t asked_to_stop = 0;
 void stop(int) { asked_to_stop = 1; }
 
-/// What there is when somebody stops a run: the lines, but no files, which a reader would take for a whole run's.
+/// What there is when a run is stopped: the lines, but no files, which a reader would take for a whole run's.
 int stopped(const std::vector<PropertyResult>& results, const std::string& program) {
   for (const PropertyResult& result : results) {
     if (result.executed() > 0) print(result, program);

@@ -76,7 +76,7 @@ struct PropertyResult {
   bool skipped() const { return !finding() && executed() == 0; }
 };
 
-/// An earlier run's file would be taken for this one's if this one dies.
+/// An earlier run's file would be taken for this one's if this one ends early.
 void forget(const std::filesystem::path& path);
 
 /// Kernel by kernel, law by law within it; each kernel is asked those of the chosen laws that are of its problem. None where that

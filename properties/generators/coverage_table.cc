@@ -66,7 +66,7 @@ void CoverageTable::add(const Problem& problem) {
   const auto all = dimensions(problem_);
   const bool nothing = visit_forward([](const auto& p) { return shows_nothing(p); }, problem);
   const std::size_t why = lengths_axis(problem_);
-  std::vector<Place> places;
+  std::vector<Level> places;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::int64_t number = all[i].measure(problem);
     if (const int level = all[i].level_of(number); level >= 0) places.emplace_back(i, level);
@@ -80,7 +80,7 @@ void CoverageTable::add(const Problem& problem) {
   }
 }
 
-std::uint64_t CoverageTable::count(const Place& x, const Place& y) const {
+std::uint64_t CoverageTable::count(const Level& x, const Level& y) const {
   const auto found = pairs_.find(std::minmax(x, y));
   return found == pairs_.end() ? 0 : found->second;
 }
@@ -116,7 +116,7 @@ std::string CoverageTable::text() const {
       const auto found = levels_.find({i, a});
       std::uint64_t fewest = std::numeric_limits<std::uint64_t>::max();
       for (const auto& [pair, cases] : pairs_) {
-        if (pair.first == Place{i, a} || pair.second == Place{i, a}) fewest = std::min(fewest, cases);
+        if (pair.first == Level{i, a} || pair.second == Level{i, a}) fewest = std::min(fewest, cases);
       }
       text += fmt::format("  {}: {} ({})", all[i].levels[static_cast<std::size_t>(a)].name,
                           found == levels_.end() ? 0 : found->second, found == levels_.end() ? 0 : fewest);

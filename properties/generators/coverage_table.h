@@ -25,15 +25,15 @@ class CoverageTable {
   std::string text() const;
 
  private:
-  using Place = std::pair<std::size_t, int>;  // dimension and level
+  using Level = std::pair<std::size_t, int>;  // dimension and level
 
-  std::uint64_t count(const Place& x, const Place& y) const;
+  std::uint64_t count(const Level& x, const Level& y) const;
 
   ProblemKind problem_;
   std::uint64_t cases_ = 0;
-  std::map<Place, std::uint64_t> levels_;
+  std::map<Level, std::uint64_t> levels_;
   std::map<std::pair<std::size_t, std::int64_t>, std::uint64_t> values_;
-  std::map<std::pair<Place, Place>, std::uint64_t> pairs_;
+  std::map<std::pair<Level, Level>, std::uint64_t> pairs_;
 };
 
 /// Of the default report, seeds 1 to 12; the shapes are the same in every format. `left_out`: without that family.

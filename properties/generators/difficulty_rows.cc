@@ -41,7 +41,7 @@ double deviation(const std::vector<double>& scores) {
 }
 
 /// What all rows give to the medians and shares.
-struct Tally {
+struct RowMeasures {
   std::vector<double> deviations, top_gaps, rising, conditions, cancellations;
   double pairs = 0, hidden = 0, empty = 0, lone = 0, first = 0, middle = 0, last = 0, below = 0;
   double several = 0, falling = 0;  // rows of two chunks and more, those with the maximum in the first
@@ -49,7 +49,7 @@ struct Tally {
   double nans = 0, infs = 0;
 };
 
-void measure_logits(const std::vector<double>& scores, Tally& tally, Difficulty& result) {
+void measure_logits(const std::vector<double>& scores, RowMeasures& tally, Difficulty& result) {
   std::vector<double> falling = scores;
   std::ranges::sort(falling, std::greater<>());
   const double top = falling.front();
@@ -69,7 +69,7 @@ void measure_logits(const std::vector<double>& scores, Tally& tally, Difficulty&
   tally.top_gaps.push_back((top - falling[1]) / std::max(1.0, std::abs(top)));
 }
 
-void measure_keys_in_order(const ScoreRow& row, Tally& tally) {
+void measure_keys_in_order(const ScoreRow& row, RowMeasures& tally) {
   double running = -kInfinity, rising = 0, later = 0;
   for (const std::int32_t chunk : row.plan.order) {
     const auto c = static_cast<std::size_t>(chunk);
@@ -107,7 +107,7 @@ LazyFrame lazy_frame(std::span<const double> maxima, double threshold) {
   return result;
 }
 
-void measure_chunks(const ScoreRow& row, Tally& tally, Difficulty& result) {
+void measure_chunks(const ScoreRow& row, RowMeasures& tally, Difficulty& result) {
   const std::vector<double> maxima = visited_maxima(row);
   const bool seen = row_max(row) > -kInfinity;
   std::vector<double> finite;
@@ -151,7 +151,7 @@ void measure_chunks(const ScoreRow& row, Tally& tally, Difficulty& result) {
   }
 }
 
-void measure_values(const ScoreRow& row, Tally& tally) {
+void measure_values(const ScoreRow& row, RowMeasures& tally) {
   const double top = row_max(row);
   bool nan = false, inf = false;
   for (std::size_t j = 0; j < row.score.size(); ++j) {
@@ -186,7 +186,7 @@ double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 }  // namespace
 
 void measure_rows(std::span<const ScoreRow> rows, Difficulty& result) {
-  Tally tally;
+  RowMeasures tally;
   for (const ScoreRow& row : rows) {
     const auto hidden = static_cast<double>(std::ranges::count(row.hidden, true));
     const auto keys = static_cast<double>(row.score.size()) - hidden;

@@ -37,7 +37,7 @@ std::string unknown_name(std::string_view what, std::string_view wrong, std::spa
   if (!near.empty()) return line + "; near: " + fmt::format("{}", fmt::join(near, ", "));
   constexpr std::size_t kListed = 12;
   std::vector<std::string_view> shown(names.begin(), names.end());
-  // Seeded faults are the last thing that somebody with a wrong name looks for.
+  // Seeded faults are the last thing that a wrong name was meant for.
   std::ranges::stable_partition(shown, [](std::string_view name) { return name.find(".broken.") == name.npos; });
   shown.resize(std::min(shown.size(), kListed));
   return line + fmt::format("; there are: {}{}", fmt::join(shown, ", "), names.size() > kListed ? ", ..." : "");

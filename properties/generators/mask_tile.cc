@@ -6,11 +6,11 @@
 namespace flashproof::family {
 namespace {
 
-enum class Place : std::uint8_t { first, middle, last };
+enum class Visit : std::uint8_t { first, middle, last };
 
-int visit_of(Place place, const ChunkPlan& plan, Random& random) {
+int visit_of(Visit place, const ChunkPlan& plan, Random& random) {
   const int middle = plan.chunks() > 2 ? static_cast<int>(random.integer(1, plan.chunks() - 2)) : 0;
-  return place == Place::first ? 0 : place == Place::last ? plan.chunks() - 1 : middle;
+  return place == Visit::first ? 0 : place == Visit::last ? plan.chunks() - 1 : middle;
 }
 
 const ChunkPlan* plan_of(const Problem& problem) {
@@ -19,12 +19,12 @@ const ChunkPlan* plan_of(const Problem& problem) {
   return nullptr;
 }
 
-template <Place place>
+template <Visit place>
 Case make(const CaseSpec& spec) {
-  constexpr int kChunks = place == Place::middle ? 3 : 2;
+  constexpr int kChunks = place == Visit::middle ? 3 : 2;
   Problem problem = draw_shape(spec, {.min_length = kChunks, .min_chunks = kChunks, .exact_scale = true});
   Random random = value_stream(spec);
-  const bool by_length = random.chance(1.0 / 3) && place == Place::last;
+  const bool by_length = random.chance(1.0 / 3) && place == Visit::last;
   const ChunkPlan* plan = plan_of(problem);
   if (by_length && plan != nullptr && plan->chunks() > 1) {
     const std::int64_t length = *(plan->boundary.end() - 2);
@@ -51,14 +51,14 @@ constexpr Promise kLastPromises[] = {{.field = &Difficulty::last_hidden, .at_lea
 }  // namespace
 
 Family mask_first_tile() {
-  return {"mask_first_tile", "the first visited chunk is fully hidden", kAll, make<Place::first>, kFirstPromises};
+  return {"mask_first_tile", "the first visited chunk is fully hidden", kAll, make<Visit::first>, kFirstPromises};
 }
 Family mask_middle_tile() {
-  return {"mask_middle_tile", "a chunk in the middle of the visit is fully hidden", kAll, make<Place::middle>,
+  return {"mask_middle_tile", "a chunk in the middle of the visit is fully hidden", kAll, make<Visit::middle>,
           kMiddlePromises};
 }
 Family mask_last_tile() {
-  return {"mask_last_tile", "the last visited chunk is fully hidden, by -inf or by the length", kAll, make<Place::last>,
+  return {"mask_last_tile", "the last visited chunk is fully hidden, by -inf or by the length", kAll, make<Visit::last>,
           kLastPromises};
 }
 

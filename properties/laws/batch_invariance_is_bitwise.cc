@@ -151,7 +151,7 @@ Verdict relate(Trial& trial) {
   }
   Random random = trial.random(kName);
   const std::vector<Part> parts = visit_forward([&](const auto& p) { return parts_of(p, random); }, trial.problem());
-  Tally tally;
+  Comparison tally;
   for (const Part& part : parts) {
     if (!tally.taken(trial.refusal(part.problem))) continue;
     const Output output = trial.run(part.problem);

@@ -62,7 +62,7 @@ std::string unlike(Trial& trial, const GradientPart& part, const Alone& alone) {
   const Bound bound = trial.bound_of(part.problem);
   const GradientReading computed(gradients, bound), expected(trial.output(), trial.bound());
   const OrdinaryGradients ordinary = ordinary_gradients(gradient_of(trial));
-  Tally tally;
+  Comparison tally;
   for (const Part of : kGradientParts) {
     if (!asked(of)) continue;
     same_rows(tally, of, computed, expected, rows(of), of == Part::dq ? ordinary.query : ordinary.key, "both bounds");
@@ -80,7 +80,7 @@ Verdict batch_invariance_of_gradients(Trial& trial) {
     return {VerdictKind::vacuous, Failure::none, "no row"};
   }
   Random random = trial.random(kName);
-  Tally tally;
+  Comparison tally;
   for (const Alone& alone : parts_of(forward, random)) {
     const GradientPart part = slice_of(gradient_of(trial), alone.slice);
     if (!tally.taken(trial.refusal(part.problem))) continue;

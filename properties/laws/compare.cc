@@ -84,15 +84,15 @@ double Reading::sharp(Part part, std::int64_t row, std::int64_t column) const {
   return part == Part::o ? bound_.range[static_cast<std::size_t>(row * bound_.width + column)] / 2 : 0.25;
 }
 
-bool Tally::count(double difference, double allowed, double sharp) {
+bool Comparison::count(double difference, double allowed, double sharp) {
   if (!(std::fabs(difference) <= allowed)) return true;  // so a NaN fails
   // Two exact numbers that agree were compared exactly, whatever the spread.
   (allowed < sharp || allowed == 0 ? sharp_ : blunt_) += 1;
   return false;
 }
 
-void Tally::fail(Failure failure, double difference, double allowed, const Measured& computed, const Measured& expected,
-                 const std::string& what) {
+void Comparison::fail(Failure failure, double difference, double allowed, const Measured& computed,
+                      const Measured& expected, const std::string& what) {
   ++failures_;
   const double ratio = allowed > 0 ? std::fabs(difference) / allowed : kInfinity;
   Verdict verdict{VerdictKind::fail, failure,
@@ -104,13 +104,13 @@ void Tally::fail(Failure failure, double difference, double allowed, const Measu
   failed_ = std::move(verdict);
 }
 
-void Tally::fail(Failure failure, std::string detail) {
+void Comparison::fail(Failure failure, std::string detail) {
   ++failures_;
   Verdict verdict{VerdictKind::fail, failure, std::move(detail)};
   if (outweighs(verdict, failed_)) failed_ = std::move(verdict);
 }
 
-bool Tally::taken(std::string refusal) {
+bool Comparison::taken(std::string refusal) {
   if (refusal.empty()) return true;
   refusal_ = std::move(refusal);
   return false;
@@ -129,9 +129,9 @@ Specials specials(const Measured& a, const Measured& b, Format format) {
   return towards + reach >= most ? Specials::may_be : Specials::differ;
 }
 
-void Tally::same_element(const Reading& computed, const Reading& expected, Part part, std::int64_t row,
-                         std::int64_t column, std::int64_t expected_row, std::int64_t expected_column,
-                         std::string_view relation) {
+void Comparison::same_element(const Reading& computed, const Reading& expected, Part part, std::int64_t row,
+                              std::int64_t column, std::int64_t expected_row, std::int64_t expected_column,
+                              std::string_view relation) {
   const Standing a = computed.standing(part, row, column);
   const Standing b = expected.standing(part, expected_row, expected_column);
   if (a == Standing::excused || b == Standing::excused) return;
@@ -154,8 +154,8 @@ void Tally::same_element(const Reading& computed, const Reading& expected, Part 
   }
 }
 
-void Tally::same(const Reading& computed, const Reading& expected, std::string_view relation,
-                 std::span<const std::uint8_t> rows) {
+void Comparison::same(const Reading& computed, const Reading& expected, std::string_view relation,
+                      std::span<const std::uint8_t> rows) {
   for (std::int64_t r = 0; r < computed.rows(); ++r) {
     if (!rows.empty() && rows[static_cast<std::size_t>(r)] == 0) continue;
     same_element(computed, expected, Part::lse, r, 0, r, 0, relation);
@@ -163,7 +163,7 @@ void Tally::same(const Reading& computed, const Reading& expected, std::string_v
   }
 }
 
-Verdict Tally::verdict(std::string_view nothing) const {
+Verdict Comparison::verdict(std::string_view nothing) const {
   if (failed_.failed()) {
     Verdict verdict = failed_;
     if (failures_ > 1) verdict.detail += fmt::format("; {} more", failures_ - 1);

@@ -78,7 +78,7 @@ enum class Specials : std::uint8_t { same, may_be, differ };
 Specials specials(const Measured& a, const Measured& b, Format format);
 
 /// Collects the comparisons of one law on one case and says what came of them.
-class Tally {
+class Comparison {
  public:
   /// "computed" and "expected" must agree: |difference| <= the sum of the radii. `sharp`: above this sum of radii the
   /// comparison counts as blunt; a failure is a failure all the same. `what` names the element and the relation, for a

@@ -41,18 +41,18 @@ TEST(Compare, AShareIsCutToOneButNotIfItIsCertainlyMore) {
 }
 
 TEST(Compare, TheMostSevereFailureStaysWhateverCameFirst) {
-  const auto number = [](Tally& tally, double difference, const char* what) {
+  const auto number = [](Comparison& tally, double difference, const char* what) {
     tally.agree({difference, 1}, exactly(0), 1, [what] { return std::string(what); });
   };
   for (const bool number_first : {false, true}) {
-    Tally tally;
+    Comparison tally;
     if (number_first) number(tally, 9, "a number");
     tally.fail(Failure::class_mismatch, "a class");
     if (!number_first) number(tally, 9, "a number");
     EXPECT_EQ(to_string(tally.verdict("")), "fail(class_mismatch)") << number_first;
     EXPECT_EQ(tally.verdict("").detail, "a class; 1 more");
   }
-  Tally tally;
+  Comparison tally;
   number(tally, 2, "near");
   number(tally, 9, "far");
   number(tally, 5, "between");
@@ -60,7 +60,7 @@ TEST(Compare, TheMostSevereFailureStaysWhateverCameFirst) {
 }
 
 TEST(Compare, OnlyIfAllWasRefusedIsALawUnsupported) {
-  Tally tally;
+  Comparison tally;
   EXPECT_TRUE(tally.taken(""));
   EXPECT_EQ(to_string(tally.verdict("nothing")), "vacuous");
   EXPECT_FALSE(tally.taken("too long"));

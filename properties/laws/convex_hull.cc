@@ -69,7 +69,7 @@ std::vector<Hull> hulls_of(const SoftmaxProblem&, const RowWeights& row, std::in
 
 Verdict relate(Trial& trial) {
   const Reading reading(trial.output(), trial.bound(), trial.contract());
-  Tally tally;
+  Comparison tally;
   for_each_row(trial.problem(), Scores::leave, [&](const RowWeights& row) {
     const auto hulls = visit_forward([&](const auto& p) { return hulls_of(p, row, reading.width()); }, trial.problem());
     for (std::int64_t c = 0; c < reading.width(); ++c) {

@@ -88,7 +88,7 @@ bool finite_gradient(const BackwardProblem& p, const RowWeights& row) {
 }
 
 void compare(const BackwardProblem& p, const Expected& expected, const Output& gradients, const Bound& bound,
-             Tally& tally) {
+             Comparison& tally) {
   const std::int64_t d = p.forward.head_dim();
   const auto row = static_cast<std::size_t>(expected.row);
   if (!bound.query_domain[row].holds()) return;
@@ -124,7 +124,7 @@ Verdict relate(Trial& trial) {
   }
   const Output gradients = trial.run(changed);
   const Bound bound = trial.bound_of(changed);
-  Tally tally;
+  Comparison tally;
   for (const Expected& expected : rows) compare(changed, expected, gradients, bound, tally);
   return tally.verdict("no row of ordinary numbers");
 }

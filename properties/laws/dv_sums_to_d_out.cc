@@ -75,7 +75,7 @@ class Columns {
 };
 
 void compare(const AttentionProblem& f, std::int64_t b, std::int64_t kv, const Column& expected,
-             const GradientReading& reading, Tally& tally) {
+             const GradientReading& reading, Comparison& tally) {
   for (std::int64_t c = 0; c < f.value_dim(); ++c) {
     Measured sum = exactly(0);
     for (std::int64_t j = 0; j < f.k_length(); ++j) {
@@ -102,7 +102,7 @@ Verdict relate(Trial& trial) {
   const Output gradients = trial.run(changed);
   const Bound bound = trial.bound_of(changed);
   const GradientReading reading(gradients, bound);
-  Tally tally;
+  Comparison tally;
   for (std::int64_t b = 0; b < changed.forward.batch(); ++b) {
     for (std::int64_t kv = 0; kv < changed.forward.k_heads(); ++kv) {
       const Column& head = columns.head(b, kv);

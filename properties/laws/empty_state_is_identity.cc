@@ -146,7 +146,7 @@ class Check {
 
   Trial& trial_;
   Random random_;
-  Tally tally_;
+  Comparison tally_;
 };
 
 Verdict relate(Trial& trial) {

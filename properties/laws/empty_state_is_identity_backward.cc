@@ -17,7 +17,7 @@ namespace {
 
 /// The rows for which `is_empty` is true are 0. A kernel that does not isolate hidden keys may make NaN of what a case holds.
 template <class IsEmpty>
-void require_zeros(Trial& trial, const Output& gradients, Part part, const IsEmpty& is_empty, Tally& tally) {
+void require_zeros(Trial& trial, const Output& gradients, Part part, const IsEmpty& is_empty, Comparison& tally) {
   if (!trial.contract().isolates_hidden) return;
   const Tensor& tensor = gradients[part];
   for (std::int64_t n = 0; n < tensor.elements(); ++n) {
@@ -33,7 +33,7 @@ void require_zeros(Trial& trial, const Output& gradients, Part part, const IsEmp
   }
 }
 
-void with_hidden_keys(Trial& trial, BackwardProblem p, Tally& tally) {
+void with_hidden_keys(Trial& trial, BackwardProblem p, Comparison& tally) {
   if (!tally.taken(without_positions(p.forward, true))) return;
   const std::int64_t keys = p.forward.k_length(), more = std::min<std::int64_t>(keys, 32);
   const double hidden = trial.contract().isolates_hidden ? std::numeric_limits<double>::quiet_NaN() : 1;
@@ -68,7 +68,7 @@ void with_hidden_keys(Trial& trial, BackwardProblem p, Tally& tally) {
 Verdict empty_state_of_gradients(Trial& trial) {
   const BackwardProblem given = as_stage(gradient_of(trial));
   if (given.query_rows() == 0 || given.key_rows() == 0) return {VerdictKind::vacuous, Failure::none, "no pair"};
-  Tally tally;
+  Comparison tally;
   with_hidden_keys(trial, given, tally);
   BackwardProblem nothing = given;
   nothing.forward.key_length.assign(static_cast<std::size_t>(given.forward.batch()), 0);

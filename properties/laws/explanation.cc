@@ -46,7 +46,7 @@ std::optional<Explanation::Contradiction> Explanation::contradiction(const Arith
   std::map<int, CaseSpec> first;
   for (const auto& [asked, group] : groups_) {
     for (const auto& [index, spec] : group.first) {
-      found.cases.push_back(spec);  // of each group by itself: what is left of one speaks for all
+      found.cases.push_back(spec);  // of each group by itself: what is left of one holds for all
       const auto [at, is_new] = first.try_emplace(index, spec);
       if (!is_new && comes_before(spec, at->second)) at->second = spec;
     }

@@ -38,7 +38,7 @@ bool sum_of_copies(const GradientReading& copies, Part part, const AttentionProb
   return true;
 }
 
-void compare_keys(Tally& tally, Part part, const GradientReading& shared, const GradientReading& copies,
+void compare_keys(Comparison& tally, Part part, const GradientReading& shared, const GradientReading& copies,
                   const AttentionProblem& grouped, const std::vector<std::uint8_t>& ordinary) {
   for (std::int64_t row = 0; row < shared.rows(part); ++row) {
     if (ordinary[static_cast<std::size_t>(row)] == 0) continue;
@@ -75,7 +75,7 @@ Verdict gqa_of_gradients(Trial& trial) {
   const Bound shared_bound = trial.bound_of(grouped), expanded_bound = trial.bound_of(copies);
   const GradientReading one(shared, shared_bound), other(expanded, expanded_bound);
   const OrdinaryGradients ordinary = ordinary_gradients(grouped);
-  Tally tally;
+  Comparison tally;
   for (std::int64_t row = 0; row < one.rows(Part::dq); ++row) {
     if (!trial.contract().deterministic) break;
     const std::string why = row_difference(Part::dq, shared.dq, row, expanded.dq, row);

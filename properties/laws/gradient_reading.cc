@@ -73,7 +73,7 @@ Measured GradientReading::at(Part part, std::int64_t row, std::int64_t column) c
   return {computed, allowed + ulp(format(part), computed) / 2};
 }
 
-void same_gradient(Tally& tally, Part part, const GradientReading& computed, std::int64_t row,
+void same_gradient(Comparison& tally, Part part, const GradientReading& computed, std::int64_t row,
                    const GradientReading& expected, std::int64_t expected_row, std::int64_t column,
                    std::string_view relation) {
   const Standing a = computed.standing(part, row, column), b = expected.standing(part, expected_row, column);
@@ -93,7 +93,7 @@ void same_gradient(Tally& tally, Part part, const GradientReading& computed, std
   }
 }
 
-void same_rows(Tally& tally, Part part, const GradientReading& computed, const GradientReading& expected,
+void same_rows(Comparison& tally, Part part, const GradientReading& computed, const GradientReading& expected,
                std::span<const std::int64_t> from, std::span<const std::uint8_t> rows, std::string_view relation) {
   for (std::size_t r = 0; r < from.size(); ++r) {
     if (from[r] < 0 || rows[static_cast<std::size_t>(from[r])] == 0) continue;

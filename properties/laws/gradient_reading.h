@@ -39,11 +39,11 @@ class GradientReading {
 
 /// Element (part, row, column) of the one and (part, expected_row, column) of the other must be the same number, or both
 /// special; where either is excused nothing is compared.
-void same_gradient(Tally& tally, Part part, const GradientReading& computed, std::int64_t row,
+void same_gradient(Comparison& tally, Part part, const GradientReading& computed, std::int64_t row,
                    const GradientReading& expected, std::int64_t expected_row, std::int64_t column,
                    std::string_view relation);
 /// Row r of the one and from[r] of the other, for every r; an index below 0 is left out, and what is 0 in `rows` (by from[r]).
-void same_rows(Tally& tally, Part part, const GradientReading& computed, const GradientReading& expected,
+void same_rows(Comparison& tally, Part part, const GradientReading& computed, const GradientReading& expected,
                std::span<const std::int64_t> from, std::span<const std::uint8_t> rows, std::string_view relation);
 
 /// "" if the rows have the same bits, every NaN counting as the same.

@@ -51,7 +51,7 @@ class Sums {
   Trial& trial_;
   GradientReading whole_;
   OrdinaryGradients ordinary_;
-  Tally tally_;
+  Comparison tally_;
 };
 
 void Sums::sum(Part part, const GradientReading& all, const GradientReading& some,

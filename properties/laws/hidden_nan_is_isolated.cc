@@ -83,7 +83,7 @@ Verdict relate(Trial& trial) {
   const std::vector<std::uint8_t> partly = partly_seen(dense, random);
 
   std::optional<Output> base;
-  Tally tally;
+  Comparison tally;
   for (const auto& keys : {unseen, partly}) {
     if (std::ranges::find(keys, 1) == keys.end()) continue;
     if (!base) base = trial.run(dense);

@@ -55,7 +55,7 @@ Verdict relate(Trial& trial) {
   if (!why.empty()) return {VerdictKind::unsupported, Failure::none, std::move(why)};
   const Output output = trial.run(changed);
   const Bound bound = trial.bound_of(changed);
-  Tally tally;
+  Comparison tally;
   tally.same({output, bound, trial.contract()}, {trial.output(), trial.bound(), trial.contract()},
              "keys in another order against as given", ordinary_rows(trial.problem()));
   return tally.verdict("no row of ordinary numbers");

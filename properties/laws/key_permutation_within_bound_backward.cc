@@ -35,7 +35,7 @@ Index rows_from(std::int64_t heads, const Index& from) {
 }
 
 void compare(Trial& trial, const BackwardProblem& changed, const Index& queries, const Index& keys,
-             std::string_view relation, Tally& tally) {
+             std::string_view relation, Comparison& tally) {
   const AttentionProblem& f = gradient_of(trial).forward;
   const Output gradients = trial.run(changed);
   const Bound bound = trial.bound_of(changed);
@@ -57,7 +57,7 @@ Verdict key_permutation_of_gradients(Trial& trial) {
   }
   Random random = trial.random(kName);
   const Index queries = shuffled(random, p.q_length()), keys = shuffled(random, p.k_length());
-  Tally tally;
+  Comparison tally;
   if (p.key_length.empty()) {  // else keys beyond a sequence's length stay where they are
     BackwardProblem changed = gradient_of(trial);
     changed.forward.k = gather(p.k, 2, keys);

@@ -53,7 +53,7 @@ Verdict relate(Trial& trial) {
   if (std::string why = not_comparable(trial); !why.empty()) return unsupported(std::move(why));
   if (no_rows(trial.problem())) return {VerdictKind::vacuous, Failure::none, "no row"};
   Random random = trial.random(kName);
-  Tally tally;
+  Comparison tally;
   for (const Layout layout : {Layout::dense, Layout::reversed, Layout::drawn, Layout::aligned}) {
     Problem changed = trial.problem();
     lay_out(changed, layout, random);

@@ -54,7 +54,7 @@ class LostKeys {
   Problem before_;
   std::optional<Output> output_;  // of before_
   Bound bound_;
-  Tally tally_;
+  Comparison tally_;
 };
 
 }  // namespace flashproof

@@ -24,7 +24,7 @@ constexpr std::string_view kTeeth[] = {"softmax.broken.tail_dropped",
 Verdict of_columns(Trial& trial, const SoftmaxProblem& p) {
   const Reading base(trial.output(), trial.bound(), trial.contract());
   const auto rows = ordinary_rows(p);
-  Tally tally;
+  Comparison tally;
   for (std::int64_t r = 0; r < base.rows(); ++r) {
     if (rows[static_cast<std::size_t>(r)] == 0) continue;
     const Expected lse = expect(base, Part::lse, r, 0);
@@ -65,7 +65,7 @@ Verdict of_values(Trial& trial, const Problem& changed, const std::vector<double
   const Bound bound = trial.bound_of(changed);
   const Reading computed(output, bound, trial.contract());
   const auto rows = ordinary_rows(changed);
-  Tally tally;
+  Comparison tally;
   for (std::int64_t r = 0; r < computed.rows(); ++r) {
     const auto row = static_cast<std::size_t>(r);
     const Expected lse = expect(computed, Part::lse, r, 0);

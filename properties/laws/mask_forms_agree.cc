@@ -117,7 +117,7 @@ class Forms {
   Output output_;
   Bound bound_;
   std::vector<std::uint8_t> rows_;
-  Tally tally_;
+  Comparison tally_;
 };
 
 Verdict relate(Trial& trial) {

@@ -69,7 +69,7 @@ class Forms {
   Output output_;
   Bound bound_;
   OrdinaryGradients ordinary_;
-  Tally tally_;
+  Comparison tally_;
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ Verdict relate(Trial& trial) {
   if (given->order.size() < 2) return {VerdictKind::vacuous, Failure::none, "one state"};
   Random random = trial.random(kName);
   const auto rows = ordinary_rows(*given);
-  Tally tally;
+  Comparison tally;
   const auto try_order = [&](std::vector<std::int32_t> order, std::string_view relation) {
     MergeProblem changed = *given;
     changed.order = std::move(order);

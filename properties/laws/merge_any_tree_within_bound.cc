@@ -62,7 +62,7 @@ Tensor state(Tensor tensor) {
 }
 
 void merge_in_parts(Trial& trial, const MergeProblem& p, std::size_t cut, std::span<const std::uint8_t> rows,
-                    Tally& tally) {
+                    Comparison& tally) {
   const MergeProblem first = part_of(p, 0, cut), second = part_of(p, cut, p.order.size());
   if (!tally.taken(trial.refusal(first)) || !tally.taken(trial.refusal(second))) return;
   const Output whole = trial.run(p);
@@ -103,7 +103,7 @@ Verdict relate(Trial& trial) {
   if (n < 2) return {VerdictKind::vacuous, Failure::none, "one state"};
   Random random = trial.random(kName);
   const auto rows = ordinary_rows(*p);
-  Tally tally;
+  Comparison tally;
   bool tried = false;
   for (const Shape shape : {Shape::fold, Shape::balanced, Shape::random}) {
     MergeProblem changed = *p;

@@ -24,7 +24,7 @@ Verdict relate(Trial& trial) {
   }
   const Output output = trial.run(changed);
   const Bound bound = trial.bound_of(changed);
-  Tally tally;
+  Comparison tally;
   tally.same({output, bound, trial.contract()}, {trial.output(), trial.bound(), trial.contract()},
              "two states exchanged against as given", ordinary_rows(*given));
   return tally.verdict("no row of ordinary numbers");

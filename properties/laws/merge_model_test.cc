@@ -68,13 +68,13 @@ bool same(const Tensor& a, const Tensor& b, std::int64_t i) {
   return x == y || (std::isnan(x) && std::isnan(y));
 }
 
-struct Tally {
+struct ModelCounts {
   int rows = 0, different = 0;
   int mended = 0;  // lse is a number, where the formula as it is declared overflows or has inf − inf
   std::string first = {};
 };
 
-void compare(const Output& out, const Output& model, const CaseSpec& spec, Tally& tally) {
+void compare(const Output& out, const Output& model, const CaseSpec& spec, ModelCounts& tally) {
   const std::int64_t rows = out.lse.elements();
   const std::int64_t width = rows == 0 ? 0 : out.o.elements() / rows;
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -90,10 +90,10 @@ void compare(const Output& out, const Output& model, const CaseSpec& spec, Tally
   }
 }
 
-Tally compare_all(const Twin& twin, const Arithmetic& arithmetic) {
+ModelCounts compare_all(const Twin& twin, const Arithmetic& arithmetic) {
   constexpr const char* kFormats[] = {"f32", "f16", "bf16"};
   const Kernel& kernel = *find_kernel(twin.id);
-  Tally tally;
+  ModelCounts tally;
   for (const Family& family : families()) {
     if (!family.serves(ProblemKind::merge)) continue;
     for (std::uint64_t seed = 0; seed < 12; ++seed) {
@@ -119,7 +119,7 @@ TEST(MergeModel, EveryHardenedMergeHasATwinHere) {
 TEST(MergeModel, KernelsHaveTheBitsOfTheirDeclaration) {
   for (const Twin& twin : kTwins) {
     const Arithmetic& arithmetic = find_kernel(twin.id)->arithmetic;
-    const Tally tally = compare_all(twin, arithmetic);
+    const ModelCounts tally = compare_all(twin, arithmetic);
     EXPECT_EQ(tally.different, 0) << twin.id << ": of " << tally.rows << " rows, first " << tally.first;
     EXPECT_GE(tally.rows - tally.mended, 400) << twin.id;
     // Only the two forms whose e^{difference} can overflow are given a value there.
@@ -133,7 +133,7 @@ TEST(MergeModel, AnotherDeclarationIsSeen) {
   const Twin& stable = kTwins[1];
   for (const char* other : {"merge.pairwise_naive.hardened", "merge.ring_update.hardened", "merge.nway.hardened",
                             "merge.division_free.hardened", "merge.states.hardened"}) {
-    const Tally tally = compare_all(stable, find_kernel(other)->arithmetic);
+    const ModelCounts tally = compare_all(stable, find_kernel(other)->arithmetic);
     EXPECT_GE(tally.different, tally.rows / 5) << other << ": of " << tally.rows;
   }
 }

@@ -86,7 +86,7 @@ class Expected {
   bool known_ = true;
 };
 
-void check_row(const Problem& problem, const RowWeights& row, const Reading& reading, Tally& tally) {
+void check_row(const Problem& problem, const RowWeights& row, const Reading& reading, Comparison& tally) {
   if (reading.width() == 0) return;
   for (std::int64_t c = 0; c < reading.width(); ++c) {
     const Standing standing = reading.standing(Part::o, row.row, c);
@@ -120,9 +120,10 @@ Verdict relate(Trial& trial) {
   Problem changed = trial.problem();
   if (auto* p = std::get_if<AttentionProblem>(&changed)) plant_one_hot(*p);
   if (auto* p = std::get_if<MergeProblem>(&changed)) plant_one_hot(*p);
-  return relate_planted(
-      trial, changed, Scores::compute,
-      [&](const RowWeights& row, const Reading& reading, Tally& tally) { check_row(changed, row, reading, tally); });
+  return relate_planted(trial, changed, Scores::compute,
+                        [&](const RowWeights& row, const Reading& reading, Comparison& tally) {
+                          check_row(changed, row, reading, tally);
+                        });
 }
 
 }  // namespace

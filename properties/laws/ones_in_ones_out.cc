@@ -59,7 +59,7 @@ bool lost(const Problem& problem, const RowWeights& weights, const Reading& read
          std::isfinite(reading.value(Part::lse, weights.row, 0)) && reading.value(Part::o, weights.row, column) == 0;
 }
 
-void check_row(const Problem& problem, const RowWeights& weights, const Reading& reading, Tally& tally) {
+void check_row(const Problem& problem, const RowWeights& weights, const Reading& reading, Comparison& tally) {
   const double factor = value_factor(problem, weights);
   const Measured keys = weight_of_keys(weights, reading);
   if (!std::isfinite(keys.radius)) return;
@@ -92,9 +92,10 @@ Verdict relate(Trial& trial) {
   Problem changed = trial.problem();
   if (auto* p = std::get_if<AttentionProblem>(&changed)) plant_ones(*p);
   if (auto* p = std::get_if<MergeProblem>(&changed)) plant_ones(*p);
-  return relate_planted(
-      trial, changed, Scores::leave,
-      [&](const RowWeights& row, const Reading& reading, Tally& tally) { check_row(changed, row, reading, tally); });
+  return relate_planted(trial, changed, Scores::leave,
+                        [&](const RowWeights& row, const Reading& reading, Comparison& tally) {
+                          check_row(changed, row, reading, tally);
+                        });
 }
 
 }  // namespace

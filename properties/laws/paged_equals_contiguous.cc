@@ -1,7 +1,7 @@
 // Where a key lies is no input of any operation. A contiguous problem cut into pages in random order, and a paged one
 // gathered, or cut into other pages where the kernel takes pages alone, have the same keys: o and lse agree within both
 // bounds; in every bit if the kernel is deterministic and the plan has the same chunks of the same keys (a longer room
-// lengthens the last chunk by keys that nobody sees). Slots that belong to no key are NaN. Positions count from the end of
+// lengthens the last chunk by keys that no query sees). Slots that belong to no key are NaN. Positions count from the end of
 // a sequence, which is its key_length in pages and the axis without: with a mask or ALiBi, sequences of their own lengths
 // are gathered only where packed offsets can say them.
 #include <algorithm>
@@ -108,7 +108,7 @@ Verdict relate(Trial& trial) {
   if (p == nullptr) return {VerdictKind::unsupported, Failure::none, "attention only: there are no pages"};
   Random random = trial.random(kName);
   const std::vector<std::uint8_t> rows = ordinary_rows(*p);
-  Tally tally;
+  Comparison tally;
   bool asked = false;
   const auto compare = [&](const AttentionProblem& changed, bool same_chunks) {
     asked = true;

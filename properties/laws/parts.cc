@@ -178,12 +178,12 @@ Expected operator*(Expected a, const Measured& b) {
   return a;
 }
 
-void compare(Tally& tally, const Reading& computed, Part part, std::int64_t row, std::int64_t column,
+void compare(Comparison& tally, const Reading& computed, Part part, std::int64_t row, std::int64_t column,
              const Expected& expected, std::string_view relation) {
   compare(tally, computed, part, row, column, expected, [relation] { return std::string(relation); });
 }
 
-void compare(Tally& tally, const Reading& computed, Part part, std::int64_t row, std::int64_t column,
+void compare(Comparison& tally, const Reading& computed, Part part, std::int64_t row, std::int64_t column,
              const Expected& expected, const std::function<std::string()>& relation) {
   const Standing standing = computed.standing(part, row, column);
   if (standing == Standing::excused || expected.standing == Standing::excused) return;

@@ -52,10 +52,10 @@ Expected operator*(Expected a, const Measured& b);
 
 /// Compares an element with what it should be: numbers by their radii, classes exactly, but for an infinity where the
 /// number may lie beyond the format's range.
-void compare(Tally& tally, const Reading& computed, Part part, std::int64_t row, std::int64_t column,
+void compare(Comparison& tally, const Reading& computed, Part part, std::int64_t row, std::int64_t column,
              const Expected& expected, std::string_view relation);
 /// The relation is asked for only where it fails.
-void compare(Tally& tally, const Reading& computed, Part part, std::int64_t row, std::int64_t column,
+void compare(Comparison& tally, const Reading& computed, Part part, std::int64_t row, std::int64_t column,
              const Expected& expected, const std::function<std::string()>& relation);
 
 /// Two states of one row, joined in exact mathematics: lse = ln(e^a + e^b), o = w o_a + (1 − w) o_b, w = 1/(1 +

@@ -25,8 +25,9 @@ Measured weight_of_keys(const RowWeights& weights, const Reading& reading);
 
 /// Runs the kernel on `changed`, whose values were planted (a softmax has none: then it is the case itself), and calls `check`
 /// for every ordinary row.
-Verdict relate_planted(Trial& trial, const Problem& changed, Scores scores,
-                       const std::function<void(const RowWeights& row, const Reading& reading, Tally& tally)>& check);
+Verdict relate_planted(
+    Trial& trial, const Problem& changed, Scores scores,
+    const std::function<void(const RowWeights& row, const Reading& reading, Comparison& tally)>& check);
 
 /// What multiplies the finished sum of this row.
 double value_factor(const Problem& problem, const RowWeights& weights);

@@ -109,7 +109,7 @@ bool scalable(Format format, double x, int k) {
   return x == 0 || (std::fabs(x) >= min_normal(format) * room && std::fabs(x) * room <= info(format).max_finite);
 }
 
-void compare_values(Trial& trial, Tally& tally) {
+void compare_values(Trial& trial, Comparison& tally) {
   const Problem& problem = trial.problem();
   const auto* merge = std::get_if<MergeProblem>(&problem);
   const auto rows = rows_with_normal_weights(problem, trial.kernel().arithmetic);
@@ -158,7 +158,7 @@ bool scale_queries(AttentionProblem& p, int k) {
   return exact;
 }
 
-void compare_queries(Trial& trial, const AttentionProblem& p, Tally& tally) {
+void compare_queries(Trial& trial, const AttentionProblem& p, Comparison& tally) {
   if (!moderate(p.scale) || !moderate(p.softcap)) return;
   for (const Tensor* tensor : {&p.q, &p.k, &p.bias, &p.alibi, &p.sink, &p.q_descale, &p.k_descale}) {
     if (!moderate(*tensor)) return;
@@ -180,7 +180,7 @@ Verdict relate(Trial& trial) {
   if (!trial.contract().deterministic) {
     return {VerdictKind::unsupported, Failure::none, "the kernel does not declare itself deterministic"};
   }
-  Tally tally;
+  Comparison tally;
   compare_values(trial, tally);
   if (const auto* p = std::get_if<AttentionProblem>(&trial.problem())) compare_queries(trial, *p, tally);
   return tally.verdict("no row whose weights are normal numbers or 0, and no q that scales exactly");

@@ -141,7 +141,7 @@ class Scalings {
   std::string refusal_;
   Output output_;
   Bound bound_;
-  Tally tally_;
+  Comparison tally_;
 };
 
 }  // namespace

@@ -98,7 +98,7 @@ Verdict relate(Trial& trial) {
   const auto sink = sinks(trial.problem());
   // Where there are twice as many columns, each is half as much.
   const bool halves = computed.width() != base.width();
-  Tally tally;
+  Comparison tally;
   for (std::int64_t r = 0; r < computed.rows(); ++r) {
     const auto row = static_cast<std::size_t>(r);
     if (rows[row] == 0) continue;

@@ -39,7 +39,7 @@ BackwardProblem twice(const BackwardProblem& once, double c) {
 }
 
 /// Row r of the one is row from[r] of the other times the factor.
-void compare(Tally& tally, Part part, const GradientReading& computed, const GradientReading& expected,
+void compare(Comparison& tally, Part part, const GradientReading& computed, const GradientReading& expected,
              const Index& from, const std::vector<std::uint8_t>& rows, const Measured& factor) {
   for (std::int64_t row = 0; row < computed.rows(part); ++row) {
     const std::int64_t of = from[static_cast<std::size_t>(row)];
@@ -74,7 +74,7 @@ Verdict same_kv_twice_of_gradients(Trial& trial) {
   const OrdinaryGradients ordinary = ordinary_gradients(once);
   const Measured weight = exp(exactly(-c));
   const AttentionProblem& f = once.forward;
-  Tally tally;
+  Comparison tally;
   compare(tally, Part::dq, computed, expected, iota(computed.rows(Part::dq)), ordinary.query, weight + weight);
   for (const Part part : {Part::dk, Part::dv}) {
     compare(tally, part, computed, expected, copies_of(f.batch() * f.k_heads(), f.k_length()), ordinary.key, weight);

@@ -17,7 +17,7 @@ std::string difference(Trial& trial, const Output& a, const Output& b) {
   if (bits.empty() || trial.contract().deterministic) return bits;
   const GradientReading computed(a, trial.bound()), expected(b, trial.bound());
   const OrdinaryGradients ordinary = ordinary_gradients(gradient_of(trial));
-  Tally tally;
+  Comparison tally;
   for (const Part part : kGradientParts) {
     same_rows(tally, part, computed, expected, iota(computed.rows(part)),
               part == Part::dq ? ordinary.query : ordinary.key, "within twice the bound");

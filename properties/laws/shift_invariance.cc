@@ -78,7 +78,7 @@ class Check {
  private:
   Trial& trial_;
   P given_;
-  Tally tally_;
+  Comparison tally_;
 };
 
 template <class P>

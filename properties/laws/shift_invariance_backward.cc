@@ -33,7 +33,7 @@ Verdict shift_of_gradients(Trial& trial) {
   const double c = kShifts[random.integer(0, std::ssize(kShifts) - 1)];
   BackwardProblem base = as_stage(gradient_of(trial));
   base.forward.bias = dense_bias(base.forward);
-  Tally tally;
+  Comparison tally;
   if (!make_room(base.forward.bias, c) || !make_room(base.lse, c)) return tally.verdict("no shift is exact");
   BackwardProblem changed = base;
   changed.forward.bias = shifted(base.forward.bias, c);

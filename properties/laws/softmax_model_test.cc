@@ -25,7 +25,7 @@ bool same(const Tensor& a, const Tensor& b, std::int64_t at) {
          (std::isnan(decode(a.format, a.bits(at))) && std::isnan(decode(b.format, b.bits(at))));
 }
 
-struct Tally {
+struct ModelCounts {
   std::int64_t elements = 0, different = 0;
   std::int64_t refused = 0;  // rows made NaN because they leave the range of an unshifted form
   std::string first;         // difference
@@ -33,7 +33,7 @@ struct Tally {
 
 /// A row that the kernel may refuse and does is only counted; refused inside the range it is a difference.
 void compare(const Kernel& kernel, const Arithmetic& declared, const Problem& problem, const std::string& what,
-             Tally& tally) {
+             ModelCounts& tally) {
   const Output made = run(kernel, problem);
   const Output modelled = run_model(problem, declared, {.functions = &kDetFunctions});
   const OutputShape shape = output_shape(problem);
@@ -60,8 +60,8 @@ std::string line_of(std::string_view family, std::uint64_t seed, const char* for
          (whole_blocks ? ",cols=512" : "");
 }
 
-Tally agreement(const Kernel& kernel, const Arithmetic& declared, std::uint64_t seeds) {
-  Tally tally;
+ModelCounts agreement(const Kernel& kernel, const Arithmetic& declared, std::uint64_t seeds) {
+  ModelCounts tally;
   // What is published is the arithmetic of rows in which nothing special happens.
   const bool published = kernel.form == Form::published;
   for (const Family& family : families()) {
@@ -82,7 +82,7 @@ TEST(SoftmaxModel, every_kernel_is_its_declaration_bit_by_bit) {
   std::int64_t refused = 0;
   for (const Kernel& kernel : kernels()) {
     if (kernel.problem != ProblemKind::softmax || kernel.form == Form::broken) continue;
-    const Tally tally = agreement(kernel, kernel.arithmetic, 2);
+    const ModelCounts tally = agreement(kernel, kernel.arithmetic, 2);
     EXPECT_EQ(tally.different, 0) << kernel.id << ": of " << tally.elements << ", first in " << tally.first;
     EXPECT_GE(tally.elements, 5000) << kernel.id;
     refused += tally.refused;
@@ -102,7 +102,7 @@ TEST(SoftmaxModel, long_rows_are_too) {
       {"softmax.split_row.hardened", "softmax:normal:4:rows=1,cols=131072,chunk=8192,layout=dense"},
       {"softmax.split_row.hardened", "softmax:normal:5:rows=1,cols=100000,chunk=30000,format=bf16,layout=dense"}};
   for (const auto& c : cases) {
-    Tally tally;
+    ModelCounts tally;
     const Kernel& kernel = *find_kernel(c.kernel);
     compare(kernel, kernel.arithmetic, make_case(parse_case_spec(c.line)).problem, c.line, tally);
     EXPECT_EQ(tally.different, 0) << c.kernel << " " << c.line;

@@ -94,7 +94,8 @@ std::string cut(const AttentionProblem& p, std::int64_t at, Cut& parts) {
   return {};
 }
 
-void against_whole(Trial& trial, const Cut& parts, std::int64_t at, std::span<const std::uint8_t> rows, Tally& tally) {
+void against_whole(Trial& trial, const Cut& parts, std::int64_t at, std::span<const std::uint8_t> rows,
+                   Comparison& tally) {
   if (!tally.taken(trial.refusal(parts.first)) || !tally.taken(trial.refusal(parts.second))) return;
   const Output a = trial.run(parts.first), b = trial.run(parts.second);
   const Bound a_bound = trial.bound_of(parts.first), b_bound = trial.bound_of(parts.second);
@@ -121,7 +122,7 @@ Verdict relate_to(Trial& trial, const P& p, std::int64_t keys) {
   if (keys < 2) return {VerdictKind::vacuous, Failure::none, "one key"};
   Random random = trial.random(kName);
   const auto rows = ordinary_rows(p);
-  Tally tally;
+  Comparison tally;
   P changed = p;
   changed.plan = random.chance(0.25) ? ChunkPlan::uniform(keys, keys) : uneven(keys, random);
   if (tally.taken(trial.refusal(changed))) {  // no chunk is too long for the kernel

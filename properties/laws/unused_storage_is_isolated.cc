@@ -45,7 +45,7 @@ std::int32_t entry_of(Fill fill) {
   return kEntries[static_cast<int>(fill)];
 }
 
-/// Which elements of a tensor's storage are somebody's.
+/// Which elements of a tensor's storage belong to a key or a query.
 class Used {
  public:
   explicit Used(const Tensor& tensor)

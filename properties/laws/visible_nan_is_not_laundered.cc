@@ -64,7 +64,7 @@ std::string elsewhere(const Planted& planted) {
 }
 
 /// Counts the NaNs that had to be, where there were none before.
-void compare(Tally& tally, const Tensor& given, const Tensor& changed, const Planted& planted, Part part,
+void compare(Comparison& tally, const Tensor& given, const Tensor& changed, const Planted& planted, Part part,
              std::int64_t width) {
   const std::vector<Expect>& expect = part == Part::lse ? planted.lse : planted.o;
   for (std::int64_t i = 0; i < given.elements(); ++i) {
@@ -108,7 +108,7 @@ Verdict relate(Trial& trial) {
   const Output before = trial.run(given);
   const std::int64_t start = random.integer(0, kPlants - 1);
   const std::vector<std::uint8_t> in_domain = rows_in_domain(trial.bound_of(given));
-  Tally tally;
+  Comparison tally;
   for (int turn = 0; turn < kTurns; ++turn) {
     const Planted planted = plant(given, start + turn, random, trial.contract(), in_domain);
     const Output after = trial.run(planted.problem);

@@ -136,7 +136,7 @@ void Planting::plant(std::int64_t b, std::int64_t kv, Where where, Random& rando
   }
 }
 
-void compare(Trial& trial, const Planting& planting, const Output& before, const Output& after, Tally& tally) {
+void compare(Trial& trial, const Planting& planting, const Output& before, const Output& after, Comparison& tally) {
   const GradientReading given(before, trial.bound()), changed(after, trial.bound());
   for (const Part part : kGradientParts) {
     const std::int64_t width = given.width(part);
@@ -178,7 +178,7 @@ Verdict visible_nan_of_gradients(Trial& trial) {
   Random random = trial.random(kName);
   const OrdinaryGradients ordinary = ordinary_gradients(gradient_of(trial));
   const std::int64_t start = random.integer(0, kPlaces - 1);
-  Tally tally;
+  Comparison tally;
   for (int turn = 0; turn < kTurns; ++turn) {
     Planting planting(gradient_of(trial), ordinary, trial.bound());
     planting.leaks_allowed = !trial.contract().isolates_hidden;

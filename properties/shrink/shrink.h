@@ -1,4 +1,4 @@
-// Smaller problems than one that fails, for whoever looks for the smallest that still does: RapidCheck (properties/driver)
+// Smaller problems than one that fails, for a search for the smallest that still does: RapidCheck (properties/driver)
 // and the minimiser of findings.
 //
 // Structure first (rows, keys, states, heads, dimensions, features, chunks), then numbers: few distinct ones, powers of

@@ -1,4 +1,4 @@
-// A kernel whose source nobody has seen: the declaration leaves its reduction open, and its bound is the largest, element by
+// A kernel whose source is not known: the declaration leaves its reduction open, and its bound is the largest, element by
 // element, of a short list of declarations (README.md, "Foreign kernels").
 #pragma once
 

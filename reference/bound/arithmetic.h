@@ -192,7 +192,7 @@ struct Arithmetic {
   int deal = 1;
   int warps = 0;         // softmax: butterflies over lanes/warps lanes each, folded left
   int vector_bytes = 0;  // softmax: `deal` is so many bytes of x, whatever its format; 0: as `deal` says
-  // What is declared where nobody knows which threads share a row: the lanes' sums may be joined by as many as so many
+  // What is declared where it is not known which threads share a row: the lanes' sums may be joined by as many as so many
   // additions one after another (0: by the butterfly of `lanes`), and a library's Σ P v of row_resident likewise. Of a
   // chain alone the last key would pay for one addition, where in a tree every key pays for all levels. An allowance: the
   // model joins by its butterfly.

@@ -1,5 +1,5 @@
-// A declaration of arithmetic as text: how whoever has a kernel that this project did not write says what it computes, and
-// how a report repeats it.
+// A declaration of arithmetic as text: what a foreign kernel says that it computes, and how a report
+// repeats it.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ namespace flashproof::bound {
 namespace {
 
 TEST(AttentionAttack, no_feature_under_any_declaration_leaves_its_bound) {
-  attack::Tally all;
+  attack::Violations all;
   for (std::uint64_t round = 0; round < FLASHPROOF_ATTENTION_ROUNDS; ++round) {
     Random random(23, round);
     const auto some = [&] { return random.chance(0.4); };
@@ -39,7 +39,7 @@ TEST(AttentionAttack, no_feature_under_any_declaration_leaves_its_bound) {
     if (some()) test::add_descale(random, p);
     if (some()) test::narrow(p, round % 2 == 0 ? Format::e4m3fn : Format::e5m2);
     const Arithmetic a = attack::declaration(random, p);
-    const attack::Tally tally = attack::attack(p, a, a, round, 4);
+    const attack::Violations tally = attack::attack(p, a, a, round, 4);
     ASSERT_EQ(tally.refused, 0) << "round " << round << ": " << tally.refusal;
     // A finite number out of its domain may be anywhere: that is the judge's to call silently wrong.
     if (tally.first.find("out of domain") == std::string::npos) {

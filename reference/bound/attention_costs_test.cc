@@ -39,11 +39,11 @@ constexpr int kRuns = 14;
 
 void expect_needed(const std::string& what, const Problem& problem, const Arithmetic& done, const Arithmetic& without) {
   SCOPED_TRACE(what);
-  const attack::Tally honest = attack::attack(problem, done, done, 1, kRuns);
+  const attack::Violations honest = attack::attack(problem, done, done, 1, kRuns);
   EXPECT_EQ(honest.refused, 0) << honest.refusal;
   EXPECT_EQ(honest.violations, 0) << honest.first;
   EXPECT_GT(honest.elements, 0) << "nothing was judged";
-  const attack::Tally optimistic = attack::attack(problem, done, without, 1, kRuns);
+  const attack::Violations optimistic = attack::attack(problem, done, without, 1, kRuns);
   EXPECT_EQ(optimistic.refused, 0) << optimistic.refusal;
   EXPECT_GT(optimistic.violations, 0) << "the case does not need it: " << optimistic.worst.text();
 }
@@ -101,11 +101,11 @@ TEST(AttentionCosts, softcap_pays_for_the_absolute_error_of_tanh) {
 }
 
 /// What is done to `p`, judged by the bound of the same row with its scores given as numbers.
-attack::Tally judged_as_given(const AttentionProblem& p, const std::vector<double>& scores, const Arithmetic& a) {
+attack::Violations judged_as_given(const AttentionProblem& p, const std::vector<double>& scores, const Arithmetic& a) {
   AttentionProblem given = p;
   given.alibi = given.bias = given.sink = Tensor();
   for (std::size_t j = 0; j < scores.size(); ++j) given.k.set({0, 0, static_cast<std::int64_t>(j), 0}, scores[j]);
-  attack::Tally tally;
+  attack::Violations tally;
   const Truth truth = narrow_truth(p, Format::f32);
   const Bound bound = compute_bound(given, a);
   for (const Lean lean : {Lean::aligned, Lean::opposed, Lean::nearest}) {
@@ -303,7 +303,7 @@ TEST(AttentionCosts, a_subnormal_accumulator_cuts_addends_at_the_least_exponent)
     const double v = unit == kVoltaF16 ? 8.2e-43 : 3.3e-41;
     const auto value = [v](std::int64_t) { return v; };
     const auto score = [](std::int64_t j) { return -0.01 * static_cast<double>(j % 7); };
-    const attack::Tally tally = attack::attack(row_of(1024, 1024, score, value), a, a, 1, kRuns);
+    const attack::Violations tally = attack::attack(row_of(1024, 1024, score, value), a, a, 1, kRuns);
     EXPECT_EQ(tally.violations, 0) << tally.first;
     EXPECT_GT(tally.elements, 0);
   }

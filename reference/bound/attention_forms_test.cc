@@ -46,11 +46,11 @@ Arithmetic separated(bool per_key = false) {
 }
 
 void expect_needed(const Problem& problem, const Arithmetic& done, const Arithmetic& without) {
-  const attack::Tally honest = attack::attack(problem, done, done, 1, kRuns);
+  const attack::Violations honest = attack::attack(problem, done, done, 1, kRuns);
   EXPECT_EQ(honest.refused, 0) << honest.refusal;
   EXPECT_EQ(honest.violations, 0) << honest.first;
   EXPECT_GT(honest.elements, 0) << "nothing was judged";
-  const attack::Tally optimistic = attack::attack(problem, done, without, 1, kRuns);
+  const attack::Violations optimistic = attack::attack(problem, done, without, 1, kRuns);
   EXPECT_EQ(optimistic.refused, 0) << optimistic.refusal;
   EXPECT_GT(optimistic.violations, 0) << "the case does not need it: " << optimistic.worst.text();
 }
@@ -90,7 +90,7 @@ TEST(AttentionForms, separated_exponents_pay_for_the_size_of_the_maximum) {
   for (int i = 0; i < 20; ++i) {
     const double size = 79 + 0.37 * i;
     const AttentionProblem p = row_of(8, 4, [=](std::int64_t j) { return size + (j < 4 ? 0 : 0.01); });
-    const attack::Tally honest = attack::attack(p, separated(), separated(), 1, kRuns);
+    const attack::Violations honest = attack::attack(p, separated(), separated(), 1, kRuns);
     EXPECT_EQ(honest.violations, 0) << honest.first;
     needed += attack::attack(p, separated(), joint, 1, kRuns).violations > 0 ? 1 : 0;
   }
@@ -111,7 +111,7 @@ TEST(AttentionForms, what_a_separated_quotient_loses_below_the_normal_range_is_p
       const AttentionProblem p = row_of(
           2, 1, [=](std::int64_t j) { return j == 0 ? -gap + 20 : 20; },
           [](std::int64_t j) { return j == 0 ? 0x1p100 : 0; });
-      const attack::Tally tally = attack::attack(p, separated(per_key), separated(per_key), 1, kRuns);
+      const attack::Violations tally = attack::attack(p, separated(per_key), separated(per_key), 1, kRuns);
       EXPECT_EQ(tally.violations, 0) << gap << ": " << tally.first;
       EXPECT_EQ(tally.broken_forms, gap > 108 ? 2 * kRuns : 0) << gap;
     }
@@ -129,7 +129,7 @@ TEST(AttentionForms, a_normal_weight_over_a_sum_may_be_lost_whole) {
           7, first ? 1 : 7, [=](std::int64_t j) { return j == carrier ? -86.5 : 0; },
           [=](std::int64_t j) { return j == carrier ? 0x1p100 : 0; });
       EXPECT_EQ(run_model_unrounded(p, a, {}).o.at({0, 0}) == 0, !first) << "a first key is divided step by step";
-      const attack::Tally tally = attack::attack(p, a, a, 1, kRuns);
+      const attack::Violations tally = attack::attack(p, a, a, 1, kRuns);
       EXPECT_EQ(tally.violations, 0) << tally.first;
       EXPECT_EQ(tally.broken_forms, 0);
     }

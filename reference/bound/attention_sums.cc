@@ -22,7 +22,7 @@ void AttentionPaths::count_places(const Leaves& leaves) {
   // A level beside which nothing stands rounds nothing: every one that does takes another key in.
   const int joins = std::max(butterfly_, std::min(a_.lane_joins, static_cast<int>(n) - 1));
   for (std::size_t j = 0; j < n; ++j) {
-    const Place& place = visits_.place(j);
+    const KeyVisit& place = visits_.place(j);
     const bool sink = place.visit < 0;
     const bool not_first = !sink && !visits_.visits()[place.visit].first;
     int lane = place.rest_of_lane + joins;

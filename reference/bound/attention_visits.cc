@@ -92,7 +92,7 @@ void Visits::place_keys(const Leaves& leaves) {
   std::int64_t last_step = -1, last_segment = -1;
   int entered = -1;
   for (std::size_t j = leaves.size(); j-- > 0;) {
-    Place& place = places_[j];
+    KeyVisit& place = places_[j];
     const std::int64_t key = leaves.key[j];
     if (key < 0) {
       place = {};

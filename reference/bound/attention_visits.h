@@ -34,7 +34,7 @@ struct After {
 };
 
 /// Where a key stands in its chunk: counts from it to the end of the chunk.
-struct Place {
+struct KeyVisit {
   int visit = -1;  // −1: the sink
   int lane = 0;
   int rest_of_chain = 0;
@@ -68,7 +68,7 @@ class Visits {
   /// As many as there can be: chunks of the plan, keys one by one, or the row.
   std::size_t chunks() const { return chunk_of_visit_.size(); }
   const std::vector<Part>& parts() const { return parts_; }
-  const Place& place(std::size_t leaf) const { return places_[leaf]; }
+  const KeyVisit& place(std::size_t leaf) const { return places_[leaf]; }
   /// What follows a visit in its part; −1: the sink, which the first part begins with.
   const After& after(int visit) const { return visit < 0 ? after_sink_ : after_[visit]; }
   int part_of(std::size_t leaf) const { return places_[leaf].visit < 0 ? 0 : part_of_visit_[places_[leaf].visit]; }
@@ -101,7 +101,7 @@ class Visits {
   std::vector<int> visit_of_chunk_, chunk_of_visit_, part_of_visit_;
   std::vector<Visit> visits_;
   std::vector<Part> parts_;
-  std::vector<Place> places_;
+  std::vector<KeyVisit> places_;
   std::vector<After> after_;
   After after_sink_;
   int rises_after_sink_ = 0;

@@ -1,4 +1,4 @@
-// What a declaration of arithmetic must satisfy to mean anything for attention, whoever asks: the bound that is computed
+// What a declaration of arithmetic must satisfy to mean anything for attention: for the bound that is computed
 // from it and the model that runs it. What either of them lacks besides is its own business.
 #pragma once
 

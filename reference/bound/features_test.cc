@@ -82,7 +82,7 @@ TEST(Bound, pages_and_packs_leave_the_bound_as_it_is) {
   });
 }
 
-// A window hides keys as causality and a bias of −inf do; the theorem speaks of the keys that are left. So the bound is,
+// A window hides keys as causality and a bias of −inf do; the theorem is about the keys that are left. So the bound is,
 // to the bit, that of the same row with only those keys: chunks of 2, of which the window cuts off one and a half.
 TEST(Bound, a_window_leaves_the_bound_of_the_visible_keys) {
   const std::vector<float> s = {9.0F, 8.0F, 30.0F, 0.5F, -0.25F, 1.5F, 1.0F};

@@ -8,7 +8,7 @@
 
 namespace flashproof {
 
-/// What a foreign kernel returns. What it does not return is not judged; for the laws that need both, whoever runs the kernel puts
+/// What a foreign kernel returns. What it does not return is not judged; for the laws that need both, the caller of the kernel puts
 /// the rounded truth in its place, so that they still say something about the part that is there.
 enum class Returns : std::uint8_t { both, o, lse };
 

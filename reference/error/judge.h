@@ -5,7 +5,7 @@
 //   2. Where a finite value is right: accept ŷ iff ŷ ∈ [RN(o − B'), RN(o + B')], B' the bound without the last
 //      rounding, RN into the storage format with the contract's overflow. The test is positive: what is not shown
 //      acceptable is not accepted, so NaN never passes. An end may round to inf; then inf is acceptable.
-//   3. The truth's radius r favours nobody: acceptable for every o in the ball passes, for none fails. Where that is
+//   3. The truth's radius r favours neither verdict: acceptable for every o in the ball passes, for none fails. Where that is
 //      open, the element is judged again with the row from the oracle's next tier, until it is decided or the tiers
 //      are exhausted: then it is inconclusive. Statistics use the ball that decided. Every element climbs for itself,
 //      so a judgement does not depend on what else was judged.
@@ -17,7 +17,7 @@
 //   6. A finite answer that is in its domain and passed by 2, vacuous or not, is judged a second time against the
 //      probable bound P <= B' (ElementBound::probable), where that says anything (P < range/2): certainly outside
 //      [RN(o − P), RN(o + P)] sets Decision::investigate. The verdict stays what it was, because P is a statement about
-//      chance (README.md). The radius only ever acquits here: nobody climbs for it.
+//      chance (README.md). The radius only ever acquits here: no tier is climbed for it.
 //   7. Of a gradient one rule more, before the others. The truth writes a number beyond 2^1000 (e^(s − lse) of an lse that
 //      is far off) as the one infinity it belongs to. Outside the domain it is judged as the number that it is: inf, NaN,
 //      or a value within an infinite bound is out_of_domain. An infinity that special values make is listed beside the

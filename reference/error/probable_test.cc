@@ -58,7 +58,7 @@ TEST(Probable, says_nothing_where_it_is_absent_out_of_domain_open_or_vacuous_its
   EXPECT_FALSE(decided(Format::f32, 0.5 + 0x1p-18, truth, bound_of(0x1p-16, 0x1p-16)).investigate);
   EXPECT_FALSE(decided(Format::f32, 0.5 + 0x1p-18, truth, bound_of(0x1p-16, 0x1p-20), kInf, false).investigate);
   EXPECT_FALSE(decided(Format::f32, 0.5 + 0x1p-18, {0.5, 0, 0x1p-18}, bound_of(0x1p-16, 0x1p-20)).investigate);
-  // The deterministic bound is vacuous, the probable one is not: it may speak.
+  // The deterministic bound is vacuous, the probable one is not: it decides.
   const Decision vacuous = decided(Format::f32, 0.5 + 0x1p-18, truth, bound_of(1, 0x1p-20), 0x1p-3);
   EXPECT_EQ(vacuous.kind, VerdictKind::vacuous);
   EXPECT_TRUE(vacuous.investigate);

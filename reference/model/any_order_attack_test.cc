@@ -14,7 +14,7 @@ class AnyOrderAttack : public testing::TestWithParam<Named> {};
 
 TEST_P(AnyOrderAttack, holds_for_the_model_in_every_order) {
   const Named& named = GetParam();
-  attack::Tally tally;
+  attack::Violations tally;
   for (std::uint64_t round = 0; round < FLASHPROOF_FOREIGN_ROUNDS / 4; ++round) {
     Random random(round, 76);
     Problem problem = attack::hostile(random, named.kind, named.inputs);
@@ -24,7 +24,7 @@ TEST_P(AnyOrderAttack, holds_for_the_model_in_every_order) {
     Arithmetic planned = named.arithmetic;
     planned.block = 0;
     planned.visits = BlockOrder::plan;
-    const attack::Tally found = attack::attack(problem, planned, named.arithmetic, round, 5);
+    const attack::Violations found = attack::attack(problem, planned, named.arithmetic, round, 5);
     EXPECT_EQ(found.violations, 0) << "round " << round << ": " << found.first;
     tally.take(found);
   }

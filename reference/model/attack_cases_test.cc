@@ -13,7 +13,7 @@
 namespace flashproof {
 namespace {
 
-using attack::Tally;
+using attack::Violations;
 
 SoftmaxProblem row_of(const std::vector<float>& x, int chunk, Format format = Format::f32) {
   const auto n = static_cast<std::int64_t>(x.size());
@@ -40,10 +40,10 @@ MergeProblem states(const std::vector<float>& lse, const std::vector<float>& o, 
   return p;
 }
 
-Tally of(const Problem& problem, const Arithmetic& a) { return attack::attack(problem, a, a, 1, 14); }
+Violations of(const Problem& problem, const Arithmetic& a) { return attack::attack(problem, a, a, 1, 14); }
 
 void expect_within(const Problem& problem, const Arithmetic& a) {
-  const Tally tally = of(problem, a);
+  const Violations tally = of(problem, a);
   EXPECT_EQ(tally.violations, 0) << tally.first;
   EXPECT_EQ(tally.refused, 0) << tally.refusal;
   EXPECT_GT(tally.elements, 0) << "nothing was judged";
@@ -51,7 +51,7 @@ void expect_within(const Problem& problem, const Arithmetic& a) {
 
 /// The same where the bound may be vacuous: the row is in its domain, and nothing is beyond its bound.
 void expect_no_violation(const Problem& problem, const Arithmetic& a) {
-  const Tally tally = of(problem, a);
+  const Violations tally = of(problem, a);
   EXPECT_EQ(tally.violations, 0) << tally.first;
   EXPECT_EQ(tally.refused, 0) << tally.refusal;
   const Precondition nearest = compute_bound(problem, a).domain[0].nearest;
@@ -286,7 +286,7 @@ TEST(AttackJudge, grants_no_rounding_into_f32_where_the_bound_has_it_already) {
     output.o.set({0, 0}, truth.o[0].hi);
     output.lse.set({0}, truth.lse[0].hi);
     ASSERT_NE(output.o.at({0, 0}), truth.o[0].hi);
-    const Tally tally = attack::judge(problem, output, truth, bound);
+    const Violations tally = attack::judge(problem, output, truth, bound);
     EXPECT_EQ(tally.violations, format == Format::f32 ? 0 : 1) << tally.first;
   }
 }

@@ -58,7 +58,7 @@ std::string Worst::text() const {
                      ratio, by_part[0], by_part[1], by_part[2], by_part[3], lse);
 }
 
-void Tally::take(const Tally& other) {
+void Violations::take(const Violations& other) {
   worst.take(other.worst);
   elements += other.elements;
   broken_forms += other.broken_forms;
@@ -68,8 +68,8 @@ void Tally::take(const Tally& other) {
   if (refusal.empty()) refusal = other.refusal;
 }
 
-Tally judge(const Problem& problem, const Output& output, const Truth& truth, const Bound& bound) {
-  Tally tally;
+Violations judge(const Problem& problem, const Output& output, const Truth& truth, const Bound& bound) {
+  Violations tally;
   const bool rounds = output_format(problem) == Format::f32;
   for (const Part part : {Part::o, Part::lse}) {
     for (std::int64_t i = 0; i < count(truth, part); ++i) {
@@ -98,9 +98,9 @@ Tally judge(const Problem& problem, const Output& output, const Truth& truth, co
   return tally;
 }
 
-Tally attack(const Problem& problem, const Arithmetic& executed, const Arithmetic& declared, std::uint64_t seed,
-             int runs) {
-  Tally tally;
+Violations attack(const Problem& problem, const Arithmetic& executed, const Arithmetic& declared, std::uint64_t seed,
+                  int runs) {
+  Violations tally;
   Bound bound;
   try {
     bound = compute_bound(problem, declared);

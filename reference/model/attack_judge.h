@@ -19,7 +19,7 @@ struct Worst {
   std::string text() const;
 };
 
-struct Tally {
+struct Violations {
   Worst worst;
   std::int64_t elements = 0;      // judged: in the domain, a number, not vacuous
   std::int64_t broken_forms = 0;  // elements of rows where the declared form itself breaks
@@ -28,17 +28,17 @@ struct Tally {
   std::string first;              // the first of them, in words
   std::string refusal;            // the first of these
 
-  void take(const Tally& other);
+  void take(const Violations& other);
 };
 
 /// Judges `output` (o unrounded, in f32) against its bound.
 /// A violation is an element that no o within truth ± bound rounds to; of a 16-bit o, whose rounding into f32 the bound
 /// has, an element outside truth ± bound. Out of its domain nothing is promised; where a
 /// precondition of its form fails a kernel is to fail: neither is judged here.
-Tally judge(const Problem& problem, const Output& output, const Truth& truth, const Bound& bound);
+Violations judge(const Problem& problem, const Output& output, const Truth& truth, const Bound& bound);
 
 /// Runs `executed` under every one of some Roundings, and judges by `declared`.
-Tally attack(const Problem& problem, const Arithmetic& executed, const Arithmetic& declared, std::uint64_t seed,
-             int runs);
+Violations attack(const Problem& problem, const Arithmetic& executed, const Arithmetic& declared, std::uint64_t seed,
+                  int runs);
 
 }  // namespace flashproof::attack

@@ -21,11 +21,11 @@ std::ostream& operator<<(std::ostream& out, const Preset& preset) { return out <
 
 namespace {
 
-using attack::Tally;
+using attack::Violations;
 
 constexpr int kRunsPerCase = 7;
 
-void report(const std::string& name, const Tally& tally) {
+void report(const std::string& name, const Violations& tally) {
   testing::Test::RecordProperty(name, tally.worst.text());
   std::cout << name << ": " << tally.elements << " elements, " << tally.broken_forms
             << " where the form itself breaks, best err/bound " << tally.worst.text() << '\n';
@@ -43,12 +43,12 @@ class Presets : public testing::TestWithParam<presets::Preset> {};
 
 TEST_P(Presets, never_exceed_their_bound) {
   const presets::Preset& preset = GetParam();
-  Tally tally;
+  Violations tally;
   for (std::uint64_t round = 0; round < FLASHPROOF_ATTACK_ROUNDS; ++round) {
     Random random(round, 31);
     const Problem problem = attack::hostile(random, preset.problem, preset.inputs);
     if (!takes(preset.arithmetic, problem) || attack::refused(problem, preset.arithmetic)) continue;
-    const Tally found = attack::attack(problem, preset.arithmetic, preset.arithmetic, round, kRunsPerCase);
+    const Violations found = attack::attack(problem, preset.arithmetic, preset.arithmetic, round, kRunsPerCase);
     if (found.violations > 0 && tally.violations == 0) ADD_FAILURE() << "round " << round << ": " << found.first;
     tally.take(found);
   }
@@ -63,13 +63,13 @@ INSTANTIATE_TEST_SUITE_P(all, Presets, testing::ValuesIn(presets::kPresets),
 class RandomDeclarations : public testing::TestWithParam<ProblemKind> {};
 
 TEST_P(RandomDeclarations, never_exceed_their_bound) {
-  Tally tally;
+  Violations tally;
   for (std::uint64_t round = 0; round < 10 * FLASHPROOF_ATTACK_ROUNDS; ++round) {
     Random random(round, 32);
     const Format inputs[] = {Format::f32, Format::f32, Format::f16, Format::bf16, Format::e4m3fn};
     const Problem problem = attack::hostile(random, GetParam(), inputs[random.integer(0, 4)]);
     const Arithmetic arithmetic = attack::declaration(random, problem);
-    const Tally found = attack::attack(problem, arithmetic, arithmetic, round, kRunsPerCase);
+    const Violations found = attack::attack(problem, arithmetic, arithmetic, round, kRunsPerCase);
     if (found.violations > 0) ADD_FAILURE() << "round " << round << ": " << found.first;
     tally.take(found);
   }

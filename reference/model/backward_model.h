@@ -20,7 +20,7 @@ struct BackwardRoundings {
   std::int64_t column = 0;
 };
 
-/// dq, dk and dv before the last rounding into the storage format: what the bounds speak of. Row-major and dense.
+/// dq, dk and dv before the last rounding into the storage format: what the bounds are about. Row-major and dense.
 struct UnroundedGradients {
   std::vector<double> dq, dk, dv;
 };

@@ -36,7 +36,7 @@ AttentionProblem two_keys(double k, double v0, double v1) {
 }
 
 TEST(DescaleAttack, NoDeclarationLeavesItsBound) {
-  attack::Tally all;
+  attack::Violations all;
   for (std::uint64_t round = 0; round < 2000; ++round) {
     Random random(29, round);
     constexpr Format kFormats[] = {Format::f32, Format::f16, Format::bf16};
@@ -54,7 +54,7 @@ TEST(DescaleAttack, NoDeclarationLeavesItsBound) {
     }
     if (random.chance(0.3)) test::narrow(p, random.chance(0.5) ? Format::e4m3fn : Format::e5m2);
     const Arithmetic a = attack::declaration(random, problem);
-    const attack::Tally tally = attack::attack(problem, a, a, round, 2);
+    const attack::Violations tally = attack::attack(problem, a, a, round, 2);
     // Factors that are subnormal where those are flushed.
     if (tally.refused > 0) {
       ASSERT_NE(tally.refusal.find("v_descale"), std::string::npos) << tally.refusal;

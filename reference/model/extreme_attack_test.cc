@@ -35,12 +35,12 @@ TEST_P(ExtremeAttack, never_exceeds_the_bound) {
   const auto [kind, percent] = GetParam();
   const bool alone = std::getenv("FLASHPROOF_EXTREME_SEED") != nullptr;
   const std::int64_t cases = alone ? 1 : FLASHPROOF_EXTREME_CASES * percent / 100;
-  attack::Tally all;
+  attack::Violations all;
   std::int64_t violating = 0, judged = 0;
   for (std::int64_t i = 0; i < cases; ++i) {
     const std::uint64_t seed = first_seed(0) + static_cast<std::uint64_t>(i);
     const auto [problem, arithmetic] = attack::extreme(kind, seed);
-    const attack::Tally tally = attack::attack(problem, arithmetic, arithmetic, seed, kRunsPerCase);
+    const attack::Violations tally = attack::attack(problem, arithmetic, arithmetic, seed, kRunsPerCase);
     if (tally.violations > 0 && ++violating <= 20) {
       ADD_FAILURE() << name(kind) << ", FLASHPROOF_EXTREME_SEED=" << seed << ": " << tally.first;
     }

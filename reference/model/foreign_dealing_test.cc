@@ -36,7 +36,7 @@ class ForeignDealing : public testing::TestWithParam<Foreign> {};
 TEST_P(ForeignDealing, holds) {
   const auto [preset, inputs] = GetParam();
   const Arithmetic declared = parse_arithmetic(preset, ProblemKind::attention, inputs);
-  attack::Tally tally;
+  attack::Violations tally;
   for (std::uint64_t round = 0; round < FLASHPROOF_FOREIGN_ROUNDS; ++round) {
     Random random(round, 78);
     Problem problem = attack::hostile(random, ProblemKind::attention, inputs);
@@ -44,7 +44,7 @@ TEST_P(ForeignDealing, holds) {
     const std::int64_t length = plan_of(problem).boundary.empty() ? 0 : plan_of(problem).boundary.back();
     plan_of(problem) = random_plan(random, length, std::max(declared.block, 1));
     const Arithmetic kernel = some_kernel(random, declared, problem);
-    const attack::Tally found = attack::attack(problem, kernel, declared, round, 3);
+    const attack::Violations found = attack::attack(problem, kernel, declared, round, 3);
     EXPECT_EQ(found.violations, 0) << "round " << round << ": " << found.first;
     tally.take(found);
   }
@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(all, ForeignDealing,
 // A kernel that rounds what its preset takes as exact, P, to 16 bits, is seen.
 TEST(ForeignDealing, sees_a_narrower_format_than_declared) {
   const Arithmetic declared = parse_arithmetic("triton", ProblemKind::attention, Format::f32);
-  attack::Tally tally;
+  attack::Violations tally;
   for (std::uint64_t round = 0; round < 20; ++round) {
     Random random(round, 79);
     Problem problem = attack::hostile(random, ProblemKind::attention, Format::f32);

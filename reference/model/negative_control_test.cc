@@ -45,13 +45,13 @@ constexpr int kRuns = 14;
 
 /// What is done, against its own bound and against that of what was declared.
 void expect_caught(const Problem& problem, const Arithmetic& declared, const Arithmetic& done) {
-  const attack::Tally honest = attack::attack(problem, done, done, 1, kRuns);
+  const attack::Violations honest = attack::attack(problem, done, done, 1, kRuns);
   EXPECT_EQ(honest.refused, 0) << honest.refusal;
   EXPECT_EQ(honest.violations, 0) << honest.first;
-  const attack::Tally optimistic = attack::attack(problem, done, declared, 1, kRuns);
+  const attack::Violations optimistic = attack::attack(problem, done, declared, 1, kRuns);
   EXPECT_EQ(optimistic.refused, 0) << optimistic.refusal;
   EXPECT_GT(optimistic.violations, 0) << "best err/bound " << optimistic.worst.text();
-  const attack::Tally kept = attack::attack(problem, declared, declared, 1, kRuns);
+  const attack::Violations kept = attack::attack(problem, declared, declared, 1, kRuns);
   EXPECT_EQ(kept.violations, 0) << kept.first;
 }
 
@@ -186,7 +186,7 @@ TEST(NegativeControl, eight_octaves_of_laziness_with_saturating_weights) {
   done.lazy_log2 = 8;
   const AttentionProblem problem = one_query(
       Format::f16, 64, 16, [](auto j) { return std::floor(static_cast<double>(j) / 16); }, [](auto) { return 1; });
-  const attack::Tally found = attack::attack(problem, done, declared, 1, kRuns);
+  const attack::Violations found = attack::attack(problem, done, declared, 1, kRuns);
   EXPECT_EQ(found.refused, 0) << found.refusal;
   EXPECT_GT(found.violations, 0);
 }

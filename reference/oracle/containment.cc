@@ -53,7 +53,7 @@ Truth fp64_rows(const Problem& problem) {
   return truth;
 }
 
-void judge_one(const Ball& ball, const Fine& exact, const Fine& tolerance, double scale, Tally& tally) {
+void judge_one(const Ball& ball, const Fine& exact, const Fine& tolerance, double scale, ContainmentCounts& tally) {
   ++tally.elements;
   if (mp::isinf(exact)) {  // lse of a row without keys
     if (ball.classes != kNegInf) ++tally.wrong_class;
@@ -100,7 +100,7 @@ std::string name(Way way) {
   return kNames[static_cast<int>(way)];
 }
 
-Tally& Tally::operator+=(const Tally& other) {
+ContainmentCounts& ContainmentCounts::operator+=(const ContainmentCounts& other) {
   elements += other.elements;
   violations += other.violations;
   wrong_class += other.wrong_class;
@@ -112,7 +112,7 @@ Tally& Tally::operator+=(const Tally& other) {
   return *this;
 }
 
-double Tally::median_tightness() const {
+double ContainmentCounts::median_tightness() const {
   if (tightness.empty()) return std::numeric_limits<double>::quiet_NaN();
   std::vector<float> sorted = tightness;
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
@@ -145,12 +145,12 @@ bool Case::takes(Way way) const {
   return true;
 }
 
-Tally Case::judge(Way way, const std::function<void(Ball&)>& spoil) const {
+ContainmentCounts Case::judge(Way way, const std::function<void(Ball&)>& spoil) const {
   return judge(compute(state_->problem, way), spoil);
 }
 
-Tally Case::judge(const Truth& truth, const std::function<void(Ball&)>& spoil) const {
-  Tally tally;
+ContainmentCounts Case::judge(const Truth& truth, const std::function<void(Ball&)>& spoil) const {
+  ContainmentCounts tally;
   tally.inconclusive = truth.inconclusive;
   // A judge that cannot judge, and a tier that leaves elements out, are both wrong.
   if (!state_->error.meaningful) ++tally.wrong_class;
@@ -182,7 +182,7 @@ void Tallies::judge(const Case& judged) {
 std::string Tallies::complaints() const {
   std::string text;
   for (const Way way : kWays) {
-    const Tally& tally = of[static_cast<int>(way)];
+    const ContainmentCounts& tally = of[static_cast<int>(way)];
     const auto expect_none = [&](std::int64_t count, const char* what) {
       if (count != 0) text += name(way) + ": " + std::to_string(count) + ' ' + what + '\n';
     };
@@ -197,7 +197,7 @@ std::string Tallies::complaints() const {
 std::string Tallies::complaints(const std::string& kind) const {
   std::string text = complaints();
   for (const Way way : kWays) {
-    const Tally& tally = of[static_cast<int>(way)];
+    const ContainmentCounts& tally = of[static_cast<int>(way)];
     const double share = unbounded_share(kind, way);
     if (static_cast<double>(tally.unbounded) > share * static_cast<double>(tally.elements)) {
       text += name(way) + ": " + std::to_string(tally.unbounded) + " without a bound\n";
@@ -209,7 +209,7 @@ std::string Tallies::complaints(const std::string& kind) const {
 
 void Tallies::print(const std::string& what) const {
   std::printf("%-52s", what.c_str());
-  for (const Tally& tally : of) {
+  for (const ContainmentCounts& tally : of) {
     if (tally.elements == 0) {
       std::printf(" |%24s", "-");
     } else {

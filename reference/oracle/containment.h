@@ -21,7 +21,7 @@ enum class Way { fp64, dd_scores, dd, exact_128, narrow };
 inline constexpr Way kWays[] = {Way::fp64, Way::dd_scores, Way::dd, Way::exact_128, Way::narrow};
 std::string name(Way way);
 
-struct Tally {
+struct ContainmentCounts {
   std::int64_t elements = 0;      // o and lse, bounded or not
   std::int64_t violations = 0;    // the exact result lies outside the ball
   std::int64_t wrong_class = 0;   // −inf where it is finite, or the other way round
@@ -31,7 +31,7 @@ struct Tally {
   std::int64_t inconclusive = 0;  // of narrow_truth
   std::vector<float> tightness;   // log2(radius / error), of elements that have a radius and an error
 
-  Tally& operator+=(const Tally& other);
+  ContainmentCounts& operator+=(const ContainmentCounts& other);
   std::int64_t wrong() const { return violations + wrong_class; }
   double median_tightness() const;
 };
@@ -50,9 +50,9 @@ class Case {
   /// Does the tier take this problem?
   bool takes(Way way) const;
   /// `spoil` is applied to every ball first: the negative controls do their damage there.
-  Tally judge(Way way, const std::function<void(Ball&)>& spoil = {}) const;
+  ContainmentCounts judge(Way way, const std::function<void(Ball&)>& spoil = {}) const;
   /// Of all rows, however computed.
-  Tally judge(const Truth& truth, const std::function<void(Ball&)>& spoil = {}) const;
+  ContainmentCounts judge(const Truth& truth, const std::function<void(Ball&)>& spoil = {}) const;
 
  private:
   struct State;
@@ -61,9 +61,9 @@ class Case {
 
 /// One tally per way.
 struct Tallies {
-  Tally of[std::size(kWays)];
+  ContainmentCounts of[std::size(kWays)];
 
-  Tally& operator[](Way way) { return of[static_cast<int>(way)]; }
+  ContainmentCounts& operator[](Way way) { return of[static_cast<int>(way)]; }
   /// By every way that takes the problem.
   void judge(const Case& judged);
   void judge(const Case& judged, Way way);

@@ -14,8 +14,8 @@ namespace flashproof {
 namespace {
 
 using containment::Case;
+using containment::ContainmentCounts;
 using containment::Tallies;
-using containment::Tally;
 using containment::Way;
 
 constexpr std::int64_t kWidth = 128;  // columns per exp of the reference
@@ -48,7 +48,7 @@ TEST(Containment, RandomProblemsOfEveryShape) {
   }
   tallies.print("random problems");
   EXPECT_EQ(tallies.complaints(), "");
-  for (const Tally& tally : tallies.of) EXPECT_GE(tally.elements, 4000);
+  for (const ContainmentCounts& tally : tallies.of) EXPECT_GE(tally.elements, 4000);
   EXPECT_EQ(tallies[Way::fp64].unbounded, 0);
 }
 
@@ -70,7 +70,7 @@ TEST(ContainmentControl, AShrunkenRadiusIsNoticed) {
   // The last rounding to hi + lo is the largest part of a radius and is mostly real: an eighth of it is too little.
   Random random(1, 100);
   const Case judged(test::softmax(Format::f32, 4, 50, [&] { return random.normal(); }));
-  const Tally tally = judged.judge(Way::exact_128, [](Ball& ball) { ball.radius *= 0.125; });
+  const ContainmentCounts tally = judged.judge(Way::exact_128, [](Ball& ball) { ball.radius *= 0.125; });
   EXPECT_GT(tally.violations, tally.elements / 2);
 }
 
@@ -79,22 +79,23 @@ TEST(ContainmentControl, APerturbedValueIsNoticed) {
   const Case judged(test::hard_kinds()[12].make(random));  // attention normal
   // Four radii, but at least four units in the last place of lo, so that the addition does not round it away: the
   // exact result is at most one radius from the centre, hence at least 2.5 radii from the moved one.
-  const Tally by_four_radii = judged.judge(Way::dd, [](Ball& ball) {
+  const ContainmentCounts by_four_radii = judged.judge(Way::dd, [](Ball& ball) {
     const double unit = std::nextafter(std::fabs(ball.lo), 1.0) - std::fabs(ball.lo);
     ball.lo += 4.0 * std::max(ball.radius, unit);
   });
   EXPECT_EQ(by_four_radii.violations, by_four_radii.elements);
-  const Tally without_rest = judged.judge(Way::exact_128, [](Ball& ball) { ball.lo = 0.0; });
+  const ContainmentCounts without_rest = judged.judge(Way::exact_128, [](Ball& ball) { ball.lo = 0.0; });
   EXPECT_EQ(without_rest.violations, without_rest.elements);
   // The fp64 tier has no lo.
-  const Tally fp64 = judged.judge(Way::fp64, [](Ball& ball) { ball.hi += 4.0 * ball.radius; });
+  const ContainmentCounts fp64 = judged.judge(Way::fp64, [](Ball& ball) { ball.hi += 4.0 * ball.radius; });
   EXPECT_EQ(fp64.violations, fp64.elements);
 }
 
 TEST(ContainmentControl, AWideRadiusIsNoticed) {
   Random random(3, 100);
   const Case judged(test::softmax(Format::f32, 2, 20, [&] { return random.normal(); }));
-  const Tally tally = judged.judge(Way::narrow, [](Ball& ball) { ball.radius = 0x1p-34 * std::fabs(ball.hi); });
+  const ContainmentCounts tally =
+      judged.judge(Way::narrow, [](Ball& ball) { ball.radius = 0x1p-34 * std::fabs(ball.hi); });
   EXPECT_EQ(tally.violations, 0);
   EXPECT_EQ(tally.loose, tally.elements);
   EXPECT_GE(tally.wide, tally.elements - 2);  // but for an lse below 1/4
@@ -103,7 +104,7 @@ TEST(ContainmentControl, AWideRadiusIsNoticed) {
 TEST(ContainmentControl, ATierThatGivesUpIsNoticed) {
   Random random(4, 100);
   const Case judged(test::hard_kinds()[12].make(random));
-  const Tally tally =
+  const ContainmentCounts tally =
       judged.judge(Way::fp64, [](Ball& ball) { ball.radius = std::numeric_limits<double>::infinity(); });
   EXPECT_EQ(tally.unbounded, tally.elements);
 }

@@ -113,7 +113,7 @@ AttentionProblem values_cancel_to_an_ulp(Random& r) {
   return p;
 }
 
-/// Every eighth product is 1, the others 2^-53 (1 + 2^-9): whoever adds them to a sum in [1, 2) in double rounds up by
+/// Every eighth product is 1, the others 2^-53 (1 + 2^-9): adding them to a sum in [1, 2) in double rounds up by
 /// nearly half a unit, every time.
 AttentionProblem sums_that_round_up(Random& r) {
   AttentionProblem p = usual(r, kF32, {.d = 128});

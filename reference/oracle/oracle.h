@@ -5,7 +5,7 @@
 //   dd_scores, dd    rows whose radius was too wide: double-double (double_double/)
 //   exact            exact scores, MPFI intervals of doubling precision up to kMaxBits (exact/)
 //
-// A row climbs only as far as somebody asks: the judge while a verdict is open (Oracle::row), or narrow_truth until every
+// A row climbs only as far as a caller asks: the judge while a verdict is open (Oracle::row), or narrow_truth until every
 // radius is at most 2^-12 ulp of a format. Where a row goes next depends on which part of its radius dominates.
 // Derivations: README.md beside this file.
 #pragma once

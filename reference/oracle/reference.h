@@ -141,7 +141,7 @@ class ReferenceAttention {
   }
 
  private:
-  struct Place {  // of a key: axes 0 and 2 of k and v
+  struct KeyIndex {  // of a key: axes 0 and 2 of k and v
     std::int64_t outer, inner;
   };
 
@@ -155,10 +155,10 @@ class ReferenceAttention {
     return p_.page_table.empty() ? length(s) : pages() * p_.k.shape[2];
   }
   std::int64_t pages() const { return static_cast<std::int64_t>(p_.page_table.size()) / sequences_; }
-  Place place(std::int64_t s, std::int64_t j) const {
+  KeyIndex place(std::int64_t s, std::int64_t j) const {
     const std::int64_t page_size = p_.k.shape[2];
     if (!p_.page_table.empty()) return {p_.page_table[s * pages() + j / page_size], j % page_size};
-    return p_.k_start.empty() ? Place{s, j} : Place{0, p_.k_start[s] + j};
+    return p_.k_start.empty() ? KeyIndex{s, j} : KeyIndex{0, p_.k_start[s] + j};
   }
 
   bool visible(std::int64_t s, std::int64_t distance, std::int64_t j) const {
@@ -183,13 +183,13 @@ class ReferenceAttention {
               Real* o, Real& lse) const {
     const std::int64_t kv = h / (p_.q.shape[1] / p_.k.shape[1]);
     std::vector<Real> scores;
-    std::vector<Place> places;
+    std::vector<KeyIndex> places;
     for (std::int64_t j = 0; j < length(s); ++j) {
       const std::int64_t distance = i + length(s) - queries - j;
       if (!visible(s, distance, j)) continue;
       const double bias = p_.has_bias() ? p_.bias.at({b, h, i, j}) : 0.0;
       if (std::isinf(bias)) continue;
-      const Place at = place(s, j);
+      const KeyIndex at = place(s, j);
       Real dot(0);
       for (std::int64_t c = 0; c < p_.q.shape[3]; ++c) {
         dot += Real(p_.q.at({b, h, token, c})) * Real(p_.k.at({at.outer, kv, at.inner, c}));

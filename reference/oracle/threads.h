@@ -1,4 +1,4 @@
-// A parallel loop over independent tasks. Whoever is free takes the next index, so the results must not depend on who
+// A parallel loop over independent tasks. A free thread takes the next index, so the results must not depend on which one
 // computes what: every task writes its own outputs.
 #pragma once
 

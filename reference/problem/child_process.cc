@@ -45,7 +45,7 @@ End read_answer(int from, const ChildLimits& limits, std::string& text) {
     if (::poll(&ready, 1, static_cast<int>(std::min(left, 1.0) * 1000) + 1) <= 0) continue;
     const ssize_t n = ::read(from, chunk, sizeof chunk);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return End::died;
+    if (n <= 0) return End::ended;
     const auto* stop = static_cast<const char*>(std::memchr(chunk, kEnd, static_cast<std::size_t>(n)));
     text.append(chunk, stop != nullptr ? static_cast<std::size_t>(stop - chunk) : static_cast<std::size_t>(n));
     if (text.size() > limits.bytes) return End::flooded;
@@ -176,7 +176,7 @@ std::string ChildAnswer::complaint() const {
   switch (end) {
     case End::answered:
       return "answered";
-    case End::died:
+    case End::ended:
       return describe_status(status);
     case End::timed_out:
       return fmt::format("did not answer within {} s", limits.seconds);
@@ -204,10 +204,10 @@ ChildAnswer ask_child(const std::function<std::string()>& question, const ChildL
       if (pid > 0) reap(pid, 0);
     }
   } child{pid};
-  ChildAnswer answer{.end = End::died, .text = {}, .status = 0, .limits = limits};
+  ChildAnswer answer{.end = End::ended, .text = {}, .status = 0, .limits = limits};
   answer.end = read_answer(from.get(), limits, answer.text);
   if (!answer.answered()) answer.text.clear();
-  answer.status = reap(std::exchange(child.pid, 0), answer.end == End::died ? kPatience : 0);
+  answer.status = reap(std::exchange(child.pid, 0), answer.end == End::ended ? kPatience : 0);
   return answer;
 }
 

@@ -56,8 +56,8 @@ struct ChildLimits {
 };
 
 struct ChildAnswer {
-  enum class End { answered, died, timed_out, flooded };
-  End end = End::died;
+  enum class End { answered, ended, timed_out, flooded };
+  End end = End::ended;
   std::string text;  // the answer, up to its first NUL; empty unless answered
   int status = 0;    // the wait status
   ChildLimits limits;

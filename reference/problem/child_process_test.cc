@@ -57,7 +57,7 @@ TEST(ChildProcess, a_crash_is_told_with_its_signal) {
     ::raise(SIGSEGV);
     return "survived";
   });
-  EXPECT_EQ(answer.end, End::died);
+  EXPECT_EQ(answer.end, End::ended);
   EXPECT_EQ(answer.complaint(), "was killed by signal 11 (Segmentation fault)");
 }
 
@@ -71,7 +71,7 @@ TEST(ChildProcess, half_an_answer_is_none) {
     write_all(to, "half an ans");
     ::_exit(7);
   });
-  EXPECT_EQ(answer.end, End::died);
+  EXPECT_EQ(answer.end, End::ended);
   EXPECT_EQ(answer.text, "");
   EXPECT_EQ(answer.complaint(), "exited with code 7");
 }
@@ -121,7 +121,7 @@ TEST(ChildProcess, who_closes_its_pipe_and_runs_on_is_ended) {
     });
   };
   EXPECT_LT(seconds_of(close_and_hang), 10);
-  EXPECT_EQ(answer.end, End::died);
+  EXPECT_EQ(answer.end, End::ended);
   EXPECT_EQ(answer.complaint(), "was killed by signal 9 (Killed)");
 }
 

@@ -23,7 +23,7 @@ namespace {
 using Bytes = std::vector<std::byte>;
 
 /// What became of the files of one test.
-struct Tally {
+struct ReaderOutcomes {
   int accepted = 0;
   int refused = 0;
   std::set<std::string> messages;  // with digits dropped: how many different complaints
@@ -80,7 +80,7 @@ Bytes edited(const Witness& witness, const std::string& from, const std::string&
 TEST(Corruption, EveryTruncation) {
   for (const auto& [name, witness] : samples()) {
     const Bytes bytes = format_witness(witness);
-    Tally tally;
+    ReaderOutcomes tally;
     for (std::size_t size = 0; size < bytes.size(); ++size) {
       tally.read(Bytes(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)));
     }
@@ -93,7 +93,7 @@ TEST(Corruption, EveryTruncation) {
 TEST(Corruption, EveryHeaderByteFlipped) {
   for (const auto& [name, witness] : samples()) {
     const Bytes bytes = format_witness(witness);
-    Tally tally;
+    ReaderOutcomes tally;
     for (std::size_t at = 0; at < 8 + header_of(bytes).size(); ++at) {
       for (int mask : {0x01, 0x02, 0x10, 0x20, 0x80, 0xff}) {
         Bytes bad = bytes;
@@ -111,7 +111,7 @@ TEST(Corruption, EveryHeaderByteFlipped) {
 TEST(Corruption, EveryDataByteFlipped) {
   for (const auto& [name, witness] : samples()) {
     const Bytes bytes = format_witness(witness);
-    Tally tally;
+    ReaderOutcomes tally;
     for (std::size_t at = 8 + header_of(bytes).size(); at < bytes.size(); ++at) {
       Bytes bad = bytes;
       bad[at] ^= std::byte{0xff};
@@ -128,7 +128,7 @@ TEST(Corruption, EveryDataByteFlipped) {
 
 TEST(Corruption, LyingHeaderLengths) {
   const Bytes bytes = format_witness(sample_attention());
-  Tally tally;
+  ReaderOutcomes tally;
   std::vector<std::uint64_t> lies = {0, 1, 2, 7, 8, bytes.size() - 8, bytes.size() - 7, bytes.size(), kMaxHeaderBytes};
   for (int bit = 0; bit < 64; ++bit) {
     lies.push_back(std::uint64_t{1} << bit);
@@ -145,7 +145,7 @@ TEST(Corruption, LyingHeaderLengths) {
 
 TEST(Corruption, RandomBytes) {
   Random random(5, 5);
-  Tally tally;
+  ReaderOutcomes tally;
   const Bytes base = format_witness(sample_softmax());
   for (int i = 0; i < 400; ++i) {
     Bytes bad(static_cast<std::size_t>(random.integer(0, 200)));
@@ -311,7 +311,7 @@ TEST(Corruption, EditedFields) {
       {paged, R"("page_table":")", R"("page_tabel":")", R"(unknown field "page_tabel")"},
       {attention, R"("storage.bias":"240")", R"("storage.bias":"1073741824")", "may take 1073741824 bytes at most"},
   };
-  Tally tally;
+  ReaderOutcomes tally;
   for (const Edit& edit : edits) {
     EXPECT_THAT(tally.read(edited(edit.sample(), edit.from, edit.to)), testing::HasSubstr(edit.complaint))
         << edit.from.substr(0, 60) << " -> " << edit.to.substr(0, 60);
@@ -331,12 +331,12 @@ TEST(Corruption, HarmlessEdits) {
       {sample_packed, R"("softcap":"0x1.ep+4")", R"("softcap":"-0x0p+0")", ""},
       {sample_paged, R"(,-1,)", R"(,-2147483647,)", ""},
   };
-  Tally tally;
+  ReaderOutcomes tally;
   for (const Edit& edit : edits) EXPECT_EQ(tally.read(edited(edit.sample(), edit.from, edit.to)), "") << edit.to;
 }
 
 TEST(Corruption, TrailingGarbage) {
-  Tally tally;
+  ReaderOutcomes tally;
   for (const auto& [name, witness] : samples()) {
     Bytes bytes = format_witness(witness);
     bytes.push_back(std::byte{0});

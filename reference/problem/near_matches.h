@@ -1,4 +1,4 @@
-// What somebody may have meant by a name that does not exist: for messages.
+// Names that an unknown name may have been meant as: for messages.
 #pragma once
 
 #include <span>

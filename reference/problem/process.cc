@@ -19,7 +19,7 @@ volatile std::sig_atomic_t g_stop = 0;
 
 void die_with_parent(pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(3);  // it died before the line above
+  if (::getppid() != parent) ::_exit(3);  // it ended before the line above
 }
 
 std::string describe_status(int status) {

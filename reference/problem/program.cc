@@ -30,7 +30,7 @@ int flush_stdout(int code) {
   errno = 0;
   const bool before = std::ferror(stdout) != 0;
   if (std::fflush(stdout) == 0 && !before) return code;
-  if (errno == 0) {  // an earlier write failed, and nobody kept its reason: the next one fails for the same
+  if (errno == 0) {  // an earlier write failed, and its reason was not kept: the next one fails for the same
     std::clearerr(stdout);
     if (std::fputc('\n', stdout) != EOF) std::fflush(stdout);
   }

@@ -100,7 +100,7 @@ Witness sample_packed() {
     for_each(t->shape, [&](auto... i) { t->set({i...}, random.uniform(-2, 2)); });
   }
   p.q_start = {0, 2, 2, 3, 4};
-  p.k_start = {0, 3, 4, 4, 5};  // the third sequence has no key, and one token of k belongs to nobody
+  p.k_start = {0, 3, 4, 4, 5};  // the third sequence has no key, and one token of k belongs to no sequence
   p.window_left = 1;
   p.window_right = 0;
   p.softcap = 30.0F;
@@ -119,7 +119,7 @@ Witness sample_paged() {
   Random random(3, 0);
   AttentionProblem p;
   p.q = Tensor::strided(Format::f32, {3, 2, 1, 2}, {2, 0, 2, 1});  // one query for both heads
-  p.k = Tensor::dense(Format::f32, {4, 2, 2, 2});                  // pages 1 and 3 are nobody's
+  p.k = Tensor::dense(Format::f32, {4, 2, 2, 2});                  // pages 1 and 3 belong to no sequence
   p.v = Tensor::dense(Format::f32, {4, 2, 2, 1});
   p.bias = Tensor::strided(Format::f32, {3, 2, 1, 4}, {4, 0, 4, 1});
   for (Tensor* t : {&p.q, &p.k, &p.v, &p.bias}) {

@@ -95,23 +95,23 @@ struct Slices {
 };
 
 void run_target(const AttackTarget& target, const std::vector<LedgerEntry>& known, const AttackOptions& options,
-                std::uint64_t first_slice, const Slices& slices, WorkerVoice& voice) {
-  voice.starting(first_slice);
-  // After a death the next worker must not meet the same inputs again.
+                std::uint64_t first_slice, const Slices& slices, StepReporter& reporter) {
+  reporter.starting(first_slice);
+  // After a crash the next worker must not meet the same inputs again.
   Search search(*target.kernel, target.format, options.seed + first_slice, known);
   SliceReport report;
   for (std::uint64_t slice = first_slice; slice < slices.count; ++slice) {
-    if (slice != first_slice) voice.starting(slice);
+    if (slice != first_slice) reporter.starting(slice);
     const std::uint64_t before = search.evaluations();
     for (const double end = now() + slices.seconds; slices.seconds > 0 && now() < end;) search.step();
     report.entries = search.entries();
-    voice.returned();
+    reporter.returned();
     report.evaluations = search.evaluations() - before;
     if (!search.violation().empty() && report.violation.empty()) {
       report.violation = search.violation();
       report.witness = write_violation(target, search.violation_origin(), options.out);
     }
-    voice.result(slice, report.serialize());
+    reporter.result(slice, report.serialize());
   }
 }
 
@@ -129,10 +129,10 @@ AttackResult attack(const std::vector<AttackTarget>& targets, const Ledger& know
   std::uint64_t done = 0;
   PoolHooks hooks;
   hooks.steps = [&](std::uint64_t) { return slices.count; };
-  hooks.work = [&](std::uint64_t task, std::uint64_t first, WorkerVoice& voice) {
+  hooks.work = [&](std::uint64_t task, std::uint64_t first, StepReporter& reporter) {
     if (first >= slices.count) return;  // the last slice ended its process
     const AttackTarget& target = targets[task];
-    run_target(target, known_of(target, result.entries, known), options, first, slices, voice);
+    run_target(target, known_of(target, result.entries, known), options, first, slices, reporter);
   };
   hooks.result = [&](std::uint64_t task, std::uint64_t, const std::string& text) {
     SliceReport report = SliceReport::deserialize(text);
@@ -146,7 +146,7 @@ AttackResult attack(const std::vector<AttackTarget>& targets, const Ledger& know
     if (report.violation.empty() || std::any_of(result.findings.begin(), result.findings.end(), told)) return;
     result.findings.push_back({targets[task], report.violation, report.witness});
   };
-  hooks.died = [&](std::uint64_t task, std::uint64_t, const std::string& how) {
+  hooks.crashed = [&](std::uint64_t task, std::uint64_t, const std::string& how) {
     ++done;
     result.findings.push_back({targets[task], "the process " + how, {}});
   };

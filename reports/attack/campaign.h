@@ -25,7 +25,7 @@ struct AttackOptions {
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};  // slices of a few seconds
 };
 
-/// A finite result outside its bound, a bound that is no number, or a kernel that died.
+/// A finite result outside its bound, a bound that is no number, or a kernel that crashed.
 struct AttackFinding {
   AttackTarget target;
   std::string what;

@@ -21,7 +21,7 @@ enum class Precision : std::uint8_t {
            // gradient is at most 2^-12 ulp of its format wide as it comes
 };
 
-/// Runs the kernel on the CPU executor. Elements that are not finite, out of domain, vacuous, or failed do not speak for
+/// Runs the kernel on the CPU executor. Elements that are not finite, out of domain, vacuous, or failed do not represent
 /// any term. Throws what flashproof::run and judged_bound throw.
 Measurement measure(const Kernel& kernel, const Problem& problem, Precision precision);
 

@@ -1,4 +1,4 @@
-// What became of the cases of a record, as a ladder: the higher a class stands, the more it harms whoever uses the kernel
+// What became of the cases of a record, as a ladder: the higher a class stands, the more it harms users of the kernel
 // without looking. A change of classes is a change of how many cases stand on each rung.
 #pragma once
 

@@ -34,7 +34,7 @@ std::string json_of(const Outcome& outcome);
 // What text and Markdown share.
 /// "3 of 412 records changed: ...", one line.
 std::string summary_line(const Outcome& outcome);
-/// "" or what forbids to speak of changes: other cases, a partial report.
+/// "", or why there are no changes to tell: other cases, a partial report.
 std::vector<std::string> caveats(const Outcome& outcome);
 /// "0.31 -> 0.42 (+35 %)", or "0.31" where it stands.
 std::string change_text(double base, double head);

@@ -1,4 +1,4 @@
-// Strict reading of TOML that a person wrote: every error is one line, FILE:LINE: KEY: what is legal. A key that nobody asked
+// Strict reading of TOML that a person wrote: every error is one line, FILE:LINE: KEY: what is legal. A key that no reader asked
 // for is an error, too: a rule with a misspelt key would check nothing.
 #pragma once
 

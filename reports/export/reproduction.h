@@ -1,4 +1,4 @@
-// A case as somebody else needs it: the inputs, for every output element the truth and what counts as right, and what a
+// A case as a reader without flashproof needs it: the inputs, for every output element the truth and what counts as right, and what a
 // kernel computed. Plain tensors, so that thirty lines of Python can say whether another kernel fails here, too.
 //
 // Per output tensor T (o, lse; dq, dk, dv), all of its shape:

@@ -125,7 +125,7 @@ FaultOutcome FaultOutcome::deserialize(const std::string& line) {
   const Json json = Json::parse(line);
   FaultOutcome outcome;
   outcome.fault = find_fault(json.at(0).get<std::string>());
-  if (outcome.fault == nullptr) throw std::logic_error("a worker speaks of an unknown fault");
+  if (outcome.fault == nullptr) throw std::logic_error("a worker names an unknown fault");
   const auto habit = [](const Json& result) { return HabitResult{result.at(0), result.at(1), result.at(2)}; };
   outcome.allclose = habit(json.at(1));
   outcome.twice = habit(json.at(2));
@@ -157,17 +157,17 @@ KillTable kill_table(const std::vector<std::string>& globs, int jobs,
   std::vector<FaultOutcome> outcomes(chosen.size());
   PoolHooks hooks;
   hooks.steps = [](std::uint64_t) { return std::uint64_t{1}; };
-  hooks.work = [&](std::uint64_t task, std::uint64_t first_step, WorkerVoice& voice) {
+  hooks.work = [&](std::uint64_t task, std::uint64_t first_step, StepReporter& reporter) {
     if (first_step > 0) return;
-    voice.starting(0);
+    reporter.starting(0);
     const std::string text = ask(*chosen[task]).serialize();
-    voice.returned();
-    voice.result(0, text);
+    reporter.returned();
+    reporter.result(0, text);
   };
   hooks.result = [&](std::uint64_t task, std::uint64_t, const std::string& text) {
     outcomes[task] = FaultOutcome::deserialize(text);
   };
-  hooks.died = [&](std::uint64_t task, std::uint64_t, const std::string& how) {
+  hooks.crashed = [&](std::uint64_t task, std::uint64_t, const std::string& how) {
     outcomes[task].fault = chosen[task];  // a row of the table, like any other
     outcomes[task].crash = how;
   };

@@ -1,4 +1,4 @@
-// The largest error/bound ever found, and what it takes to find it again. An entry speaks for a kernel, storage format and
+// The largest error/bound ever found, and what it takes to find it again. An entry is of a kernel, storage format and
 // architecture: for one term of the bound (what attack found, on the CPU executor), or for the whole bound (of all that
 // was ever run: families, shapes, gradients, GPUs). Only of what did not fail: what leaves its bound is a finding, and no
 // figure of how near errors come to it.

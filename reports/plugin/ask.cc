@@ -196,7 +196,7 @@ PluginAnswer ask_law(const Law& law, Trial& trial) {
 }
 
 void ask_laws(const PluginTask& task, std::uint64_t number, std::span<const Question> questions,
-              const PluginDeaths& deaths, std::uint64_t first_step, WorkerVoice& voice) {
+              const PluginCrashes& crashes, std::uint64_t first_step, StepReporter& reporter) {
   const std::uint64_t per_case = questions.size() + 1;
   const std::uint64_t steps = (task.data != nullptr ? 1 : task.cases.size()) * per_case;
   shield_judge();
@@ -204,19 +204,19 @@ void ask_laws(const PluginTask& task, std::uint64_t number, std::span<const Ques
   bool made = false;
   for (std::uint64_t step = first_step; step < steps; ++step) {
     const std::uint64_t index = step / per_case, at = step % per_case;
-    if (deaths.given_up.contains(task.kernel)) {
-      voice.result(step, PluginAnswer{{VerdictKind::unsupported, Failure::none,
-                                       "not asked: the kernel has ended or held up too many processes"}}
-                             .text());
+    if (crashes.given_up.contains(task.kernel)) {
+      reporter.result(step, PluginAnswer{{VerdictKind::unsupported, Failure::none,
+                                          "not asked: the kernel has ended or held up too many processes"}}
+                                .text());
       continue;
     }
     if (!made || subject.index != index) make(subject, task, index), made = true;
-    if (at > 0 && deaths.calls.contains({number, index})) subject.failed = "not asked: the call failed";
-    voice.starting(
-        step);  // from here to the result every death counts as the kernel's: it can kill what it cannot trace
+    if (at > 0 && crashes.calls.contains({number, index})) subject.failed = "not asked: the call failed";
+    reporter.starting(
+        step);  // from here to the result every crash counts as the kernel's: it can kill what it cannot trace
     const PluginAnswer result = answer(subject, at == 0 ? nullptr : questions[at - 1].law);
-    voice.result(step, result.text());
-    voice.returned();
+    reporter.result(step, result.text());
+    reporter.returned();
     // The pool starts another for the next step, which knows by then how often the kernel did that.
     if (ended_process(result.verdict)) ::_exit(0);
   }

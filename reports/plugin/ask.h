@@ -26,9 +26,9 @@ struct PluginTask {
 };
 
 /// What the parent has learned by the time a worker is forked, so that the next one need not learn it again.
-struct PluginDeaths {
+struct PluginCrashes {
   std::set<std::pair<std::uint64_t, std::uint64_t>> calls;  // task and case whose call failed
-  std::set<const Kernel*> given_up;                         // died or hung so often that nothing more is asked
+  std::set<const Kernel*> given_up;                         // crashed or hung so often that nothing more is asked
 };
 
 /// A verdict as it goes through a pipe, with the largest error/bound (−1: none was measured). Of the first judging law also what
@@ -48,7 +48,7 @@ struct PluginAnswer {
 RunOptions run_options(const Kernel& kernel, const Case& subject);
 /// Steps first_step .. of the task.
 void ask_laws(const PluginTask& task, std::uint64_t number, std::span<const Question> questions,
-              const PluginDeaths& deaths, std::uint64_t first_step, WorkerVoice& voice);
+              const PluginCrashes& crashes, std::uint64_t first_step, StepReporter& reporter);
 /// The kernel's call ended the process that it was in.
 bool ended_process(const Verdict& verdict);
 /// And that by giving no answer for as long as it may take.

@@ -19,8 +19,8 @@
 namespace flashproof {
 namespace {
 
-/// A process is started for every death, and a hang takes its whole time: after so many nothing more is learned.
-constexpr int kMostDeaths = 40, kMostHangs = 3;
+/// A process is started for every crash, and a hang takes its whole time: after so many nothing more is learned.
+constexpr int kMostCrashes = 40, kMostHangs = 3;
 /// A call has its own limit, which counts nothing of ours. So much on the clock for one law on one case is more than it needs: only a
 /// judge that is held up takes longer.
 constexpr double kStepSeconds = 600, kStepLimits = 100;
@@ -78,13 +78,13 @@ class Run {
   PluginReport run() {
     PoolHooks hooks;
     hooks.steps = [&](std::uint64_t task) { return tasks_.at(task).cases.size() * per_case(tasks_.at(task)); };
-    hooks.work = [&](std::uint64_t task, std::uint64_t first_step, WorkerVoice& voice) {
-      ask_laws(tasks_[task], task, runs_.at(tasks_[task].kernel).questions(), deaths_, first_step, voice);
+    hooks.work = [&](std::uint64_t task, std::uint64_t first_step, StepReporter& reporter) {
+      ask_laws(tasks_[task], task, runs_.at(tasks_[task].kernel).questions(), crashes_, first_step, reporter);
     };
     hooks.result = [&](std::uint64_t task, std::uint64_t step, const std::string& text) {
       add(task, step, PluginAnswer::parse(text));
     };
-    hooks.died = [&](std::uint64_t task, std::uint64_t step, const std::string& how) { died(task, step, how); };
+    hooks.crashed = [&](std::uint64_t task, std::uint64_t step, const std::string& how) { crashed(task, step, how); };
     PluginReport report;
     report.replay = !options_.replay.empty();
     {
@@ -155,24 +155,24 @@ class Run {
     }
   }
 
-  void died(std::uint64_t task, std::uint64_t step, const std::string& how) {
+  void crashed(std::uint64_t task, std::uint64_t step, const std::string& how) {
     const Kernel* kernel = tasks_[task].kernel;
     const std::uint64_t steps = per_case(tasks_[task]);
     const std::pair at(task, step / steps);
     const bool again =
-        step % steps != 0 && deaths_.calls.contains(at);  // in a worker that was there before the first death
+        step % steps != 0 && crashes_.calls.contains(at);  // in a worker that was there before the first crash
     if (again) {
-      note_death(kernel);
+      note_crash(kernel);
       return add(task, step, {{VerdictKind::unsupported, Failure::none, "not asked: the call failed"}});
     }
     add(task, step, {{VerdictKind::fail, Failure::error, "the process " + how}});
   }
 
-  void note_death(const Kernel* kernel, bool hung = false) {
-    auto& [deaths, hangs] = counts_[kernel];
-    ++deaths;
+  void note_crash(const Kernel* kernel, bool hung = false) {
+    auto& [crashes, hangs] = counts_[kernel];
+    ++crashes;
     if (hung) ++hangs;
-    if (deaths >= kMostDeaths || hangs >= kMostHangs) deaths_.given_up.insert(kernel);
+    if (crashes >= kMostCrashes || hangs >= kMostHangs) crashes_.given_up.insert(kernel);
   }
 
   void add(std::uint64_t task_number, std::uint64_t step, const PluginAnswer& answer) {
@@ -182,9 +182,9 @@ class Run {
     runs_.at(task.kernel).add(spec, step % steps, answer);
     if (!answer.verdict.failed()) return;
     if (ended_process(answer.verdict)) {
-      note_death(task.kernel, held_up_process(answer.verdict));
+      note_crash(task.kernel, held_up_process(answer.verdict));
     }
-    if (step % steps == 0) deaths_.calls.insert({task_number, step / steps});
+    if (step % steps == 0) crashes_.calls.insert({task_number, step / steps});
     // Workers finish in any order; the first is the first of the list.
     const auto at = std::pair(task_number, step);
     const auto [first, is_new] =
@@ -196,10 +196,10 @@ class Run {
   std::vector<const Kernel*> kernels_;
   std::map<const Kernel*, KernelRun> runs_;
   std::vector<PluginTask> tasks_;
-  PluginDeaths deaths_;
+  PluginCrashes crashes_;
   std::map<const Kernel*, std::pair<int, int>> counts_;
-  using Place = std::pair<std::uint64_t, std::uint64_t>;
-  std::map<std::pair<const Kernel*, std::size_t>, std::pair<Place, PluginFailure>> first_;  // by kernel and step
+  using TaskStep = std::pair<std::uint64_t, std::uint64_t>;
+  std::map<std::pair<const Kernel*, std::size_t>, std::pair<TaskStep, PluginFailure>> first_;  // by kernel and step
 };
 
 }  // namespace

@@ -73,11 +73,11 @@ void keep_witnesses(std::vector<PluginResult>& results, const PluginCheck& optio
   }
   PoolHooks hooks;
   hooks.steps = [](std::uint64_t) { return std::uint64_t{1}; };
-  hooks.work = [&](std::uint64_t task, std::uint64_t first_step, WorkerVoice& voice) {
-    if (first_step > 0) return;  // it died of the first: the file is there
+  hooks.work = [&](std::uint64_t task, std::uint64_t first_step, StepReporter& reporter) {
+    if (first_step > 0) return;  // the first ended it: the file is there
     const PluginResult& result = *found[task];
     shield_judge();
-    voice.starting(0);
+    reporter.starting(0);
     const auto end = Clock::now() + std::chrono::duration<double>(options.seconds / 4);
     Case c = make_case(result.failure->spec);
     std::string said, detail;
@@ -92,8 +92,8 @@ void keep_witnesses(std::vector<PluginResult>& results, const PluginCheck& optio
         said = brief(c.problem);
       }
     }
-    voice.result(0, fmt::format("{} {}{}", said.size(), one_line(said), one_line(detail)));
-    voice.returned();
+    reporter.result(0, fmt::format("{} {}{}", said.size(), one_line(said), one_line(detail)));
+    reporter.returned();
   };
   hooks.result = [&](std::uint64_t task, std::uint64_t, const std::string& text) {
     const std::size_t space = text.find(' ');
@@ -104,7 +104,7 @@ void keep_witnesses(std::vector<PluginResult>& results, const PluginCheck& optio
     found[task]->failure->shrunk = text.substr(space + 1, end - space - 1);
     found[task]->failure->verdict.detail = text.substr(std::min(text.size(), end));
   };
-  hooks.died = [](std::uint64_t, std::uint64_t, const std::string&) {};
+  hooks.crashed = [](std::uint64_t, std::uint64_t, const std::string&) {};
   run_pool(found.size(), hooks, {.jobs = jobs, .step_seconds = options.seconds});
 }
 

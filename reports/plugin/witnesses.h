@@ -1,4 +1,4 @@
-// The cases of findings as files, made simpler in processes that may die of it.
+// The cases of findings as files, made simpler in processes that they may end.
 #pragma once
 
 #include <vector>

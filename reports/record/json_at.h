@@ -1,4 +1,4 @@
-// A value inside a JSON document from outside, with its place: whoever wants something of it that it is not gets an error
+// A value inside a JSON document from outside, with its place: reading it as something that it is not is an error
 // that says where, what was found and what is legal.
 #pragma once
 

@@ -125,7 +125,7 @@ std::string read_id(const JsonAt& at) {
   return id;
 }
 
-/// Exactly the cases that the counts speak of, each in one class.
+/// Exactly the cases of the counts, each in one class.
 void read_classes(const JsonAt& at, Record& r) {
   const JsonAt classes = at["seeds_by_class"];
   if (!classes.value().is_object()) classes.refuse("an object");

@@ -30,7 +30,7 @@ struct Report {
   std::string ledger = {};  // against_line() of ledger/against.h
   // Of a report read from files, which knows no arithmetic: what the files blame, by blame_key().
   std::map<std::string, Assumption> blamed = {};
-  std::shared_ptr<const void> owner = {};  // of what the records point to, where nobody else is
+  std::shared_ptr<const void> owner = {};  // of what the records point to, where nothing else is
 };
 
 /// Removes the witnesses that an earlier run left below `out`.

@@ -10,7 +10,7 @@
 
 namespace flashproof {
 
-/// As compact text, if it is what kill_table_json() writes: nobody else's JSON ends up in a report. Throws UsageError as
+/// As compact text, if it is what kill_table_json() writes: no other JSON ends up in a report. Throws UsageError as
 /// JsonAt does.
 std::string checked_faults(const JsonAt& at);
 /// The same of what --benchmark_out_format=json writes.

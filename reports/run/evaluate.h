@@ -50,7 +50,7 @@ struct CaseResult : PartStats {
   std::uint64_t case_index = 0;  // in the plan
   std::uint64_t seed = 0;        // of the case
   Verdict verdict;
-  bool executed = false;  // false: unsupported, or the kernel died before it returned
+  bool executed = false;  // false: unsupported, or the kernel crashed before it returned
   Asked asked = Asked::no;
   DomainStats domain;
   Power power;                           // where it was judged

@@ -35,13 +35,14 @@ class CaseWork {
   CaseWork(const Plan& plan, const GpuServer* gpu, std::size_t max_elements, std::uint64_t index)
       : plan_(plan), gpu_(gpu), max_elements_(max_elements), index_(index), steps_(plan.steps(index)) {}
 
-  void run_from(std::uint64_t first_step, WorkerVoice& voice) {
+  void run_from(std::uint64_t first_step, StepReporter& reporter) {
     make();
     for (std::uint64_t step = first_step; step < steps_.size(); ++step) {
-      const CaseResult result = run_step(step, voice);
-      voice.result(step, result.serialize());
+      const CaseResult result = run_step(step, reporter);
+      reporter.result(step, result.serialize());
     }
-    voice.note(fmt::format("{} {} {} {} {}", timing_.cases, timing_.truth, timing_.bound, timing_.run, timing_.judge));
+    reporter.note(
+        fmt::format("{} {} {} {} {}", timing_.cases, timing_.truth, timing_.bound, timing_.run, timing_.judge));
   }
 
  private:
@@ -58,7 +59,7 @@ class CaseWork {
     return not_judged(index_, VerdictKind::unsupported, Failure::none, why, asked);
   }
 
-  CaseResult run_step(std::uint64_t step, WorkerVoice& voice) {
+  CaseResult run_step(std::uint64_t step, StepReporter& reporter) {
     const Kernel& kernel = *steps_[step].kernel;
     if (!case_) return unsupported(refused_);
     if (const std::string why = kernel.unsupported(case_->problem); !why.empty()) return unsupported(why);
@@ -77,18 +78,18 @@ class CaseWork {
     }
     Output output;
     try {
-      output = run_kernel(kernel, step, voice);
+      output = run_kernel(kernel, step, reporter);
     } catch (const UsageError& e) {
-      voice.returned();
+      reporter.returned();
       return unsupported(e.what(), Asked::refused);
     } catch (const simt::Fault& e) {
-      voice.returned();
+      reporter.returned();
       return not_judged(index_, VerdictKind::fail, Failure::error, e.what());
     } catch (const KernelFault& e) {
-      voice.returned();
+      reporter.returned();
       return not_judged(index_, VerdictKind::fail, Failure::error, e.what());
     }
-    voice.returned();
+    reporter.returned();
     const double truth_before = timing_.truth;
     CaseResult result;
     {
@@ -114,8 +115,8 @@ class CaseWork {
     };
   }
 
-  Output run_kernel(const Kernel& kernel, std::uint64_t step, WorkerVoice& voice) {
-    const auto started = [&] { voice.starting(step); };
+  Output run_kernel(const Kernel& kernel, std::uint64_t step, StepReporter& reporter) {
+    const auto started = [&] { reporter.starting(step); };
     const Stopwatch watch{timing_.run};
     if (steps_[step].executor == Executor::cuda) return gpu_->run(kernel, index_, case_->problem, started);
     started();
@@ -206,9 +207,9 @@ SweepResult sweep(const Plan& plan, const SweepOptions& options) {
   Collector collector(plan, options.keep_results);
   PoolHooks hooks;
   hooks.steps = [&](std::uint64_t task) { return plan.steps(task).size(); };
-  hooks.work = [&](std::uint64_t task, std::uint64_t first_step, WorkerVoice& voice) {
+  hooks.work = [&](std::uint64_t task, std::uint64_t first_step, StepReporter& reporter) {
     try {
-      CaseWork(plan, gpu.get(), options.max_elements, task).run_from(first_step, voice);
+      CaseWork(plan, gpu.get(), options.max_elements, task).run_from(first_step, reporter);
     } catch (const std::exception& e) {  // no kernel's doing: say where
       throw InfrastructureError(fmt::format("{}: {}", to_string(plan.cases[task].spec), e.what()));
     }
@@ -217,7 +218,7 @@ SweepResult sweep(const Plan& plan, const SweepOptions& options) {
     collector.add(task, step, CaseResult::deserialize(text));
   };
   hooks.note = [&](const std::string& text) { collector.add_timing(text); };
-  hooks.died = [&](std::uint64_t task, std::uint64_t step, const std::string& how) {
+  hooks.crashed = [&](std::uint64_t task, std::uint64_t step, const std::string& how) {
     collector.add(task, step, not_judged(task, VerdictKind::fail, Failure::error, "the process " + how));
   };
   hooks.progress = [&](std::uint64_t done) {

@@ -38,7 +38,7 @@ struct JudgedElement {
   Element element;
   Decision decision;
 };
-/// The character of one element. `poison`: the bits that run() left in storage nobody has written.
+/// The character of one element. `poison`: the bits that run() left in storage that was not written.
 char heat_of(const JudgedElement& judged, std::uint64_t poison);
 /// A tensor of rows x cols elements, row-major; `at` judges the one of that index.
 HeatMap heat_map(std::string_view tensor, std::int64_t rows, std::int64_t cols,

@@ -23,7 +23,7 @@ class SeedSet {
   SeedSet without(const SeedSet& other) const;
   /// Disjoint, ascending, never adjacent: one spelling per set.
   const std::vector<Interval>& intervals() const { return intervals_; }
-  /// Seeds; 0 for all 2^64 of them, which nobody has run.
+  /// Seeds; 0 for all 2^64 of them, which no run has.
   std::uint64_t size() const;
   bool empty() const { return intervals_.empty(); }
   bool operator==(const SeedSet&) const = default;

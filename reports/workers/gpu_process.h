@@ -22,7 +22,7 @@ bool send_all(int fd, const void* data, std::size_t size);
 void limit_waiting(int fd, double seconds);
 
 /// In a process of its own, by fork_child(): keeps a serving process alive. Never returns. `alive` is the end of a pipe
-/// that nobody else holds open, so that its closing tells the supervisor's death.
+/// that no other process holds open, so that its closing tells that the supervisor has ended.
 [[noreturn]] void supervise_gpu(int listener, int alive, const Plan& plan, const GpuServerOptions& options);
 
 }  // namespace flashproof

@@ -26,7 +26,7 @@ namespace {
 /// The queue before a request can be as long as there are workers, each with a kernel that hangs; a server that says
 /// nothing for this long is stopped, not busy.
 constexpr double kQueueSeconds = 3600;
-constexpr double kMarginSeconds = 30;  // beyond the kernel's own limit: the server's death and the answer's way
+constexpr double kMarginSeconds = 30;  // beyond the kernel's own limit: the server's end and the answer's way
 
 [[noreturn]] void fail_here(const char* what) {
   throw InfrastructureError(fmt::format("GPU process, {}: {}", what, std::strerror(errno)));
@@ -127,7 +127,7 @@ Output GpuServer::run(const Kernel& kernel, std::size_t case_index, const Proble
   if (reply.empty()) {
     pollfd supervisor{alive_.get(), 0, 0};  // POLLHUP is always reported
     if (::poll(&supervisor, 1, 0) != 0) throw InfrastructureError("GPU process: its supervisor was killed");
-    throw GpuProcessDied("the process that owns the GPU died while it ran this kernel");
+    throw GpuProcessEnded("the process that owns the GPU ended while it ran this kernel");
   }
   const std::string text = reply.substr(1);
   if (reply[0] == kGpuUsage) throw UsageError(text);
@@ -143,7 +143,7 @@ Output GpuServer::run(const Kernel& kernel, std::size_t case_index, const Proble
     at += storage.size();
   }
   if (at != text.size() || output[parts(kernel.problem).back()].shape.empty()) {
-    throw GpuProcessDied("the process that owns the GPU sent an incomplete output");
+    throw GpuProcessEnded("the process that owns the GPU sent an incomplete output");
   }
   return output;
 }

@@ -20,8 +20,8 @@ ChildAnswer ask_elsewhere(const std::function<std::string()>& question);
 /// Asked elsewhere. `why` as in cuda_devices().
 int cuda_devices_elsewhere(std::string* why = nullptr);
 
-/// The process died under this kernel.
-struct GpuProcessDied : KernelFault {
+/// The process ended under this kernel.
+struct GpuProcessEnded : KernelFault {
   using KernelFault::KernelFault;
 };
 
@@ -43,7 +43,7 @@ class GpuServer {
 
   /// From any process forked later. `started` is called when the kernel's turn has come: the time in the queue before
   /// is not the kernel's. Throws what flashproof::run() throws (KernelFault also for a kernel that does not end), or
-  /// GpuProcessDied; InfrastructureError if the server is gone.
+  /// GpuProcessEnded; InfrastructureError if the server is gone.
   Output run(const Kernel& kernel, std::size_t case_index, const Problem& problem,
              const std::function<void()>& started = {}) const;
 
@@ -52,7 +52,7 @@ class GpuServer {
  private:
   std::string address_;  // of an abstract Unix socket
   int supervisor_ = -1;
-  Descriptor alive_;  // a pipe that ends when the supervisor dies
+  Descriptor alive_;  // a pipe that is closed when the supervisor ends
   double kernel_seconds_;
 };
 

@@ -66,7 +66,7 @@ TEST(GpuServer, hands_back_the_bits_and_survives_whatever_a_kernel_does) {
     EXPECT_EQ(output.o.shape, expected.o.shape);
   };
   expect_good();
-  EXPECT_THROW(server.run(f.kernel, 1, f.plan.make(1).problem), GpuProcessDied);
+  EXPECT_THROW(server.run(f.kernel, 1, f.plan.make(1).problem), GpuProcessEnded);
   expect_good();
   EXPECT_THROW(server.run(f.kernel, 2, f.plan.make(2).problem), UsageError);
   expect_good();

@@ -20,19 +20,19 @@ namespace {
 constexpr int kPatience = 1000;  // milliseconds that a process without a pipe may take to end
 
 [[noreturn]] void worker_main(int in, int out, const PoolHooks& hooks) {
-  WorkerVoice voice(out);
+  StepReporter reporter(out);
   int code = 0;
   try {
     FILE* stream = ::fdopen(in, "r");
     unsigned long long task = 0, step = 0;
     while (stream != nullptr && std::fscanf(stream, "%llu %llu", &task, &step) == 2) {
-      hooks.work(task, step, voice);
-      voice.task_done();
+      hooks.work(task, step, reporter);
+      reporter.task_done();
     }
   } catch (const std::exception& e) {
     code = 3;
     try {
-      voice.infrastructure(e.what());
+      reporter.infrastructure(e.what());
     } catch (const std::exception&) {  // the pipe to the parent is closed: no way to report it
     }
   }
@@ -60,7 +60,7 @@ WorkerProcess start_worker(const PoolHooks& hooks, const std::function<void()>& 
   return {pid, we_write.release(), we_read.release()};
 }
 
-int bury_worker(WorkerProcess& worker) {
+int reap_worker(WorkerProcess& worker) {
   int status = 0;
   if (worker.pid > 0) {
     ::close(worker.to), ::close(worker.from);
@@ -70,12 +70,12 @@ int bury_worker(WorkerProcess& worker) {
   return status;
 }
 
-void WorkerVoice::send(char tag, std::string_view text) { write_all(descriptor_, fmt::format("{}{}\n", tag, text)); }
-void WorkerVoice::starting(std::uint64_t step) { send('>', std::to_string(step)); }
-void WorkerVoice::returned() { send('<', ""); }
-void WorkerVoice::result(std::uint64_t step, std::string_view text) { send('.', fmt::format("{} {}", step, text)); }
-void WorkerVoice::note(std::string_view text) { send('=', text); }
-void WorkerVoice::task_done() { send('#', ""); }
-void WorkerVoice::infrastructure(std::string_view why) { send('!', one_line(why)); }
+void StepReporter::send(char tag, std::string_view text) { write_all(descriptor_, fmt::format("{}{}\n", tag, text)); }
+void StepReporter::starting(std::uint64_t step) { send('>', std::to_string(step)); }
+void StepReporter::returned() { send('<', ""); }
+void StepReporter::result(std::uint64_t step, std::string_view text) { send('.', fmt::format("{} {}", step, text)); }
+void StepReporter::note(std::string_view text) { send('=', text); }
+void StepReporter::task_done() { send('#', ""); }
+void StepReporter::infrastructure(std::string_view why) { send('!', one_line(why)); }
 
 }  // namespace flashproof

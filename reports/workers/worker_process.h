@@ -21,6 +21,6 @@ struct WorkerProcess {
 WorkerProcess start_worker(const PoolHooks& hooks, const std::function<void()>& in_child);
 
 /// Closes the pipes and waits for the end, which it brings about if that takes a second. Returns the wait status, 0 if it never started.
-int bury_worker(WorkerProcess& worker);
+int reap_worker(WorkerProcess& worker);
 
 }  // namespace flashproof

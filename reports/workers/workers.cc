@@ -57,7 +57,7 @@ class Pool {
   ~Pool() {
     for (Worker& w : workers_) {
       if (w.pid > 0) ::kill(w.pid, SIGKILL);
-      bury_worker(w);
+      reap_worker(w);
     }
   }
   Pool(const Pool&) = delete;
@@ -90,15 +90,15 @@ class Pool {
   void give_job(Worker& w) {
     const auto job = next_job();
     if (!job) return;
-    // What is tried again begins in a process that knows all that the hooks have learned by now, of the death above all.
-    if (job->again) bury_worker(w);
+    // What is tried again begins in a process that knows all that the hooks have learned by now, of the crash above all.
+    if (job->again) reap_worker(w);
     if (w.pid < 0) start(w);
     w.job = job;
     w.resume = job->first_step;
     try {
       write_all(w.to, fmt::format("{} {}\n", job->task, job->first_step));
     } catch (const InfrastructureError&) {
-      // It died while idle: its pipe reports that, and the job is tried again.
+      // It ended while idle: its pipe reports that, and the job is tried again.
     }
   }
 
@@ -198,13 +198,13 @@ class Pool {
   }
 
   void handle_death(Worker& w) {
-    const int status = bury_worker(w);
+    const int status = reap_worker(w);
     if (!w.job) return;
     const Job job = *w.job;
     w.job.reset();
     if (stop_requested()) return;  // whatever asked us to stop may have ended the worker, too
     if (w.step && w.complaint.empty()) {
-      hooks_.died(job.task, *w.step, w.fault.empty() ? describe_status(status) : w.fault);
+      hooks_.crashed(job.task, *w.step, w.fault.empty() ? describe_status(status) : w.fault);
       retries_.push_back({job.task, *w.step + 1, 0, true});
       return;
     }

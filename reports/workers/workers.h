@@ -1,5 +1,5 @@
 // A pool of forked worker processes that hand text lines back. A task is a number; its steps run in order. Because a
-// worker announces each step before it starts it, a worker that dies names the step that killed it, and a new worker
+// worker announces each step before it starts it, a worker that crashes has named the step that ended it, and a new worker
 // goes on with the next one.
 #pragma once
 
@@ -12,13 +12,13 @@
 
 namespace flashproof {
 
-/// What a worker may say to its parent. Texts must not contain '\n'.
-class WorkerVoice {
+/// What a worker reports to its parent. Texts must not contain '\n'.
+class StepReporter {
  public:
-  explicit WorkerVoice(int descriptor) : descriptor_(descriptor) {}
-  void starting(std::uint64_t step);  // from here on a death is this step's fault
+  explicit StepReporter(int descriptor) : descriptor_(descriptor) {}
+  void starting(std::uint64_t step);  // from here on a crash is this step's fault
   void returned();                    // until here
-  /// The step is done; never run it again. One message: a death leaves all of it or none.
+  /// The step is done; never run it again. One message: a crash leaves all of it or nothing.
   void result(std::uint64_t step, std::string_view text);
   void note(std::string_view text);  // about the task, not tied to a step
   void task_done();
@@ -30,22 +30,22 @@ class WorkerVoice {
 };
 
 struct PoolHooks {
-  /// How many steps a task has: it is done when all of them have been answered. Without it a worker's word is taken.
+  /// How many steps a task has: it is done when all of them have been answered. Without it a worker's report decides.
   std::function<std::uint64_t(std::uint64_t task)> steps;
   /// In the worker: runs steps first_step, first_step + 1, ... of the task.
-  std::function<void(std::uint64_t task, std::uint64_t first_step, WorkerVoice& voice)> work;
-  /// In the parent: what the worker handed to voice.result and voice.note.
+  std::function<void(std::uint64_t task, std::uint64_t first_step, StepReporter& reporter)> work;
+  /// In the parent: what the worker handed to reporter.result and reporter.note.
   std::function<void(std::uint64_t task, std::uint64_t step, const std::string& text)> result;
   std::function<void(const std::string& text)> note;
   /// In the parent: this step ended its process; `how` is "was killed by signal 11 (Segmentation fault)" or alike.
-  std::function<void(std::uint64_t task, std::uint64_t step, const std::string& how)> died;
+  std::function<void(std::uint64_t task, std::uint64_t step, const std::string& how)> crashed;
   /// In the parent, now and then: how many tasks are done.
   std::function<void(std::uint64_t done)> progress;
 };
 
 struct PoolOptions {
   int jobs = 1;
-  double step_seconds = 300;     // a step that takes longer is ended, as if it had died
+  double step_seconds = 300;     // a step that takes longer is ended, as if it had crashed
   int infrastructure_limit = 3;  // so often one task may fail outside steps without a new result; then the run is over
 };
 

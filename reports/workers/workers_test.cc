@@ -30,12 +30,12 @@ struct PoolRun {
 
   void go(std::uint64_t tasks, PoolOptions options, const std::function<void(std::uint64_t, std::uint64_t)>& inside) {
     PoolHooks hooks;
-    hooks.work = [&](std::uint64_t task, std::uint64_t first, WorkerVoice& voice) {
+    hooks.work = [&](std::uint64_t task, std::uint64_t first, StepReporter& reporter) {
       for (std::uint64_t step = first; step < kSteps; ++step) {
-        voice.starting(step);
+        reporter.starting(step);
         inside(task, step);
-        voice.returned();
-        voice.result(step, std::to_string(task) + ":" + std::to_string(step));
+        reporter.returned();
+        reporter.result(step, std::to_string(task) + ":" + std::to_string(step));
       }
     };
     hooks.result = [&](std::uint64_t task, std::uint64_t step, const std::string& line) {
@@ -43,7 +43,7 @@ struct PoolRun {
       EXPECT_EQ(line, std::to_string(task) + ":" + std::to_string(step));
       lines.insert(line);
     };
-    hooks.died = [&](std::uint64_t task, std::uint64_t step, const std::string& how) { deaths[{task, step}] = how; };
+    hooks.crashed = [&](std::uint64_t task, std::uint64_t step, const std::string& how) { deaths[{task, step}] = how; };
     hooks.progress = progress;
     outcome = run_pool(tasks, hooks, options);
   }
@@ -125,18 +125,18 @@ TEST(Workers, a_malformed_line_while_a_step_runs_is_its_end_and_the_rest_goes_on
   std::set<std::uint64_t> told;
   std::string how;
   PoolHooks hooks;
-  hooks.work = [](std::uint64_t, std::uint64_t first, WorkerVoice& voice) {
+  hooks.work = [](std::uint64_t, std::uint64_t first, StepReporter& reporter) {
     for (std::uint64_t step = first; step < kSteps; ++step) {
-      voice.starting(step);
-      voice.result(step, step == 1 ? "refused" : "fine");
-      voice.returned();
+      reporter.starting(step);
+      reporter.result(step, step == 1 ? "refused" : "fine");
+      reporter.returned();
     }
   };
   hooks.result = [&](std::uint64_t, std::uint64_t step, const std::string& line) {
     if (line == "refused") throw UsageError("not a result");
     told.insert(step);
   };
-  hooks.died = [&](std::uint64_t, std::uint64_t step, const std::string& text) {
+  hooks.crashed = [&](std::uint64_t, std::uint64_t step, const std::string& text) {
     how = std::to_string(step) + " " + text;
   };
   const PoolOutcome outcome = run_pool(1, hooks, {});
@@ -149,18 +149,18 @@ TEST(Workers, a_malformed_line_while_a_step_runs_is_its_end_and_the_rest_goes_on
 TEST(Workers, what_is_tried_again_begins_in_a_process_that_knows_of_the_death) {
   bool died = false, knows = false;
   PoolHooks hooks;
-  hooks.work = [&](std::uint64_t task, std::uint64_t first, WorkerVoice& voice) {
+  hooks.work = [&](std::uint64_t task, std::uint64_t first, StepReporter& reporter) {
     if (task == 1 && first == 0) {
-      voice.starting(0);
+      reporter.starting(0);
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
       ::_exit(17);
     }
-    voice.result(first, died ? "knows" : "knows nothing");
+    reporter.result(first, died ? "knows" : "knows nothing");
   };
   hooks.result = [&](std::uint64_t task, std::uint64_t, const std::string& line) {
     if (task == 1) knows = line == "knows";
   };
-  hooks.died = [&](auto, auto, const std::string&) { died = true; };
+  hooks.crashed = [&](auto, auto, const std::string&) { died = true; };
   const PoolOutcome outcome = run_pool(2, hooks, {.jobs = 2});
   EXPECT_TRUE(outcome.complete) << outcome.failure;
   EXPECT_TRUE(died);
@@ -173,19 +173,19 @@ struct ForgedRun {
   std::string death;
   PoolOutcome outcome;
 
-  explicit ForgedRun(const std::function<void(WorkerVoice&)>& forge) {
+  explicit ForgedRun(const std::function<void(StepReporter&)>& forge) {
     PoolHooks hooks;
     hooks.steps = [](std::uint64_t) { return kSteps; };
-    hooks.work = [&](std::uint64_t, std::uint64_t first, WorkerVoice& voice) {
+    hooks.work = [&](std::uint64_t, std::uint64_t first, StepReporter& reporter) {
       for (std::uint64_t step = first; step < kSteps; ++step) {
-        voice.starting(step);
-        if (step == 1) forge(voice);
-        voice.returned();
-        voice.result(step, "");
+        reporter.starting(step);
+        if (step == 1) forge(reporter);
+        reporter.returned();
+        reporter.result(step, "");
       }
     };
     hooks.result = [&](std::uint64_t, std::uint64_t step, const std::string&) { told.insert(step); };
-    hooks.died = [&](std::uint64_t, std::uint64_t step, const std::string& how) {
+    hooks.crashed = [&](std::uint64_t, std::uint64_t step, const std::string& how) {
       EXPECT_EQ(death, "") << "two deaths";
       death = std::to_string(step) + " " + how;
     };
@@ -195,16 +195,16 @@ struct ForgedRun {
 
 TEST(Workers, steps_are_answered_once_and_in_order_and_a_task_ends_after_the_last) {
   const std::multiset<std::uint64_t> others{0, 2};
-  const ForgedRun ahead([](WorkerVoice& voice) { voice.result(2, ""); });
+  const ForgedRun ahead([](StepReporter& reporter) { reporter.result(2, ""); });
   EXPECT_EQ(ahead.death, "1 sent a malformed line: step 2 in place of 1");
   EXPECT_EQ(ahead.told, others);
-  const ForgedRun twice([](WorkerVoice& voice) { voice.result(0, ""); });
+  const ForgedRun twice([](StepReporter& reporter) { reporter.result(0, ""); });
   EXPECT_EQ(twice.death, "1 sent a malformed line: step 0 in place of 1");
   EXPECT_EQ(twice.told, others);
-  const ForgedRun skips([](WorkerVoice& voice) { voice.starting(2); });
+  const ForgedRun skips([](StepReporter& reporter) { reporter.starting(2); });
   EXPECT_EQ(skips.death, "1 sent a malformed line: step 2 in place of 1");
   EXPECT_EQ(skips.told, others);
-  const ForgedRun ends([](WorkerVoice& voice) { voice.task_done(); });
+  const ForgedRun ends([](StepReporter& reporter) { reporter.task_done(); });
   EXPECT_EQ(ends.death, "1 sent a malformed line: the end of a task before step 1 was answered");
   EXPECT_EQ(ends.told, others);
   for (const ForgedRun* run : {&ahead, &twice, &skips, &ends}) {
@@ -213,9 +213,9 @@ TEST(Workers, steps_are_answered_once_and_in_order_and_a_task_ends_after_the_las
 }
 
 TEST(Workers, the_end_of_a_task_outside_a_step_counts_only_after_its_last_step) {
-  const ForgedRun run([](WorkerVoice& voice) {
-    voice.returned();
-    voice.task_done();
+  const ForgedRun run([](StepReporter& reporter) {
+    reporter.returned();
+    reporter.task_done();
   });
   EXPECT_FALSE(run.outcome.complete);
   EXPECT_EQ(run.outcome.failure,
@@ -253,7 +253,7 @@ TEST(Workers, stray_failures_do_not_add_up) {
 TEST(Workers, a_malformed_line_is_a_failure_of_the_machine) {
   for (const char* text : {"refused", "nonsense"}) {
     PoolHooks hooks;
-    hooks.work = [&](std::uint64_t, std::uint64_t, WorkerVoice& voice) { voice.result(0, text); };
+    hooks.work = [&](std::uint64_t, std::uint64_t, StepReporter& reporter) { reporter.result(0, text); };
     hooks.result = [&](std::uint64_t, std::uint64_t, const std::string& line) {
       if (line == "refused") throw UsageError("not a result");
       (void)std::stoull(line);

@@ -30,7 +30,7 @@ struct Accumulation {
   // head, τ included, rounded to `partial`, then added in f32 in any order.
   bool heads_apart = false;
   Format partial = Format::f32;
-  // With heads_apart: the heads' queries may as well be one sum, nobody says which. The bound holds for both.
+  // With heads_apart: the heads' queries may as well be one sum, it is not known which. The bound holds for both.
   bool heads_any = false;
 };
 

@@ -13,7 +13,7 @@ namespace flashproof {
 /// `text`: a preset's name, or a JSON object {"preset": NAME, FIELD: VALUE, ...} whose fields replace the preset's, or one of fields
 /// alone, with "exp_error" among them. Fields have the names of arithmetic.h, objects the nesting of its structures. The kernel reads
 /// the o and lse of a forward pass: what keeps P of its own is no such kernel. What is returned is one of several declarations,
-/// nobody says which. Throws UsageError naming the field and what is legal.
+/// it is not known which. Throws UsageError naming the field and what is legal.
 std::vector<BackwardArithmetic> parse_backward_arithmetic(std::string_view text, Format inputs);
 /// Names that it takes, `unknown` last.
 std::vector<ArithmeticPreset> backward_presets();

@@ -31,7 +31,7 @@ std::string backward_refused(const AttentionProblem& forward, const BackwardArit
 Bound backward_bound(const BackwardProblem& problem, const BackwardArithmetic& arithmetic,
                      const ForwardErrors& forward = {});
 
-/// Of a declaration that is one of these, nobody says which; at least one. Empty if one of them has a bound, else why the last has
+/// Of a declaration that is one of these, it is not known which; at least one. Empty if one of them has a bound, else why the last has
 /// none.
 std::string backward_refused(const AttentionProblem& forward, std::span<const BackwardArithmetic> one_of);
 /// Element by element the largest bound of those that have one; a row leaves the domain where it leaves one of theirs. Throws as

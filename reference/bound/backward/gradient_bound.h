@@ -13,7 +13,7 @@ namespace flashproof {
 
 struct GradientArithmetic {
   Arithmetic forward;
-  std::vector<BackwardArithmetic> backward;  // one of these, nobody says which; at least one
+  std::vector<BackwardArithmetic> backward;  // one of these, it is not known which; at least one
 };
 
 /// Those of gradients, `unknown` last. README.md, section 8, has what each is derived from.

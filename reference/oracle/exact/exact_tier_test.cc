@@ -19,11 +19,11 @@ namespace mp = boost::multiprecision;
 using Fine = mp::number<mp::mpfr_float_backend<300>, mp::et_off>;
 constexpr int kFineBits = 990;  // 300 digits are 996 bits or more
 
-struct Tally {
+struct EnclosureCounts {
   int elements = 0, violations = 0, wrong_class = 0;
 };
 
-void judge(const Ball& ball, const Fine& exact, const Fine& tolerance, double shrink, Tally& tally) {
+void judge(const Ball& ball, const Fine& exact, const Fine& tolerance, double shrink, EnclosureCounts& tally) {
   ++tally.elements;
   if (ball.classes != (mp::isinf(exact) ? kNegInf : kFinite)) ++tally.wrong_class;
   if (mp::isinf(exact)) return;
@@ -31,12 +31,12 @@ void judge(const Ball& ball, const Fine& exact, const Fine& tolerance, double sh
   if (!(distance <= Fine(ball.radius) * Fine(shrink) + tolerance)) ++tally.violations;
 }
 
-Tally contained(const Problem& problem, const Truth& truth, double shrink = 1.0) {
+EnclosureCounts contained(const Problem& problem, const Truth& truth, double shrink = 1.0) {
   const auto exact = visit_forward([](const auto& p) { return reference<Fine>(p); }, problem);
   const auto error = test::reference_error<Fine>(problem, ldexp(Fine(1), -kFineBits), 2.0);
   EXPECT_TRUE(error.meaningful);
   EXPECT_EQ(exact.o.size(), truth.o.size());
-  Tally tally;
+  EnclosureCounts tally;
   for (std::size_t i = 0; i < exact.o.size(); ++i) judge(truth.o[i], exact.o[i], error.o, shrink, tally);
   for (std::size_t i = 0; i < exact.lse.size(); ++i) judge(truth.lse[i], exact.lse[i], error.lse, shrink, tally);
   return tally;
@@ -55,7 +55,7 @@ TEST(ExactTier, ContainsHardKindsAtEveryPrecisionAndEndsNarrow) {
     Random random(3, k);
     const Problem problem = test::hard_kinds()[k].make(random);
     for (const int bits : {128, 256, 512}) {
-      const Tally tally = contained(problem, test::all_rows(problem, bits));
+      const EnclosureCounts tally = contained(problem, test::all_rows(problem, bits));
       EXPECT_EQ(tally.violations, 0) << bits;
       EXPECT_EQ(tally.wrong_class, 0) << bits;
       elements += tally.elements;
@@ -75,7 +75,7 @@ TEST(ExactTier, ContainsRandomProblems) {
   int elements = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const Problem problem = test::random_problem(seed);
-    const Tally tally = contained(problem, test::all_rows(problem));
+    const EnclosureCounts tally = contained(problem, test::all_rows(problem));
     ASSERT_EQ(tally.violations + tally.wrong_class, 0) << seed;
     elements += tally.elements;
   }
@@ -85,7 +85,7 @@ TEST(ExactTier, ContainsRandomProblems) {
 TEST(ExactTier, AnEighthOfTheRadiusIsNoticed) {
   Random random(1, 100);
   const Problem problem = test::softmax(Format::f32, 4, 50, [&] { return random.normal(); });
-  const Tally tally = contained(problem, test::all_rows(problem), 0.125);
+  const EnclosureCounts tally = contained(problem, test::all_rows(problem), 0.125);
   EXPECT_GT(tally.violations, tally.elements / 4);
 }
 

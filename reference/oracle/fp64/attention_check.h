@@ -39,11 +39,11 @@ inline Tier0 run_tier0(const AttentionProblem& problem, const AttentionOptions& 
   return result;
 }
 
-struct Tally {
+struct EnclosureCounts {
   std::int64_t elements = 0, violations = 0, unbounded = 0, wrong_class = 0;
   std::int64_t wide = 0;  // radius above 2^-36 of the largest |v| (o), or of max(1, |lse|)
 
-  Tally& operator+=(const Tally& other) {
+  EnclosureCounts& operator+=(const EnclosureCounts& other) {
     elements += other.elements;
     violations += other.violations;
     unbounded += other.unbounded;
@@ -53,7 +53,7 @@ struct Tally {
   }
 };
 
-inline void judge(const Ball& ball, const Fine& exact, const Fine& tolerance, double scale, Tally& tally) {
+inline void judge(const Ball& ball, const Fine& exact, const Fine& tolerance, double scale, EnclosureCounts& tally) {
   namespace mp = boost::multiprecision;
   ++tally.elements;
   if (mp::isinf(exact)) {  // lse of a row without keys
@@ -70,12 +70,12 @@ inline void judge(const Ball& ball, const Fine& exact, const Fine& tolerance, do
   if (ball.radius > 0x1p-36 * scale) ++tally.wide;
 }
 
-inline Tally check_tier0(const AttentionProblem& problem, const AttentionOptions& options = {}) {
+inline EnclosureCounts check_tier0(const AttentionProblem& problem, const AttentionOptions& options = {}) {
   const Tier0 tier = run_tier0(problem, options);
   const ReferenceResult<Fine> exact = reference<Fine>(problem);
   const auto error = test::reference_error<Fine>(Problem(problem), ldexp(Fine(1), -kFineBits), 2.0);
   EXPECT_TRUE(error.meaningful);
-  Tally tally;
+  EnclosureCounts tally;
   for (std::size_t i = 0; i < exact.o.size(); ++i) {
     judge(tier.truth.o[i], exact.o[i], error.o, test::sizes(Problem(problem)).largest_value, tally);
   }

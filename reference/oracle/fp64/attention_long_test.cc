@@ -9,11 +9,11 @@
 namespace flashproof {
 namespace {
 
+using attention64::check::EnclosureCounts;
 using attention64::check::Fine;
 using attention64::check::judge;
 using attention64::check::kFineBits;
 using attention64::check::run_tier0;
-using attention64::check::Tally;
 using attention64::check::Tier0;
 
 constexpr std::int64_t kPage = 97;
@@ -43,7 +43,7 @@ void check_long(double slope, const AttentionOptions& options) {
     const Fine ratio = exp(Fine(-Fine(page.alibi.at({0, 0})) * kPage));
     copies = Fine(1 - pow(ratio, kPages)) / Fine(1 - ratio);
   }
-  Tally tally;
+  EnclosureCounts tally;
   for (std::size_t i = 0; i < exact.o.size(); ++i) judge(tier.truth.o[i], exact.o[i], error.o, 5.0, tally);
   for (std::size_t i = 0; i < exact.lse.size(); ++i) {
     const Fine lse = exact.lse[i] + log(copies);

@@ -12,11 +12,11 @@
 namespace flashproof {
 namespace {
 
+using attention64::check::EnclosureCounts;
 using attention64::check::Fine;
 using attention64::check::judge;
 using attention64::check::kFineBits;
 using attention64::check::run_tier0;
-using attention64::check::Tally;
 using attention64::check::Tier0;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -114,7 +114,7 @@ Expected expected(const AttentionProblem& problem) {
 }
 
 TEST(Fp64AttentionSpecial, ClassesAndNumbersAreRight) {
-  Tally tally;
+  EnclosureCounts tally;
   std::int64_t symbolic_rows = 0, special_columns = 0, numeric_rows_with_specials = 0;
   for (std::uint64_t seed = 0; seed < 250; ++seed) {
     Random random(seed, 90);

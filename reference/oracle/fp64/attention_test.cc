@@ -15,8 +15,8 @@ namespace flashproof {
 namespace {
 
 using attention64::check::check_tier0;
+using attention64::check::EnclosureCounts;
 using attention64::check::run_tier0;
-using attention64::check::Tally;
 using attention64::check::Tier0;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -83,7 +83,7 @@ TEST(Fp64Attention, HardKindsAreContained) {
       const Problem problem = test::hard_kinds()[kind].make(random);
       if (kind_of(problem) != ProblemKind::attention) break;
       for (const AttentionOptions& options : chunkings()) {
-        const Tally tally = check_tier0(std::get<AttentionProblem>(problem), options);
+        const EnclosureCounts tally = check_tier0(std::get<AttentionProblem>(problem), options);
         EXPECT_EQ(tally.violations + tally.wrong_class, 0) << seed;
       }
     }
@@ -91,7 +91,7 @@ TEST(Fp64Attention, HardKindsAreContained) {
 }
 
 TEST(Fp64Attention, RandomMixturesAreContained) {
-  Tally total;
+  EnclosureCounts total;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const Problem problem = test::random_problem(seed);
     if (kind_of(problem) == ProblemKind::attention) total += check_tier0(std::get<AttentionProblem>(problem));
@@ -103,7 +103,7 @@ TEST(Fp64Attention, RandomMixturesAreContained) {
 }
 
 TEST(Fp64Attention, ShapesAroundEveryBoundaryAreContained) {
-  Tally total;
+  EnclosureCounts total;
   for (std::uint64_t seed = 0; seed < 48; ++seed) {
     Random random(seed, 77);
     const AttentionProblem problem = sized_problem(random);
@@ -209,7 +209,7 @@ TEST(Fp64Attention, OneKeyIsExact) {
 TEST(Fp64Attention, OneHeavyKeyAtHugeMagnitudesIsCertified) {
   // Scores at 1e76, where rounding alone is e^(1e60): only the gap to the largest score decides.
   Random random(4, 82);
-  Tally total;
+  EnclosureCounts total;
   for (int n = 0; n < 10; ++n) {
     const AttentionProblem problem =
         test::attention(Format::f32, {.sq = 20, .sk = 70, .d = 12, .dv = 9}, test::normal(random, 5e37),
@@ -237,7 +237,7 @@ TEST(Fp64Attention, ARoundedReferenceFarFromTheExactScore) {
     p.v.set({0, 0, 0, 0}, 0x1p-126);
     p.bias = test::filled(Format::f32, {1, 1, 1, 2}, [&] { return bias; });
     p.bias.set({0, 0, 0, 1}, bias - 0x1p120);
-    const Tally tally = check_tier0(p);
+    const EnclosureCounts tally = check_tier0(p);
     EXPECT_EQ(tally.wrong_class, 0);
     EXPECT_EQ(tally.violations, 0);
     EXPECT_EQ(tally.unbounded, 0);
@@ -302,7 +302,7 @@ TEST(Fp64AttentionControl, WithoutRadiusNothingIsContained) {
   AttentionOptions options;
   options.terms.scores = options.terms.argument = options.terms.exp = options.terms.sum = options.terms.values = 0;
   options.terms.output = options.terms.log.residual = options.terms.log.exp = 0;
-  const Tally tally = check_tier0(problem, options);
+  const EnclosureCounts tally = check_tier0(problem, options);
   EXPECT_GT(tally.violations, tally.elements * 9 / 10);
 }
 

@@ -23,8 +23,8 @@
 namespace flashproof {
 namespace {
 
+using attention64::check::EnclosureCounts;
 using attention64::check::Fine;
-using attention64::check::Tally;
 using attention64::check::Tier0;
 
 constexpr std::int64_t kKeys = (std::int64_t{1} << 20) + 37;
@@ -129,7 +129,7 @@ TEST(Fp64LongRows, AttentionInConstantMemory) {
   const std::int64_t growth =
       growth_of([&] { fp64_attention(rows.p, list, Threads(1), tier.truth, tier.cause, options); });
 
-  Tally tally;
+  EnclosureCounts tally;
   const Fine tolerance = ldexp(Fine(1), -900);  // 200 exps at 996 bits
   for (std::int64_t i = 0; i < kQueries; ++i) {
     const std::vector<Fine> exact = rows.exact(i);
@@ -171,7 +171,7 @@ TEST(Fp64LongRows, SoftmaxInTheMemoryOfItsResult) {
   const std::vector<std::int64_t> rows = {0, 1, 2};
   const std::int64_t growth = growth_of([&] { fp64_softmax(p, rows, Threads(1), truth, cause); });
 
-  Tally tally;
+  EnclosureCounts tally;
   for (std::int64_t r = 0; r < kRows; ++r) {
     std::vector<std::int64_t> count(kDistinct);
     std::vector<std::size_t> example(kDistinct);

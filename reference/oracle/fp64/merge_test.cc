@@ -13,7 +13,7 @@ namespace {
 using rows64::value_roundings;
 using test::certify;
 using test::check;
-using test::Tally;
+using test::EnclosureCounts;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -50,7 +50,7 @@ TEST(Fp64Merge, ContainsTheHardKinds) {
       MergeProblem merge = std::get<MergeProblem>(problem);
       for (const MergeForm form : kForms) {
         merge.form = form;
-        const Tally tally = check(merge, certify(merge).truth);
+        const EnclosureCounts tally = check(merge, certify(merge).truth);
         EXPECT_EQ(tally.violations + tally.wrong_class, 0) << test::hard_kinds()[kind].name << " " << seed;
         elements += tally.elements;
       }
@@ -68,7 +68,7 @@ TEST(Fp64Merge, ContainsEveryShapeFormAndFormat) {
         for (const std::int64_t width : {1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65}) {
           if (states * width > 4000) continue;
           const MergeProblem problem = any_problem(random, format, form, states, 2, width);
-          const Tally tally = check(problem, certify(problem).truth);
+          const EnclosureCounts tally = check(problem, certify(problem).truth);
           ASSERT_EQ(tally.violations + tally.wrong_class, 0) << states << " " << width;
           elements += tally.elements;
         }
@@ -86,7 +86,7 @@ TEST(Fp64Merge, ContainsTheFullRange) {
     const MergeProblem problem = test::merge(
         Format::f32, random.integer(1, 12), 3, random.integer(1, 20), test::log_uniform(random, -149, 128),
         [&] { return spread * random.normal(); }, kForms[repeat % 2]);
-    const Tally tally = check(problem, certify(problem).truth);
+    const EnclosureCounts tally = check(problem, certify(problem).truth);
     ASSERT_EQ(tally.violations + tally.wrong_class, 0) << repeat;
   }
 }

@@ -54,14 +54,14 @@ inline Certified certify(const MergeProblem& problem, const MergeTerms& terms = 
   return result;
 }
 
-struct Tally {
+struct EnclosureCounts {
   std::int64_t elements = 0;
   std::int64_t violations = 0;
   std::int64_t wrong_class = 0;
   double worst = 0;  // largest |error| / radius
 };
 
-inline void judge(const Ball& ball, const Fine& exact, const Fine& tolerance, Tally& tally) {
+inline void judge(const Ball& ball, const Fine& exact, const Fine& tolerance, EnclosureCounts& tally) {
   ++tally.elements;
   if (isinf(exact)) {  // lse of a row without keys
     if (ball.classes != kNegInf) ++tally.wrong_class;
@@ -83,12 +83,12 @@ inline double largest_finite(const Tensor& tensor) {
   return result;
 }
 
-inline Tally check(const SoftmaxProblem& problem, const Truth& truth) {
+inline EnclosureCounts check(const SoftmaxProblem& problem, const Truth& truth) {
   const ReferenceResult<Fine> exact = reference<Fine>(problem);
   const Fine unit = ldexp(Fine(1), -332);
   const Fine n = static_cast<double>(problem.x.shape[1]);
   const Fine lse_scale = largest_finite(problem.x) + 30.0;
-  Tally tally;
+  EnclosureCounts tally;
   for (std::size_t i = 0; i < exact.o.size(); ++i)
     judge(truth.o[i], exact.o[i], 2 * (n + 6) * unit * exact.o[i], tally);
   for (std::size_t r = 0; r < exact.lse.size(); ++r) {
@@ -97,13 +97,13 @@ inline Tally check(const SoftmaxProblem& problem, const Truth& truth) {
   return tally;
 }
 
-inline Tally check(const MergeProblem& problem, const Truth& truth) {
+inline EnclosureCounts check(const MergeProblem& problem, const Truth& truth) {
   const ReferenceResult<Fine> exact = reference<Fine>(problem);
   const Fine unit = ldexp(Fine(1), -332);
   const Fine n = static_cast<double>(problem.o.shape[0]) * (problem.has_l() ? 4 : 1);
   const Fine lse_scale = largest_finite(problem.lse) + 134.0;
   const Fine o_scale = 2 * (2 * n + 8) * unit * sizes(problem).largest_value;
-  Tally tally;
+  EnclosureCounts tally;
   for (std::size_t i = 0; i < exact.o.size(); ++i) {
     const bool sum = problem.form == MergeForm::sum;
     judge(truth.o[i], exact.o[i], sum ? o_scale : Fine(2 * (n + 8) * unit * abs(exact.o[i])), tally);

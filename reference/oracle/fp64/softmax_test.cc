@@ -15,8 +15,8 @@ using rows64::sum_roundings;
 using test::Certified;
 using test::certify;
 using test::check;
+using test::EnclosureCounts;
 using test::Fine;
-using test::Tally;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -55,7 +55,7 @@ TEST(Fp64Softmax, ContainsTheHardKinds) {
       const Problem problem = test::hard_kinds()[kind].make(random);
       if (!std::holds_alternative<SoftmaxProblem>(problem)) break;
       const auto& softmax = std::get<SoftmaxProblem>(problem);
-      const Tally tally = check(softmax, certify(softmax).truth);
+      const EnclosureCounts tally = check(softmax, certify(softmax).truth);
       EXPECT_EQ(tally.violations + tally.wrong_class, 0) << test::hard_kinds()[kind].name << " " << seed;
       elements += tally.elements;
     }
@@ -70,7 +70,7 @@ TEST(Fp64Softmax, ContainsEveryShapeAndFormat) {
     for (const std::int64_t cols : {1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129, 500}) {
       for (int repeat = 0; repeat < (cols < 100 ? 8 : 2); ++repeat) {
         const SoftmaxProblem problem = any_problem(random, format, 3, cols);
-        const Tally tally = check(problem, certify(problem).truth);
+        const EnclosureCounts tally = check(problem, certify(problem).truth);
         ASSERT_EQ(tally.violations + tally.wrong_class, 0) << cols << " " << repeat;
         elements += tally.elements;
       }
@@ -260,7 +260,7 @@ std::int64_t long_row_violations(std::uint64_t seed, double sigma, const Softmax
   Fine total = 0;
   for (const auto& [x, of] : seen) total += Fine(static_cast<double>(of.count)) * exp(Fine(x));
   const auto tolerance = [](const Fine& exact) { return Fine(ldexp(abs(exact), -320)); };
-  Tally tally;
+  EnclosureCounts tally;
   for (const auto& [x, of] : seen) {
     const Fine exact = exp(Fine(x)) / total;
     test::judge(of.ball, exact, tolerance(exact), tally);

@@ -11,9 +11,9 @@ namespace {
 
 using test::certify;
 using test::check;
+using test::EnclosureCounts;
 using test::reach;
 using test::Reach;
-using test::Tally;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -36,7 +36,7 @@ TEST(Fp64States, ContainsEveryShapeFormAndFormat) {
         for (const std::int64_t width : {1, 8, 31, 33}) {
           const MergeProblem problem = states(format, n, 2, width, test::normal(random), test::normal(random, 8.0),
                                               test::log_uniform(random, -6, 10), form);
-          const Tally tally = check(problem, certify(problem).truth);
+          const EnclosureCounts tally = check(problem, certify(problem).truth);
           ASSERT_EQ(tally.violations + tally.wrong_class, 0) << n << " " << width;
           elements += tally.elements;
         }
@@ -61,7 +61,7 @@ TEST(Fp64States, ContainsTheFullRange) {
       }
     }
     const Truth truth = certify(problem).truth;
-    const Tally tally = check(problem, truth);
+    const EnclosureCounts tally = check(problem, truth);
     ASSERT_EQ(tally.violations + tally.wrong_class, 0) << repeat;
     for (std::size_t i = 0; i < truth.o.size(); ++i) ASSERT_TRUE(std::isfinite(truth.o[i].radius)) << repeat;
     for (std::size_t r = 0; r < truth.lse.size(); ++r) ASSERT_LT(truth.lse[r].radius, 1e-8 * spread + 1e24) << repeat;

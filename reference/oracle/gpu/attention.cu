@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(kThreads, 1) attention_kernel(const __grid_con
   const int own_row = warp * kWarpRows + lane / 4;  // and own_row + 8
   const double* q = shared.q + warp * kWarpRows * kDepth;
   if (tiles > 0) wait_for(&shared.q_loaded, 0);
-  __syncthreads();  // shared.k and v, for whoever starts the next copies
+  __syncthreads();  // shared.k and v, for the threads that start the next copies
 
   int extra = 0;
   for (int tile = 0; tile < tiles; ++tile) {

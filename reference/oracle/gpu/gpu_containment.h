@@ -15,13 +15,13 @@ namespace flashproof {
 
 inline constexpr int kExactBits = 256;
 
-struct Tally {
+struct EnclosureCounts {
   std::int64_t rows = 0, bounded_rows = 0, elements = 0;
   double closest = 0;  // the largest error / radius
 };
 
 /// The exact ball lies in the device's, but for its own radius, which is below 2^-200 of the value.
-inline void expect_inside(const Ball& device, const Ball& exact, Tally& tally, const std::string& where) {
+inline void expect_inside(const Ball& device, const Ball& exact, EnclosureCounts& tally, const std::string& where) {
   ASSERT_EQ(device.classes, exact.classes) << where;
   if (exact.classes != kFinite) return;
   const double error = std::fabs((exact.hi - device.hi) + exact.lo);
@@ -32,7 +32,7 @@ inline void expect_inside(const Ball& device, const Ball& exact, Tally& tally, c
 }
 
 /// About `count` rows of the problem, evenly spread.
-inline void expect_contained(const AttentionProblem& problem, std::int64_t count, Tally& tally,
+inline void expect_contained(const AttentionProblem& problem, std::int64_t count, EnclosureCounts& tally,
                              const std::string& where) {
   GpuTier tier(problem);
   tier.run();
@@ -68,7 +68,7 @@ class GpuContainmentTest : public testing::Test {
                 static_cast<long long>(tally.rows), static_cast<long long>(tally.bounded_rows),
                 static_cast<long long>(tally.elements), tally.closest);
   }
-  Tally tally;
+  EnclosureCounts tally;
 };
 
 }  // namespace flashproof

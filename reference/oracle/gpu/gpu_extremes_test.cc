@@ -44,7 +44,7 @@ AttentionProblem f32_problem(const test::AttentionSize& size, std::uint64_t seed
 }
 
 /// As it is, with windows of one and of three keys, with sinks far above, among and far below ordinary scores.
-void expect_in_all_forms(const AttentionProblem& problem, Tally& tally, const std::string& where) {
+void expect_in_all_forms(const AttentionProblem& problem, EnclosureCounts& tally, const std::string& where) {
   ASSERT_NO_FATAL_FAILURE(expect_contained(problem, kEveryRow, tally, where));
   for (const int width : {0, 1}) {
     AttentionProblem narrow = problem;

@@ -185,12 +185,13 @@ using Notes = std::map<std::string, std::string>;
 
 /// The kernel that a witness notes where this build has none of that name: a library's (kernels/plugin.h) or a callable's. Else empty.
 std::string foreign_kernel(const Notes& notes);
-struct Place {
+struct ElementIndex {
   std::string executor, math;
 };
 /// Where replay and explain run a case: what the options say, else the witness's notes, else the CPU and det. A witness of
 /// native math that an option sends elsewhere is run with det. Throws what check_math throws.
-Place place_of(const std::string& executor, const std::string& math, const std::string& profile, const Notes& notes);
+ElementIndex place_of(const std::string& executor, const std::string& math, const std::string& profile,
+                      const Notes& notes);
 
 /// The executors that `--exec` names and that this machine has; empty: cuda was asked for and there is no GPU (said on
 /// stderr). `all` without a GPU is the CPU, also said. Throws UsageError for another word.

@@ -50,7 +50,7 @@ int explain_command(const ExplainArguments& arguments) {
   ElementChoice choice;
   if (!arguments.element.empty()) choice = parse_element(arguments.element, problem);
   RunOptions options;
-  const Place place = place_of(arguments.executor, arguments.math, arguments.profile, notes);
+  const ElementIndex place = place_of(arguments.executor, arguments.math, arguments.profile, notes);
   if (notes["math"] == "native" && place.math == "det") {
     say("the witness is of native math, this is the deterministic kernel; --exec cuda explains the native one");
   }

@@ -1,4 +1,4 @@
-// export WITNESS|CASE --out DIR: the case for somebody who has never heard of this project: one file of data, and one of
+// export WITNESS|CASE --out DIR: the case for a reader without this project: one file of data, and one of
 // Python that loads it, calls a kernel and says which element is worst.
 #include <fmt/format.h>
 
@@ -33,7 +33,7 @@ const Kernel* only_kernel(const ExportArguments& arguments, Notes& notes, Proble
 
 struct KernelRun {
   RunOptions options;
-  Place place;
+  ElementIndex place;
   bool skipped = false;
 };
 

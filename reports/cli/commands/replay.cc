@@ -22,7 +22,7 @@ namespace {
 
 /// What the options say, else the witness's notes: schedule, kernels (a seeded fault fails by design; it runs when it is
 /// named), where and with which math.
-Place settle(Plan& plan, const ReplayArguments& arguments, Notes& notes) {
+ElementIndex settle(Plan& plan, const ReplayArguments& arguments, Notes& notes) {
   const bool own_schedule = arguments.schedule.empty() && notes.contains("schedule");
   const std::string schedule = own_schedule ? notes["schedule"] : arguments.schedule;
   plan.schedule = simt::parse_schedule(schedule.empty() ? "fifo" : schedule);
@@ -38,7 +38,7 @@ Place settle(Plan& plan, const ReplayArguments& arguments, Notes& notes) {
   }
   if (globs.empty() && notes.contains("kernel")) globs = {notes["kernel"]};
   plan.kernels = select_kernels(globs);
-  const Place place = place_of(arguments.executor, arguments.math, arguments.profile, notes);
+  const ElementIndex place = place_of(arguments.executor, arguments.math, arguments.profile, notes);
   plan.executors = executors_for(place.executor);
   return place;
 }
@@ -120,7 +120,7 @@ int replay_command(const ReplayArguments& arguments) {
   const PlannedCase planned = load_case(arguments.target, &notes);
   require_truth_memory(planned.data->problem);
   Plan plan;
-  const Place place = settle(plan, arguments, notes);
+  const ElementIndex place = settle(plan, arguments, notes);
   plan.cases = {planned};
   if (plan.executors.empty()) return kExitSkipped;
   choose_math(plan, place.math, arguments.profile);

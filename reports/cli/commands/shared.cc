@@ -48,13 +48,14 @@ std::string foreign_kernel(const Notes& notes) {
   return glob || find_kernel(id) != nullptr ? std::string() : id;
 }
 
-Place place_of(const std::string& executor, const std::string& math, const std::string& profile, const Notes& notes) {
+ElementIndex place_of(const std::string& executor, const std::string& math, const std::string& profile,
+                      const Notes& notes) {
   const auto choose = [&](const std::string& option, const char* note, const char* otherwise) {
     if (!option.empty()) return option;
     const auto found = notes.find(note);
     return found != notes.end() ? found->second : std::string(otherwise);
   };
-  Place place;
+  ElementIndex place;
   place.executor = choose(executor, "executor", "cpu");
   place.math = place.executor != "cuda" && math.empty() ? "det" : choose(math, "math", "det");
   check_math(place.math, profile, place.executor);

@@ -64,7 +64,7 @@ TwinRow compare_one(const Kernel& kernel, const Problem& problem, const GpuServe
 }
 
 void run_case(const Plan& plan, const GpuServer& gpu, std::uint64_t index, std::uint64_t first_step,
-              WorkerVoice& voice) {
+              StepReporter& reporter) {
   const auto steps = plan.steps(index);
   std::optional<Case> subject;
   try {
@@ -75,11 +75,12 @@ void run_case(const Plan& plan, const GpuServer& gpu, std::uint64_t index, std::
     const Kernel& kernel = *steps[step].kernel;
     TwinRow row;
     if (subject && kernel.unsupported(subject->problem).empty()) {
-      row = compare_one(kernel, subject->problem, gpu, index, [&] { voice.starting(step); }, [&] { voice.returned(); });
+      row = compare_one(
+          kernel, subject->problem, gpu, index, [&] { reporter.starting(step); }, [&] { reporter.returned(); });
     } else {
       row.unsupported = 1;
     }
-    voice.result(step, row.serialize());
+    reporter.result(step, row.serialize());
   }
 }
 
@@ -105,13 +106,13 @@ struct Twins {
     };
     PoolHooks hooks;
     hooks.steps = [&](std::uint64_t task) { return plan.steps(task).size(); };
-    hooks.work = [&](std::uint64_t task, std::uint64_t step, WorkerVoice& voice) {
-      run_case(plan, gpu, task, step, voice);
+    hooks.work = [&](std::uint64_t task, std::uint64_t step, StepReporter& reporter) {
+      run_case(plan, gpu, task, step, reporter);
     };
     hooks.result = [&](std::uint64_t task, std::uint64_t step, const std::string& text) {
       row_of(task, step).merge(TwinRow::deserialize(text), task);
     };
-    hooks.died = [&](std::uint64_t task, std::uint64_t step, const std::string& how) {
+    hooks.crashed = [&](std::uint64_t task, std::uint64_t step, const std::string& how) {
       TwinRow row;
       row.cases = 1;
       row.fault("the process " + how);

@@ -43,15 +43,15 @@ std::uint64_t failing(const std::vector<Finding>& findings, std::string_view for
       std::count_if(findings.begin(), findings.end(), [&](const Finding& f) { return f.worst->form == form; }));
 }
 
-struct Tally {
+struct FindingCounts {
   std::uint64_t hardened = 0, hardened_failing = 0, published_failing = 0, broken = 0, broken_failing = 0, beaten = 0;
   std::uint64_t hardened_passed = 0;               // cases
   std::uint64_t open_runs = 0, open_elements = 0;  // of every kernel, as in the program's exit code
   Counts runs{};
 };
 
-Tally tally(const View& view) {
-  Tally t;
+FindingCounts tally(const View& view) {
+  FindingCounts t;
   for (const Record& r : view.records) {
     const bool broken = r.form == "broken";
     t.hardened += r.form == "hardened" ? 1 : 0;
@@ -87,7 +87,7 @@ bool nightly(const View& view) {
 }
 
 /// Green only where the program's exit code is 0 and something was decided.
-std::string verdict(const View& view, const Tally& t) {
+std::string verdict(const View& view, const FindingCounts& t) {
   if (t.hardened_failing > 0) {
     return verdict_line("fails", "✕", "Fails.",
                         fmt::format("Hardened kernels fail in {} of {} kernel × format × family.",
@@ -164,7 +164,7 @@ std::vector<Finding> find_findings(const View& view) {
 }
 
 std::string summary(const View& view, const std::vector<Finding>& findings) {
-  const Tally t = tally(view);
+  const FindingCounts t = tally(view);
   std::string out;
   for (const std::string& why : view.partial) {
     out += fmt::format("<p class=\"partial\" role=\"note\"><strong>Partial report:</strong> {}</p>\n", escaped(why));

@@ -1,4 +1,4 @@
-#include "fuzz/campaign/deaths.h"
+#include "fuzz/campaign/crashes.h"
 
 #include <fmt/format.h>
 #include <string.h>
@@ -76,8 +76,8 @@ std::string_view name(Ending ending) {
   return "odd";
 }
 
-DeathReport read_report(std::string_view log) {
-  DeathReport report;
+CrashReport read_report(std::string_view log) {
+  CrashReport report;
   std::string summary, site;
   while (!log.empty()) {
     const std::string_view line = log.substr(0, log.find('\n')).substr(0, 4096);
@@ -103,7 +103,7 @@ DeathReport read_report(std::string_view log) {
   return report;
 }
 
-Ending classify(int status, bool asked, const DeathReport& report) {
+Ending classify(int status, bool asked, const CrashReport& report) {
   constexpr int kEngineCrash = 77, kEngineTimeout = 70, kEngineMemory = 71, kEngineInterrupted = 72, kLostContext = 75;
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
@@ -135,7 +135,7 @@ Ending classify(int status, bool asked, const DeathReport& report) {
   }
 }
 
-std::string death_key(int status, const DeathReport& report) {
+std::string crash_key(int status, const CrashReport& report) {
   if (!report.stable.empty()) return report.stable;
   if (WIFSIGNALED(status)) {
     const char* abbreviation = ::sigabbrev_np(WTERMSIG(status));

@@ -1,4 +1,4 @@
-#include "fuzz/campaign/deaths.h"
+#include "fuzz/campaign/crashes.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ namespace {
 constexpr int exited(int code) { return code << 8; }
 
 TEST(Deaths, of_every_kind) {
-  const DeathReport nothing, sanitizer{"ERROR: x", "x", true};
+  const CrashReport nothing, sanitizer{"ERROR: x", "x", true};
   EXPECT_EQ(classify(exited(0), false, nothing), Ending::done);
   EXPECT_EQ(classify(exited(1), false, nothing), Ending::finding);
   EXPECT_EQ(classify(exited(1), false, sanitizer), Ending::sanitizer);  // its own code, where nobody set another
@@ -37,7 +37,7 @@ TEST(Deaths, a_report_is_the_same_wherever_it_happens) {
                        "SUMMARY: AddressSanitizer: heap-buffer-overflow " + folder +
                        "softmax.cu:12:3 in row_max\nmore\n");
   };
-  const DeathReport here = report("/home/a/", "0x602000000051"), there = report("/srv/b c/kernels/", "0x7f0000000051");
+  const CrashReport here = report("/home/a/", "0x602000000051"), there = report("/srv/b c/kernels/", "0x7f0000000051");
   EXPECT_EQ(here.stable, "AddressSanitizer: heap-buffer-overflow softmax.cu:12:3 in row_max");
   EXPECT_TRUE(here.sanitizer);
   EXPECT_EQ(here.line, "==81==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602000000051 at pc");
@@ -50,7 +50,7 @@ TEST(Deaths, without_symbols_the_build_id_and_folder_go) {
 }
 
 TEST(Deaths, of_a_signal_says_where) {
-  const DeathReport report = read_report(
+  const CrashReport report = read_report(
       "==9== ERROR: libFuzzer: deadly signal\n"
       "    #0 0x55 in __sanitizer_print_stack_trace (/x/fuzz+0x1)\n"
       "    #1 0x56 in fuzzer::Fuzzer::CrashCallback() (/x/fuzz+0x2)\n"
@@ -64,7 +64,7 @@ TEST(Deaths, of_a_signal_says_where) {
 }
 
 TEST(Deaths, of_undefined_behaviour_is_a_sanitizers) {
-  const DeathReport report = read_report(
+  const CrashReport report = read_report(
       "/a/b.cc:3:5: runtime error: signed integer overflow: 1 + 2147483647\n"
       "SUMMARY: UndefinedBehaviorSanitizer: undefined-behavior /a/b.cc:3:5\n");
   EXPECT_TRUE(report.sanitizer);
@@ -73,12 +73,12 @@ TEST(Deaths, of_undefined_behaviour_is_a_sanitizers) {
 
 TEST(Deaths, silence_leaves_the_signals_name) {
   EXPECT_EQ(read_report("").stable, "");
-  EXPECT_EQ(death_key(SIGABRT, {}), "ABRT");
-  EXPECT_EQ(death_key(exited(77), {}), "exit 77");
+  EXPECT_EQ(crash_key(SIGABRT, {}), "ABRT");
+  EXPECT_EQ(crash_key(exited(77), {}), "exit 77");
 }
 
 TEST(Deaths, hostile_logs_are_bounded) {
-  const DeathReport report =
+  const CrashReport report =
       read_report(std::string(1 << 20, '/') + "ERROR: \x1b[2J" + std::string(1 << 20, 'x') + "\nERROR: b");
   EXPECT_LT(report.line.size(), 400U);
   EXPECT_EQ(report.line.find('\x1b'), std::string::npos);

@@ -27,19 +27,19 @@ bool is_death(Ending ending);
 std::string_view name(Ending ending);
 
 /// What a worker's stderr says about its end.
-struct DeathReport {
+struct CrashReport {
   std::string line;    // the first line that reports an error, printable; empty if there is none
   std::string stable;  // of the summary what is the same on every machine and run: no addresses, pids, folders
   bool sanitizer = false;
 };
-DeathReport read_report(std::string_view log);
+CrashReport read_report(std::string_view log);
 
 /// `asked`: we sent it SIGTERM or SIGKILL, so those say nothing.
-Ending classify(int status, bool asked, const DeathReport& report);
+Ending classify(int status, bool asked, const CrashReport& report);
 
-/// The stable part of a death, which distinguishes it from others of its kind: Finding::term. The report's, else the signal's
+/// The stable part of a crash, which distinguishes it from others of its kind: Finding::term. The report's, else the signal's
 /// name ("SEGV").
-std::string death_key(int status, const DeathReport& report);
+std::string crash_key(int status, const CrashReport& report);
 
 /// The end of a file, at most `limit` bytes; empty if there is none.
 std::string tail_of(const std::filesystem::path& file, std::size_t limit);
