@@ -14,7 +14,7 @@ namespace {
 std::vector<const Law*> relating_laws() {
   std::vector<const Law*> list;
   for (const Law& law : laws().subspan(judging_laws().size())) {
-    if (law.kinds.front() != ProblemKind::backward) list.push_back(&law);
+    if (law.is_of(ProblemKind::attention)) list.push_back(&law);  // as of every forward problem
   }
   return list;
 }
