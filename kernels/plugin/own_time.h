@@ -28,8 +28,8 @@ ThreadTime between(double passed, const ProcessTime& before, const ProcessTime& 
 /// busy with the process. Threads that wait for each other's processor alone are no load.
 double own_time(double passed, const ThreadTime& sum, unsigned processors);
 
-/// Waits, `most` seconds at most, until every thread of the process is asleep or has run since: what one that is ready to run does next,
-/// it has then begun.
+/// Waits, `most` seconds at most, until no thread of the process is ready to run, or those that are have run for a moment: what they
+/// do next they have then begun.
 void let_threads_run(pid_t pid, double most);
 
 /// The time that a process has for an answer.

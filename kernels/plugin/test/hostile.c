@@ -39,7 +39,8 @@ static void* write_on(void* nothing) {
 }
 
 static void* count_on(void* nothing) {
-  for (float n = 0;; ++n) *late = n, writing = 1;
+  for (unsigned n = 0;; ++n)
+    *late = (float)(n % 65536), writing = 1; /* a float that is only added to stands still at 2^24 */
   return nothing;
 }
 
