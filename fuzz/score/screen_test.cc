@@ -214,7 +214,9 @@ TEST(Screen, merges_are_judged_as_by_judge_and_peaks) { expect_all_occurred(swee
 TEST(Screen, attention_is_judged_as_by_judge_and_peaks) {
   const Seen seen = sweep(ProblemKind::attention, 8);
   expect_all_occurred(seen, 500);
-  for (const std::uint64_t count : seen.peaks) EXPECT_GT(count, 0U);
+  for (Term term{}; term < Term::dq_weights; term = static_cast<Term>(static_cast<int>(term) + 1)) {
+    EXPECT_GT(seen.peaks[static_cast<std::size_t>(term)], 0U) << name(term);
+  }
 }
 
 TEST(Screen, nothing_to_judge_is_a_pass) {

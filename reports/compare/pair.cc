@@ -82,10 +82,6 @@ PairRun run_pair(const PairArguments& a) {
   } else {
     plan.cases = {load_case(a.case_text)};
     plan.executors = a.executors;
-    if (const ProblemKind kind = plan.cases.front().spec.problem; kind != base->problem) {
-      throw UsageError(fmt::format("--case {}: a case of {}, {} is a kernel for {}", quote(a.case_text), name(kind),
-                                   base_id, name(base->problem)));
-    }
   }
   return run_both(std::move(plan), at_dose(base, a.base), at_dose(head, a.head), a);
 }

@@ -64,6 +64,17 @@ class Merge : public testing::Test {
 fs::path Merge::folder_;
 std::vector<std::string> Merge::texts_;
 
+/// Files before the one sweep: the gradient's records last, and its seconds by themselves.
+TEST_F(Merge, reads_records_in_any_order) {
+  json older = json::parse(texts_[0]);
+  std::ranges::stable_partition(older["records"], [](const json& r) { return r["problem"] != "attention_backward"; });
+  older["runs"][0]["timing"]["gradient_seconds"] = 0.5;
+  ASSERT_NE(older["records"], json::parse(texts_[0])["records"]);
+  EXPECT_EQ(merged({file(older.dump(), "older")}), merged({file(texts_[0], "a")}));
+  older["records"].push_back(older["records"][0]);
+  EXPECT_THAT(complaint(older.dump()), HasSubstr("a key is there twice"));
+}
+
 TEST_F(Merge, what_is_read_is_what_was_written) {
   EXPECT_EQ(merged({file(texts_[3], "whole")}), texts_[3]);
   EXPECT_GT(json::parse(texts_[3])["records"].size(), 15U);
