@@ -7,7 +7,7 @@
 
 #include "properties/generators/glob.h"
 #include "properties/laws/law.h"
-#include "reports/faults/fault_cases.h"
+#include "properties/laws/teeth_cases.h"
 #include "reports/views/terminal/text.h"
 #include "reports/workers/workers.h"
 
@@ -40,7 +40,7 @@ void descend(const Kernel& kernel, std::vector<LawOutcome>& outcomes) {
 void ask_laws(const Kernel& kernel, double dose, std::vector<LawOutcome>& outcomes) {
   RunOptions options;
   options.dose = dose;
-  for (TeethCase& c : fault_cases(kernel.problem)) {
+  for (TeethCase& c : teeth_cases(kernel.problem)) {
     if (!takes(kernel, c.content.problem)) continue;
     Trial trial(kernel, c.content, &c.truth, options);
     for (LawOutcome& outcome : outcomes) {
@@ -150,7 +150,10 @@ KillTable kill_table(const std::vector<std::string>& globs, int jobs,
     const auto of_problem = [&](const SeededFault* f) { return find_kernel(f->id)->problem == problem; };
     if (std::ranges::none_of(chosen, of_problem)) continue;
     if (problem != ProblemKind::backward) prepare_habits(problem);
-    fault_cases(problem);
+    for (TeethCase& c : teeth_cases(problem)) {
+      if (problem == ProblemKind::backward)
+        c.truth.forward(), c.truth.gaps();  // made once, for every process that is forked
+    }
   }
 
   KillTable table;

@@ -61,7 +61,7 @@ struct KillTable {
 /// asked again. `dose` as in RunOptions.
 void ask_laws(const Kernel& kernel, double dose, std::vector<LawOutcome>& outcomes);
 
-/// What is asked of one fault; the default cases of the families (fault_cases.h).
+/// What is asked of one fault; the default cases of the families (teeth_cases.h).
 FaultOutcome ask_everything(const SeededFault& fault);
 
 /// The faults whose id matches one of the patterns (all, if there are none), `jobs` of them at once, each asked by `ask` in a
