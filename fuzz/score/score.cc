@@ -173,7 +173,7 @@ Score score_pair(const Kernel& a, const Kernel& b, const Case& subject, const Ru
     const Output& y = second.output();
     score.ran = true;
     const Reading one(x, first.bound(), a.contract), other(y, second.bound(), b.contract);
-    Tally tally;
+    Comparison tally;
     tally.same(one, other, std::string(a.id) + " against " + std::string(b.id));
     const Verdict verdict = tally.verdict("nothing to compare");
     if (verdict.failed()) fail(score, "differ:" + std::string(name(verdict.failure)), verdict);
