@@ -87,6 +87,40 @@ std::vector<Format> formats_of(const std::vector<std::string>& names) {
   return formats;
 }
 
+std::int64_t kv_heads_of(const CertifyArguments& a) { return a.kv_heads > 0 ? a.kv_heads : a.heads; }
+
+std::vector<ProductionShape> shapes_of(const CertifyArguments& a) {
+  std::vector<ProductionShape> shapes;
+  for (const Format format : formats_of(a.formats)) {
+    shapes.push_back({.heads = a.heads,
+                      .kv_heads = kv_heads_of(a),
+                      .length = a.length,
+                      .depth = a.dim,
+                      .format = format,
+                      .causal = a.causal,
+                      .seed = a.seed});
+    check(shapes.back());
+  }
+  return shapes;
+}
+
+void print_heading(const CertifyArguments& a, bool gpu) {
+  const GpuCeiling ceiling = gpu ? gpu_ceiling(a.cublas) : GpuCeiling{};
+  std::string text =
+      fmt::format("certify: {} heads ({} of K and V), {} x {} x {}, {}, seed {}, on the {}\n", a.heads, kv_heads_of(a),
+                  a.length, a.length, a.dim, a.causal ? "causal" : "full", a.seed, gpu ? "GPU" : "CPU");
+  if (gpu) {
+    text += fmt::format("{}: fp64 matrix instructions on registers {:.1f} TFLOP/s; {}{}\n", ceiling.device,
+                        ceiling.registers,
+                        ceiling.dgemm > 0 ? fmt::format("dgemm {:.1f} TFLOP/s, ", ceiling.dgemm) : "", ceiling.note);
+  }
+  text +=
+      "tolerance C: radius <= max(2^-12 ulp of f32 at o, 2^-36 sum p|v|); of lse max(2^-12 ulp of f32, 2^-36). A row "
+      "is "
+      "certified if its lse and every o are.\n";
+  std::fputs(text.c_str(), stdout);
+}
+
 }  // namespace
 
 int certify_command(const CertifyArguments& arguments) {
@@ -95,18 +129,7 @@ int certify_command(const CertifyArguments& arguments) {
   if (executor != "cpu" && executor != "cuda" && executor != "auto") {
     throw UsageError("--exec " + quote(executor) + ": cpu, cuda or auto");
   }
-  const std::int64_t kv_heads = arguments.kv_heads > 0 ? arguments.kv_heads : arguments.heads;
-  std::vector<ProductionShape> shapes;
-  for (const Format format : formats_of(arguments.formats)) {
-    shapes.push_back({.heads = arguments.heads,
-                      .kv_heads = kv_heads,
-                      .length = arguments.length,
-                      .depth = arguments.dim,
-                      .format = format,
-                      .causal = arguments.causal,
-                      .seed = arguments.seed});
-    check(shapes.back());
-  }
+  const std::vector<ProductionShape> shapes = shapes_of(arguments);
   std::string why;
   const bool gpu = executor != "cpu" && gpu_tier_available(&why);
   const Threads threads(jobs_for(0));
@@ -122,26 +145,7 @@ int certify_command(const CertifyArguments& arguments) {
     return kExitSkipped;
   }
   if (!gpu && executor == "auto") say("no usable GPU (" + why + "), certifying a sample of the rows on the CPU");
-  GpuCeiling ceiling;
-  if (gpu) ceiling = gpu_ceiling(arguments.cublas);
-
-  std::fputs(fmt::format("certify: {} heads ({} of K and V), {} x {} x {}, {}, seed {}, on the {}\n", arguments.heads,
-                         kv_heads, arguments.length, arguments.length, arguments.dim,
-                         arguments.causal ? "causal" : "full", arguments.seed, gpu ? "GPU" : "CPU")
-                 .c_str(),
-             stdout);
-  if (gpu) {
-    std::fputs(fmt::format("{}: fp64 matrix instructions on registers {:.1f} TFLOP/s; {}{}\n", ceiling.device,
-                           ceiling.registers,
-                           ceiling.dgemm > 0 ? fmt::format("dgemm {:.1f} TFLOP/s, ", ceiling.dgemm) : "", ceiling.note)
-                   .c_str(),
-               stdout);
-  }
-  std::fputs(
-      "tolerance C: radius <= max(2^-12 ulp of f32 at o, 2^-36 sum p|v|); of lse max(2^-12 ulp of f32, 2^-36). A row "
-      "is "
-      "certified if its lse and every o are.\n",
-      stdout);
+  print_heading(arguments, gpu);
   bool sound = true;
   int done = 0;
   for (const ProductionShape& shape : shapes) {
