@@ -155,6 +155,44 @@ void ask_last_c(Asker& asker, UnitProfile& profile) {
        fmt::format("1 + 0.75 ulp -> 1 + {} ulp; beside cancelling products nothing of c is lost", ulps)});
 }
 
+void answer(UnitProfile& profile, const char* question, bool yes, std::string figure) {
+  profile.answers.push_back({question, yes, std::move(figure)});
+}
+
+/// How products and c enter the sum: f is known, the places of a group too.
+void ask_addends(Asker& asker, int f, UnitProfile& profile) {
+  const int top = asker.most();
+  // 1.5 * 1.5 = 2.25 keeps the exponent of its factors: 2^-F of that is still counted.
+  Step product = asker.step(0, {{}, {}, {1, top - 2 - f}});
+  const double root = 1.5 * std::ldexp(1, (top - 2) / 2);
+  asker.set(product, asker.places[0], root, root);
+  asker.set(product, asker.places[1], -root, root);
+  answer(profile, "products are not normalised", asker.value(product) != 0,
+         fmt::format("2.25 - 2.25 + 2^-{} -> {}", f, asker.value(product) != 0 ? "2^-F" : "0"));
+
+  const double quantum = std::ldexp(1, top - f);
+  const double up = asker.value(asker.step(0, {{1, top}, {-1, top}, {1.75, top - f}}));
+  const double down = asker.value(asker.step(0, {{1, top}, {-1, top}, {-1.75, top - f}}));
+  answer(profile, "addends are cut toward zero", up == quantum && down == -quantum,
+         fmt::format("1.75 and -1.75 units of 2^-{} -> {} and {}", f, up / quantum, down / quantum));
+}
+
+/// 1 + 0.75 ulp in as many equal products as it takes for the unit to keep the bits.
+void ask_result(Asker& asker, int f, int group, int ofb, UnitProfile& profile) {
+  const int top = asker.most();
+  const int m = std::max(0, ofb + 2 - f);
+  if ((1 << m) >= group) return;
+  const auto rest = [&](double sign) {
+    std::vector<Term> products(static_cast<std::size_t>(1) << m, {sign, top});
+    products.push_back({1.5 * sign, top + m - ofb - 1});
+    return asker.value(asker.step(0, products)) - sign * std::ldexp(1, top + m);
+  };
+  const double ulp = std::ldexp(1, top + m - ofb);
+  const double above = rest(1) / ulp, below = rest(-1) / ulp;
+  answer(profile, "the result is cut toward zero", above == 0 && below == 0,
+         fmt::format("1 + 0.75 ulp -> 1 + {} ulp, -1 - 0.75 ulp -> -1 - {} ulp", above, std::fabs(below)));
+}
+
 }  // namespace
 
 void ask_block(Asker& asker, UnitProfile& profile) {
@@ -176,49 +214,21 @@ void ask_block(Asker& asker, UnitProfile& profile) {
   const auto beside_c = [&](int n) { return asker.step(std::ldexp(1, top), {{-1, top}, {1, top - n}}); };
   const int f_products = kept_bits(asker, limit, among_products);
   const int f_beside_c = kept_bits(asker, limit, beside_c);
-  const auto answer = [&](const char* question, bool yes, std::string figure) {
-    profile.answers.push_back({question, yes, std::move(figure)});
-  };
-  answer("c is aligned like a product", f_products == f && f_beside_c == f && !profile.c_last && f_of_c == f,
+  answer(profile, "c is aligned like a product", f_products == f && f_beside_c == f && !profile.c_last && f_of_c == f,
          fmt::format("2^-n kept up to n = {} among products, {} beside c, {} of c", f_products, f_beside_c, f_of_c));
 
   const bool all = group == asker.unit().products;
-  answer("all products in one step", all,
+  answer(profile, "all products in one step", all,
          all ? fmt::format("{} of {} products are aligned together", group, group)
              : fmt::format("{} of {} products are aligned together, first those of k = {}", group,
                            asker.unit().products, list(asker.places, group)));
 
-  // 1.5 * 1.5 = 2.25 keeps the exponent of its factors: 2^-F of that is still counted.
-  Step product = asker.step(0, {{}, {}, {1, top - 2 - f}});
-  const double root = 1.5 * std::ldexp(1, (top - 2) / 2);
-  asker.set(product, asker.places[0], root, root);
-  asker.set(product, asker.places[1], -root, root);
-  answer("products are not normalised", asker.value(product) != 0,
-         fmt::format("2.25 - 2.25 + 2^-{} -> {}", f, asker.value(product) != 0 ? "2^-F" : "0"));
-
-  const double quantum = std::ldexp(1, top - f);
-  const double up = asker.value(asker.step(0, {{1, top}, {-1, top}, {1.75, top - f}}));
-  const double down = asker.value(asker.step(0, {{1, top}, {-1, top}, {-1.75, top - f}}));
-  answer("addends are cut toward zero", up == quantum && down == -quantum,
-         fmt::format("1.75 and -1.75 units of 2^-{} -> {} and {}", f, up / quantum, down / quantum));
-
+  ask_addends(asker, f, profile);
   std::string figure;
   const int ofb = result_bits(asker, f, group, figure);
-  answer("the result has ofb fraction bits", ofb <= 23, figure);
+  answer(profile, "the result has ofb fraction bits", ofb <= 23, figure);
 
-  // 1 + 0.75 ulp in as many equal products as it takes for the unit to keep the bits.
-  const int m = std::max(0, ofb + 2 - f);
-  if ((1 << m) < group) {
-    const auto rest = [&](double sign) {
-      std::vector<Term> products(static_cast<std::size_t>(1) << m, {sign, top});
-      products.push_back({1.5 * sign, top + m - ofb - 1});
-      return asker.value(asker.step(0, products)) - sign * std::ldexp(1, top + m);
-    };
-    const double ulp = std::ldexp(1, top + m - ofb);
-    const double above = rest(1) / ulp, below = rest(-1) / ulp;
-    answer("the result is cut toward zero", above == 0 && below == 0,
-           fmt::format("1 + 0.75 ulp -> 1 + {} ulp, -1 - 0.75 ulp -> -1 - {} ulp", above, std::fabs(below)));
-  }
+  ask_result(asker, f, group, ofb, profile);
   profile.block = {.k = group, .f = f, .ofb = ofb};
   if (profile.c_last) {
     ask_last_c(asker, profile);
@@ -230,7 +240,7 @@ void ask_block(Asker& asker, UnitProfile& profile) {
     Step low = asker.step(0, {});
     asker.set(low, asker.places[0], 1 + 0x1.8p-11, 1);
     const double cut = asker.value(low);
-    answer("tf32 inputs are cut to 10 fraction bits", cut == 1,
+    answer(profile, "tf32 inputs are cut to 10 fraction bits", cut == 1,
            fmt::format("1 + 0.75*2^-10 counts as 1 + {}*2^-10", (cut - 1) * 1024));
   }
 }
