@@ -43,6 +43,28 @@ void require_products(const PairCosts& costs, const RowDelta& delta, const PairK
   domain.require({kProducts, t_size + dp_error + delta.error, kF32Max});
 }
 
+/// Preconditions of a pair whose terms are known. `p_computed` and `dp_error` bound P as it makes dS and the error of dP.
+void require_domains(const PairCosts& costs, const RowDelta& delta, const PairKey& key, double p_computed,
+                     double dp_error, double t_size, PairTerms& out) {
+  const BackwardArithmetic& a = costs.a;
+  out.inputs.require({kScores, key.reach, kF32Max});
+  if (a.unit == ScoreUnit::raw) {  // fl(τ·fl(log2 e)): infinite, it makes ±inf of every score
+    out.inputs.require({kFolded, std::fabs(costs.view.scale) * 1.4427, kF32Max});
+  }
+  out.inputs.require({kWeights, out.p_size, info(a.p).max_finite});
+  out.inputs.require({kWeights, p_computed, kF32Max});
+  require_products(costs, delta, key, out.inputs);
+  out.domain = out.inputs;
+  if (a.apart) {  // each product by itself: where dP is near D, their difference says nothing of their size
+    const double dp_size = std::fabs(key.dp.value) + costs.slop_of(key.dp) + dp_error;
+    const double delta_size = std::fabs(delta.value) + delta.slop + delta.error;
+    out.domain.require({kApart, times(p_computed, std::max(dp_size, delta_size)) * kSlack, kF32Max});
+  }
+  out.domain.require({kDs, out.ds_size, info(a.ds).max_finite});
+  const double rho = 1 + costs.ds_theta;
+  out.domain.require({kDs, times(p_computed, t_size + dp_error + delta.error) * rho, kF32Max});  // before τ
+}
+
 PairTerms pair_terms(const PairCosts& costs, const PairRow& row, const RowDelta& delta, const PairKey& key) {
   const BackwardArithmetic& a = costs.a;
   PairTerms out;
@@ -88,21 +110,7 @@ PairTerms pair_terms(const PairCosts& costs, const PairRow& row, const RowDelta&
   out.p_aligned = aligned(out.p_size, a.p);
   out.ds_aligned = aligned(out.ds_size, a.ds);
 
-  out.inputs.require({kScores, key.reach, kF32Max});
-  if (a.unit == ScoreUnit::raw) {  // fl(τ·fl(log2 e)): infinite, it makes ±inf of every score
-    out.inputs.require({kFolded, std::fabs(costs.view.scale) * 1.4427, kF32Max});
-  }
-  out.inputs.require({kWeights, out.p_size, info(a.p).max_finite});
-  out.inputs.require({kWeights, p_computed, kF32Max});
-  require_products(costs, delta, key, out.inputs);
-  out.domain = out.inputs;
-  if (a.apart) {  // each product by itself: where dP is near D, their difference says nothing of their size
-    const double dp_size = std::fabs(key.dp.value) + costs.slop_of(key.dp) + dp_error;
-    const double delta_size = std::fabs(delta.value) + delta.slop + delta.error;
-    out.domain.require({kApart, times(p_computed, std::max(dp_size, delta_size)) * kSlack, kF32Max});
-  }
-  out.domain.require({kDs, out.ds_size, info(a.ds).max_finite});
-  out.domain.require({kDs, times(p_computed, t_size + dp_error + delta.error) * rho, kF32Max});  // before τ
+  require_domains(costs, delta, key, p_computed, dp_error, t_size, out);
   return out;
 }
 
