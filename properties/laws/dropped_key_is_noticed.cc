@@ -148,6 +148,27 @@ void raise(AttentionProblem& p, const std::vector<std::int64_t>& places, const s
   });
 }
 
+/// Every sequence without its last key.
+AttentionProblem without_last_keys(const AttentionProblem& p) {
+  AttentionProblem shorter = p;
+  shorter.key_length.clear();
+  for (std::int64_t s = 0; s < p.sequences(); ++s) {
+    shorter.key_length.push_back(static_cast<std::int32_t>(std::max<std::int64_t>(p.visible_length(s) - 1, 0)));
+  }
+  return shorter;
+}
+
+/// One key less on one side; the same where both sides are closed.
+AttentionProblem with_smaller_window(const AttentionProblem& p) {
+  AttentionProblem window = p;
+  if (p.window_left > 0) {
+    window.window_left -= 1;
+  } else if (p.window_right > 0) {
+    window.window_right -= 1;
+  }
+  return window;
+}
+
 Verdict Check::of(AttentionProblem p) {
   if (p.k_length() == 0) return {VerdictKind::vacuous, Failure::none, "no keys"};
   std::vector<std::int64_t> some;
@@ -198,21 +219,10 @@ Verdict Check::of(AttentionProblem p) {
   };
   const bool windowed = p.window_left >= 0 || p.window_right >= 0;
   if (!p.paged() || !(p.causal || windowed || p.has_alibi())) {  // there a length moves the keys
-    AttentionProblem shorter = p;
-    shorter.key_length.clear();
-    for (std::int64_t s = 0; s < p.sequences(); ++s) {
-      shorter.key_length.push_back(static_cast<std::int32_t>(std::max<std::int64_t>(p.visible_length(s) - 1, 0)));
-    }
-    narrower(shorter);
+    narrower(without_last_keys(p));
   }
   if (windowed) {
-    AttentionProblem window = p;
-    if (p.window_left > 0) {
-      window.window_left -= 1;
-    } else if (p.window_right > 0) {
-      window.window_right -= 1;
-    }
-    if (!(window == p)) narrower(window);
+    if (const AttentionProblem window = with_smaller_window(p); !(window == p)) narrower(window);
   }
   return runs_.verdict();
 }
