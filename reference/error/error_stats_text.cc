@@ -10,6 +10,7 @@
 
 #include "reference/error/error_stats.h"
 #include "reference/problem/error.h"
+#include "reference/problem/text.h"
 
 namespace flashproof {
 namespace {
@@ -100,7 +101,7 @@ struct Reader {
 
   [[noreturn]] void malformed(std::string_view token, const char* expected) const {
     throw UsageError(
-        fmt::format("error statistics: field {} is '{}', expected {}", field, token.substr(0, 40), expected));
+        fmt::format("error statistics: field {} is {}, expected {}", field, quote(token.substr(0, 40)), expected));
   }
   std::string_view next() {
     ++field;

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "reference/problem/error.h"
+#include "reference/problem/text.h"
 
 namespace flashproof {
 namespace {
@@ -38,7 +39,7 @@ struct Reader {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
     if (error != std::errc() || end != text.data() + text.size()) {
       throw UsageError(
-          fmt::format("domain statistics: '{}' is not a hexadecimal number below 2^64", text.substr(0, 40)));
+          fmt::format("domain statistics: {} is not a hexadecimal number below 2^64", quote(text.substr(0, 40))));
     }
     return value;
   }
