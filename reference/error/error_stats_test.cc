@@ -9,6 +9,7 @@
 #include "reference/error/judge.h"
 #include "reference/error/rapidcheck_seed.h"
 #include "reference/problem/error.h"
+#include "reference/problem/text.h"
 
 namespace flashproof {
 namespace {
@@ -219,12 +220,13 @@ TEST(ErrorStats, DeserializeIsStrict) {
   }
   // Any one character replaced: either refused, or read as exactly the text it is; never a crash, never repaired.
   for (std::size_t at = 0; at < good.size(); ++at) {
-    for (const char c : {'0', 'f', 'F', '-', ',', '.', ' ', '\0', 'n'}) {
+    for (const char c : {'0', 'f', 'F', '-', ',', '.', ' ', '\0', 'n', '\x7f', '\x1b'}) {
       std::string text = good;
       text[at] = c;
       try {
         EXPECT_EQ(ErrorStats::deserialize(text).serialize(), text);
-      } catch (const UsageError&) {
+      } catch (const UsageError& e) {
+        EXPECT_EQ(one_line(e.what()), e.what());
       }
     }
   }
