@@ -56,6 +56,8 @@ COMMANDS = {
     # reports/guides/plugin.md
     'cc -std=c11 -O2 -fPIC -shared -I "$FP" -o my_softmax.so my_softmax.c -lm': PLUGIN,
     "./flashproof check ./my_softmax.so": PLUGIN,
+    'cc -std=c11 -O2 -fPIC -shared -I "$FP" -o my_backward.so my_backward.c -lm': PLUGIN,
+    "./flashproof check ./my_backward.so --quick": PLUGIN,
     'cc -std=c11 -O2 -fPIC -shared -DFORGET_THE_MAXIMUM -I "$FP" -o broken.so my_softmax.c -lm': PLUGIN,
     "./flashproof check ./broken.so --family huge": PLUGIN,
     "./flashproof replay out/witnesses/softmax.mine.c.f32.class_matches_semantics.safetensors --plugin ./broken.so": PLUGIN,

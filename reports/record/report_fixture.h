@@ -33,6 +33,7 @@ struct ReportFixture {
     report.runs.resize(1);
     report.runs[0].environment.command_line = "flashproof report --kernel a|b`c";
     report.runs[0].environment.seed = 5;
+    report.result.records.reserve(16);  // findings point to them, and a test may add some
     for (const Kernel* kernel : plan.kernels) {
       CaseResult result;
       result.verdict =

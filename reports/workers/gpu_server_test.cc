@@ -134,7 +134,7 @@ TEST(GpuServer, faults_become_findings_of_the_sweep) {
   };
   EXPECT_EQ(swept(0).records.at(0).verdict(), VerdictKind::pass);
   for (const auto& [i, why] :
-       std::map<std::size_t, std::string>{{1, "the process that owns the GPU died while it ran this kernel"},
+       std::map<std::size_t, std::string>{{1, "the process that owns the GPU ended while it ran this kernel"},
                                           {4, "illegal address"},
                                           {5, "the kernel did not end on the GPU within 2 s"}}) {
     const SweepResult result = swept(i);
