@@ -122,8 +122,8 @@ TEST_P(BackwardRaceTest, the_shadow_sees_every_tensor) {
     names += t.name + " ";
     if (t.loads + t.stores == 0) untouched += t.name + " ";
   }
-  EXPECT_EQ(names, "q k v boundary order d_out o lse dq dk dv workspace ");
-  EXPECT_EQ(untouched, "boundary order ");  // args.h: the plan is not looked at
+  EXPECT_EQ(names, "q k v plan.boundary plan.order d_out o lse dq dk dv workspace ");
+  EXPECT_EQ(untouched, "plan.boundary plan.order ");  // args.h: the plan is not looked at
 }
 
 TEST_P(BackwardRaceTest, gives_the_same_bits_under_every_schedule) {
