@@ -266,7 +266,7 @@ Output call_plugin(PluginProcess& process, const ForeignKernel& kernel, const Pr
   arena.write(built.record());
   const std::int64_t code = process.ask(PluginRequest::What::run, kernel.index, kernel.id).value;
   arena.copy();
-  process.expect_alive();
+  process.settle();
   judge_return(code, arena, built.regions());
   Output output = built.take(arena);
   if (kernel.returns == Returns::o) output.lse = rounded_truth(problem, Part::lse);

@@ -101,7 +101,7 @@ struct PluginProcess::State {
   std::uint64_t number = 0;   // of the question
   bool loaded = false;        // it has the library
   std::string asked, called;  // the kernel of the question; the one that answered last; empty: none did in this process
-  std::uint64_t calls = 0;    // that were answered before another began
+  std::uint64_t calls = 0;    // that settle() has seen
 
   State() { memory.write({}); }
   ~State() {
@@ -168,12 +168,6 @@ struct PluginProcess::State {
     throw ProcessFault(how);
   }
 
-  /// A thread that a call left behind meets the end of that call's memory, or writes where changed() sees it, before the next call
-  /// begins, however busy the processors are. At calls 1, 2, 4, 8, ...: where threads spin, as those of OpenMP do, it takes a tick.
-  void let_threads_run() {
-    if (std::has_single_bit(++calls)) flashproof::let_threads_run(pid, kThreadsRun);
-  }
-
   /// A process that the library's has handed to us, or started beside itself: it did not see that one as a child.
   bool left_something() {
     const std::vector<pid_t> all = children.list();
@@ -203,6 +197,10 @@ struct PluginProcess::State {
     }
   }
 
+  void expect_unchanged() {
+    if (memory.changed()) fault(fmt::format("wrote after {} had returned: the memory of a call ends with it", called));
+  }
+
   void check(const Packet& packet) {
     if (packet.from != pid) fault(kForked);
     if (packet.reply.number != number) fault("gave an answer that was not asked for: run() must return once");
@@ -222,13 +220,16 @@ PluginProcess::State& PluginProcess::started() {
 
 Arena& PluginProcess::arena() {
   State& state = started();
-  if (!state.called.empty()) state.let_threads_run();
   expect_alive();
   // By a thread that goes on, through a second mapping: the first is taken away. What was judged is a copy.
-  if (state.memory.changed()) {
-    state.fault(fmt::format("wrote after {} had returned: the memory of a call ends with it", state.called));
-  }
+  state.expect_unchanged();
   return state.memory;
+}
+
+void PluginProcess::settle() {
+  if (std::has_single_bit(++state_->calls)) let_threads_run(state_->pid, kThreadsRun);
+  expect_alive();
+  state_->expect_unchanged();
 }
 
 void PluginProcess::restart() {

@@ -48,6 +48,10 @@ class PluginProcess {
   };
   /// Throws ProcessFault; KernelFault for a fault that the process tells of; UsageError where there is no library; InfrastructureError.
   Answer ask(PluginRequest::What what, std::uint32_t kernel = 0, std::string_view id = {});
+  /// After a call whose memory was copied. A thread that the call left behind meets the end of that memory, or writes where it is seen,
+  /// before anything else is asked, however busy the processors are: at calls 1, 2, 4, 8, ..., as threads that spin for a while, like
+  /// those of OpenMP, are waited for as long. Throws ProcessFault.
+  void settle();
   /// Throws ProcessFault if it has ended since it answered.
   void expect_alive();
   /// Of the questions from now on, those of the processes that are forked hereafter included.
