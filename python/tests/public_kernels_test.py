@@ -112,7 +112,7 @@ def test_a_gradient_stands_in_a_table_of_its_own(tmp_path):
     # Where a bias hides every key, JAX's gradients are NaN: made small, and told by a script.
     findings = {f["case"].split(":")[1]: f for f in record["result"]["findings"]}
     assert findings["mask_random"]["shrunk"].startswith("attention_backward bf16"), findings
-    folder = tmp_path / "findings" / "jax.attention.xla.backward.bfloat16.gradient_within_bound.mask_random"
+    folder = tmp_path / "findings" / "jax.attention.xla.backward.bfloat16.class_matches_semantics.mask_random"
     found = run("reproduce.py", cwd=folder)
     assert found.returncode == 1 and "dq[0]: computed nan" in found.stdout, found.stdout + found.stderr
     tensors = flashproof.read_witness(folder / "witness.safetensors").tensors
