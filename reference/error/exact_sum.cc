@@ -6,13 +6,14 @@
 #include <limits>
 
 #include "reference/problem/error.h"
+#include "reference/problem/text.h"
 
 namespace flashproof {
 namespace {
 
 [[noreturn]] void malformed(std::string_view text) {
-  throw UsageError("exact sum: '" + std::string(text.substr(0, 40)) +
-                   "' is not \"nan\", \"0\" or [-]<limb>.<8 hex digits per limb>");
+  throw UsageError("exact sum: " + quote(text.substr(0, 40)) +
+                   " is not \"nan\", \"0\" or [-]<limb>.<8 hex digits per limb>");
 }
 
 }  // namespace
