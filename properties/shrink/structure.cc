@@ -201,7 +201,7 @@ template <class P>
 std::vector<Candidate> candidates_of_attention(const P& whole) {
   Candidates<P> c{whole, {}};
   const AttentionProblem& problem = forward_of(whole);
-  const auto add = [&c](auto change) { c.add([change](P& p) { change(forward_of(p)); }); };
+  const auto add = [&c](const auto& change) { c.add([change](P& p) { change(forward_of(p)); }); };
   for (std::int64_t s = 0; s < problem.sequences() && s < 8; ++s) c.add([s](P& p) { keep_sequence(p, s); });
   for (std::int64_t h = 0; h < problem.k_heads() && h < 8; ++h) c.add([h](P& p) { keep_kv_head(p, h); });
   c.add([](P& p) { keep_first_query_heads(p); });

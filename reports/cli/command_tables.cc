@@ -40,7 +40,7 @@ std::string synopsis(const CLI::Option* option) {
 }
 
 /// In a cell of a Markdown table.
-std::string in_cell(std::string text) {
+std::string in_cell(std::string_view text) {
   std::string cell;
   for (const char c : text) {
     if (c == '|') cell += '\\';
