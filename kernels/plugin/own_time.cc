@@ -11,6 +11,8 @@
 #include <thread>
 #include <utility>
 
+#include "reference/problem/child_process.h"
+
 namespace flashproof {
 
 std::optional<ProcessTime> process_time(pid_t pid) {
@@ -31,17 +33,21 @@ std::optional<ProcessTime> process_time(pid_t pid) {
 
 namespace {
 
-/// In state R of /proc/PID/task/TID/stat, whose second field, the name in parentheses, may hold anything.
+/// Of a thread, from /proc/PID/task/TID/stat, whose second field, the name in parentheses, may hold anything; 0: it has ended.
+char state_of(const std::filesystem::path& task) {
+  std::ifstream file(task / "stat");
+  std::string line;
+  std::getline(file, line);
+  const std::size_t name_ends = line.rfind(") ");
+  return name_ends == std::string::npos || name_ends + 2 >= line.size() ? '\0' : line[name_ends + 2];
+}
+
 int ready_threads(pid_t pid) {
   int ready = 0;
   std::error_code error;
   for (std::filesystem::directory_iterator at(fmt::format("/proc/{}/task", pid), error), end; !error && at != end;
        at.increment(error)) {
-    std::ifstream file(at->path() / "stat");
-    std::string line;
-    std::getline(file, line);
-    const std::size_t name_ends = line.rfind(") ");
-    ready += name_ends != std::string::npos && line.compare(name_ends + 2, 1, "R") == 0 ? 1 : 0;
+    ready += state_of(at->path()) == 'R' ? 1 : 0;
   }
   return ready;
 }
@@ -57,13 +63,15 @@ double processor_seconds(pid_t pid) {
 }  // namespace
 
 void let_threads_run(pid_t pid, double most) {
-  constexpr double kRun = 1e-4;  // seconds of each: more than it takes to come back from the system
+  constexpr double kRun =
+      1e-4;  // seconds of each: more than it takes to come back from the system, or to be stopped by it
   const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(most);
   const double before = processor_seconds(pid);
-  for (;;) {
+  const std::filesystem::path first = fmt::format("/proc/{}/task/{}", pid, pid);
+  while (!has_ended(pid) && std::chrono::steady_clock::now() < until) {
     const int ready = ready_threads(pid);
-    if (ready == 0 || processor_seconds(pid) - before >= kRun * ready) return;
-    if (std::chrono::steady_clock::now() >= until) return;
+    const bool ran = ready == 0 || processor_seconds(pid) - before >= kRun * ready;
+    if (ran && state_of(first) == 'S') return;  // one that is being ended does not sleep
     std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
 }

@@ -28,8 +28,9 @@ ThreadTime between(double passed, const ProcessTime& before, const ProcessTime& 
 /// busy with the process. Threads that wait for each other's processor alone are no load.
 double own_time(double passed, const ThreadTime& sum, unsigned processors);
 
-/// Waits, `most` seconds at most, until no thread of the process is ready to run, or those that are have run for a moment: what they
-/// do next they have then begun.
+/// Of a child of this process whose first thread sleeps when it has nothing to do. Waits, `most` seconds at most, until that thread
+/// sleeps and no other is ready to run, or those that are have run for a moment: what they do next they have then begun; or until the
+/// process has ended.
 void let_threads_run(pid_t pid, double most);
 
 /// The time that a process has for an answer.

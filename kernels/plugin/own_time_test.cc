@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <ctime>
+#include <thread>
 #include <vector>
 
 #include "kernels/plugin/load.h"
@@ -45,8 +46,11 @@ TEST(OwnTime, is_read_of_a_process) {
 
 TEST(OwnTime, a_thread_that_is_ready_runs_before_the_wait_for_it_ends) {
   const pid_t child = fork_child([] {
-    for (volatile int turns = 0;; turns = turns + 1) {
-    }
+    std::thread([] {
+      for (volatile int turns = 0;; turns = turns + 1) {
+      }
+    }).detach();
+    for (;;) ::pause();
   });
   const auto ran = [child] {
     clockid_t clock{};
@@ -55,6 +59,7 @@ TEST(OwnTime, a_thread_that_is_ready_runs_before_the_wait_for_it_ends) {
     EXPECT_EQ(::clock_gettime(clock, &time), 0);
     return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
   };
+  while (ran() < 0.01) ::sched_yield();  // the thread is there
   for (int wait = 0; wait < 20; ++wait) {
     const double before = ran();
     let_threads_run(child, 10);
@@ -62,8 +67,8 @@ TEST(OwnTime, a_thread_that_is_ready_runs_before_the_wait_for_it_ends) {
   }
   ::kill(child, SIGKILL);
   let_threads_run(child, 10);
+  EXPECT_TRUE(has_ended(child));
   ::waitpid(child, nullptr, 0);
-  let_threads_run(child, 10);  // there is none
 }
 
 double clock_seconds() {
