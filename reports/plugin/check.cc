@@ -70,8 +70,9 @@ class Run {
         if (!family->serves(kernel->problem)) continue;
         tasks_.push_back({kernel, draw_cases(run, *family, options.seed, options.cases)});
       }
-      if (options.families.empty() && options.replay.empty()) draw_variants(run, options.seed, tasks_);
-      draw_declared(run, described, options.seed, std::span(tasks_).subspan(first));
+      const std::span<PluginTask> its = std::span(tasks_).subspan(first);
+      if (options.families.empty()) draw_variants(run, options.seed, its);
+      draw_declared(run, described, options.seed, its);
     }
   }
 

@@ -54,6 +54,15 @@ Keys sizes_taken(const Described& described) {
   return keys;
 }
 
+void add_taken(KernelRun& run, PluginTask& task, const CaseSpec& spec, const Problem& problem) {
+  if (!run.asks(spec.family)) {  // what it has are cases that the description does not take
+    task.cases.clear();
+    run.ask(spec.family);
+  }
+  task.cases.push_back(spec);
+  run.draw(spec, problem);
+}
+
 void draw_with(KernelRun& run, const Keys& keys, std::uint64_t seed, std::span<PluginTask> tasks) {
   for (std::uint64_t i = 0; i < kMoreTries; ++i) {
     for (PluginTask& task : tasks) {
@@ -66,12 +75,7 @@ void draw_with(KernelRun& run, const Keys& keys, std::uint64_t seed, std::span<P
         run.miss(*problem, why);
         continue;
       }
-      if (!run.asks(spec.family)) {  // what it has are cases that the description does not take
-        task.cases.clear();
-        run.ask(spec.family);
-      }
-      task.cases.push_back(spec);
-      run.draw(spec, *problem);
+      add_taken(run, task, spec, *problem);
     }
   }
 }
@@ -94,17 +98,17 @@ std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint
   return taken.empty() ? first : taken;
 }
 
-void draw_variants(KernelRun& run, std::uint64_t seed, std::vector<PluginTask>& tasks) {
-  if (run.kernel().problem != ProblemKind::backward) return;
-  PluginTask task{&run.kernel(), {}};
+void draw_variants(KernelRun& run, std::uint64_t seed, std::span<PluginTask> tasks) {
+  constexpr std::string_view kFamily = "normal";
+  const auto task = std::ranges::find_if(tasks, [&](const PluginTask& t) { return t.cases.front().family == kFamily; });
+  if (run.kernel().problem != ProblemKind::backward || task == tasks.end()) return;
   for (int variant = 1; variant <= gradient_variants(); ++variant) {
-    const CaseSpec spec = spec_of(run.kernel(), "normal", seed, {{"variant", std::to_string(variant)}});
+    // Even seeds are stages, odd ones gradients.
+    const CaseSpec spec = spec_of(run.kernel(), kFamily, seed + static_cast<std::uint64_t>(variant),
+                                  {{"variant", std::to_string(variant)}});
     const std::optional<Problem> problem = problem_of(spec);
-    if (!problem || !run.kernel().unsupported(*problem).empty()) continue;
-    task.cases.push_back(spec);
-    run.draw(spec, *problem);
+    if (problem && run.kernel().unsupported(*problem).empty()) add_taken(run, *task, spec, *problem);
   }
-  if (!task.cases.empty()) tasks.push_back(std::move(task));
 }
 
 void draw_declared(KernelRun& run, const Described& described, std::uint64_t seed, std::span<PluginTask> tasks) {

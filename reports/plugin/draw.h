@@ -13,11 +13,13 @@
 
 namespace flashproof {
 
-/// Of a gradient's kernel a task with the rows of the covering array (generators/gradient_variant.h) that it takes.
-void draw_variants(KernelRun& run, std::uint64_t seed, std::vector<PluginTask>& tasks);
 /// Of one family, for as many as `cases` of other families, from the seed on; where the description takes none, the first of all,
 /// so that it shows.
 std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint64_t seed, std::uint64_t cases);
+
+/// Of a kernel of the gradient: adds the rows of the covering array (generators/gradient_variant.h) that it takes to the task of the
+/// family normal.
+void draw_variants(KernelRun& run, std::uint64_t seed, std::span<PluginTask> tasks);
 
 /// Adds to the tasks of a kernel, one per family, cases with the capabilities of which the run has fewer than kCasesOfCapability: as
 /// the families draw them, then held by keys to the sizes and features that the description takes.
