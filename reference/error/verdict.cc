@@ -46,6 +46,30 @@ std::string_view name(Failure failure) {
   return "?";
 }
 
+std::string_view in_words(Failure failure) {
+  switch (failure) {
+    case Failure::none:
+      return "fails";
+    case Failure::exceeds_bound:
+      return "further off than the declared arithmetic explains";
+    case Failure::class_mismatch:
+      return "NaN, inf or a number where another of these is right";
+    case Failure::laundering:
+      return "a number where NaN is right";
+    case Failure::leak:
+      return "storage that belongs to no key, or a hidden key, changes the output";
+    case Failure::silently_wrong:
+      return "a wrong number outside the domain, where NaN or inf would be excused";
+    case Failure::nondeterministic:
+      return "not the same bits again";
+    case Failure::unwritten:
+      return "output elements that were never written";
+    case Failure::error:
+      return "the kernel crashed, hung or was faulted by its executor";
+  }
+  return "fails";
+}
+
 std::string to_string(const Verdict& verdict) {
   std::string text(name(verdict.kind));
   if (verdict.failed()) text.append("(").append(name(verdict.failure)).append(")");

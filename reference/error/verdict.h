@@ -56,6 +56,8 @@ struct Decision {
 
 std::string_view name(VerdictKind kind);
 std::string_view name(Failure failure);
+/// What is wrong, without a subject: "further off than the declared arithmetic explains".
+std::string_view in_words(Failure failure);
 /// "pass", "vacuous", "fail(exceeds_bound)", ...
 std::string to_string(const Verdict& verdict);
 

@@ -27,7 +27,7 @@ struct Arguments {
   std::string plugin;
   std::vector<std::string> targets;  // of replay
   PluginCheck check;
-  bool quick = false, nightly = false;
+  bool quick = false, nightly = false, verbose = false;
   std::string junit, json;
 };
 
@@ -42,6 +42,7 @@ void add_common(CLI::App* app, Arguments& a) {
                   "longest call of a kernel, of its process's own time; longer is a hang; default 20")
       ->check(CLI::Range(0.1, 3600.0))
       ->type_name("S");
+  app->add_flag("--verbose", a.verbose, "families, laws and every finding, beside the verdict's block");
 }
 
 void add_check(CLI::App* app, Arguments& a) {
@@ -92,11 +93,10 @@ int check(Arguments& a) {
   forget_plugin_files(a.junit, a.json);
   try {
     const Plugin plugin(a.plugin, a.check.seconds);
-    std::printf("%s", plugin_text(plugin).c_str());
-    std::fflush(stdout);
+    if (a.verbose) std::printf("%s", plugin_text(plugin).c_str());
     const PluginReport report = check_plugin(plugin, a.check);
     write_plugin_files(report, plugin, program, a.junit, a.json);
-    return show(report, plugin, program);
+    return show(report, plugin, program, a.verbose);
   } catch (const PluginFault& e) {
     return broken_plugin(a.plugin, e);
   }
@@ -129,7 +129,7 @@ int replay(Arguments& a) {
   if (a.check.laws.empty()) a.check.laws = std::move(laws);
   try {
     const Plugin plugin(a.plugin, a.check.seconds);
-    return show(check_plugin(plugin, a.check), plugin, "./flashproof replay");
+    return show(check_plugin(plugin, a.check), plugin, "./flashproof replay", a.verbose);
   } catch (const PluginFault& e) {
     return broken_plugin(a.plugin, e);
   }

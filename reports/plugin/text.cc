@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "properties/driver/junit.h"
 #include "properties/laws/law.h"
@@ -16,6 +15,7 @@
 #include "reference/problem/exit_codes.h"
 #include "reference/problem/shown_text.h"
 #include "reference/problem/text.h"
+#include "reports/plugin/block.h"
 #include "reports/views/terminal/text.h"
 
 namespace flashproof {
@@ -23,8 +23,6 @@ namespace {
 
 // The last line where nothing but a GPU is missing: what flashproof_add_plugin() makes ctest call a test skipped by.
 constexpr const char* kSkipped = "skipped: tensors lie on a GPU, and there is none\n";
-
-std::string full_name(const Kernel& kernel) { return fmt::format("{} {}", kernel.id, info(kernel.formats[0]).name); }
 
 std::string cell(const PluginTally& tally) {
   const Verdict& v = tally.verdict;
@@ -53,7 +51,8 @@ std::map<std::string, std::map<const Kernel*, PluginTally>> matrix_of(const Plug
   return matrix;
 }
 
-void show_matrix(const PluginReport& report) {
+std::string matrix_text(const PluginReport& report) {
+  std::string out;
   std::vector<const Kernel*> kernels;
   for (const PluginResult& r : report.results) {
     if (kernels.empty() || kernels.back() != r.kernel) kernels.push_back(r.kernel);
@@ -65,9 +64,9 @@ void show_matrix(const PluginReport& report) {
     widths.push_back(std::max<std::size_t>(20, full_name(*kernel).size()));
     heading += " " + pad(full_name(*kernel), widths.back());
   }
-  const auto line = [](std::string text) {
+  const auto line = [&out](std::string text) {
     text.resize(text.find_last_not_of(' ') + 1);
-    std::printf("%s\n", one_line(text).c_str());
+    out += one_line(text) + "\n";
   };
   line(heading);
   for (const auto& [family, cells] : matrix_of(report)) {
@@ -78,12 +77,7 @@ void show_matrix(const PluginReport& report) {
     }
     line(text);
   }
-}
-
-std::size_t kernels_of(const PluginReport& report) {
-  std::set<const Kernel*> kernels;
-  for (const PluginResult& result : report.results) kernels.insert(result.kernel);
-  return kernels.size();
+  return out;
 }
 
 std::string_view word(const PluginResult& result) {
@@ -98,7 +92,7 @@ std::string finding_line(const PluginResult& result) {
                      f.shrunk.empty() ? "" : " (shrunk to " + f.shrunk + ")", one_line(f.verdict.detail));
 }
 
-void show_line(const PluginResult& result, const Plugin& plugin, const std::string& program) {
+std::string result_text(const PluginResult& result, const Plugin& plugin, const std::string& program) {
   std::string line = fmt::format("{} {} {} ", word(result), full_name(*result.kernel), result.law);
   for (std::size_t kind = 0; kind < kVerdictKinds; ++kind) {
     if (result.tally.counts[kind] > 0) {
@@ -113,11 +107,12 @@ void show_line(const PluginResult& result, const Plugin& plugin, const std::stri
     if (!result.failure->witness.empty()) line += "\n  witness: " + result.failure->witness;
     line += "\n  replay: " + replay_line(program, plugin, result);
   }
-  std::printf("%s\n", shown_lines(line).c_str());
+  return shown_lines(line) + "\n";
 }
 
 /// Of every kernel what was decided of each output, and what keeps the run from being a pass.
-void show_outcomes(const PluginReport& report) {
+std::string outcomes_text(const PluginReport& report) {
+  std::string out;
   for (const PluginOutcome& outcome : report.outcomes) {
     const std::string name = full_name(*outcome.kernel);
     std::string line;
@@ -128,23 +123,24 @@ void show_outcomes(const PluginReport& report) {
                           flashproof::name(static_cast<Part>(part)));
     }
     if (!line.empty()) {
-      std::printf("decided %s:%s, %zu of %zu families\n", name.c_str(), line.c_str(),
-                  outcome.families - outcome.open.size(), outcome.families);
+      out += fmt::format("decided {}:{}, {} of {} families\n", name, line, outcome.families - outcome.open.size(),
+                         outcome.families);
     }
     if (outcome.refused > 0) {
-      std::printf("refused %s: %llu case(s) that its description takes, when it was called\n", name.c_str(),
-                  static_cast<unsigned long long>(outcome.refused));
+      out +=
+          fmt::format("refused {}: {} case(s) that its description takes, when it was called\n", name, outcome.refused);
     }
     // Part of a pass: what it says nothing about.
     if (!outcome.open.empty() && outcome.undecided.empty()) {
-      std::printf("not tested %s: %s\n", name.c_str(), fmt::format("{}", fmt::join(outcome.open, ", ")).c_str());
+      out += fmt::format("not tested {}: {}\n", name, fmt::join(outcome.open, ", "));
     }
     if (!outcome.suggestion.empty()) {
-      std::printf("explained %s: by %s, which the declaration could say\n", name.c_str(), outcome.suggestion.c_str());
+      out += fmt::format("explained {}: by {}, which the declaration could say\n", name, outcome.suggestion);
     }
-    if (!outcome.narrow.empty()) std::printf("FAIL %s declaration  %s\n", name.c_str(), outcome.narrow.c_str());
-    for (const std::string& why : outcome.undecided) std::printf("UNDECIDED %s: %s\n", name.c_str(), why.c_str());
+    if (!outcome.narrow.empty()) out += fmt::format("FAIL {} declaration  {}\n", name, outcome.narrow);
+    for (const std::string& why : outcome.undecided) out += fmt::format("UNDECIDED {}: {}\n", name, why);
   }
+  return out;
 }
 
 JunitSuite junit_of(const PluginReport& report, const Plugin& plugin, const std::string& program) {
@@ -256,37 +252,36 @@ std::string replay_line(const std::string& program, const Plugin& plugin, const 
                      whole ? "" : fmt::format(" --kernel {} --law {}", result.kernel->id, result.law));
 }
 
-int show(const PluginReport& report, const Plugin& plugin, const std::string& program) {
+std::string detail_text(const PluginReport& report, const Plugin& plugin, const std::string& program) {
+  std::string text = report.results.empty() ? "" : matrix_text(report);
+  for (const PluginResult& result : report.results) text += result_text(result, plugin, program);
+  return text + outcomes_text(report);
+}
+
+int exit_code(const PluginReport& report) {
+  if (!report.failure.empty()) return kExitInfrastructure;
+  if (report.found()) return kExitFinding;
+  if (report.partial) return kExitInfrastructure;
+  if (report.undecided() || report.results.empty() || !report.need_gpu.empty()) return kExitSkipped;
+  return kExitFine;
+}
+
+int show(const PluginReport& report, const Plugin& plugin, const std::string& program, bool verbose) {
   const auto say = [](const std::string& text) { std::fprintf(stderr, "flashproof: %s\n", one_line(text).c_str()); };
-  if (!report.results.empty()) show_matrix(report);
-  for (const PluginResult& result : report.results) show_line(result, plugin, program);
-  for (const Kernel* kernel : report.untested()) {
-    std::printf("FAIL %s  no case was run to its end: nothing was tested\n", full_name(*kernel).c_str());
-  }
   if (!report.results.empty()) {
-    const auto failing =
-        std::ranges::count_if(report.results, [](const PluginResult& r) { return r.failure.has_value(); });
-    const auto narrow =
-        std::ranges::count_if(report.outcomes, [](const PluginOutcome& o) { return !o.narrow.empty(); });
-    show_outcomes(report);
-    std::printf("%zu kernel(s) and format(s), %zu questions, %td finding(s)%s\n", kernels_of(report),
-                report.results.size(), failing + narrow + std::ssize(report.untested()),
-                report.undecided() ? ": undecided, this is no pass" : "");
+    VerdictBlock block = plugin_block(report, plugin, program);
+    if (!verbose) block.rest.push_back({"more", "--verbose shows families and laws, line by line"});
+    show_block(block, verbose ? detail_text(report, plugin, program) : "");
   }
   for (const Kernel* kernel : report.need_gpu) {
     say(fmt::format("{} skipped: its tensors lie on a GPU, and there is none ({})", full_name(*kernel),
                     report.why_no_gpu));
   }
-  if (!report.failure.empty()) {
-    say(report.failure + "; the result is partial");
-    return kExitInfrastructure;
-  }
-  if (report.partial) say("interrupted: the result is partial");
-  if (report.found()) return kExitFinding;
-  if (report.partial) return kExitInfrastructure;
-  if (report.undecided()) return kExitSkipped;
-  if (!report.need_gpu.empty()) std::printf("%s", kSkipped);
-  return report.results.empty() || !report.need_gpu.empty() ? kExitSkipped : kExitFine;
+  if (!report.failure.empty()) say(report.failure + "; the result is partial");
+  if (report.failure.empty() && report.partial) say("interrupted: the result is partial");
+  const int code = exit_code(report);
+  if (code == kExitSkipped && !report.undecided() && !report.need_gpu.empty()) std::printf("%s", kSkipped);
+  return code;
 }
 
 void forget_plugin_files(const std::string& junit, const std::string& json) {

@@ -14,9 +14,9 @@ std::string plugin_text(const Plugin& plugin);
 /// The command that runs a failure's case again; `program` is what it begins with.
 std::string replay_line(const std::string& program, const Plugin& plugin, const PluginResult& result);
 
-/// Families × kernels, a line per kernel and law, findings with witness and replay line. Returns the exit code and says on stderr
-/// what is not in the table.
-int show(const PluginReport& report, const Plugin& plugin, const std::string& program);
+/// The verdict's block; `verbose`: with it families × kernels, and a line per kernel and law, findings with witness and replay line.
+/// Returns the exit code and says on stderr what is in neither.
+int show(const PluginReport& report, const Plugin& plugin, const std::string& program, bool verbose);
 
 /// Before the work: makes the folders, and removes files of an earlier run, which would be taken for this one's. Throws UsageError,
 /// InfrastructureError.

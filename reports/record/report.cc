@@ -67,7 +67,7 @@ std::map<std::string, KernelPower> run_powers(const std::vector<Record>& records
     auto& run = runs[fmt::format("{} {} {}", r.kernel->id, info(r.format).name, place(r.kernel->math, r.executor))];
     run.kernel = r.kernel;
     ++run.offered;
-    if (r.asked == 0) continue;
+    if (r.asked == 0 && r.judged() == 0) continue;  // a report that was read from a file does not know who was asked
     run.power.ask(r.family);
     run.power.refuse(r.family, r.refused);
     if (r.judged() > 0) run.power.add(case_of(r, r.seeds.intervals().front().first), r.power, r.judged());

@@ -1,6 +1,5 @@
 // check KERNEL...: every finding of the selected kernels, element by element.
 #include <algorithm>
-#include <cstdio>
 
 #include <fmt/format.h>
 
@@ -11,6 +10,7 @@
 #include "reports/record/report.h"
 #include "reports/run/native.h"
 #include "reports/run/sweep.h"
+#include "reports/views/terminal/report_block.h"
 #include "reports/workers/workers.h"
 
 namespace flashproof {
@@ -18,30 +18,31 @@ namespace flashproof {
 namespace {
 
 /// Every finding of one sweep, element by element.
-std::uint64_t show_findings(const Plan& plan, const SweepResult& result, bool nightly) {
-  std::uint64_t findings = 0;
+std::string findings_text(const Plan& plan, const SweepResult& result, bool nightly, std::uint64_t* findings) {
+  std::string out;
   for (const StepResult& r : result.results) {
     const bool open = nightly && r.result.verdict.kind == VerdictKind::inconclusive;
     if (!r.result.failed() && !open) continue;
-    ++findings;
+    ++*findings;
     const CaseSpec& spec = plan.cases[r.result.case_index].spec;
-    std::printf("%s\n", one_line(verdict_line(*r.step.kernel, r.step.executor, spec, r.result)).c_str());
+    out += one_line(verdict_line(*r.step.kernel, r.step.executor, spec, r.result)) + "\n";
     for (const std::string& text : element_lines(r.result.elements, r.result.failing_elements)) {
-      std::printf("%s\n", one_line(text).c_str());
+      out += one_line(text) + "\n";
     }
   }
-  return findings;
+  return out;
 }
 
-void show_rows(const std::vector<Record>& rows) {
+std::string rows_text(const std::vector<Record>& rows) {
+  std::string out;
   for (const Record& row : rows) {
-    std::printf("%s\n", fmt::format("{} {} {}: {} cases, {} pass, {} vacuous, {} out_of_domain, {} unsupported, "
-                                    "{} undecided, {} inconclusive, {} fail",
-                                    row.kernel->id, info(row.format).name, place(row.kernel->math, row.executor),
-                                    row.cases, row.by_case[0], row.by_case[1], row.by_case[2], row.by_case[3],
-                                    row.by_case[4], row.by_case[5], row.by_case[6])
-                            .c_str());
+    out += fmt::format(
+        "{} {} {}: {} cases, {} pass, {} vacuous, {} out_of_domain, {} unsupported, {} undecided, {} inconclusive, "
+        "{} fail\n",
+        row.kernel->id, info(row.format).name, place(row.kernel->math, row.executor), row.cases, row.by_case[0],
+        row.by_case[1], row.by_case[2], row.by_case[3], row.by_case[4], row.by_case[5], row.by_case[6]);
   }
+  return out;
 }
 
 }  // namespace
@@ -63,17 +64,28 @@ int check_command(const SweepArguments& arguments) {
     options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
     result = sweep(plan, options);
   }
-  const std::uint64_t findings = show_findings(plan, result, arguments.nightly);
-  show_rows(per_kernel(result.records));
   if (!result.partial && result.executed() == 0) {
     say("no case was executed, so nothing was tested");
     return kExitFinding;
   }
+  std::uint64_t findings = 0;
+  const std::string detail =
+      findings_text(plan, result, arguments.nightly, &findings) + rows_text(per_kernel(result.records));
   const std::vector<Undecided> undecided = undecided_of(result.records, Kernels::all);
   const std::vector<Undecided> narrow = narrow_declarations(result.records, Kernels::all);
-  std::printf("%s%s", undecided_text(narrow, "FAIL declaration").c_str(),
-              undecided_text(undecided, "UNDECIDED").c_str());
-  return closing_code(result.partial, result.failure, findings > 0 || !narrow.empty(), !undecided.empty());
+  Report report;
+  report.plan = &plan;
+  report.runs = {{}};
+  report.runs[0].cases = plan.cases.size();
+  for (const Record& r : result.records) report.runs[0].kernel_runs += r.cases;
+  report.runs[0].timing.wall = result.timing.wall;
+  report.findings = findings_of(result.records);
+  report.result = std::move(result);
+  VerdictBlock block = report_block(report, {Kernels::all, arguments.nightly}, undecided, narrow);
+  if (!arguments.verbose) block.rest.push_back({"more", "--verbose shows every finding, element by element"});
+  show_block(block, arguments.verbose ? detail : "");
+  return closing_code(report.result.partial, report.result.failure, findings > 0 || !narrow.empty(),
+                      !undecided.empty());
 }
 
 }  // namespace flashproof

@@ -9,6 +9,7 @@
 
 #include "reference/problem/error.h"
 #include "reports/run/plan.h"
+#include "reports/views/terminal/verdict_block.h"
 
 namespace flashproof {
 
@@ -26,6 +27,7 @@ struct SweepArguments {
   std::string math = "det";      // det | native | all
   std::string profile;           // for native math; empty: the shipped one of the GPU in use
   bool quick = false, nightly = false, faults = false;
+  bool verbose = false;  // the tables and every finding beside the block that ends a run
   std::uint64_t seed = 0;
   int jobs = 0;  // 0: one per core
   std::string out = "out";
@@ -38,7 +40,7 @@ struct SweepArguments {
 
 struct MergeArguments {
   std::vector<std::string> files;
-  bool allow_partial = false;
+  bool allow_partial = false, verbose = false;
   std::string out = "out";
 };
 

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -18,23 +17,11 @@
 #include "reports/run/attachments.h"
 #include "reports/run/ledger_note.h"
 #include "reports/run/native.h"
-#include "reports/views/terminal/text.h"
+#include "reports/views/terminal/report_block.h"
 #include "reports/workers/workers.h"
 
 namespace flashproof {
 namespace {
-
-std::string closing_lines(const Report& report) {
-  std::uint64_t hardened = 0, published = 0, runs = 0;
-  for (const Finding& f : report.findings) {
-    if (f.record->kernel->form == Form::hardened) ++hardened;
-    if (f.record->kernel->form == Form::published) ++published;
-  }
-  for (const Record& r : report.result.records) runs += r.cases;
-  return fmt::format("{}{} cases, {} runs, {:.1f} s. Failing kernel x format x family: {} hardened, {} published.\n",
-                     report.result.partial ? fmt::format("PARTIAL, {}\n", partial_text(report.result.failure)) : "",
-                     report.plan->cases.size(), runs, report.result.timing.wall, hardened, published);
-}
 
 void attach_files(const SweepArguments& arguments, Report& report) {
   const auto read = [](const std::string& file, std::string (*checked)(const JsonAt&)) {
@@ -111,15 +98,15 @@ int report_command(const SweepArguments& arguments) {
   note_ledger(records, known, gpu);
   report.ledger = against_line(measured_of(records, gpu), known);
   const std::string written = write_report_files(out, report);
-  const bool terminal = ::isatty(STDOUT_FILENO) == 1;
   const std::vector<Undecided> undecided = undecided_of(records, Kernels::hardened);
   const std::vector<Undecided> narrow = narrow_declarations(records, Kernels::hardened);
-  const std::string text = table_text(report, terminal_columns(), terminal) + closing_lines(report) +
-                           refined_line(records) + open_line(records, arguments.nightly) +
-                           undecided_text(narrow, "FAIL declaration") + undecided_text(undecided, "UNDECIDED") +
-                           report.ledger;
-  std::fwrite(text.data(), 1, text.size(), stdout);  // main() reports a stdout that takes nothing
-  say("wrote " + written);
+  VerdictBlock block = report_block(report, {Kernels::hardened, arguments.nightly}, undecided, narrow);
+  block.rest.push_back({"written", written + (arguments.verbose ? "" : "; --verbose shows the tables here")});
+  const std::string detail = arguments.verbose
+                                 ? table_text(report, terminal_columns(), colour_of(STDOUT_FILENO) == Colour::on) +
+                                       refined_line(records) + undecided_text(undecided, "UNDECIDED")
+                                 : "";
+  show_block(block, detail);
   return closing_code(report.result.partial, report.result.failure,
                       has_finding(records, arguments.nightly) || !narrow.empty(), !undecided.empty());
 }

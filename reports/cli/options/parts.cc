@@ -76,6 +76,10 @@ void add_one_run(CLI::App* app, std::string& executor, std::string& math, std::s
   add_profile(app, profile);
 }
 
+void add_verbose(CLI::App* app, bool& verbose) {
+  app->add_flag("--verbose", verbose, "the tables and every finding, beside the verdict's block");
+}
+
 void add_filters(CLI::App* app, SweepArguments& a, const std::string& which) {
   many(app, "--family", a.filters.families, which + "input families; default all");
   many(app, "--format", a.filters.formats, which + "storage formats f32, f16, bf16, ...; default all");

@@ -36,6 +36,7 @@ void add_math(CLI::App* app, std::string& math, std::string& profile);
 void add_one_run(CLI::App* app, std::string& executor, std::string& math, std::string& profile,
                  const std::string& help);
 /// --family, --format, --quick, --nightly, --seed, --jobs; `which` sets what they are about in front of each help.
+void add_verbose(CLI::App* app, bool& verbose);
 void add_filters(CLI::App* app, SweepArguments& sweep, const std::string& which = "");
 
 }  // namespace flashproof

@@ -93,6 +93,7 @@ void add_merge(CLI::App& app, Options& o, Command& command) {
   merge->add_option("--out", o.merge.out, "directory for report.json, .html, .md and junit.xml; default out")
       ->type_name("DIR");
   merge->add_flag("--allow-partial", o.merge.allow_partial, "take runs that were interrupted");
+  add_verbose(merge, o.merge.verbose);
   merge->callback([&] { command = [&] { return merge_command(o.merge); }; });
 }
 

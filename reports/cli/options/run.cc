@@ -22,6 +22,7 @@ void add_report(CLI::App& app, Options& o, Command& command) {
   report
       ->add_option("--out", o.sweep.out, "directory for report.json, .html, .md, junit.xml and witnesses; default out")
       ->type_name("DIR");
+  add_verbose(report, o.sweep.verbose);
   report
       ->add_option("--with-faults", o.sweep.with_faults,
                    "put this kill table (faults.json of --faults) into the report")
@@ -34,7 +35,7 @@ void add_report(CLI::App& app, Options& o, Command& command) {
       ->type_name("FILE");
   auto* faults = report->add_flag("--faults", o.sweep.faults, "the seeded faults against every law and today's habits");
   for (const char* other : {"--exec", "--math", "--profile", "--family", "--format", "--quick", "--nightly", "--seed",
-                            "--with-faults", "--with-bench", "--ledger"}) {
+                            "--with-faults", "--with-bench", "--ledger", "--verbose"}) {
     faults->excludes(report->get_option(other));
   }
   report->callback(
@@ -43,7 +44,7 @@ void add_report(CLI::App& app, Options& o, Command& command) {
 
 void add_check(CLI::App& app, Options& o, Command& command) {
   CLI::App* check = add_command(
-      app, "check", "one kernel, every finding element by element; check ./MY.so: every law on a library",
+      app, "check", "a verdict on one kernel, and why; check ./MY.so: every law on a library",
       "Of a library, in C, C++ or CUDA, every kernel behind [a C ABI of one header](kernels/plugin.h), as compiled; a "
       "crash, a hang or a "
       "write out of bounds is a finding ([how](reports/guides/plugin.md), options: `check ./MY.so --help`). `list "
@@ -54,6 +55,7 @@ void add_check(CLI::App& app, Options& o, Command& command) {
   add_filters(check, o.sweep);
   add_executors(check, o.sweep.executor);
   add_math(check, o.sweep.math, o.sweep.profile);
+  add_verbose(check, o.sweep.verbose);
   check->callback([&] { command = [&] { return check_command(o.sweep); }; });
 }
 

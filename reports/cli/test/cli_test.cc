@@ -96,10 +96,13 @@ TEST_F(Cli, lists_are_tables_for_people_and_json_for_programs) {
 }
 
 TEST_F(Cli, report_writes_json_markdown_and_a_table) {
-  ASSERT_EQ(run("report --quick --kernel 'softmax.*' --family normal --family mask_first_tile --out here"), kExitFine)
+  ASSERT_EQ(run("report --quick --verbose --kernel 'softmax.*' --family normal --family mask_first_tile --out here"),
+            kExitFine)
       << out << err;
   EXPECT_THAT(out, HasSubstr("mask_first_tile"));
   EXPECT_THAT(out, Not(HasSubstr("\033")));
+  EXPECT_THAT(out, HasSubstr("\nPASS "));
+  EXPECT_THAT(out, HasSubstr("here/report.json, report.html, report.md and junit.xml"));
   EXPECT_THAT(read_file(folder / "here/report.md"), HasSubstr("## Kernel × family"));
   const json report = json::parse(read_file(folder / "here/report.json"));
   EXPECT_EQ(report["schema"], "flashproof.report/5");
@@ -111,7 +114,7 @@ TEST_F(Cli, report_writes_json_markdown_and_a_table) {
 TEST_F(Cli, gradients_are_reported_checked_and_replayed) {
   const std::string some =
       " --quick --kernel 'attention_backward.two_kernels.*' --kernel '*delta_not*' --family normal";
-  ASSERT_EQ(run("report" + some + " --format bf16 --out here"), kExitFine) << out << err;
+  ASSERT_EQ(run("report --verbose" + some + " --format bf16 --out here"), kExitFine) << out << err;
   EXPECT_THAT(out, HasSubstr("attention_backward.two_kernels.hardened"));
   EXPECT_THAT(out, HasSubstr("rejected by within_bound in 3 of 3"));
   EXPECT_THAT(read_file(folder / "here/report.md"), HasSubstr("| dq "));
@@ -156,13 +159,16 @@ TEST_F(Cli, check_shows_elements_and_exits_1_on_any_finding) {
   EXPECT_EQ(run("check softmax.online_two_pass.hardened --quick --family normal"), kExitFine) << out;
   EXPECT_THAT(out, Not(HasSubstr("fail(")));
   EXPECT_EQ(run("check softmax.online_two_pass.published --quick --family mask_first_tile"), kExitFinding);
+  EXPECT_THAT(out, StartsWith("FAIL"));
+  EXPECT_THAT(out, HasSubstr("./flashproof replay softmax:mask_first_tile:"));
+  EXPECT_EQ(run("check softmax.online_two_pass.published --quick --family mask_first_tile --verbose"), kExitFinding);
   EXPECT_THAT(out, HasSubstr("weights"));
   EXPECT_THAT(out, HasSubstr("denominator"));
 }
 
 TEST_F(Cli, a_broken_kernel_is_rejected_and_stands_in_its_own_section) {
-  EXPECT_EQ(run("report --quick --kernel merge.pairwise_stable.hardened --kernel merge.broken.misprinted_lse --family "
-                "normal"),
+  EXPECT_EQ(run("report --quick --verbose --kernel merge.pairwise_stable.hardened --kernel merge.broken.misprinted_lse "
+                "--family normal"),
             kExitFine)
       << out;
   EXPECT_THAT(out, HasSubstr("Seeded faults"));

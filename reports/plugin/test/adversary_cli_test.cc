@@ -7,7 +7,7 @@ namespace {
 class AdversaryPlugin : public Cli {
  protected:
   int check(const std::string& kernel, const std::string& more = "") {
-    return run("check '" FLASHPROOF_TEST_PLUGINS "/adversary.so' --kernel '" + kernel + "' --quick --jobs 1 " + more);
+    return run("check '" FLASHPROOF_TEST_PLUGINS "/adversary.so' --kernel '" + kernel + "' --verbose --quick --jobs 1 " + more);
   }
 };
 
@@ -73,8 +73,8 @@ TEST_F(AdversaryPlugin, what_is_refused_when_it_is_called_was_not_tested) {
 
 TEST_F(AdversaryPlugin, what_evades_a_test_is_told_by_its_kind) {
   const auto check_evasive = [&](const std::string& kernel, const std::string& more = "") {
-    return run("check '" FLASHPROOF_TEST_PLUGINS "/evasive.so' --kernel 'softmax." + kernel +
-               ".evasive' --law within_bound --quick --jobs 1 " + more);
+    return run("check '" FLASHPROOF_TEST_PLUGINS "/evasive.so' --verbose --kernel 'softmax." + kernel +
+               ".evasive' --law within_bound --verbose --quick --jobs 1 " + more);
   };
   EXPECT_EQ(check_evasive("crashes_unaligned"), 1) << out << err;
   EXPECT_THAT(out, HasSubstr("; not where every tensor is aligned to 256 bytes"));
@@ -91,7 +91,7 @@ TEST_F(AdversaryPlugin, what_evades_a_test_is_told_by_its_kind) {
 }
 
 TEST_F(AdversaryPlugin, cases_that_only_together_contradict_a_declaration_replay_together) {
-  EXPECT_EQ(run("check '" FLASHPROOF_TEST_PLUGINS "/two_minds.so' --law within_bound --cases 2 --jobs 1"), 1) << err;
+  EXPECT_EQ(run("check '" FLASHPROOF_TEST_PLUGINS "/two_minds.so' --verbose --law within_bound --cases 2 --jobs 1"), 1) << err;
   const std::string said = "no single one of the declarations that an open reduction stands for explains every case";
   EXPECT_THAT(out, HasSubstr(said));
   const std::string program = "  replay: ./flashproof ";

@@ -62,7 +62,8 @@ class HostileNames : public testing::Test {
 
 TEST_F(HostileNames, reach_terminal_junit_and_json_as_text) {
   const std::string library = folder_ / "hostile.so", junit = folder_ / "j.xml", json = folder_ / "r.json";
-  std::vector<std::string> words{"check", library, "--law", "within_bound", "--family", "normal", "--cases", "1"};
+  std::vector<std::string> words{"check",    library,  "--verbose", "--law", "within_bound",
+                                 "--family", "normal", "--cases",   "1"};
   for (const char* kernel : {"complain", "print_verdict"}) {
     words.insert(words.end(), {"--kernel", std::string("softmax.") + kernel + ".hostile"});
   }

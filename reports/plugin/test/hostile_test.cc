@@ -150,6 +150,7 @@ TEST(Hostile, the_pipes_of_the_program_are_closed_to_other_processes_of_its_user
     std::vector<std::string> words{"flashproof-plugin",
                                    "check",
                                    library,
+                                   "--verbose",
                                    "--kernel",
                                    "softmax.forge_results.hostile",
                                    "--law",

@@ -52,6 +52,10 @@ std::string pad_left(std::string_view text, std::size_t width) {
   return text.size() < width ? std::string(width - text.size(), ' ') + std::string(text) : std::string(text);
 }
 
+std::string counted(std::uint64_t n, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", n, n == 1 ? one : many);
+}
+
 std::string wrapped(std::string_view text, std::size_t width) {
   std::string out;
   std::size_t column = 0;

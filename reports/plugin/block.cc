@@ -1,0 +1,158 @@
+#include "reports/plugin/block.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "properties/laws/law.h"
+#include "reference/problem/text.h"
+#include "reports/plugin/text.h"
+#include "reports/views/terminal/text.h"
+
+namespace flashproof {
+namespace {
+
+constexpr std::size_t kMostLaws = 6;  // named in one line
+
+std::string names_text(const std::vector<std::string>& names, std::size_t most) {
+  const std::size_t shown = std::min(names.size(), most);
+  std::string text =
+      fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  if (shown < names.size()) text += fmt::format(", {} more", names.size() - shown);
+  return text;
+}
+
+/// Laws that fail one kernel in one way.
+struct Failing {
+  const Kernel* kernel;
+  Failure failure;
+  std::vector<const PluginResult*> results;
+};
+
+/// What a judging law finds of an output is found by laws that compare outputs, too: so the first way in which a kernel fails,
+/// in the order of the laws, takes all laws that fail on a case in that way.
+std::vector<Failing> failing_of(const PluginReport& report) {
+  std::vector<Failing> list;
+  for (const PluginResult& result : report.results) {
+    if (!result.failure) continue;
+    const Failure failure = result.failure->verdict.failure;
+    auto at =
+        std::ranges::find_if(list, [&](const Failing& f) { return f.kernel == result.kernel && f.failure == failure; });
+    if (at == list.end()) at = list.insert(list.end(), {result.kernel, failure, {}});
+    at->results.push_back(&result);
+  }
+  return list;
+}
+
+CauseEntry cause_of(const Failing& failing, const Plugin& plugin, const std::string& program) {
+  const PluginResult& first = *failing.results.front();
+  const PluginFailure& failure = *first.failure;
+  std::set<std::string> families;
+  std::vector<std::string> laws;
+  for (const PluginResult* result : failing.results) {
+    laws.emplace_back(result->law);
+    for (const auto& [family, tally] : result->by_family) {
+      if (tally.verdict.failed()) families.insert(family);
+    }
+  }
+  CauseEntry cause;
+  cause.sentence =
+      fmt::format("{}: {} {}", full_name(*failing.kernel), name(failing.failure), one_line(failure.verdict.detail));
+  cause.extent = fmt::format("{} law{} ({}), {} input famil{} ({}); case {}", laws.size(), laws.size() == 1 ? "" : "s",
+                             names_text(laws, kMostLaws), families.size(), families.size() == 1 ? "y" : "ies",
+                             names_text({families.begin(), families.end()}, kMostLaws),
+                             failure.shrunk.empty() ? to_string(failure.spec) : failure.shrunk);
+  cause.replay = replay_line(program, plugin, first);
+  return cause;
+}
+
+/// "o 95 %, lse 97 %, 43 of 44 families"; empty where nothing was judged.
+std::string decided_text(const PluginOutcome& outcome) {
+  std::string text;
+  for (std::size_t part = 0; part < kPartCount; ++part) {
+    const PowerCounts& counts = outcome.power.parts[part];
+    if (counts.elements() == 0) continue;
+    text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", name(static_cast<Part>(part)),
+                        std::floor(100 * counts.share()));
+  }
+  if (text.empty()) return text;
+  return text + fmt::format(", {} of {} families", outcome.families - outcome.open.size(), outcome.families);
+}
+
+/// `alone`: of the only kernel, whose name the block has already.
+void add_outcome(const PluginOutcome& outcome, bool alone, VerdictBlock& block) {
+  const std::string name = full_name(*outcome.kernel), head = alone ? "" : name + ": ";
+  if (const std::string text = decided_text(outcome); !text.empty()) block.tested.push_back({"decided", head + text});
+  if (outcome.refused > 0) {
+    block.notes.push_back(
+        {"refused", fmt::format("{}{} case(s) that its description takes, when it was called", head, outcome.refused)});
+  }
+  // Part of a pass: what it says nothing about.
+  if (!outcome.open.empty() && outcome.undecided.empty())
+    block.notes.push_back({"not tested", fmt::format("{}{}", head, fmt::join(outcome.open, ", "))});
+  if (!outcome.suggestion.empty())
+    block.notes.push_back(
+        {"explained", fmt::format("{}by {}, which the declaration could say", head, outcome.suggestion)});
+  if (!outcome.narrow.empty()) block.causes.push_back({name + ": its declaration. " + outcome.narrow, "", ""});
+  for (const std::string& why : outcome.undecided) block.notes.push_back({"undecided", head + why});
+}
+
+}  // namespace
+
+std::string full_name(const Kernel& kernel) { return fmt::format("{} {}", kernel.id, info(kernel.formats[0]).name); }
+
+VerdictBlock plugin_block(const PluginReport& report, const Plugin& plugin, const std::string& program) {
+  VerdictBlock block;
+  std::set<const Kernel*> kernels, failing;
+  std::uint64_t cases = 0;
+  for (const PluginResult& result : report.results) {
+    kernels.insert(result.kernel);
+    if (result.failure) failing.insert(result.kernel);
+    if (result.law == kCallReturns) cases += result.executed();
+  }
+  for (const Failing& one : failing_of(report)) block.causes.push_back(cause_of(one, plugin, program));
+  for (const Kernel* kernel : report.untested()) {
+    failing.insert(kernel);
+    block.causes.push_back({full_name(*kernel) + ": no case was run to its end: nothing was tested", "", ""});
+  }
+  block.tested.push_back(
+      {"tested", fmt::format("{}{}{}: {} of {}, {} of a kernel and a law{}", plugin.name(),
+                             plugin.version().empty() ? "" : " ", plugin.version(),
+                             kernels.size() == 1 ? full_name(**kernels.begin())
+                                                 : counted(kernels.size(), "kernel and format", "kernels and formats"),
+                             plugin.path(), counted(report.results.size(), "question", "questions"),
+                             cases > 0 ? fmt::format(", on {}", counted(cases, "case", "cases")) : "")});
+  for (const PluginOutcome& outcome : report.outcomes) {
+    if (!outcome.narrow.empty()) failing.insert(outcome.kernel);
+    add_outcome(outcome, kernels.size() == 1, block);
+  }
+  block.outcome = report.found()                              ? BlockOutcome::fail
+                  : report.partial || !report.failure.empty() ? BlockOutcome::partial
+                  : report.undecided()                        ? BlockOutcome::undecided
+                                                              : BlockOutcome::pass;
+  const std::string all = counted(kernels.size(), "kernel and format", "kernels and formats");
+  switch (block.outcome) {
+    case BlockOutcome::fail:
+      block.sentence =
+          fmt::format("{}, in {} of {}", counted(block.causes.size(), "cause of failure", "causes of failure"),
+                      failing.size(), all);
+      break;
+    case BlockOutcome::partial:
+      block.sentence = report.failure.empty() ? "interrupted before every case had run" : "given up: " + report.failure;
+      break;
+    case BlockOutcome::undecided:
+      block.sentence = "nothing failed, but too little was decided: this is no pass";
+      break;
+    case BlockOutcome::none:
+    case BlockOutcome::pass:
+      block.sentence = fmt::format("{} {} what {}: no law finds anything", all, kernels.size() == 1 ? "does" : "do",
+                                   kernels.size() == 1 ? "it declares" : "they declare");
+      break;
+  }
+  return block;
+}
+
+}  // namespace flashproof

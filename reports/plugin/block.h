@@ -1,0 +1,18 @@
+// A check of a plugin as the block that ends it.
+#pragma once
+
+#include <string>
+
+#include "kernels/plugin/load.h"
+#include "reports/plugin/check.h"
+#include "reports/views/terminal/verdict_block.h"
+
+namespace flashproof {
+
+/// "softmax.mine f16".
+std::string full_name(const Kernel& kernel);
+
+/// Of a report with results. `program`: what a replay line begins with.
+VerdictBlock plugin_block(const PluginReport& report, const Plugin& plugin, const std::string& program);
+
+}  // namespace flashproof
