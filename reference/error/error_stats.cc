@@ -146,7 +146,9 @@ double ErrorStats::add(const Element& element, const Decision& decision, std::ui
   if (!(ratio < witness.ratio)) {
     take_worse(witness, {ratio, case_index, index, element.computed, element.truth.hi, error, element.bound});
   }
-  if (!finite || !allowed || decision.kind == VerdictKind::out_of_domain) return 0;
+  if (!finite || decision.kind == VerdictKind::out_of_domain) return 0;
+  add_summary(element, error);
+  if (!allowed) return 0;
   const double probable = probable_bound(element.bound);
   if (probable < element.bound.total() && probable < element.range / 2) {
     const double least = least_bound(element.format, element.computed, element.truth);
@@ -154,6 +156,17 @@ double ErrorStats::add(const Element& element, const Decision& decision, std::ui
                {least / probable, case_index, index, element.computed, element.truth.hi, error, element.bound});
   }
   return decision.kind == VerdictKind::pass ? add_bias(element) : 0;
+}
+
+void ErrorStats::add_summary(const Element& element, double error) {
+  const double total = element.bound.total();
+  const double least = least_bound(element.format, element.computed, element.truth);
+  double used = least == 0 ? 0.0 : least / total;  // x/0 = inf, x/inf = 0
+  if (is_nan(used)) used = std::numeric_limits<double>::quiet_NaN();
+  max_budget = worse(max_budget, used);
+  if (total < std::fabs(element.truth.hi) / 2) {
+    max_resolved_ulp = worse(max_resolved_ulp, error / ulp(element.format, element.truth));
+  }
 }
 
 double ErrorStats::add_bias(const Element& element) {
@@ -185,6 +198,8 @@ void ErrorStats::merge(const ErrorStats& other) {
   max_abs = worse(max_abs, other.max_abs);
   max_ulp = worse(max_ulp, other.max_ulp);
   max_ratio = worse(max_ratio, other.max_ratio);
+  max_budget = worse(max_budget, other.max_budget);
+  max_resolved_ulp = worse(max_resolved_ulp, other.max_resolved_ulp);
   sum_abs.merge(other.sum_abs);
   sum_square.merge(other.sum_square);
   sum_truth_square.merge(other.sum_truth_square);

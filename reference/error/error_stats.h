@@ -65,6 +65,11 @@ struct ErrorStats {
   double max_ulp = 0;                                   // the same; FLT_MAX against inf is a class mismatch, not 1 ulp
   double max_ratio =
       0;  // |ŷ − o| / bound_with_rounding; +inf where a finite truth met a NaN or inf that was not allowed
+  // The two figures of a summary; −1: no such element. Of the finite elements in their domain:
+  double max_budget =
+      -1;  // least_bound (acceptance.h) / B': what the arithmetic used of its budget, its last rounding aside
+  /// |error| in ulp, where B' < |o|/2: else not even the first digit is promised, and a ulp says nothing.
+  double max_resolved_ulp = -1;
   ExactSum sum_abs, sum_square, sum_truth_square;  // over finite elements with a finite truth
   std::uint64_t finite_elements = 0;               // finite, with a finite truth
   /// log2(error/bound): bin i counts [2^(i−56), 2^(i−55)), the ends are open; 0 in bin 0, inf and NaN in bin 63.
@@ -108,6 +113,7 @@ struct ErrorStats {
   static ErrorStats deserialize(std::string_view text);
 
  private:
+  void add_summary(const Element& element, double error);
   double add_bias(const Element& element);
 };
 

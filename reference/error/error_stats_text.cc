@@ -1,4 +1,4 @@
-// ErrorStats as one token: "es5", then every field in declaration order, separated by commas. Counts are decimal,
+// ErrorStats as one token: "es6", then every field in declaration order, separated by commas. Counts are decimal,
 // doubles are the sixteen hex digits of their bits (so NaN, −0 and every last bit survive) without zeros at the end, sums are
 // ExactSum's text. "*n" stands for n fields that are 0: most bins of the histograms are.
 #include <fmt/format.h>
@@ -15,7 +15,8 @@
 namespace flashproof {
 namespace {
 
-constexpr std::string_view kTag = "es5";
+constexpr std::string_view kTag = "es6";
+constexpr std::string_view kOldTag = "es5";  // without max_budget and max_resolved_ulp
 
 template <class W, class Visitor>
 void visit_witness(W& w, Visitor& v) {
@@ -36,7 +37,7 @@ void visit_witness(W& w, Visitor& v) {
 
 /// One list of the fields for both directions; Visitor has count(u64), real(double), sum(ExactSum).
 template <class Stats, class Visitor>
-void visit(Stats& s, Visitor&& v) {
+void visit(Stats& s, Visitor&& v, bool old = false) {
   v.count(s.elements);
   v.count(s.finite_elements);
   for (auto& n : s.verdicts) v.count(n);
@@ -47,6 +48,10 @@ void visit(Stats& s, Visitor&& v) {
   v.real(s.max_abs);
   v.real(s.max_ulp);
   v.real(s.max_ratio);
+  if (!old) {
+    v.real(s.max_budget);
+    v.real(s.max_resolved_ulp);
+  }
   v.sum(s.sum_abs);
   v.sum(s.sum_square);
   v.sum(s.sum_truth_square);
@@ -62,6 +67,7 @@ void visit(Stats& s, Visitor&& v) {
 
 class Writer {
  public:
+  explicit Writer(std::string_view tag) : text_(tag) {}
   void count(std::uint64_t n) { n == 0 ? zero() : add(std::to_string(n)); }
   void real(double x) {
     const auto bits = std::bit_cast<std::uint64_t>(x);
@@ -90,7 +96,7 @@ class Writer {
     zeros_ = 0;
   }
 
-  std::string text_{kTag};
+  std::string text_;
   int zeros_ = 0;  // not yet written
 };
 
@@ -146,28 +152,37 @@ std::uint64_t total(const Array& counts) {
   return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
-}  // namespace
-
-std::string ErrorStats::serialize() const {
-  Writer writer;
-  visit(*this, writer);
+std::string written(const ErrorStats& stats, bool old) {
+  Writer writer(old ? kOldTag : kTag);
+  visit(stats, writer, old);
   return std::move(writer).text();
 }
 
+}  // namespace
+
+std::string ErrorStats::serialize() const { return written(*this, false); }
+
 ErrorStats ErrorStats::deserialize(std::string_view text) {
-  if (!text.starts_with(kTag)) throw UsageError("error statistics: the text does not begin with \"es5,\"");
+  const bool old = text.starts_with(kOldTag);
+  if (!old && !text.starts_with(kTag)) {
+    throw UsageError("error statistics: the text does not begin with \"es6,\", nor with the older \"es5,\"");
+  }
   Reader reader{text.substr(kTag.size())};
   ErrorStats stats;
-  visit(stats, reader);
+  visit(stats, reader, old);
   if (!reader.rest.empty() || reader.zeros > 0) throw UsageError("error statistics: text after the last field");
   // Leading zeros, capitals and zeros written out are other spellings of the same value: not what serialize() writes.
-  if (stats.serialize() != text) throw UsageError("error statistics: not in the form that serialize() writes");
+  if (written(stats, old) != text) throw UsageError("error statistics: not in the form that serialize() writes");
   if (total(stats.verdicts) != stats.elements || total(stats.failures) != stats.elements ||
       total(stats.classes) != stats.elements || stats.finite_elements > stats.elements ||
       stats.investigate > stats.elements || stats.bias_elements > stats.finite_elements ||
       stats.bias_rows > stats.bias_elements || total(stats.ratio_octaves) > stats.elements ||
       total(stats.ulp_octaves) != stats.finite_elements) {
     throw UsageError(fmt::format("error statistics: counts do not add up to {} elements", stats.elements));
+  }
+  const auto is_figure = [](double x) { return x == -1 || !(x < 0); };
+  if (!is_figure(stats.max_budget) || !is_figure(stats.max_resolved_ulp)) {
+    throw UsageError("error statistics: a figure is negative, the legal range is 0 to inf, nan, and -1 for none");
   }
   if (stats.max_abs < 0 || stats.max_ulp < 0 || stats.max_ratio < 0) {
     throw UsageError("error statistics: a maximum is negative, the legal range is 0 to inf and nan");

@@ -22,6 +22,9 @@ inline Json number(double value) {
   return value;
 }
 
+/// null for −1, which stands for nothing measured.
+inline Json measured_or_null(double value) { return value == -1 ? Json() : number(value); }
+
 inline Json text(std::string_view value) { return std::string(value); }
 
 /// Counts by name, those that are 0 left out: most are.
@@ -125,11 +128,18 @@ inline Json power(const Power& power) {
 }
 
 inline Json figures(const ErrorStats& s) {
-  Json json{{"elements", s.elements},           {"finite_elements", s.finite_elements},
-            {"classes", classes(s.classes)},    {"max_abs", number(s.max_abs)},
-            {"mean_abs", number(s.mean_abs())}, {"max_ulp", number(s.max_ulp)},
-            {"rmse", number(s.rmse())},         {"normwise", number(s.normwise())},
-            {"max_ratio", number(s.max_ratio)}, {"bias", bias(s)}};
+  Json json{{"elements", s.elements},
+            {"finite_elements", s.finite_elements},
+            {"classes", classes(s.classes)},
+            {"max_abs", number(s.max_abs)},
+            {"mean_abs", number(s.mean_abs())},
+            {"max_ulp", number(s.max_ulp)},
+            {"rmse", number(s.rmse())},
+            {"normwise", number(s.normwise())},
+            {"max_ratio", number(s.max_ratio)},
+            {"max_budget", measured_or_null(s.max_budget)},
+            {"max_resolved_ulp", measured_or_null(s.max_resolved_ulp)},
+            {"bias", bias(s)}};
   // Where the probable bound says something of an element.
   if (s.investigate > 0 || s.probable_witness.ratio != -1) json["probable"] = probable(s);
   json["ratio_octaves"] = octaves(s.ratio_octaves);

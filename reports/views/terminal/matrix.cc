@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "properties/generators/family.h"
 #include "reports/views/terminal/text.h"
@@ -44,6 +46,7 @@ void add_cell(Cell& cell, const std::vector<Record>& records, const void* kernel
   bool any = false;
   for (const Record& r : records) {
     if (r.kernel != kernel || r.family != family) continue;
+    sum.kernel = r.kernel;
     sum.merge(r);
     any = true;
   }
@@ -52,7 +55,22 @@ void add_cell(Cell& cell, const std::vector<Record>& records, const void* kernel
   cell.kind = sum.verdict();
   cell.ratio = sum.max_ratio();
   cell.failures = sum.failures_by_case;
+  for (const Part part : parts(sum.kernel->problem)) {
+    cell.budget = worse(cell.budget, sum[part].max_budget);
+    cell.ulp = worse(cell.ulp, sum[part].max_resolved_ulp);
+  }
+  const std::optional<Part> least = sum.power.weakest(2);  // of all outputs
+  cell.decided = least ? sum.power.of(*least).share() : 1;
 }
+
+/// ".31", "1.0"; "-" where nothing was measured.
+std::string budget_text(double budget) {
+  if (budget == -1) return "-";
+  const std::string text = std::isfinite(budget) && budget < 10 ? fmt::format("{:.2f}", budget) : short_number(budget);
+  return text.starts_with("0.") ? text.substr(1) : text;
+}
+
+std::string ulp_text(double ulp) { return ulp == -1 ? "-" : short_number(ulp) + "u"; }
 
 }  // namespace
 
@@ -64,13 +82,13 @@ std::string Cell::text() const {
   };
   switch (kind) {
     case VerdictKind::pass:
-      return with_ratio("pass");
+      return fmt::format("pass {} {} {:.0f}%", budget_text(budget), ulp_text(ulp), std::floor(100 * decided));
     case VerdictKind::fail:
       return with_ratio("FAIL " + failure_words(failures));
     case VerdictKind::inconclusive:
       return with_ratio("open");
     case VerdictKind::undecided:
-      return with_ratio("undec.");
+      return fmt::format("undec. {:.0f}%", std::floor(100 * decided));
     case VerdictKind::vacuous:
       return "vacuous";
     case VerdictKind::out_of_domain:

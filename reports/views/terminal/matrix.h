@@ -14,14 +14,17 @@ namespace flashproof {
 struct Cell {
   bool present = false;
   VerdictKind kind = VerdictKind::pass;
-  double ratio = -1;         // worst error/bound
-  FailureCounts failures{};  // by case
+  double ratio = -1;             // worst error/bound
+  double budget = -1, ulp = -1;  // ErrorStats::max_budget and max_resolved_ulp, the worst of outputs and formats
+  double decided = 0;            // share of the output that was decided least
+  FailureCounts failures{};      // by case
   /// "pass 0.43", "FAIL class+ inf", "vacuous", "" where the family does not serve the problem.
   std::string text() const;
 };
 inline constexpr std::string_view kMatrixLegend =
-    "The number is the worst error/bound of all formats (narrow ones and subnormal results reach 1 by their own "
-    "rounding): inf where there is no number. "
+    "pass .31 2u 97%: of all formats, the largest share of the bound that the arithmetic used, the rounding of the "
+    "output aside; the largest error in ulp, of results whose first digit the bound promises; the share of the output "
+    "decided least. Behind FAIL: the worst error/bound, inf where there is no number. "
     "FAIL class: NaN, inf or finite where another is right; laund: a number where NaN is right; bound: further off "
     "than "
     "the arithmetic explains; wrong: likewise, where an overflow excuses inf and NaN but not a wrong number; unwr: "
