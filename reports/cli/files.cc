@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "reference/problem/atomic_file.h"
 #include "reports/views/html/html.h"
 #include "reports/views/junit/junit.h"
@@ -18,11 +16,10 @@ void require_report_files(const fs::path& out) {
 }
 
 std::string write_report_files(const fs::path& out, const Report& report) {
-  const std::string json = json_text(report);
-  write_atomically(out / "report.html", html_text(nlohmann::json::parse(json)));
+  write_atomically(out / "report.html", html_text(report));
   write_atomically(out / "report.md", markdown_text(report));
   write_atomically(out / "junit.xml", junit_text(report));
-  write_atomically(out / "report.json", json);
+  write_atomically(out / "report.json", json_text(report));
   return fmt::format("{}, report.html, report.md and junit.xml", one_line((out / "report.json").string()));
 }
 

@@ -24,45 +24,15 @@ std::tuple<bool, int, int, std::uint64_t> harm(bool worse, CaseClass from_class,
 
 std::string_view name(CaseClass c) { return kNames[static_cast<std::size_t>(c)]; }
 
-std::optional<CaseClass> parse_case_class(std::string_view text) {
-  for (std::size_t i = 0; i < kCaseClasses; ++i) {
-    if (kNames[i] == text) return static_cast<CaseClass>(i);
-  }
-  return std::nullopt;
+CaseClass class_of(VerdictKind kind, Failure failure) {
+  const std::string_view text = kind == VerdictKind::fail ? flashproof::name(failure) : flashproof::name(kind);
+  return static_cast<CaseClass>(std::ranges::find(kNames, text) - kNames.begin());
 }
 
 std::uint64_t failing(const ClassCounts& classes) {
   std::uint64_t sum = 0;
   for (auto i = static_cast<std::size_t>(CaseClass::error); i < kCaseClasses; ++i) sum += classes[i];
   return sum;
-}
-
-ClassChange class_change(const ClassCounts& base, const ClassCounts& head) {
-  ClassChange change;
-  std::uint64_t base_above = 0, head_above = 0;
-  for (std::size_t i = kCaseClasses; i-- > 1;) {  // the lowest rung has all cases above it in both
-    base_above += base[i];
-    head_above += head[i];
-    change.worse = change.worse || head_above > base_above;
-    change.better = change.better || head_above < base_above;
-  }
-  if (!change.any()) return change;
-  // Worse: from the best rung that lost to the worst that gained. Only better: from the worst that lost to the best that gained.
-  const auto rung = [&](bool gained, bool worst) {
-    std::size_t found = 0;
-    bool any = false;
-    for (std::size_t i = 0; i < kCaseClasses; ++i) {
-      if (gained ? head[i] <= base[i] : head[i] >= base[i]) continue;
-      if (worst || !any) found = i;
-      any = true;
-    }
-    return static_cast<CaseClass>(found);
-  };
-  change.from = rung(false, !change.worse);
-  change.to = rung(true, change.worse);
-  const auto to = static_cast<std::size_t>(change.to);
-  change.cases = head[to] - base[to];
-  return change;
 }
 
 ClassChange class_change(const ClassSeeds& base, const ClassSeeds& head) {
@@ -88,10 +58,8 @@ ClassChange class_change(const ClassSeeds& base, const ClassSeeds& head) {
 }
 
 ClassChange class_change(CaseClass base, CaseClass head) {
-  ClassCounts a{}, b{};
-  a[static_cast<std::size_t>(base)] = 1;
-  b[static_cast<std::size_t>(head)] = 1;
-  return class_change(a, b);
+  if (base == head) return {};
+  return {.worse = head > base, .better = head < base, .from = base, .to = head, .cases = 1};
 }
 
 std::string to_string(const ClassChange& change) {
@@ -108,9 +76,8 @@ std::string counts_text(const ClassCounts& base, const ClassCounts& head) {
   return text;
 }
 
-std::string moves_text(const ClassChange& change, const ClassCounts& base, const ClassCounts& head) {
+std::string moves_text(const ClassChange& change) {
   constexpr std::size_t kMost = 6;
-  if (change.moves.empty()) return counts_text(base, head);
   std::string text;
   for (std::size_t i = 0; i < std::min(kMost, change.moves.size()); ++i) {
     const ClassMove& m = change.moves[i];

@@ -5,11 +5,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "reference/error/verdict.h"
 #include "reports/statistics/seed_set.h"
 
 namespace flashproof::compare {
@@ -35,7 +35,8 @@ inline constexpr std::size_t kCaseClasses = 14;
 
 /// As report.json spells it, kind or failure.
 std::string_view name(CaseClass c);
-std::optional<CaseClass> parse_case_class(std::string_view text);
+/// `failure` counts where the kind is fail.
+CaseClass class_of(VerdictKind kind, Failure failure);
 
 /// Cases by class.
 using ClassCounts = std::array<std::uint64_t, kCaseClasses>;
@@ -58,14 +59,10 @@ struct ClassChange {
   bool worse = false, better = false;  // both: some cases climbed and others fell
   CaseClass from{}, to{};   // of the worse direction if there is one: the best rung that lost, the worst that gained
   std::uint64_t cases = 0;  // that `to` gained
-  std::vector<ClassMove> moves = {};  // the most harmful first; only where both sides say which cases stand where
+  std::vector<ClassMove> moves = {};  // the most harmful first; of one case none
 
   bool any() const { return worse || better; }
 };
-
-/// Which way the cases moved. "Worse": for some rung, more cases of HEAD than of BASE stand on it or above; "better": fewer.
-/// Both sums must be the same.
-ClassChange class_change(const ClassCounts& base, const ClassCounts& head);
 
 /// Case by case: what one seed loses is not made up for by what another gains. The same seeds in both.
 ClassChange class_change(const ClassSeeds& base, const ClassSeeds& head);
@@ -77,8 +74,8 @@ ClassChange class_change(CaseClass base, CaseClass head);
 std::string to_string(const ClassChange& change);
 /// "pass 12 -> 9, silently_wrong 0 -> 3": the rungs that differ.
 std::string counts_text(const ClassCounts& base, const ClassCounts& head);
-/// counts_text(), or "2 pass -> silently_wrong (first seed 7), 1 leak -> pass (seed 3)" where the seeds are known.
-std::string moves_text(const ClassChange& change, const ClassCounts& base, const ClassCounts& head);
+/// "2 pass -> silently_wrong (first seed 7), 1 leak -> pass (seed 3)".
+std::string moves_text(const ClassChange& change);
 /// For sorting: the most harmful first; worse before better.
 bool harms_more(const ClassChange& a, const ClassChange& b);
 

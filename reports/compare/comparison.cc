@@ -59,35 +59,20 @@ void merge(Errors& to, const Errors& from) {
   }
 }
 
-RecordChange change_of(const RecordOf& base, const RecordOf& head, bool same_runs) {
+RecordChange change_of(const RecordOf& base, const RecordOf& head) {
   RecordChange c;
   c.base = &base;
   c.head = &head;
-  const bool told = !base.seeds.empty() && !head.seeds.empty();
-  c.same_cases = base.cases == head.cases && (told ? base.seeds == head.seeds : same_runs);
-  // Finite elements, and the digest of everything measured: a kernel beside another one differs in its id alone.
+  c.same_cases = base.record->seeds == head.record->seeds;
   c.differs = base.digest != head.digest;
   if (c.same_cases) {
-    c.classes = base.class_seeds && head.class_seeds ? class_change(*base.class_seeds, *head.class_seeds)
-                                                     : class_change(base.classes, head.classes);
+    c.classes = class_change(base.class_seeds, head.class_seeds);
     c.differs = c.differs || c.classes.any();
     c.error = direction_of(errors_of(base), errors_of(head));
   } else {
-    c.more_failures_p = fisher(failing(base.classes), base.cases, failing(head.classes), head.cases);
+    c.more_failures_p = fisher(failing(base.classes), base.record->cases, failing(head.classes), head.record->cases);
   }
   return c;
-}
-
-bool same_runs(const Document& a, const Document& b) {
-  const auto cases = [](const Document& d) {
-    std::vector<std::pair<std::uint64_t, std::string>> list;
-    list.reserve(d.runs.size());
-    for (const RunOf& run : d.runs) list.emplace_back(run.seed, run.tier);
-    std::sort(list.begin(), list.end());
-    list.erase(std::unique(list.begin(), list.end()), list.end());  // one seed on two executors
-    return list;
-  };
-  return cases(a) == cases(b);
 }
 
 void add_kernels(Comparison& c) {
@@ -102,10 +87,6 @@ void add_kernels(Comparison& c) {
     ++k.families;
     if (r.differs) ++k.changed;
     k.same_cases = k.same_cases && r.same_cases;
-    for (std::size_t i = 0; i < kCaseClasses; ++i) {
-      k.base_classes[i] += r.base->classes[i];
-      k.head_classes[i] += r.head->classes[i];
-    }
     if (r.classes.any()) {  // of its families' the most harmful, so that none hides another
       const bool worse = k.classes.worse || r.classes.worse, better = k.classes.better || r.classes.better;
       if (!k.classes.any() || harms_more(r.classes, k.classes)) k.classes = r.classes;
@@ -144,8 +125,7 @@ double growth(const Errors& base, const Errors& head) {
 
 std::string RecordChange::replay() const {
   if (classes.worse && !classes.moves.empty()) return head->replay_of(classes.moves.front().first);
-  const auto& shown = head->witness ? head->witness : base->witness;
-  return shown ? shown->replay : "";
+  return head->replay.empty() ? base->replay : head->replay;
 }
 
 std::size_t Comparison::changed() const {
@@ -185,13 +165,12 @@ Comparison compare(const Document& base, const Document& head, bool take_partial
     }
     c.partial += fmt::format("{}{}: {}", c.partial.empty() ? "" : "; ", d == &base ? "BASE" : "HEAD", d->partial());
   }
-  const bool same = same_runs(base, head) && c.partial.empty();
   for (const auto& [key, record] : base.records) {
     const auto other = head.records.find(key);
     if (other == head.records.end()) {
       c.only_base.push_back(key);
     } else {
-      c.records.push_back(change_of(record, other->second, same));
+      c.records.push_back(change_of(record, other->second));
     }
   }
   for (const auto& [key, record] : head.records) {

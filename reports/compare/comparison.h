@@ -41,7 +41,6 @@ struct KernelChange {
   Key key;  // family: "*"
   std::size_t families = 0, changed = 0;
   bool same_cases = true;
-  ClassCounts base_classes{}, head_classes{};
   ClassChange classes;
   Errors base, head;
   Direction error{};

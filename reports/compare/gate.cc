@@ -26,8 +26,6 @@ class Judge {
   GateResult& result_;
 };
 
-std::string replay_of(const RecordOf& record) { return record.witness ? record.witness->replay : ""; }
-
 /// Nothing measured is no pass: a kernel that ends in an error has no error/bound that could be above a limit. `base`: null
 /// for a record that is new.
 void judge_measured(const Rule& rule, const RecordOf* base, const RecordOf& head, Judge& judge) {
@@ -36,9 +34,9 @@ void judge_measured(const Rule& rule, const RecordOf* base, const RecordOf& head
   const std::uint64_t fails = failing(head.classes);
   const std::string key = head.key.text();
   judge.check(!lost && fails == 0, fmt::format("{}/not-measured/{}", rule.name, key),
-              fmt::format("{}: no error was measured, {} of {} cases fail{}", key, fails, head.cases,
+              fmt::format("{}: no error was measured, {} of {} cases fail{}", key, fails, head.record->cases,
                           lost ? "; BASE has error/bound " + short_number(base->max_ratio) : ""),
-              replay_of(head));
+              head.replay);
 }
 
 /// A record that BASE has not: worse than none where it fails, and held to the limits that need no BASE.
@@ -47,16 +45,16 @@ void judge_new(const Rule& rule, const RecordOf& head, Judge& judge) {
   if (rule.no_class_worse) {
     const std::uint64_t fails = failing(head.classes);
     judge.check(fails == 0, fmt::format("{}/class/{}", rule.name, key),
-                fmt::format("{}: is new, and {} of {} cases fail ({})", key, fails, head.cases,
+                fmt::format("{}: is new, and {} of {} cases fail ({})", key, fails, head.record->cases,
                             counts_text(ClassCounts{}, head.classes)),
-                replay_of(head));
+                head.replay);
   }
   judge_measured(rule, nullptr, head, judge);
   if (rule.max_ratio && head.max_ratio != -1) {
     judge.check(
         head.max_ratio <= *rule.max_ratio, fmt::format("{}/ratio/{}", rule.name, key),
         fmt::format("{}: is new, and error/bound {} is above {}", key, short_number(head.max_ratio), *rule.max_ratio),
-        replay_of(head));
+        head.replay);
   }
 }
 
@@ -69,13 +67,13 @@ void judge_errors(const Rule& rule, const RecordChange& r, Judge& judge) {
   if (rule.max_ratio && after != -1) {
     judge.check(after <= *rule.max_ratio, id("ratio"),
                 fmt::format("{}: error/bound {} is above {}", key, short_number(after), *rule.max_ratio),
-                replay_of(*r.head));
+                r.head->replay);
   }
   if (rule.ratio_growth_percent && after != -1 && before != -1) {
     const bool holds =
         std::isnan(before) || after <= rule.ratio_floor || after <= before * (1 + *rule.ratio_growth_percent / 100);
     judge.check(holds, id("growth"), fmt::format("{}: {}, more than {} %", key, ratios, *rule.ratio_growth_percent),
-                replay_of(*r.head));
+                r.head->replay);
   }
   for (const auto& [tensor, base] : r.base->figures) {
     const auto found = r.head->figures.find(tensor);
@@ -86,14 +84,14 @@ void judge_errors(const Rule& rule, const RecordChange& r, Judge& judge) {
       judge.check(holds, id("ulp-" + tensor),
                   fmt::format("{}: {} worst {} -> {} ulp, more than {} more", key, tensor, short_number(base.max_ulp),
                               short_number(head.max_ulp), *rule.ulp_growth),
-                  replay_of(*r.head));
+                  r.head->replay);
     }
     if (rule.p99_growth_octaves && base.octaves.elements() > 0 && head.octaves.elements() > 0) {
       const int from = base.octaves.quantile(0.99), to = head.octaves.quantile(0.99);
       judge.check(octave_steps(from, to) <= *rule.p99_growth_octaves, id("p99-" + tensor),
                   fmt::format("{}: {} p99 {} -> {} ulp, {} octaves up, more than {}", key, tensor, octave_text(from),
                               octave_text(to), octave_steps(from, to), *rule.p99_growth_octaves),
-                  replay_of(*r.head));
+                  r.head->replay);
     }
   }
 }
@@ -104,9 +102,7 @@ void judge_records(const Rule& rule, const Comparison& c, Judge& judge, bool& se
     selected = true;
     if (rule.no_class_worse) {
       judge.check(!r.classes.worse, fmt::format("{}/class/{}", rule.name, r.key().text()),
-                  fmt::format("{}: {} ({})", r.key().text(), to_string(r.classes),
-                              moves_text(r.classes, r.base->classes, r.head->classes)),
-                  r.replay());
+                  fmt::format("{}: {} ({})", r.key().text(), to_string(r.classes), moves_text(r.classes)), r.replay());
     }
     judge_errors(rule, r, judge);
     if (rule.no_missing) judge.check(true, "", "");

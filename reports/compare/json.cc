@@ -60,19 +60,27 @@ Out figures(const std::map<std::string, TensorFigures>& all) {
   return json;
 }
 
-Out witness(const std::optional<WitnessOf>& w) {
-  if (!w) return {};
-  return {{"case", w->case_line},      {"verdict", w->verdict},           {"tensor", w->tensor},
-          {"index", w->index},         {"computed", number(w->computed)}, {"exact", number(w->exact)},
-          {"error", number(w->error)}, {"ratio", measured(w->ratio)},     {"replay", w->replay}};
+Out witness(const RecordOf& r) {
+  const WorstCase* w = r.witness();
+  if (w == nullptr) return {};
+  const ElementFinding& e = w->element;
+  return {{"case", r.case_line},
+          {"verdict", to_string(Verdict{w->verdict.kind, w->verdict.failure, {}})},
+          {"tensor", e.tensor},
+          {"index", e.index},
+          {"computed", number(e.computed)},
+          {"exact", number(e.exact)},
+          {"error", number(e.error)},
+          {"ratio", measured(e.ratio)},
+          {"replay", r.replay}};
 }
 
 Out side(const RecordOf& r) {
-  return {{"cases", r.cases},
+  return {{"cases", r.record->cases},
           {"classes", counts(r.classes)},
           {"max_ratio", measured(r.max_ratio)},
           {"figures", figures(r.figures)},
-          {"witness", witness(r.witness)}};
+          {"witness", witness(r)}};
 }
 
 Out class_json(const ClassChange& change) {

@@ -25,7 +25,10 @@ std::string replay_of(const RecordChange& r) {
   return line.empty() ? "-" : code(shortened(line));
 }
 
-std::string told(const std::optional<WitnessOf>& w) { return w ? cell(shortened(witness_text(*w))) : "-"; }
+std::string told(const RecordOf& r) {
+  const WorstCase* w = r.witness();
+  return w != nullptr ? cell(shortened(witness_text(*w))) : "-";
+}
 
 /// One line per tensor.
 std::string figures(const RecordChange& r) {
@@ -73,11 +76,11 @@ Section class_table(const Outcome& o) {
       "## Class changes, the most harmful first\n\n| | record | cases | error/bound | figures | BASE | HEAD | replay "
       "|\n|---|---|---|---|---|---|---|---|\n";
   for (const RecordChange* r : o.comparison.by_class()) {
-    s.rows.push_back(fmt::format(
-        "| {} | {} | {}: {} | {} | {} | {} | {} | {} |\n", r->classes.worse ? "**worse**" : "better", title(r->key()),
-        cell(to_string(r->classes)), cell(moves_text(r->classes, r->base->classes, r->head->classes)),
-        cell(change_text(r->base->max_ratio, r->head->max_ratio)), figures(*r), told(r->base->witness),
-        told(r->head->witness), replay_of(*r)));
+    s.rows.push_back(fmt::format("| {} | {} | {}: {} | {} | {} | {} | {} | {} |\n",
+                                 r->classes.worse ? "**worse**" : "better", title(r->key()),
+                                 cell(to_string(r->classes)), cell(moves_text(r->classes)),
+                                 cell(change_text(r->base->max_ratio, r->head->max_ratio)), figures(*r), told(*r->base),
+                                 told(*r->head), replay_of(*r)));
   }
   return s;
 }
@@ -111,8 +114,8 @@ Section error_table(const Outcome& o) {
       "|\n|---|---|---|---|---|---|\n";
   for (const RecordChange* r : o.comparison.by_error()) {
     s.rows.push_back(fmt::format("| {} | {} | {} | {} | {} | {} |\n", word(r->error), title(r->key()),
-                                 cell(change_text(r->base->max_ratio, r->head->max_ratio)), figures(*r),
-                                 told(r->head->witness), replay_of(*r)));
+                                 cell(change_text(r->base->max_ratio, r->head->max_ratio)), figures(*r), told(*r->head),
+                                 replay_of(*r)));
   }
   return s;
 }
@@ -145,7 +148,7 @@ Section often_table(const Outcome& o) {
   for (const RecordChange& r : o.comparison.records) {
     if (r.same_cases || r.more_failures_p >= kLevel) continue;
     s.rows.push_back(fmt::format("| {} | {} of {} | {} of {} | {} | {} |\n", title(r.key()), failing(r.base->classes),
-                                 r.base->cases, failing(r.head->classes), r.head->cases,
+                                 r.base->record->cases, failing(r.head->classes), r.head->record->cases,
                                  short_number(r.more_failures_p), cell(counts_text(r.base->classes, r.head->classes))));
   }
   s.head += s.rows.empty() ? " No change shown.\n\n"

@@ -43,7 +43,7 @@ std::string quantiles_text(const TensorFigures& base, const TensorFigures& head)
 /// "mean error -0.01 (limit 0.2) -> 0.4 (limit 0.2), biased".
 std::string bias_text(const TensorFigures& base, const TensorFigures& head);
 /// "computed 1.5, exact 1, error 0.5 of bound 0.1 (5.0 of it) at o[7]".
-std::string witness_text(const WitnessOf& witness);
+std::string witness_text(const WorstCase& witness);
 /// "err more in 30 cases, less in 12, equal in 6: p = 0.008".
 std::string sign_text(const SignTest& test);
 std::string tensor_line(const std::string& tensor, const TensorFigures& base, const TensorFigures& head);

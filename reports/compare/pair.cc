@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "kernels/registry.h"
 #include "properties/generators/glob.h"
@@ -43,6 +44,8 @@ PairRun run_both(Plan plan, const Chosen& base, const Chosen& head, const PairAr
   choose_math(other, a.math, a.profile);
   builder.run(plan, a.base, run.base, false);
   builder.run(other, a.head, run.head, true);
+  run.base.report.owner = std::make_shared<Chosen>(base);
+  run.head.report.owner = std::make_shared<Chosen>(head);
   run.paired.base = a.base;
   run.paired.head = a.head;
   run.paired.cases = builder.cases();

@@ -56,9 +56,12 @@ struct Paired {
   std::vector<PairedGroup> groups;
   /// Those whose class differs, the most harmful first.
   std::vector<const PairedCase*> class_changes() const;
-  /// `./flashproof compare BASE HEAD --case LINE ...`: both on that case.
   std::string replay(const PairedCase& one) const;
 };
+
+/// `./flashproof compare BASE HEAD --case LINE ...`: both on one case.
+std::string pair_command(const std::string& base, const std::string& head, const std::string& case_line,
+                         const Key& key);
 
 struct PairRun {
   Document base, head;  // both with the kernel "BASE -> HEAD", to be compared like reports

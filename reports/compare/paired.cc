@@ -63,11 +63,14 @@ std::vector<const PairedCase*> Paired::class_changes() const {
   return list;
 }
 
-std::string Paired::replay(const PairedCase& one) const {
-  std::string line = fmt::format("./flashproof compare {} {} --case {}", base, head, one.case_line);
-  if (one.key.executor != "cpu") line += " --exec " + one.key.executor;
-  if (one.key.math != "det") line += " --math " + one.key.math;
+std::string pair_command(const std::string& base, const std::string& head, const std::string& case_line,
+                         const Key& key) {
+  std::string line = fmt::format("./flashproof compare {} {} --case {}", base, head, case_line);
+  if (key.executor != "cpu") line += " --exec " + key.executor;
+  if (key.math != "det") line += " --math " + key.math;
   return line;
 }
+
+std::string Paired::replay(const PairedCase& one) const { return pair_command(base, head, one.case_line, one.key); }
 
 }  // namespace flashproof::compare

@@ -72,12 +72,14 @@ std::string tensor_line(const std::string& tensor, const TensorFigures& base, co
   return text + "; bias " + bias_text(base, head);
 }
 
-std::string witness_text(const WitnessOf& w) {
-  if (w.tensor.empty()) return w.verdict;
-  std::string text = fmt::format("{} at {}[{}]: computed {}, exact {}, error {:.3g}", w.verdict, w.tensor, w.index,
-                                 long_number(w.computed), long_number(w.exact), w.error);
-  if (w.ratio > 0 && std::isfinite(w.ratio) && std::isfinite(w.error)) {
-    text += fmt::format(", {:.3g} of its bound {:.3g}", w.ratio, w.error / w.ratio);
+std::string witness_text(const WorstCase& witness) {
+  const std::string verdict = to_string(Verdict{witness.verdict.kind, witness.verdict.failure, {}});
+  const ElementFinding& e = witness.element;
+  if (e.tensor.empty()) return verdict;
+  std::string text = fmt::format("{} at {}[{}]: computed {}, exact {}, error {:.3g}", verdict, e.tensor, e.index,
+                                 long_number(e.computed), long_number(e.exact), e.error);
+  if (e.ratio > 0 && std::isfinite(e.ratio) && std::isfinite(e.error)) {
+    text += fmt::format(", {:.3g} of its bound {:.3g}", e.ratio, e.error / e.ratio);
   }
   return text;
 }

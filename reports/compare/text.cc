@@ -20,8 +20,8 @@ std::string more(std::size_t all) {
   return all <= kShown ? "" : fmt::format("  and {} more (--json FILE has them all)\n", all - kShown);
 }
 
-void witness(const WitnessOf& w, std::string_view side, std::string& out) {
-  out += fmt::format("    {} {}  {}\n", side, w.case_line, witness_text(w));
+void witness(const RecordOf& r, std::string_view side, std::string& out) {
+  if (const WorstCase* w = r.witness()) out += fmt::format("    {} {}  {}\n", side, r.case_line, witness_text(*w));
 }
 
 void replay(const RecordChange& r, std::string& out) {
@@ -30,9 +30,8 @@ void replay(const RecordChange& r, std::string& out) {
 }
 
 void witnesses(const RecordChange& r, std::string& out) {
-  const auto &base = r.base->witness, &head = r.head->witness;
-  if (base) witness(*base, "BASE", out);
-  if (head) witness(*head, "HEAD", out);
+  witness(*r.base, "BASE", out);
+  witness(*r.head, "HEAD", out);
   replay(r, out);
 }
 
@@ -50,8 +49,7 @@ void classes(const Comparison& c, std::string& out) {
   for (std::size_t i = 0; i < std::min(list.size(), kShown); ++i) {
     const RecordChange& r = *list[i];
     out += fmt::format("  {} {}: {}, {} of {} cases ({})\n", r.classes.worse ? "WORSE " : "better", title(r.key()),
-                       to_string(r.classes), r.classes.cases, r.head->cases,
-                       moves_text(r.classes, r.base->classes, r.head->classes));
+                       to_string(r.classes), r.classes.cases, r.head->record->cases, moves_text(r.classes));
     out += fmt::format("    error/bound {}\n", change_text(r.base->max_ratio, r.head->max_ratio));
     figures(r, out);
     witnesses(r, out);
@@ -125,8 +123,9 @@ void other_cases(const Comparison& c, std::string& out) {
   std::string list;
   for (const RecordChange& r : c.records) {
     if (r.same_cases || r.more_failures_p >= kLevel) continue;
-    list += fmt::format("  {}: {} and {} cases, p = {} ({})\n", title(r.key()), r.base->cases, r.head->cases,
-                        short_number(r.more_failures_p), counts_text(r.base->classes, r.head->classes));
+    list += fmt::format("  {}: {} and {} cases, p = {} ({})\n", title(r.key()), r.base->record->cases,
+                        r.head->record->cases, short_number(r.more_failures_p),
+                        counts_text(r.base->classes, r.head->classes));
   }
   out += "\nFAILS MORE OR LESS OFTEN, on other cases\n" + (list.empty() ? "  no change shown\n" : list);
 }

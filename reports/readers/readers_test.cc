@@ -28,7 +28,6 @@
 #include "reports/record/swept_report.h"
 #include "reports/traffic/traffic.h"
 #include "reports/views/html/html.h"
-#include "reports/views/html/report_file.h"
 
 namespace flashproof {
 namespace {
@@ -90,9 +89,9 @@ const ReaderCase kReaders[] = {
      [](const std::string& t) { parse_entry_line(t); }},
     {"measured", small_report, [](const std::string& t) { measured_of(t, "file", "sm_90"); }},
     {"json", small_report, [](const std::string& t) { parse_json(t, "file"); }},
-    {"report", small_report, [](const std::string& t) { compare::document_of(parse_json(t, "file"), "file"); }},
+    {"report", small_report, [](const std::string& t) { compare::read_document(file_of(t)); }},
     {"merge", small_report, merge_file},
-    {"html", small_report, [](const std::string& t) { html_text(read_report_file(file_of(t))); }},
+    {"html", small_report, [](const std::string& t) { html_text(read_report(file_of(t))); }},
     {"bench", [] { return kBench; }, [](const std::string& t) { compare::bench_of(parse_json(t, "file"), "file"); }},
     {"gate", [] { return kPolicy; }, [](const std::string& t) { compare::read_policy(file_of(t)); }},
     {"waivers", [] { return kWaiver; }, [](const std::string& t) { compare::read_waivers(file_of(t)); }},

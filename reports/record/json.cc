@@ -1,6 +1,7 @@
 // report.json and `list --json`.
 #include <fmt/format.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "kernels/broken/fault.h"
@@ -129,6 +130,17 @@ std::string json_text(const Report& report) {
       "{{\n\"schema\": \"{}\",\n\"runs\": {},\n\"records\": {},\n\"investigate\": {},\n\"faults\": {},\n"
       "\"bench\": {}\n}}\n",
       kReportSchema, lines(runs), lines(records), lines(odd), attached(report.faults), attached(report.bench));
+}
+
+std::size_t measured_digest(const Record& record) {
+  Json json = record_json(record);
+  for (const char* other : {"kernel", "form", "defect", "ledger"}) json.erase(other);
+  for (auto& tensor : json["figures"]) tensor.erase("state");
+  if (json["witness"].is_object()) {
+    json["witness"].erase("file");
+    json["witness"].erase("replay");
+  }
+  return std::hash<std::string>{}(dump_line(json));
 }
 
 std::string run_line(const Run& run) { return dump_line(run_json(run)); }

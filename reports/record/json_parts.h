@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "kernels/broken/fault.h"
-#include "reports/ledger/ledger.h"
 #include "reports/record/report.h"
 
 namespace flashproof::json_parts {
@@ -193,14 +192,6 @@ inline Json witness(const WorstCase& worst, const std::string& case_line, const 
   return json;
 }
 
-/// "beaten": the sweep itself has found an element that uses more of its bound than the ledger knows of. Not by what failed or
-/// stayed open, which the ledger does not take in.
-inline Json ledger(const Record& r, double max_ratio) {
-  if (!r.ledger) return {};
-  const bool decided = r.verdict() != VerdictKind::fail && r.verdict() != VerdictKind::inconclusive;
-  return {{"ratio", number(*r.ledger)}, {"beaten", decided && beats(max_ratio, *r.ledger)}};
-}
-
 inline Json intervals(const SeedSet& seeds) {
   Json list = Json::array();
   for (const auto& [first, last] : seeds.intervals()) list.push_back({first, last});
@@ -247,7 +238,7 @@ inline void add_tail(Json& json, const Record& r) {
   json["witness"] = r.worst ? witness(*r.worst, worst_case_line(r), replay_command(r)) : Json();
   json["profile"] = profile(r.profile);
   json["heat"] = r.worst && r.verdict() == VerdictKind::fail ? heat(r.worst->heat) : Json();
-  json["ledger"] = ledger(r, r.max_ratio());
+  json["ledger"] = r.ledger ? Json{{"ratio", number(*r.ledger)}, {"beaten", r.beaten()}} : Json();
 }
 
 inline std::string dump_line(const Json& json) { return json.dump(-1, ' ', true, Json::error_handler_t::replace); }

@@ -73,7 +73,6 @@ void refuse_other_gpu(const Report& merged, const Run& run, const std::string& f
 }
 
 void add_runs(Report& merged, const Report& one, const std::string& file, const MergeOptions& options) {
-  if (one.runs.empty()) throw UsageError(one_line(file) + ": runs is empty, legal is one run or more");
   for (const Run& run : one.runs) {
     if (!run.partial.empty() && !options.allow_partial) {
       throw UsageError(fmt::format("{}: a partial run ({}); --allow-partial merges what it has", one_line(file),

@@ -24,6 +24,9 @@ E one_of(const JsonAt& at, std::span<const E> values, std::string_view (*name_of
   at.refuse(legal);
 }
 
+/// Beyond every run, and what the test of how often a kernel fails takes in milliseconds.
+constexpr std::uint64_t kMostCases = 1'000'000'000;
+
 constexpr Form kForms[] = {Form::published, Form::hardened, Form::broken};
 constexpr Executor kExecutors[] = {Executor::cpu, Executor::cuda};
 constexpr Math kMath[] = {Math::det, Math::native};
@@ -177,6 +180,7 @@ void read_base(const JsonAt& at, Record& r) {
   r.executor = one_of(at["executor"], std::span<const Executor>(kExecutors), name);
   r.family = at["family"].name();
   r.cases = at["cases"].count();
+  if (r.cases > kMostCases) at["cases"].refuse(fmt::format("at most {}", kMostCases));
   const JsonAt seeds = at["seeds"];
   std::uint64_t count = 0;
   for (std::size_t i = 0; i < seeds.items(); ++i) {

@@ -29,5 +29,7 @@ class KernelNames {
 /// every figure of the file must be the one that its own statistics give. Throws UsageError that names the file, the place,
 /// what was found and what is legal; InfrastructureError where the file cannot be read. `names` must outlive the report.
 Report read_report(const std::string& file, KernelNames& names);
+/// The same, with names of its own.
+Report read_report(const std::string& file);
 
 }  // namespace flashproof

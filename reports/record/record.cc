@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "properties/laws/law.h"
+#include "reports/ledger/ledger.h"
 #include "reports/views/terminal/text.h"
 
 namespace flashproof {
@@ -105,6 +106,11 @@ void Record::merge(const Record& other) {
   if (other.ledger && (!ledger || *other.ledger > *ledger)) ledger = other.ledger;
 }
 
+bool Record::beaten() const {
+  const bool decided = verdict() != VerdictKind::fail && verdict() != VerdictKind::inconclusive;
+  return ledger && decided && beats(max_ratio(), *ledger);
+}
+
 Rejection Record::rejection() const {
   Rejection most{"no judging law"};
   for (const auto& [law, counts] : laws) {
@@ -156,7 +162,7 @@ std::vector<Record> per_kernel(const std::vector<Record>& records) {
     }
     row->merge(record);
   }
-  std::sort(rows.begin(), rows.end(), key_less);
+  std::ranges::sort(rows, [](const Record& a, const Record& b) { return key_less(a, b); });
   return rows;
 }
 

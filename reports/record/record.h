@@ -67,6 +67,8 @@ struct Record : PartStats {
     return cases - count(VerdictKind::unsupported) - failures_by_case[static_cast<std::size_t>(Failure::error)];
   }
   std::uint64_t count(VerdictKind kind) const { return by_case[static_cast<std::size_t>(kind)]; }
+  /// The cases use more of their bound than the ledger knows of. Not by what failed or stayed open, which the ledger does not take in.
+  bool beaten() const;
   /// Ties: the first name.
   Rejection rejection() const;
 

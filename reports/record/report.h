@@ -122,6 +122,9 @@ std::string markdown_text(const Report& report);
 inline constexpr std::size_t kMarkdownLimit = 65'000;  // GitHub shows 65,536 characters of a comment or a summary
 /// Schema flashproof.report/5 (schema/report-5.schema.json). Non-finite numbers are the strings "inf", "-inf", "nan".
 std::string json_text(const Report& report);
+/// Equal for records that measured the same cases alike: not of names, of paths, of a case's place in the plan, nor of what a
+/// ledger beside it knew.
+std::size_t measured_digest(const Record& record);
 /// One run as one line of it.
 std::string run_line(const Run& run);
 

@@ -142,9 +142,9 @@ bool load(const CompareArguments& a, Sides& s) {
     refuse_sweep_options(a);
     s.base = read_document(a.base);
     s.head = read_document(a.head);
-    if (a.bench.empty() && !s.base.bench.empty() && !s.head.bench.empty()) {
-      s.rounds = {{bench_of(nlohmann::json::parse(s.base.bench), s.base.name + ": bench"),
-                   bench_of(nlohmann::json::parse(s.head.bench), s.head.name + ": bench")}};
+    if (a.bench.empty() && !s.base.report.bench.empty() && !s.head.report.bench.empty()) {
+      s.rounds = {{bench_of(nlohmann::json::parse(s.base.report.bench), s.base.name + ": bench"),
+                   bench_of(nlohmann::json::parse(s.head.report.bench), s.head.name + ": bench")}};
     }
     // The files' names only where the revisions do not tell the two apart.
     const std::string base = s.base.label(), head = s.head.label();

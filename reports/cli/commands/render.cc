@@ -5,9 +5,8 @@
 #include "reference/problem/error.h"
 #include "reference/problem/exit_codes.h"
 #include "reports/cli/commands/commands.h"
-#include "reports/record/report.h"
+#include "reports/record/read_report.h"
 #include "reports/views/html/html.h"
-#include "reports/views/html/report_file.h"
 #include "reports/views/terminal/text.h"
 
 namespace flashproof {
@@ -16,19 +15,13 @@ int render_command(const std::string& report_file, const std::string& out_file) 
   const std::filesystem::path from = report_file;
   const std::filesystem::path to =
       out_file.empty() ? std::filesystem::path(from).replace_extension(".html") : std::filesystem::path(out_file);
-  const nlohmann::json report = read_report_file(from);
+  const Report report = read_report(report_file);
   std::error_code error;
   if (std::filesystem::equivalent(from, to, error)) {
     throw UsageError("--out " + quote(to.string()) + ": is the report itself; must be another file");
   }
   require_writable_file(to, "--out");
-  std::string page;
-  try {
-    page = html_text(report);
-  } catch (const UsageError& e) {
-    throw UsageError(one_line(from.string()) + ": " + e.what());
-  }
-  write_atomically(to, page);
+  write_atomically(to, html_text(report));
   say("wrote " + one_line(to.string()));
   return kExitFine;
 }

@@ -95,7 +95,7 @@ TEST_F(Compare, wrong_arguments_are_one_line_and_exit_2) {
   for (const auto& [arguments, words] : std::vector<std::pair<std::string, std::string>>{
            {"compare", "BASE and HEAD"},
            {"compare a/report.json", "BASE and HEAD"},
-           {"compare a/report.json old.json", "must be flashproof.report/5"},
+           {"compare a/report.json old.json", "legal is \"flashproof.report/5\""},
            {"compare a/report.json none.json", "must be a regular file"},
            {"compare a/report.json empty.json", "truncated"},
            {"compare a/report.json half.json", "truncated"},

@@ -49,8 +49,8 @@ TEST(pair, one_ulp_in_exp2_is_reported_and_half_an_ulp_rounds_away) {
   const SignTest& lse = test_of(run, "mean |error| of lse");
   EXPECT_GE(lse.worse + lse.better, 1U);
   ASSERT_FALSE(c.by_error().empty());
-  EXPECT_EQ(c.by_error()[0]->head->witness->replay.find("./flashproof compare attention.mma_f16.hardened "
-                                                        "attention.broken.short_polynomial@1 --case attention:normal:"),
+  EXPECT_EQ(c.by_error()[0]->head->replay.find("./flashproof compare attention.mma_f16.hardened "
+                                               "attention.broken.short_polynomial@1 --case attention:normal:"),
             0U);
   const PairRun half = run_pair(pair("attention.mma_f16.hardened", "attention.broken.short_polynomial@0.5"));
   EXPECT_EQ(compare(half.base, half.head, false).changed(), 0U);

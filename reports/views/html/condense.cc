@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <set>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "reports/views/html/pack.h"
@@ -15,27 +14,31 @@ namespace flashproof::html {
 namespace {
 
 /// The records whose heat maps go into the page: hardened kernels first, while they fit.
-std::set<const Record*> heats_shown(const View& view) {
+std::set<const Record*> heats_shown(const Report& report) {
   constexpr std::size_t kMost = 250'000;  // characters
   std::set<const Record*> shown;
-  using Key =
-      std::tuple<std::string, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::vector<std::string>>;
-  std::set<Key> known;  // as packed_heat() tells them apart: each stands in the page once
+  std::set<std::string> known;  // each stands in the page once
   std::size_t size = 0;
-  for (const char* form : {"hardened", "published", "broken"}) {
-    for (const Record& r : view.records) {
-      if (r.form != form || !r.heat || r.heat->cells.empty()) continue;
-      const std::size_t more = r.heat->cells.size() * (r.heat->cells[0].size() + 3);
-      const Heat& h = *r.heat;
-      if (const Key key{h.tensor, h.rows, h.cols, h.cell_rows, h.cell_cols, h.cells}; !known.contains(key)) {
+  for (const Form form : {Form::hardened, Form::published, Form::broken}) {
+    for (const Record& r : report.result.records) {
+      const HeatMap* heat = shown_heat(r);
+      if (r.kernel->form != form || heat == nullptr) continue;
+      const std::size_t more = heat->cells.size() * (heat->cells[0].size() + 3);
+      if (const std::string text = heat->serialize(); !known.contains(text)) {
         if (size + more > kMost) continue;
         size += more;
-        known.insert(key);
+        known.insert(text);
       }
       shown.insert(&r);
     }
   }
   return shown;
+}
+
+/// By failure, from the second on: the first is none.
+Json packed_failures(const Record& r, Pool&) {
+  if (!failed(r)) return {};
+  return Json::array_t(r.failures_by_case.begin() + 1, r.failures_by_case.end());
 }
 
 struct Field {
@@ -44,24 +47,25 @@ struct Field {
 };
 
 constexpr auto kFields = std::to_array<Field>({
-    {"kernel", [](const Record& r, Pool& p) { return Json(p.words.index(r.kernel)); }},
-    {"problem", [](const Record& r, Pool& p) { return Json(p.words.index(r.problem)); }},
-    {"form", [](const Record& r, Pool& p) { return Json(p.words.index(r.form)); }},
-    {"format", [](const Record& r, Pool& p) { return Json(p.words.index(r.format)); }},
-    {"executor", [](const Record& r, Pool& p) { return Json(p.words.index(r.executor)); }},
-    {"math", [](const Record& r, Pool& p) { return Json(p.words.index(r.math)); }},
+    {"kernel", [](const Record& r, Pool& p) { return Json(p.words.index(r.kernel->id)); }},
+    {"problem", [](const Record& r, Pool& p) { return Json(p.words.index(name(r.kernel->problem))); }},
+    {"form", [](const Record& r, Pool& p) { return Json(p.words.index(name(r.kernel->form))); }},
+    {"format", [](const Record& r, Pool& p) { return Json(p.words.index(info(r.format).name)); }},
+    {"executor", [](const Record& r, Pool& p) { return Json(p.words.index(name(r.executor))); }},
+    {"math", [](const Record& r, Pool& p) { return Json(p.words.index(name(r.kernel->math))); }},
     {"family", [](const Record& r, Pool& p) { return Json(p.words.index(r.family)); }},
-    {"verdict", [](const Record& r, Pool& p) { return Json(p.words.index(r.verdict)); }},
+    {"verdict", [](const Record& r, Pool& p) { return Json(p.words.index(name(r.verdict()))); }},
     {"cases", [](const Record& r, Pool&) { return Json(r.cases); }},
     {"counts", [](const Record& r, Pool&) { return packed_counts(r); }},
-    {"failures", [](const Record& r, Pool&) { return r.failed() ? Json(r.failures) : Json(); }},
-    {"ratio", [](const Record& r, Pool&) { return shortened(r.ratio, 4); }},
+    {"failures", packed_failures},
+    {"ratio", [](const Record& r, Pool&) { return r.max_ratio() == -1 ? Json() : shortened(r.max_ratio(), 4); }},
     {"terms", [](const Record& r, Pool&) { return packed_terms(r); }},
-    {"dominating", [](const Record& r, Pool& p) { return Json(p.words.index(r.dominating)); }},
+    {"dominating", [](const Record& r,
+                      Pool& p) { return Json(p.words.index(r.worst ? dominating_term(r.worst->element.bound) : "")); }},
     {"figures", packed_figures},
     {"mean", [](const Record& r, Pool&) { return packed_mean_ulp(r); }},
-    {"ratios", [](const Record& r, Pool& p) { return packed_octaves(r, &Figure::ratio, p); }},
-    {"ulps", [](const Record& r, Pool& p) { return packed_octaves(r, &Figure::ulp, p); }},
+    {"ratios", packed_ratio_octaves},
+    {"ulps", packed_ulp_octaves},
     {"profile", packed_profile},
     {"witness", packed_witness},
     {"laws", packed_laws},
@@ -71,18 +75,22 @@ constexpr auto kFields = std::to_array<Field>({
 
 }  // namespace
 
-std::string condensed(const View& view) {
+std::string condensed(const Report& report) {
   Pool pool;
   Json::array_t fields, rows;
   for (const Field& field : kFields) fields.emplace_back(field.name);
   fields.emplace_back("heat");  // -1: there is one, in report.json only
-  const std::set<const Record*> with_heat = heats_shown(view);
-  for (const Record& r : view.records) {
+  const std::set<const Record*> with_heat = heats_shown(report);
+  for (const Record& r : report.result.records) {
     Json::array_t& row = rows.emplace_back(Json::array()).get_ref<Json::array_t&>();
     for (const Field& field : kFields) row.push_back(field.value(r, pool));
-    row.push_back(with_heat.contains(&r) ? packed_heat(*r.heat, pool) : r.heat ? Json(-1) : Json());
+    row.push_back(with_heat.contains(&r)     ? packed_heat(*shown_heat(r), pool)
+                  : shown_heat(r) != nullptr ? Json(-1)
+                                             : Json());
   }
-  Json::array_t verdicts(kVerdicts.begin(), kVerdicts.end()), failures(kFailureNames.begin(), kFailureNames.end());
+  Json::array_t verdicts, failures;
+  for (const VerdictKind kind : kShownKinds) verdicts.emplace_back(name(kind));
+  for (std::size_t i = 1; i < kFailures; ++i) failures.emplace_back(name(static_cast<Failure>(i)));
   const Json shared{{"figures", pool.figures.list()}, {"octaves", pool.octaves.list()}, {"axes", pool.axes.list()},
                     {"domains", pool.domains.list()}, {"ledgers", pool.ledgers.list()}, {"heats", pool.heats.list()}};
   const Json document{{"verdicts", verdicts},  {"failures", failures}, {"terms", kTerms},

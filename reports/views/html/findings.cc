@@ -11,62 +11,61 @@
 namespace flashproof::html {
 namespace {
 
-int rank(std::string_view form) { return form == "hardened" ? 0 : 1; }
-
-std::string rows(const std::vector<Finding>& findings, std::string_view form) {
+std::string rows(const std::vector<FailingFamily>& list, Form form) {
   std::string out;
-  for (const Finding& f : findings) {
+  for (const FailingFamily& f : list) {
     const Record& r = *f.worst;
-    if (r.form != form) continue;
-    const std::string detail = r.witness ? r.witness->detail : "";
-    const std::string verdict = r.witness && !r.witness->verdict.empty() ? r.witness->verdict : r.verdict;
+    if (r.kernel->form != form) continue;
+    const Verdict& verdict = r.worst->verdict;
     out += fmt::format(
         "<tr id=\"f{}\"><th scope=\"row\" class=\"id\">{}</th><td class=\"id\">{}</td><td>{}</td><td>{}</td>"
         "<td class=\"n\">{} of {}</td><td><span class=\"bad\">{}</span>{}{}</td><td>{}</td></tr>\n",
-        f.anchor, escaped(r.label()), escaped(r.family), escaped(f.formats), escaped(r.executor), grouped(f.fails),
-        grouped(f.cases), escaped(verdict), detail.empty() ? "" : "<br>", escaped(detail),
-        r.witness ? command(r.witness->replay) : "");
+        f.anchor, escaped(label(r)), escaped(r.family), escaped(f.formats), name(r.executor), grouped(f.fails),
+        grouped(f.cases), to_string(Verdict{verdict.kind, verdict.failure, {}}), verdict.detail.empty() ? "" : "<br>",
+        escaped(verdict.detail), command(replay_command(r)));
   }
   return out;
 }
 
-std::string table(const std::vector<Finding>& findings, std::string_view form, std::string_view caption) {
+std::string table(const std::vector<FailingFamily>& list, Form form, std::string_view caption) {
   return scrolling(
       caption, fmt::format("<table class=\"list\"><caption>{}</caption>\n<thead><tr>{}{}{}{}{}{}{}</tr></thead>\n"
                            "<tbody>\n{}</tbody></table>\n",
                            escaped(caption), column("kernel"), column("family"), column("formats"), column("executor"),
-                           column("failing cases", "n"), column("worst"), column("replay"), rows(findings, form)));
+                           column("failing cases", "n"), column("worst"), column("replay"), rows(list, form)));
 }
 
-std::uint64_t failing(const std::vector<Finding>& findings, std::string_view form) {
+std::uint64_t failing(const std::vector<FailingFamily>& list, Form form) {
   return static_cast<std::uint64_t>(
-      std::count_if(findings.begin(), findings.end(), [&](const Finding& f) { return f.worst->form == form; }));
+      std::ranges::count_if(list, [&](const FailingFamily& f) { return f.worst->kernel->form == form; }));
 }
 
 struct FindingCounts {
   std::uint64_t hardened = 0, hardened_failing = 0, published_failing = 0, broken = 0, broken_failing = 0, beaten = 0;
-  std::uint64_t hardened_passed = 0;               // cases
-  std::uint64_t open_runs = 0, open_elements = 0;  // of every kernel, as in the program's exit code
-  Counts runs{};
+  std::uint64_t hardened_passed = 0;  // cases
+  KindCounts runs{};                  // of kernels that are not broken
+
+  std::uint64_t of(VerdictKind kind) const { return runs[static_cast<std::size_t>(kind)]; }
 };
 
-FindingCounts tally(const View& view) {
+FindingCounts tally(const Report& report) {
   FindingCounts t;
-  for (const Record& r : view.records) {
-    const bool broken = r.form == "broken";
-    t.hardened += r.form == "hardened" ? 1 : 0;
+  for (const Record& r : report.result.records) {
+    const bool broken = r.kernel->form == Form::broken, hardened = r.kernel->form == Form::hardened;
+    t.hardened += hardened ? 1 : 0;
     t.broken += broken ? 1 : 0;
-    t.beaten += r.beaten ? 1 : 0;
-    t.hardened_passed += r.form == "hardened" ? r.by_case[kPass] : 0;
-    t.open_runs += r.by_case[kInconclusive];
-    t.open_elements += r.open_elements;
+    t.beaten += r.beaten() ? 1 : 0;
+    t.hardened_passed += hardened ? r.count(VerdictKind::pass) : 0;
     if (!broken) {
       for (std::size_t i = 0; i < t.runs.size(); ++i) t.runs[i] += r.by_case[i];
     }
-    if (!r.failed()) continue;
-    ++(broken ? t.broken_failing : r.form == "hardened" ? t.hardened_failing : t.published_failing);
+    if (failed(r)) ++(broken ? t.broken_failing : hardened ? t.hardened_failing : t.published_failing);
   }
   return t;
+}
+
+bool partial(const Report& report) {
+  return std::ranges::any_of(report.runs, [](const Run& run) { return !run.partial.empty(); });
 }
 
 std::string tile(std::string_view number, std::string_view what, std::string_view classes = "") {
@@ -79,30 +78,27 @@ std::string verdict_line(std::string_view style, std::string_view mark, std::str
       mark, word, text);
 }
 
-bool nightly(const View& view) {
-  return std::any_of(view.runs.begin(), view.runs.end(), [](const auto& run) {
-    const auto tier = run.find("tier");
-    return tier != run.end() && tier->second == "nightly";
-  });
+bool nightly(const Report& report) {
+  return std::ranges::any_of(report.runs, [](const Run& run) { return run.environment.tier == "nightly"; });
 }
 
 /// Green only where the program's exit code is 0 and something was decided.
-std::string verdict(const View& view, const FindingCounts& t) {
+std::string verdict(const Report& report, const FindingCounts& t) {
   if (t.hardened_failing > 0) {
     return verdict_line("fails", "✕", "Fails.",
                         fmt::format("Hardened kernels fail in {} of {} kernel × format × family.",
                                     grouped(t.hardened_failing), grouped(t.hardened)));
   }
-  if (!view.partial.empty()) {
+  if (partial(report)) {
     return verdict_line(
         "undecided", "○", "Partial.",
         fmt::format("No hardened kernel fails in what has run: {} of its cases passed.", grouped(t.hardened_passed)));
   }
   if (t.hardened == 0) return verdict_line("undecided", "○", "No hardened kernel was run.", "");
-  if (nightly(view) && (t.open_runs > 0 || t.open_elements > 0)) {
+  if (const Open open = open_of(report.result.records); nightly(report) && (open.runs > 0 || open.elements > 0)) {
     return verdict_line("undecided", "○", "Undecided.",
                         fmt::format("A nightly run fails for what stays inconclusive: {} elements, {} runs.",
-                                    grouped(t.open_elements), grouped(t.open_runs)));
+                                    grouped(open.elements), grouped(open.runs)));
   }
   if (t.hardened_passed == 0) {
     return verdict_line("undecided", "○", "Undecided.", "No hardened kernel fails, and none passed a case.");
@@ -111,28 +107,33 @@ std::string verdict(const View& view, const FindingCounts& t) {
                       fmt::format("No hardened kernel fails, in {} kernel × format × family.", grouped(t.hardened)));
 }
 
-std::string environment(const View& view) {
-  std::vector<std::string> names = {"date",     "tier",          "seed",  "executors",   "math",
-                                    "profile",  "command_line",  "cases", "kernel_runs", "revision",
-                                    "compiler", "cuda_compiler", "flags", "cpu",         "gpu"};
-  for (const auto& run : view.runs) {
-    for (const auto& [name, value] : run) {
-      if (name != "partial" && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-    }
-  }
+/// A row for each fact that some run has.
+std::string environment(const std::vector<Run>& runs) {
+  using Fact = std::string (*)(const Run&);
+  constexpr std::pair<const char*, Fact> kFacts[] = {
+      {"date", [](const Run& r) { return r.environment.date; }},
+      {"tier", [](const Run& r) { return r.environment.tier; }},
+      {"seed", [](const Run& r) { return std::to_string(r.environment.seed); }},
+      {"executors", [](const Run& r) { return r.environment.executors; }},
+      {"math", [](const Run& r) { return r.environment.math; }},
+      {"profile", [](const Run& r) { return r.environment.profile; }},
+      {"command line", [](const Run& r) { return r.environment.command_line; }},
+      {"cases", [](const Run& r) { return std::to_string(r.cases); }},
+      {"kernel runs", [](const Run& r) { return std::to_string(r.kernel_runs); }},
+      {"revision", [](const Run& r) { return r.environment.revision; }},
+      {"compiler", [](const Run& r) { return r.environment.compiler; }},
+      {"cuda compiler", [](const Run& r) { return r.environment.cuda_compiler; }},
+      {"flags", [](const Run& r) { return r.environment.flags; }},
+      {"cpu", [](const Run& r) { return r.environment.cpu; }},
+      {"gpu", [](const Run& r) { return r.environment.gpu; }},
+      {"wall time", [](const Run& r) { return fmt::format("{:.1f} s", r.timing.wall); }}};
   std::string out = "<table class=\"facts\"><caption>How this was measured</caption>\n<tbody>\n";
-  for (const std::string& name : names) {
+  for (const auto& [what, fact] : kFacts) {
     std::vector<std::string> values;
-    for (const auto& run : view.runs) {
-      const auto found = run.find(name);
-      values.push_back(found == run.end() ? "" : found->second);
-    }
-    if (std::all_of(values.begin(), values.end(), [](const std::string& v) { return v.empty(); })) continue;
-    const bool same = std::equal(values.begin() + 1, values.end(), values.begin());
-    std::string label = name;
-    std::replace(label.begin(), label.end(), '_', ' ');
-    out += fmt::format("<tr><th scope=\"row\">{}</th>", escaped(label));
-    if (same && values.size() > 1) {
+    for (const Run& run : runs) values.push_back(fact(run));
+    if (std::ranges::all_of(values, &std::string::empty)) continue;
+    out += fmt::format("<tr><th scope=\"row\">{}</th>", what);
+    if (values.size() > 1 && std::equal(values.begin() + 1, values.end(), values.begin())) {
       out += fmt::format("<td colspan=\"{}\">{}</td>", values.size(), escaped(values[0]));
     } else {
       for (const std::string& value : values) out += fmt::format("<td>{}</td>", escaped(value));
@@ -144,59 +145,63 @@ std::string environment(const View& view) {
 
 }  // namespace
 
-std::vector<Finding> find_findings(const View& view) {
+std::vector<FailingFamily> failing_families(const Report& report) {
   // Formats of one kernel, executor, math and family together.
-  std::map<std::tuple<int, std::string, std::string, std::string>, Finding> groups;
-  for (const Record& r : view.records) {
-    if (!r.failed() || r.form == "broken") continue;
-    Finding& f = groups[{rank(r.form), r.label(), r.executor, r.family}];
-    if (f.worst == nullptr || is_worse(r.ratio, f.worst->ratio)) f.worst = &r;
-    f.formats += (f.formats.empty() ? "" : ", ") + r.format;
-    f.fails += r.by_case[kFail];
+  std::map<std::tuple<bool, std::string, std::string_view, std::string>, FailingFamily> groups;
+  for (const Record& r : report.result.records) {
+    if (!failed(r) || r.kernel->form == Form::broken) continue;
+    FailingFamily& f = groups[{r.kernel->form != Form::hardened, label(r), name(r.executor), r.family}];
+    if (f.worst == nullptr || worse_ratio(r.max_ratio(), f.worst->max_ratio())) f.worst = &r;
+    f.formats += fmt::format("{}{}", f.formats.empty() ? "" : ", ", info(r.format).name);
+    f.fails += r.count(VerdictKind::fail);
     f.cases += r.cases;
   }
-  std::vector<Finding> findings;
-  for (auto& [key, finding] : groups) {
-    finding.anchor = findings.size() + 1;
-    findings.push_back(std::move(finding));
+  std::vector<FailingFamily> list;
+  for (auto& [key, one] : groups) {
+    one.anchor = list.size() + 1;
+    list.push_back(std::move(one));
   }
-  return findings;
+  return list;
 }
 
-std::string summary(const View& view, const std::vector<Finding>& findings) {
-  const FindingCounts t = tally(view);
+std::string summary(const Report& report, const std::vector<FailingFamily>& list, std::size_t odd) {
+  const FindingCounts t = tally(report);
   std::string out;
-  for (const std::string& why : view.partial) {
-    out += fmt::format("<p class=\"partial\" role=\"note\"><strong>Partial report:</strong> {}</p>\n", escaped(why));
+  std::uint64_t cases = 0, kernel_runs = 0;
+  for (const Run& run : report.runs) {
+    cases += run.cases;
+    kernel_runs += run.kernel_runs;
+    if (run.partial.empty()) continue;
+    out += fmt::format("<p class=\"partial\" role=\"note\"><strong>Partial report:</strong> {}</p>\n",
+                       escaped(run.partial));
   }
-  out += verdict(view, t) + "<ul class=\"tiles\">\n";
+  out += verdict(report, t) + "<ul class=\"tiles\">\n";
   out += tile(grouped(t.hardened_failing), "hardened failing", t.hardened_failing > 0 ? "alarm" : "");
   out += tile(grouped(t.published_failing), "published failing <small>(expected)</small>");
   if (t.broken > 0)
     out += tile(fmt::format("{} / {}", grouped(t.broken_failing), grouped(t.broken)), "seeded faults seen");
-  out += tile(grouped(t.runs[kInconclusive]), "inconclusive runs");
-  out += tile(grouped(t.runs[kUndecided]), "undecided runs");
-  out += tile(grouped(t.runs[kOutOfDomain]), "runs out of domain");
-  out += tile(grouped(t.runs[kUnsupported]), "unsupported runs");
-  out += tile(grouped(t.runs[kVacuous]), "vacuous runs");
-  out += tile(grouped(view.investigate.size()), "to investigate");
+  out += tile(grouped(t.of(VerdictKind::inconclusive)), "inconclusive runs");
+  out += tile(grouped(t.of(VerdictKind::undecided)), "undecided runs");
+  out += tile(grouped(t.of(VerdictKind::out_of_domain)), "runs out of domain");
+  out += tile(grouped(t.of(VerdictKind::unsupported)), "unsupported runs");
+  out += tile(grouped(t.of(VerdictKind::vacuous)), "vacuous runs");
+  out += tile(grouped(odd), "to investigate");
   if (t.beaten > 0) out += tile(grouped(t.beaten), "worst known cases beaten");
-  out += tile(grouped(view.records.size()), "records");
-  out += tile(grouped(view.cases), "cases");
-  out += tile(grouped(view.kernel_runs), "kernel runs");
+  out += tile(grouped(report.result.records.size()), "records");
+  out += tile(grouped(cases), "cases");
+  out += tile(grouped(kernel_runs), "kernel runs");
   out += "</ul>\n";
-  if (failing(findings, "hardened") > 0) out += table(findings, "hardened", "What failed in hardened kernels");
-  if (!view.runs.empty()) out += environment(view);
-  return out;
+  if (failing(list, Form::hardened) > 0) out += table(list, Form::hardened, "What failed in hardened kernels");
+  return out + environment(report.runs);
 }
 
-std::string published_findings(const std::vector<Finding>& findings) {
-  const std::uint64_t n = failing(findings, "published");
+std::string published_findings(const std::vector<FailingFamily>& list) {
+  const std::uint64_t n = failing(list, Form::published);
   if (n == 0) return "<p>No published kernel was seen to fail.</p>\n";
   return fmt::format(
       "<details id=\"published-list\"><summary>{} kernel × executor × family, with the command that replays "
       "each</summary>\n{}</details>\n",
-      grouped(n), table(findings, "published", "Where published kernels fail"));
+      grouped(n), table(list, Form::published, "Where published kernels fail"));
 }
 
 }  // namespace flashproof::html

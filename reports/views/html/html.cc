@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <functional>
 #include <map>
 #include <stdexcept>
 
@@ -27,52 +26,49 @@ std::string filled(std::string_view page, const std::map<std::string_view, std::
   }
 }
 
-std::string title(const View& view) {
+std::string title(const Report& report) {
   std::string out = "flashproof report";
-  if (!view.runs.empty()) {
-    for (const char* fact : {"tier", "date"}) {
-      const auto found = view.runs[0].find(fact);
-      if (found != view.runs[0].end() && !found->second.empty()) out += ", " + found->second;
-    }
-  }
+  if (report.runs.empty()) return out;
+  const Environment& e = report.runs[0].environment;
+  for (const std::string& fact : {e.tier, e.date}) out += (fact.empty() ? "" : ", ") + fact;
   return out;
 }
 
 /// To the sections that not every report has.
-std::string more_links(const View& view) {
+std::string more_links(const Report& report, const std::vector<Investigation>& odd) {
   std::string out;
-  if (!view.investigate.empty()) out += "<a href=\"#investigate\">To investigate</a>\n";
-  if (view.faults != nullptr) out += "<a href=\"#kills\">Seeded faults</a>\n";
-  if (view.bench != nullptr) out += "<a href=\"#bench\">Speed</a>\n";
+  if (!odd.empty()) out += "<a href=\"#investigate\">To investigate</a>\n";
+  if (!report.faults.empty()) out += "<a href=\"#kills\">Seeded faults</a>\n";
+  if (!report.bench.empty()) out += "<a href=\"#bench\">Speed</a>\n";
   return out;
 }
 
 }  // namespace
 
-std::string html_text(const nlohmann::json& report) {
-  const View view = read_view(report);
-  const std::vector<Finding> findings = find_findings(view);
+std::string html_text(const Report& report) {
+  const std::vector<FailingFamily> failing = failing_families(report);
+  const std::vector<Investigation> odd = investigations(report);
   const PageFiles files = page_files();
   // Nothing is loaded, sent or framed, and no script or style runs but those of the build, known by their hashes.
   const std::string policy = fmt::format(
       "default-src 'none'; script-src {} {} {}; style-src {}; img-src data:; base-uri 'none'; form-action 'none'",
       files.head_hash, files.charts_hash, files.script_hash, files.style_hash);
   return filled(files.page, {{"policy", policy},
-                             {"title", escaped(title(view))},
-                             {"nav", more_links(view)},
+                             {"title", escaped(title(report))},
+                             {"nav", more_links(report, odd)},
                              {"style", std::string(files.style)},
                              {"head", std::string(files.head)},
                              {"charts", std::string(files.charts)},
                              {"script", std::string(files.script)},
-                             {"summary", summary(view, findings)},
-                             {"matrices", matrices(view, findings)},
-                             {"kernels", kernel_table(view)},
-                             {"published", published_findings(findings)},
-                             {"investigate", investigations(view)},
-                             {"kills", kill_table(view)},
-                             {"bench", bench_table(view)},
-                             {"plots", static_plots(view)},
-                             {"data", condensed(view)}});
+                             {"summary", summary(report, failing, odd.size())},
+                             {"matrices", matrices(report, failing)},
+                             {"kernels", kernel_table(report)},
+                             {"published", published_findings(failing)},
+                             {"investigate", investigation_table(odd)},
+                             {"kills", kill_table(report)},
+                             {"bench", speed_table(report)},
+                             {"plots", static_plots(report)},
+                             {"data", condensed(report)}});
 }
 
 }  // namespace flashproof

@@ -1,14 +1,13 @@
-// report.html: a report.json document as one page that opens from a file, offline, with no server and no request.
+// report.html: a report as one page that opens from a file, offline, with no server and no request.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include "reports/record/report.h"
 
 namespace flashproof {
 
-/// The page of a document of schema flashproof.report/5. A pure function: the same document gives the same bytes. Every string
-/// of the document ends as text, whatever it holds. Throws UsageError, which says where, for a document of another schema and
-/// for a member of the wrong type; a member that is missing counts as not measured.
-std::string html_text(const nlohmann::json& report);
+/// A pure function: the same report gives the same bytes. Every string of it ends as text, whatever it holds.
+std::string html_text(const Report& report);
 
 }  // namespace flashproof

@@ -3,11 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <optional>
 #include <string>
 #include <string_view>
 
-#include "reference/problem/shown_text.h"
+#include "reference/problem/text.h"
 #include "reports/views/terminal/text.h"
 
 namespace flashproof::html {
@@ -15,7 +14,7 @@ namespace flashproof::html {
 /// Text between tags or inside a quoted attribute.
 inline std::string escaped(std::string_view text) {
   std::string out;
-  for (const char c : shown_lines(text)) {
+  for (const char c : one_line(text)) {
     switch (c) {
       case '&':
         out += "&amp;";
@@ -39,8 +38,8 @@ inline std::string escaped(std::string_view text) {
   return out;
 }
 
-/// As short_number(); a dash for what was not measured.
-inline std::string shown(std::optional<double> value) { return value ? short_number(*value) : "–"; }
+/// As short_number(); a dash for -1, what was not measured.
+inline std::string shown(double value) { return value == -1 ? "–" : short_number(value); }
 
 /// "12,345".
 inline std::string grouped(std::uint64_t n) {

@@ -14,14 +14,14 @@ namespace flashproof::html {
 namespace {
 
 struct Cell {
-  Counts by_case{};
-  Failures failures{};
-  std::optional<double> ratio = {};  // the worst of every format
+  KindCounts by_case{};
+  FailureCounts failures{};
+  double ratio = -1;  // the worst of every format
 
   void add(const Record& r) {
     for (std::size_t i = 0; i < by_case.size(); ++i) by_case[i] += r.by_case[i];
-    for (std::size_t i = 0; i < failures.size(); ++i) failures[i] += r.failures[i];
-    ratio = worse(ratio, r.ratio);
+    for (std::size_t i = 0; i < failures.size(); ++i) failures[i] += r.failures_by_case[i];
+    ratio = worse(ratio, r.max_ratio());
   }
 };
 
@@ -35,42 +35,42 @@ Face failing(const Cell& cell) {
   constexpr const char* kStyles[] = {"bound", "class", "other", "other", "wrong", "other", "other", "other"};
   Face face{"FAIL", "other"};
   int kinds = 0;
-  for (std::size_t i = 0; i < cell.failures.size(); ++i) {
+  for (std::size_t i = 1; i < cell.failures.size(); ++i) {
     if (cell.failures[i] == 0) continue;
-    face = {kWords[i], kStyles[i]};
+    face = {kWords[i - 1], kStyles[i - 1]};
     ++kinds;
   }
   if (kinds > 1) face.word += "+";
   // inf: somewhere there is no number to measure, which the word says.
-  if (cell.ratio && std::isfinite(*cell.ratio)) face.word += " " + short_number(*cell.ratio);
+  if (cell.ratio != -1 && std::isfinite(cell.ratio)) face.word += " " + short_number(cell.ratio);
   return face;
 }
 
 Face face_of(const Cell& cell) {
-  const std::optional<double> ratio = cell.ratio;
-  switch (combined(cell.by_case)) {
-    case kFail:
+  const double ratio = cell.ratio;
+  switch (combine(cell.by_case, VerdictKind::unsupported)) {
+    case VerdictKind::fail:
       return failing(cell);
-    case kInconclusive:
+    case VerdictKind::inconclusive:
       return {"open", "undecided"};
-    case kUndecided:
+    case VerdictKind::undecided:
       return {"und", "undecided"};
-    case kPass: {
-      if (!ratio || !std::isfinite(*ratio)) return {"pass", "r0"};
-      const std::string word = *ratio < 9.995 ? fmt::format("{:.2f}", *ratio) : short_number(*ratio);
+    case VerdictKind::pass: {
+      if (ratio == -1 || !std::isfinite(ratio)) return {"pass", "r0"};
+      const std::string word = ratio < 9.995 ? fmt::format("{:.2f}", ratio) : short_number(ratio);
       return {word.starts_with("0.") ? word.substr(1) : word,
-              fmt::format("r{}", static_cast<int>(std::clamp(*ratio * 5, 0.0, 4.0)))};
+              fmt::format("r{}", static_cast<int>(std::clamp(ratio * 5, 0.0, 4.0)))};
     }
-    case kOutOfDomain:
+    case VerdictKind::out_of_domain:
       return {"out", "outside"};
-    case kVacuous:
+    case VerdictKind::vacuous:
       return {"vac", "outside"};
     default:
       return {"–", "unsupported"};
   }
 }
 
-int form_rank(std::string_view form) { return form == "hardened" ? 0 : form == "published" ? 1 : 2; }
+int form_rank(Form form) { return form == Form::hardened ? 0 : form == Form::published ? 1 : 2; }
 
 struct Matrix {
   std::set<std::string> families;
@@ -151,15 +151,15 @@ constexpr std::string_view kLegend =
 
 }  // namespace
 
-std::string matrices(const View& view, const std::vector<Finding>& findings) {
+std::string matrices(const Report& report, const std::vector<FailingFamily>& failing) {
   std::map<std::string, Matrix> by_problem;
-  for (const Record& r : view.records) {
-    Matrix& matrix = by_problem[r.problem];
+  for (const Record& r : report.result.records) {
+    Matrix& matrix = by_problem[std::string(name(r.kernel->problem))];
     matrix.families.insert(r.family);
-    matrix.rows[{form_rank(r.form), r.form, r.label()}][r.family].add(r);
+    matrix.rows[{form_rank(r.kernel->form), std::string(name(r.kernel->form)), label(r)}][r.family].add(r);
   }
   std::map<std::pair<std::string, std::string>, std::size_t> anchors;
-  for (const Finding& f : findings) anchors.emplace(std::pair(f.worst->label(), f.worst->family), f.anchor);
+  for (const FailingFamily& f : failing) anchors.emplace(std::pair(label(*f.worst), f.worst->family), f.anchor);
   std::string out(kLegend);
   for (const auto& [problem, matrix] : by_problem) out += table(problem, matrix, anchors);
   return out;

@@ -6,21 +6,21 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <map>
+#include <numeric>
 
+#include "reference/problem/text.h"
+#include "reports/record/json_parts.h"
+#include "reports/statistics/octaves.h"
 #include "reports/views/terminal/text.h"
 
 namespace flashproof::html {
 namespace {
 
-Json exactly(std::optional<double> value) {
-  if (!value) return {};
-  if (std::isnan(*value)) return "nan";
-  if (std::isinf(*value)) return *value > 0 ? "inf" : "-inf";
-  return *value;
-}
+using Octaves = std::map<int, std::uint64_t>;  // kExact first
 
 /// "exact results,lowest octave,elements of it,of the next,..." to base 36: half of the page would be these in decimal.
-std::string base36(const Octaves& o) {
+std::string base36(Octaves octaves) {
   std::string list;
   const auto add = [&](auto value) {
     char digits[24];
@@ -28,53 +28,70 @@ std::string base36(const Octaves& o) {
     if (!list.empty()) list += ',';
     list.append(digits, end);
   };
-  add(o.zero);
-  if (o.bins.empty()) return list;
-  int next = o.bins.begin()->first;
+  add(octaves[kExact]);
+  octaves.erase(kExact);
+  if (octaves.empty()) return list;
+  int next = octaves.begin()->first;
   add(next);
-  for (const auto& [bin, n] : o.bins) {
-    for (; next < bin; ++next) add(0);
+  for (const auto& [octave, n] : octaves) {
+    for (; next < octave; ++next) add(0);
     add(n);
     ++next;
   }
   return list;
 }
 
-/// The octave below which `share` of the elements lie, as text.
-std::string quantile(const Octaves& o, double share) {
-  const UlpOctaves octaves = ulp_octaves(o);
-  return octaves.elements() == 0 ? "–" : octave_text(octaves.quantile(share));
+/// Of a record by name, as report.json has them.
+std::vector<Part> tensors(const Record& r) {
+  const auto all = parts(r.kernel->problem);
+  std::vector<Part> list(all.begin(), all.end());
+  std::ranges::sort(list, {}, [](Part part) { return name(part); });
+  return list;
 }
 
 /// Zeros at the end are left out.
-Json figure(const Figure& f, Pool& pool) {
-  Json::array_t list{pool.words.index(f.tensor),
-                     f.elements,
-                     f.elements - std::min(f.finite, f.elements),
-                     shortened(f.max_ulp),
-                     pool.words.index(quantile(f.ulp, 0.5)),
-                     pool.words.index(quantile(f.ulp, 0.99)),
-                     shortened(f.rmse),
-                     shortened(f.max_abs),
-                     shortened(f.max_ratio),
-                     shortened(f.bias),
-                     shortened(f.bias_limit)};
-  if (f.biased || f.investigate > 0) {
-    list.emplace_back(f.biased ? 1 : 0);
-    list.emplace_back(f.investigate);
+Json figure(Part part, const ErrorStats& s, Pool& pool) {
+  const UlpOctaves ulps = octaves_of(s);
+  /// The octave below which `share` of the elements lie, as text.
+  const auto quantile = [&](double share) {
+    return pool.words.index(ulps.elements() == 0 ? "–" : octave_text(ulps.quantile(share)));
+  };
+  Json::array_t list{pool.words.index(name(part)),
+                     s.elements,
+                     s.elements - s.finite_elements,
+                     shortened(s.max_ulp),
+                     quantile(0.5),
+                     quantile(0.99),
+                     shortened(s.rmse()),
+                     shortened(s.max_abs),
+                     shortened(s.max_ratio),
+                     shortened(s.bias()),
+                     shortened(s.bias_limit())};
+  if (s.biased() || s.investigate > 0) {
+    list.emplace_back(s.biased() ? 1 : 0);
+    list.emplace_back(s.investigate);
   }
   return list;
 }
 
 /// [octave or null for 0, error/bound, ulp, octave, ...]
-Json axis(const std::vector<Point>& points) {
+Json axis(const ProfileAxis& points) {
   Json::array_t list;
-  for (const Point& p : points) {
-    list.push_back(p.at > 0 ? Json(std::isfinite(p.at) ? std::ilogb(p.at) : 1024) : Json());
-    list.push_back(shortened(p.ratio, 2));
-    list.push_back(shortened(p.ulp, 2));
+  for (const auto& [octave, point] : points) {
+    list.push_back(octave == kZeroOctave ? Json() : Json(octave));
+    list.push_back(shortened(point.max_ratio, 2));
+    list.push_back(shortened(point.max_ulp, 2));
   }
   return list;
+}
+
+/// The precondition that came nearest to failing inside the domain, as words.
+std::string nearest_words(const DomainStats& domain) {
+  const auto* nearest = domain.nearest();
+  if (nearest == nullptr) return "";
+  const Precondition& p = nearest->second.nearest;
+  return fmt::format("{:.2g} of the limit: {} ({:.3g}, limit {:.3g})", p.load(), one_line(nearest->first), p.value,
+                     p.limit);
 }
 
 }  // namespace
@@ -85,80 +102,79 @@ std::size_t Shared::index(const Json& value) {
   return at->second;
 }
 
-Json shortened(std::optional<double> value, int digits) {
-  if (!value || !std::isfinite(*value)) return exactly(value);
-  const double rounded = std::strtod(fmt::format("{:.{}g}", *value, digits).c_str(), nullptr);
+Json shortened(double value, int digits) {
+  const double rounded = std::strtod(fmt::format("{:.{}g}", value, digits).c_str(), nullptr);
   if (rounded == std::trunc(rounded) && std::fabs(rounded) < 1e15)
     return static_cast<std::int64_t>(rounded);  // 1, not 1.0
-  return std::isfinite(rounded) ? Json(rounded) : exactly(value);
+  return json_parts::number(std::isfinite(rounded) ? rounded : value);
 }
 
 /// Null where every case passed.
 Json packed_counts(const Record& r) {
-  return r.by_case[kPass] == r.cases && combined(r.by_case) == kPass ? Json() : Json(r.by_case);
+  if (r.count(VerdictKind::pass) == r.cases && r.cases > 0) return {};
+  Json::array_t list;
+  for (const VerdictKind kind : kShownKinds) list.emplace_back(r.count(kind));
+  return list;
 }
 
 Json packed_figures(const Record& r, Pool& pool) {
   Json::array_t list;
-  for (const Figure& f : r.figures) list.emplace_back(pool.figures.index(figure(f, pool)));
+  for (const Part part : tensors(r)) list.emplace_back(pool.figures.index(figure(part, r[part], pool)));
   return list;
 }
 
 /// The page shows shares, here in thousandths.
 Json packed_terms(const Record& r) {
-  if (!r.terms) return {};
-  double sum = 0;
-  for (const double term : *r.terms) sum += term;
+  if (!r.worst) return {};
+  const auto terms = terms_of(*r.worst);
+  const double sum = std::accumulate(terms.begin(), terms.end(), 0.0);
   Json::array_t list;
-  for (const double term : *r.terms)
-    list.emplace_back(sum > 0 && std::isfinite(sum) ? std::lround(1000 * term / sum) : 0);
+  for (const double term : terms) list.emplace_back(sum > 0 && std::isfinite(sum) ? std::lround(1000 * term / sum) : 0);
   return list;
 }
 
 /// Between what and what the mean error in ulp of the outputs (all but lse) lies: the report knows it by octaves, so to a factor of
-/// two, unless it says it.
+/// two.
 Json packed_mean_ulp(const Record& r) {
-  double low = 0, high = 0, elements = 0;
-  for (const Figure& f : r.figures) {
-    if (f.tensor == "lse") continue;
-    const UlpOctaves octaves = ulp_octaves(f.ulp);
-    const auto total = static_cast<double>(octaves.elements());
-    if (total == 0) continue;
-    const Between mean = f.mean_ulp ? Between{*f.mean_ulp, *f.mean_ulp} : flashproof::mean_ulp(octaves);
-    elements += total;
-    low += mean.lower * total;
-    high += mean.upper * total;
-  }
-  return elements > 0 ? Json::array({shortened(low / elements), shortened(high / elements)}) : Json();
+  const UlpOctaves octaves = octaves_of(r.values());
+  if (octaves.elements() == 0) return {};
+  const Between mean = mean_ulp(octaves);
+  return Json::array({shortened(mean.lower), shortened(mean.upper)});
 }
 
-Json packed_octaves(const Record& r, Octaves Figure::* which, Pool& pool) {
+Json packed_ratio_octaves(const Record& r, Pool& pool) {
   Octaves sum;
-  for (const Figure& f : r.figures) {
-    sum.zero += (f.*which).zero;
-    for (const auto& [bin, n] : (f.*which).bins) sum.bins[bin] += n;
+  for (const Part part : tensors(r)) {
+    for (const auto& [octave, n] : ratio_octaves(r[part])) sum[octave] += n;
   }
   return pool.octaves.index(base36(sum));
 }
 
+Json packed_ulp_octaves(const Record& r, Pool& pool) {
+  UlpOctaves sum;
+  for (const Part part : tensors(r)) sum.merge(octaves_of(r[part]));
+  return pool.octaves.index(base36(sum.counts));
+}
+
 Json packed_profile(const Record& r, Pool& pool) {
   Json::array_t list;
-  for (const auto& points : r.profile) list.emplace_back(pool.axes.index(axis(points)));
+  for (const auto which : kAxes) list.emplace_back(pool.axes.index(axis(r.profile.*which)));
   return list;
 }
 
 /// A case's line is mostly problem:family:SEED:format=FORMAT: then only the seed is kept, with the number of such replacements.
 /// The name of a file that the record's key gives is 1.
 Json packed_witness(const Record& r, Pool& pool) {
-  if (!r.witness) return {};
-  const Witness& w = *r.witness;
+  if (!r.worst) return {};
+  const WorstCase& w = *r.worst;
+  const ElementFinding& e = w.element;
+  std::string line = worst_case_line(r), replay = replay_command(r);
   // Replay lines are alike but for the case: a U+0000, which no text here holds, stands for it.
-  std::string replay = w.replay;
-  if (const std::size_t found = replay.find(w.line); !w.line.empty() && found != std::string::npos) {
-    replay.replace(found, w.line.size(), 1, '\0');
-  }
-  const std::string front = fmt::format("{}:{}:", r.problem, r.family), back = ":format=" + r.format;
-  std::string line = w.line;
+  if (const std::size_t found = replay.find(line); found != std::string::npos)
+    replay.replace(found, line.size(), 1, '\0');
+  const std::string_view format = info(r.format).name;
+  const std::string front = fmt::format("{}:{}:", name(r.kernel->problem), r.family),
+                    back = fmt::format(":format={}", format);
   int left_out = 0;
   if (line.starts_with(front)) {
     line.erase(0, front.size());
@@ -168,33 +184,37 @@ Json packed_witness(const Record& r, Pool& pool) {
       ++left_out;
     }
   }
-  const bool usual = w.file == fmt::format("witnesses/{}.{}.{}.safetensors", r.kernel, r.format, r.family);
-  const int digits = r.failed() ? 9 : 6;
-  return Json::array({line, pool.words.index(w.verdict), w.detail, pool.words.index(w.element),
-                      usual ? Json(1) : Json(w.file), pool.words.index(replay), shortened(w.computed, digits),
-                      shortened(w.exact, digits), shortened(w.error), shortened(w.ratio), left_out});
+  const bool usual = w.file == fmt::format("witnesses/{}.{}.{}.safetensors", r.kernel->id, format, r.family);
+  const int digits = failed(r) ? 9 : 6;
+  return Json::array({line, pool.words.index(to_string(Verdict{w.verdict.kind, w.verdict.failure, {}})),
+                      one_line(w.verdict.detail),
+                      pool.words.index(e.tensor.empty() ? "" : fmt::format("{}[{}]", e.tensor, e.index)),
+                      usual ? Json(1) : Json(one_line(w.file)), pool.words.index(replay), shortened(e.computed, digits),
+                      shortened(e.exact, digits), shortened(e.error), shortened(e.ratio), left_out});
 }
 
 /// How many there are, and those that a case failed.
 Json packed_laws(const Record& r, Pool& pool) {
   Json::array_t list{r.laws.size()};
-  for (const auto& [law, c] : r.laws) {
-    if (c[kFail] > 0) list.push_back(Json::array({pool.words.index(law), c[kFail]}));
+  for (const auto& [law, counts] : r.laws) {
+    const std::uint64_t fails = counts[static_cast<std::size_t>(VerdictKind::fail)];
+    if (fails > 0) list.push_back(Json::array({pool.words.index(one_line(law)), fails}));
   }
   return list;
 }
 
 Json packed_domain(const Record& r, Pool& pool) {
-  if (r.domain_outside == 0 && r.domain_nearest.empty()) return {};
-  return pool.domains.index(Json::array({r.domain_rows, r.domain_outside, pool.words.index(r.domain_nearest)}));
+  const std::string nearest = nearest_words(r.domain);
+  if (r.domain.outside == 0 && nearest.empty()) return {};
+  return pool.domains.index(Json::array({r.domain.rows, r.domain.outside, pool.words.index(nearest)}));
 }
 
 Json packed_ledger(const Record& r, Pool& pool) {
-  if (!r.best_known) return {};
-  return pool.ledgers.index(Json::array({shortened(r.best_known), r.beaten}));
+  if (!r.ledger) return {};
+  return pool.ledgers.index(Json::array({shortened(*r.ledger), r.beaten()}));
 }
 
-Json packed_heat(const Heat& h, Pool& pool) {
+Json packed_heat(const HeatMap& h, Pool& pool) {
   return pool.heats.index(Json::array({pool.words.index(h.tensor), h.rows, h.cols, h.cell_rows, h.cell_cols, h.cells}));
 }
 

@@ -2,13 +2,15 @@
 // Kernels of one formula agree on many inputs: half of a report's figures, histograms and profiles are another record's, too.
 #pragma once
 
-#include <optional>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <unordered_map>
 
-#include "reports/views/html/view.h"
+#include "reports/views/html/parts.h"
 
 namespace flashproof::html {
+
+using Json = nlohmann::json;
 
 /// Distinct values in the order in which they came; page/data.js looks them up by that.
 class Shared {
@@ -25,8 +27,8 @@ struct Pool {
   Shared words, figures, octaves, axes, domains, ledgers, heats;
 };
 
-/// With that many significant digits; null, "inf", "-inf" and "nan" as they are.
-Json shortened(std::optional<double> value, int digits = 3);
+/// With that many significant digits; what is not finite as "inf", "-inf" or "nan".
+Json shortened(double value, int digits = 3);
 
 /// One list per record and kind; what each place means stands in page/data.js.
 Json packed_counts(const Record& record);
@@ -34,12 +36,13 @@ Json packed_figures(const Record& record, Pool& pool);
 Json packed_terms(const Record& record);
 Json packed_mean_ulp(const Record& record);
 /// Of every tensor together.
-Json packed_octaves(const Record& record, Octaves Figure::* which, Pool& pool);
+Json packed_ratio_octaves(const Record& record, Pool& pool);
+Json packed_ulp_octaves(const Record& record, Pool& pool);
 Json packed_profile(const Record& record, Pool& pool);
 Json packed_witness(const Record& record, Pool& pool);
 Json packed_laws(const Record& record, Pool& pool);
 Json packed_domain(const Record& record, Pool& pool);
 Json packed_ledger(const Record& record, Pool& pool);
-Json packed_heat(const Heat& heat, Pool& pool);
+Json packed_heat(const HeatMap& heat, Pool& pool);
 
 }  // namespace flashproof::html

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
+#include "reports/statistics/octaves.h"
 #include "reports/views/html/markup.h"
 #include "reports/views/html/parts.h"
 #include "reports/views/html/svg.h"
@@ -14,7 +16,7 @@ namespace {
 
 constexpr const char* kAbscissa[] = {"columns, states or keys", "largest size of the input", "merges per row"};
 
-bool plotted(const Record& r) { return r.form == "hardened"; }
+bool plotted(const Record& r) { return r.kernel->form == Form::hardened; }
 
 /// 0 stands one octave to the left of the smallest power of two that occurs.
 struct Scale {
@@ -79,18 +81,18 @@ std::string figure(const std::string& plot, const std::string& table) {
 }
 
 /// The worst over all hardened kernels of a problem, against length, magnitude or merges.
-std::string profile_plot(const View& view, std::size_t which, bool in_ulp) {
+std::string profile_plot(const Report& report, std::size_t which, bool in_ulp) {
   std::map<std::string, std::map<double, double>> worst;  // problem -> at -> error
   Scale scale;
   double most = 1;
-  for (const Record& r : view.records) {
+  for (const Record& r : report.result.records) {
     if (!plotted(r)) continue;
-    for (const Point& p : r.profile[which]) {
-      const auto y = in_ulp ? p.ulp : p.ratio;
-      if (!y || !std::isfinite(*y) || !std::isfinite(p.at)) continue;
-      scale.see(p.at);
-      double& top = worst[r.problem].try_emplace(p.at, 0).first->second;
-      top = std::max(top, *y);
+    for (const auto& [octave, point] : r.profile.*kAxes[which]) {
+      const double at = edge_of(octave), y = in_ulp ? point.max_ulp : point.max_ratio;
+      if (!std::isfinite(y)) continue;
+      scale.see(at);
+      double& top = worst[std::string(name(r.kernel->problem))].try_emplace(at, 0).first->second;
+      top = std::max(top, y);
       most = std::max(most, top);
     }
   }
@@ -113,17 +115,16 @@ std::string profile_plot(const View& view, std::size_t which, bool in_ulp) {
                 table_of((title + ": " + what).c_str(), kProfiles[which], in_ulp ? "ulp" : "error / bound", rows));
 }
 
-std::string histogram(const View& view, bool in_ulp) {
+std::string histogram(const Report& report, bool in_ulp) {
   std::map<int, std::uint64_t> bins;
-  std::uint64_t zero = 0;
-  for (const Record& r : view.records) {
+  for (const Record& r : report.result.records) {
     if (!plotted(r)) continue;
-    for (const Figure& f : r.figures) {
-      const Octaves& octaves = in_ulp ? f.ulp : f.ratio;
-      zero += octaves.zero;
-      for (const auto& [bin, n] : octaves.bins) bins[bin] += n;
+    for (const Part part : parts(r.kernel->problem)) {
+      for (const auto& [bin, n] : in_ulp ? octaves_of(r[part]).counts : ratio_octaves(r[part])) bins[bin] += n;
     }
   }
+  const std::uint64_t zero = bins[kExact];
+  bins.erase(kExact);
   if (bins.empty()) return "";
   Axis x{in_ulp ? "log2 of the error in ulp" : "log2 of error / bound",
          bins.begin()->first - 1.0,
@@ -150,20 +151,20 @@ std::string histogram(const View& view, bool in_ulp) {
                 table_of(title.c_str(), "octave", "elements", rows));
 }
 
-std::string term_bars(const View& view) {
+std::string term_bars(const Report& report) {
   std::map<std::string, const Record*> worst;
-  for (const Record& r : view.records) {
-    if (!plotted(r) || !r.terms || !r.ratio || !std::isfinite(*r.ratio)) continue;
-    const Record*& w = worst[r.label()];
-    if (w == nullptr || *r.ratio > *w->ratio) w = &r;
+  for (const Record& r : report.result.records) {
+    if (!plotted(r) || !r.worst || r.max_ratio() == -1 || !std::isfinite(r.max_ratio())) continue;
+    const Record*& w = worst[label(r)];
+    if (w == nullptr || r.max_ratio() > w->max_ratio()) w = &r;
   }
   std::vector<StackedBar> bars;
-  for (const auto& [label, r] : worst) {
-    double sum = 0;
-    for (const double t : *r->terms) sum += t;
+  for (const auto& [kernel, r] : worst) {
+    const auto terms = terms_of(*r->worst);
+    const double sum = std::accumulate(terms.begin(), terms.end(), 0.0);
     if (!(sum > 0) || !std::isfinite(sum)) continue;
-    StackedBar& bar = bars.emplace_back(StackedBar{label, {}, fmt::format("{} of it", shown(r->ratio))});
-    for (const double t : *r->terms) bar.parts.push_back(t / sum);
+    StackedBar& bar = bars.emplace_back(StackedBar{kernel, {}, fmt::format("{} of it", shown(r->max_ratio()))});
+    for (const double t : terms) bar.parts.push_back(t / sum);
   }
   if (bars.empty()) return "";
   std::string table =
@@ -183,22 +184,24 @@ std::string term_bars(const View& view) {
          table + "</tbody></table></details></figure>\n";
 }
 
-std::string heat_maps(const View& view) {
+std::string heat_maps(const Report& report) {
   constexpr std::size_t kMost = 8;
   std::vector<const Record*> shown_records;
-  for (const char* form : {"hardened", "published"}) {
-    for (const Record& r : view.records) {
-      if (r.form == form && r.heat && shown_records.size() < kMost) shown_records.push_back(&r);
+  for (const Form form : {Form::hardened, Form::published}) {
+    for (const Record& r : report.result.records) {
+      if (r.kernel->form == form && shown_heat(r) != nullptr && shown_records.size() < kMost)
+        shown_records.push_back(&r);
     }
   }
   std::string out;
   for (const Record* r : shown_records) {
-    const std::string title = fmt::format("{} {} {}", r->label(), r->format, r->family);
+    const std::string title = fmt::format("{} {} {}", label(*r), info(r->format).name, r->family);
+    const HeatMap& heat = *shown_heat(*r);
     std::string text;
-    for (const std::string& row : r->heat->cells) text += row + "\n";
+    for (const std::string& row : heat.cells) text += row + "\n";
     out += "<figure>" +
-           heat_plot(title, fmt::format("which elements of {} are wrong; the same as text below", r->heat->tensor),
-                     r->heat->cells) +
+           heat_plot(title, fmt::format("which elements of {} are wrong; the same as text below", heat.tensor),
+                     heat.cells) +
            "<details><summary>As text</summary><pre>" + text + "</pre></details></figure>\n";
   }
   if (out.empty()) return "";
@@ -211,15 +214,24 @@ std::string heat_maps(const View& view) {
 
 }  // namespace
 
-std::string static_plots(const View& view) {
+std::map<int, std::uint64_t> ratio_octaves(const ErrorStats& stats) {
+  constexpr int kLowest = -56;  // holds everything below, results without any error too
+  std::map<int, std::uint64_t> octaves;
+  for (std::size_t i = 0; i < stats.ratio_octaves.size(); ++i) {
+    if (stats.ratio_octaves[i] != 0) octaves[i == 0 ? kExact : static_cast<int>(i) + kLowest] = stats.ratio_octaves[i];
+  }
+  return octaves;
+}
+
+std::string static_plots(const Report& report) {
   std::string out;
   for (const bool in_ulp : {false, true}) {
-    for (std::size_t which = 0; which < kProfiles.size(); ++which) out += profile_plot(view, which, in_ulp);
+    for (std::size_t which = 0; which < kProfiles.size(); ++which) out += profile_plot(report, which, in_ulp);
   }
-  for (const bool in_ulp : {false, true}) out += histogram(view, in_ulp);
-  out += term_bars(view);
+  for (const bool in_ulp : {false, true}) out += histogram(report, in_ulp);
+  out += term_bars(report);
   if (out.empty()) out = "<p>No hardened kernel was measured.</p>\n";
-  return "<div class=\"plots\">" + out + "</div>\n" + heat_maps(view);
+  return "<div class=\"plots\">" + out + "</div>\n" + heat_maps(report);
 }
 
 }  // namespace flashproof::html

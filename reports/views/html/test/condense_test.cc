@@ -1,10 +1,8 @@
 // The data of the page for its script.
-#include "reports/views/html/html.h"
-
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "reports/views/html/parts.h"
@@ -13,8 +11,10 @@
 namespace flashproof {
 namespace {
 
+using nlohmann::json;
+
 TEST(Html, DataIsJson) {
-  const std::string text = html::condensed(html::read_view(document()));
+  const std::string text = html::condensed(page_report());
   EXPECT_EQ(text.find_first_of("<>&"), std::string::npos);
   const json data = json::parse(text);
   EXPECT_EQ(data["rows"].size(), 2U);
@@ -23,12 +23,12 @@ TEST(Html, DataIsJson) {
 
 // What records share stands in the page once; what differs in one digit that is shown does not.
 TEST(Html, EqualPartsOfRecordsAreStoredOnce) {
-  json report = document();
-  json twin = report["records"][0];
-  twin["family"] = "twin";
-  report["records"].push_back(twin);
-  const auto parts = [](const json& document) {
-    const json data = json::parse(html::condensed(html::read_view(document)));
+  Report report = page_report();
+  Record twin = report.result.records[0];
+  twin.family = "twin";
+  report.result.records.push_back(twin);
+  const auto parts = [](const Report& of) {
+    const json data = json::parse(html::condensed(of));
     const auto at = [&](const char* name) {
       const json& fields = data["fields"];
       return static_cast<std::size_t>(std::find(fields.begin(), fields.end(), name) - fields.begin());
@@ -42,9 +42,9 @@ TEST(Html, EqualPartsOfRecordsAreStoredOnce) {
   };
   const json same = parts(report);
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(same[i][0], same[i][1]) << i;
-  EXPECT_EQ(same[4], parts(document())[4]);
+  EXPECT_EQ(same[4], parts(page_report())[4]);
 
-  report["records"].back()["figures"]["o"]["max_abs"] = 0.0123;
+  report.result.records.back().o.max_abs = 0.0123;
   const json other = parts(report);
   EXPECT_NE(other[0][0], other[0][1]);
   EXPECT_EQ(other[1][0], other[1][1]);
