@@ -41,6 +41,7 @@ COMMANDS = {
         Run(instead=f"git clone --quiet 'file://{ROOT}' clone && cd clone && ./flashproof --help", needs="checkout"),
     "./flashproof report": Run(instead=f"./flashproof report {SMALL} --kernel '{ONLINE}.*'"),
     "./flashproof test": Listed("runs this test"),
+    f"./flashproof check {ONLINE}.published": Run(1, instead=f"./flashproof check {ONLINE}.published {SMALL}"),
     f"./flashproof replay out/witnesses/{ONLINE}.published.f32.mask_first_tile.safetensors": Run(1),
     "./flashproof replay attention:mask_first_tile:0:format=f32": Run(1),
     "./flashproof render out/report.json": Run(),

@@ -10,6 +10,7 @@
 #include "reference/error/assumption.h"
 #include "reports/run/environment.h"
 #include "reports/run/sweep.h"
+#include "reports/views/terminal/verdict_block.h"
 
 namespace flashproof {
 
@@ -28,6 +29,7 @@ struct Report {
   // JSON as it was read (attachments.h); empty: none.
   std::string faults, bench;
   std::string ledger = {};  // against_line() of ledger/against.h
+  VerdictBlock block = {};  // report_block(): what every view begins with; without a sentence: none was made
   // Of a report read from files, which knows no arithmetic: what the files blame, by blame_key().
   std::map<std::string, Assumption> blamed = {};
   std::shared_ptr<const void> owner = {};  // of what the records point to, where nothing else is

@@ -11,13 +11,14 @@
 namespace flashproof {
 int merge_command(const MergeArguments& arguments) {
   KernelNames names;
-  const Report report = merge_reports(arguments.files, {arguments.allow_partial}, names);
+  Report report = merge_reports(arguments.files, {arguments.allow_partial}, names);
   require_writable(arguments.out, "--out");
   require_report_files(arguments.out);
   if (const auto facts = differing_facts(report.runs); !facts.empty()) {
     say(fmt::format("the runs differ in {}: their cases are counted together all the same", fmt::join(facts, ", ")));
   }
-  VerdictBlock block = report_block(report, {}, undecided_of(report.result.records, Kernels::hardened), {});
+  report.block = report_block(report, {}, undecided_of(report.result.records, Kernels::hardened), {});
+  VerdictBlock block = report.block;
   block.rest.push_back({"written", write_report_files(arguments.out, report)});
   show_block(block, arguments.verbose ? table_text(report, terminal_columns(), false) : "");
   return kExitFine;

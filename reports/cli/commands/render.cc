@@ -7,7 +7,7 @@
 #include "reports/cli/commands/commands.h"
 #include "reports/record/read_report.h"
 #include "reports/views/html/html.h"
-#include "reports/views/terminal/text.h"
+#include "reports/views/terminal/report_block.h"
 
 namespace flashproof {
 
@@ -15,7 +15,8 @@ int render_command(const std::string& report_file, const std::string& out_file) 
   const std::filesystem::path from = report_file;
   const std::filesystem::path to =
       out_file.empty() ? std::filesystem::path(from).replace_extension(".html") : std::filesystem::path(out_file);
-  const Report report = read_report(report_file);
+  Report report = read_report(report_file);
+  report.block = report_block(report, {}, undecided_of(report.result.records, Kernels::hardened), {});
   std::error_code error;
   if (std::filesystem::equivalent(from, to, error)) {
     throw UsageError("--out " + quote(to.string()) + ": is the report itself; must be another file");

@@ -97,11 +97,12 @@ int report_command(const SweepArguments& arguments) {
   const std::string gpu = gpu_architecture(executors);
   note_ledger(records, known, gpu);
   report.ledger = against_line(measured_of(records, gpu), known);
-  const std::string written = write_report_files(out, report);
   const std::vector<Undecided> undecided = undecided_of(records, Kernels::hardened);
   const std::vector<Undecided> narrow = narrow_declarations(records, Kernels::hardened);
-  VerdictBlock block = report_block(report, {Kernels::hardened, arguments.nightly}, undecided, narrow);
-  block.rest.push_back({"written", written + (arguments.verbose ? "" : "; --verbose shows the tables here")});
+  report.block = report_block(report, {Kernels::hardened, arguments.nightly}, undecided, narrow);
+  VerdictBlock block = report.block;
+  block.rest.push_back(
+      {"written", write_report_files(out, report) + (arguments.verbose ? "" : "; --verbose shows the tables here")});
   const std::string detail = arguments.verbose
                                  ? table_text(report, terminal_columns(), colour_of(STDOUT_FILENO) == Colour::on) +
                                        refined_line(records) + undecided_text(undecided, "UNDECIDED")

@@ -1,6 +1,8 @@
 // The failing kernels and how to see each again.
 #include <fmt/format.h>
 
+#include <sstream>
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -174,6 +176,12 @@ std::string summary(const Report& report, const std::vector<FailingFamily>& list
     if (run.partial.empty()) continue;
     out += fmt::format("<p class=\"partial\" role=\"note\"><strong>Partial report:</strong> {}</p>\n",
                        escaped(run.partial));
+  }
+  if (!report.block.sentence.empty()) {
+    std::istringstream text(block_text(report.block, Colour::off));
+    out += "<pre class=\"block\">";
+    for (std::string line; std::getline(text, line);) out += escaped(line) + "\n";
+    out += "</pre>\n";
   }
   out += verdict(report, t) + "<ul class=\"tiles\">\n";
   out += tile(grouped(t.hardened_failing), "hardened failing", t.hardened_failing > 0 ? "alarm" : "");

@@ -16,12 +16,14 @@ namespace {
 struct Cell {
   KindCounts by_case{};
   FailureCounts failures{};
-  double ratio = -1;  // the worst of every format
+  double ratio = -1;   // the worst of every format
+  double budget = -1;  // the same: ErrorStats::max_budget
 
   void add(const Record& r) {
     for (std::size_t i = 0; i < by_case.size(); ++i) by_case[i] += r.by_case[i];
     for (std::size_t i = 0; i < failures.size(); ++i) failures[i] += r.failures_by_case[i];
     ratio = worse(ratio, r.max_ratio());
+    for (const Part part : parts(r.kernel->problem)) budget = worse(budget, r[part].max_budget);
   }
 };
 
@@ -47,7 +49,7 @@ Face failing(const Cell& cell) {
 }
 
 Face face_of(const Cell& cell) {
-  const double ratio = cell.ratio;
+  const double ratio = cell.budget;
   switch (combine(cell.by_case, VerdictKind::unsupported)) {
     case VerdictKind::fail:
       return failing(cell);
@@ -133,8 +135,8 @@ std::string table(const std::string& problem, const Matrix& matrix,
 
 constexpr std::string_view kLegend =
     "<ul class=\"legend\" aria-label=\"What the cells say\">\n"
-    "<li><b class=\"r0\">.12</b> <b class=\"r2\">.48</b> <b class=\"r4\">.91</b> pass: worst error / bound "
-    "of all formats, stronger nearer to 1, which narrow formats reach by their own rounding</li>\n"
+    "<li><b class=\"r0\">.12</b> <b class=\"r2\">.48</b> <b class=\"r4\">.91</b> pass: the largest share of "
+    "the bound that the arithmetic used, of all formats, the rounding of the output aside; stronger nearer to 1</li>\n"
     "<li><b class=\"class\">NaN</b> NaN or inf where a number is right, or the reverse</li>\n"
     "<li><b class=\"bound\">bound</b> further off than the arithmetic explains, and how far in bounds</li>\n"
     "<li><b class=\"wrong\">wrong</b> silently wrong: a finite number where only inf or NaN is excused</li>\n"

@@ -36,7 +36,15 @@ void run_lines(const Run& run, std::string& out) {
   out += fmt::format("- CPU {}\n- GPU {}\n\n", cell(shortened(e.cpu, kFact)), cell(shortened(e.gpu, kFact)));
 }
 
-/// How it went, in one sentence; what it ran on comes after the matrix.
+constexpr std::string_view kFold = "<details><summary>Every table</summary>\n\n", kFoldEnd = "</details>\n";
+
+/// Text that does not end a fence of three backticks.
+std::string fenced(std::string text) {
+  std::ranges::replace(text, '`', '\'');
+  return text;
+}
+
+/// The verdict's block; how it went in one sentence; what it ran on comes after the matrix.
 void summary(const Report& report, std::string& out) {
   std::uint64_t runs = 0, cases = 0, failing[3] = {};
   for (const Run& run : report.runs) {
@@ -45,6 +53,8 @@ void summary(const Report& report, std::string& out) {
   }
   for (const Finding& f : report.findings) ++failing[static_cast<std::size_t>(f.record->kernel->form)];
   out += "# flashproof report\n\n";
+  if (!report.block.sentence.empty())
+    out += fmt::format("```\n{}```\n\n", fenced(block_text(report.block, Colour::off)));
   std::size_t partial = 0;
   for (const Run& run : report.runs) {
     if (!run.partial.empty() && ++partial <= kMostRuns)
@@ -194,11 +204,11 @@ std::string markdown_text(const Report& report) {
   summary(report, out);
   std::string where;
   provenance(report, where);
-  const std::size_t fixed = out.size() + where.size();
+  const std::size_t fixed = out.size() + where.size() + kFold.size() + kFoldEnd.size();
   std::size_t room = kMarkdownLimit - std::min(kMarkdownLimit, fixed);
   // The matrix comes first and takes at most two thirds; of what is left, one row per kernel and format comes first; then the
   // findings in hardened kernels, which are few, and what remains goes to the published ones.
-  out += markdown_matrix(report, room, 2 * room / 3) + where;
+  out += std::string(kFold) + markdown_matrix(report, room, 2 * room / 3) + where;
   const std::string seeded = faults(report).within(room, room / 4) + fault_table(report).within(room, room / 4);
   const std::string declared = contracts(report).within(room, room / 4);
   const std::string kernels = kernel_table(report).within(room, room / 2);
@@ -207,7 +217,7 @@ std::string markdown_text(const Report& report) {
   const std::string speed = bench_table(report).within(room, room / 4);
   const std::string hardened = findings(report, Form::hardened, "Findings in hardened kernels").within(room, room);
   const std::string published = findings(report, Form::published, "Where the published forms fail").within(room, room);
-  return out + kernels + hardened + published + odd + outside + seeded + speed + declared;
+  return out + kernels + hardened + published + odd + outside + seeded + speed + declared + std::string(kFoldEnd);
 }
 
 }  // namespace flashproof
