@@ -47,10 +47,12 @@ struct KernelDeclaration {
   Form form;
   std::span<const Format> formats;  // of x, of a merge's o, or of q; a gradient's o may have any storage format
   Contract contract;
-  Arithmetic arithmetic = {};                            // of a forward problem
+  Arithmetic arithmetic = {};                            // of a forward problem, or of own_forward
   BackwardArithmetic backward = {};                      // of a gradient, with P and dS in f32, if they are
   bool weights_as_stored = false;                        // of a gradient: P and dS are rounded to the format of q
   std::vector<BackwardArithmetic> backward_one_of = {};  // of a foreign gradient, for all that: one of these
+  bool own_forward =
+      false;  // of a foreign gradient: it makes o and lse itself, as automatic differentiation does, and reads none
   /// Called before launch. A function that says why not, and in braces with it the features that are taken:
   /// `.unsupported = {tile_unsupported, {Feature::softcap}}`.
   Refusal unsupported;

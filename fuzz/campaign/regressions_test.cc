@@ -10,8 +10,8 @@
 
 #include "fuzz/archive/archive.h"
 #include "fuzz/input/elite_line.h"
+#include "properties/generators/backward_case.h"
 #include "properties/generators/family.h"
-#include "properties/generators/gradient_case.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {

@@ -1,7 +1,7 @@
 #include "fuzz/input/origin.h"
 
+#include "properties/generators/backward_case.h"
 #include "properties/generators/family.h"
-#include "properties/generators/gradient_case.h"
 
 namespace flashproof {
 

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "fuzz/batch/memory.h"
-#include "fuzz/targets/forward.h"
+#include "fuzz/targets/one_kernel.h"
 #include "kernels/run.h"
 
 namespace flashproof {
@@ -34,7 +34,7 @@ void judge_batches(benchmark::State& state, ProblemKind problem, const char* ker
   Team team(threads);
   std::uint64_t judged = 0, climbed = 0;
   for (auto _ : state) {
-    for (const auto& result : run_forward_batch(subject, inputs, {executor, &team}).results) {
+    for (const auto& result : run_inputs(subject, inputs, {executor, &team}).results) {
       if (!result || !result->score.ran) {
         state.SkipWithError("an input did not run");
         return;

@@ -1,6 +1,6 @@
 // Two hardened kernels of one problem on one case: each is within its own bound of the exact result, so they are within
 // both of each other. Asks no truth.
-#include "fuzz/targets/forward.h"
+#include "fuzz/targets/one_kernel.h"
 
 namespace flashproof {
 namespace {
@@ -41,7 +41,7 @@ TargetSubject first_of(const TargetSubject& subject) {
 
 Scored run(const TargetSubject& subject, const FuzzInput& input, Executor executor) {
   const Pair pair = pair_of(subject);
-  const Case c = forward_case(first_of(subject), input);
+  const Case c = subject_case(first_of(subject), input);
   return scored(score_pair(pair.first, pair.second, c, run_options(input, executor)), c, input);
 }
 
@@ -50,13 +50,13 @@ Minimised minimise_pair(const TargetSubject& subject, const FuzzInput& input, Ex
   const Pair pair = pair_of(subject);
   const RunOptions options = run_options(input, executor);
   const TargetSubject first = first_of(subject);
-  return minimise_forward({first, input, defect, tries, stop},
-                          [&](const Case& c) { return score_pair(pair.first, pair.second, c, options); },
-                          {{"kernel", std::string(pair.first.id)},
-                           {"against", std::string(pair.second.id)},
-                           {"executor", std::string(name(executor))},
-                           {"math", "det"},
-                           {"schedule", to_string(options.schedule)}});
+  return minimise_with({first, input, defect, tries, stop},
+                       [&](const Case& c) { return score_pair(pair.first, pair.second, c, options); },
+                       {{"kernel", std::string(pair.first.id)},
+                        {"against", std::string(pair.second.id)},
+                        {"executor", std::string(name(executor))},
+                        {"math", "det"},
+                        {"schedule", to_string(options.schedule)}});
 }
 
 }  // namespace

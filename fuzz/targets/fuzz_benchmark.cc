@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "fuzz/batch/memory.h"
-#include "fuzz/targets/forward.h"
+#include "fuzz/targets/one_kernel.h"
 #include "fuzz/targets/session.h"
 #include "reference/problem/case.h"
 
@@ -20,7 +20,7 @@ namespace {
 
 template <ProblemKind problem>
 Target target() {
-  return {name(problem), [] { return forward_subjects(problem); }, run_forward, minimise_run, problem_of_kernel};
+  return {name(problem), [] { return subjects_of(problem); }, run_input, minimise_run, problem_of_kernel};
 }
 
 /// The same shape with other numbers: what a fuzzer sees changes with every execution.

@@ -1,6 +1,6 @@
 // The bytes drive the interleaving: a kernel's result must not depend on the order in which its threads run and its copies
 // land, and no two accesses may be left without an order.
-#include "fuzz/targets/forward.h"
+#include "fuzz/targets/one_kernel.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {
@@ -9,7 +9,7 @@ namespace {
 std::vector<TargetSubject> subjects() {
   std::vector<TargetSubject> list;
   for (const ProblemKind problem : {ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention}) {
-    for (TargetSubject& subject : forward_subjects(problem)) list.push_back(std::move(subject));
+    for (TargetSubject& subject : subjects_of(problem)) list.push_back(std::move(subject));
   }
   return list;
 }
@@ -22,20 +22,20 @@ ScoreOptions options_of(const FuzzInput& input) {
 
 Scored run(const TargetSubject& subject, const FuzzInput& input, Executor executor) {
   if (executor != Executor::cpu) throw UsageError("--exec: a schedule is an input of the CPU executor alone");
-  const Case c = forward_case(subject, input);
+  const Case c = subject_case(subject, input);
   return scored(score(kernel_of(subject.kernel), c, options_of(input)), c, input);
 }
 
 Minimised minimise_schedule(const TargetSubject& subject, const FuzzInput& input, Executor, const Defect& defect,
                             int tries, const std::function<bool()>& stop) {
   const ScoreOptions options = options_of(input);
-  return minimise_forward({subject, input, defect, tries, stop},
-                          [&](const Case& c) { return score(kernel_of(subject.kernel), c, options); },
-                          {{"kernel", subject.kernel},
-                           {"executor", "cpu"},
-                           {"math", "det"},
-                           {"schedule", to_string(options.run.schedule)},
-                           {"law", std::string(options.law->name)}});
+  return minimise_with({subject, input, defect, tries, stop},
+                       [&](const Case& c) { return score(kernel_of(subject.kernel), c, options); },
+                       {{"kernel", subject.kernel},
+                        {"executor", "cpu"},
+                        {"math", "det"},
+                        {"schedule", to_string(options.run.schedule)},
+                        {"law", std::string(options.law->name)}});
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
 #include <string>
 #include <utility>
 
-#include "properties/generators/gradient_variant.h"
+#include "properties/generators/backward_variant.h"
+#include "properties/laws/trial.h"
 #include "properties/shrink/shrink.h"
 #include "reference/problem/error.h"
 #include "reference/problem/random.h"
@@ -51,17 +52,21 @@ Draws by_search(const Kernel& kernel, const Family& family, const PropertyOption
 CaseSpec drawn_spec(const Kernel& kernel, std::string_view family, Random& random) {
   const std::uint64_t seed = random.next_u32();  // ten digits at most: a line to read
   const auto n = static_cast<std::size_t>(random.integer(0, std::ssize(kernel.formats) - 1));
-  return {kernel.problem, std::string(family), seed, {{"format", std::string(info(kernel.formats[n]).name)}}};
+  CaseSpec spec{kernel.problem, std::string(family), seed, {{"format", std::string(info(kernel.formats[n]).name)}}};
+  if (kernel.own_forward) spec.keys["mode"] = "gradient";
+  return spec;
 }
 
 /// Where a family has no case with a gradient for a seed, it is drawn again. One that is about a feature without a gradient has
-/// none at all.
-std::optional<Case> drawn_case(const Kernel& kernel, std::string_view family, Random& random) {
+/// none at all. `redraws`: as in Search.
+std::optional<Case> drawn_case(const Kernel& kernel, std::string_view family, int redraws, Random& random) {
   constexpr int kDraws = 50;
   for (int draw = 0; draw < kDraws; ++draw) {
     const CaseSpec spec = drawn_spec(kernel, family, random);
     try {
-      return make_case(spec);
+      Case drawn = make_case(spec);
+      if (redraws-- > 0 && !Trial(kernel, drawn).refusal(drawn.problem).empty()) continue;
+      return drawn;
     } catch (const UsageError&) {  // a feature without a gradient
     }
   }
@@ -94,7 +99,8 @@ std::vector<Draws> draws_of(const Kernel& kernel, std::span<const Family* const>
                             const PropertyOptions& options) {
   std::vector<Draws> list;
   const bool gradient = kernel.problem == ProblemKind::backward;
-  if (gradient && options.families.empty()) {
+  // The array is about what a kernel may get wrong that is given o and lse, in every format and layout.
+  if (gradient && options.families.empty() && !kernel.own_forward) {
     const auto variant = [&kernel](std::uint64_t n, Random& random) -> std::optional<Case> {
       CaseSpec spec = drawn_spec(kernel, "normal", random);
       spec.keys["variant"] = std::to_string(n);
@@ -108,8 +114,8 @@ std::vector<Draws> draws_of(const Kernel& kernel, std::span<const Family* const>
       list.push_back(by_search(kernel, *family, options));
       continue;
     }
-    const auto drawn = [&kernel, family](std::uint64_t, Random& random) {
-      return drawn_case(kernel, family->name, random);
+    const auto drawn = [&kernel, family, redraws = options.redraws](std::uint64_t, Random& random) {
+      return drawn_case(kernel, family->name, redraws, random);
     };
     list.push_back(by_seed(family->name, Random(options.seed, seed_of(family->name)), options.cases, options, drawn));
   }

@@ -1,5 +1,5 @@
 // Where the cases of a run come from. Of a forward kernel RapidCheck draws and shrinks them (shrinking_search.h). Of a kernel of the
-// gradient they are drawn by seed: every row of the covering array (gradient_variant.h) on an ordinary problem, then the
+// gradient they are drawn by seed: every row of the covering array (backward_variant.h) on an ordinary problem, then the
 // families; a finding is made smaller only where its witness is kept, since a candidate costs the truth of a forward problem.
 #pragma once
 

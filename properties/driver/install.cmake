@@ -11,7 +11,7 @@ if(FLASHPROOF_HAVE_CUDA OR FLASHPROOF_SANITIZE OR FLASHPROOF_PYTHON OR FLASHPROO
 endif()
 
 set(libraries float block_fma simt problem kernel_run declaration oracle_parts oracle_dd oracle_exact oracle_fp64 oracle
-  oracle_backward bound bound_backward arithmetic_json change error laws generators shrink junit property_driver)
+  oracle_backward bound bound_backward arithmetic_json gradient_bound change error laws generators shrink junit property_driver)
 foreach(library IN LISTS libraries)
   set_target_properties(flashproof_${library} PROPERTIES EXPORT_NAME ${library})
 endforeach()

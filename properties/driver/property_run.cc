@@ -41,6 +41,14 @@ std::uint64_t PropertyResult::decided() const {
   return counts[static_cast<std::size_t>(VerdictKind::pass)] + counts[static_cast<std::size_t>(VerdictKind::fail)];
 }
 
+std::string call_fault_name(const Verdict& verdict) {
+  const std::string& text = verdict.detail;
+  std::size_t end = text.find(':');
+  if (verdict.failure != Failure::error || end == std::string::npos || end > text.find(' ')) return {};
+  if (text.starts_with("raised:") || text.starts_with("gpu_error:")) end = text.find(':', end + 1);
+  return text.substr(0, end);
+}
+
 namespace {
 
 /// Where the witness of this kernel and law goes; the folder is there.
@@ -131,6 +139,8 @@ class KernelRun {
   void replay(std::span<const Case> cases) {
     for (std::size_t i = 0; i < cases.size(); ++i) {
       if (kind_of(cases[i].problem) != kernel_.problem) continue;
+      const auto* gradient = std::get_if<BackwardProblem>(&cases[i].problem);
+      if (kernel_.own_forward && gradient->mode == BackwardMode::stage) throw UsageError(std::string(kNoStage));
       failing_.clear();
       fails(cases[i]);
       for (const Failing& failing : failing_) {
@@ -207,6 +217,7 @@ class KernelRun {
     Trial trial(kernel_, c);
     Verdict verdict = ask(*questions_[failing.law].law, trial);
     if (!verdict.failed() || verdict.failure != failing.verdict.failure) return false;
+    if (call_fault_name(verdict) != call_fault_name(failing.verdict)) return false;
     failing.verdict = std::move(verdict);
     return true;
   }
@@ -214,7 +225,8 @@ class KernelRun {
   void keep(const Failing& failing, const Case& drawn, const Case& simplest) {
     PropertyResult& result = results_[failing.law];
     std::string witness = keep_witness(options_, simplest, result, failing.verdict);
-    std::string shrunk = witness.empty() ? "" : brief(simplest.problem);
+    const bool is_simpler = !witness.empty() && simplest.problem != drawn.problem;
+    std::string shrunk = is_simpler ? brief(simplest.problem) : "";
     result.failure = {drawn.spec, failing.verdict, std::move(witness), std::move(shrunk)};
   }
 

@@ -48,6 +48,9 @@ struct PropertyFailure {
   std::string run = {};  // its options
 };
 
+/// Of a foreign kernel's fault that has a name: "wrong_shape", "raised: ValueError"; empty of all else.
+std::string call_fault_name(const Verdict& verdict);
+
 /// One kernel under one law.
 struct PropertyResult {
   std::string_view kernel, law;

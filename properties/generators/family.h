@@ -27,7 +27,7 @@ struct Family {
 
   bool serves(ProblemKind problem) const;
   /// How many cases stand for `seeds` cases of other families: a whole round for the kDefaultSeeds of a default report. A gradient
-  /// has a covering array of its own (gradient_variant.h), so that no round of a family is one of it: seeds, in every format.
+  /// has a covering array of its own (backward_variant.h), so that no round of a family is one of it: seeds, in every format.
   std::uint64_t cases(ProblemKind problem, std::uint64_t seeds) const;
   /// Whether case i of so many seeds is drawn in format number `format` of `formats`.
   bool draws(ProblemKind problem, std::uint64_t i, std::uint64_t seeds, std::uint64_t format,

@@ -1,5 +1,5 @@
+#include "properties/generators/backward_case.h"
 #include "properties/generators/family.h"
-#include "properties/generators/gradient_case.h"
 #include "properties/generators/keys.h"
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"

@@ -4,9 +4,9 @@
 // query as they are stored. So: of a batch entry alone, and of a kv head with its group alone, dq, dk and dv; of one query
 // head alone, and of the last queries alone, dq; of the last keys alone, dk and dv. Positions count from the bottom right,
 // so that what stays sees what it saw. A kernel that is not deterministic is asked for its bounds.
-#include "properties/laws/gradient_parts.h"
-#include "properties/laws/gradient_reading.h"
+#include "properties/laws/compare_backward.h"
 #include "properties/laws/list.h"
+#include "properties/laws/parts_backward.h"
 #include "properties/laws/same_outputs.h"
 
 namespace flashproof {

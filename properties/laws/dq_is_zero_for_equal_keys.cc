@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "properties/laws/change.h"
-#include "properties/laws/gradient_reading.h"
+#include "properties/laws/compare_backward.h"
 #include "properties/laws/list.h"
 #include "properties/laws/weights.h"
 

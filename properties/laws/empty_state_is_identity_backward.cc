@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "properties/laws/change.h"
-#include "properties/laws/gradient_reading.h"
+#include "properties/laws/compare_backward.h"
 #include "properties/laws/list.h"
 #include "properties/laws/parts.h"
 #include "properties/laws/same_outputs.h"
@@ -66,7 +66,7 @@ void with_hidden_keys(Trial& trial, BackwardProblem p, Comparison& tally) {
 }  // namespace
 
 Verdict empty_state_of_gradients(Trial& trial) {
-  const BackwardProblem given = as_stage(gradient_of(trial));
+  const BackwardProblem given = with_any_forward(trial);
   if (given.query_rows() == 0 || given.key_rows() == 0) return {VerdictKind::vacuous, Failure::none, "no pair"};
   Comparison tally;
   with_hidden_keys(trial, given, tally);

@@ -11,9 +11,9 @@
 #include <cmath>
 
 #include "properties/laws/change.h"
-#include "properties/laws/gradient_parts.h"
-#include "properties/laws/gradient_reading.h"
+#include "properties/laws/compare_backward.h"
 #include "properties/laws/list.h"
+#include "properties/laws/parts_backward.h"
 #include "properties/laws/same_outputs.h"
 
 namespace flashproof {
@@ -86,7 +86,7 @@ void Sums::of_d_out(Random& random) {
 
 void Sums::of_keys(std::int64_t cut) {
   const BackwardProblem& p = gradient_of(trial_);
-  BackwardProblem below = p;
+  BackwardProblem below = as_stage(p);  // with o and lse of all keys
   below.forward.key_length.clear();
   for (std::int64_t b = 0; b < p.forward.batch(); ++b) {
     below.forward.key_length.push_back(static_cast<std::int32_t>(std::min(cut, p.forward.visible_length(b))));

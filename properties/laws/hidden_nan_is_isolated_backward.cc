@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "properties/laws/change.h"
-#include "properties/laws/gradient_reading.h"
+#include "properties/laws/compare_backward.h"
 #include "properties/laws/list.h"
 #include "properties/laws/same_outputs.h"
 
@@ -20,8 +20,7 @@ void fill_row(Tensor& tensor, std::int64_t b, std::int64_t h, std::int64_t i, do
 }
 
 /// The problem with every tensor dense and its last keys hidden.
-BackwardProblem shortened(const BackwardProblem& given) {
-  BackwardProblem p = as_stage(given);
+BackwardProblem shortened(BackwardProblem p) {
   AttentionProblem& f = p.forward;
   for (Tensor* tensor : {&f.q, &f.k, &f.v, &p.d_out, &p.o, &p.lse}) {
     const std::vector<std::int64_t> all = iota(tensor->shape[0]);
@@ -68,7 +67,7 @@ int plant(BackwardProblem& p, double value) {
 Verdict hidden_nan_of_gradients(Trial& trial) {
   if (!trial.contract().isolates_hidden) return unsupported("the kernel does not declare mask isolation");
   if (no_rows(gradient_of(trial))) return {VerdictKind::vacuous, Failure::none, "no row"};
-  const BackwardProblem base = shortened(gradient_of(trial));
+  const BackwardProblem base = shortened(with_any_forward(trial));
   const Case subject{trial.subject().spec, base};
   Trial shorter(trial.kernel(), subject, nullptr, trial.options(), trial.runner());
   if (std::string why = shorter.refusal(base); !why.empty()) return unsupported(std::move(why));

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "properties/laws/change.h"
-#include "properties/laws/gradient_reading.h"
+#include "properties/laws/compare_backward.h"
 #include "properties/laws/list.h"
 #include "properties/laws/same_outputs.h"
 

@@ -16,7 +16,7 @@
 #include <cmath>
 
 #include "properties/laws/change.h"
-#include "properties/laws/gradient_reading.h"
+#include "properties/laws/compare_backward.h"
 #include "properties/laws/list.h"
 #include "properties/laws/same_outputs.h"
 #include "properties/laws/weights.h"

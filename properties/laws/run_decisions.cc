@@ -81,10 +81,10 @@ Conclusion RunDecisions::conclude() const {
 
 Conclusion RunDecisions::conclude(const KernelDeclaration& kernel) const {
   Conclusion conclusion = conclude();
-  // A gradient's reduction is never open, and where most families are lost, less than kLeastFamilies are decided.
-  if (kernel.problem == ProblemKind::backward) return conclusion;
-  conclusion.contradiction = explanation_.contradiction(kernel.arithmetic, kernel.problem);
-  if (!conclusion.contradiction) conclusion.suggestion = explanation_.suggestion(kernel.arithmetic, kernel.problem);
+  if (kernel.problem != ProblemKind::backward) {  // of a gradient no reduction is open
+    conclusion.contradiction = explanation_.contradiction(kernel.arithmetic, kernel.problem);
+    if (!conclusion.contradiction) conclusion.suggestion = explanation_.suggestion(kernel.arithmetic, kernel.problem);
+  }
   if (const std::optional<RunPower> of_run = power()) {
     conclusion.narrow = of_run->narrow_declaration(kernel);
     if (!conclusion.narrow.empty()) conclusion.lost = of_run->families().find(of_run->lost().front())->second.lost;

@@ -9,8 +9,10 @@
 #include <stdexcept>
 
 #include "properties/generators/family.h"
+#include "properties/laws/judged_bound.h"
 #include "reference/bound/alternatives.h"
 #include "reference/bound/arithmetic_json.h"
+#include "reference/bound/backward/arithmetic_json.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {
@@ -22,48 +24,88 @@ std::uint64_t outside_of(const Power& power) {
   return sum;
 }
 
-/// Rows of the case that are outside, of all; an open reduction's are those of its first alternative.
-double rows_outside(const Problem& problem, const Arithmetic& arithmetic) {
-  const Bound bound = compute_bound(problem, alternatives(arithmetic, problem).front());
-  const auto outside = std::ranges::count_if(bound.domain, [](const RowDomain& row) { return !row.holds(); });
-  const auto columns = std::ranges::count_if(bound.accumulator_outside, [](std::uint8_t out) { return out != 0; });
-  const double rows = static_cast<double>(outside) / static_cast<double>(std::max<std::size_t>(1, bound.domain.size()));
-  const double sums = static_cast<double>(columns) / static_cast<double>(std::max<std::size_t>(1, bound.o.size()));
-  return std::max(rows, sums);
+/// As the case is judged; an open reduction by its first alternative.
+Bound bound_of(const KernelDeclaration& declared, const Case& subject) {
+  Kernel kernel{declared};
+  if (kernel.problem != ProblemKind::backward)
+    kernel.arithmetic = alternatives(kernel.arithmetic, subject.problem).front();
+  CaseTruth truth(subject);
+  return judged_bound(kernel, subject, truth);
 }
 
-/// The member of the declaration whose default brings back most of the case, as JSON. What names the algorithm is none: a kernel
-/// cannot declare another one.
-std::string guilty_field(const Problem& problem, const Arithmetic& declared) {
+double share(std::int64_t some, std::size_t all) {
+  return static_cast<double>(some) / static_cast<double>(std::max<std::size_t>(1, all));
+}
+
+/// Rows of the case that are outside, of all: of a gradient the larger share of queries and keys.
+double rows_outside(const KernelDeclaration& kernel, const Case& subject) {
+  const Bound bound = bound_of(kernel, subject);
+  double most = share(std::ranges::count_if(bound.accumulator_outside, [](std::uint8_t out) { return out != 0; }),
+                      bound.o.size());
+  for (const auto* rows : {&bound.domain, &bound.query_domain, &bound.key_domain}) {
+    const auto outside = std::ranges::count_if(*rows, [](const RowDomain& row) { return !row.holds(); });
+    most = std::max(most, share(outside, rows->size()));
+  }
+  return most;
+}
+
+/// The kernel with one member of its declaration as the default has it, for each that differs, with the member as JSON. What names
+/// the algorithm is none: a kernel cannot declare another one.
+std::vector<std::pair<std::string, KernelDeclaration>> without_each_member(const KernelDeclaration& kernel,
+                                                                           const Problem& problem) {
   constexpr std::int64_t kColumns = 1024;
-  const auto fields = nlohmann::ordered_json::parse(arithmetic_json(declared, kColumns));
+  std::vector<std::pair<std::string, KernelDeclaration>> list;
+  const auto add = [&](std::string member) -> KernelDeclaration& {
+    return list.emplace_back(std::move(member), kernel).second;
+  };
+  if (kernel.problem == ProblemKind::backward) {
+    const auto declared = Kernel{kernel}.backward_for(format_of(problem));
+    for (WithoutField& without : without_each_field(declared, format_of(problem)))
+      add(std::move(without.field)).backward_one_of = std::move(without.one_of);
+    return list;
+  }
+  const auto fields = nlohmann::ordered_json::parse(arithmetic_json(kernel.arithmetic, kColumns));
   Arithmetic same_algorithm;
-  same_algorithm.reduction = declared.reduction;
-  same_algorithm.exponent = declared.exponent;
-  same_algorithm.merge_weights = declared.merge_weights;
+  same_algorithm.reduction = kernel.arithmetic.reduction;
+  same_algorithm.exponent = kernel.arithmetic.exponent;
+  same_algorithm.merge_weights = kernel.arithmetic.merge_weights;
   const auto defaults = nlohmann::ordered_json::parse(arithmetic_json(same_algorithm, kColumns));
-  double least = rows_outside(problem, declared) / 2;
-  std::string guilty;
   for (const auto& [field, value] : fields.items()) {
     if (!defaults.contains(field) || defaults[field] == value) continue;
     auto changed = fields;
     changed[field] = defaults[field];
     try {
-      const double left = rows_outside(problem, parse_arithmetic(changed.dump(), kind_of(problem), format_of(problem)));
+      const Arithmetic without = parse_arithmetic(changed.dump(), kind_of(problem), format_of(problem));
+      add(fmt::format("\"{}\": {}", field, value.dump())).arithmetic = without;
+    } catch (const UsageError&) {  // the default contradicts another field: not this one alone
+    }
+  }
+  return list;
+}
+
+/// The member of the declaration whose default brings back most of the case.
+std::string guilty_field(const KernelDeclaration& kernel, const Case& subject) {
+  double least = rows_outside(kernel, subject) / 2;
+  std::string guilty;
+  for (const auto& [member, without] : without_each_member(kernel, subject.problem)) {
+    try {
+      const double left = rows_outside(without, subject);
       if (left >= least) continue;
       least = left;
-      guilty = fmt::format("\"{}\": {}", field, value.dump());
+      guilty = member;
     } catch (const UsageError&) {
-    } catch (const std::invalid_argument&) {  // the default contradicts another field: not this one alone
+    } catch (const std::invalid_argument&) {  // no bound without it
     }
   }
   return guilty;
 }
 
-std::string failing_precondition(const Problem& problem, const Arithmetic& arithmetic) {
-  const Bound bound = compute_bound(problem, alternatives(arithmetic, problem).front());
-  for (const RowDomain& row : bound.domain) {
-    if (!row.holds()) return fmt::format("the precondition \"{}\"", row.nearest.name);
+std::string failing_precondition(const KernelDeclaration& kernel, const Case& subject) {
+  const Bound bound = bound_of(kernel, subject);
+  for (const auto* rows : {&bound.domain, &bound.query_domain, &bound.key_domain}) {
+    for (const RowDomain& row : *rows) {
+      if (!row.holds()) return fmt::format("the precondition \"{}\"", row.nearest.name);
+    }
   }
   return "the range of its sums";
 }
@@ -175,11 +217,10 @@ std::string RunPower::narrow_declaration(const KernelDeclaration& kernel) const 
   const bool most = 2 * names.size() > static_cast<std::size_t>(served);
   std::string field;
   try {
-    const Problem problem = make_case(spec).problem;
-    field = guilty_field(problem, kernel.arithmetic);
-    const bool refused = kernel.contract.refuses_beyond_range && rows_outside(problem, kernel.arithmetic) <= 0.5;
-    if (field.empty() && most)
-      field = refused ? "\"refuses_beyond_range\": true" : failing_precondition(problem, kernel.arithmetic);
+    const Case lost = make_case(spec);
+    field = guilty_field(kernel, lost);
+    const bool refused = kernel.contract.refuses_beyond_range && rows_outside(kernel, lost) <= 0.5;
+    if (field.empty() && most) field = refused ? "\"refuses_beyond_range\": true" : failing_precondition(kernel, lost);
   } catch (const UsageError&) {  // a case that was not drawn from a family
     if (most) field = "the declaration";
   }

@@ -130,6 +130,20 @@ TEST(RunPower, a_field_that_loses_the_families_asked_is_named_an_algorithm_with_
   EXPECT_EQ(run.narrow_declaration(beyond_e4m3()), "") << "half of two is not most";
 }
 
+/// Of a gradient it is the same. Sums so coarse that no e^(s − lse) is known to stay in the f32 range.
+TEST(RunPower, a_field_of_a_gradient_that_loses_the_families_asked_is_named) {
+  KernelDeclaration kernel = *find_kernel("attention_backward.two_kernels.hardened");
+  Power outside;
+  for (const Part part : kGradientParts) outside.of(part).counts[static_cast<std::size_t>(Decided::outside)] = 10;
+  RunPower run;
+  for (const char* mode : {"stage", "gradient"})
+    run.add({ProblemKind::backward, "normal", 1, {{"format", "f32"}, {"mode", mode}, {"d", "32"}}}, outside);
+  EXPECT_EQ(run.narrow_declaration(kernel), "");
+  kernel.backward.dot.unit = {.k = 1, .f = 1, .ofb = 7};
+  EXPECT_THAT(run.narrow_declaration(kernel), HasSubstr("\"dot\": "));
+  EXPECT_THAT(run.narrow_declaration(kernel), HasSubstr("1 of 1 input families"));
+}
+
 TEST(RunPower, what_names_the_algorithm_is_no_field_that_excuses) {
   const KernelDeclaration* states = find_kernel("merge.states.hardened");
   ASSERT_NE(states, nullptr);

@@ -2,7 +2,7 @@
 
 #include "properties/laws/change.h"
 #include "properties/laws/compare.h"
-#include "properties/laws/gradient_reading.h"
+#include "properties/laws/compare_backward.h"
 
 namespace flashproof {
 

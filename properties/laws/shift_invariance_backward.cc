@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "properties/laws/change.h"
-#include "properties/laws/gradient_reading.h"
+#include "properties/laws/compare_backward.h"
 #include "properties/laws/list.h"
 #include "properties/laws/same_outputs.h"
 
@@ -31,7 +31,7 @@ Verdict shift_of_gradients(Trial& trial) {
   if (no_rows(gradient_of(trial))) return {VerdictKind::vacuous, Failure::none, "no row"};
   Random random = trial.random("shift_invariance");
   const double c = kShifts[random.integer(0, std::ssize(kShifts) - 1)];
-  BackwardProblem base = as_stage(gradient_of(trial));
+  BackwardProblem base = with_any_forward(trial);
   base.forward.bias = dense_bias(base.forward);
   Comparison tally;
   if (!make_room(base.forward.bias, c) || !make_room(base.lse, c)) return tally.verdict("no shift is exact");

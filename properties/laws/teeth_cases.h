@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "kernels/broken/fault.h"
+#include "properties/generators/backward_variant.h"
 #include "properties/generators/family.h"
-#include "properties/generators/gradient_variant.h"
 #include "properties/laws/law.h"
 #include "reference/problem/error.h"
 
@@ -85,7 +85,7 @@ inline std::vector<CaseSpec> teeth_specs(ProblemKind problem) {
 }
 
 /// Every family that serves the problem, for some seeds, the formats in turn: all families of a seed before the next. Of a
-/// gradient first every row of the covering array (gradient_variant.h); of the others kTeethLines behind.
+/// gradient first every row of the covering array (backward_variant.h); of the others kTeethLines behind.
 inline std::deque<TeethCase>& teeth_cases(ProblemKind problem) {
   static std::deque<TeethCase> all[std::size(kProblemKinds)];
   std::deque<TeethCase>& cases = all[static_cast<std::size_t>(problem)];

@@ -4,9 +4,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "properties/generators/gradient_case.h"
+#include "properties/generators/backward_case.h"
 #include "properties/laws/judged_bound.h"
 #include "reference/bound/alternatives.h"
+#include "reference/bound/backward/gradient_bound.h"
 #include "reference/oracle/backward/backward_truth.h"
 #include "reference/problem/error.h"
 
@@ -70,15 +71,23 @@ const Truth& Trial::truth() {
   return truth_->truth();
 }
 
+namespace {
+
+GradientArithmetic both_passes(const Kernel& kernel) { return {kernel.arithmetic, kernel.backward_one_of}; }
+
+}  // namespace
+
 Bound judged_bound(const Kernel& kernel, const Case& subject, CaseTruth& truth) {
   const auto* gradient = std::get_if<BackwardProblem>(&subject.problem);
   if (gradient == nullptr) return compute_bound(subject.problem, kernel.arithmetic);
+  if (kernel.own_forward) return gradient_bound(*gradient, both_passes(kernel));
   return backward_bound(*gradient, kernel.backward_for(gradient->forward.q.format), truth.forward());
 }
 
 Bound Trial::bound_of(const Problem& problem) const {
   const auto* gradient = std::get_if<BackwardProblem>(&problem);
   if (gradient == nullptr) return compute_bound(problem, kernel_->arithmetic);
+  if (kernel_->own_forward) return gradient_bound(*gradient, both_passes(*kernel_));
   BackwardProblem stage = *gradient;
   stage.mode = BackwardMode::stage;
   return backward_bound(stage, kernel_->backward_for(stage.forward.q.format));
@@ -139,6 +148,8 @@ std::string Trial::refusal(const Problem& problem) const {
   std::string why = kernel_->unsupported(problem);
   const auto* gradient = std::get_if<BackwardProblem>(&problem);
   if (gradient == nullptr || !why.empty()) return why;
+  if (kernel_->own_forward && gradient->mode == BackwardMode::stage) return std::string(kNoStage);
+  if (kernel_->own_forward) return gradient_refused(*gradient, both_passes(*kernel_));
   return backward_refused(gradient->forward, kernel_->backward_for(gradient->forward.q.format));
 }
 

@@ -44,6 +44,9 @@ class CaseTruth {
 /// What stands in for run(): the tests of the laws put trivial outputs here.
 using Runner = std::function<Output(const Kernel& kernel, const Problem& problem, const RunOptions& options)>;
 
+/// Why a kernel with a forward pass of its own takes no stage.
+inline constexpr std::string_view kNoStage = "mode: a stage, legal: gradient, for this kernel takes no o and lse";
+
 class Trial {
  public:
   /// `truth` is shared with other trials of the case; null: this one's own. All references must outlive the trial.
@@ -90,7 +93,8 @@ class Trial {
   Output run(const Problem& problem, const RunOptions& options);
   const RunOptions& options() const { return options_; }
   const Runner& runner() const { return runner_; }
-  /// Of a gradient as a stage: a relating law compares what kernels make of the same o and lse, whatever these are.
+  /// Of a gradient as a stage: a relating law compares what kernels make of the same o and lse, whatever these are. Of a kernel
+  /// that makes its own (own_forward) the bound of both passes.
   Bound bound_of(const Problem& problem) const;
 
   /// A stream of its own for every law and case (of a gradient: by its numbers); the same numbers in every run.

@@ -3,16 +3,16 @@
 //   dO_ic        dq_i, dk_j of those keys, column c of their dv           o_i   dq_i, dk_j; no dv
 //   v_j          dk_j, and dq_i of every query that sees key j; no dv
 // are NaN; an infinity in dO, o or v makes the same elements NaN or infinite. All other elements keep their bits. A NaN is
-// promised of elements in the kernel's domain whose every input was an ordinary number (gradient_reading.h).
+// promised of elements in the kernel's domain whose every input was an ordinary number (compare_backward.h).
 #include <fmt/format.h>
 
 #include <cmath>
 #include <limits>
 
 #include "properties/laws/change.h"
-#include "properties/laws/gradient_parts.h"
-#include "properties/laws/gradient_reading.h"
+#include "properties/laws/compare_backward.h"
 #include "properties/laws/list.h"
+#include "properties/laws/parts_backward.h"
 #include "properties/laws/same_outputs.h"
 
 namespace flashproof {

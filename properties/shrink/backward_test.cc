@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "properties/generators/gradient_case.h"
+#include "properties/generators/backward_case.h"
 #include "properties/shrink/brief.h"
 #include "properties/shrink/shrink.h"
 #include "reference/problem/error.h"

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "properties/generators/gradient_case.h"
+#include "properties/generators/backward_case.h"
 #include "properties/laws/change.h"
 #include "properties/shrink/tensors.h"
 #include "reference/problem/error.h"

@@ -20,15 +20,6 @@ std::string listed(std::span<const std::string_view> names) {
 
 }  // namespace
 
-std::string call_fault_name(const Verdict& verdict) {
-  if (verdict.failure != Failure::error) return {};
-  const std::string& text = verdict.detail;
-  std::size_t end = text.find(':');
-  const bool by_type = text.starts_with("raised:") || text.starts_with("gpu_error:");
-  if (by_type) end = text.find(':', end + 1);
-  return text.substr(0, end);
-}
-
 std::vector<CallFault> call_faults(std::span<const PropertyResult> results) {
   std::vector<CallFault> faults;
   for (std::size_t i = 0; i < results.size(); ++i) {

@@ -15,10 +15,7 @@ struct CallFault {
   std::vector<std::string_view> laws = {};  // that met it, `first`'s before the others
 };
 
-/// "wrong_shape", "raised: ValueError"; empty where the call itself is not at fault.
-std::string call_fault_name(const Verdict& verdict);
-
-/// Faults are the same where their names are ("wrong_shape", "raised: ValueError"); of a law's own judgement there is none.
+/// Faults are the same where their call_fault_name()s are; of a law's own judgement there is none.
 std::vector<CallFault> call_faults(std::span<const PropertyResult> results);
 
 /// For a file with an entry per law: the first law of a fault names the others, and those are skipped.

@@ -2,12 +2,16 @@
 
 #include <nanobind/stl/string.h>
 
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include "python/bindings/problem_dict.h"
 #include "python/bindings/shape_features.h"
 #include "reference/bound/arithmetic_json.h"
+#include "reference/bound/backward/gradient_bound.h"
 #include "reference/bound/declaration.h"
+#include "reference/error/judge.h"
 #include "reference/error/rounded_truth.h"
 #include "reference/problem/error.h"
 #include "reference/problem/hidden_keys.h"
@@ -18,17 +22,18 @@ namespace nb = nanobind;
 namespace flashproof::python {
 namespace {
 
-/// What Python returned of one output, or the rounded truth where it returns none.
-Tensor output_of(std::string_view name, Format format, const OutputShape& shape, bool flat, nb::handle bits) {
-  Tensor tensor = tensor_of(name, format, bits);
-  const std::int64_t elements = tensor.elements();
-  const std::int64_t expected = flat ? shape.rows : shape.rows * shape.width;
-  if (elements != expected) {
-    throw KernelFault("wrong_shape: " + std::string(name) + " has " + std::to_string(elements) + " elements, not " +
+/// What Python returned of one output.
+Tensor output_of(const Problem& problem, Part part, nb::handle bits) {
+  const std::string what(name(part));
+  Tensor tensor = tensor_of(what, output_format(problem, part), bits);
+  std::vector<std::int64_t> shape = output_shape(problem, part);
+  const std::int64_t expected = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+  if (tensor.elements() != expected) {
+    throw KernelFault("wrong_shape: " + what + " has " + std::to_string(tensor.elements()) + " elements, not " +
                       std::to_string(expected));
   }
-  tensor.shape = flat ? std::vector{shape.rows} : std::vector{shape.rows, shape.width};
-  tensor.stride = dense_stride(tensor.shape);
+  tensor.stride = dense_stride(shape);
+  tensor.shape = std::move(shape);
   return tensor;
 }
 
@@ -41,7 +46,14 @@ CallableKernel::CallableKernel(CallableDeclaration declaration)
   kernel_.form = Form::published;
   kernel_.formats = formats_;
   kernel_.contract = declared_.contract;
-  kernel_.arithmetic = parse_arithmetic(declared_.arithmetic, declared_.problem, declared_.format);
+  if (declared_.problem == ProblemKind::backward) {
+    GradientArithmetic both = gradient_preset(declared_.arithmetic, declared_.format);
+    kernel_.arithmetic = both.forward;
+    kernel_.backward_one_of = std::move(both.backward);
+    kernel_.own_forward = true;
+  } else {
+    kernel_.arithmetic = parse_arithmetic(declared_.arithmetic, declared_.problem, declared_.format);
+  }
   kernel_.unsupported =
       Refusal([this](const Problem& problem) { return refusal(problem); }, features_among(declared_.takes));
   kernel_.launch = static_cast<void (*)(const SoftmaxArgs&, Stream)>(nullptr);
@@ -49,7 +61,7 @@ CallableKernel::CallableKernel(CallableDeclaration declaration)
 }
 
 std::string CallableKernel::refusal(const Problem& problem) {
-  if (lost()) return "the device was lost: " + lost_;
+  if (!lost_.empty()) return "the device was lost: " + lost_;
   std::string why = beyond_shape(problem, declared_.takes);
   // What the declared arithmetic has no meaning for has no bound.
   if (const auto* attention = std::get_if<AttentionProblem>(&problem);
@@ -69,7 +81,6 @@ std::string CallableKernel::refusal(const Problem& problem) {
 }
 
 Output CallableKernel::run(const Problem& problem, const RunOptions& options) {
-  const OutputShape shape = output_shape(problem);
   Output output;
   {
     const nb::gil_scoped_acquire lock;
@@ -78,17 +89,19 @@ Output CallableKernel::run(const Problem& problem, const RunOptions& options) {
       const auto status = nb::cast<std::string>(result[0]);
       if (status == "lost") lost_ = one_line(nb::cast<std::string>(result[1]));
       if (status != "ok") throw KernelFault(one_line(nb::cast<std::string>(result[1])));
-      if (declared_.contract.returns != Returns::lse) {
-        output.o = output_of("o", output_format(problem), shape, false, result[1]);
+      std::size_t next = 1;
+      for (const Part part : parts(kernel_.problem)) {
+        if (returned(kernel_.contract, part)) output[part] = output_of(problem, part, result[next]);
+        ++next;
       }
-      if (declared_.contract.returns != Returns::o) output.lse = output_of("lse", Format::f32, shape, true, result[2]);
     } catch (const nb::python_error&) {
       interrupt_ = std::current_exception();
       throw InfrastructureError("interrupted");
     }
   }
-  if (declared_.contract.returns == Returns::lse) output.o = rounded_truth(problem, Part::o);
-  if (declared_.contract.returns == Returns::o) output.lse = rounded_truth(problem, Part::lse);
+  for (const Part part : parts(kernel_.problem)) {
+    if (!returned(kernel_.contract, part)) output[part] = rounded_truth(problem, part);
+  }
   return output;
 }
 

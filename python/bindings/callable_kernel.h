@@ -12,15 +12,16 @@
 
 namespace flashproof::python {
 
-/// What Python says of a callable (flashproof/check.py).
+/// What Python says of a callable (flashproof/_check.py).
 struct CallableDeclaration {
   std::string id;
   ProblemKind problem = ProblemKind::attention;
   Format format = Format::f32;
-  std::string arithmetic;  // a preset's name or JSON (reference/bound/arithmetic_json.h)
+  std::string
+      arithmetic;  // a preset's name or JSON (reference/bound/arithmetic_json.h); of a gradient a name (gradient_presets())
   Contract contract;
   std::vector<std::string> takes;  // shape_features.h
-  nanobind::object call;           // (dict, guard_inputs) -> (status, o, lse): see run()
+  nanobind::object call;           // (dict, guard_inputs) -> (status, o, lse) or (status, dq, dk, dv): see run()
   nanobind::object refuses;        // (dict) -> str, or None
 };
 
@@ -33,8 +34,8 @@ class CallableKernel {
 
   /// Points to this object, which must outlive it.
   const KernelDeclaration& declaration() const { return kernel_; }
-  /// The device answers nothing any more: every problem is refused from here on, and a run should stop.
-  bool lost() const { return !lost_.empty(); }
+  /// Empty, or why the device answers nothing any more: every problem is refused from here on, and a run should stop.
+  const std::string& lost() const { return lost_; }
   /// Asks for signals too (Ctrl-C). True: what was raised waits in rethrow_interrupt().
   bool interrupted();
   /// With the interpreter's lock held.

@@ -53,9 +53,10 @@ std::vector<const Family*> families_named(const std::vector<std::string>& globs)
   return chosen;
 }
 
-/// The options that measure the same cases again, which are those of every seed.
+/// The options that measure the same cases again.
 std::string measured_again(const CheckRequest& request) {
   std::string text = " --cases 0";
+  if (request.seed != 1) text += " --seed " + std::to_string(request.seed);
   for (const std::string& family : request.families) text += " --family " + shell_word(family);
   return text;
 }
@@ -85,7 +86,7 @@ void add_conclusion(Json& root, const std::optional<Conclusion>& measured, const
   std::string suggestion;
   Power power;
   for (const PropertyResult& result : results) {
-    if (result.unproven())
+    if (!result.failure && !result.undecided.empty())  // also of a law that took no case, where others were measured
       undecided.push_back(result.law == first ? result.undecided : std::string(result.law) + ": " + result.undecided);
     if (!result.suggestion.empty()) suggestion = result.suggestion;
     if (result.power.elements() == 0) continue;
@@ -115,6 +116,15 @@ std::string whole(const Json& root) {
   return root["undecided"].empty() ? std::string() : root["undecided"].front().get<std::string>();
 }
 
+/// A device that was lost while a finding was made small is told with it.
+void tell_lost(const CallableKernel& kernel, std::vector<PropertyResult>& results) {
+  const auto failed = [](const PropertyResult& r) { return r.failure.has_value(); };
+  const auto told = [&](const PropertyResult& r) { return r.failure && r.failure->verdict.detail == kernel.lost(); };
+  if (kernel.lost().empty() || std::ranges::any_of(results, told)) return;
+  const auto last = std::ranges::find_if(results.rbegin(), results.rend(), failed);
+  if (last != results.rend()) last->failure->verdict.detail += "; a simpler problem lost the device: " + kernel.lost();
+}
+
 Json run(CallableKernel& kernel, const CheckRequest& request) {
   Stop stop(kernel, request.seconds);
   const std::vector<const Family*> chosen = families_named(request.families);
@@ -126,7 +136,7 @@ Json run(CallableKernel& kernel, const CheckRequest& request) {
   if (request.measured > 0 && request.replay.empty()) {
     // Half of the time, so that the laws have the other.
     Stop half(kernel, request.cases > 0 ? request.seconds / 2 : request.seconds);
-    records = measure(measured, chosen, request.measured, decisions, std::ref(half));
+    records = measure(measured, chosen, request.seed, request.measured, decisions, std::ref(half));
     cut = half.stopped();
   }
   PropertyOptions options;
@@ -142,10 +152,14 @@ Json run(CallableKernel& kernel, const CheckRequest& request) {
   options.before = decisions;
   std::vector<PropertyResult> results;
   if (request.cases > 0 && !stop()) results = run_properties(std::span(&kernel.declaration(), 1), options);
-  if (results.empty() && request.cases > 0 && !stop())
-    throw UsageError("laws: of gradients, nothing is asked of this problem");
+  if (results.empty() && request.cases > 0 && !stop()) {
+    const bool gradient = measured.problem == ProblemKind::backward;
+    throw UsageError("laws: of " + std::string(gradient ? "forward problems" : "gradients") +
+                     ", nothing is asked of this problem");
+  }
+  tell_lost(kernel, results);
   root["partial"] = cut || stop.stopped();
-  root["lost"] = kernel.lost();
+  root["lost"] = !kernel.lost().empty();
   for (Json& list : {std::ref(root["laws"]), std::ref(root["families"])}) list = Json::array();
   for (const PropertyResult& result : results) root["laws"].push_back(law_result(result, request.program));
   const std::vector<CallFault> faults = call_faults(results);
@@ -155,12 +169,14 @@ Json run(CallableKernel& kernel, const CheckRequest& request) {
     }
   }
   for (const FamilyRecord& record : records) {
-    root["families"].push_back({{"family", record.family},
-                                {"cases", counts(record.verdicts)},
-                                {"refused", record.refused},
-                                {"finding", record.finding},
-                                {"o", statistics(record.o)},
-                                {"lse", statistics(record.lse)}});
+    Json family{{"family", record.family},
+                {"cases", counts(record.verdicts)},
+                {"refused", record.refused},
+                {"finding", record.finding},
+                {"outputs", Json::object()}};
+    for (const Part part : parts(measured.problem))
+      family["outputs"][std::string(name(part))] = statistics(record.outputs[static_cast<std::size_t>(part)]);
+    root["families"].push_back(std::move(family));
   }
   std::optional<Conclusion> alone;
   if (results.empty() && !records.empty()) {

@@ -10,13 +10,13 @@ namespace flashproof::python {
 
 struct CheckRequest {
   std::vector<std::string> laws, families;  // globs; empty: all
-  std::uint64_t seed = 1;
-  std::uint64_t cases = 2;          // drawn per family for the laws; 0: no laws
-  std::uint64_t measured = 4;       // cases per family for the statistics; 0: none
-  double seconds = 0;               // ends after so long with what there is; 0: no limit
-  std::string witnesses;            // folder; empty: none are written
-  std::vector<std::string> replay;  // witnesses or case lines, and nothing else
-  std::string program;              // what replay lines begin with
+  std::uint64_t seed = 1;                   // another one draws other cases
+  std::uint64_t cases = 2;                  // drawn per family for the laws; 0: no laws
+  std::uint64_t measured = 4;               // cases per family for the statistics; 0: none
+  double seconds = 0;                       // ends after so long with what there is; 0: no limit
+  std::string witnesses;                    // folder; empty: none are written
+  std::vector<std::string> replay;          // witnesses or case lines, and nothing else
+  std::string program;                      // what replay lines begin with
 };
 
 /// {"partial", "lost", "laws": [...], "families": [...], "junit": XML}. Numbers that JSON has not are strings ("inf", "nan").

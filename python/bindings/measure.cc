@@ -9,6 +9,14 @@ namespace flashproof::python {
 namespace {
 
 constexpr std::uint64_t kDrawsPerCase = 16;
+/// Cases of neighbouring seeds lie as far apart as they can, modulo 2^64: an odd number near 2^64 over the golden ratio.
+constexpr std::uint64_t kSeedsApart = 0x9E3779B97F4A7C15;
+
+CaseSpec spec_of(const Kernel& kernel, std::string_view family, std::uint64_t seed) {
+  CaseSpec spec{kernel.problem, std::string(family), seed, {{"format", std::string(info(kernel.formats[0]).name)}}};
+  if (kernel.own_forward) spec.keys["mode"] = "gradient";
+  return spec;
+}
 
 Verdict judged(Trial& trial, FamilyRecord& record) {
   Verdict verdict;
@@ -23,8 +31,8 @@ Verdict judged(Trial& trial, FamilyRecord& record) {
   // The witnesses tell their cases apart by the seed.
   const Judgement judgement =
       judge(trial.output(), trial.truth(), trial.bound(), trial.contract(), trial.subject().spec.seed);
-  record.o.merge(judgement.o);
-  record.lse.merge(judgement.lse);
+  for (const Part part : parts(trial.kernel().problem))
+    record.outputs[static_cast<std::size_t>(part)].merge(judgement[part]);
   return verdict;
 }
 
@@ -35,8 +43,8 @@ bool FamilyRecord::taken() const {
          verdicts[static_cast<std::size_t>(VerdictKind::unsupported)];
 }
 
-std::vector<FamilyRecord> measure(const Kernel& kernel, std::span<const Family* const> families, std::uint64_t cases,
-                                  RunDecisions& decisions, const std::function<bool()>& stop) {
+std::vector<FamilyRecord> measure(const Kernel& kernel, std::span<const Family* const> families, std::uint64_t seed,
+                                  std::uint64_t cases, RunDecisions& decisions, const std::function<bool()>& stop) {
   std::vector<FamilyRecord> records;
   for (const Family* family : families) {
     if (!family->serves(kernel.problem)) continue;
@@ -44,11 +52,10 @@ std::vector<FamilyRecord> measure(const Kernel& kernel, std::span<const Family* 
     record.family = family->name;
     std::uint64_t ran = 0, drawn_cases = 0;
     // A family may have no case of a format for some seed, and the kernel may refuse some: the next one then.
-    for (std::uint64_t seed = 0; ran < cases && seed < kDrawsPerCase * cases && !stop(); ++seed) {
+    for (std::uint64_t n = 0; ran < cases && n < kDrawsPerCase * cases && !stop(); ++n) {
       Case drawn;
       try {
-        drawn = make_case(
-            {kernel.problem, std::string(family->name), seed, {{"format", std::string(info(kernel.formats[0]).name)}}});
+        drawn = make_case(spec_of(kernel, family->name, kSeedsApart * (seed - 1) + n));
       } catch (const UsageError& error) {
         record.refused = error.what();
         continue;
@@ -65,6 +72,7 @@ std::vector<FamilyRecord> measure(const Kernel& kernel, std::span<const Family* 
                          verdict.detail;
       }
     }
+    if (record.taken()) decisions.ask(record.family);
     if (drawn_cases > 0) records.push_back(std::move(record));
     if (stop()) break;
   }

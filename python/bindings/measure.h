@@ -20,7 +20,7 @@ namespace flashproof::python {
 struct FamilyRecord {
   std::string_view family;
   std::array<std::uint64_t, kVerdictKinds> verdicts{};  // cases by VerdictKind
-  ErrorStats o, lse;                                    // of the cases that ran
+  std::array<ErrorStats, kPartCount> outputs;           // by Part, of the cases that ran
   std::string refused;                                  // why the last refused case was
   std::string finding;                                  // the first failing case: its line, then the verdict
 
@@ -28,10 +28,10 @@ struct FamilyRecord {
   bool taken() const;
 };
 
-/// Seeds 0, 1, ... of every family in this format until the kernel took `cases` of each, or sixteen times as many were drawn, or
-/// `stop`. Stopped before its first case: no record.
+/// Of every family so many cases in this format that the kernel takes; sixteen times as many are drawn at most, or until `stop`. Of
+/// seed 1 the cases have the seeds 0, 1, ..., of another one others. Stopped before its first case: no record.
 /// What the cases decided goes to `decisions`.
-std::vector<FamilyRecord> measure(const Kernel& kernel, std::span<const Family* const> families, std::uint64_t cases,
-                                  RunDecisions& decisions, const std::function<bool()>& stop);
+std::vector<FamilyRecord> measure(const Kernel& kernel, std::span<const Family* const> families, std::uint64_t seed,
+                                  std::uint64_t cases, RunDecisions& decisions, const std::function<bool()>& stop);
 
 }  // namespace flashproof::python

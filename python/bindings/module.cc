@@ -9,11 +9,11 @@
 #include "properties/laws/law.h"
 #include "python/bindings/check.h"
 #include "python/bindings/door_time.h"
-#include "python/bindings/gradients.h"
 #include "python/bindings/problem_dict.h"
 #include "python/bindings/references.h"
 #include "python/bindings/shape_features.h"
 #include "reference/bound/arithmetic_json.h"
+#include "reference/bound/backward/gradient_bound.h"
 #include "reference/problem/error.h"
 
 namespace nb = nanobind;
@@ -40,8 +40,9 @@ Named family_list(const std::string& problem) {
 
 Named arithmetic_list(const std::string& problem) {
   Named list;
-  for (const ArithmeticPreset& preset : arithmetic_presets(problem_kind(problem)))
-    list.emplace_back(preset.name, preset.text);
+  const ProblemKind kind = problem_kind(problem);
+  const auto presets = kind == ProblemKind::backward ? gradient_presets() : arithmetic_presets(kind);
+  for (const ArithmeticPreset& preset : presets) list.emplace_back(preset.name, preset.text);
   return list;
 }
 
@@ -70,7 +71,6 @@ NB_MODULE(_flashproof, m) {
   m.def("read_witness", &py::read_witness, nb::arg("path"));
   m.def("write_witness", &py::write_witness, nb::arg("path"), nb::arg("problem"), nb::arg("case_line"),
         nb::arg("notes"));
-  py::add_gradients(m);
   m.def(
       "seconds_per_call",
       [](nb::object call, const std::string& line, std::uint64_t runs) {

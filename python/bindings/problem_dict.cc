@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -119,7 +120,7 @@ class Reader {
       case ProblemKind::backward:
         break;
     }
-    throw UsageError("problem: legal softmax, merge, attention");
+    return read_gradient();
   }
 
   void operator()(const Field& field, Tensor& tensor) const {
@@ -178,6 +179,20 @@ class Reader {
     validate(problem);
     return problem;
   }
+  /// In gradient mode nothing reads o and lse: zeros of the right shape.
+  Problem read_gradient() const {
+    BackwardProblem p;
+    p.forward = std::get<AttentionProblem>(read_problem<AttentionProblem>());
+    p.mode = BackwardMode::gradient;
+    (*this)(Field("d_out"), p.d_out);
+    if (p.d_out.shape.empty()) throw UsageError("do: must be a pair (format, bits)");
+    const std::vector<std::int64_t> rows = {p.forward.batch(), p.forward.q_heads(), p.forward.q_length()};
+    p.o = Tensor::dense(p.forward.q.format, {rows[0], rows[1], rows[2], p.forward.value_dim()});
+    p.lse = Tensor::dense(Format::f32, rows);
+    for (Tensor* tensor : {&p.o, &p.lse}) std::ranges::fill(tensor->storage, std::byte{0});
+    validate(p);
+    return p;
+  }
   ChunkPlan plan(std::int64_t length, ChunkPlan given) const {
     return dict_.contains("boundary") ? given : ChunkPlan::uniform(length, std::max<std::int64_t>(length, 1));
   }
@@ -224,10 +239,10 @@ Tensor tensor_of(std::string_view name, Format format, nb::handle array) {
 }
 
 ProblemKind problem_kind(std::string_view text) {
-  for (const ProblemKind kind : {ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention}) {
+  for (const ProblemKind kind : kProblemKinds) {
     if (name(kind) == text) return kind;
   }
-  throw UsageError("problem " + quote(text) + ": legal softmax, merge, attention");
+  throw UsageError("problem " + quote(text) + ": legal softmax, merge, attention, attention_backward");
 }
 
 Format format_named(std::string_view text) {

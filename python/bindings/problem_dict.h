@@ -18,7 +18,7 @@ nanobind::dict to_dict(const Problem& problem);
 nanobind::dict to_arguments(const Problem& problem);
 
 /// The inverse. Arrays must be C-contiguous and hold the bits of the format that stands beside them; without "boundary" the plan
-/// is one chunk. Throws UsageError naming the member; the result is valid().
+/// is one chunk, and a gradient is in gradient mode. Throws UsageError naming the member; the result is valid().
 Problem from_dict(const nanobind::dict& dict);
 
 /// The pair (format name, bits) of one tensor, as in the dict.

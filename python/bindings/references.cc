@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "properties/generators/family.h"
-#include "python/bindings/callable_gradient.h"
 #include "python/bindings/numpy_arrays.h"
 #include "python/bindings/problem_dict.h"
 #include "reference/bound/arithmetic_json.h"
+#include "reference/bound/backward/gradient_bound.h"
 #include "reference/bound/bound.h"
+#include "reference/oracle/backward/backward_truth.h"
 #include "reference/oracle/oracle.h"
 #include "reference/problem/witness.h"
 
@@ -24,32 +25,56 @@ auto unlocked(const Work& work) {
   return work();
 }
 
-std::vector<std::size_t> shape_of(std::int64_t rows, std::int64_t width) {
-  return {static_cast<std::size_t>(rows), static_cast<std::size_t>(width)};
+std::vector<std::size_t> shape_of(const Problem& problem, Part part) {
+  const std::vector<std::int64_t> shape = output_shape(problem, part);
+  return {shape.begin(), shape.end()};
+}
+
+Truth truth_of(const Problem& problem, bool narrow) {
+  if (const auto* gradient = std::get_if<BackwardProblem>(&problem)) return backward_truth(*gradient, Format::f32);
+  return narrow ? compute_truth(problem) : Oracle(problem).truth();
+}
+
+Bound bound_of(const Problem& problem, const std::string& arithmetic) {
+  if (const auto* gradient = std::get_if<BackwardProblem>(&problem))
+    return gradient_bound(*gradient, gradient_preset(arithmetic, format_of(problem)));
+  return compute_bound(problem, parse_arithmetic(arithmetic, kind_of(problem), format_of(problem)));
+}
+
+/// Of every element of a part.
+nb::object in_domain(const Problem& problem, const Bound& bound, Part part) {
+  std::vector<std::uint8_t> values;
+  const std::vector<std::size_t> shape = shape_of(problem, part);
+  if (part == Part::o) {
+    for (std::size_t i = 0; i < bound.o.size(); ++i) values.push_back(bound.domain_of(i).holds() ? 1 : 0);
+  } else {
+    for (const RowDomain& row : bound.domains(part))
+      values.insert(values.end(), part == Part::lse ? 1 : shape.back(), row.holds() ? 1 : 0);
+  }
+  return array(std::move(values), shape);
 }
 
 }  // namespace
 
 nb::dict truth(const nb::dict& dict, bool narrow) {
   const Problem problem = from_dict(dict);
-  const Truth truth = unlocked([&] { return narrow ? compute_truth(problem) : Oracle(problem).truth(); });
+  const Truth truth = unlocked([&] { return truth_of(problem, narrow); });
   nb::dict result;
-  result["o"] = balls(truth.o, shape_of(truth.rows, truth.width));
-  result["lse"] = balls(truth.lse, {static_cast<std::size_t>(truth.rows)});
+  for (const Part part : parts(kind_of(problem)))
+    result[std::string(name(part)).c_str()] = balls(truth[part], shape_of(problem, part));
   return result;
 }
 
-nb::dict bound(const nb::dict& dict, const std::string& text) {
+nb::dict bound(const nb::dict& dict, const std::string& arithmetic) {
   const Problem problem = from_dict(dict);
-  const Arithmetic arithmetic = parse_arithmetic(text, kind_of(problem), format_of(problem));
-  const Bound bound = unlocked([&] { return compute_bound(problem, arithmetic); });
-  std::vector<std::uint8_t> in_domain;
-  for (std::size_t i = 0; i < bound.o.size(); ++i) in_domain.push_back(bound.domain_of(i).holds() ? 1 : 0);
-  nb::dict result;
-  result["o"] = terms(bound.o, shape_of(bound.rows, bound.width));
-  result["lse"] = terms(bound.lse, {static_cast<std::size_t>(bound.rows)});
-  result["range"] = array(bound.range, shape_of(bound.rows, bound.width));
-  result["in_domain"] = array(std::move(in_domain), shape_of(bound.rows, bound.width));
+  const Bound bound = unlocked([&] { return bound_of(problem, arithmetic); });
+  nb::dict result, domain;
+  for (const Part part : parts(kind_of(problem))) {
+    result[std::string(name(part)).c_str()] = terms(bound[part], shape_of(problem, part));
+    domain[std::string(name(part)).c_str()] = in_domain(problem, bound, part);
+  }
+  if (kind_of(problem) != ProblemKind::backward) result["range"] = array(bound.range, shape_of(problem, Part::o));
+  result["in_domain"] = domain;
   return result;
 }
 

@@ -7,11 +7,12 @@
 
 namespace flashproof::python {
 
-/// {"o", "lse"}: each {"value", "low", "radius": float64, "classes": uint8}; shapes (rows, width) and (rows). `narrow`: every
-/// radius at most 2^-12 ulp of f32 where 4096 bits get there, else as the first tier leaves it.
+/// {"o", "lse"} or {"dq", "dk", "dv"}: each {"value", "low", "radius": float64, "classes": uint8}, in the shape of
+/// output_shape(). `narrow`: every radius at most 2^-12 ulp of f32 where 4096 bits get there, else as the first tier leaves it; a
+/// gradient is narrow always.
 nanobind::dict truth(const nanobind::dict& problem, bool narrow);
-/// {"o", "lse"}: each {"weights", "numerator", "denominator", "output", "probable": float64}; and {"range": (rows, width),
-/// "in_domain": uint8 (rows, width)}.
+/// The same: each {"weights", "numerator", "denominator", "output", "probable": float64}; {"in_domain": of each uint8}, and of a
+/// forward problem {"range": shaped as o}. Of a gradient it is that of both passes.
 nanobind::dict bound(const nanobind::dict& problem, const std::string& arithmetic);
 /// The .safetensors of a case.
 void write_witness(const std::string& path, const nanobind::dict& problem, const std::string& case_line,

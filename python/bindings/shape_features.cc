@@ -20,7 +20,8 @@ struct Shape {
   bool (*used)(const Problem& problem);
 };
 
-const AttentionProblem* attention(const Problem& problem) { return std::get_if<AttentionProblem>(&problem); }
+/// Of a gradient its forward problem.
+const AttentionProblem* attention(const Problem& problem) { return attention_of(problem); }
 
 constexpr Shape kShapes[] = {
     {"causal", "causal = False", [](const Problem& p) { return attention(p) != nullptr && attention(p)->causal; }},
@@ -51,8 +52,8 @@ constexpr Shape kShapes[] = {
     {"empty", "no axis of length 0",
      [](const Problem& p) {
        const OutputShape shape = output_shape(p);
-       const bool no_key = attention(p) != nullptr && attention(p)->k.elements() == 0;
-       return shape.rows == 0 || shape.width == 0 || no_key;
+       const AttentionProblem* a = attention(p);
+       return shape.rows == 0 || shape.width == 0 || (a != nullptr && (a->k.elements() == 0 || a->value_dim() == 0));
      }},
 };
 

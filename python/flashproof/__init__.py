@@ -13,9 +13,9 @@ from importlib.metadata import version as _version
 
 from ._check import check, replay
 from ._flashproof import InfrastructureError, UsageError
-from ._gradients import GradientBound, GradientFamilyResult, GradientResult, Gradients, gradient_bound, gradients
 from ._problem import arithmetics, families, features, laws
-from ._references import Balls, Bound, Terms, Truth, Witness, bound, make_case, read_witness, truth, write_witness
+from ._references import (Balls, Bound, GradientBound, Gradients, Terms, Truth, Witness, bound, gradient_bound, gradients, make_case, read_witness, truth,
+                          write_witness)
 from ._result import FamilyResult, Finding, LawResult, Result, Statistics, Worst
 
 try:
@@ -24,7 +24,7 @@ except PackageNotFoundError:  # imported from a build folder
     __version__ = "0"
 
 __all__ = [
-    "Balls", "Bound", "FamilyResult", "Finding", "GradientBound", "GradientFamilyResult", "GradientResult", "Gradients", "InfrastructureError", "LawResult", "Result", "Statistics", "Terms", "Truth",
+    "Balls", "Bound", "FamilyResult", "Finding", "GradientBound", "Gradients", "InfrastructureError", "LawResult", "Result", "Statistics", "Terms", "Truth",
     "UsageError", "Witness", "Worst", "arithmetics", "bound", "check", "families", "features", "gradient_bound", "gradients", "laws", "make_case", "read_witness",
     "replay", "truth", "write_witness",
 ]

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _arrays, _flashproof
 from ._kernel import Kernel, features_of, parameters_of
-from ._problem import DRAWN, NAMES, PARAMETERS, TENSORS, View, declared_text, format_of
+from ._problem import DRAWN, NAMES, OUTPUTS, PARAMETERS, TENSORS, View, declared_text, format_of
 from ._result import FamilyResult, LawResult, Result, Statistics, declaration_of, finding_of
 from ._text import line, path_argument, said, shell_word, utf8, utf8_argument
 
@@ -33,7 +33,7 @@ def _id(function: Callable[..., Any], problem: str, name: str) -> str:
 
 
 def _probe(kernel: Kernel, format: str) -> str:
-    """What the callable returns of a small problem: both where that is a pair."""
+    """What the callable returns of a small forward problem: both where that is a pair."""
     bits = np.uint32 if format == "f32" else np.uint16
     shapes = {"softmax": [(2, 8)], "merge": [(2, 2, 8), (2, 2)], "attention": [(1, 1, 16, 16)] * 3}[kernel.problem]
     p: Dict[str, Any] = {"problem": kernel.problem, "format": format, "scale": 0.25, "causal": False, "concat": False}
@@ -136,8 +136,8 @@ def check(
         q (B, Hq, Sq, d), k (B, Hk, Sk, d), v (B, Hk, Sk, dv). Parameters of other names are given by keyword, and say what
         it takes: scale, causal (or is_causal), bias, key_length, window, softcap, alibi, sink, ... (reports/guides/python.md).
         What it has no parameter for is never asked of it. Returns o, lse or (o, lse): o as q (or x), lse float32.
-        `attention_backward` f(q, k, v, do) with do as o: returns (dq, dk, dv), as q, k and v.
-    arithmetic: a preset's name (flashproof.arithmetics(problem)) or a dict {"preset": name, field: value, ...}.
+        `attention_backward` f(q, k, v, do) with do as o: returns (dq, dk, dv), as q, k and v, of both passes in one call.
+    arithmetic: a preset's name (flashproof.arithmetics(problem)) or, but of gradients, a dict {"preset": name, field: value, ...}.
     arrays, device: numpy, torch, jax or cupy; the default is the module that the callable comes from, else numpy.
     returns: "o", "lse" or "both"; None: whether it returns a pair on a small problem of zeros decides between o and both.
     deterministic, batch_invariant, isolates_hidden, saturates: what the callable promises; laws test the promises.
@@ -176,25 +176,20 @@ def check(
     unknown = set(without) - set(_flashproof.features())
     if unknown:
         raise _flashproof.UsageError(f"without {said(min(unknown))}: legal {', '.join(_flashproof.features())}")
-    if problem == "attention_backward":
-        from . import _gradients  # it needs this module
-
-        return _gradients.check(
-            function, dtype=dtype, arithmetic=arithmetic, arrays=arrays, device=device, returns=returns, deterministic=deterministic,
-            batch_invariant=batch_invariant, isolates_hidden=isolates_hidden, saturates=saturates, without=without, refuses=refuses, families=families,
-            laws=laws, cases=cases, measured=measured, seed=seed, seconds=seconds, witnesses=witnesses, name=name, where=where, cases_again=replayed)
+    if problem == "attention_backward" and returns is not None:
+        raise _flashproof.UsageError(f"returns {said(returns)}: gradients are the triple (dq, dk, dv), legal None")
     format = format_of(dtype, DRAWN)
     arrays = arrays or _arrays.framework_of(function)
     declared = declared_text(arithmetic)
     adapter = _arrays.adapter(arrays, device)
     _arrays.must_give(adapter, format, device)
     parameters = [p for p in parameters_of(function, problem) if PARAMETERS[problem][p] not in without]
-    kernel = Kernel(function, problem, adapter, parameters, returns or "o")
-    if returns is None:
+    kernel = Kernel(function, problem, adapter, parameters, returns or "both")
+    if returns is None and problem != "attention_backward":
         kernel.returns = _probe(kernel, format)
     features = features_of(problem, parameters, without)
     options = {"problem": problem, "dtype": NAMES[format], "arithmetic": declared, "arrays": arrays, "device": device,
-               "returns": kernel.returns, "measured": str(measured)}
+               "returns": "" if problem == "attention_backward" else kernel.returns, "measured": str(measured)}
     flags = [flag for flag, given in (("not-deterministic", not deterministic), ("batch-invariant", batch_invariant),
                                       ("isolates-hidden", isolates_hidden), ("saturates", saturates)) if given]
     start = time.monotonic()
@@ -205,11 +200,12 @@ def check(
         seed=seed, cases=cases, measured=measured, seconds=float(seconds), witnesses=str(witnesses), replay=replayed,
         program=_program(where, options, flags, without)))
     return Result(
-        _id(function, problem, name), problem, options["dtype"], arrays, device or "default", declared, kernel.returns,
+        _id(function, problem, name), problem, options["dtype"], arrays, device or "default", declared,
+        ", ".join(OUTPUTS[problem]) if problem == "attention_backward" else kernel.returns,
         {"deterministic": deterministic, "batch_invariant": batch_invariant, "isolates_hidden": isolates_hidden, "saturates": saturates},
         features,
         [LawResult(law["law"], law["cases"], finding_of(law), law.get("message", "") if law["skipped"] else "", law.get("same_as", "")) for law in found["laws"]],
-        [FamilyResult(f["family"], f["cases"], f["refused"], f["finding"], Statistics.of(f["o"]), Statistics.of(f["lse"]))
+        [FamilyResult(f["family"], f["cases"], f["refused"], f["finding"], {part: Statistics.of(s) for part, s in f["outputs"].items()})
          for f in found["families"]],
         time.monotonic() - start, found["partial"], found["lost"], found["undecided"], found["decided"], found["open"], found["suggestion"],
         declaration_of(found["declaration"]), found["junit"])

@@ -82,22 +82,19 @@ class Kernel:
             named[name] = value
         return tensors, named
 
-    def outputs(self, p: Dict[str, Any], returned: Any, inputs: List[Any]) -> Tuple[Optional[np.ndarray], Optional[np.ndarray]]:
-        o_shape, lse_shape = output_shapes(p)
-        take = self.adapter.take
-        if self.returns == "both":
-            if not isinstance(returned, (tuple, list)) or len(returned) != 2:
-                raise _arrays.Fault(f"wrong_type: returned a {type(returned).__name__}, not the pair (o, lse)")
-            o, lse = returned
-        elif isinstance(returned, (tuple, list)):
+    def outputs(self, p: Dict[str, Any], returned: Any, inputs: List[Any]) -> Tuple[Optional[np.ndarray], ...]:
+        shapes = output_shapes(p)
+        names = list(shapes) if self.returns == "both" else [self.returns]
+        if len(names) == 1 and isinstance(returned, (tuple, list)):
             raise _arrays.Fault(f"wrong_type: returned a {type(returned).__name__} of {len(returned)}, not {self.returns} alone (returns={self.returns!r})")
-        else:
-            o = lse = returned
-        o_bits = take("o", o, output_format(self.problem, p["format"]), o_shape, inputs) if self.returns != "lse" else None
-        lse_bits = take("lse", lse, "f32", lse_shape, inputs) if self.returns != "o" else None
-        return o_bits, lse_bits
+        if len(names) > 1 and (not isinstance(returned, (tuple, list)) or len(returned) != len(names)):
+            wanted = f"the {'pair' if len(names) == 2 else 'triple'} ({', '.join(names)})"
+            raise _arrays.Fault(f"wrong_type: returned a {type(returned).__name__}, not {wanted}")
+        bits = {name: self.adapter.take(name, value, output_format(self.problem, name, p["format"]), shapes[name], inputs)
+                for name, value in zip(names, returned if len(names) > 1 else [returned])}
+        return tuple(bits.get(name) for name in shapes)
 
-    def call(self, p: Dict[str, Any], guard: bool) -> Tuple[Optional[np.ndarray], Optional[np.ndarray]]:
+    def call(self, p: Dict[str, Any], guard: bool) -> Tuple[Optional[np.ndarray], ...]:
         tensors, named = self.arguments(p)
         inputs = list(zip(TENSORS[self.problem], tensors)) + [(n, v) for n, v in named.items() if not isinstance(v, _NO_ARRAY)]
         before = [self.adapter.look(array) for _, array in inputs] if guard else []

@@ -12,6 +12,10 @@ from ._text import line, said, utf8_argument
 TENSORS: Dict[str, Tuple[str, ...]] = {"softmax": ("x",), "merge": ("o", "lse"), "attention": ("q", "k", "v"),
                                        "attention_backward": ("q", "k", "v", "do")}
 
+#: What a callable returns, in this order.
+OUTPUTS: Dict[str, Tuple[str, ...]] = {"softmax": ("o", "lse"), "merge": ("o", "lse"), "attention": ("o", "lse"),
+                                       "attention_backward": ("dq", "dk", "dv")}
+
 #: The parameters that a callable may have beside them, and the feature that it takes with each.
 PARAMETERS: Dict[str, Dict[str, str]] = {
     "softmax": {"row_length": "row_length"},
@@ -55,21 +59,24 @@ def format_of(dtype: Any, legal: Tuple[str, ...] = tuple(NAMES)) -> str:
     return format
 
 
-def output_format(problem: str, format: str) -> str:
-    """Of o. lse is always float32."""
+def output_format(problem: str, output: str, format: str) -> str:
+    if output == "lse":
+        return "f32"
     return "bf16" if problem == "attention" and format in ("e4m3fn", "e5m2") else format
 
 
-def output_shapes(p: Dict[str, Any]) -> Tuple[Tuple[int, ...], Tuple[int, ...]]:
-    """Of o and of lse."""
+def output_shapes(p: Dict[str, Any]) -> Dict[str, Tuple[int, ...]]:
+    """By OUTPUTS."""
+    if p["problem"] == "attention_backward":
+        return {"dq": p["q"][1].shape, "dk": p["k"][1].shape, "dv": p["v"][1].shape}
     if p["problem"] == "softmax":
         rows, cols = p["x"][1].shape
-        return (rows, cols), (rows,)
+        return {"o": (rows, cols), "lse": (rows,)}
     if p["problem"] == "merge":
         states, rows, width = p["o"][1].shape
-        return (rows, states * width if p["concat"] else width), (rows,)
+        return {"o": (rows, states * width if p["concat"] else width), "lse": (rows,)}
     batch, heads, queries, _ = p["q"][1].shape
-    return (batch, heads, queries, p["v"][1].shape[3]), (batch, heads, queries)
+    return {"o": (batch, heads, queries, p["v"][1].shape[3]), "lse": (batch, heads, queries)}
 
 
 class View:
@@ -117,12 +124,12 @@ def laws() -> Dict[str, str]:
 
 def families(problem: str) -> Dict[str, str]:
     """Every input family of this problem and what is hazardous about it."""
-    return dict(_flashproof.families("attention" if _known(problem) == "attention_backward" else problem))
+    return dict(_flashproof.families(_known(problem)))
 
 
 def arithmetics(problem: str) -> Dict[str, str]:
     """The arithmetics that a kernel of this problem can declare by name."""
-    return dict(_flashproof.gradient_arithmetics() if _known(problem) == "attention_backward" else _flashproof.arithmetics(problem))
+    return dict(_flashproof.arithmetics(_known(problem)))
 
 
 def features() -> List[str]:

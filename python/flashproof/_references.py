@@ -9,7 +9,7 @@ from typing import Any, Dict, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from . import _arrays, _flashproof
-from ._problem import TENSORS, declared_text, format_of, output_shapes
+from ._problem import PARAMETERS, TENSORS, declared_text, format_of, output_shapes
 from ._text import path_argument, said, utf8, utf8_argument
 
 _Path = Union[str, "os.PathLike[str]"]
@@ -58,6 +58,23 @@ class Bound:
 
 
 @dataclasses.dataclass(frozen=True)
+class Gradients:
+    dq: Balls
+    dk: Balls
+    dv: Balls
+
+
+@dataclasses.dataclass(frozen=True)
+class GradientBound:
+    """Terms: weights, the recomputed P; numerator, products, sums and what P, dP and dS are stored in; denominator, D; output, the ending."""
+
+    dq: Terms
+    dk: Terms
+    dv: Terms
+    in_domain: Dict[str, np.ndarray]  #: by "dq", "dk", "dv": False where a precondition of the bound does not hold
+
+
+@dataclasses.dataclass(frozen=True)
 class Witness:
     case: str  #: the line that it was drawn from
     notes: Dict[str, str]
@@ -84,16 +101,28 @@ def _bits(name: str, array: Any) -> Tuple[str, np.ndarray]:
     return format, dense.view(_arrays._BITS[format])
 
 
-def _problem(tensors: Sequence[Any], problem: str, options: Dict[str, Any]) -> Dict[str, Any]:
+def _forward(tensors: Sequence[Any], problem: str, options: Dict[str, Any]) -> Dict[str, Any]:
     if not isinstance(problem, str) or problem not in TENSORS or problem == "attention_backward":
         raise _flashproof.UsageError(f"problem {said(problem)}: legal softmax, merge, attention; of gradients: gradients(), gradient_bound()")
+    return _problem(tensors, problem, options)
+
+
+def _backward(tensors: Sequence[Any], options: Dict[str, Any]) -> Dict[str, Any]:
+    legal = sorted(set(PARAMETERS["attention_backward"]) - {"is_causal"})
+    for name in options:
+        if name not in legal:
+            raise _flashproof.UsageError(f"{said(name)}: legal {', '.join(legal)}")
+    return _problem(tensors, "attention_backward", options)
+
+
+def _problem(tensors: Sequence[Any], problem: str, options: Dict[str, Any]) -> Dict[str, Any]:
     names = TENSORS[problem]
     if len(tensors) != len(names):
         raise _flashproof.UsageError(f"{problem}: takes {', '.join(names)}, not {len(tensors)} tensors")
     p: Dict[str, Any] = {"problem": problem, "causal": False, "concat": False}
     p.update({name: _bits(name, tensor) for name, tensor in zip(names, tensors)})
     p["format"] = p[names[0]][0]
-    if problem == "attention":
+    if problem in ("attention", "attention_backward"):
         p["scale"] = 1 / np.sqrt(float(p["q"][1].shape[-1]))
     for name in ("bias", "alibi", "sink", "q_descale", "k_descale", "v_descale", "l"):
         if options.get(name) is not None:
@@ -119,8 +148,16 @@ def _plain(name: str, value: Any) -> Any:
     return [int(n) for n in found.reshape(-1)]
 
 
-def _balls(part: Dict[str, Any], shape: Tuple[int, ...]) -> Balls:
-    return Balls(**{name: values.reshape(shape) for name, values in part.items()})
+def _balls(p: Dict[str, Any], narrow: bool = True) -> Dict[str, Balls]:
+    found, shapes = _flashproof.truth(p, narrow), output_shapes(p)
+    return {part: Balls(**{name: values.reshape(shapes[part]) for name, values in found[part].items()}) for part in shapes}
+
+
+def _terms(p: Dict[str, Any], arithmetic: Any) -> Tuple[Dict[str, Terms], Dict[str, np.ndarray], Dict[str, Any]]:
+    """Of each output the terms and the domain; what else there is."""
+    found, shapes = _flashproof.bound(p, declared_text(arithmetic)), output_shapes(p)
+    terms = {part: Terms(**{name: values.reshape(shapes[part]) for name, values in found[part].items()}) for part in shapes}
+    return terms, {part: found["in_domain"][part].reshape(shapes[part]).astype(bool) for part in shapes}, found
 
 
 def truth(*tensors: Any, problem: str = "attention", narrow: bool = True, **options: Any) -> Truth:
@@ -129,19 +166,28 @@ def truth(*tensors: Any, problem: str = "attention", narrow: bool = True, **opti
     truth(q, k, v, scale=..., causal=..., bias=...) ; truth(x, problem="softmax"); truth(o, lse, problem="merge"). The default scale
     is 1/sqrt(d). narrow: radii of at most 2^-12 ulp of float32; else the fast tier's.
     """
-    p = _problem(tensors, problem, options)
-    found = _flashproof.truth(p, narrow)
-    o, lse = output_shapes(p)
-    return Truth(_balls(found["o"], o), _balls(found["lse"], lse))
+    return Truth(**_balls(_forward(tensors, problem, options), narrow))
 
 
 def bound(*tensors: Any, problem: str = "attention", arithmetic: Union[str, Dict[str, Any]] = "unknown", **options: Any) -> Bound:
     """What a kernel of this declared arithmetic may be off by, element by element; arguments as for truth()."""
-    p = _problem(tensors, problem, options)
-    found = _flashproof.bound(p, declared_text(arithmetic))
-    o, lse = output_shapes(p)
-    terms = [Terms(**{n: v.reshape(s) for n, v in found[part].items()}) for part, s in (("o", o), ("lse", lse))]
-    return Bound(terms[0], terms[1], found["range"].reshape(o), found["in_domain"].reshape(o).astype(bool))
+    p = _forward(tensors, problem, options)
+    terms, in_domain, found = _terms(p, arithmetic)
+    return Bound(**terms, range=found["range"].reshape(in_domain["o"].shape), in_domain=in_domain["o"])
+
+
+def gradients(q: Any, k: Any, v: Any, do: Any, **options: Any) -> Gradients:
+    """The exact gradient of sum(do * attention(q, k, v)) for these stored inputs, as value and radius of dq, dk and dv.
+
+    scale (the default is 1/sqrt(d)), causal, bias, key_length, window, alibi: as for truth(). Radii are at most 2^-12 ulp of float32.
+    """
+    return Gradients(**_balls(_backward((q, k, v, do), options)))
+
+
+def gradient_bound(q: Any, k: Any, v: Any, do: Any, *, arithmetic: str = "unknown", **options: Any) -> GradientBound:
+    """What autograd of a kernel of this declared arithmetic may be off by, its own forward pass included; arguments as for gradients()."""
+    terms, in_domain, _ = _terms(_backward((q, k, v, do), options), arithmetic)
+    return GradientBound(**terms, in_domain=in_domain)
 
 
 def read_witness(path: _Path) -> Witness:
@@ -166,7 +212,7 @@ def _witness(p: Dict[str, Any], case: str, notes: Dict[str, str]) -> Witness:
 def write_witness(path: _Path, *tensors: Any, problem: str = "attention", case: Optional[str] = None, notes: Optional[Dict[str, str]] = None,
                   **options: Any) -> None:
     """The .safetensors of a case that flashproof replays; arguments as for truth()."""
-    p = _problem(tensors, problem, options)
+    p = _forward(tensors, problem, options)
     said_of_it = {utf8(str(k)): utf8(str(v)) for k, v in (notes or {}).items()}
     if not isinstance(case, (str, type(None))):
         raise _flashproof.UsageError(f"case {said(case)}: legal problem:family:seed[:key=value,...]")

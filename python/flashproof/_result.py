@@ -110,12 +110,22 @@ class FamilyResult:
     cases: Dict[str, int]
     refused: str  #: why the last refused case was
     finding: str  #: the first failing case and its verdict
-    o: Statistics
-    lse: Statistics
+    outputs: Dict[str, Statistics]  #: "o" and "lse", or "dq", "dk" and "dv"; each by its name, too: family.o, family.dq
+
+    def __getattr__(self, name: str) -> Statistics:
+        if name in self.__dict__.get("outputs", ()):
+            return self.outputs[name]
+        raise AttributeError(name)
 
     @property
     def ran(self) -> bool:
         return sum(n for kind, n in self.cases.items() if kind != "unsupported") > 0
+
+    @property
+    def worst(self) -> Tuple[str, Statistics]:
+        """The output with the largest error/bound, NaN above all, of those that are no lse."""
+        parts = [(name, s) for name, s in self.outputs.items() if name != "lse"]
+        return max(parts, key=lambda part: (part[1].elements > 0, part[1].max_ratio != part[1].max_ratio, part[1].max_ratio))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -173,7 +183,7 @@ class Result:
     @property
     def max_ratio(self) -> float:
         """The largest error/bound of any element."""
-        ratios = [s.max_ratio for f in self.families for s in (f.o, f.lse) if s.elements]
+        ratios = [s.max_ratio for f in self.families for s in f.outputs.values() if s.elements]
         return float("nan") if any(r != r for r in ratios) else max(ratios, default=0.0)
 
     def raise_for_findings(self) -> "Result":
@@ -189,6 +199,8 @@ class Result:
     def to_dict(self) -> Dict[str, Any]:
         fields = dataclasses.asdict(self)
         del fields["junit_text"]
+        for family in fields["families"]:
+            family.update(family.pop("outputs"))
         fields["ok"] = self.ok
         fields["findings"] = [dataclasses.asdict(f) for f in self.findings]
         return fields
@@ -198,16 +210,21 @@ class Result:
 
     def table(self) -> str:
         """A row per family, as Markdown that reads as plain text."""
-        rows = [("family", "cases", "verdict", "error/bound", "term", "max ulp", "rmse", "lse error/bound", "worst case")]
+        main = ["dq", "dk", "dv"] if self.problem == "attention_backward" else ["o"]
+        of = [f"{part} " if len(main) > 1 else "" for part in main]
+        more = [] if len(main) > 1 else ["rmse", "lse error/bound"]
+        rows = [("family", "cases", "verdict", *(f"{n}error/bound" for n in of), "term", *(f"{n}ulp" if n else "max ulp" for n in of), *more, "worst case")]
         for f in self.families:
             ran = sum(f.cases.values()) - f.cases["unsupported"]
             verdict = next((k for k in ("fail", "inconclusive", "pass", "undecided", "out_of_domain", "vacuous", "unsupported") if f.cases[k]), "-")
             if verdict == "fail":
                 verdict = f"fail {f.cases['fail']}/{ran}: {_kind(f.finding)}"
-            o, lse = f.o, f.lse
-            rows.append((f.family, str(ran), verdict, _short(o.max_ratio, o.elements), o.worst.term if o.worst else "-",
-                         _short(o.max_ulp, o.elements), _short(o.rmse, o.elements), _short(lse.max_ratio, lse.elements),
-                         f"seed {o.worst.seed}[{o.worst.index}]" if o.worst else "-"))
+            parts, (name, top) = [f.outputs[part] for part in main], f.worst
+            rest = [_short(f.o.rmse, f.o.elements), _short(f.lse.max_ratio, f.lse.elements)] if more else []
+            place = f"{name}[" if len(main) > 1 else "["
+            rows.append((f.family, str(ran), verdict, *(_short(s.max_ratio, s.elements) for s in parts), top.worst.term if top.worst else "-",
+                         *(_short(s.max_ulp, s.elements) for s in parts), *rest,
+                         f"seed {top.worst.seed}{' ' if len(main) > 1 else ''}{place}{top.worst.index}]" if top.worst else "-"))
         widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
         lines = ["| " + " | ".join(cell.ljust(w) for cell, w in zip(row, widths)) + " |" for row in rows]
         return "\n".join([lines[0], "|" + "|".join("-" * (w + 2) for w in widths) + "|", *lines[1:]])

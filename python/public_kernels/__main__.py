@@ -105,9 +105,10 @@ def run_subject(options, subject):
     import reproduction
 
     def check(where, seconds=options.each, **more):
+        """where: the one family that is asked, since a measured case of it fails; empty: all."""
         return flashproof.check(function, problem=subject.problem, dtype=subject.dtype, arrays=subject.arrays,
                                 device=subject.device if subject.arrays == "torch" or subject.device == "cpu" else "cuda", arithmetic=subject.arithmetic,
-                                laws=LAWS[subject.problem], cases=options.cases, measured=options.measured, seconds=seconds,
+                                laws=LAWS[subject.problem], cases=max(options.cases, 8) if where else options.cases, measured=options.measured, seconds=seconds,
                                 witnesses=str(out / "witnesses" / subject.name / where), name=subject.name, **subject.options, **more)
 
     def export(name, finding):
@@ -138,18 +139,21 @@ def family_of(finding):
 
 def of_every_family(result, check):
     """A law tells of the first case that breaks it: after these findings what every other failing family, asked alone, tells."""
+    measured = {family_of(f): f for f in result.findings if f.law == "judged" and family_of(f)}  # without a witness: asked again below
     told = {(f.law, family_of(f)) for f in result.findings}
-    yield from result.findings
+    yield from (f for f in result.findings if f not in measured.values())
     waiting = [f.family for f in result.families if f.finding and not {("within_bound", f.family), ("class_matches_semantics", f.family)} & told]
     end = time.monotonic() + SECONDS_AFTER / 2
     while waiting and not result.lost:
         left = (end - time.monotonic()) / len(waiting)
         if left < 1:
             print(f"no time to make findings small in {', '.join(waiting)}", file=sys.stderr, flush=True)
-            return
+            break
         family = waiting.pop(0)
+        measured.pop(family, None)
         result = check(family, seconds=left, families=[family])
-        yield from (f for f in result.findings if (f.law, family_of(f)) not in told)
+        yield from (f for f in result.findings if f.law == "judged" or (f.law, family_of(f)) not in told)
+    yield from measured.values()
 
 
 def start(options, name, *more):

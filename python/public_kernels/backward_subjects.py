@@ -16,7 +16,7 @@ def backward_subjects(device: str, make: Callable[..., Any], exact_in: Callable[
     def add(name: str, dtype: str, arrays: str, arithmetic: str, expression: str, note: str, refuses: Optional[Callable[..., Any]],
             without: List[str]) -> None:
         found.append(make(f"{name}.{dtype}", "attention_backward", dtype, arrays, device, arithmetic, expression,
-                          {"deterministic": True, "without": without, "refuses": refuses}, note))
+                          {"deterministic": True, "isolates_hidden": True, "without": without, "refuses": refuses}, note))
 
     for backend, short, dtypes, arithmetic, multiple, bias, without in (
             ("FLASH_ATTENTION", "flash", half, "fa2_sm80", 8, False, ["empty"]), ("CUDNN_ATTENTION", "cudnn", half, "cudnn", 8, True, ["empty"]),

@@ -30,11 +30,7 @@ if __name__ == "__main__":
 
 def limits(problem: Dict[str, Any], arithmetic: str, parts: List[str]) -> Dict[str, Any]:
     """Of each output (exact, low, high, classes) of every element, flattened. low and high: through the bound and the output's rounding."""
-    if set(parts) <= set(PARTS):
-        problem = {**problem, "problem": "attention"}
-        truths, bounds = flashproof._flashproof.gradients(problem), flashproof._flashproof.gradient_bound(problem, arithmetic)
-    else:
-        truths, bounds = flashproof._flashproof.truth(problem, True), flashproof._flashproof.bound(problem, arithmetic)
+    truths, bounds = flashproof._flashproof.truth(problem, True), flashproof._flashproof.bound(problem, arithmetic)
     found = {}
     for part in parts:
         total = sum(bounds[part][n] for n in ("weights", "numerator", "denominator", "output")).reshape(-1)
@@ -67,10 +63,7 @@ def export(folder: str, subject: Any, finding: Any, source: str, function: str, 
             told = " or ".join(repr(float(exact[i])) if kind == "finite" else kind for kind in legal)
             elements.append({"output": part, "index": i, "exact": told, "low": repr(float(low[i])), "high": repr(float(high[i])), "classes": legal})
     names = {"softmax": ["x"], "merge": ["o", "lse"], "attention": ["q", "k", "v"], "attention_backward": ["q", "k", "v", "d_out"]}[subject.problem]
-    if subject.problem == "attention_backward":
-        shapes = {"d" + n: p[n][1].shape for n in "qkv"}
-    else:
-        shapes = dict(zip(("o", "lse"), flashproof._problem.output_shapes(p)))
+    shapes = flashproof._problem.output_shapes(p)
     arguments = {"scale": p.get("scale"), "causal": p.get("causal", False)} if subject.problem.startswith("attention") else {}
     if "bias" in p:
         arguments["bias"] = None

@@ -39,12 +39,13 @@ def test_what_decides_nothing_is_no_pass_and_no_finding():
 
 
 def test_gradients_of_nothing_decided_have_the_same_exit_code(tmp_path):
-    backward = ("--problem", "attention_backward", "--cases", "0", "--measured", "3")
+    problem = ("--problem", "attention_backward")
+    backward = (*problem, "--cases", "0", "--measured", "3")
     honest = run("gradient_kernels:right", *backward, "--family", "normal")
     assert honest.returncode == 0 and "decided: " in honest.stdout, honest.stdout
-    alone = run("gradient_kernels:nothing", *backward, "--family", "normal", "--law", "rerun_is_bitwise")
-    assert alone.returncode == 4 and "UNDECIDED: class_matches_semantics was not asked, and says fail(class_mismatch)" in alone.stdout, alone.stdout
-    open_family = run("gradient_kernels:right", *backward, "--family", "underflow_beside_huge", "--junit", str(tmp_path / "j.xml"))
+    alone = run("gradient_kernels:nothing", *problem, "--family", "normal", "--law", "rerun_is_bitwise", "--cases", "4", "--measured", "0")
+    assert alone.returncode == 4 and "UNDECIDED: rerun_is_bitwise: class_matches_semantics was not asked, and says fail(class_mismatch)" in alone.stdout, alone.stdout
+    open_family = run("gradient_kernels:right", *backward, "--family", "underflow_beside_huge", "--cases", "4", "--junit", str(tmp_path / "j.xml"))
     assert open_family.returncode == 4 and "UNDECIDED: " in open_family.stdout and " was decided: " in open_family.stdout, open_family.stdout
     assert 'type="undecided"' in (tmp_path / "j.xml").read_text()
 

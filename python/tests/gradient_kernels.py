@@ -33,7 +33,7 @@ def backward(q, k, v, do, *, scale, causal, bias=None, key_length=None, real=np.
     """The textbook in `real`. store: P, dP and dS rounded to it; sums: what sums are accumulated in; delta=False: D is forgotten."""
     dtype, heads = q.dtype, k.shape[1]
     group = q.shape[1] // k.shape[1]
-    q, k, v, do = (a.astype(real) for a in (q, k, v, do))
+    q, k, v, do = (a.astype(real, order="C") for a in (q, k, v, do))  # a sum of the same order whatever the layout
     k, v = np.repeat(k, group, 1), np.repeat(v, group, 1)
     with np.errstate(all="ignore"):
         p = _weights(q, k, scale=scale, causal=causal, bias=bias, key_length=key_length, real=real)

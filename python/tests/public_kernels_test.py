@@ -104,7 +104,7 @@ def test_an_unknown_name_lists_what_there_is():
 
 
 def test_a_gradient_stands_in_a_table_of_its_own(tmp_path):
-    done = run(str(FOLDER), "--device", "cpu", "--only", "jax.attention.xla.backward.bfloat16", "--out", str(tmp_path), "--each", "15", "--measured", "1",
+    done = run(str(FOLDER), "--device", "cpu", "--only", "jax.attention.xla.backward.bfloat16", "--out", str(tmp_path), "--each", "30", "--measured", "1",
                "--cases", "1", "--seconds", "200")
     assert done.returncode == 0, done.stdout + done.stderr
     record = json.loads((tmp_path / "subjects" / "jax.attention.xla.backward.bfloat16.json").read_text())

@@ -23,7 +23,7 @@ def test_right(flashproof_check):
 def test_wrong(flashproof_check):
     flashproof_check(kernels.wrong_shape)
 
-@pytest.mark.flashproof(problem="attention_backward", families=["normal"], laws=["rerun_is_bitwise"])
+@pytest.mark.flashproof(problem="attention_backward", families=["normal"], laws=["rerun_is_bitwise"], cases=4, measured=0)
 def test_undecided(flashproof_check):
     flashproof_check(gradient_kernels.nothing)
 
@@ -38,7 +38,7 @@ def test_fixture_marker_and_files(pytester: pytest.Pytester):
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--strict-markers", "--junitxml=all.xml", "--flashproof-out=out")
     done.assert_outcomes(passed=1, failed=3)
     done.stdout.fnmatch_lines(["*wrong_shape*"])
-    done.stdout.fnmatch_lines(["*UNDECIDED: class_matches_semantics was not asked, and says fail(class_mismatch)*"])
+    done.stdout.fnmatch_lines(["*UNDECIDED: rerun_is_bitwise: class_matches_semantics was not asked, and says fail(class_mismatch)*"])
     done.stdout.fnmatch_lines(["*marker flashproof: takes options by name alone*"])
     root = xml.parse(pytester.path / "all.xml").getroot()
     properties = {(c.get("name"), p.get("name")) for c in root.iter("testcase") for p in c.iter("property")}

@@ -18,43 +18,6 @@ namespace {
 
 using namespace bound;
 
-class Writer {
- public:
-  explicit Writer(Json& object) : object_(object) {}
-
-  template <class T, class Legal>
-  void operator()(const char* name, const T& field, Legal /*legal*/) {
-    object_[name] = field;
-  }
-  void operator()(const char* name, const bool& field) { object_[name] = field; }
-  void operator()(const char* name, const BlockFma& field) {
-    for (const auto& unit : unit_names()) {
-      if (unit.value == field) {
-        object_[name] = unit.name;
-        return;
-      }
-    }
-    Json json;
-    unit_fields(field, Writer(json));
-    object_[name] = std::move(json);
-  }
-  template <class T>
-  void operator()(const char* name, const T& field) {
-    if constexpr (std::is_enum_v<T>) {
-      for (const auto& known : names_of<T>()) {
-        if (known.value == field) object_[name] = known.name;
-      }
-    } else {
-      Json json;
-      fields(field, Writer(json));
-      object_[name] = std::move(json);
-    }
-  }
-
- private:
-  Json& object_;
-};
-
 Arithmetic read_object(const Json& json, ProblemKind problem, Format inputs) {
   FieldReader reader(json, "");
   reader.allow("preset");
@@ -91,7 +54,7 @@ std::string arithmetic_json(const Arithmetic& arithmetic, std::int64_t columns) 
     a.lanes = a.lanes_of(columns);
   }
   Json json;
-  fields(std::as_const(a), Writer(json));
+  fields(std::as_const(a), FieldWriter(json));
   return json.dump();
 }
 

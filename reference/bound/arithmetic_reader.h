@@ -1,4 +1,4 @@
-// Reads declarations from JSON by the lists of their fields (arithmetic_fields.h). A text may come from anywhere: every field is
+// Reads declarations from JSON, and writes them, by the lists of their fields (arithmetic_fields.h). A text may come from anywhere: every field is
 // checked before it is used. Errors: UsageError "arithmetic: FIELD: legal: ...".
 #pragma once
 
@@ -130,6 +130,44 @@ class FieldReader {
   const Json& object_;
   std::string path_;
   std::vector<std::string_view> known_;
+};
+
+/// Puts every field into an object, as FieldReader reads it.
+class FieldWriter {
+ public:
+  explicit FieldWriter(Json& object) : object_(object) {}
+
+  template <class T, class Legal>
+  void operator()(const char* name, const T& field, Legal /*legal*/) {
+    object_[name] = field;
+  }
+  void operator()(const char* name, const bool& field) { object_[name] = field; }
+  void operator()(const char* name, const BlockFma& field) {
+    for (const auto& unit : unit_names()) {
+      if (unit.value == field) {
+        object_[name] = unit.name;
+        return;
+      }
+    }
+    Json json;
+    unit_fields(field, FieldWriter(json));
+    object_[name] = std::move(json);
+  }
+  template <class T>
+  void operator()(const char* name, const T& field) {
+    if constexpr (std::is_enum_v<T>) {
+      for (const auto& known : names_of<T>()) {
+        if (known.value == field) object_[name] = known.name;
+      }
+    } else {
+      Json json;
+      fields(field, FieldWriter(json));
+      object_[name] = std::move(json);
+    }
+  }
+
+ private:
+  Json& object_;
 };
 
 /// Whether it is meant as an object of fields, and not as a preset's name.

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <tuple>
 
+#include "properties/generators/backward_case.h"
 #include "properties/generators/family.h"
-#include "properties/generators/gradient_case.h"
 #include "reference/problem/error.h"
 #include "reference/problem/witness.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "properties/generators/gradient_variant.h"
+#include "properties/generators/backward_variant.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {

@@ -17,7 +17,7 @@ namespace flashproof {
 /// so that it shows.
 std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint64_t seed, std::uint64_t cases);
 
-/// Of a kernel of the gradient: adds the rows of the covering array (generators/gradient_variant.h) that it takes to the task of the
+/// Of a kernel of the gradient: adds the rows of the covering array (generators/backward_variant.h) that it takes to the task of the
 /// family normal.
 void draw_variants(KernelRun& run, std::uint64_t seed, std::span<PluginTask> tasks);
 

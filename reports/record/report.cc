@@ -88,8 +88,6 @@ std::vector<Undecided> undecided_of(const std::vector<Record>& records, Kernels 
 std::vector<Undecided> narrow_declarations(const std::vector<Record>& records, Kernels kernels) {
   std::vector<Undecided> list;
   for (const auto& [name, run] : run_powers(records, kernels)) {
-    if (run.kernel->problem == ProblemKind::backward)
-      continue;  // it looks for the guilty field of a forward declaration
     if (std::string why = run.power.narrow_declaration(*run.kernel); !why.empty())
       list.push_back({name, std::move(why)});
   }

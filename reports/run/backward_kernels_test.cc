@@ -8,9 +8,9 @@
 #include <string>
 
 #include "kernels/observe.h"
+#include "properties/generators/backward_case.h"
+#include "properties/generators/backward_variant.h"
 #include "properties/generators/family.h"
-#include "properties/generators/gradient_case.h"
-#include "properties/generators/gradient_variant.h"
 #include "properties/laws/race_observer.h"
 #include "reference/oracle/backward/backward_problems.h"
 #include "reference/oracle/backward/backward_truth.h"

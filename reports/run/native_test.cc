@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "properties/generators/backward_case.h"
 #include "properties/generators/family.h"
-#include "properties/generators/gradient_case.h"
 #include "reference/bound/backward/bound.h"
 #include "reference/problem/error.h"
 #include "reports/record/record.h"

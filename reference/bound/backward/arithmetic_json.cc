@@ -101,4 +101,33 @@ std::vector<BackwardArithmetic> parse_backward_arithmetic(std::string_view text,
   return list;
 }
 
+std::vector<WithoutField> without_each_field(std::span<const BackwardArithmetic> one_of, Format inputs) {
+  const BackwardArithmetic& first = one_of.front();
+  BackwardArithmetic same_algorithm{.exponent = first.exponent,
+                                    .unit = first.unit,
+                                    .scale = first.scale,
+                                    .factors_scaled = first.factors_scaled,
+                                    .stored_weights = first.stored_weights,
+                                    .delta = first.delta,
+                                    .apart = first.apart};
+  bound::Json declared, defaults;
+  bound::fields(first, bound::FieldWriter(declared));
+  bound::fields(std::as_const(same_algorithm), bound::FieldWriter(defaults));
+  std::vector<WithoutField> list;
+  for (const auto& [field, value] : declared.items()) {
+    if (value == defaults[field]) continue;
+    WithoutField& without = list.emplace_back(WithoutField{fmt::format("\"{}\": {}", field, value.dump()), {}});
+    for (BackwardArithmetic one : one_of) {
+      try {
+        bound::fields(one, bound::FieldReader({{field, defaults[field]}}, ""));
+        require_declaration(one, inputs, inputs);
+        without.one_of.push_back(one);
+      } catch (const std::invalid_argument&) {  // the default contradicts another field: not this one alone
+      }
+    }
+    if (without.one_of.size() != one_of.size()) list.pop_back();
+  }
+  return list;
+}
+
 }  // namespace flashproof

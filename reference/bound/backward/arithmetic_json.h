@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +16,13 @@ namespace flashproof {
 /// the o and lse of a forward pass: what keeps P of its own is no such kernel. What is returned is one of several declarations,
 /// it is not known which. Throws UsageError naming the field and what is legal.
 std::vector<BackwardArithmetic> parse_backward_arithmetic(std::string_view text, Format inputs);
+/// The declaration with one of its fields as the default has it, for each field that differs; what names the algorithm stays.
+/// field: {"exp_error": 0.3} without the braces, as `one_of` has it first.
+struct WithoutField {
+  std::string field;
+  std::vector<BackwardArithmetic> one_of;
+};
+std::vector<WithoutField> without_each_field(std::span<const BackwardArithmetic> one_of, Format inputs);
 /// Names that it takes, `unknown` last.
 std::vector<ArithmeticPreset> backward_presets();
 

@@ -1,4 +1,4 @@
-#include "properties/generators/gradient_variant.h"
+#include "properties/generators/backward_variant.h"
 
 #include <algorithm>
 #include <array>

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 PluginReport check(const std::string& name, std::vector<std::string> families = {}) {
   forbid_tracing();
-  static const Plugin plugin(std::filesystem::path(FLASHPROOF_TEST_PLUGINS) / "gradient.so");
+  static const Plugin plugin(std::filesystem::path(FLASHPROOF_TEST_PLUGINS) / "attention_backward.so");
   PluginCheck options;
   options.kernels = {"attention_backward." + name + ".test"};
   options.families = std::move(families);
@@ -39,6 +39,15 @@ TEST(GradientPlugin, a_right_kernel_passes_and_has_decided_every_output) {
   EXPECT_THAT(outcome.narrow, "");
   for (const Part part : kGradientParts)
     EXPECT_GT(outcome.power.parts[static_cast<std::size_t>(part)].share(), 0.5) << name(part);
+}
+
+/// A declaration beyond whose domain nearly every row lies excuses any answer.
+TEST(GradientPlugin, a_declaration_that_leaves_most_families_out_is_a_finding_that_names_its_field) {
+  const PluginReport report = check("excused");
+  ASSERT_EQ(report.outcomes.size(), 1U) << report.failure;
+  EXPECT_THAT(report.outcomes.front().narrow, HasSubstr("\"dot\": "));
+  EXPECT_THAT(report.outcomes.front().narrow, HasSubstr("out of the domain that is declared, where NaN would pass"));
+  EXPECT_TRUE(report.found());
 }
 
 class WrongGradient : public testing::TestWithParam<const char*> {};

@@ -1,12 +1,12 @@
-#include "properties/generators/gradient_case.h"
+#include "properties/generators/backward_case.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
+#include "properties/generators/backward_variant.h"
 #include "properties/generators/family.h"
-#include "properties/generators/gradient_variant.h"
 #include "reference/error/element.h"
 #include "reference/oracle/oracle.h"
 #include "reference/problem/error.h"

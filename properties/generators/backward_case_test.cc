@@ -1,5 +1,5 @@
 // Cases of the gradient: pure functions of their line, with the errors of o and lse that the bound is told.
-#include "properties/generators/gradient_case.h"
+#include "properties/generators/backward_case.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <set>
 #include <string>
 
+#include "properties/generators/backward_variant.h"
 #include "properties/generators/family.h"
-#include "properties/generators/gradient_variant.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {

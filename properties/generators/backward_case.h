@@ -1,7 +1,7 @@
 // Cases of the gradient: an attention family's problem, dO from a stream of its own, and o and lse as an ideal forward
 // kernel stores them. Beside the keys of attention the recipe may have `mode`, stage or gradient (without it even seeds are
 // stages and odd ones gradients), and `variant`, which draws shape, mask, features, the format of o and the size of dO
-// together (gradient_variant.h); other keys of the shape beat it.
+// together (backward_variant.h); other keys of the shape beat it.
 #pragma once
 
 #include <functional>

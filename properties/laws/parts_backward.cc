@@ -1,9 +1,9 @@
-#include "properties/laws/gradient_parts.h"
+#include "properties/laws/parts_backward.h"
 
 #include <algorithm>
 
 #include "properties/laws/change.h"
-#include "properties/laws/gradient_reading.h"
+#include "properties/laws/compare_backward.h"
 
 namespace flashproof {
 namespace {
@@ -42,6 +42,7 @@ GradientPart slice_of(const BackwardProblem& whole, const GradientSlice& slice) 
     length = static_cast<std::int32_t>(std::max<std::int64_t>(length - slice.first_key, 0));
   }
   p.plan = ChunkPlan::uniform(p.k_length(), 64);  // orders nothing here
+  if (slice.first_key > 0) part.problem = as_stage(std::move(part.problem));
   for (const std::int64_t b : slice.batches) {
     for (const std::int64_t h : slice.q_heads) {
       for (const std::int64_t i : queries) part.query_row.push_back(query_row(f, b, h, i));

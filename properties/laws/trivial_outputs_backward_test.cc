@@ -9,8 +9,8 @@
 #include <map>
 #include <stdexcept>
 
+#include "properties/generators/backward_case.h"
 #include "properties/generators/family.h"
-#include "properties/generators/gradient_case.h"
 #include "properties/laws/law.h"
 #include "properties/laws/run_power.h"
 #include "reference/error/trivial.h"

@@ -1,4 +1,4 @@
-#include "fuzz/targets/forward.h"
+#include "fuzz/targets/one_kernel.h"
 
 #include <stdexcept>
 
@@ -14,7 +14,8 @@ namespace {
 std::vector<const Law*> relating_laws() {
   std::vector<const Law*> list;
   for (const Law& law : laws().subspan(judging_laws().size())) {
-    if (law.is_of(ProblemKind::attention)) list.push_back(&law);  // as of every forward problem
+    // As of every forward problem; of a gradient score() asks all.
+    if (law.is_of(ProblemKind::attention)) list.push_back(&law);
   }
   return list;
 }
@@ -31,7 +32,7 @@ ScoreOptions options_of(const FuzzInput& input, Executor executor) {
 
 }  // namespace
 
-std::vector<TargetSubject> forward_subjects(ProblemKind problem) {
+std::vector<TargetSubject> subjects_of(ProblemKind problem) {
   std::vector<TargetSubject> list;
   for (const Kernel& kernel : kernels()) {
     if (kernel.problem != problem) continue;
@@ -61,7 +62,7 @@ RunOptions run_options(const FuzzInput& input, Executor executor) {
   return options;
 }
 
-Case forward_case(const TargetSubject& subject, const FuzzInput& input) {
+Case subject_case(const TargetSubject& subject, const FuzzInput& input) {
   Case c = case_of(problem_of_kernel(subject), input);
   if (format_of(c.problem) != subject.format) throw UsageError("input: data in another format");
   if (products(c.problem) > kMostWork) throw UsageError("input: more than " + std::to_string(kMostWork) + " products");
@@ -72,13 +73,12 @@ Scored scored(Score score, const Case& c, const FuzzInput& input) {
   return {std::move(score), describe(input), shape_class(c.problem), finding_class(c.problem)};
 }
 
-Scored run_forward(const TargetSubject& subject, const FuzzInput& input, Executor executor) {
-  const Case c = forward_case(subject, input);
+Scored run_input(const TargetSubject& subject, const FuzzInput& input, Executor executor) {
+  const Case c = subject_case(subject, input);
   return scored(score(kernel_of(subject.kernel), c, options_of(input, executor)), c, input);
 }
 
-ScoredBatch run_forward_batch(const TargetSubject& subject, std::span<const FuzzInput> inputs,
-                              const BatchOptions& options) {
+ScoredBatch run_inputs(const TargetSubject& subject, std::span<const FuzzInput> inputs, const BatchOptions& options) {
   Team caller;
   Team& team = options.team != nullptr ? *options.team : caller;
   std::vector<Case> cases(inputs.size());
@@ -86,7 +86,7 @@ ScoredBatch run_forward_batch(const TargetSubject& subject, std::span<const Fuzz
   team.for_each(static_cast<std::int64_t>(inputs.size()), [&](std::int64_t i) {
     const auto at = static_cast<std::size_t>(i);
     try {
-      cases[at] = forward_case(subject, inputs[at]);
+      cases[at] = subject_case(subject, inputs[at]);
       made[at] = 1;
     } catch (const UsageError&) {  // not a case
     }
@@ -113,9 +113,9 @@ ScoredBatch run_forward_batch(const TargetSubject& subject, std::span<const Fuzz
   return batch;
 }
 
-Minimised minimise_forward(const MinimiseTask& task, const std::function<Score(const Case&)>& score_case,
-                           WitnessNotes notes) {
-  const Case found = forward_case(task.subject, task.input);
+Minimised minimise_with(const MinimiseTask& task, const std::function<Score(const Case&)>& score_case,
+                        WitnessNotes notes) {
+  const Case found = subject_case(task.subject, task.input);
   const auto fails = [&](const Problem& problem) {
     return !task.stop() && task.defect.shown_by(score_case({found.spec, problem}));
   };
@@ -132,7 +132,7 @@ Minimised minimise_forward(const MinimiseTask& task, const std::function<Score(c
 Minimised minimise_run(const TargetSubject& subject, const FuzzInput& input, Executor executor, const Defect& defect,
                        int tries, const std::function<bool()>& stop) {
   const Kernel& kernel = kernel_of(subject.kernel);
-  const Case c = forward_case(subject, input);
+  const Case c = subject_case(subject, input);
   ScoreOptions options = options_of(input, executor);
   // A schedule and a law that the finding does not need would only be in the way of who replays it.
   for (const bool of_schedule : {true, false}) {
@@ -149,7 +149,7 @@ Minimised minimise_run(const TargetSubject& subject, const FuzzInput& input, Exe
                         {"math", std::string(name(kernel.math))},
                         {"schedule", to_string(options.run.schedule)}};
   if (options.law != nullptr) notes["law"] = options.law->name;
-  return minimise_forward(
+  return minimise_with(
       {subject, input, defect, tries, stop}, [&](const Case& smaller) { return score(kernel, smaller, options); },
       std::move(notes));
 }

@@ -64,6 +64,12 @@ inline BackwardProblem as_stage(BackwardProblem problem) {
   return problem;
 }
 
+/// The trial's problem for a law whose change moves o and lse as a forward pass would: a stage where these are inputs. A kernel that
+/// makes its own follows by itself.
+inline BackwardProblem with_any_forward(const Trial& trial) {
+  return trial.kernel().own_forward ? gradient_of(trial) : as_stage(gradient_of(trial));
+}
+
 /// Row of dq, and of dk and dv.
 inline std::int64_t query_row(const AttentionProblem& p, std::int64_t b, std::int64_t h, std::int64_t i) {
   return (b * p.q_heads() + h) * p.q_length() + i;

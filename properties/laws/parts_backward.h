@@ -24,6 +24,7 @@ struct GradientPart {
 GradientSlice whole_slice(const AttentionProblem& problem);
 /// The query heads that read kv head `kv`.
 std::vector<std::int64_t> group_of(const AttentionProblem& problem, std::int64_t kv);
+/// Of some keys alone o and lse are none of a forward pass: a stage.
 GradientPart slice_of(const BackwardProblem& whole, const GradientSlice& slice);
 
 }  // namespace flashproof

@@ -7,7 +7,19 @@
 
 typedef flashproof_tensor T;
 
-enum fault { RIGHT, NO_DELTA, NO_CAUSAL, LAST_HEAD, NO_SCALE, ZEROS, LAST_KEY, NO_ALIBI, RECOMPUTED, WRITES_O };
+enum fault {
+  RIGHT,
+  NO_DELTA,
+  NO_CAUSAL,
+  LAST_HEAD,
+  NO_SCALE,
+  ZEROS,
+  LAST_KEY,
+  NO_ALIBI,
+  RECOMPUTED,
+  WRITES_O,
+  EXCUSED
+};
 
 static float at(const T* t, int64_t a, int64_t b, int64_t c, int64_t d) {
   const int64_t* s = t->strides;
@@ -101,27 +113,31 @@ static int32_t run(const flashproof_call* call) {
   return FLASHPROOF_OK;
 }
 
-static const char description[] =
-    "{\"formats\": [\"f32\"], \"arithmetic\": {\"exp_error\": 2.4e-7}, \"deterministic\": true, \"isolates_hidden\": "
-    "true, "
-    "\"strides\": \"any\", \"takes\": [\"causal\", \"key_length\", \"bias\", \"gqa\", \"window\", \"alibi\"]}";
+#define DESCRIPTION(dot)                                                \
+  "{\"formats\": [\"f32\"], \"arithmetic\": {\"exp_error\": 2.4e-7" dot \
+  "}, \"deterministic\": true, \"isolates_hidden\": "                   \
+  "true, \"strides\": \"any\", \"takes\": [\"causal\", \"key_length\", \"bias\", \"gqa\", \"window\", \"alibi\"]}"
+static const char description[] = DESCRIPTION("");
+/* Scores of sums so coarse that e^(s - lse) may leave the range of f32: then nearly nothing is in the domain. */
+static const char coarse[] = DESCRIPTION(", \"dot\": {\"unit\": {\"k\": 1, \"f\": 1, \"ofb\": 7}}");
 
-static int faults[] = {RIGHT, NO_DELTA, NO_CAUSAL, LAST_HEAD,  NO_SCALE,
-                       ZEROS, LAST_KEY, NO_ALIBI,  RECOMPUTED, WRITES_O};
-#define KERNEL(fault, name)            \
+static int faults[] = {RIGHT,    NO_DELTA, NO_CAUSAL,  LAST_HEAD, NO_SCALE, ZEROS,
+                       LAST_KEY, NO_ALIBI, RECOMPUTED, WRITES_O,  EXCUSED};
+#define KERNEL(fault, name) DESCRIBED(fault, name, description)
+#define DESCRIBED(fault, name, text)   \
   {sizeof(flashproof_kernel),          \
    "attention_backward." name ".test", \
    FLASHPROOF_ATTENTION_BACKWARD,      \
    FLASHPROOF_CPU,                     \
-   description,                        \
+   text,                               \
    run,                                \
    0,                                  \
    &faults[fault]}
-static const flashproof_kernel kernels[] = {KERNEL(RIGHT, "right"),           KERNEL(NO_DELTA, "no_delta"),
-                                            KERNEL(NO_CAUSAL, "no_causal"),   KERNEL(LAST_HEAD, "last_head"),
-                                            KERNEL(NO_SCALE, "no_scale"),     KERNEL(ZEROS, "zeros"),
-                                            KERNEL(LAST_KEY, "last_key"),     KERNEL(NO_ALIBI, "no_alibi"),
-                                            KERNEL(RECOMPUTED, "recomputed"), KERNEL(WRITES_O, "writes_o")};
+static const flashproof_kernel kernels[] = {
+    KERNEL(RIGHT, "right"),         KERNEL(NO_DELTA, "no_delta"),         KERNEL(NO_CAUSAL, "no_causal"),
+    KERNEL(LAST_HEAD, "last_head"), KERNEL(NO_SCALE, "no_scale"),         KERNEL(ZEROS, "zeros"),
+    KERNEL(LAST_KEY, "last_key"),   KERNEL(NO_ALIBI, "no_alibi"),         KERNEL(RECOMPUTED, "recomputed"),
+    KERNEL(WRITES_O, "writes_o"),   DESCRIBED(EXCUSED, "excused", coarse)};
 enum { COUNT = sizeof kernels / sizeof kernels[0] };
 
 const flashproof_plugin* flashproof_plugin_entry(uint32_t abi) {

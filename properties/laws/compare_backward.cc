@@ -1,4 +1,4 @@
-#include "properties/laws/gradient_reading.h"
+#include "properties/laws/compare_backward.h"
 
 #include <fmt/format.h>
 
