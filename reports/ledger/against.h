@@ -22,7 +22,8 @@ std::string against_line(std::span<const LedgerEntry> measured, const Ledger& le
 
 /// What a file measured, by kernel, format and architecture: a report.json (families together, records that failed left
 /// out) or another ledger (terms together). `gpu`: the architecture of a report's records made on a GPU; empty: such a
-/// record throws UsageError, which says how to name it. Throws UsageError "<name>: <what>" for a file that is neither.
+/// record throws UsageError, which says how to name it. Throws UsageError "<name>: <what>" for a file that is neither,
+/// as read_report().
 std::vector<LedgerEntry> measured_of(std::string_view text, const std::string& name, const std::string& gpu);
 
 }  // namespace flashproof

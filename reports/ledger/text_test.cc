@@ -4,12 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <stdexcept>
 
 #include "reference/problem/error.h"
 #include "reports/ledger/against.h"
 #include "reports/ledger/ledger_fixture.h"
+#include "reports/record/made_report.h"
 
 namespace flashproof {
 namespace {
@@ -115,35 +118,39 @@ TEST(LedgerText, a_file_that_is_not_there_is_an_empty_ledger_only_where_one_may_
 }
 
 TEST(Measured, reports_count_what_did_not_fail) {
-  const auto record = [](const std::string& kernel, const std::string& verdict, const std::string& ratio,
-                         const std::string& executor) {
-    const bool ran = verdict != "unsupported", failed = verdict == "fail";
-    const std::string counts = failed ? R"({"fail":1})" : R"({"pass":1})";
-    const std::string failures = failed ? R"({"exceeds_bound":1})" : "{}";
-    return R"({"kernel":")" + kernel + R"(","format":"f32","executor":")" + executor +
-           R"(","math":"det","family":"normal","cases":1,"verdict":")" + verdict + R"(","max_ratio":)" + ratio +
-           R"(,"counts":{"cases":)" + (ran ? counts : R"({"unsupported":1})") + R"(,"elements":)" +
-           (ran ? counts : "{}") + R"(},"failures":{"cases":)" + failures + R"(,"elements":)" + failures +
-           R"(},"laws":{},"power":)" + (ran ? R"({"o":{"share":1.0,"decided":1}})" : "{}") + R"(,"figures":)" +
-           (ran ? R"({"o":{"elements":1,"max_ratio":)" + ratio + "}}" : "{}") + R"(,"witness":)" +
-           (ran ? R"({"case":"softmax:normal:1","verdict":")" + verdict + (failed ? "(exceeds_bound)" : "") + "\"}"
-                : "null") +
-           "}";
+  Report report = made_report();
+  const auto add = [&](const std::string& kernel, const std::string& family, double ratio, bool fails = false) {
+    Record& r = report.result.records.emplace_back(made_record(kernel, family));
+    r.o.max_ratio = ratio;
+    if (fails) {
+      fail_seeds(r, Failure::exceeds_bound, {3, 3});
+      --r.o.verdicts[static_cast<std::size_t>(VerdictKind::pass)];
+      r.o.verdicts[static_cast<std::size_t>(VerdictKind::fail)] = 1;
+      --r.o.failures[static_cast<std::size_t>(Failure::none)];
+      r.o.failures[static_cast<std::size_t>(Failure::exceeds_bound)] = 1;
+    }
+    return &r;
   };
-  const std::string head = R"({"schema":"flashproof.report/5","records":[)";
-  const auto list =
-      measured_of(head + record("a", "pass", "0.5", "cpu") + "," + record("a", "pass", "0.75", "cpu") + "," +
-                      record("a", "fail", "5.0", "cpu") + "," + record("b", "fail", "\"inf\"", "cpu") + "," +
-                      record("c", "unsupported", "null", "cpu") + "," + record("a", "pass", "0.8", "cuda") + "]}",
-                  "r", "sm_90");
+  const auto measured = [&](const std::string& gpu) {
+    std::ranges::sort(report.result.records, [](const Record& a, const Record& b) { return key_less(a, b); });
+    return measured_of(json_text(report), "r", gpu);
+  };
+  add("softmax.a.hardened", "normal", 0.5);
+  add("softmax.a.hardened", "equal", 0.75);
+  add("softmax.a.hardened", "huge", 5, true);
+  add("softmax.b.hardened", "normal", INFINITY, true);
+  EXPECT_EQ(measured("").size(), 1U);
+  add("softmax.a.hardened", "normal", 0.8)->executor = Executor::cuda;
+  const auto list = measured("sm_90");
   ASSERT_EQ(list.size(), 2U);
   EXPECT_EQ(list[0].best.ratio, 0.75);
+  EXPECT_EQ(list[0].case_line, "softmax:equal:3:format=f32");
   EXPECT_EQ(list[1].architecture, "sm_90");
-  EXPECT_THROW(measured_of(head + record("a", "pass", "0.8", "cuda") + "]}", "r", ""), UsageError);
+  EXPECT_THROW(measured(""), UsageError);
   EXPECT_THROW(measured_of(R"({"schema":"else"})", "r", ""), UsageError);
-  EXPECT_THROW(measured_of(head, "r", ""), UsageError);
-  EXPECT_THROW(measured_of(head + record("a", "pass", "1.5", "cpu") + "]}", "r", ""), UsageError)
-      << "beyond its bound, and no failure";
+  EXPECT_THROW(measured_of(json_text(report).substr(0, 1000), "r", "sm_90"), UsageError);
+  add("softmax.c.hardened", "normal", 1.5);
+  EXPECT_THROW(measured("sm_90"), UsageError) << "beyond its bound, and no failure";
 }
 
 TEST(Measured, another_ledger_counts_its_terms_together) {

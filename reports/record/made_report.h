@@ -29,7 +29,7 @@ inline ErrorStats made_stats(double max_ratio, double max_ulp, const std::map<in
     s.elements += n;
     s.ulp_octaves[octave == kExact ? 0 : static_cast<std::size_t>(octave - kLeastUlpOctave + 1)] = n;
   }
-  s.finite_elements = s.bias_elements = s.classes[0] = s.elements;
+  s.finite_elements = s.bias_elements = s.classes[0] = s.failures[0] = s.elements;
   s.verdicts[static_cast<std::size_t>(VerdictKind::pass)] = s.elements;
   s.ratio_octaves[55] = s.elements;
   const auto n = static_cast<double>(s.elements);

@@ -98,10 +98,7 @@ void require_same(const json& document, const Report& report, const std::string&
   throw UsageError(fmt::format("{}: {}: {}", one_line(file), printable(path, 200), printable(what, 200)));
 }
 
-}  // namespace
-
-Report read_report(const std::string& file, KernelNames& names) {
-  json document = read_json(file);
+Report report_of(json document, const std::string& file, KernelNames& names) {
   const JsonAt at(document, file);
   const std::string schema = at["schema"].text();
   if (schema != kReportSchema) {
@@ -132,12 +129,20 @@ Report read_report(const std::string& file, KernelNames& names) {
   return report;
 }
 
-Report read_report(const std::string& file) {
+Report owning_names(json document, const std::string& file) {
   const auto names = std::make_shared<KernelNames>();
-  Report report = read_report(file, *names);
-  report.owner =
-      std::make_shared<std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>>(report.owner, names);
+  Report report = report_of(std::move(document), file, *names);
+  using Both = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
+  report.owner = std::make_shared<Both>(report.owner, names);
   return report;
+}
+
+}  // namespace
+
+Report read_report(const std::string& file, KernelNames& names) { return report_of(read_json(file), file, names); }
+Report read_report(const std::string& file) { return owning_names(read_json(file), file); }
+Report read_report_text(std::string_view text, const std::string& name) {
+  return owning_names(parse_json(text, name), name);
 }
 
 }  // namespace flashproof

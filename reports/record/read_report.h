@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "reports/record/report.h"
 
@@ -29,7 +30,8 @@ class KernelNames {
 /// every figure of the file must be the one that its own statistics give. Throws UsageError that names the file, the place,
 /// what was found and what is legal; InfrastructureError where the file cannot be read. `names` must outlive the report.
 Report read_report(const std::string& file, KernelNames& names);
-/// The same, with names of its own.
+/// The same, with names of its own; of a file or of the text of the one that `name` names.
 Report read_report(const std::string& file);
+Report read_report_text(std::string_view text, const std::string& name);
 
 }  // namespace flashproof
