@@ -85,9 +85,23 @@ void sort_records(json& document, Report& report) {
   document["records"] = std::move(written);
 }
 
+/// Statistics of before (es5) have neither of the figures of a summary, and are written again in today's form.
+void leave_out_new_figures(const json& document, json& again) {
+  for (std::size_t i = 0; i < document["records"].size() && i < again["records"].size(); ++i) {
+    const json& told = document["records"][i]["figures"];
+    for (auto& [part, figures] : again["records"][i]["figures"].items()) {
+      if (!told.contains(part) || !told[part]["state"].get_ref<const std::string&>().starts_with("es5,")) continue;
+      figures.erase("max_budget");
+      figures.erase("max_resolved_ulp");
+      figures["state"] = told[part]["state"];
+    }
+  }
+}
+
 /// Every figure is written again from what was read; the first that differs is named.
 void require_same(const json& document, const Report& report, const std::string& file) {
-  const json again = json::parse(json_text(report));
+  json again = json::parse(json_text(report));
+  leave_out_new_figures(document, again);
   if (again == document) return;
   const json difference = json::diff(document, again).at(0);
   const std::string path = difference["path"];
