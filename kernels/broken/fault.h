@@ -23,6 +23,8 @@ struct SeededFault {
   std::string_view source;  // the thread that reported it
   Dose dose;
   bool gross = false;  // today's habits see it (README.md)
+  // Ids of causes (reports/diagnose/cause.h), separated by spaces, each of which names the defect. Empty: none can.
+  std::string_view cause = {};
 
   // The declarations of the changed file, that of `kernel` among them.
   std::span<const KernelDeclaration> (*declared)() = nullptr;

@@ -20,7 +20,7 @@ import re
 import sys
 
 REQUIRED = ("id", "fault", "kernel", "file", "defect", "from")
-OPTIONAL = ("dose", "gross", "shadow")
+OPTIONAL = ("cause", "dose", "gross", "shadow")
 
 
 class Broken(Exception):
@@ -47,6 +47,9 @@ def fields_of(fault, lines):
             fail(fault, f"field '{key}' is missing")
     if not re.fullmatch(r"F(0[1-9]|[1-9][0-9]+)", fields["fault"]):
         fail(fault, f"fault '{fields['fault']}', legal F01, F02, ... F99, F100, ...")
+    for word in fields.setdefault("cause", "").split():
+        if not re.fullmatch(r"[a-z0-9_.:+]+", word):
+            fail(fault, f"cause '{word}', legal ids of a-z, 0-9, _ . : and +")
     for key in ("gross", "shadow"):
         if fields.setdefault(key, "no") not in ("yes", "no"):
             fail(fault, f"{key} '{fields[key]}', legal yes or no")
@@ -155,6 +158,7 @@ def list_of(faults):
             f"      {{.id = {quoted(fields['id'])}, .number = {quoted(fields['fault'])}, .kernel = {quoted(fields['kernel'])},"
             f"\n       .defect = {quoted(fields['defect'])}, .source = {quoted(fields['from'])}, .dose = {ladder},"
             f"\n       .gross = {'true' if fields['gross'] == 'yes' else 'false'},"
+            f" .cause = {quoted(fields['cause'])},"
             f" .declared = {function_of(name, fields)}}},")
     if not faults:
         code[-1] = "\nstd::span<const SeededFault> seeded_faults() { return {}; }"

@@ -109,6 +109,7 @@ FaultOutcome ask_everything(const SeededFault& fault) {
   for (const Law* law : laws_of(kernel.problem)) outcome.laws.push_back({.law = std::string(law->name)});
   ask_laws(kernel, fault.dose.registered, outcome.laws);
   if (!fault.dose.unit.empty()) descend(kernel, outcome.laws);
+  outcome.causes = diagnose_fault(fault);
   return outcome;
 }
 
@@ -117,7 +118,9 @@ std::string FaultOutcome::serialize() const {
   for (const LawOutcome& o : laws)
     list.push_back({o.law, o.executed, o.rejects, o.where, o.why, number(o.weakest_dose)});
   const auto habit = [](const HabitResult& result) { return Json{result.sees, result.where, result.tested}; };
-  const Json json = {std::string(fault->id), habit(allclose), habit(twice), habits_asked, list, crash};
+  Json said = Json::array();
+  for (const Cause& cause : causes) said.push_back(cause.serialize());
+  const Json json = {std::string(fault->id), habit(allclose), habit(twice), habits_asked, list, crash, said};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -131,6 +134,7 @@ FaultOutcome FaultOutcome::deserialize(const std::string& line) {
   outcome.twice = habit(json.at(2));
   outcome.habits_asked = json.at(3);
   outcome.crash = json.at(5);
+  for (const Json& cause : json.at(6)) outcome.causes.push_back(Cause::deserialize(cause.get<std::string>()));
   for (const Json& o : json.at(4))
     outcome.laws.push_back(
         {o.at(0), o.at(1), o.at(2), o.at(3), o.at(4), o.at(5).is_null() ? std::nan("") : o.at(5).get<double>()});

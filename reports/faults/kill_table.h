@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/broken/fault.h"
+#include "reports/faults/diagnosis.h"
 #include "reports/faults/habits.h"
 
 namespace flashproof {
@@ -32,7 +33,8 @@ struct FaultOutcome {
   HabitResult allclose, twice;
   bool habits_asked = false;  // not of the gradient's kernels: the habits are about o
   std::vector<LawOutcome> laws;
-  std::string crash = {};  // how the process ended that asked; empty: it did not. Then nothing else is known
+  std::vector<Cause> causes = {};  // what the diagnosis says of it (diagnosis.h)
+  std::string crash = {};          // how the process ended that asked; empty: it did not. Then nothing else is known
 
   bool rejected() const;
   /// Doses of the ladder weaker than each that a law rejects; all of them where no law rejects one.
@@ -41,6 +43,7 @@ struct FaultOutcome {
   std::vector<std::string> toothless_laws() const;
   /// One of the habits compared something: then not seeing the fault is missing it.
   bool habits_tested() const { return habits_asked && (gross() || allclose.tested || twice.tested); }
+  Named named() const { return named_by(*fault, causes); }
   bool gross() const { return allclose.sees || twice.sees; }
   /// One line, and back.
   std::string serialize() const;

@@ -63,6 +63,34 @@ std::vector<std::string> survivor_lines(const KillTable& table) {
   return lines;
 }
 
+/// "rightly", "nothing"; "WRONGLY: heads.first".
+std::string diagnosis(const FaultOutcome& outcome) {
+  if (!outcome.crash.empty()) return "–";
+  std::string text(name(outcome.named()));
+  if (outcome.named() != Named::wrongly) return text;
+  for (const Cause& cause : outcome.causes) {
+    if (cause.confident) return "WRONGLY: " + cause.id;
+  }
+  return text;
+}
+
+/// A line per fault: what the diagnosis says of it with confidence.
+std::vector<std::string> diagnosis_lines(const KillTable& table) {
+  std::vector<std::string> lines;
+  for (const FaultOutcome& o : table.faults) {
+    if (!o.crash.empty()) continue;
+    std::string said;
+    for (const Cause& cause : o.causes) {
+      if (!cause.confident) continue;
+      said += (said.empty() ? "" : "; ") + cause.sentence;
+      if (!cause.condition.empty()) said += ", " + cause.condition;
+    }
+    lines.push_back(
+        fmt::format("{} {}: {}: {}", o.fault->number, o.fault->id, diagnosis(o), said.empty() ? "–" : one_line(said)));
+  }
+  return lines;
+}
+
 std::string_view none_rejects(const FaultOutcome& outcome, std::string_view survives) {
   return outcome.crash.empty() ? survives : "ENDED ITS PROCESS";
 }
@@ -73,9 +101,15 @@ std::string closing(const KillTable& table) {
       std::ranges::count_if(table.faults, [](const FaultOutcome& o) { return o.habits_tested() && !o.gross(); }));
   const auto asked = static_cast<std::size_t>(std::ranges::count_if(table.faults, &FaultOutcome::habits_tested));
   const std::size_t crashed = table.crashed().size();
-  return fmt::format("{} of {} faults rejected{}; today's habits miss {} of {}.",
-                     table.faults.size() - survivors.size() - crashed, table.faults.size(),
-                     crashed > 0 ? fmt::format(", {} ended their process", crashed) : "", missed, asked);
+  const auto said = [&](Named named) {
+    return std::ranges::count_if(table.faults,
+                                 [&](const FaultOutcome& o) { return o.crash.empty() && o.named() == named; });
+  };
+  return fmt::format(
+      "{} of {} faults rejected{}; today's habits miss {} of {}; the diagnosis names {} rightly, {} wrongly.",
+      table.faults.size() - survivors.size() - crashed, table.faults.size(),
+      crashed > 0 ? fmt::format(", {} ended their process", crashed) : "", missed, asked, said(Named::rightly),
+      said(Named::wrongly));
 }
 
 std::string why_partial(const KillTable& table) {
@@ -90,13 +124,16 @@ std::string partial_line(const KillTable& table) {
 
 std::string kill_table_text(const KillTable& table) {
   std::string out = "Seeded faults x laws. allclose, 2x: what today's habits say of the same kernel on N(0, 1).\n\n";
-  out += fmt::format("{:<4} {:<45} {:<9} {:<9} {}\n", "", "fault", "allclose", "2x", "rejected by");
+  out += fmt::format("{:<4} {:<45} {:<9} {:<9} {:<9} {}\n", "", "fault", "allclose", "2x", "named", "rejected by");
   for (const FaultOutcome& o : table.faults) {
     const auto names = rejecting(o);
     out += fmt::format(
-        "{:<4} {:<45} {:<9} {:<9} {}\n", o.fault->number, o.fault->id, habit(o, o.allclose), habit(o, o.twice),
+        "{:<4} {:<45} {:<9} {:<9} {:<9} {}\n", o.fault->number, o.fault->id, habit(o, o.allclose), habit(o, o.twice),
+        diagnosis(o),
         names.empty() ? std::string(none_rejects(o, "SURVIVES")) : fmt::format("{}", fmt::join(names, " ")));
   }
+  out += "\nDiagnosis: the causes that it is confident of\n";
+  for (const std::string& line : diagnosis_lines(table)) out += "  " + line + "\n";
   out += "\nDose: the weakest that a law rejects\n";
   for (const FaultOutcome& o : table.faults) {
     if (o.fault->dose.unit.empty()) continue;
@@ -115,15 +152,17 @@ std::string kill_table_markdown(const KillTable& table) {
   std::string out = fmt::format(
       "# Seeded faults and laws\n\n{}{}\n\nThe faults are described in `kernels/broken/README.md`, the laws in "
       "`./flashproof list laws`. *allclose*, *2x*: today's habits on the same kernel, N(0, 1).\n\n"
-      "| # | fault | defect | allclose | 2x | rejected by |\n|---|---|---|---|---|---|\n",
+      "| # | fault | defect | allclose | 2x | named | rejected by |\n|---|---|---|---|---|---|---|\n",
       partial_line(table), closing(table));
   for (const FaultOutcome& o : table.faults) {
     const auto names = rejecting(o);
     out += fmt::format(
-        "| {} | `{}` | {} | {} | {} | {} |\n", o.fault->number, o.fault->id, cell(o.fault->defect),
-        habit(o, o.allclose), habit(o, o.twice),
+        "| {} | `{}` | {} | {} | {} | {} | {} |\n", o.fault->number, o.fault->id, cell(o.fault->defect),
+        habit(o, o.allclose), habit(o, o.twice), cell(diagnosis(o)),
         names.empty() ? std::string(none_rejects(o, "**survives**")) : fmt::format("{}", fmt::join(names, ", ")));
   }
+  out += "\n## Diagnosis\n\nThe causes that it is confident of, against the field `cause` of each fault.\n\n";
+  for (const std::string& line : diagnosis_lines(table)) out += "- " + cell(line) + "\n";
   out +=
       "\n## Doses\n\nThe weakest dose that a law rejects.\n\n| # | fault | unit | registered | dose: laws |\n"
       "|---|---|---|--:|---|\n";
@@ -162,6 +201,20 @@ std::string kill_table_json(const KillTable& table) {
       fault["dose"] = {{"unit", o.fault->dose.unit},
                        {"registered", o.fault->dose.registered},
                        {"ladder", std::vector<double>(o.fault->dose.ladder.begin(), o.fault->dose.ladder.end())}};
+    }
+    if (o.crash.empty()) {
+      Json causes = Json::array();
+      for (const Cause& c : o.causes)
+        causes.push_back({{"id", c.id},
+                          {"sentence", c.sentence},
+                          {"condition", c.condition},
+                          {"others", c.others},
+                          {"cases", c.cases},
+                          {"failing_cases", c.failing_cases},
+                          {"elements", c.elements},
+                          {"witness", c.witness},
+                          {"confident", c.confident}});
+      fault["diagnosis"] = {{"named", name(o.named())}, {"right", o.fault->cause}, {"causes", causes}};
     }
     if (!o.crash.empty()) fault["crash"] = one_line(o.crash);
     if (const auto doses = o.surviving_doses(); !doses.empty()) fault["surviving_doses"] = doses;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reference/error/assumption.h"
+#include "reports/diagnose/cause.h"
 #include "reports/run/environment.h"
 #include "reports/run/sweep.h"
 #include "reports/views/terminal/verdict_block.h"
@@ -28,7 +29,8 @@ struct Report {
   std::vector<Run> runs;          // one, unless it was merged
   // JSON as it was read (attachments.h); empty: none.
   std::string faults, bench;
-  std::string ledger = {};  // against_line() of ledger/against.h
+  std::string ledger = {};                                // against_line() of ledger/against.h
+  std::map<std::string, std::vector<Cause>> causes = {};  // causes_of() of diagnose/failing_runs.h, by full_id()
   VerdictBlock block = {};  // report_block(): what every view begins with; without a sentence: none was made
   // Of a report read from files, which knows no arithmetic: what the files blame, by blame_key().
   std::map<std::string, Assumption> blamed = {};

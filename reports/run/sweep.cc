@@ -219,7 +219,7 @@ SweepResult sweep(const Plan& plan, const SweepOptions& options) {
   };
   hooks.note = [&](const std::string& text) { collector.add_timing(text); };
   hooks.crashed = [&](std::uint64_t task, std::uint64_t step, const std::string& how) {
-    collector.add(task, step, not_judged(task, VerdictKind::fail, Failure::error, "the process " + how));
+    collector.add(task, step, not_judged(task, VerdictKind::fail, Failure::error, std::string(kProcessEnded) + how));
   };
   hooks.progress = [&](std::uint64_t done) {
     if (options.progress) options.progress(done, plan.cases.size());

@@ -24,6 +24,9 @@ struct SweepTiming {
   double wall = 0, cases = 0, truth = 0, bound = 0, run = 0, judge = 0;
 };
 
+/// How the detail of a case begins whose kernel took its process down.
+inline constexpr std::string_view kProcessEnded = "the process ";
+
 struct StepResult {
   Step step;
   CaseResult result;

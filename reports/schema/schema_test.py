@@ -29,6 +29,9 @@ FAULTS = {"partial": True, "partial_reason": "interrupted", "survivors": 0, "fau
     {"number": "F01", "id": "softmax.broken.x", "kernel": "softmax.y.hardened", "defect": "<no | guard>", "from": "ours",
      "laws": {"within_bound": {"rejects": True, "executed": 3, "case": "softmax:normal:0", "detail": "", "weakest_dose": 2.5}},
      "habits": {"allclose": {"sees": False, "where": ""}, "twice_reference": {"sees": True, "where": "softmax:normal:1"}},
+     "diagnosis": {"named": "rightly", "right": "lse.base_2", "causes": [
+         {"id": "lse.base_2", "sentence": "lse", "condition": "", "others": [], "cases": 1, "failing_cases": 1, "elements": 2,
+          "witness": "softmax:normal:1", "confident": True}]},
      "dose": {"unit": "ulp", "registered": 30.0, "ladder": [1.0, 2.5]}}]}
 BENCH = {"context": {"num_cpus": 2}, "benchmarks": [{"name": "executor/1024", "real_time": 12.5, "time_unit": "us"}]}
 

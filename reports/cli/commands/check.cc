@@ -1,4 +1,4 @@
-// check KERNEL...: every finding of the selected kernels, element by element.
+// check KERNEL...: what is wrong with the selected kernels, by causes; --verbose: every finding, element by element.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -7,6 +7,7 @@
 #include "reference/problem/progress.h"
 #include "reference/problem/text.h"
 #include "reports/cli/commands/commands.h"
+#include "reports/diagnose/failing_runs.h"
 #include "reports/record/report.h"
 #include "reports/run/native.h"
 #include "reports/run/sweep.h"
@@ -81,6 +82,7 @@ int check_command(const SweepArguments& arguments) {
   report.runs[0].timing.wall = result.timing.wall;
   report.findings = findings_of(result.records);
   report.result = std::move(result);
+  if (!stop_requested()) report.causes = causes_of(report.result.records, Kernels::all, options.jobs);
   VerdictBlock block = report_block(report, {Kernels::all, arguments.nightly}, undecided, narrow);
   if (!arguments.verbose) block.rest.push_back({"more", "--verbose shows every finding, element by element"});
   show_block(block, arguments.verbose ? detail : "");

@@ -11,6 +11,7 @@
 #include "reference/problem/progress.h"
 #include "reports/cli/commands/commands.h"
 #include "reports/cli/files.h"
+#include "reports/diagnose/failing_runs.h"
 #include "reports/ledger/against.h"
 #include "reports/ledger/text.h"
 #include "reports/record/report.h"
@@ -99,6 +100,7 @@ int report_command(const SweepArguments& arguments) {
   report.ledger = against_line(measured_of(records, gpu), known);
   const std::vector<Undecided> undecided = undecided_of(records, Kernels::hardened);
   const std::vector<Undecided> narrow = narrow_declarations(records, Kernels::hardened);
+  if (!stop_requested()) report.causes = causes_of(records, Kernels::hardened, options.jobs);
   report.block = report_block(report, {Kernels::hardened, arguments.nightly}, undecided, narrow);
   VerdictBlock block = report.block;
   block.rest.push_back(

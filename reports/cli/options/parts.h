@@ -28,6 +28,7 @@ void add_jobs(CLI::App* app, int& jobs, const std::string& help);
 void add_memory(CLI::App* app, std::int64_t& gib);
 void add_schedule(CLI::App* app, std::string& schedule);
 void add_profile(CLI::App* app, std::string& profile);
+void add_verbose(CLI::App* app, bool& verbose);
 /// cpu, cuda or all.
 void add_executors(CLI::App* app, std::string& executor);
 /// det, native or all.
@@ -36,7 +37,6 @@ void add_math(CLI::App* app, std::string& math, std::string& profile);
 void add_one_run(CLI::App* app, std::string& executor, std::string& math, std::string& profile,
                  const std::string& help);
 /// --family, --format, --quick, --nightly, --seed, --jobs; `which` sets what they are about in front of each help.
-void add_verbose(CLI::App* app, bool& verbose);
 void add_filters(CLI::App* app, SweepArguments& sweep, const std::string& which = "");
 
 }  // namespace flashproof

@@ -45,6 +45,7 @@ void add_report(CLI::App& app, Options& o, Command& command) {
 void add_check(CLI::App& app, Options& o, Command& command) {
   CLI::App* check = add_command(
       app, "check", "a verdict on one kernel, and why; check ./MY.so: every law on a library",
+      "Failing cases grouped by [cause](reports/diagnose/README.md): what the kernel computes instead, and where. "
       "Of a library, in C, C++ or CUDA, every kernel behind [a C ABI of one header](kernels/plugin.h), as compiled; a "
       "crash, a hang or a "
       "write out of bounds is a finding ([how](reports/guides/plugin.md), options: `check ./MY.so --help`). `list "

@@ -93,6 +93,22 @@ CauseEntry cause_of(const FailingKernel& failing) {
   return cause;
 }
 
+/// What a diagnosis found of one kernel, the certain causes first; what it could not explain stands behind them.
+void add_causes(const FailingKernel& failing, const std::vector<Cause>& causes, std::vector<CauseEntry>& out) {
+  for (const Cause& cause : causes) {
+    CauseEntry& entry = out.emplace_back();
+    entry.sentence = fmt::format("{}: {}{}{}", full_id(*failing.kernel), cause.sentence,
+                                 cause.condition.empty() ? "" : "; ", cause.condition);
+    if (!cause.others.empty()) entry.sentence += "; or, what these cases do not tell apart: " + cause.other_sentence;
+    entry.extent = fmt::format("{}: {} of {} looked at{}", cause.confident ? "explains" : "no cause is certain",
+                               cause.cases, counted(cause.failing_cases, "failing case", "failing cases"),
+                               cause.elements > 0 ? fmt::format(", {} elements", cause.elements) : "");
+    if (!cause.witness.empty())
+      entry.replay =
+          replay_command(cause.witness, Executor::cpu, Math::det) + fmt::format(" --kernel {}", failing.kernel->id);
+  }
+}
+
 /// "softmax o 80 %, lse 88 %": of the elements of the judged kernels, families together.
 std::string decided_text(const std::vector<Record>& records, Kernels judged) {
   std::string text;
@@ -233,7 +249,17 @@ VerdictBlock report_block(const Report& report, const BlockRequest& request, con
   VerdictBlock block;
   for (const Undecided& one : narrow) block.causes.push_back({one.kernel + ": its declaration. " + one.why, "", ""});
   const std::vector<FailingKernel> failing = failing_kernels(report, request.judged);
-  for (const FailingKernel& one : failing) block.causes.push_back(cause_of(one));
+  std::set<const Kernel*> told;
+  for (const FailingKernel& one : failing) {
+    const auto known = report.causes.find(full_id(*one.kernel));
+    // A crash, or a fault that the executor found, is not run again.
+    const bool diagnosed = known != report.causes.end() && !known->second.empty() && one.failure != Failure::error;
+    if (!diagnosed) {
+      block.causes.push_back(cause_of(one));
+    } else if (told.insert(one.kernel).second) {
+      add_causes(one, known->second, block.causes);
+    }
+  }
   const bool partial = report.result.partial;
   const Open open = open_of(records);
   const bool open_fails = request.nightly && (open.elements > 0 || open.runs > 0);

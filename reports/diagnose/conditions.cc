@@ -1,0 +1,154 @@
+#include "reports/diagnose/conditions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace flashproof {
+namespace {
+
+/// True of every failing unit, by construction.
+struct Predicate {
+  std::size_t trait = 0;
+  std::string text;
+  std::vector<bool> survivors;  // of the passing units: which of them it holds for, too
+  std::size_t surviving = 0;
+};
+
+std::string number(double x) { return fmt::format("{:.6g}", x); }
+
+class Learner {
+ public:
+  Learner(const std::vector<Trait>& traits, const std::vector<Unit>& units) : traits_(traits) {
+    for (const Unit& unit : units) (unit.failing ? failing_ : passing_).push_back(&unit);
+    for (std::size_t f = 0; f < traits.size(); ++f) add_trait(f);
+  }
+
+  std::optional<Condition> learn(const std::string& noun) const {
+    if (failing_.empty() || passing_.empty()) return std::nullopt;
+    for (const Predicate& p : predicates_) {
+      if (p.surviving == 0 && telling({p.trait}, predicates_.size())) return condition({&p}, noun);
+    }
+    const std::size_t pairs = predicates_.size() * (predicates_.size() - 1) / 2;
+    for (std::size_t a = 0; a < predicates_.size(); ++a) {
+      for (std::size_t b = a + 1; b < predicates_.size(); ++b) {
+        const Predicate &first = predicates_[a], &second = predicates_[b];
+        if (first.surviving == 0 || second.surviving == 0 || meet(first, second)) continue;
+        if (telling({first.trait, second.trait}, pairs)) return condition({&first, &second}, noun);
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  template <class Holds>
+  void add(std::size_t trait, std::string text, Holds holds) {
+    Predicate p{trait, std::move(text), std::vector<bool>(passing_.size()), 0};
+    for (std::size_t i = 0; i < passing_.size(); ++i) {
+      const double x = passing_[i]->values[trait];
+      p.survivors[i] = !std::isnan(x) && holds(x);
+      p.surviving += p.survivors[i] ? 1 : 0;
+    }
+    if (p.surviving < passing_.size()) predicates_.push_back(std::move(p));
+  }
+
+  void add_trait(std::size_t f) {
+    double least = std::numeric_limits<double>::infinity(), most = -least;
+    for (const Unit* unit : failing_) {
+      const double x = unit->values[f];
+      if (std::isnan(x)) return;
+      least = std::min(least, x), most = std::max(most, x);
+    }
+    if (failing_.empty()) return;
+    const std::string& phrase = traits_[f].phrase;
+    if (traits_[f].kind == Trait::Kind::yes_no) {
+      if (least == most) add(f, least != 0 ? phrase : "not: " + phrase, [=](double x) { return x == least; });
+      return;
+    }
+    const auto from = [=](double x) { return x >= least; };
+    const auto up_to = [=](double x) { return x <= most; };
+    if (least == most && traits_[f].kind == Trait::Kind::count)
+      add(f, fmt::format("{} is {}", phrase, number(least)), [=](double x) { return x == least; });
+    add(f, fmt::format("{} is {} or more", phrase, number(least)), from);
+    add(f, fmt::format("{} is {} or less", phrase, number(most)), up_to);
+    if (traits_[f].kind == Trait::Kind::count) add_residues(f, phrase);
+  }
+
+  void add_residues(std::size_t f, const std::string& phrase) {
+    for (const double n : {2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0}) {
+      const double first = std::fmod(failing_[0]->values[f], n);
+      bool same = true, none = true;
+      for (const Unit* unit : failing_) {
+        const double r = std::fmod(unit->values[f], n);
+        same = same && r == first;
+        none = none && r != 0;
+      }
+      if (same)
+        add(f, fmt::format("{} mod {} = {}", phrase, n, first), [=](double x) { return std::fmod(x, n) == first; });
+      if (none) add(f, fmt::format("{} mod {} is not 0", phrase, n), [=](double x) { return std::fmod(x, n) != 0; });
+    }
+  }
+
+  static bool meet(const Predicate& a, const Predicate& b) {
+    for (std::size_t i = 0; i < a.survivors.size(); ++i)
+      if (a.survivors[i] && b.survivors[i]) return true;
+    return false;
+  }
+
+  static double log2_ways(double n, double m) {
+    return (std::lgamma(n + m + 1) - std::lgamma(n + 1) - std::lgamma(m + 1)) / std::log(2.0);
+  }
+
+  /// Which cases fail, and in each of them which of its different units.
+  bool telling(const std::vector<std::size_t>& traits, std::size_t tried) const {
+    using Values = std::pair<double, double>;
+    std::map<std::uint32_t, std::pair<std::set<Values>, std::set<Values>>> cases;
+    const auto take = [&](const std::vector<const Unit*>& units, bool failing) {
+      for (const Unit* unit : units) {
+        auto& [fails, passes] = cases[unit->case_number];
+        (failing ? fails : passes).emplace(unit->values[traits.front()], unit->values[traits.back()]);
+      }
+    };
+    take(failing_, true);
+    take(passing_, false);
+    double failing_cases = 0, ways = 0;
+    for (const auto& [number, sides] : cases) {
+      if (sides.first.empty()) continue;
+      ++failing_cases;
+      ways += log2_ways(static_cast<double>(sides.first.size()), static_cast<double>(sides.second.size()));
+    }
+    ways += log2_ways(failing_cases, static_cast<double>(cases.size()) - failing_cases);
+    return ways >= std::log2(static_cast<double>(tried)) + std::log2(100.0);
+  }
+
+  Condition condition(const std::vector<const Predicate*>& held, const std::string& noun) const {
+    Condition c;
+    std::string text;
+    for (const Predicate* p : held) {
+      c.id += (c.id.empty() ? "" : "+") + traits_[p->trait].id;
+      text += (text.empty() ? "" : " and ") + p->text;
+    }
+    c.failing = failing_.size(), c.passing = passing_.size();
+    c.sentence = fmt::format("only where {} ({} of {} failing {}, 0 of {} passing)", text, c.failing, c.failing, noun,
+                             c.passing);
+    return c;
+  }
+
+  const std::vector<Trait>& traits_;
+  std::vector<const Unit*> failing_, passing_;
+  std::vector<Predicate> predicates_;
+};
+
+}  // namespace
+
+std::optional<Condition> separating(const std::vector<Trait>& traits, const std::vector<Unit>& units,
+                                    const std::string& noun) {
+  return Learner(traits, units).learn(noun);
+}
+
+}  // namespace flashproof

@@ -1,0 +1,85 @@
+#include "reports/diagnose/observation.h"
+
+#include <array>
+
+#include "properties/laws/judged_bound.h"
+#include "reference/oracle/oracle.h"
+#include "reports/run/evaluate.h"
+
+namespace flashproof {
+namespace {
+
+Symptom symptom_of(const Element& e, const Decision& decision) {
+  if (e.bits == poison_bits(e.format)) return Symptom::unwritten;
+  if (!decision.failed()) return Symptom::none;
+  const Class computed = class_of(e.computed);
+  if (computed == kNaN) return Symptom::nan;
+  if (e.part == Part::lse && computed == kNegInf) return Symptom::empty;
+  if (computed != kFinite) return Symptom::infinite;
+  if ((e.truth.classes & kFinite) == 0) {
+    return e.part == Part::lse && (e.truth.classes & kNegInf) != 0 ? Symptom::finite_for_empty : Symptom::laundered;
+  }
+  return e.computed == 0 ? Symptom::empty : Symptom::number;
+}
+
+}  // namespace
+
+std::string_view name(Symptom symptom) {
+  static constexpr std::array<std::string_view, kSymptoms> kNames = {
+      "none", "unwritten", "nan", "infinite", "laundered", "finite_for_empty", "empty", "number"};
+  return kNames[static_cast<std::size_t>(symptom)];
+}
+
+std::string_view sentence(Symptom symptom) {
+  static constexpr std::array<std::string_view, kSymptoms> kSentences = {
+      "nothing is wrong",
+      "elements are never written: the poison's pattern is in the output",
+      "NaN where a number or an infinity is right",
+      "an infinity where a number is right",
+      "a number where NaN is right",
+      "lse is a number where -inf is right: the row sees nothing",
+      "0 (lse: -inf) where another number is right, as of a row that sees nothing",
+      "numbers outside the bound"};
+  return kSentences[static_cast<std::size_t>(symptom)];
+}
+
+Observation::Observation(const Kernel& kernel, Case subject, const RunOptions& options)
+    : kernel_(&kernel), subject_(std::move(subject)) {
+  bound_ = judged_bound(kernel, subject_, truth_);
+  try {
+    output_ = run(kernel, subject_.problem, options);
+  } catch (const simt::Fault& e) {
+    error_ = e.what();
+  } catch (const KernelFault& e) {
+    error_ = e.what();
+  }
+  judge_all();
+}
+
+Observation::Observation(const Kernel& kernel, Case subject, Output output)
+    : kernel_(&kernel), subject_(std::move(subject)), output_(std::move(output)) {
+  bound_ = judged_bound(kernel, subject_, truth_);
+  judge_all();
+}
+
+void Observation::judge_all() {
+  if (!error_.empty()) return;
+  const NextTier next = next_tier_of(truth_, *kernel_);
+  for (const Part part : parts()) {
+    Elements& e = elements_[static_cast<std::size_t>(part)];
+    const auto n = static_cast<std::size_t>(count(truth(), part));
+    e.kind.assign(n, VerdictKind::vacuous);
+    e.symptom.assign(n, Symptom::none);
+    if (!returned(kernel_->contract, part)) continue;
+    for (std::size_t i = 0; i < n; ++i) {
+      Element element = element_at(output_, truth(), bound_, part, static_cast<std::int64_t>(i));
+      const Decision decision = settle(element, kernel_->contract, next).decision;
+      e.kind[i] = decision.kind;
+      e.symptom[i] = symptom_of(element, decision);
+      if (e.symptom[i] == Symptom::unwritten) e.kind[i] = VerdictKind::fail;
+      failing_ += e.kind[i] == VerdictKind::fail ? 1 : 0;
+    }
+  }
+}
+
+}  // namespace flashproof
