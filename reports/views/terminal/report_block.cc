@@ -93,19 +93,34 @@ CauseEntry cause_of(const FailingKernel& failing) {
   return cause;
 }
 
+/// "90 of 140 cases fail, in 14 input families": of a whole kernel.
+std::string failing_text(const Report& report, const Kernel* kernel) {
+  std::uint64_t fails = 0, cases = 0;
+  std::set<std::string> families;
+  for (const Record& r : report.result.records) {
+    if (r.kernel != kernel) continue;
+    cases += r.cases;
+    fails += r.count(VerdictKind::fail);
+    if (r.count(VerdictKind::fail) > 0) families.insert(r.family);
+  }
+  return fmt::format("{} of {} fail, in {}", fails, counted(cases, "case", "cases"),
+                     counted(families.size(), "input family", "input families"));
+}
+
 /// What a diagnosis found of one kernel, the certain causes first; what it could not explain stands behind them.
-void add_causes(const FailingKernel& failing, const std::vector<Cause>& causes, std::vector<CauseEntry>& out) {
+void add_causes(const Report& report, const Kernel& kernel, const std::vector<Cause>& causes,
+                std::vector<CauseEntry>& out) {
   for (const Cause& cause : causes) {
     CauseEntry& entry = out.emplace_back();
-    entry.sentence = fmt::format("{}: {}{}{}", full_id(*failing.kernel), cause.sentence,
-                                 cause.condition.empty() ? "" : "; ", cause.condition);
+    entry.sentence = fmt::format("{}: {}{}{}", full_id(kernel), cause.sentence, cause.condition.empty() ? "" : "; ",
+                                 cause.condition);
     if (!cause.others.empty()) entry.sentence += "; or, what these cases do not tell apart: " + cause.other_sentence;
-    entry.extent = fmt::format("{}: {} of {} looked at{}", cause.confident ? "explains" : "no cause is certain",
-                               cause.cases, counted(cause.failing_cases, "failing case", "failing cases"),
-                               cause.elements > 0 ? fmt::format(", {} elements", cause.elements) : "");
-    if (!cause.witness.empty())
-      entry.replay =
-          replay_command(cause.witness, Executor::cpu, Math::det) + fmt::format(" --kernel {}", failing.kernel->id);
+    entry.extent = fmt::format(
+        "{} {} of {} that were looked at{}; {}", cause.confident ? "explains" : "not certain, seen in", cause.cases,
+        counted(cause.failing_cases, "failing case", "failing cases"),
+        cause.elements > 0 ? fmt::format(" ({} elements)", cause.elements) : "", failing_text(report, &kernel));
+    if (cause.witness.empty()) continue;
+    entry.replay = replay_command(cause.witness, Executor::cpu, Math::det) + fmt::format(" --kernel {}", kernel.id);
   }
 }
 
@@ -257,7 +272,7 @@ VerdictBlock report_block(const Report& report, const BlockRequest& request, con
     if (!diagnosed) {
       block.causes.push_back(cause_of(one));
     } else if (told.insert(one.kernel).second) {
-      add_causes(one, known->second, block.causes);
+      add_causes(report, *one.kernel, known->second, block.causes);
     }
   }
   const bool partial = report.result.partial;
