@@ -8,6 +8,7 @@
 #include "reports/record/read_report.h"
 #include "reports/views/html/html.h"
 #include "reports/views/terminal/report_block.h"
+#include "reports/views/terminal/text.h"
 
 namespace flashproof {
 
