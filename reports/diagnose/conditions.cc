@@ -42,10 +42,64 @@ class Learner {
         if (telling({first.trait, second.trait}, pairs)) return condition({&first, &second}, noun);
       }
     }
-    return std::nullopt;
+    return either(noun);
   }
 
  private:
+  /// A predicate that no passing unit fulfils, and the failing ones that it covers.
+  struct Rule {
+    std::size_t trait = 0;
+    std::string text;
+    std::vector<bool> covers;
+    std::size_t covered = 0;
+  };
+  template <class Holds>
+  void add_rule(std::vector<Rule>& rules, std::size_t trait, Holds holds, bool from) const {
+    Rule rule{trait, {}, std::vector<bool>(failing_.size()), 0};
+    double edge = from ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < failing_.size(); ++i) {
+      const double x = failing_[i]->values[trait];
+      if (std::isnan(x) || !holds(x)) continue;
+      rule.covers[i] = true;
+      ++rule.covered;
+      edge = from ? std::min(edge, x) : std::max(edge, x);
+    }
+    if (rule.covered == 0) return;
+    const bool yes_no = traits_[trait].kind == Trait::Kind::yes_no;
+    rule.text = yes_no ? traits_[trait].phrase
+                       : fmt::format("{} is {} or {}", traits_[trait].phrase, number(edge), from ? "more" : "less");
+    rules.push_back(std::move(rule));
+  }
+
+  /// Two rules one of which holds for every failing unit.
+  std::optional<Condition> either(const std::string& noun) const {
+    std::vector<Rule> rules;
+    for (std::size_t f = 0; f < traits_.size(); ++f) {
+      double least = std::numeric_limits<double>::infinity(), most = -least;
+      for (const Unit* unit : passing_) {
+        const double x = unit->values[f];
+        if (!std::isnan(x)) least = std::min(least, x), most = std::max(most, x);
+      }
+      if (least > most) continue;
+      add_rule(rules, f, [=](double x) { return x > most; }, true);
+      if (traits_[f].kind != Trait::Kind::yes_no) add_rule(rules, f, [=](double x) { return x < least; }, false);
+    }
+    const std::size_t pairs = rules.size() * rules.size() / 2;
+    for (std::size_t a = 0; a < rules.size(); ++a) {
+      for (std::size_t b = a + 1; b < rules.size(); ++b) {
+        bool all = true;
+        for (std::size_t i = 0; all && i < failing_.size(); ++i) all = rules[a].covers[i] || rules[b].covers[i];
+        if (!all || !telling({rules[a].trait, rules[b].trait}, pairs)) continue;
+        Condition c;
+        c.id = traits_[rules[a].trait].id;
+        if (rules[b].trait != rules[a].trait) c.id += "+" + traits_[rules[b].trait].id;
+        say(c, rules[a].text + " or " + rules[b].text, noun);
+        return c;
+      }
+    }
+    return std::nullopt;
+  }
+
   template <class Holds>
   void add(std::size_t trait, std::string text, Holds holds) {
     Predicate p{trait, std::move(text), std::vector<bool>(passing_.size()), 0};
@@ -133,10 +187,13 @@ class Learner {
       c.id += (c.id.empty() ? "" : "+") + traits_[p->trait].id;
       text += (text.empty() ? "" : " and ") + p->text;
     }
+    say(c, text, noun);
+    return c;
+  }
+  void say(Condition& c, const std::string& text, const std::string& noun) const {
     c.failing = failing_.size(), c.passing = passing_.size();
     c.sentence = fmt::format("only where {} ({} of {} failing {}, 0 of {} passing)", text, c.failing, c.failing, noun,
                              c.passing);
-    return c;
   }
 
   const std::vector<Trait>& traits_;

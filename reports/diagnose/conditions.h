@@ -28,8 +28,8 @@ struct Condition {
   std::uint64_t failing = 0, passing = 0;
 };
 
-/// The predicate of one trait, or of two, that holds for every failing unit and for no passing one; of several the one whose
-/// traits come first. `noun`: "rows", "elements".
+/// The predicate of one trait, or of two joined by "and" or by "or", that holds for every failing unit and for no passing one; one
+/// before two, "and" before "or", of several the one whose traits come first. `noun`: "rows", "elements".
 ///
 /// Chance: were it dealt at random which F of F + P cases fail, and which n of the n + m units of each, these would be just those
 /// of a given predicate with probability 1 / W, W = C(F + P, F) Π C(n + m, n). Units of one case that share the values asked about

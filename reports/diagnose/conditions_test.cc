@@ -58,6 +58,13 @@ TEST(Conditions, tell_two_traits_where_one_is_not_enough) {
   EXPECT_EQ(found->id, "hidden+score");
 }
 
+TEST(Conditions, tell_that_one_of_two_holds) {
+  const auto found = separating(kTraits, table([](double, double, double s) { return s > 70 || s < -70; }), "rows");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->id, "score");
+  EXPECT_THAT(found->sentence, testing::AllOf(HasSubstr("or more or the largest score is -"), HasSubstr("or less (")));
+}
+
 // A separation that chance would find as well is not told: one failing case of a few, whose every row fails.
 TEST(Conditions, do_not_tell_chance) {
   const auto units = table([](double, double cols, double) { return cols == 30; }, 12);

@@ -13,8 +13,8 @@ bool clean(Tensor& tensor) {
   const auto n = static_cast<std::int64_t>(tensor.storage.size()) / bytes_of(tensor.format);
   for (std::int64_t at = 0; at < n; ++at) {
     if (class_of(decode(tensor.format, tensor.bits(at))) == kFinite) continue;
-    constexpr std::int64_t kFactor = 7919, kModulus = 127;  // primes: neighbours differ
-    const double x = static_cast<double>(at * kFactor % kModulus - kModulus / 2) / kModulus;
+    constexpr std::int64_t kFactor = 7919, kModulus = 127, kMiddle = 63;  // primes: neighbours differ
+    const double x = static_cast<double>(at * kFactor % kModulus - kMiddle) / kModulus;
     tensor.set_bits(at, encode(tensor.format, x));
     any = true;
   }

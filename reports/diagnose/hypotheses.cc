@@ -22,6 +22,8 @@ const std::vector<Hypothesis>& hypotheses(ProblemKind kind) {
       add_gradient_hypotheses(list);
     } else {
       add_key_hypotheses(list, k);
+      add_result_hypotheses(list);
+      if (k != ProblemKind::merge) add_frame_hypotheses(list);
       add_arithmetic_hypotheses(list, k);
     }
     return list;

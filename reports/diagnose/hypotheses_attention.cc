@@ -11,11 +11,10 @@ namespace flashproof {
 namespace {
 
 template <class Apply>
-Hypothesis of(std::string id, std::string sentence, Apply apply, int complexity = 1) {
-  return {
-      .id = std::move(id), .sentence = std::move(sentence), .complexity = complexity, .problem = [apply](Problem& p) {
-        return apply(std::get<AttentionProblem>(p));
-      }};
+Hypothesis of(const std::string& id, const std::string& sentence, Apply apply, int complexity = 1) {
+  return {.id = id, .sentence = sentence, .complexity = complexity, .problem = [apply](Problem& p) {
+            return apply(std::get<AttentionProblem>(p));
+          }};
 }
 
 bool set_scale(AttentionProblem& p, double scale) {

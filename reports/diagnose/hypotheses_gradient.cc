@@ -12,13 +12,12 @@ namespace flashproof {
 namespace {
 
 template <class Apply>
-Hypothesis of(std::string id, std::string sentence, Apply apply, int complexity = 1) {
-  return {
-      .id = std::move(id), .sentence = std::move(sentence), .complexity = complexity, .problem = [apply](Problem& any) {
-        auto& p = std::get<BackwardProblem>(any);
-        p.mode = BackwardMode::stage;
-        return apply(p);
-      }};
+Hypothesis of(const std::string& id, const std::string& sentence, Apply apply, int complexity = 1) {
+  return {.id = id, .sentence = sentence, .complexity = complexity, .problem = [apply](Problem& any) {
+            auto& p = std::get<BackwardProblem>(any);
+            p.mode = BackwardMode::stage;
+            return apply(p);
+          }};
 }
 
 template <class Gone>
@@ -105,6 +104,14 @@ void add_dropped(std::vector<Hypothesis>& list) {
 void add_gradient_hypotheses(std::vector<Hypothesis>& list) {
   list.push_back(of("gradient.delta_missing", "the row sum D is not subtracted: dS is P dP", [](BackwardProblem& p) {
     return zero_where(p.o, [](Index, Index, Index, Index) { return true; });
+  }));
+  list.push_back(of("gradient.nan_delta_zero", "the row sum D is taken for 0 where it is NaN", [](BackwardProblem& p) {
+    const Tensor o = p.o;
+    return zero_where(p.o, [&](Index b, Index h, Index i, Index) {
+      bool nan = false;
+      for (Index c = 0; c < o.shape[3]; ++c) nan = nan || std::isnan(o.at({b, h, i, c}));
+      return nan;
+    });
   }));
   list.push_back(of("scale.twice", "the scale is applied twice to the scores", [](BackwardProblem& p) {
     return set_scale(p, static_cast<double>(p.forward.scale) * p.forward.scale);

@@ -55,6 +55,8 @@ const Hypothesis* find_hypothesis(ProblemKind kind, std::string_view id);
 void add_attention_hypotheses(std::vector<Hypothesis>& list);
 void add_mask_hypotheses(std::vector<Hypothesis>& list);
 void add_key_hypotheses(std::vector<Hypothesis>& list, ProblemKind kind);
+void add_frame_hypotheses(std::vector<Hypothesis>& list);
+void add_result_hypotheses(std::vector<Hypothesis>& list);
 void add_merge_hypotheses(std::vector<Hypothesis>& list);
 void add_softmax_hypotheses(std::vector<Hypothesis>& list);
 void add_gradient_hypotheses(std::vector<Hypothesis>& list);

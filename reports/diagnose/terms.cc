@@ -29,6 +29,7 @@ struct Chunks {
   }
   std::vector<std::int64_t> begins() const {
     std::vector<std::int64_t> list;
+    list.reserve(plan.order.size());
     for (const std::int32_t chunk : plan.order) list.push_back(plan.boundary[static_cast<std::size_t>(chunk)]);
     return list;
   }

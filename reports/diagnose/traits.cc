@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "reference/error/element.h"
-#include "reports/diagnose/terms.h"
+#include "reports/diagnose/row_look.h"
 
 namespace flashproof {
 namespace {
@@ -33,170 +33,6 @@ class Collector {
   std::vector<Trait>* traits_;
 };
 
-bool not_finite(double x) { return class_of(x) == kNaN || std::isinf(x); }
-
-/// What the terms of one row say.
-struct RowLook {
-  std::int64_t visible = 0, hidden = 0, empty_groups = 0;
-  Real most = kNothing, least = std::numeric_limits<Real>::infinity(), lse = kNothing, rise = 0, fall = 0, dip = 0;
-  bool first_hidden = false, some_hidden = false, empty_part = false, first_part_empty = false, part_beyond = false;
-  bool nan_score = false, hidden_nan_score = false, hidden_nan_value = false, nan_value = false, nan_chunk = false;
-  std::int64_t last_visible = -1, first_missing = 0, longest_chunk = 0, last_chunk = 0;
-  bool adjacent_empty = false;
-};
-
-bool special_value(const RowTerms& t, std::size_t j) {
-  if (t.values.empty()) return false;
-  const std::int64_t columns = t.block > 0 ? t.block : t.width;
-  for (std::int64_t c = 0; c < columns; ++c)
-    if (not_finite(static_cast<double>(t.value(j, c)))) return true;
-  return false;
-}
-
-void look_at_chunks(const RowTerms& t, RowLook& look) {
-  const auto visits = static_cast<std::size_t>(std::max(t.visits, 1));
-  std::vector<std::int64_t> keys(visits), visible(visits), nan(visits);
-  std::vector<Real> most(visits, kNothing);
-  std::vector<std::int64_t> of_part(static_cast<std::size_t>(std::max(t.parts, 1)));
-  for (const Term& term : t.terms) {
-    const auto v = static_cast<std::size_t>(term.visit);
-    ++keys[v];
-    look.longest_chunk = std::max(look.longest_chunk, keys[v]);
-    if (!term.visible) continue;
-    ++visible[v];
-    nan[v] += std::isnan(term.score) ? 1 : 0;
-    ++of_part[static_cast<std::size_t>(term.part)];
-    if (!std::isnan(term.score)) most[v] = std::max(most[v], term.score);
-  }
-  Real running = t.sink, before = kNothing;
-  bool first = true, was_empty = false;
-  for (std::size_t v = 0; v < visits; ++v) {
-    if (keys[v] == 0 && t.kind != ProblemKind::merge) continue;
-    if (visible[v] == 0) {
-      look.some_hidden = true;
-      if (first) look.first_hidden = true;
-      look.adjacent_empty |= was_empty;
-      ++look.empty_groups;
-    }
-    was_empty = visible[v] == 0;
-    first = false;
-    look.nan_chunk |= visible[v] > 0 && nan[v] == visible[v];
-    if (visible[v] == 0) continue;
-    if (running != kNothing) look.rise = std::max(look.rise, most[v] - running);
-    if (before != kNothing) look.fall = std::max(look.fall, before - most[v]);
-    before = most[v];
-    running = std::max(running, most[v]);
-    look.dip = std::max(look.dip, running - most[v]);
-    look.last_chunk = keys[v];
-  }
-  if (t.parts > 1) {
-    look.empty_part = std::ranges::find(of_part, 0) != of_part.end();
-    look.first_part_empty = of_part[0] == 0;
-    std::vector<int> chunks(of_part.size()), within(of_part.size());
-    for (int v = 0; v < t.visits; ++v) {
-      const auto part = static_cast<std::size_t>(part_of_visit(v, t.visits, t.parts));
-      ++chunks[part];
-      within[part] += t.begins[static_cast<std::size_t>(v)] < t.length ? 1 : 0;
-    }
-    for (std::size_t p = 0; p < chunks.size(); ++p) look.part_beyond |= chunks[p] > 0 && within[p] == 0;
-  }
-}
-
-RowLook look_at(const RowTerms& t) {
-  RowLook look;
-  std::vector<Real> scores{t.sink};
-  look.first_missing = t.length;
-  for (std::size_t j = 0; j < t.terms.size(); ++j) {
-    const Term& term = t.terms[j];
-    if (term.visible) {
-      ++look.visible;
-      look.last_visible = term.position;
-      look.nan_score |= std::isnan(term.score);
-      look.nan_value |= special_value(t, j);
-      look.most = std::max(look.most, term.score), look.least = std::min(look.least, term.score);
-      scores.push_back(term.score);
-    } else {
-      ++look.hidden;
-      look.first_missing = std::min(look.first_missing, term.position);
-      look.hidden_nan_score |= std::isnan(term.score);
-      look.hidden_nan_value |= special_value(t, j);
-    }
-  }
-  look.lse = log_sum(scores);
-  look_at_chunks(t, look);
-  return look;
-}
-
-/// Largest |q·k| of the keys that a row sees, before any factor.
-Real raw_score(const AttentionProblem& p, const RowTerms& t) {
-  Real most = 0;
-  const std::int64_t kv = p.kv_head(t.h), q = p.q_offset(t.s, t.h, t.i);
-  for (const Term& term : t.terms) {
-    if (!term.visible) continue;
-    const std::int64_t k = p.k_offset(t.s, kv, term.position);
-    Real sum = 0;
-    for (std::int64_t c = 0; c < p.head_dim(); ++c)
-      sum += static_cast<Real>(decode(p.q.format, p.q.bits(q + c * p.q.stride[3]))) *
-             static_cast<Real>(decode(p.k.format, p.k.bits(k + c * p.k.stride[3])));
-    most = std::max(most, std::fabs(sum));
-  }
-  return most;
-}
-
-/// NaN or inf in storage between the length and the end of the tensor, which no row of the sequence may notice.
-bool special_behind(const AttentionProblem& p, const Tensor& tensor, bool keys, const RowTerms& t) {
-  if (p.paged() || p.packed()) return false;
-  const std::int64_t kv = p.kv_head(t.h);
-  for (std::int64_t j = t.length; j < p.k_length(t.s); ++j) {
-    const std::int64_t at = keys ? p.k_offset(t.s, kv, j) : p.v_offset(t.s, kv, j);
-    for (std::int64_t c = 0; c < tensor.shape[3]; ++c)
-      if (not_finite(decode(tensor.format, tensor.bits(at + c * tensor.stride[3])))) return true;
-  }
-  return false;
-}
-
-/// The first visited chunk in which a query of the row's block sees a key by its position: does the row see nothing of it?
-bool first_of_block_hidden(const AttentionProblem& p, const RowTerms& t, std::int64_t block) {
-  AttentionProblem::Keys range{t.length, 0};
-  const std::int64_t first = t.i / block * block, end = std::min(first + block, p.q_length(t.s));
-  for (std::int64_t i = first; i < end; ++i) {
-    const AttentionProblem::Keys keys = p.visible_keys(t.s, i);
-    if (keys.first >= keys.last) continue;
-    range.first = std::min(range.first, keys.first), range.last = std::max(range.last, keys.last);
-  }
-  std::int32_t visit = std::numeric_limits<std::int32_t>::max();
-  for (const Term& term : t.terms)
-    if (range.first <= term.position && term.position < range.last) visit = std::min(visit, term.visit);
-  if (visit == std::numeric_limits<std::int32_t>::max()) return false;
-  return std::ranges::none_of(t.terms, [&](const Term& term) { return term.visit == visit && term.visible; });
-}
-
-/// Are two states joined that are both empty? By the problem's tree, or a balanced one over the order of visits.
-bool empty_join(const MergeProblem& p, const RowTerms& t) {
-  std::vector<bool> empty(t.terms.size());
-  for (const Term& term : t.terms) empty[static_cast<std::size_t>(term.visit)] = !term.visible;
-  if (!p.joins.empty()) {
-    bool any = false;
-    for (const Join& join : p.joins) {
-      const bool both = empty[static_cast<std::size_t>(join.left)] && empty[static_cast<std::size_t>(join.right)];
-      any |= both;
-      empty.push_back(both);
-    }
-    return any;
-  }
-  bool any = false;
-  while (empty.size() > 1) {
-    std::vector<bool> next;
-    for (std::size_t i = 0; i < empty.size(); i += 2) {
-      const bool both = empty[i] && (i + 1 == empty.size() || empty[i + 1]);
-      any |= both && i + 1 < empty.size();
-      next.push_back(both);
-    }
-    empty = next;
-  }
-  return any;
-}
-
 void collect_scores(const RowLook& look, Collector& c, ProblemKind kind) {
   const bool merge = kind == ProblemKind::merge;
   c.real("max_score", merge ? "the row's largest lse" : "the row's largest score",
@@ -221,14 +57,13 @@ void collect_scores(const RowLook& look, Collector& c, ProblemKind kind) {
 void collect_attention(const AttentionProblem& p, const RowTerms& t, const RowLook& look, const Kernel& kernel,
                        double neighbours[4], Collector& c) {
   c.yes("no_visible_key", "the row sees no key", look.visible == 0);
-  c.yes("hidden_nan_k", "k of a hidden key is NaN or infinite",
-        look.hidden_nan_score || special_behind(p, p.k, true, t));
-  c.yes("hidden_nan_v", "v of a hidden key is NaN or infinite",
-        look.hidden_nan_value || special_behind(p, p.v, false, t));
+  c.yes("hidden_nan_k", "k of a hidden key is NaN or infinite", look.hidden_nan_score || special_behind(p, true, t));
+  c.yes("hidden_nan_v", "v of a hidden key is NaN or infinite", look.hidden_nan_value || special_behind(p, false, t));
   c.yes("nan_chunk", "every score that the row sees in a chunk is NaN", look.nan_chunk);
   c.yes("nan_score", "a score that the row sees is NaN", look.nan_score);
   c.yes("nan_value", "v of a key that the row sees is NaN or infinite", look.nan_value);
   c.yes("first_chunk_hidden", "the row sees nothing of the chunk that is visited first", look.first_hidden);
+  c.yes("first_key_hidden", "the row does not see the first key that is visited", look.first_key_hidden);
   c.yes("first_chunk_hidden_of_4", "the row sees nothing of the first chunk that its block of 4 rows visits",
         first_of_block_hidden(p, t, 4));
   c.yes("first_chunk_hidden_of_16", "the row sees nothing of the first chunk that its block of 16 rows visits",
@@ -237,11 +72,10 @@ void collect_attention(const AttentionProblem& p, const RowTerms& t, const RowLo
   c.yes("first_part_empty", "the first part of the split sees no key", look.first_part_empty);
   c.yes("empty_part", "a part of the split sees no key", look.empty_part);
   c.yes("some_chunk_hidden", "the row sees nothing of a chunk", look.some_hidden);
-  c.real(
-      "softcap_argument", "the largest |score| in units of the softcap",
-      p.softcap > 0 && look.visible > 0 ? raw_score(p, t) * std::fabs(static_cast<Real>(p.scale)) / p.softcap : kNone);
+  c.real("softcap_argument", "the largest |score| in units of the softcap",
+         p.softcap > 0 && look.visible > 0 ? raw_score(t) * std::fabs(static_cast<Real>(p.scale)) / p.softcap : kNone);
   collect_scores(look, c, ProblemKind::attention);
-  c.real("raw_score", "the largest |q.k| before the scale", raw_score(p, t));
+  c.real("raw_score", "the largest |q.k| before the scale", raw_score(t));
   static constexpr const char* kIds[] = {"below_2_rows", "below_4_rows", "below_8_rows", "below_16_rows"};
   static constexpr const char* kPhrases[] = {"how far the row's maximum lies below that of its 2 neighbours",
                                              "how far the row's maximum lies below that of its 4 neighbours",
@@ -303,11 +137,12 @@ void collect_merge(const MergeProblem& p, const RowTerms& t, const RowLook& look
 
 void collect_softmax(const SoftmaxProblem& p, const RowTerms& t, const RowLook& look, Collector& c) {
   c.yes("all_empty", "the row has no column that counts", look.visible == 0);
-  c.real("first_minus_inf", "the first column that is -inf",
-         look.first_missing < p.x.shape[1] ? static_cast<Real>(look.first_missing) : kInf);
   c.yes("nan_score", "an x of the row is NaN", look.nan_score);
+  c.yes("first_key_hidden", "the first x that is visited is -inf", look.first_key_hidden);
   c.yes("first_chunk_hidden", "every x of the chunk that is visited first is -inf", look.first_hidden);
   c.yes("some_chunk_hidden", "every x of a chunk is -inf", look.some_hidden);
+  c.real("first_minus_inf", "the first column that is -inf",
+         look.first_missing < p.x.shape[1] ? static_cast<Real>(look.first_missing) : kInf);
   collect_scores(look, c, ProblemKind::softmax);
   c.yes("shortened", "the row is shorter than the columns", t.length < p.x.shape[1]);
   c.count("hidden", "the number of columns that are -inf", look.hidden);

@@ -155,12 +155,16 @@ TEST_F(Cli, a_published_kernel_that_fails_is_no_exit_1_and_its_witness_replays_t
   EXPECT_THAT(out, StartsWith("pass "));
 }
 
-TEST_F(Cli, check_shows_elements_and_exits_1_on_any_finding) {
+TEST_F(Cli, check_shows_causes_or_elements_and_exits_1_on_any_finding) {
   EXPECT_EQ(run("check softmax.online_two_pass.hardened --quick --family normal"), kExitFine) << out;
   EXPECT_THAT(out, Not(HasSubstr("fail(")));
-  EXPECT_EQ(run("check softmax.online_two_pass.published --quick --family mask_first_tile"), kExitFinding);
+  EXPECT_EQ(run("check softmax.online_two_pass.published --quick --family mask_first_tile --family normal"),
+            kExitFinding);
   EXPECT_THAT(out, StartsWith("FAIL"));
+  EXPECT_THAT(out, HasSubstr("is -inf ("));
   EXPECT_THAT(out, HasSubstr("./flashproof replay softmax:mask_first_tile:"));
+  EXPECT_THAT(out, Not(HasSubstr("denominator")));
+  EXPECT_LT(std::count(out.begin(), out.end(), '\n'), 20) << out;
   EXPECT_EQ(run("check softmax.online_two_pass.published --quick --family mask_first_tile --verbose"), kExitFinding);
   EXPECT_THAT(out, HasSubstr("weights"));
   EXPECT_THAT(out, HasSubstr("denominator"));
