@@ -107,21 +107,51 @@ std::string failing_text(const Report& report, const Kernel* kernel) {
                      counted(families.size(), "input family", "input families"));
 }
 
-/// What a diagnosis found of one kernel, the certain causes first; what it could not explain stands behind them.
+/// One cause, one entry: causes of the same words together, certain if one of them is.
+std::vector<Cause> together(const std::vector<Cause>& causes) {
+  std::vector<Cause> list;
+  for (const Cause& cause : causes) {
+    const auto same = std::ranges::find(list, cause.sentence, &Cause::sentence);
+    if (same == list.end()) {
+      list.push_back(cause);
+      continue;
+    }
+    same->cases += cause.cases;
+    same->elements += cause.elements;
+    same->confident |= cause.confident;
+  }
+  return list;
+}
+
+/// What a diagnosis found of one kernel: an entry for every certain cause, and one for what has none.
 void add_causes(const Report& report, const Kernel& kernel, const std::vector<Cause>& causes,
                 std::vector<CauseEntry>& out) {
-  for (const Cause& cause : causes) {
-    CauseEntry& entry = out.emplace_back();
-    entry.sentence = fmt::format("{}: {}{}{}", full_id(kernel), cause.sentence, cause.condition.empty() ? "" : "; ",
-                                 cause.condition);
-    if (!cause.others.empty()) entry.sentence += "; or, what these cases do not tell apart: " + cause.other_sentence;
-    entry.extent = fmt::format(
-        "{} {} of {} that were looked at{}; {}", cause.confident ? "explains" : "not certain, seen in", cause.cases,
-        counted(cause.failing_cases, "failing case", "failing cases"),
-        cause.elements > 0 ? fmt::format(" ({} elements)", cause.elements) : "", failing_text(report, &kernel));
-    if (cause.witness.empty()) continue;
-    entry.replay = replay_command(cause.witness, Executor::cpu, Math::det) + fmt::format(" --kernel {}", kernel.id);
+  std::string open, witness;
+  std::uint64_t open_cases = 0;
+  const auto replay = [&](const std::string& line) {
+    return line.empty() ? "" : replay_command(line, Executor::cpu, Math::det) + fmt::format(" --kernel {}", kernel.id);
+  };
+  for (const Cause& cause : together(causes)) {
+    std::string sentence = cause.sentence + (cause.condition.empty() ? "" : "; " + cause.condition);
+    if (!cause.confident) {
+      open += (open.empty() ? "" : "; ") + sentence;
+      open_cases += cause.cases;
+      if (witness.empty()) witness = cause.witness;
+      continue;
+    }
+    if (!cause.others.empty()) sentence += "; or, what these cases do not tell apart: " + cause.other_sentence;
+    out.push_back({fmt::format("{}: {}", full_id(kernel), sentence),
+                   fmt::format("explains {} of {} that were looked at{}; {}", cause.cases,
+                               counted(cause.failing_cases, "failing case", "failing cases"),
+                               cause.elements > 0 ? fmt::format(" ({} elements)", cause.elements) : "",
+                               failing_text(report, &kernel)),
+                   replay(cause.witness)});
   }
+  if (open.empty()) return;
+  out.push_back({fmt::format("{}: no cause is certain: {}", full_id(kernel), open),
+                 fmt::format("{} that were looked at; {}", counted(open_cases, "failing case", "failing cases"),
+                             failing_text(report, &kernel)),
+                 replay(witness)});
 }
 
 /// "softmax o 80 %, lse 88 %": of the elements of the judged kernels, families together.
