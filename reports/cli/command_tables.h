@@ -1,5 +1,5 @@
-// The commands of the program as others read them: the table of README.md, and the completion of a shell. Both follow from the
-// declarations of the options.
+// The commands of the program as others read them: the table of README.md, the completion of a shell, the man page. All follow from
+// the declarations of the options.
 #pragma once
 
 #include <string>
@@ -12,9 +12,10 @@ namespace flashproof {
 
 /// A row per command, in the order of the help: its options, what it does, when it ends with another code than 0, 2 and 3.
 std::string commands_markdown(const CLI::App& app);
-/// A script for bash.
-std::string bash_completion(const CLI::App& app);
-/// `what`: commands or completion; `json` is refused. Returns the exit code.
-int print_commands(const CLI::App& app, const std::string& what, bool json);
+
+/// Whether print_commands() has it: commands, completion or man.
+bool is_command_table(const std::string& what);
+/// `shell`: bash, zsh or fish, of completion; empty for bash. `json` is refused (UsageError). Returns the exit code.
+int print_commands(const CLI::App& app, const std::string& what, const std::string& shell, bool json);
 
 }  // namespace flashproof

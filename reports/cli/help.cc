@@ -10,6 +10,7 @@
 
 #include "properties/generators/glob.h"
 #include "reference/problem/error.h"
+#include "reports/run/environment.h"
 
 namespace flashproof {
 namespace {
@@ -73,6 +74,9 @@ std::string help_text(const CLI::App& app) {
 }
 
 void set_help(CLI::App& app) {
+  app.set_version_flag(
+      "--version", [] { return fmt::format("flashproof {} ({})", version(), this_revision()); },
+      "the version, and the commit of the checkout");
   app.set_help_flag("-h,--help", "this text; COMMAND --help: of a command, once built");
   app.footer(
       "Missing packages are announced, then installed through apt, as root or where sudo needs no password.\n"

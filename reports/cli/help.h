@@ -16,7 +16,7 @@ std::vector<const CLI::App*> commands_in_order(const CLI::App& app);
 /// The text of --help without a command, which ./flashproof shows before anything is built (help.txt).
 std::string help_text(const CLI::App& app);
 
-/// Makes it the app's own help; that of each command stays CLI11's.
+/// Makes it the app's own help; that of each command stays CLI11's. Also --version.
 void set_help(CLI::App& app);
 
 /// Throws UsageError if the first word is no option and no command, naming those that are near.

@@ -27,6 +27,7 @@ GPU = Listed("needs a GPU")
 BENCH = Listed("builds the benchmarks and runs for minutes; cli_checkout_test runs bench on a small tree")
 REVISIONS = Listed("builds two revisions; compare_revisions_test does, of a small repository")
 INSTALLED = Listed("configures, builds and installs; properties/driver/downstream_test.cmake does, step by step")
+RECIPE = Listed("contributing_test.py follows the recipes, in a copy of the tree")
 PLUGIN = Listed("plugin_guide_test.py runs every command of that guide")
 SMALL = "--quick --family mask_first_tile --format f32"
 SHARD = "--quick --kernel merge.pairwise_stable.hardened --family normal --format f32"
@@ -54,6 +55,22 @@ COMMANDS = {
         Run(instead=f"./flashproof check 'softmax.online_two_pass.hardened' {SMALL}"),
     "./flashproof report --exec all": Run(instead=f"./flashproof report --exec all {SMALL} --kernel '{ONLINE}.*' --out out/all"),
     "./flashproof setup --cuda": Listed("installs a compiler from the network; launcher_test covers what it says"),
+    "./flashproof list man >flashproof.1": Run(),
+    # CONTRIBUTING.md
+    "./flashproof test --nightly": Listed("runs this test"),
+    "cp properties/examples/contributing/serial_row.cu kernels/softmax/": RECIPE,
+    "./flashproof check softmax.serial_row.hardened --quick": RECIPE,
+    "cp properties/examples/contributing/merge_reverses.cc properties/laws/": RECIPE,
+    "./flashproof properties --law merge_reverses --kernel merge.pairwise_stable.hardened --cases 20": RECIPE,
+    "./flashproof properties --law merge_reverses --kernel merge.broken.misprinted_lse --cases 20": RECIPE,
+    "cp properties/examples/contributing/alternating.cc properties/generators/": RECIPE,
+    "./flashproof check softmax.serial_row.hardened --family alternating": RECIPE,
+    "sed 's/unknown/libm_row/' kernels/examples/c_softmax/c_softmax.c >my_row.c": RECIPE,
+    "cc -std=c11 -O2 -fPIC -shared -I . -o my_row.so my_row.c -lm": RECIPE,
+    "./flashproof check ./my_row.so --quick": RECIPE,
+    # SECURITY.md, .github/ISSUE_TEMPLATE
+    "./flashproof --version": Run(),
+    "./flashproof doctor": Listed("the launcher's own; launcher_test runs it"),
     # reports/guides/plugin.md
     'cc -std=c11 -O2 -fPIC -shared -I "$FP" -o my_softmax.so my_softmax.c -lm': PLUGIN,
     "./flashproof check ./my_softmax.so": PLUGIN,

@@ -98,6 +98,13 @@ std::string gpu_description() {
   return comma == std::string::npos ? text : text.substr(0, comma) + ", driver " + text.substr(comma + 2);
 }
 
+std::string_view version() { return FLASHPROOF_VERSION; }
+
+std::string this_revision() {
+  const char* told = std::getenv("FLASHPROOF_REVISION");
+  return or_unknown(told != nullptr && *told != '\0' ? told : own_revision());
+}
+
 Environment this_environment(bool with_gpu) {
   Environment environment;
 #ifdef __clang__
@@ -107,8 +114,7 @@ Environment this_environment(bool with_gpu) {
 #endif
   environment.cuda_compiler = FLASHPROOF_CUDA_COMPILER;
   environment.flags = FLASHPROOF_COMPILE_FLAGS;
-  const char* told = std::getenv("FLASHPROOF_REVISION");
-  environment.revision = or_unknown(told != nullptr && *told != '\0' ? told : own_revision());
+  environment.revision = this_revision();
   environment.cpu = or_unknown(cpu_model());
   environment.gpu = with_gpu ? one_line(gpu_description()) : "not used";
   environment.date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace flashproof {
 
@@ -29,8 +30,14 @@ struct Run {
   RunTiming timing;
 };
 
-/// The facts that do not depend on the command. Only `with_gpu` asks for the GPU, in a child process. The revision is
-/// the environment variable FLASHPROOF_REVISION if it is set, for a program carried away from its checkout, else that of the checkout.
+/// "0.1.0": that of the CMake project.
+std::string_view version();
+
+/// The commit that this program is from: the environment variable FLASHPROOF_REVISION if it is set, for a program carried away from its
+/// checkout, else that of the checkout; "unknown" outside one.
+std::string this_revision();
+
+/// The facts that do not depend on the command, this_revision() among them. Only `with_gpu` asks for the GPU, in a child process.
 Environment this_environment(bool with_gpu);
 
 /// The commit of the checkout around a folder, with -dirty behind it if files that git keeps were changed; empty outside a checkout.

@@ -4,6 +4,7 @@
 #include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
 #include "reference/problem/exit_codes.h"
+#include "reference/problem/text.h"
 #include "reports/cli/commands/commands.h"
 #include "reports/record/read_report.h"
 #include "reports/views/html/html.h"

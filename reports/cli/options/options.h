@@ -28,7 +28,7 @@ struct Options {
   LedgerArguments worst;
   CertifyArguments certify;
   TrafficArguments traffic;
-  std::string what, file;
+  std::string what, file, shell;
   bool json = false;
 };
 

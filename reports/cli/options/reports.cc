@@ -1,6 +1,8 @@
 // Commands that read reports: compare, merge, render, ledger, list.
 #include <fmt/format.h>
 
+#include "reference/problem/error.h"
+#include "reference/problem/text.h"
 #include "reports/cli/command_tables.h"
 #include "reports/cli/options/parts.h"
 #include "reports/compare/intervals.h"
@@ -125,17 +127,21 @@ void add_ledger(CLI::App& app, Options& o, Command& command) {
 }
 
 void add_list(CLI::App& app, Options& o, Command& command) {
-  CLI::App* list = add_command(app, "list", "kernels, families, laws, faults, coverage or commands",
-                               "`coverage`: sizes, storage, features and plans × the cases of a default report; "
-                               "`commands`: this table; `completion`: a script for "
-                               "bash, `source <(./flashproof list completion)`.",
-                               "");
-  add_positional(list, "WHAT", o.what, "kernels, families, laws, faults, coverage, commands or completion");
+  CLI::App* list = add_command(
+      app, "list", "kernels, families, laws, faults, coverage or commands",
+      "`coverage`: sizes, storage, features and plans × the cases of a default report; `commands`: this table; "
+      "`completion`: a script for a shell, for bash `source <(./flashproof list completion)`; `man`: a man page, "
+      "`./flashproof list man >flashproof.1`.",
+      "");
+  add_positional(list, "WHAT", o.what, "kernels, families, laws, faults, coverage, commands, completion or man");
   list->add_flag("--json", o.json, "for programs");
+  add_one_of(list, "--shell", o.shell, {"bash", "zsh", "fish"}, "SHELL", "of completion; default bash");
   list->callback([&, root = &app] {
     command = [&o, root] {
-      return o.what == "commands" || o.what == "completion" ? print_commands(*root, o.what, o.json)
-                                                            : list_command(o.what, o.json);
+      if (!o.shell.empty() && o.what != "completion") {
+        throw UsageError("list: --shell is of completion alone, not of " + quote(o.what));
+      }
+      return is_command_table(o.what) ? print_commands(*root, o.what, o.shell, o.json) : list_command(o.what, o.json);
     };
   });
 }

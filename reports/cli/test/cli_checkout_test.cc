@@ -51,18 +51,6 @@ TEST_F(Checkout, the_readme_has_the_table_of_commands) {
   EXPECT_EQ(run("list commands --json"), kExitUsage);
 }
 
-TEST_F(Checkout, bash_completes_commands_and_options) {
-  const auto completed = [&](const std::string& words, int at) {
-    EXPECT_EQ(run("list completion"), kExitFine);
-    return run_shell("bash -c 'source ./stdout; COMP_WORDS=(flashproof " + words +
-                     "); COMP_CWORD=" + std::to_string(at) + "; _flashproof; echo \"${COMPREPLY[*]}\"' >completed");
-  };
-  ASSERT_EQ(completed("rep", 1), 0);
-  EXPECT_EQ(read_file(folder / "completed"), "report replay\n");
-  ASSERT_EQ(completed("--no-build report --with", 3), 0);
-  EXPECT_EQ(read_file(folder / "completed"), "--with-faults --with-bench\n");
-}
-
 TEST_F(Checkout, every_command_has_its_own_help_and_an_unknown_one_its_neighbours) {
   for (const char* command : {"report", "compare", "test", "bench", "fuzz", "doctor", "setup"}) {
     EXPECT_EQ(run(std::string(command) + " --help"), kExitFine) << command;

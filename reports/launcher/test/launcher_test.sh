@@ -28,7 +28,7 @@ PYTHON
 } >"$tree/fuzz/campaign/campaign.py"
 cat >"$tree/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.25)
-project(small LANGUAGES CXX)
+project(flashproof VERSION 4.5.6 LANGUAGES CXX)
 if(FLASHPROOF_TESTS)
   enable_testing()
 endif()
@@ -90,6 +90,30 @@ code=0
 "$tree/flashproof" report --help >/dev/full 2>"$work/err" || code=$?
 expect 'help that cannot be written is exit 3' is "$code" 3
 expect 'and nothing is built in its place' has "$(<"$work/err")" 'the help cannot be written'
+for folder in '' "$work/nowhere"; do # whatever the caller's git is about
+  out=$(cd / && GIT_DIR=$folder FLASHPROOF_REVISION='' "$tree/flashproof" --version 2>"$work/err") || code=$?
+  expect 'the version needs no build and no git checkout' is "$out" 'flashproof 4.5.6 (unknown)'
+done
+expect 'nor says it more' is "$(<"$work/err")" ''
+out=$(FLASHPROOF_REVISION=$'r1\e[2J\nx' "$tree/flashproof" --version)
+expect 'a revision that the environment names cannot drive a terminal' is "$out" 'flashproof 4.5.6 (r1?[2J?x)'
+if command -v git >/dev/null; then
+  git() { command git -C "$tree" -c user.name=x -c user.email=x "$@"; }
+  git init -q && git add flashproof CMakeLists.txt && git commit -qm x && git tag -am x v1
+  revision=$(git rev-parse HEAD)
+  run --version
+  expect 'the version names the commit' is "$out" "flashproof 4.5.6 ($revision)"
+  echo >>"$tree/CMakeLists.txt"
+  run --no-build --version
+  expect 'and that files have changed' is "$out" "flashproof 4.5.6 ($revision-dirty)"
+  rm -rf "$tree/.git"
+  unset -f git
+fi
+code=0
+"$tree/flashproof" --version >/dev/full 2>"$work/err" || code=$?
+expect 'a version that cannot be written is exit 3' is "$code" 3
+run --version --help
+expect 'help and version are help' has "$out" $'\n  replay'
 run replya
 expect 'an unknown command is a usage error' is "$code" 2
 expect 'an unknown command gets the names of all' has "$err" ' replay explain '
