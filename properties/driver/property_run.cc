@@ -98,7 +98,7 @@ class KernelRun {
     if (kernel_.foreign && !draws.family.empty()) taken_.try_emplace(std::string(draws.family), false);
     for (;;) {
       failing_.clear();
-      const auto found = draws.next([this](const Case& c) { return fails(c); });
+      const auto found = next(draws);
       if (!found) return;
       keep(failing_.front(), found->drawn, found->simplest);
       // The others that failed on the same draw.
@@ -156,6 +156,15 @@ class KernelRun {
     Verdict verdict;  // of the simplest case so far
   };
 
+  /// None where the user ends the run while a case is drawn: whether the kernel takes it is asked of the kernel, too.
+  std::optional<FoundCase> next(const Draws& draws) {
+    try {
+      return draws.next([this](const Case& c) { return fails(c); });
+    } catch (const Interrupted&) {
+      return std::nullopt;
+    }
+  }
+
   /// The first of the laws that were asked and said something tells what the run says as a whole; null where none did.
   PropertyResult* as_a_whole() {
     PropertyResult* first = nullptr;
@@ -179,9 +188,17 @@ class KernelRun {
     result.failure = {cases.back(), verdict, {}, {}, cases};
   }
 
-  /// Drawn: asks every law that has not failed yet, and counts. Shrunk: asks the first that failed.
+  /// Drawn: asks every law that has not failed yet, and counts, until the run is to stop. Shrunk: asks the first that failed.
   bool fails(const Case& c) {
     if (!failing_.empty()) return fails_again(failing_.front(), c);
+    try {
+      return fails_as_drawn(c);
+    } catch (const Interrupted&) {
+      return !failing_.empty();
+    }
+  }
+
+  bool fails_as_drawn(const Case& c) {
     ++cases_;
     const std::string& family = c.spec.family;
     Trial trial(kernel_, c);
@@ -189,6 +206,7 @@ class KernelRun {
     for (std::size_t law = 0; law < questions_.size(); ++law) {
       PropertyResult& result = results_[law];
       if (result.failure) continue;
+      if (law > 0 && stopped()) break;  // all laws of one large case may take as long as the rest of the run
       now_running(kernel_.id, questions_[law].law->name, to_string(c.spec));
       Verdict verdict = ask(*questions_[law].law, trial);
       if (!questions_[law].asked) {
@@ -211,11 +229,17 @@ class KernelRun {
     return !failing_.empty();
   }
 
-  /// In the same way: a case that fails in another is another finding.
+  /// In the same way: a case that fails in another is another finding. A run that is to stop looks for no simpler one.
   bool fails_again(Failing& failing, const Case& c) {
+    if (stopped()) return false;
     now_running(kernel_.id, questions_[failing.law].law->name, to_string(c.spec));
     Trial trial(kernel_, c);
-    Verdict verdict = ask(*questions_[failing.law].law, trial);
+    Verdict verdict;
+    try {
+      verdict = ask(*questions_[failing.law].law, trial);
+    } catch (const Interrupted&) {
+      return false;
+    }
     if (!verdict.failed() || verdict.failure != failing.verdict.failure) return false;
     if (call_fault_name(verdict) != call_fault_name(failing.verdict)) return false;
     failing.verdict = std::move(verdict);

@@ -74,10 +74,19 @@ std::string CallableKernel::refusal(const Problem& problem) {
   try {
     const nb::object said = declared_.refuses(to_dict(problem));
     return said.is_none() ? std::string() : one_line(nb::cast<std::string>(said));
-  } catch (const nb::python_error&) {
-    interrupt_ = std::current_exception();  // a defect of the user's own predicate, or Ctrl-C: told as it is
-    throw InfrastructureError("refuses: raised");
+  } catch (const nb::python_error& raised) {
+    end_run(raised);  // a defect of the user's own predicate, or Ctrl-C
   }
+}
+
+void CallableKernel::interrupt(const nb::python_error& raised) {
+  ctrl_c_ = raised.matches(PyExc_KeyboardInterrupt);
+  interrupt_ = std::current_exception();
+}
+
+void CallableKernel::end_run(const nb::python_error& raised) {
+  interrupt(raised);
+  throw Interrupted("the run was ended from Python");
 }
 
 Output CallableKernel::run(const Problem& problem, const RunOptions& options) {
@@ -94,9 +103,8 @@ Output CallableKernel::run(const Problem& problem, const RunOptions& options) {
         if (returned(kernel_.contract, part)) output[part] = output_of(problem, part, result[next]);
         ++next;
       }
-    } catch (const nb::python_error&) {
-      interrupt_ = std::current_exception();
-      throw InfrastructureError("interrupted");
+    } catch (const nb::python_error& raised) {
+      end_run(raised);
     }
   }
   for (const Part part : parts(kernel_.problem)) {
@@ -111,14 +119,15 @@ bool CallableKernel::interrupted() {
   if (PyErr_CheckSignals() == 0) return false;
   try {
     nb::raise_python_error();
-  } catch (const nb::python_error&) {
-    interrupt_ = std::current_exception();
+  } catch (const nb::python_error& raised) {
+    interrupt(raised);
   }
   return true;
 }
 
 void CallableKernel::rethrow_interrupt() {
-  if (interrupt_) std::rethrow_exception(std::exchange(interrupt_, nullptr));
+  const std::exception_ptr raised = std::exchange(interrupt_, nullptr);
+  if (raised && !ctrl_c_) std::rethrow_exception(raised);
 }
 
 }  // namespace flashproof::python

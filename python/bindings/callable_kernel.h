@@ -36,20 +36,27 @@ class CallableKernel {
   const KernelDeclaration& declaration() const { return kernel_; }
   /// Empty, or why the device answers nothing any more: every problem is refused from here on, and a run should stop.
   const std::string& lost() const { return lost_; }
-  /// Asks for signals too (Ctrl-C). True: what was raised waits in rethrow_interrupt().
+  /// Asks for signals too. True: something was raised that is no Exception, or by `refuses`.
   bool interrupted();
-  /// With the interpreter's lock held.
+  /// The run is to end, since this was raised; to be called where it is caught, with the interpreter's lock held.
+  void interrupt(const nanobind::python_error& raised);
+  /// It was Ctrl-C: the run ends with what there is.
+  bool ctrl_c() const { return ctrl_c_; }
+  /// All but Ctrl-C, with the interpreter's lock held.
   void rethrow_interrupt();
 
  private:
   Output run(const Problem& problem, const RunOptions& options);
   std::string refusal(const Problem& problem);
+  /// interrupt(), then throws Interrupted.
+  [[noreturn]] void end_run(const nanobind::python_error& raised);
 
   CallableDeclaration declared_;
   Format formats_[1];
   KernelDeclaration kernel_;
   std::string lost_;
   std::exception_ptr interrupt_;
+  bool ctrl_c_ = false;
 };
 
 }  // namespace flashproof::python

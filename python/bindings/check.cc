@@ -1,7 +1,10 @@
 #include "python/bindings/check.h"
 
+#include <nanobind/stl/string.h>
+
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "properties/driver/property_files.h"
 #include "properties/driver/property_run.h"
@@ -43,14 +46,6 @@ Json law_result(const PropertyResult& result, const std::string& program) {
   json["witness"] = failure.witness;
   json["replay"] = replay_line(program, result);
   return json;
-}
-
-std::vector<const Family*> families_named(const std::vector<std::string>& globs) {
-  std::vector<std::string_view> names;
-  for (const Family& family : families()) names.push_back(family.name);
-  std::vector<const Family*> chosen;
-  for (const std::size_t i : select_names(globs, names, "family")) chosen.push_back(&families()[i]);
-  return chosen;
 }
 
 /// The options that measure the same cases again.
@@ -125,20 +120,52 @@ void tell_lost(const CallableKernel& kernel, std::vector<PropertyResult>& result
   if (last != results.rend()) last->failure->verdict.detail += "; a simpler problem lost the device: " + kernel.lost();
 }
 
-Json run(CallableKernel& kernel, const CheckRequest& request) {
-  Stop stop(kernel, request.seconds);
-  const std::vector<const Family*> chosen = families_named(request.families);
-  Json root = Json::object();
-  std::vector<FamilyRecord> records;
-  RunDecisions decisions;
-  bool cut = false;
-  const Kernel measured{kernel.declaration()};
-  if (request.measured > 0 && request.replay.empty()) {
-    // Half of the time, so that the laws have the other.
-    Stop half(kernel, request.cases > 0 ? request.seconds / 2 : request.seconds);
-    records = measure(measured, chosen, request.seed, request.measured, decisions, std::ref(half));
-    cut = half.stopped();
+/// How far a run is, in cases: of the laws a family's all at once.
+class Progress {
+ public:
+  Progress(CallableKernel& kernel, const CheckRequest& request, std::size_t families)
+      : kernel_(kernel),
+        told_(request.progress),
+        of_laws_(request.cases),
+        total_(families * (request.measured + request.cases)) {}
+  void measured(std::string_view family) { tell(++done_, family); }
+  void family_ends(std::string_view family) { tell(done_ += of_laws_, family); }
+
+ private:
+  /// A bar that cannot be shown ends no run. Ctrl-C may fall into its code as into any other.
+  void tell(std::uint64_t done, std::string_view family) {
+    if (told_.is_none()) return;
+    const nb::gil_scoped_acquire lock;
+    try {
+      told_(done, total_, std::string(family));
+    } catch (const nb::python_error& raised) {
+      if (raised.matches(PyExc_KeyboardInterrupt)) kernel_.interrupt(raised);
+    }
   }
+
+  CallableKernel& kernel_;
+  const nb::object& told_;
+  std::uint64_t of_laws_, done_ = 0, total_;
+};
+
+/// What the clock or the user left out, as names of families: of which no case was asked, and of which some were not.
+void add_left_out(Json& root, const std::vector<const Family*>& families, const std::vector<FamilyRecord>& records,
+                  std::size_t under_laws, const CheckRequest& request) {
+  for (const char* list : {"unasked", "cut"}) root[list] = Json::array();
+  for (std::size_t i = 0; i < families.size(); ++i) {
+    const auto record = std::ranges::find(records, families[i]->name, &FamilyRecord::family);
+    const bool measured = record != records.end() && record->asked();
+    const bool complete = (request.measured == 0 || record == records.end() || record->complete) &&
+                          (request.cases == 0 || i < under_laws);
+    if (complete) continue;
+    root[measured || (request.cases > 0 && i < under_laws) ? "cut" : "unasked"].push_back(families[i]->name);
+  }
+}
+
+/// The laws on drawn cases, and how many of the families had all of theirs.
+std::vector<PropertyResult> under_laws(CallableKernel& kernel, const CheckRequest& request, RunDecisions before,
+                                       const std::vector<const Family*>& families, Stop& stop, Progress& progress,
+                                       std::size_t& complete) {
   PropertyOptions options;
   options.laws = request.laws;
   options.families = request.families;
@@ -149,9 +176,35 @@ Json run(CallableKernel& kernel, const CheckRequest& request) {
   options.replay = request.replay;
   options.out = request.witnesses;
   options.stop = std::ref(stop);
-  options.before = decisions;
+  options.before = std::move(before);
+  options.progress = [&](std::uint64_t done, std::uint64_t) {
+    if (stop()) return;
+    complete = done;
+    if (done <= families.size()) progress.family_ends(families[done - 1]->name);
+  };
+  return run_properties(std::span(&kernel.declaration(), 1), options);
+}
+
+Json run(CallableKernel& kernel, const CheckRequest& request) {
+  Stop stop(kernel, request.seconds);
+  const Kernel measured{kernel.declaration()};
+  const std::vector<const Family*> families = families_named(measured.problem, request.families);
+  Json root = Json::object();
+  std::vector<FamilyRecord> records;
+  RunDecisions decisions;
+  bool cut = false;
+  Progress progress(kernel, request, families.size());
+  if (request.measured > 0 && request.replay.empty()) {
+    // Half of the time, so that the laws have the other.
+    Stop half(kernel, request.cases > 0 ? request.seconds / 2 : request.seconds);
+    records = measure(measured, families, request.seed, request.measured, decisions,
+                      {std::ref(half), [&](std::string_view family) { progress.measured(family); }});
+    cut = half.stopped();
+  }
   std::vector<PropertyResult> results;
-  if (request.cases > 0 && !stop()) results = run_properties(std::span(&kernel.declaration(), 1), options);
+  std::size_t complete = 0;
+  if (request.cases > 0 && !stop())
+    results = under_laws(kernel, request, decisions, families, stop, progress, complete);
   if (results.empty() && request.cases > 0 && !stop()) {
     const bool gradient = measured.problem == ProblemKind::backward;
     throw UsageError("laws: of " + std::string(gradient ? "forward problems" : "gradients") +
@@ -160,6 +213,8 @@ Json run(CallableKernel& kernel, const CheckRequest& request) {
   tell_lost(kernel, results);
   root["partial"] = cut || stop.stopped();
   root["lost"] = !kernel.lost().empty();
+  root["interrupted"] = kernel.ctrl_c();
+  if (request.replay.empty()) add_left_out(root, families, records, complete, request);
   for (Json& list : {std::ref(root["laws"]), std::ref(root["families"])}) list = Json::array();
   for (const PropertyResult& result : results) root["laws"].push_back(law_result(result, request.program));
   const std::vector<CallFault> faults = call_faults(results);
@@ -176,7 +231,7 @@ Json run(CallableKernel& kernel, const CheckRequest& request) {
                 {"outputs", Json::object()}};
     for (const Part part : parts(measured.problem))
       family["outputs"][std::string(name(part))] = statistics(record.outputs[static_cast<std::size_t>(part)]);
-    root["families"].push_back(std::move(family));
+    if (record.asked() || record.complete) root["families"].push_back(std::move(family));
   }
   std::optional<Conclusion> alone;
   if (results.empty() && !records.empty()) {
@@ -184,11 +239,26 @@ Json run(CallableKernel& kernel, const CheckRequest& request) {
     alone = decisions.conclude(kernel.declaration());
   }
   add_conclusion(root, alone, results, request);
+  if (kernel.ctrl_c()) root["undecided"].insert(root["undecided"].begin(), "interrupted: this is a part of the run");
+  if (!kernel.ctrl_c() && kernel.lost().empty() && root.contains("unasked") && !root["unasked"].empty()) {
+    root["undecided"].push_back("the time was over before any case of " + std::to_string(root["unasked"].size()) +
+                                " of " + std::to_string(families.size()) + " input families was asked");
+  }
   root["junit"] = junit_text(told_once(results, faults), request.program, kernel.declaration().id, whole(root));
   return root;
 }
 
 }  // namespace
+
+std::vector<const Family*> families_named(ProblemKind problem, const std::vector<std::string>& globs) {
+  std::vector<std::string_view> names;
+  for (const Family& family : families()) names.push_back(family.name);
+  std::vector<const Family*> chosen;
+  for (const std::size_t i : select_names(globs, names, "family")) {
+    if (families()[i].serves(problem)) chosen.push_back(&families()[i]);
+  }
+  return chosen;
+}
 
 std::string check(CallableDeclaration declaration, const CheckRequest& request) {
   CallableKernel kernel(std::move(declaration));

@@ -4,9 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "properties/generators/family.h"
 #include "python/bindings/callable_kernel.h"
 
 namespace flashproof::python {
+
+/// Those of the problem that the globs name; all without one. Throws UsageError for a glob that names none.
+std::vector<const Family*> families_named(ProblemKind problem, const std::vector<std::string>& globs);
 
 struct CheckRequest {
   std::vector<std::string> laws, families;  // globs; empty: all
@@ -17,11 +21,12 @@ struct CheckRequest {
   std::string witnesses;                    // folder; empty: none are written
   std::vector<std::string> replay;          // witnesses or case lines, and nothing else
   std::string program;                      // what replay lines begin with
+  nanobind::object progress;                // (cases done, in all, family) -> None, or None
 };
 
-/// {"partial", "lost", "laws": [...], "families": [...], "junit": XML}. Numbers that JSON has not are strings ("inf", "nan").
+/// {"partial", "lost", "interrupted", "unasked": families, "cut": families, "laws": [...], "families": [...], "junit": XML}. Numbers that JSON has not are strings ("inf", "nan").
 /// The interpreter's lock must be held: it is given up while the laws run. Throws UsageError and InfrastructureError, and what the
-/// callable raises that is no Exception (KeyboardInterrupt).
+/// callable raises that is no Exception; but Ctrl-C (KeyboardInterrupt) ends the run with what there is.
 std::string check(CallableDeclaration declaration, const CheckRequest& request);
 
 }  // namespace flashproof::python

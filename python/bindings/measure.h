@@ -23,15 +23,27 @@ struct FamilyRecord {
   std::array<ErrorStats, kPartCount> outputs;           // by Part, of the cases that ran
   std::string refused;                                  // why the last refused case was
   std::string finding;                                  // the first failing case: its line, then the verdict
+  bool complete = false;                                // all of its cases were asked
 
   /// The kernel took a case.
   bool taken() const;
+  /// It has had a case, whatever came of it.
+  bool asked() const;
 };
 
-/// Of every family so many cases in this format that the kernel takes; sixteen times as many are drawn at most, or until `stop`. Of
-/// seed 1 the cases have the seeds 0, 1, ..., of another one others. Stopped before its first case: no record.
+/// How a run of measure() goes on.
+struct MeasureHooks {
+  std::function<bool()> stop;                          // before the next case
+  std::function<void(std::string_view family)> asked;  // after each
+};
+
+/// Of every family so many cases in this format that the kernel takes; sixteen times as many are drawn at most, or until `stop`. All
+/// families have their first case before any has its second, so that a run without time leaves out cases and not families. Of seed
+/// 1 the cases have the seeds 0, 1, ..., of another one others. The second case has by its keys what a family alone draws now and
+/// then: a causal mask, two query heads for each of two key heads, storage that is not contiguous; as far as the family has and the
+/// kernel takes them. A record for every family that serves the problem and has a case of this format.
 /// What the cases decided goes to `decisions`.
 std::vector<FamilyRecord> measure(const Kernel& kernel, std::span<const Family* const> families, std::uint64_t seed,
-                                  std::uint64_t cases, RunDecisions& decisions, const std::function<bool()>& stop);
+                                  std::uint64_t cases, RunDecisions& decisions, const MeasureHooks& hooks);
 
 }  // namespace flashproof::python

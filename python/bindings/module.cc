@@ -5,6 +5,9 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "properties/generators/family.h"
 #include "properties/laws/law.h"
 #include "python/bindings/check.h"
@@ -15,6 +18,7 @@
 #include "reference/bound/arithmetic_json.h"
 #include "reference/bound/backward/gradient_bound.h"
 #include "reference/problem/error.h"
+#include "reports/views/terminal/verdict_block.h"
 
 namespace nb = nanobind;
 
@@ -29,12 +33,10 @@ Named law_list() {
   return list;
 }
 
-Named family_list(const std::string& problem) {
-  const ProblemKind kind = problem_kind(problem);
+Named family_list(const std::string& problem, const std::vector<std::string>& globs) {
   Named list;
-  for (const Family& family : families()) {
-    if (family.serves(kind)) list.emplace_back(family.name, family.summary);
-  }
+  for (const Family* family : families_named(problem_kind(problem), globs))
+    list.emplace_back(family->name, family->summary);
   return list;
 }
 
@@ -53,6 +55,38 @@ Returns returns_named(const std::string& text) {
   throw UsageError("returns " + text + ": legal both, o, lse");
 }
 
+using Notes = std::vector<std::pair<std::string, std::string>>;
+
+std::vector<BlockNote> notes_of(const Notes& pairs) {
+  std::vector<BlockNote> notes;
+  for (const auto& [heading, text] : pairs) notes.push_back({heading, text});
+  return notes;
+}
+
+/// The block of the commands, of what Python found. A cause is (sentence, extent, replay).
+std::string shown_block(const std::string& outcome, const std::string& sentence, const Notes& tested,
+                        const std::vector<std::vector<std::string>>& causes, const Notes& notes, const Notes& rest,
+                        bool colour) {
+  constexpr std::pair<std::string_view, BlockOutcome> kOutcomes[] = {{"pass", BlockOutcome::pass},
+                                                                     {"fail", BlockOutcome::fail},
+                                                                     {"undecided", BlockOutcome::undecided},
+                                                                     {"partial", BlockOutcome::partial}};
+  const auto* of = std::ranges::find(kOutcomes, outcome, &std::pair<std::string_view, BlockOutcome>::first);
+  if (of == std::end(kOutcomes)) throw UsageError("outcome " + outcome + ": legal pass, fail, undecided, partial");
+  VerdictBlock block{of->second, sentence, notes_of(tested), {}, notes_of(notes), notes_of(rest), "result.details()"};
+  for (const std::vector<std::string>& cause : causes) block.causes.push_back({cause.at(0), cause.at(1), cause.at(2)});
+  return block_text(block, colour ? Colour::on : Colour::off);
+}
+
+/// Of a failure by its name what it says; of a name that is none of them, that of a fault of the call, the name.
+std::string failure_words(const std::string& failure) {
+  for (int i = 0; i <= static_cast<int>(Failure::error); ++i) {
+    const auto one = static_cast<Failure>(i);
+    if (one != Failure::none && name(one) == failure) return std::string(in_words(one));
+  }
+  return failure;
+}
+
 }  // namespace
 }  // namespace flashproof::python
 
@@ -62,7 +96,7 @@ NB_MODULE(_flashproof, m) {
   nb::exception<fp::UsageError>(m, "UsageError", PyExc_ValueError);
   nb::exception<fp::InfrastructureError>(m, "InfrastructureError", PyExc_RuntimeError);
   m.def("laws", &py::law_list);
-  m.def("families", &py::family_list, nb::arg("problem"));
+  m.def("families", &py::family_list, nb::arg("problem"), nb::arg("globs"));
   m.def("arithmetics", &py::arithmetic_list, nb::arg("problem"));
   m.def("features", &py::feature_names);
   m.def("truth", &py::truth, nb::arg("problem"), nb::arg("narrow"));
@@ -93,7 +127,8 @@ NB_MODULE(_flashproof, m) {
          const std::string& returns, bool deterministic, bool batch_invariant, bool isolates_hidden, bool saturates,
          std::vector<std::string> takes, nb::object call, nb::object refuses, std::vector<std::string> laws,
          std::vector<std::string> families, std::uint64_t seed, std::uint64_t cases, std::uint64_t measured,
-         double seconds, std::string witnesses, std::vector<std::string> replay, std::string program) {
+         double seconds, std::string witnesses, std::vector<std::string> replay, std::string program,
+         nb::object progress) {
         py::CallableDeclaration declaration;
         declaration.id = std::move(id);
         declaration.problem = py::problem_kind(problem);
@@ -107,12 +142,17 @@ NB_MODULE(_flashproof, m) {
         declaration.takes = std::move(takes);
         declaration.call = std::move(call);
         declaration.refuses = std::move(refuses);
-        return py::check(std::move(declaration), {std::move(laws), std::move(families), seed, cases, measured, seconds,
-                                                  std::move(witnesses), std::move(replay), std::move(program)});
+        return py::check(std::move(declaration),
+                         {std::move(laws), std::move(families), seed, cases, measured, seconds, std::move(witnesses),
+                          std::move(replay), std::move(program), std::move(progress)});
       },
       nb::kw_only(), nb::arg("id"), nb::arg("problem"), nb::arg("format"), nb::arg("arithmetic"), nb::arg("returns"),
       nb::arg("deterministic"), nb::arg("batch_invariant"), nb::arg("isolates_hidden"), nb::arg("saturates"),
       nb::arg("takes"), nb::arg("call"), nb::arg("refuses").none(), nb::arg("laws"), nb::arg("families"),
       nb::arg("seed"), nb::arg("cases"), nb::arg("measured"), nb::arg("seconds"), nb::arg("witnesses"),
-      nb::arg("replay"), nb::arg("program"));
+      nb::arg("replay"), nb::arg("program"), nb::arg("progress").none());
+  m.def("block_text", &py::shown_block, nb::kw_only(), nb::arg("outcome"), nb::arg("sentence"), nb::arg("tested"),
+        nb::arg("causes"), nb::arg("notes"), nb::arg("rest"), nb::arg("colour"));
+  m.def("stdout_has_colour", [] { return fp::colour_of(1) == fp::Colour::on; });
+  m.def("in_words", &py::failure_words, nb::arg("failure"));
 }

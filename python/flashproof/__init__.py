@@ -1,11 +1,26 @@
-"""Test any softmax, merge or attention kernel that Python can call.
+"""Test any softmax, merge or attention kernel that Python can call, or the gradient of attention.
 
     import flashproof
-    result = flashproof.check(my_attention, problem="attention", dtype="bfloat16", arrays="torch", arithmetic="fa2_sm80")
-    print(result)        # a table: what was tested, what failed, error against its a-priori bound
+    result = flashproof.check(my_attention)      # f(q, k, v, scale, causal) on NumPy arrays; a minute at most
+    print(result)                                # the verdict, what failed and how to see it again
     assert result.ok
 
-The guide is reports/guides/python.md of the repository.
+The six things one needs:
+
+check(f, problem="attention", dtype="bfloat16", arrays="torch", arithmetic="fa2_sm80", seconds=60)
+    runs the laws over the input families; what f takes it says by the names of its parameters.
+Result
+    what check() returns: ok, findings, str() of at most 60 lines, details(), json(path), junit(path).
+replay(f, case)
+    one witness or case line of a finding again.
+truth(q, k, v, causal=True), bound(q, k, v, causal=True, arithmetic="triton")
+    of your own arrays what is right, and what a kernel may be off by.
+arithmetics("attention"), families("attention"), laws(), features()
+    the names that `arithmetic`, `families`, `laws` and `without` take.
+pytest's fixtures flashproof_check and flashproof_family (a test per input family)
+    with @pytest.mark.flashproof(dtype="float16") and --flashproof-seconds.
+
+help(flashproof.check) has every option. The guide is reports/guides/python.md of the repository.
 """
 
 from importlib.metadata import PackageNotFoundError

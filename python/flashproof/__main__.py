@@ -12,6 +12,8 @@ import sys
 from typing import Any, Callable, List, NoReturn, Optional
 
 from . import InfrastructureError, UsageError, check
+from ._block import block
+from ._flashproof import stdout_has_colour
 from ._text import line, said
 
 
@@ -66,11 +68,13 @@ def main(arguments: Optional[List[str]] = None) -> int:
         parser.add_argument(f"--{promise}", action="store_true")
     parser.add_argument("--replay", metavar="CASE", action="append", help="a witness file or case line, and nothing else; several that contradict each other")
     parser.add_argument("--kernel", help=argparse.SUPPRESS)  # a replay line names the one kernel that there is
+    parser.add_argument("--verbose", action="store_true", help="a row per input family and the finding of every law, after the verdict")
     parser.add_argument("--junit", metavar="FILE")
     parser.add_argument("--json", metavar="FILE")
     options = vars(parser.parse_args(arguments))
     where, junit, path = options.pop("function"), options.pop("junit"), options.pop("json")
     options.pop("kernel")
+    verbose = options.pop("verbose")
     options["families"], options["laws"] = options.pop("family"), options.pop("law")
     options["deterministic"] = not options.pop("not_deterministic")
     replayed = options.pop("replay")
@@ -84,7 +88,9 @@ def main(arguments: Optional[List[str]] = None) -> int:
             except (RecursionError, ValueError) as error:  # nested too deeply, no JSON, or a number of too many digits
                 raise UsageError(f"--arithmetic: {line(error)}, legal a preset's name or a JSON object") from None
         result = check(load(where), where=where, **{k: v for k, v in options.items() if v is not None})
-        print(result)
+        print(block(result, colour=stdout_has_colour()))
+        if verbose:
+            print(f"\n{result.details()}")
         if junit:
             result.junit(junit)
         if path:

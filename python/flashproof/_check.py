@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Union
 import numpy as np
 
 from . import _arrays, _flashproof
+from ._progress import progress_bar
 from ._kernel import Kernel, features_of, parameters_of
 from ._problem import DRAWN, NAMES, OUTPUTS, PARAMETERS, TENSORS, View, declared_text, format_of
 from ._result import FamilyResult, LawResult, Result, Statistics, declaration_of, finding_of
@@ -20,7 +21,7 @@ from ._text import line, path_argument, said, shell_word, utf8, utf8_argument
 _Names = Union[str, Iterable[str]]
 
 
-def _list(what: str, names: _Names) -> List[str]:
+def names_of(what: str, names: _Names) -> List[str]:
     listed = [names] if isinstance(names, str) else list(names) if isinstance(names, Iterable) else [None]
     if not all(isinstance(name, str) for name in listed):
         raise _flashproof.UsageError(f"{what} {said(names)}: legal a text or several")
@@ -47,6 +48,9 @@ def _probe(kernel: Kernel, format: str) -> str:
         returned = kernel.function(*tensors, **named)
     except (Exception, SystemExit):
         return "o"  # the first case will tell
+    except KeyboardInterrupt:
+        kernel.interrupted = True
+        return "o"
     return "both" if isinstance(returned, (tuple, list)) else "o"
 
 
@@ -124,7 +128,7 @@ def check(
     cases: int = 2,
     measured: int = 4,
     seed: int = 1,
-    seconds: float = 0.0,
+    seconds: float = 60.0,
     witnesses: Union[str, "os.PathLike[str]"] = "",
     name: str = "",
     where: str = "",
@@ -145,11 +149,13 @@ def check(
     refuses: asked about every problem; a text says why it does not take that one.
     families, laws: globs. cases: drawn per family and law; measured: cases per family for the statistics; 0: none.
     seed: of the draws; another one draws other cases.
-    seconds: ends after so long with what there is (Result.partial). witnesses: folder for the .safetensors of the findings.
+    seconds: ends after so long with what there is (Result.partial, unasked, cut); 0: no limit. Ctrl-C does the same, and is no pass.
+    witnesses: folder for the .safetensors of the findings.
     where: what replay lines call the callable, FILE.py:FUNCTION or MODULE:FUNCTION; the default is where its name leads.
     case: a witness file or case line, or several that contradict each other, and nothing else.
 
-    Throws UsageError for an argument that is wrong; whatever the callable does wrong is a finding.
+    Shows its progress on a terminal's stderr, where tqdm is installed. Throws UsageError for an argument that is wrong and
+    InfrastructureError where the machine fails; whatever the callable does wrong is a finding.
     """
     if not isinstance(problem, str) or problem not in TENSORS:
         raise _flashproof.UsageError(f"problem {said(problem)}: legal {', '.join(TENSORS)}")
@@ -171,8 +177,8 @@ def check(
     witnesses = _witness_folder(witnesses)
     if refuses is not None and not callable(refuses):
         raise _flashproof.UsageError(f"refuses: must be callable, not a {type(refuses).__name__}")
-    without, families, laws = _list("without", without), _list("families", families), _list("laws", laws)
-    replayed = [path_argument("case", one, "file, or a case line") for one in _list("case", os.fspath(case) if isinstance(case, os.PathLike) else case) if one]
+    without, families, laws = names_of("without", without), names_of("families", families), names_of("laws", laws)
+    replayed = [path_argument("case", one, "file, or a case line") for one in names_of("case", os.fspath(case) if isinstance(case, os.PathLike) else case) if one]
     unknown = set(without) - set(_flashproof.features())
     if unknown:
         raise _flashproof.UsageError(f"without {said(min(unknown))}: legal {', '.join(_flashproof.features())}")
@@ -193,12 +199,14 @@ def check(
     flags = [flag for flag, given in (("not-deterministic", not deterministic), ("batch-invariant", batch_invariant),
                                       ("isolates-hidden", isolates_hidden), ("saturates", saturates)) if given]
     start = time.monotonic()
-    found = json.loads(_flashproof.check(
-        id=_id(function, problem, name), problem=problem, format=format, arithmetic=declared, returns=kernel.returns,
-        deterministic=deterministic, batch_invariant=batch_invariant, isolates_hidden=isolates_hidden, saturates=saturates,
-        takes=features, call=kernel, refuses=None if refuses is None else _predicate(refuses), laws=laws, families=families,
-        seed=seed, cases=cases, measured=measured, seconds=float(seconds), witnesses=str(witnesses), replay=replayed,
-        program=_program(where, options, flags, without)))
+    with progress_bar(line(_id(function, problem, name), 60)) as progress:
+        text = _flashproof.check(
+            id=_id(function, problem, name), problem=problem, format=format, arithmetic=declared, returns=kernel.returns,
+            deterministic=deterministic, batch_invariant=batch_invariant, isolates_hidden=isolates_hidden, saturates=saturates,
+            takes=features, call=kernel, refuses=None if refuses is None else _predicate(refuses), laws=laws, families=families,
+            seed=seed, cases=cases, measured=measured, seconds=float(seconds), witnesses=str(witnesses), replay=replayed,
+            program=_program(where, options, flags, without), progress=progress)
+    found = json.loads(text)
     return Result(
         _id(function, problem, name), problem, options["dtype"], arrays, device or "default", declared,
         ", ".join(OUTPUTS[problem]) if problem == "attention_backward" else kernel.returns,
@@ -208,9 +216,15 @@ def check(
         [FamilyResult(f["family"], f["cases"], f["refused"], f["finding"], {part: Statistics.of(s) for part, s in f["outputs"].items()})
          for f in found["families"]],
         time.monotonic() - start, found["partial"], found["lost"], found["undecided"], found["decided"], found["open"], found["suggestion"],
-        declaration_of(found["declaration"]), found["junit"])
+        declaration_of(found["declaration"]), found["interrupted"], found.get("unasked", []), found.get("cut", []), found["junit"])
 
 
 def replay(function: Callable[..., Any], case: Union[_Names, "os.PathLike[str]"], *, law: _Names = (), **options: Any) -> Result:
-    """One witness file or case line, or several; `options` as for check()."""
+    """Judges one case again.
+
+    case: the path of a .safetensors witness or a case line (finding.case), or several that contradict each other
+        (finding.together). law: name or glob; all that apply by default. options: the declaration, as for check().
+
+    Returns a Result of this case alone. Throws UsageError for a case that is none, as check() for every other argument.
+    """
     return check(function, case=case, laws=law, cases=1, measured=0, **options)

@@ -66,6 +66,7 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], problem: str, adapter: Any, parameters: Iterable[str], returns: str) -> None:
         self.function, self.problem, self.adapter, self.returns = function, problem, adapter, returns
         self.parameters = tuple(parameters)
+        self.interrupted = False  # by Ctrl-C before its first case
 
     def arguments(self, p: Dict[str, Any]) -> Tuple[List[Any], Dict[str, Any]]:
         give = self.adapter.give
@@ -115,6 +116,8 @@ class Kernel:
         return outputs
 
     def __call__(self, p: Dict[str, Any], guard: bool) -> Tuple[Any, ...]:
+        if self.interrupted:
+            raise KeyboardInterrupt
         try:
             return ("ok", *self.call(p, guard))
         except _arrays.Lost as fault:

@@ -118,22 +118,28 @@ def _known(problem: Any) -> str:
 
 
 def laws() -> Dict[str, str]:
-    """Every law and what it says."""
+    """Every law by its name, and what it says in a line: what `laws` of check() chooses from."""
     return dict(_flashproof.laws())
 
 
 def families(problem: str) -> Dict[str, str]:
-    """Every input family of this problem and what is hazardous about it."""
-    return dict(_flashproof.families(_known(problem)))
+    """Every input family of this problem by its name, and what is hazardous about it: what `families` of check() chooses from.
+
+    problem: softmax, merge, attention or attention_backward. Throws UsageError for another.
+    """
+    return dict(_flashproof.families(_known(problem), []))
 
 
 def arithmetics(problem: str) -> Dict[str, str]:
-    """The arithmetics that a kernel of this problem can declare by name."""
+    """The arithmetics that a kernel of this problem can declare by name, and what each computes.
+
+    problem: as for families(). Throws UsageError for another.
+    """
     return dict(_flashproof.arithmetics(_known(problem)))
 
 
 def features() -> List[str]:
-    """Every feature that `without` and `features` take."""
+    """Every feature that `without` of check() takes: what its parameters or the shapes of its tensors may ask of a callable."""
     return list(_flashproof.features())
 
 

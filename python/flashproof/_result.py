@@ -9,6 +9,8 @@ import math
 import os
 from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
 
+from ._block import block
+from ._html import page_part
 from ._text import shown
 
 _Path = Union[str, "os.PathLike[str]"]
@@ -130,7 +132,7 @@ class FamilyResult:
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What flashproof.check() returns. str() of it is the table."""
+    """What flashproof.check() returns. str() of it is a block of at most 60 lines, details() all of it; notebooks show a matrix."""
 
     kernel: str
     problem: str
@@ -151,6 +153,9 @@ class Result:
     open_families: List[str] = dataclasses.field(default_factory=list)  #: of which too little was decided, and the commonest reason
     suggestion: str = ""  #: of an open declaration: what explains the whole run, as members of one
     declaration: Optional[Finding] = None  #: of measured cases alone: what it takes out of the test, or why no single one explains the run
+    interrupted: bool = False  #: by Ctrl-C: partial, and no pass
+    unasked: List[str] = dataclasses.field(default_factory=list)  #: input families of which no case was asked for want of time
+    cut: List[str] = dataclasses.field(default_factory=list)  #: input families of which fewer cases were asked, or not every law
     junit_text: str = dataclasses.field(repr=False, default="")
 
     @property
@@ -166,7 +171,8 @@ class Result:
                 faults.add(fault)
         if self.declaration:
             found.append(self.declaration)
-        if not any(f.ran for f in self.families) and not any(law.status in ("ok", "FAIL") for law in self.laws):
+        stopped = self.interrupted or bool(self.unasked)  # what was not asked was not refused
+        if not stopped and not any(f.ran for f in self.families) and not any(law.status in ("ok", "FAIL") for law in self.laws):
             refused = next((f.refused for f in self.families if f.refused), "") or next((law.message for law in self.laws if law.message), "")
             found.append(Finding("judged", "nothing_tested", f"the kernel takes none of these cases: {refused}", "-"))
         return found
@@ -186,8 +192,13 @@ class Result:
         ratios = [s.max_ratio for f in self.families for s in f.outputs.values() if s.elements]
         return float("nan") if any(r != r for r in ratios) else max(ratios, default=0.0)
 
+    @property
+    def outcome(self) -> str:
+        """pass, fail, partial (ended by Ctrl-C or a lost device, no finding) or undecided."""
+        return "fail" if self.findings else "partial" if self.interrupted or self.lost else "undecided" if self.undecided else "pass"
+
     def raise_for_findings(self) -> "Result":
-        """AssertionError with the findings' text if there are any; else this result."""
+        """This result, if it is a pass. Throws AssertionError with str(self) if not."""
         if not self.ok:
             raise AssertionError(str(self))
         return self
@@ -234,7 +245,21 @@ class Result:
         shares = ", ".join(f"{math.floor(100 * share)} % of {part}" for part, share in self.decided.items())
         return f"decided: {shares}" + (f"; too little of {', '.join(self.open_families)}" if self.open_families else "")
 
+    def left_out(self) -> str:
+        """What the clock, Ctrl-C or a lost device left out; empty where everything was asked."""
+        texts = [f"{len(names)} input families {what} ({_few(names)})" for what, names in
+                 (("were not asked at all", self.unasked), ("not with all their cases and laws", self.cut)) if names]
+        why = "interrupted" if self.interrupted else "the device was lost" if self.lost else "the time was over"
+        return f"{why}: " + ("; ".join(texts) or "the rest of the run") if self.partial else ""
+
     def __str__(self) -> str:
+        return block(self)
+
+    def _repr_html_(self) -> str:
+        return page_part(self)
+
+    def details(self) -> str:
+        """Everything, without a limit: the table, each law's finding, what is undecided."""
         head = f"{self.kernel}: {self.problem} {self.dtype} on {self.arrays} {self.device}, declared {self.arithmetic}"
         counts = {s: [law.law for law in self.laws if law.status == s] for s in ("ok", "FAIL", "idle", "skip")}
         lines = [head, "", self.table(), "", f"laws: {len(counts['ok'])} ok, {len(counts['FAIL'])} fail, {len(counts['idle'])} idle, "
@@ -281,6 +306,10 @@ def findings_of(laws: Iterable["LawResult"]) -> List[Finding]:
     laws = list(laws)
     return [dataclasses.replace(law.finding, laws=tuple(other.law for other in laws if other.same_as == law.law) or (law.law,))
             for law in laws if law.finding and law.same_as in ("", law.law)]
+
+
+def _few(names: List[str], most: int = 6) -> str:
+    return ", ".join(names[:most]) + (f", {len(names) - most} more" if len(names) > most else "")
 
 
 def _short(value: float, elements: int) -> str:

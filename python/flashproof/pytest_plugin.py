@@ -1,10 +1,16 @@
-"""pytest: the fixture `flashproof_check`, and the marker `flashproof` with its options.
+"""pytest: the fixtures `flashproof_check` and `flashproof_family`, and the marker `flashproof` with their options.
 
     @pytest.mark.flashproof(problem="attention", dtype="bfloat16", arrays="torch", arithmetic="fa2_sm80")
     def test_my_attention(flashproof_check):
         flashproof_check(my_attention)
 
-Fails with the findings' text. Witnesses and the JUnit XML of the laws go to a folder of --flashproof-out, else to the test's own
+    @pytest.mark.flashproof(dtype="float16")
+    def test_each_family(flashproof_family):          # a test per input family, its name in the test's
+        flashproof_family(my_attention)
+
+Fails with str(result), at most 60 lines; Ctrl-C ends pytest with what there is. A family that the kernel takes no case of, or of which too
+little can be decided, is a skip with the reason. Tests share nothing, and their order is that of flashproof.families(): xdist may
+spread them. --flashproof-seconds is of each check. Witnesses and the JUnit XML of the laws go to a folder of --flashproof-out, else to the test's own
 tmp_path; the numbers go to pytest's own --junitxml as properties of the test.
 """
 
@@ -13,23 +19,53 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from typing import Any, Callable
+from typing import Any, Callable, Dict
 
 import pytest
 
-from . import Result, UsageError, check
+from . import Result, UsageError, _flashproof, check
+from ._check import names_of
 from ._text import said, shown
+
+
+#: Of flashproof_family to flashproof_check: no option of check().
+_OF_ONE_FAMILY = "of one family"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("flashproof")
     group.addoption("--flashproof-out", metavar="DIR", default="", help="witnesses and JUnit XML, a folder per test")
-    group.addoption("--flashproof-seconds", type=float, default=None, help="ends every check after so long with what there is")
+    group.addoption("--flashproof-seconds", type=float, default=None, help="ends every check after so long with what there is (default 60, 0: no limit)")
     group.addoption("--flashproof-cases", type=int, default=None, help="cases drawn per family and law")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "flashproof(**options): options of flashproof.check() for the fixture flashproof_check")
+    config.addinivalue_line("markers", "flashproof(**options): options of flashproof.check() for flashproof_check and flashproof_family")
+
+
+def _options(node: Any) -> Dict[str, Any]:
+    """Of all markers of a test, the nearest one's last."""
+    given: Dict[str, Any] = {}
+    for marker in reversed(list(node.iter_markers("flashproof"))):
+        if marker.args:
+            raise UsageError(f"marker flashproof: takes options by name alone, not {said(marker.args)}")
+        given.update(marker.kwargs)
+    return given
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test per input family of the marker's problem and `families`."""
+    if "flashproof_family" not in metafunc.fixturenames:
+        return
+    try:
+        given = _options(metafunc.definition)
+        problem = given.get("problem", "attention")
+        if not isinstance(problem, str):
+            raise UsageError(f"problem {said(problem)}: legal a text")
+        families = [name for name, _ in _flashproof.families(problem, names_of("families", given.get("families", ())))]
+    except UsageError as error:
+        raise pytest.UsageError(f"{metafunc.definition.nodeid}: {error}") from None
+    metafunc.parametrize("flashproof_family", families, indirect=True)
 
 
 def _folder_name(node: str) -> str:
@@ -44,12 +80,7 @@ def flashproof_check(request: pytest.FixtureRequest, tmp_path: Any) -> Callable[
     """flashproof.check() with the marker's options as defaults; fails the test for a finding."""
 
     def run(function: Callable[..., Any], **options: Any) -> Result:
-        given: dict = {}
-        for marker in reversed(list(request.node.iter_markers("flashproof"))):
-            if marker.args:
-                raise UsageError(f"marker flashproof: takes options by name alone, not {said(marker.args)}")
-            given.update(marker.kwargs)
-        given.update(options)
+        given = {**_options(request.node), **options}
         for name in ("seconds", "cases"):
             value = request.config.getoption(f"--flashproof-{name}")
             if value is not None:
@@ -57,7 +88,7 @@ def flashproof_check(request: pytest.FixtureRequest, tmp_path: Any) -> Callable[
         out = request.config.getoption("--flashproof-out")
         folder = os.path.join(out, _folder_name(request.node.nodeid)) if out else str(tmp_path)
         given.setdefault("witnesses", folder)
-        result = check(function, **given)
+        result = check(function, **{name: value for name, value in given.items() if name != _OF_ONE_FAMILY})
         os.makedirs(folder, exist_ok=True)
         result.junit(os.path.join(folder, f"{result.kernel}.xml"))
         properties = request.node.user_properties  # record_property warns where the JUnit family is xunit2
@@ -65,8 +96,29 @@ def flashproof_check(request: pytest.FixtureRequest, tmp_path: Any) -> Callable[
         properties.append(("flashproof.findings", len(result.findings)))
         for finding in result.findings:
             properties.append(("flashproof.finding", shown(f"{finding.law}: {finding.kind}: {finding.case} {finding.witness}")))
-        if not result.ok:
+        if result.interrupted:
+            pytest.exit(str(result))
+        if not result.ok and not _says_nothing(result, given):
             pytest.fail(str(result), pytrace=False)
+        return result
+
+    return run
+
+
+def _says_nothing(result: Result, given: Dict[str, Any]) -> bool:
+    """Of one family: the kernel takes no case of it, or every law was asked of all of its cases and too little could be decided."""
+    nothing = {finding.kind for finding in result.findings} == {"nothing_tested"}
+    return given.get(_OF_ONE_FAMILY, False) and not result.partial and (nothing or (result.outcome == "undecided" and not given.get("laws")))
+
+
+@pytest.fixture
+def flashproof_family(request: pytest.FixtureRequest, flashproof_check: Callable[..., Result]) -> Callable[..., Result]:
+    """flashproof_check() of one input family: the test is one of as many as there are families."""
+
+    def run(function: Callable[..., Any], **options: Any) -> Result:
+        result = flashproof_check(function, **{**options, "families": [request.param], _OF_ONE_FAMILY: True})
+        if not result.ok:
+            pytest.skip(result.findings[0].message if result.findings else result.undecided[0])
         return result
 
     return run

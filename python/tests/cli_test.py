@@ -1,11 +1,11 @@
 import functools
 import pathlib
-import re
 import shlex
 import subprocess
 import sys
 
 import kernels
+from block_text import replay_line, unfolded
 
 import flashproof
 
@@ -21,32 +21,31 @@ def test_a_check_and_its_replay_line(tmp_path):
     assert run("kernels:attention", *small).returncode == 0
     done = run("kernels:wrong_shape", *small, "--witnesses", str(tmp_path), "--junit", str(tmp_path / "j.xml"), "--json", str(tmp_path / "r.json"))
     assert done.returncode == 1 and (tmp_path / "j.xml").is_file() and (tmp_path / "r.json").is_file()
-    line = re.search(r"replay: python3 (.*)", done.stdout).group(1).split()
-    again = subprocess.run([sys.executable, *line], cwd=HERE, capture_output=True, text=True, timeout=120)
+    again = replayed(done, HERE)
     assert again.returncode == 1 and "wrong_shape" in again.stdout, again.stdout + again.stderr
 
 
 def replayed(done, folder):
-    line = re.search(r"replay: python3 (.*)", done.stdout).group(1)
-    return subprocess.run([sys.executable, *shlex.split(line)], cwd=folder, capture_output=True, text=True, timeout=120)
+    line = shlex.split(replay_line(done.stdout).replace("\\\n", ""))
+    return subprocess.run([sys.executable, *line[1:]], cwd=folder, capture_output=True, text=True, timeout=120)
 
 
 def test_what_decides_nothing_is_no_pass_and_no_finding():
     one_zero = run("kernels:attention", "--replay", "attention:normal:3621410295:format=f32", "--law", "within_bound")
     assert one_zero.returncode == 0, one_zero.stdout  # a replay need not be a test
     alone = run("kernels:nothing", "--family", "normal", "--law", "rerun_is_bitwise", "--cases", "4", "--measured", "0")
-    assert alone.returncode == 4 and "UNDECIDED: " in alone.stdout and " was not asked, and says fail(class_mismatch)" in alone.stdout, alone.stdout
+    assert alone.returncode == 4 and alone.stdout.startswith("UNDECIDED ") and " was not asked, and says fail(class_mismatch)" in unfolded(alone.stdout), alone.stdout
 
 
 def test_gradients_of_nothing_decided_have_the_same_exit_code(tmp_path):
     problem = ("--problem", "attention_backward")
     backward = (*problem, "--cases", "0", "--measured", "3")
     honest = run("gradient_kernels:right", *backward, "--family", "normal")
-    assert honest.returncode == 0 and "decided: " in honest.stdout, honest.stdout
+    assert honest.returncode == 0 and honest.stdout.startswith("PASS ") and "\ndecided " in honest.stdout, honest.stdout
     alone = run("gradient_kernels:nothing", *problem, "--family", "normal", "--law", "rerun_is_bitwise", "--cases", "4", "--measured", "0")
-    assert alone.returncode == 4 and "UNDECIDED: rerun_is_bitwise: class_matches_semantics was not asked, and says fail(class_mismatch)" in alone.stdout, alone.stdout
+    assert alone.returncode == 4 and "undecided rerun_is_bitwise: class_matches_semantics was not asked, and says fail(class_mismatch)" in unfolded(alone.stdout), alone.stdout
     open_family = run("gradient_kernels:right", *backward, "--family", "underflow_beside_huge", "--cases", "4", "--junit", str(tmp_path / "j.xml"))
-    assert open_family.returncode == 4 and "UNDECIDED: " in open_family.stdout and " was decided: " in open_family.stdout, open_family.stdout
+    assert open_family.returncode == 4 and open_family.stdout.startswith("UNDECIDED ") and " was decided: " in unfolded(open_family.stdout), open_family.stdout
     assert 'type="undecided"' in (tmp_path / "j.xml").read_text()
 
 
@@ -55,10 +54,11 @@ def test_cases_that_only_together_contradict_a_declaration_replay_together():
     for asked in (("--law", "within_bound", "--measured", "0"), ("--cases", "0", "--measured", "2")):
         done = run("kernels:two_minds", *small, *asked)
         said = "no single one of the declarations that an open reduction stands for explains every case"
-        assert done.returncode == 1 and done.stdout.count(said) == 1, done.stdout
+        assert done.returncode == 1 and unfolded(done.stdout).count(said) == 1, done.stdout
         again = replayed(done, HERE)
-        assert again.returncode == 1 and said in again.stdout, again.stdout + again.stderr
-        cases = re.findall("--replay ([^ ]+)", re.search("replay: (.*)", done.stdout).group(1))
+        assert again.returncode == 1 and said in unfolded(again.stdout), again.stdout + again.stderr
+        words = shlex.split(replay_line(done.stdout).replace("\\\n", ""))
+        cases = [case for option, case in zip(words, words[1:]) if option == "--replay"]
         assert len(cases) > 1
         for case in cases:  # none of them fails alone
             assert run("kernels:two_minds", *small, "--law", "within_bound", "--replay", case).returncode == 0, case

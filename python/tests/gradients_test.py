@@ -33,7 +33,7 @@ def test_a_right_gradient_has_no_findings(dtype):
         *LAWS, "empty_state_is_identity", "shift_invariance", "mask_forms_agree", "unused_storage_is_isolated", "hidden_nan_is_isolated",
         "layout_invariance", "batch_invariance_is_bitwise", "key_permutation_within_bound", "gqa_equals_expanded", "gradients_are_additive"}
     assert all(law.status in ("ok", "skip") for law in result.laws)
-    assert "no findings" in str(result) and "dv error/bound" in str(result)
+    assert "no findings" in str(result) and ", dv 0." in str(result) and "dv error/bound" in result.details()
 
 
 @pytest.mark.parametrize("kernel, dtype, arithmetic", [
@@ -219,14 +219,6 @@ def test_a_lost_device_ends_the_run():
 
 def test_nothing_tested_is_a_finding():
     assert kinds(flashproof.check(kernels.right, refuses=lambda p: "never", **FAST)) == {"nothing_tested"}
-
-
-def test_an_interrupt_passes_through():
-    def interrupted(q, k, v, do, *, scale, causal):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        flashproof.check(interrupted, **FAST)
 
 
 def test_files(tmp_path):

@@ -1,11 +1,11 @@
 import pathlib
-import re
 import shlex
 import subprocess
 import sys
 import xml.etree.ElementTree as xml
 
 import pytest
+from block_text import replay_line
 
 pytest_plugins = ["pytester"]
 TESTS = str(pathlib.Path(__file__).parent)
@@ -38,7 +38,7 @@ def test_fixture_marker_and_files(pytester: pytest.Pytester):
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--strict-markers", "--junitxml=all.xml", "--flashproof-out=out")
     done.assert_outcomes(passed=1, failed=3)
     done.stdout.fnmatch_lines(["*wrong_shape*"])
-    done.stdout.fnmatch_lines(["*UNDECIDED: rerun_is_bitwise: class_matches_semantics was not asked, and says fail(class_mismatch)*"])
+    done.stdout.fnmatch_lines(["*undecided  rerun_is_bitwise: class_matches_semantics was not asked, and says*"])
     done.stdout.fnmatch_lines(["*marker flashproof: takes options by name alone*"])
     root = xml.parse(pytester.path / "all.xml").getroot()
     properties = {(c.get("name"), p.get("name")) for c in root.iter("testcase") for p in c.iter("property")}
@@ -60,6 +60,75 @@ def test_wrong(flashproof_check):
     flashproof_check(wrong_shape)
 """)
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--flashproof-out=out")
-    line = re.search("replay: python3 (.*)", done.stdout.str()).group(1)
-    again = subprocess.run([sys.executable, *shlex.split(line)], cwd=pytester.path, capture_output=True, text=True, timeout=120)
+    line = replay_line(done.stdout.str()).replace("\\\n", "")
+    again = subprocess.run([sys.executable, *shlex.split(line)[1:]], cwd=pytester.path, capture_output=True, text=True, timeout=120)
     assert again.returncode == 1 and "wrong_shape" in again.stdout, line + again.stdout + again.stderr
+
+
+FAMILIES = """
+import sys
+sys.path.insert(0, {tests!r})
+import classic_mistakes, kernels, pytest
+
+@pytest.mark.flashproof(families=["normal", "gqa", "window"], cases=1, measured=2)
+def test_right(flashproof_family):
+    flashproof_family(kernels.attention)
+
+@pytest.mark.flashproof(families=["normal", "gqa"], cases=1, measured=2)
+def test_wrong(flashproof_family):
+    flashproof_family(classic_mistakes.ATTENTION["query head h reads key head h mod Hk"])
+
+@pytest.mark.flashproof(families=["normal"], laws=["rerun_is_bitwise"], cases=4, measured=0)
+def test_undecided(flashproof_family):
+    flashproof_family(kernels.nothing)
+
+@pytest.mark.flashproof(families=["nomral"])
+def test_no_family(flashproof_family):
+    pass
+"""
+
+
+def test_a_test_per_family(pytester: pytest.Pytester):
+    pytester.makepyfile(FAMILIES.format(tests=TESTS).rsplit("@pytest", 1)[0])
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--strict-markers", "-rA", "--flashproof-out=out")
+    done.assert_outcomes(passed=2, failed=3, skipped=1)
+    done.stdout.fnmatch_lines(["PASSED *test_right[[]normal[]]*", "PASSED *test_right[[]gqa[]]*"])
+    done.stdout.fnmatch_lines(["*the kernel takes none of these cases: window: *"])
+    done.stdout.fnmatch_lines(["FAIL       attention.h_mod_hk: *", "UNDECIDED  attention.nothing: *"])
+    assert len({path.parent for path in (pytester.path / "out").rglob("*.xml")}) == 6, "a folder per test"
+
+
+def test_a_family_that_there_is_none_of_is_told_before_any_test(pytester: pytest.Pytester):
+    pytester.makepyfile(FAMILIES.format(tests=TESTS))
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    assert done.ret != 0
+    done.stdout.fnmatch_lines(["*test_no_family: *nomral*"])
+
+
+def test_seconds_are_of_each_check(pytester: pytest.Pytester):
+    pytester.makepyfile("""
+import pytest
+
+@pytest.mark.flashproof(families=["normal"])
+def test_short(flashproof_family):
+    flashproof_family(lambda q, k, v: 1 / 0)
+""")
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--flashproof-seconds=0.000001")
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["UNDECIDED  *", "*the time was over*"])
+
+
+def test_ctrl_c_ends_pytest_with_what_there_is(pytester: pytest.Pytester):
+    pytester.makepyfile("""
+import pytest
+
+@pytest.mark.flashproof(families=["normal", "equal"])
+def test_interrupted(flashproof_family):
+    def ends(q, k, v):
+        raise KeyboardInterrupt
+    flashproof_family(ends)
+""")
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    assert done.ret != 0
+    done.stdout.fnmatch_lines(["*PARTIAL *"])
+    assert "Traceback" not in done.stdout.str() + done.stderr.str()

@@ -17,4 +17,9 @@ struct InfrastructureError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The user has ended the run (Ctrl-C): what was running is no finding, and what there is until then is kept.
+struct Interrupted : InfrastructureError {
+  using InfrastructureError::InfrastructureError;
+};
+
 }  // namespace flashproof

@@ -54,12 +54,27 @@ Lines folded(std::string_view text, std::size_t width) {
   return lines;
 }
 
+/// Up to the first space that is in no quotes: inside of them a backslash would not continue the line.
+std::size_t word_end(std::string_view command) {
+  char quote = '\0';
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    const char c = command[i];
+    if (quote == '\0' && c == ' ') return i;
+    if (quote != '\0') {
+      if (c == quote) quote = '\0';
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+    }
+  }
+  return command.size();
+}
+
 /// A command in lines that a shell takes as one. A single word stays whole, whatever its length.
 Lines command_lines(std::string_view command, std::size_t width) {
   Lines lines;
   std::string line;
   while (!command.empty()) {
-    const std::string word(command.substr(0, command.find(' ')));
+    const std::string word(command.substr(0, word_end(command)));
     command.remove_prefix(std::min(command.size(), word.size() + 1));
     if (!line.empty() && columns_of(line) + 1 + columns_of(word) + 2 > width) {
       lines.push_back(line + " \\");
@@ -115,7 +130,8 @@ Hue hue(BlockOutcome outcome) {
 }
 
 /// As many causes as fit into `room` lines, and how many are left.
-void add_causes(const std::vector<CauseEntry>& causes, std::size_t room, Colour colour, Lines& out) {
+void add_causes(const VerdictBlock& block, std::size_t room, Colour colour, Lines& out) {
+  const std::vector<CauseEntry>& causes = block.causes;
   std::size_t shown = 0;
   for (const CauseEntry& cause : causes) {
     const Lines lines = cause_lines(shown + 1, cause, colour);
@@ -125,7 +141,9 @@ void add_causes(const std::vector<CauseEntry>& causes, std::size_t room, Colour 
     out.insert(out.end(), lines.begin(), lines.end());
     ++shown;
   }
-  if (shown < causes.size()) out.push_back(fmt::format("    {} more causes: --verbose", causes.size() - shown));
+  if (shown < causes.size()) {
+    out.push_back(fmt::format("    {} more causes: {}", causes.size() - shown, block.more));
+  }
 }
 
 }  // namespace
@@ -148,12 +166,12 @@ std::string block_text(const VerdictBlock& block, Colour colour) {
   const std::size_t most_notes = block.causes.empty() ? free : free - std::min(free, kLeastOfCauses);
   if (notes.size() > most_notes) {
     notes.resize(most_notes > 0 ? most_notes - 1 : 0);
-    if (most_notes > 0) notes.push_back(std::string(kHeading, ' ') + "and more: --verbose");
+    if (most_notes > 0) notes.push_back(std::string(kHeading, ' ') + "and more: " + block.more);
   }
   Lines lines = head;
   if (!block.causes.empty()) {
     lines.emplace_back();
-    add_causes(block.causes, free - notes.size(), colour, lines);
+    add_causes(block, free - notes.size(), colour, lines);
     lines.emplace_back();
   }
   lines.insert(lines.end(), notes.begin(), notes.end());

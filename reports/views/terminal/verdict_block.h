@@ -37,6 +37,7 @@ struct VerdictBlock {
   std::vector<CauseEntry> causes;  // the most important first
   std::vector<BlockNote> notes;    // what is not tested, undecided, expected or worth a look
   std::vector<BlockNote> rest;     // files, options
+  std::string more = "--verbose";  // what shows the causes and notes that did not fit
 };
 
 /// Lines, each ended. What does not fit is counted: "3 more causes".

@@ -55,12 +55,30 @@ TEST(VerdictBlock, says_how_many_causes_did_not_fit) {
   EXPECT_THAT(text, testing::HasSubstr(fmt::format("{} more causes: --verbose", 500 - shown)));
 }
 
+TEST(VerdictBlock, says_what_shows_the_rest) {
+  VerdictBlock block = crowded(500, 500);
+  block.more = "result.details()";
+  const std::string text = block_text(block, Colour::off);
+  EXPECT_THAT(text, testing::HasSubstr("more causes: result.details()"));
+  EXPECT_THAT(text, testing::HasSubstr("and more: result.details()"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("more: --verbose")));
+}
+
 TEST(VerdictBlock, folds_a_command_so_that_a_shell_takes_it_as_one) {
   const std::vector<std::string> lines = lines_of(block_text(crowded(1, 0), Colour::off));
   const auto at = std::ranges::find_if(lines, [](const std::string& l) { return l.find("./flashproof") == 4; });
   ASSERT_NE(at, lines.end());
   EXPECT_THAT(*at, testing::EndsWith(" \\"));
   EXPECT_THAT(*(at + 1), testing::EndsWith("--math native"));
+}
+
+TEST(VerdictBlock, folds_a_command_at_no_space_within_quotes) {
+  VerdictBlock block{BlockOutcome::fail, "a", {}, {}, {}, {}};
+  const std::string quoted =
+      R"('{"preset": "unknown", "block": 128, "sums": "tree", "exponent": "fused", "reduction": "x"}')";
+  block.causes.push_back({"s", "e", "python3 -m flashproof my.py:f --arithmetic " + quoted + " --replay x"});
+  const std::string text = block_text(block, Colour::off);
+  EXPECT_THAT(text, testing::HasSubstr(quoted + " \\\n"));
 }
 
 TEST(VerdictBlock, has_colour_only_where_it_is_asked_for_and_the_same_text) {
