@@ -118,18 +118,37 @@ Json kernels_json() {
   return list;
 }
 
+Json cause_json(const std::string& kernel, const Cause& c) {
+  return {{"kernel", text(kernel)},
+          {"id", text(c.id)},
+          {"sentence", text(c.sentence)},
+          {"condition", text(c.condition)},
+          {"others", c.others},
+          {"other_sentence", text(c.other_sentence)},
+          {"cases", c.cases},
+          {"failing_cases", c.failing_cases},
+          {"elements", c.elements},
+          {"witness", text(c.witness)},
+          {"confident", c.confident}};
+}
+
 }  // namespace
 
 std::string json_text(const Report& report) {
-  Json runs = Json::array(), records = Json::array(), odd = Json::array();
+  Json runs = Json::array(), records = Json::array(), odd = Json::array(), causes = Json::array();
   for (const Run& run : report.runs) runs.push_back(run_json(run));
   for (const Record& r : report.result.records) records.push_back(record_json(r));
   for (const Investigation& i : investigations(report)) odd.push_back(investigate(i));
+  for (const auto& [kernel, list] : report.causes) {
+    for (const Cause& cause : list) causes.push_back(cause_json(kernel, cause));
+  }
   const auto attached = [](const std::string& text) { return text.empty() ? "null" : dump_line(Json::parse(text)); };
   return fmt::format(
-      "{{\n\"schema\": \"{}\",\n\"runs\": {},\n\"records\": {},\n\"investigate\": {},\n\"faults\": {},\n"
+      "{{\n\"schema\": \"{}\",\n\"runs\": {},\n\"records\": {},\n\"investigate\": {},\n\"causes\": {},\n\"faults\": "
+      "{},\n"
       "\"bench\": {}\n}}\n",
-      kReportSchema, lines(runs), lines(records), lines(odd), attached(report.faults), attached(report.bench));
+      kReportSchema, lines(runs), lines(records), lines(odd), lines(causes), attached(report.faults),
+      attached(report.bench));
 }
 
 std::size_t measured_digest(const Record& record) {

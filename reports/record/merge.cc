@@ -109,9 +109,13 @@ Report merge_reports(const std::vector<std::string>& files, const MergeOptions& 
     attach(merged.faults, one.faults, file, "faults");
     attach(merged.bench, one.bench, file, "bench");
     merged.blamed.merge(one.blamed);
+    for (const auto& [kernel, causes] : one.causes) {
+      merged.causes[kernel].insert(merged.causes[kernel].end(), causes.begin(), causes.end());
+    }
     owners->push_back(one.owner);
   }
   std::ranges::sort(merged.runs, {}, run_line);
+  for (auto& [kernel, causes] : merged.causes) std::ranges::sort(causes, {}, &Cause::serialize);
   merged.findings = findings_of(merged.result.records);
   return merged;
 }

@@ -67,6 +67,24 @@ void read_blame(const JsonAt& list, Report& report, std::deque<std::string>& tex
   }
 }
 
+void read_causes(const JsonAt& list, Report& report) {
+  for (std::size_t i = 0; i < list.items(); ++i) {
+    const JsonAt at = list.item(i);
+    Cause& cause = report.causes[at["kernel"].text()].emplace_back();
+    const std::pair<const char*, std::string*> texts[] = {{"id", &cause.id},
+                                                          {"sentence", &cause.sentence},
+                                                          {"condition", &cause.condition},
+                                                          {"other_sentence", &cause.other_sentence},
+                                                          {"witness", &cause.witness}};
+    for (const auto& [key, to] : texts) *to = at[key].text();
+    for (std::size_t k = 0; k < at["others"].items(); ++k) cause.others.push_back(at["others"].item(k).text());
+    const std::pair<const char*, std::uint64_t*> counts[] = {
+        {"cases", &cause.cases}, {"failing_cases", &cause.failing_cases}, {"elements", &cause.elements}};
+    for (const auto& [key, to] : counts) *to = at[key].count();
+    cause.confident = at["confident"].flag();
+  }
+}
+
 /// In the order of keys, in the report and in the document: files before the one sweep have those of the gradient last.
 void sort_records(json& document, Report& report) {
   std::vector<Record>& records = report.result.records;
@@ -102,6 +120,7 @@ void leave_out_new_figures(const json& document, json& again) {
 void require_same(const json& document, const Report& report, const std::string& file) {
   json again = json::parse(json_text(report));
   leave_out_new_figures(document, again);
+  if (!document.contains("causes")) again.erase("causes");  // of before the diagnosis
   if (again == document) return;
   const json difference = json::diff(document, again).at(0);
   const std::string path = difference["path"];
@@ -131,6 +150,7 @@ Report report_of(json document, const std::string& file, KernelNames& names) {
   }
   check_records(document, file);
   read_blame(at["investigate"], report, *texts);
+  if (at.has("causes")) read_causes(at["causes"], report);
   report.faults = at["faults"].null() ? "" : checked_faults(at["faults"]);
   report.bench = at["bench"].null() ? "" : checked_bench(at["bench"]);
   sort_records(document, report);

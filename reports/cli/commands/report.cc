@@ -53,6 +53,13 @@ Run run_of(const SweepArguments& arguments, const Report& report, const std::vec
   return run;
 }
 
+/// The first line, without the word that is the heading.
+std::string ledger_text(std::string_view text) {
+  constexpr std::string_view kHead = "ledger: ";
+  text = text.substr(0, text.find('\n'));
+  return std::string(text.starts_with(kHead) ? text.substr(kHead.size()) : text);
+}
+
 /// sm_90 of the GPU that this process sees, without keeping a context; empty where no record is of a GPU.
 std::string gpu_architecture(const std::vector<Executor>& executors) {
   if (std::ranges::find(executors, Executor::cuda) == executors.end()) return "";
@@ -103,6 +110,7 @@ int report_command(const SweepArguments& arguments) {
   if (!stop_requested()) report.causes = causes_of(records, Kernels::hardened, options.jobs);
   report.block = report_block(report, {Kernels::hardened, arguments.nightly}, undecided, narrow);
   VerdictBlock block = report.block;
+  if (!report.ledger.empty()) block.notes.push_back({"ledger", ledger_text(report.ledger)});
   block.rest.push_back(
       {"written", write_report_files(out, report) + (arguments.verbose ? "" : "; --verbose shows the tables here")});
   const std::string detail = arguments.verbose

@@ -229,13 +229,6 @@ std::string tested_text(const Report& report, const Cells& cells) {
       cells.undecided, cells.unsupported, cells.other);
 }
 
-/// The first line, without the word that is the heading.
-std::string ledger_text(std::string_view text) {
-  constexpr std::string_view kHead = "ledger: ";
-  text = text.substr(0, text.find('\n'));
-  return std::string(text.starts_with(kHead) ? text.substr(kHead.size()) : text);
-}
-
 /// Kernels whose failures are no finding, by how they fail.
 void add_expected(const Report& report, std::vector<BlockNote>& notes) {
   for (const Form form : {Form::published, Form::broken}) {
@@ -336,7 +329,6 @@ VerdictBlock report_block(const Report& report, const BlockRequest& request, con
         {"look at", "passed, but above what chance explains: " + investigation_summary(report, list)});
   if (const std::string line = open_line(records, request.nightly); !line.empty())
     block.notes.push_back({"open", line});
-  if (!report.ledger.empty()) block.notes.push_back({"ledger", ledger_text(report.ledger)});
   return block;
 }
 
