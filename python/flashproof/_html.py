@@ -29,13 +29,25 @@ def _cell(text: str, verdict: str, title: str = "") -> str:
     return f'<td style="background:{colour};color:#212121;text-align:left" title="{_text(title)}">{_text(text)}</td>'
 
 
+def _beyond(statistics: "Statistics") -> bool:
+    return statistics.elements > 0 and not statistics.max_ratio <= 1
+
+
 def _of_output(statistics: "Statistics", family: "FamilyResult") -> str:
+    """A family that fails without an output beyond its bound, as by a NaN, says nothing of which one it is: all have its colour."""
+    verdict = _verdict(family)
+    if _beyond(statistics):
+        verdict = "fail"
+    elif verdict == "fail" and any(_beyond(other) for other in family.outputs.values()):
+        verdict = "pass"
     if not statistics.elements:
-        return _cell("-", "-", family.refused)
-    ratio = statistics.max_ratio
-    verdict = "pass" if ratio <= 1 and _verdict(family) != "undecided" else _verdict(family) if ratio <= 1 and not family.cases["fail"] else "fail"
-    verdict = "pass" if ratio <= 1 and family.cases["fail"] else verdict
-    return _cell(f"{ratio:.3g}", verdict, f"error/bound; {statistics.max_ulp:.3g} ulp, {statistics.elements} elements")
+        return _cell("-", verdict if verdict == "fail" else "-", family.refused)
+    return _cell(f"{statistics.max_ratio:.3g}", verdict, f"error/bound; {statistics.max_ulp:.3g} ulp, {statistics.elements} elements")
+
+
+def _worst(family: "FamilyResult") -> float:
+    """The largest error/bound of all outputs, NaN above all."""
+    return max((s.max_ratio for s in family.outputs.values() if s.elements), key=lambda ratio: (ratio != ratio, ratio))
 
 
 def _place(ratio: float) -> float:
@@ -70,5 +82,5 @@ def page_part(result: "Result") -> str:
                    + "".join(_of_output(f.outputs[name], f) for name in outputs) + "</tr>" for f in result.families)
     columns = "".join(f"<th>{_text(name)}</th>" for name in ("input family", "verdict", *outputs))
     table = f"<table><thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table>" if rows else ""
-    measured = [(f.family, f.worst[1].max_ratio) for f in result.families if f.worst[1].elements]
+    measured = [(f.family, _worst(f)) for f in result.families if any(s.elements for s in f.outputs.values())]
     return f"{head}<pre>{_text(str(result))}</pre><details open><summary>by input family</summary>{table}{_plot(measured)}</details></div>"

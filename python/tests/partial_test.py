@@ -6,6 +6,7 @@ import sys
 import textwrap
 import types
 
+import classic_mistakes
 import gradient_kernels
 import kernels
 import pytest
@@ -148,7 +149,10 @@ def test_a_page_part_is_escaped_and_loads_nothing():
         assert "<script" not in page and "<i>" not in page and "http" not in page.replace("http://www.w3.org/2000/svg", "") and "onload" not in page
         assert all(f"<th style='text-align:left'>{f.family}</th>" in page for f in result.families)
         assert result.outcome.upper() in page
-    assert "<svg" in flashproof.check(kernels.attention, **FAST)._repr_html_()
+    right, wrong = (flashproof.check(k, **FAST)._repr_html_() for k in (kernels.attention, classic_mistakes.ATTENTION["lse in base 2"]))
+    bad = ('fill="#c62828"', "background:#ffcdd2")  # a bar beyond the bound, a cell or verdict that fails
+    assert "<svg" in right and not any(colour in right for colour in bad)
+    assert all(colour in wrong for colour in bad), "only lse is wrong, and it is shown"
 
 
 def test_help_fits_one_screen():
