@@ -1,4 +1,4 @@
-"""check() at its default arguments finds the classic mistakes, and no fault in a right kernel. -s shows the seconds of each."""
+"""check() with default families and sizes finds the classic mistakes, and no fault in a right kernel. -s shows the seconds of each."""
 
 import functools
 
@@ -29,7 +29,8 @@ def right_of(problem):
 
 @pytest.mark.parametrize("problem", classic_mistakes.RIGHT)
 def test_a_right_kernel_passes(problem):
-    result = told(problem, "right", flashproof.check(right_of(problem), problem=problem))
+    # Without the time limit: what a slow machine leaves out is no pass, and this is not about the machine.
+    result = told(problem, "right", flashproof.check(right_of(problem), problem=problem, seconds=0))
     assert result.ok and result.outcome == "pass" and str(result).startswith("PASS "), str(result)
 
 
