@@ -93,6 +93,11 @@ void take_worse(ErrorWitness& witness, const ErrorWitness& candidate) {
   if (witness.ratio == -1 || candidate.worse_than(witness)) witness = candidate;
 }
 
+/// What is not known of a part is not known of the whole.
+double worse_figure(double a, double b) {
+  return a == kUnknownFigure || b == kUnknownFigure ? kUnknownFigure : worse(a, b);
+}
+
 }  // namespace
 
 BiasShare bias_share(const Element& e) {
@@ -198,8 +203,8 @@ void ErrorStats::merge(const ErrorStats& other) {
   max_abs = worse(max_abs, other.max_abs);
   max_ulp = worse(max_ulp, other.max_ulp);
   max_ratio = worse(max_ratio, other.max_ratio);
-  max_budget = worse(max_budget, other.max_budget);
-  max_resolved_ulp = worse(max_resolved_ulp, other.max_resolved_ulp);
+  max_budget = worse_figure(max_budget, other.max_budget);
+  max_resolved_ulp = worse_figure(max_resolved_ulp, other.max_resolved_ulp);
   sum_abs.merge(other.sum_abs);
   sum_square.merge(other.sum_square);
   sum_truth_square.merge(other.sum_truth_square);

@@ -53,6 +53,8 @@ struct BiasShare {
 };
 BiasShare bias_share(const Element& element);
 
+inline constexpr double kUnknownFigure = -2;
+
 /// Octaves of errors in ulp: from 2^-20 (below the radius of any truth worth having) to 2^43 (whole orders of f32 lost).
 inline constexpr int kLeastUlpOctave = -20, kMostUlpOctave = 43;
 
@@ -65,7 +67,8 @@ struct ErrorStats {
   double max_ulp = 0;                                   // the same; FLT_MAX against inf is a class mismatch, not 1 ulp
   double max_ratio =
       0;  // |ŷ − o| / bound_with_rounding; +inf where a finite truth met a NaN or inf that was not allowed
-  // The two figures of a summary; −1: no such element. Of the finite elements in their domain:
+  // The two figures of a summary; −1: no such element, kUnknownFigure: of statistics of before. Of the finite elements in their
+  // domain:
   double max_budget =
       -1;  // least_bound (acceptance.h) / B': what the arithmetic used of its budget, its last rounding aside
   /// |error| in ulp, where B' < |o|/2: else not even the first digit is promised, and a ulp says nothing.

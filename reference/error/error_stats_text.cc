@@ -169,6 +169,7 @@ ErrorStats ErrorStats::deserialize(std::string_view text) {
   }
   Reader reader{text.substr(kTag.size())};
   ErrorStats stats;
+  if (old) stats.max_budget = stats.max_resolved_ulp = kUnknownFigure;
   visit(stats, reader, old);
   if (!reader.rest.empty() || reader.zeros > 0) throw UsageError("error statistics: text after the last field");
   // Leading zeros, capitals and zeros written out are other spellings of the same value: not what serialize() writes.
@@ -180,9 +181,10 @@ ErrorStats ErrorStats::deserialize(std::string_view text) {
       total(stats.ulp_octaves) != stats.finite_elements) {
     throw UsageError(fmt::format("error statistics: counts do not add up to {} elements", stats.elements));
   }
-  const auto is_figure = [](double x) { return x == -1 || !(x < 0); };
+  const auto is_figure = [](double x) { return x == -1 || x == kUnknownFigure || !(x < 0); };
   if (!is_figure(stats.max_budget) || !is_figure(stats.max_resolved_ulp)) {
-    throw UsageError("error statistics: a figure is negative, the legal range is 0 to inf, nan, and -1 for none");
+    throw UsageError(
+        "error statistics: a figure is negative, the legal range is 0 to inf, nan, -1 for none and -2 for unknown");
   }
   if (stats.max_abs < 0 || stats.max_ulp < 0 || stats.max_ratio < 0) {
     throw UsageError("error statistics: a maximum is negative, the legal range is 0 to inf and nan");

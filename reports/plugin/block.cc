@@ -59,8 +59,8 @@ CauseEntry cause_of(const Failing& failing, const Plugin& plugin, const std::str
     }
   }
   CauseEntry cause;
-  cause.sentence =
-      fmt::format("{}: {} {}", full_name(*failing.kernel), name(failing.failure), one_line(failure.verdict.detail));
+  cause.sentence = fmt::format("{}: {}; {}", full_name(*failing.kernel), in_words(failing.failure),
+                               one_line(failure.verdict.detail));
   cause.extent = fmt::format("{} law{} ({}), {} input famil{} ({}); case {}", laws.size(), laws.size() == 1 ? "" : "s",
                              names_text(laws, kMostLaws), families.size(), families.size() == 1 ? "y" : "ies",
                              names_text({families.begin(), families.end()}, kMostLaws),
@@ -129,10 +129,14 @@ VerdictBlock plugin_block(const PluginReport& report, const Plugin& plugin, cons
     if (!outcome.narrow.empty()) failing.insert(outcome.kernel);
     add_outcome(outcome, kernels.size() == 1, block);
   }
-  block.outcome = report.found()                              ? BlockOutcome::fail
-                  : report.partial || !report.failure.empty() ? BlockOutcome::partial
-                  : report.undecided()                        ? BlockOutcome::undecided
-                                                              : BlockOutcome::pass;
+  for (const Kernel* kernel : report.need_gpu) {
+    block.notes.push_back(
+        {"not tested", fmt::format("{}: its tensors lie on a GPU, and there is none", full_name(*kernel))});
+  }
+  block.outcome = report.found()                                   ? BlockOutcome::fail
+                  : report.partial || !report.failure.empty()      ? BlockOutcome::partial
+                  : report.undecided() || !report.need_gpu.empty() ? BlockOutcome::undecided
+                                                                   : BlockOutcome::pass;
   const std::string all = counted(kernels.size(), "kernel and format", "kernels and formats");
   switch (block.outcome) {
     case BlockOutcome::fail:
@@ -144,7 +148,8 @@ VerdictBlock plugin_block(const PluginReport& report, const Plugin& plugin, cons
       block.sentence = report.failure.empty() ? "interrupted before every case had run" : "given up: " + report.failure;
       break;
     case BlockOutcome::undecided:
-      block.sentence = "nothing failed, but too little was decided: this is no pass";
+      block.sentence = report.undecided() ? "nothing failed, but too little was decided: this is no pass"
+                                          : "nothing failed, but not every kernel was run: this is no pass";
       break;
     case BlockOutcome::none:
     case BlockOutcome::pass:

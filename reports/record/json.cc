@@ -118,6 +118,12 @@ Json kernels_json() {
   return list;
 }
 
+Json sentences(const std::vector<Undecided>& list) {
+  Json json = Json::array();
+  for (const Undecided& one : list) json.push_back({{"kernel", text(one.kernel)}, {"why", text(one.why)}});
+  return json;
+}
+
 Json cause_json(const std::string& kernel, const Cause& c) {
   return {{"kernel", text(kernel)},
           {"id", text(c.id)},
@@ -144,11 +150,12 @@ std::string json_text(const Report& report) {
   }
   const auto attached = [](const std::string& text) { return text.empty() ? "null" : dump_line(Json::parse(text)); };
   return fmt::format(
-      "{{\n\"schema\": \"{}\",\n\"runs\": {},\n\"records\": {},\n\"investigate\": {},\n\"causes\": {},\n\"faults\": "
+      "{{\n\"schema\": \"{}\",\n\"runs\": {},\n\"records\": {},\n\"investigate\": {},\n\"causes\": {},\n\"undecided\": "
+      "{},\n\"narrow\": {},\n\"faults\": "
       "{},\n"
       "\"bench\": {}\n}}\n",
-      kReportSchema, lines(runs), lines(records), lines(odd), lines(causes), attached(report.faults),
-      attached(report.bench));
+      kReportSchema, lines(runs), lines(records), lines(odd), lines(causes), lines(sentences(report.undecided)),
+      lines(sentences(report.narrow)), attached(report.faults), attached(report.bench));
 }
 
 std::size_t measured_digest(const Record& record) {

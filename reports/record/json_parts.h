@@ -21,8 +21,8 @@ inline Json number(double value) {
   return value;
 }
 
-/// null for −1, which stands for nothing measured.
-inline Json measured_or_null(double value) { return value == -1 ? Json() : number(value); }
+/// null for what was not measured, and for what is not known.
+inline Json measured_or_null(double value) { return value < 0 ? Json() : number(value); }
 
 inline Json text(std::string_view value) { return std::string(value); }
 

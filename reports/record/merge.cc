@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
@@ -95,6 +96,24 @@ void attach(std::string& to, const std::string& text, const std::string& file, c
   if (to.empty()) to = text;
 }
 
+/// Causes of one id are one, whatever the file; its words are those that come first.
+void add_cause(std::vector<Cause>& causes, const Cause& cause) {
+  const auto same = std::ranges::find(causes, cause.id, &Cause::id);
+  if (same == causes.end()) {
+    causes.push_back(cause);
+    return;
+  }
+  const auto words = [](const Cause& c) {
+    return std::tie(c.sentence, c.condition, c.others, c.other_sentence, c.witness);
+  };
+  Cause both = words(cause) < words(*same) ? cause : *same;
+  both.cases = same->cases + cause.cases;
+  both.failing_cases = same->failing_cases + cause.failing_cases;
+  both.elements = same->elements + cause.elements;
+  both.confident = same->confident || cause.confident;
+  *same = both;
+}
+
 }  // namespace
 
 Report merge_reports(const std::vector<std::string>& files, const MergeOptions& options, KernelNames& names) {
@@ -110,12 +129,18 @@ Report merge_reports(const std::vector<std::string>& files, const MergeOptions& 
     attach(merged.bench, one.bench, file, "bench");
     merged.blamed.merge(one.blamed);
     for (const auto& [kernel, causes] : one.causes) {
-      merged.causes[kernel].insert(merged.causes[kernel].end(), causes.begin(), causes.end());
+      for (const Cause& cause : causes) add_cause(merged.causes[kernel], cause);
+    }
+    for (const Undecided& narrow : one.narrow) {
+      if (std::ranges::find(merged.narrow, narrow.kernel, &Undecided::kernel) == merged.narrow.end())
+        merged.narrow.push_back(narrow);
     }
     owners->push_back(one.owner);
   }
   std::ranges::sort(merged.runs, {}, run_line);
   for (auto& [kernel, causes] : merged.causes) std::ranges::sort(causes, {}, &Cause::serialize);
+  std::ranges::sort(merged.narrow, {}, &Undecided::kernel);
+  merged.undecided = undecided_of(merged.result.records, Kernels::hardened);
   merged.findings = findings_of(merged.result.records);
   return merged;
 }

@@ -85,6 +85,14 @@ void read_causes(const JsonAt& list, Report& report) {
   }
 }
 
+std::vector<Undecided> read_sentences(const JsonAt& list) {
+  std::vector<Undecided> sentences;
+  for (std::size_t i = 0; i < list.items(); ++i) {
+    sentences.push_back({list.item(i)["kernel"].text(), list.item(i)["why"].text()});
+  }
+  return sentences;
+}
+
 /// In the order of keys, in the report and in the document: files before the one sweep have those of the gradient last.
 void sort_records(json& document, Report& report) {
   std::vector<Record>& records = report.result.records;
@@ -120,7 +128,9 @@ void leave_out_new_figures(const json& document, json& again) {
 void require_same(const json& document, const Report& report, const std::string& file) {
   json again = json::parse(json_text(report));
   leave_out_new_figures(document, again);
-  if (!document.contains("causes")) again.erase("causes");  // of before the diagnosis
+  for (const char* added : {"causes", "undecided", "narrow"}) {  // reports of before lack them
+    if (!document.contains(added)) again.erase(added);
+  }
   if (again == document) return;
   const json difference = json::diff(document, again).at(0);
   const std::string path = difference["path"];
@@ -151,6 +161,8 @@ Report report_of(json document, const std::string& file, KernelNames& names) {
   check_records(document, file);
   read_blame(at["investigate"], report, *texts);
   if (at.has("causes")) read_causes(at["causes"], report);
+  if (at.has("undecided")) report.undecided = read_sentences(at["undecided"]);
+  if (at.has("narrow")) report.narrow = read_sentences(at["narrow"]);
   report.faults = at["faults"].null() ? "" : checked_faults(at["faults"]);
   report.bench = at["bench"].null() ? "" : checked_bench(at["bench"]);
   sort_records(document, report);

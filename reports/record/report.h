@@ -22,6 +22,11 @@ struct Finding {
   std::string witness;  // path; empty if the family cannot make the case any more
 };
 
+/// A kernel whose whole run is no pass, because too little of some output was decided, and why.
+struct Undecided {
+  std::string kernel, why;
+};
+
 struct Report {
   SweepResult result;
   const Plan* plan = nullptr;     // null: read from files
@@ -31,6 +36,9 @@ struct Report {
   std::string faults, bench;
   std::string ledger = {};                                // against_line() of ledger/against.h
   std::map<std::string, std::vector<Cause>> causes = {};  // causes_of() of diagnose/failing_runs.h, by full_id()
+  // Kernels whose whole run is no pass, because too little was decided, and declarations that excuse most input families, which are
+  // findings: undecided_of() and narrow_declarations() of the hardened kernels, which a reader of the file cannot make again.
+  std::vector<Undecided> undecided = {}, narrow = {};
   VerdictBlock block = {};  // report_block(): what every view begins with; without a sentence: none was made
   // Of a report read from files, which knows no arithmetic: what the files blame, by blame_key().
   std::map<std::string, Assumption> blamed = {};
@@ -149,10 +157,6 @@ Open open_of(const std::vector<Record>& records);
 /// Exit code 1: a hardened kernel failed; in a nightly run also anything open, because no theorem says that the search
 /// for a decision ends, so a human has to look.
 bool has_finding(const std::vector<Record>& records, bool nightly);
-/// A kernel whose whole run is no pass, because too little of some output was decided, and why.
-struct Undecided {
-  std::string kernel, why;
-};
 /// hardened: published and broken ones are expected to fail and are left out.
 enum class Kernels : std::uint8_t { hardened, all };
 /// Kernel by kernel, formats, executors and kinds of math apart. Exit code 4 where nothing else was found.

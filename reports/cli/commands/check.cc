@@ -19,12 +19,11 @@ namespace flashproof {
 namespace {
 
 /// Every finding of one sweep, element by element.
-std::string findings_text(const Plan& plan, const SweepResult& result, bool nightly, std::uint64_t* findings) {
+std::string findings_text(const Plan& plan, const SweepResult& result, bool nightly) {
   std::string out;
   for (const StepResult& r : result.results) {
     const bool open = nightly && r.result.verdict.kind == VerdictKind::inconclusive;
     if (!r.result.failed() && !open) continue;
-    ++*findings;
     const CaseSpec& spec = plan.cases[r.result.case_index].spec;
     out += one_line(verdict_line(*r.step.kernel, r.step.executor, spec, r.result)) + "\n";
     for (const std::string& text : element_lines(r.result.elements, r.result.failing_elements)) {
@@ -69,25 +68,24 @@ int check_command(const SweepArguments& arguments) {
     say("no case was executed, so nothing was tested");
     return kExitFinding;
   }
-  std::uint64_t findings = 0;
-  const std::string detail =
-      findings_text(plan, result, arguments.nightly, &findings) + rows_text(per_kernel(result.records));
-  const std::vector<Undecided> undecided = undecided_of(result.records, Kernels::all);
-  const std::vector<Undecided> narrow = narrow_declarations(result.records, Kernels::all);
+  const std::string detail = findings_text(plan, result, arguments.nightly) + rows_text(per_kernel(result.records));
   Report report;
+  report.undecided = undecided_of(result.records, Kernels::all);
+  report.narrow = narrow_declarations(result.records, Kernels::all);
   report.plan = &plan;
   report.runs = {{}};
+  report.runs[0].environment.tier = name(arguments.tier());
   report.runs[0].cases = plan.cases.size();
   for (const Record& r : result.records) report.runs[0].kernel_runs += r.cases;
   report.runs[0].timing.wall = result.timing.wall;
   report.findings = findings_of(result.records);
   report.result = std::move(result);
   if (!stop_requested()) report.causes = causes_of(report.result.records, Kernels::all, options.jobs);
-  VerdictBlock block = report_block(report, {Kernels::all, arguments.nightly}, undecided, narrow);
+  VerdictBlock block = report_block(report, Kernels::all);
   if (!arguments.verbose) block.rest.push_back({"more", "--verbose shows every finding, element by element"});
   show_block(block, arguments.verbose ? detail : "");
-  return closing_code(report.result.partial, report.result.failure, findings > 0 || !narrow.empty(),
-                      !undecided.empty());
+  return closing_code(report.result.partial, report.result.failure, block.outcome == BlockOutcome::fail,
+                      block.outcome == BlockOutcome::undecided);
 }
 
 }  // namespace flashproof

@@ -17,7 +17,7 @@ int merge_command(const MergeArguments& arguments) {
   if (const auto facts = differing_facts(report.runs); !facts.empty()) {
     say(fmt::format("the runs differ in {}: their cases are counted together all the same", fmt::join(facts, ", ")));
   }
-  report.block = report_block(report, {}, undecided_of(report.result.records, Kernels::hardened), {});
+  report.block = report_block(report, Kernels::hardened);
   VerdictBlock block = report.block;
   block.rest.push_back({"written", write_report_files(arguments.out, report)});
   show_block(block, arguments.verbose ? table_text(report, terminal_columns(), false) : "");

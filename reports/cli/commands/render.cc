@@ -18,8 +18,7 @@ int render_command(const std::string& report_file, const std::string& out_file) 
   const std::filesystem::path to =
       out_file.empty() ? std::filesystem::path(from).replace_extension(".html") : std::filesystem::path(out_file);
   Report report = read_report(report_file);
-  report.block = report_block(report, {Kernels::hardened, report.runs[0].environment.tier == "nightly"},
-                              undecided_of(report.result.records, Kernels::hardened), {});
+  report.block = report_block(report, Kernels::hardened);
   std::error_code error;
   if (std::filesystem::equivalent(from, to, error)) {
     throw UsageError("--out " + quote(to.string()) + ": is the report itself; must be another file");

@@ -105,21 +105,21 @@ int report_command(const SweepArguments& arguments) {
   const std::string gpu = gpu_architecture(executors);
   note_ledger(records, known, gpu);
   report.ledger = against_line(measured_of(records, gpu), known);
-  const std::vector<Undecided> undecided = undecided_of(records, Kernels::hardened);
-  const std::vector<Undecided> narrow = narrow_declarations(records, Kernels::hardened);
+  report.undecided = undecided_of(records, Kernels::hardened);
+  report.narrow = narrow_declarations(records, Kernels::hardened);
   if (!stop_requested()) report.causes = causes_of(records, Kernels::hardened, options.jobs);
-  report.block = report_block(report, {Kernels::hardened, arguments.nightly}, undecided, narrow);
+  report.block = report_block(report, Kernels::hardened);
   VerdictBlock block = report.block;
   if (!report.ledger.empty()) block.notes.push_back({"ledger", ledger_text(report.ledger)});
   block.rest.push_back(
       {"written", write_report_files(out, report) + (arguments.verbose ? "" : "; --verbose shows the tables here")});
   const std::string detail = arguments.verbose
                                  ? table_text(report, terminal_columns(), colour_of(STDOUT_FILENO) == Colour::on) +
-                                       refined_line(records) + undecided_text(undecided, "UNDECIDED")
+                                       refined_line(records) + undecided_text(report.undecided, "UNDECIDED")
                                  : "";
   show_block(block, detail);
-  return closing_code(report.result.partial, report.result.failure,
-                      has_finding(records, arguments.nightly) || !narrow.empty(), !undecided.empty());
+  return closing_code(report.result.partial, report.result.failure, block.outcome == BlockOutcome::fail,
+                      block.outcome == BlockOutcome::undecided);
 }
 
 }  // namespace flashproof

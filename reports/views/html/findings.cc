@@ -9,6 +9,7 @@
 
 #include "reports/views/html/markup.h"
 #include "reports/views/html/parts.h"
+#include "reports/views/terminal/report_block.h"
 
 namespace flashproof::html {
 namespace {
@@ -44,7 +45,6 @@ std::uint64_t failing(const std::vector<FailingFamily>& list, Form form) {
 
 struct FindingCounts {
   std::uint64_t hardened = 0, hardened_failing = 0, published_failing = 0, broken = 0, broken_failing = 0, beaten = 0;
-  std::uint64_t hardened_passed = 0;  // cases
   KindCounts runs{};                  // of kernels that are not broken
 
   std::uint64_t of(VerdictKind kind) const { return runs[static_cast<std::size_t>(kind)]; }
@@ -57,17 +57,12 @@ FindingCounts tally(const Report& report) {
     t.hardened += hardened ? 1 : 0;
     t.broken += broken ? 1 : 0;
     t.beaten += r.beaten() ? 1 : 0;
-    t.hardened_passed += hardened ? r.count(VerdictKind::pass) : 0;
     if (!broken) {
       for (std::size_t i = 0; i < t.runs.size(); ++i) t.runs[i] += r.by_case[i];
     }
     if (failed(r)) ++(broken ? t.broken_failing : hardened ? t.hardened_failing : t.published_failing);
   }
   return t;
-}
-
-bool partial(const Report& report) {
-  return std::ranges::any_of(report.runs, [](const Run& run) { return !run.partial.empty(); });
 }
 
 std::string tile(std::string_view number, std::string_view what, std::string_view classes = "") {
@@ -80,33 +75,21 @@ std::string verdict_line(std::string_view style, std::string_view mark, std::str
       mark, word, text);
 }
 
-bool nightly(const Report& report) {
-  return std::ranges::any_of(report.runs, [](const Run& run) { return run.environment.tier == "nightly"; });
-}
-
-/// Green only where the program's exit code is 0 and something was decided.
-std::string verdict(const Report& report, const FindingCounts& t) {
-  if (t.hardened_failing > 0) {
-    return verdict_line("fails", "✕", "Fails.",
-                        fmt::format("Hardened kernels fail in {} of {} kernel × format × family.",
-                                    grouped(t.hardened_failing), grouped(t.hardened)));
+/// Green only where the program's exit code is 0 and something was decided: the block's outcome.
+std::string verdict(const VerdictBlock& block) {
+  switch (block.outcome) {
+    case BlockOutcome::fail:
+      return verdict_line("fails", "✕", "Fails.", escaped(block.sentence));
+    case BlockOutcome::pass:
+      return verdict_line("passes", "✓", "Passes.", escaped(block.sentence));
+    case BlockOutcome::partial:
+      return verdict_line("undecided", "○", "Partial.", escaped(block.sentence));
+    case BlockOutcome::undecided:
+      return verdict_line("undecided", "○", "Undecided.", escaped(block.sentence));
+    case BlockOutcome::none:
+      break;
   }
-  if (partial(report)) {
-    return verdict_line(
-        "undecided", "○", "Partial.",
-        fmt::format("No hardened kernel fails in what has run: {} of its cases passed.", grouped(t.hardened_passed)));
-  }
-  if (t.hardened == 0) return verdict_line("undecided", "○", "No hardened kernel was run.", "");
-  if (const Open open = open_of(report.result.records); nightly(report) && (open.runs > 0 || open.elements > 0)) {
-    return verdict_line("undecided", "○", "Undecided.",
-                        fmt::format("A nightly run fails for what stays inconclusive: {} elements, {} runs.",
-                                    grouped(open.elements), grouped(open.runs)));
-  }
-  if (t.hardened_passed == 0) {
-    return verdict_line("undecided", "○", "Undecided.", "No hardened kernel fails, and none passed a case.");
-  }
-  return verdict_line("passes", "✓", "Passes.",
-                      fmt::format("No hardened kernel fails, in {} kernel × format × family.", grouped(t.hardened)));
+  return verdict_line("undecided", "○", "No verdict.", escaped(block.sentence));
 }
 
 /// A row for each fact that some run has.
@@ -177,13 +160,11 @@ std::string summary(const Report& report, const std::vector<FailingFamily>& list
     out += fmt::format("<p class=\"partial\" role=\"note\"><strong>Partial report:</strong> {}</p>\n",
                        escaped(run.partial));
   }
-  if (!report.block.sentence.empty()) {
-    std::istringstream text(block_text(report.block, Colour::off));
-    out += "<pre class=\"block\">";
-    for (std::string line; std::getline(text, line);) out += escaped(line) + "\n";
-    out += "</pre>\n";
-  }
-  out += verdict(report, t) + "<ul class=\"tiles\">\n";
+  const VerdictBlock block = report.block.sentence.empty() ? report_block(report, Kernels::hardened) : report.block;
+  std::istringstream text(block_text(block, Colour::off));
+  out += verdict(block) + "<pre class=\"block\">";
+  for (std::string line; std::getline(text, line);) out += escaped(line) + "\n";
+  out += "</pre>\n<ul class=\"tiles\">\n";
   out += tile(grouped(t.hardened_failing), "hardened failing", t.hardened_failing > 0 ? "alarm" : "");
   out += tile(grouped(t.published_failing), "published failing <small>(expected)</small>");
   if (t.broken > 0)

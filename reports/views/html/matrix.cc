@@ -58,7 +58,7 @@ Face face_of(const Cell& cell) {
     case VerdictKind::undecided:
       return {"und", "undecided"};
     case VerdictKind::pass: {
-      if (ratio == -1 || !std::isfinite(ratio)) return {"pass", "r0"};
+      if (ratio < 0 || !std::isfinite(ratio)) return {"pass", "r0"};
       const std::string word = ratio < 9.995 ? fmt::format("{:.2f}", ratio) : short_number(ratio);
       return {word.starts_with("0.") ? word.substr(1) : word,
               fmt::format("r{}", static_cast<int>(std::clamp(ratio * 5, 0.0, 4.0)))};

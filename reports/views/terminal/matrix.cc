@@ -65,12 +65,12 @@ void add_cell(Cell& cell, const std::vector<Record>& records, const void* kernel
 
 /// ".31", "1.0"; "-" where nothing was measured.
 std::string budget_text(double budget) {
-  if (budget == -1) return "-";
+  if (budget < 0) return "-";
   const std::string text = std::isfinite(budget) && budget < 10 ? fmt::format("{:.2f}", budget) : short_number(budget);
   return text.starts_with("0.") ? text.substr(1) : text;
 }
 
-std::string ulp_text(double ulp) { return ulp == -1 ? "-" : short_number(ulp) + "u"; }
+std::string ulp_text(double ulp) { return ulp < 0 ? "-" : short_number(ulp) + "u"; }
 
 }  // namespace
 

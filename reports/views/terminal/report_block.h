@@ -1,22 +1,13 @@
-// What a sweep found, as the block that ends report, check and merge.
+// What a sweep found, as the block that ends report, check and merge, and that report.md and the page begin with.
 #pragma once
-
-#include <string>
-#include <vector>
 
 #include "reports/record/report.h"
 #include "reports/views/terminal/verdict_block.h"
 
 namespace flashproof {
 
-/// What is asked of a block beyond the records.
-struct BlockRequest {
-  Kernels judged = Kernels::hardened;  // of which a failure is a finding; those of the others are expected
-  bool nightly = false;                // what no tier decided is a finding, too
-};
-
-/// `undecided` and `narrow`: of the same records and kernels. `report.findings` as write_findings() or findings_of() made them.
-VerdictBlock report_block(const Report& report, const BlockRequest& request, const std::vector<Undecided>& undecided,
-                          const std::vector<Undecided>& narrow);
+/// `judged`: the kernels of which a failure is a finding; those of the others are expected. Of `report` it takes the records,
+/// findings, runs, causes, undecided and narrow. Everything that makes an exit code is in its outcome.
+VerdictBlock report_block(const Report& report, Kernels judged);
 
 }  // namespace flashproof

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kHeading = 11;     // columns of a heading, with the space behind it
 constexpr std::size_t kCauseIndent = 4;  // of what stands under a cause
+constexpr std::size_t kMostOfHead = 14;  // lines of the verdict and what was tested
 constexpr std::size_t kMostOfNote = 4;   // lines of one note: what is longer is cut
 
 using Lines = std::vector<std::string>;
@@ -54,16 +55,23 @@ Lines folded(std::string_view text, std::size_t width) {
   return lines;
 }
 
-/// Up to the first space that is in no quotes: inside of them a backslash would not continue the line.
+/// Up to the first space that is in no quotes, as bash reads them: inside of them a backslash would not continue the line. In $'...'
+/// and outside of quotes a backslash takes the next character with it, in '...' it does not.
 std::size_t word_end(std::string_view command) {
   char quote = '\0';
+  bool escapes = true;
   for (std::size_t i = 0; i < command.size(); ++i) {
     const char c = command[i];
-    if (quote == '\0' && c == ' ') return i;
-    if (quote != '\0') {
-      if (c == quote) quote = '\0';
-    } else if (c == '\'' || c == '"') {
+    if (c == '\\' && escapes) {
+      ++i;
+    } else if (quote == '\0') {
+      if (c == ' ') return i;
+      if (c != '\'' && c != '"') continue;
       quote = c;
+      escapes = c == '"' || (i > 0 && command[i - 1] == '$');
+    } else if (c == quote) {
+      quote = '\0';
+      escapes = true;
     }
   }
   return command.size();
@@ -151,14 +159,19 @@ void add_causes(const VerdictBlock& block, std::size_t room, Colour colour, Line
 std::string block_text(const VerdictBlock& block, Colour colour) {
   Lines head, notes;
   const std::string_view verdict = word(block.outcome);
-  const Lines sentence = folded(one_line(block.sentence), kBlockColumns - kHeading);
+  const Lines sentence = at_most(folded(one_line(block.sentence), kBlockColumns - kHeading), 3);
   for (std::size_t i = 0; i < sentence.size(); ++i) {
     const std::string heading = pad(i == 0 ? verdict : "", kHeading);
     head.push_back(painted(heading, hue(block.outcome), colour) + painted(sentence[i], Hue::strong, colour));
   }
   for (const BlockNote& note : block.tested) add_note(note, colour, head);
+  if (head.size() > kMostOfHead) {
+    head.resize(kMostOfHead - 1);
+    head.push_back(std::string(kHeading, ' ') + "and more: --verbose");
+  }
   Lines rest;
   for (const BlockNote& note : block.rest) add_note(note, colour, rest);
+  if (rest.size() > kMostOfNote) rest.resize(kMostOfNote);
   // Causes come before notes: a note that does not fit is the lesser loss. One cause always fits.
   for (const BlockNote& note : block.notes) add_note(note, colour, notes);
   constexpr std::size_t kLeastOfCauses = 24;

@@ -1,6 +1,7 @@
 // The block that every command which judges kernels shows: the verdict in one sentence, what was tested and how much of it
 // was decided, what was found by cause, and where the rest is. At most kBlockLines lines of at most kBlockColumns columns,
-// whatever was found; a command that is longer than a line goes on in the next, behind a backslash, so that it can be pasted.
+// whatever was found; a command that is longer than a line goes on in the next, behind a backslash, so that it can be pasted. Only a
+// single word of a command, as a path, may be longer than a line.
 #pragma once
 
 #include <cstddef>
