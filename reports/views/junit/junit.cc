@@ -86,6 +86,18 @@ JunitSuite run_suite(const Run& run, const std::string& name) {
   return suite;
 }
 
+/// A failed test for each kernel of which the run is no pass as a whole, whatever its records say.
+void add_sentences(std::vector<JunitSuite>& suites, const std::vector<Undecided>& list, const std::string& test) {
+  for (const Undecided& one : list) {
+    const std::string id = one.kernel.substr(0, one.kernel.find(' '));
+    JunitCase failed{id, test + " " + one.kernel.substr(std::min(one.kernel.size(), id.size() + 1))};
+    failed.outcome = JunitOutcome::failed;
+    failed.type = test;
+    failed.message = one.why;
+    suite_of(suites, id).cases.push_back(failed);
+  }
+}
+
 }  // namespace
 
 std::string junit_text(const Report& report) {
@@ -97,6 +109,8 @@ std::string junit_text(const Report& report) {
     suites.push_back(run_suite(run, report.runs.size() == 1 ? "run" : fmt::format("run {}", suites.size() + 1)));
   }
   for (const Record& r : report.result.records) suite_of(suites, r.kernel->id).cases.push_back(test_of(r, nightly));
+  add_sentences(suites, report.narrow, "declaration");
+  add_sentences(suites, report.undecided, "decided");
   return junit_xml(suites);
 }
 
