@@ -87,7 +87,7 @@ constexpr const char* kReport =
 
 TEST_F(Cli, ledger_takes_in_what_a_report_measured_and_the_next_report_does_not_beat_it) {
   ASSERT_EQ(run(kReport), kExitFine) << err;
-  EXPECT_THAT(out, HasSubstr("ledger: "));
+  EXPECT_THAT(out, HasSubstr("\nledger     "));
   EXPECT_THAT(read_file(folder / "out/report.md"), HasSubstr("ledger: "));
   EXPECT_EQ(run("ledger out/report.json --ledger mine.tsv"), kExitUsage);
   EXPECT_THAT(err, HasSubstr("--ledger mine.tsv: must be a regular file that can be read (No such file"));

@@ -138,7 +138,7 @@ TEST_F(Cli, a_published_kernel_that_fails_is_no_exit_1_and_its_witness_replays_t
       << out << err;
   const fs::path witness = "out/witnesses/softmax.online_two_pass.published.f32.mask_first_tile.safetensors";
   ASSERT_TRUE(fs::exists(folder / witness)) << out;
-  EXPECT_THAT(out, HasSubstr("class_mismatch   softmax:mask_first_tile:"));
+  EXPECT_THAT(out, HasSubstr("(class_mismatch 1)"));
   const json report = json::parse(read_file(folder / "out/report.json"));
   const std::string case_line = report["records"][0]["witness"]["case"];
 

@@ -180,6 +180,11 @@ void set_outcome(const Report& report, Kernels judged, VerdictBlock& block) {
     block.outcome = BlockOutcome::none;
     block.sentence = kernels.idle > 0 ? "no case of a kernel that has to be right was judged"
                                       : "only published kernels and seeded faults were run, which may fail";
+  } else if (std::ranges::none_of(report.result.records, [&](const Record& r) {
+               return is_judged(r, judged) && r.count(VerdictKind::pass) > 0;
+             })) {
+    block.outcome = BlockOutcome::undecided;
+    block.sentence = fmt::format("nothing failed, and no case of {} passed", all);
   } else {
     block.sentence = fmt::format("{} {} right within {}", all, kernels.judged == 1 ? "is" : "are",
                                  kernels.judged == 1 ? "its bound" : "their bounds");
