@@ -17,9 +17,8 @@
 namespace flashproof {
 namespace {
 
-/// NaN and infinities in the inputs hide what a kernel does: with ordinary numbers in their place it is right, or wrong by numbers
-/// that a hypothesis explains.
-std::vector<Cause> by_cleaning(const Kernel& kernel, const Looked& looked, std::vector<bool>& open, Executor executor) {
+/// It is right with ordinary numbers where no key counts.
+std::vector<Cause> by_leaks(const Kernel& kernel, const Looked& looked, std::vector<bool>& open, Executor executor) {
   static constexpr struct {
     Cleaned cleaned;
     std::string_view id, what;
@@ -27,41 +26,59 @@ std::vector<Cause> by_cleaning(const Kernel& kernel, const Looked& looked, std::
                 {Cleaned::keys, "leak.keys", "k of a key that does not count"},
                 {Cleaned::both, "leak.both", "k and v of keys that do not count"}};
   std::vector<Cause> causes;
-  Looked again;
-  std::vector<std::size_t> of;
   RunOptions options;
   options.executor = executor;
   for (std::size_t i = 0; i < open.size(); ++i) {
-    if (!open[i] || !shows(looked.failing[i], Symptom::nan)) continue;
+    const Observation& seen = looked.failing[i];
+    if (!open[i] || !shows(seen, Symptom::nan)) continue;
     for (const auto& leak : kLeaks) {
-      auto copy = finite_copy(looked.failing[i].subject(), leak.cleaned);
-      if (!copy) continue;
-      again.failing.emplace_back(kernel, std::move(*copy), options);
-      if (again.failing.back().failed()) {
-        if (leak.cleaned == Cleaned::both)
-          of.push_back(i);
-        else
-          again.failing.pop_back();
-        continue;
-      }
-      again.failing.pop_back();
+      auto copy = finite_copy(seen.subject(), leak.cleaned);
+      if (!copy || Observation(kernel, std::move(*copy), options).failed()) continue;
       auto cause = std::ranges::find(causes, leak.id, &Cause::id);
       if (cause == causes.end()) {
         causes.push_back(
             {.id = std::string(leak.id),
              .sentence = fmt::format(
                  "NaN or infinity in {} reaches the output: with ordinary numbers there it is right", leak.what),
-             .witness = to_string(looked.failing[i].subject().spec),
+             .witness = to_string(seen.subject().spec),
              .confident = true});
         cause = causes.end() - 1;
       }
       ++cause->cases;
-      cause->elements += looked.failing[i].failing();
+      cause->elements += seen.failing();
       open[i] = false;
       break;
     }
   }
-  if (again.failing.empty()) return causes;
+  return causes;
+}
+
+/// NaN and infinities in the inputs hide what a kernel does: with ordinary numbers in place of all of them it is right, or wrong by
+/// numbers that a hypothesis explains. That it is right says where NaN comes from, not what is wrong: that takes a condition.
+std::vector<Cause> by_cleaning(const Kernel& kernel, const Looked& looked, std::vector<bool>& open, Executor executor) {
+  std::vector<Cause> causes;
+  Looked again;
+  std::vector<std::size_t> of;
+  std::vector<bool> right(open.size());
+  RunOptions options;
+  options.executor = executor;
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    if (!open[i] || !shows(looked.failing[i], Symptom::nan)) continue;
+    auto copy = finite_copy(looked.failing[i].subject(), Cleaned::everything);
+    if (!copy) continue;
+    if (again.failing.emplace_back(kernel, std::move(*copy), options).failed()) {
+      of.push_back(i);
+      continue;
+    }
+    again.failing.pop_back();
+    right[i] = true;
+    open[i] = false;
+  }
+  for (Cause& cause : by_symptoms(kernel, looked, right)) {
+    if (!cause.id.starts_with(name(Symptom::nan))) continue;
+    cause.sentence += ": NaN or infinity among the inputs does it, with ordinary numbers it is right";
+    causes.push_back(std::move(cause));
+  }
   std::vector<bool> wrong(again.failing.size(), true);
   for (Cause& cause : by_hypotheses(kernel, again, wrong)) {
     cause.condition = "shown with ordinary numbers in place of NaN and infinity" +
@@ -121,12 +138,32 @@ void look_at_neighbours(const Kernel& kernel, Executor executor, Looked& looked)
   }
 }
 
+/// Laws, on the cases that were given as failing. Where no number fails, larger ones say more of batches and offsets than the
+/// smallest.
+std::vector<Cause> by_laws_of(const Kernel& kernel, std::span<const CaseSpec> given, const Looked& looked,
+                              Executor executor) {
+  std::vector<const Observation*> failing, unshown;
+  for (const Observation& seen : looked.failing) failing.push_back(&seen);
+  for (std::size_t i = 0; i < looked.unshown; ++i) unshown.push_back(&looked.passing[i]);
+  std::deque<Observation> larger;
+  if (failing.empty()) {
+    std::deque<Case> cases = choose_cases(kernel, given, kMostFailing, true);
+    std::erase_if(cases, [&](const Case& c) {
+      return std::ranges::any_of(unshown, [&](const Observation* seen) { return seen->subject().spec == c.spec; });
+    });
+    look(kernel, std::move(cases), executor, larger);
+    for (const Observation& seen : larger) (seen.failed() ? failing : unshown).push_back(&seen);
+  }
+  return by_laws(kernel, failing, unshown, executor);
+}
+
 }  // namespace
 
 std::vector<Cause> diagnose(const Kernel& kernel, std::span<const CaseSpec> failing, std::span<const CaseSpec> passing,
                             Executor executor) {
   Looked looked;
   look(kernel, choose_cases(kernel, failing, kMostFailing), executor, looked.failing, &looked.passing);
+  looked.unshown = looked.passing.size();
   look(kernel, choose_cases(kernel, passing, kMostPassing), executor, looked.passing);
   look_at_neighbours(kernel, executor, looked);
   std::vector<bool> open;
@@ -135,9 +172,9 @@ std::vector<Cause> diagnose(const Kernel& kernel, std::span<const CaseSpec> fail
 
   std::vector<Cause> causes = by_errors(looked, open);
   for (Cause& cause : by_hypotheses(kernel, looked, open)) causes.push_back(std::move(cause));
+  for (Cause& cause : by_leaks(kernel, looked, open, executor)) causes.push_back(std::move(cause));
   for (Cause& cause : by_cleaning(kernel, looked, open, executor)) causes.push_back(std::move(cause));
-  std::uint64_t explained = 0;
-  for (const Cause& cause : causes) explained += cause.cases;
+  const auto explained = static_cast<std::size_t>(std::ranges::count(open, false));
   for (Cause& cause : by_symptoms(kernel, looked, open)) {
     // What is left beside causes that explain most may be the same mistakes, seen through an overflow.
     if (2 * explained >= open.size() && explained > 0 && cause.id.find("unwritten") != 0) cause.confident = false;
@@ -148,15 +185,8 @@ std::vector<Cause> diagnose(const Kernel& kernel, std::span<const CaseSpec> fail
     cause.confident =
         cause.confident && static_cast<double>(cause.cases) >= kConfidentShare * static_cast<double>(open.size());
   }
-  const bool confident = std::ranges::any_of(causes, &Cause::confident);
-  if (!confident) {
-    // Where nothing fails, larger cases say more of batches and offsets than the smallest ones.
-    if (looked.failing.empty())
-      look(kernel, choose_cases(kernel, passing, kMostPassing, true), executor, looked.passing);
-    for (Cause& cause : by_laws(kernel, looked.failing, looked.passing, executor)) {
-      cause.failing_cases = looked.failing.size();
-      causes.push_back(std::move(cause));
-    }
+  if (!std::ranges::any_of(causes, &Cause::confident)) {
+    for (Cause& cause : by_laws_of(kernel, failing, looked, executor)) causes.push_back(std::move(cause));
   }
   std::ranges::stable_sort(causes, [](const Cause& a, const Cause& b) {
     return a.confident != b.confident ? a.confident : a.cases > b.cases;

@@ -4,10 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
+#include <memory>
 
 #include "properties/generators/family.h"
 #include "reports/diagnose/diagnosed_kernel.h"
+#include "reports/diagnose/finite_copy.h"
 
 namespace flashproof {
 namespace {
@@ -83,6 +86,143 @@ TEST(Cause, poison_is_told) {
   const std::vector<Cause> causes = diagnose(lazy, kCases, {}, Executor::cpu);
   ASSERT_FALSE(causes.empty());
   EXPECT_TRUE(causes[0].id.starts_with("unwritten")) << causes[0].id;
+}
+
+/// Is key j of the first sequence seen by a query of the first head?
+bool first_head_sees(const AttentionProblem& p, std::int64_t j) {
+  for (std::int64_t i = 0; i < p.q_length(0); ++i)
+    if (p.position_visible(0, i, j) && !p.hidden_by_bias(0, 0, i, j)) return true;
+  return false;
+}
+
+/// NaN in every row if k of a key of the first head is not finite that a query sees, or that none sees.
+Kernel upset_by_keys(bool seen) {
+  return kernel_that(kLike, [seen](const Problem& problem, const RunOptions&) {
+    Output output = exact_output(problem);
+    const AttentionProblem& p = *attention_of(problem);
+    for (std::int64_t j = 0; j < p.k_length(0); ++j) {
+      if (std::isfinite(decode(p.k.format, p.k.bits(p.k_offset(0, 0, j)))) || first_head_sees(p, j) != seen) continue;
+      for (std::int64_t i = 0; i < output.lse.elements(); ++i)
+        output.lse.set_bits(i, encode(Format::f32, std::nan("")));
+    }
+    return output;
+  });
+}
+
+// A kernel that makes NaN of an infinity in a key that is seen leaks nothing, whatever it does with ordinary numbers.
+TEST(Cause, a_leak_is_of_keys_that_do_not_count) {
+  std::vector<CaseSpec> cases;
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    for (const char* family : {"special_values", "hidden_specials"})
+      cases.push_back(
+          {ProblemKind::attention, family, seed, {{"format", "f32"}, {"hq", "1"}, {"hk", "1"}, {"b", "1"}}});
+  }
+  std::string told;
+  for (const Cause& cause : diagnose(upset_by_keys(true), cases, {}, Executor::cpu)) {
+    EXPECT_FALSE(cause.id.starts_with("leak")) << cause.id;
+    told += cause.sentence + "\n";
+  }
+  EXPECT_THAT(told, HasSubstr("NaN or infinity among the inputs"));
+  const std::vector<Cause> causes = diagnose(upset_by_keys(false), cases, {}, Executor::cpu);
+  ASSERT_FALSE(causes.empty());
+  EXPECT_EQ(causes[0].id, "leak.keys");
+  EXPECT_TRUE(causes[0].confident);
+}
+
+TEST(FiniteCopy, of_what_does_not_count_has_the_same_truth) {
+  int copies = 0;
+  for (const ProblemKind kind : {ProblemKind::attention, ProblemKind::merge}) {
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+      const Case subject = make_case({kind, "hidden_specials", seed, {}});
+      for (const Cleaned cleaned : {Cleaned::values, Cleaned::keys, Cleaned::both}) {
+        const auto copy = finite_copy(subject, cleaned);
+        if (!copy) continue;
+        ++copies;
+        const Output given = exact_output(subject.problem), cleaner = exact_output(copy->problem);
+        for (const Part part : kForwardParts)
+          EXPECT_EQ(given[part], cleaner[part]) << to_string(subject.spec) << " " << name(part);
+      }
+    }
+  }
+  EXPECT_GT(copies, 60);
+}
+
+// What is not written no hypothesis explains: both are told.
+TEST(Cause, poison_is_told_beside_a_wrong_scale) {
+  const Kernel lazy = kernel_that(kLike, [](const Problem& problem, const RunOptions&) {
+    Output output =
+        output_of(*find_hypothesis(ProblemKind::attention, "scale.twice"), problem, find_kernel(kLike)->arithmetic);
+    for (std::int64_t i = output.o.elements() / 2; i < output.o.elements(); ++i)
+      output.o.set_bits(i, poison_bits(output.o.format));
+    return output;
+  });
+  const std::vector<Cause> causes = diagnose(lazy, kCases, {}, Executor::cpu);
+  const auto confident = [&](std::string_view id) {
+    return std::ranges::any_of(causes, [&](const Cause& c) { return c.confident && c.id.starts_with(id); });
+  };
+  EXPECT_TRUE(confident("scale.twice"));
+  EXPECT_TRUE(confident("unwritten"));
+  EXPECT_EQ(causes.size(), 2U);
+}
+
+/// o times a factor that is the same everywhere, or another one in every row.
+Kernel stretched(bool by_row) {
+  return kernel_that(kLike, [by_row](const Problem& problem, const RunOptions&) {
+    Output output = exact_output(problem);
+    const std::int64_t width = output_shape(problem).width;
+    for (std::int64_t i = 0; i < output.o.elements(); ++i) {
+      const double factor = by_row ? 1.01 + 0.01 * static_cast<double>(i / width % 4) : 1.03;
+      output.o.set_bits(i, encode(output.o.format, factor * decode(output.o.format, output.o.bits(i))));
+    }
+    return output;
+  });
+}
+
+// P in e4m3 allows o to be off by more than 3 %, but a rounding goes either way.
+TEST(Cause, a_factor_is_no_rounding) {
+  for (const bool by_row : {false, true}) {
+    for (const Cause& cause : diagnose(stretched(by_row), kCases, {}, Executor::cpu)) {
+      EXPECT_FALSE(cause.id.starts_with("arithmetic")) << cause.id;
+      EXPECT_FALSE(cause.confident) << cause.id << " " << cause.condition;
+    }
+  }
+}
+
+// Right numbers, but other bits every time: of that only a law tells, and it counts the cases that were given as failing.
+TEST(Cause, a_law_counts_failing_cases_alone) {
+  const auto runs = std::make_shared<std::uint64_t>(0);
+  const Kernel moody = kernel_that(kLike, [runs](const Problem& problem, const RunOptions&) {
+    Output output = exact_output(problem);
+    const std::uint64_t bits = output.lse.bits(0);
+    output.lse.set_bits(0, bits ^ (++*runs % 2));
+    return output;
+  });
+  const std::vector<Cause> causes = diagnose(moody, kCases, kCausal, Executor::cpu);
+  ASSERT_EQ(causes.size(), 1U);
+  EXPECT_EQ(causes[0].id, "law.rerun_is_bitwise");
+  EXPECT_TRUE(causes[0].confident);
+  EXPECT_EQ(causes[0].cases, kCases.size());
+  EXPECT_EQ(causes[0].failing_cases, kCases.size());
+  EXPECT_TRUE(diagnose(moody, {}, kCausal, Executor::cpu).empty());
+}
+
+// One case of many: it is said, but not with confidence.
+TEST(Cause, a_law_is_not_sure_of_few_cases) {
+  const auto runs = std::make_shared<std::uint64_t>(0);
+  const Kernel moody = kernel_that(kLike, [runs](const Problem& problem, const RunOptions&) {
+    Output output = exact_output(problem);
+    if (attention_of(problem)->k_heads() != attention_of(problem)->q_heads())
+      output.lse.set_bits(0, output.lse.bits(0) ^ (++*runs % 2));
+    return output;
+  });
+  const auto cases = specs({"attention:gqa:1:format=f32", "attention:normal:1:format=f32,hq=2,hk=2",
+                            "attention:normal:2:format=f32,hq=2,hk=2", "attention:normal:3:format=f32,hq=2,hk=2",
+                            "attention:normal:4:format=f32,hq=2,hk=2", "attention:normal:5:format=f32,hq=2,hk=2"});
+  const std::vector<Cause> causes = diagnose(moody, cases, {}, Executor::cpu);
+  ASSERT_EQ(causes.size(), 1U);
+  EXPECT_EQ(causes[0].cases, 1U);
+  EXPECT_EQ(causes[0].failing_cases, cases.size());
+  EXPECT_FALSE(causes[0].confident);
 }
 
 TEST(Cause, a_crash_or_a_hang_is_one_cause) {

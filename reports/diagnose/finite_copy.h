@@ -8,10 +8,11 @@
 
 namespace flashproof {
 
-/// Of which inputs: v (merges: o of empty states), k, or both and everything behind the keys.
-enum class Cleaned : std::uint8_t { values, keys, both };
+/// Of which inputs. The first three: of keys that no query sees and of what lies beside and behind the keys, v (merges: o of states
+/// with lse = -inf), k, or both. everything: k and v (merges: o), what counts included.
+enum class Cleaned : std::uint8_t { values, keys, both, everything };
 
-/// Numbers between -1 and 1 that depend on their place, wherever the storage of these inputs holds NaN or an infinity, gaps and room
+/// Numbers between -1 and 1 that depend on their place, wherever this part of the storage holds NaN or an infinity, gaps and room
 /// behind the lengths included. Nothing where there is none, and of a softmax.
 std::optional<Case> finite_copy(const Case& subject, Cleaned cleaned);
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <memory>
 
+#include "reference/error/element.h"
+#include "reference/error/error_stats.h"
 #include "reports/diagnose/alternative.h"
 
 namespace flashproof {
@@ -25,8 +27,9 @@ class RowFit {
   }
   /// Wholly acceptable under the other truth; adds up what that explains.
   bool fits(Fit& total) const {
-    std::uint64_t elements = 0, numbers = 0;
-    double bits = 0, fills = 0;
+    std::uint64_t elements = 0;
+    double bits = 0;
+    std::vector<double> fills;
     bool all = true;
     each([&](Part part, std::int64_t index, std::int64_t column) {
       if (unwritten(part, index)) return true;
@@ -38,18 +41,14 @@ class RowFit {
       if (failing) {
         ++elements;
         bits += surprise(part, index);
-        if (seen_.symptom(part, index) == Symptom::number) {
-          ++numbers;
-          fills = std::max(fills, filled(part, index));
-        }
+        if (seen_.symptom(part, index) == Symptom::number) fills.push_back(filled(part, index));
       }
       return true;
     });
     if (!all) return false;
     total.elements += elements;
     total.bits += bits;
-    total.numbers += numbers;
-    total.fills = std::max(total.fills, fills);
+    total.fills.insert(total.fills.end(), fills.begin(), fills.end());
     return true;
   }
 
@@ -68,8 +67,9 @@ class RowFit {
 
   double filled(Part part, std::int64_t index) const {
     const Tensor& tensor = seen_.output()[part];
-    const double error = std::fabs(decode(tensor.format, tensor.bits(index)) - other_.ball.hi);
-    return other_.reach > 0 ? error / other_.reach : 0;
+    const double error = decode(tensor.format, tensor.bits(index)) - other_.ball.hi;
+    const double away = part != Part::lse && other_.ball.hi < 0 ? -error : error;
+    return other_.reach > 0 ? away / other_.reach : 0;
   }
   double surprise(Part part, std::int64_t index) const {
     constexpr double kMost = 10;
@@ -89,21 +89,37 @@ class RowFit {
   std::int64_t row_;
 };
 
-/// The work of one row is keys times width: a case beyond this many is left out of hypotheses about weights.
-bool affordable(const Observation& seen) {
-  const auto* p = attention_of(seen.subject().problem);
-  if (p == nullptr) return true;
-  constexpr double kMost = 3e8;
-  return static_cast<double>(seen.truth().rows) * static_cast<double>(p->k_length()) *
-             static_cast<double>(p->head_dim() + p->value_dim()) <
-         kMost;
+/// The factor (lse: the summand) that brings the truth nearest to one output, in units of the bound, and whether that is near enough.
+bool is_scaled(const Observation& seen, Part part) {
+  struct Number {
+    double computed, truth, reach;
+  };
+  std::vector<Number> numbers;
+  double with = 0, own = 0;
+  for (std::int64_t i = 0; i < seen.rows(part) * seen.width(part); ++i) {
+    if (seen.symptom(part, i) != Symptom::none && seen.symptom(part, i) != Symptom::number) return false;
+    const Element e = element_at(seen.output(), seen.truth(), seen.bound(), part, i);
+    const double reach = bound_with_rounding(e.format, e.truth, e.bound);
+    if ((e.truth.classes & kFinite) == 0 || class_of(e.computed) != kFinite || !std::isfinite(reach) || reach <= 0)
+      continue;
+    const Number n{e.computed, e.truth.hi, reach};
+    const double x = (part == Part::lse ? 1 : n.truth) / reach;
+    const double y = (part == Part::lse ? n.computed - n.truth : n.computed) / reach;
+    with += x * y, own += x * x;
+    numbers.push_back(n);
+  }
+  const double c = own > 0 ? with / own : 0;
+  return std::ranges::all_of(numbers, [&](const Number& n) {
+    const double nearest = part == Part::lse ? n.truth + c : n.truth * c;
+    return std::fabs(n.computed - nearest) <= n.reach * std::max(1.0, std::fabs(part == Part::lse ? 1.0 : c));
+  });
 }
 
 }  // namespace
 
 Fit fit(const Hypothesis& hypothesis, const Observation& seen) {
   Fit result;
-  if (!seen.error().empty() || (hypothesis.row && !affordable(seen))) return result;
+  if (!seen.error().empty()) return result;
   const auto other = alternative(hypothesis, seen);
   if (other == nullptr) return result;
   // Failing rows first: one that does not fit ends it.
@@ -118,7 +134,6 @@ Fit fit(const Hypothesis& hypothesis, const Observation& seen) {
           if (failing) return result;
           continue;
         }
-        result.changes = true;
         Fit unused;
         const bool fits = one.fits(failing ? result : unused);
         if (failing && !fits) return result;
@@ -129,6 +144,12 @@ Fit fit(const Hypothesis& hypothesis, const Observation& seen) {
   }
   result.explains = result.elements > 0;
   return result;
+}
+
+bool is_scaled(const Observation& seen) {
+  if (!seen.error().empty()) return false;
+  return std::ranges::all_of(
+      seen.parts(), [&](Part part) { return !returned(seen.kernel().contract, part) || is_scaled(seen, part); });
 }
 
 }  // namespace flashproof

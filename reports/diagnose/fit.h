@@ -16,20 +16,23 @@ struct RowOfPart {
 };
 
 struct Fit {
-  bool changes = false;        // the hypothesis makes another truth of this case
   bool explains = false;       // false, too, where nothing fails
   std::uint64_t elements = 0;  // failing ones, explained
   // How much less likely by chance: of each failing number that is explained, log2 of how many widths of the bound it was away
   // from the truth, at most 10. NaN and infinities count nothing.
   double bits = 0;
-  std::uint64_t numbers = 0;  // of the elements: those that are wrong by a number, not by a class or a zero
-  double fills = 0;           // of those, the largest error in units of the hypothesis's own bound
+  // Of the elements those that are wrong by a number, not by a class or a zero: signed errors in units of the hypothesis's own
+  // bound, away from 0 positive.
+  std::vector<double> fills;
   std::vector<RowOfPart> explained,
       refuted;  // refuted: rows that are right, and would not be if the hypothesis held there
-  bool unconditional() const { return refuted.empty(); }
 };
 
 /// `hypothesis` must be about the kernel's kind of problem. Of an observation that does not fail: whether it holds there, too.
 Fit fit(const Hypothesis& hypothesis, const Observation& observation);
+
+/// Whether one factor for each output (lse: one summand) is all that is wrong: with it every number is within the declared bound.
+/// A rounding does not do that.
+bool is_scaled(const Observation& observation);
 
 }  // namespace flashproof

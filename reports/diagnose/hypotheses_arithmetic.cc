@@ -164,6 +164,7 @@ void add_arithmetic_hypotheses(std::vector<Hypothesis>& list, ProblemKind kind) 
   list.push_back(of(
       "arithmetic.flush", "subnormal numbers are flushed to 0: declare it or mend it",
       [](const Problem&, Arithmetic& a) { return set(a.underflow, Underflow::flush); }, 10));
+  list.back().one_signed = true;
 }
 
 }  // namespace flashproof

@@ -36,10 +36,11 @@ struct RowWeights {
 };
 
 struct Hypothesis {
-  std::string id;        // "scale.twice"
-  std::string sentence;  // without a full stop
-  int complexity = 1;    // of two that explain the same the smaller is told
-  bool widens = false;   // it explains by a wider bound, so that an output may fit it for less reason
+  std::string id;           // "scale.twice"
+  std::string sentence;     // without a full stop
+  int complexity = 1;       // of two that explain the same the smaller is told
+  bool widens = false;      // it explains by a wider bound, so that an output may fit it for less reason
+  bool one_signed = false;  // its errors are all towards 0, or around another truth all away from it
   // One of these. False: it is the same here. A problem that is not valid afterwards is none.
   std::function<bool(Problem&)> problem = nullptr;
   std::function<bool(const RowTerms&, RowWeights&)> row = nullptr;

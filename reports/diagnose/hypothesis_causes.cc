@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -13,16 +14,20 @@ namespace {
 /// probability 2^-bits (fit.h); 20 bits in all, and 2 numbers at least, leave less than one in 5,000 for all of them together.
 constexpr double kEnoughBits = 20;
 constexpr std::uint64_t kEnoughElements = 2;
-/// A hypothesis that explains by a wider bound has to do so for as many numbers as this, in most of the failing cases, and with
-/// errors that fill its bound to this share: a bound that is much too wide takes anything.
-constexpr std::uint64_t kEnoughWidened = 12;
-constexpr double kMostCases = 0.7, kFilled = 1.0 / 8;
+/// A hypothesis that explains by a wider bound has to do so for as many numbers as this, in most of the failing cases, with errors
+/// of which the middle one fills its bound to this share (a bound that is much too wide takes anything), and which go either way:
+/// so many of them at least are away from 0, so many towards it. Cases that one factor explains are none of its cases.
+constexpr std::size_t kEnoughWidened = 12;
+constexpr double kMostCases = 0.7, kFilled = 1.0 / 16, kEitherSign = 1.0 / 16;
 
 struct Candidate {
   const Hypothesis* hypothesis = nullptr;
   std::vector<std::optional<Fit>> fits;  // of each failing case; nothing: it does not explain it
-  std::uint64_t elements = 0, numbers = 0;
-  double bits = 0, fills = 0;
+  std::uint64_t elements = 0;
+  double bits = 0;
+  // Widened: how many numbers, the middle one of their errors in units of its bound, and the share of the rarer sign.
+  std::size_t numbers = 0;
+  double fills = 0, either_sign = 0;
   std::size_t refuted = 0;  // rows, of failing and, where it was asked, of passing cases
   bool asked_passing = false;
 
@@ -33,17 +38,30 @@ struct Candidate {
     return n;
   }
   void add_up(const std::vector<bool>& open) {
-    elements = numbers = 0, bits = fills = 0;
+    elements = 0, bits = 0;
+    std::vector<double> errors;
     for (std::size_t i = 0; i < fits.size(); ++i) {
       if (!open[i] || !explains(i)) continue;
       elements += fits[i]->elements, bits += fits[i]->bits;
-      numbers += fits[i]->numbers, fills = std::max(fills, fits[i]->fills);
+      errors.insert(errors.end(), fits[i]->fills.begin(), fits[i]->fills.end());
     }
+    if (widens()) add_up(std::move(errors));
+  }
+  void add_up(std::vector<double> errors) {
+    numbers = errors.size(), fills = either_sign = 0;
+    if (errors.empty()) return;
+    const auto away = std::ranges::count_if(errors, [](double e) { return e > 0; });
+    const double share = static_cast<double>(away) / static_cast<double>(numbers);
+    either_sign = std::min(share, 1 - share);
+    for (double& e : errors) e = std::fabs(e);
+    const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(numbers / 2);
+    std::ranges::nth_element(errors, middle);
+    fills = *middle;
   }
   bool widens() const { return hypothesis->widens; }
   bool enough(const std::vector<bool>& open) const {
     if (!widens()) return elements >= kEnoughElements && bits >= kEnoughBits;
-    return numbers >= kEnoughWidened && fills >= kFilled &&
+    return numbers >= kEnoughWidened && fills >= kFilled && (hypothesis->one_signed || either_sign >= kEitherSign) &&
            static_cast<double>(cases(open)) >= kMostCases * static_cast<double>(fits.size());
   }
   /// How it does on cases that pass; asked of the few that may be told.
@@ -55,12 +73,14 @@ struct Candidate {
 
 std::vector<Candidate> candidates(const Kernel& kernel, const Looked& looked) {
   std::vector<Candidate> list;
+  std::vector<bool> scaled;
+  for (const Observation& seen : looked.failing) scaled.push_back(is_scaled(seen));
   for (const Hypothesis& h : hypotheses(kernel.problem)) {
     Candidate c;
     c.hypothesis = &h;
     bool any = false;
-    for (const Observation& seen : looked.failing) {
-      Fit f = fit(h, seen);
+    for (std::size_t i = 0; i < looked.failing.size(); ++i) {
+      Fit f = h.widens && scaled[i] ? Fit{} : fit(h, looked.failing[i]);
       any |= f.explains;
       c.fits.push_back(f.explains ? std::optional(std::move(f)) : std::nullopt);
     }

@@ -7,6 +7,7 @@
 #include "properties/laws/law.h"
 #include "reference/error/error_stats.h"
 #include "reference/problem/error.h"
+#include "reports/diagnose/hypothesis_causes.h"
 #include "reports/views/terminal/text.h"
 
 namespace flashproof {
@@ -34,9 +35,10 @@ constexpr struct {
 };
 
 /// Is every failing element a number, and none further off than a few of its bounds?
-bool near(const std::deque<Observation>& failing) {
+bool near(std::span<const Observation* const> failing) {
   constexpr double kNear = 4;
-  for (const Observation& seen : failing) {
+  for (const Observation* one : failing) {
+    const Observation& seen = *one;
     if (!seen.error().empty()) return false;
     for (const Part part : seen.parts())
       for (std::int64_t i = 0; i < seen.rows(part) * seen.width(part); ++i) {
@@ -51,35 +53,44 @@ bool near(const std::deque<Observation>& failing) {
   return true;
 }
 
-}  // namespace
-
-std::vector<Cause> by_laws(const Kernel& kernel, const std::deque<Observation>& failing,
-                           const std::deque<Observation>& passing, Executor executor) {
+/// How many of the cases fail the law; the smallest of them is the witness.
+Cause cause_of(const Kernel& kernel, const Law& law, std::span<const Observation* const> cases, Executor executor) {
   RunOptions options;
   options.executor = executor;
+  Cause cause;
+  for (const Observation* seen : cases) {
+    if (!seen->error().empty()) continue;
+    Trial trial(kernel, seen->subject(), nullptr, options);
+    const Verdict verdict = ask(law, trial);
+    if (!verdict.failed() || cause.cases++ > 0) continue;
+    cause.witness = to_string(seen->subject().spec);
+    cause.condition = fmt::format("shown by the law {}: {}", law.name, one_line(verdict.detail));
+  }
+  return cause;
+}
+
+}  // namespace
+
+std::vector<Cause> by_laws(const Kernel& kernel, std::span<const Observation* const> failing,
+                           std::span<const Observation* const> unshown, Executor executor) {
+  std::vector<const Observation*> cases(failing.begin(), failing.end());
+  cases.insert(cases.end(), unshown.begin(), unshown.end());
+  std::vector<Cause> causes;
   for (const auto& asked : kAsked) {
     const Law* law = find_law(asked.law);
     if (law == nullptr || !law->is_of(kernel.problem) ||
         (asked.of_right_numbers && !failing.empty() && !(asked.of_near_numbers && near(failing))))
       continue;
-    Cause cause{.id = fmt::format("law.{}", asked.law), .sentence = std::string(asked.sentence)};
-    for (const auto* cases : {&failing, &passing}) {
-      for (const Observation& seen : *cases) {
-        if (!seen.error().empty()) continue;
-        Trial trial(kernel, seen.subject(), nullptr, options);
-        const Verdict verdict = ask(*law, trial);
-        if (!verdict.failed()) continue;
-        if (cause.cases++ == 0) {
-          cause.witness = to_string(seen.subject().spec);
-          cause.condition = "shown by the law " + std::string(asked.law) + ": " + one_line(verdict.detail);
-        }
-      }
-    }
+    Cause cause = cause_of(kernel, *law, cases, executor);
     if (cause.cases == 0) continue;
-    cause.confident = true;
-    return {cause};
+    cause.id = fmt::format("law.{}", asked.law);
+    cause.sentence = asked.sentence;
+    cause.failing_cases = cases.size();
+    cause.confident = static_cast<double>(cause.cases) >= kConfidentShare * static_cast<double>(cases.size());
+    if (cause.confident) return {std::move(cause)};
+    if (causes.empty()) causes.push_back(std::move(cause));
   }
-  return {};
+  return causes;
 }
 
 }  // namespace flashproof

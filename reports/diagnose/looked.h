@@ -19,6 +19,7 @@ namespace flashproof {
 
 struct Looked {
   std::deque<Observation> failing, passing;
+  std::size_t unshown = 0;  // so many of `passing`, the first ones, were given as failing: their numbers do not show it
 };
 
 /// Sends rows of observations to the learner.
@@ -68,7 +69,4 @@ inline constexpr std::int64_t kMostRows = 160;  // of one case, for a condition
 inline std::int64_t stride_of(std::int64_t rows) {
   return std::max<std::int64_t>(1, (rows + kMostRows - 1) / kMostRows);
 }
-
-// Hypotheses ----------------------------------------------------------------------------------------------------------
-
 }  // namespace flashproof

@@ -21,8 +21,9 @@ struct RowSymptom {
   RowOfPart at;
   Symptom worst = Symptom::none;
   std::uint64_t elements = 0;  // failing ones
-  bool mixed = false;          // some columns fail, others pass
-  std::uint8_t right = 0;      // Class bits of what passes: a row shows what it could have failed by
+  std::uint64_t unwritten = 0;
+  bool mixed = false;      // some columns fail, others pass
+  std::uint8_t right = 0;  // Class bits of what passes: a row shows what it could have failed by
 
   /// Whether a row that passes could have shown the symptom.
   bool could_show(Symptom symptom) const {
@@ -52,6 +53,7 @@ RowSymptom symptom_of(const Observation& seen, Part part, std::int64_t row) {
     if (of != Part::lse) (kind == VerdictKind::fail ? failing : passing) += 1;
     if (kind != VerdictKind::fail) return;
     ++r.elements;
+    r.unwritten += s == Symptom::unwritten ? 1 : 0;
     const auto place = [](Symptom x) { return std::ranges::find(kSymptomOrder, x) - kSymptomOrder.begin(); };
     if (r.worst == Symptom::none || place(s) < place(r.worst)) r.worst = s;
   };
@@ -91,11 +93,13 @@ class Symptoms {
       }
   }
 
-  /// `open`: the failing cases that nothing explains yet.
+  /// `open`: the failing cases that nothing explains yet. That something is not written no other cause explains.
   std::vector<Cause> causes(const std::vector<bool>& open) {
     std::vector<Cause> list;
+    const std::vector<bool> every(open.size(), true);
     for (const Symptom symptom : kSymptomOrder) {
-      if (auto cause = cause_of(symptom, open)) list.push_back(std::move(*cause));
+      if (auto cause = cause_of(symptom, symptom == Symptom::unwritten ? every : open))
+        list.push_back(std::move(*cause));
     }
     return list;
   }
@@ -111,7 +115,7 @@ class Symptoms {
         if (r.worst != symptom) continue;
         shown = true;
         mixed |= r.mixed;
-        cause.elements += r.elements;
+        cause.elements += symptom == Symptom::unwritten ? r.unwritten : r.elements;
       }
       if (!shown) continue;
       ++cause.cases;
