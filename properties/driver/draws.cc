@@ -1,5 +1,6 @@
 #include "properties/driver/draws.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -23,31 +24,52 @@ std::uint64_t seed_of(std::string_view family) {
 
 bool stopped(const PropertyOptions& options) { return options.stop && options.stop(); }
 
-/// RapidCheck draws until a case fails, shrinks that one, and begins again with another seed for the cases that are left.
-Draws by_search(const Kernel& kernel, const Family& family, const PropertyOptions& options) {
-  constexpr std::uint64_t kRound = 0x9e3779b97f4a7c15;
-  const Search search_of{.seed = options.seed + seed_of(family.name),
-                         .cases = family.cases(kernel.problem, options.cases),
-                         .redraws = options.redraws};
-  return {family.name, search_of.shrinks, [&, how = search_of](const auto& fails) mutable -> std::optional<FoundCase> {
-            if (how.cases == 0) return std::nullopt;
-            std::uint64_t left = how.cases;
-            bool failed = false;
-            const auto counted = [&](const Case& c) {
-              if (failed) return fails(c);  // a simpler one
-              if (stopped(options)) {
-                left = 0;
-                return false;  // the engine draws on, but nothing runs
-              }
-              left -= left > 0 ? 1 : 0;
-              return failed = fails(c);
-            };
-            auto found = search(kernel, family, how, counted);
-            how.cases = left;
-            how.seed += kRound;
-            return found;
-          }};
-}
+/// RapidCheck draws until a case fails, shrinks that one, and begins again with another seed for the cases that are left. A search
+/// that ended with `most` goes on from its first case, and asks nothing of those that it has asked about.
+class Searches {
+ public:
+  Searches(const Kernel& kernel, const Family& family, const PropertyOptions& options)
+      : kernel_(kernel),
+        family_(family),
+        options_(options),
+        how_{.seed = options.seed + seed_of(family.name),
+             .cases = family.cases(kernel.problem, options.cases),
+             .redraws = options.redraws} {}
+
+  std::optional<FoundCase> operator()(const std::function<bool(const Case&)>& fails, std::uint64_t most) {
+    constexpr std::uint64_t kRound = 0x9e3779b97f4a7c15;
+    if (asked_ >= how_.cases || drawn_ >= most) return std::nullopt;
+    Search part = how_;
+    part.cases = asked_ + std::min(how_.cases - asked_, most - drawn_);
+    std::uint64_t again = asked_;
+    bool failed = false;
+    const auto counted = [&](const Case& c) {
+      if (failed) return fails(c);  // a simpler one
+      if (again > 0) return --again, false;
+      if (stopped(options_)) {
+        how_.cases = 0;
+        return false;  // the engine draws on, but nothing runs
+      }
+      ++asked_;
+      ++drawn_;
+      return failed = fails(c);
+    };
+    auto found = search(kernel_, family_, part, counted);
+    if (found) {
+      how_.cases -= std::min(how_.cases, asked_);
+      how_.seed += kRound;
+      asked_ = 0;
+    }
+    return found;
+  }
+
+ private:
+  const Kernel& kernel_;
+  const Family& family_;
+  const PropertyOptions& options_;
+  Search how_;
+  std::uint64_t asked_ = 0, drawn_ = 0;  // by this search, by all
+};
 
 CaseSpec drawn_spec(const Kernel& kernel, std::string_view family, Random& random) {
   const std::uint64_t seed = random.next_u32();  // ten digits at most: a line to read
@@ -78,9 +100,9 @@ template <class Draw>
 Draws by_seed(std::string_view family, Random random, std::uint64_t cases, const PropertyOptions& options, Draw draw) {
   const int shrinks = options.out.empty() ? 0 : kGradientShrinks;
   return {family, shrinks,
-          [&options, shrinks, random, draw, n = std::uint64_t{0},
-           cases](const auto& fails) mutable -> std::optional<FoundCase> {
-            while (n < cases && !stopped(options)) {
+          [&options, shrinks, random, draw, n = std::uint64_t{0}, cases](
+              const auto& fails, std::uint64_t most) mutable -> std::optional<FoundCase> {
+            while (n < std::min(cases, most) && !stopped(options)) {
               const std::optional<Case> drawn = draw(++n, random);
               if (!drawn) n = cases;
               if (!drawn || !fails(*drawn)) continue;
@@ -111,7 +133,7 @@ std::vector<Draws> draws_of(const Kernel& kernel, std::span<const Family* const>
   }
   for (const Family* family : families) {
     if (!gradient) {
-      list.push_back(by_search(kernel, *family, options));
+      list.push_back({family->name, Search{}.shrinks, Searches(kernel, *family, options)});
       continue;
     }
     const auto drawn = [&kernel, family, redraws = options.redraws](std::uint64_t, Random& random) {

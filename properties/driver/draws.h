@@ -3,6 +3,7 @@
 // families; a finding is made smaller only where its witness is kept, since a candidate costs the truth of a forward problem.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -21,8 +22,9 @@ struct Draws {
   std::string_view family;
   /// Of one finding so many simpler problems are asked about, at most.
   int shrinks;
-  /// Draws on, until `fails` is true of a case, and asks it about simpler ones; none: there are no more, or options.stop().
-  std::function<std::optional<FoundCase>(const std::function<bool(const Case&)>& fails)> next;
+  /// Draws on, until `fails` is true of a case, and asks it about simpler ones; none: there are no more, or options.stop(), or `most`
+  /// were drawn by this call and those before. Which cases are drawn does not depend on the calls' `most`.
+  std::function<std::optional<FoundCase>(const std::function<bool(const Case&)>& fails, std::uint64_t most)> next;
 };
 
 /// `families`: those that serve the kernel's problem. The covering array stands before all families, not before chosen ones. The

@@ -276,5 +276,21 @@ TEST(property_run, says_how_far_it_is_and_stops_with_what_it_has) {
   EXPECT_EQ(done, total);
 }
 
+TEST(property_run, a_law_that_a_stopped_run_did_not_reach_is_neither_skipped_nor_a_pass) {
+  PropertyOptions options;
+  options.laws = {"within_bound", "rerun_is_bitwise"};
+  options.cases = 1;
+  int asked = 0;
+  options.stop = [&] { return ++asked > 3; };  // of the kernel, of the family, of the case; then within the case
+  const std::vector<KernelDeclaration> kernels = {declaration("softmax.online_two_pass.hardened")};
+  const auto results = run_properties(kernels, options);
+  ASSERT_EQ(results.size(), 2U);
+  EXPECT_EQ(results[0].executed(), 1U);
+  EXPECT_FALSE(results[0].unasked);
+  EXPECT_EQ(results[1].executed(), 0U);
+  EXPECT_TRUE(results[1].unasked && results[1].unproven() && !results[1].skipped() && !results[1].finding());
+  EXPECT_EQ(results[1].undecided, kLeftUnasked);
+}
+
 }  // namespace
 }  // namespace flashproof

@@ -60,6 +60,7 @@ struct PropertyResult {
   std::string does_not_apply = {};              // why the law says nothing about a case that the kernel takes
   std::optional<PropertyFailure> failure = {};  // the first
 
+  bool unasked = false;  // the run was stopped before a case of it was asked: neither skipped nor a pass
   std::string undecided =
       {};  // why the run is no pass though nothing failed; of one law of the kernel, or of a promise
   std::string suggestion = {};  // of an open reduction: what explains the whole run, as members of a declaration
@@ -72,12 +73,15 @@ struct PropertyResult {
   /// Cases on which the law said something: pass or fail.
   std::uint64_t decided() const;
   /// A failing case, or a kernel that takes no case: a test that tested nothing must not look like one that passed.
-  bool finding() const { return failure || taken == 0; }
+  bool finding() const { return failure || (taken == 0 && !unasked); }
   /// Nothing failed, but the run is no pass.
   bool unproven() const { return !finding() && !undecided.empty(); }
   /// The law says nothing about this kernel: neither a pass nor a finding.
-  bool skipped() const { return !finding() && executed() == 0; }
+  bool skipped() const { return !finding() && executed() == 0 && !unasked; }
 };
+
+/// PropertyResult::undecided of a law that was left unasked, where nothing else is.
+inline constexpr std::string_view kLeftUnasked = "the run ended before it was asked";
 
 /// An earlier run's file would be taken for this one's if this one ends early.
 void forget(const std::filesystem::path& path);

@@ -2,8 +2,9 @@
 //   Σ_j dv_jc = Σ_i (Σ_j P_ij) dO_ic = Σ_i e^{λ_i − Λ_i} dO_ic
 // over the queries of all heads of the group, λ_i = ln Σ_j e^{s_ij} exactly and Λ_i as it is stored; queries that see no key
 // have no part. The law computes λ in double with a rigorous radius (weights.h) and stores its rounding as lse, as an ideal
-// forward kernel would. As a stage that is an exact input, so the bounds of the dv_jc cover the rest. A key, a tile of
-// queries or a head that is left out or counted twice, another scale or another base of the exponential changes the sum.
+// forward kernel would. As a stage that is an exact input, so the bounds of the dv_jc cover the rest. A kernel that makes its own
+// lse has λ − Λ = 0 but for its errors, which the bounds of both passes cover. A key, a tile of queries or a head that is left
+// out or counted twice, another scale or another base of the exponential changes the sum.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -29,7 +30,7 @@ struct Column {
 
 class Columns {
  public:
-  /// Stores the lse of every row in `p`.
+  /// Stores the lse of every row in `p`, where it is a stage.
   explicit Columns(BackwardProblem& p)
       : p_(p), heads_(static_cast<std::size_t>(p.forward.batch() * p.forward.k_heads())) {
     const auto width = static_cast<std::size_t>(p.forward.value_dim());
@@ -59,8 +60,11 @@ class Columns {
       sums.known = false;
       return static_cast<std::size_t>(row.row);
     }
-    p_.lse.set({b, h, i}, weights.lse().value);
-    const Measured rest = exp(weights.lse() - exactly(p_.lse.at({b, h, i})));
+    Measured rest = exactly(1);
+    if (p_.mode == BackwardMode::stage) {
+      p_.lse.set({b, h, i}, weights.lse().value);
+      rest = exp(weights.lse() - exactly(p_.lse.at({b, h, i})));
+    }
     for (std::size_t c = 0; c < sums.sum.size(); ++c) {
       const double d_out = p_.d_out.at({b, h, i, static_cast<std::int64_t>(c)});
       sums.known = sums.known && std::isfinite(d_out);
@@ -94,7 +98,7 @@ void compare(const AttentionProblem& f, std::int64_t b, std::int64_t kv, const C
 }
 
 Verdict relate(Trial& trial) {
-  BackwardProblem changed = as_stage(gradient_of(trial));
+  BackwardProblem changed = with_any_forward(trial);
   if (no_rows(changed)) return {VerdictKind::vacuous, Failure::none, "no row"};
   changed.lse = mapped(changed.lse, [](double x) { return x; });
   Columns columns(changed);

@@ -1,5 +1,7 @@
 #include "python/bindings/check.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -32,9 +34,10 @@ Json law_result(const PropertyResult& result, const std::string& program) {
   Json json{{"law", result.law},
             {"finding", result.failure.has_value()},
             {"skipped", result.executed() == 0},
+            {"unasked", result.unasked},
             {"cases", counts(result.counts)}};
   if (!result.failure) {
-    if (result.executed() == 0) json["message"] = result.does_not_apply;
+    if (result.executed() == 0) json["message"] = result.unasked ? std::string(kLeftUnasked) : result.does_not_apply;
     return json;
   }
   const PropertyFailure& failure = *result.failure;
@@ -81,7 +84,8 @@ void add_conclusion(Json& root, const std::optional<Conclusion>& measured, const
   std::string suggestion;
   Power power;
   for (const PropertyResult& result : results) {
-    if (!result.failure && !result.undecided.empty())  // also of a law that took no case, where others were measured
+    if (!result.failure && !result.undecided.empty() &&
+        result.undecided != kLeftUnasked)  // also of a law that took no case, where others were measured
       undecided.push_back(result.law == first ? result.undecided : std::string(result.law) + ": " + result.undecided);
     if (!result.suggestion.empty()) suggestion = result.suggestion;
     if (result.power.elements() == 0) continue;
@@ -162,6 +166,37 @@ void add_left_out(Json& root, const std::vector<const Family*>& families, const 
   }
 }
 
+/// Where the time was over before the laws had a case.
+std::vector<PropertyResult> unasked_laws(const CallableKernel& kernel, const CheckRequest& request) {
+  const std::vector<const Law*> chosen = select_laws(request.laws);
+  std::vector<PropertyResult> results;
+  for (const Question& one : questions(kernel.declaration().problem, chosen)) {
+    if (!one.asked) continue;
+    PropertyResult& result = results.emplace_back();
+    result.kernel = kernel.declaration().id;
+    result.law = one.law->name;
+    result.unasked = true;
+    result.undecided = kLeftUnasked;
+  }
+  return results;
+}
+
+/// What the time limit left out, as sentences.
+void add_unasked(Json& root, const std::vector<PropertyResult>& results, std::size_t families) {
+  std::vector<std::string_view> laws;
+  for (const PropertyResult& result : results) {
+    if (result.unasked) laws.push_back(result.law);
+  }
+  if (!laws.empty()) {
+    root["undecided"].push_back(fmt::format("the time limit left {} {} unasked: {}", laws.size(),
+                                            laws.size() == 1 ? "law" : "laws", fmt::join(laws, ", ")));
+  }
+  if (root.contains("unasked") && !root["unasked"].empty()) {
+    root["undecided"].push_back(fmt::format("the time was over before any case of {} of {} input families was asked",
+                                            root["unasked"].size(), families));
+  }
+}
+
 /// The laws on drawn cases, and how many of the families had all of theirs.
 std::vector<PropertyResult> under_laws(CallableKernel& kernel, const CheckRequest& request, RunDecisions before,
                                        const std::vector<const Family*>& families, Stop& stop, Progress& progress,
@@ -210,6 +245,7 @@ Json run(CallableKernel& kernel, const CheckRequest& request) {
     throw UsageError("laws: of " + std::string(gradient ? "forward problems" : "gradients") +
                      ", nothing is asked of this problem");
   }
+  if (results.empty() && request.cases > 0) results = unasked_laws(kernel, request);
   tell_lost(kernel, results);
   root["partial"] = cut || stop.stopped();
   root["lost"] = !kernel.lost().empty();
@@ -234,16 +270,14 @@ Json run(CallableKernel& kernel, const CheckRequest& request) {
     if (record.asked() || record.complete) root["families"].push_back(std::move(family));
   }
   std::optional<Conclusion> alone;
-  if (results.empty() && !records.empty()) {
+  const auto had_no_case = [](const PropertyResult& result) { return result.by_family.empty(); };
+  if (std::ranges::all_of(results, had_no_case) && !records.empty()) {
     for (const FamilyRecord& record : records) decisions.offer(record.family, record.taken());
     alone = decisions.conclude(kernel.declaration());
   }
   add_conclusion(root, alone, results, request);
   if (kernel.ctrl_c()) root["undecided"].insert(root["undecided"].begin(), "interrupted: this is a part of the run");
-  if (!kernel.ctrl_c() && kernel.lost().empty() && root.contains("unasked") && !root["unasked"].empty()) {
-    root["undecided"].push_back("the time was over before any case of " + std::to_string(root["unasked"].size()) +
-                                " of " + std::to_string(families.size()) + " input families was asked");
-  }
+  if (!kernel.ctrl_c() && kernel.lost().empty()) add_unasked(root, results, families.size());
   root["junit"] = junit_text(told_once(results, faults), request.program, kernel.declaration().id, whole(root));
   return root;
 }

@@ -66,7 +66,8 @@ def _tested(result: "Result") -> List[Tuple[str, str]]:
     ran = sum(n for f in result.families for kind, n in f.cases.items() if kind != "unsupported")
     status = [law.status for law in result.laws]
     measured = f"{counted(ran, 'measured case', 'measured cases')} of {len([f for f in result.families if f.ran])} input families, " if result.families else ""
-    laws = f"laws: {status.count('ok')} ok, {status.count('FAIL')} fail, {status.count('idle')} idle, {status.count('skip')} skipped; " if status else ""
+    unasked = f", {status.count('unasked')} unasked" if "unasked" in status else ""
+    laws = f"laws: {status.count('ok')} ok, {status.count('FAIL')} fail, {status.count('idle')} idle, {status.count('skip')} skipped{unasked}; " if status else ""
     lines = [("tested", f"{result.problem} {result.dtype} on {result.arrays} {result.device}, declared {result.arithmetic}: {measured}{laws}{result.seconds:.1f} s")]
     if result.decided:
         lines.append(("decided", result.decided_line().partition(": ")[2]))

@@ -212,7 +212,7 @@ def check(
         ", ".join(OUTPUTS[problem]) if problem == "attention_backward" else kernel.returns,
         {"deterministic": deterministic, "batch_invariant": batch_invariant, "isolates_hidden": isolates_hidden, "saturates": saturates},
         features,
-        [LawResult(law["law"], law["cases"], finding_of(law), law.get("message", "") if law["skipped"] else "", law.get("same_as", "")) for law in found["laws"]],
+        [LawResult(law["law"], law["cases"], finding_of(law), law.get("message", "") if law["skipped"] else "", law["unasked"], law.get("same_as", "")) for law in found["laws"]],
         [FamilyResult(f["family"], f["cases"], f["refused"], f["finding"], {part: Statistics.of(s) for part, s in f["outputs"].items()})
          for f in found["families"]],
         time.monotonic() - start, found["partial"], found["lost"], found["undecided"], found["decided"], found["open"], found["suggestion"],

@@ -94,13 +94,16 @@ class LawResult:
     cases: Dict[str, int]  #: by verdict: pass, undecided, vacuous, out_of_domain, unsupported, inconclusive, fail
     finding: Optional[Finding]
     message: str  #: why it was skipped
+    unasked: bool = False  #: the run ended before a case of it was asked
     same_as: str = ""  #: the law whose finding tells of this one's fault of the call, itself where it is the first
 
     @property
     def status(self) -> str:
-        """FAIL, ok, skip (the law says nothing about this kernel) or idle (no case that the law could decide)."""
+        """FAIL, ok, unasked (the run ended before), skip (the law says nothing about this kernel) or idle (no case that it could decide)."""
         if self.finding:
             return "FAIL"
+        if self.unasked:
+            return "unasked"
         if sum(n for kind, n in self.cases.items() if kind != "unsupported") == 0:
             return "skip"
         return "ok" if self.cases["pass"] else "idle"
@@ -171,7 +174,7 @@ class Result:
                 faults.add(fault)
         if self.declaration:
             found.append(self.declaration)
-        stopped = self.interrupted or bool(self.unasked)  # what was not asked was not refused
+        stopped = self.interrupted or bool(self.unasked) or any(law.unasked for law in self.laws)  # what was not asked was not refused
         if not stopped and not any(f.ran for f in self.families) and not any(law.status in ("ok", "FAIL") for law in self.laws):
             refused = next((f.refused for f in self.families if f.refused), "") or next((law.message for law in self.laws if law.message), "")
             found.append(Finding("judged", "nothing_tested", f"the kernel takes none of these cases: {refused}", "-"))
@@ -261,9 +264,9 @@ class Result:
     def details(self) -> str:
         """Everything, without a limit: the table, each law's finding, what is undecided."""
         head = f"{self.kernel}: {self.problem} {self.dtype} on {self.arrays} {self.device}, declared {self.arithmetic}"
-        counts = {s: [law.law for law in self.laws if law.status == s] for s in ("ok", "FAIL", "idle", "skip")}
+        counts = {s: [law.law for law in self.laws if law.status == s] for s in ("ok", "FAIL", "idle", "skip", "unasked")}
         lines = [head, "", self.table(), "", f"laws: {len(counts['ok'])} ok, {len(counts['FAIL'])} fail, {len(counts['idle'])} idle, "
-                 f"{len(counts['skip'])} skipped; {self.seconds:.1f} s" + (", PARTIAL" if self.partial else "")]
+                 f"{len(counts['skip'])} skipped{_unasked(len(counts['unasked']))}; {self.seconds:.1f} s" + (", PARTIAL" if self.partial else "")]
         lines += [str(f) for f in self.findings] or (["no findings"] if not self.undecided else [])
         lines += [f"UNDECIDED: {why}" for why in self.undecided]
         lines += [self.decided_line()] if self.decided else []
@@ -306,6 +309,10 @@ def findings_of(laws: Iterable["LawResult"]) -> List[Finding]:
     laws = list(laws)
     return [dataclasses.replace(law.finding, laws=tuple(other.law for other in laws if other.same_as == law.law) or (law.law,))
             for law in laws if law.finding and law.same_as in ("", law.law)]
+
+
+def _unasked(laws: int) -> str:
+    return f", {laws} unasked" if laws else ""
 
 
 def _few(names: List[str], most: int = 6) -> str:

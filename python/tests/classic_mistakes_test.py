@@ -7,6 +7,10 @@ import pytest
 
 import flashproof
 
+#: A merge of many states is slow in NumPy: but for two of its mistakes these three families stand for all.
+MERGE_FAMILIES = ["normal", "merge_tree", "lse_gaps"]
+MERGES_AT_DEFAULTS = ("states merged by their mean", "lse in base 2")
+
 ALL = [(problem, what) for problem, kernels in classic_mistakes.WRONG.items() for what in kernels]
 
 
@@ -36,7 +40,8 @@ def test_a_right_kernel_passes(problem):
 
 @pytest.mark.parametrize("problem, what", ALL)
 def test_a_mistake_is_found(problem, what):
-    result = told(problem, what, flashproof.check(classic_mistakes.WRONG[problem][what], problem=problem))
+    families = MERGE_FAMILIES if problem == "merge" and what not in MERGES_AT_DEFAULTS else []
+    result = told(problem, what, flashproof.check(classic_mistakes.WRONG[problem][what], problem=problem, families=families))
     assert not result.ok and result.findings, str(result)
     lines = str(result).split("\n")
     assert lines[0].startswith("FAIL ") and len(lines) <= 60 and max(map(len, lines)) <= 100, str(result)

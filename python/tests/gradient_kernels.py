@@ -88,6 +88,24 @@ def unscaled(q, k, v, do, *, scale, causal):
     return (dq / np.float32(scale or 1)).astype(dq.dtype), dk, dv
 
 
+def skips_a_query(q, k, v, do, *, scale, causal):
+    """The last query has no part in dk and dv."""
+    dq, _, _ = right(q, k, v, do, scale=scale, causal=causal)
+    less = do.copy()
+    less[:, :, -1:] = 0
+    return (dq, *right(q, k, v, less, scale=scale, causal=causal)[1:])
+
+
+def divides_by_keys(q, k, v, do, *, scale, causal):
+    """dq is the mean over the keys, not their sum."""
+    dq, dk, dv = right(q, k, v, do, scale=scale, causal=causal)
+    return (dq / max(k.shape[2], 1)).astype(dq.dtype), dk, dv
+
+
+def launders(q, k, v, do, *, scale, causal):
+    return tuple(np.nan_to_num(x) for x in right(q, k, v, do, scale=scale, causal=causal))
+
+
 def pair(q, k, v, do, *, scale, causal):
     return right(q, k, v, do, scale=scale, causal=causal)[:2]
 

@@ -28,10 +28,11 @@ def test_a_right_gradient_has_no_findings(dtype):
     result = flashproof.check(textbook, problem="attention_backward", dtype=dtype, cases=1, measured=2, batch_invariant=True, isolates_hidden=True)
     assert result.ok, str(result)
     assert 0 < result.max_ratio <= 1 and len([f for f in result.families if f.ran]) > 20
-    # The others take o and lse for inputs, or are about a machine that runs a kernel's threads.
+    # The others split the keys under one lse, scale o and lse by themselves, or are about a machine that runs a kernel's threads.
     assert {law.law for law in result.laws if law.status == "ok"} == {
         *LAWS, "empty_state_is_identity", "shift_invariance", "mask_forms_agree", "unused_storage_is_isolated", "hidden_nan_is_isolated",
-        "layout_invariance", "batch_invariance_is_bitwise", "key_permutation_within_bound", "gqa_equals_expanded", "gradients_are_additive"}
+        "layout_invariance", "batch_invariance_is_bitwise", "key_permutation_within_bound", "gqa_equals_expanded", "gradients_are_additive",
+        "dv_sums_to_d_out", "same_kv_twice_adds_ln2", "visible_nan_is_not_laundered"}
     assert all(law.status in ("ok", "skip") for law in result.laws)
     assert "no findings" in str(result) and ", dv 0." in str(result) and "dv error/bound" in result.details()
 
@@ -205,8 +206,19 @@ def test_a_file_of_nothing_tested_is_no_pass(tmp_path):
 def test_a_law_that_was_not_judged_says_why():
     laws = {law.law: law for law in flashproof.check(kernels.pair, **FAST).laws}
     assert {law.same_as for law in laws.values()} == {"within_bound"}
-    stages = flashproof.check(kernels.right, **{**FAST, "laws": ["dv_sums_to_d_out", "within_bound"]}).laws
-    assert "takes no o and lse" in {law.law: law for law in stages}["dv_sums_to_d_out"].message
+    stages = flashproof.check(kernels.right, **{**FAST, "laws": ["power_of_two_scaling_is_bitwise", "within_bound"]}).laws
+    assert "takes no o and lse" in {law.law: law for law in stages}["power_of_two_scaling_is_bitwise"].message
+
+
+@pytest.mark.parametrize("kernel, law, kind", [
+    (kernels.skips_a_query, "dv_sums_to_d_out", "exceeds_bound"), (kernels.divides_by_keys, "same_kv_twice_adds_ln2", "exceeds_bound"),
+    (kernels.launders, "visible_nan_is_not_laundered", "laundering"),
+])
+def test_laws_of_o_and_lse_hold_of_a_callable_that_makes_its_own(kernel, law, kind):
+    options = dict(problem="attention_backward", laws=[law], families=["normal", "mask_random"], cases=2, measured=0)
+    assert kinds(flashproof.check(kernel, **options)) == {kind}
+    (right,) = flashproof.check(kernels.right, **options).laws
+    assert right.status == "ok"
 
 
 def test_a_lost_device_ends_the_run():

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 import types
 
 import classic_mistakes
@@ -81,6 +82,37 @@ def test_the_clock_leaves_out_cases_before_families():
     order = []
     flashproof.check(lambda x: order.append(x.shape) or kernels.softmax(x), problem="softmax", returns="o", cases=0, measured=2, families=["normal", "equal"])
     assert len(order) == 4 and order[0] != order[2]
+
+
+def test_laws_that_the_clock_left_out_are_named_and_no_pass():
+    """Ten calls at most, which are fewer than the laws before this one make."""
+    def slow(q, k, v, *, scale, causal):
+        time.sleep(0.2)
+        return kernels.attention(q, k, v, scale=scale, causal=causal)
+
+    result = flashproof.check(slow, families=["normal"], cases=1, measured=1, seconds=2)
+    assert result.partial and not result.unasked and not result.findings and not result.ok and result.outcome == "undecided", str(result)
+    (why,) = [why for why in result.undecided if why.startswith("the time limit left ")]
+    left = [law.law for law in result.laws if law.status == "unasked"]
+    assert "rerun_is_bitwise" in left and why == f"the time limit left {len(left)} laws unasked: {', '.join(left)}"
+    assert f"{len(left)} unasked" in str(result) and f"{len(left)} unasked" in result.details()
+
+
+def test_laws_whose_time_was_over_before_the_first_are_named():
+    result = flashproof.check(kernels.attention, seconds=1e-6, laws=["rerun_is_bitwise", "layout_invariance"])
+    assert [law.status for law in result.laws] == ["unasked", "unasked"] and not result.ok and not result.findings
+    assert "the time limit left 2 laws unasked: layout_invariance, rerun_is_bitwise" in result.undecided
+
+
+def test_the_laws_have_a_case_of_every_family_before_a_second_of_any():
+    def inputs(*families):
+        seen = []
+        flashproof.check(lambda x: seen.append(x.tobytes()) or kernels.softmax(x), problem="softmax", returns="o", laws=["within_bound"],
+                         cases=2, measured=0, families=families)
+        return seen
+
+    normal, equal, both = inputs("normal"), inputs("equal"), inputs("normal", "equal")
+    assert both == [normal[0], equal[0], normal[1], equal[1]]
 
 
 def test_the_default_is_a_minute():
