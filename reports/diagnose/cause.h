@@ -47,7 +47,4 @@ struct FailingRuns {
 /// (`seconds`) leaves one cause that says so; an interrupted run leaves those that it did not come to without any.
 std::vector<std::vector<Cause>> diagnose_apart(std::span<const FailingRuns> questions, int jobs, double seconds = 300);
 
-/// Lines of text, each ended: an entry per cause, of at most four lines. Empty for none.
-std::string causes_text(std::span<const Cause> causes);
-
 }  // namespace flashproof

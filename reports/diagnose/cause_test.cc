@@ -235,7 +235,7 @@ TEST(Cause, a_crash_or_a_hang_is_one_cause) {
   EXPECT_THAT(causes[0][0].sentence, HasSubstr("signal 6"));
 }
 
-TEST(Cause, travels_as_a_line_and_prints_short) {
+TEST(Cause, travels_as_a_line) {
   Cause cause;
   cause.id = "lse.base_2", cause.sentence = "lse is\nwrong", cause.condition = "only where so";
   cause.others = {"a", "b"}, cause.other_sentence = "or that", cause.cases = 3, cause.failing_cases = 4;
@@ -243,15 +243,15 @@ TEST(Cause, travels_as_a_line_and_prints_short) {
   const std::string line = cause.serialize();
   EXPECT_EQ(line.find('\n'), std::string::npos);
   EXPECT_EQ(Cause::deserialize(line).serialize(), line);
-  const std::string text = causes_text(std::span(&cause, 1));
-  EXPECT_THAT(text, HasSubstr("cause lse is?wrong\n"));
-  EXPECT_THAT(text, HasSubstr("3 of 4 failing cases"));
-  EXPECT_LE(std::ranges::count(text, '\n'), 5);
-  EXPECT_EQ(causes_text({}), "");
 }
 
 TEST(Cause, is_the_same_every_time) {
-  const auto text = [] { return causes_text(diagnose(computing("scale.twice"), kCases, kCausal, Executor::cpu)); };
+  const auto text = [] {
+    std::string lines;
+    for (const Cause& cause : diagnose(computing("scale.twice"), kCases, kCausal, Executor::cpu))
+      lines += cause.serialize() + "\n";
+    return lines;
+  };
   EXPECT_EQ(text(), text());
 }
 

@@ -1,30 +1,13 @@
-// Causes as text, and as lines between processes.
-#include <fmt/format.h>
-
+// Causes as lines between processes.
 #include <nlohmann/json.hpp>
 
-#include "reference/problem/error.h"
 #include "reports/diagnose/cause.h"
-#include "reports/views/terminal/text.h"
 #include "reports/workers/workers.h"
 
 namespace flashproof {
 namespace {
 
 using Json = nlohmann::json;
-
-constexpr std::size_t kColumns = 98;
-
-std::string indented(std::string_view text) {
-  std::string out;
-  std::string lines = wrapped(one_line(text), kColumns - 4);
-  for (std::size_t at = 0; at < lines.size();) {
-    const std::size_t end = std::min(lines.find('\n', at), lines.size());
-    out += "    " + lines.substr(at, end - at) + "\n";
-    at = end + 1;
-  }
-  return out;
-}
 
 }  // namespace
 
@@ -36,19 +19,6 @@ std::string Cause::serialize() const {
 Cause Cause::deserialize(const std::string& line) {
   const Json j = Json::parse(line);
   return {j.at(0), j.at(1), j.at(2), j.at(3), j.at(4), j.at(5), j.at(6), j.at(7), j.at(8), j.at(9)};
-}
-
-std::string causes_text(std::span<const Cause> causes) {
-  std::string out;
-  for (const Cause& c : causes) {
-    out += fmt::format("{} {}\n", c.confident ? "cause" : "left ", one_line(c.sentence));
-    if (!c.others.empty()) out += indented("or, what these cases do not tell apart: " + c.other_sentence);
-    if (!c.condition.empty()) out += indented(c.condition);
-    const std::string elements = c.elements > 0 ? fmt::format(", {} elements", c.elements) : "";
-    out += indented(fmt::format("{}: {} of {} failing cases looked at{}; smallest {}", one_line(c.id), c.cases,
-                                c.failing_cases, elements, one_line(c.witness)));
-  }
-  return out;
 }
 
 std::vector<std::vector<Cause>> diagnose_apart(std::span<const FailingRuns> questions, int jobs, double seconds) {

@@ -20,26 +20,30 @@ struct Predicate {
   std::size_t surviving = 0;
 };
 
+constexpr double kModuli[] = {2, 4, 8, 16, 32, 64, 128, 256};
+
 std::string number(double x) { return fmt::format("{:.6g}", x); }
 
 class Learner {
  public:
   Learner(const std::vector<Trait>& traits, const std::vector<Unit>& units) : traits_(traits) {
     for (const Unit& unit : units) (unit.failing ? failing_ : passing_).push_back(&unit);
-    for (std::size_t f = 0; f < traits.size(); ++f) add_trait(f);
+    for (std::size_t f = 0; f < traits.size(); ++f) {
+      alternatives_.push_back(alternatives(f));
+      add_trait(f);
+    }
   }
 
   std::optional<Condition> learn(const std::string& noun) const {
     if (failing_.empty() || passing_.empty()) return std::nullopt;
     for (const Predicate& p : predicates_) {
-      if (p.surviving == 0 && telling({p.trait}, predicates_.size())) return condition({&p}, noun);
+      if (p.surviving == 0 && telling({p.trait})) return condition({&p}, noun);
     }
-    const std::size_t pairs = predicates_.size() * (predicates_.size() - 1) / 2;
     for (std::size_t a = 0; a < predicates_.size(); ++a) {
       for (std::size_t b = a + 1; b < predicates_.size(); ++b) {
         const Predicate &first = predicates_[a], &second = predicates_[b];
         if (first.surviving == 0 || second.surviving == 0 || meet(first, second)) continue;
-        if (telling({first.trait, second.trait}, pairs)) return condition({&first, &second}, noun);
+        if (telling({first.trait, second.trait})) return condition({&first, &second}, noun);
       }
     }
     return either(noun);
@@ -84,12 +88,11 @@ class Learner {
       add_rule(rules, f, [=](double x) { return x > most; }, true);
       if (traits_[f].kind != Trait::Kind::yes_no) add_rule(rules, f, [=](double x) { return x < least; }, false);
     }
-    const std::size_t pairs = rules.size() * rules.size() / 2;
     for (std::size_t a = 0; a < rules.size(); ++a) {
       for (std::size_t b = a + 1; b < rules.size(); ++b) {
         bool all = true;
         for (std::size_t i = 0; all && i < failing_.size(); ++i) all = rules[a].covers[i] || rules[b].covers[i];
-        if (!all || !telling({rules[a].trait, rules[b].trait}, pairs)) continue;
+        if (!all || !telling({rules[a].trait, rules[b].trait})) continue;
         Condition c;
         c.id = traits_[rules[a].trait].id;
         if (rules[b].trait != rules[a].trait) c.id += "+" + traits_[rules[b].trait].id;
@@ -98,6 +101,22 @@ class Learner {
       }
     }
     return std::nullopt;
+  }
+
+  /// How many predicates of this trait could have been chosen, whatever the labels are.
+  double alternatives(std::size_t trait) const {
+    if (traits_[trait].kind == Trait::Kind::yes_no) return 2;
+    std::set<double> values;
+    for (const auto* units : {&failing_, &passing_})
+      for (const Unit* unit : *units)
+        if (!std::isnan(unit->values[trait])) values.insert(unit->values[trait]);
+    const auto n = static_cast<double>(values.size());
+    double all = 2 * n;  // of a threshold its place and its side
+    if (traits_[trait].kind == Trait::Kind::count) {
+      all += n;                                                              // "is x"
+      for (const double modulus : kModuli) all += 2 * std::min(modulus, n);  // of each residue: it is, it is not
+    }
+    return std::max(all, 1.0);
   }
 
   template <class Holds>
@@ -134,7 +153,7 @@ class Learner {
   }
 
   void add_residues(std::size_t f, const std::string& phrase) {
-    for (const double n : {2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0}) {
+    for (const double n : kModuli) {
       const double first = std::fmod(failing_[0]->values[f], n);
       bool same = true, none = true;
       for (const Unit* unit : failing_) {
@@ -159,7 +178,7 @@ class Learner {
   }
 
   /// Which cases fail, and in each of them which of its different units.
-  bool telling(const std::vector<std::size_t>& traits, std::size_t tried) const {
+  bool telling(const std::vector<std::size_t>& traits) const {
     using Values = std::pair<double, double>;
     std::map<std::uint32_t, std::pair<std::set<Values>, std::set<Values>>> cases;
     const auto take = [&](const std::vector<const Unit*>& units, bool failing) {
@@ -177,7 +196,9 @@ class Learner {
       ways += log2_ways(static_cast<double>(sides.first.size()), static_cast<double>(sides.second.size()));
     }
     ways += log2_ways(failing_cases, static_cast<double>(cases.size()) - failing_cases);
-    return ways >= std::log2(static_cast<double>(tried)) + std::log2(100.0);
+    double chosen_of = traits.size() == 2 ? -1 : 0;  // the order of two does not count
+    for (const std::size_t f : traits) chosen_of += std::log2(static_cast<double>(traits_.size()) * alternatives_[f]);
+    return ways >= chosen_of + std::log2(100.0);
   }
 
   Condition condition(const std::vector<const Predicate*>& held, const std::string& noun) const {
@@ -199,6 +220,7 @@ class Learner {
   const std::vector<Trait>& traits_;
   std::vector<const Unit*> failing_, passing_;
   std::vector<Predicate> predicates_;
+  std::vector<double> alternatives_;  // by trait
 };
 
 }  // namespace

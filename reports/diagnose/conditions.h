@@ -33,7 +33,9 @@ struct Condition {
 ///
 /// Chance: were it dealt at random which F of F + P cases fail, and which n of the n + m units of each, these would be just those
 /// of a given predicate with probability 1 / W, W = C(F + P, F) Π C(n + m, n). Units of one case that share the values asked about
-/// are one: they share the label, too. Where T predicates are tried, T / W must be below 1 %, or nothing is said.
+/// are one: they share the label, too. Every trait has the same share of the 1 % by which chance may find
+/// one: where a trait is one of t, and a predicates of it could have been chosen (every threshold between its values, every
+/// residue), t a / W must be below 1 %, or nothing is said; of two traits (t a)(t b) / 2.
 std::optional<Condition> separating(const std::vector<Trait>& traits, const std::vector<Unit>& units,
                                     const std::string& noun);
 

@@ -40,7 +40,7 @@ class RowFit {
         return all = false;
       if (failing) {
         ++elements;
-        bits += surprise(part, index);
+        bits = std::max(bits, surprise(part, index));  // columns of a row share its mistake
         if (seen_.symptom(part, index) == Symptom::number) fills.push_back(filled(part, index));
       }
       return true;
@@ -88,6 +88,19 @@ class RowFit {
   Part part_;
   std::int64_t row_;
 };
+
+std::int64_t failing_rows(const Observation& seen) {
+  std::int64_t failing = 0;
+  for (const Part part : seen.parts()) {
+    const std::int64_t width = seen.width(part);
+    for (std::int64_t row = 0; row < seen.rows(part); ++row) {
+      bool fails = false;
+      for (std::int64_t c = 0; c < width && !fails; ++c) fails = seen.kind(part, row * width + c) == VerdictKind::fail;
+      failing += fails ? 1 : 0;
+    }
+  }
+  return failing;
+}
 
 /// The factor (lse: the summand) that brings the truth nearest to one output, in units of the bound, and whether that is near enough.
 bool is_scaled(const Observation& seen, Part part) {
@@ -147,7 +160,7 @@ Fit fit(const Hypothesis& hypothesis, const Observation& seen) {
 }
 
 bool is_scaled(const Observation& seen) {
-  if (!seen.error().empty()) return false;
+  if (!seen.error().empty() || failing_rows(seen) < 2) return false;
   return std::ranges::all_of(
       seen.parts(), [&](Part part) { return !returned(seen.kernel().contract, part) || is_scaled(seen, part); });
 }

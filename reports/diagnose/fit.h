@@ -18,8 +18,8 @@ struct RowOfPart {
 struct Fit {
   bool explains = false;       // false, too, where nothing fails
   std::uint64_t elements = 0;  // failing ones, explained
-  // How much less likely by chance: of each failing number that is explained, log2 of how many widths of the bound it was away
-  // from the truth, at most 10. NaN and infinities count nothing.
+  // How much less likely by chance: of each row that is explained, log2 of how many widths of the bound its furthest number was
+  // away from the truth, at most 10. NaN and infinities count nothing.
   double bits = 0;
   // Of the elements those that are wrong by a number, not by a class or a zero: signed errors in units of the hypothesis's own
   // bound, away from 0 positive.
@@ -32,7 +32,7 @@ struct Fit {
 Fit fit(const Hypothesis& hypothesis, const Observation& observation);
 
 /// Whether one factor for each output (lse: one summand) is all that is wrong: with it every number is within the declared bound.
-/// A rounding does not do that.
+/// A rounding does not do that, but to a single row: false where only one fails.
 bool is_scaled(const Observation& observation);
 
 }  // namespace flashproof

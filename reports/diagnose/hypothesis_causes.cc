@@ -10,10 +10,11 @@
 namespace flashproof {
 namespace {
 
-/// Some 180 hypotheses are held against the same output. A wrong one takes a failing number for right by chance with
-/// probability 2^-bits (fit.h); 20 bits in all, and 2 numbers at least, leave less than one in 5,000 for all of them together.
+/// Some 180 hypotheses are held against the same output. A wrong one takes a failing row for right by chance with
+/// probability 2^-bits (fit.h); 20 bits in all, and 2 rows at least, leave less than one in 5,000 for all of them together.
 constexpr double kEnoughBits = 20;
 constexpr std::uint64_t kEnoughElements = 2;
+constexpr std::size_t kSureRows = 2, kSureCases = 2;  // where more than one case fails
 /// A hypothesis that explains by a wider bound has to do so for as many numbers as this, in most of the failing cases, with errors
 /// of which the middle one fills its bound to this share (a bound that is much too wide takes anything), and which go either way:
 /// so many of them at least are away from 0, so many towards it. Cases that one factor explains are none of its cases.
@@ -24,6 +25,7 @@ struct Candidate {
   const Hypothesis* hypothesis = nullptr;
   std::vector<std::optional<Fit>> fits;  // of each failing case; nothing: it does not explain it
   std::uint64_t elements = 0;
+  std::size_t rows = 0;
   double bits = 0;
   // Widened: how many numbers, the middle one of their errors in units of its bound, and the share of the rarer sign.
   std::size_t numbers = 0;
@@ -38,11 +40,11 @@ struct Candidate {
     return n;
   }
   void add_up(const std::vector<bool>& open) {
-    elements = 0, bits = 0;
+    elements = rows = 0, bits = 0;
     std::vector<double> errors;
     for (std::size_t i = 0; i < fits.size(); ++i) {
       if (!open[i] || !explains(i)) continue;
-      elements += fits[i]->elements, bits += fits[i]->bits;
+      elements += fits[i]->elements, rows += fits[i]->explained.size(), bits += fits[i]->bits;
       errors.insert(errors.end(), fits[i]->fills.begin(), fits[i]->fills.end());
     }
     if (widens()) add_up(std::move(errors));
@@ -63,6 +65,10 @@ struct Candidate {
     if (!widens()) return elements >= kEnoughElements && bits >= kEnoughBits;
     return numbers >= kEnoughWidened && fills >= kFilled && (hypothesis->one_signed || either_sign >= kEitherSign) &&
            static_cast<double>(cases(open)) >= kMostCases * static_cast<double>(fits.size());
+  }
+  bool sure(const std::vector<bool>& open) const {
+    return rows >= kSureRows && cases(open) >= std::min(kSureCases, open.size()) &&
+           static_cast<double>(cases(open)) >= kConfidentShare * static_cast<double>(open.size());
   }
   /// How it does on cases that pass; asked of the few that may be told.
   void ask_passing(const Looked& looked) {
@@ -148,7 +154,7 @@ std::vector<Cause> by_hypotheses(const Kernel& kernel, const Looked& looked, std
     cause.sentence = best->hypothesis->sentence;
     cause.cases = best->cases(open);
     cause.elements = best->elements;
-    cause.confident = static_cast<double>(cause.cases) >= kConfidentShare * static_cast<double>(open.size());
+    cause.confident = best->sure(open);
     for (const Candidate& c : list) {
       if (c.hypothesis->id == cause.id || c.widens() != best->widens() || !c.enough(open)) continue;
       bool same = true;

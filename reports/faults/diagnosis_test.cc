@@ -25,7 +25,9 @@ KillTable diagnosed(const std::vector<std::string>& globs) {
 }
 
 std::string told(const FaultOutcome& outcome) {
-  return std::string(outcome.fault->id) + "\n" + causes_text(outcome.causes);
+  std::string text(outcome.fault->id);
+  for (const Cause& cause : outcome.causes) text += "\n" + cause.serialize();
+  return text;
 }
 
 #ifndef FLASHPROOF_EVERY_FAULT
