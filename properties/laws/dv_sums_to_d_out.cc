@@ -87,6 +87,11 @@ void compare(const AttentionProblem& f, std::int64_t b, std::int64_t kv, const C
       if (reading.standing(Part::dv, row, c) == Standing::excused) return;
       const Measured dv = reading.at(Part::dv, row, c);
       if (std::isinf(dv.value)) return;  // beyond the format, where a number may be
+      if (std::isnan(dv.value)) {
+        tally.fail(Failure::class_mismatch,
+                   place_of(Part::dv, row, c) + ": nan, of rows that are all ordinary numbers");
+        return;
+      }
       sum = sum + dv;
     }
     const auto at = static_cast<std::size_t>(c);
