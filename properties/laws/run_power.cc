@@ -208,17 +208,23 @@ std::string RunPower::undecided() const {
                      fmt::join(names, ", "));
 }
 
+namespace {
+constexpr std::size_t kMostLost = 8;  // families that are asked for the guilty field
+}  // namespace
+
 std::string RunPower::narrow_declaration(const KernelDeclaration& kernel) const {
   const std::vector<std::string_view> names = lost();
   if (2 * names.size() <= families_.size()) return {};
-  const CaseSpec& spec = families_.find(names.front())->second.lost;
   const auto served =
       std::ranges::count_if(flashproof::families(), [&](const Family& f) { return f.serves(kernel.problem); });
   const bool most = 2 * names.size() > static_cast<std::size_t>(served);
   std::string field;
   try {
-    const Case lost = make_case(spec);
-    field = guilty_field(kernel, lost);
+    // Of the first family no field may be guilty alone: where the default's domain ends, too, another family tells.
+    for (std::size_t i = 0; i < std::min(names.size(), kMostLost) && field.empty(); ++i) {
+      field = guilty_field(kernel, make_case(families_.find(names[i])->second.lost));
+    }
+    const Case lost = make_case(families_.find(names.front())->second.lost);
     const bool refused = kernel.contract.refuses_beyond_range && rows_outside(kernel, lost) <= 0.5;
     if (field.empty() && most) field = refused ? "\"refuses_beyond_range\": true" : failing_precondition(kernel, lost);
   } catch (const UsageError&) {  // a case that was not drawn from a family

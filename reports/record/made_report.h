@@ -38,7 +38,7 @@ inline ErrorStats made_stats(double max_ratio, double max_ulp, const std::map<in
   s.bias_error.add(0.001 * n);
   s.bias_drift.add(0.03 * n);
   s.max_abs = 1e-7;
-  s.max_ratio = max_ratio;
+  s.max_ratio = s.max_budget = max_ratio;
   s.max_ulp = max_ulp;
   return s;
 }

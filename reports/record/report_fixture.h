@@ -48,7 +48,7 @@ struct ReportFixture {
       result.elements.push_back(e);
       result.laws = {result.verdict};
       result.o.elements = 4;
-      result.o.max_ratio = e.ratio;
+      result.o.max_ratio = result.o.max_budget = e.ratio;
       result.seed = 5;
       Record record;
       record.kernel = kernel;

@@ -204,7 +204,7 @@ TEST(ReportMarkdown, a_large_report_stays_below_the_limit_and_says_what_is_missi
   ASSERT_NE(run, std::string::npos);
   const std::string first = text.substr(matrix, run - matrix);
   EXPECT_EQ(text.find("\n## ") + 1, matrix);
-  EXPECT_THAT(first, HasSubstr("| `family_000` | pass 0.50 | **FAIL class inf** |"));
+  EXPECT_THAT(first, HasSubstr("| `family_000` | pass .50 - 100% | **FAIL class inf** |"));
   EXPECT_THAT(first, HasSubstr("of 1001 rows are left out"));
   EXPECT_GT(text.size(), kMarkdownLimit / 2);
   for (const char* part :
@@ -267,7 +267,7 @@ TEST(ReportMarkdown, long_facts_leave_room_for_the_tables) {
   EXPECT_LE(text.size(), kMarkdownLimit);
   EXPECT_NO_THROW(static_cast<void>(nlohmann::json(text).dump())) << "no UTF-8";
   for (const char* part : {"## Kernel × family", "## 30 runs", "26 more in report.json", "**30 partial runs in all.**",
-                           "## Kernels", "| `odd_family` | pass 0.50 |"}) {
+                           "## Kernels", "| `odd_family` | pass .50 - 100% |"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
 }
@@ -276,10 +276,10 @@ TEST(ReportMatrix, a_cell_shows_the_worst_of_all_formats) {
   ReportFixture f;
   Record narrow = f.report.result.records[1];
   narrow.format = Format::bf16;
-  narrow.o.max_ratio = 0.99;
+  narrow.o.max_budget = 0.99;
   f.report.result.records.push_back(narrow);
-  EXPECT_THAT(table_text(f.report, 120, false), HasSubstr("pass 0.99"));
-  EXPECT_THAT(markdown_text(f.report), HasSubstr("| pass 0.99 |"));
+  EXPECT_THAT(table_text(f.report, 120, false), HasSubstr("pass .99 - 100%"));
+  EXPECT_THAT(markdown_text(f.report), HasSubstr("| pass .99 - 100% |"));
   EXPECT_EQ(std::string(kMatrixLegend).find("in f32"), std::string::npos);
 }
 
@@ -310,7 +310,8 @@ TEST(ReportMatrix, kernels_of_the_gradient_have_cells_too) {
   const std::string first = text.substr(0, run);
   EXPECT_THAT(first, HasSubstr("### attention_backward\n\n| family | `odd`<br>hardened |\n|---|---|\n"
                                "| `odd_family` | **FAIL bound 3.25** |\n"));
-  EXPECT_THAT(first, HasSubstr("| `odd_family` | pass 0.50 | **FAIL class inf** |"));  // forward cells as they were
+  EXPECT_THAT(first,
+              HasSubstr("| `odd_family` | pass .50 - 100% | **FAIL class inf** |"));  // forward cells as they were
   EXPECT_THAT(table_text(f.report, 120, false), HasSubstr("FAIL bound 3.25"));
   // A faulty kernel is no column.
   for (const MatrixColumn& column : make_matrix(f.report.result.records).kernels) EXPECT_NE(column.id, fault.id);
@@ -368,7 +369,7 @@ TEST(ReportTable, has_the_matrix_the_kernels_and_the_replay_lines_and_no_colour_
   const std::string text = table_text(f.report, 120, false);
   EXPECT_THAT(text, HasSubstr("odd_family"));
   EXPECT_THAT(text, HasSubstr("FAIL class inf"));
-  EXPECT_THAT(text, HasSubstr("pass 0.50"));
+  EXPECT_THAT(text, HasSubstr("pass .50 - 100%"));
   EXPECT_THAT(text, HasSubstr("odd_family f32: 1 of 1 cases, class_mismatch   softmax:normal:5\n"));
   EXPECT_THAT(text, HasSubstr(("softmax.broken.no_guard f32 cpu: rejected by " + std::string(judging_laws()[0].name) +
                                " in 1 of 1 cases")));

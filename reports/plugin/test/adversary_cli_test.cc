@@ -7,7 +7,8 @@ namespace {
 class AdversaryPlugin : public Cli {
  protected:
   int check(const std::string& kernel, const std::string& more = "") {
-    return run("check '" FLASHPROOF_TEST_PLUGINS "/adversary.so' --kernel '" + kernel + "' --verbose --quick --jobs 1 " + more);
+    return run("check '" FLASHPROOF_TEST_PLUGINS "/adversary.so' --kernel '" + kernel +
+               "' --verbose --quick --jobs 1 " + more);
   }
 };
 
@@ -91,14 +92,15 @@ TEST_F(AdversaryPlugin, what_evades_a_test_is_told_by_its_kind) {
 }
 
 TEST_F(AdversaryPlugin, cases_that_only_together_contradict_a_declaration_replay_together) {
-  EXPECT_EQ(run("check '" FLASHPROOF_TEST_PLUGINS "/two_minds.so' --verbose --law within_bound --cases 2 --jobs 1"), 1) << err;
+  EXPECT_EQ(run("check '" FLASHPROOF_TEST_PLUGINS "/two_minds.so' --verbose --law within_bound --cases 2 --jobs 1"), 1)
+      << err;
   const std::string said = "no single one of the declarations that an open reduction stands for explains every case";
   EXPECT_THAT(out, HasSubstr(said));
   const std::string program = "  replay: ./flashproof ";
   const std::size_t at = out.find(program);
   ASSERT_NE(at, std::string::npos) << out;
   const std::string line = out.substr(at + program.size(), out.find('\n', at) - at - program.size());
-  EXPECT_EQ(run(line), 1) << out << err;
+  EXPECT_EQ(run(line + " --verbose"), 1) << out << err;
   EXPECT_THAT(out, HasSubstr(said));
   // None of them fails alone.
   std::istringstream words(line);

@@ -41,7 +41,7 @@ TEST(Html, SaysTheVerdictFirst) {
   report.result.records.push_back(page_record("softmax.safe.hardened", "huge", Failure::silently_wrong));
   report.runs[0].partial = "interrupted";
   page = html_text(report);
-  EXPECT_THAT(page, HasSubstr("<strong>Fails.</strong> 1 cause of failure, in 1 of 2 hardened kernels"));
+  EXPECT_THAT(page, HasSubstr("<strong>Fails.</strong> 1 cause of failure, in 1 of 1 hardened kernel"));
   EXPECT_THAT(page, HasSubstr("<strong>Partial report:</strong> interrupted"));
   report.runs[0].partial = "";
   report.result.records.clear();
@@ -108,7 +108,7 @@ TEST(Html, ACellShowsTheWorstOfAllFormatsAndHowFarOffItFails) {
   Report report = page_report();
   Record narrow = report.result.records[0];
   narrow.format = Format::bf16;
-  narrow.o.max_ratio = 0.99;
+  narrow.o.max_budget = 0.99;
   report.result.records.push_back(narrow);
   report.result.records[1].o.max_ratio = 3.25;
   const std::string page = html_text(report);
@@ -121,7 +121,7 @@ TEST(Html, TheMatrixHasTheGradientsKernels) {
   Report report = page_report();
   EXPECT_THAT(html_text(report), Not(HasSubstr("<caption>attention_backward: kernels down")));
   Record gradient = page_record("attention_backward.fused.hardened", "normal");
-  gradient.dk.max_ratio = 0.7;
+  gradient.dk.max_budget = 0.7;
   report.result.records.push_back(gradient);
   const std::string page = html_text(report);
   EXPECT_THAT(page, HasSubstr("<caption>attention_backward: kernels down"));
@@ -149,7 +149,7 @@ TEST(Html, ExtremeNumbersAreShown) {
   }
 }
 
-TEST(Html, AnEmptyReportIsAPage) { EXPECT_THAT(html_text({}), HasSubstr("No hardened kernel was run")); }
+TEST(Html, AnEmptyReportIsAPage) { EXPECT_THAT(html_text({}), HasSubstr("<strong>No verdict.</strong>")); }
 
 TEST(Html, EveryStringIsText) {
   const std::string evil = "<img src=x onerror=\"alert(1)\">'\"&</script><!--\xE2\x80\xA8\x01\n\xE2\x80\xAE";
