@@ -45,7 +45,7 @@ std::uint64_t failing(const std::vector<FailingFamily>& list, Form form) {
 
 struct FindingCounts {
   std::uint64_t hardened = 0, hardened_failing = 0, published_failing = 0, broken = 0, broken_failing = 0, beaten = 0;
-  KindCounts runs{};                  // of kernels that are not broken
+  KindCounts runs{};  // of kernels that are not broken
 
   std::uint64_t of(VerdictKind kind) const { return runs[static_cast<std::size_t>(kind)]; }
 };
