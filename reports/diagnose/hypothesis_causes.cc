@@ -80,6 +80,7 @@ struct Candidate {
 std::vector<Candidate> candidates(const Kernel& kernel, const Looked& looked) {
   std::vector<Candidate> list;
   std::vector<bool> scaled;
+  scaled.reserve(looked.failing.size());
   for (const Observation& seen : looked.failing) scaled.push_back(is_scaled(seen));
   for (const Hypothesis& h : hypotheses(kernel.problem)) {
     Candidate c;
