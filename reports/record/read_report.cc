@@ -87,6 +87,7 @@ void read_causes(const JsonAt& list, Report& report) {
 
 std::vector<Undecided> read_sentences(const JsonAt& list) {
   std::vector<Undecided> sentences;
+  sentences.reserve(list.items());
   for (std::size_t i = 0; i < list.items(); ++i) {
     sentences.push_back({list.item(i)["kernel"].text(), list.item(i)["why"].text()});
   }

@@ -115,6 +115,7 @@ std::string environment(const std::vector<Run>& runs) {
   std::string out = "<table class=\"facts\"><caption>How this was measured</caption>\n<tbody>\n";
   for (const auto& [what, fact] : kFacts) {
     std::vector<std::string> values;
+    values.reserve(runs.size());
     for (const Run& run : runs) values.push_back(fact(run));
     if (std::ranges::all_of(values, &std::string::empty)) continue;
     out += fmt::format("<tr><th scope=\"row\">{}</th>", what);
