@@ -9,17 +9,10 @@
 #include "reference/bound/backward/bound.h"
 #include "reference/bound/bound.h"
 #include "reference/problem/error.h"
+#include "reports/diagnose/set.h"
 
 namespace flashproof {
 namespace {
-
-/// Sets `to` and says whether that was a change.
-template <class T>
-bool set(T& to, const T& value) {
-  if (to == value) return false;
-  to = value;
-  return true;
-}
 
 bool is_attention(const Problem& p) { return std::holds_alternative<AttentionProblem>(p); }
 bool is_softmax(const Problem& p) { return std::holds_alternative<SoftmaxProblem>(p); }

@@ -6,16 +6,10 @@
 #include <cmath>
 
 #include "reports/diagnose/hypothesis.h"
+#include "reports/diagnose/set.h"
 
 namespace flashproof {
 namespace {
-
-template <class T>
-bool set(T& to, const T& value) {
-  if (to == value) return false;
-  to = value;
-  return true;
-}
 
 bool coarser(Format format, Format than) { return unit_roundoff(format) > unit_roundoff(than); }
 

@@ -10,13 +10,6 @@
 namespace flashproof {
 namespace {
 
-template <class Apply>
-Hypothesis of(const std::string& id, const std::string& sentence, Apply apply, int complexity = 1) {
-  return {.id = id, .sentence = sentence, .complexity = complexity, .problem = [apply](Problem& p) {
-            return apply(std::get<AttentionProblem>(p));
-          }};
-}
-
 bool set_scale(AttentionProblem& p, double scale) {
   const auto rounded = static_cast<float>(scale);
   if (rounded == p.scale || !std::isfinite(rounded)) return false;
@@ -24,7 +17,7 @@ bool set_scale(AttentionProblem& p, double scale) {
   return true;
 }
 
-/// Dense tensors k and v whose head `of(s, h)` is the head that query head h shall read: one kv head per query head.
+/// Dense tensors k and v whose head `of_attention(s, h)` is the head that query head h shall read: one kv head per query head.
 template <class HeadOf>
 bool read_heads(AttentionProblem& p, HeadOf head_of) {
   if (p.has_descale() || p.q_heads() == p.k_heads()) return false;
@@ -47,39 +40,41 @@ bool read_heads(AttentionProblem& p, HeadOf head_of) {
 }
 
 void add_scale(std::vector<Hypothesis>& list) {
-  list.push_back(of("scale.twice", "the scale is applied twice",
-                    [](AttentionProblem& p) { return set_scale(p, static_cast<double>(p.scale) * p.scale); }));
-  list.push_back(of("scale.default", "the scale of the call is ignored: 1/sqrt(d) is taken", [](AttentionProblem& p) {
-    return set_scale(p, 1 / std::sqrt(static_cast<double>(p.head_dim())));
+  list.push_back(of_attention("scale.twice", "the scale is applied twice", [](AttentionProblem& p) {
+    return set_scale(p, static_cast<double>(p.scale) * p.scale);
   }));
-  list.push_back(of("scale.ignored", "the scale is not applied", [](AttentionProblem& p) { return set_scale(p, 1); }));
-  list.push_back(of("scale.zero", "the scale is taken for 0: all keys weigh the same",
-                    [](AttentionProblem& p) { return set_scale(p, 0); }));
-  list.push_back(of("scale.negated", "the scale has the wrong sign",
-                    [](AttentionProblem& p) { return set_scale(p, -static_cast<double>(p.scale)); }));
-  list.push_back(of(
+  list.push_back(
+      of_attention("scale.default", "the scale of the call is ignored: 1/sqrt(d) is taken",
+                   [](AttentionProblem& p) { return set_scale(p, 1 / std::sqrt(static_cast<double>(p.head_dim()))); }));
+  list.push_back(
+      of_attention("scale.ignored", "the scale is not applied", [](AttentionProblem& p) { return set_scale(p, 1); }));
+  list.push_back(of_attention("scale.zero", "the scale is taken for 0: all keys weigh the same",
+                              [](AttentionProblem& p) { return set_scale(p, 0); }));
+  list.push_back(of_attention("scale.negated", "the scale has the wrong sign",
+                              [](AttentionProblem& p) { return set_scale(p, -static_cast<double>(p.scale)); }));
+  list.push_back(of_attention(
       "scale.squared_root", "the square root of the scale is applied once, not to both factors",
       [](AttentionProblem& p) { return p.scale > 0 && set_scale(p, std::sqrt(p.scale)); }, 2));
 }
 
 void add_features(std::vector<Hypothesis>& list) {
-  list.push_back(of("softcap.ignored", "the softcap is not applied",
-                    [](AttentionProblem& p) { return std::exchange(p.softcap, 0.0F) != 0; }));
-  list.push_back(of("alibi.ignored", "the ALiBi slopes are ignored",
-                    [](AttentionProblem& p) { return p.has_alibi() && (p.alibi = Tensor{}, true); }));
-  list.push_back(of("bias.ignored", "the bias is ignored",
-                    [](AttentionProblem& p) { return p.has_bias() && (p.bias = Tensor{}, true); }));
-  list.push_back(of("sink.ignored", "the sink is lost",
-                    [](AttentionProblem& p) { return p.has_sink() && (p.sink = Tensor{}, true); }));
+  list.push_back(of_attention("softcap.ignored", "the softcap is not applied",
+                              [](AttentionProblem& p) { return std::exchange(p.softcap, 0.0F) != 0; }));
+  list.push_back(of_attention("alibi.ignored", "the ALiBi slopes are ignored",
+                              [](AttentionProblem& p) { return p.has_alibi() && (p.alibi = Tensor{}, true); }));
+  list.push_back(of_attention("bias.ignored", "the bias is ignored",
+                              [](AttentionProblem& p) { return p.has_bias() && (p.bias = Tensor{}, true); }));
+  list.push_back(of_attention("sink.ignored", "the sink is lost",
+                              [](AttentionProblem& p) { return p.has_sink() && (p.sink = Tensor{}, true); }));
   static constexpr struct {
     const char* name;
     Tensor AttentionProblem::* factors;
   } kFactors[] = {
       {"q", &AttentionProblem::q_descale}, {"k", &AttentionProblem::k_descale}, {"v", &AttentionProblem::v_descale}};
   for (const auto& f : kFactors) {
-    list.push_back(
-        of(fmt::format("descale.{}_ignored", f.name), fmt::format("{}_descale is ignored", f.name),
-           [f](AttentionProblem& p) { return !(p.*f.factors).shape.empty() && (p.*f.factors = Tensor{}, true); }));
+    list.push_back(of_attention(
+        fmt::format("descale.{}_ignored", f.name), fmt::format("{}_descale is ignored", f.name),
+        [f](AttentionProblem& p) { return !(p.*f.factors).shape.empty() && (p.*f.factors = Tensor{}, true); }));
   }
 }
 
@@ -102,16 +97,19 @@ bool factors_of_head_mod(AttentionProblem& p) {
 
 void add_heads(std::vector<Hypothesis>& list) {
   using Head = std::int64_t;
-  list.push_back(of("heads.modulo", "query head h reads kv head h mod Hk, not h Hk / Hq",
-                    [](AttentionProblem& p) { return read_heads(p, [](Head h, Head, Head hk) { return h % hk; }); }));
-  list.push_back(of("heads.by_kv_heads", "query head h reads kv head h / Hk, not h / (Hq / Hk)",
-                    [](AttentionProblem& p) { return read_heads(p, [](Head h, Head, Head hk) { return h / hk; }); }));
-  list.push_back(of("heads.first", "every query head reads kv head 0",
-                    [](AttentionProblem& p) { return read_heads(p, [](Head, Head, Head) { return Head{0}; }); }));
-  list.push_back(of("heads.own", "query head h reads kv head h, up to the last",
-                    [](AttentionProblem& p) { return read_heads(p, [](Head h, Head, Head) { return h; }); }));
   list.push_back(
-      of("descale.head_modulo", "a query head takes the descale factors of kv head h mod Hk", factors_of_head_mod));
+      of_attention("heads.modulo", "query head h reads kv head h mod Hk, not h Hk / Hq",
+                   [](AttentionProblem& p) { return read_heads(p, [](Head h, Head, Head hk) { return h % hk; }); }));
+  list.push_back(
+      of_attention("heads.by_kv_heads", "query head h reads kv head h / Hk, not h / (Hq / Hk)",
+                   [](AttentionProblem& p) { return read_heads(p, [](Head h, Head, Head hk) { return h / hk; }); }));
+  list.push_back(of_attention("heads.first", "every query head reads kv head 0", [](AttentionProblem& p) {
+    return read_heads(p, [](Head, Head, Head) { return Head{0}; });
+  }));
+  list.push_back(of_attention("heads.own", "query head h reads kv head h, up to the last",
+                              [](AttentionProblem& p) { return read_heads(p, [](Head h, Head, Head) { return h; }); }));
+  list.push_back(of_attention("descale.head_modulo", "a query head takes the descale factors of kv head h mod Hk",
+                              factors_of_head_mod));
 }
 
 /// Is every element of a view within its storage?
@@ -142,32 +140,32 @@ bool dense_instead(Tensor& t) {
 void add_storage(std::vector<Hypothesis>& list) {
   static constexpr const char* kAxes[] = {"batch", "head", "row", "column"};
   for (std::size_t axis = 0; axis < 4; ++axis) {
-    list.push_back(of(fmt::format("stride.v_by_k_{}", kAxes[axis]),
-                      fmt::format("v is advanced by the {} stride of k", kAxes[axis]),
-                      [axis](AttentionProblem& p) { return lend_stride(p.v, p.k, axis); }));
-    list.push_back(of(fmt::format("stride.k_by_v_{}", kAxes[axis]),
-                      fmt::format("k is advanced by the {} stride of v", kAxes[axis]),
-                      [axis](AttentionProblem& p) { return lend_stride(p.k, p.v, axis); }));
+    list.push_back(of_attention(fmt::format("stride.v_by_k_{}", kAxes[axis]),
+                                fmt::format("v is advanced by the {} stride of k", kAxes[axis]),
+                                [axis](AttentionProblem& p) { return lend_stride(p.v, p.k, axis); }));
+    list.push_back(of_attention(fmt::format("stride.k_by_v_{}", kAxes[axis]),
+                                fmt::format("k is advanced by the {} stride of v", kAxes[axis]),
+                                [axis](AttentionProblem& p) { return lend_stride(p.k, p.v, axis); }));
   }
   static constexpr struct {
     const char* name;
     Tensor AttentionProblem::* tensor;
   } kTensors[] = {{"q", &AttentionProblem::q}, {"k", &AttentionProblem::k}, {"v", &AttentionProblem::v}};
   for (const auto& t : kTensors) {
-    list.push_back(of(
+    list.push_back(of_attention(
         fmt::format("stride.{}_dense", t.name),
         fmt::format("{} is read as if it were dense, whatever its strides", t.name),
         [t](AttentionProblem& p) { return dense_instead(p.*t.tensor); }, 2));
-    list.push_back(of(fmt::format("batch.{}_first", t.name),
-                      fmt::format("{} of batch 0 is read for every batch", t.name), [t](AttentionProblem& p) {
-                        Tensor& x = p.*t.tensor;
-                        if (p.packed() || p.paged() || x.shape[0] < 2 || x.stride[0] == 0) return false;
-                        x.stride[0] = 0;
-                        return true;
-                      }));
+    list.push_back(of_attention(fmt::format("batch.{}_first", t.name),
+                                fmt::format("{} of batch 0 is read for every batch", t.name), [t](AttentionProblem& p) {
+                                  Tensor& x = p.*t.tensor;
+                                  if (p.packed() || p.paged() || x.shape[0] < 2 || x.stride[0] == 0) return false;
+                                  x.stride[0] = 0;
+                                  return true;
+                                }));
   }
   for (const std::int64_t half : {8, 16, 32}) {
-    list.push_back(of(
+    list.push_back(of_attention(
         fmt::format("columns.halves_of_{}", 2 * half),
         fmt::format("in steps of {} columns the halves of q change places, those of k do not", 2 * half),
         [half](AttentionProblem& p) {
@@ -215,12 +213,13 @@ void add_attention_hypotheses(std::vector<Hypothesis>& list) {
   add_features(list);
   add_heads(list);
   add_storage(list);
-  list.push_back(of("pages.last_of_before",
-                    "pages are counted as length / page_size: keys of the last, partly used page "
-                    "come from the page before",
-                    last_page_of_before));
-  list.push_back(of("pages.table_ignored", "the page table is ignored: pages are read in the order of storage",
-                    pages_in_storage_order));
+  list.push_back(of_attention("pages.last_of_before",
+                              "pages are counted as length / page_size: keys of the last, partly used page "
+                              "come from the page before",
+                              last_page_of_before));
+  list.push_back(of_attention("pages.table_ignored",
+                              "the page table is ignored: pages are read in the order of storage",
+                              pages_in_storage_order));
 }
 
 }  // namespace flashproof

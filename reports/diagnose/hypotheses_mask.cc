@@ -10,13 +10,6 @@
 namespace flashproof {
 namespace {
 
-template <class Apply>
-Hypothesis of(const std::string& id, const std::string& sentence, Apply apply, int complexity = 1) {
-  return {.id = id, .sentence = sentence, .complexity = complexity, .problem = [apply](Problem& p) {
-            return apply(std::get<AttentionProblem>(p));
-          }};
-}
-
 /// Hides the keys j of query i for which `sees(i, j)` is false, by a bias of −inf. False where there can be no bias.
 template <class Sees>
 bool hide_others(AttentionProblem& p, Sees sees) {
@@ -77,10 +70,10 @@ bool one_less(AttentionProblem& p) {
 }
 
 void add_sides(std::vector<Hypothesis>& list) {
-  list.push_back(
-      of("causal.ignored", "causality is ignored", [](AttentionProblem& p) { return std::exchange(p.causal, false); }));
-  list.push_back(
-      of("causal.top_left", "the causal mask is aligned top left, the declaration says bottom right", top_left));
+  list.push_back(of_attention("causal.ignored", "causality is ignored",
+                              [](AttentionProblem& p) { return std::exchange(p.causal, false); }));
+  list.push_back(of_attention("causal.top_left",
+                              "the causal mask is aligned top left, the declaration says bottom right", top_left));
   list.push_back({.id = "causal.top_left",
                   .sentence = "the causal mask is aligned top left, the declaration says bottom right",
                   .row = [](const RowTerms& t, RowWeights& w) {
@@ -92,39 +85,39 @@ void add_sides(std::vector<Hypothesis>& list) {
                     }
                     return any;
                   }});
-  list.push_back(
-      of("causal.one_more", "the causal mask ends one key late: a query sees the key after its own", one_more));
-  list.push_back(
-      of("causal.one_less", "the causal mask ends one key early: a query does not see its own key", one_less));
-  list.push_back(of("window.ignored", "the window is ignored", [](AttentionProblem& p) {
+  list.push_back(of_attention("causal.one_more",
+                              "the causal mask ends one key late: a query sees the key after its own", one_more));
+  list.push_back(of_attention("causal.one_less", "the causal mask ends one key early: a query does not see its own key",
+                              one_less));
+  list.push_back(of_attention("window.ignored", "the window is ignored", [](AttentionProblem& p) {
     const bool had = p.window_left >= 0 || p.window_right >= 0;
     p.window_left = p.window_right = -1;
     return had;
   }));
-  list.push_back(of(
+  list.push_back(of_attention(
       "window.left_ignored", "the left side of the window is ignored",
       [](AttentionProblem& p) { return p.window_right >= 0 && std::exchange(p.window_left, -1) >= 0; }, 2));
-  list.push_back(of(
+  list.push_back(of_attention(
       "window.right_ignored", "the right side of the window is ignored",
       [](AttentionProblem& p) { return p.window_left >= 0 && std::exchange(p.window_right, -1) >= 0; }, 2));
-  list.push_back(of("window.left_wider", "the window holds one key more on the left",
-                    [](AttentionProblem& p) { return window_side(p, &AttentionProblem::window_left, 1); }));
-  list.push_back(of("window.left_narrower", "the window holds one key less on the left",
-                    [](AttentionProblem& p) { return window_side(p, &AttentionProblem::window_left, -1); }));
-  list.push_back(of("window.right_wider", "the window holds one key more on the right",
-                    [](AttentionProblem& p) { return window_side(p, &AttentionProblem::window_right, 1); }));
-  list.push_back(of("window.right_narrower", "the window holds one key less on the right",
-                    [](AttentionProblem& p) { return window_side(p, &AttentionProblem::window_right, -1); }));
+  list.push_back(of_attention("window.left_wider", "the window holds one key more on the left",
+                              [](AttentionProblem& p) { return window_side(p, &AttentionProblem::window_left, 1); }));
+  list.push_back(of_attention("window.left_narrower", "the window holds one key less on the left",
+                              [](AttentionProblem& p) { return window_side(p, &AttentionProblem::window_left, -1); }));
+  list.push_back(of_attention("window.right_wider", "the window holds one key more on the right",
+                              [](AttentionProblem& p) { return window_side(p, &AttentionProblem::window_right, 1); }));
+  list.push_back(of_attention("window.right_narrower", "the window holds one key less on the right",
+                              [](AttentionProblem& p) { return window_side(p, &AttentionProblem::window_right, -1); }));
 }
 
 void add_lengths(std::vector<Hypothesis>& list) {
-  list.push_back(
-      of("length.ignored", "key_length is ignored: what is stored behind the last key counts", [](AttentionProblem& p) {
-        if (p.key_length.empty() || p.paged()) return false;
-        p.key_length.clear();
-        return true;
-      }));
-  list.push_back(of("length.one_more", "one key behind the last counts", [](AttentionProblem& p) {
+  list.push_back(of_attention("length.ignored", "key_length is ignored: what is stored behind the last key counts",
+                              [](AttentionProblem& p) {
+                                if (p.key_length.empty() || p.paged()) return false;
+                                p.key_length.clear();
+                                return true;
+                              }));
+  list.push_back(of_attention("length.one_more", "one key behind the last counts", [](AttentionProblem& p) {
     if (p.key_length.empty() || p.paged()) return false;
     bool other = false;
     for (std::int64_t s = 0; s < p.sequences(); ++s) {
@@ -134,7 +127,7 @@ void add_lengths(std::vector<Hypothesis>& list) {
     return other;
   }));
   for (const std::int64_t to : {8, 16, 32, 64, 128}) {
-    list.push_back(of(
+    list.push_back(of_attention(
         fmt::format("length.up_to_{}", to),
         fmt::format("key_length is rounded up to a multiple of {}: what is stored behind the last key counts", to),
         [to](AttentionProblem& p) { return round_length(p, to, true); }, 2));

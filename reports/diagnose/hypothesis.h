@@ -1,5 +1,5 @@
 // A hypothesis: what the truth would be if the kernel solved another problem, gave other keys weight, meant something else by
-// lse, or computed with another arithmetic than it declares. Each is held against the output exactly (fit.h); none is a guess.
+// lse, or computed with another arithmetic than it declares. Each is held against the output element by element (fit.h).
 // To add one: a line in the list of its problem (hypotheses_*.cc) and a line in its test.
 #pragma once
 
@@ -46,6 +46,14 @@ struct Hypothesis {
   std::function<bool(const RowTerms&, RowWeights&)> row = nullptr;
   std::function<bool(const Problem&, Arithmetic&)> arithmetic = nullptr;
 };
+
+/// One that changes an attention problem: `apply` gets it, and says whether that was a change.
+template <class Apply>
+Hypothesis of_attention(const std::string& id, const std::string& sentence, Apply apply, int complexity = 1) {
+  return {.id = id, .sentence = sentence, .complexity = complexity, .problem = [apply](Problem& p) {
+            return apply(std::get<AttentionProblem>(p));
+          }};
+}
 
 /// Those about a problem of this kind.
 const std::vector<Hypothesis>& hypotheses(ProblemKind kind);

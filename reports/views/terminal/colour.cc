@@ -17,7 +17,7 @@ Colour colour_of(int descriptor) {
 
 std::string painted(std::string_view text, Hue hue, Colour colour) {
   if (colour == Colour::off) return std::string(text);
-  constexpr std::string_view kCodes[] = {"32", "31", "33", "2", "1"};  // ECMA-48, select graphic rendition
+  constexpr std::string_view kCodes[] = {"32", "31", "33", "1"};  // ECMA-48, select graphic rendition
   return fmt::format("\033[{}m{}\033[0m", kCodes[static_cast<std::size_t>(hue)], text);
 }
 
