@@ -13,7 +13,10 @@ not looked at: the old lines of a hunk must stand exactly once in the file. For 
 and OUTPUT_FOLDER itself faults.cc and races.cc, the lists of all and of those built for the race shadow, and sources.txt:
 every source file that a fault changes. A file is written only if it differs, so that nothing is compiled again for
 nothing; what an earlier run left and this one does not write is deleted, so that no second defect is found beside the
-one of the diff. Nothing is written or deleted for a fault that does not apply: exit 1 and what is wrong.
+one of the diff. Nothing is written or deleted for a diff that is wrong by itself: exit 1 and what is wrong.
+
+A kernel that is being worked on may have lost the lines that a diff looks for. Such a fault is left out and stands in
+OUTPUT_FOLDER/unfit.txt, with what it lacks: the kernel is built and judged, and the test seeded_faults_apply fails.
 """
 import pathlib
 import re
@@ -25,6 +28,10 @@ OPTIONAL = ("cause", "dose", "gross", "shadow")
 
 class Broken(Exception):
     pass
+
+
+class Unfit(Broken):
+    """The kernel lacks the lines that the diff changes."""
 
 
 def fail(fault, message):
@@ -112,7 +119,7 @@ def apply(fault, root, hunks):
         before, after = "\n".join(old) + "\n", "\n".join(new) + "\n"
         found = ("\n" + texts[path]).count("\n" + before)
         if found != 1:
-            fail(fault, f"the old lines of a hunk stand {found} times in {path}, must stand once:\n{before}")
+            raise Unfit(f"{fault}: the old lines of a hunk stand {found} times in {path}, must stand once:\n{before}")
         position = ("\n" + texts[path]).index("\n" + before)
         texts[path] = texts[path][:position] + after + texts[path][position + len(before):]
     return texts
@@ -181,15 +188,20 @@ def races_of(faults):
 
 def seed(root, paths):
     """path below the output folder -> text"""
-    faults, sources, texts = [], set(), {}
+    faults, sources, texts, unfit = [], set(), {}, []
     for path in paths:
         fault = path.stem
         lines = path.read_text().splitlines()
         start = next((i for i, line in enumerate(lines) if line.startswith("--- ")), len(lines))
-        fields = fields_of(fault, lines[:start])
-        for name, text in apply(fault, root, hunks_of(fault, lines[start:])).items():
+        fields, hunks = fields_of(fault, lines[:start]), hunks_of(fault, lines[start:])
+        sources.update(path for path, _, _ in hunks)  # watched also while it does not fit: it may again
+        try:
+            changed = apply(fault, root, hunks)
+        except Unfit as error:
+            unfit.append(str(error))
+            continue
+        for name, text in changed.items():
             texts[f"{fault}/{name}"] = text
-            sources.add(name)
         for space in (["", "_race"] if fields["shadow"] == "yes" else [""]):
             race = "#define FP_RACE 1\n" if space else ""
             texts[f"{fault}/{fault}{space}.cc"] = (
@@ -202,6 +214,7 @@ def seed(root, paths):
             fail(name, f"id {fields['id']} twice")
     texts["faults.cc"] = list_of(faults)
     texts["races.cc"] = races_of(faults)
+    texts["unfit.txt"] = "\n".join(unfit) if unfit else "every fault applies\n"
     texts["sources.txt"] = "".join(f"{source}\n" for source in sorted(sources))
     return texts
 

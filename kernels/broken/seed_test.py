@@ -55,7 +55,7 @@ class Seed(unittest.TestCase):
         self.expect_seeded(wrong=FIELDS + HEAD + HUNK)
         self.assertEqual(self.changed(), TEXT.replace("d = 1", "d = 0"))
         self.assertEqual(self.files(),
-                         {"faults.cc", "races.cc", "sources.txt", "wrong/wrong.cc", f"wrong/{SOURCE}"})
+                         {"faults.cc", "races.cc", "sources.txt", "unfit.txt", "wrong/wrong.cc", f"wrong/{SOURCE}"})
         self.assertIn('"softmax.broken.wrong"', (self.out / "faults.cc").read_text())
         self.assertEqual((self.out / "sources.txt").read_text(), SOURCE + "\n")
 
@@ -67,10 +67,19 @@ class Seed(unittest.TestCase):
         self.expect_seeded(wrong=FIELDS + HEAD + "@@\n int m = 0;\n--- m;\n int d = 1;\n")
         self.assertEqual(self.changed(), TEXT.replace("-- m;\n", ""))
 
-    def test_refuses_what_does_not_apply(self):
-        self.expect_refused("wrong: the old lines of a hunk stand 0 times",
-                            wrong=FIELDS + HEAD + "@@\n-int d = 7;\n+int d = 0;\n")
-        self.expect_refused("wrong: the old lines of a hunk stand 2 times", wrong=FIELDS + HEAD + "@@\n-return d;\n")
+    def test_leaves_out_what_the_kernel_has_no_lines_for(self):
+        self.expect_seeded(wrong=FIELDS + HEAD + HUNK)
+        self.assertEqual((self.out / "unfit.txt").read_text(), "every fault applies\n")
+        for hunk, times in (("@@\n-int d = 7;\n+int d = 0;\n", 0), ("@@\n-return d;\n", 2)):
+            self.expect_seeded(wrong=FIELDS + HEAD + hunk, good=FIELDS.replace("broken.wrong", "broken.good") + HEAD + HUNK)
+            self.assertIn(f"wrong: the old lines of a hunk stand {times} times in {SOURCE}, must stand once:\n{hunk[4:]}"
+                          .split("\n+", maxsplit=1)[0], (self.out / "unfit.txt").read_text())
+            self.assertFalse((self.out / "wrong").exists())
+            self.assertNotIn("broken.wrong", (self.out / "faults.cc").read_text())
+            self.assertIn("broken.good", (self.out / "faults.cc").read_text())
+            self.assertEqual((self.out / "sources.txt").read_text(), SOURCE + "\n")
+
+    def test_refuses_a_diff_of_no_file(self):
         self.expect_refused("wrong: no file kernels/none.h", wrong=FIELDS + HEAD.replace(SOURCE, "kernels/none.h") + HUNK)
         self.assertFalse(self.out.exists())
 
@@ -99,7 +108,7 @@ class Seed(unittest.TestCase):
                            gone=FIELDS.replace("broken.wrong", "broken.gone") + HEAD + HUNK)
         self.assertIn("wrong/wrong_race.cc", self.files())
         self.expect_seeded(wrong=FIELDS + f"--- a/{other}\n+++ b/{other}\n@@\n-int o = 1;\n+int o = 2;\n")
-        self.assertEqual(self.files(), {"faults.cc", "races.cc", "sources.txt", "wrong/wrong.cc", f"wrong/{other}"})
+        self.assertEqual(self.files(), {"faults.cc", "races.cc", "sources.txt", "unfit.txt", "wrong/wrong.cc", f"wrong/{other}"})
         self.assertFalse((self.out / "gone").exists())
 
     def test_writes_nothing_again_that_is_the_same(self):
