@@ -1,12 +1,14 @@
 #include "kernels/registry.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "kernels/broken/fault.h"
-#include "kernels/declarations.h"  // generated: cpu_, cuda_ and cuda_native_declarations()
+#include "kernels/declarations.h"  // generated: cpu_, cuda_ and cuda_native_declarations(), cpu_sources()
 #include "kernels/simt/det_error.h"
+#include "kernels/source.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {
@@ -59,6 +61,16 @@ std::span<const Kernel> kernels_of(ProblemKind problem) {
   const auto list = kernels();
   const auto first = std::ranges::find_if(list, same);
   return {first, std::find_if_not(first, list.end(), same)};
+}
+
+std::string_view source_of(std::string_view id) {
+  static const std::map<std::string_view, std::string_view> files = [] {
+    std::map<std::string_view, std::string_view> map;
+    for (const auto& [kernel, file] : cpu_sources()) map.emplace(kernel, file);
+    return map;
+  }();
+  const auto file = files.find(id);
+  return file == files.end() ? std::string_view() : file->second;
 }
 
 const Kernel* find_kernel(std::string_view id) {

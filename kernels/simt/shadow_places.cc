@@ -7,6 +7,8 @@
 #include <vector>
 
 #if defined(FLASHPROOF_BACKTRACE)
+#include "reference/problem/source_tree.h"
+
 // Of libbacktrace's backtrace.h, which lies in a folder that only g++ searches.
 extern "C" {
 struct backtrace_state;
@@ -41,8 +43,7 @@ bool is_library(const Line& line) {
 }
 
 std::string relative(std::string file) {
-  constexpr std::string_view kRoot = FLASHPROOF_SOURCE_ROOT;
-  if (file.starts_with(kRoot)) return file.substr(kRoot.size());
+  if (file.starts_with(source_tree())) return file.substr(source_tree().size());
   while (file.starts_with("../")) file.erase(0, 3);  // compilers behind ccache name it from the build folder
   return file;
 }

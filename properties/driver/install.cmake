@@ -10,7 +10,7 @@ if(FLASHPROOF_HAVE_CUDA OR FLASHPROOF_SANITIZE OR FLASHPROOF_PYTHON OR FLASHPROO
   return()
 endif()
 
-set(libraries float block_fma simt problem kernel_run declaration oracle_parts oracle_dd oracle_exact oracle_fp64 oracle
+set(libraries float block_fma simt source_tree problem kernel_run declaration oracle_parts oracle_dd oracle_exact oracle_fp64 oracle
   oracle_backward bound bound_backward arithmetic_json gradient_bound change error laws generators shrink junit property_driver)
 foreach(library IN LISTS libraries)
   set_target_properties(flashproof_${library} PROPERTIES EXPORT_NAME ${library})

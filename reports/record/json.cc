@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/broken/fault.h"
+#include "kernels/source.h"
 #include "properties/generators/family.h"
 #include "properties/laws/law.h"
 #include "reference/problem/error.h"
@@ -103,6 +104,7 @@ Json kernels_json() {
     for (const Format f : k.formats) formats.push_back(text(info(f).name));
     if (k.has_cuda) executors.push_back("cuda");
     list.push_back({{"id", text(k.id)},
+                    {"source", text(source_of(k.id))},
                     {"problem", text(name(k.problem))},
                     {"form", text(name(k.form))},
                     {"formats", formats},

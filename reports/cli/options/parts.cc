@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "reference/problem/source_tree.h"
 #include "reference/problem/text.h"
 
 namespace flashproof {
@@ -75,6 +76,8 @@ void add_one_run(CLI::App* app, std::string& executor, std::string& math, std::s
              "det or native; native needs --exec cuda and a profile of the GPU");
   add_profile(app, profile);
 }
+
+std::string default_ledger() { return std::string(source_tree()) + "reports/ledger/ledger.tsv"; }
 
 void add_verbose(CLI::App* app, bool& verbose) {
   app->add_flag("--verbose", verbose, "the tables and every finding, beside the verdict's block");

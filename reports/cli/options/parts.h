@@ -28,6 +28,8 @@ void add_jobs(CLI::App* app, int& jobs, const std::string& help);
 void add_memory(CLI::App* app, std::int64_t& gib);
 void add_schedule(CLI::App* app, std::string& schedule);
 void add_profile(CLI::App* app, std::string& profile);
+/// The repository's, in the checkout that this was built from.
+std::string default_ledger();
 void add_verbose(CLI::App* app, bool& verbose);
 /// cpu, cuda or all.
 void add_executors(CLI::App* app, std::string& executor);

@@ -76,6 +76,7 @@ void add_compare(CLI::App& app, Options& o, Command& command) {
       ->type_name("YYYY-MM-DD");
   compare->add_option("--markdown", a.markdown, "write it as Markdown, at most 65,000 bytes")->type_name("FILE");
   compare->add_option("--json", a.json, "write it for programs")->type_name("FILE");
+  add_verbose(compare, a.verbose);
   compare->callback([&, compare] {
     o.compare.sweep_options = words_of(*compare, {"--kernel", "--family", "--format", "--quick", "--nightly", "--seed",
                                                   "--jobs", "--exec", "--math", "--profile"});
@@ -116,7 +117,7 @@ void add_ledger(CLI::App& app, Options& o, Command& command) {
       app, "ledger", "the worst error/bound known per kernel, format and architecture",
       "With a `report.json` (or another [ledger](reports/ledger/README.md)) what beats it; `--update` takes that in.",
       "2 if a file is malformed");
-  a.ledger = FLASHPROOF_LEDGER;
+  a.ledger = default_ledger();
   ledger->add_option("FILE", a.files, "a report.json or another ledger; default none: the table")->type_name("");
   ledger->add_option("--ledger", a.ledger, "default reports/ledger/ledger.tsv of the source")->type_name("FILE");
   ledger->add_option("--architecture", a.architecture, "of the records that were made on a GPU, as sm_90")

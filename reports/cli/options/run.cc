@@ -5,7 +5,7 @@ namespace flashproof {
 namespace {
 
 void add_report(CLI::App& app, Options& o, Command& command) {
-  o.sweep.ledger = FLASHPROOF_LEDGER;
+  o.sweep.ledger = default_ledger();
   CLI::App* report = add_command(
       app, "report", "every kernel on every input family: error table, report.json, .html, .md, junit.xml",
       "Puts a kill table (`faults.json`) and times (Google Benchmark's JSON) into the report. `--faults`: the kill "

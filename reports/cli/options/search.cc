@@ -34,7 +34,7 @@ void add_attack(CLI::App& app, Options& o, Command& command) {
       ->type_name("S");
   add_jobs(attack, a.jobs, "worker processes; default one per core");
   add_seed(attack, a.seed, "of the search; another seed goes other ways from the same ledger");
-  a.ledger = FLASHPROOF_LEDGER;
+  a.ledger = default_ledger();
   attack->add_option("--ledger", a.ledger, "what is known and goes on; default reports/ledger/ledger.tsv of the source")
       ->type_name("FILE");
   attack->add_flag("--update", a.update, "write the ledger; needs --reason");
