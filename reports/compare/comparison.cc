@@ -55,6 +55,7 @@ void merge(Errors& to, const Errors& from) {
     t.finite_elements += f.finite_elements;
     t.max_ratio = order(t.max_ratio, f.max_ratio) > 0 ? f.max_ratio : t.max_ratio;
     t.max_ulp = order(t.max_ulp, f.max_ulp) > 0 ? f.max_ulp : t.max_ulp;
+    t.max_budget = order(t.max_budget, f.max_budget) > 0 ? f.max_budget : t.max_budget;
     t.octaves.merge(f.octaves);
   }
 }

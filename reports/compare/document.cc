@@ -18,6 +18,7 @@ TensorFigures figures_of(const ErrorStats& s) {
           .max_ulp = s.max_ulp,
           .mean_abs = s.mean_abs(),
           .rmse = s.rmse(),
+          .max_budget = s.max_budget,
           .bias = s.bias(),
           .bias_limit = s.bias_limit(),
           .bias_elements = s.bias_elements,

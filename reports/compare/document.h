@@ -24,8 +24,9 @@ struct Key {
 struct TensorFigures {
   std::uint64_t elements = 0, finite_elements = 0;
   double max_ratio = 0, max_ulp = 0, mean_abs = 0, rmse = 0;
-  double bias = 0, bias_limit = 0;  // mean signed error, and what chance allows
-  std::uint64_t bias_elements = 0;  // that the mean is of
+  double max_budget = kUnknownFigure;  // of the bound without the output's rounding
+  double bias = 0, bias_limit = 0;     // mean signed error, and what chance allows
+  std::uint64_t bias_elements = 0;     // that the mean is of
   bool biased = false;
   UlpOctaves octaves;
 };

@@ -174,17 +174,16 @@ std::string head_alone(const Section& s, std::size_t& room) {
 
 }  // namespace
 
+/// The block for people, the tables folded below it.
 std::string markdown_of(const Outcome& o) {
-  std::string out = fmt::format("# flashproof compare\n\nBASE {}, HEAD {}\n\n{}.\n\n", code(shortened(o.base_label)),
-                                code(shortened(o.head_label)), cell(summary_line(o)));
-  for (const std::string& caveat : caveats(o)) out += fmt::format("**{}**\n\n", cell(shortened(caveat)));
-  std::size_t room = kMarkdownLimit - std::min(out.size(), kMarkdownLimit);
+  std::string out = "# flashproof compare\n\n" + fenced(block_of(o)) + std::string(kFold);
+  std::size_t room = kMarkdownLimit - std::min(out.size() + kFoldEnd.size(), kMarkdownLimit);
   for (const Section& s : {gate_table(o), class_table(o), pair_table(o), error_table(o), often_table(o), speed_table(o),
                            missing_table(o)}) {
     out += head_alone(s, room);
     out += s.within(room, room / 2);
   }
-  return out;
+  return out + std::string(kFoldEnd);
 }
 
 }  // namespace flashproof::compare

@@ -1,4 +1,4 @@
-// Everything that a comparison has to say, and the three forms in which it says it. All are pure functions.
+// Everything that a comparison has to say, and the four forms in which it says it. All are pure functions.
 #pragma once
 
 #include <chrono>
@@ -10,6 +10,7 @@
 #include "reports/compare/gate.h"
 #include "reports/compare/pair.h"
 #include "reports/compare/speed/speed.h"
+#include "reports/views/terminal/verdict_block.h"
 
 namespace flashproof::compare {
 
@@ -21,9 +22,13 @@ struct Outcome {
   std::chrono::year_month_day today;
 
   std::string base_label, head_label;
+  std::string scope;  // which kernels were not run, and why; empty: what was asked for was run
 };
 
-/// For a terminal: ASCII alone. Lists end after kShown entries and say how many follow.
+/// The verdict in a screen: what got worse or better, kernel by kernel, the most harmful first; then what is in one of the two alone,
+/// speed and the gate.
+VerdictBlock block_of(const Outcome& outcome);
+/// All of it for a terminal: ASCII alone. Lists end after kShown entries and say how many follow.
 std::string text_of(const Outcome& outcome);
 inline constexpr std::size_t kShown = 20;
 /// GitHub-flavoured, at most kMarkdownLimit (report.h) bytes: tables that are too long end early and say so.

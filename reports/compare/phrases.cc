@@ -95,7 +95,7 @@ std::string sign_text(const SignTest& t) {
 
 std::string summary_line(const Outcome& outcome) {
   const Comparison& c = outcome.comparison;
-  if (c.base == nullptr) return "speeds alone";
+  if (c.base == nullptr) return outcome.scope.empty() ? "speeds alone" : "the two programs compute the same";
   std::size_t worse = 0, better = 0, error_worse = 0, error_better = 0, mixed = 0;
   for (const RecordChange* r : c.by_class()) ++(r->classes.worse ? worse : better);
   for (const RecordChange* r : c.by_error()) {

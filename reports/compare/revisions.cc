@@ -5,7 +5,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -15,6 +14,8 @@
 #include "reference/problem/exit_codes.h"
 #include "reference/problem/process.h"
 #include "reference/problem/text.h"
+#include "reports/compare/changed_kernels.h"
+#include "reports/compare/speed/revision_times.h"
 #include "reports/run/git.h"
 
 namespace flashproof::compare {
@@ -73,35 +74,51 @@ struct Side {
   std::string text() const { return name + " " + quote(revision->text); }
 };
 
-/// Returns an exit code; 0: the report is at `to`.
-int make_report(const Side& side, const RevisionArguments& arguments, const fs::path& root, const fs::path& to) {
+/// The side's own launcher, with the launcher's options.
+CommandLine launch(const Side& side, const RevisionArguments& arguments, const fs::path& output) {
   const fs::path launcher = side.tree / "flashproof";
   if (::access(launcher.c_str(), X_OK) != 0) {
     throw UsageError(side.text() + " has no ./flashproof: legal are revisions of flashproof");
   }
+  CommandLine command{.words = {launcher.string()}, .output = output};
+  command.words.insert(command.words.end(), arguments.launcher.begin(), arguments.launcher.end());
+  // What both revisions compile alike comes from the compiler's cache, where there is one.
+  command.environment = {
+      {"CCACHE_BASEDIR", side.tree.string()}, {"CCACHE_NOHASHDIR", "1"}, {"FLASHPROOF_REVISION", std::nullopt}};
+  forget_callers_git(command);
+  return command;
+}
+
+[[noreturn]] void fail(const Side& side, std::string_view what, int code) {
+  const std::string why = fmt::format("{}: its {} ended with exit code {}", side.text(), what, code);
+  if (code == kExitUsage) throw UsageError(why);
+  throw InfrastructureError(why);
+}
+
+/// The program, by a question that needs nothing else of it.
+void build_program(const Side& side, const RevisionArguments& arguments) {
+  CommandLine command = launch(side, arguments, "/dev/null");
+  command.words.insert(command.words.end(), {"list", "kernels", "--json"});
+  if (const int code = run_command(command); code != kExitFine) fail(side, "build", code);
+}
+
+/// Returns an exit code; 0: the report is at `to`.
+int make_report(const Side& side, const RevisionArguments& arguments, const std::vector<std::string>& kernels,
+                const fs::path& root, const fs::path& to) {
   const bool own = side.tree == root;
   const fs::path out = own ? root / "build/compare/worktree" : side.tree / "build/compare-report";
   fs::remove_all(out);
   fs::create_directories(out);
-  CommandLine command{.words = {launcher.string()}, .output = out / "report.txt"};
+  CommandLine command = launch(side, arguments, out / "report.txt");
   const auto add = [&](const std::vector<std::string>& words) {
     command.words.insert(command.words.end(), words.begin(), words.end());
   };
-  add(arguments.launcher);
   add({"report"});
   add(arguments.report);
+  for (const std::string& kernel : kernels) add({"--kernel=" + kernel});
   add({"--out", out.string()});
-  // What both revisions compile alike comes from a compiler cache, where there is one.
-  command.environment = {
-      {"CCACHE_BASEDIR", side.tree.string()}, {"CCACHE_NOHASHDIR", "1"}, {"FLASHPROOF_REVISION", std::nullopt}};
-  forget_callers_git(command);
   const int code = run_command(command);
-  const bool ran = code == kExitFine || code == kExitFinding || code == kExitSkipped;
-  if (!ran) {
-    const std::string why = fmt::format("{}: its report ended with exit code {}", side.text(), code);
-    if (code == kExitUsage) throw UsageError(why);
-    throw InfrastructureError(why);
-  }
+  if (code != kExitFine && code != kExitFinding && code != kExitSkipped) fail(side, "report", code);
   std::error_code error;
   const fs::path report = out / "report.json";
   if (const auto bytes = fs::file_size(report, error); error || bytes == 0) {
@@ -113,54 +130,12 @@ int make_report(const Side& side, const RevisionArguments& arguments, const fs::
   return kExitFine;
 }
 
-/// A compiler takes 1.5 GB. Of all memory, not of what is free: a file cache gives way.
-int compiler_jobs() {
-  const double memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-  return std::clamp(static_cast<int>(std::min(memory / 1.5e9, 4096.0)), 1, default_jobs());
-}
-
-/// Both benchmarks in turn, who goes first changing.
-std::vector<std::pair<std::string, std::string>> measure(const std::array<Side, 2>& sides, const ThisBuild& build,
-                                                         const RevisionArguments& arguments) {
-  const bool gpu = build.preset() == "cuda";
-  const std::string target = gpu ? "gpu_benchmark" : "kernels_benchmark";
-  const fs::path program = gpu ? "kernels/gpu_benchmark/gpu_benchmark" : "benchmarks/kernels_benchmark";
-  const fs::path times = build.root / "build/compare/times";
-  fs::remove_all(times);
-  fs::create_directories(times);
-  const auto folder = [&](const Side& side) { return (side.tree / "build" / build.preset()).string(); };
-  for (const Side& side : sides) {
-    arguments.say(fmt::format("building {} in {}", target, side.tree.string()));
-    const fs::path log = times / "build.log";
-    CommandLine configure{.words = {"cmake", "-DFLASHPROOF_TESTS=ON", folder(side)}, .output = log, .errors = log};
-    CommandLine compile{
-        .words = {"cmake", "--build", folder(side), "--parallel", std::to_string(compiler_jobs()), "--target", target},
-        .output = log,
-        .errors = log};
-    if (run_command(configure) != 0 || run_command(compile) != 0) {
-      throw InfrastructureError(
-          fmt::format("{} does not build in {}; see {}", target, side.tree.string(), log.string()));
-    }
-  }
-  std::vector<std::pair<std::string, std::string>> results;
-  for (int round = 1; round <= arguments.rounds; ++round) {
-    arguments.say(fmt::format("round {} of {}", round, arguments.rounds));
-    std::array<std::string, 2> files;
-    for (std::size_t turn = 0; turn < 2; ++turn) {
-      const std::size_t at = round % 2 == 0 ? 1 - turn : turn;
-      files[at] = (times / fmt::format("{}-{}.json", at, round)).string();
-      const fs::path log = times / "run.log";
-      CommandLine run{.words = {folder(sides[at]) / program, "--benchmark_filter=" + arguments.benchmark_filter,
-                                "--benchmark_out_format=json", "--benchmark_out=" + files[at]},
-                      .output = "/dev/null",
-                      .errors = log};
-      if (run_command(run) == 0) continue;
-      throw InfrastructureError(
-          fmt::format("{} failed in {}; see {}", program.string(), sides[at].tree.string(), log.string()));
-    }
-    results.emplace_back(files[0], files[1]);
-  }
-  return results;
+/// Which kernels to run, and why only those: what the two sides compile alike computes the same. None: those that were asked for.
+std::optional<ChangedKernels> kernels_to_run(const std::array<Side, 2>& sides, const ThisBuild& build,
+                                             const RevisionArguments& arguments) {
+  if (arguments.every_kernel) return std::nullopt;
+  const auto folder = [&](const Side& side) { return side.tree / "build" / build.preset(); };
+  return changed_kernels(folder(sides[0]), folder(sides[1]));
 }
 
 }  // namespace
@@ -175,15 +150,28 @@ RevisionReports report_revisions(const ThisBuild& build, const RevisionArguments
   fs::create_directories(folder);
   const Descriptor locked = lock(folder / ".lock", arguments.say);
   std::array<Side, 2> sides = {Side{"BASE", &arguments.base, {}}, Side{"HEAD", &arguments.head, {}}};
-  RevisionReports reports{.code = 0, .base = folder / "BASE.json", .head = folder / "HEAD.json", .rounds = {}};
+  RevisionReports reports{
+      .code = 0, .changed = {}, .base = folder / "BASE.json", .head = folder / "HEAD.json", .rounds = {}};
   for (Side& side : sides) {
     const std::string& commit = side.revision->commit;
-    arguments.say(fmt::format("{} {} ({}): building and reporting", side.name, printable(side.revision->text), commit));
+    arguments.say(fmt::format("{} {} ({}): building", side.name, printable(side.revision->text), commit));
     side.tree = commit == kWorkingTree ? build.root : checkout(build.root, commit);
-    reports.code = make_report(side, arguments, build.root, side.name == "BASE" ? reports.base : reports.head);
+    build_program(side, arguments);
+  }
+  reports.changed = kernels_to_run(sides, build, arguments);
+  for (const Side& side : sides) {
+    if (reports.same_program()) break;
+    arguments.say(fmt::format(
+        "{}: reporting{}", side.name,
+        reports.changed ? fmt::format(" {} of {} kernels", reports.changed->ids.size(), reports.changed->of) : ""));
+    reports.code = make_report(side, arguments, reports.changed ? reports.changed->ids : std::vector<std::string>(),
+                               build.root, side.name == "BASE" ? reports.base : reports.head);
     if (reports.code != 0) return reports;
   }
-  if (arguments.rounds > 0) reports.rounds = measure(sides, build, arguments);
+  if (arguments.rounds > 0) {
+    reports.rounds = time_revisions({sides[0].tree, sides[1].tree}, build,
+                                    {arguments.rounds, arguments.benchmark_filter, arguments.say});
+  }
   return reports;
 }
 

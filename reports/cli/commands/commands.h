@@ -131,7 +131,7 @@ struct CompareArguments {
   int rounds = 0;         // of timing: of two kernels or two revisions
   std::string benchmark_filter = ".";   // of two revisions
   std::vector<std::string> bench;       // BASE HEAD BASE HEAD ...
-  bool partial = false, check = false;  // check: of the files beside BASE and HEAD only
+  bool partial = false, verbose = false, check = false;  // check: of the files beside BASE and HEAD only
   std::string gate, waivers, today, markdown, json;
   LauncherArguments launcher;
 };

@@ -1,7 +1,8 @@
-// compare BASE HEAD: two reports, two git revisions, which make a report each, or two kernels of this build. The comparison on stdout, --markdown and --json as files, --gate for the exit code.
+// compare BASE HEAD: two reports, two git revisions, which make a report each, or two kernels of this build. The verdict's block on stdout, --markdown and --json as files, --gate for the exit code.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -122,10 +123,24 @@ std::optional<RevisionArguments> revisions(const CompareArguments& a, const std:
   if (a.rounds > 0 && a.launcher.no_build) throw UsageError("--measure builds benchmarks, which --no-build forbids");
   r.launcher = a.launcher.words();
   r.report = a.sweep_options;
+  // A gate's limits are of every kernel, changed or not.
+  r.every_kernel = !a.sweep.filters.kernels.empty() || !a.gate.empty();
   r.rounds = a.rounds;
   r.benchmark_filter = a.benchmark_filter;
   r.say = say;
   return r;
+}
+
+/// Which kernels were not run, and why.
+std::string scope_text(const std::optional<ChangedKernels>& changed) {
+  if (!changed) return "";
+  if (changed->ids.empty()) {
+    return fmt::format(
+        "all {} kernels are compiled to the same object files, and so is all else of the program: nothing was run",
+        changed->of);
+  }
+  return fmt::format("{} compiled differently; the {} others compute the same and were not run (--kernel '*' runs all)",
+                     counted(changed->ids.size(), "kernel is", "kernels are"), changed->of - changed->ids.size());
 }
 
 /// Of two kernels or two reports.
@@ -197,10 +212,15 @@ int compare_command(const CompareArguments& given) {
   const std::optional<ThisBuild> build = find_this_build();
   if (const std::optional<RevisionArguments> two = revisions(a, build)) {
     stop_on_signals();
-    RevisionReports reports = report_revisions(*build, *two);
+    const RevisionReports reports = report_revisions(*build, *two);
     if (reports.code != 0) return reports.code;
-    a.base = reports.base;
-    a.head = reports.head;
+    s.outcome.scope = scope_text(reports.changed);
+    if (reports.same_program()) {
+      s.outcome.base_label = a.base;
+      s.outcome.head_label = a.head;
+    }
+    a.base = reports.same_program() ? "" : reports.base.string();
+    a.head = reports.same_program() ? "" : reports.head.string();
     a.sweep_options.clear();
     a.rounds = 0;
     for (const auto& [base, head] : reports.rounds) {
@@ -208,7 +228,8 @@ int compare_command(const CompareArguments& given) {
       s.rounds.emplace_back(read_bench(base), read_bench(head));
     }
   }
-  if (!load(a, s)) return kExitSkipped;
+  const bool same_program = a.base.empty() && !s.outcome.scope.empty();
+  if (!same_program && !load(a, s)) return kExitSkipped;
   if (!a.base.empty()) s.outcome.comparison = compare::compare(s.base, s.head, a.partial);
   if (!s.rounds.empty()) s.outcome.speed = compare_speed(s.rounds);
   if (policy) {
@@ -217,8 +238,9 @@ int compare_command(const CompareArguments& given) {
   }
   if (!a.markdown.empty()) write_atomically(a.markdown, markdown_of(s.outcome));
   if (!a.json.empty()) write_atomically(a.json, json_of(s.outcome));
-  const std::string text = text_of(s.outcome);
-  std::fwrite(text.data(), 1, text.size(), stdout);  // main() reports a stdout that takes nothing
+  VerdictBlock block = block_of(s.outcome);
+  if (!a.verbose) block.rest.push_back({"more", "--verbose: every record that differs; --json FILE: all of it"});
+  show_block(block, a.verbose ? text_of(s.outcome) : "");
   return s.outcome.gate && !s.outcome.gate->passes() ? kExitFinding : kExitFine;
 }
 

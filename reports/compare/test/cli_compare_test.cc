@@ -19,7 +19,7 @@ class Compare : public Cli {
 TEST_F(Compare, a_report_against_itself_and_against_one_that_was_changed) {
   report("a");
   report("b", "--jobs 2");
-  ASSERT_EQ(run("compare a/report.json b/report.json"), kExitFine) << err;
+  ASSERT_EQ(run("compare --verbose a/report.json b/report.json"), kExitFine) << err;
   EXPECT_THAT(out, HasSubstr("records (kernel x format x executor x math x family): no change\n"));
 
   json changed = json::parse(read_file(folder / "b/report.json"));
@@ -33,38 +33,42 @@ TEST_F(Compare, a_report_against_itself_and_against_one_that_was_changed) {
   record["seeds_by_class"]["silently_wrong"] = {{seed, seed}};
   write("c.json", changed.dump());
   write("policy.toml", "[[rule]]\nname = \"hardened\"\nno_class_worse = true\n");
-  ASSERT_EQ(run("compare a/report.json c.json"), kExitFine) << "without a gate it only tells";
+  ASSERT_EQ(run("compare --verbose a/report.json c.json"), kExitFine) << "without a gate it only tells";
   EXPECT_THAT(out, HasSubstr("CLASS CHANGES"));
   EXPECT_THAT(out, HasSubstr("pass -> silently_wrong, 1 of 3 cases"));
-  EXPECT_EQ(run("compare a/report.json c.json --gate policy.toml --markdown m.md --json j.json"), kExitFinding);
+  EXPECT_EQ(run("compare --verbose a/report.json c.json --gate policy.toml --markdown m.md --json j.json"),
+            kExitFinding);
   EXPECT_THAT(out, HasSubstr("GATE FAILS"));
   EXPECT_THAT(read_file(folder / "m.md"), HasSubstr("## Gate: **fails**"));
   const std::string id = json::parse(read_file(folder / "j.json"))["gate"]["reasons"][0]["id"];
   write("waivers.toml", "[[waiver]]\nid = \"" + id + "\"\nreason = \"known\"\nexpires = 2026-11-22\n");
-  const std::string waived = "compare a/report.json c.json --gate policy.toml --waivers waivers.toml --today ";
+  const std::string waived =
+      "compare --verbose a/report.json c.json --gate policy.toml --waivers waivers.toml --today ";
   EXPECT_EQ(run(waived + "2026-11-22"), kExitFine);
   EXPECT_THAT(out, HasSubstr("waived until 2026-11-22: " + id + " (known)"));
   EXPECT_EQ(run(waived + "2026-11-23"), kExitFinding);
   EXPECT_THAT(out, HasSubstr("expired on 2026-11-22 (today 2026-11-23)"));
-  EXPECT_EQ(run("compare a/report.json b/report.json --gate policy.toml --waivers waivers.toml --today 2026-11-22"),
-            kExitFine);
+  EXPECT_EQ(
+      run("compare --verbose a/report.json b/report.json --gate policy.toml --waivers waivers.toml --today 2026-11-22"),
+      kExitFine);
   EXPECT_THAT(out, HasSubstr("matches no reason"));
 }
 
 TEST_F(Compare, reports_of_other_seeds_claim_nothing_and_a_gate_refuses_them) {
   report("a");
   report("b", "--seed 50");
-  ASSERT_EQ(run("compare a/report.json b/report.json"), kExitFine) << err;
+  ASSERT_EQ(run("compare --verbose a/report.json b/report.json"), kExitFine) << err;
   EXPECT_THAT(out, HasSubstr("DIFFERENT CASES"));
   EXPECT_THAT(out, Not(HasSubstr("ERROR CHANGES")));
   write("policy.toml", "[[rule]]\nname = \"r\"\nmax_ratio = 1\n");
-  EXPECT_EQ(run("compare a/report.json b/report.json --gate policy.toml"), kExitUsage);
+  EXPECT_EQ(run("compare --verbose a/report.json b/report.json --gate policy.toml"), kExitUsage);
   expect_one_line_complaint();
   EXPECT_THAT(err, HasSubstr("ran other cases"));
 }
 
 TEST_F(Compare, two_kernels_and_one_of_their_cases) {
-  ASSERT_EQ(run("compare softmax.online_block.hardened softmax.naive.published --quick --family sum_overflow --format "
+  ASSERT_EQ(run("compare --verbose softmax.online_block.hardened softmax.naive.published --quick --family sum_overflow "
+                "--format "
                 "f32 --json j.json"),
             kExitFine)
       << err;
@@ -74,9 +78,11 @@ TEST_F(Compare, two_kernels_and_one_of_their_cases) {
   ASSERT_NE(at, std::string::npos) << out;
   const std::string line = out.substr(at + 13, out.find('\n', at) - at - 13);
   EXPECT_EQ(run(line), kExitFine) << line;
-  EXPECT_THAT(out, HasSubstr("PAIRED, 1 cases"));
+  EXPECT_THAT(out, HasSubstr("softmax.naive.published: worse, most in f32 sum_overflow: pass"));
+  EXPECT_LE(std::ranges::count(out, '\n'), 60) << "without --verbose the block alone";
   EXPECT_EQ(json::parse(read_file(folder / "j.json"))["paired"]["cases"].size(), 3U);
-  EXPECT_EQ(run("compare softmax.online_block.hardened softmax.online_block.hardened --quick --family normal --format "
+  EXPECT_EQ(run("compare --verbose softmax.online_block.hardened softmax.online_block.hardened --quick --family normal "
+                "--format "
                 "f32 --measure 4"),
             kExitFine);
   EXPECT_THAT(out, HasSubstr("no verdict: 4 rounds, this many comparisons need 8"));

@@ -129,11 +129,59 @@ TEST(outcome, a_comment_is_cut_and_never_longer_than_github_takes) {
   EXPECT_THAT(text, HasSubstr("## Class changes"));
   EXPECT_THAT(text, HasSubstr("## Error changes"));
   EXPECT_THAT(text, HasSubstr("rows are left out"));
-  EXPECT_EQ(text.find("family_0|"), std::string::npos);  // a bare | would end its cell
+  EXPECT_EQ(text.find("family_0|", text.find("<details>")), std::string::npos);  // a bare | would end its cell
+  EXPECT_LT(text.find("FAIL "), text.find("<details>")) << "the block is for people, and is not folded";
+  EXPECT_EQ(text.substr(text.size() - 11), "</details>\n");
   Big same(0);
   same.waivers.clear();
   same.outcome.gate = GateResult{};
   EXPECT_THAT(markdown_of(same.outcome), HasSubstr("## Gate: passes"));
+}
+
+TEST(outcome, the_block_names_each_kernel_once_the_most_harmful_first) {
+  Big big(40);
+  big.waivers.clear();
+  big.outcome.gate.reset();
+  const VerdictBlock block = block_of(big.outcome);
+  EXPECT_EQ(block.word, "WORSE");
+  EXPECT_EQ(block.sentence,
+            "of 44 cells (kernel x format x input family) 20 err more, 0 less; verdicts: 20 worse, 0 better");
+  ASSERT_EQ(block.causes.size(), 2U);  // one kernel: classes, errors
+  EXPECT_EQ(block.causes[0].sentence,
+            "softmax.a.hardened: worse, most in f32 family_0|<b>`: pass -> silently_wrong, 3 of 12 cases");
+  EXPECT_EQ(block.causes[0].extent,
+            "20 of 42 cells (f32); family_0|<b>`, family_10, family_12, family_14, 16 more families");
+  EXPECT_THAT(block.causes[0].replay,
+              HasSubstr("./flashproof replay 'softmax:family_0|<b>`:0:format=f32' --kernel softmax.a.hardened"));
+  EXPECT_THAT(block.causes[1].sentence, HasSubstr("less accurate, most in f32 family_1: o: worst error 0.5 -> 0.75"));
+  const std::string text = block_text(block, Colour::off);
+  EXPECT_LE(static_cast<std::size_t>(std::ranges::count(text, '\n')), kBlockLines);
+}
+
+TEST(outcome, the_word_of_the_block_is_what_happened) {
+  Big same(0), worse(2), better(0), mixed(2);
+  for (Big* big : {&same, &worse, &better, &mixed}) big->outcome.gate.reset();
+  record_of(better.b, 0).o.max_ratio = 0.25;
+  record_of(mixed.b, 0).o.max_ratio = 0.25;
+  for (Big* big : {&better, &mixed}) {
+    big->head = document(big->b, "b");
+    big->outcome.comparison = compare(big->base, big->head, false);
+  }
+  EXPECT_EQ(block_of(same.outcome).word, "SAME");
+  EXPECT_EQ(block_of(worse.outcome).word, "WORSE");
+  EXPECT_EQ(block_of(better.outcome).word, "BETTER");
+  EXPECT_EQ(block_of(mixed.outcome).word, "MIXED");
+  Big gone(0);
+  gone.outcome.gate.reset();
+  gone.b.result.records.pop_back();
+  gone.head = document(gone.b, "b");
+  gone.outcome.comparison = compare(gone.base, gone.head, false);
+  EXPECT_EQ(block_of(gone.outcome).word, "CHANGED");
+  EXPECT_EQ(block_of(gone.outcome).outcome, BlockOutcome::none) << "what one side lacks is no success";
+  Outcome one_program;
+  one_program.scope = "all the same";
+  EXPECT_EQ(block_of(one_program).word, "SAME");
+  EXPECT_EQ(block_of(one_program).sentence, "the two programs compute the same");
 }
 
 TEST(outcome, the_json_has_everything_and_parses) {

@@ -25,7 +25,19 @@ done
 launcher() { # TEXT EXIT-CODE: the name of its report; "none": it writes none
   cat >"$tree/flashproof" <<CODE
 #!/bin/sh
-echo "[$1] \$* (\${GIT_DIR-no GIT_DIR}, \${CCACHE_BASEDIR##*/}, \$(ls "\$(dirname -- "\$0")" | tr '\n' ' '))" >>"$work/calls"
+tree=\$(dirname -- "\$0")
+case "\$*" in
+*'list kernels'*)
+  echo "built [$1]" >>"$work/calls"
+  if [ -d "$work/objects/$1" ]; then
+    rm -rf -- "\$tree/build/cpu/kernels" && mkdir -p "\$tree/build/cpu/reports" && cp -r -- "$work/objects/$1/." "\$tree/build/cpu/"
+    [ -e "\$tree/build/cpu/reports/flashproof-cli" ] || ln -s -- "$cli" "\$tree/build/cpu/reports/flashproof-cli"
+  fi
+  [ $2 = 3 ] && exit 3
+  exit 0
+  ;;
+esac
+echo "[$1] \$* (\${GIT_DIR-no GIT_DIR}, \${CCACHE_BASEDIR##*/}, \$(ls "\$tree" | tr '\n' ' '))" >>"$work/calls"
 for out; do :; done
 if [ $1 != none ]; then cp "$work/$1/report.json" "\$out/"; fi
 exit $2
@@ -87,12 +99,12 @@ expect 'all that shows before any checkout' is "$(checkouts)" ''
 printf '[[rule]]\nname = "exact"\nmax_ratio = 0\n' >"$work/policy.toml"
 run compare main~1 main --kernel 'softmax.*' --seed 7 --gate policy.toml --quick --json j.json
 expect 'a gate that fails exits 1' is "$code" 1
-expect 'stdout has the comparison, which names the revisions' has "$out" $'BASE first (seed 0, quick)\nHEAD second (seed 0, quick)'
+expect 'stdout has the comparison, which names the revisions' has "$out" $'base       first (seed 0, quick)\nhead       second (seed 0, quick)'
 expect 'both revisions report with the same options' has "$calls" "[first] report --kernel=softmax.* --quick --seed=7 --out $tree/build/compare/$first/build/compare-report"
 expect 'a report with findings is compared, too' has "$calls" "[second] report --kernel=softmax.* --quick --seed=7 --out $tree/build/compare/$second/build/compare-report"
-expect 'other options are the comparison'"'"'s' has "$out" 'GATE FAILS'
+expect 'other options are the comparison'"'"'s' has "$out" 'gate       FAILS'
 expect 'and --json' test -s "$work/j.json"
-expect 'progress is on stderr' has "$err" "flashproof: HEAD main ($second): building and reporting"
+expect 'progress is on stderr' has "$err" "flashproof: HEAD main ($second): building"
 expect 'the checkout is whole' is "$(git -C "$tree/build/compare/$first" status --porcelain)" ''
 expect 'objects are shared' has "$calls" "(no GIT_DIR, $first, "
 
@@ -121,12 +133,49 @@ launcher third 4
 run compare HEAD WORKTREE
 expect 'changes that are not committed are built' has "$calls" "[third] report --out $tree/build/compare/worktree"
 expect 'a report that decided too little is compared, too' is "$code" 0
-expect 'and named' has "$out" 'HEAD third'
+expect 'and named' has "$out" 'head       third'
 expect 'the other side is without them' has "$calls" "[second] report --out $tree/build/compare/$second/build/compare-report"
 launcher second 1
 run compare main main
 expect 'one side may be both' is "$code" 0
-expect 'and reports twice' is "$(grep -c '\[second\]' <<<"$calls")" 2
+expect 'and reports twice' is "$(grep -c '^\[second\]' <<<"$calls")" 2
+
+# What both sides compile alike is not run.
+tool ninja 'cd "$2" && find kernels reference -name "*.o" 2>/dev/null'
+objects() { # NAME KERNELS SHARED: what the softmax kernels' objects, and those of the oracle, hold
+  mkdir -p "$work/objects/$1/kernels/cpu" "$work/objects/$1/kernels/broken/x" "$work/objects/$1/reference"
+  echo same >"$work/objects/$1/kernels/cpu/softmax_safe.cc.o"
+  echo "$2" >"$work/objects/$1/kernels/cpu/softmax_online_chunk.cc.o"
+  echo "$RANDOM $1" >"$work/objects/$1/kernels/broken/x/a_fault.cc.o"
+  echo "$3" >"$work/objects/$1/reference/oracle.cc.o"
+}
+objects first old same
+objects second new same
+run compare main~1 main
+expect 'a kernel that changed is compared' is "$code" 0
+expect 'it and its like, and no other' has "$calls" "[first] report --kernel=softmax.online_chunk.hardened --kernel=softmax.online_chunk.published --out $tree"
+expect 'on both sides' has "$calls" '[second] report --kernel=softmax.online_chunk.hardened'
+expect 'that is said' has "$out" 'compiled differently; the'
+run compare main~1 main --kernel 'softmax.*'
+expect 'kernels that were asked for are run, changed or not' has "$calls" "[first] report --kernel=softmax.* --out"
+run compare main~1 main --gate policy.toml
+expect 'the limits of a gate are of every kernel' has "$calls" '[first] report --out'
+objects second old same
+run compare main~1 main
+expect 'two programs of the same objects are the same' is "$code" 0
+expect 'nothing is run' lacks "$calls" report
+expect 'that is said, too' has "$out" 'SAME       the two programs compute the same'
+run compare main~1 main --json j.json --markdown j.md
+expect 'and written' test -s "$work/j.json" -a -s "$work/j.md"
+objects second old other
+run compare main~1 main
+expect 'where shared code differs every kernel is run' has "$calls" '[second] report --out'
+objects second new same
+rm "$work/objects/second/kernels/cpu/softmax_safe.cc.o"
+run compare main~1 main
+expect 'and where the programs are linked of other files' has "$calls" '[second] report --out'
+rm "$work/bin/ninja"
+rm -rf -- "$work/objects" "$tree/build/compare"
 
 # A benchmark that notes who ran; cmake builds it.
 cat >"$work/benchmark" <<BENCHMARK
@@ -142,7 +191,7 @@ run compare main~1 main --measure 3 --benchmark-filter 'b.*'
 expect '--measure compares' is "$code" 0
 expect 'every round runs both, the first place changing' is "$(sed -n 's/^ran //p' <<<"$calls" | tr '\n' ' ')" \
   '0-1.json --benchmark_filter=b.* 1-1.json --benchmark_filter=b.* 1-2.json --benchmark_filter=b.* 0-2.json --benchmark_filter=b.* 0-3.json --benchmark_filter=b.* 1-3.json --benchmark_filter=b.* '
-expect 'the results are compared' has "$out" '3 rounds'
+expect 'the results are compared' has "$out" 'speed      no verdict on 1 benchmark'
 tool cmake 'echo no such target >&2; exit 1'
 run compare main~1 main --measure 3
 expect 'a benchmark that does not build is exit 3' is "$code" 3
@@ -161,7 +210,7 @@ launcher none 3
 commit fifth
 run compare main~2 main
 expect 'a revision that does not build is exit 3' is "$code" 3
-expect 'in one line behind its own' has "$err" $'\n''flashproof: HEAD "main": its report ended with exit code 3'
+expect 'in one line behind its own' has "$err" $'\n''flashproof: HEAD "main": its build ended with exit code 3'
 launcher none 2
 run compare main~2 .
 expect 'a revision that does not know an option is a usage error' is "$code" 2

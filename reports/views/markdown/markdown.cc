@@ -36,14 +36,6 @@ void run_lines(const Run& run, std::string& out) {
   out += fmt::format("- CPU {}\n- GPU {}\n\n", cell(shortened(e.cpu, kFact)), cell(shortened(e.gpu, kFact)));
 }
 
-constexpr std::string_view kFold = "<details><summary>Every table</summary>\n\n", kFoldEnd = "</details>\n";
-
-/// Text that does not end a fence of three backticks.
-std::string fenced(std::string text) {
-  std::ranges::replace(text, '`', '\'');
-  return text;
-}
-
 /// The verdict's block; how it went in one sentence; what it ran on comes after the matrix.
 void summary(const Report& report, std::string& out) {
   std::uint64_t runs = 0, cases = 0, failing[3] = {};
@@ -53,8 +45,7 @@ void summary(const Report& report, std::string& out) {
   }
   for (const Finding& f : report.findings) ++failing[static_cast<std::size_t>(f.record->kernel->form)];
   out += "# flashproof report\n\n";
-  if (!report.block.sentence.empty())
-    out += fmt::format("```\n{}```\n\n", fenced(block_text(report.block, Colour::off)));
+  if (!report.block.sentence.empty()) out += fenced(report.block);
   std::size_t partial = 0;
   for (const Run& run : report.runs) {
     if (!run.partial.empty() && ++partial <= kMostRuns)

@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "reports/views/terminal/text.h"
+#include "reports/views/terminal/verdict_block.h"
 
 namespace flashproof::markdown_parts {
 
@@ -33,6 +35,16 @@ inline std::string shortened(const std::string& text, std::size_t longest = 1000
   if (text.size() <= longest) return text;
   while (longest > 0 && (static_cast<unsigned char>(text[longest]) & 0xC0U) == 0x80) --longest;
   return text.substr(0, longest) + " ...";
+}
+
+/// What people need not see at once is between these two.
+inline constexpr std::string_view kFold = "<details><summary>Every table</summary>\n\n", kFoldEnd = "</details>\n";
+
+/// The verdict's block as text that nothing in it ends.
+inline std::string fenced(const VerdictBlock& block) {
+  std::string text = block_text(block, Colour::off);
+  std::ranges::replace(text, '`', '\'');
+  return fmt::format("```\n{}```\n\n", text);
 }
 
 /// A section with one table. Its rows are added while they fit.

@@ -158,7 +158,7 @@ void add_causes(const VerdictBlock& block, std::size_t room, Colour colour, Line
 
 std::string block_text(const VerdictBlock& block, Colour colour) {
   Lines head, notes;
-  const std::string_view verdict = word(block.outcome);
+  const std::string_view verdict = block.word.empty() ? word(block.outcome) : block.word;
   const Lines sentence = at_most(folded(one_line(block.sentence), kBlockColumns - kHeading), 3);
   for (std::size_t i = 0; i < sentence.size(); ++i) {
     const std::string heading = pad(i == 0 ? verdict : "", kHeading);

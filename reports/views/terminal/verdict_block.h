@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reports/views/terminal/colour.h"
@@ -39,6 +40,7 @@ struct VerdictBlock {
   std::vector<BlockNote> notes;    // what is not tested, undecided, expected or worth a look
   std::vector<BlockNote> rest;     // files, options
   std::string more = "--verbose";  // what shows the causes and notes that did not fit
+  std::string_view word = {};      // in place of the outcome's own, PASS or FAIL: "WORSE"; a literal
 };
 
 /// Lines, each ended. What does not fit is counted: "3 more causes".

@@ -1,0 +1,74 @@
+#include "reports/compare/changed_kernels.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "reference/problem/read_file.h"
+#include "reference/problem/run_command.h"
+
+namespace flashproof::compare {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The object files of the program without its seeded faults, relative to the build folder; empty: ninja does not say.
+std::set<std::string> objects_of(const fs::path& build) {
+  const auto inputs = output_of({.words = {"ninja", "-C", build.string(), "-t", "inputs", "flashproof-cli"}});
+  std::set<std::string> objects;
+  std::istringstream lines(inputs.value_or(""));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.ends_with(".o") && line.find("/broken/") == std::string::npos) objects.insert(line);
+  }
+  return objects;
+}
+
+bool same_bytes(const fs::path& a, const fs::path& b) {
+  constexpr std::uint64_t kLargestObject = 256U << 20;
+  return read_file(a, kLargestObject) == read_file(b, kLargestObject);
+}
+
+/// Kernels by the end of the names of their object files: kernels/softmax/safe.cu is compiled as itself for CUDA, and as
+/// softmax_safe.cc and softmax_safe.cu for the CPU, the race shadow and native mathematics (kernels/CMakeLists.txt).
+std::map<std::string, std::vector<std::string>> kernels_by_stem(const fs::path& build, std::size_t& count) {
+  std::map<std::string, std::vector<std::string>> kernels;
+  const auto text = output_of({.words = {(build / "reports/flashproof-cli").string(), "list", "kernels", "--json"}});
+  const nlohmann::json list = nlohmann::json::parse(text.value_or(""), nullptr, false);
+  if (!list.is_array()) return kernels;
+  for (const auto& kernel : list) {
+    if (!kernel.is_object() || !kernel.value("source", nlohmann::json()).is_string()) return {};
+    const fs::path source = fs::path(kernel["source"].get<std::string>()).lexically_relative("kernels");
+    std::string symbol = fs::path(source).replace_extension().string();
+    std::ranges::replace(symbol, '/', '_');
+    const std::string id = kernel.value("id", "");
+    for (const std::string& stem : {symbol + ".cc.o", symbol + ".cu.o", source.string() + ".o"}) {
+      kernels["/" + stem].push_back(id);
+    }
+    ++count;
+  }
+  return kernels;
+}
+
+}  // namespace
+
+std::optional<ChangedKernels> changed_kernels(const fs::path& base, const fs::path& head) {
+  const std::set<std::string> objects = objects_of(head);
+  if (objects.empty() || objects != objects_of(base)) return std::nullopt;
+  ChangedKernels changed;
+  const auto kernels = kernels_by_stem(head, changed.of);
+  if (kernels.empty()) return std::nullopt;
+  std::set<std::string> ids;
+  for (const std::string& object : objects) {
+    // The one object that says where the tree lies is another in every tree (source_tree.h).
+    if (object.ends_with("/source_tree.cc.o") || same_bytes(base / object, head / object)) continue;
+    const auto of = std::ranges::find_if(kernels, [&](const auto& entry) { return object.ends_with(entry.first); });
+    if (of == kernels.end()) return std::nullopt;
+    ids.insert(of->second.begin(), of->second.end());
+  }
+  changed.ids.assign(ids.begin(), ids.end());
+  return changed;
+}
+
+}  // namespace flashproof::compare
