@@ -127,7 +127,8 @@ void add_gate(const GateResult& gate, VerdictBlock& block) {
 }
 
 void add_speed(const Speed& speed, VerdictBlock& block) {
-  std::size_t open = 0;
+  std::size_t open = speed.not_run.size();
+  std::string why = speed.not_run.empty() ? "" : one_line(speed.not_run.front());
   double low = 1, high = 1;
   for (const SpeedChange& s : speed.changes) {
     if (s.verdict == SpeedVerdict::slower || s.verdict == SpeedVerdict::faster) {
@@ -136,7 +137,7 @@ void add_speed(const Speed& speed, VerdictBlock& block) {
       low = std::min(low, s.interval.lower);
       high = std::max(high, s.interval.upper);
     } else {
-      ++open;
+      if (open++ == 0) why = one_line(s.name) + ": " + s.text();
     }
   }
   const auto unchanged = static_cast<std::size_t>(std::ranges::count_if(
@@ -145,9 +146,9 @@ void add_speed(const Speed& speed, VerdictBlock& block) {
     block.notes.push_back({"speed", fmt::format("unchanged within [{:.2g}, {:.2g}] % in {}", 100 * (low - 1),
                                                 100 * (high - 1), counted(unchanged, "benchmark", "benchmarks"))});
   }
-  if (open + speed.not_run.size() > 0) {
+  if (open > 0) {
     block.notes.push_back(
-        {"speed", fmt::format("no verdict on {}", counted(open + speed.not_run.size(), "benchmark", "benchmarks"))});
+        {"speed", fmt::format("no verdict on {}: {}", counted(open, "benchmark", "benchmarks"), why)});
   }
 }
 

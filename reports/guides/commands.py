@@ -121,7 +121,7 @@ COMMANDS = {
         Run(instead=f"./flashproof report {SMALL} --kernel '{ONLINE}.*' --out out/base"),
     f"./flashproof report --kernel '{ONLINE}.*' --out out/head":
         Run(instead=f"./flashproof report {SMALL} --kernel '{ONLINE}.*' --out out/head"),
-    "./flashproof compare HEAD . --kernel 'softmax.online_two_pass.*' --quick": REVISIONS,
+    "./flashproof compare HEAD . --quick": REVISIONS,
     "./flashproof compare out/base/report.json out/head/report.json": Run(),
     "./flashproof compare out/base/report.json out/head/report.json --gate properties/examples/compare-policy.toml":
         Run(instead=f"./flashproof compare out/base/report.json out/head/report.json --gate '{POLICY}'"),

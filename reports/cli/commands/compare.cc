@@ -239,8 +239,10 @@ int compare_command(const CompareArguments& given) {
   if (!a.markdown.empty()) write_atomically(a.markdown, markdown_of(s.outcome));
   if (!a.json.empty()) write_atomically(a.json, json_of(s.outcome));
   VerdictBlock block = block_of(s.outcome);
-  if (!a.verbose) block.rest.push_back({"more", "--verbose: every record that differs; --json FILE: all of it"});
-  show_block(block, a.verbose ? text_of(s.outcome) : "");
+  // Of speeds alone the table of times is what was asked for.
+  const bool verbose = a.verbose || (s.outcome.comparison.base == nullptr && s.outcome.speed);
+  if (!verbose) block.rest.push_back({"more", "--verbose: every record that differs; --json FILE: all of it"});
+  show_block(block, verbose ? text_of(s.outcome) : "");
   return s.outcome.gate && !s.outcome.gate->passes() ? kExitFinding : kExitFine;
 }
 
