@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "properties/laws/law.h"
+#include "reference/problem/shown_text.h"
 #include "reference/problem/text.h"
+#include "reports/diagnose/cause_entries.h"
 #include "reports/plugin/text.h"
 #include "reports/views/terminal/text.h"
 
@@ -47,26 +50,60 @@ std::vector<Failing> failing_of(const PluginReport& report) {
   return list;
 }
 
-CauseEntry cause_of(const Failing& failing, const Plugin& plugin, const std::string& program) {
-  const PluginResult& first = *failing.results.front();
-  const PluginFailure& failure = *first.failure;
+/// "3 laws (…), 12 input families (…)".
+std::string extent_of(std::span<const PluginResult* const> results) {
   std::set<std::string> families;
   std::vector<std::string> laws;
-  for (const PluginResult* result : failing.results) {
+  for (const PluginResult* result : results) {
     laws.emplace_back(result->law);
     for (const auto& [family, tally] : result->by_family) {
       if (tally.verdict.failed()) families.insert(family);
     }
   }
+  return fmt::format("{} ({}), {} ({})", counted(laws.size(), "law", "laws"), names_text(laws, kMostLaws),
+                     counted(families.size(), "input family", "input families"),
+                     names_text({families.begin(), families.end()}, kMostLaws));
+}
+
+CauseEntry cause_of(const Failing& failing, const Plugin& plugin, const std::string& program) {
+  const PluginResult& first = *failing.results.front();
+  const PluginFailure& failure = *first.failure;
   CauseEntry cause;
   cause.sentence = fmt::format("{}: {}; {}", full_name(*failing.kernel), in_words(failing.failure),
                                one_line(failure.verdict.detail));
-  cause.extent = fmt::format("{} law{} ({}), {} input famil{} ({}); case {}", laws.size(), laws.size() == 1 ? "" : "s",
-                             names_text(laws, kMostLaws), families.size(), families.size() == 1 ? "y" : "ies",
-                             names_text({families.begin(), families.end()}, kMostLaws),
+  cause.extent = fmt::format("{}; case {}", extent_of(failing.results),
                              failure.shrunk.empty() ? to_string(failure.spec) : failure.shrunk);
   cause.replay = replay_line(program, plugin, first);
   return cause;
+}
+
+bool is_judging(const PluginResult& result) {
+  return std::ranges::find(judging_laws(), result.law, &Law::name) != judging_laws().end();
+}
+
+/// Kernel by kernel: what a diagnosis says of those that a judging law rejects, and the ways of failing that only other laws see.
+std::vector<CauseEntry> entries_of(const PluginReport& report, const Plugin& plugin, const std::string& program) {
+  std::vector<CauseEntry> entries;
+  std::set<const Kernel*> told;
+  for (const Failing& one : failing_of(report)) {
+    const auto causes = report.causes.find(one.kernel);
+    const bool judged = std::ranges::any_of(one.results, [](const PluginResult* r) { return is_judging(*r); });
+    if (!judged || causes == report.causes.end() || !is_diagnosed(causes->second)) {
+      entries.push_back(cause_of(one, plugin, program));
+      continue;
+    }
+    if (!told.insert(one.kernel).second) continue;
+    std::vector<const PluginResult*> results;
+    for (const PluginResult& result : report.results) {
+      if (result.failure && result.kernel == one.kernel && is_judging(result)) results.push_back(&result);
+    }
+    const DiagnosedKernel kernel{full_name(*one.kernel), extent_of(results), [&](const std::string& line) {
+                                   return fmt::format("{} {} --plugin {} --kernel {}", program, shell_word(line),
+                                                      shell_word(plugin.path()), one.kernel->id);
+                                 }};
+    for (CauseEntry& entry : cause_entries(causes->second, kernel)) entries.push_back(std::move(entry));
+  }
+  return entries;
 }
 
 /// "o 95 %, lse 97 %, 43 of 44 families"; empty where nothing was judged.
@@ -113,7 +150,7 @@ VerdictBlock plugin_block(const PluginReport& report, const Plugin& plugin, cons
     if (result.failure) failing.insert(result.kernel);
     if (result.law == kCallReturns) cases += result.executed();
   }
-  for (const Failing& one : failing_of(report)) block.causes.push_back(cause_of(one, plugin, program));
+  block.causes = entries_of(report, plugin, program);
   for (const Kernel* kernel : report.untested()) {
     failing.insert(kernel);
     block.causes.push_back({full_name(*kernel) + ": no case was run to its end: nothing was tested", "", ""});

@@ -107,12 +107,32 @@ class Run {
         if (step == 1 && !result.failure) result.failure = contradiction;
       }
     }
+    if (!report.partial && !report.replay) report.causes = diagnoses();
     end_children_except({});  // of a library whose judge was ended
     if (!report.replay && !options_.out.empty()) keep_witnesses(report.results, options_, jobs());
     return report;
   }
 
  private:
+  /// What is wrong with each kernel that a judging law rejects.
+  std::map<const Kernel*, std::vector<Cause>> diagnoses() const {
+    std::vector<FailingRuns> runs;
+    for (const auto& [at, failed] : judged_) {
+      const PluginTask& task = tasks_[at.first];
+      if (crashes_.given_up.contains(task.kernel)) continue;
+      auto run = std::ranges::find(runs, task.kernel, &FailingRuns::kernel);
+      if (run == runs.end()) {
+        run = runs.insert(runs.end(), {task.kernel, {}, {}, task.kernel->has_cuda ? Executor::cuda : Executor::cpu});
+      }
+      (failed ? run->failing : run->passing).push_back(task.cases[at.second]);
+    }
+    std::erase_if(runs, [](const FailingRuns& run) { return run.failing.empty(); });
+    const std::vector<std::vector<Cause>> causes = diagnose_apart(runs, jobs(), step_seconds());
+    std::map<const Kernel*, std::vector<Cause>> by_kernel;
+    for (std::size_t i = 0; i < runs.size(); ++i) by_kernel[runs[i].kernel] = causes[i];
+    return by_kernel;
+  }
+
   /// The GPU's kernels one after another: several processes would share its memory, and a fault of one may end the others.
   int jobs() const {
     return std::ranges::any_of(kernels_, [](const Kernel* k) { return k->has_cuda; }) ? 1 : options_.jobs;
@@ -180,7 +200,12 @@ class Run {
     const PluginTask& task = tasks_.at(task_number);
     const std::uint64_t steps = per_case(task);
     const CaseSpec& spec = task.cases.at(step / steps);
-    runs_.at(task.kernel).add(spec, step % steps, answer);
+    KernelRun& run = runs_.at(task.kernel);
+    run.add(spec, step % steps, answer);
+    if (step % steps != 0 && run.questions()[step % steps - 1].law->judge != nullptr &&
+        answer.verdict.kind != VerdictKind::unsupported) {
+      judged_[{task_number, step / steps}] |= answer.verdict.failed();
+    }
     if (!answer.verdict.failed()) return;
     if (ended_process(answer.verdict)) {
       note_crash(task.kernel, held_up_process(answer.verdict));
@@ -198,6 +223,7 @@ class Run {
   std::map<const Kernel*, KernelRun> runs_;
   std::vector<PluginTask> tasks_;
   PluginCrashes crashes_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, bool> judged_;  // by task and case: a judging law rejects it
   std::map<const Kernel*, std::pair<int, int>> counts_;
   using TaskStep = std::pair<std::uint64_t, std::uint64_t>;
   std::map<std::pair<const Kernel*, std::size_t>, std::pair<TaskStep, PluginFailure>> first_;  // by kernel and step

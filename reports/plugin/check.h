@@ -15,6 +15,7 @@
 #include "reference/error/power.h"
 #include "reference/error/verdict.h"
 #include "reference/problem/case.h"
+#include "reports/diagnose/cause.h"
 
 namespace flashproof {
 
@@ -87,6 +88,7 @@ struct PluginReport {
   bool replay = false;
   std::vector<const Kernel*> need_gpu;  // selected, and not run: their tensors lie on a GPU and there is none
   std::string why_no_gpu;
+  std::map<const Kernel*, std::vector<Cause>> causes = {};  // of those that fail judging laws on drawn cases
 
   bool found() const;
   /// Nothing was found, but not enough was decided to call it a pass.

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <set>
 #include <utility>
 
 #include "reference/problem/text.h"
+#include "reports/diagnose/cause_entries.h"
 #include "reports/views/terminal/text.h"
 
 namespace flashproof {
@@ -109,59 +111,6 @@ std::string failing_text(const Report& report, const Kernel* kernel, const Ways&
                      counted(families.size(), "input family", "input families"));
 }
 
-/// One cause, one entry: causes of the same words together, certain if one of them is.
-std::vector<Cause> together(const std::vector<Cause>& causes) {
-  std::vector<Cause> list;
-  for (const Cause& cause : causes) {
-    const auto same = std::ranges::find_if(
-        list, [&](const Cause& c) { return c.sentence == cause.sentence && c.condition == cause.condition; });
-    if (same == list.end()) {
-      list.push_back(cause);
-      continue;
-    }
-    same->cases += cause.cases;
-    same->elements += cause.elements;
-    same->confident |= cause.confident;
-  }
-  return list;
-}
-
-/// What a diagnosis found of one kernel: an entry for every certain cause, and one for what has none.
-void add_causes(const Report& report, const Kernel& kernel, const std::vector<Cause>& causes, const Ways& ways,
-                std::vector<CauseEntry>& out) {
-  std::string open, witness;
-  std::uint64_t open_cases = 0;
-  const auto replay = [&](const std::string& line) {
-    return line.empty() ? "" : replay_command(line, Executor::cpu, Math::det) + fmt::format(" --kernel {}", kernel.id);
-  };
-  for (const Cause& cause : together(causes)) {
-    std::string sentence = cause.sentence + (cause.condition.empty() ? "" : "; " + cause.condition);
-    if (!cause.confident) {
-      open += (open.empty() ? "" : "; ") + sentence;
-      open_cases += cause.cases;
-      if (witness.empty()) witness = cause.witness;
-      continue;
-    }
-    if (!cause.others.empty()) sentence += "; or, what these cases do not tell apart: " + cause.other_sentence;
-    out.push_back({fmt::format("{}: {}", full_id(kernel), sentence),
-                   fmt::format("explains {} of {} that were looked at{}; {}", cause.cases,
-                               counted(cause.failing_cases, "failing case", "failing cases"),
-                               cause.elements > 0 ? fmt::format(" ({} elements)", cause.elements) : "",
-                               failing_text(report, &kernel, ways)),
-                   replay(cause.witness)});
-  }
-  if (open.empty()) return;
-  out.push_back({fmt::format("{}: no cause is certain: {}", full_id(kernel), open),
-                 fmt::format("{} that were looked at; {}", counted(open_cases, "failing case", "failing cases"),
-                             failing_text(report, &kernel, ways)),
-                 replay(witness)});
-}
-
-/// Whether the diagnosis says more than that it broke off.
-bool is_diagnosed(const std::vector<Cause>& causes) {
-  return std::ranges::any_of(causes, [](const Cause& cause) { return cause.cases > 0; });
-}
-
 }  // namespace
 
 bool is_judged(const Record& record, Kernels judged) {
@@ -187,7 +136,13 @@ std::vector<CauseEntry> report_causes(const Report& report, Kernels judged) {
     const auto known = report.causes.find(full_id(kernel));
     const bool diagnosed = known != report.causes.end() && is_diagnosed(known->second);
     const std::size_t before = entries.size();
-    if (diagnosed) add_causes(report, kernel, known->second, ways, entries);
+    if (diagnosed) {
+      const auto replay = [&](const std::string& line) {
+        return replay_command(line, Executor::cpu, Math::det) + fmt::format(" --kernel {}", kernel.id);
+      };
+      std::ranges::move(cause_entries(known->second, {full_id(kernel), failing_text(report, &kernel, ways), replay}),
+                        std::back_inserter(entries));
+    }
     // The diagnosis runs cases again on the CPU, those that returned: what ended a process, and what another executor did, stands by itself.
     const bool on_cpu = std::ranges::any_of(ways, [](const FailingWay& w) { return w.executor == Executor::cpu; });
     for (const FailingWay& way : ways) {
