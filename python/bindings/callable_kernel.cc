@@ -62,6 +62,7 @@ CallableKernel::CallableKernel(CallableDeclaration declaration)
 
 std::string CallableKernel::refusal(const Problem& problem) {
   if (!lost_.empty()) return "the device was lost: " + lost_;
+  if (over_ && over_()) return "the time is over";
   std::string why = beyond_shape(problem, declared_.takes);
   // What the declared arithmetic has no meaning for has no bound.
   if (const auto* attention = std::get_if<AttentionProblem>(&problem);

@@ -4,7 +4,9 @@
 #include <nanobind/nanobind.h>
 
 #include <exception>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/registry.h"
@@ -36,6 +38,8 @@ class CallableKernel {
   const KernelDeclaration& declaration() const { return kernel_; }
   /// Empty, or why the device answers nothing any more: every problem is refused from here on, and a run should stop.
   const std::string& lost() const { return lost_; }
+  /// From now on every problem is refused once this is true; empty: none is.
+  void refuse_when(std::function<bool()> over) { over_ = std::move(over); }
   /// Asks for signals too. True: something was raised that is no Exception, or by `refuses`.
   bool interrupted();
   /// The run is to end, since this was raised; to be called where it is caught, with the interpreter's lock held.
@@ -55,6 +59,7 @@ class CallableKernel {
   Format formats_[1];
   KernelDeclaration kernel_;
   std::string lost_;
+  std::function<bool()> over_;
   std::exception_ptr interrupt_;
   bool ctrl_c_ = false;
 };

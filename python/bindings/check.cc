@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "properties/driver/property_files.h"
@@ -18,6 +19,7 @@
 #include "python/bindings/stop.h"
 #include "reference/problem/error.h"
 #include "reference/problem/shown_text.h"
+#include "reports/diagnose/cause_entries.h"
 
 namespace nb = nanobind;
 
@@ -220,6 +222,45 @@ std::vector<PropertyResult> under_laws(CallableKernel& kernel, const CheckReques
   return run_properties(std::span(&kernel.declaration(), 1), options);
 }
 
+/// What the kernel computes instead, as entries of the block: sentence, extent, the line that replays the smallest case. In the time
+/// that the run has left, or five seconds more.
+Json diagnosed(CallableKernel& kernel, const CheckRequest& request, const std::vector<FamilyRecord>& records,
+               const std::vector<PropertyResult>& results, Stop& stop) {
+  std::vector<CaseSpec> failing, passing;
+  std::set<std::string_view> families;
+  for (const FamilyRecord& record : records) {
+    failing.insert(failing.end(), record.failing.begin(), record.failing.end());
+    passing.insert(passing.end(), record.passing.begin(), record.passing.end());
+    if (!record.failing.empty()) families.insert(record.family);
+  }
+  for (const PropertyResult& result : results) {
+    const bool judges = std::ranges::find(judging_laws(), result.law, &Law::name) != judging_laws().end();
+    if (!judges || !result.failure || result.failure->verdict.failure == Failure::error) continue;
+    failing.push_back(result.failure->spec);
+    families.insert(result.failure->spec.family);
+  }
+  Json list = Json::array();
+  if (failing.empty() || !kernel.lost().empty() || kernel.ctrl_c()) return list;
+  constexpr double kSecondsMore = 5;
+  Stop more(kernel, stop() ? kSecondsMore : 0);
+  kernel.refuse_when([&] { return more() || (!stop.stopped() && stop()); });
+  const Kernel diagnosed{kernel.declaration()};
+  const std::vector<Cause> causes = diagnose(diagnosed, failing, passing, Executor::cpu);
+  kernel.refuse_when({});
+  if (!is_diagnosed(causes)) return list;
+  constexpr std::size_t kShown = 4;
+  const std::vector<std::string_view> all(families.begin(), families.end());
+  const std::string where =
+      fmt::format("fails in {} input {} ({}{})", all.size(), all.size() == 1 ? "family" : "families",
+                  fmt::join(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, all.size())), ", "),
+                  all.size() > kShown ? ", ..." : "");
+  const auto replay = [&](const std::string& line) { return request.program + " --replay " + shell_word(line); };
+  for (const CauseEntry& entry : cause_entries(causes, {std::string(diagnosed.id), where, replay})) {
+    list.push_back({entry.sentence, entry.extent, entry.replay});
+  }
+  return list;
+}
+
 Json run(CallableKernel& kernel, const CheckRequest& request) {
   Stop stop(kernel, request.seconds);
   const Kernel measured{kernel.declaration()};
@@ -276,6 +317,7 @@ Json run(CallableKernel& kernel, const CheckRequest& request) {
     alone = decisions.conclude(kernel.declaration());
   }
   add_conclusion(root, alone, results, request);
+  root["causes"] = request.replay.empty() ? diagnosed(kernel, request, records, results, stop) : Json::array();
   if (kernel.ctrl_c()) root["undecided"].insert(root["undecided"].begin(), "interrupted: this is a part of the run");
   if (!kernel.ctrl_c() && kernel.lost().empty()) add_unasked(root, results, families.size());
   root["junit"] = junit_text(told_once(results, faults), request.program, kernel.declaration().id, whole(root));

@@ -24,7 +24,7 @@ struct CheckRequest {
   nanobind::object progress;                // (cases done, in all, family) -> None, or None
 };
 
-/// {"partial", "lost", "interrupted", "unasked": families, "cut": families, "laws": [...] each with "unasked", "families": [...], "junit": XML}. Numbers that JSON has not are strings ("inf", "nan").
+/// {"partial", "lost", "interrupted", "unasked": families, "cut": families, "laws": [...] each with "unasked", "families": [...], "causes": [[sentence, extent, replay], ...], "junit": XML}. Numbers that JSON has not are strings ("inf", "nan").
 /// The interpreter's lock must be held: it is given up while the laws run. Throws UsageError and InfrastructureError, and what the
 /// callable raises that is no Exception; but Ctrl-C (KeyboardInterrupt) ends the run with what there is.
 std::string check(CallableDeclaration declaration, const CheckRequest& request);

@@ -100,6 +100,8 @@ class FamilyCases {
     ++record_.verdicts[static_cast<std::size_t>(verdict.kind)];
     if (verdict.kind == VerdictKind::unsupported) record_.refused = verdict.detail;
     ran_ += verdict.kind == VerdictKind::unsupported ? 0 : 1;
+    if (verdict.kind == VerdictKind::pass) record_.passing.push_back(drawn.spec);
+    if (verdict.failed() && verdict.failure != Failure::error) record_.failing.push_back(drawn.spec);
     if (verdict.failed() && record_.finding.empty()) {
       record_.finding =
           to_string(drawn.spec) + "  " + to_string(Verdict{verdict.kind, verdict.failure, {}}) + "  " + verdict.detail;

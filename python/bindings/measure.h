@@ -24,6 +24,7 @@ struct FamilyRecord {
   std::string refused;                                  // why the last refused case was
   std::string finding;                                  // the first failing case: its line, then the verdict
   bool complete = false;                                // all of its cases were asked
+  std::vector<CaseSpec> failing, passing;               // of those that were judged
 
   /// The kernel took a case.
   bool taken() const;

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 #: The laws whose cases replay best: they read one output and no other.
 _JUDGING = ("class_matches_semantics", "within_bound", "outputs_fully_written", "judged")
 
+#: Kinds of findings that a diagnosis explains.
+_OF_NUMBERS = ("class_mismatch", "exceeds_bound", "laundering", "silently_wrong", "unwritten")
+
 
 def causes(result: "Result") -> List[List["Finding"]]:
     """The findings by what is wrong: of one kind, where it is a fault of the call each its own. The smallest case first."""
@@ -27,6 +30,11 @@ def causes(result: "Result") -> List[List["Finding"]]:
     for group in groups:
         group.sort(key=lambda f: (f.law not in _JUDGING, not f.replay, not f.witness))
     return sorted(groups, key=lambda g: g[0].law not in _JUDGING)
+
+
+def _is_judged(finding: "Finding") -> bool:
+    """A diagnosis says more of it: numbers, not a call that failed or a promise that was broken."""
+    return finding.law in _JUDGING and finding.kind in _OF_NUMBERS
 
 
 def counted(number: int, one: str, many: str) -> str:
@@ -78,7 +86,8 @@ def _tested(result: "Result") -> List[Tuple[str, str]]:
 
 def block(result: "Result", colour: bool = False) -> str:
     """The lines, without the last line break."""
-    groups = causes(result)
+    entries = [[c.sentence, c.extent, c.replay] for c in result.causes]
+    entries += [_cause(result, group) for group in causes(result) if not (result.causes and _is_judged(group[0]))]
     notes = [("undecided", why) for why in result.undecided]
     if result.partial:
         notes.append(("left out", result.left_out()))
@@ -88,8 +97,8 @@ def block(result: "Result", colour: bool = False) -> str:
     if result.suggestion:
         notes.append(("declare", f"explained by {result.suggestion}, which the declaration could say"))
     text = _flashproof.block_text(
-        outcome=result.outcome, sentence=utf8(_sentence(result, len(groups))), tested=_plain(_tested(result)),
-        causes=[[utf8(part) for part in _cause(result, group)] for group in groups], notes=_plain(notes),
+        outcome=result.outcome, sentence=utf8(_sentence(result, len(entries))), tested=_plain(_tested(result)),
+        causes=[[utf8(part) for part in entry] for entry in entries], notes=_plain(notes),
         rest=[("more", "result.details() or --verbose: a row per input family, every law's finding")], colour=colour)
     return text.rstrip("\n")
 

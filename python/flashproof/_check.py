@@ -15,7 +15,7 @@ from . import _arrays, _flashproof
 from ._progress import progress_bar
 from ._kernel import Kernel, features_of, parameters_of
 from ._problem import DRAWN, NAMES, OUTPUTS, PARAMETERS, TENSORS, View, declared_text, format_of
-from ._result import FamilyResult, LawResult, Result, Statistics, declaration_of, finding_of
+from ._result import Cause, FamilyResult, LawResult, Result, Statistics, declaration_of, finding_of
 from ._text import line, path_argument, said, shell_word, utf8, utf8_argument
 
 _Names = Union[str, Iterable[str]]
@@ -216,7 +216,7 @@ def check(
         [FamilyResult(f["family"], f["cases"], f["refused"], f["finding"], {part: Statistics.of(s) for part, s in f["outputs"].items()})
          for f in found["families"]],
         time.monotonic() - start, found["partial"], found["lost"], found["undecided"], found["decided"], found["open"], found["suggestion"],
-        declaration_of(found["declaration"]), found["interrupted"], found.get("unasked", []), found.get("cut", []), found["junit"])
+        declaration_of(found["declaration"]), found["interrupted"], found.get("unasked", []), found.get("cut", []), [Cause(*cause) for cause in found["causes"]], found["junit"])
 
 
 def replay(function: Callable[..., Any], case: Union[_Names, "os.PathLike[str]"], *, law: _Names = (), **options: Any) -> Result:

@@ -45,6 +45,15 @@ class Worst:
 
 
 @dataclasses.dataclass(frozen=True)
+class Cause:
+    """What the kernel computes instead, or what is wrong with its output and where; computed, not guessed."""
+
+    sentence: str
+    extent: str  #: how many of the failing cases it explains
+    replay: str  #: the command that shows the smallest of them
+
+
+@dataclasses.dataclass(frozen=True)
 class Statistics:
     """Of one output over the cases of a family."""
 
@@ -159,6 +168,7 @@ class Result:
     interrupted: bool = False  #: by Ctrl-C: partial, and no pass
     unasked: List[str] = dataclasses.field(default_factory=list)  #: input families of which no case was asked for want of time
     cut: List[str] = dataclasses.field(default_factory=list)  #: input families of which fewer cases were asked, or not every law
+    causes: List[Cause] = dataclasses.field(default_factory=list)  #: the diagnosis; empty: nothing failed, or nothing could be said
     junit_text: str = dataclasses.field(repr=False, default="")
 
     @property
