@@ -29,6 +29,7 @@ class OfProblem : public Alternative {
     const Decision decision = settle(e, kernel_.contract, next_).decision;
     ball = e.truth;
     reach = bound_with_rounding(e.format, e.truth, e.bound);
+    likely = probable_bound(e.bound) + (reach - e.bound.total());
     return decision;
   }
 

@@ -18,7 +18,8 @@ class Alternative {
   virtual Decision decide(Part part, std::int64_t row, std::int64_t column) = 0;
   /// Of what was decided last.
   Ball ball;
-  double reach = 0;  // the bound, with the rounding into the format
+  double reach = 0;   // the bound, with the rounding into the format
+  double likely = 0;  // the same of the probable bound: what independent roundings come to; 0: not known
 };
 
 /// Other weights of the same terms (Hypothesis::row).

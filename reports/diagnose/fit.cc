@@ -69,7 +69,8 @@ class RowFit {
     const Tensor& tensor = seen_.output()[part];
     const double error = decode(tensor.format, tensor.bits(index)) - other_.ball.hi;
     const double away = part != Part::lse && other_.ball.hi < 0 ? -error : error;
-    return other_.reach > 0 ? away / other_.reach : 0;
+    const double reach = other_.likely > 0 ? std::min(other_.likely, other_.reach) : other_.reach;
+    return reach > 0 ? away / reach : 0;
   }
   double surprise(Part part, std::int64_t index) const {
     constexpr double kMost = 10;
@@ -89,27 +90,31 @@ class RowFit {
   std::int64_t row_;
 };
 
+/// Of the part that has most of them: a row's o and its lse share a sum, so that one row is always a scaled one.
 std::int64_t failing_rows(const Observation& seen) {
-  std::int64_t failing = 0;
+  std::int64_t most = 0;
   for (const Part part : seen.parts()) {
     const std::int64_t width = seen.width(part);
+    std::int64_t failing = 0;
     for (std::int64_t row = 0; row < seen.rows(part); ++row) {
       bool fails = false;
       for (std::int64_t c = 0; c < width && !fails; ++c) fails = seen.kind(part, row * width + c) == VerdictKind::fail;
       failing += fails ? 1 : 0;
     }
+    most = std::max(most, failing);
   }
-  return failing;
+  return most;
 }
 
-/// The factor (lse: the summand) that brings the truth nearest to one output, in units of the bound, and whether that is near enough.
-bool is_scaled(const Observation& seen, Part part) {
+/// The factor (lse: the summand) that brings the truth nearest to these elements, in units of the bound, and whether that is near
+/// enough; `numbers`: how many of them are.
+bool is_scaled(const Observation& seen, Part part, std::int64_t begin, std::int64_t end, std::size_t& count) {
   struct Number {
     double computed, truth, reach;
   };
   std::vector<Number> numbers;
   double with = 0, own = 0;
-  for (std::int64_t i = 0; i < seen.rows(part) * seen.width(part); ++i) {
+  for (std::int64_t i = begin; i < end; ++i) {
     if (seen.symptom(part, i) != Symptom::none && seen.symptom(part, i) != Symptom::number) return false;
     const Element e = element_at(seen.output(), seen.truth(), seen.bound(), part, i);
     const double reach = bound_with_rounding(e.format, e.truth, e.bound);
@@ -121,11 +126,17 @@ bool is_scaled(const Observation& seen, Part part) {
     with += x * y, own += x * x;
     numbers.push_back(n);
   }
+  count = numbers.size();
   const double c = own > 0 ? with / own : 0;
   return std::ranges::all_of(numbers, [&](const Number& n) {
     const double nearest = part == Part::lse ? n.truth + c : n.truth * c;
     return std::fabs(n.computed - nearest) <= n.reach * std::max(1.0, std::fabs(part == Part::lse ? 1.0 : c));
   });
+}
+
+bool is_scaled(const Observation& seen, Part part) {
+  std::size_t count = 0;
+  return is_scaled(seen, part, 0, seen.rows(part) * seen.width(part), count);
 }
 
 }  // namespace
@@ -163,6 +174,23 @@ bool is_scaled(const Observation& seen) {
   if (!seen.error().empty() || failing_rows(seen) < 2) return false;
   return std::ranges::all_of(
       seen.parts(), [&](Part part) { return !returned(seen.kernel().contract, part) || is_scaled(seen, part); });
+}
+
+bool rows_are_scaled(const Observation& seen) {
+  if (!seen.error().empty() || seen.kernel().problem != ProblemKind::softmax) return false;
+  if (!returned(seen.kernel().contract, Part::o)) return false;
+  const std::int64_t width = seen.width(Part::o);
+  bool any = false;
+  for (std::int64_t row = 0; row < seen.rows(Part::o); ++row) {
+    const std::int64_t begin = row * width, end = begin + width;
+    bool fails = false;
+    for (std::int64_t i = begin; i < end && !fails; ++i) fails = seen.kind(Part::o, i) == VerdictKind::fail;
+    if (!fails) continue;
+    std::size_t count = 0;
+    if (!is_scaled(seen, Part::o, begin, end, count)) return false;
+    any = any || count >= kColumnsOfFactor;
+  }
+  return any;
 }
 
 }  // namespace flashproof

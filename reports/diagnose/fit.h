@@ -22,7 +22,7 @@ struct Fit {
   // away from the truth, at most 10. NaN and infinities count nothing.
   double bits = 0;
   // Of the elements those that are wrong by a number, not by a class or a zero: signed errors in units of the hypothesis's own
-  // bound, away from 0 positive.
+  // bound, away from 0 positive; of the probable one where there is one: what many roundings come to, and not what they may at worst.
   std::vector<double> fills;
   std::vector<RowOfPart> explained,
       refuted;  // refuted: rows that are right, and would not be if the hypothesis held there
@@ -34,5 +34,11 @@ Fit fit(const Hypothesis& hypothesis, const Observation& observation);
 /// Whether one factor for each output (lse: one summand) is all that is wrong: with it every number is within the declared bound.
 /// A rounding does not do that, but to a single row: false where only one fails.
 bool is_scaled(const Observation& observation);
+
+/// Of a softmax, whether every failing row is off by a factor of its own, the same for all of its columns: then its sum is wrong, and
+/// not its weights one by one. False where no failing row has kColumnsOfFactor numbers. (Of attention a row in which one key counts is
+/// off by one factor, whatever is wrong.)
+bool rows_are_scaled(const Observation& observation);
+inline constexpr std::size_t kColumnsOfFactor = 8;
 
 }  // namespace flashproof

@@ -36,10 +36,12 @@ struct RowWeights {
 };
 
 struct Hypothesis {
-  std::string id;           // "scale.twice"
-  std::string sentence;     // without a full stop
-  int complexity = 1;       // of two that explain the same the smaller is told
-  bool widens = false;      // it explains by a wider bound, so that an output may fit it for less reason
+  std::string id;        // "scale.twice"
+  std::string sentence;  // without a full stop
+  int complexity = 1;    // of two that explain the same the smaller is told
+  bool widens = false;   // it explains by a wider bound, so that an output may fit it for less reason
+  bool by_weight =
+      false;  // of one that widens: every weight has an error of its own, so a row is not off by one factor
   bool one_signed = false;  // its errors are all towards 0, or around another truth all away from it
   // One of these. False: it is the same here. A problem that is not valid afterwards is none.
   std::function<bool(Problem&)> problem = nullptr;

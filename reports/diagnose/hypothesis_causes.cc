@@ -77,17 +77,35 @@ struct Candidate {
   }
 };
 
+/// Weights that are wrong one by one make o wrong, not the sum alone.
+bool shows_in_o(const Observation& seen) {
+  if (!returned(seen.kernel().contract, Part::o)) return true;
+  for (const Part part : seen.parts()) {
+    if (part == Part::lse) continue;
+    const std::int64_t elements = seen.rows(part) * seen.width(part);
+    for (std::int64_t i = 0; i < elements; ++i) {
+      if (seen.kind(part, i) == VerdictKind::fail) return true;
+    }
+  }
+  return false;
+}
+
 std::vector<Candidate> candidates(const Kernel& kernel, const Looked& looked) {
   std::vector<Candidate> list;
-  std::vector<bool> scaled;
+  std::vector<bool> scaled, by_weight;
   scaled.reserve(looked.failing.size());
-  for (const Observation& seen : looked.failing) scaled.push_back(is_scaled(seen));
+  by_weight.reserve(looked.failing.size());
+  for (const Observation& seen : looked.failing) {
+    scaled.push_back(is_scaled(seen));
+    by_weight.push_back(shows_in_o(seen) && !rows_are_scaled(seen));
+  }
   for (const Hypothesis& h : hypotheses(kernel.problem)) {
     Candidate c;
     c.hypothesis = &h;
     bool any = false;
     for (std::size_t i = 0; i < looked.failing.size(); ++i) {
-      Fit f = h.widens && scaled[i] ? Fit{} : fit(h, looked.failing[i]);
+      const bool is_other = (h.widens && scaled[i]) || (h.by_weight && !by_weight[i]);
+      Fit f = is_other ? Fit{} : fit(h, looked.failing[i]);
       any |= f.explains;
       c.fits.push_back(f.explains ? std::optional(std::move(f)) : std::nullopt);
     }
