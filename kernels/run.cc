@@ -17,6 +17,8 @@
 #include "kernels/run_cuda.h"
 #include "kernels/simt/executor.h"
 #include "kernels/watch_inputs.h"
+#include "reference/error/declared_terms.h"
+#include "reference/error/judge.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {
@@ -121,10 +123,17 @@ std::string text(const Tensor& tensor) {
   return std::string(info(tensor.format).name) + " (" + shape + ")";
 }
 
-/// What it returns is from outside.
+/// The problem in the kernel's terms. What it returns is from outside; what it does not return is the rounded truth.
 Output run_foreign(const Kernel& kernel, const Problem& problem, const RunOptions& options) {
-  Output output = kernel.foreign(problem, options);
+  const Semantics& semantics = kernel.contract.semantics;
+  if (const std::string why = not_handed_over(problem, semantics); !why.empty()) throw UsageError(why);
+  const std::optional<Problem> in_its_terms = handed_over(problem, semantics);
+  Output output = kernel.foreign(in_its_terms ? *in_its_terms : problem, options);
   for (const Part part : parts(kernel.problem)) {
+    if (!returned(kernel.contract, part)) {
+      output[part] = rounded_truth(problem, part, semantics);
+      continue;
+    }
     const Tensor expected = Tensor::dense(output_format(problem, part), output_shape(problem, part));
     const Tensor& given = output[part];
     if (given.format != expected.format || given.shape != expected.shape ||

@@ -20,8 +20,8 @@ struct ForeignKernel {
   std::size_t alignment = 1;  // bytes, of the first element of each tensor; never less than the element has
 };
 
-/// Runs the kernel on a problem that it takes. Of `options` the workspace's fill, the placement and a new process count. What `returns` leaves out is the rounded
-/// truth. Throws UsageError where the kernel returns FLASHPROOF_UNSUPPORTED; KernelFault where it returns an error or anything else
+/// Runs the kernel on a problem that it takes. Of `options` the workspace's fill, the placement and a new process count. What `returns` leaves out is poison.
+/// Throws UsageError where the kernel returns FLASHPROOF_UNSUPPORTED; KernelFault where it returns an error or anything else
 /// that is not FLASHPROOF_OK, throws, wrote where it must not, or where its process ended, hung or forked; InfrastructureError.
 Output call_plugin(PluginProcess& process, const ForeignKernel& kernel, const Problem& problem,
                    const RunOptions& options);

@@ -135,7 +135,15 @@ TEST(Call, what_a_kernel_does_not_return_is_the_rounded_truth) {
                           return FLASHPROOF_OK;
                         }),
                         10);
-  const Output output = call_plugin(process, {0, "", false, false, Returns::o}, problem(), {});
+  Kernel kernel;
+  kernel.id = "softmax.row.mine";
+  kernel.problem = ProblemKind::softmax;
+  kernel.formats = kStorageFormats;
+  kernel.contract.returns = Returns::o;
+  kernel.foreign = [&](const Problem& p, const RunOptions& options) {
+    return call_plugin(process, {0, "", false, false, Returns::o}, p, options);
+  };
+  const Output output = run(kernel, problem());
   EXPECT_EQ(output.o.at({1, 1}), 0.5);
   EXPECT_NEAR(output.lse.at({1}), 3.40760596, 1e-6);
 }

@@ -61,27 +61,27 @@ bool not_all_one(const Tensor& t) {
   return false;
 }
 
-/// hides(Sq, Sk, keys) for some sequence that has queries and keys.
+/// hides(first, last, keys) for some sequence that has queries and keys: the key beside its first query, and beside its last.
 template <class Hides>
 bool some_sequence(const A& p, Hides hides) {
   for (std::int64_t s = 0; s < p.sequences(); ++s) {
-    const std::int64_t queries = p.q_length(s), keys = p.visible_length(s);
-    if (queries > 0 && keys > 0 && hides(queries, p.k_length(s), keys)) return true;
+    const std::int64_t queries = p.q_length(s), keys = p.visible_length(s), first = p.first_diagonal(s);
+    if (queries > 0 && keys > 0 && hides(first, first + queries - 1, keys)) return true;
   }
   return false;
 }
 
 bool causal(const Problem& problem) {
   const A& p = as<A>(problem);
-  return p.causal && some_sequence(p, [](auto sq, auto sk, auto keys) { return keys > sk - sq + 1; });
+  return p.causal && some_sequence(p, [](auto first, auto, auto keys) { return keys > first + 1; });
 }
 
 bool window(const Problem& problem) {
   const A& p = as<A>(problem);
   const bool left =
-      p.window_left >= 0 && some_sequence(p, [&](auto, auto sk, auto) { return sk - 1 - p.window_left > 0; });
+      p.window_left >= 0 && some_sequence(p, [&](auto, auto last, auto) { return last - p.window_left > 0; });
   return left || (p.window_right >= 0 && !p.causal &&
-                  some_sequence(p, [&](auto sq, auto sk, auto keys) { return keys - 1 > sk - sq + p.window_right; }));
+                  some_sequence(p, [&](auto first, auto, auto keys) { return keys - 1 > first + p.window_right; }));
 }
 
 bool key_length(const Problem& problem) {

@@ -12,6 +12,8 @@
 #include "kernels/plugin/takes.h"
 #include "reference/bound/arithmetic_json.h"
 #include "reference/bound/backward/arithmetic_json.h"
+#include "reference/error/declared_terms.h"
+#include "reference/error/semantics_json.h"
 #include "reference/problem/error.h"
 #include "reference/problem/hidden_keys.h"
 #include "reference/problem/text.h"
@@ -74,6 +76,13 @@ Contract contract_of(const DescriptionReader& reader, ProblemKind problem) {
     reader.refuse("returns: legal of a gradient: nothing, it returns dq, dk and dv");
   }
   contract.overflow = static_cast<Overflow>(reader.choice("overflow", kOverflow));
+  if (const nlohmann::json* json = reader.find("semantics"); json != nullptr) {
+    try {
+      contract.semantics = parse_semantics(json->dump(), problem);
+    } catch (const UsageError& e) {
+      reader.refuse(std::string("semantics: ") + e.what());
+    }
+  }
   return contract;
 }
 
@@ -158,11 +167,15 @@ Described describe(const PluginEntry& entry) {
   takes.limits = reader.limits(d.problem);
   std::vector<Feature> features;
   d.declared = declared(d.problem, takes, read_takes(reader, d.problem, takes.plain, features));
+  if (d.contract.semantics.diagonal == Diagonal::top_left && std::ranges::count(features, Feature::alibi) > 0) {
+    reader.refuse("semantics: diagonal: legal with alibi: bottom_right, from where its distances count");
+  }
   d.sizes = sizes(takes.limits);
   d.refusal = Refusal(
-      [takes, isolates = d.contract.isolates_hidden](const Problem& problem) {
+      [takes, isolates = d.contract.isolates_hidden, semantics = d.contract.semantics](const Problem& problem) {
         std::string why = refused(takes, problem);
         if (why.empty() && !isolates) why = needs_isolation(problem);
+        if (why.empty()) why = not_handed_over(problem, semantics);
         return why;
       },
       features);

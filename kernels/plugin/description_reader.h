@@ -32,9 +32,10 @@ class DescriptionReader {
       refuse(std::string("description: ") + error.what());
     }
     if (!json_.is_object()) refuse("description: legal: a JSON object");
-    constexpr std::array<std::string_view, 12> kFields = {
-        "formats", "arithmetic",    "takes",           "limits",   "strides",         "alignment",
-        "returns", "deterministic", "batch_invariant", "overflow", "isolates_hidden", "refuses_beyond_range"};
+    constexpr std::array<std::string_view, 13> kFields = {
+        "formats",  "arithmetic",    "takes",           "limits",   "strides",         "alignment",
+        "returns",  "deterministic", "batch_invariant", "overflow", "isolates_hidden", "refuses_beyond_range",
+        "semantics"};
     for (const auto& [key, value] : json_.items()) known("description: field", key, kFields);
   }
 

@@ -227,5 +227,49 @@ TEST(Description, of_a_gradient_names_what_a_backward_pass_has) {
               HasSubstr("dot.unit"));
 }
 
+TEST(Description, semantics_are_a_preset_or_fields) {
+  const auto said = [](const std::string& semantics, int problem = FLASHPROOF_ATTENTION, const std::string& more = "") {
+    PluginEntry entry;
+    entry.id = problem == FLASHPROOF_ATTENTION ? "attention.row.mine" : "attention_backward.row.mine";
+    entry.problem = problem;
+    entry.device_type = FLASHPROOF_CPU;
+    entry.description = R"({"formats": ["f32"], "semantics": )" + semantics + more + "}";
+    return describe(entry).contract.semantics;
+  };
+  EXPECT_EQ(said(R"("flash-attention-2")").empty_lse, LseValue::plus_infinity);
+  EXPECT_EQ(said(R"({"preset": "triton-tutorial", "lse_base": "e"})"), (Semantics{.diagonal = Diagonal::top_left}));
+  EXPECT_EQ(said("{}"), Semantics{});
+  const auto refusal = [&](auto... arguments) {
+    try {
+      said(arguments...);
+      return std::string("accepted");
+    } catch (const UsageError& e) {
+      return std::string(e.what());
+    }
+  };
+  EXPECT_THAT(refusal(R"({"lse_base": "10"})"), testing::HasSubstr("semantics: lse_base: \"10\"; legal: e, 2"));
+  EXPECT_THAT(refusal(R"("jax")", FLASHPROOF_ATTENTION_BACKWARD),
+              testing::HasSubstr("semantics: legal of a gradient: nothing"));
+  EXPECT_THAT(refusal(R"({"diagonal": "top_left"})", FLASHPROOF_ATTENTION, R"(, "takes": ["alibi"])"),
+              testing::HasSubstr("semantics: diagonal: legal with alibi: bottom_right"));
+}
+
+TEST(Description, a_merge_in_base_2_is_not_given_what_f32_cannot_hold) {
+  PluginEntry entry;
+  entry.id = "merge.flat.mine";
+  entry.problem = FLASHPROOF_MERGE;
+  entry.device_type = FLASHPROOF_CPU;
+  entry.description = R"({"formats": ["f32"], "semantics": {"lse_base": "2"}})";
+  const Described described = describe(entry);
+  MergeProblem p;
+  p.o = Tensor::dense(Format::f32, {1, 1, 1});
+  p.lse = Tensor::dense(Format::f32, {1, 1});
+  p.order = {0};
+  p.lse.set({0, 0}, 3e38);
+  EXPECT_THAT(described.refusal(p), testing::HasSubstr("beyond the range of f32"));
+  p.lse.set({0, 0}, 2e38);
+  EXPECT_EQ(described.refusal(p), "");
+}
+
 }  // namespace
 }  // namespace flashproof

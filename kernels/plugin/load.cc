@@ -83,7 +83,7 @@ const LoadedPlugin& LoadedPlugin::of(const std::string& path) {
   return *known;
 }
 
-Plugin::Plugin(const std::filesystem::path& path, double seconds)
+Plugin::Plugin(const std::filesystem::path& path, double seconds, const Declare& declare)
     : path_(std::filesystem::absolute(path).string()),
       listing_(list_plugin(path, seconds)),
       process_(std::make_unique<PluginProcess>(
@@ -93,9 +93,12 @@ Plugin::Plugin(const std::filesystem::path& path, double seconds)
   };
   std::vector<ListedKernel> places;
   for (std::size_t i = 0; i < listing_.kernels.size(); ++i) {
+    PluginEntry entry = listing_.kernels[i];
+    if (declare) entry.description = declare(entry.id, entry.description);
     try {
-      described_.push_back(describe(listing_.kernels[i]));
+      described_.push_back(describe(entry));
     } catch (const UsageError& e) {
+      if (entry.description != listing_.kernels[i].description) throw;
       throw PluginFault(e.what());
     }
     const std::string& id = described_.back().id;
@@ -122,8 +125,9 @@ Plugin::Plugin(const std::filesystem::path& path, double seconds)
     kernel.has_cuda = d.on_device;
     const PluginEntry& entry = listing_.kernels[place.index];
     kernel.foreign = [process = process_.get(),
-                      foreign = ForeignKernel{static_cast<std::uint32_t>(place.index), d.id, d.on_device,
-                                              entry.has_workspace, d.contract.returns, d.alignment}](
+                      foreign =
+                          ForeignKernel{static_cast<std::uint32_t>(place.index), d.id, d.on_device, entry.has_workspace,
+                                        d.contract.returns, d.alignment}](
                          const Problem& problem, const RunOptions& options) {
       return call_plugin(*process, foreign, problem, options);
     };

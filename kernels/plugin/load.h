@@ -4,6 +4,7 @@
 #include <cfenv>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,8 +40,11 @@ PluginListing list_plugin(const std::filesystem::path& path, double seconds = 30
 /// arithmetic for its format.
 class Plugin {
  public:
-  /// Throws what list_plugin() throws, and PluginFault for what describe() refuses.
-  explicit Plugin(const std::filesystem::path& path, double seconds = 30);
+  /// What to read in place of a kernel's own description: (id, description) -> description.
+  using Declare = std::function<std::string(const std::string& id, const std::string& description)>;
+
+  /// Throws what list_plugin() throws, and PluginFault for what describe() refuses; UsageError where it is `declare` that made it so.
+  explicit Plugin(const std::filesystem::path& path, double seconds = 30, const Declare& declare = {});
   Plugin(const Plugin&) = delete;  // kernels point into it
   Plugin& operator=(const Plugin&) = delete;
 

@@ -130,14 +130,17 @@ std::vector<Part> parts_of(const AttentionProblem& p, Random& random) {
   }
   std::int64_t queries = 0;
   for (const std::int64_t s : every_sequence) queries = std::max(queries, p.q_length(s));
-  const std::int64_t first = queries < 2 ? 0 : random.integer(1, queries - 1);
+  // The first queries of a mask that is aligned top left see the first keys: none but the whole ends as it does.
+  const std::int64_t first = queries < 2 || p.top_left ? 0 : random.integer(1, queries - 1);
   const bool fewer_sequences = sequence.size() < every_sequence.size(), fewer_heads = p.q_heads() > 1;
   std::vector<Part> parts;
   if (fewer_sequences) parts.push_back(part_of(p, sequence, every_head, 0, "a batch entry alone"));
   if (fewer_heads) parts.push_back(part_of(p, every_sequence, head, 0, "a head alone"));
   if (first > 0) parts.push_back(part_of(p, every_sequence, every_head, first, "the last queries alone"));
   if (queries > 0 && (fewer_sequences || fewer_heads)) {
-    parts.push_back(part_of(p, sequence, head, queries - 1, "the last query of a head of a batch entry alone"));
+    parts.push_back(
+        part_of(p, sequence, head, p.top_left ? 0 : queries - 1,
+                p.top_left ? "a head of a batch entry alone" : "the last query of a head of a batch entry alone"));
   }
   return parts;
 }

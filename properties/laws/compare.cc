@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kSlop = 0x1p-50;  // covers the few roundings of one operation on doubles
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 
 Measured rounded(double value, double radius) {
   if (!std::isfinite(value) || !std::isfinite(radius)) return {0, kInfinity};
@@ -59,9 +60,21 @@ const ElementBound& Reading::bound_of(Part part, std::int64_t row, std::int64_t 
                          : bound_.lse[static_cast<std::size_t>(row)];
 }
 
+Tensor natural_lse(const Output& output, const Contract& contract) {
+  Tensor lse = output.lse;
+  for (std::int64_t i = 0; contract.semantics.lse_base == LseBase::two && i < lse.elements(); ++i) {
+    const double value = decode(lse.format, lse.bits(i));
+    if (class_of(value) == kFinite) lse.set_bits(i, encode(lse.format, value * kLn2));
+  }
+  return lse;
+}
+
+bool Reading::in_base_2(Part part) const { return part == Part::lse && contract_.semantics.lse_base == LseBase::two; }
+
 double Reading::value(Part part, std::int64_t row, std::int64_t column) const {
-  return part == Part::o ? decode(output_.o.format, output_.o.bits(row * bound_.width + column))
-                         : decode(output_.lse.format, output_.lse.bits(row));
+  if (part == Part::o) return decode(output_.o.format, output_.o.bits(row * bound_.width + column));
+  const double lse = decode(output_.lse.format, output_.lse.bits(row));
+  return in_base_2(part) && class_of(lse) == kFinite ? round_to(output_.lse.format, lse * kLn2) : lse;
 }
 
 Standing Reading::standing(Part part, std::int64_t row, std::int64_t column) const {
@@ -77,7 +90,14 @@ Measured Reading::at(Part part, std::int64_t row, std::int64_t column) const {
   const double computed = value(part, row, column);
   const double allowed = bound_of(part, row, column).total();
   if (class_of(computed) != kFinite) return {computed, allowed};
-  return {computed, allowed + ulp(format(part), computed) / 2};
+  double spacing = ulp(format(part), computed) / 2;
+  if (in_base_2(part)) {
+    // As returned, half an ulp of it; and what a logarithm to base 2 may have more (DeclaredTruth).
+    const double returned = decode(output_.lse.format, output_.lse.bits(row));
+    spacing +=
+        (kLn2 * ulp(format(part), returned) / 2 + 2 * unit_roundoff(Format::f32) * std::fabs(computed)) * (1 + 0x1p-20);
+  }
+  return {computed, allowed + spacing};
 }
 
 double Reading::sharp(Part part, std::int64_t row, std::int64_t column) const {

@@ -44,7 +44,7 @@ enum class Standing : std::uint8_t {
   excused,  // the row is out of domain, or its bound is infinite: it may be anything that another law allows
 };
 
-/// An output beside its bound. References must outlive it.
+/// An output beside its bound; lse as the natural logarithm, whatever base the contract declares. References must outlive it.
 class Reading {
  public:
   Reading(const Output& output, const Bound& bound, const Contract& contract)
@@ -66,6 +66,7 @@ class Reading {
 
  private:
   const ElementBound& bound_of(Part part, std::int64_t row, std::int64_t column) const;
+  bool in_base_2(Part part) const;
 
   const Output& output_;
   const Bound& bound_;
@@ -121,6 +122,9 @@ class Comparison {
   Verdict failed_;
   std::string refusal_;
 };
+
+/// lse of an output as the natural logarithm that a Reading has of it: what a law may hand on as a state.
+Tensor natural_lse(const Output& output, const Contract& contract);
 
 /// "" if o and lse are the same bits, every NaN counting as the same; else the first element that differs, as one line.
 std::string first_difference(const Output& a, const Output& b);

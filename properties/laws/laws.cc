@@ -130,8 +130,8 @@ namespace {
 Verdict ask_judging(const Law& law, Trial& trial) {
   std::optional<Verdict> best;
   for (const Trial::Judged& by : trial.judged()) {
-    Verdict verdict =
-        law.judge({trial.kernel(), trial.subject(), trial.output(), trial.truth(), by.bound, by.judgement, &by.power});
+    Verdict verdict = law.judge(
+        {trial.kernel(), trial.subject(), trial.returned(), trial.truth(), by.bound, by.judgement, &by.power});
     trial.note_alternative(by.alternative, verdict.failed());
     // A fail only where all fail; of the others the one that went furthest.
     const bool better =

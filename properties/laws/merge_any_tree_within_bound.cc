@@ -71,7 +71,7 @@ void merge_in_parts(Trial& trial, const MergeProblem& p, std::size_t cut, std::s
   const Bound a_bound = trial.bound_of(first), b_bound = trial.bound_of(second);
   MergeProblem both;
   both.o = joined(state(a.o), state(b.o), 0);
-  both.lse = joined(state(a.lse), state(b.lse), 0);
+  both.lse = joined(state(natural_lse(a, trial.contract())), state(natural_lse(b, trial.contract())), 0);
   both.order = {0, 1};
   if (!tally.taken(trial.refusal(both))) return;
   const Output output = trial.run(both);

@@ -49,7 +49,8 @@ Planted planted(const SoftmaxProblem& p, std::int64_t turn, Random& random) {
   return result;
 }
 
-Planted planted(const MergeProblem& p, std::int64_t turn, Random& random, std::span<const std::uint8_t> in_domain) {
+Planted planted(const MergeProblem& p, std::int64_t turn, Random& random, bool infinities,
+                std::span<const std::uint8_t> in_domain) {
   const OutputShape shape = output_shape(p);
   Planted result(p, shape);
   auto& to = std::get<MergeProblem>(result.problem);
@@ -84,8 +85,9 @@ Planted planted(const MergeProblem& p, std::int64_t turn, Random& random, std::s
       for (std::int64_t other = 0; other < states; ++other) to.lse.set({other, r}, kNan);
       seen = result.note({"lse", {0, r}, kNan, states});
     } else {
-      to.lse.set({n, r}, plant == 2 ? kInf : kNan);
-      seen = result.note({"lse", {n, r}, plant == 2 ? kInf : kNan, 1, plant == 3});
+      const double special = plant == 2 && infinities ? kInf : kNan;
+      to.lse.set({n, r}, special);
+      seen = result.note({"lse", {n, r}, special, 1, plant == 3});
     }
     result.set_row(r, Expect::nan);
     for (std::int64_t i = 0; p.form == MergeForm::concat && i < shape.width; ++i) {

@@ -61,8 +61,10 @@ inline constexpr int kPlants = 6;
 Planted planted(const SoftmaxProblem& p, std::int64_t turn, Random& random);
 /// `in_domain`, here and below: rows whose weights the kernel's arithmetic computes, one per row of the output. Beyond it a
 /// score may be −inf as computed, and a value of no weight need not be looked at.
-/// Row r: none, a NaN lse, one beside −inf alone, +inf, a NaN in one column of o, in l (without l: every lse).
-Planted planted(const MergeProblem& p, std::int64_t turn, Random& random, std::span<const std::uint8_t> in_domain);
+/// Row r: none, a NaN lse, one beside −inf alone, +inf, a NaN in one column of o, in l (without l: every lse). Without
+/// `infinities` NaN in place of +inf.
+Planted planted(const MergeProblem& p, std::int64_t turn, Random& random, bool infinities,
+                std::span<const std::uint8_t> in_domain);
 /// Sequence and kv head g: in q of one row per head, in k of one key, in k of a chunk, in v of one key and column, and in a
 /// bias: a NaN beside −inf alone, +inf. Without a bias the last two are the first two. q, k and v are dense;
 /// `isolates`: the contract's isolates_hidden.

@@ -24,7 +24,7 @@ const Tensor& tensor_of(const Problem& problem, std::string_view name) {
 Planted plant(const Problem& problem, std::int64_t turn, Random& random) {
   const std::vector<std::uint8_t> in_domain(static_cast<std::size_t>(output_shape(problem).rows), 1);
   if (const auto* p = std::get_if<AttentionProblem>(&problem)) return planted(*p, turn, random, true, in_domain);
-  if (const auto* p = std::get_if<MergeProblem>(&problem)) return planted(*p, turn, random, in_domain);
+  if (const auto* p = std::get_if<MergeProblem>(&problem)) return planted(*p, turn, random, true, in_domain);
   return planted(std::get<SoftmaxProblem>(problem), turn, random);
 }
 

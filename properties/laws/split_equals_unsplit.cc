@@ -68,6 +68,8 @@ std::string cut(const SoftmaxProblem& p, std::int64_t at, Cut& parts) {
 
 std::string cut(const AttentionProblem& p, std::int64_t at, Cut& parts) {
   if (p.paged()) return "a shorter length moves the keys of pages";
+  const bool masked = p.causal || p.window_left >= 0 || p.window_right >= 0;
+  if (p.top_left && masked) return "the keys behind the cut would lie elsewhere in a mask aligned top left";
   AttentionProblem first = p, second = p;
   std::vector<std::int32_t> length;
   std::vector<std::int64_t> from;

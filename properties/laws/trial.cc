@@ -37,14 +37,26 @@ const ForwardErrors& CaseTruth::forward() {
 
 Trial::Trial(const Kernel& kernel, const Case& subject, CaseTruth* truth, RunOptions options, Runner runner)
     : kernel_(&kernel),
-      subject_(&subject),
-      own_truth_(subject),
-      truth_(truth != nullptr ? truth : &own_truth_),
+      own_case_(is_declared_otherwise(subject.problem, kernel.contract.semantics)
+                    ? std::optional(Case{subject.spec, as_declared(subject.problem, kernel.contract.semantics)})
+                    : std::nullopt),
+      subject_(own_case_ ? &*own_case_ : &subject),
+      own_truth_(*subject_),
+      truth_(truth != nullptr && !own_case_ ? truth : &own_truth_),
       options_(std::move(options)),
       runner_(std::move(runner)) {}
 
+const Output& Trial::returned() {
+  if (!returned_) {
+    ++runs_;
+    returned_ = runner_(*kernel_, problem(), options_);
+  }
+  return *returned_;
+}
+
 const Output& Trial::output() {
-  if (!output_) output_ = run(problem());
+  if (kernel_->contract.semantics == Semantics{}) return returned();
+  if (!output_) output_ = in_reference_terms(problem(), kernel_->contract.semantics, returned());
   return *output_;
 }
 
@@ -68,7 +80,15 @@ const Bound& Trial::bound() {
 
 const Truth& Trial::truth() {
   consulted_truth_ = true;
-  return truth_->truth();
+  const DeclaredTruth* declared = this->declared();
+  return declared == nullptr ? truth_->truth() : declared->truth();
+}
+
+const DeclaredTruth* Trial::declared() {
+  const Semantics& semantics = kernel_->contract.semantics;
+  if (semantics == Semantics{} || kernel_->problem == ProblemKind::backward) return nullptr;
+  if (!declared_) declared_.emplace(problem(), semantics, truth_->truth());
+  return &*declared_;
 }
 
 namespace {
@@ -86,7 +106,11 @@ Bound judged_bound(const Kernel& kernel, const Case& subject, CaseTruth& truth) 
 
 Bound Trial::bound_of(const Problem& problem) const {
   const auto* gradient = std::get_if<BackwardProblem>(&problem);
-  if (gradient == nullptr) return compute_bound(problem, kernel_->arithmetic);
+  if (gradient == nullptr) {
+    Bound bound = compute_bound(problem, kernel_->arithmetic);
+    add_state_rounding(problem, kernel_->contract.semantics, bound);
+    return bound;
+  }
   if (kernel_->own_forward) return gradient_bound(*gradient, both_passes(*kernel_));
   BackwardProblem stage = *gradient;
   stage.mode = BackwardMode::stage;
@@ -94,30 +118,56 @@ Bound Trial::bound_of(const Problem& problem) const {
 }
 
 const Judgement& Trial::judgement() {
-  consulted_truth_ = true;
-  if (!judgement_) judgement_ = judge(output(), truth_->oracle(), bound(), contract(), 0);
+  if (!judgement_) judgement_ = measured(0);
   return *judgement_;
+}
+
+Judgement Trial::measured(std::uint64_t case_index) { return judged_by(judged_bound(kernel_->arithmetic), case_index); }
+
+Bound Trial::judged_bound(const Arithmetic& arithmetic) {
+  if (kernel_->problem == ProblemKind::backward) return flashproof::judged_bound(*kernel_, *subject_, *truth_);
+  Bound bound = compute_bound(problem(), arithmetic);
+  add_state_rounding(problem(), kernel_->contract.semantics, bound);
+  const DeclaredTruth* declared = this->declared();
+  if (declared == nullptr) return bound;
+  std::optional<Bound> of_equal;
+  if (declared->equal_scores() != nullptr) of_equal = compute_bound(*declared->equal_scores(), arithmetic);
+  return declared->translated(std::move(bound), of_equal ? &*of_equal : nullptr);
+}
+
+Judgement Trial::judged_by(const Bound& bound, std::uint64_t case_index) {
+  consulted_truth_ = true;
+  const DeclaredTruth* declared = this->declared();
+  if (kernel_->problem == ProblemKind::backward) return judge(returned(), truth(), bound, contract(), case_index);
+  if (declared == nullptr) return judge(returned(), truth_->oracle(), bound, contract(), case_index);
+  RowBalls row;
+  return judge(returned(), declared->truth(), bound, contract(), case_index,
+               [&](std::int64_t index, int level) -> const RowBalls* {
+                 const RowBalls* next = truth_->oracle().row(index, level);
+                 if (next == nullptr) return nullptr;
+                 row = declared->translated(*next, index);
+                 return &row;
+               });
 }
 
 const std::vector<Trial::Judged>& Trial::judged() {
   if (judged_) return *judged_;
   consulted_truth_ = true;
   std::vector<Judged> judged;  // a declaration that has no meaning for this problem throws, for every law alike
+  const DeclaredTruth* declared = this->declared();
+  const TrivialGaps& gaps = truth_->gaps();
+  const std::optional<TrivialGaps> translated = declared ? std::optional(declared->translated(gaps)) : std::nullopt;
   const auto add = [&](std::size_t alternative, Bound bound) {
     Judged& one = judged.emplace_back(Judged{alternative, std::move(bound), {}, {}});
-    one.judgement = kernel_->problem == ProblemKind::backward
-                        ? judge(output(), truth(), one.bound, contract(), 0)
-                        : judge(output(), truth_->oracle(), one.bound, contract(), 0);
-    one.power = power_of(output(), truth(), one.bound, one.judgement, contract(), truth_->gaps());
+    one.judgement = judged_by(one.bound, 0);
+    one.power = power_of(returned(), truth(), one.bound, one.judgement, contract(), translated ? *translated : gaps);
   };
-  if (kernel_->problem == ProblemKind::backward) {
-    add(0, judged_bound(*kernel_, *subject_, *truth_));
-  } else if (kernel_->arithmetic.reduction != Reduction::any) {
-    add(0, bound());
+  if (kernel_->problem == ProblemKind::backward || kernel_->arithmetic.reduction != Reduction::any) {
+    add(0, kernel_->problem == ProblemKind::backward || declared ? judged_bound(kernel_->arithmetic) : bound());
   } else {
     const auto list = alternatives_in_place(kernel_->arithmetic, problem());
     for (std::size_t i = 0; i < list.size(); ++i) {
-      if (list[i]) add(i, compute_bound(problem(), *list[i]));
+      if (list[i]) add(i, judged_bound(*list[i]));
     }
   }
   return judged_.emplace(std::move(judged));
@@ -146,6 +196,7 @@ std::string Trial::refusal(const Problem& problem) const {
   if (kernel_->math == Math::native && options_.executor == Executor::cpu) return "native math runs on a GPU only";
   if (!kernel_->supports(format_of(problem))) return "format " + std::string(info(format_of(problem)).name);
   std::string why = kernel_->unsupported(problem);
+  if (why.empty()) why = not_handed_over(problem, kernel_->contract.semantics);
   const auto* gradient = std::get_if<BackwardProblem>(&problem);
   if (gradient == nullptr || !why.empty()) return why;
   if (kernel_->own_forward && gradient->mode == BackwardMode::stage) return std::string(kNoStage);
@@ -157,7 +208,9 @@ Output Trial::run(const Problem& problem) { return run(problem, options_); }
 
 Output Trial::run(const Problem& problem, const RunOptions& options) {
   ++runs_;
-  return runner_(*kernel_, problem, options);
+  Output output = runner_(*kernel_, problem, options);
+  const Semantics& semantics = kernel_->contract.semantics;
+  return semantics == Semantics{} ? output : in_reference_terms(problem, semantics, std::move(output));
 }
 
 namespace {

@@ -14,6 +14,7 @@
 #include "properties/laws/explanation.h"
 #include "reference/bound/backward/bound.h"
 #include "reference/bound/bound.h"
+#include "reference/error/declared_truth.h"
 #include "reference/error/judge.h"
 #include "reference/error/power.h"
 #include "reference/oracle/oracle.h"
@@ -47,9 +48,12 @@ using Runner = std::function<Output(const Kernel& kernel, const Problem& problem
 /// Why a kernel with a forward pass of its own takes no stage.
 inline constexpr std::string_view kNoStage = "mode: a stage, legal: gradient, for this kernel takes no o and lse";
 
+/// A kernel that declares other semantics (Contract::semantics) is judged by the truth that they make; relating laws read its outputs
+/// and the problems that it is given in the reference's terms.
 class Trial {
  public:
-  /// `truth` is shared with other trials of the case; null: this one's own. All references must outlive the trial.
+  /// `truth` is shared with other trials of the case; null: this one's own. All references must outlive the trial. Where the
+  /// declared semantics make another problem of the case, that is the trial's subject().
   Trial(const Kernel& kernel, const Case& subject, CaseTruth* truth = nullptr, RunOptions options = {},
         Runner runner = run_kernel);
   Trial(const Trial&) = delete;
@@ -60,15 +64,20 @@ class Trial {
   const Case& subject() const { return *subject_; }
   const Problem& problem() const { return subject_->problem; }
 
-  /// Of the case itself. Throws what run() throws.
+  /// Of the case itself, in the reference's terms. Throws what run() throws.
   const Output& output();
+  /// The same as the kernel returned it.
+  const Output& returned();
   /// Whether the kernel takes the case when it is called.
   bool returns();
   /// bound_of() the case. A gradient is judged by another one, which knows of the errors in its o and lse: judged().
   const Bound& bound();
+  /// By the declared semantics, as what returned() is judged by.
   const Truth& truth();
   /// Of a forward problem, under bound().
   const Judgement& judgement();
+  /// The same with this number in its witnesses.
+  Judgement measured(std::uint64_t case_index);
 
   /// The output judged by one declaration: the kernel's own, or one of those that an open reduction stands for.
   struct Judged {
@@ -88,7 +97,7 @@ class Trial {
   /// Empty if the kernel takes this problem, else why not. A case that is not valid counts as one that it does not take;
   /// that a law makes such a problem is its own defect: std::logic_error. Laws ask before every run of another problem.
   std::string refusal(const Problem& problem) const;
-  /// Of another problem, or under other options. Throws what run() throws.
+  /// Of another problem, or under other options, in the reference's terms. Throws what run() throws.
   Output run(const Problem& problem);
   Output run(const Problem& problem, const RunOptions& options);
   const RunOptions& options() const { return options_; }
@@ -107,14 +116,22 @@ class Trial {
   static Output run_kernel(const Kernel& kernel, const Problem& problem, const RunOptions& options);
 
  private:
+  /// Null where the semantics are the reference's.
+  const DeclaredTruth* declared();
+  /// Of returned(), where the arithmetic is no open one.
+  Bound judged_bound(const Arithmetic& arithmetic);
+  Judgement judged_by(const Bound& bound, std::uint64_t case_index);
+
   const Kernel* kernel_;
+  std::optional<Case> own_case_;
   const Case* subject_;
   CaseTruth own_truth_;
   CaseTruth* truth_;
   RunOptions options_;
   Runner runner_;
-  std::optional<Output> output_;
+  std::optional<Output> output_, returned_;
   std::optional<Bound> bound_;
+  std::optional<DeclaredTruth> declared_;  // where the semantics differ from the reference's
   std::optional<Judgement> judgement_;
   std::optional<std::vector<Judged>> judged_;
   AlternativesSeen seen_;

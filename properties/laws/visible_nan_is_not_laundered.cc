@@ -51,7 +51,9 @@ Planted plant(const Problem& problem, std::int64_t turn, Random& random, const C
   if (const auto* p = std::get_if<AttentionProblem>(&problem)) {
     return planted(*p, turn, random, contract.isolates_hidden, in_domain);
   }
-  if (const auto* p = std::get_if<MergeProblem>(&problem)) return planted(*p, turn, random, in_domain);
+  if (const auto* p = std::get_if<MergeProblem>(&problem)) {
+    return planted(*p, turn, random, contract.semantics.inf_state == InfiniteState::nan, in_domain);
+  }
   return planted(std::get<SoftmaxProblem>(problem), turn, random);
 }
 
@@ -95,6 +97,9 @@ void compare(Comparison& tally, const Tensor& given, const Tensor& changed, cons
 Verdict relate(Trial& trial) {
   if (!trial.contract().deterministic) {
     return {VerdictKind::unsupported, Failure::none, "the kernel does not declare itself deterministic"};
+  }
+  if (trial.contract().semantics.nan_o == NanOutput::any) {
+    return {VerdictKind::unsupported, Failure::none, "the kernel declares nothing of rows that see NaN"};
   }
   const OutputShape shape = output_shape(trial.problem());
   if (shape.rows == 0) return {VerdictKind::vacuous, Failure::none, "no row"};

@@ -12,7 +12,6 @@
 #include "reference/bound/backward/gradient_bound.h"
 #include "reference/bound/declaration.h"
 #include "reference/error/judge.h"
-#include "reference/error/rounded_truth.h"
 #include "reference/problem/error.h"
 #include "reference/problem/hidden_keys.h"
 #include "reference/problem/text.h"
@@ -70,6 +69,9 @@ std::string CallableKernel::refusal(const Problem& problem) {
     why = raw_scores_refused(*attention);
   }
   if (why.empty() && !declared_.contract.isolates_hidden) why = needs_isolation(problem);
+  const auto* masked = std::get_if<AttentionProblem>(&problem);
+  if (why.empty() && masked != nullptr && masked->top_left && masked->has_alibi())
+    why = "alibi: legal with semantics: diagonal: bottom_right, from where its distances count";
   if (!why.empty() || declared_.refuses.is_none()) return why;
   const nb::gil_scoped_acquire lock;
   try {
@@ -95,7 +97,8 @@ Output CallableKernel::run(const Problem& problem, const RunOptions& options) {
   {
     const nb::gil_scoped_acquire lock;
     try {
-      const auto result = nb::cast<nb::tuple>(declared_.call(to_arguments(problem), options.guard_inputs));
+      const auto result = nb::cast<nb::tuple>(
+          declared_.call(to_arguments(problem), options.guard_inputs));
       const auto status = nb::cast<std::string>(result[0]);
       if (status == "lost") lost_ = one_line(nb::cast<std::string>(result[1]));
       if (status != "ok") throw KernelFault(one_line(nb::cast<std::string>(result[1])));
@@ -109,7 +112,7 @@ Output CallableKernel::run(const Problem& problem, const RunOptions& options) {
     }
   }
   for (const Part part : parts(kernel_.problem)) {
-    if (!returned(kernel_.contract, part)) output[part] = rounded_truth(problem, part);
+    if (!returned(kernel_.contract, part)) output[part] = poisoned(output_format(problem, part), output_shape(problem, part));
   }
   return output;
 }

@@ -56,8 +56,7 @@ Verdict judged(Trial& trial, FamilyRecord& record) {
   }
   if (verdict.kind == VerdictKind::unsupported) return verdict;
   // The witnesses tell their cases apart by the seed.
-  const Judgement judgement =
-      judge(trial.output(), trial.truth(), trial.bound(), trial.contract(), trial.subject().spec.seed);
+  const Judgement judgement = trial.measured(trial.subject().spec.seed);
   for (const Part part : parts(trial.kernel().problem))
     record.outputs[static_cast<std::size_t>(part)].merge(judgement[part]);
   return verdict;

@@ -14,7 +14,9 @@
 #include "python/bindings/door_time.h"
 #include "python/bindings/problem_dict.h"
 #include "python/bindings/references.h"
+#include "python/bindings/semantics.h"
 #include "python/bindings/shape_features.h"
+#include "python/bindings/suggest.h"
 #include "reference/bound/arithmetic_json.h"
 #include "reference/bound/backward/gradient_bound.h"
 #include "reference/problem/error.h"
@@ -124,16 +126,17 @@ NB_MODULE(_flashproof, m) {
   m.def(
       "check",
       [](std::string id, const std::string& problem, const std::string& format, std::string arithmetic,
-         const std::string& returns, bool deterministic, bool batch_invariant, bool isolates_hidden, bool saturates,
-         std::vector<std::string> takes, nb::object call, nb::object refuses, std::vector<std::string> laws,
-         std::vector<std::string> families, std::uint64_t seed, std::uint64_t cases, std::uint64_t measured,
-         double seconds, std::string witnesses, std::vector<std::string> replay, std::string program,
-         nb::object progress) {
+         const std::string& semantics, const std::string& returns, bool deterministic, bool batch_invariant,
+         bool isolates_hidden, bool saturates, std::vector<std::string> takes, nb::object call, nb::object refuses,
+         std::vector<std::string> laws, std::vector<std::string> families, std::uint64_t seed, std::uint64_t cases,
+         std::uint64_t measured, double seconds, std::string witnesses, std::vector<std::string> replay,
+         std::string program, nb::object progress) {
         py::CallableDeclaration declaration;
         declaration.id = std::move(id);
         declaration.problem = py::problem_kind(problem);
         declaration.format = py::format_named(format);
         declaration.arithmetic = std::move(arithmetic);
+        declaration.contract.semantics = py::semantics_named(semantics, declaration.problem);
         declaration.contract.returns = py::returns_named(returns);
         declaration.contract.deterministic = deterministic;
         declaration.contract.batch_invariant = batch_invariant;
@@ -146,11 +149,34 @@ NB_MODULE(_flashproof, m) {
                          {std::move(laws), std::move(families), seed, cases, measured, seconds, std::move(witnesses),
                           std::move(replay), std::move(program), std::move(progress)});
       },
-      nb::kw_only(), nb::arg("id"), nb::arg("problem"), nb::arg("format"), nb::arg("arithmetic"), nb::arg("returns"),
-      nb::arg("deterministic"), nb::arg("batch_invariant"), nb::arg("isolates_hidden"), nb::arg("saturates"),
-      nb::arg("takes"), nb::arg("call"), nb::arg("refuses").none(), nb::arg("laws"), nb::arg("families"),
-      nb::arg("seed"), nb::arg("cases"), nb::arg("measured"), nb::arg("seconds"), nb::arg("witnesses"),
-      nb::arg("replay"), nb::arg("program"), nb::arg("progress").none());
+      nb::kw_only(), nb::arg("id"), nb::arg("problem"), nb::arg("format"), nb::arg("arithmetic"), nb::arg("semantics"),
+      nb::arg("returns"), nb::arg("deterministic"), nb::arg("batch_invariant"), nb::arg("isolates_hidden"),
+      nb::arg("saturates"), nb::arg("takes"), nb::arg("call"), nb::arg("refuses").none(), nb::arg("laws"),
+      nb::arg("families"), nb::arg("seed"), nb::arg("cases"), nb::arg("measured"), nb::arg("seconds"),
+      nb::arg("witnesses"), nb::arg("replay"), nb::arg("program"), nb::arg("progress").none());
+  m.def(
+      "suggest",
+      [](std::string id, const std::string& problem, const std::string& format, const std::string& returns,
+         bool isolates_hidden, bool saturates, std::vector<std::string> takes, nb::object call, nb::object refuses,
+         const std::vector<std::string>& families, std::uint64_t seed, std::uint64_t cases, nb::object progress) {
+        py::CallableDeclaration declaration;
+        declaration.id = std::move(id);
+        declaration.problem = py::problem_kind(problem);
+        declaration.format = py::format_named(format);
+        declaration.arithmetic = "unknown";
+        declaration.contract.returns = py::returns_named(returns);
+        declaration.contract.isolates_hidden = isolates_hidden;
+        declaration.contract.overflow = saturates ? fp::Overflow::saturate : fp::Overflow::ieee;
+        declaration.takes = std::move(takes);
+        declaration.call = std::move(call);
+        declaration.refuses = std::move(refuses);
+        return py::suggest(std::move(declaration), {families, seed, cases, std::move(progress)});
+      },
+      nb::kw_only(), nb::arg("id"), nb::arg("problem"), nb::arg("format"), nb::arg("returns"),
+      nb::arg("isolates_hidden"), nb::arg("saturates"), nb::arg("takes"), nb::arg("call"), nb::arg("refuses").none(),
+      nb::arg("families"), nb::arg("seed"), nb::arg("cases"), nb::arg("progress").none());
+  m.def("semantics_words", &py::semantics_in_words, nb::arg("semantics"), nb::arg("problem"));
+  m.def("semantics", &py::semantics_table, nb::arg("problem"));
   m.def("block_text", &py::shown_block, nb::kw_only(), nb::arg("outcome"), nb::arg("sentence"), nb::arg("tested"),
         nb::arg("causes"), nb::arg("notes"), nb::arg("rest"), nb::arg("colour"));
   m.def("stdout_has_colour", [] { return fp::colour_of(1) == fp::Colour::on; });

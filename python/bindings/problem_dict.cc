@@ -82,6 +82,7 @@ class Writer {
   template <class T>
   void operator()(const Field& field, const TwoWords<T>& word) {
     const bool second = word.value == word.second;
+    if (second && field.presence == Presence::optional) return;
     put(field, nb::bool_(field.name == "form" ? second : !second));
   }
   template <class T>

@@ -5,7 +5,7 @@
     print(result)                                # the verdict, what failed and how to see it again
     assert result.ok
 
-The six things one needs:
+The seven things one needs:
 
 check(f, problem="attention", dtype="bfloat16", arrays="torch", arithmetic="fa2_sm80", seconds=60)
     runs the laws over the input families; what f takes it says by the names of its parameters.
@@ -15,8 +15,10 @@ replay(f, case)
     one witness or case line of a finding again.
 truth(q, k, v, causal=True), bound(q, k, v, causal=True, arithmetic="triton")
     of your own arrays what is right, and what a kernel may be off by.
-arithmetics("attention"), families("attention"), laws(), features()
-    the names that `arithmetic`, `families`, `laws` and `without` take.
+suggest(f)
+    the declaration, semantics="flash-attention-2" and arithmetic=..., that explains what f returns.
+arithmetics("attention"), semantics("attention"), families("attention"), laws(), features()
+    the names that `arithmetic`, `semantics`, `families`, `laws` and `without` take.
 pytest's fixtures flashproof_check and flashproof_family (a test per input family)
     with @pytest.mark.flashproof(dtype="float16") and --flashproof-seconds.
 
@@ -28,10 +30,11 @@ from importlib.metadata import version as _version
 
 from ._check import check, replay
 from ._flashproof import InfrastructureError, UsageError
-from ._problem import arithmetics, families, features, laws
+from ._problem import arithmetics, families, features, laws, semantics
 from ._references import (Balls, Bound, GradientBound, Gradients, Terms, Truth, Witness, bound, gradient_bound, gradients, make_case, read_witness, truth,
                           write_witness)
 from ._result import FamilyResult, Finding, LawResult, Result, Statistics, Worst
+from ._suggest import Suggestion, suggest
 
 try:
     __version__ = _version("flashproof")
@@ -39,7 +42,7 @@ except PackageNotFoundError:  # imported from a build folder
     __version__ = "0"
 
 __all__ = [
-    "Balls", "Bound", "FamilyResult", "Finding", "GradientBound", "Gradients", "InfrastructureError", "LawResult", "Result", "Statistics", "Terms", "Truth",
+    "Balls", "Bound", "FamilyResult", "Finding", "GradientBound", "Gradients", "InfrastructureError", "LawResult", "Result", "Statistics", "Suggestion", "Terms", "Truth",
     "UsageError", "Witness", "Worst", "arithmetics", "bound", "check", "families", "features", "gradient_bound", "gradients", "laws", "make_case", "read_witness",
-    "replay", "truth", "write_witness",
+    "replay", "semantics", "suggest", "truth", "write_witness",
 ]

@@ -57,7 +57,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that cannot show a letter is told its number
     parser = _Parser(prog="python3 -m flashproof", description=__doc__)
     parser.add_argument("function", metavar="FILE.py:FUNCTION")
-    for option in ("problem", "dtype", "arithmetic", "arrays", "device", "returns", "witnesses", "name"):
+    for option in ("problem", "dtype", "arithmetic", "semantics", "arrays", "device", "returns", "witnesses", "name"):
         parser.add_argument(f"--{option}")
     for option in ("cases", "measured", "seed"):
         parser.add_argument(f"--{option}", type=int)
@@ -80,13 +80,15 @@ def main(arguments: Optional[List[str]] = None) -> int:
     replayed = options.pop("replay")
     if replayed:
         options.update(case=replayed, measured=0, cases=1)
-    arithmetic = options["arithmetic"]
     try:
-        if arithmetic and arithmetic.startswith("{"):
+        for declared in ("arithmetic", "semantics"):
+            text = options[declared]
+            if not text or text[0] not in '{"':
+                continue
             try:
-                options["arithmetic"] = json.loads(arithmetic)
+                options[declared] = json.loads(text)
             except (RecursionError, ValueError) as error:  # nested too deeply, no JSON, or a number of too many digits
-                raise UsageError(f"--arithmetic: {line(error)}, legal a preset's name or a JSON object") from None
+                raise UsageError(f"--{declared}: {line(error)}, legal a preset's name or a JSON object") from None
         result = check(load(where), where=where, **{k: v for k, v in options.items() if v is not None})
         print(block(result, colour=stdout_has_colour()))
         if verbose:

@@ -77,6 +77,8 @@ def _tested(result: "Result") -> List[Tuple[str, str]]:
     unasked = f", {status.count('unasked')} unasked" if "unasked" in status else ""
     laws = f"laws: {status.count('ok')} ok, {status.count('FAIL')} fail, {status.count('idle')} idle, {status.count('skip')} skipped{unasked}; " if status else ""
     lines = [("tested", f"{result.problem} {result.dtype} on {result.arrays} {result.device}, declared {result.arithmetic}: {measured}{laws}{result.seconds:.1f} s")]
+    if result.semantics:
+        lines.append(("declared", "; ".join(result.semantics)))
     if result.decided:
         lines.append(("decided", result.decided_line().partition(": ")[2]))
     parts = [name for name in ("o", "lse", "dq", "dk", "dv") if any(name in f.outputs and f.outputs[name].elements for f in result.families)]

@@ -7,14 +7,14 @@ import os
 import re
 import sys
 import time
-from typing import Any, Callable, Dict, Iterable, List, Optional, Union
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
 
 import numpy as np
 
 from . import _arrays, _flashproof
 from ._progress import progress_bar
 from ._kernel import Kernel, features_of, parameters_of
-from ._problem import DRAWN, NAMES, OUTPUTS, PARAMETERS, TENSORS, View, declared_text, format_of
+from ._problem import DRAWN, NAMES, OUTPUTS, PARAMETERS, TENSORS, View, declared_text, format_of, semantics_text
 from ._result import Cause, FamilyResult, LawResult, Result, Statistics, declaration_of, finding_of
 from ._text import line, path_argument, said, shell_word, utf8, utf8_argument
 
@@ -108,12 +108,41 @@ def _predicate(refuses: Callable[[View], Optional[str]]) -> Callable[[Dict[str, 
     return said
 
 
+def _must_be_kernel(function: Any, problem: Any) -> None:
+    if not isinstance(problem, str) or problem not in TENSORS:
+        raise _flashproof.UsageError(f"problem {said(problem)}: legal {', '.join(TENSORS)}")
+    if not callable(function):
+        raise _flashproof.UsageError(f"function: must be callable, not a {line(type(function).__name__, 60)}")
+
+
+def _kernel(function: Callable[..., Any], problem: str, dtype: Any, arrays: Optional[str], device: str, returns: Any,
+            without: List[str]) -> Tuple[Kernel, str, str, List[str]]:
+    """The callable as the laws run it, its format, the module of its arrays and what it takes."""
+    if returns not in (None, "o", "lse", "both"):
+        raise _flashproof.UsageError(f"returns {said(returns)}: legal o, lse, both")
+    unknown = set(without) - set(_flashproof.features())
+    if unknown:
+        raise _flashproof.UsageError(f"without {said(min(unknown))}: legal {', '.join(_flashproof.features())}")
+    if problem == "attention_backward" and returns is not None:
+        raise _flashproof.UsageError(f"returns {said(returns)}: gradients are the triple (dq, dk, dv), legal None")
+    format = format_of(dtype, DRAWN)
+    arrays = arrays or _arrays.framework_of(function)
+    adapter = _arrays.adapter(arrays, device)
+    _arrays.must_give(adapter, format, device)
+    parameters = [p for p in parameters_of(function, problem) if PARAMETERS[problem][p] not in without]
+    kernel = Kernel(function, problem, adapter, parameters, returns or "both")
+    if returns is None and problem != "attention_backward":
+        kernel.returns = _probe(kernel, format)
+    return kernel, format, arrays, features_of(problem, parameters, without)
+
+
 def check(
     function: Callable[..., Any],
     *,
     problem: str = "attention",
     dtype: Any = "float32",
     arithmetic: Union[str, Dict[str, Any]] = "unknown",
+    semantics: Union[str, Dict[str, str], None] = None,
     arrays: Optional[str] = None,
     device: str = "",
     returns: Optional[str] = None,
@@ -142,6 +171,8 @@ def check(
         What it has no parameter for is never asked of it. Returns o, lse or (o, lse): o as q (or x), lse float32.
         `attention_backward` f(q, k, v, do) with do as o: returns (dq, dk, dv), as q, k and v, of both passes in one call.
     arithmetic: a preset's name (flashproof.arithmetics(problem)) or, but of gradients, a dict {"preset": name, field: value, ...}.
+    semantics: what it returns where right kernels differ: a preset's name ("flash-attention-2") or a dict of fields ({"lse_base": "2"});
+        flashproof.semantics(problem) lists both, flashproof.suggest() proposes one. Not of gradients.
     arrays, device: numpy, torch, jax or cupy; the default is the module that the callable comes from, else numpy.
     returns: "o", "lse" or "both"; None: whether it returns a pair on a small problem of zeros decides between o and both.
     deterministic, batch_invariant, isolates_hidden, saturates: what the callable promises; laws test the promises.
@@ -157,10 +188,7 @@ def check(
     Shows its progress on a terminal's stderr, where tqdm is installed. Throws UsageError for an argument that is wrong and
     InfrastructureError where the machine fails; whatever the callable does wrong is a finding.
     """
-    if not isinstance(problem, str) or problem not in TENSORS:
-        raise _flashproof.UsageError(f"problem {said(problem)}: legal {', '.join(TENSORS)}")
-    if not callable(function):
-        raise _flashproof.UsageError(f"function: must be callable, not a {line(type(function).__name__, 60)}")
+    _must_be_kernel(function, problem)
     for what, value, most in (("cases", cases, 10**6), ("measured", measured, 10**6), ("seed", seed, 2**64 - 1)):
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
             raise _flashproof.UsageError(f"{what} {said(value)}: must be an integer from 0 to {most}")
@@ -168,8 +196,6 @@ def check(
         raise _flashproof.UsageError(f"seconds {said(seconds)}: must be a number from 0 to 1e9")
     if not cases and not measured:
         raise _flashproof.UsageError("cases and measured: one of them must be above 0")
-    if returns not in (None, "o", "lse", "both"):
-        raise _flashproof.UsageError(f"returns {said(returns)}: legal o, lse, both")
     for what, text in (("name", name), ("where", where)):
         if not isinstance(text, str):
             raise _flashproof.UsageError(f"{what} {said(text)}: legal a text")
@@ -179,29 +205,16 @@ def check(
         raise _flashproof.UsageError(f"refuses: must be callable, not a {type(refuses).__name__}")
     without, families, laws = names_of("without", without), names_of("families", families), names_of("laws", laws)
     replayed = [path_argument("case", one, "file, or a case line") for one in names_of("case", os.fspath(case) if isinstance(case, os.PathLike) else case) if one]
-    unknown = set(without) - set(_flashproof.features())
-    if unknown:
-        raise _flashproof.UsageError(f"without {said(min(unknown))}: legal {', '.join(_flashproof.features())}")
-    if problem == "attention_backward" and returns is not None:
-        raise _flashproof.UsageError(f"returns {said(returns)}: gradients are the triple (dq, dk, dv), legal None")
-    format = format_of(dtype, DRAWN)
-    arrays = arrays or _arrays.framework_of(function)
-    declared = declared_text(arithmetic)
-    adapter = _arrays.adapter(arrays, device)
-    _arrays.must_give(adapter, format, device)
-    parameters = [p for p in parameters_of(function, problem) if PARAMETERS[problem][p] not in without]
-    kernel = Kernel(function, problem, adapter, parameters, returns or "both")
-    if returns is None and problem != "attention_backward":
-        kernel.returns = _probe(kernel, format)
-    features = features_of(problem, parameters, without)
-    options = {"problem": problem, "dtype": NAMES[format], "arithmetic": declared, "arrays": arrays, "device": device,
+    declared, terms = declared_text(arithmetic), semantics_text(semantics)
+    kernel, format, arrays, features = _kernel(function, problem, dtype, arrays, device, returns, without)
+    options = {"problem": problem, "dtype": NAMES[format], "arithmetic": declared, "semantics": terms, "arrays": arrays, "device": device,
                "returns": "" if problem == "attention_backward" else kernel.returns, "measured": str(measured)}
     flags = [flag for flag, given in (("not-deterministic", not deterministic), ("batch-invariant", batch_invariant),
                                       ("isolates-hidden", isolates_hidden), ("saturates", saturates)) if given]
     start = time.monotonic()
     with progress_bar(line(_id(function, problem, name), 60)) as progress:
         text = _flashproof.check(
-            id=_id(function, problem, name), problem=problem, format=format, arithmetic=declared, returns=kernel.returns,
+            id=_id(function, problem, name), problem=problem, format=format, arithmetic=declared, semantics=terms, returns=kernel.returns,
             deterministic=deterministic, batch_invariant=batch_invariant, isolates_hidden=isolates_hidden, saturates=saturates,
             takes=features, call=kernel, refuses=None if refuses is None else _predicate(refuses), laws=laws, families=families,
             seed=seed, cases=cases, measured=measured, seconds=float(seconds), witnesses=str(witnesses), replay=replayed,
@@ -216,7 +229,8 @@ def check(
         [FamilyResult(f["family"], f["cases"], f["refused"], f["finding"], {part: Statistics.of(s) for part, s in f["outputs"].items()})
          for f in found["families"]],
         time.monotonic() - start, found["partial"], found["lost"], found["undecided"], found["decided"], found["open"], found["suggestion"],
-        declaration_of(found["declaration"]), found["interrupted"], found.get("unasked", []), found.get("cut", []), [Cause(*cause) for cause in found["causes"]], found["junit"])
+        declaration_of(found["declaration"]), found["interrupted"], found.get("unasked", []), found.get("cut", []), [Cause(*cause) for cause in found["causes"]], found["junit"],
+        _flashproof.semantics_words(terms, problem))
 
 
 def replay(function: Callable[..., Any], case: Union[_Names, "os.PathLike[str]"], *, law: _Names = (), **options: Any) -> Result:

@@ -19,6 +19,7 @@ def check(
     problem: str,
     format: str,
     arithmetic: str,
+    semantics: str,
     returns: str,
     deterministic: bool,
     batch_invariant: bool,
@@ -38,6 +39,24 @@ def check(
     program: str,
     progress: Optional[Callable[[int, int, str], None]],
 ) -> str: ...
+def suggest(
+    *,
+    id: str,
+    problem: str,
+    format: str,
+    returns: str,
+    isolates_hidden: bool,
+    saturates: bool,
+    takes: List[str],
+    call: Callable[[Dict[str, Any], bool], Tuple[Any, ...]],
+    refuses: Optional[Callable[[Dict[str, Any]], Optional[str]]],
+    families: List[str],
+    seed: int,
+    cases: int,
+    progress: Optional[Callable[[int, int, str], None]],
+) -> str: ...
+def semantics_words(semantics: str, problem: str) -> List[str]: ...
+def semantics(problem: str) -> List[Tuple[str, str]]: ...
 def block_text(
     *,
     outcome: str,

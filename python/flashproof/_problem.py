@@ -99,6 +99,22 @@ class View:
         return value[1] if isinstance(value, tuple) and value and isinstance(value[0], str) else value
 
 
+def semantics_text(semantics: Any) -> str:
+    """Declared semantics as JSON; empty: the reference's."""
+    if semantics is None or semantics == {}:
+        return ""
+    if isinstance(semantics, str):
+        return json.dumps(utf8_argument("semantics", semantics))
+    if isinstance(semantics, dict) and all(isinstance(text, str) for pair in semantics.items() for text in pair):
+        return json.dumps({utf8_argument("semantics", name): utf8_argument("semantics", value) for name, value in semantics.items()})
+    raise _flashproof.UsageError(f"semantics {said(semantics)}: legal a preset's name, or a dict of texts")
+
+
+def semantics(problem: str) -> Dict[str, str]:
+    """Presets that `semantics` takes and what they differ in, then its fields and what is legal."""
+    return dict(_flashproof.semantics(_known(problem)))
+
+
 def declared_text(arithmetic: Any) -> str:
     """A declaration as C++ reads it."""
     if isinstance(arithmetic, str):

@@ -170,6 +170,7 @@ class Result:
     cut: List[str] = dataclasses.field(default_factory=list)  #: input families of which fewer cases were asked, or not every law
     causes: List[Cause] = dataclasses.field(default_factory=list)  #: the diagnosis; empty: nothing failed, or nothing could be said
     junit_text: str = dataclasses.field(repr=False, default="")
+    semantics: List[str] = dataclasses.field(default_factory=list)  #: in words, where it declares other ones than the reference's
 
     @property
     def findings(self) -> List[Finding]:
@@ -273,7 +274,7 @@ class Result:
 
     def details(self) -> str:
         """Everything, without a limit: the table, each law's finding, what is undecided."""
-        head = f"{self.kernel}: {self.problem} {self.dtype} on {self.arrays} {self.device}, declared {self.arithmetic}"
+        head = f"{self.kernel}: {self.problem} {self.dtype} on {self.arrays} {self.device}, declared {self.arithmetic}" + "".join(f"; {word}" for word in self.semantics)
         counts = {s: [law.law for law in self.laws if law.status == s] for s in ("ok", "FAIL", "idle", "skip", "unasked")}
         lines = [head, "", self.table(), "", f"laws: {len(counts['ok'])} ok, {len(counts['FAIL'])} fail, {len(counts['idle'])} idle, "
                  f"{len(counts['skip'])} skipped{_unasked(len(counts['unasked']))}; {self.seconds:.1f} s" + (", PARTIAL" if self.partial else "")]

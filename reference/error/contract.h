@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "reference/error/semantics.h"
 #include "reference/problem/formats.h"
 
 namespace flashproof {
@@ -24,6 +25,7 @@ struct Contract {
   bool refuses_beyond_range = false;
   Overflow overflow = Overflow::ieee;
   Returns returns = Returns::both;
+  Semantics semantics = {};  // of a foreign kernel
 };
 
 }  // namespace flashproof

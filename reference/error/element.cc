@@ -20,6 +20,7 @@ std::string classes_text(std::uint8_t classes) {
   append(kPosInf, "inf");
   append(kNegInf, "-inf");
   append(kNaN, "nan");
+  append(kUnspecified, "anything, by the declared semantics");
   return text;
 }
 

@@ -22,6 +22,7 @@
 //      is far off) as the one infinity it belongs to. Outside the domain it is judged as the number that it is: inf, NaN,
 //      or a value within an infinite bound is out_of_domain. An infinity that special values make is listed beside the
 //      other one and NaN.
+//   8. An element of which the kernel declares nothing (kUnspecified) passes, and is not decided (power.h).
 #pragma once
 
 #include <cstdint>

@@ -186,7 +186,7 @@ class ReferenceAttention {
     std::vector<KeyIndex> places;
     for (std::int64_t j = 0; j < length(s); ++j) {
       const std::int64_t distance = i + length(s) - queries - j;
-      if (!visible(s, distance, j)) continue;
+      if (!visible(s, p_.top_left ? i - j : distance, j)) continue;
       const double bias = p_.has_bias() ? p_.bias.at({b, h, i, j}) : 0.0;
       if (std::isinf(bias)) continue;
       const KeyIndex at = place(s, j);

@@ -37,7 +37,7 @@ struct Field {
   std::span<const Axis> shape() const { return std::span(axis).first(axes); }
 };
 
-/// A scalar that is one of two words.
+/// A scalar that is one of two words; of an optional one the second stands where none is given.
 template <class Reference>
 struct TwoWords {
   Reference value;
@@ -94,6 +94,8 @@ void for_each_field(P& p, Visit&& visit) {
   visit(Field("scale"), p.scale);
   visit(Field("causal"), TwoWords<decltype((p.causal))>{p.causal, true, false, "true", "false"});
   visit(Field("window", {}, Presence::optional), Window<decltype((p.window_left))>{p.window_left, p.window_right});
+  visit(Field("diagonal", {}, Presence::optional),
+        TwoWords<decltype((p.top_left))>{p.top_left, true, false, "top_left", "bottom_right"});
   visit(Field("softcap", {}, Presence::optional), p.softcap);
   visit(Field("key_length", {batch}), p.key_length);
   visit(Field("q_start", {}, Presence::optional), p.q_start);

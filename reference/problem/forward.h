@@ -78,10 +78,11 @@ struct MergeProblem {
 struct AttentionProblem {
   // f32, f16, bf16, e4m3fn or e5m2, k and v of one format; Hq is a multiple of Hk; query head h reads kv head h·Hk/Hq
   Tensor q, k, v;
-  float scale = 1.0F;                    // finite; the exact value of this number multiplies q·k
-  bool causal = false;                   // query i sees key j iff j <= i + Sk − Sq
-  std::int32_t window_left = -1;         // >= 0: only keys j >= i + Sk − Sq − window_left
-  std::int32_t window_right = -1;        // >= 0: only keys j <= i + Sk − Sq + window_right
+  float scale = 1.0F;              // finite; the exact value of this number multiplies q·k
+  bool causal = false;             // query i sees key j iff j <= i + Sk − Sq
+  std::int32_t window_left = -1;   // >= 0: only keys j >= i + Sk − Sq − window_left
+  std::int32_t window_right = -1;  // >= 0: only keys j <= i + Sk − Sq + window_right
+  bool top_left = false;           // i in place of i + Sk − Sq, in causal and window: what a foreign kernel may declare
   std::vector<std::int32_t> key_length;  // per sequence, 0..Sk (paged: 0..k_length()); empty = all
   float softcap = 0.0F;                  // 0 = none, else finite and positive; applied before bias and ALiBi
   Tensor bias;                           // f32, added to the scaled score, −inf hides the key; no shape = none
@@ -147,6 +148,8 @@ struct AttentionProblem {
     std::int64_t first, last;
   };
   Keys visible_keys(std::int64_t s, std::int64_t i) const;
+  /// The key on the diagonal of causal and window, of query 0 of a sequence; negative where there is none.
+  std::int64_t first_diagonal(std::int64_t s) const { return top_left ? 0 : k_length(s) - q_length(s); }
   /// A bias of −inf hides a key too, see hidden_by_bias().
   bool position_visible(std::int64_t s, std::int64_t i, std::int64_t j) const {
     const Keys keys = visible_keys(s, i);

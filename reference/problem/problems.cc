@@ -153,7 +153,7 @@ std::int64_t AttentionProblem::k_length() const {
 }
 
 AttentionProblem::Keys AttentionProblem::visible_keys(std::int64_t s, std::int64_t i) const {
-  const std::int64_t aligned = i + k_length(s) - q_length(s);  // the key beside the query
+  const std::int64_t aligned = i + first_diagonal(s);  // the key beside the query
   Keys keys{0, visible_length(s)};
   if (causal) keys.last = std::min(keys.last, aligned + 1);
   if (window_right >= 0) keys.last = std::min(keys.last, aligned + window_right + 1);

@@ -41,6 +41,7 @@ class FieldReader {
   }
   template <class T>
   void operator()(const Field& field, const TwoWords<T>& word) {
+    if (!stands(field)) return;
     word.value = file_.either(key(field), word.first_word, word.second_word) ? word.first : word.second;
   }
   template <class T>
@@ -79,7 +80,9 @@ class FieldWriter {
   }
   template <class T>
   void operator()(const Field& field, const TwoWords<T>& word) {
-    draft_.text(key(field), std::string(word.value == word.first ? word.first_word : word.second_word));
+    const bool first = word.value == word.first;
+    if (field.presence == Presence::optional && !first) return;
+    draft_.text(key(field), std::string(first ? word.first_word : word.second_word));
   }
   template <class T>
   void operator()(const Field& field, const Window<T>& window) {

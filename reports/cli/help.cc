@@ -22,7 +22,7 @@ struct Group {
 
 const std::vector<Group>& groups() {
   static const std::vector<Group> kGroups = {
-      {"Begin with", {"check", "report", "compare", "fuzz", "test"}},
+      {"Begin with", {"check", "suggest", "report", "compare", "fuzz", "test"}},
       {"One case", {"replay", "explain", "export", "truth"}},
       {"Searches and laws", {"properties", "attack", "ledger", "campaign"}},
       {"Reports", {"render", "merge"}},

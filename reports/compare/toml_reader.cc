@@ -19,6 +19,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "reference/problem/error.h"
 #include "reference/problem/read_file.h"
@@ -70,6 +71,12 @@ TomlFile::TomlFile(const std::filesystem::path& file)
 TomlFile::TomlFile(std::string_view text, const std::string& name) : parsed_(new Parsed{name, parse(text, name)}) {}
 
 TomlFile::~TomlFile() { delete parsed_; }
+
+std::string TomlFile::json() const {
+  std::ostringstream text;
+  text << toml::json_formatter(parsed_->table);
+  return text.str();
+}
 
 TomlTable TomlFile::root() const { return {parsed_->table, "", parsed_->name}; }
 

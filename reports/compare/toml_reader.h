@@ -56,6 +56,8 @@ struct TomlFile {
   TomlFile(const TomlFile&) = delete;
   TomlFile& operator=(const TomlFile&) = delete;
   TomlTable root() const;
+  /// The whole file as JSON.
+  std::string json() const;
 
  private:
   struct Parsed;

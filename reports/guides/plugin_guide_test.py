@@ -26,7 +26,7 @@ class Guide(unittest.TestCase):
         shim = self.folder / "flashproof"
         shim.write_text(f'#!/bin/sh\nexec "{PROGRAM}" "$@"\n')
         shim.chmod(0o755)
-        for name, body in re.findall(r"(?s)\n`([a-z_]+\.(?:c|cc|cu))`:\n\n```[a-z]+\n(.*?)```", self.text):
+        for name, body in re.findall(r"(?s)\n`([a-z_]+\.(?:c|cc|cu|toml))`:\n\n```[a-z]+\n(.*?)```", self.text):
             (self.folder / name).write_text(body)
 
     def commands(self):
@@ -53,6 +53,10 @@ class Guide(unittest.TestCase):
         self.assertRegex(right, r"(?m)^decided +o \d\d %, lse \d\d %, \d\d of \d\d families$")
         self.assertRegex(outputs["./flashproof check ./my_backward.so --quick"],
                          r"(?m)^decided +dq \d\d %, dk \d\d %, dv \d\d %, ")
+        suggested = outputs["./flashproof suggest ./my_softmax.so --cases 1"]
+        self.assertRegex(suggested, r"(?m)^FOUND softmax\.mine\.c f32: a declaration explains all of \d+ cases$")
+        self.assertRegex(suggested, r'(?m)^  arithmetic = "?\{?[a-z ]+')
+        self.assertRegex(outputs["./flashproof check ./my_softmax.so --declare mine.toml --quick"], r"(?m)^PASS ")
         broken = outputs["./flashproof check ./broken.so --family huge"]
         self.assertRegex(broken, r"(?m)^FAIL +\d+ causes of failure, in 1 of 1 kernel and format$")
         self.assertRegex(broken, r"(?m)^\d+ +softmax\.mine\.c f32: NaN, inf or a number where another of these is right; ")

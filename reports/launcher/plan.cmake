@@ -115,8 +115,8 @@ endif()
 
 # A library behind the C ABI has a program of its own, which needs neither the kernels nor nvcc.
 value_of(--plugin plugin)
-if(NOT help AND ((command MATCHES "^(check|list)$" AND "x${argument}" MATCHES "^x[^-].*" AND "x${argument}" MATCHES "/|\\.so$")
-    OR (command STREQUAL "replay" AND plugin_given)))
+if(command STREQUAL "suggest" OR (NOT help AND ((command MATCHES "^(check|list)$" AND "x${argument}" MATCHES "^x[^-].*" AND "x${argument}" MATCHES "/|\\.so$")
+    OR (command STREQUAL "replay" AND plugin_given))))
   set(target flashproof-plugin)
   set(program reports/plugin/flashproof-plugin)
   finish("${preset} ${tests} ${architectures} ${target} ${program} ${groups}" "")

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "properties/laws/law.h"
+#include "reference/error/semantics_json.h"
 #include "reference/problem/shown_text.h"
 #include "reference/problem/text.h"
 #include "reports/diagnose/cause_entries.h"
@@ -123,6 +124,9 @@ std::string decided_text(const PluginOutcome& outcome) {
 void add_outcome(const PluginOutcome& outcome, bool alone, VerdictBlock& block) {
   const std::string name = full_name(*outcome.kernel), head = alone ? "" : name + ": ";
   if (const std::string text = decided_text(outcome); !text.empty()) block.tested.push_back({"decided", head + text});
+  if (const auto words = semantics_words(outcome.kernel->contract.semantics); !words.empty()) {
+    block.tested.push_back({"declared", fmt::format("{}{}", head, fmt::join(words, "; "))});
+  }
   if (outcome.refused > 0) {
     block.notes.push_back(
         {"refused", fmt::format("{}{} case(s) that its description takes, when it was called", head, outcome.refused)});
@@ -166,6 +170,7 @@ VerdictBlock plugin_block(const PluginReport& report, const Plugin& plugin, cons
     if (!outcome.narrow.empty()) failing.insert(outcome.kernel);
     add_outcome(outcome, kernels.size() == 1, block);
   }
+  for (const std::string& changed : report.changed) block.notes.push_back({"precision", changed});
   for (const Kernel* kernel : report.need_gpu) {
     block.notes.push_back(
         {"not tested", fmt::format("{}: its tensors lie on a GPU, and there is none", full_name(*kernel))});

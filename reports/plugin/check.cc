@@ -26,7 +26,8 @@ constexpr int kMostCrashes = 40, kMostHangs = 3;
 constexpr double kStepSeconds = 600, kStepLimits = 100;
 
 template <class T>
-std::vector<const T*> select(std::span<const T> all, std::span<const std::string> globs, std::string_view what) {
+std::vector<const T*> select_by_name(std::span<const T> all, std::span<const std::string> globs,
+                                     std::string_view what) {
   std::vector<std::string_view> names;
   for (const T& one : all) names.push_back(one.name);
   std::vector<const T*> chosen;
@@ -34,7 +35,9 @@ std::vector<const T*> select(std::span<const T> all, std::span<const std::string
   return chosen;
 }
 
-std::vector<const Kernel*> select(const Plugin& plugin, const PluginCheck& options) {
+}  // namespace
+
+std::vector<const Kernel*> chosen_kernels(const Plugin& plugin, const PluginCheck& options) {
   std::vector<std::string_view> ids;
   for (const Kernel& kernel : plugin.kernels()) ids.push_back(kernel.id);
   std::vector<const Kernel*> chosen;
@@ -46,6 +49,8 @@ std::vector<const Kernel*> select(const Plugin& plugin, const PluginCheck& optio
   for (const std::size_t i : select_names(options.formats, formats, "format")) result.push_back(chosen[i]);
   return result;
 }
+
+namespace {
 
 /// Everything that the parent keeps.
 class Run {
@@ -65,14 +70,7 @@ class Run {
       const Described& described = plugin.described(*kernel);
       KernelRun& run =
           runs_.try_emplace(kernel, *kernel, questions(kernel->problem, asked), described.declared).first->second;
-      const std::size_t first = tasks_.size();
-      for (const Family* family : families) {
-        if (!family->serves(kernel->problem)) continue;
-        tasks_.push_back({kernel, draw_cases(run, *family, options.seed, options.cases)});
-      }
-      const std::span<PluginTask> its = std::span(tasks_).subspan(first);
-      if (options.families.empty()) draw_variants(run, options.seed, its);
-      draw_declared(run, described, options.seed, its);
+      std::ranges::move(draw_tasks(run, described, families, options), std::back_inserter(tasks_));
     }
   }
 
@@ -152,7 +150,7 @@ class Run {
 
   /// Kernels whose problem none of them serves are left out.
   std::vector<const Family*> chosen_families() {
-    const auto chosen = select(flashproof::families(), options_.families, "family");
+    const auto chosen = select_by_name(flashproof::families(), options_.families, "family");
     std::erase_if(kernels_, [&](const Kernel* kernel) {
       return std::ranges::none_of(chosen, [&](const Family* family) { return family->serves(kernel->problem); });
     });
@@ -274,7 +272,7 @@ std::vector<const Kernel*> PluginReport::untested() const {
 }
 
 PluginReport check_plugin(const Plugin& plugin, const PluginCheck& options) {
-  std::vector<const Kernel*> kernels = select(plugin, options);
+  std::vector<const Kernel*> kernels = chosen_kernels(plugin, options);
   std::vector<const Kernel*> need_gpu;
   std::string why;
   if (std::ranges::any_of(kernels, [](const Kernel* k) { return k->has_cuda; }) && !any_gpu_elsewhere(&why)) {

@@ -89,6 +89,7 @@ struct PluginReport {
   std::vector<const Kernel*> need_gpu;  // selected, and not run: their tensors lie on a GPU and there is none
   std::string why_no_gpu;
   std::map<const Kernel*, std::vector<Cause>> causes = {};  // of those that fail judging laws on drawn cases
+  std::vector<std::string> changed = {};  // sentences: what explains a kernel in place of what did (before.h)
 
   bool found() const;
   /// Nothing was found, but not enough was decided to call it a pass.
@@ -97,6 +98,8 @@ struct PluginReport {
   std::vector<const Kernel*> untested() const;
 };
 
+/// By the globs of the options. Throws UsageError for one that matches nothing.
+std::vector<const Kernel*> chosen_kernels(const Plugin& plugin, const PluginCheck& options);
 /// Throws UsageError for a glob that matches nothing; where `replay` is of another problem than every chosen kernel.
 PluginReport check_plugin(const Plugin& plugin, const PluginCheck& options);
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "properties/generators/backward_variant.h"
+#include "reference/error/declared_terms.h"
 #include "reference/problem/error.h"
 
 namespace flashproof {
@@ -23,10 +24,10 @@ CaseSpec spec_of(const Kernel& kernel, std::string_view family, std::uint64_t se
   return spec;
 }
 
-/// Nothing where the family has no such case.
-std::optional<Problem> problem_of(const CaseSpec& spec) {
+/// As the kernel's semantics have it. Nothing where the family has no such case.
+std::optional<Problem> problem_of(const Kernel& kernel, const CaseSpec& spec) {
   try {
-    return make_case(spec).problem;
+    return as_declared(make_case(spec).problem, kernel.contract.semantics);
   } catch (const UsageError&) {
     return std::nullopt;
   }
@@ -69,7 +70,7 @@ void draw_with(KernelRun& run, const Keys& keys, std::uint64_t seed, std::span<P
       if (!run.wants_more()) return;
       const CaseSpec spec = spec_of(run.kernel(), task.cases.front().family, seed + i, keys);
       if (std::ranges::find(task.cases, spec.seed, &CaseSpec::seed) != task.cases.end()) continue;
-      const std::optional<Problem> problem = problem_of(spec);
+      const std::optional<Problem> problem = problem_of(run.kernel(), spec);
       if (!problem || !run.wants(*problem)) continue;
       if (const std::string why = run.kernel().unsupported(*problem); !why.empty()) {
         run.miss(*problem, why);
@@ -89,13 +90,25 @@ std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint
   for (std::uint64_t i = 0; i < kTries * wanted && taken.size() < wanted; ++i) {
     const CaseSpec spec = spec_of(kernel, family.name, seed + i);
     if (i < wanted) first.push_back(spec);
-    const std::optional<Problem> problem = problem_of(spec);
+    const std::optional<Problem> problem = problem_of(kernel, spec);
     if (!problem || !kernel.unsupported(*problem).empty()) continue;
     taken.push_back(spec);
     run.draw(spec, *problem);
   }
   run.offer(family.name, !taken.empty());
   return taken.empty() ? first : taken;
+}
+
+std::vector<PluginTask> draw_tasks(KernelRun& run, const Described& described, std::span<const Family* const> families,
+                                   const PluginCheck& options) {
+  std::vector<PluginTask> tasks;
+  for (const Family* family : families) {
+    if (!family->serves(run.kernel().problem)) continue;
+    tasks.push_back({&run.kernel(), draw_cases(run, *family, options.seed, options.cases)});
+  }
+  if (options.families.empty()) draw_variants(run, options.seed, tasks);
+  draw_declared(run, described, options.seed, tasks);
+  return tasks;
 }
 
 void draw_variants(KernelRun& run, std::uint64_t seed, std::span<PluginTask> tasks) {
@@ -106,7 +119,7 @@ void draw_variants(KernelRun& run, std::uint64_t seed, std::span<PluginTask> tas
     // Even seeds are stages, odd ones gradients.
     const CaseSpec spec = spec_of(run.kernel(), kFamily, seed + static_cast<std::uint64_t>(variant),
                                   {{"variant", std::to_string(variant)}});
-    const std::optional<Problem> problem = problem_of(spec);
+    const std::optional<Problem> problem = problem_of(run.kernel(), spec);
     if (problem && run.kernel().unsupported(*problem).empty()) add_taken(run, *task, spec, *problem);
   }
 }

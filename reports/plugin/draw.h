@@ -17,6 +17,10 @@ namespace flashproof {
 /// so that it shows.
 std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint64_t seed, std::uint64_t cases);
 
+/// All cases of a run of this kernel, one task per family that serves its problem.
+std::vector<PluginTask> draw_tasks(KernelRun& run, const Described& described, std::span<const Family* const> families,
+                                   const PluginCheck& options);
+
 /// Of a kernel of the gradient: adds the rows of the covering array (generators/backward_variant.h) that it takes to the task of the
 /// family normal.
 void draw_variants(KernelRun& run, std::uint64_t seed, std::span<PluginTask> tasks);

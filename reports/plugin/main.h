@@ -2,6 +2,7 @@
 // plugin is named.
 //
 //   check ./my.so [options]              every law on the kernels of a library
+//   suggest ./my.so [options]            the declaration that explains its kernels
 //   replay WITNESS --plugin ./my.so      one case again
 //   list ./my.so                         what the library says, and what was understood of it
 #pragma once
@@ -12,7 +13,7 @@ namespace flashproof {
 
 /// A path: it has a slash or ends in .so. No kernel's id has or does.
 bool names_plugin(std::string_view argument);
-/// Whether this is a command line for plugin_main(): check or list of what names_plugin(), or replay with --plugin.
+/// Whether this is a command line for plugin_main(): check or list of what names_plugin(), suggest, or replay with --plugin.
 bool is_plugin_command(int argc, const char* const* argv);
 /// Exit codes: exit_codes.h. A library that breaks the rules of plugin.h is a finding, one that is none a wrong argument.
 int plugin_main(int argc, char** argv);

@@ -10,6 +10,7 @@
 
 #include "properties/driver/junit.h"
 #include "properties/laws/law.h"
+#include "reference/error/semantics_json.h"
 #include "reference/problem/atomic_file.h"
 #include "reference/problem/error.h"
 #include "reference/problem/exit_codes.h"
@@ -185,9 +186,13 @@ JunitSuite junit_of(const PluginReport& report, const Plugin& plugin, const std:
 }
 
 nlohmann::ordered_json outcome_json(const PluginOutcome& outcome) {
-  nlohmann::ordered_json one{{"kernel", outcome.kernel->id},   {"format", info(outcome.kernel->formats[0]).name},
-                             {"undecided", outcome.undecided}, {"refused", outcome.refused},
-                             {"declaration", outcome.narrow},  {"suggestion", outcome.suggestion}};
+  nlohmann::ordered_json one{{"kernel", outcome.kernel->id},
+                             {"format", info(outcome.kernel->formats[0]).name},
+                             {"undecided", outcome.undecided},
+                             {"refused", outcome.refused},
+                             {"declaration", outcome.narrow},
+                             {"suggestion", outcome.suggestion},
+                             {"semantics", semantics_words(outcome.kernel->contract.semantics)}};
   for (std::size_t part = 0; part < kPartCount; ++part) {
     const PowerCounts& counts = outcome.power.parts[part];
     if (counts.elements() > 0) one["decided"][std::string(name(static_cast<Part>(part)))] = counts.share();
@@ -236,6 +241,7 @@ std::string plugin_text(const Plugin& plugin) {
                         c.returns == Returns::both ? ""
                         : c.returns == Returns::o  ? ", returns o alone"
                                                    : ", returns lse alone");
+    for (const std::string& word : semantics_words(c.semantics)) text += fmt::format("    {}\n", word);
   }
   return text;
 }

@@ -53,6 +53,13 @@ void add_launched_commands(CLI::App& app, Options& o, Command& command) {
   app.add_flag("--portable", o.launcher.portable, "for any x86-64 CPU instead of x86-64-v3 (AVX2, FMA); slow");
   add_test(app, o, command);
   add_bench(app, o, command);
+  add_foreign(
+      app, "suggest", "suggest ./MY.so: the declaration that explains its kernels, as text to paste",
+      "[Semantics](kernels/plugin/README.md#semantics) and arithmetic, narrowest first, and what they leave "
+      "unexplained: "
+      "`suggest ./MY.so [--kernel GLOB] [--cases N]`, options: `suggest --help`. `check ./MY.so --declare FILE` takes "
+      "what it says.",
+      "1 if nothing explains a kernel; 4 if too little would be decided, or no case is taken");
   add_foreign(app, "properties", "every law on the hardened kernels, by RapidCheck; failures are shrunk to witnesses",
               "On one core some 6 s per softmax or merge kernel, 25 s per gradient kernel, one to several minutes per "
               "attention kernel. "

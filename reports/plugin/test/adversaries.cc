@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "reference/bound/alternatives.h"
+#include "reference/error/declared_truth.h"
 #include "reference/error/judge.h"
 #include "reference/error/rounded_truth.h"
+#include "reference/oracle/oracle.h"
 #include "reference/problem/error.h"
 #include "reports/plugin/test/trivial_kernels.h"
 
@@ -227,13 +229,29 @@ const Adversary& find_adversary(std::string_view name) {
   return *std::ranges::find(kAdversaries, name, &Adversary::name);
 }
 
-Output right_output(const Problem& problem) {
-  return {rounded_truth(problem, Part::o), rounded_truth(problem, Part::lse)};
+Output right_output(const Problem& problem, const Semantics& semantics) {
+  if (semantics == Semantics{}) return {rounded_truth(problem, Part::o), rounded_truth(problem, Part::lse)};
+  Oracle oracle(problem);
+  const DeclaredTruth declared(problem, semantics, oracle.truth());
+  Output output;
+  for (const Part part : kForwardParts) {
+    const Balls& balls = declared.truth()[part];
+    output[part] = Tensor::dense(output_format(problem, part), output_shape(problem, part));
+    for (std::size_t i = 0; i < balls.size(); ++i) {
+      const Ball ball = balls[i];
+      const double value = (ball.classes & (kFinite | kUnspecified)) != 0 ? ball.hi + ball.lo
+                           : (ball.classes & kNaN) != 0                   ? kNaNValue
+                           : (ball.classes & kPosInf) != 0                ? kInfinity
+                                                                          : -kInfinity;
+      put(output[part], static_cast<std::int64_t>(i), value);
+    }
+  }
+  return output;
 }
 
 Runner runner_of(const Adversary& adversary, const Problem& known, const Output& right) {
   return [&adversary, &known, &right](const Kernel& kernel, const Problem& problem, const RunOptions&) {
-    const Output truth = &problem == &known ? right : right_output(problem);
+    const Output truth = &problem == &known ? right : right_output(problem, kernel.contract.semantics);
     Output output = adversary.answer(kernel, problem, truth);
     if (!returned(kernel.contract, Part::o)) output.o = truth.o;
     if (!returned(kernel.contract, Part::lse)) output.lse = truth.lse;

@@ -27,8 +27,8 @@ struct Adversary {
 std::span<const Adversary> adversaries();
 const Adversary& find_adversary(std::string_view name);
 
-/// The rounded truth of a problem as a whole output.
-Output right_output(const Problem& problem);
+/// The rounded truth of a problem as a whole output, as a kernel with these semantics returns it: 0 where it declares nothing.
+Output right_output(const Problem& problem, const Semantics& semantics = {});
 /// For Trial: what the kernel does not return is replaced by the truth, as call.cc does. `right` is that of `known`, made once.
 Runner runner_of(const Adversary& adversary, const Problem& known, const Output& right);
 

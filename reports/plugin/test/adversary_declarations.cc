@@ -9,6 +9,7 @@
 #include "kernels/plugin.h"
 #include "reference/bound/arithmetic_fields.h"
 #include "reference/bound/arithmetic_json.h"
+#include "reference/error/semantics_json.h"
 #include "reference/model/attack_problems.h"
 #include "reference/problem/error.h"
 #include "reference/problem/random.h"
@@ -179,6 +180,26 @@ class Declarations {
     }
   }
 
+  void semantics() {
+    const auto with = [&](const Json& semantics) {
+      for (const std::string& name : {preset_names().front(), std::string("unknown")}) {
+        Json json = whole(name);
+        std::erase(json["takes"].get_ref<Json::array_t&>(), Json("alibi"));
+        json["semantics"] = semantics;
+        add("semantics", json);
+      }
+    };
+    Json all = Json::object();
+    for (const SemanticsField& field : semantics_fields()) {
+      for (const std::string_view value : field.legal) with({{std::string(field.name), value}});
+      if (field.of(problem_)) all[std::string(field.name)] = field.legal.back();
+    }
+    with(all);  // `any` wherever that is legal
+    for (const SemanticsPreset& preset : semantics_presets()) {
+      if (preset.problem == problem_) with(preset.name);
+    }
+  }
+
   void limits() {
     constexpr std::string_view kAxes[] = {"rows",    "cols",     "states",   "batch", "q_heads",
                                           "k_heads", "q_length", "k_length", "d",     "dv"};
@@ -217,6 +238,7 @@ std::vector<AdversaryDeclaration> adversary_declarations(ProblemKind problem, Fo
   list.one_field();
   list.joint(draws, random);
   list.contracts();
+  list.semantics();
   list.limits();
   return list.take();
 }

@@ -12,7 +12,7 @@
 namespace flashproof {
 
 struct AdversaryDeclaration {
-  std::string group;  // preset, field, joint, contract, limits
+  std::string group;  // preset, field, joint, contract, semantics, limits
   std::string json;
   ProblemKind problem;
   Format format;
@@ -24,6 +24,7 @@ struct AdversaryDeclaration {
 ///             and middles of each range
 ///   joint     `draws` times: fields at random in all, by what the bounds are attacked with and over their whole ranges
 ///   contract  each flag, and each thing that may be returned, beside the preset that says least and one that says most
+///   semantics every value of every field, and every preset, beside the preset of arithmetic that says most and that says least
 ///   limits    each axis held to 1 and to 2; nothing but the plain problem; strides
 std::vector<AdversaryDeclaration> adversary_declarations(ProblemKind problem, Format format, int draws,
                                                          std::uint64_t seed);

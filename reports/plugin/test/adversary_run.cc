@@ -9,6 +9,8 @@ namespace flashproof {
 
 std::vector<std::vector<AdversaryCase*>> CasePool::taken(const Kernel& kernel, std::size_t cases) {
   constexpr std::uint64_t kTries = 12;
+  if (kernel.contract.semantics != semantics_) made_.clear();
+  semantics_ = kernel.contract.semantics;
   std::vector<std::vector<AdversaryCase*>> families;
   for (const Family& family : flashproof::families()) {
     if (!family.serves(problem_)) continue;
@@ -18,7 +20,7 @@ std::vector<std::vector<AdversaryCase*>> CasePool::taken(const Kernel& kernel, s
       const auto [at, is_new] = made_.try_emplace({spec.family, spec.seed});
       if (is_new) {
         try {
-          at->second = std::make_unique<AdversaryCase>(make_case(spec));
+          at->second = std::make_unique<AdversaryCase>(make_case(spec), semantics_);
         } catch (const UsageError&) {  // the family has no such case
         }
       }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "reference/error/declared_terms.h"
 #include "reports/plugin/kernel_run.h"
 #include "reports/plugin/test/adversaries.h"
 
@@ -18,7 +19,11 @@ namespace flashproof {
 
 /// A case, its truth and its right output, made once for all declarations and adversaries.
 struct AdversaryCase {
-  explicit AdversaryCase(Case made) : content(std::move(made)), truth(content), right(right_output(content.problem)) {}
+  /// As a kernel with these semantics is given it.
+  AdversaryCase(Case made, const Semantics& semantics)
+      : content{made.spec, as_declared(made.problem, semantics)},
+        truth(content),
+        right(right_output(content.problem, semantics)) {}
   AdversaryCase(const AdversaryCase&) = delete;
   AdversaryCase& operator=(const AdversaryCase&) = delete;
 
@@ -32,13 +37,14 @@ class CasePool {
  public:
   CasePool(ProblemKind problem, Format format, std::uint64_t seed) : problem_(problem), format_(format), seed_(seed) {}
 
-  /// By family, in the order of the report, the first `cases` from the seed on that the kernel takes; as check.cc looks for them; none where it takes none.
+  /// Those of kernels with the semantics of the last call are kept. By family, in the order of the report, the first `cases` from the seed on that the kernel takes; as check.cc looks for them; none where it takes none.
   std::vector<std::vector<AdversaryCase*>> taken(const Kernel& kernel, std::size_t cases);
 
  private:
   ProblemKind problem_;
   Format format_;
   std::uint64_t seed_;
+  Semantics semantics_;
   std::map<std::pair<std::string, std::uint64_t>, std::unique_ptr<AdversaryCase>> made_;  // null: no such case
 };
 

@@ -1,0 +1,162 @@
+// Truth, bound and problem in a kernel's terms, against what they are by hand.
+#include "reference/error/declared_truth.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "reference/oracle/oracle.h"
+
+namespace flashproof {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+Tensor zeros(std::vector<std::int64_t> shape) {
+  Tensor tensor = Tensor::dense(Format::f32, std::move(shape));
+  std::ranges::fill(tensor.storage, std::byte{0});
+  return tensor;
+}
+
+AttentionProblem attention(std::int64_t queries, std::int64_t keys) {
+  AttentionProblem p;
+  p.q = zeros({1, 1, queries, 2});
+  p.k = zeros({1, 1, keys, 2});
+  p.v = zeros({1, 1, keys, 1});
+  for (std::int64_t i = 0; i < queries; ++i) p.q.set({0, 0, i, 0}, 1);
+  for (std::int64_t j = 0; j < keys; ++j) {
+    p.k.set({0, 0, j, 0}, static_cast<double>(j));
+    p.v.set({0, 0, j, 0}, static_cast<double>(1 << j));
+  }
+  p.plan = ChunkPlan::uniform(keys, 64);
+  return p;
+}
+
+DeclaredTruth declared(const Problem& problem, const Semantics& semantics) {
+  return {problem, semantics, compute_truth(problem)};
+}
+
+TEST(RowKinds, tell_apart_what_a_row_sees) {
+  AttentionProblem p = attention(5, 4);
+  p.bias = zeros({1, 1, 5, 4});
+  for (std::int64_t j = 0; j < 4; ++j) p.bias.set({0, 0, 1, j}, -kInf);
+  p.bias.set({0, 0, 2, 3}, kInf);
+  p.bias.set({0, 0, 3, 0}, kInf);
+  p.bias.set({0, 0, 3, 1}, std::nan(""));
+  p.causal = true;  // row 0 sees nothing
+  const std::vector<RowKind> kinds = row_kinds(p);
+  EXPECT_EQ(kinds, (std::vector{RowKind::empty, RowKind::empty, RowKind::numbers, RowKind::nan, RowKind::numbers}));
+  p.causal = false;
+  EXPECT_EQ(row_kinds(p)[2], RowKind::infinite);
+}
+
+TEST(AsDeclared, a_mask_aligned_top_left_shows_the_first_keys) {
+  AttentionProblem p = attention(2, 4);
+  p.causal = true;
+  const Problem other = as_declared(p, {.diagonal = Diagonal::top_left});
+  EXPECT_EQ(std::get<AttentionProblem>(other).visible_keys(0, 0).last, 1);
+  EXPECT_EQ(std::get<AttentionProblem>(other).visible_keys(0, 1).last, 2);
+  EXPECT_EQ(p.visible_keys(0, 0).last, 3);
+  const Truth truth = compute_truth(other);
+  EXPECT_EQ(truth.o[0].hi, 1);  // of one key: its value
+  EXPECT_TRUE(is_declared_otherwise(p, {.diagonal = Diagonal::top_left}));
+  EXPECT_FALSE(is_declared_otherwise(other, {.diagonal = Diagonal::top_left}));
+}
+
+TEST(DeclaredTruth, lse_to_base_2_is_the_exact_one_times_log2_e) {
+  const Problem p = attention(1, 4);
+  const DeclaredTruth two = declared(p, {.lse_base = LseBase::two});
+  const double exact = std::log2(std::exp(0.0L) + std::exp(1.0L) + std::exp(2.0L) + std::exp(3.0L));
+  EXPECT_NEAR(two.truth().lse[0].hi, exact, 0x1p-50);
+  EXPECT_LT(two.truth().lse[0].radius, 0x1p-24);
+  Bound bound;
+  bound.rows = 1, bound.width = 1;
+  bound.o.resize(1), bound.lse.resize(1), bound.range.resize(1), bound.domain.resize(1);
+  bound.accumulator_outside.resize(1);
+  bound.lse[0] = {.weights = 1e-6, .probable = 1e-7, .size = 3.44};
+  const ElementBound lse = two.translated(bound, nullptr).lse[0];
+  EXPECT_NEAR(lse.weights, 1e-6 * kLog2E, 1e-18);
+  EXPECT_NEAR(lse.output, 2 * 0x1p-24 * 3.44 * kLog2E, 1e-12);
+  EXPECT_LE(lse.probable, lse.total());
+}
+
+TEST(DeclaredTruth, rows_without_keys_are_what_is_declared_of_them) {
+  AttentionProblem p = attention(2, 2);
+  p.key_length = {0};
+  const Semantics nan = {.empty_o = EmptyOutput::nan, .empty_lse = LseValue::plus_infinity};
+  const DeclaredTruth as_nan = declared(p, nan);
+  EXPECT_EQ(as_nan.truth().o[0].classes, kNaN);
+  EXPECT_EQ(as_nan.truth().lse[1].classes, kPosInf);
+  const DeclaredTruth mean = declared(p, {.empty_o = EmptyOutput::mean, .empty_lse = LseValue::any});
+  ASSERT_NE(mean.equal_scores(), nullptr);
+  EXPECT_EQ(mean.truth().o[0].hi, 1.5);
+  EXPECT_EQ(mean.truth().lse[0].classes, kUnspecified);
+  TrivialGaps gaps;
+  gaps.o.resize(2), gaps.lse.resize(2);
+  EXPECT_TRUE(mean.translated(gaps).o[1].right) << "the mean is what computes nothing";
+}
+
+TEST(InReferenceTerms, what_is_declared_becomes_what_the_reference_says) {
+  AttentionProblem p = attention(1, 2);
+  p.key_length = {0};
+  const Semantics nan = {.empty_o = EmptyOutput::nan, .empty_lse = LseValue::plus_infinity};
+  const auto returned = [&](double o, double lse) {
+    Output output{Tensor::dense(Format::f32, {1, 1}), Tensor::dense(Format::f32, {1})};
+    output.o.set({0, 0}, o);
+    output.lse.set({0}, lse);
+    return in_reference_terms(p, nan, output);
+  };
+  EXPECT_EQ(returned(std::nan(""), kInf).o.at({0, 0}), 0);
+  EXPECT_EQ(returned(std::nan(""), kInf).lse.at({0}), -kInf);
+  EXPECT_EQ(returned(3, 5).o.at({0, 0}), 3) << "what is not declared stays";
+  EXPECT_EQ(returned(3, 5).lse.at({0}), 5);
+  EXPECT_TRUE(std::isnan(returned(0, -kInf).o.at({0, 0}))) << "what the reference says is not what is declared";
+  EXPECT_EQ(returned(0, -kInf).lse.at({0}), kInf);
+}
+
+MergeProblem merge() {
+  MergeProblem p;
+  p.o = zeros({2, 2, 1});
+  p.lse = zeros({2, 2});
+  p.order = {0, 1};
+  p.lse.set({0, 0}, 1);
+  p.lse.set({1, 0}, kInf);
+  p.lse.set({0, 1}, -kInf);
+  p.lse.set({1, 1}, -100);
+  return p;
+}
+
+TEST(HandedOver, states_to_base_2_and_empty_ones_in_both_ways) {
+  const auto lse = [](const Problem& problem, std::int64_t s, std::int64_t r) {
+    return std::get<MergeProblem>(problem).lse.at({s, r});
+  };
+  const Problem two = *handed_over(merge(), {.lse_base = LseBase::two});
+  EXPECT_EQ(lse(two, 0, 0), static_cast<double>(static_cast<float>(kLog2E)));
+  EXPECT_EQ(lse(two, 0, 1), -kInf);
+  const Semantics empty = {.inf_state = InfiniteState::empty};
+  const Problem judged = as_declared(merge(), empty);
+  EXPECT_EQ(lse(judged, 1, 0), -kInf);
+  EXPECT_EQ(lse(*handed_over(judged, empty), 1, 0), kInf) << "the kernel gets some of them as +inf";
+  EXPECT_FALSE(handed_over(merge(), {}).has_value());
+  MergeProblem large = merge();
+  large.lse.set({0, 0}, 3e38);
+  EXPECT_NE(not_handed_over(large, {.lse_base = LseBase::two}), "");
+  EXPECT_EQ(not_handed_over(large, {}), "");
+}
+
+TEST(HandedOver, the_bound_pays_for_the_rounding_of_the_states) {
+  const Problem p = merge();
+  Bound bound;
+  bound.rows = 2, bound.width = 1;
+  bound.o.resize(2), bound.lse.resize(2);
+  bound.o[1].size = 5;
+  add_state_rounding(p, {.lse_base = LseBase::two}, bound);
+  EXPECT_GE(bound.lse[1].total(), 100 * 0x1p-24);
+  EXPECT_LT(bound.lse[1].total(), 101 * 0x1p-24);
+  EXPECT_GE(bound.o[1].total(), 5 * 2 * 100 * 0x1p-24);
+}
+
+}  // namespace
+}  // namespace flashproof

@@ -1,0 +1,67 @@
+#include "reports/plugin/declared_by.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "reference/problem/error.h"
+#include "reference/problem/near_matches.h"
+#include "reference/problem/strict_json.h"
+#include "reference/problem/text.h"
+#include "reports/compare/toml_reader.h"
+
+namespace flashproof {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMostBytes = 65536;  // as of a description
+constexpr int kDeepest = 8;
+
+void put_over(const Json& fields, Json& description) {
+  for (const auto& [name, value] : fields.items()) description[name] = value;
+}
+
+}  // namespace
+
+DeclaredBy::DeclaredBy(const std::filesystem::path& file) : file_(printable(file.string(), 200)) {
+  const std::string text = compare::TomlFile(file).json();
+  if (text.size() > kMostBytes) throw UsageError(fmt::format("{}: legal: at most {} bytes", file_, kMostBytes));
+  try {
+    all_ = strict_json<Json>(text, kDeepest);
+  } catch (const UsageError& e) {
+    throw UsageError(file_ + ": " + e.what());
+  }
+  if (const auto kernels = all_.find("kernel"); kernels != all_.end()) {
+    kernels_ = *kernels;
+    all_.erase(kernels);
+    bool tables = kernels_.is_object();
+    for (const Json& one : kernels_) tables = tables && one.is_object();
+    if (!tables) throw UsageError(file_ + ": kernel: legal: tables, each headed [kernel.\"ID\"]");
+  }
+  if (all_.empty() && kernels_.empty()) throw UsageError(file_ + ": says nothing: legal: fields of a description");
+}
+
+std::string DeclaredBy::operator()(const std::string& id, const std::string& description) {
+  const auto mine = kernels_.find(id);
+  if (all_.empty() && mine == kernels_.end()) return description;
+  Json json = Json::parse(description, nullptr, false);
+  if (!json.is_object() || description.size() > kMostBytes) return description;
+  put_over(all_, json);
+  if (mine != kernels_.end()) put_over(*mine, json);
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void DeclaredBy::require_used(const Plugin& plugin) const {
+  std::vector<std::string_view> ids;
+  for (const Kernel& kernel : plugin.kernels()) ids.push_back(kernel.id);
+  for (const auto& [id, fields] : kernels_.items()) {
+    if (std::ranges::find(ids, id) != ids.end()) continue;
+    const auto near = near_matches(id, ids);
+    throw UsageError(fmt::format("{}: kernel {}: the library has none of this id; {}legal: {}", file_, quote(id),
+                                 near.empty() ? "" : fmt::format("near: {}; ", fmt::join(near, ", ")),
+                                 fmt::join(ids, ", ")));
+  }
+}
+
+}  // namespace flashproof
