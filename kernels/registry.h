@@ -24,8 +24,8 @@ std::string_view name(Form form);
 enum class Executor : std::uint8_t { cpu, cuda };
 std::string_view name(Executor executor);
 
-/// Which exponentials, logarithms and reciprocals a kernel was compiled with: the deterministic ones, or the GPU's own
-/// (simt/math.h).
+/// Which exponentials, logarithms and reciprocals a kernel runs with: the deterministic ones, or the GPU's own, which the
+/// CPU executor has bit for bit (simt/math.h).
 enum class Math : std::uint8_t { det, native };
 std::string_view name(Math math);
 
@@ -68,10 +68,10 @@ struct SeededFault;  // broken/fault.h
 
 struct Kernel : KernelDeclaration {
   bool has_cuda = false;
-  Launch cuda_launch = {};  // meaningful if has_cuda
-  bool has_native = false;
+  Launch cuda_launch = {};    // meaningful if has_cuda
+  bool has_native = false;    // on CUDA; the CPU executor runs every kernel with either math
   Launch native_launch = {};  // meaningful if has_native; on the GPU, too
-  /// Of `arithmetic` and `cuda_launch`. kernels() are det; a native kernel is made of one and a GPU's profile.
+  /// Of `arithmetic`, `cuda_launch` and the run on the CPU. kernels() are det; a native kernel is made of one and a GPU's profile.
   Math math = Math::det;
   const SeededFault* fault = nullptr;  // of Form::broken
 

@@ -16,6 +16,7 @@
 #include "kernels/margin_copies.h"
 #include "kernels/run_cuda.h"
 #include "kernels/simt/executor.h"
+#include "kernels/simt/native_math.h"
 #include "kernels/watch_inputs.h"
 #include "reference/error/declared_terms.h"
 #include "reference/error/judge.h"
@@ -82,6 +83,7 @@ void run_on_cpu(const Kernel& kernel, const Problem& problem, const RunOptions& 
                 Output& output) {
   const simt::ScopedSchedule schedule(options.schedule);
   const simt::ScopedMatrixUnit unit(options.matrix_unit);
+  const simt::ScopedMath math(kernel.math == Math::native);
   const ScopedDose dose(dose_of(kernel.fault, options));
   std::deque<Guarded> outputs;
   for (const Part part : parts(kernel.problem)) outputs.emplace_back(part, output[part]);
@@ -153,9 +155,6 @@ Output run(const Kernel& kernel, const Problem& problem, const RunOptions& optio
   if (kind_of(problem) != kernel.problem) {
     throw UsageError("kernel " + id + ": takes " + std::string(name(kernel.problem)) + " problems, not " +
                      std::string(name(kind_of(problem))));
-  }
-  if (kernel.math == Math::native && options.executor == Executor::cpu) {
-    throw UsageError("kernel " + id + ": native math runs on a GPU only");
   }
   if (!kernel.supports(format_of(problem))) {
     std::string legal;

@@ -14,3 +14,10 @@ ProbeCounts sweep_on_device(const Function&) { refuse(); }
 std::vector<StepResult> run_steps_on_device(const Unit&, std::span<const Step>) { refuse(); }
 
 }  // namespace flashproof::probe
+
+namespace flashproof::special {
+
+bool on_device(const Instruction&) { probe::refuse(); }
+Comparison compare_on_device(const Instruction&, const Tables&) { probe::refuse(); }
+
+}  // namespace flashproof::special

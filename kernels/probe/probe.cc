@@ -23,6 +23,20 @@ void check_itself(const Function& function, const FunctionProfile& profile, std:
   }
 }
 
+/// On a GPU without a model the one that there is, for what it is worth.
+template <class Tell>
+std::vector<SpecialVerdict> compare_special(const Gpu& gpu, const Tell& tell) {
+  const special::Tables* tables = special::tables_of(gpu.compute_capability);
+  if (tables == nullptr) tables = special::tables_of(special::kModelled);
+  std::vector<SpecialVerdict> verdicts;
+  for (const special::Instruction& instruction : special::kInstructions) {
+    if (!special::on_device(instruction)) continue;
+    tell(instruction.name);
+    verdicts.push_back({std::string(instruction.name), special::compare_on_device(instruction, *tables)});
+  }
+  return verdicts;
+}
+
 }  // namespace
 
 FunctionProfile figures(const Function& function, const ProbeCounts& tally) {
@@ -64,6 +78,10 @@ ProbeResult probe_gpu(const std::function<void(const std::string& what)>& progre
     tell(function.name);
     result.profile.functions.push_back(figures(function, sweep_on_device(function)));
     check_itself(function, result.profile.functions.back(), result.complaints);
+  }
+  result.special = compare_special(result.profile.gpu, tell);
+  for (std::string& complaint : special_complaints(result.profile.gpu, result.special)) {
+    result.complaints.push_back(std::move(complaint));
   }
   for (const Unit& unit : kUnits) {
     tell(unit.name);

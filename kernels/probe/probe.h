@@ -8,6 +8,7 @@
 #include "kernels/probe/functions.h"
 #include "kernels/probe/tally.h"
 #include "kernels/probe/units.h"
+#include "kernels/special_functions/device.h"
 #include "reference/bound/profile.h"
 
 namespace flashproof::probe {
@@ -22,8 +23,15 @@ std::vector<StepResult> run_steps_on_device(const Unit& unit, std::span<const St
 /// A tally's figures under their names.
 FunctionProfile figures(const Function& function, const ProbeCounts& tally);
 
+/// One approximate instruction against the model of it.
+struct SpecialVerdict {
+  std::string instruction;
+  special::Comparison comparison;
+};
+
 struct ProbeResult {
   Profile profile;  // gpu, functions and units; the caller adds where and when
+  std::vector<SpecialVerdict> special;
   std::vector<std::string>
       complaints;  // what does not hold: the self-check, or a unit that its model does not describe
 };
@@ -33,5 +41,9 @@ ProbeResult probe_gpu(const std::function<void(const std::string& what)>& progre
 
 /// The profile as Markdown.
 std::string profile_table(const Profile& profile);
+/// Whether native math has the same bits on this GPU and on the CPU executor, as Markdown.
+std::string special_table(const Gpu& gpu, const std::vector<SpecialVerdict>& verdicts);
+/// What contradicts the model of the GPU's capability; nothing where there is none, since nothing is claimed.
+std::vector<std::string> special_complaints(const Gpu& gpu, const std::vector<SpecialVerdict>& verdicts);
 
 }  // namespace flashproof::probe

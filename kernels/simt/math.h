@@ -1,6 +1,7 @@
 // The transcendental functions that kernels call. By default the deterministic ones (det_math.h), the same bits
-// everywhere. A kernel file compiled with FP_NATIVE_MATH gets the GPU's own approximations, those of nvcc
-// -use_fast_math, in a namespace of their own (simt.h); `flashproof probe` certifies how far they are from the truth.
+// everywhere. Native math: the GPU's own approximations, those of nvcc -use_fast_math. For CUDA that is a second build of a
+// kernel file, with FP_NATIVE_MATH, in a namespace of its own (simt.h); on the CPU executor the same build, which asks at
+// every call (native_math.h) and then has the bits of the GPU. `flashproof probe` certifies how far they are from the truth.
 //
 // Native mode changes these functions alone. Products, sums, fma and quotients keep their one rounding to nearest and
 // their subnormals, and nothing is contracted: the kernels write them as intrinsics. The approximations flush subnormal
@@ -10,6 +11,9 @@
 
 #include "kernels/simt/det_math.h"
 #include "kernels/simt/simt.h"
+#if !defined(__CUDACC__)
+#include "kernels/simt/native_math.h"
+#endif
 
 namespace flashproof::FP_EXECUTOR {
 
@@ -41,7 +45,7 @@ __device__ __forceinline__ float math_tanh(float x) {
   return y;
 }
 
-#else
+#elif defined(__CUDACC__)
 
 __device__ __forceinline__ float math_exp2(float x) { return det_exp2(x); }
 __device__ __forceinline__ float math_exp(float x) { return det_exp(x); }
@@ -51,6 +55,17 @@ __device__ __forceinline__ float math_log(float x) { return det_log(x); }
 /// 1/x.
 __device__ __forceinline__ float math_reciprocal(float x) { return __frcp_rn(x); }
 __device__ __forceinline__ float math_tanh(float x) { return det_tanh(x); }
+
+#else
+
+#define FP_NATIVE_OR_DET(native, det) (__builtin_expect(simt::native_math, 0) ? simt::native : det)
+__forceinline__ float math_exp2(float x) { return FP_NATIVE_OR_DET(native_exp2(x), det_exp2(x)); }
+__forceinline__ float math_exp(float x) { return FP_NATIVE_OR_DET(native_exp(x), det_exp(x)); }
+__forceinline__ float math_exp_scaled(float x) { return FP_NATIVE_OR_DET(native_exp(x), det_exp_scaled(x)); }
+__forceinline__ float math_log(float x) { return FP_NATIVE_OR_DET(native_log(x), det_log(x)); }
+__forceinline__ float math_reciprocal(float x) { return FP_NATIVE_OR_DET(native_reciprocal(x), __frcp_rn(x)); }
+__forceinline__ float math_tanh(float x) { return FP_NATIVE_OR_DET(native_tanh(x), det_tanh(x)); }
+#undef FP_NATIVE_OR_DET
 
 #endif
 

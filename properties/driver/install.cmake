@@ -22,6 +22,7 @@ file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
   ${PROJECT_SOURCE_DIR}/reference/*.h ${PROJECT_SOURCE_DIR}/kernels/*.h ${PROJECT_SOURCE_DIR}/properties/*.h)
 list(FILTER headers EXCLUDE REGEX "(teeth_|_test|test_)[a-z_]*\\.h$")
 list(FILTER headers EXCLUDE REGEX "^kernels/plugin/")  # the side of the C ABI that loads; kernels/plugin.h is installed
+list(FILTER headers EXCLUDE REGEX "^kernels/special_functions/")  # the executor's own; simt/native_math.h is installed
 foreach(header IN LISTS headers)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION include/flashproof/${folder})

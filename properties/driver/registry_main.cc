@@ -2,12 +2,14 @@
 //
 //   --with-fault GLOB   the seeded faults of kernels/broken; may be repeated, not beside --kernel. A law that rejects one is a
 //                       finding like any other: exit 1
+//   --math MATH         det or native; default det. Native: the GPU's approximations, bit for bit, declared by the shipped profile
 #include <exception>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "kernels/broken/fault.h"
+#include "kernels/native_kernel.h"
 #include "kernels/observe.h"
 #include "kernels/registry.h"
 #include "properties/driver/property_main.h"
@@ -15,6 +17,8 @@
 #include "properties/laws/race_observer.h"
 #include "reference/problem/error.h"
 #include "reference/problem/program.h"
+#include "reference/problem/shown_text.h"
+#include "reference/problem/text.h"
 
 namespace flashproof {
 namespace {
@@ -23,6 +27,7 @@ namespace {
 struct Arguments {
   std::vector<char*> rest;
   std::vector<std::string> faults;
+  bool native = false;
   bool names_kernel = false, names_fault = false;  // a --kernel, and one that says broken: of a replay line
 
   bool may_choose(Form form) const {
@@ -39,6 +44,12 @@ Arguments parse(int argc, char** argv) {
       arguments.faults.emplace_back(argv[i]);
       continue;
     }
+    if (option == "--math") {
+      const std::string_view math = ++i < argc ? argv[i] : "";
+      if (math != "det" && math != "native") throw UsageError("--math " + quote(math) + ": legal det, native");
+      arguments.native = math == "native";
+      continue;
+    }
     if (option == "--kernel" && i + 1 < argc) {
       arguments.names_kernel = true;
       arguments.names_fault |= std::string_view(argv[i + 1]).find("broken") != std::string_view::npos;
@@ -51,6 +62,23 @@ Arguments parse(int argc, char** argv) {
 
 /// A fault has its dose and its margins from the registry.
 Kernel registered(const KernelDeclaration& declaration) { return *find_kernel(declaration.id); }
+
+Kernel registered_native(const KernelDeclaration& declaration) {
+  static const Profile profile = modelled_profile();
+  return native_kernel(registered(declaration), profile);
+}
+
+/// What replay lines begin with, by then with --math native.
+std::string native_program(std::vector<char*>& rest) {
+  std::string program = rest.empty() ? "" : shell_word(rest.front());
+  for (std::size_t i = 1; i + 1 < rest.size(); i += 2) {
+    if (std::string_view(rest[i]) != "--program") continue;
+    program = rest[i + 1];
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i), rest.begin() + static_cast<std::ptrdiff_t>(i) + 2);
+    break;
+  }
+  return program + " --math native";
+}
 
 int properties(int argc, char** argv) {
   const Arguments arguments = parse(argc, argv);
@@ -69,7 +97,10 @@ int properties(int argc, char** argv) {
     }
   }
   auto rest = arguments.rest;
-  return property_main(static_cast<int>(rest.size()), rest.data(), chosen, registered);
+  if (!arguments.native) return property_main(static_cast<int>(rest.size()), rest.data(), chosen, registered);
+  std::string option = "--program", program = native_program(rest);
+  rest.insert(rest.begin() + 1, {option.data(), program.data()});
+  return property_main(static_cast<int>(rest.size()), rest.data(), chosen, registered_native);
 }
 
 }  // namespace

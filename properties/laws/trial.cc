@@ -193,7 +193,6 @@ std::string Trial::refusal(const Problem& problem) const {
     throw std::logic_error(std::string("a law made a problem that is not valid: ") + error.what());
   }
   if (kind_of(problem) != kernel_->problem) return "another problem";
-  if (kernel_->math == Math::native && options_.executor == Executor::cpu) return "native math runs on a GPU only";
   if (!kernel_->supports(format_of(problem))) return "format " + std::string(info(format_of(problem)).name);
   std::string why = kernel_->unsupported(problem);
   if (why.empty()) why = not_handed_over(problem, kernel_->contract.semantics);

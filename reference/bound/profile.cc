@@ -52,13 +52,28 @@ const FunctionProfile* Profile::function(std::string_view wanted) const {
   return at == functions.end() ? nullptr : &*at;
 }
 
+fs::path shipped_profiles() {
+  std::error_code error;
+  for (fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path(); !error && !folder.empty();
+       folder = folder.parent_path()) {
+    const fs::path profiles = folder / "reference" / "bound" / "profiles";
+    if (fs::is_directory(profiles, error)) return profiles;
+    error.clear();
+    if (folder == folder.parent_path()) break;
+  }
+  return {};
+}
+
 void require_gpu(const Profile& profile, const Gpu& gpu) {
   if (profile.gpu == gpu) return;
   throw UsageError("profile of " + describe(profile.gpu) + ": this GPU is " + describe(gpu) +
                    "; `flashproof probe --out FILE` makes its own");
 }
 
-Profile find_profile(const fs::path& folder, const Gpu& gpu) {
+namespace {
+
+template <class Wanted>
+Profile latest_profile(const fs::path& folder, const std::string& of, Wanted wanted) {
   std::error_code error;
   std::vector<fs::path> files;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
@@ -68,13 +83,23 @@ Profile find_profile(const fs::path& folder, const Gpu& gpu) {
   std::optional<Profile> best;
   for (const fs::path& file : files) {
     Profile profile = load_profile(file);
-    if (profile.gpu == gpu && (!best || best->date <= profile.date)) best = std::move(profile);
+    if (wanted(profile.gpu) && (!best || best->date <= profile.date)) best = std::move(profile);
   }
   if (!best) {
-    throw UsageError("no profile of " + describe(gpu) +
-                     "; `flashproof probe --out FILE` makes one, --profile FILE uses it");
+    throw UsageError("no profile of " + of + "; `flashproof probe --out FILE` makes one, --profile FILE uses it");
   }
   return *best;
+}
+
+}  // namespace
+
+Profile find_profile(const fs::path& folder, const Gpu& gpu) {
+  return latest_profile(folder, describe(gpu), [&](const Gpu& other) { return other == gpu; });
+}
+
+Profile find_profile_of_capability(const fs::path& folder, std::string_view compute_capability) {
+  return latest_profile(folder, "compute capability " + std::string(compute_capability),
+                        [&](const Gpu& gpu) { return gpu.compute_capability == compute_capability; });
 }
 
 namespace {

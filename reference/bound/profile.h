@@ -94,8 +94,14 @@ inline constexpr std::string_view kEverywhere = "everywhere";
 Profile load_profile(const std::filesystem::path& path);
 std::string profile_json(const Profile& profile);
 
+/// reference/bound/profiles of the checkout that this program lies in; empty outside one.
+std::filesystem::path shipped_profiles();
+
 /// The profile of `gpu` among the files *.json of a folder: the one with the latest date. Throws UsageError if none is.
 Profile find_profile(const std::filesystem::path& folder, const Gpu& gpu);
+
+/// The same of any GPU with this compute capability.
+Profile find_profile_of_capability(const std::filesystem::path& folder, std::string_view compute_capability);
 
 /// Throws UsageError if the profile is of another GPU.
 void require_gpu(const Profile& profile, const Gpu& gpu);

@@ -51,7 +51,7 @@ PairRun run_both(Plan plan, const Chosen& base, const Chosen& head, const PairAr
   run.paired.cases = builder.cases();
   run.paired.metrics = builder.metrics();
   run.paired.groups = paired_groups(run.paired.cases, run.paired.metrics.size());
-  if (a.rounds > 0) run.speed = {time_pair(*base.kernel, *head.kernel, plan, label, a.rounds)};
+  if (a.rounds > 0) run.speed = {time_pair(*plan.kernels.front(), *other.kernels.front(), plan, label, a.rounds)};
   return run;
 }
 

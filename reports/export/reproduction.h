@@ -30,7 +30,7 @@ struct ReproducedTensor {
 struct Reproduction {
   std::string case_line;
   std::string kernel;   // empty: none
-  std::string place;    // cpu, cuda or native
+  std::string place;    // cpu, cuda, native or cpu.native
   std::string failure;  // what ended the kernel before it returned; empty: it returned, or there is none
   std::string verdict;  // in words, with the element that stands for it
   bool failed = false;

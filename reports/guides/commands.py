@@ -196,5 +196,5 @@ COMMANDS = {
     "./flashproof report --exec all [--math native]": GPU,
     "./flashproof report --faults": Run(instead="./flashproof report --faults --kernel 'softmax.broken.tail_*' --jobs 2", nightly=True),
     "./flashproof traffic [--measured FILE]": Run(instead="./flashproof traffic --kernel softmax.safe.published --rows 2 --cols 64"),
-    "./flashproof twin": Run(4, needs="no GPU"),
+    "./flashproof twin [--math native]": Run(4, instead="./flashproof twin --math native", needs="no GPU"),
 }

@@ -18,13 +18,14 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kWitnesses = "witnesses";
-constexpr std::string_view kExtension = ".safetensors", kCudaSuffix = ".cuda", kNativeSuffix = ".native";
+constexpr std::string_view kExtension = ".safetensors", kCudaSuffix = ".cuda", kNativeSuffix = ".native",
+                           kNativeOnCpuSuffix = ".cpu_native";
 
 /// Could witness_name() have made this? The kernel may be one that is gone by now, so only its form counts: three names.
 bool is_witness_name(std::string_view file) {
   if (!file.ends_with(kExtension)) return false;
   file.remove_suffix(kExtension.size());
-  for (const std::string_view suffix : {kCudaSuffix, kNativeSuffix}) {
+  for (const std::string_view suffix : {kCudaSuffix, kNativeSuffix, kNativeOnCpuSuffix}) {
     if (file.ends_with(suffix)) {
       file.remove_suffix(suffix.size());
       break;
@@ -68,11 +69,10 @@ void remove_old_witnesses(const fs::path& folder) {
 
 std::string witness_name(std::string_view kernel, Format format, std::string_view family, Executor executor,
                          Math math) {
-  return fmt::format("{}.{}.{}{}{}", kernel, info(format).name, family,
-                     math == Math::native         ? kNativeSuffix
-                     : executor == Executor::cuda ? kCudaSuffix
-                                                  : "",
-                     kExtension);
+  std::string_view suffix;
+  if (executor == Executor::cuda) suffix = math == Math::native ? kNativeSuffix : kCudaSuffix;
+  if (executor == Executor::cpu && math == Math::native) suffix = kNativeOnCpuSuffix;
+  return fmt::format("{}.{}.{}{}{}", kernel, info(format).name, family, suffix, kExtension);
 }
 
 void remove_old_findings(const fs::path& out) {

@@ -109,7 +109,7 @@ Json kernels_json() {
                     {"form", text(name(k.form))},
                     {"formats", formats},
                     {"executors", executors},
-                    {"math", k.has_native ? Json::array({"det", "native"}) : Json::array({"det"})},
+                    {"math", Json::array({"det", "native"})},
                     {"contract",
                      {{"isolates_hidden", k.contract.isolates_hidden},
                       {"deterministic", k.contract.deterministic},

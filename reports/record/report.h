@@ -47,7 +47,8 @@ struct Report {
 
 /// Removes the witnesses that an earlier run left below `out`.
 void remove_old_findings(const std::filesystem::path& out);
-/// Every failing record's worst case, written below `out`/witnesses as <kernel>.<format>.<family>[.cuda|.native].safetensors.
+/// Every failing record's worst case, written below `out`/witnesses as
+/// <kernel>.<format>.<family>[.cuda|.native|.cpu_native].safetensors.
 /// The records name them afterwards, relative to `out`; the findings with it.
 std::vector<Finding> write_findings(const Plan& plan, std::vector<Record>& records, const std::filesystem::path& out);
 /// The same without writing; no witness is named: where those of a report from elsewhere lie is not known.
@@ -60,7 +61,7 @@ std::string replay_command(const std::string& target, Executor executor, Math ma
 std::string shell_word(const std::string& text);
 /// Of a record's worst case: its recipe on this kernel, the same wherever the report lies. "" if no case ran.
 std::string replay_command(const Record& record);
-/// <kernel>.<format>.<family>[.cuda|.native].safetensors
+/// <kernel>.<format>.<family>[.cuda|.native|.cpu_native].safetensors
 std::string witness_name(std::string_view kernel, Format format, std::string_view family, Executor executor, Math math);
 
 /// Formats of one kernel, executor and family together; the first one's witness stands for all of them.

@@ -171,7 +171,10 @@ double dominating_share(const ElementBound& b) {
   return std::isinf(largest) ? 1 : largest / total;
 }
 
-std::string_view place(Math math, Executor executor) { return math == Math::native ? name(math) : name(executor); }
+std::string_view place(Math math, Executor executor) {
+  if (math == Math::det) return name(executor);
+  return executor == Executor::cpu ? kNativeOnCpu : name(math);
+}
 
 std::string_view place(const Kernel& kernel, Executor executor) { return place(kernel.math, executor); }
 

@@ -81,7 +81,8 @@ NextTier next_tier_of(CaseTruth& truth, const Kernel& kernel);
 CaseResult not_judged(std::uint64_t case_index, VerdictKind kind, Failure failure, const std::string& detail,
                       Asked asked = Asked::no);
 
-/// Where a kernel runs, in one word: cpu, cuda, or native (cuda with native math).
+/// Where a kernel runs, in one word: cpu, cuda, native (cuda with native math), or cpu.native.
+inline constexpr std::string_view kNativeOnCpu = "cpu.native";
 std::string_view place(Math math, Executor executor);
 std::string_view place(const Kernel& kernel, Executor executor);
 /// The kernel's id, with ".native" behind it where the table has no column for place().

@@ -2,13 +2,17 @@
 
 #include "kernels/registry.h"
 #include "kernels/run.h"
+#include "kernels/special_functions/tables.h"
 
 namespace flashproof {
 namespace {
 
+/// Whose bits native math has on the CPU executor.
+const std::string kNativeArchitecture(special::kModelledArchitecture);
+
 std::string architecture(Executor executor, Math math, const std::string& gpu) {
-  if (executor == Executor::cpu) return "cpu";
-  return math == Math::native ? gpu + ".native" : gpu;
+  const std::string place = executor == Executor::cuda ? gpu : math == Math::det ? "cpu" : kNativeArchitecture;
+  return math == Math::native ? place + ".native" : place;
 }
 
 void offer(Ledger& best, const Record& record, const std::string& gpu) {

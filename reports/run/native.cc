@@ -6,68 +6,80 @@
 #include <exception>
 #include <utility>
 
+#include "kernels/native_kernel.h"
 #include "kernels/probe/probe.h"
+#include "kernels/special_functions/tables.h"
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
 #include "reports/workers/gpu_server.h"
 
 namespace flashproof {
 
-namespace fs = std::filesystem;
-
-void check_math(const std::string& math, const std::string& profile_file, const std::string& executor) {
+void check_math(const std::string& math, const std::string& profile_file) {
   if (math != "det" && math != "native" && math != "all") {
     throw UsageError("--math " + quote(math) + ": det, native or all");
   }
-  if (math == "det") {
-    if (!profile_file.empty()) throw UsageError("--profile: only native math uses one (--math native or all)");
-    return;
+  if (math == "det" && !profile_file.empty()) {
+    throw UsageError("--profile: only native math uses one (--math native or all)");
   }
-  if (executor != "cuda") {
-    throw UsageError("--math " + math + ": native math is the GPU's own, legal with --exec cuda");
-  }
-}
-
-Kernel native_kernel(const Kernel& det, const Profile& profile) {
-  Kernel native = det;
-  native.math = Math::native;
-  if (det.problem == ProblemKind::backward) {
-    native.backward = with_profile(det.backward, profile);
-  } else {
-    native.arithmetic = with_profile(det.arithmetic, profile);
-  }
-  native.has_cuda = det.has_native;
-  native.cuda_launch = det.native_launch;
-  return native;
 }
 
 namespace {
 
-Profile profile_for(const std::string& profile_file) {
-  const Gpu gpu = gpu_elsewhere();
-  Profile profile = profile_file.empty() ? find_profile(shipped_profiles(), gpu) : load_profile(profile_file);
-  require_gpu(profile, gpu);
+bool runs_on(const Plan& plan, Executor executor) {
+  return std::ranges::find(plan.executors, executor) != plan.executors.end();
+}
+
+void require_model(const Gpu& gpu) {
+  if (special::tables_of(gpu.compute_capability) != nullptr) return;
+  throw UsageError(
+      fmt::format("native math of {}, compute capability {}: the CPU executor has the bits of {} alone; "
+                  "--exec cuda runs it there",
+                  quote(gpu.name), gpu.compute_capability, special::kModelled));
+}
+
+Profile profile_for(const Plan& plan, const std::string& profile_file) {
+  Profile profile;
+  if (runs_on(plan, Executor::cuda)) {
+    const Gpu gpu = gpu_elsewhere();
+    profile = profile_file.empty() ? find_profile(shipped_profiles(), gpu) : load_profile(profile_file);
+    require_gpu(profile, gpu);
+  } else {
+    profile = profile_file.empty() ? modelled_profile() : load_profile(profile_file);
+  }
+  if (runs_on(plan, Executor::cpu)) require_model(profile.gpu);
   return profile;
+}
+
+template <class MakeNative>
+void add_native_forms(Plan& plan, bool keep_det, MakeNative make_native) {
+  auto all = std::move(plan.kernels);
+  plan.kernels.clear();
+  const bool on_cpu = runs_on(plan, Executor::cpu);
+  for (const auto* kernel : all) {
+    if (keep_det) plan.kernels.push_back(kernel);
+    if (!kernel->has_native && !on_cpu) continue;
+    plan.native.push_back(std::make_shared<const Kernel>(make_native(*kernel)));
+    plan.kernels.push_back(plan.native.back().get());
+  }
+  if (!plan.native.empty()) return;
+  throw UsageError("--math: none of the selected kernels has a native form on the GPU (the seeded faults have none)");
 }
 
 }  // namespace
 
 void add_native(Plan& plan, const Profile& profile, bool keep_det) {
-  auto all = std::move(plan.kernels);
-  plan.kernels.clear();
-  for (const auto* kernel : all) {
-    if (keep_det) plan.kernels.push_back(kernel);
-    if (!kernel->has_native) continue;
-    plan.native.push_back(std::make_shared<const Kernel>(native_kernel(*kernel, profile)));
-    plan.kernels.push_back(plan.native.back().get());
-  }
-  if (!plan.native.empty()) return;
-  throw UsageError("--math: none of the selected kernels has a native form (the seeded faults have none)");
+  add_native_forms(plan, keep_det, [&](const Kernel& det) { return native_kernel(det, profile); });
+}
+
+void add_native_bits(Plan& plan, const Gpu& gpu, bool keep_det) {
+  require_model(gpu);
+  add_native_forms(plan, keep_det, with_native_launches);
 }
 
 std::string choose_math(Plan& plan, const std::string& math, const std::string& profile_file) {
   if (math == "det") return {};
-  const Profile profile = profile_for(profile_file);
+  const Profile profile = profile_for(plan, profile_file);
   add_native(plan, profile, math == "all");
   return fmt::format("{} of {}", profile.gpu.name, profile.date);
 }
@@ -87,18 +99,6 @@ Gpu gpu_elsewhere() {
     throw InfrastructureError("the GPU does not say what it is:" + reply);
   }
   return {reply.substr(space + 1), reply.substr(0, space)};
-}
-
-fs::path shipped_profiles() {
-  std::error_code error;
-  for (fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path(); !error && !folder.empty();
-       folder = folder.parent_path()) {
-    const fs::path profiles = folder / "reference" / "bound" / "profiles";
-    if (fs::is_directory(profiles, error)) return profiles;
-    error.clear();
-    if (folder == folder.parent_path()) break;
-  }
-  return {};
 }
 
 }  // namespace flashproof

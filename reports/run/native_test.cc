@@ -1,8 +1,13 @@
 // Native math in a plan: what it runs, what it declares, what is refused. The kernels stand in for a CUDA build.
 #include "reports/run/native.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "kernels/native_kernel.h"
+#include "kernels/run.h"
 #include "properties/generators/backward_case.h"
 #include "properties/generators/family.h"
 #include "reference/bound/backward/bound.h"
@@ -56,7 +61,8 @@ TEST(NativeMath, joins_or_replaces_the_kernels_of_a_plan) {
   EXPECT_EQ(place(native, Executor::cuda), "native");
   EXPECT_EQ(f.plan.steps(0).size(), 3U);
   f.plan.executors = {Executor::cpu, Executor::cuda};
-  EXPECT_EQ(f.plan.steps(0).size(), 5U) << "native math is not run on the CPU";
+  EXPECT_EQ(f.plan.steps(0).size(), 6U);
+  EXPECT_EQ(place(native, Executor::cpu), "cpu.native");
 
   Fixture alone;
   add_native(alone.plan, profile(), false);
@@ -79,14 +85,60 @@ TEST(NativeMath, refuses_what_has_no_native_form) {
   EXPECT_THROW(add_native(f.plan, profile(), true), UsageError);
 }
 
+TEST(NativeMath, every_kernel_has_it_on_the_cpu) {
+  Fixture f;
+  f.plan.executors = {Executor::cpu};
+  f.plan.kernels = {&f.without};
+  add_native(f.plan, profile(), false);
+  ASSERT_EQ(f.plan.kernels.size(), 1U);
+  EXPECT_EQ(f.plan.kernels[0]->math, Math::native);
+}
+
+TEST(NativeMath, bits_are_compared_where_there_is_a_model) {
+  Fixture f;
+  EXPECT_THROW(add_native_bits(f.plan, {"Some GPU", "8.0"}, false), UsageError);
+  EXPECT_EQ(f.plan.kernels.size(), 2U) << "nothing was changed";
+  add_native_bits(f.plan, {"Some GPU", "9.0"}, false);
+  ASSERT_EQ(f.plan.kernels.size(), 1U);
+  EXPECT_EQ(f.plan.kernels[0]->math, Math::native);
+}
+
+TEST(NativeMath, a_plan_for_the_cpu_takes_a_shipped_profile_of_the_modelled_capability) {
+  Fixture f;
+  f.plan.executors = {Executor::cpu};
+  EXPECT_THAT(choose_math(f.plan, "native", ""), testing::HasSubstr("NVIDIA"));
+  EXPECT_EQ(modelled_profile().gpu.compute_capability, "9.0");
+  EXPECT_THROW(find_profile_of_capability(shipped_profiles(), "1.0"), UsageError);
+}
+
+TEST(NativeMath, a_profile_of_a_capability_without_a_model_is_refused_on_the_cpu) {
+  Fixture f;
+  f.plan.executors = {Executor::cpu};
+  Profile other = modelled_profile();
+  other.gpu = {"Some GPU", "8.0"};
+  const std::string file = testing::TempDir() + "native_test_profile.json";
+  std::ofstream(file) << profile_json(other);
+  EXPECT_THROW(choose_math(f.plan, "native", file), UsageError);
+  EXPECT_EQ(f.plan.kernels.size(), 2U) << "nothing was changed";
+}
+
+/// 2^x and ln x of one kernel: the GPU's bits differ from the deterministic ones, and what native math makes is within its
+/// own bound.
+TEST(NativeMath, on_the_cpu_has_other_bits_than_det) {
+  const Kernel& det = *find_kernel("softmax.online_two_pass.hardened");
+  const Kernel native = native_kernel(det, modelled_profile());
+  const Problem problem = make_case(parse_case_spec("softmax:normal:3")).problem;
+  const Output a = run(det, problem), b = run(native, problem);
+  EXPECT_NE(a[Part::o].storage, b[Part::o].storage);
+  EXPECT_EQ(run(det, problem)[Part::o].storage, a[Part::o].storage) << "the run before left nothing behind";
+}
+
 TEST(NativeMath, options_must_fit_each_other) {
-  EXPECT_NO_THROW(check_math("det", "", "cpu"));
-  EXPECT_NO_THROW(check_math("native", "", "cuda"));
-  EXPECT_NO_THROW(check_math("all", "a file", "cuda"));
-  EXPECT_THROW(check_math("native", "", "cpu"), UsageError);
-  EXPECT_THROW(check_math("all", "", "all"), UsageError);
-  EXPECT_THROW(check_math("det", "a file", "cuda"), UsageError);
-  EXPECT_THROW(check_math("fast", "", "cuda"), UsageError);
+  EXPECT_NO_THROW(check_math("det", ""));
+  EXPECT_NO_THROW(check_math("native", ""));
+  EXPECT_NO_THROW(check_math("all", "a file"));
+  EXPECT_THROW(check_math("det", "a file"), UsageError);
+  EXPECT_THROW(check_math("fast", ""), UsageError);
 }
 
 TEST(NativeMath, of_a_gradient_declares_the_approximations) {

@@ -18,9 +18,7 @@ namespace flashproof {
 namespace {
 
 constexpr std::span<const Format> kFormats = kStorageFormats;
-bool built_for(const Kernel& kernel, Executor executor) {
-  return executor == Executor::cpu ? kernel.math == Math::det : kernel.has_cuda;
-}
+bool built_for(const Kernel& kernel, Executor executor) { return executor == Executor::cpu || kernel.has_cuda; }
 
 }  // namespace
 

@@ -169,19 +169,29 @@ class Collector {
     key.executor = step.executor;
     key.format = plan_.cases[task].format;
     key.family = plan_.cases[task].spec.family;
-    auto at = std::lower_bound(records.begin(), records.end(), key, key_less);
-    if (at == records.end() || !same_key(*at, key)) at = records.insert(at, key);
-    at->add(result);
+    const auto less = [](const std::unique_ptr<Record>& a, const Record& b) { return key_less(*a, b); };
+    auto at = std::lower_bound(records_.begin(), records_.end(), key, less);
+    if (at == records_.end() || !same_key(**at, key)) at = records_.insert(at, std::make_unique<Record>(key));
+    (*at)->add(result);
     if (keep_) results.push_back({step, std::move(result)});
   }
 
-  std::vector<Record> records;
+  /// In the order of keys.
+  std::vector<Record> take_records() {
+    std::vector<Record> records;
+    records.reserve(records_.size());
+    for (const auto& record : records_) records.push_back(std::move(*record));
+    return records;
+  }
+
   std::vector<StepResult> results;
   SweepTiming timing;
 
  private:
   const Plan& plan_;
   bool keep_;
+  std::vector<std::unique_ptr<Record>>
+      records_;  // a Record is large: with thousands of them, moving them is most of a run
 };
 
 }  // namespace
@@ -231,7 +241,7 @@ SweepResult sweep(const Plan& plan, const SweepOptions& options) {
   PoolOutcome outcome = run_pool(plan.cases.size(), hooks, pool);
   result.partial = !outcome.complete;
   result.failure = std::move(outcome.failure);
-  result.records = std::move(collector.records);
+  result.records = collector.take_records();
   result.results = std::move(collector.results);
   std::sort(result.results.begin(), result.results.end(), [](const StepResult& a, const StepResult& b) {
     return std::tuple(a.result.case_index, a.step.kernel->id, a.step.kernel->math, a.step.executor) <

@@ -49,7 +49,7 @@ std::string rows_text(const std::vector<Record>& rows) {
 
 int check_command(const SweepArguments& arguments) {
   Plan plan = make_plan(arguments.filters, arguments.tier(), arguments.seed, {});
-  check_math(arguments.math, arguments.profile, arguments.executor);
+  check_math(arguments.math, arguments.profile);
   plan.executors = executors_for(arguments.executor);
   if (plan.executors.empty()) return kExitSkipped;
   choose_math(plan, arguments.math, arguments.profile);

@@ -25,7 +25,7 @@ struct SweepArguments {
   Filters filters;
   std::string executor = "cpu";  // cpu | cuda | all
   std::string math = "det";      // det | native | all
-  std::string profile;           // for native math; empty: the shipped one of the GPU in use
+  std::string profile;           // for native math; empty: a shipped one (reports/run/native.h)
   bool quick = false, nightly = false, faults = false;
   bool verbose = false;  // the tables and every finding beside the block that ends a run
   std::uint64_t seed = 0;
@@ -58,7 +58,7 @@ struct ExplainArguments {
   std::string target;            // a path or a case line
   std::string element;           // o:ROW,COLUMN, lse:ROW, dq:ROW,COLUMN, ...; empty: the worst
   std::string executor = "cpu";  // cpu | cuda
-  std::string math;              // det | native; empty: with cuda the witness's own, else det
+  std::string math;              // det | native; empty: the witness's own, else det
   std::string profile;           // as in SweepArguments
 };
 
@@ -190,8 +190,8 @@ std::string foreign_kernel(const Notes& notes);
 struct ElementIndex {
   std::string executor, math;
 };
-/// Where replay and explain run a case: what the options say, else the witness's notes, else the CPU and det. A witness of
-/// native math that an option sends elsewhere is run with det. Throws what check_math throws.
+/// Where replay and explain run a case: what the options say, else the witness's notes, else the CPU and det. Throws what
+/// check_math throws.
 ElementIndex place_of(const std::string& executor, const std::string& math, const std::string& profile,
                       const Notes& notes);
 

@@ -174,7 +174,7 @@ bool load(const CompareArguments& a, Sides& s) {
   }
   if (!a.sweep.filters.kernels.empty()) throw UsageError("--kernel: of two revisions; here BASE and HEAD are kernels");
   PairArguments arguments = pair_arguments(a);
-  check_math(a.sweep.math, a.sweep.profile, a.sweep.executor);
+  check_math(a.sweep.math, a.sweep.profile);
   arguments.executors = executors_for(a.sweep.executor);
   if (arguments.executors.empty()) return false;
   stop_on_signals();

@@ -52,12 +52,13 @@ int explain_command(const ExplainArguments& arguments) {
   RunOptions options;
   const ElementIndex place = place_of(arguments.executor, arguments.math, arguments.profile, notes);
   if (notes["math"] == "native" && place.math == "det") {
-    say("the witness is of native math, this is the deterministic kernel; --exec cuda explains the native one");
+    say("the witness is of native math, this is the deterministic kernel; --math native explains the native one");
   }
   if (place.math == "all") throw UsageError("--math all: explain takes one element of one run, det or native");
   const auto executors = executors_for(place.executor);
   if (executors.empty()) return kExitSkipped;
   options.executor = executors.front();
+  plan.executors = executors;
   choose_math(plan, place.math, arguments.profile);
   const Kernel& kernel = *plan.kernels.front();
 

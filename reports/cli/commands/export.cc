@@ -61,9 +61,10 @@ std::string replay_line(const ExportArguments& arguments, const Reproduction& re
                           shell_word(arguments.target)
                     : "");
   }
-  std::string line = replay_command(arguments.target, reproduction.place == "cpu" ? Executor::cpu : Executor::cuda,
-                                    reproduction.place == "native" ? Math::native : Math::det) +
-                     " --kernel " + reproduction.kernel;
+  std::string line =
+      replay_command(arguments.target, reproduction.place.starts_with("cpu") ? Executor::cpu : Executor::cuda,
+                     reproduction.place.ends_with("native") ? Math::native : Math::det) +
+      " --kernel " + reproduction.kernel;
   if (!arguments.profile.empty()) line += " --profile " + shell_word(arguments.profile);
   if (!arguments.schedule.empty()) line += " --schedule " + shell_word(arguments.schedule);
   return line;
@@ -110,6 +111,7 @@ int export_command(const ExportArguments& arguments) {
   Plan plan;
   if (kernel != nullptr) {
     plan.kernels = {kernel};
+    plan.executors = {run.options.executor};
     choose_math(plan, run.place.math, arguments.profile);
     kernel = plan.kernels.front();
   }

@@ -30,7 +30,7 @@ int probe_command(const std::string& out_file) {
   profile.cuda = environment.cuda_compiler;
   profile.date = environment.date;
   profile.revision = environment.revision;
-  const std::string table = probe::profile_table(profile);
+  const std::string table = probe::profile_table(profile) + probe::special_table(profile.gpu, result.special);
   std::fwrite(table.data(), 1, table.size(), stdout);
   if (!out_file.empty()) {
     write_atomically(out_file, profile_json(profile));

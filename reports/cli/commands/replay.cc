@@ -12,6 +12,7 @@
 #include "reference/problem/text.h"
 #include "reports/cli/commands/commands.h"
 #include "reports/plugin/check.h"
+#include "reports/record/report.h"
 #include "reports/run/native.h"
 #include "reports/run/sweep.h"
 #include "reports/workers/workers.h"
@@ -61,8 +62,8 @@ int show(const SweepResult& result, const ReplayArguments& arguments, const Case
     }
     if (r.result.failed()) finding = true;
     if (r.result.failed() && result.results.size() > 1) {  // which of them it was, for one more time
-      std::printf("    ./flashproof replay %s --kernel %s%s\n", shell_word(arguments.target).c_str(),
-                  std::string(r.step.kernel->id).c_str(), r.step.executor == Executor::cuda ? " --exec cuda" : "");
+      const std::string again = replay_command(arguments.target, r.step.executor, r.step.kernel->math);
+      std::printf("    %s --kernel %s\n", again.c_str(), std::string(r.step.kernel->id).c_str());
     }
   }
   if (!result.partial && result.executed() == 0) {
@@ -94,7 +95,7 @@ int replay_law(const Case& c, const Plan& plan, const std::string& law_name) {
     RunOptions options;
     options.schedule = plan.schedule;
     Trial trial(*kernel, c, nullptr, options);
-    code = std::max(code, say_verdict(std::string(kernel->id) + " " + law_name, to_string(c.spec), ask(*law, trial)));
+    code = std::max(code, say_verdict(full_id(*kernel) + " " + law_name, to_string(c.spec), ask(*law, trial)));
   }
   return code;
 }
@@ -108,7 +109,7 @@ int replay_pair(const Case& c, const Plan& plan, const std::string& against) {
     RunOptions options;
     options.schedule = plan.schedule;
     const Score score = score_pair(*kernel, *other, c, options);
-    code = std::max(code, say_verdict(std::string(kernel->id) + "|" + against, to_string(c.spec), score.verdict));
+    code = std::max(code, say_verdict(full_id(*kernel) + "|" + against, to_string(c.spec), score.verdict));
   }
   return code;
 }

@@ -73,7 +73,7 @@ std::string gpu_architecture(const std::vector<Executor>& executors) {
 int report_command(const SweepArguments& arguments) {
   const std::filesystem::path out = arguments.out;
   Plan plan = make_plan(arguments.filters, arguments.tier(), arguments.seed, {});
-  check_math(arguments.math, arguments.profile, arguments.executor);
+  check_math(arguments.math, arguments.profile);
   Report report;
   attach_files(arguments, report);
   // A corrupt one is said before the work.

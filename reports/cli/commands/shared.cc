@@ -57,8 +57,8 @@ ElementIndex place_of(const std::string& executor, const std::string& math, cons
   };
   ElementIndex place;
   place.executor = choose(executor, "executor", "cpu");
-  place.math = place.executor != "cuda" && math.empty() ? "det" : choose(math, "math", "det");
-  check_math(place.math, profile, place.executor);
+  place.math = choose(math, "math", "det");
+  check_math(place.math, profile);
   return place;
 }
 

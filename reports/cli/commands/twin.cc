@@ -1,5 +1,5 @@
-// twin: every det kernel on both executors, output bits compared (NaN as one value). The GPU's numbers are then the
-// CPU's numbers, and a machine without a GPU tests both.
+// twin: every kernel on both executors, det or native math, output bits compared (NaN as one value). The GPU's numbers are
+// then the CPU's numbers, and a machine without a GPU tests both.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -16,6 +16,8 @@
 #include "reports/cli/commands/commands.h"
 #include "reports/record/report.h"
 #include "reports/run/environment.h"
+#include "reports/run/evaluate.h"
+#include "reports/run/native.h"
 #include "reports/run/sweep.h"
 #include "reports/run/twin_compare.h"
 #include "reports/views/terminal/text.h"
@@ -25,7 +27,7 @@
 namespace flashproof {
 namespace {
 
-using TwinKey = std::pair<std::string_view, Format>;
+using TwinKey = std::pair<std::string, Format>;  // full_id()
 
 /// One kernel on one case, on both executors.
 TwinRow compare_one(const Kernel& kernel, const Problem& problem, const GpuServer& gpu, std::uint64_t index,
@@ -102,7 +104,7 @@ struct Twins {
     const GpuServer gpu(plan);
     Progress progress("cases");
     const auto row_of = [&](std::uint64_t task, std::uint64_t step) -> TwinRow& {
-      return rows[{plan.steps(task).at(step).kernel->id, plan.cases[task].format}];
+      return rows[{full_id(*plan.steps(task).at(step).kernel), plan.cases[task].format}];
     };
     PoolHooks hooks;
     hooks.steps = [&](std::uint64_t task) { return plan.steps(task).size(); };
@@ -148,11 +150,13 @@ int twin_command(const SweepArguments& arguments, const std::string& out_file) {
   // A kernel whose contract leaves its order open (atomics) is left out: its bits say nothing.
   std::erase_if(twins.plan.kernels, [](const Kernel* kernel) { return !kernel->contract.deterministic; });
   if (!out_file.empty()) require_writable_file(out_file, "--out");
+  check_math(arguments.math, "");
   std::string why;
   if (cuda_devices_elsewhere(&why) == 0) {
     say("skipped: the twin check needs a GPU (" + why + ")");
     return kExitSkipped;
   }
+  if (arguments.math != "det") add_native_bits(twins.plan, gpu_elsewhere(), arguments.math == "all");
   stop_on_signals();
   twins.run(jobs_for(arguments.jobs));
   const PoolOutcome& outcome = twins.outcome;

@@ -56,24 +56,27 @@ void add_schedule(CLI::App* app, std::string& schedule) {
 }
 
 void add_profile(CLI::App* app, std::string& profile) {
-  app->add_option("--profile", profile, "what `probe` wrote for this GPU; default the shipped one")->type_name("FILE");
+  app->add_option("--profile", profile, "what `probe` wrote for the GPU; default the shipped one")->type_name("FILE");
 }
 
 void add_executors(CLI::App* app, std::string& executor) {
   add_one_of(app, "--exec", executor, {"cpu", "cuda", "all"}, "EXEC", "cpu, cuda or all");
 }
 
+void add_math(CLI::App* app, std::string& math) {
+  add_one_of(app, "--math", math, {"det", "native", "all"}, "MATH", "det, native or all");
+}
+
 void add_math(CLI::App* app, std::string& math, std::string& profile) {
   add_one_of(app, "--math", math, {"det", "native", "all"}, "MATH",
-             "det, native or all; native needs --exec cuda and a profile of the GPU");
+             "det, native or all; native is judged by a profile of a GPU");
   add_profile(app, profile);
 }
 
 void add_one_run(CLI::App* app, std::string& executor, std::string& math, std::string& profile,
                  const std::string& help) {
   add_one_of(app, "--exec", executor, {"cpu", "cuda"}, "EXEC", help);
-  add_one_of(app, "--math", math, {"det", "native"}, "MATH",
-             "det or native; native needs --exec cuda and a profile of the GPU");
+  add_one_of(app, "--math", math, {"det", "native"}, "MATH", "det or native; native is judged by a profile of a GPU");
   add_profile(app, profile);
 }
 

@@ -34,6 +34,7 @@ void add_verbose(CLI::App* app, bool& verbose);
 /// cpu, cuda or all.
 void add_executors(CLI::App* app, std::string& executor);
 /// det, native or all.
+void add_math(CLI::App* app, std::string& math);
 void add_math(CLI::App* app, std::string& math, std::string& profile);
 /// One of cpu and cuda, one of det and native: of a single run.
 void add_one_run(CLI::App* app, std::string& executor, std::string& math, std::string& profile,

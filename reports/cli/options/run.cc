@@ -137,6 +137,7 @@ void add_twin(CLI::App& app, Options& o, Command& command) {
       "1 if a bit differs, 4 without a GPU");
   many(twin, "--kernel", o.sweep.filters.kernels, "kernels to run (* and ?); default all");
   add_filters(twin, o.sweep);
+  add_math(twin, o.sweep.math);
   twin->add_option("--out", o.file, "Markdown file to write")->type_name("FILE");
   twin->callback([&] { command = [&] { return twin_command(o.sweep, o.file); }; });
 }

@@ -121,7 +121,7 @@ TEST_F(Compare, wrong_arguments_are_one_line_and_exit_2) {
            {two + "--bench a/report.json", "--bench"},
            {"compare softmax.naive.hardened softmax.naive.hardened --measure 1", "--measure"},
            {"compare softmax.naive.hardened softmax.naive.hardened --case softmax:normal:1 --quick", "--case"},
-           {"compare softmax.naive.hardened softmax.naive.hardened --math native", "native"}}) {
+           {"compare softmax.naive.hardened softmax.naive.hardened --math fast", "native"}}) {
     EXPECT_EQ(run(arguments), kExitUsage) << arguments;
     expect_one_line_complaint();
     EXPECT_THAT(err, HasSubstr(words)) << arguments;
