@@ -22,9 +22,9 @@ struct Group {
 
 const std::vector<Group>& groups() {
   static const std::vector<Group> kGroups = {
-      {"Begin with", {"check", "suggest", "report", "compare", "fuzz", "test"}},
-      {"One case", {"replay", "explain", "export", "truth"}},
-      {"Searches and laws", {"properties", "attack", "ledger", "campaign"}},
+      {"Begin with", {"check", "report", "compare", "fuzz", "test"}},
+      {"One case", {"replay", "explain", "export", "truth", "run"}},
+      {"Searches and laws", {"suggest", "properties", "attack", "ledger", "campaign"}},
       {"Reports", {"render", "merge"}},
       {"A GPU, speed", {"twin", "probe", "certify", "traffic", "bench"}},
       {"What there is", {"list", "experiment", "doctor", "setup"}},

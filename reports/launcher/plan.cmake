@@ -113,6 +113,21 @@ if(NOT help)
   endif()
 endif()
 
+# Compiled kernels, too: list and run. libLLVM is for what runs.
+if(command STREQUAL "run" OR (NOT help AND command STREQUAL "list" AND "x${argument}" MATCHES "^x[^-].*\\.ptx$"))
+  if(command STREQUAL "run")
+    list(APPEND groups ptx)
+  endif()
+  if(help)
+    set(target help)
+  else()
+    set(target flashproof-ptx)
+  endif()
+  list(JOIN groups " " groups)
+  finish("${preset} ${tests} ${architectures} ${target} kernels/ptx/flashproof-ptx ${groups}" "")
+  return()
+endif()
+
 # A library behind the C ABI has a program of its own, which needs neither the kernels nor nvcc.
 value_of(--plugin plugin)
 if(command STREQUAL "suggest" OR (NOT help AND ((command MATCHES "^(check|list)$" AND "x${argument}" MATCHES "^x[^-].*" AND "x${argument}" MATCHES "/|\\.so$")

@@ -175,7 +175,7 @@ run probe
 expect 'probe without a GPU is skipped' is "$code" 4
 run report --exec cuda
 expect '--exec cuda without a GPU is skipped' is "$code" 4
-for command in report render merge compare 'compare a.json b.json' test properties list 'list ./my.so' check 'check ./my.so' explain export truth \
+for command in report render merge compare 'compare a.json b.json' test properties list 'list ./my.so' 'list ./my.ptx' 'run ./my.ptx' check 'check ./my.so' explain export truth \
   replay 'replay --plugin ./my.so x' attack ledger traffic experiment bench fuzz 'fuzz softmax' 'fuzz --status'; do
   read -ra words <<<"$command"
   run --no-build "${words[@]}"
@@ -191,6 +191,12 @@ expect '--no-install with a package missing' is "$code" 3
 expect '--no-install names the package' has "$err" libmpfi-dev
 expect '--no-install names the command' has "$err" 'apt-get install --no-remove --no-install-recommends -y libmpfi-dev'
 expect '--no-install leaves apt alone' test ! -e "$work/apt"
+tool dpkg-query 'for p in "$@"; do case $p in libllvm19) ;; *) echo "$p installed" ;; esac; done'
+run --no-install run ./my.ptx
+expect 'run needs LLVM' has "$err" 'apt-get install --no-remove --no-install-recommends -y libllvm19'
+run --no-install --no-build list ./my.ptx
+expect 'list FILE.ptx does not' lacks "$err" libllvm19
+tool dpkg-query 'for p in "$@"; do case $p in libmpfi-dev) ;; *) echo "$p installed" ;; esac; done'
 run doctor
 expect 'doctor fails when a package is missing' is "$code" 3
 expect 'doctor names it' has "$err" libmpfi-dev

@@ -1,0 +1,106 @@
+#include "kernels/ptx/object_cache.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace flashproof::ptx {
+namespace {
+
+constexpr std::string_view kMagic = "flashproof ptx object 1\n";
+
+/// In front of the object: whose it is, how long, and its own hash.
+struct Head {
+  char magic[24];
+  Hash key;
+  std::uint64_t bytes;
+  Hash object;
+};
+static_assert(sizeof(Head) == 64);
+
+Head head_of(std::string_view key, const std::vector<char>& object) {
+  Head head{};
+  std::memcpy(head.magic, kMagic.data(), kMagic.size());
+  head.key = hash_of(key);
+  head.bytes = object.size();
+  head.object = hash_of({object.data(), object.size()});
+  return head;
+}
+
+std::string default_folder() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && cache[0] == '/') return std::string(cache) + "/flashproof/ptx";
+  const char* home = std::getenv("HOME");
+  return home != nullptr && home[0] == '/' ? std::string(home) + "/.cache/flashproof/ptx" : "";
+}
+
+/// Code is loaded from it: a folder that others may write to is not used.
+bool is_own(const std::string& folder) {
+  struct stat info{};
+  return stat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid() &&
+         (info.st_mode & 022) == 0;
+}
+
+}  // namespace
+
+Hash hash_of(std::string_view bytes) {
+  Hash h{0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f};
+  const auto mix = [&](std::uint64_t word) {
+    h.high = std::rotl((h.high ^ word) * 0x9fb21c651e98df25, 29) + h.low;
+    h.low = std::rotl((h.low + word) * 0xd6e8feb86659fd93, 31) ^ h.high;
+  };
+  for (std::size_t i = 0; i < bytes.size(); i += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + i, std::min<std::size_t>(8, bytes.size() - i));
+    mix(word);
+  }
+  mix(bytes.size());
+  for (int i = 0; i < 4; ++i) mix(0);
+  return h;
+}
+
+ObjectCache::ObjectCache(std::string folder) : folder_(folder.empty() ? default_folder() : std::move(folder)) {}
+
+std::string ObjectCache::path(std::string_view key) const {
+  const Hash hash = hash_of(key);
+  return fmt::format("{}/{:016x}{:016x}.o", folder_, hash.high, hash.low);
+}
+
+std::optional<std::vector<char>> ObjectCache::find(std::string_view key) const {
+  if (folder_.empty() || !is_own(folder_)) return std::nullopt;
+  std::ifstream in(path(key), std::ios::binary);
+  Head head;
+  if (!in.read(reinterpret_cast<char*>(&head), sizeof head)) return std::nullopt;
+  std::vector<char> object{std::istreambuf_iterator<char>(in), {}};
+  const Head wanted = head_of(key, object);
+  if (std::memcmp(&head, &wanted, sizeof head) != 0) return std::nullopt;
+  return object;
+}
+
+void ObjectCache::keep(std::string_view key, const std::vector<char>& object) const {
+  if (folder_.empty()) return;
+  std::error_code error;
+  if (std::filesystem::create_directories(folder_, error))
+    std::filesystem::permissions(folder_, std::filesystem::perms::owner_all, error);
+  if (!is_own(folder_)) return;
+  const std::string to = path(key), made = fmt::format("{}.{}", to, getpid());
+  {
+    const Head head = head_of(key, object);
+    std::ofstream out(made, std::ios::binary);
+    out.write(reinterpret_cast<const char*>(&head), sizeof head);
+    out.write(object.data(), static_cast<std::streamsize>(object.size()));
+    out.close();
+    if (!out) return void(std::filesystem::remove(made, error));
+  }
+  std::filesystem::rename(made, to, error);
+  if (error) std::filesystem::remove(made, error);
+}
+
+}  // namespace flashproof::ptx

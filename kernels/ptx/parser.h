@@ -1,0 +1,18 @@
+// PTX text -> module. Every statement is understood or refused; which instructions can be executed is not asked here (forms.h).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "kernels/ptx/module.h"
+
+namespace flashproof::ptx {
+
+/// `file` is what messages call it. Throws UsageError "FILE:LINE: what" for anything that is no PTX of version 7.0 to 9.x, and for
+/// what exceeds the limits of module.h.
+Module parse(std::string_view file, std::string_view source);
+
+/// Reads the file, which may be a pipe. Throws UsageError where it cannot be read or is too long.
+Module parse_file(const std::string& path);
+
+}  // namespace flashproof::ptx

@@ -1,0 +1,92 @@
+// The same source, compiled by g++ and run on fibers, compiled by nvcc and run here: every output bit equal (NaN as one value), on a
+// case of every input family, for every kernel whose PTX is there.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "kernels/dense_features.h"
+#include "kernels/ptx/test/twin_target.h"
+#include "kernels/run.h"
+#include "properties/generators/family.h"
+#include "reference/problem/error.h"
+
+#ifndef FLASHPROOF_PTX_FOLDER
+#error "the folder with the PTX files"
+#endif
+
+namespace flashproof::ptx {
+namespace {
+
+struct Count {
+  std::uint64_t runs = 0, values = 0, different = 0, missing = 0;
+  std::string first;
+};
+
+void compare(const std::string& what, const Tensor& fibers, const Tensor& ptx, Count& count) {
+  for (std::int64_t i = 0; i < fibers.elements(); ++i) {
+    const std::uint64_t a = fibers.bits(i), b = ptx.bits(i);
+    ++count.values;
+    if (a == b || (std::isnan(decode(fibers.format, a)) && std::isnan(decode(ptx.format, b)))) continue;
+    if (count.different++ == 0) count.first = fmt::format("{}[{}]: fibers {:#x}, ptx {:#x}", what, i, a, b);
+  }
+}
+
+void run_both(TwinTarget& target, const Kernel& kernel, const Case& made, Count& count) {
+  Problem problem = made.problem;
+  if (!kernel.supports(format_of(problem)) || !kernel.unsupported(problem).empty()) return;
+  if (const AttentionProblem* attention = attention_of(problem);
+      attention != nullptr && !has_dense_features(*attention))
+    problem = with_dense_features(problem);
+  const std::string what = std::string(kernel.id) + " on " + to_string(made.spec);
+  Output ptx;
+  try {
+    ptx = target.run(kernel, problem);
+  } catch (const NoSuchEntry&) {
+    ++count.missing;
+    return;
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << what << ": " << error.what();
+    return;
+  }
+  const Output fibers = run(kernel, problem);
+  ++count.runs;
+  for (const Part part : parts(kernel.problem))
+    compare(what + " " + std::string(name(part)), fibers[part], ptx[part], count);
+}
+
+TEST(Twin, fibers_and_ptx_have_the_same_bits) {
+  TwinTarget target(FLASHPROOF_PTX_FOLDER);
+  std::map<std::string, Count> counts;
+  for (const Kernel& kernel : kernels()) {
+    if (kernel.fault != nullptr || kernel.form == flashproof::Form::broken || !kernel.contract.deterministic) continue;
+    Count& count = counts[std::string(kernel.id)];
+    for (const Family& family : families()) {
+      if (!family.serves(kernel.problem)) continue;
+      for (const Format format : kernel.formats) {
+        CaseSpec spec{kernel.problem, std::string(family.name), 1, {{"format", std::string(info(format).name)}}};
+        try {
+          run_both(target, kernel, make_case(spec), count);
+        } catch (const UsageError&) {  // a family with formats of its own
+        }
+      }
+    }
+  }
+  Count all;
+  std::string table;
+  for (const auto& [id, count] : counts) {
+    EXPECT_EQ(count.different, 0U) << count.first;
+    all.runs += count.runs;
+    all.values += count.values;
+    if (count.runs > 0)
+      table +=
+          fmt::format("{}: {} runs, {} values, {} runs without PTX\n", id, count.runs, count.values, count.missing);
+  }
+  std::printf("%s%zu entries, %lu runs, %lu values, %lu million instructions\n", table.c_str(), target.entries(),
+              all.runs, all.values, target.instructions() / 1000000);
+  EXPECT_GE(all.runs, FLASHPROOF_PTX_LEAST_RUNS) << "too little of it was compared";
+}
+
+}  // namespace
+}  // namespace flashproof::ptx
