@@ -32,7 +32,7 @@ std::vector<std::pair<std::string, std::string>> semantics_table(const std::stri
   }
   for (const SemanticsField& field : semantics_fields()) {
     std::string legal;
-    for (std::uint8_t value = 0; value < field.legal.size(); ++value) {
+    for (std::size_t value = 0; value < field.legal.size(); ++value) {
       if (is_legal(field, value, kind)) legal += fmt::format("{}{}", legal.empty() ? "" : ", ", field.legal[value]);
     }
     if (field.of(kind)) table.emplace_back(field.name, fmt::format("{}: {}", field.meaning, legal));

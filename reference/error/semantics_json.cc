@@ -34,8 +34,8 @@ constexpr SemanticsField field(std::string_view name, std::span<const std::strin
   return {name,
           meaning,
           legal,
-          [](const Semantics& s) { return static_cast<std::uint8_t>(s.*Member); },
-          [](Semantics& s, std::uint8_t value) { s.*Member = static_cast<Value>(value); },
+          [](const Semantics& s) { return static_cast<std::size_t>(s.*Member); },
+          [](Semantics& s, std::size_t value) { s.*Member = static_cast<Value>(value); },
           of};
 }
 
@@ -128,10 +128,10 @@ void read_field(const std::string& name, const Json& value, ProblemKind problem,
   if (found == "preset") return;
   const SemanticsField& field = *std::ranges::find(kFields, found, &SemanticsField::name);
   std::vector<std::string_view> legal;
-  std::vector<std::uint8_t> values;
+  std::vector<std::size_t> values;
   for (std::size_t i = 0; i < field.legal.size(); ++i) {
-    if (!is_legal(field, static_cast<std::uint8_t>(i), problem)) continue;
-    legal.push_back(field.legal[i]), values.push_back(static_cast<std::uint8_t>(i));
+    if (!is_legal(field, i, problem)) continue;
+    legal.push_back(field.legal[i]), values.push_back(i);
   }
   field.set(semantics, values[known(std::string(found) + ":", text_of(value, found), legal)]);
 }
@@ -141,7 +141,7 @@ void read_field(const std::string& name, const Json& value, ProblemKind problem,
 std::span<const SemanticsField> semantics_fields() { return kFields; }
 std::span<const SemanticsPreset> semantics_presets() { return kPresets; }
 
-bool is_legal(const SemanticsField& field, std::uint8_t value, ProblemKind problem) {
+bool is_legal(const SemanticsField& field, std::size_t value, ProblemKind problem) {
   if (!field.of(problem) || value >= field.legal.size()) return false;
   return problem == ProblemKind::attention || field.legal[value] != "mean";
 }

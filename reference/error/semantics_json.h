@@ -5,7 +5,7 @@
 //   "semantics": {"preset": "flash-attention-2", "diagonal": "top_left"}
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,14 +19,14 @@ namespace flashproof {
 struct SemanticsField {
   std::string_view name, meaning;
   std::span<const std::string_view> legal;  // in the order of the enumerator
-  std::uint8_t (*get)(const Semantics&);
-  void (*set)(Semantics&, std::uint8_t);
+  std::size_t (*get)(const Semantics&);     // of legal
+  void (*set)(Semantics&, std::size_t);
   bool (*of)(ProblemKind);  // whether problems of this kind know a difference
 };
 /// All of them. Their defaults are those of Semantics.
 std::span<const SemanticsField> semantics_fields();
 /// Whether this value is legal of such problems: a mean of values is one of attention's.
-bool is_legal(const SemanticsField& field, std::uint8_t value, ProblemKind problem);
+bool is_legal(const SemanticsField& field, std::size_t value, ProblemKind problem);
 
 struct SemanticsPreset {
   std::string_view name;

@@ -26,7 +26,7 @@ std::string refusal(const std::string& json, ProblemKind problem = ProblemKind::
 TEST(SemanticsJson, every_value_of_every_field_returns_from_its_text) {
   for (const ProblemKind problem : kForwardKinds) {
     for (const SemanticsField& field : semantics_fields()) {
-      for (std::uint8_t value = 0; value < field.legal.size(); ++value) {
+      for (std::size_t value = 0; value < field.legal.size(); ++value) {
         Semantics semantics;
         field.set(semantics, value);
         EXPECT_EQ(field.get(semantics), value);

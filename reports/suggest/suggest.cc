@@ -131,6 +131,7 @@ class Search {
     if (takes_masks()) add("diagonal");
     working_ = parsed("unknown");
     std::vector<Kernel> list;
+    list.reserve(bases.size());
     for (const Semantics& base : bases) list.push_back(candidate(base, working_));
     const std::vector<Said> said = ask_(list, all_);
     const auto best = std::ranges::min_element(said, {}, failures) - said.begin();
@@ -139,6 +140,7 @@ class Search {
     if (bases.size() > (takes_masks() ? 2U : 1U)) note_unseen("lse_base", said, bases);
     if (takes_masks()) note_unseen("diagonal", said, bases);
     if (failures(of_base) > 0) widen(of_base);
+    fails_anyway_.reserve(of_base.size());
     for (const CaseSaid& one : of_base) fails_anyway_.push_back(one.verdict.failed());
   }
 
@@ -146,6 +148,7 @@ class Search {
     std::vector<Kernel> list;
     std::vector<ArithmeticCandidate> wider = arithmetic_candidates(kernel_.problem, kernel_.formats[0]);
     std::erase_if(wider, [](const ArithmeticCandidate& c) { return c.json.find("unknown") == std::string::npos; });
+    list.reserve(wider.size());
     for (const ArithmeticCandidate& one : wider) list.push_back(candidate(base_, one.arithmetic));
     std::vector<Said> said = ask_(list, all_);
     const auto best = std::ranges::min_element(said, {}, failures) - said.begin();
@@ -210,20 +213,20 @@ class Search {
   void choose_row_field(const RowField& one, const Semantics& rest) {
     const SemanticsField& of = field(one.name);
     // The reference's value stands where no case says anything.
-    const std::uint8_t usual = of.get(Semantics{});
+    const std::size_t usual = of.get(Semantics{});
     if (!returned(kernel_.contract, one.name.ends_with("_lse") ? Part::lse : Part::o)) return of.set(semantics_, usual);
     const std::vector<Case> cases = cases_with(one.of);
     if (cases.empty()) {
       of.set(semantics_, usual);
       return result_.notes.push_back(fmt::format("{}: no case shows it", one.name));
     }
-    std::vector<std::uint8_t> values = {usual};
-    for (std::uint8_t value = 0; value < of.legal.size(); ++value) {
+    std::vector<std::size_t> values = {usual};
+    for (std::size_t value = 0; value < of.legal.size(); ++value) {
       const bool tried = value != usual && of.legal[value] != "any" && is_legal(of, value, kernel_.problem);
       if (tried) values.push_back(value);
     }
     std::vector<Kernel> list;
-    for (const std::uint8_t value : values) {
+    for (const std::size_t value : values) {
       Semantics with = rest;
       of.set(with, value);
       list.push_back(candidate(with, working_));
@@ -246,6 +249,7 @@ class Search {
     std::vector<Case> first;
     for (std::size_t i = 0; i < all_.size(); i += step) first.push_back(all_[i]);
     std::vector<Kernel> kernels;
+    kernels.reserve(list.size());
     for (const ArithmeticCandidate& one : list) kernels.push_back(candidate(semantics_, one.arithmetic));
     const std::vector<Said> quick = ask_(kernels, first);
     std::vector<std::size_t> left;

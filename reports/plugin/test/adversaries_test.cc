@@ -179,7 +179,7 @@ TEST_P(Adversaries, a_kernel_of_other_semantics_gets_no_pass) {
   const AdversaryDeclaration declaration = adversary_declarations(in.problem, in.format, 0, kSeed).front();
   int asked = 0;
   for (const SemanticsField& field : semantics_fields()) {
-    for (std::uint8_t said = 0; said < field.legal.size(); ++said) {
+    for (std::size_t said = 0; said < field.legal.size(); ++said) {
       if (!is_legal(field, said, in.problem) || field.legal[said] == "any") continue;
       Semantics declared;
       field.set(declared, said);
@@ -187,7 +187,7 @@ TEST_P(Adversaries, a_kernel_of_other_semantics_gets_no_pass) {
       Kernel kernel = base.kernel();
       kernel.contract.semantics = declared;
       const auto families = pool.taken(kernel, 2);
-      for (std::uint8_t does = 0; does < field.legal.size(); ++does) {
+      for (std::size_t does = 0; does < field.legal.size(); ++does) {
         if (does == said || !is_legal(field, does, in.problem) || field.legal[does] == "any") continue;
         Semantics actual;
         field.set(actual, does);
