@@ -66,7 +66,7 @@ std::byte* Access::place(std::uint64_t address, int lane) const {
     runtime.find(site.line, fmt::format("{}, in {}, which is read only", text(address), *range->name), lane);
     return nullptr;
   }
-  return reinterpret_cast<std::byte*>(address);
+  return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr): kernels compute with addresses
 }
 
 /// The array that the address only just misses.

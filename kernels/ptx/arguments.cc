@@ -157,7 +157,7 @@ void Arguments::add_array(std::size_t number, const std::string& word, std::int6
   if (is_input) fill(number, word, parts[1], word.substr(3 + parts[1].size() + 1 + parts[2].size() + 1), values);
   std::memcpy(aligned, values.data(), values.size());
   arrays_.push_back({aligned, count * size, !is_input, fmt::format("argument {}", number)});
-  std::memcpy(parameters_.data() + offset, &aligned, sizeof aligned);
+  std::memcpy(parameters_.data() + offset, static_cast<const void*>(&aligned), sizeof aligned);
 }
 
 std::string Arguments::outputs(std::size_t most) const {

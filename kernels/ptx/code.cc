@@ -63,7 +63,7 @@ std::string BlockCode::value(const Operand& operand, Type type) {
   switch (operand.kind) {
     case Kind::reg: {
       const int bits = flow_.entry.registers[static_cast<std::size_t>(operand.reg)].type.bits;
-      const std::string name = read(operand.reg);
+      std::string name = read(operand.reg);
       if (bits == type.bits) return name;
       return op("{} {} {} to {}", bits > type.bits ? "trunc" : "zext", vector_type(bits), name, vector_type(type.bits));
     }

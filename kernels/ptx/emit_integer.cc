@@ -14,7 +14,7 @@ std::string product(BlockCode& code, const Form& form, const std::string& a, con
   if (!form.has("wide") && !form.has("hi")) return code.op("mul {} {}, {}", vector_type(type.bits), a, b);
   const std::string wide_a = widened(code, a, type), wide_b = widened(code, b, type);
   const std::string wide = vector_type(2 * type.bits);
-  const std::string all = code.op("mul {} {}, {}", wide, wide_a, wide_b);
+  std::string all = code.op("mul {} {}, {}", wide, wide_a, wide_b);
   if (form.has("wide")) return all;
   const std::string high = code.op("lshr {} {}, splat (i{} {})", wide, all, 2 * type.bits, type.bits);
   return code.op("trunc {} {} to {}", wide, high, vector_type(type.bits));

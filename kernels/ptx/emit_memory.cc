@@ -70,6 +70,7 @@ void emit_load(BlockCode& code, const Form& form, const Instruction& in) {
             code.site(site_of(form)));
   const std::vector<Operand> to = elements(in.operands[0]);
   std::vector<std::string> loaded;
+  loaded.reserve(to.size());
   for (std::size_t i = 0; i < to.size(); ++i) {
     loaded.push_back(code.op("load {}, ptr {}, align {}", vector_type(form.type.bits),
                              code.room_of(1, static_cast<int>(i), form.type.bits), kLanes * form.type.bytes()));

@@ -22,9 +22,9 @@ constexpr const char* kIota =
 
 /// Bits below the lane's own, and so on: eq, lt, le, gt, ge.
 std::string lane_mask(BlockCode& code, std::string_view which) {
-  const std::string own = code.op("shl <32 x i32> splat (i32 1), {}", kIota);
+  std::string own = code.op("shl <32 x i32> splat (i32 1), {}", kIota);
   if (which == "eq") return own;
-  const std::string below = code.op("sub <32 x i32> {}, splat (i32 1)", own);
+  std::string below = code.op("sub <32 x i32> {}, splat (i32 1)", own);
   if (which == "lt") return below;
   if (which == "ge") return code.op("xor <32 x i32> {}, splat (i32 -1)", below);
   const std::string through = code.op("or <32 x i32> {}, {}", below, own);

@@ -10,7 +10,9 @@
 namespace flashproof::ptx {
 namespace {
 
-std::byte* host(std::uint64_t address) { return reinterpret_cast<std::byte*>(address); }
+std::byte* host(std::uint64_t address) {
+  return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr): as access.cc
+}
 
 /// Whether all bytes of a lane, in a map of bytes 0 and 1, are 1.
 template <int Bytes>
