@@ -88,7 +88,8 @@ enum {
 };
 
 /* The problems. Optional tensors are null where the problem has none; a kernel sees only those that its description takes. Integers
- * are int32 and dense. The meaning of every edge case: reference/problem/README.md. */
+ * are int32 and dense. The meaning of every edge case: reference/problem/README.md; where a kernel differs rightly, `semantics` of its
+ * description says so. */
 
 /* o[r, j] = exp(x[r, j] - lse[r]) for the first row_length[r] columns, 0 behind them; lse[r] = log of the sum of exp(x[r, j]).
  * A row without columns has o = 0 and lse = -inf. */

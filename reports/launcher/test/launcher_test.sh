@@ -175,7 +175,7 @@ run probe
 expect 'probe without a GPU is skipped' is "$code" 4
 run report --exec cuda
 expect '--exec cuda without a GPU is skipped' is "$code" 4
-for command in report render merge compare 'compare a.json b.json' test properties list 'list ./my.so' 'list ./my.ptx' 'run ./my.ptx' check 'check ./my.so' explain export truth \
+for command in report render merge compare 'compare a.json b.json' test properties list 'list ./my.so' 'list ./my.ptx' 'run ./my.ptx' check 'check ./my.so' 'suggest ./my.so' explain export truth \
   replay 'replay --plugin ./my.so x' attack ledger traffic experiment bench fuzz 'fuzz softmax' 'fuzz --status'; do
   read -ra words <<<"$command"
   run --no-build "${words[@]}"
