@@ -125,9 +125,8 @@ Plugin::Plugin(const std::filesystem::path& path, double seconds, const Declare&
     kernel.has_cuda = d.on_device;
     const PluginEntry& entry = listing_.kernels[place.index];
     kernel.foreign = [process = process_.get(),
-                      foreign =
-                          ForeignKernel{static_cast<std::uint32_t>(place.index), d.id, d.on_device, entry.has_workspace,
-                                        d.contract.returns, d.alignment}](
+                      foreign = ForeignKernel{static_cast<std::uint32_t>(place.index), d.id, d.on_device,
+                                              entry.has_workspace, d.contract.returns, d.alignment}](
                          const Problem& problem, const RunOptions& options) {
       return call_plugin(*process, foreign, problem, options);
     };

@@ -97,8 +97,7 @@ Output CallableKernel::run(const Problem& problem, const RunOptions& options) {
   {
     const nb::gil_scoped_acquire lock;
     try {
-      const auto result = nb::cast<nb::tuple>(
-          declared_.call(to_arguments(problem), options.guard_inputs));
+      const auto result = nb::cast<nb::tuple>(declared_.call(to_arguments(problem), options.guard_inputs));
       const auto status = nb::cast<std::string>(result[0]);
       if (status == "lost") lost_ = one_line(nb::cast<std::string>(result[1]));
       if (status != "ok") throw KernelFault(one_line(nb::cast<std::string>(result[1])));
@@ -112,7 +111,8 @@ Output CallableKernel::run(const Problem& problem, const RunOptions& options) {
     }
   }
   for (const Part part : parts(kernel_.problem)) {
-    if (!returned(kernel_.contract, part)) output[part] = poisoned(output_format(problem, part), output_shape(problem, part));
+    if (!returned(kernel_.contract, part))
+      output[part] = poisoned(output_format(problem, part), output_shape(problem, part));
   }
   return output;
 }
