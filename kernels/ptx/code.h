@@ -23,7 +23,8 @@ struct Layout {
 };
 
 std::string vector_type(int bits);  // "<32 x i32>"; 1: "<32 x i1>"
-inline constexpr const char* kFloats = "<32 x float>";
+/// The number in every lane, as a constant.
+std::string integer_splat(std::uint64_t bits, int width);
 
 class BlockCode {
  public:

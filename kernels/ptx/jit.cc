@@ -102,7 +102,8 @@ LoadedCode::LoadedCode(const std::vector<char>& object) : jit_(std::make_unique<
                       jit_->ref, dylib, f.CreateMemoryBufferWithMemoryRangeCopy(object.data(), object.size(), "ptx")));
   OrcAddress address = 0;
   check("link", f.OrcLLJITLookup(jit_->ref, &address, "blocks"));
-  blocks_ = reinterpret_cast<const BlockFunction*>(address);
+  blocks_ =
+      reinterpret_cast<const BlockFunction*>(address);  // NOLINT(performance-no-int-to-ptr): ORC gives addresses so
 }
 
 LoadedCode::~LoadedCode() = default;

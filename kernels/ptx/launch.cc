@@ -15,56 +15,6 @@
 
 namespace flashproof::ptx {
 
-void Warp::add(int block, std::uint32_t lanes) {
-  if (lanes == 0) return;
-  const auto b = static_cast<std::size_t>(block);
-  ready_count += ready[b] == 0 ? 1 : 0;
-  ready[b] |= lanes;
-  ready_blocks[b / 64] |= 1ULL << (b % 64);
-}
-
-void Warp::park(int block, std::uint32_t lanes) {
-  if (lanes == 0) return;
-  parked_count += parked[static_cast<std::size_t>(block)] == 0 ? 1 : 0;
-  parked[static_cast<std::size_t>(block)] |= lanes;
-}
-
-int Warp::take(std::uint32_t& lanes) {
-  std::size_t word = 0;
-  while (ready_blocks[word] == 0) ++word;
-  const std::size_t b = 64 * word + static_cast<std::size_t>(std::countr_zero(ready_blocks[word]));
-  ready_blocks[word] &= ready_blocks[word] - 1;
-  lanes = ready[b] | parked[b];
-  parked_count -= parked[b] != 0 ? 1 : 0;
-  ready[b] = parked[b] = 0;
-  --ready_count;
-  return static_cast<int>(b);
-}
-
-void Runtime::find(int line, const std::string& what, int lane, bool goes_on) {
-  if (!goes_on) context.budget = kNoBudget;
-  if (result.findings.size() == kMaxFindings || !lines_found.insert(line).second) return;
-  std::string where =
-      fmt::format("in block ({}, {}, {})", context.block_index[0], context.block_index[1], context.block_index[2]);
-  if (lane >= 0) {
-    const auto& t = warp->thread;
-    where += fmt::format(", thread ({}, {}, {})", t[0][lane], t[1][lane], t[2][lane]);
-  } else if (warp != nullptr) {
-    where += fmt::format(", warp {}", warp->number);
-  }
-  result.findings.push_back({fmt::format("{}:{}: {}, {}", entry->file, line, what, where), line});
-}
-
-const Range* Runtime::range(std::uint64_t low, std::uint64_t high) {
-  if (high < low) return nullptr;
-  const auto holds = [&](std::size_t i) { return low >= ranges[i].low && high <= ranges[i].high; };
-  if (last_range < ranges.size() && holds(last_range)) return &ranges[last_range];
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
-    if (holds(i)) return &ranges[last_range = i];
-  }
-  return nullptr;
-}
-
 namespace {
 
 class Grid {
@@ -178,8 +128,8 @@ class Grid {
         alive |= warp.live != 0;
       }
       if (!alive) return true;
-      if (!release_barriers() && !ran) {
-        deadlock();
+      if (!release_barriers(runtime_.warps) && !ran) {
+        find_deadlock(runtime_, flow_);
         return false;
       }
     }
@@ -254,70 +204,6 @@ class Grid {
     runtime_.find(line_of(block), fmt::format("more than {} instructions", wanted_.max_instructions), -1);
   }
 
-  /// Barriers that everybody has come to. A barrier for a number of threads counts whole warps, as the hardware does.
-  bool release_barriers() {
-    bool released = false;
-    std::vector<std::uint32_t> numbers;
-    std::uint32_t live = 0;
-    for (const Warp& warp : runtime_.warps) {
-      live += static_cast<std::uint32_t>(std::popcount(warp.live));
-      for (const Waiting& waiting : warp.waiting) {
-        if (std::ranges::find(numbers, waiting.barrier) == numbers.end()) numbers.push_back(waiting.barrier);
-      }
-    }
-    for (const std::uint32_t number : numbers) {
-      std::uint32_t here = 0, whole = 0, wanted = 0, votes = 0;
-      for (const Warp& warp : runtime_.warps) {
-        std::uint32_t lanes = 0;
-        for (const Waiting& waiting : warp.waiting) {
-          if (waiting.barrier != number) continue;
-          lanes |= waiting.lanes;
-          wanted = std::max(wanted, waiting.threads);
-          votes += static_cast<std::uint32_t>(std::popcount(waiting.votes));
-        }
-        here += static_cast<std::uint32_t>(std::popcount(lanes));
-        whole += lanes != 0 && lanes == warp.live ? kLanes : 0;
-      }
-      if (wanted == 0 ? here < live : whole < wanted) continue;
-      released = true;
-      for (Warp& warp : runtime_.warps) release(warp, number, votes, here);
-    }
-    return released;
-  }
-
-  static void release(Warp& warp, std::uint32_t number, std::uint32_t votes, std::uint32_t threads) {
-    const auto here = [&](const Waiting& waiting) { return waiting.barrier == number; };
-    for (const Waiting& waiting : warp.waiting) {
-      if (!here(waiting)) continue;
-      warp.add(waiting.next, waiting.lanes);
-      warp.result = votes;
-      warp.result_threads = threads;
-    }
-    std::erase_if(warp.waiting, here);
-  }
-
-  /// Nobody can go on: names the first place where lanes wait.
-  void deadlock() {
-    for (Warp& warp : runtime_.warps) {
-      runtime_.warp = &warp;
-      for (const Waiting& waiting : warp.waiting) {
-        return runtime_.find(waiting.line,
-                             fmt::format("deadlock: lanes {:#010x} wait at barrier {} for threads that do not come",
-                                         waiting.lanes, waiting.barrier),
-                             -1);
-      }
-      for (std::size_t b = 0; b < warp.parked.size(); ++b) {
-        if (warp.parked[b] == 0) continue;
-        const int meet = flow_.blocks[b].meet;
-        return runtime_.find(
-            flow_.entry.instructions[static_cast<std::size_t>(meet)].line,
-            fmt::format("deadlock: lanes {:#010x} wait for other members of their mask, which do not come",
-                        warp.parked[b]),
-            -1);
-      }
-    }
-  }
-
   const Flow& flow_;
   const BlockFunction* functions_;
   const Launch& wanted_;
@@ -327,38 +213,11 @@ class Grid {
   std::unique_ptr<std::byte, decltype(&std::free)> registers_{nullptr, &std::free};
 };
 
-void check(const Translation& entry, const Launch& wanted) {
-  const std::string& name = entry.flow.entry.name;
-  const auto legal = [&](const char* what, std::uint64_t value, std::uint64_t low, std::uint64_t high) {
-    if (value < low || value > high)
-      throw UsageError(fmt::format("{}: {}: {}, legal: {} to {}", entry.file, what, value, low, high));
-  };
-  legal("grid x", wanted.grid.x, 1, 2147483647);
-  legal("grid y", wanted.grid.y, 1, 65535);
-  legal("grid z", wanted.grid.z, 1, 65535);
-  legal("block x", wanted.block.x, 1, 1024);
-  legal("block y", wanted.block.y, 1, 1024);
-  legal("block z", wanted.block.z, 1, 64);
-  const std::uint32_t most = entry.flow.entry.max_threads;
-  legal("threads of a block", wanted.block.count(), 1, most != 0 ? std::min<std::uint32_t>(most, 1024) : 1024);
-  const std::uint32_t* required = entry.flow.entry.required_threads;
-  if (required[0] != 0 &&
-      (wanted.block.x != required[0] || wanted.block.y != required[1] || wanted.block.z != required[2])) {
-    throw UsageError(
-        fmt::format("{}: block, wanted by {}: {}, {}, {}", entry.file, name, required[0], required[1], required[2]));
-  }
-  legal("dynamic shared bytes", wanted.dynamic_shared_bytes, 0,
-        static_cast<std::uint64_t>(kMaxSharedBytes - entry.layout.static_shared_bytes));
-  const auto bytes = static_cast<std::uint64_t>(entry.flow.entry.parameter_bytes);
-  legal("bytes of parameters", wanted.parameters.size(), bytes, bytes);
-  legal("instructions at most", static_cast<std::uint64_t>(wanted.max_instructions), 1, INT64_MAX / 4);
-}
-
 }  // namespace
 
 LaunchResult launch(const Translation& entry, const BlockFunction* blocks, std::span<std::byte> variables,
                     std::span<const Array> variable_ranges, const Launch& wanted) {
-  check(entry, wanted);
+  check_launch(entry, wanted);
   Grid grid(entry, blocks, wanted);
   grid.add_ranges(wanted.arrays);
   grid.add_ranges(variable_ranges);

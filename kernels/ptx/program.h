@@ -18,6 +18,7 @@ struct ProgramOptions {
   std::string cache_folder;  // empty: as object_cache.h says
 };
 
+/// Programs are made and launched by one thread at a time, as the fibers are.
 /// The module's global and constant variables live as long as the program, and keep what launches write.
 class Program {
  public:

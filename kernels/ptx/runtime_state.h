@@ -61,6 +61,15 @@ struct Runtime {
   const Range* range(std::uint64_t low, std::uint64_t high);
 };
 
+/// Throws UsageError that names the argument and what is legal.
+void check_launch(const Translation& entry, const Launch& wanted);
+
+/// Barriers that everybody has come to are over: whether there was one. A barrier for a number of threads counts whole warps, as the
+/// hardware does.
+bool release_barriers(std::vector<Warp>& warps);
+/// Nobody can go on: a finding at the first place where lanes wait.
+void find_deadlock(Runtime& runtime, const Flow& flow);
+
 /// After a finding that ends the launch the budget is far below 0.
 inline constexpr std::int64_t kNoBudget = INT64_MIN / 2;
 
