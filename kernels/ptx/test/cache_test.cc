@@ -19,39 +19,39 @@ namespace fs = std::filesystem;
 class Cache : public testing::Test {
  protected:
   void SetUp() override {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_.parent_path());
+    fs::remove_all(folder);
+    fs::create_directories(folder.parent_path());
   }
-  void TearDown() override { fs::remove_all(folder_); }
+  void TearDown() override { fs::remove_all(folder); }
   std::vector<fs::path> files() const {
-    if (!fs::exists(folder_)) return {};
-    return {fs::directory_iterator(folder_), fs::directory_iterator()};
+    if (!fs::exists(folder)) return {};
+    return {fs::directory_iterator(folder), fs::directory_iterator()};
   }
-  bool from_cache(const std::string& body) const {
-    Program program(parse("f.ptx", module_of(body)), "k", {.use_cache = true, .cache_folder = folder_.string()});
+  bool from_cache(const std::string& text) const {
+    Program program(parse("f.ptx", module_of(text)), "k", {.use_cache = true, .cache_folder = folder.string()});
     std::uint64_t o = 0;
     void* address = &o;
     std::byte parameters[36] = {};
-    std::memcpy(parameters + 24, &address, 8);
+    std::memcpy(parameters + 24, static_cast<const void*>(&address), 8);
     const Array array{&o, 8, true, "o"};
     EXPECT_TRUE(program.launch({{}, {}, 0, parameters, {&array, 1}}).completed);
     EXPECT_EQ(o, 42U);
     return program.from_cache();
   }
-  const fs::path folder_ = fs::path(testing::TempDir()) / ("ptx_cache_test." + std::to_string(getpid())) / "objects";
-  const std::string body_ = "st.global.u64 [%O], 42;";
+  const fs::path folder = fs::path(testing::TempDir()) / ("ptx_cache_test." + std::to_string(getpid())) / "objects";
+  const std::string body = "st.global.u64 [%O], 42;";
 };
 
 TEST_F(Cache, a_second_program_of_the_same_text_is_not_compiled) {
-  EXPECT_FALSE(from_cache(body_));
+  EXPECT_FALSE(from_cache(body));
   EXPECT_EQ(files().size(), 1U);
-  EXPECT_TRUE(from_cache(body_));
+  EXPECT_TRUE(from_cache(body));
   EXPECT_FALSE(from_cache("add.u32 %w1, %w1, 1;\nst.global.u64 [%O], 42;"));
   EXPECT_EQ(files().size(), 2U);
 }
 
 TEST_F(Cache, a_damaged_file_is_ignored_and_written_again) {
-  EXPECT_FALSE(from_cache(body_));
+  EXPECT_FALSE(from_cache(body));
   const fs::path file = files().at(0);
   std::string whole;
   {
@@ -65,21 +65,21 @@ TEST_F(Cache, a_damaged_file_is_ignored_and_written_again) {
   }
   for (const std::string& text : damaged) {
     std::ofstream(file, std::ios::binary) << text;
-    EXPECT_FALSE(from_cache(body_));
-    EXPECT_TRUE(from_cache(body_)) << "it was not written again";
+    EXPECT_FALSE(from_cache(body));
+    EXPECT_TRUE(from_cache(body)) << "it was not written again";
   }
 }
 
 TEST_F(Cache, a_folder_that_others_may_write_to_is_not_used) {
-  EXPECT_FALSE(from_cache(body_));
-  fs::permissions(folder_, fs::perms::all);
-  EXPECT_FALSE(from_cache(body_));
+  EXPECT_FALSE(from_cache(body));
+  fs::permissions(folder, fs::perms::all);
+  EXPECT_FALSE(from_cache(body));
 }
 
 TEST_F(Cache, a_folder_that_cannot_be_made_is_no_error) {
-  std::ofstream(folder_.string()) << "a file in its place";
-  EXPECT_FALSE(from_cache(body_));
-  EXPECT_FALSE(from_cache(body_));
+  std::ofstream(folder.string()) << "a file in its place";
+  EXPECT_FALSE(from_cache(body));
+  EXPECT_FALSE(from_cache(body));
 }
 
 TEST(Hash, differs_in_every_bit_and_length) {

@@ -96,6 +96,7 @@ TEST(Conversion, float_to_whole_float) {
 
 TEST(Conversion, halves_widen_exactly_all_of_them) {
   std::vector<Input> all;
+  all.reserve(65536);
   for (std::uint64_t i = 0; i < 65536; ++i) all.push_back({i});
   for (const Format format : {Format::f16, Format::bf16}) {
     const std::string name(info(format).name);

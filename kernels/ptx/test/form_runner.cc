@@ -76,7 +76,7 @@ LaunchResult launch_on(const std::string& ptx, std::vector<std::vector<std::uint
   std::vector<Array> ranges;
   for (auto* array : arrays) {
     const void* data = array->data();
-    put(parameters, &data, sizeof data);
+    put(parameters, static_cast<const void*>(&data), sizeof data);
     ranges.push_back(
         {array->data(), array->size() * 8, array == arrays.back(), fmt::format("array {}", ranges.size())});
   }

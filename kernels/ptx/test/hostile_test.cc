@@ -167,7 +167,7 @@ void run(const std::string& text, std::uint64_t seed, Outcomes& outcomes) {
     for (std::size_t i = 0; i < 4; ++i) {
       std::uint64_t* data = memory[i].data() + kGuard;
       arrays.push_back({data, kWords * 8, i == 3, "array"});
-      if (parameters.size() >= 8 * i + 8) std::memcpy(parameters.data() + 8 * i, &data, 8);
+      if (parameters.size() >= 8 * i + 8) std::memcpy(parameters.data() + 8 * i, static_cast<const void*>(&data), 8);
     }
     const LaunchResult result = program.launch({{2, 1, 1}, {40, 1, 1}, 128, parameters, arrays, 100'000});
     (result.findings.empty() ? outcomes.ran : outcomes.found)++;
