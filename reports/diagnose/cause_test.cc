@@ -6,6 +6,8 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <functional>
+#include <limits>
 #include <memory>
 
 #include "properties/generators/family.h"
@@ -58,6 +60,68 @@ TEST(Cause, says_where_a_hypothesis_holds) {
   ASSERT_FALSE(causes.empty());
   EXPECT_EQ(causes[0].id, "causal.top_left");
   EXPECT_TRUE(causes[0].condition.empty()) << causes[0].condition;
+}
+
+/// As a kernel that declares lse to base 2 returns what `compute` says.
+Kernel in_base_2(std::function<Output(const Problem&)> compute) {
+  Kernel kernel = kernel_that(kLike, [compute](const Problem& problem, const RunOptions&) {
+    Output output = compute(problem);
+    for (std::int64_t i = 0; i < output.lse.elements(); ++i) {
+      const double lse = decode(Format::f32, output.lse.bits(i));
+      output.lse.set_bits(i, encode(Format::f32, lse / std::log(2.0)));
+    }
+    return output;
+  });
+  kernel.contract.semantics.lse_base = LseBase::two;
+  return kernel;
+}
+
+TEST(Cause, declared_semantics_are_no_cause_and_hide_none) {
+  for (const Cause& cause : diagnose(in_base_2(exact_output), kCases, kCausal, Executor::cpu))
+    EXPECT_FALSE(cause.confident) << cause.id;
+  const Hypothesis* twice = find_hypothesis(ProblemKind::attention, "scale.twice");
+  const auto compute = [&](const Problem& problem) {
+    return output_of(*twice, problem, find_kernel(kLike)->arithmetic);
+  };
+  const std::vector<Cause> causes = diagnose(in_base_2(compute), kCases, {}, Executor::cpu);
+  ASSERT_FALSE(causes.empty());
+  EXPECT_EQ(causes[0].id, "scale.twice");
+  EXPECT_TRUE(causes[0].confident);
+}
+
+/// A softmax that adds up its weights one after another in f16, and divides in f32.
+Output summed_in_f16(const Problem& problem) {
+  const auto& p = std::get<SoftmaxProblem>(problem);
+  Output output = output_like(problem);
+  for (std::int64_t row = 0; row < p.x.shape[0]; ++row) {
+    std::vector<double> weights;
+    double most = -std::numeric_limits<double>::infinity(), sum = 0;
+    for (std::int64_t c = 0; c < p.x.shape[1]; ++c) most = std::max(most, p.x.at({row, c}));
+    for (std::int64_t c = 0; c < p.x.shape[1]; ++c) {
+      weights.push_back(std::exp(p.x.at({row, c}) - most));
+      sum = decode(Format::f16, encode(Format::f16, sum + weights.back()));
+    }
+    for (std::int64_t c = 0; c < p.x.shape[1]; ++c) {
+      const double o = weights[static_cast<std::size_t>(c)] / sum;
+      output.o.set_bits(row * p.x.shape[1] + c, encode(Format::f32, o));
+    }
+    output.lse.set_bits(row, encode(Format::f32, most + std::log(sum)));
+  }
+  return output;
+}
+
+TEST(Cause, a_sum_in_16_bits_is_no_inaccurate_exponential) {
+  const Kernel coarse = kernel_that("softmax.online_two_pass.hardened",
+                                    [](const Problem& problem, const RunOptions&) { return summed_in_f16(problem); });
+  std::vector<CaseSpec> cases;
+  for (const char* family : {"normal", "sizes", "logit_spread", "ramp"}) {
+    for (const char* seed : {"1", "2", "3", "4"})
+      cases.push_back(parse_case_spec(std::string("softmax:") + family + ":" + seed + ":format=f32"));
+  }
+  const std::vector<Cause> causes = diagnose(coarse, cases, {}, Executor::cpu);
+  ASSERT_FALSE(causes.empty());
+  EXPECT_EQ(causes[0].id, "arithmetic.sum_16_bits") << causes[0].sentence;
+  for (const Cause& cause : causes) EXPECT_NE(cause.id, "arithmetic.exp_error");
 }
 
 TEST(Cause, is_none_for_a_kernel_that_is_right) {

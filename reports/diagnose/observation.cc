@@ -2,7 +2,9 @@
 
 #include <array>
 
+#include "properties/laws/compare.h"
 #include "properties/laws/judged_bound.h"
+#include "reference/error/declared_terms.h"
 #include "reference/oracle/oracle.h"
 #include "reports/run/evaluate.h"
 
@@ -20,6 +22,14 @@ Symptom symptom_of(const Element& e, const Decision& decision) {
     return e.part == Part::lse && (e.truth.classes & kNegInf) != 0 ? Symptom::finite_for_empty : Symptom::laundered;
   }
   return e.computed == 0 ? Symptom::empty : Symptom::number;
+}
+
+/// The problem that the reference solves where the kernel is given this one.
+Case as_declared(Case subject, const Kernel& kernel) {
+  if (is_declared_otherwise(subject.problem, kernel.contract.semantics)) {
+    subject.problem = flashproof::as_declared(std::move(subject.problem), kernel.contract.semantics);
+  }
+  return subject;
 }
 
 }  // namespace
@@ -44,10 +54,11 @@ std::string_view sentence(Symptom symptom) {
 }
 
 Observation::Observation(const Kernel& kernel, Case subject, const RunOptions& options)
-    : kernel_(&kernel), subject_(std::move(subject)) {
+    : kernel_(&kernel), subject_(as_declared(std::move(subject), kernel)) {
   bound_ = judged_bound(kernel, subject_, truth_);
   try {
     output_ = run(kernel, subject_.problem, options);
+    if (kernel.contract.semantics != Semantics{}) to_reference_terms();
   } catch (const simt::Fault& e) {
     error_ = e.what();
   } catch (const KernelFault& e) {
@@ -60,6 +71,14 @@ Observation::Observation(const Kernel& kernel, Case subject, Output output)
     : kernel_(&kernel), subject_(std::move(subject)), output_(std::move(output)) {
   bound_ = judged_bound(kernel, subject_, truth_);
   judge_all();
+}
+
+void Observation::to_reference_terms() {
+  output_ = in_reference_terms(subject_.problem, kernel_->contract.semantics, std::move(output_));
+  if (kernel_->contract.semantics.lse_base != LseBase::two) return;
+  output_.lse = natural_lse(output_, kernel_->contract);
+  // What a logarithm to base 2 may be off in addition (declared_truth.h), and the product that makes it natural here.
+  for (ElementBound& lse : bound_.lse) lse.output += 4 * unit_roundoff(Format::f32) * lse.size;
 }
 
 void Observation::judge_all() {

@@ -30,7 +30,8 @@ std::string_view name(Symptom symptom);
 /// What the output holds, in words: "NaN where a number is right".
 std::string_view sentence(Symptom symptom);
 
-/// Never moves: its truth refers to its case.
+/// Never moves: its truth refers to its case. Of a kernel that declares other semantics than the reference's the case and the output
+/// are as the reference has them: hypotheses are about its terms.
 class Observation {
  public:
   /// Runs the kernel on the case and judges it as the sweep does. Throws UsageError if the kernel does not take the case.
@@ -65,6 +66,7 @@ class Observation {
     std::vector<VerdictKind> kind;
     std::vector<Symptom> symptom;
   };
+  void to_reference_terms();
   void judge_all();
   const Elements& at(Part part) const { return elements_[static_cast<std::size_t>(part)]; }
 
