@@ -87,7 +87,7 @@ std::span<const RuntimeSymbol> runtime_symbols() {
                                        {"__extendhfsf2", address(__extendhfsf2)},
                                        {"__truncsfhf2", address(__truncsfhf2)}};
     for (const SpecialFunction& function : special_functions())
-      list.push_back({function.symbol.data(), address(function.apply)});
+      list.push_back({function.symbol, address(function.apply)});
     return list;
   }();
   return symbols;

@@ -1,5 +1,5 @@
-// The GPU's approximate functions, bit for bit: ex2, lg2, rcp, rsqrt, sqrt, sin, cos, tanh. A form that stands in this list is
-// executed by its function; one that does not is refused by name, never approximated by another function.
+// The GPU's approximate functions, bit for bit as sm_90 has them (kernels/special_functions). A form that stands in this list is
+// executed by its function; one that does not, as sin and cos, is refused by name, never approximated by another function.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,16 @@
 namespace flashproof::ptx {
 
 struct SpecialFunction {
-  std::string_view form;    // "ex2.approx.ftz.f32"
-  std::string_view symbol;  // by which translated code calls it; stands in cached objects
+  std::string_view form;  // "ex2.approx.ftz.f32"
+  const char* symbol;     // by which translated code calls it; stands in cached objects
   /// The f32 of 32 lanes, bit patterns.
   void (*apply)(const std::uint32_t* x, std::uint32_t* y);
 };
 
-/// Every function that has a model (kernels/simt); none has one yet.
-inline std::span<const SpecialFunction> special_functions() { return {}; }
+/// Every function that has a model.
+std::span<const SpecialFunction> special_functions();
 
 /// Null if the form has no model.
-inline const SpecialFunction* special_function(std::string_view form) {
-  for (const SpecialFunction& function : special_functions()) {
-    if (function.form == form) return &function;
-  }
-  return nullptr;
-}
+const SpecialFunction* special_function(std::string_view form);
 
 }  // namespace flashproof::ptx

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "kernels/ptx/test/form_runner.h"
+#include "kernels/special_functions/list.h"
 
 namespace flashproof::ptx {
 namespace {
@@ -87,6 +88,21 @@ INSTANTIATE_TEST_SUITE_P(all, FloatArithmetic,
                                          Arithmetic{"mad", 3, false, true}, Arithmetic{"div", 2, false, false},
                                          Arithmetic{"rcp", 1, false, false}, Arithmetic{"sqrt", 1, false, false}),
                          [](const auto& info) { return info.param.opcode; });
+
+TEST(FloatApproximation, has_the_bits_of_the_special_function_unit) {
+  std::vector<Input> inputs = float_inputs(1);
+  for (std::uint64_t x = 0; x < 1U << 16; ++x)
+    inputs.push_back({x << 16 | (x * 40503 & 0xffff)});  // every exponent, with mantissas
+  int forms = 0;
+  for (const special::Instruction& one : special::kInstructions) {
+    if (!one.name.ends_with(".f32")) continue;
+    ++forms;
+    expect_form(std::string(one.name) + " %ow, %w1;", inputs, [&](const Input& in) {
+      return std::uint64_t{one.model(special::kSm90, static_cast<std::uint32_t>(in.a))};
+    });
+  }
+  EXPECT_EQ(forms, 11);
+}
 
 TEST(FloatExtremum, takes_the_number_and_minus_zero_for_less) {
   for (const bool is_max : {false, true}) {

@@ -21,6 +21,12 @@ WANTED = {
     "attention/deferred": r"ELi1E",
     "attention_backward/two_kernels": r"FormatE1E.*ELi1E|finish",
 }
+# The same with the GPU's own approximations.
+WANTED_NATIVE = {
+    "softmax/three_pass": r"FormatE1EN.*SoftmaxHardened",
+    "merge/nway": r"FormatE1",
+    "attention/deferred": r"ELi1E",
+}
 
 
 def cut(text: str, wanted: str) -> str:
@@ -36,15 +42,17 @@ def cut(text: str, wanted: str) -> str:
 def main() -> None:
     nvcc = sys.argv[1] if len(sys.argv) > 1 else "nvcc"
     root = pathlib.Path(__file__).resolve().parents[3]
-    for source, wanted in WANTED.items():
-        with tempfile.TemporaryDirectory() as folder:
-            made = pathlib.Path(folder) / "made.ptx"
-            command = [nvcc, "-std=c++20", "-ptx", "-arch=compute_80", "-I.", "-o", str(made), f"kernels/{source}.cu"]
-            subprocess.run(command, cwd=root, check=True, stdout=subprocess.DEVNULL)
-            text = cut(made.read_text(), wanted)
-        to = root / "kernels/ptx/test/kernels" / (source.replace("/", "_") + ".ptx")
-        to.write_text(f"// kernels/{source}.cu, through nvcc -std=c++20 -ptx -arch=compute_80 (make_ptx.py)\n{text}")
-        print(to.name, len(text))
+    for kind, flags, all_wanted in (("", [], WANTED), (".native", ["-DFP_NATIVE_MATH"], WANTED_NATIVE)):
+        for source, wanted in all_wanted.items():
+            options = ["-std=c++20", "-ptx", "-arch=compute_80", *flags]
+            with tempfile.TemporaryDirectory() as folder:
+                made = pathlib.Path(folder) / "made.ptx"
+                command = [nvcc, *options, "-I.", "-o", str(made), f"kernels/{source}.cu"]
+                subprocess.run(command, cwd=root, check=True, stdout=subprocess.DEVNULL)
+                text = cut(made.read_text(), wanted)
+            to = root / "kernels/ptx/test/kernels" / (source.replace("/", "_") + kind + ".ptx")
+            to.write_text(f"// kernels/{source}.cu, through nvcc {' '.join(options)} (make_ptx.py)\n{text}")
+            print(to.name, len(text))
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ void TwinTarget::launch(const simt::LaunchRequest& request) {
   if (dladdr(request.kernel, &info) == 0 || info.dli_sname == nullptr)
     throw NoSuchEntry("the kernel has no name: the test is linked without --export-dynamic");
   std::string name = info.dli_sname;  // the same template in another namespace
-  if (const std::size_t at = name.find("3cpu"); at != std::string::npos) name.replace(at, 4, "4cuda");
+  if (const std::size_t at = name.find("3cpu"); at != std::string::npos) name.replace(at, 4, space_);
   const auto module = modules_.find(name);
   if (module == modules_.end()) throw NoSuchEntry(name);
   auto program = programs_.find(name);
@@ -43,6 +43,7 @@ void TwinTarget::launch(const simt::LaunchRequest& request) {
 }
 
 Output TwinTarget::run(const Kernel& kernel, const Problem& problem) {
+  space_ = kernel.math == Math::native ? "11cuda_native" : "4cuda";
   Output output;
   for (const Part part : parts(kernel.problem))
     output[part] = poisoned(output_format(problem, part), output_shape(problem, part));

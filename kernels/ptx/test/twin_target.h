@@ -29,7 +29,7 @@ class TwinTarget : public simt::LaunchTarget {
 
   void launch(const simt::LaunchRequest& request) override;
 
-  /// The problem's tensors are the arrays of the launch; throws what launch() throws.
+  /// By the kernel's math. The problem's tensors are the arrays of the launch; throws what launch() throws.
   Output run(const Kernel& kernel, const Problem& problem);
 
   std::size_t entries() const { return modules_.size(); }
@@ -39,6 +39,7 @@ class TwinTarget : public simt::LaunchTarget {
   std::map<std::string, std::shared_ptr<Module>> modules_;  // by entry
   std::map<std::string, Program> programs_;
   std::vector<Array> arrays_;
+  std::string space_;  // of the kernel that is run, as a mangled name has it
   std::uint64_t instructions_ = 0;
 };
 

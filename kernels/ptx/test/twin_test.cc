@@ -56,11 +56,15 @@ void run_both(TwinTarget& target, const Kernel& kernel, const Case& made, Count&
     compare(what + " " + std::string(name(part)), fibers[part], ptx[part], count);
 }
 
-TEST(Twin, fibers_and_ptx_have_the_same_bits) {
+/// Every kernel whose PTX is there, with this math.
+void compare_all(Math math, std::uint64_t least_runs) {
   TwinTarget target(FLASHPROOF_PTX_FOLDER);
   std::map<std::string, Count> counts;
-  for (const Kernel& kernel : kernels()) {
-    if (kernel.fault != nullptr || kernel.form == flashproof::Form::broken || !kernel.contract.deterministic) continue;
+  for (const Kernel& declared : kernels()) {
+    if (declared.fault != nullptr || declared.form == flashproof::Form::broken || !declared.contract.deterministic)
+      continue;
+    Kernel kernel = declared;
+    kernel.math = math;
     Count& count = counts[std::string(kernel.id)];
     for (const Family& family : families()) {
       if (!family.serves(kernel.problem)) continue;
@@ -85,8 +89,14 @@ TEST(Twin, fibers_and_ptx_have_the_same_bits) {
   }
   std::printf("%s%zu entries, %lu runs, %lu values, %lu million instructions\n", table.c_str(), target.entries(),
               all.runs, all.values, target.instructions() / 1000000);
-  EXPECT_GE(all.runs, FLASHPROOF_PTX_LEAST_RUNS) << "too little of it was compared";
+  EXPECT_GE(all.runs, least_runs) << "too little of it was compared";
 }
+
+TEST(Twin, fibers_and_ptx_have_the_same_bits) { compare_all(Math::det, FLASHPROOF_PTX_LEAST_RUNS); }
+
+#if defined(FLASHPROOF_PTX_LEAST_NATIVE_RUNS)
+TEST(Twin, the_same_with_native_math) { compare_all(Math::native, FLASHPROOF_PTX_LEAST_NATIVE_RUNS); }
+#endif
 
 }  // namespace
 }  // namespace flashproof::ptx
