@@ -222,7 +222,7 @@ std::vector<PropertyResult> under_laws(CallableKernel& kernel, const CheckReques
   return run_properties(std::span(&kernel.declaration(), 1), options);
 }
 
-/// What the kernel computes instead, as entries of the block: sentence, extent, the line that replays the smallest case. In the time
+/// What the kernel computes instead, where that is certain, as entries of the block: sentence, extent, the line that replays the smallest case. In the time
 /// that the run has left, or five seconds more.
 Json diagnosed(CallableKernel& kernel, const CheckRequest& request, const std::vector<FamilyRecord>& records,
                const std::vector<PropertyResult>& results, Stop& stop) {
@@ -245,9 +245,15 @@ Json diagnosed(CallableKernel& kernel, const CheckRequest& request, const std::v
   Stop more(kernel, stop() ? kSecondsMore : 0);
   kernel.refuse_when([&] { return more() || (!stop.stopped() && stop()); });
   const Kernel diagnosed{kernel.declaration()};
-  const std::vector<Cause> causes = diagnose(diagnosed, failing, passing, Executor::cpu);
+  std::vector<Cause> causes;
+  try {
+    causes = diagnose(diagnosed, failing, passing, Executor::cpu);
+  } catch (
+      const std::
+          invalid_argument&) {  // a declaration that has no meaning for some hypothesis: the verdict stands without it
+  }
   kernel.refuse_when({});
-  if (!is_diagnosed(causes)) return list;
+  if (!is_certain(causes)) return list;  // an element and the smallest case say more than what may be
   constexpr std::size_t kShown = 4;
   const std::vector<std::string_view> all(families.begin(), families.end());
   const std::string where =

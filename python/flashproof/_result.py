@@ -168,7 +168,7 @@ class Result:
     interrupted: bool = False  #: by Ctrl-C: partial, and no pass
     unasked: List[str] = dataclasses.field(default_factory=list)  #: input families of which no case was asked for want of time
     cut: List[str] = dataclasses.field(default_factory=list)  #: input families of which fewer cases were asked, or not every law
-    causes: List[Cause] = dataclasses.field(default_factory=list)  #: the diagnosis; empty: nothing failed, or nothing could be said
+    causes: List[Cause] = dataclasses.field(default_factory=list)  #: the diagnosis; empty: nothing failed, or nothing is certain
     junit_text: str = dataclasses.field(repr=False, default="")
     semantics: List[str] = dataclasses.field(default_factory=list)  #: in words, where it declares other ones than the reference's
 

@@ -26,6 +26,7 @@ std::vector<Cause> by_leaks(const Kernel& kernel, const Looked& looked, std::vec
                 {Cleaned::keys, "leak.keys", "k of a key that does not count"},
                 {Cleaned::both, "leak.both", "k and v of keys that do not count"}};
   std::vector<Cause> causes;
+  if (kernel.own_forward) return causes;  // a copy of a gradient's problem is one that takes o and lse
   RunOptions options;
   options.executor = executor;
   for (std::size_t i = 0; i < open.size(); ++i) {
@@ -57,6 +58,7 @@ std::vector<Cause> by_leaks(const Kernel& kernel, const Looked& looked, std::vec
 /// numbers that a hypothesis explains. That it is right says where NaN comes from, not what is wrong: that takes a condition.
 std::vector<Cause> by_cleaning(const Kernel& kernel, const Looked& looked, std::vector<bool>& open, Executor executor) {
   std::vector<Cause> causes;
+  if (kernel.own_forward) return causes;  // as above
   Looked again;
   std::vector<std::size_t> of;
   std::vector<bool> right(open.size());

@@ -32,6 +32,8 @@ bool is_diagnosed(const std::vector<Cause>& causes) {
   return std::ranges::any_of(causes, [](const Cause& cause) { return cause.cases > 0; });
 }
 
+bool is_certain(const std::vector<Cause>& causes) { return std::ranges::any_of(causes, &Cause::confident); }
+
 std::vector<CauseEntry> cause_entries(const std::vector<Cause>& causes, const DiagnosedKernel& kernel) {
   std::vector<CauseEntry> entries;
   std::string open, witness;

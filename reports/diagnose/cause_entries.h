@@ -19,6 +19,8 @@ struct DiagnosedKernel {
 
 /// Whether the diagnosis says more than that it broke off.
 bool is_diagnosed(const std::vector<Cause>& causes);
+/// Whether it is certain of something.
+bool is_certain(const std::vector<Cause>& causes);
 
 /// An entry for every certain cause, and one for what has none.
 std::vector<CauseEntry> cause_entries(const std::vector<Cause>& causes, const DiagnosedKernel& kernel);

@@ -21,6 +21,12 @@ std::int64_t work_of(const Problem& problem) {
   return shape.rows * std::max<std::int64_t>(p->k_length(), 1) * (p->head_dim() + p->value_dim());
 }
 
+bool takes(const Kernel& kernel, const Problem& problem) {
+  if (!kernel.supports(format_of(problem)) || !kernel.unsupported(problem).empty()) return false;
+  const auto* gradient = std::get_if<BackwardProblem>(&problem);
+  return gradient == nullptr || !kernel.own_forward || gradient->mode == BackwardMode::gradient;
+}
+
 struct Sized {
   Case content;
   std::int64_t work;
@@ -37,7 +43,7 @@ std::deque<Case> choose_cases(const Kernel& kernel, std::span<const CaseSpec> sp
     if (of_family.size() == kOfFamily) continue;
     try {
       Case content = make_case(spec);
-      if (!kernel.supports(format_of(content.problem)) || !kernel.unsupported(content.problem).empty()) continue;
+      if (!takes(kernel, content.problem)) continue;
       const std::int64_t work = work_of(content.problem);
       if (work <= (larger ? kMostWork / 100 : kMostWork)) of_family.push_back({std::move(content), work});
     } catch (const UsageError&) {  // the family has no such case

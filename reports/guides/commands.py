@@ -29,6 +29,7 @@ REVISIONS = Listed("builds two revisions; compare_revisions_test does, of a smal
 INSTALLED = Listed("configures, builds and installs; properties/driver/downstream_test.cmake does, step by step")
 RECIPE = Listed("contributing_test.py follows the recipes, in a copy of the tree")
 PLUGIN = Listed("plugin_guide_test.py runs every command of that guide")
+PTX = Listed("is of a program of its own; kernels/ptx/test and launcher_test run it")
 SMALL = "--quick --family mask_first_tile --format f32"
 SHARD = "--quick --kernel merge.pairwise_stable.hardened --family normal --format f32"
 # A campaign of the driver on a target without kernels: those with kernels are built with clang 19, and run in .ci/run.
@@ -56,6 +57,11 @@ COMMANDS = {
     "./flashproof report --exec all": Run(instead=f"./flashproof report --exec all {SMALL} --kernel '{ONLINE}.*' --out out/all"),
     "./flashproof setup --cuda": Listed("installs a compiler from the network; launcher_test covers what it says"),
     "./flashproof list man >flashproof.1": Run(),
+    "./flashproof check ./mine.so": Listed("recording_test compiles a kernel and does it"),
+    "./flashproof suggest ./my.so": PLUGIN,
+    # kernels/ptx/README.md
+    "./flashproof list kernels/ptx/test/kernels/softmax_online_two_pass.ptx": PTX,
+    "./flashproof run MY.ptx --entry scale --grid 4 --block 256 --arg in:f32:1024:random:1 --arg out:f32:1024 --arg 2.5": PTX,
     # CONTRIBUTING.md
     "./flashproof test --nightly": Listed("runs this test"),
     "cp properties/examples/contributing/serial_row.cu kernels/softmax/": RECIPE,
@@ -79,6 +85,8 @@ COMMANDS = {
     'cc -std=c11 -O2 -fPIC -shared -DFORGET_THE_MAXIMUM -I "$FP" -o broken.so my_softmax.c -lm': PLUGIN,
     "./flashproof check ./broken.so --family huge": PLUGIN,
     "./flashproof replay out/witnesses/softmax.mine.c.f32.class_matches_semantics.safetensors --plugin ./broken.so": PLUGIN,
+    "./flashproof suggest ./my_softmax.so --cases 1": PLUGIN,
+    "./flashproof check ./my_softmax.so --declare mine.toml --quick": PLUGIN,
     "./flashproof export WITNESS --out DIR": Run(instead="./flashproof export merge:lse_gaps:0:format=f32 --out out/lse_gaps"),
     'c++ -std=c++17 -O2 -fPIC -shared -I "$FP" -o my_attention.so my_attention.cc': PLUGIN,
     "./flashproof list ./my_attention.so": PLUGIN,

@@ -82,14 +82,15 @@ bool is_judging(const PluginResult& result) {
   return std::ranges::find(judging_laws(), result.law, &Law::name) != judging_laws().end();
 }
 
-/// Kernel by kernel: what a diagnosis says of those that a judging law rejects, and the ways of failing that only other laws see.
+/// Kernel by kernel: what a diagnosis says for certain of those that a judging law rejects, and the other ways of failing: an element,
+/// the smallest case and its witness say more than what may be.
 std::vector<CauseEntry> entries_of(const PluginReport& report, const Plugin& plugin, const std::string& program) {
   std::vector<CauseEntry> entries;
   std::set<const Kernel*> told;
   for (const Failing& one : failing_of(report)) {
     const auto causes = report.causes.find(one.kernel);
     const bool judged = std::ranges::any_of(one.results, [](const PluginResult* r) { return is_judging(*r); });
-    if (!judged || causes == report.causes.end() || !is_diagnosed(causes->second)) {
+    if (!judged || causes == report.causes.end() || !is_certain(causes->second)) {
       entries.push_back(cause_of(one, plugin, program));
       continue;
     }
