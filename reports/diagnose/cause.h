@@ -44,7 +44,9 @@ struct FailingRuns {
   Executor executor = Executor::cpu;
 };
 /// diagnose() of each, `jobs` of them at once, every one in a process of its own, as a sweep runs kernels. One that ends or hangs
-/// (`seconds`) leaves one cause that says so; an interrupted run leaves those that it did not come to without any.
-std::vector<std::vector<Cause>> diagnose_apart(std::span<const FailingRuns> questions, int jobs, double seconds = 300);
+/// (`seconds`) leaves one cause that says so; an interrupted run leaves those that it did not come to without any. `prepare`: what each
+/// process does first; null: nothing.
+std::vector<std::vector<Cause>> diagnose_apart(std::span<const FailingRuns> questions, int jobs, double seconds = 300,
+                                               void (*prepare)() = nullptr);
 
 }  // namespace flashproof

@@ -63,7 +63,7 @@ TEST(Cause, says_where_a_hypothesis_holds) {
 }
 
 /// As a kernel that declares lse to base 2 returns what `compute` says.
-Kernel in_base_2(std::function<Output(const Problem&)> compute) {
+Kernel in_base_2(const std::function<Output(const Problem&)>& compute) {
   Kernel kernel = kernel_that(kLike, [compute](const Problem& problem, const RunOptions&) {
     Output output = compute(problem);
     for (std::int64_t i = 0; i < output.lse.elements(); ++i) {

@@ -21,12 +21,14 @@ Cause Cause::deserialize(const std::string& line) {
   return {j.at(0), j.at(1), j.at(2), j.at(3), j.at(4), j.at(5), j.at(6), j.at(7), j.at(8), j.at(9)};
 }
 
-std::vector<std::vector<Cause>> diagnose_apart(std::span<const FailingRuns> questions, int jobs, double seconds) {
+std::vector<std::vector<Cause>> diagnose_apart(std::span<const FailingRuns> questions, int jobs, double seconds,
+                                               void (*prepare)()) {
   std::vector<std::vector<Cause>> causes(questions.size());
   PoolHooks hooks;
   hooks.steps = [](std::uint64_t) { return std::uint64_t{1}; };
   hooks.work = [&](std::uint64_t task, std::uint64_t first, StepReporter& reporter) {
     if (first > 0) return;
+    if (prepare != nullptr) prepare();
     const FailingRuns& q = questions[task];
     reporter.starting(0);
     Json lines = Json::array();

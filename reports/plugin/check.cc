@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernels/plugin/plugin_process.h"
 #include "properties/generators/family.h"
 #include "properties/generators/glob.h"
 #include "properties/laws/law.h"
@@ -105,19 +106,20 @@ class Run {
         if (step == 1 && !result.failure) result.failure = contradiction;
       }
     }
-    if (!report.partial && !report.replay) report.causes = diagnoses();
     end_children_except({});  // of a library whose judge was ended
+    if (!report.partial && !report.replay) report.causes = diagnoses();
     if (!report.replay && !options_.out.empty()) keep_witnesses(report.results, options_, jobs());
     return report;
   }
 
  private:
-  /// What is wrong with each kernel that a judging law rejects.
+  /// What is wrong with each kernel that a judging law rejects. One whose call was a finding is not called again: what it does to the
+  /// process that looks would be done once more.
   std::map<const Kernel*, std::vector<Cause>> diagnoses() const {
     std::vector<FailingRuns> runs;
     for (const auto& [at, failed] : judged_) {
       const PluginTask& task = tasks_[at.first];
-      if (crashes_.given_up.contains(task.kernel)) continue;
+      if (first_.contains({task.kernel, 0})) continue;
       auto run = std::ranges::find(runs, task.kernel, &FailingRuns::kernel);
       if (run == runs.end()) {
         run = runs.insert(runs.end(), {task.kernel, {}, {}, task.kernel->has_cuda ? Executor::cuda : Executor::cpu});
@@ -125,9 +127,11 @@ class Run {
       (failed ? run->failing : run->passing).push_back(task.cases[at.second]);
     }
     std::erase_if(runs, [](const FailingRuns& run) { return run.failing.empty(); });
-    const std::vector<std::vector<Cause>> causes = diagnose_apart(runs, jobs(), step_seconds());
+    if (runs.empty()) return {};
+    const std::vector<std::vector<Cause>> causes = diagnose_apart(runs, jobs(), step_seconds(), shield_judge);
     std::map<const Kernel*, std::vector<Cause>> by_kernel;
     for (std::size_t i = 0; i < runs.size(); ++i) by_kernel[runs[i].kernel] = causes[i];
+    end_children_except({});
     return by_kernel;
   }
 

@@ -231,7 +231,7 @@ std::string table_text(bool brief) {
     rows.back() = ' ';
     rows += "|\n";
   }
-  const std::string counts =
+  std::string counts =
       fmt::format("fail / undecided / pass: wrong kernels {}, lazy ones {}, the rounded truth {}\n", cell(wrong),
                   cell(lazy), cell(right));
   if (brief) return counts;
