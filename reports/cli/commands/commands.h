@@ -129,8 +129,8 @@ struct CompareArguments {
       sweep_options;      // those of them that were given, with their values: report's words for two revisions
   std::string case_text;  // of two kernels: one case; empty: the families
   int rounds = 0;         // of timing: of two kernels or two revisions
-  std::string benchmark_filter = ".";   // of two revisions
-  std::vector<std::string> bench;       // BASE HEAD BASE HEAD ...
+  std::string benchmark_filter = ".";                    // of two revisions
+  std::vector<std::string> bench;                        // BASE HEAD BASE HEAD ...
   bool partial = false, verbose = false, check = false;  // check: of the files beside BASE and HEAD only
   std::string gate, waivers, today, markdown, json;
   LauncherArguments launcher;

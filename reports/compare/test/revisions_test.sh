@@ -141,6 +141,7 @@ expect 'one side may be both' is "$code" 0
 expect 'and reports twice' is "$(grep -c '^\[second\]' <<<"$calls")" 2
 
 # What both sides compile alike is not run.
+# shellcheck disable=SC2016  # for the tool's shell
 tool ninja 'cd "$2" && find kernels reference -name "*.o" 2>/dev/null'
 objects() { # NAME KERNELS SHARED: what the softmax kernels' objects, and those of the oracle, hold
   mkdir -p "$work/objects/$1/kernels/cpu" "$work/objects/$1/kernels/broken/x" "$work/objects/$1/reference"

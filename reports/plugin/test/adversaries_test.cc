@@ -231,9 +231,8 @@ std::string table_text(bool brief) {
     rows.back() = ' ';
     rows += "|\n";
   }
-  std::string counts =
-      fmt::format("fail / undecided / pass: wrong kernels {}, lazy ones {}, the rounded truth {}\n", cell(wrong),
-                  cell(lazy), cell(right));
+  std::string counts = fmt::format("fail / undecided / pass: wrong kernels {}, lazy ones {}, the rounded truth {}\n",
+                                   cell(wrong), cell(lazy), cell(right));
   if (brief) return counts;
   std::string text = fmt::format("{}\n| adversary |", counts);
   for (const std::string_view group : kGroups) text += fmt::format(" {} |", group);
