@@ -7,6 +7,7 @@
 #include <random>
 
 #include "kernels/ptx/lexer.h"
+#include "kernels/ptx/split.h"
 #include "reference/problem/error.h"
 
 namespace flashproof::ptx {
@@ -24,18 +25,6 @@ bool read(std::string_view text, T& value, int base = 10) {
     result = std::from_chars(text.data(), end, value, base);
   }
   return result.ec == std::errc{} && result.ptr == end && !text.empty();
-}
-
-std::vector<std::string> split(std::string_view text, char by) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == by) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
 }
 
 [[noreturn]] void wrong(std::size_t number, const std::string& word, const std::string& legal) {

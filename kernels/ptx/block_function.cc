@@ -138,7 +138,7 @@ std::string BlockCode::function() {
     code += fmt::format(
         "  store <32 x i32> {}, ptr %room0, align 128\n"
         "  %go.lanes = call i32 @ptx_meet(ptr %c, i32 %m0, ptr %room0, i32 {})\n"
-        "  %nobody = icmp eq i32 %go.lanes, 0\n  br i1 %nobody, label %wait, label %met\n"
+        "  %stuck = icmp eq i32 %go.lanes, 0\n  br i1 %stuck, label %wait, label %met\n"
         "wait:\n  ret i32 {}\nmet:\n  %m = phi i32 [ %m0, %entry ], [ %go.lanes, %meet ]\n",
         mask, site(here), static_cast<int>(parked));
     return code;

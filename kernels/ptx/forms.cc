@@ -9,6 +9,7 @@
 #include "kernels/ptx/emit.h"
 #include "kernels/ptx/lexer.h"
 #include "kernels/ptx/special_functions.h"
+#include "kernels/ptx/split.h"
 
 namespace flashproof::ptx {
 namespace {
@@ -46,18 +47,6 @@ bool matches_before(std::string_view pattern, std::string_view name, std::string
   }
   if (!pattern.empty()) return matches_alternatives(pattern, name, rest);
   return rest.empty() ? name.empty() : matches_before(rest, name, {});
-}
-
-std::vector<std::string> split(std::string_view text, char by) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == by) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
 }
 
 Form make_form(std::string_view name, const FormRow& row) {

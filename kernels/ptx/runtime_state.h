@@ -67,7 +67,7 @@ void check_launch(const Translation& entry, const Launch& wanted);
 /// Barriers that everybody has come to are over: whether there was one. A barrier for a number of threads counts whole warps, as the
 /// hardware does.
 bool release_barriers(std::vector<Warp>& warps);
-/// Nobody can go on: a finding at the first place where lanes wait.
+/// No lane can go on: a finding at the first place where lanes wait.
 void find_deadlock(Runtime& runtime, const Flow& flow);
 
 /// After a finding that ends the launch the budget is far below 0.

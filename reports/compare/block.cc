@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "reports/compare/outcome.h"
@@ -70,8 +71,9 @@ std::string error_text(const RecordChange& r) {
     const TensorFigures& head = at->second;
     const bool budget = known(base.max_budget) && known(head.max_budget) && base.max_budget != head.max_budget;
     const double from = budget ? base.max_budget : base.max_ratio, to = budget ? head.max_budget : head.max_ratio;
-    const double step = from == to ? std::fabs(head.max_ulp - base.max_ulp) * 1e-6 + std::fabs(head.rmse - base.rmse)
-                                   : std::fabs(to - from) + 1;
+    double step = from == to ? std::fabs(head.max_ulp - base.max_ulp) * 1e-6 + std::fabs(head.rmse - base.rmse)
+                             : std::fabs(to - from) + 1;
+    if (std::isnan(step)) step = std::numeric_limits<double>::infinity();  // no output hides one that is no number
     if (!text.empty() && !(step > most)) continue;
     most = step;
     text = fmt::format("{}: worst error {} of {}; ulp {}", tensor, change_text(from, to),
