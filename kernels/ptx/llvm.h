@@ -26,6 +26,7 @@ struct OrcSymbolMapPair {
 };
 
 /// Functions of libLLVM by their names there, without "LLVM".
+// NOLINTBEGIN(readability-identifier-naming): named as LLVM names its functions.
 struct Llvm {
   void (*GetVersion)(unsigned*, unsigned*, unsigned*);
   LlvmRef (*ContextCreate)();
@@ -64,6 +65,7 @@ struct Llvm {
   LlvmError (*OrcLLJITAddObjectFile)(LlvmRef jit, LlvmRef dylib, LlvmRef buffer);
   LlvmError (*OrcLLJITLookup)(LlvmRef jit, OrcAddress* result, const char* name);
 };
+// NOLINTEND(readability-identifier-naming)
 
 /// Loaded and initialised for this machine's processor. Throws InfrastructureError that names the package where it is missing.
 const Llvm& llvm();

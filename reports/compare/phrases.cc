@@ -73,7 +73,7 @@ std::string tensor_line(const std::string& tensor, const TensorFigures& base, co
 }
 
 std::string witness_text(const WorstCase& witness) {
-  const std::string verdict = to_string(Verdict{witness.verdict.kind, witness.verdict.failure, {}});
+  std::string verdict = to_string(Verdict{witness.verdict.kind, witness.verdict.failure, {}});
   const ElementFinding& e = witness.element;
   if (e.tensor.empty()) return verdict;
   std::string text = fmt::format("{} at {}[{}]: computed {}, exact {}, error {:.3g}", verdict, e.tensor, e.index,

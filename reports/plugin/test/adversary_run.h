@@ -20,7 +20,7 @@ namespace flashproof {
 /// A case, its truth and its right output, made once for all declarations and adversaries.
 struct AdversaryCase {
   /// As a kernel with these semantics is given it.
-  AdversaryCase(Case made, const Semantics& semantics)
+  AdversaryCase(const Case& made, const Semantics& semantics)
       : content{made.spec, as_declared(made.problem, semantics)},
         truth(content),
         right(right_output(content.problem, semantics)) {}
@@ -37,7 +37,8 @@ class CasePool {
  public:
   CasePool(ProblemKind problem, Format format, std::uint64_t seed) : problem_(problem), format_(format), seed_(seed) {}
 
-  /// Those of kernels with the semantics of the last call are kept. By family, in the order of the report, the first `cases` from the seed on that the kernel takes; as check.cc looks for them; none where it takes none.
+  /// By family, in the order of the report: the first `cases` from the seed on that the kernel takes, as check.cc looks for
+  /// them; empty where it takes none. Those of kernels with the semantics of the last call are kept.
   std::vector<std::vector<AdversaryCase*>> taken(const Kernel& kernel, std::size_t cases);
 
  private:
