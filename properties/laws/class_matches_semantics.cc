@@ -24,6 +24,16 @@ bool class_undecided(const Evaluation& e) {
   return false;
 }
 
+/// Elements that the kernel declares nothing of: every class passes.
+std::uint64_t undeclared(const Evaluation& e) {
+  std::uint64_t n = 0;
+  for (const Part part : parts_of(e.output)) {
+    if (!returned(e.kernel.contract, part)) continue;
+    for (std::size_t i = 0; i < e.truth[part].size(); ++i) n += e.truth[part][i].classes == kUnspecified ? 1 : 0;
+  }
+  return n;
+}
+
 Verdict check(const Evaluation& e) {
   if (failure_count(e.judgement, kMine) != 0) return failing_element(e, kMine);
 
@@ -37,6 +47,10 @@ Verdict check(const Evaluation& e) {
   const std::uint64_t all = element_count(e.judgement);
   if (free != 0 && static_cast<double>(all - free) < kLeastDecided * static_cast<double>(all)) {
     return {VerdictKind::out_of_domain, Failure::none, detail_of_first(e, VerdictKind::out_of_domain)};
+  }
+  const std::uint64_t any = undeclared(e);
+  if (any != 0 && static_cast<double>(all - free - any) < kLeastDecided * static_cast<double>(all)) {
+    return {VerdictKind::vacuous, Failure::none, "the kernel declares nothing of most elements"};
   }
   // A bound that reaches infinity allows any class: where nothing finite came of it, none was asked for.
   const std::uint64_t vacuous = of(VerdictKind::vacuous);

@@ -136,6 +136,15 @@ TEST(WithinBound, VacuousOutOfDomainInconclusive) {
   EXPECT_EQ(text("class_matches_semantics", unsure), "inconclusive");
 }
 
+TEST(ClassMatchesSemantics, SaysNothingWhereAnythingIsDeclaredToDo) {
+  Scene s = make_scene(2, 4);
+  s.set_o(0, 0, kNan);
+  s.set_true_class(0, 0, kUnspecified);
+  EXPECT_EQ(text("class_matches_semantics", s), "pass");
+  for (std::int64_t i = 0; i < 8; ++i) s.set_true_class(i / 4, i % 4, kUnspecified);
+  EXPECT_EQ(text("class_matches_semantics", s), "vacuous");
+}
+
 TEST(ClassMatchesSemantics, MismatchAndLaundering) {
   Scene nan = make_scene(3, 4), inf = nan, laundered = nan, right = nan;
   nan.set_o(1, 2, kNan);

@@ -29,7 +29,7 @@ std::string reason_text(Decided reason) {
     case Decided::outside:
       return "lies outside the domain that the kernel declares, where NaN would do";
     case Decided::open:
-      return "has more than one right class";
+      return "has more than one right class, or none that is declared";
     case Decided::infinity:
       return "has a bound that reaches the end of the format, so that an infinity would do";
     default:
@@ -90,7 +90,7 @@ std::optional<Part> Power::weakest(double least) const {
 Decided decided(const Element& e, const Contract& contract, const TrivialGap& gap) {
   if (!e.domain.holds() || (contract.refuses_beyond_range && !e.domain.form.holds())) return Decided::outside;
   if (e.truth.classes != kFinite) {
-    const bool single = (e.truth.classes & (e.truth.classes - 1)) == 0;
+    const bool single = (e.truth.classes & (e.truth.classes - 1)) == 0 && e.truth.classes != kUnspecified;
     return single ? Decided::trivial : Decided::open;
   }
   const double reach = bound_with_rounding(e.format, e.truth, e.bound);

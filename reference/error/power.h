@@ -5,7 +5,7 @@
 //   decided    bound_with_rounding(B') < distance to the nearest wrong trivial answer, and the class is a single one
 //   trivial    the same, but a trivial answer, a NaN or an infinity is the right one: other answers are excluded, this is not
 //   outside    not in the domain of the bound, or beyond a range that the kernel refuses: NaN would do
-//   open       the semantics list more than one class
+//   open       the semantics list more than one class, or the kernel declares none (kUnspecified)
 //   infinity   an end of what is accepted rounds to an infinity
 //   the rest   the trivial answer that is accepted; of several the nearest to the exact value
 //

@@ -49,6 +49,10 @@ TEST(Power, one_right_class_is_decided_and_two_are_not) {
   EXPECT_EQ(decide_one({0, 0, 0, kFinite | kPosInf}, 0, {}), Decided::open);
 }
 
+TEST(Power, what_the_kernel_declares_nothing_of_is_not_decided) {
+  EXPECT_EQ(decide_one({.classes = kUnspecified}, 0, {}), Decided::open);
+}
+
 TEST(Power, what_may_round_to_infinity_is_not_decided) {
   EXPECT_EQ(decide_one({3.4e38, 0, 0}, 1e36, {1e38, Trivial::zero}), Decided::infinity);
   EXPECT_EQ(decide_one({3.0e38, 0, 0}, 1e36, {1e38, Trivial::zero}), Decided::yes);
