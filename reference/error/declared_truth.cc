@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "reference/error/error_stats.h"
 #include "reference/oracle/oracle.h"
 
 namespace flashproof {
@@ -118,11 +119,19 @@ RowBalls DeclaredTruth::translated(RowBalls balls, std::int64_t row) const {
 }
 
 TrivialGaps DeclaredTruth::translated(TrivialGaps gaps) const {
+  const TrivialGaps of_equal = equal_ ? trivial_gaps(*equal_, mean_) : TrivialGaps{};
   for (std::int64_t r = 0; r < truth_.rows; ++r) {
-    if (semantics_.lse_base == LseBase::two) gaps.lse[static_cast<std::size_t>(r)].distance *= kLog2E * (1 - 0x1p-50);
+    const auto row = static_cast<std::size_t>(r);
+    if (semantics_.lse_base == LseBase::two) {
+      TrivialGap& gap = gaps.lse[row];
+      gap.distance *= kLog2E * (1 - 0x1p-50);
+      const Ball lse = truth_.lse[row];
+      // 1 is no multiple of what it was.
+      if (lse.classes == kFinite) gap.consider(Trivial::one, 1, lse, ulp(Format::f32, lse) / 2);
+    }
     // The mean of the values is what a kernel that computes no weights returns.
     for (std::int64_t i = r * truth_.width; i < (r + 1) * truth_.width && is_mean(r); ++i) {
-      gaps.o[static_cast<std::size_t>(i)] = {.nearest = Trivial::uniform, .right = true};
+      gaps.o[static_cast<std::size_t>(i)] = of_equal.o[static_cast<std::size_t>(i)];
     }
   }
   return gaps;

@@ -95,7 +95,25 @@ TEST(DeclaredTruth, rows_without_keys_are_what_is_declared_of_them) {
   EXPECT_EQ(mean.truth().lse[0].classes, kUnspecified);
   TrivialGaps gaps;
   gaps.o.resize(2), gaps.lse.resize(2);
-  EXPECT_TRUE(mean.translated(gaps).o[1].right) << "the mean is what computes nothing";
+  const TrivialGap gap = mean.translated(gaps).o[1];
+  EXPECT_TRUE(gap.right) << "the mean is what computes nothing";
+  EXPECT_NEAR(gap.distance, 0.5, 1e-6) << "of 1.5 from 1 and the largest value, 2";
+}
+
+TEST(DeclaredTruth, a_one_that_is_right_to_base_2_is_no_element_that_only_a_kernel_that_computes_has) {
+  AttentionProblem p = attention(1, 2);
+  p.q.set({0, 0, 0, 0}, 0);  // two scores of 0: log2(2)
+  const Problem problem = p;
+  const DeclaredTruth two = declared(problem, {.lse_base = LseBase::two});
+  const TrivialGaps gaps = trivial_gaps(problem, compute_truth(problem));
+  EXPECT_FALSE(gaps.lse[0].right);
+  EXPECT_TRUE(two.translated(gaps).lse[0].right);
+  p.q.set({0, 0, 0, 0}, 0x1p-10);
+  const Problem beside = p;
+  const DeclaredTruth near = declared(beside, {.lse_base = LseBase::two});
+  const TrivialGap gap = near.translated(trivial_gaps(beside, compute_truth(beside))).lse[0];
+  EXPECT_EQ(gap.nearest, Trivial::one);
+  EXPECT_NEAR(gap.distance, near.truth().lse[0].hi - 1, 1e-12);
 }
 
 TEST(InReferenceTerms, what_is_declared_becomes_what_the_reference_says) {
