@@ -175,8 +175,10 @@ std::vector<std::string> RunPower::open() const {
 }
 
 std::string RunPower::unjudged() const {
-  std::uint64_t judged = 0, refused = 0;
-  for (const auto& [name, family] : families_) judged += family.judged, refused += family.refused;
+  std::uint64_t judged = 0, refused = 0, elements = 0;
+  for (const auto& [name, family] : families_) {
+    judged += family.judged, refused += family.refused, elements += family.power.elements();
+  }
   if (families_.empty()) return {};
   if (judged == 0 && refused > 0) {
     return fmt::format("no case was judged: {} were refused when the kernel was called", refused);
@@ -185,6 +187,7 @@ std::string RunPower::unjudged() const {
     return fmt::format("of {} cases that the declaration takes {} were refused when the kernel was called: {}",
                        judged + refused, refused, fmt::join(open(), ", "));
   }
+  if (judged > 0 && elements == 0) return "no element was judged: every output is empty";
   if (judged > 0) return {};
   return "no case was judged: none that the kernel took ran to its end and has a bound of its declaration";
 }

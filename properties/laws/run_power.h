@@ -68,7 +68,7 @@ class RunPower {
   /// "huge (o: outside), near_ties (o: zero), sizes (refused), softcap (not judged), ...": families of which too little was decided,
   /// and the commonest reason.
   std::vector<std::string> open() const;
-  /// That no case was judged, or the first of 4, 1, 2 and 3 that does not hold, as a sentence; empty where all do.
+  /// That no case or no element was judged, or the first of 4, 1, 2 and 3 that does not hold, as a sentence; empty where all do.
   std::string undecided() const;
   /// A finding: empty, or the sentence that names the field of the declaration which leaves most of the families that were asked
   /// out of its domain, and the families. The field is found by putting the default in its place and asking the bound
@@ -77,7 +77,7 @@ class RunPower {
   std::string narrow_declaration(const KernelDeclaration& kernel) const;
 
  private:
-  /// As undecided(): that no case was judged, or most were refused.
+  /// As undecided(): that no case or no element was judged, or most cases were refused.
   std::string unjudged() const;
   std::map<std::string, FamilyPower, std::less<>> families_;
 };

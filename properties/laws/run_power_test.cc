@@ -88,6 +88,14 @@ TEST(RunPower, nothing_judged_is_said_so) {
   EXPECT_EQ(run.undecided(), "");
 }
 
+TEST(RunPower, outputs_without_an_element_are_no_pass) {
+  RunPower run;
+  run.add(spec_of("zero_length", 0), Power{});
+  EXPECT_EQ(run.undecided(), "no element was judged: every output is empty");
+  run.add(spec_of("normal", 0), power_of_counts(10, 0));
+  EXPECT_EQ(run.undecided(), "");
+}
+
 TEST(RunPower, a_family_is_lost_where_most_of_it_lies_outside) {
   RunPower run;
   run.add(spec_of("normal", 0), power_of_counts(5, 5));
