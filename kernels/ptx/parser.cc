@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <fstream>
 #include <set>
 
 #include "kernels/ptx/body_parser.h"
 #include "reference/problem/error.h"
+#include "reference/problem/read_file.h"
 
 namespace flashproof::ptx {
 namespace {
@@ -178,14 +178,8 @@ std::optional<Type> type_of(std::string_view name) {
 Module parse(std::string_view file, std::string_view source) { return ModuleParser(file, source).parse(); }
 
 Module parse_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string source;
-  char piece[65536];
-  while (in && source.size() <= kMaxFileBytes) {
-    in.read(piece, sizeof piece);
-    source.append(piece, static_cast<std::size_t>(in.gcount()));
-  }
-  if (source.empty() || in.bad()) throw UsageError(shown(path) + ": cannot be read, or is empty");
+  const std::string source = read_file(path, kMaxFileBytes);
+  if (source.empty()) throw UsageError(shown(path) + ": is empty");
   return parse(shown(path), source);
 }
 

@@ -12,7 +12,7 @@ namespace flashproof::ptx {
 /// what exceeds the limits of module.h.
 Module parse(std::string_view file, std::string_view source);
 
-/// Reads the file, which may be a pipe. Throws UsageError where it cannot be read or is too long.
+/// Reads the file. Throws as read_file(), and UsageError where it is empty.
 Module parse_file(const std::string& path);
 
 }  // namespace flashproof::ptx

@@ -3,6 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
 
 #include "kernels/ptx/flow.h"
 #include "kernels/ptx/forms.h"
@@ -138,6 +144,18 @@ TEST(Forms, what_the_gpu_does_not_have_or_nobody_has_measured_is_not_there) {
                            "setp.lt.or.f64", "call.uni", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"}) {
     EXPECT_EQ(find_form(name), nullptr) << name;
   }
+}
+
+TEST(ParseFile, a_pipe_a_device_and_an_empty_file_are_refused_in_one_line) {
+  std::string folder = testing::TempDir() + "ptx-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const std::string pipe = folder + "/pipe", empty = folder + "/empty";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::ofstream(empty).close();
+  for (const std::string& path : {pipe, empty, folder, std::string("/dev/zero"), folder + "/none"}) {
+    EXPECT_THROW(parse_file(path), UsageError) << path;
+  }
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Translate, an_entry_is_found_by_name_or_alone) {
