@@ -175,6 +175,22 @@ bool held_up_process(const Verdict& verdict) {
   return ended_process(verdict) && verdict.detail.find("gave no result") != std::string::npos;
 }
 
+void PluginCrashes::note(const Kernel* kernel, std::pair<std::uint64_t, std::uint64_t> at, bool call,
+                         const Verdict& verdict) {
+  if (!verdict.failed()) return;
+  if (ended_process(verdict)) note_crash(kernel, held_up_process(verdict));
+  if (call) calls.insert(at);
+}
+
+void PluginCrashes::note_crash(const Kernel* kernel, bool hung) {
+  // A process is started for every crash, and a hang takes its whole time: after so many nothing more is learned.
+  constexpr int kMostCrashes = 40, kMostHangs = 3;
+  auto& [crashes, hangs] = counts_[kernel];
+  ++crashes;
+  if (hung) ++hangs;
+  if (crashes >= kMostCrashes || hangs >= kMostHangs) given_up.insert(kernel);
+}
+
 Verdict call_returns(Trial& trial) {
   if (std::string why = trial.refusal(trial.problem()); !why.empty()) {
     return {VerdictKind::unsupported, Failure::none, std::move(why)};
@@ -187,7 +203,8 @@ Verdict call_returns(Trial& trial) {
 PluginAnswer ask_law(const Law& law, Trial& trial) {
   PluginAnswer result{ask(law, trial)};
   explain_by_alignment(trial, result.verdict, [&](Trial& aligned) { return ask(law, aligned); });
-  if (law.judge != nullptr && result.verdict.kind != VerdictKind::unsupported) {
+  const bool judged = result.verdict.kind != VerdictKind::unsupported && result.verdict.failure != Failure::error;
+  if (law.judge != nullptr && judged) {
     result.ratio = ratio_of(trial);
     result.alternatives = trial.alternatives_seen();
     if (&law == &judging_laws().front()) result.powers = trial.powers();

@@ -25,12 +25,6 @@ struct PluginTask {
   const Case* data = nullptr;  // in place of the one spec
 };
 
-/// What the parent has learned by the time a worker is forked, so that the next one need not learn it again.
-struct PluginCrashes {
-  std::set<std::pair<std::uint64_t, std::uint64_t>> calls;  // task and case whose call failed
-  std::set<const Kernel*> given_up;                         // crashed or hung so often that nothing more is asked
-};
-
 /// A verdict as it goes through a pipe, with the largest error/bound (−1: none was measured). Of the first judging law also what
 /// the case has decided, by alternative of the declaration (Trial::judged()).
 struct PluginAnswer {
@@ -42,6 +36,19 @@ struct PluginAnswer {
   std::string text() const;
   /// Throws UsageError on anything else.
   static PluginAnswer parse(const std::string& text);
+};
+
+/// What the parent has learned by the time a worker is forked, so that the next one need not learn it again.
+struct PluginCrashes {
+  std::set<std::pair<std::uint64_t, std::uint64_t>> calls;  // task and case whose call failed
+  std::set<const Kernel*> given_up;                         // crashed or hung so often that nothing more is asked
+
+  /// The answer to a step of this task and case, 0 being the call. A worker that ended without one counts as a crash.
+  void note(const Kernel* kernel, std::pair<std::uint64_t, std::uint64_t> at, bool call, const Verdict& verdict);
+  void note_crash(const Kernel* kernel, bool hung = false);
+
+ private:
+  std::map<const Kernel*, std::pair<int, int>> counts_;  // crashes, hangs
 };
 
 /// How the kernel is run on a case: a pure function of the two.

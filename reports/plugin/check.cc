@@ -20,8 +20,6 @@
 namespace flashproof {
 namespace {
 
-/// A process is started for every crash, and a hang takes its whole time: after so many nothing more is learned.
-constexpr int kMostCrashes = 40, kMostHangs = 3;
 /// A call has its own limit, which counts nothing of ours. So much on the clock for one law on one case is more than it needs: only a
 /// judge that is held up takes longer.
 constexpr double kStepSeconds = 600, kStepLimits = 100;
@@ -185,17 +183,10 @@ class Run {
     const bool again =
         step % steps != 0 && crashes_.calls.contains(at);  // in a worker that was there before the first crash
     if (again) {
-      note_crash(kernel);
+      crashes_.note_crash(kernel);
       return add(task, step, {{VerdictKind::unsupported, Failure::none, "not asked: the call failed"}});
     }
     add(task, step, {{VerdictKind::fail, Failure::error, "the process " + how}});
-  }
-
-  void note_crash(const Kernel* kernel, bool hung = false) {
-    auto& [crashes, hangs] = counts_[kernel];
-    ++crashes;
-    if (hung) ++hangs;
-    if (crashes >= kMostCrashes || hangs >= kMostHangs) crashes_.given_up.insert(kernel);
   }
 
   void add(std::uint64_t task_number, std::uint64_t step, const PluginAnswer& answer) {
@@ -208,11 +199,8 @@ class Run {
         answer.verdict.kind != VerdictKind::unsupported) {
       judged_[{task_number, step / steps}] |= answer.verdict.failed();
     }
+    crashes_.note(task.kernel, {task_number, step / steps}, step % steps == 0, answer.verdict);
     if (!answer.verdict.failed()) return;
-    if (ended_process(answer.verdict)) {
-      note_crash(task.kernel, held_up_process(answer.verdict));
-    }
-    if (step % steps == 0) crashes_.calls.insert({task_number, step / steps});
     // Workers finish in any order; the first is the first of the list.
     const auto at = std::pair(task_number, step);
     const auto [first, is_new] =
@@ -226,7 +214,6 @@ class Run {
   std::vector<PluginTask> tasks_;
   PluginCrashes crashes_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, bool> judged_;  // by task and case: a judging law rejects it
-  std::map<const Kernel*, std::pair<int, int>> counts_;
   using TaskStep = std::pair<std::uint64_t, std::uint64_t>;
   std::map<std::pair<const Kernel*, std::size_t>, std::pair<TaskStep, PluginFailure>> first_;  // by kernel and step
 };

@@ -60,16 +60,24 @@ class InWorkers {
       const auto& [candidate, first] = places.at(task);
       return said[candidate].at(first + step / per_case);
     };
+    PluginCrashes crashes;  // of these candidates
+    const auto learn = [&](std::uint64_t task, std::uint64_t step, const Verdict& verdict) {
+      crashes.note(tasks.at(task).kernel, {task, step / per_case}, step % per_case == 0, verdict);
+    };
     PoolHooks hooks;
     hooks.steps = [&](std::uint64_t task) { return tasks.at(task).cases.size() * per_case; };
     hooks.work = [&](std::uint64_t task, std::uint64_t first_step, StepReporter& reporter) {
-      ask_laws(tasks[task], task, laws, crashes_, first_step, reporter);
+      ask_laws(tasks[task], task, laws, crashes, first_step, reporter);
     };
     hooks.result = [&](std::uint64_t task, std::uint64_t step, const std::string& text) {
-      add(PluginAnswer::parse(text), step % per_case == 0, at(task, step));
+      PluginAnswer answer = PluginAnswer::parse(text);
+      learn(task, step, answer.verdict);
+      add(std::move(answer), step % per_case == 0, at(task, step));
     };
     hooks.crashed = [&](std::uint64_t task, std::uint64_t step, const std::string& how) {
-      at(task, step).verdict = {VerdictKind::fail, Failure::error, "the process " + how};
+      const Verdict verdict{VerdictKind::fail, Failure::error, "the process " + how};
+      learn(task, step, verdict);
+      at(task, step).verdict = verdict;
     };
     const PoolOutcome outcome = run_pool(tasks.size(), hooks, {.jobs = jobs(candidates), .step_seconds = kStepSeconds});
     if (!outcome.failure.empty()) throw InfrastructureError(outcome.failure);
@@ -94,7 +102,6 @@ class InWorkers {
   }
 
   const PluginCheck& options_;
-  PluginCrashes crashes_;
 };
 
 std::vector<Case> drawn_cases(const Plugin& plugin, const Kernel& kernel, std::span<const Family* const> families,

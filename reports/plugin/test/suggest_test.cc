@@ -97,6 +97,26 @@ TEST(SuggestNothing, explains_a_wrong_kernel) {
   }
 }
 
+/// What does not come back is explained by no declaration: told by its cases, and a hang is not waited for in each of them.
+TEST(SuggestNothing, explains_a_kernel_that_crashes_or_hangs) {
+  const Plugin plugin(std::filesystem::path(FLASHPROOF_TEST_PLUGINS) / "faulty.so");
+  for (const auto& [kernel, most] : {std::pair{"crash", 40U}, {"hang", 3U}}) {
+    PluginCheck options;
+    options.kernels = {"softmax." + std::string(kernel) + ".test"};
+    options.cases = 1;
+    options.jobs = 1;  // another worker may be at a call meanwhile
+    options.seconds = 0.1;
+    const std::vector<KernelSuggestion> list = suggest_for(plugin, options);
+    ASSERT_EQ(list.size(), 1U);
+    EXPECT_EQ(list.front().why_not, "");
+    const Suggestion& found = list.front().suggestion;
+    EXPECT_FALSE(found.found) << kernel;
+    ASSERT_FALSE(found.unexplained.empty()) << kernel;
+    EXPECT_LE(found.unexplained.size(), most) << kernel;
+    EXPECT_THAT(found.unexplained.front().verdict.detail, testing::StartsWith("the process ")) << kernel;
+  }
+}
+
 /// A preset is what its library does, and every kernel here passes by it.
 TEST(SuggestPresets, pass_by_their_names) {
   for (const auto& [kernel, preset] : {std::pair{"attention.torch", "torch-sdpa"},
