@@ -68,9 +68,10 @@ std::string width_text(const Kernel& kernel, const std::string& before, const st
 Before::Before(const std::filesystem::path& file) {
   const std::string name = printable(file.string(), 200);
   const auto wrong = [&](const std::string& what) { throw UsageError(name + ": " + what); };
+  const std::string text = read_file(file, kMostBytes);
   Json root;
   try {
-    root = strict_json<Json>(read_file(file, kMostBytes));
+    root = strict_json<Json>(text);
   } catch (const UsageError& e) {
     wrong(e.what());
   }
@@ -78,13 +79,13 @@ Before::Before(const std::filesystem::path& file) {
     wrong("legal: a file that check ./MY.so --json wrote");
   }
   for (const Json& one : root["outcomes"]) {
-    const auto text = [&](const char* key) {
+    const auto field = [&](const char* key) {
       if (!one.is_object() || !one.contains(key) || !one[key].is_string())
         wrong(fmt::format("outcomes: {}: legal: a text", key));
       return one[key].get<std::string>();
     };
-    const std::string kernel = text("kernel"), format = text("format");
-    explained_[{kernel, format}] = text("suggestion");
+    const std::string kernel = field("kernel"), format = field("format");
+    explained_[{kernel, format}] = field("suggestion");
   }
 }
 

@@ -66,6 +66,13 @@ TEST_F(BeforeTest, what_cannot_be_read_is_told_and_compares_nothing) {
   EXPECT_THAT(refusal("[]"), HasSubstr("legal: a file that check ./MY.so --json wrote"));
   EXPECT_THAT(refusal(R"({"outcomes": [3]})"), HasSubstr("outcomes: kernel: legal: a text"));
   EXPECT_THAT(refusal("{"), HasSubstr("no JSON"));
+  const std::string folder = std::filesystem::temp_directory_path().string();
+  try {
+    const Before before{std::filesystem::path(folder)};
+    FAIL() << "a folder is read";
+  } catch (const UsageError& e) {
+    EXPECT_THAT(e.what(), testing::StartsWith(folder + ": must be a regular file"));
+  }
 }
 
 }  // namespace
