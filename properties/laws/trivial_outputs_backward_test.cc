@@ -1,5 +1,5 @@
 // Gradients that compute nothing, under what the backward kernels declare and under wider declarations: none gets a pass. As in
-// reports/plugin/test/adversaries_test.cc, but the gradient has no C ABI: the judging laws and RunPower are asked themselves.
+// reports/plugin/test/adversaries_test.cc, but of kernels here: the judging laws and RunPower are asked themselves, without descriptions of the C ABI.
 #include <gtest/gtest.h>
 
 #include <algorithm>
