@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <set>
 
+#include "properties/generators/family.h"
 #include "properties/generators/pairs.h"
 
 namespace flashproof {
@@ -41,6 +42,20 @@ TEST_P(CoverageTableTest, ARowHasItsLevels) {
       EXPECT_EQ(dimension.level(made.problem), row[i]) << seed << " " << dimension.name;
     }
   }
+}
+
+// A size that a list has and no row takes is one that nobody draws. Pages and scales are drawn by the rounds of `pairs`.
+TEST_P(CoverageTableTest, ARoundOfSizesHasEverySizeOfTheLists) {
+  const auto all = dimensions(GetParam());
+  std::vector<std::set<std::int64_t>> left(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].name != "page" && all[i].name != "scale") left[i].insert(all[i].values.begin(), all[i].values.end());
+  }
+  for (std::uint64_t seed = 0; seed < find_family("sizes")->round(GetParam()); ++seed) {
+    const Case made = make_case({GetParam(), "sizes", seed, {}});
+    for (std::size_t i = 0; i < all.size(); ++i) left[i].erase(all[i].measure(made.problem));
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_THAT(left[i], IsEmpty()) << all[i].name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Problems, CoverageTableTest,

@@ -28,6 +28,9 @@ bool fits(Numbers& n, bool nothing_else) {
   if (n[kSoftmaxRows] == kUnset) n[kSoftmaxRows] = n[kSoftmaxColumns] > 4097 ? 1 : 2;
   if (n[kSoftmaxColumns] == kUnset && n[kSoftmaxChunk] == kUnset)
     n[kSoftmaxColumns] = std::max<Number>(n[kSoftmaxChunks], 9);
+  // Of many rows the fewest chunks: what a length is cut into otherwise would be too many blocks.
+  if (nothing_else && n[kSoftmaxChunk] == kUnset && n[kSoftmaxChunks] == kUnset && n[kSoftmaxRows] > kMostBlocks / 2)
+    n[kSoftmaxChunks] = least_of(n[kSoftmaxOrder]);
   const bool cut = chunks_fit(n[kSoftmaxColumns], n[kSoftmaxChunk], n[kSoftmaxChunks], least_of(n[kSoftmaxOrder]));
   const bool seen = n[kSoftmaxLayout] != kTransposed || n[kSoftmaxColumns] > 1 || n[kSoftmaxRows] > 1;
   // Columns side by side and chunks of them: rows of one column have no order to visit.

@@ -104,7 +104,9 @@ def main(arguments: Optional[List[str]] = None) -> int:
     except (InfrastructureError, OSError) as error:
         _complain(error)
         return 3
-    except Exception as error:  # a defect of this program or of a framework: 1 would say that the kernel has findings
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a defect of this program or of a framework, or an exit() of a signal's handler: 0 and 1 would be verdicts
         _complain(f"{type(error).__name__}: {line(error)}")
         return 3
 

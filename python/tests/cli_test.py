@@ -119,6 +119,19 @@ def test_a_file_that_does_not_load_is_no_finding(tmp_path):
             assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
 
 
+def test_what_ends_the_run_and_is_no_error_is_no_verdict(tmp_path):
+    (tmp_path / "k.py").write_text("""def ends(error):
+    def attention(q, k, v):
+        raise error
+    return attention
+base, generator = ends(BaseException("first\\nsecond")), ends(GeneratorExit())
+""")
+    for name in ("base", "generator"):
+        done = run(f"k.py:{name}", "--family", "normal", "--returns", "o", "--json", str(tmp_path / "r.json"), folder=tmp_path)
+        assert done.returncode == 3 and done.stdout == "", (name, done)
+        assert done.stderr.startswith("flashproof: ") and done.stderr.count("\n") == 1 and not (tmp_path / "r.json").exists(), (name, done)
+
+
 def test_errors_are_one_line():
     for words in (("kernels:nope",), ("nope.py:f",), ("kernels",), ("kernels:attention", "--dtype", "int8"), ("kernels:attention", "--arithmetic", "{x"),
                   ("no_such_module:f",)):

@@ -289,6 +289,21 @@ TEST(Cause, a_law_is_not_sure_of_few_cases) {
   EXPECT_FALSE(causes[0].confident);
 }
 
+/// A kernel that was wrong, and by now cannot run: what failed before has no output when it is looked at, nor has what passed.
+TEST(Cause, a_kernel_that_is_stopped_when_it_is_looked_at_is_told_as_such) {
+  for (const int runs : {0, 1, 3, 5, 6}) {
+    int left = runs;
+    const Kernel kernel = kernel_that(kLike, [&left](const Problem& problem, const RunOptions&) {
+      if (left-- <= 0) throw KernelFault("no memory is left");
+      return output_like(problem);
+    });
+    const std::vector<Cause> causes = diagnose(kernel, kCases, kCausal, Executor::cpu);
+    const auto stopped = std::ranges::find(causes, "error", &Cause::id);
+    ASSERT_EQ(stopped != causes.end(), runs < std::ssize(kCases)) << runs;
+    if (stopped != causes.end()) EXPECT_THAT(stopped->sentence, HasSubstr("no memory is left"));
+  }
+}
+
 TEST(Cause, a_crash_or_a_hang_is_one_cause) {
   const Kernel aborts = kernel_that(kLike, [](const Problem&, const RunOptions&) -> Output { std::abort(); });
   const std::vector<FailingRuns> questions = {{&aborts, kCases, {}, Executor::cpu}};

@@ -82,14 +82,13 @@ void Observation::to_reference_terms() {
 }
 
 void Observation::judge_all() {
-  if (!error_.empty()) return;
   const NextTier next = next_tier_of(truth_, *kernel_);
   for (const Part part : parts()) {
     Elements& e = elements_[static_cast<std::size_t>(part)];
     const auto n = static_cast<std::size_t>(count(truth(), part));
-    e.kind.assign(n, VerdictKind::vacuous);
+    e.kind.assign(n, VerdictKind::vacuous);  // of a kernel that was stopped, too: a reader need not ask first
     e.symptom.assign(n, Symptom::none);
-    if (!returned(kernel_->contract, part)) continue;
+    if (!error_.empty() || !returned(kernel_->contract, part)) continue;
     for (std::size_t i = 0; i < n; ++i) {
       Element element = element_at(output_, truth(), bound_, part, static_cast<std::int64_t>(i));
       const Decision decision = settle(element, kernel_->contract, next).decision;

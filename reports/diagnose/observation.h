@@ -57,7 +57,7 @@ class Observation {
     if (kernel_->problem != ProblemKind::backward) return truth().rows;
     return width(part) == 0 ? 0 : count(truth(), part) / width(part);
   }
-  /// The decision on an element, and what is wrong with it.
+  /// The decision on an element, and what is wrong with it. After an error every element is vacuous and shows nothing.
   VerdictKind kind(Part part, std::int64_t index) const { return at(part).kind[static_cast<std::size_t>(index)]; }
   Symptom symptom(Part part, std::int64_t index) const { return at(part).symptom[static_cast<std::size_t>(index)]; }
 

@@ -46,13 +46,24 @@ void add_declare(CLI::App* app, Arguments& a) {
       ->type_name("FILE");
 }
 
+/// CLI::Range lets NaN through, beside which no call is too long.
+void add_seconds(CLI::App* app, Arguments& a) {
+  static constexpr double kLeast = 0.1, kMost = 3600;
+  const std::function<std::string(std::string&)> legal = [](const std::string& text) {
+    double seconds = 0;
+    const bool in_range = CLI::detail::lexical_cast(text, seconds) && seconds >= kLeast && seconds <= kMost;
+    return in_range ? std::string() : fmt::format("{}: must be {}..{}", quote(text), kLeast, kMost);
+  };
+  app->add_option("--seconds", a.check.seconds,
+                  "longest call of a kernel, of its process's own time; longer is a hang; default 20")
+      ->check(CLI::Validator(legal, fmt::format("FLOAT in [{} - {}]", kLeast, kMost)))
+      ->type_name("S");
+}
+
 void add_common(CLI::App* app, Arguments& a) {
   many(app, "--kernel", a.check.kernels, "kernels of the library (* and ?); default all");
   many(app, "--law", a.check.laws, "call_returns and the laws of `list laws`; default all");
-  app->add_option("--seconds", a.check.seconds,
-                  "longest call of a kernel, of its process's own time; longer is a hang; default 20")
-      ->check(CLI::Range(0.1, 3600.0))
-      ->type_name("S");
+  add_seconds(app, a);
   add_declare(app, a);
   app->add_flag("--verbose", a.verbose, "families, laws and every finding, beside the verdict's block");
 }
@@ -104,10 +115,7 @@ void add_suggest(CLI::App* app, Arguments& a) {
   app->add_option("--cases", a.check.cases, "per kernel, format and family; default 4")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1000}))
       ->type_name("N");
-  app->add_option("--seconds", a.check.seconds,
-                  "longest call of a kernel, of its process's own time; longer is a hang; default 20")
-      ->check(CLI::Range(0.1, 3600.0))
-      ->type_name("S");
+  add_seconds(app, a);
 }
 
 /// A finding about the library as a whole.

@@ -127,7 +127,12 @@ class Pool {
     for (Worker& w : workers_) {
       if (w.pid > 0) polled.push_back({w.from, POLLIN, 0}), of.push_back(&w);
     }
-    if (::poll(polled.data(), polled.size(), milliseconds) <= 0) return false;
+    const int ready = ::poll(polled.data(), polled.size(), milliseconds);
+    // For ever, as where a kernel has set the limit of our descriptors to 0.
+    if (ready < 0 && errno != EINTR) {
+      throw InfrastructureError(fmt::format("waiting for worker processes: {}", std::strerror(errno)));
+    }
+    if (ready <= 0) return false;
     for (std::size_t i = 0; i < polled.size(); ++i) {
       if (polled[i].revents != 0) read_lines(*of[i]);
     }

@@ -1,6 +1,7 @@
 #include "reports/workers/workers.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -294,6 +295,20 @@ TEST(Workers, a_death_after_the_request_to_stop_is_no_finding_and_loses_no_line)
     ::_exit(fine ? 0 : 1);
   };
   EXPECT_EXIT(stopped_run(), testing::ExitedWithCode(0), "");
+}
+
+/// A process may change the limits of another one of its user. In a child: its limits are its own.
+TEST(Workers, a_run_that_may_not_wait_any_more_is_given_up) {
+  const auto limited_run = [] {
+    PoolRun run;
+    run.go(2, {.jobs = 2}, [](auto, auto) {
+      const rlimit none{0, 0};
+      ::prlimit(::getppid(), RLIMIT_NOFILE, &none, nullptr);
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    });
+    ::_exit(!run.outcome.complete && run.outcome.failure.starts_with("waiting for worker processes: ") ? 0 : 1);
+  };
+  EXPECT_EXIT(limited_run(), testing::ExitedWithCode(0), "");
 }
 
 TEST(Workers, one_failure_outside_steps_is_retried_without_repeating_lines) {

@@ -18,6 +18,16 @@ TEST_F(AdversaryPlugin, a_right_kernel_passes) {
   EXPECT_THAT(out, Not(HasSubstr("UNDECIDED")));
 }
 
+/// Beside a limit that is no number no call would be too long.
+TEST_F(AdversaryPlugin, a_time_limit_is_a_number) {
+  for (const std::string command : {"check", "suggest"}) {
+    for (const std::string limit : {"nan", "-nan", "inf", "0", "-1", "1e300", "x"}) {
+      EXPECT_EQ(run(command + " '" FLASHPROOF_TEST_PLUGINS "/adversary.so' --seconds=" + limit), 2) << limit << out;
+      EXPECT_THAT(err, HasSubstr("--seconds: \"" + limit + "\": must be 0.1..3600")) << limit;
+    }
+  }
+}
+
 TEST_F(AdversaryPlugin, a_kernel_that_leaves_out_the_offset_of_a_tensor_fails) {
   EXPECT_EQ(check("softmax.no_offset.test", "--law within_bound"), 1) << out << err;
   EXPECT_THAT(out, HasSubstr("FAIL softmax.no_offset.test f32 within_bound"));
