@@ -134,7 +134,7 @@ class Baseline(unittest.TestCase):
         for name in (parts.CLI, parts.PROPERTIES, parts.RECORDS, *parts.PLUGINS):
             path = self.folder / "build" / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(f"#!{sys.executable}\nimport pathlib, sys\nout = pathlib.Path(sys.argv[sys.argv.index('--out') + 1])\nout.mkdir(parents=True)\n{body}\n")
+            path.write_text(f"#!{sys.executable}\nimport pathlib, shutil, sys\nif sys.argv[1:2] == ['render']:\n    sys.exit(shutil.copy(sys.argv[2], sys.argv[4]) and 0)\nout = pathlib.Path(sys.argv[sys.argv.index('--out') + 1])\nout.mkdir(parents=True)\n{body}\n")
             path.chmod(0o755)
         return "--build", self.folder / "build"
 

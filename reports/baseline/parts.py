@@ -66,7 +66,8 @@ def witness_hash(path):
 def report(run):
     out = run.work / "report"
     code, _ = run.call(CLI, "report", "--seed", SEED, "--exec", "cpu", "--jobs", run.jobs, "--out", out, *quick_families(run))
-    document = json.loads((out / "report.json").read_text(encoding="utf-8"))
+    run.call(CLI, "render", out / "report.json", "--json", out / "full.json")
+    document = json.loads((out / "full.json").read_text(encoding="utf-8"))
     one = document["runs"][0]
     found = {("report", "run"): {"exit": code, **{n: one[n] for n in ("seed", "tier", "cases", "kernel_runs", "partial")}}}
     for record in document["records"]:

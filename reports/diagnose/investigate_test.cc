@@ -29,7 +29,7 @@ TEST(Report, what_chance_does_not_explain_and_the_domain_stand_in_all_three_form
   ASSERT_EQ(investigations(f.report).size(), 2U);
   EXPECT_TRUE(investigations(f.report)[0].bias) << "nine times its limit, more than 4.5 times the probable bound";
 
-  const auto json = nlohmann::json::parse(json_text(f.report));
+  const auto json = nlohmann::json::parse(json_text(f.report, Spelled::out));
   ASSERT_EQ(json["investigate"].size(), 2U);
   const auto& above = json["investigate"][json["investigate"][0]["what"] == "biased" ? 1 : 0];
   EXPECT_EQ(above["what"], "above_probable");

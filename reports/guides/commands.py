@@ -175,9 +175,12 @@ COMMANDS = {
     # reports/
     "./flashproof report --seed 0  --out a": Run(instead=f"./flashproof report --seed 0 {SHARD} --out a"),
     "./flashproof report --seed 12 --out b": Run(instead=f"./flashproof report --seed 12 {SHARD} --out b"),
-    "python3 -m jsonschema -i out/report.json reports/schema/report-5.schema.json":
-        Run(instead=f"./flashproof report {SHARD} && python3 -m jsonschema -i out/report.json "
-                    f"'{ROOT}/reports/schema/report-5.schema.json'", needs="jsonschema"),
+    "./flashproof render out/report.json --json out/full.json":
+        Run(instead=f"./flashproof report {SHARD} && ./flashproof render out/report.json --json out/full.json"),
+    "python3 -m jsonschema -i out/full.json reports/schema/report-5.schema.json":
+        Run(instead=f"./flashproof report {SHARD} && ./flashproof render out/report.json --json out/full.json && "
+                    f"python3 -m jsonschema -i out/report.json '{ROOT}/reports/schema/report-6.schema.json' && "
+                    f"python3 -m jsonschema -i out/full.json '{ROOT}/reports/schema/report-5.schema.json'", needs="jsonschema"),
     "./flashproof compare main .": REVISIONS,
     "./flashproof compare base/report.json head/report.json":
         Run(instead=f"for side in base head; do ./flashproof report {SHARD} --out $side; done; "

@@ -133,7 +133,7 @@ TEST(Measured, reports_count_what_did_not_fail) {
   };
   const auto measured = [&](const std::string& gpu) {
     std::ranges::sort(report.result.records, [](const Record& a, const Record& b) { return key_less(a, b); });
-    return measured_of(json_text(report), "r", gpu);
+    return measured_of(json_text(report, Spelled::out), "r", gpu);
   };
   add("softmax.a.hardened", "normal", 0.5);
   add("softmax.a.hardened", "equal", 0.75);
@@ -148,7 +148,7 @@ TEST(Measured, reports_count_what_did_not_fail) {
   EXPECT_EQ(list[1].architecture, "sm_90");
   EXPECT_THROW(measured(""), UsageError);
   EXPECT_THROW(measured_of(R"({"schema":"else"})", "r", ""), UsageError);
-  EXPECT_THROW(measured_of(json_text(report).substr(0, 1000), "r", "sm_90"), UsageError);
+  EXPECT_THROW(measured_of(json_text(report, Spelled::out).substr(0, 1000), "r", "sm_90"), UsageError);
   add("softmax.c.hardened", "normal", 1.5);
   EXPECT_THROW(measured("sm_90"), UsageError) << "beyond its bound, and no failure";
 }

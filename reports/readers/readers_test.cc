@@ -25,6 +25,7 @@
 #include "reports/ledger/text.h"
 #include "reports/record/json_at.h"
 #include "reports/record/merge.h"
+#include "reports/record/packed_text.h"
 #include "reports/record/swept_report.h"
 #include "reports/traffic/traffic.h"
 #include "reports/views/html/html.h"
@@ -69,6 +70,21 @@ const std::string& small_report() {
   return text;
 }
 
+const std::string& packed_report() {
+  static const std::string text = json_text(read_report_text(small_report(), "small"));
+  return text;
+}
+
+/// The lines that "state" holds, and a report that holds others: what is mutated in them is seen by no checksum.
+std::string state_of(const std::string& report) {
+  return unpacked_text(parse_json(report, "file")["state"].get<std::string>(), 1 << 30);
+}
+void read_state(const std::string& state) {
+  nlohmann::json report = parse_json(packed_report(), "file");
+  report["state"] = packed_text(state);
+  read_report_text(report.dump(), "file");
+}
+
 void merge_file(const std::string& text) {
   KernelNames names;
   merge_reports({file_of(text)}, {}, names);
@@ -91,6 +107,8 @@ const ReaderCase kReaders[] = {
     {"json", small_report, [](const std::string& t) { parse_json(t, "file"); }},
     {"report", small_report, [](const std::string& t) { compare::read_document(file_of(t)); }},
     {"merge", small_report, merge_file},
+    {"packed", packed_report, [](const std::string& t) { compare::read_document(file_of(t)); }},
+    {"state", [] { return state_of(packed_report()); }, read_state},
     {"html", small_report, [](const std::string& t) { html_text(read_report(file_of(t))); }},
     {"bench", [] { return kBench; }, [](const std::string& t) { compare::bench_of(parse_json(t, "file"), "file"); }},
     {"gate", [] { return kPolicy; }, [](const std::string& t) { compare::read_policy(file_of(t)); }},

@@ -1,6 +1,7 @@
 // report.json and `list --json`.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +11,7 @@
 #include "properties/laws/law.h"
 #include "reference/problem/error.h"
 #include "reports/record/json_parts.h"
+#include "reports/record/packed_text.h"
 #include "reports/record/report.h"
 
 namespace flashproof {
@@ -57,6 +59,45 @@ Json record_json(const Record& r) {
   if (r.kernel->problem != ProblemKind::backward) json["refined"] = r.refined;
   json["figures"] = std::move(tensors);
   add_tail(json, r);
+  return json;
+}
+
+/// What one reads of a record; its figures to four digits.
+Json summary(const Record& r) {
+  double decided = 1, ulp = -1;
+  for (const PowerCounts& counts : r.power.parts) {
+    if (counts.elements() > 0) decided = std::min(decided, counts.share());
+  }
+  for (const Part part : parts(r.kernel->problem)) ulp = worse(ulp, r[part].max_resolved_ulp);
+  Json json{{"kernel", text(r.kernel->id)},
+            {"format", text(info(r.format).name)},
+            {"executor", text(name(r.executor))},
+            {"math", text(name(r.kernel->math))},
+            {"family", r.family},
+            {"verdict", text(name(r.verdict()))},
+            {"cases", r.cases},
+            {"decided", r.worst ? number(rounded(decided, 4)) : Json()},
+            {"max_ratio", r.max_ratio() < 0 ? Json() : number(rounded(r.max_ratio(), 4))},
+            {"max_ulp", ulp < 0 ? Json() : number(rounded(ulp, 4))}};
+  if (r.verdict() == VerdictKind::pass) return json;
+  if (r.count(VerdictKind::fail) > 0) json["failures"] = failures(r.failures_by_case);
+  if (r.worst) json["worst"] = worst_case_line(r);
+  return json;
+}
+
+/// What merges a record: all that does not follow from the rest.
+Json kept(const Record& r) {
+  Json json = record_json(r);
+  for (auto& figures : json["figures"]) figures = Json{{"state", figures["state"]}};
+  for (auto& part : json["power"]) part.erase("share");
+  for (auto& precondition : json["domain"]["preconditions"]) {
+    for (const char* row : {"worst_outside", "nearest_inside"}) {
+      if (precondition.contains(row)) precondition[row].erase("load");
+    }
+  }
+  if (json["terms"].is_object()) json["terms"].erase("share");
+  json.erase("max_ratio");
+  if (json["witness"].is_object()) json["witness"].erase("replay");
   return json;
 }
 
@@ -142,10 +183,15 @@ Json cause_json(const std::string& kernel, const Cause& c) {
 
 }  // namespace
 
-std::string json_text(const Report& report) {
+std::string json_text(const Report& report, Spelled spelled) {
   Json runs = Json::array(), records = Json::array(), odd = Json::array(), causes = Json::array();
   for (const Run& run : report.runs) runs.push_back(run_json(run));
-  for (const Record& r : report.result.records) records.push_back(record_json(r));
+  std::string state;
+  for (const Record& r : report.result.records) {
+    records.push_back(spelled == Spelled::out ? record_json(r) : summary(r));
+    if (spelled == Spelled::packed) state += dump_line(kept(r)) + "\n";
+  }
+  if (spelled == Spelled::packed) state = fmt::format(",\n\"state\": \"{}\"", packed_text(state));
   for (const Investigation& i : investigations(report)) odd.push_back(investigate(i));
   for (const auto& [kernel, list] : report.causes) {
     for (const Cause& cause : list) causes.push_back(cause_json(kernel, cause));
@@ -153,11 +199,10 @@ std::string json_text(const Report& report) {
   const auto attached = [](const std::string& text) { return text.empty() ? "null" : dump_line(Json::parse(text)); };
   return fmt::format(
       "{{\n\"schema\": \"{}\",\n\"runs\": {},\n\"records\": {},\n\"investigate\": {},\n\"causes\": {},\n\"undecided\": "
-      "{},\n\"narrow\": {},\n\"faults\": "
-      "{},\n"
-      "\"bench\": {}\n}}\n",
-      kReportSchema, lines(runs), lines(records), lines(odd), lines(causes), lines(sentences(report.undecided)),
-      lines(sentences(report.narrow)), attached(report.faults), attached(report.bench));
+      "{},\n\"narrow\": {},\n\"faults\": {},\n\"bench\": {}{}\n}}\n",
+      spelled == Spelled::out ? kSpelledOutSchema : kReportSchema, lines(runs), lines(records), lines(odd),
+      lines(causes), lines(sentences(report.undecided)), lines(sentences(report.narrow)), attached(report.faults),
+      attached(report.bench), state);
 }
 
 std::size_t measured_digest(const Record& record) {

@@ -9,6 +9,7 @@
 #include "reference/problem/error.h"
 #include "reference/problem/text.h"
 #include "reports/record/json_at.h"
+#include "reports/record/packed_text.h"
 #include "reports/record/read_record.h"
 #include "reports/record/record_claims.h"
 #include "reports/run/attachments.h"
@@ -94,6 +95,23 @@ std::vector<Undecided> read_sentences(const JsonAt& list) {
   return sentences;
 }
 
+/// A hundred times a default report's.
+constexpr std::uint64_t kMostState = std::uint64_t{1} << 31;
+
+/// One record a line.
+json records_of_state(const JsonAt& state) {
+  const std::string packed = state.text();
+  std::string text;
+  try {
+    text = unpacked_text(packed, kMostState);
+  } catch (const UsageError& e) {
+    throw UsageError(fmt::format("{}: {}", one_line(state.place()), e.what()));
+  }
+  if (text.ends_with('\n')) text.pop_back();
+  std::ranges::replace(text, '\n', ',');
+  return parse_json("[" + text + "]", state.place());
+}
+
 /// In the order of keys, in the report and in the document: files before the one sweep have those of the gradient last.
 void sort_records(json& document, Report& report) {
   std::vector<Record>& records = report.result.records;
@@ -126,9 +144,15 @@ void leave_out_new_figures(const json& document, json& again) {
 }
 
 /// Every figure is written again from what was read; the first that differs is named.
-void require_same(const json& document, const Report& report, const std::string& file) {
-  json again = json::parse(json_text(report));
-  leave_out_new_figures(document, again);
+void require_same(json document, const Report& report, const std::string& file) {
+  const bool packed = document["schema"] == kReportSchema;
+  json again = json::parse(json_text(report, packed ? Spelled::packed : Spelled::out));
+  if (packed) {  // two versions of zstd pack differently
+    again.erase("state");
+    document.erase("state");
+  } else {
+    leave_out_new_figures(document, again);
+  }
   for (const char* added : {"causes", "undecided", "narrow"}) {  // reports of before lack them
     if (!document.contains(added)) again.erase(added);
   }
@@ -142,37 +166,44 @@ void require_same(const json& document, const Report& report, const std::string&
   throw UsageError(fmt::format("{}: {}: {}", one_line(file), printable(path, 200), printable(what, 200)));
 }
 
+void require_schema(const JsonAt& at, const std::string& file) {
+  const std::string schema = at["schema"].text();
+  if (schema == kReportSchema || schema == kSpelledOutSchema) return;
+  throw UsageError(fmt::format("{}: schema {}, legal is \"{}\" or \"{}\"; make the report again with this version",
+                               one_line(file), quote(schema), kReportSchema, kSpelledOutSchema));
+}
+
 Report report_of(json document, const std::string& file, KernelNames& names) {
   const JsonAt at(document, file);
-  const std::string schema = at["schema"].text();
-  if (schema != kReportSchema) {
-    throw UsageError(fmt::format("{}: schema {}, legal is \"{}\"; make the report again with this version",
-                                 one_line(file), quote(schema), kReportSchema));
-  }
+  require_schema(at, file);
+  const bool packed = document["schema"] == kReportSchema;
   Report report;
   const auto texts = std::make_shared<std::deque<std::string>>();
   report.owner = texts;
-  const JsonAt runs = at["runs"], records = at["records"];
+  const JsonAt runs = at["runs"], told = at["records"];
   if (runs.items() == 0) runs.refuse("one run or more");
   for (std::size_t i = 0; i < runs.items(); ++i) report.runs.push_back(read_run(runs.item(i)));
+  const json kept = packed ? records_of_state(at["state"]) : json();
+  const JsonAt records = packed ? JsonAt(kept, file, "/state") : told;
+  if (records.items() != told.items()) told.refuse(fmt::format("the {} records of state", records.items()));
   for (std::size_t i = 0; i < records.items(); ++i) {
-    const JsonAt record = records.item(i);
-    report.result.records.push_back(read_record(record, names));
+    report.result.records.push_back(read_record(records.item(i), names));
   }
-  check_records(document, file);
+  if (!packed) check_records(document, file);
   read_blame(at["investigate"], report, *texts);
   if (at.has("causes")) read_causes(at["causes"], report);
   if (at.has("undecided")) report.undecided = read_sentences(at["undecided"]);
   if (at.has("narrow")) report.narrow = read_sentences(at["narrow"]);
   report.faults = at["faults"].null() ? "" : checked_faults(at["faults"]);
   report.bench = at["bench"].null() ? "" : checked_bench(at["bench"]);
+  if (packed) check_records(json::parse(json_text(report, Spelled::out)), file);
   sort_records(document, report);
   if (std::ranges::adjacent_find(report.result.records, same_key) != report.result.records.end()) {
     throw UsageError(one_line(file) + ": records: a key is there twice");
   }
   report.findings = findings_of(report.result.records);
   for (json& run : document["runs"]) run["timing"].erase("gradient_seconds");  // of files before the one sweep
-  require_same(document, report, file);
+  require_same(std::move(document), report, file);
   return report;
 }
 

@@ -26,7 +26,7 @@ class KernelNames {
   std::unique_ptr<State> state_;
 };
 
-/// Reads what json_text() writes, of schema report/5, and nothing else: after reading, the report is written again, and
+/// Reads what json_text() writes, packed or spelled out, and nothing else: after reading, the report is written again, and
 /// every figure of the file must be the one that its own statistics give. Throws UsageError that names the file, the place,
 /// what was found and what is legal; InfrastructureError where the file cannot be read. `names` must outlive the report.
 Report read_report(const std::string& file, KernelNames& names);

@@ -14,8 +14,10 @@
 
 namespace flashproof {
 
-/// Of the report.json that this build writes and reads.
-inline constexpr std::string_view kReportSchema = "flashproof.report/5";
+/// Of the report.json that this build writes.
+inline constexpr std::string_view kReportSchema = "flashproof.report/6";
+/// Of what `render --json` writes, and of every report.json of before; read, too.
+inline constexpr std::string_view kSpelledOutSchema = "flashproof.report/5";
 
 using KindCounts = std::array<std::uint64_t, kVerdictKinds>;  // by VerdictKind
 using FailureCounts = std::array<std::uint64_t, kFailures>;   // by Failure
@@ -32,7 +34,7 @@ Power read_power(const JsonAt& at);
 /// What to_string() writes.
 Verdict read_verdict(const JsonAt& at);
 
-/// The records of a report of this schema. Throws UsageError, one line that names the file, the record and what in it
+/// The records of a report that is spelled out. Throws UsageError, one line that names the file, the record and what in it
 /// contradicts what, or as JsonAt does.
 void check_records(const nlohmann::json& document, const std::string& file);
 

@@ -126,7 +126,7 @@ TEST(UndecidedRuns, a_family_of_which_most_was_refused_is_not_decided) {
 
 TEST(ReportJson, has_every_field_of_the_schema_and_spells_non_finite_numbers) {
   const ReportFixture f;
-  const auto json = nlohmann::json::parse(json_text(f.report));
+  const auto json = nlohmann::json::parse(json_text(f.report, Spelled::out));
   EXPECT_EQ(json["schema"], "flashproof.report/5");
   EXPECT_EQ(json["runs"][0]["seed"], 5);
   EXPECT_TRUE(json["runs"][0]["partial"].is_null());
@@ -336,7 +336,9 @@ TEST(ReportMarkdown, a_kernel_has_its_mean_its_bias_and_the_parts_of_its_bound) 
 TEST(ReportJson, beaten_is_what_the_ledger_would_take_in) {
   ReportFixture f;
   Record& r = f.report.result.records[1];  // 0.5
-  const auto beaten = [&] { return nlohmann::json::parse(json_text(f.report))["records"][1]["ledger"]["beaten"]; };
+  const auto beaten = [&] {
+    return nlohmann::json::parse(json_text(f.report, Spelled::out))["records"][1]["ledger"]["beaten"];
+  };
   r.ledger = 0.4;
   EXPECT_EQ(beaten(), true);
   r.ledger = 0.5 * (1 - 1e-12);  // roundings of two builds

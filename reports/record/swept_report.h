@@ -21,7 +21,7 @@ inline std::string report_of(const Filters& filters, std::uint64_t first, std::u
   report.runs[0].environment.executors = "cpu";
   report.runs[0].environment.math = "det";
   for (Record& r : report.result.records) r.ledger = 0.25;
-  return json_text(report);
+  return json_text(report, Spelled::out);
 }
 
 }  // namespace flashproof

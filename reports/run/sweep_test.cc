@@ -21,7 +21,7 @@ std::string records_of(const Plan& plan, int jobs) {
   Report report;
   report.result = sweep(plan, {.jobs = jobs});
   EXPECT_FALSE(report.result.partial);
-  return nlohmann::json::parse(json_text(report))["records"].dump(1);
+  return nlohmann::json::parse(json_text(report, Spelled::out))["records"].dump(1);
 }
 
 TEST(Sweep, records_do_not_depend_on_the_number_of_workers) {

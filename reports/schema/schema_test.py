@@ -22,6 +22,7 @@ import xml.etree.ElementTree
 
 import jsonschema
 
+PACKED = jsonschema.Draft202012Validator(json.loads((pathlib.Path(__file__).parent / "report-6.schema.json").read_text(encoding="utf-8")))
 SOME = ["--quick", "--family", "normal", "--family", "mask_first_tile", "--format", "f32"]
 KERNELS = ["--kernel", "softmax.online_two_pass.*", "--kernel", "merge.nway.hardened", "--kernel",
            "attention_backward.two_kernels.*", "--kernel", "merge.broken.misprinted_lse"]
@@ -46,11 +47,17 @@ def load(path):
     return json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
 
 
+def spelled_out(program, folder, report):
+    run(program, "render", report, "--json", "spelled_out.json", cwd=folder)
+    return load(folder / "spelled_out.json")
+
+
 def complete_report(program, folder):
     (folder / "faults.json").write_text(json.dumps(FAULTS))
     (folder / "bench.json").write_text(json.dumps(BENCH))
     run(program, "report", *SOME, *KERNELS, "--with-faults", "faults.json", "--with-bench", "bench.json", cwd=folder)
-    return load(folder / "out/report.json")
+    PACKED.validate(load(folder / "out/report.json"))
+    return spelled_out(program, folder, "out/report.json")
 
 
 def report(program, validator, folder):
@@ -86,8 +93,9 @@ def partial(program, validator, folder):
         child.send_signal(signal.SIGINT)
         code = child.wait(timeout=120)
     assert code == 3, f"exit code {code}: {(folder / 'stderr').read_text()}"
-    document = load(folder / "out/report.json")
+    document = spelled_out(program, folder, "out/report.json")
     validator.validate(document)
+    PACKED.validate(load(folder / "out/report.json"))
     assert document["runs"][0]["partial"] == "interrupted before every case had run.", document["runs"][0]["partial"]
     assert document["records"], "what had run is in the report"
     run_suite = xml.etree.ElementTree.parse(folder / "out/junit.xml").getroot()[0]
@@ -99,8 +107,8 @@ def partial(program, validator, folder):
     assert "partial" in refused.stderr and refused.stderr.count("\n") == 1, refused.stderr
     merged = run(program, "merge", "out/report.json", "--out", "merged", "--allow-partial", cwd=folder)
     assert "PARTIAL    interrupted before every case had run." in merged.stdout, merged.stdout[-500:]
-    validator.validate(load(folder / "merged/report.json"))
-    assert load(folder / "merged/report.json") == document
+    validator.validate(spelled_out(program, folder, "merged/report.json"))
+    assert load(folder / "merged/report.json") == load(folder / "out/report.json")
 
 
 def changed(document, path, value):
@@ -126,7 +134,7 @@ def compare(program, validator, folder):
     some = ["report", "--quick", "--kernel", "softmax.online_*.hardened", "--family", "normal", "--format", "f32"]
     run(program, *some, "--out", "a", cwd=folder)
     run(program, *some, "--out", "other", "--seed", "50", cwd=folder)
-    document = load(folder / "a/report.json")
+    document = spelled_out(program, folder, "a/report.json")
     record = document["records"][0]
     record["counts"]["cases"] = {"pass": 2, "fail": 1}
     record["failures"]["cases"] = {"silently_wrong": 1}
@@ -164,6 +172,12 @@ def compare(program, validator, folder):
 
 def controls(program, validator, folder):
     document = complete_report(program, folder)
+    packed = load(folder / "out/report.json")
+    worst = next(i for i, r in enumerate(packed["records"]) if r["verdict"] == "fail")
+    refuses(PACKED, packed, [
+        (["schema"], "flashproof.report/5"), (["state"], None), (["state"], "a b"), (["records", 0, "verdict"], "right"),
+        (["records", 0, "decided"], 1.5), (["records", 0, "max_ratio"], -1), (["records", 0, "surplus"], 1), (["surplus"], 1),
+        (["records", worst, "failures"], {"class_mismatch": 0}), (["records", 0, "cases"], None)])
     failing = next(i for i, r in enumerate(document["records"]) if r["verdict"] == "fail")
 
     def at(path):

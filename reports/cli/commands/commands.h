@@ -90,6 +90,12 @@ struct LedgerArguments {
   std::string reason;
 };
 
+struct RenderArguments {
+  std::string report;
+  std::string page;  // empty: the report's own name with .html, unless the JSON alone is asked for
+  std::string json;  // spelled out; empty: not written
+};
+
 struct ExportArguments {
   std::string target;            // a path or a case line
   std::string kernel;            // an id, or a glob that matches one; empty: the witness's own, else none
@@ -177,8 +183,7 @@ int certify_command(const CertifyArguments& arguments);
 int experiment_command(const ExperimentArguments& arguments);
 int traffic_command(const TrafficArguments& arguments);
 int probe_command(const std::string& out_file);
-/// An empty `out_file` stands for the report's own name with .html.
-int render_command(const std::string& report_file, const std::string& out_file);
+int render_command(const RenderArguments& arguments);
 
 // Shared pieces.
 

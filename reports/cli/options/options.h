@@ -26,6 +26,7 @@ struct Options {
   TruthArguments truth;
   ExportArguments reproduction;
   LedgerArguments worst;
+  RenderArguments render;
   CertifyArguments certify;
   TrafficArguments traffic;
   std::string what, file, shell;

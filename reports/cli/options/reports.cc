@@ -103,12 +103,15 @@ void add_merge(CLI::App& app, Options& o, Command& command) {
 void add_render(CLI::App& app, Options& o, Command& command) {
   CLI::App* render = add_command(
       app, "render", "a report.json as a page that opens offline: report.html",
-      "Verdict, kernels × families, plots, every record with its replay line ([how](reports/views/html/README.md)).",
+      "Verdict, kernels × families, plots, every record with its replay line ([how](reports/views/html/README.md)). "
+      "`--json`: every figure of every record.",
       "2 if the file is no report of this schema");
-  add_positional(render, "REPORT", o.what, "a report.json of this build's schema");
-  render->add_option("--out", o.file, "file to write; default beside REPORT, with .html for its extension")
+  add_positional(render, "REPORT", o.render.report, "a report.json of this build's schema");
+  render->add_option("--out", o.render.page, "file to write; default beside REPORT, with .html for its extension")
       ->type_name("FILE");
-  render->callback([&] { command = [&] { return render_command(o.what, o.file); }; });
+  render->add_option("--json", o.render.json, "write the report spelled out, every figure of every record")
+      ->type_name("FILE");
+  render->callback([&] { command = [&] { return render_command(o.render); }; });
 }
 
 void add_ledger(CLI::App& app, Options& o, Command& command) {

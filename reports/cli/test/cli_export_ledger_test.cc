@@ -104,7 +104,7 @@ TEST_F(Cli, ledger_takes_in_what_a_report_measured_and_the_next_report_does_not_
   EXPECT_THAT(out, StartsWith("ledger: 0 of"));
   EXPECT_EQ(read_file(folder / "mine.tsv"), first);
   ASSERT_EQ(run(kReport + std::string("--ledger mine.tsv")), kExitFine) << err;
-  const json report = json::parse(read_file(folder / "out/report.json"));
+  const json report = spelled_out("out/report.json");
   int known = 0;  // of forward kernels and of gradients; nothing is measured of a kernel that does not take the format
   for (const json& r : report["records"]) {
     EXPECT_EQ(r["ledger"].is_object(), r["verdict"] != "unsupported") << r["kernel"];

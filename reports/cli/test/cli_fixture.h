@@ -80,6 +80,14 @@ class Cli : public testing::Test {
     collect();
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
+  /// The report spelled out: every figure of every record.
+  json spelled_out(const std::string& report) {
+    const std::string said = out, complained = err;
+    EXPECT_EQ(run("render '" + report + "' --json spelled_out.json"), 0) << err;
+    out = said;
+    err = complained;
+    return json::parse(read_file(folder / "spelled_out.json"));
+  }
   void expect_one_line_complaint() const {
     EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
     EXPECT_EQ(out, "");

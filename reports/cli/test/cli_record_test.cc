@@ -28,8 +28,9 @@ TEST_F(Cli, two_reports_of_one_seed_differ_in_date_and_timing_alone) {
   EXPECT_EQ(read_file(folder / "1/junit.xml"), read_file(folder / "2/junit.xml"));
   EXPECT_THAT(one["runs"][0]["command_line"].get<std::string>(), Not(HasSubstr("--jobs")));
   // Where its witnesses lie is said relative to the report, and what replays them does not depend on it.
-  const auto failing = std::ranges::find_if(one["records"], [](const json& r) { return r["verdict"] == "fail"; });
-  ASSERT_NE(failing, one["records"].end());
+  const json full = spelled_out("1/report.json");
+  const auto failing = std::ranges::find_if(full["records"], [](const json& r) { return r["verdict"] == "fail"; });
+  ASSERT_NE(failing, full["records"].end());
   EXPECT_TRUE(fs::exists(folder / "2" / (*failing)["witness"]["file"].get<std::string>()));
   EXPECT_EQ(run((*failing)["witness"]["replay"].get<std::string>().substr(std::string("./flashproof ").size())),
             kExitFinding);
@@ -53,7 +54,7 @@ TEST_F(Cli, merge_makes_the_same_files_of_its_reports_in_any_order) {
   for (const char* file : {"report.json", "report.md", "junit.xml"}) {
     EXPECT_EQ(read_file(folder / "a" / file), read_file(folder / "b" / file)) << file;
   }
-  const json merged = json::parse(read_file(folder / "a/report.json"));
+  const json merged = spelled_out("a/report.json");
   EXPECT_EQ(merged["runs"].size(), 3U);
   EXPECT_EQ(merged["records"][0]["cases"], 9);
   EXPECT_EQ(merged["records"][0]["seeds"], json({{0, 8}}));
@@ -81,7 +82,7 @@ TEST_F(Cli, what_is_put_into_a_report_is_checked_before_any_work) {
   const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
   for (const char* command : {"report --quick --with-bench odd.json", "report --quick --with-faults odd.json",
                               "merge odd.json odd.json", "compare odd.json odd.json", "render odd.json"}) {
-    std::ofstream(folder / "odd.json") << R"({"schema": "flashproof.report/5", "benchmarks": )" + deep + "}";
+    std::ofstream(folder / "odd.json") << R"({"schema": "flashproof.report/6", "benchmarks": )" + deep + "}";
     EXPECT_EQ(run(command), kExitUsage) << command;
     expect_one_line_complaint();
     EXPECT_THAT(err, HasSubstr("odd.json: nested deeper than 64 levels"));
@@ -93,7 +94,7 @@ TEST_F(Cli, what_is_put_into_a_report_is_checked_before_any_work) {
 TEST_F(Cli, a_record_that_contradicts_itself_is_refused_by_every_reader) {
   ASSERT_EQ(run("report --quick --kernel softmax.naive.published --family huge --format f32 --out a"), kExitFine)
       << err;
-  json report = json::parse(read_file(folder / "a/report.json"));
+  json report = spelled_out("a/report.json");
   ASSERT_EQ(report["records"][0]["verdict"], "fail");
   report["records"][0]["verdict"] = "pass";
   std::ofstream(folder / "forged.json") << report.dump();
@@ -116,7 +117,7 @@ TEST_F(Cli, a_run_that_decides_too_little_is_no_pass) {
     EXPECT_THAT(out, HasSubstr("undecided  attention.fused.hardened f32 cpu: "));
     EXPECT_THAT(out, HasSubstr("of o was decided: "));
   }
-  const json record = json::parse(read_file(folder / "r/report.json"))["records"][0];
+  const json record = spelled_out("r/report.json")["records"][0];
   EXPECT_EQ(record["verdict"], "undecided");
   EXPECT_LT(record["power"]["o"]["share"], 0.5);
 }

@@ -105,7 +105,7 @@ TEST_F(Cli, report_writes_json_markdown_and_a_table) {
   EXPECT_THAT(out, HasSubstr("here/report.json, report.html, report.md and junit.xml"));
   EXPECT_THAT(read_file(folder / "here/report.md"), HasSubstr("## Kernel × family"));
   const json report = json::parse(read_file(folder / "here/report.json"));
-  EXPECT_EQ(report["schema"], "flashproof.report/5");
+  EXPECT_EQ(report["schema"], "flashproof.report/6");
   EXPECT_EQ(report["runs"][0]["tier"], "quick");
   EXPECT_FALSE(report["records"].empty());
   for (const json& record : report["records"]) EXPECT_GT(record["cases"], 0);
@@ -118,7 +118,7 @@ TEST_F(Cli, gradients_are_reported_checked_and_replayed) {
   EXPECT_THAT(out, HasSubstr("attention_backward.two_kernels.hardened"));
   EXPECT_THAT(out, HasSubstr("rejected by within_bound in 3 of 3"));
   EXPECT_THAT(read_file(folder / "here/report.md"), HasSubstr("| dq "));
-  const json report = json::parse(read_file(folder / "here/report.json"));
+  const json report = spelled_out("here/report.json");
   ASSERT_EQ(report["records"].size(), 2U);
   EXPECT_EQ(report["records"][0]["problem"], "attention_backward");
   const std::string witness = "here/witnesses/attention_backward.broken.delta_not_subtracted.bf16.normal.safetensors";
@@ -139,8 +139,7 @@ TEST_F(Cli, a_published_kernel_that_fails_is_no_exit_1_and_its_witness_replays_t
   const fs::path witness = "out/witnesses/softmax.online_two_pass.published.f32.mask_first_tile.safetensors";
   ASSERT_TRUE(fs::exists(folder / witness)) << out;
   EXPECT_THAT(out, HasSubstr("(class_mismatch 1)"));
-  const json report = json::parse(read_file(folder / "out/report.json"));
-  const std::string case_line = report["records"][0]["witness"]["case"];
+  const std::string case_line = json::parse(read_file(folder / "out/report.json"))["records"][0]["worst"];
 
   EXPECT_EQ(run("replay " + witness.string()), kExitFinding) << err;
   const std::string from_witness = out;
@@ -194,11 +193,10 @@ TEST_F(Cli, an_interrupted_report_is_a_valid_partial_one_and_no_success) {
 
 TEST_F(Cli, a_signal_to_the_whole_group_makes_no_finding) {
   EXPECT_EQ(run_until_stopped("report --nightly --kernel *.published", true), kExitInfrastructure) << err;
-  const std::string report = read_file(folder / "out/report.json");
-  const json parsed = json::parse(report);
+  const json parsed = spelled_out("out/report.json");
   ASSERT_FALSE(parsed["records"].empty());
   for (const json& record : parsed["records"]) EXPECT_FALSE(record["failures"]["cases"].contains("error"));
-  EXPECT_THAT(report, Not(HasSubstr("killed by signal")));
+  EXPECT_THAT(parsed.dump(), Not(HasSubstr("killed by signal")));
 }
 
 TEST_F(Cli, an_interrupted_check_says_so) {

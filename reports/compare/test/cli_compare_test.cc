@@ -22,7 +22,7 @@ TEST_F(Compare, a_report_against_itself_and_against_one_that_was_changed) {
   ASSERT_EQ(run("compare --verbose a/report.json b/report.json"), kExitFine) << err;
   EXPECT_THAT(out, HasSubstr("records (kernel x format x executor x math x family): no change\n"));
 
-  json changed = json::parse(read_file(folder / "b/report.json"));
+  json changed = spelled_out("b/report.json");
   json& record = changed["records"][0];
   record["counts"]["cases"]["pass"] = 2;
   record["counts"]["cases"]["fail"] = 1;
@@ -101,7 +101,7 @@ TEST_F(Compare, wrong_arguments_are_one_line_and_exit_2) {
   for (const auto& [arguments, words] : std::vector<std::pair<std::string, std::string>>{
            {"compare", "BASE and HEAD"},
            {"compare a/report.json", "BASE and HEAD"},
-           {"compare a/report.json old.json", "legal is \"flashproof.report/5\""},
+           {"compare a/report.json old.json", "legal is \"flashproof.report/6\""},
            {"compare a/report.json none.json", "must be a regular file"},
            {"compare a/report.json empty.json", "truncated"},
            {"compare a/report.json half.json", "truncated"},

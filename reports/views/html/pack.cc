@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <numeric>
 
@@ -103,7 +102,7 @@ std::size_t Shared::index(const Json& value) {
 }
 
 Json shortened(double value, int digits) {
-  const double rounded = std::strtod(fmt::format("{:.{}g}", value, digits).c_str(), nullptr);
+  const double rounded = json_parts::rounded(value, digits);
   if (rounded == std::trunc(rounded) && std::fabs(rounded) < 1e15)
     return static_cast<std::int64_t>(rounded);  // 1, not 1.0
   return json_parts::number(std::isfinite(rounded) ? rounded : value);

@@ -28,7 +28,9 @@ def measured(program):
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode not in (0, 4):  # 4: of kernels on so few cases little is decided
             sys.exit(done.stderr)
-        return json.loads((pathlib.Path(folder) / "report.json").read_text())
+        full = pathlib.Path(folder) / "full.json"
+        subprocess.run([program, "render", pathlib.Path(folder) / "report.json", "--json", full], check=True, capture_output=True)
+        return json.loads(full.read_text())
 
 
 def renamed(record, kernel, family):
