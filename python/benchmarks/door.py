@@ -22,12 +22,12 @@ def main():
     options = parser.parse_args()
     adapter = _arrays.adapter(options.arrays, options.device)
     line = f"attention:normal:0:format={options.dtype},b=1,hq=2,hk=2,sq=16,sk=64,d=64,dv=64,layout=dense"
-    p = _flashproof.make_case(line)
+    p = _flashproof.call("make_case", line=line)
     o = adapter.give(options.dtype, np.zeros((1, 2, 16, 64), np.uint32 if options.dtype == "f32" else np.uint16))
     lse = adapter.give("f32", np.zeros((1, 2, 16), np.uint32))
     kernel = Kernel(lambda q, k, v, scale, causal: (o, lse), "attention", adapter, ["scale", "causal"], "both")
     assert kernel(p, False)[0] == "ok"
-    cost = 1e6 * _flashproof.seconds_per_call(kernel, line, options.runs)
+    cost = 1e6 * _flashproof.call("seconds_per_call", kernel=kernel, line=line, runs=options.runs)
     print(f"{options.arrays} {options.dtype} {options.device or 'cpu'}: {cost:.1f} us per call")
     if cost > options.limit:
         print(f"above {options.limit} us", file=sys.stderr)

@@ -1,36 +1,26 @@
-// A Python callable as a kernel: registry.h's ForeignRun and Refusal, with the interpreter's lock taken for as long as it runs.
+// A Python callable as a kernel: registry.h's ForeignRun and Refusal, through what Python is asked.
 #pragma once
 
-#include <nanobind/nanobind.h>
-
-#include <exception>
 #include <functional>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "kernels/registry.h"
 #include "kernels/run.h"
+#include "python/bindings/door.h"
 
 namespace flashproof::python {
 
-/// What Python says of a callable (flashproof/_check.py).
-struct CallableDeclaration {
-  std::string id;
-  ProblemKind problem = ProblemKind::attention;
-  Format format = Format::f32;
-  std::string
-      arithmetic;  // a preset's name or JSON (reference/bound/arithmetic_json.h); of a gradient a name (gradient_presets())
-  Contract contract;
-  std::vector<std::string> takes;  // shape_features.h
-  nanobind::object call;           // (dict, guard_inputs) -> (status, o, lse) or (status, dq, dk, dv): see run()
-  nanobind::object refuses;        // (dict) -> str, or None
-};
-
+/// Asks Python {"ask": "call", "guard", "problem"}, of which the reply is ["ok", o, lse] or ["ok", dq, dk, dv] with null for what the
+/// callable does not return, or ["fault" or "lost", text]; "refuses" with "problem": null or a text; "progress"; "signals".
 class CallableKernel {
  public:
-  /// Throws UsageError for what the declaration gets wrong. The interpreter's lock must be held.
-  explicit CallableKernel(CallableDeclaration declaration);
+  /// declared: "id", "problem", "format", "returns", "takes" (shape_features.h). If given: "arithmetic", a preset's name or JSON
+  /// (reference/bound/arithmetic_json.h), of a gradient a name (gradient_presets()); "semantics"; the promises, as check() of Python
+  /// names them; "refuses": there is a predicate to be asked about every problem; "progress": it is to be told. Throws UsageError for
+  /// what it gets wrong. `python` must outlive it.
+  CallableKernel(const Json& declared, const Python& python);
   CallableKernel(const CallableKernel&) = delete;
   CallableKernel& operator=(const CallableKernel&) = delete;
 
@@ -40,28 +30,27 @@ class CallableKernel {
   const std::string& lost() const { return lost_; }
   /// From now on every problem is refused once this is true; empty: none is.
   void refuse_when(std::function<bool()> over) { over_ = std::move(over); }
-  /// Asks for signals too. True: something was raised that is no Exception, or by `refuses`.
+  /// Python has raised something that is no fault of the callable, such as Ctrl-C: the run ends with what there is.
+  bool ended() const { return ended_; }
+  /// The same, but looks for signals first.
   bool interrupted();
-  /// The run is to end, since this was raised; to be called where it is caught, with the interpreter's lock held.
-  void interrupt(const nanobind::python_error& raised);
-  /// It was Ctrl-C: the run ends with what there is.
-  bool ctrl_c() const { return ctrl_c_; }
-  /// All but Ctrl-C, with the interpreter's lock held.
-  void rethrow_interrupt();
+  void show_progress(std::uint64_t done, std::uint64_t total, std::string_view what);
 
  private:
   Output run(const Problem& problem, const RunOptions& options);
   std::string refusal(const Problem& problem);
-  /// interrupt(), then throws Interrupted.
-  [[noreturn]] void end_run(const nanobind::python_error& raised);
+  /// Throws Interrupted where there is no reply.
+  void ask(const std::string& question, const std::function<void(const Json&)>& heard);
 
-  CallableDeclaration declared_;
+  const Python& python_;
+  std::string id_;
   Format formats_[1];
+  std::vector<std::string> takes_;
+  bool refuses_, shows_progress_;
   KernelDeclaration kernel_;
   std::string lost_;
   std::function<bool()> over_;
-  std::exception_ptr interrupt_;
-  bool ctrl_c_ = false;
+  bool ended_ = false;
 };
 
 }  // namespace flashproof::python

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <optional>
@@ -14,17 +13,39 @@
 #include "properties/generators/glob.h"
 #include "properties/laws/law.h"
 #include "python/bindings/call_faults.h"
+#include "python/bindings/callable_kernel.h"
 #include "python/bindings/measure.h"
 #include "python/bindings/statistics_json.h"
 #include "python/bindings/stop.h"
+#include "python/bindings/values.h"
 #include "reference/problem/error.h"
 #include "reference/problem/shown_text.h"
 #include "reports/diagnose/cause_entries.h"
 
-namespace nb = nanobind;
-
 namespace flashproof::python {
 namespace {
+
+struct Request {
+  std::vector<std::string> laws, families;  // globs; empty: all
+  std::uint64_t seed;                       // another one draws other cases
+  std::uint64_t cases;                      // drawn per family for the laws; 0: no laws
+  std::uint64_t measured;                   // cases per family for the statistics; 0: none
+  double seconds;                           // ends after so long with what there is; 0: no limit
+  std::string witnesses;                    // folder; empty: none are written
+  std::vector<std::string> replay;          // witnesses or case lines, and nothing else
+  std::string program;                      // what replay lines begin with
+
+  explicit Request(const Json& json)
+      : laws(value<std::vector<std::string>>(json, "laws")),
+        families(value<std::vector<std::string>>(json, "families")),
+        seed(value<std::uint64_t>(json, "seed")),
+        cases(value<std::uint64_t>(json, "cases")),
+        measured(value<std::uint64_t>(json, "measured")),
+        seconds(value<double>(json, "seconds")),
+        witnesses(value<std::string>(json, "witnesses")),
+        replay(value<std::vector<std::string>>(json, "replay")),
+        program(value<std::string>(json, "program")) {}
+};
 
 Json lines(const std::vector<CaseSpec>& specs) {
   Json list = Json::array();
@@ -54,7 +75,7 @@ Json law_result(const PropertyResult& result, const std::string& program) {
 }
 
 /// The options that measure the same cases again.
-std::string measured_again(const CheckRequest& request) {
+std::string measured_again(const Request& request) {
   std::string text = " --cases 0";
   if (request.seed != 1) text += " --seed " + std::to_string(request.seed);
   for (const std::string& family : request.families) text += " --family " + shell_word(family);
@@ -62,7 +83,7 @@ std::string measured_again(const CheckRequest& request) {
 }
 
 /// A finding of a run without laws: of the declaration, with the line that shows it again.
-Json declaration_finding(const Conclusion& conclusion, const CheckRequest& request) {
+Json declaration_finding(const Conclusion& conclusion, const Request& request) {
   if (conclusion.contradiction) {
     const auto& [verdict, cases] = *conclusion.contradiction;
     std::string replay = request.program + " --law " + std::string(judging_laws().front().name);
@@ -80,7 +101,7 @@ Json declaration_finding(const Conclusion& conclusion, const CheckRequest& reque
 /// What the run says as a whole. The laws' run goes on from the measured cases, so that their conclusion is one; without laws it
 /// is that of the measured cases.
 void add_conclusion(Json& root, const std::optional<Conclusion>& measured, const std::vector<PropertyResult>& results,
-                    const CheckRequest& request) {
+                    const Request& request) {
   const std::string_view first = judging_laws().front().name;
   std::vector<std::string> undecided, open;
   std::string suggestion;
@@ -129,34 +150,19 @@ void tell_lost(const CallableKernel& kernel, std::vector<PropertyResult>& result
 /// How far a run is, in cases: of the laws a family's all at once.
 class Progress {
  public:
-  Progress(CallableKernel& kernel, const CheckRequest& request, std::size_t families)
-      : kernel_(kernel),
-        told_(request.progress),
-        of_laws_(request.cases),
-        total_(families * (request.measured + request.cases)) {}
-  void measured(std::string_view family) { tell(++done_, family); }
-  void family_ends(std::string_view family) { tell(done_ += of_laws_, family); }
+  Progress(CallableKernel& kernel, const Request& request, std::size_t families)
+      : kernel_(kernel), of_laws_(request.cases), total_(families * (request.measured + request.cases)) {}
+  void measured(std::string_view family) { kernel_.show_progress(++done_, total_, family); }
+  void family_ends(std::string_view family) { kernel_.show_progress(done_ += of_laws_, total_, family); }
 
  private:
-  /// A bar that cannot be shown ends no run. Ctrl-C may fall into its code as into any other.
-  void tell(std::uint64_t done, std::string_view family) {
-    if (told_.is_none()) return;
-    const nb::gil_scoped_acquire lock;
-    try {
-      told_(done, total_, std::string(family));
-    } catch (const nb::python_error& raised) {
-      if (raised.matches(PyExc_KeyboardInterrupt)) kernel_.interrupt(raised);
-    }
-  }
-
   CallableKernel& kernel_;
-  const nb::object& told_;
   std::uint64_t of_laws_, done_ = 0, total_;
 };
 
 /// What the clock or the user left out, as names of families: of which no case was asked, and of which some were not.
 void add_left_out(Json& root, const std::vector<const Family*>& families, const std::vector<FamilyRecord>& records,
-                  std::size_t under_laws, const CheckRequest& request) {
+                  std::size_t under_laws, const Request& request) {
   for (const char* list : {"unasked", "cut"}) root[list] = Json::array();
   for (std::size_t i = 0; i < families.size(); ++i) {
     const auto record = std::ranges::find(records, families[i]->name, &FamilyRecord::family);
@@ -169,7 +175,7 @@ void add_left_out(Json& root, const std::vector<const Family*>& families, const 
 }
 
 /// Where the time was over before the laws had a case.
-std::vector<PropertyResult> unasked_laws(const CallableKernel& kernel, const CheckRequest& request) {
+std::vector<PropertyResult> unasked_laws(const CallableKernel& kernel, const Request& request) {
   const std::vector<const Law*> chosen = select_laws(request.laws);
   std::vector<PropertyResult> results;
   for (const Question& one : questions(kernel.declaration().problem, chosen)) {
@@ -200,7 +206,7 @@ void add_unasked(Json& root, const std::vector<PropertyResult>& results, std::si
 }
 
 /// The laws on drawn cases, and how many of the families had all of theirs.
-std::vector<PropertyResult> under_laws(CallableKernel& kernel, const CheckRequest& request, RunDecisions before,
+std::vector<PropertyResult> under_laws(CallableKernel& kernel, const Request& request, RunDecisions before,
                                        const std::vector<const Family*>& families, Stop& stop, Progress& progress,
                                        std::size_t& complete) {
   PropertyOptions options;
@@ -224,7 +230,7 @@ std::vector<PropertyResult> under_laws(CallableKernel& kernel, const CheckReques
 
 /// What the kernel computes instead, where that is certain, as entries of the block: sentence, extent, the line that replays the smallest case. In the time
 /// that the run has left, or five seconds more.
-Json diagnosed(CallableKernel& kernel, const CheckRequest& request, const std::vector<FamilyRecord>& records,
+Json diagnosed(CallableKernel& kernel, const Request& request, const std::vector<FamilyRecord>& records,
                const std::vector<PropertyResult>& results, Stop& stop) {
   std::vector<CaseSpec> failing, passing;
   std::set<std::string_view> families;
@@ -240,7 +246,7 @@ Json diagnosed(CallableKernel& kernel, const CheckRequest& request, const std::v
     families.insert(result.failure->spec.family);
   }
   Json list = Json::array();
-  if (failing.empty() || !kernel.lost().empty() || kernel.ctrl_c()) return list;
+  if (failing.empty() || !kernel.lost().empty() || kernel.ended()) return list;
   constexpr double kSecondsMore = 5;
   Stop more(kernel, stop() ? kSecondsMore : 0);
   kernel.refuse_when([&] { return more() || (!stop.stopped() && stop()); });
@@ -267,7 +273,7 @@ Json diagnosed(CallableKernel& kernel, const CheckRequest& request, const std::v
   return list;
 }
 
-Json run(CallableKernel& kernel, const CheckRequest& request) {
+Json run(CallableKernel& kernel, const Request& request) {
   Stop stop(kernel, request.seconds);
   const Kernel measured{kernel.declaration()};
   const std::vector<const Family*> families = families_named(measured.problem, request.families);
@@ -296,7 +302,7 @@ Json run(CallableKernel& kernel, const CheckRequest& request) {
   tell_lost(kernel, results);
   root["partial"] = cut || stop.stopped();
   root["lost"] = !kernel.lost().empty();
-  root["interrupted"] = kernel.ctrl_c();
+  root["interrupted"] = kernel.ended();
   if (request.replay.empty()) add_left_out(root, families, records, complete, request);
   for (Json& list : {std::ref(root["laws"]), std::ref(root["families"])}) list = Json::array();
   for (const PropertyResult& result : results) root["laws"].push_back(law_result(result, request.program));
@@ -324,8 +330,8 @@ Json run(CallableKernel& kernel, const CheckRequest& request) {
   }
   add_conclusion(root, alone, results, request);
   root["causes"] = request.replay.empty() ? diagnosed(kernel, request, records, results, stop) : Json::array();
-  if (kernel.ctrl_c()) root["undecided"].insert(root["undecided"].begin(), "interrupted: this is a part of the run");
-  if (!kernel.ctrl_c() && kernel.lost().empty()) add_unasked(root, results, families.size());
+  if (kernel.ended()) root["undecided"].insert(root["undecided"].begin(), "interrupted: this is a part of the run");
+  if (!kernel.ended() && kernel.lost().empty()) add_unasked(root, results, families.size());
   root["junit"] = junit_text(told_once(results, faults), request.program, kernel.declaration().id, whole(root));
   return root;
 }
@@ -342,21 +348,9 @@ std::vector<const Family*> families_named(ProblemKind problem, const std::vector
   return chosen;
 }
 
-std::string check(CallableDeclaration declaration, const CheckRequest& request) {
-  CallableKernel kernel(std::move(declaration));
-  std::string text;
-  std::exception_ptr failed;
-  {
-    const nb::gil_scoped_release unlocked;
-    try {
-      text = run(kernel, request).dump(-1, ' ', false, Json::error_handler_t::replace);
-    } catch (...) {
-      failed = std::current_exception();
-    }
-  }
-  kernel.rethrow_interrupt();
-  if (failed) std::rethrow_exception(failed);
-  return text;
+void check(const Json& request, const Python& python) {
+  CallableKernel kernel(request, python);
+  python.answer(run(kernel, Request(request)));
 }
 
 }  // namespace flashproof::python

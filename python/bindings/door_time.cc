@@ -3,19 +3,25 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <utility>
+#include <cstdint>
+#include <string>
 
 #include "properties/generators/family.h"
-
-namespace nb = nanobind;
+#include "python/bindings/callable_kernel.h"
+#include "python/bindings/values.h"
 
 namespace flashproof::python {
 
-double seconds_per_call(CallableDeclaration declaration, const std::string& line, std::uint64_t runs) {
+void seconds_per_call(const Json& request, const Python& python) {
   using Clock = std::chrono::steady_clock;
-  const Case c = flashproof::make_case(parse_case_spec(line));
-  CallableKernel kernel(std::move(declaration));
-  const nb::gil_scoped_release unlocked;
+  const Case c = flashproof::make_case(parse_case_spec(value<std::string>(request, "line")));
+  const auto runs = value<std::uint64_t>(request, "runs");
+  const Json declared{{"id", "door"},
+                      {"problem", name(kind_of(c.problem))},
+                      {"format", info(format_of(c.problem)).name},
+                      {"returns", "both"},
+                      {"takes", {"causal", "cross", "scale"}}};
+  CallableKernel kernel(declared, python);
   std::array<double, 7> rounds{};
   for (double& round : rounds) {
     const auto begin = Clock::now();
@@ -24,7 +30,7 @@ double seconds_per_call(CallableDeclaration declaration, const std::string& line
             static_cast<double>(std::max<std::uint64_t>(runs, 1));
   }
   std::ranges::sort(rounds);
-  return rounds[rounds.size() / 2];
+  python.answer(rounds[rounds.size() / 2]);
 }
 
 }  // namespace flashproof::python

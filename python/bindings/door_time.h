@@ -1,15 +1,12 @@
 // What a call through the door costs, for python/benchmarks/door.py.
 #pragma once
 
-#include <cstdint>
-#include <string>
-
-#include "python/bindings/callable_kernel.h"
+#include "python/bindings/door.h"
 
 namespace flashproof::python {
 
-/// Seconds per run() of the callable on the case of this line: the median of 7 rounds of `runs` calls. It must take the case.
+/// Of a case "line" and "runs": seconds per run() of a callable, the median of 7 rounds of `runs` calls. It must take the case.
 /// Throws what run() throws.
-double seconds_per_call(CallableDeclaration declaration, const std::string& line, std::uint64_t runs);
+void seconds_per_call(const Json& request, const Python& python);
 
 }  // namespace flashproof::python

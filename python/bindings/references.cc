@@ -1,12 +1,13 @@
 #include "python/bindings/references.h"
 
-#include <nanobind/stl/string.h>
-
+#include <list>
+#include <string>
+#include <type_traits>
 #include <vector>
 
 #include "properties/generators/family.h"
-#include "python/bindings/numpy_arrays.h"
-#include "python/bindings/problem_dict.h"
+#include "python/bindings/problem_json.h"
+#include "python/bindings/values.h"
 #include "reference/bound/arithmetic_json.h"
 #include "reference/bound/backward/gradient_bound.h"
 #include "reference/bound/bound.h"
@@ -14,20 +15,19 @@
 #include "reference/oracle/oracle.h"
 #include "reference/problem/witness.h"
 
-namespace nb = nanobind;
-
 namespace flashproof::python {
 namespace {
 
-template <class Work>
-auto unlocked(const Work& work) {
-  const nb::gil_scoped_release release;
-  return work();
-}
-
-std::vector<std::size_t> shape_of(const Problem& problem, Part part) {
+/// One number of every element of a part, of which they lie `apart` bytes apart.
+template <class T>
+Json column(const Problem& problem, Part part, const T* first, std::size_t apart = sizeof(T)) {
   const std::vector<std::int64_t> shape = output_shape(problem, part);
-  return {shape.begin(), shape.end()};
+  std::vector<std::int64_t> strides = dense_stride(shape);
+  for (std::int64_t& stride : strides) stride *= static_cast<std::int64_t>(apart);
+  std::size_t bytes = apart;
+  for (const std::int64_t extent : shape) bytes *= static_cast<std::size_t>(extent);
+  return Json::parse(placed(std::is_same_v<T, double> ? "float64" : "uint8", first, shape, strides,
+                            bytes == 0 ? 0 : bytes - apart + sizeof(T)));
 }
 
 Truth truth_of(const Problem& problem, bool narrow) {
@@ -41,61 +41,91 @@ Bound bound_of(const Problem& problem, const std::string& arithmetic) {
   return compute_bound(problem, parse_arithmetic(arithmetic, kind_of(problem), format_of(problem)));
 }
 
+/// The columns of a Truth that it does not keep as such.
+struct Columns {
+  std::vector<double> low;
+  std::vector<std::uint8_t> classes;
+
+  explicit Columns(const Balls& balls) {
+    for (std::size_t i = 0; i < balls.size(); ++i) {
+      low.push_back(balls[i].lo);
+      classes.push_back(balls[i].classes);
+    }
+  }
+};
+
 /// Of every element of a part.
-nb::object in_domain(const Problem& problem, const Bound& bound, Part part) {
+std::vector<std::uint8_t> in_domain(const Problem& problem, const Bound& bound, Part part) {
   std::vector<std::uint8_t> values;
-  const std::vector<std::size_t> shape = shape_of(problem, part);
   if (part == Part::o) {
     for (std::size_t i = 0; i < bound.o.size(); ++i) values.push_back(bound.domain_of(i).holds() ? 1 : 0);
   } else {
-    for (const RowDomain& row : bound.domains(part))
-      values.insert(values.end(), part == Part::lse ? 1 : shape.back(), row.holds() ? 1 : 0);
+    const std::size_t width = part == Part::lse ? 1 : static_cast<std::size_t>(output_shape(problem, part).back());
+    for (const RowDomain& row : bound.domains(part)) values.insert(values.end(), width, row.holds() ? 1 : 0);
   }
-  return array(std::move(values), shape);
+  return values;
 }
 
 }  // namespace
 
-nb::dict truth(const nb::dict& dict, bool narrow) {
-  const Problem problem = from_dict(dict);
-  const Truth truth = unlocked([&] { return truth_of(problem, narrow); });
-  nb::dict result;
-  for (const Part part : parts(kind_of(problem)))
-    result[std::string(name(part)).c_str()] = balls(truth[part], shape_of(problem, part));
-  return result;
-}
-
-nb::dict bound(const nb::dict& dict, const std::string& arithmetic) {
-  const Problem problem = from_dict(dict);
-  const Bound bound = unlocked([&] { return bound_of(problem, arithmetic); });
-  nb::dict result, domain;
+void truth(const Json& request, const Python& python) {
+  const Problem problem = from_json(request.at("problem"));
+  const Truth truth = truth_of(problem, value<bool>(request, "narrow"));
+  std::list<Columns> kept;
+  Json answer;
   for (const Part part : parts(kind_of(problem))) {
-    result[std::string(name(part)).c_str()] = terms(bound[part], shape_of(problem, part));
-    domain[std::string(name(part)).c_str()] = in_domain(problem, bound, part);
+    const Balls& balls = truth[part];
+    const Columns& columns = kept.emplace_back(balls);
+    answer[std::string(name(part))] = {{"value", column(problem, part, balls.hi())},
+                                       {"low", column(problem, part, columns.low.data())},
+                                       {"radius", column(problem, part, balls.radius())},
+                                       {"classes", column(problem, part, columns.classes.data())}};
   }
-  if (kind_of(problem) != ProblemKind::backward) result["range"] = array(bound.range, shape_of(problem, Part::o));
-  result["in_domain"] = domain;
-  return result;
+  python.answer_arrays(answer);
 }
 
-void write_witness(const std::string& path, const nb::dict& dict, const std::string& case_line, const nb::dict& notes) {
+void bound(const Json& request, const Python& python) {
+  const Problem problem = from_json(request.at("problem"));
+  const Bound bound = bound_of(problem, value<std::string>(request, "arithmetic"));
+  std::list<std::vector<std::uint8_t>> kept;
+  Json answer, domain;
+  for (const Part part : parts(kind_of(problem))) {
+    const std::string of(name(part));
+    const ElementBound* first = bound[part].data();
+    const auto term = [&](double ElementBound::* member) {
+      return column(problem, part, first == nullptr ? nullptr : &(first->*member), sizeof(ElementBound));
+    };
+    answer[of] = {{"weights", term(&ElementBound::weights)},
+                  {"numerator", term(&ElementBound::numerator)},
+                  {"denominator", term(&ElementBound::denominator)},
+                  {"output", term(&ElementBound::output)},
+                  {"probable", term(&ElementBound::probable)}};
+    domain[of] = column(problem, part, kept.emplace_back(in_domain(problem, bound, part)).data());
+  }
+  if (kind_of(problem) != ProblemKind::backward) answer["range"] = column(problem, Part::o, bound.range.data());
+  answer["in_domain"] = domain;
+  python.answer_arrays(answer);
+}
+
+void write_witness(const Json& request, const Python& python) {
   Witness witness;
-  witness.content.problem = from_dict(dict);
-  witness.content.spec = parse_case_spec(case_line);
-  for (const auto& [key, value] : notes) witness.notes[nb::cast<std::string>(key)] = nb::cast<std::string>(value);
-  flashproof::write_witness(path, witness);
+  witness.content.problem = from_json(request.at("problem"));
+  witness.content.spec = parse_case_spec(value<std::string>(request, "case"));
+  for (const auto& [key, note] : request.at("notes").items()) witness.notes[key] = note.get<std::string>();
+  flashproof::write_witness(value<std::string>(request, "path"), witness);
+  python.answer(nullptr);
 }
 
-nb::dict read_witness(const std::string& path) {
-  const Witness witness = flashproof::read_witness(path);
-  nb::dict notes, result;
-  for (const auto& [key, value] : witness.notes) notes[key.c_str()] = value;
-  result["problem"] = to_dict(witness.content.problem);
-  result["case"] = to_string(witness.content.spec);
-  result["notes"] = notes;
-  return result;
+void read_witness(const Json& request, const Python& python) {
+  const Witness witness = flashproof::read_witness(value<std::string>(request, "path"));
+  python.answer_arrays({{"problem", Json::parse(to_json(witness.content.problem))},
+                        {"case", to_string(witness.content.spec)},
+                        {"notes", witness.notes}});
 }
 
-nb::dict make_case(const std::string& line) { return to_dict(flashproof::make_case(parse_case_spec(line)).problem); }
+void make_case(const Json& request, const Python& python) {
+  const Case c = flashproof::make_case(parse_case_spec(value<std::string>(request, "line")));
+  python.answer_arrays(Json::parse(to_json(c.problem)));
+}
 
 }  // namespace flashproof::python

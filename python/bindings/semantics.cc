@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "python/bindings/problem_dict.h"
+#include <utility>
+#include <vector>
+
+#include "python/bindings/problem_json.h"
+#include "python/bindings/values.h"
 #include "reference/error/semantics_json.h"
 #include "reference/problem/error.h"
 
@@ -17,12 +21,13 @@ Semantics semantics_named(const std::string& text, ProblemKind problem) {
   }
 }
 
-std::vector<std::string> semantics_in_words(const std::string& text, const std::string& problem) {
-  return semantics_words(semantics_named(text, problem_kind(problem)));
+void semantics_in_words(const Json& request, const Python& python) {
+  const ProblemKind kind = problem_kind(value<std::string>(request, "problem"));
+  python.answer(semantics_words(semantics_named(value<std::string>(request, "semantics"), kind)));
 }
 
-std::vector<std::pair<std::string, std::string>> semantics_table(const std::string& problem) {
-  const ProblemKind kind = problem_kind(problem);
+void semantics_table(const Json& request, const Python& python) {
+  const ProblemKind kind = problem_kind(value<std::string>(request, "problem"));
   std::vector<std::pair<std::string, std::string>> table;
   for (const SemanticsPreset& preset : semantics_presets()) {
     if (preset.problem != kind) continue;
@@ -37,7 +42,7 @@ std::vector<std::pair<std::string, std::string>> semantics_table(const std::stri
     }
     if (field.of(kind)) table.emplace_back(field.name, fmt::format("{}: {}", field.meaning, legal));
   }
-  return table;
+  python.answer(table);
 }
 
 }  // namespace flashproof::python

@@ -2,9 +2,8 @@
 #pragma once
 
 #include <string>
-#include <utility>
-#include <vector>
 
+#include "python/bindings/door.h"
 #include "reference/error/semantics.h"
 #include "reference/problem/problems.h"
 
@@ -12,9 +11,9 @@ namespace flashproof::python {
 
 /// `text`: JSON, or empty: the reference's. Throws UsageError.
 Semantics semantics_named(const std::string& text, ProblemKind problem);
-/// What differs from the reference's, in words.
-std::vector<std::string> semantics_in_words(const std::string& text, const std::string& problem);
-/// Names and what they mean: presets, then fields with their legal values.
-std::vector<std::pair<std::string, std::string>> semantics_table(const std::string& problem);
+/// Of "semantics" and "problem": what differs from the reference's, in words.
+void semantics_in_words(const Json& request, const Python& python);
+/// Of a "problem": names and what they mean, presets, then fields with their legal values.
+void semantics_table(const Json& request, const Python& python);
 
 }  // namespace flashproof::python

@@ -1,25 +1,17 @@
-// Figures as JSON for the Python half. Numbers that JSON has not are strings ("inf", "nan").
+// Figures as JSON for the Python half.
 #pragma once
 
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "python/bindings/values.h"
 #include "reference/error/error_stats.h"
 #include "reference/error/power.h"
 #include "reference/error/verdict.h"
 
 namespace flashproof::python {
-
-using Json = nlohmann::ordered_json;
-
-inline Json number(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
-}
 
 /// Cases by VerdictKind.
 inline Json counts(const std::array<std::uint64_t, kVerdictKinds>& by_kind) {

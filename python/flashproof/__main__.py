@@ -13,7 +13,7 @@ from typing import Any, Callable, List, NoReturn, Optional
 
 from . import InfrastructureError, UsageError, check
 from ._block import block
-from ._flashproof import stdout_has_colour
+from ._flashproof import call
 from ._text import line, said
 
 
@@ -90,7 +90,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
             except (RecursionError, ValueError) as error:  # nested too deeply, no JSON, or a number of too many digits
                 raise UsageError(f"--{declared}: {line(error)}, legal a preset's name or a JSON object") from None
         result = check(load(where), where=where, **{k: v for k, v in options.items() if v is not None})
-        print(block(result, colour=stdout_has_colour()))
+        print(block(result, colour=call("stdout_has_colour")))
         if verbose:
             print(f"\n{result.details()}")
         if junit:

@@ -11,11 +11,9 @@ from typing import Any, Dict, List, Sequence, Tuple
 
 import numpy as np
 
-from ._flashproof import UsageError
+from ._flashproof import BITS, UsageError
 from ._problem import NAMES
 from ._text import line, said
-
-_BITS = {"f32": np.uint32, "f16": np.uint16, "bf16": np.uint16, "e4m3fn": np.uint8, "e5m2": np.uint8}
 
 
 class Fault(Exception):
@@ -79,9 +77,9 @@ class Numpy:
         if not isinstance(value, np.ndarray):
             raise Fault(f"wrong_type: {what} is a {type(value).__name__}, not a numpy.ndarray")
         _check(what, value.shape, shape, value.dtype, dtype_of(format))  # as text a dtype takes microseconds
-        if value.size and any(isinstance(i, np.ndarray) and np.may_share_memory(value, i) for i in inputs):
+        if value.size and not value.flags.owndata and any(isinstance(i, np.ndarray) and np.may_share_memory(value, i) for i in inputs):
             raise Fault(f"aliases_input: {what} shares memory with an input")
-        return np.array(value, order="C").view(_BITS[format])
+        return np.array(value, order="C").view(BITS[format])
 
     def look(self, array: Any) -> np.ndarray:
         """The bytes of an input as they are now."""
@@ -126,7 +124,7 @@ class Torch:
             if any(isinstance(i, torch.Tensor) and i.numel() and i.untyped_storage().data_ptr() == own for i in inputs):
                 raise Fault(f"aliases_input: {what} shares memory with an input")
         signed = torch.int32 if format == "f32" else torch.int16
-        return value.detach().contiguous().view(signed).cpu().numpy().view(_BITS[format])
+        return value.detach().contiguous().view(signed).cpu().numpy().view(BITS[format])
 
     def look(self, array: Any) -> np.ndarray:
         # clone: contiguous() leaves the strides of axes of length 1 as they are
@@ -168,7 +166,7 @@ class Jax:
         _check(what, value.shape, shape, value.dtype, dtype_of(format))
         if value.devices() != {self.device}:
             raise Fault(f"wrong_device: {what} is on {value.devices()}, not on {self.device}")
-        return np.ascontiguousarray(value).view(_BITS[format])  # JAX waits, and brings it to the host
+        return np.ascontiguousarray(value).view(BITS[format])  # JAX waits, and brings it to the host
 
     def look(self, array: Any) -> np.ndarray:
         return np.array(array, order="C").view(np.uint8)
@@ -205,7 +203,7 @@ class Cupy:
             raise Fault(f"wrong_device: {what} is on device {value.device.id}, not on {self.index}")
         if value.size and any(isinstance(i, self.cupy.ndarray) and self.cupy.may_share_memory(value, i) for i in inputs):
             raise Fault(f"aliases_input: {what} shares memory with an input")
-        return self.cupy.ascontiguousarray(value).view(_BITS[format]).get()
+        return self.cupy.ascontiguousarray(value).view(BITS[format]).get()
 
     def look(self, array: Any) -> np.ndarray:
         return self.cupy.ascontiguousarray(array).view(self.cupy.uint8).get()
@@ -239,7 +237,7 @@ def adapter(arrays: str, device: str) -> Any:
 def must_give(adapter: Any, format: str, device: str) -> None:
     """Throws UsageError where the framework cannot hold this format on this device: told now, not as the callable's fault."""
     try:
-        adapter.give(format, np.zeros((1, 1), _BITS[format]))
+        adapter.give(format, np.zeros((1, 1), BITS[format]))
         adapter.wait()
     except UsageError:
         raise

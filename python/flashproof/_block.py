@@ -43,7 +43,7 @@ def counted(number: int, one: str, many: str) -> str:
 
 def _cause(result: "Result", group: List["Finding"]) -> List[str]:
     first = group[0]
-    words = _flashproof.in_words(first.kind) if first.kind != "error" else "the call failed"
+    words = _flashproof.call("in_words", failure=first.kind) if first.kind != "error" else "the call failed"
     laws = list(first.laws) if len(first.laws) > 1 else list(dict.fromkeys(f.law for f in group if f.law != "judged"))
     extent = [f"found by {counted(len(laws), 'law', 'laws')}: {', '.join(laws[:4])}{f', {len(laws) - 4} more' if len(laws) > 4 else ''}"] if laws else []
     failing = [f.family for f in result.families if f.cases["fail"]]
@@ -98,7 +98,8 @@ def block(result: "Result", colour: bool = False) -> str:
         notes.append(("not taken", f"{counted(len(refused), 'input family', 'input families')}: {', '.join(refused)}"))
     if result.suggestion:
         notes.append(("declare", f"explained by {result.suggestion}, which the declaration could say"))
-    text = _flashproof.block_text(
+    text = _flashproof.call(
+        "block_text",
         outcome=result.outcome, sentence=utf8(_sentence(result, len(entries))), tested=_plain(_tested(result)),
         causes=[[utf8(part) for part in entry] for entry in entries], notes=_plain(notes),
         rest=[("more", "result.details() or --verbose: a row per input family, every law's finding")], colour=colour)

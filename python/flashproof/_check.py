@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -120,9 +119,10 @@ def _kernel(function: Callable[..., Any], problem: str, dtype: Any, arrays: Opti
     """The callable as the laws run it, its format, the module of its arrays and what it takes."""
     if returns not in (None, "o", "lse", "both"):
         raise _flashproof.UsageError(f"returns {said(returns)}: legal o, lse, both")
-    unknown = set(without) - set(_flashproof.features())
+    legal = _flashproof.call("features")
+    unknown = set(without).difference(legal)
     if unknown:
-        raise _flashproof.UsageError(f"without {said(min(unknown))}: legal {', '.join(_flashproof.features())}")
+        raise _flashproof.UsageError(f"without {said(min(unknown))}: legal {', '.join(legal)}")
     if problem == "attention_backward" and returns is not None:
         raise _flashproof.UsageError(f"returns {said(returns)}: gradients are the triple (dq, dk, dv), legal None")
     format = format_of(dtype, DRAWN)
@@ -213,13 +213,12 @@ def check(
                                       ("isolates-hidden", isolates_hidden), ("saturates", saturates)) if given]
     start = time.monotonic()
     with progress_bar(line(_id(function, problem, name), 60)) as progress:
-        text = _flashproof.check(
-            id=_id(function, problem, name), problem=problem, format=format, arithmetic=declared, semantics=terms, returns=kernel.returns,
+        found = _flashproof.call(
+            "check", id=_id(function, problem, name), problem=problem, format=format, arithmetic=declared, semantics=terms, returns=kernel.returns,
             deterministic=deterministic, batch_invariant=batch_invariant, isolates_hidden=isolates_hidden, saturates=saturates,
-            takes=features, call=kernel, refuses=None if refuses is None else _predicate(refuses), laws=laws, families=families,
+            takes=features, kernel=kernel, refuses=None if refuses is None else _predicate(refuses), laws=laws, families=families,
             seed=seed, cases=cases, measured=measured, seconds=float(seconds), witnesses=str(witnesses), replay=replayed,
             program=_program(where, options, flags, without), progress=progress)
-    found = json.loads(text)
     return Result(
         _id(function, problem, name), problem, options["dtype"], arrays, device or "default", declared,
         ", ".join(OUTPUTS[problem]) if problem == "attention_backward" else kernel.returns,
@@ -230,7 +229,7 @@ def check(
          for f in found["families"]],
         time.monotonic() - start, found["partial"], found["lost"], found["undecided"], found["decided"], found["open"], found["suggestion"],
         declaration_of(found["declaration"]), found["interrupted"], found.get("unasked", []), found.get("cut", []), [Cause(*cause) for cause in found["causes"]], found["junit"],
-        _flashproof.semantics_words(terms, problem))
+        _flashproof.call("semantics_words", semantics=terms, problem=problem))
 
 
 def replay(function: Callable[..., Any], case: Union[_Names, "os.PathLike[str]"], *, law: _Names = (), **options: Any) -> Result:

@@ -61,7 +61,7 @@ def _told(error: BaseException) -> str:
 
 
 class Kernel:
-    """What _flashproof.check() calls. The tensors that the callable got are its own copies."""
+    """What the library calls. The tensors that the callable got are its own copies."""
 
     def __init__(self, function: Callable[..., Any], problem: str, adapter: Any, parameters: Iterable[str], returns: str) -> None:
         self.function, self.problem, self.adapter, self.returns = function, problem, adapter, returns

@@ -112,7 +112,7 @@ def semantics_text(semantics: Any) -> str:
 
 def semantics(problem: str) -> Dict[str, str]:
     """Presets that `semantics` takes and what they differ in, then its fields and what is legal."""
-    return dict(_flashproof.semantics(_known(problem)))
+    return dict(_flashproof.call("semantics", problem=_known(problem)))
 
 
 def declared_text(arithmetic: Any) -> str:
@@ -135,7 +135,7 @@ def _known(problem: Any) -> str:
 
 def laws() -> Dict[str, str]:
     """Every law by its name, and what it says in a line: what `laws` of check() chooses from."""
-    return dict(_flashproof.laws())
+    return dict(_flashproof.call("laws"))
 
 
 def families(problem: str) -> Dict[str, str]:
@@ -143,7 +143,7 @@ def families(problem: str) -> Dict[str, str]:
 
     problem: softmax, merge, attention or attention_backward. Throws UsageError for another.
     """
-    return dict(_flashproof.families(_known(problem), []))
+    return dict(_flashproof.call("families", problem=_known(problem), globs=[]))
 
 
 def arithmetics(problem: str) -> Dict[str, str]:
@@ -151,11 +151,11 @@ def arithmetics(problem: str) -> Dict[str, str]:
 
     problem: as for families(). Throws UsageError for another.
     """
-    return dict(_flashproof.arithmetics(_known(problem)))
+    return dict(_flashproof.call("arithmetics", problem=_known(problem)))
 
 
 def features() -> List[str]:
     """Every feature that `without` of check() takes: what its parameters or the shapes of its tensors may ask of a callable."""
-    return list(_flashproof.features())
+    return list(_flashproof.call("features"))
 
 

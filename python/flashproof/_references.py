@@ -90,7 +90,7 @@ def _bits(name: str, array: Any) -> Tuple[str, np.ndarray]:
         import torch  # it is there: the array is one
 
         signed = {4: torch.int32, 2: torch.int16, 1: torch.uint8}[array.element_size()]
-        return format, array.view(signed).numpy().view(_arrays._BITS[format])
+        return format, array.view(signed).numpy().view(_flashproof.BITS[format])
     if hasattr(array, "get") and type(array).__module__.split(".", 1)[0] == "cupy":
         array = array.get()
     dense = np.array(array, order="C")
@@ -98,7 +98,7 @@ def _bits(name: str, array: Any) -> Tuple[str, np.ndarray]:
         format = format_of(dense.dtype)
     except _flashproof.UsageError as error:
         raise _flashproof.UsageError(f"{name}: {error}") from None
-    return format, dense.view(_arrays._BITS[format])
+    return format, dense.view(_flashproof.BITS[format])
 
 
 def _forward(tensors: Sequence[Any], problem: str, options: Dict[str, Any]) -> Dict[str, Any]:
@@ -149,13 +149,13 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def _balls(p: Dict[str, Any], narrow: bool = True) -> Dict[str, Balls]:
-    found, shapes = _flashproof.truth(p, narrow), output_shapes(p)
+    found, shapes = _flashproof.call("truth", problem=p, narrow=narrow), output_shapes(p)
     return {part: Balls(**{name: values.reshape(shapes[part]) for name, values in found[part].items()}) for part in shapes}
 
 
 def _terms(p: Dict[str, Any], arithmetic: Any) -> Tuple[Dict[str, Terms], Dict[str, np.ndarray], Dict[str, Any]]:
     """Of each output the terms and the domain; what else there is."""
-    found, shapes = _flashproof.bound(p, declared_text(arithmetic)), output_shapes(p)
+    found, shapes = _flashproof.call("bound", problem=p, arithmetic=declared_text(arithmetic)), output_shapes(p)
     terms = {part: Terms(**{name: values.reshape(shapes[part]) for name, values in found[part].items()}) for part in shapes}
     return terms, {part: found["in_domain"][part].reshape(shapes[part]).astype(bool) for part in shapes}, found
 
@@ -192,7 +192,7 @@ def gradient_bound(q: Any, k: Any, v: Any, do: Any, *, arithmetic: str = "unknow
 
 def read_witness(path: _Path) -> Witness:
     """A case's file. Throws UsageError for one that is no witness."""
-    found = _flashproof.read_witness(path_argument("path", path, "file"))
+    found = _flashproof.call("read_witness", path=path_argument("path", path, "file"))
     return _witness(found["problem"], found["case"], found["notes"])
 
 
@@ -200,7 +200,7 @@ def make_case(line: str) -> Witness:
     """The case of a line problem:family:seed[:key=value,...]."""
     if not isinstance(line, str):
         raise _flashproof.UsageError(f"line {said(line)}: legal problem:family:seed[:key=value,...]")
-    return _witness(_flashproof.make_case(utf8_argument("line", line)), line, {})
+    return _witness(_flashproof.call("make_case", line=utf8_argument("line", line)), line, {})
 
 
 def _witness(p: Dict[str, Any], case: str, notes: Dict[str, str]) -> Witness:
@@ -216,4 +216,4 @@ def write_witness(path: _Path, *tensors: Any, problem: str = "attention", case: 
     said_of_it = {utf8(str(k)): utf8(str(v)) for k, v in (notes or {}).items()}
     if not isinstance(case, (str, type(None))):
         raise _flashproof.UsageError(f"case {said(case)}: legal problem:family:seed[:key=value,...]")
-    _flashproof.write_witness(path_argument("path", path, "file"), p, utf8_argument("case", case or f"{problem}:own:0"), said_of_it)
+    _flashproof.call("write_witness", path=path_argument("path", path, "file"), problem=p, case=utf8_argument("case", case or f"{problem}:own:0"), notes=said_of_it)

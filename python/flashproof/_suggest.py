@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from typing import Any, Callable, Dict, List, Optional, Union
 
 from . import _flashproof
@@ -67,8 +66,8 @@ def suggest(
         raise _flashproof.UsageError(f"refuses: must be callable, not a {type(refuses).__name__}")
     kernel, format, _, features = _kernel(function, problem, dtype, arrays, device, returns, names_of("without", without))
     with progress_bar(line(_id(function, problem, name), 60)) as progress:
-        text = _flashproof.suggest(
-            id=_id(function, problem, name), problem=problem, format=format, returns=kernel.returns, isolates_hidden=isolates_hidden,
-            saturates=saturates, takes=features, call=kernel, refuses=None if refuses is None else _predicate(refuses),
+        found = _flashproof.call(
+            "suggest", id=_id(function, problem, name), problem=problem, format=format, returns=kernel.returns, isolates_hidden=isolates_hidden,
+            saturates=saturates, takes=features, kernel=kernel, refuses=None if refuses is None else _predicate(refuses),
             families=names_of("families", families), seed=seed, cases=cases, progress=progress)
-    return Suggestion(**json.loads(text))
+    return Suggestion(**found)

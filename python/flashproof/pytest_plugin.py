@@ -62,7 +62,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         problem = given.get("problem", "attention")
         if not isinstance(problem, str):
             raise UsageError(f"problem {said(problem)}: legal a text")
-        families = [name for name, _ in _flashproof.families(problem, names_of("families", given.get("families", ())))]
+        families = [name for name, _ in _flashproof.call("families", problem=problem, globs=names_of("families", given.get("families", ())))]
     except UsageError as error:
         raise pytest.UsageError(f"{metafunc.definition.nodeid}: {error}") from None
     metafunc.parametrize("flashproof_family", families, indirect=True)

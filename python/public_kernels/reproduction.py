@@ -30,7 +30,7 @@ if __name__ == "__main__":
 
 def limits(problem: Dict[str, Any], arithmetic: str, parts: List[str]) -> Dict[str, Any]:
     """Of each output (exact, low, high, classes) of every element, flattened. low and high: through the bound and the output's rounding."""
-    truths, bounds = flashproof._flashproof.truth(problem, True), flashproof._flashproof.bound(problem, arithmetic)
+    truths, bounds = (flashproof._flashproof.call(of, problem=problem, narrow=True, arithmetic=arithmetic) for of in ("truth", "bound"))
     found = {}
     for part in parts:
         total = sum(bounds[part][n] for n in ("weights", "numerator", "denominator", "output")).reshape(-1)

@@ -1,6 +1,7 @@
 """Runs that end before their last case: the clock, Ctrl-C; and what is shown until then."""
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -57,6 +58,49 @@ def test_another_base_exception_passes_through():
 
     with pytest.raises(Ends):
         flashproof.check(ends, returns="both", **FAST)
+
+
+@pytest.mark.parametrize("delay", [0.1, 0.4, 0.7])
+def test_a_signal_while_the_library_computes_is_heard_at_its_next_question(delay, capfd):
+    class Ends(BaseException):
+        pass
+
+    def ends(signum, frame):
+        raise Ends
+
+    def sends_alarm_after(handler):
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, delay)
+        return flashproof.check(kernels.attention, arrays="numpy", seconds=60, measured=1000)
+
+    before = signal.getsignal(signal.SIGALRM)
+    try:
+        result = sends_alarm_after(signal.default_int_handler)
+        assert result.interrupted and result.partial and not result.ok and not result.findings and result.seconds < 30
+        with pytest.raises(Ends):
+            sends_alarm_after(ends)
+        with pytest.raises(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, delay)
+            signal.signal(signal.SIGALRM, signal.default_int_handler)
+            flashproof.suggest(kernels.attention, cases=1000)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert capfd.readouterr().err == ""
+
+
+def test_a_kernel_may_call_the_library_and_raise_what_ends_it():
+    """A call within a call, on the way to a KeyboardInterrupt."""
+    calls = []
+
+    def nested(q, k, v, *, scale, causal):
+        calls.append(flashproof.check(Interrupts(kernels.attention, 3), arrays="numpy", **FAST).interrupted)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return kernels.attention(q, k, v, scale=scale, causal=causal)
+
+    result = flashproof.check(nested, arrays="numpy", returns="both", **FAST)
+    assert calls == [True] * 3 and result.interrupted and not result.findings
 
 
 def test_a_signal_ends_a_command_without_a_traceback(tmp_path):

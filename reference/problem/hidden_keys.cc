@@ -1,15 +1,17 @@
 #include "reference/problem/hidden_keys.h"
 
-#include <cmath>
+#include <cstdint>
 
 #include "reference/problem/formats.h"
 
 namespace flashproof {
 namespace {
 
+/// Every call of a foreign kernel asks this of all of k and v: by their bits, which is several times faster than by decode().
 bool special(const Tensor& tensor, std::int64_t offset) {
+  const std::uint64_t magnitude = sign_bit(tensor.format) - 1, finite = max_finite_bits(tensor.format);
   for (std::int64_t t = 0; t < tensor.shape[3]; ++t) {
-    if (!std::isfinite(decode(tensor.format, tensor.bits(offset + t * tensor.stride[3])))) return true;
+    if ((tensor.bits(offset + t * tensor.stride[3]) & magnitude) > finite) return true;
   }
   return false;
 }
