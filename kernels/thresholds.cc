@@ -8,6 +8,7 @@
 #include "kernels/attention/mma_tile.h"
 #include "kernels/attention/split_kv_layout.h"
 #include "kernels/attention/tile.h"
+#include "kernels/attention_backward/tile.h"
 #include "kernels/merge/row_group.h"
 #include "kernels/softmax/fused_row.h"
 #include "kernels/softmax/online_block.h"
@@ -100,6 +101,18 @@ constexpr Threshold kOthers[] = {
     {"attention.mma_*", "d", kMmaMaxDim, kLimitWhat},
     {"attention.mma_*", "dv", kMmaGroup, "a step of the unit"},
     {"attention.mma_*", "dv", kMmaMaxDim, kLimitWhat},
+    // gradients: tiles of queries by keys, groups of columns for the wider of d and dv
+    {"attention_backward.*", "queries", backward::kTile, "a tile"},
+    {"attention_backward.*", "keys", backward::kTile, "a tile"},
+    {"attention_backward.*", "d", kVector32, kVectorWhat},
+    {"attention_backward.*", "d", backward::kGroupColumns, "a group of columns"},
+    {"attention_backward.*", "d", backward::kFewColumns, "four groups of columns"},
+    {"attention_backward.*", "d", backward::kMaxDim, kLimitWhat},
+    {"attention_backward.*", "dv", kVector32, kVectorWhat},
+    {"attention_backward.*", "dv", kRowLanes, "a column per lane of D"},
+    {"attention_backward.*", "dv", backward::kGroupColumns, "a group of columns"},
+    {"attention_backward.*", "dv", backward::kFewColumns, "four groups of columns"},
+    {"attention_backward.*", "dv", backward::kMaxDim, kLimitWhat},
 };
 
 }  // namespace

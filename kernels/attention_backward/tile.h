@@ -16,9 +16,11 @@
 
 namespace flashproof::FP_EXECUTOR::backward {
 
-inline constexpr int kTile = kTileRows;       // queries, and keys, of a tile
-inline constexpr int kMaxDim = 256;           // d and dv
-inline constexpr int kPairPitch = kTile + 1;  // odd: a column of pairs is in 16 banks
+inline constexpr int kTile = kTileRows;                // queries, and keys, of a tile
+inline constexpr int kMaxDim = 256;                    // d and dv
+inline constexpr int kGroupColumns = 4 * kRowLanes;    // of a group: four of each lane
+inline constexpr int kFewColumns = 4 * kGroupColumns;  // above the instance of one group
+inline constexpr int kPairPitch = kTile + 1;           // odd: a column of pairs is in 16 banks
 
 /// P = e^{s − lse}, P and dS stay f32.
 struct Accurate {

@@ -24,12 +24,12 @@ template <class Launcher>
 void dispatch_backward(const AttentionArgs& a, Launcher launcher) {
   const int widest = std::max(a.head_dim, a.value_dim);
   dispatch_format(a.format, [&]<Format F>() {
-    if (widest <= 32) {
+    if (widest <= kGroupColumns) {
       launcher.template operator()<F, 1>();
-    } else if (widest <= 128) {
-      launcher.template operator()<F, 4>();
+    } else if (widest <= kFewColumns) {
+      launcher.template operator()<F, kFewColumns / kGroupColumns>();
     } else {
-      launcher.template operator()<F, 8>();
+      launcher.template operator()<F, kMaxDim / kGroupColumns>();
     }
   });
 }

@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "properties/generators/backward_variant.h"
 #include "properties/laws/trial.h"
 #include "properties/shrink/shrink.h"
 #include "reference/problem/error.h"
@@ -95,6 +94,13 @@ std::optional<Case> drawn_case(const Kernel& kernel, std::string_view family, in
   return std::nullopt;
 }
 
+/// Row n of a family that has rows of its own for gradients, in one of the kernel's formats.
+std::optional<Case> row(const Kernel& kernel, const Family& family, std::uint64_t n, Random& random) {
+  CaseSpec spec = drawn_spec(kernel, family.name, random);
+  spec.seed = n;
+  return make_case(spec);
+}
+
 /// `cases` of what draw(n, random) makes, n from 1 on.
 template <class Draw>
 Draws by_seed(std::string_view family, Random random, std::uint64_t cases, const PropertyOptions& options, Draw draw) {
@@ -120,26 +126,17 @@ Draws by_seed(std::string_view family, Random random, std::uint64_t cases, const
 std::vector<Draws> draws_of(const Kernel& kernel, std::span<const Family* const> families,
                             const PropertyOptions& options) {
   std::vector<Draws> list;
-  const bool gradient = kernel.problem == ProblemKind::backward;
-  // The array is about what a kernel may get wrong that is given o and lse, in every format and layout.
-  if (gradient && options.families.empty() && !kernel.own_forward) {
-    const auto variant = [&kernel](std::uint64_t n, Random& random) -> std::optional<Case> {
-      CaseSpec spec = drawn_spec(kernel, "normal", random);
-      spec.keys["variant"] = std::to_string(n);
-      return make_case(spec);
-    };
-    list.push_back(by_seed({}, Random(options.seed, seed_of("variant")),
-                           static_cast<std::uint64_t>(gradient_variants()), options, variant));
-  }
   for (const Family* family : families) {
-    if (!gradient) {
+    if (kernel.problem != ProblemKind::backward) {
       list.push_back({family->name, Search{}.shrinks, Searches(kernel, *family, options)});
       continue;
     }
-    const auto drawn = [&kernel, family, redraws = options.redraws](std::uint64_t, Random& random) {
-      return drawn_case(kernel, family->name, redraws, random);
+    const auto drawn = [&kernel, family, redraws = options.redraws](std::uint64_t n, Random& random) {
+      return family->gradient != nullptr ? row(kernel, *family, n, random)
+                                         : drawn_case(kernel, family->name, redraws, random);
     };
-    list.push_back(by_seed(family->name, Random(options.seed, seed_of(family->name)), options.cases, options, drawn));
+    list.push_back(by_seed(family->name, Random(options.seed, seed_of(family->name)),
+                           family->cases(kernel.problem, options.cases), options, drawn));
   }
   return list;
 }

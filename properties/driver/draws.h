@@ -1,6 +1,6 @@
 // Where the cases of a run come from. Of a forward kernel RapidCheck draws and shrinks them (shrinking_search.h). Of a kernel of the
-// gradient they are drawn by seed: every row of the covering array (backward_variant.h) on an ordinary problem, then the
-// families; a finding is made smaller only where its witness is kept, since a candidate costs the truth of a forward problem.
+// gradient they are drawn by seed, the covering array row by row; a finding is made smaller only where its witness is kept, since a
+// candidate costs the truth of a forward problem.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,8 @@
 
 namespace flashproof {
 
-/// The cases of one family, or of the covering array.
+/// The cases of one family.
 struct Draws {
-  /// Empty: several, none of which stands for a family.
   std::string_view family;
   /// Of one finding so many simpler problems are asked about, at most.
   int shrinks;
@@ -27,8 +26,7 @@ struct Draws {
   std::function<std::optional<FoundCase>(const std::function<bool(const Case&)>& fails, std::uint64_t most)> next;
 };
 
-/// `families`: those that serve the kernel's problem. The covering array stands before all families, not before chosen ones. The
-/// references must outlive the draws.
+/// `families`: those that serve the kernel's problem. The references must outlive the draws.
 std::vector<Draws> draws_of(const Kernel& kernel, std::span<const Family* const> families,
                             const PropertyOptions& options);
 

@@ -1,9 +1,10 @@
 // Every law on this project's own kernels: the hardened ones, unless --kernel names others. ./flashproof properties
 //
-//   --with-fault GLOB   the seeded faults of kernels/broken; may be repeated, not beside --kernel. A law that rejects one is a
-//                       finding like any other: exit 1
+//   --with-fault GLOB   the seeded faults of kernels/broken, by name or by number (F15: all of that number); may be repeated, not
+//                       beside --kernel. A law that rejects one is a finding like any other: exit 1
 //   --math MATH         det or native; default det. Native: the GPU's approximations, bit for bit, declared by the shipped profile
 #include <exception>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,24 @@ Arguments parse(int argc, char** argv) {
   return arguments;
 }
 
+/// The faults that each of the texts names. Throws UsageError with the near names for one that names none.
+std::vector<KernelDeclaration> faults_of(std::span<const std::string> texts) {
+  std::vector<std::string_view> names;
+  for (const SeededFault& fault : seeded_faults()) names.push_back(fault.id);
+  if (names.empty()) throw UsageError("--with-fault: this build has none (FLASHPROOF_FAULTS=OFF)");
+  std::vector<std::string> patterns;
+  for (const std::string& text : texts) {
+    const std::size_t before = patterns.size();
+    for (const SeededFault& fault : seeded_faults()) {
+      if (fault.number == text) patterns.emplace_back(fault.id);
+    }
+    if (patterns.size() == before) patterns.push_back(text);
+  }
+  std::vector<KernelDeclaration> chosen;
+  for (const std::size_t i : select_names(patterns, names, "fault")) chosen.push_back(*find_kernel(names[i]));
+  return chosen;
+}
+
 /// A fault has its dose and its margins from the registry.
 Kernel registered(const KernelDeclaration& declaration) { return *find_kernel(declaration.id); }
 
@@ -83,14 +102,9 @@ std::string native_program(std::vector<char*>& rest) {
 int properties(int argc, char** argv) {
   const Arguments arguments = parse(argc, argv);
   set_race_observer(observe);
-  std::vector<std::string_view> names;
-  for (const SeededFault& fault : seeded_faults()) names.push_back(fault.id);
   std::vector<KernelDeclaration> chosen;
   if (!arguments.faults.empty()) {
-    if (names.empty()) throw UsageError("--with-fault: this build has none (FLASHPROOF_FAULTS=OFF)");
-    for (const std::size_t i : select_names(arguments.faults, names, "fault")) {
-      chosen.push_back(*find_kernel(names[i]));
-    }
+    chosen = faults_of(arguments.faults);
   } else {
     for (const Kernel& kernel : kernels()) {
       if (arguments.may_choose(kernel.form)) chosen.push_back(kernel);

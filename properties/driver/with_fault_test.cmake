@@ -53,6 +53,12 @@ expect(2 "unknown law" --law gradient_nothing)
 expect(1 "FAIL ${backward} layout_invariance" --kernel ${backward} --law gradient_layout_invariance --family normal --cases 1)
 # The replay line of a forward finding names the fault by --kernel.
 expect(1 "FAIL ${forward} outputs_fully_written" --kernel ${forward} --law outputs_fully_written --cases 2)
+# By number: one, and all that share it. One that nobody has is told, with no name that looks like it.
+expect(1 "FAIL ${backward} layout_invariance" --with-fault F74 --law layout_invariance --cases 1 --family normal)
+foreach(one IN ITEMS sink_counted_twice sink_lost_with_empty_split)
+  expect(4 "attention.broken.${one} rerun_is_bitwise" --with-fault F49 --law rerun_is_bitwise --cases 1 --family zero_length)
+endforeach()
+expect(2 "unknown fault \"F99\"" --with-fault F99)
 expect(2 "fault" --with-fault softmax.safe.hardened)
 expect(2 "--with-fault: takes a value" --with-fault)
 expect(2 "not beside --kernel" --with-fault ${forward} --kernel ${forward})

@@ -5,8 +5,9 @@
 #include <limits>
 #include <utility>
 
-#include "properties/generators/backward_variant.h"
 #include "properties/generators/family.h"
+#include "properties/generators/gradient_form.h"
+#include "properties/generators/keys.h"
 #include "reference/error/element.h"
 #include "reference/oracle/oracle.h"
 #include "reference/problem/error.h"
@@ -27,18 +28,17 @@ double ideal(const Ball& truth) {
 }
 
 /// Dense, or with heads inside the sequence and a gap behind each row, as most frameworks store it.
-Tensor output_like(const AttentionProblem& p, Format format, Random& random) {
+Tensor output_like(const AttentionProblem& p, Format format, Random& random, bool apart) {
   const std::int64_t b = p.batch(), h = p.q_heads(), s = p.q_length(), dv = p.value_dim();
-  if (random.chance(0.6)) return Tensor::dense(format, {b, h, s, dv});
+  if (!apart) return Tensor::dense(format, {b, h, s, dv});
   const std::int64_t row = dv + random.integer(1, 3);
   return Tensor::strided(format, {b, h, s, dv}, {s * h * row, row, h * row, 1});
 }
 
-/// Dense, or with the heads inside the sequence.
-Tensor lse_like(const AttentionProblem& p, Random& random) {
+/// With the heads inside the sequence and a gap behind them.
+Tensor lse_of_heads_inside(const AttentionProblem& p) {
   const std::int64_t b = p.batch(), h = p.q_heads(), s = p.q_length();
-  if (random.chance(0.5)) return Tensor::dense(Format::f32, {b, h, s});
-  return Tensor::strided(Format::f32, {b, h, s}, {s * h, 1, h});
+  return Tensor::strided(Format::f32, {b, h, s}, {s * (h + 1), 1, h + 1});
 }
 
 template <class Value>
@@ -71,32 +71,33 @@ std::uint64_t stream_of(std::string_view family) {
   return (hash << 8) + 0xff;
 }
 
-/// Takes the key `variant` out of the spec, and what it says of the shape into it, where no key says otherwise; 0: none.
-int taken_variant(CaseSpec& spec) {
-  const auto key = spec.keys.find("variant");
-  if (key == spec.keys.end()) return 0;
-  const std::string text = key->second;
-  constexpr int kMost = 999'999;
-  const bool digits = !text.empty() && text.size() <= 6 && text.find_first_not_of("0123456789") == std::string::npos;
-  const int variant = digits ? std::stoi(text) : 0;
-  if (variant < 1) throw UsageError("variant: " + quote(text) + " must be 1.." + std::to_string(kMost));
-  spec.keys.erase(key);
-  for (const auto& [name, value] : variant_keys(variant)) spec.keys.try_emplace(name, value);
-  return variant;
-}
-
 double distance(const Ball& exact, double stored) {
   if ((exact.classes & kFinite) == 0 || std::isnan(stored)) return 0;  // classes decide
   if (std::isinf(stored)) return kInfinity;
   return (std::fabs(signed_error(stored, exact)) + exact.radius) * (1 + 0x1p-40);
 }
 
-}  // namespace
+/// o and lse dense, o in the format of q, where they have no shape yet.
+void give_shapes(BackwardProblem& p) {
+  const std::int64_t b = p.forward.batch(), h = p.forward.q_heads(), s = p.forward.q_length();
+  if (p.o.shape.empty()) p.o = Tensor::dense(p.forward.q.format, {b, h, s, p.forward.value_dim()});
+  if (p.lse.shape.empty()) p.lse = Tensor::dense(Format::f32, {b, h, s});
+}
 
-Case make_gradient_case(const CaseSpec& spec, const std::function<void(Problem&)>& change) {
+Format other_format(Format q) { return q == Format::f32 ? Format::bf16 : Format::f32; }
+
+/// Of a family that has rows of its own for gradients, or of attention.
+Problem make_forward(const CaseSpec& spec, const Family* own) {
+  if (own == nullptr) return make_case(spec).problem;
+  check_keys(spec);
+  Problem made = own->make(spec).problem;
+  validate(made);
+  return made;
+}
+
+BackwardProblem make_gradient(const CaseSpec& spec, const std::function<void(Problem&)>& change) {
   CaseSpec forward = spec;
-  forward.problem = ProblemKind::attention;
-  BackwardMode mode = spec.seed % 2 == 0 ? BackwardMode::stage : BackwardMode::gradient;
+  std::optional<BackwardMode> mode;
   if (const auto key = forward.keys.find("mode"); key != forward.keys.end()) {
     if (key->second != "stage" && key->second != "gradient") {
       throw UsageError("mode: " + quote(key->second) + " must be stage or gradient");
@@ -104,35 +105,54 @@ Case make_gradient_case(const CaseSpec& spec, const std::function<void(Problem&)
     mode = key->second == "stage" ? BackwardMode::stage : BackwardMode::gradient;
     forward.keys.erase(key);
   }
-  const int variant = taken_variant(forward);
-  BackwardProblem p;
-  Problem made = make_case(forward).problem;
+  const Family* family = find_family(spec.family);
+  const bool own = family != nullptr && family->gradient != nullptr;
+  if (!own) forward.problem = ProblemKind::attention;
+  Problem made = make_forward(forward, own ? family : nullptr);
   if (change) change(made);
+  BackwardProblem p;
   p.forward = std::get<AttentionProblem>(std::move(made));
-  p.mode = mode;
-  Random features(spec.seed, stream_of("variant") + static_cast<std::uint64_t>(variant) * 0x10000);
-  if (variant > 0) add_variant_features(variant, p.forward, features);
   constexpr Feature kTaken[] = {Feature::window, Feature::alibi};
   if (const auto feature = p.forward.beyond(kTaken)) {
     throw UsageError(std::string(name(*feature)) +
                      ": no gradient of this feature, legal: " + std::string(absence(*feature)));
   }
   Random random(spec.seed, stream_of(spec.family));
+  const GradientForm form = own ? family->gradient(forward) : GradientForm{};
+  const auto rows_apart = [&] { return own ? form.rows_apart : !random.chance(0.6); };
+  const BackwardMode by_seed = spec.seed % 2 == 0 ? BackwardMode::stage : BackwardMode::gradient;
+  p.mode = mode.value_or(own ? form.mode : by_seed);
   const Format format = p.forward.q.format;
-  p.d_out = output_like(p.forward, format, random);
-  p.o = output_like(p.forward, variant > 0 ? variant_o_format(variant, format) : format, random);
-  const int exponent = variant > 0 ? variant_d_out_exponent(variant) : 0;
-  fill(p.d_out, [&] { return std::ldexp(random.normal(), exponent); });
-  if (variant > 0) p.lse = lse_like(p.forward, features);
+  p.d_out = output_like(p.forward, format, random, rows_apart());
+  p.o = output_like(p.forward, form.other_format ? other_format(format) : format, random, rows_apart());
+  fill(p.d_out, [&] { return std::ldexp(random.normal(), form.exponent); });
+  // A size of dO is what it says, however small the rest has come out.
+  if (own && p.d_out.elements() > 0) p.d_out.set({0, 0, 0, 0}, std::ldexp(1, form.exponent));
+  if (form.heads_inside) p.lse = lse_of_heads_inside(p.forward);
   if (spec.family == "special_values") plant_specials(p.d_out, random);
+  give_shapes(p);
+  return p;
+}
+
+}  // namespace
+
+Case make_gradient_case(const CaseSpec& spec, const std::function<void(Problem&)>& change) {
+  BackwardProblem p = make_gradient(spec, change);
   store_ideal_forward(p);
   return {spec, std::move(p)};
 }
 
+std::optional<Problem> drawn_shape(const CaseSpec& spec) {
+  if (spec.problem != ProblemKind::backward) return make_case(spec).problem;
+  try {
+    return make_gradient(spec, {});
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
+}
+
 void store_ideal_forward(BackwardProblem& p) {
-  const std::int64_t b = p.forward.batch(), h = p.forward.q_heads(), s = p.forward.q_length();
-  if (p.o.shape.empty()) p.o = Tensor::dense(p.forward.q.format, {b, h, s, p.forward.value_dim()});
-  if (p.lse.shape.empty()) p.lse = Tensor::dense(Format::f32, {b, h, s});
+  give_shapes(p);
   const Truth truth = compute_truth(p.forward);
   fill(p.o, [&, n = std::size_t{0}]() mutable { return ideal(truth.o[n++]); });
   fill(p.lse, [&, n = std::size_t{0}]() mutable { return ideal(truth.lse[n++]); });

@@ -1,10 +1,10 @@
 // Cases of the gradient: an attention family's problem, dO from a stream of its own, and o and lse as an ideal forward
-// kernel stores them. Beside the keys of attention the recipe may have `mode`, stage or gradient (without it even seeds are
-// stages and odd ones gradients), and `variant`, which draws shape, mask, features, the format of o and the size of dO
-// together (backward_variant.h); other keys of the shape beat it.
+// kernel stores them. Beside the keys of attention the recipe may have `mode`, stage or gradient; without it even seeds are
+// stages and odd ones gradients. The families `pairs` and `sizes` have rows of their own for it, with its own dimensions.
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "reference/bound/backward/bound.h"
 #include "reference/problem/backward.h"
@@ -16,6 +16,10 @@ namespace flashproof {
 /// `change`: what is done to the forward problem before its ideal outputs are computed. Throws UsageError as make_case()
 /// does, and where the family's problem has a feature without a gradient here.
 Case make_gradient_case(const CaseSpec& spec, const std::function<void(Problem&)>& change = {});
+
+/// As make_case(), but o and lse of a gradient hold 0: for what asks about sizes, storage and features alone, and is spared their
+/// truth. Nothing where the family's problem has a feature without a gradient.
+std::optional<Problem> drawn_shape(const CaseSpec& spec);
 
 /// o and lse become those of the exact forward function, as an ideal kernel stores them: o and lse dense, o in the format of
 /// q, where they have no shape yet. Throws UsageError for a forward problem that is none.

@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <string>
 
-#include "properties/generators/backward_variant.h"
 #include "properties/generators/family.h"
 #include "reference/problem/error.h"
 
@@ -35,6 +33,7 @@ TEST(GradientCase, is_a_valid_pure_function_of_its_line) {
       EXPECT_EQ(to_string(first.spec), line);
       CaseSpec forward = first.spec;
       forward.problem = ProblemKind::attention;
+      if (family.gradient != nullptr) continue;  // rows of its own
       EXPECT_EQ(gradient(first).forward, std::get<AttentionProblem>(make_case(forward).problem)) << line;
     }
   }
@@ -78,61 +77,22 @@ TEST(GradientCase, the_errors_of_o_and_lse_are_those_of_their_rounding) {
   EXPECT_EQ(forward_errors(p).lse[0], INFINITY);
 }
 
-// The coverage table that CI holds: every two levels of two dimensions in one variant, and every variant is a case.
-TEST(GradientVariant, every_two_levels_stand_together) {
-  const auto& dimensions = variant_dimensions();
-  std::set<std::vector<std::size_t>> seen;
-  for (int variant = 1; variant <= gradient_variants(); ++variant) {
-    const std::vector<int>& row = variant_levels(variant);
-    ASSERT_EQ(row.size(), dimensions.size());
-    for (std::size_t a = 0; a < row.size(); ++a) {
-      for (std::size_t b = a + 1; b < row.size(); ++b) {
-        seen.insert({a, b, static_cast<std::size_t>(row[a]), static_cast<std::size_t>(row[b])});
-      }
+// What a row says of o, dO and lse is what generators_coverage_table_test holds; here that every row is a case, and what beats it.
+TEST(GradientRows, are_valid_cases_and_a_key_beats_them) {
+  for (const char* family : {"pairs", "sizes"}) {
+    const std::string start = "attention_backward:" + std::string(family) + ":";
+    for (std::uint64_t row = 0; row < find_family(family)->round(ProblemKind::backward); row += 5) {
+      const std::string line = start + std::to_string(row) + ":format=f16";
+      const Case c = from(line);
+      EXPECT_NO_THROW(validate(c.problem)) << line;
+      EXPECT_EQ(c, from(line)) << line;
     }
-  }
-  std::size_t pairs = 0;
-  for (std::size_t a = 0; a < dimensions.size(); ++a) {
-    for (std::size_t b = a + 1; b < dimensions.size(); ++b) {
-      pairs += dimensions[a].levels.size() * dimensions[b].levels.size();
+    EXPECT_EQ(problem_from(start + "2:sq=5").forward.q_length(), 5);
+    for (const BackwardMode mode : {BackwardMode::stage, BackwardMode::gradient}) {
+      EXPECT_EQ(problem_from(start + "2:mode=" + std::string(name(mode))).mode, mode);
     }
-  }
-  EXPECT_EQ(seen.size(), pairs);
-  RecordProperty("variants", gradient_variants());
-  RecordProperty("pairs", static_cast<int>(pairs));
-  EXPECT_LE(gradient_variants(), 120);
-}
-
-TEST(GradientVariant, is_a_valid_case_with_the_shape_and_features_that_it_names) {
-  std::set<std::string> features;
-  for (int variant = 1; variant <= gradient_variants(); variant += 3) {
-    const std::string line =
-        "attention_backward:normal:" + std::to_string(variant) + ":format=f16,variant=" + std::to_string(variant);
-    const Case c = from(line);
-    EXPECT_NO_THROW(validate(c.problem)) << line;
-    EXPECT_EQ(c, from(line)) << line;
-    EXPECT_EQ(to_string(c.spec), line);
-    const AttentionProblem& f = gradient(c).forward;
-    const auto keys = variant_keys(variant);
-    EXPECT_EQ(std::to_string(f.q_heads()) + ":" + std::to_string(f.k_heads()), keys.at("hq") + ":" + keys.at("hk"))
-        << line;
-    EXPECT_EQ(std::to_string(f.q_length()), keys.at("sq"));
-    EXPECT_EQ(std::to_string(f.value_dim()), keys.at("dv"));
-    if (f.has_bias()) features.insert("bias");
-    if (f.has_alibi()) features.insert("alibi");
-    if (!f.key_length.empty()) features.insert("lengths");
-    if (f.window_left >= 0) features.insert("left");
-    if (f.window_right >= 0) features.insert("right");
-    if (gradient(c).o.format != f.q.format) features.insert("o");
-    if (gradient(c).lse.stride[1] == 1 && f.q_heads() > 1) features.insert("lse");
-  }
-  EXPECT_EQ(features.size(), 7U);
-}
-
-TEST(GradientVariant, a_key_beats_it_and_a_wrong_one_is_refused) {
-  EXPECT_EQ(problem_from("attention_backward:normal:1:sq=5,variant=2").forward.q_length(), 5);
-  for (const char* wrong : {"0", "-1", "x", "1000000", ""}) {
-    EXPECT_THROW(from(std::string("attention_backward:normal:1:variant=") + wrong), UsageError) << wrong;
+    EXPECT_THROW(from(start + "2:nonsense=1"), UsageError);
+    EXPECT_THROW(from(start + "2:kv_format=e5m2"), UsageError);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "properties/generators/backward_case.h"
 #include "properties/generators/pairs.h"
 #include "reference/problem/error.h"
 
@@ -35,9 +36,9 @@ bool shows_nothing(const AttentionProblem& p) {
 
 /// Of the dimension "lengths".
 std::size_t lengths_axis(ProblemKind problem) {
-  return problem == ProblemKind::softmax     ? std::size_t{kSoftmaxLengths}
-         : problem == ProblemKind::attention ? std::size_t{kLengths}
-                                             : std::size_t{kMergeEmpty};
+  return problem == ProblemKind::softmax ? std::size_t{kSoftmaxLengths}
+         : problem == ProblemKind::merge ? std::size_t{kMergeEmpty}
+                                         : axis_of(problem, kLengths);
 }
 
 /// validate()'s words where the problem forbids the two levels; empty: it does not.
@@ -64,7 +65,9 @@ std::string place_name(ProblemKind problem, std::size_t dimension, int level) {
 void CoverageTable::add(const Problem& problem) {
   ++cases_;
   const auto all = dimensions(problem_);
-  const bool nothing = visit_forward([](const auto& p) { return shows_nothing(p); }, problem);
+  const auto* gradient = std::get_if<BackwardProblem>(&problem);
+  const bool nothing = gradient != nullptr ? shows_nothing(gradient->forward)
+                                           : visit_forward([](const auto& p) { return shows_nothing(p); }, problem);
   const std::size_t why = lengths_axis(problem_);
   std::vector<Level> places;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -137,7 +140,7 @@ CoverageTable default_coverage(ProblemKind problem, std::string_view left_out) {
   for (const Family& family : families()) {
     if (!family.serves(problem) || family.name == left_out) continue;
     for (std::uint64_t seed = 1; seed <= family.cases(problem, kDefaultSeeds); ++seed) {
-      table.add(make_case({problem, std::string(family.name), seed, {}}).problem);
+      if (const auto drawn = drawn_shape({problem, std::string(family.name), seed, {}})) table.add(*drawn);
     }
   }
   return table;

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <set>
 
+#include "properties/generators/backward_case.h"
 #include "properties/generators/family.h"
 #include "properties/generators/pairs.h"
 
@@ -34,12 +35,12 @@ TEST_P(CoverageTableTest, WithoutTheCoveringArrayThereAreGaps) {
 TEST_P(CoverageTableTest, ARowHasItsLevels) {
   const std::vector<Levels>& rows = pairs::rows(GetParam());
   for (std::uint64_t seed = 0; seed < 3 * rows.size(); ++seed) {
-    const Case made = make_case({GetParam(), "pairs", seed, {}});
+    const Problem drawn = *drawn_shape({GetParam(), "pairs", seed, {}});
     const Levels& row = rows[seed % rows.size()];
     for (std::size_t i = 0; i < row.size(); ++i) {
       const Dimension& dimension = dimensions(GetParam())[i];
       if (row[i] == kFree) continue;
-      EXPECT_EQ(dimension.level(made.problem), row[i]) << seed << " " << dimension.name;
+      EXPECT_EQ(dimension.level(drawn), row[i]) << seed << " " << dimension.name;
     }
   }
 }
@@ -58,8 +59,7 @@ TEST_P(CoverageTableTest, ARoundOfSizesHasEverySizeOfTheLists) {
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_THAT(left[i], IsEmpty()) << all[i].name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Problems, CoverageTableTest,
-                         testing::Values(ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention),
+INSTANTIATE_TEST_SUITE_P(Problems, CoverageTableTest, testing::ValuesIn(kProblemKinds),
                          [](const auto& of) { return std::string(name(of.param)); });
 
 // Three dimensions of 2, 3 and 4 levels need 12 rows at least; a pair that is not possible is in none.

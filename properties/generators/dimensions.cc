@@ -48,6 +48,12 @@ template <class P>
 const P& as(const Problem& problem) {
   return std::get<P>(problem);
 }
+/// Of a gradient its forward problem.
+template <>
+const AttentionProblem& as(const Problem& problem) {
+  const auto* gradient = std::get_if<BackwardProblem>(&problem);
+  return gradient != nullptr ? gradient->forward : std::get<AttentionProblem>(problem);
+}
 
 // softmax ---------------------------------------------------------------------------------------------------------------
 
@@ -223,8 +229,9 @@ std::span<const Dimension> dimensions(ProblemKind problem) {
     case ProblemKind::merge:
       return kMerge;
     case ProblemKind::attention:
-    case ProblemKind::backward:
       return kAttention;
+    case ProblemKind::backward:
+      return gradient_dimensions();
   }
   return {};
 }

@@ -4,7 +4,9 @@
 // numbers are.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string_view>
 
@@ -30,6 +32,8 @@ struct Dimension {
 };
 
 std::span<const Dimension> dimensions(ProblemKind problem);
+/// The same as of ProblemKind::backward.
+std::span<const Dimension> gradient_dimensions();
 
 /// Places in dimensions().
 enum SoftmaxAxis : std::uint8_t {
@@ -81,6 +85,27 @@ enum AttentionAxis : std::uint8_t {
   kSign,
   kAttentionAxes
 };
+
+/// Of a gradient: what it has of attention's, in this order, and behind them its own.
+inline constexpr AttentionAxis kOfForward[] = {kCausal,  kWindow, kBias, kAlibi, kLayout,   kLengths, kHeads, kBatch,
+                                               kQueries, kTiles,  kKeys, kDim,   kValueDim, kScale,   kSign};
+enum GradientAxis : std::uint8_t {
+  kGradientMode = std::size(kOfForward),
+  kOutputFormat,
+  kOutputLayout,
+  kLseLayout,
+  kOutputGradient,
+  kGradientAxes
+};
+/// Where an axis of attention stands among the dimensions of this problem, attention or its gradient; one that the gradient does not
+/// have: kGradientAxes.
+constexpr std::size_t axis_of(ProblemKind problem, AttentionAxis axis) {
+  if (problem != ProblemKind::backward) return axis;
+  for (std::size_t i = 0; i < std::size(kOfForward); ++i) {
+    if (kOfForward[i] == axis) return i;
+  }
+  return kGradientAxes;
+}
 
 /// Levels of the axes that are choices.
 enum : std::uint8_t { kForward, kReverse, kPermuted };

@@ -12,6 +12,8 @@
 
 namespace flashproof {
 
+struct GradientForm;
+
 inline constexpr std::uint64_t kDefaultSeeds = 12;
 
 struct Family {
@@ -24,15 +26,16 @@ struct Family {
   std::uint64_t (*round)(ProblemKind problem) = nullptr;
   /// A default report draws each case of a round in one of its formats, not in all.
   bool in_turn = false;
+  /// Of a family whose cases of the gradient are rows of their own: `make` of a spec of that problem gives the forward problem, this
+  /// the rest. Null: a case of the gradient is the attention case of the same seed.
+  GradientForm (*gradient)(const CaseSpec& spec) = nullptr;
 
   bool serves(ProblemKind problem) const;
-  /// How many cases stand for `seeds` cases of other families: a whole round for the kDefaultSeeds of a default report. A gradient
-  /// has a covering array of its own (backward_variant.h), so that no round of a family is one of it: seeds, in every format.
+  /// How many cases stand for `seeds` cases of other families: a whole round for the kDefaultSeeds of a default report.
   std::uint64_t cases(ProblemKind problem, std::uint64_t seeds) const;
   /// Whether case i of so many seeds is drawn in format number `format` of `formats`.
-  bool draws(ProblemKind problem, std::uint64_t i, std::uint64_t seeds, std::uint64_t format,
-             std::uint64_t formats) const {
-    return !in_turn || problem == ProblemKind::backward || seeds > kDefaultSeeds || i % formats == format;
+  bool draws(std::uint64_t i, std::uint64_t seeds, std::uint64_t format, std::uint64_t formats) const {
+    return !in_turn || seeds > kDefaultSeeds || i % formats == format;
   }
 };
 

@@ -14,7 +14,7 @@ bool Family::serves(ProblemKind problem) const {
 }
 
 std::uint64_t Family::cases(ProblemKind problem, std::uint64_t seeds) const {
-  if (round == nullptr || problem == ProblemKind::backward) return seeds;
+  if (round == nullptr) return seeds;
   return (seeds * round(problem) + kDefaultSeeds - 1) / kDefaultSeeds;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
 
 #include "properties/generators/build.h"
 #include "properties/generators/plan.h"
@@ -33,8 +34,11 @@ bool plain(ProblemKind problem, const Levels& levels) {
       return true;
     case ProblemKind::merge:
       return among(kMergeSums, 0) && among(kMergeTree, 0);
-    case ProblemKind::attention:
     case ProblemKind::backward:
+      return among(axis_of(problem, kBias), 0) && among(axis_of(problem, kAlibi), 0) &&
+             among(axis_of(problem, kDim), 3) && among(axis_of(problem, kValueDim), 3) &&
+             among(axis_of(problem, kSign), 0);
+    case ProblemKind::attention:
       return among(kSoftcap, 0) && among(kDescale, 0) && among(kKeyFormat, kSameFormat) && among(kPacked, 0) &&
              among(kPage, 0) && among(kDim, 3) && among(kValueDim, 3) && among(kSign, 0);
   }
@@ -132,13 +136,25 @@ std::vector<std::int32_t> order_of(Random& random, int n, std::int64_t level) {
 }
 
 const Kind& kind_for(ProblemKind problem) {
-  return problem == ProblemKind::softmax ? kSoftmaxKind : problem == ProblemKind::merge ? kMergeKind : kAttentionKind;
+  switch (problem) {
+    case ProblemKind::softmax:
+      return kSoftmaxKind;
+    case ProblemKind::merge:
+      return kMergeKind;
+    case ProblemKind::attention:
+      return kAttentionKind;
+    case ProblemKind::backward:
+      break;
+  }
+  return kGradientKind;
 }
 
 const std::vector<Levels>& rows(ProblemKind problem) {
-  static const std::array<std::vector<Levels>, 3> all = {covering(ProblemKind::softmax), covering(ProblemKind::merge),
-                                                         covering(ProblemKind::attention)};
-  return all[static_cast<std::size_t>(forward_kind(problem))];
+  static std::array<std::vector<Levels>, std::size(kProblemKinds)> all;
+  static std::array<std::once_flag, std::size(kProblemKinds)> made;
+  const auto kind = static_cast<std::size_t>(problem);
+  std::call_once(made[kind], [&] { all[kind] = covering(problem); });
+  return all[kind];
 }
 
 }  // namespace pairs
@@ -146,16 +162,22 @@ const std::vector<Levels>& rows(ProblemKind problem) {
 namespace family {
 namespace {
 
-Case make(const CaseSpec& spec) {
+pairs::Numbers numbers_of(const CaseSpec& spec) {
   const std::vector<Levels>& rows = pairs::rows(spec.problem);
   const auto row = static_cast<std::size_t>(spec.seed % rows.size());
   const pairs::Kind& kind = pairs::kind_for(spec.problem);
   pairs::Choice choice = kind.choose(rows[row], pairs::turns_of(rows, row, spec.seed / rows.size()));
   // Where the values whose turn it is contradict each other, those that the covering array was made with.
   if (!choice.fits) choice = kind.choose(rows[row], pairs::Numbers(rows[row].size(), 0));
-  Random random = value_stream(spec);
-  return {spec, kind.make(spec, choice.numbers, random)};
+  return choice.numbers;
 }
+
+Case make(const CaseSpec& spec) {
+  Random random = value_stream(spec);
+  return {spec, pairs::kind_for(spec.problem).make(spec, numbers_of(spec), random)};
+}
+
+GradientForm gradient(const CaseSpec& spec) { return pairs::gradient_form(numbers_of(spec)); }
 
 // Lengths that no other family has.
 constexpr Promise kPromises[] = {
@@ -170,7 +192,7 @@ Family pairs() {
   return {"pairs",   "sizes, storage, features and plans, every pair of them",
           kAll,      make,
           kPromises, [](ProblemKind problem) { return std::uint64_t{pairs::rows(problem).size()}; },
-          true};
+          true,      gradient};
 }
 
 }  // namespace family

@@ -11,6 +11,7 @@
 
 #include "properties/generators/covering.h"
 #include "properties/generators/dimensions.h"
+#include "properties/generators/gradient_form.h"
 #include "reference/problem/case.h"
 #include "reference/problem/random.h"
 
@@ -50,8 +51,12 @@ struct Kind {
   Choice (*choose)(const Levels& levels, const Numbers& turns);
   Problem (*make)(const CaseSpec& spec, const Numbers& numbers, Random& random);
 };
-extern const Kind kSoftmaxKind, kMergeKind, kAttentionKind;
+/// That of a gradient makes its forward problem.
+extern const Kind kSoftmaxKind, kMergeKind, kAttentionKind, kGradientKind;
 const Kind& kind_for(ProblemKind problem);
+
+/// What numbers of a gradient say beyond its forward problem.
+GradientForm gradient_form(const Numbers& numbers);
 
 /// The covering array of a kind; it begins with rows of levels that nearly every kernel takes.
 const std::vector<Levels>& rows(ProblemKind problem);

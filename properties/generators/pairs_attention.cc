@@ -5,7 +5,7 @@
 #include <string>
 
 #include "properties/generators/features.h"
-#include "properties/generators/pairs.h"
+#include "properties/generators/pairs_attention.h"
 #include "properties/generators/plan.h"
 #include "reference/problem/error.h"
 
@@ -14,8 +14,8 @@ namespace {
 
 using Number = std::int64_t;
 
-/// Products of the two sums where no two levels ask for more, and elements of the largest tensor.
-constexpr Number kProducts = Number{1} << 17, kMostElements = Number{1} << 20;
+/// Elements of the largest tensor.
+constexpr Number kMostElements = Number{1} << 20;
 /// Rows times chunks: the work of a kernel that gives each row a block, and of it each chunk a round.
 constexpr Number kMostRounds = 4096, kMostRows = 400;
 
@@ -42,6 +42,8 @@ Heads heads_for(const Numbers& n) {
   return heads_of(n[kHeads], wanted, n[kKeys] + n[kDim]);
 }
 
+}  // namespace
+
 /// What a case with these levels may cost: little, or three times what its two most expensive levels need by themselves. So large
 /// sizes meet in pairs, each beside the smallest others.
 Number most_products(const Levels& levels) {
@@ -57,7 +59,7 @@ Number most_products(const Levels& levels) {
   return std::max(kProducts, 3 * std::max({rows * keys * 2, rows * dims, keys * dims}));
 }
 
-bool fits(Numbers& n, Number most_products) {
+bool attention_fits(Numbers& n, Number most_products) {
   const Number least = least_of(n[kOrder]);
   if (n[kPage] > 0) {
     const bool free = n[kKeys] == kUnset;
@@ -94,7 +96,7 @@ Numbers plain_attention() {
   return plain;
 }
 
-Choice choose_attention(const Levels& levels, const Numbers& turns) {
+Numbers simplest_attention(const Levels& levels) {
   Numbers simplest = plain_attention();
   simplest[kBatch] = levels[kLengths] == kSomeEmpty ? 2 : 1;
   simplest[kTiles] = 1;
@@ -108,12 +110,18 @@ Choice choose_attention(const Levels& levels, const Numbers& turns) {
       simplest[kQueries] = kMany * kTileQueries + 1;
     }
   }
+  return simplest;
+}
+
+bool has_no_key(const Levels& levels) { return levels[kLengths] == kSomeEmpty && levels[kBatch] == 0; }
+
+namespace {
+
+Choice choose_attention(const Levels& levels, const Numbers& turns) {
   const Number most = most_products(levels);
-  Choice choice = choose(dimensions(ProblemKind::attention), levels, simplest, turns,
-                         [most](Numbers& numbers) { return fits(numbers, most); });
-  // One sequence without a key shows nothing: it is drawn, but its row covers no other pair.
-  const bool nothing = levels[kLengths] == kSomeEmpty && levels[kBatch] == 0;
-  if (nothing && std::ranges::count(levels, kFree) < std::ssize(levels) - 2) choice.fits = false;
+  Choice choice = choose(dimensions(ProblemKind::attention), levels, simplest_attention(levels), turns,
+                         [most](Numbers& numbers) { return attention_fits(numbers, most); });
+  if (has_no_key(levels) && of_more_than_a_pair(levels)) choice.fits = false;
   return choice;
 }
 
@@ -301,7 +309,7 @@ Problem make_attention(const CaseSpec& spec, const Numbers& n, Random& random) {
 
 }  // namespace
 
-const Kind kAttentionKind{plain_attention, [](Numbers& n) { return fits(n, kProducts); }, choose_attention,
+const Kind kAttentionKind{plain_attention, [](Numbers& n) { return attention_fits(n, kProducts); }, choose_attention,
                           make_attention};
 
 }  // namespace flashproof::pairs

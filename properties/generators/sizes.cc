@@ -25,8 +25,9 @@ bool is_size(ProblemKind problem, std::size_t dimension, bool narrow) {
     case ProblemKind::softmax:
     case ProblemKind::merge:
       return true;
-    case ProblemKind::attention:
     case ProblemKind::backward:
+      return dimension != axis_of(problem, kScale);
+    case ProblemKind::attention:
       if (narrow) return dimension == kQueries || dimension == kDim || dimension == kValueDim || dimension == kChunk;
       return dimension != kPage && dimension != kScale;
   }
@@ -42,7 +43,9 @@ bool take_one(ProblemKind problem, std::size_t dimension, std::vector<std::int64
   for (auto size = left.begin(); size != left.end(); ++size) {
     Numbers with = row;
     with[dimension] = *size;
-    if (problem == ProblemKind::attention && dimension == kTiles) with[kHeads] = kOwnHeads;  // as many as it takes
+    const bool attention = forward_kind(problem) == ProblemKind::attention;
+    if (attention && dimension == axis_of(problem, kTiles))
+      with[axis_of(problem, kHeads)] = kOwnHeads;  // as many as it takes
     Numbers complete = with;
     if (!pairs::kind_for(problem).fits(complete)) continue;
     row = std::move(with);
@@ -54,6 +57,10 @@ bool take_one(ProblemKind problem, std::size_t dimension, std::vector<std::int64
 
 void add_rows(ProblemKind problem, bool narrow, Rows& rows) {
   const pairs::Kind& kind = pairs::kind_for(problem);
+  const bool attention = forward_kind(problem) == ProblemKind::attention;
+  const auto is = [&](std::size_t dimension, AttentionAxis axis) {
+    return attention && dimension == axis_of(problem, axis);
+  };
   std::vector<std::vector<std::int64_t>> left;
   for (const Dimension& dimension : dimensions(problem)) {
     const bool drawn = is_size(problem, left.size(), narrow);
@@ -69,11 +76,12 @@ void add_rows(ProblemKind problem, bool narrow, Rows& rows) {
     if (narrow && problem == ProblemKind::merge) row[kMergeForm] = kConcat;
     bool any = false;
     for (std::size_t i = left.size(); i-- > 0;) {
-      const bool shares = problem == ProblemKind::attention && (i == kBatch || i == kQueries);
-      if (shares && row[kTiles] != pairs::kUnset) continue;  // the tiles are to come of the heads
-      const bool width = problem == ProblemKind::attention && i == kDim && !left[i].empty();
-      const bool beyond = width && dimensions(problem)[kValueDim].level_of(row[kValueDim]) < 0;
-      any = take_one(problem, i, left[i], beyond ? left[i].back() : width ? row[kValueDim] : pairs::kUnset, row) || any;
+      const bool shares = is(i, kBatch) || is(i, kQueries);
+      if (shares && row[axis_of(problem, kTiles)] != pairs::kUnset) continue;  // the tiles are to come of the heads
+      const bool width = is(i, kDim) && !left[i].empty();
+      const std::size_t values = axis_of(problem, kValueDim);
+      const bool beyond = width && dimensions(problem)[values].level_of(row[values]) < 0;
+      any = take_one(problem, i, left[i], beyond ? left[i].back() : width ? row[values] : pairs::kUnset, row) || any;
     }
     if (!any) return;
     kind.fits(row);
@@ -84,20 +92,33 @@ void add_rows(ProblemKind problem, bool narrow, Rows& rows) {
 Rows make_rows(ProblemKind problem) {
   Rows rows;
   add_rows(problem, false, rows);
-  if (problem != ProblemKind::softmax) add_rows(problem, true, rows);
+  if (problem == ProblemKind::merge || problem == ProblemKind::attention) add_rows(problem, true, rows);
   return rows;
 }
 
 const Rows& rows(ProblemKind problem) {
-  static const std::array<Rows, 3> all = {make_rows(ProblemKind::softmax), make_rows(ProblemKind::merge),
-                                          make_rows(ProblemKind::attention)};
-  return all[static_cast<std::size_t>(forward_kind(problem))];
+  static const std::array<Rows, std::size(kProblemKinds)> all = {
+      make_rows(ProblemKind::softmax), make_rows(ProblemKind::merge), make_rows(ProblemKind::attention),
+      make_rows(ProblemKind::backward)};
+  return all[static_cast<std::size_t>(problem)];
+}
+
+const Numbers& row_of(const CaseSpec& spec) {
+  const Rows& all = rows(spec.problem);
+  return all[spec.seed % all.size()];
 }
 
 Case make(const CaseSpec& spec) {
-  const Rows& all = rows(spec.problem);
   Random random = value_stream(spec);
-  return {spec, pairs::kind_for(spec.problem).make(spec, all[spec.seed % all.size()], random)};
+  return {spec, pairs::kind_for(spec.problem).make(spec, row_of(spec), random)};
+}
+
+/// A size shows in either mode: half of the rows in each, the other half in the next round.
+GradientForm gradient(const CaseSpec& spec) {
+  GradientForm form = pairs::gradient_form(row_of(spec));
+  const std::uint64_t round = spec.seed / rows(spec.problem).size();
+  form.mode = (spec.seed + round) % 2 == 0 ? BackwardMode::stage : BackwardMode::gradient;
+  return form;
 }
 
 // Lengths that nothing but this and `pairs` has.
@@ -109,9 +130,9 @@ constexpr Promise kPromises[] = {
 }  // namespace
 
 Family sizes() {
-  return {"sizes",   "sizes at the tiles, vectors, parts and limits of kernels, one less and one more",
-          kAll,      make,
-          kPromises, [](ProblemKind problem) { return std::uint64_t{rows(problem).size()}; }};
+  return {
+      "sizes",   "sizes at the tiles, vectors, parts and limits of kernels, one less and one more", kAll,  make,
+      kPromises, [](ProblemKind problem) { return std::uint64_t{rows(problem).size()}; },           false, gradient};
 }
 
 }  // namespace family

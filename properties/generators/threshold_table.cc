@@ -8,6 +8,7 @@
 
 #include "kernels/registry.h"
 #include "kernels/thresholds.h"
+#include "properties/generators/backward_case.h"
 #include "properties/generators/dimensions.h"
 #include "properties/generators/family.h"
 #include "properties/generators/glob.h"
@@ -58,14 +59,16 @@ std::vector<ThresholdSides> default_thresholds(std::string_view left_out) {
   for (std::size_t i = 0; i < open.size(); ++i) open[i].sides = &table[i];
   for (const Family& family : families()) {
     if (family.name == left_out) continue;
-    for (const ProblemKind problem : family.problems) {
+    for (const ProblemKind problem : kProblemKinds) {
+      if (!family.serves(problem)) continue;
       for (std::uint64_t i = 0; i < family.cases(problem, kDefaultSeeds); ++i) {
         for (std::size_t f = 0; f < std::size(kStorageFormats); ++f) {
-          if (!family.draws(problem, i, kDefaultSeeds, f, std::size(kStorageFormats))) continue;
+          if (!family.draws(i, kDefaultSeeds, f, std::size(kStorageFormats))) continue;
           const std::string format(info(kStorageFormats[f]).name);
-          const Case made = make_case({problem, std::string(family.name), i + 1, {{"format", format}}});
+          const auto made = drawn_shape({problem, std::string(family.name), i + 1, {{"format", format}}});
+          if (!made) continue;
           for (const Open& line : open) {
-            if (line.kernel->problem == problem && line.format == kStorageFormats[f]) note(line, made.problem);
+            if (line.kernel->problem == problem && line.format == kStorageFormats[f]) note(line, *made);
           }
         }
       }

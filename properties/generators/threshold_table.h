@@ -19,7 +19,7 @@ struct ThresholdSides {
   bool reached() const { return sides[0] == taken && sides[1] == taken && sides[2] != missing; }
 };
 
-/// Of every forward kernel but the seeded faults. `left_out`: without that family.
+/// Of every kernel but the seeded faults. `left_out`: without that family.
 std::vector<ThresholdSides> default_thresholds(std::string_view left_out = {});
 /// A line per kernel and threshold: -, = and + for the sides that are taken, ! for a limit, . for what is missing.
 std::string threshold_text(const std::vector<ThresholdSides>& table);

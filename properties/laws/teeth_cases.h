@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "kernels/broken/fault.h"
-#include "properties/generators/backward_variant.h"
 #include "properties/generators/family.h"
 #include "properties/laws/law.h"
 #include "reference/problem/error.h"
@@ -68,9 +67,8 @@ inline std::vector<CaseSpec> teeth_specs(ProblemKind problem) {
     return specs.emplace_back(
         CaseSpec{problem, std::string(family), seed, {{"format", std::string(info(format).name)}}});
   };
-  for (int variant = 1; gradient && variant <= gradient_variants(); ++variant) {
-    add("normal", static_cast<std::uint64_t>(variant)).keys["variant"] = std::to_string(variant);
-  }
+  const std::uint64_t rows = gradient ? find_family("pairs")->round(problem) : 0;
+  for (std::uint64_t row = 0; row < rows; ++row) add("pairs", row);
   // Even seeds of a gradient are stages.
   const std::uint64_t first = gradient ? 0 : 1, end = gradient ? 2 * kTeethSeeds : kTeethSeeds + 1;
   for (std::uint64_t seed = first; seed < end; ++seed) {
@@ -85,7 +83,7 @@ inline std::vector<CaseSpec> teeth_specs(ProblemKind problem) {
 }
 
 /// Every family that serves the problem, for some seeds, the formats in turn: all families of a seed before the next. Of a
-/// gradient first every row of the covering array (backward_variant.h); of the others kTeethLines behind.
+/// gradient first every row of the covering array; of the others kTeethLines behind.
 inline std::deque<TeethCase>& teeth_cases(ProblemKind problem) {
   static std::deque<TeethCase> all[std::size(kProblemKinds)];
   std::deque<TeethCase>& cases = all[static_cast<std::size_t>(problem)];

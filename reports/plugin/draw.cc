@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "properties/generators/backward_variant.h"
 #include "reference/error/declared_terms.h"
 #include "reference/problem/error.h"
 
@@ -106,22 +105,8 @@ std::vector<PluginTask> draw_tasks(KernelRun& run, const Described& described, s
     if (!family->serves(run.kernel().problem)) continue;
     tasks.push_back({&run.kernel(), draw_cases(run, *family, options.seed, options.cases)});
   }
-  if (options.families.empty()) draw_variants(run, options.seed, tasks);
   draw_declared(run, described, options.seed, tasks);
   return tasks;
-}
-
-void draw_variants(KernelRun& run, std::uint64_t seed, std::span<PluginTask> tasks) {
-  constexpr std::string_view kFamily = "normal";
-  const auto task = std::ranges::find_if(tasks, [&](const PluginTask& t) { return t.cases.front().family == kFamily; });
-  if (run.kernel().problem != ProblemKind::backward || task == tasks.end()) return;
-  for (int variant = 1; variant <= gradient_variants(); ++variant) {
-    // Even seeds are stages, odd ones gradients.
-    const CaseSpec spec = spec_of(run.kernel(), kFamily, seed + static_cast<std::uint64_t>(variant),
-                                  {{"variant", std::to_string(variant)}});
-    const std::optional<Problem> problem = problem_of(run.kernel(), spec);
-    if (problem && run.kernel().unsupported(*problem).empty()) add_taken(run, *task, spec, *problem);
-  }
 }
 
 void draw_declared(KernelRun& run, const Described& described, std::uint64_t seed, std::span<PluginTask> tasks) {

@@ -21,10 +21,6 @@ std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint
 std::vector<PluginTask> draw_tasks(KernelRun& run, const Described& described, std::span<const Family* const> families,
                                    const PluginCheck& options);
 
-/// Of a kernel of the gradient: adds the rows of the covering array (generators/backward_variant.h) that it takes to the task of the
-/// family normal.
-void draw_variants(KernelRun& run, std::uint64_t seed, std::span<PluginTask> tasks);
-
 /// Adds to the tasks of a kernel, one per family, cases with the capabilities of which the run has fewer than kCasesOfCapability: as
 /// the families draw them, then held by keys to the sizes and features that the description takes.
 void draw_declared(KernelRun& run, const Described& described, std::uint64_t seed, std::span<PluginTask> tasks);

@@ -9,7 +9,6 @@
 
 #include "kernels/observe.h"
 #include "properties/generators/backward_case.h"
-#include "properties/generators/backward_variant.h"
 #include "properties/generators/family.h"
 #include "properties/laws/race_observer.h"
 #include "reference/oracle/backward/backward_problems.h"
@@ -36,14 +35,13 @@ GradientCase judged_case(std::string line, BackwardProblem problem) {
   return c;
 }
 
-/// Every variant of an ordinary problem, in formats in turn.
-const std::vector<GradientCase>& variant_cases() {
+/// Every row of the covering array, in formats in turn.
+const std::vector<GradientCase>& row_cases() {
   static const std::vector<GradientCase> cases = [] {
     std::vector<GradientCase> list;
-    for (int variant = 1; variant <= gradient_variants(); ++variant) {
-      const std::string n = std::to_string(variant);
-      const std::string format(info(kStorageFormats[variant % 3]).name);
-      std::string line = "attention_backward:normal:" + n + ":format=" + format + ",variant=" + n;
+    for (std::uint64_t row = 0; row < find_family("pairs")->round(ProblemKind::backward); ++row) {
+      const std::string format(info(kStorageFormats[row % 3]).name);
+      std::string line = "attention_backward:pairs:" + std::to_string(row) + ":format=" + format;
       BackwardProblem problem = std::get<BackwardProblem>(make_case(parse_case_spec(line)).problem);
       list.push_back(judged_case(std::move(line), std::move(problem)));
     }
@@ -52,12 +50,13 @@ const std::vector<GradientCase>& variant_cases() {
   return cases;
 }
 
-/// Every family that serves attention, three seeds of each format.
+/// Every family that serves attention and has no rows of its own for gradients, three seeds of each format.
 const std::vector<GradientCase>& family_cases() {
   static const std::vector<GradientCase> cases = [] {
     std::vector<GradientCase> list;
     const Plan plan = make_plan({{"attention_backward.*"}, {}, {}}, 3, 0, {Executor::cpu});
     for (std::size_t i = 0; i < plan.cases.size(); ++i) {
+      if (find_family(plan.cases[i].spec.family)->gradient != nullptr) continue;
       try {
         list.push_back(judged_case(to_string(plan.cases[i].spec), std::get<BackwardProblem>(plan.make(i).problem)));
       } catch (const UsageError&) {  // a feature without a gradient
@@ -85,6 +84,9 @@ int expect_right(const GradientCase& c) {
   int passed = 0;
   for (const Kernel& kernel : kernels_of(ProblemKind::backward)) {
     if (kernel.form != Form::hardened || !kernel.unsupported(c.problem).empty()) continue;
+    // A subnormal scale beside flushed operands: no bound, and so no verdict.
+    const Format format = c.problem.forward.q.format;
+    if (!backward_refused(c.problem.forward, kernel.backward_for(format)).empty()) continue;
     const CaseResult result = ask(kernel, c);
     EXPECT_LT(result.verdict.kind, VerdictKind::inconclusive)
         << kernel.id << " " << c.line << ": " << to_string(result.verdict) << " " << result.verdict.detail;
@@ -99,10 +101,10 @@ TEST(BackwardKernels, hardened_kernels_are_right_on_every_family) {
   EXPECT_GT(passed, 300);
 }
 
-TEST(BackwardKernels, hardened_kernels_are_right_on_every_variant) {
+TEST(BackwardKernels, hardened_kernels_are_right_on_every_row_of_the_covering_array) {
   int passed = 0;
-  for (const GradientCase& c : variant_cases()) passed += expect_right(c);
-  EXPECT_GT(passed, gradient_variants());
+  for (const GradientCase& c : row_cases()) passed += expect_right(c);
+  EXPECT_GT(passed, std::ssize(row_cases()));
 }
 
 TEST(BackwardKernels, hardened_kernels_are_right_on_random_problems_of_every_feature) {
@@ -144,7 +146,7 @@ class RaceObserverSet : public testing::Environment {
 };
 const auto* const kRaceObserverSet = testing::AddGlobalTestEnvironment(new RaceObserverSet);
 
-/// Every family in formats and seeds in turn, and every sixth variant: relating laws run a kernel up to ten times.
+/// Every family in formats and seeds in turn, and every sixth row of the covering array: relating laws run a kernel up to ten times.
 const std::vector<const GradientCase*>& relating_cases() {
   static const std::vector<const GradientCase*> cases = [] {
     std::vector<const GradientCase*> list;
@@ -155,7 +157,7 @@ const std::vector<const GradientCase*>& relating_cases() {
       if (name != family) in_family = 0, ++families, family = name;
       if ((in_family++ + families) % 5 == 0) list.push_back(&c);
     }
-    for (std::size_t i = 0; i < variant_cases().size(); i += 6) list.push_back(&variant_cases()[i]);
+    for (std::size_t i = 0; i < row_cases().size(); i += 6) list.push_back(&row_cases()[i]);
     return list;
   }();
   return cases;

@@ -131,7 +131,7 @@ Plan make_plan(const Filters& filters, std::uint64_t seeds, std::uint64_t first_
         const auto formats = static_cast<std::uint64_t>(chosen_formats.size());
         const auto turn = static_cast<std::uint64_t>(&format - chosen_formats.data());
         for (std::uint64_t i = 0; i < count; ++i) {
-          if (!family->draws(problem, i, seeds, turn, formats)) continue;
+          if (!family->draws(i, seeds, turn, formats)) continue;
           planned.spec.seed = first_seed + i;
           plan.cases.push_back(planned);
         }

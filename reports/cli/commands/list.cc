@@ -45,7 +45,7 @@ int list_command(const std::string& what, bool json) {
   std::string text;
   if (what == "coverage") {
     if (json) throw UsageError("list coverage: has no --json; legal for kernels, families, laws and faults");
-    for (const ProblemKind problem : kForwardKinds) {
+    for (const ProblemKind problem : kProblemKinds) {
       text += default_coverage(problem).text();
     }
     text += threshold_text(default_thresholds());
