@@ -30,7 +30,8 @@ class Screen {
     if (returned(contract_, Part::o)) screen_o();
     if (returned(contract_, Part::lse)) screen_lse();
     Judgement& judgement = result_.judgement;
-    judgement.worst = worst_.verdict();
+    const bool any = judgement.o.elements + judgement.lse.elements > 0;
+    judgement.worst = (any ? worst_ : kNoElement).verdict();
     if (worst_.kind != VerdictKind::pass) {
       judgement.worst.detail +=
           ": " + describe(judged_element(output_, truth_, bound_, judgement, worst_part_, worst_index_));

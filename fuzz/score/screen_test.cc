@@ -219,11 +219,12 @@ TEST(Screen, attention_is_judged_as_by_judge_and_peaks) {
   }
 }
 
-TEST(Screen, nothing_to_judge_is_a_pass) {
+TEST(Screen, nothing_to_judge_is_no_pass) {
   const Output none{Tensor::dense(Format::f32, {0, 4}), Tensor::dense(Format::f32, {0})};
   Bound bound;
   bound.width = 4;
-  EXPECT_EQ(screen(none, Truth::sized(0, 4), bound, {}).judgement.worst.kind, VerdictKind::pass);
+  EXPECT_EQ(screen(none, Truth::sized(0, 4), bound, {}).judgement.worst.kind, VerdictKind::vacuous);
+  EXPECT_EQ(judge(none, Truth::sized(0, 4), bound, {}, 0).worst.kind, VerdictKind::vacuous);
 }
 
 }  // namespace

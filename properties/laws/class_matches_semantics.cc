@@ -37,6 +37,8 @@ std::uint64_t undeclared(const Evaluation& e) {
 Verdict check(const Evaluation& e) {
   if (failure_count(e.judgement, kMine) != 0) return failing_element(e, kMine);
 
+  const std::uint64_t all = element_count(e.judgement);
+  if (all == 0) return kNoElement.verdict();
   const auto counts = verdict_counts(e.judgement);
   const auto of = [&](VerdictKind kind) { return counts[static_cast<std::size_t>(kind)]; };
   if (of(VerdictKind::inconclusive) != 0 && class_undecided(e)) {
@@ -44,7 +46,6 @@ Verdict check(const Evaluation& e) {
   }
   // Out of domain a finite answer may be inf or NaN: where most elements are, hardly a class was asked for.
   const std::uint64_t free = of(VerdictKind::out_of_domain);
-  const std::uint64_t all = element_count(e.judgement);
   if (free != 0 && static_cast<double>(all - free) < kLeastDecided * static_cast<double>(all)) {
     return {VerdictKind::out_of_domain, Failure::none, detail_of_first(e, VerdictKind::out_of_domain)};
   }

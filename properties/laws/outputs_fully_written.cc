@@ -21,6 +21,7 @@ Verdict check(const Evaluation& e) {
       if (++unwritten == 1) first = describe(e.element(part, i));
     }
   }
+  if (all == 0) return kNoElement.verdict();
   if (unwritten == 0) return {};
   return {VerdictKind::fail, Failure::unwritten,
           fmt::format("{} of {} elements were never written, first {}", unwritten, all, first)};

@@ -166,6 +166,8 @@ std::vector<std::string> RunPower::open() const {
     std::string why = "refused";
     if (family.judged == 0 && family.refused == 0) {
       why = "not judged";
+    } else if (family.power.elements() == 0 && family.refused <= family.judged) {
+      why = "no element";
     } else if (part && family.refused <= family.judged) {
       why = fmt::format("{}: {}", flashproof::name(*part), flashproof::name(family.power.of(*part).reason()));
     }

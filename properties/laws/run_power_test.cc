@@ -88,12 +88,17 @@ TEST(RunPower, nothing_judged_is_said_so) {
   EXPECT_EQ(run.undecided(), "");
 }
 
-TEST(RunPower, outputs_without_an_element_are_no_pass) {
+TEST(RunPower, outputs_without_an_element_are_no_pass_and_a_family_of_them_is_not_decided) {
   RunPower run;
   run.add(spec_of("zero_length", 0), Power{});
   EXPECT_EQ(run.undecided(), "no element was judged: every output is empty");
   run.add(spec_of("normal", 0), power_of_counts(10, 0));
-  EXPECT_EQ(run.undecided(), "");
+  EXPECT_THAT(run.open(), testing::ElementsAre("zero_length (no element)"));
+  EXPECT_EQ(run.undecided(), "of 2 input families 1 have too little decided: zero_length (no element)");
+  run.add(spec_of("huge", 0), power_of_counts(10, 0));
+  EXPECT_EQ(run.undecided(), "") << "two thirds are decided";
+  run.add(spec_of("zero_length", 1), power_of_counts(1, 0));
+  EXPECT_THAT(run.open(), testing::IsEmpty()) << "a case of the family has elements";
 }
 
 TEST(RunPower, a_family_is_lost_where_most_of_it_lies_outside) {

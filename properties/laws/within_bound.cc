@@ -24,18 +24,18 @@ constexpr std::string_view kTeeth[] = {"attention.broken.short_polynomial",
 Verdict check(const Evaluation& e) {
   if (failure_count(e.judgement, kMine) != 0) return failing_element(e, kMine);
 
+  if (element_count(e.judgement) == 0) return kNoElement.verdict();
   auto counts = verdict_counts(e.judgement);
   counts[static_cast<std::size_t>(VerdictKind::fail)] = 0;
-  // No elements at all is a success; nothing but NaN and inf, right or wrong, has measured nothing.
-  const std::uint64_t elements = element_count(e.judgement);
+  // Nothing but NaN and inf, right or wrong, has measured nothing.
   std::uint64_t finite = 0;
   for (const Part part : parts_of(e.output)) finite += e.judgement[part].finite_elements;
   const std::uint64_t undecided = counts[static_cast<std::size_t>(VerdictKind::inconclusive)] +
                                   counts[static_cast<std::size_t>(VerdictKind::out_of_domain)];
-  if (elements > 0 && finite == 0 && undecided == 0) {
+  if (finite == 0 && undecided == 0) {
     return {VerdictKind::vacuous, Failure::none, "no element has a finite exact and a finite computed value"};
   }
-  const VerdictKind kind = combine(counts, elements > 0 ? VerdictKind::vacuous : VerdictKind::pass);
+  const VerdictKind kind = combine(counts, VerdictKind::vacuous);
   if (kind == VerdictKind::pass) return e.power == nullptr ? Verdict{} : require_power({}, *e.power);
   return {kind, Failure::none, detail_of_first(e, kind)};
 }

@@ -99,6 +99,8 @@ void add_state_rounding(const Problem& problem, const Semantics& semantics, Boun
   if (p == nullptr) return;
   // A state so far below the largest changes nothing that f32 holds, however its exponent is rounded.
   constexpr double kNegligible = 200, kLeast = 0x1p-149;
+  // Beyond it a term that is 0 in doubles may come to more than kLeast: of such states nothing is known.
+  constexpr double kMostOff = 250;
   const double unit = unit_roundoff(Format::f32) * (1 + 0x1p-20);
   const auto width = static_cast<std::size_t>(bound.width);
   for (std::int64_t r = 0; r < bound.rows; ++r) {
@@ -117,7 +119,8 @@ void add_state_rounding(const Problem& problem, const Semantics& semantics, Boun
     bound.lse[row].weights += off;
     bound.lse[row].probable += off;
     for (std::size_t i = row * width; i < (row + 1) * width; ++i) {
-      const double by = std::expm1(2 * off) * bound.o[i].size * (1 + 0x1p-40) + (off > 0 ? kLeast : 0);
+      const double by =
+          off > kMostOff ? kInf : std::expm1(2 * off) * bound.o[i].size * (1 + 0x1p-40) + (off > 0 ? kLeast : 0);
       bound.o[i].weights += by;
       bound.o[i].probable += by;
     }
@@ -141,6 +144,16 @@ std::optional<double> special_lse(const Semantics& semantics, RowKind kind) {
   return std::nullopt;
 }
 
+namespace {
+
+/// The first column behind a softmax row's length, where 0 is right whatever the row is; else the width.
+std::int64_t columns_of(const Problem& problem, std::size_t row, std::int64_t width) {
+  const auto* p = std::get_if<SoftmaxProblem>(&problem);
+  return p == nullptr || p->row_length.empty() ? width : p->row_length[row];
+}
+
+}  // namespace
+
 Output in_reference_terms(const Problem& problem, const Semantics& semantics, Output output) {
   if (!has_special_rows(semantics)) return output;
   const std::vector<RowKind> kinds = row_kinds(problem);
@@ -152,11 +165,13 @@ Output in_reference_terms(const Problem& problem, const Semantics& semantics, Ou
     const double lse = empty ? -kInf : kNan;
     const std::optional<double> declared = special_lse(semantics, kinds[row]);
     declared ? exchange(output.lse, r, *declared, lse) : put(output.lse, r, lse);
+    const std::int64_t columns = columns_of(problem, row, width);
     for (std::int64_t i = r * width; i < (r + 1) * width; ++i) {
       if (!empty) {
         if (semantics.nan_o == NanOutput::any) put(output.o, i, kNan);
       } else if (semantics.empty_o == EmptyOutput::nan) {
-        exchange(output.o, i, kNan, 0);
+        const bool zero_behind = i - r * width >= columns && got(output.o, i) == 0;
+        if (!zero_behind) exchange(output.o, i, kNan, 0);
       } else if (semantics.empty_o != EmptyOutput::zero) {
         put(output.o, i, 0);  // of a mean the judging laws know
       }

@@ -134,6 +134,24 @@ TEST(InReferenceTerms, what_is_declared_becomes_what_the_reference_says) {
   EXPECT_EQ(returned(0, -kInf).lse.at({0}), kInf);
 }
 
+/// Either is right behind the length of a row (README.md of reference/problem).
+TEST(InReferenceTerms, behind_the_length_of_a_softmax_row_zero_stays_zero) {
+  SoftmaxProblem p;
+  p.x = zeros({1, 3});
+  p.row_length = {0};
+  p.plan = ChunkPlan::uniform(3, 64);
+  Output output{zeros({1, 3}), zeros({1})};
+  output.o.set({0, 1}, std::nan(""));
+  output.o.set({0, 2}, 7);
+  output = in_reference_terms(p, {.empty_o = EmptyOutput::nan}, output);
+  EXPECT_EQ(output.o.at({0, 0}), 0);
+  EXPECT_EQ(output.o.at({0, 1}), 0);
+  EXPECT_EQ(output.o.at({0, 2}), 7);
+  p.row_length.clear();  // a row of -inf: every column is one of its own
+  for (const std::int64_t c : {0, 1, 2}) p.x.set({0, c}, -kInf);
+  EXPECT_TRUE(std::isnan(in_reference_terms(p, {.empty_o = EmptyOutput::nan}, output).o.at({0, 0})));
+}
+
 MergeProblem merge() {
   MergeProblem p;
   p.o = zeros({2, 2, 1});
@@ -174,6 +192,13 @@ TEST(HandedOver, the_bound_pays_for_the_rounding_of_the_states) {
   EXPECT_GE(bound.lse[1].total(), 100 * 0x1p-24);
   EXPECT_LT(bound.lse[1].total(), 101 * 0x1p-24);
   EXPECT_GE(bound.o[1].total(), 5 * 2 * 100 * 0x1p-24);
+
+  MergeProblem huge = merge();  // e^(what is lost) is beyond doubles, and a term that is 0 may be none
+  huge.lse.set({0, 1}, 1e30);
+  bound.o[1].size = 0;
+  bound.o[1].weights = 0;
+  add_state_rounding(huge, {.lse_base = LseBase::two}, bound);
+  EXPECT_EQ(bound.o[1].total(), kInf);
 }
 
 }  // namespace

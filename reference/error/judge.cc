@@ -161,7 +161,7 @@ Judgement judge(const Output& output, const Truth& truth, const Bound& bound, co
     }
     if (has_bias) stats.end_row(row_spread);
   }
-  judgement.worst = worst.verdict();
+  judgement.worst = (first ? kNoElement : worst).verdict();
   if (worst.kind != VerdictKind::pass) {
     judgement.worst.detail += ": " + describe(judged_element(output, truth, bound, judgement, worst_part, worst_index));
   }

@@ -76,9 +76,13 @@ struct Settled {
 /// element.
 Settled settle(Element& element, const Contract& contract, const NextTier& next);
 
+/// Of a case without any element that the kernel returns: it executed, and nothing was decided. Such a case is no pass.
+inline constexpr Decision kNoElement{
+    .kind = VerdictKind::vacuous, .failure = Failure::none, .why = "no output has an element"};
+
 /// Judges every element of every part, of what the contract says the kernel returns. `case_index` goes into the witnesses.
 /// Unwritten poison is the law's business, here it is a NaN like any other. The truth of a gradient is as narrow as it gets
-/// (backward_truth()): nothing climbs for it. No elements (rows = 0): pass, as semantics has it: an empty output is a success.
+/// (backward_truth()): nothing climbs for it. No elements (rows = 0): kNoElement.
 Judgement judge(const Output& output, const Truth& truth, const Bound& bound, const Contract& contract,
                 std::uint64_t case_index, const NextTier& next = {});
 /// With the oracle's truth() and row().

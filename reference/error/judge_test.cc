@@ -294,8 +294,8 @@ TEST(Judge, DomainIsPerRow) {
   EXPECT_THAT(judged(s).worst.detail, testing::HasSubstr("scores below"));
 }
 
-TEST(Judge, EmptyOutputIsASuccess) {
-  EXPECT_EQ(verdict(make_scene(0, 5)), "pass");
+TEST(Judge, an_empty_output_decides_nothing) {
+  EXPECT_EQ(verdict(make_scene(0, 5)), "vacuous");
   EXPECT_EQ(judged(make_scene(0, 5)).o.elements, 0U);
   EXPECT_EQ(judged(make_scene(2, 0)).lse.elements, 2U);
 }

@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
-#include "reference/bound/alternatives.h"
-#include "reference/error/declared_truth.h"
 #include "reference/error/judge.h"
-#include "reference/error/rounded_truth.h"
-#include "reference/oracle/oracle.h"
 #include "reference/problem/error.h"
+#include "reports/plugin/test/lazy_adversaries.h"
 #include "reports/plugin/test/trivial_kernels.h"
 
 namespace flashproof {
@@ -21,26 +17,31 @@ const double kNaNValue = std::nan("");
 
 void put(Tensor& tensor, std::int64_t i, double value) { tensor.set_bits(i, encode(tensor.format, value)); }
 double got(const Tensor& tensor, std::int64_t i) { return decode(tensor.format, tensor.bits(i)); }
-void fill(Tensor& tensor, double value) {
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) put(tensor, i, value);
-}
-std::int64_t width(const Output& output) {
-  return output.lse.elements() == 0 ? 0 : output.o.elements() / output.lse.elements();
-}
+std::int64_t width(const Output& output, Part part) { return part == Part::lse ? 1 : output[part].shape.back(); }
 
 template <int Value>  // 0: NaN, 1: 0, 2: 1, 3: inf, 4: -inf, 5: 1e30, 6: -1
-Output constant(const Kernel&, const Problem&, Output right) {
+Output constant(const Kernel& kernel, const Problem&, Output right) {
   const double values[] = {kNaNValue, 0, 1, kInfinity, -kInfinity, 1e30, -1};
-  fill(right.o, values[Value]);
-  fill(right.lse, values[Value]);
+  for (const Part part : parts(kernel.problem)) {
+    for (std::int64_t i = 0; i < right[part].elements(); ++i) put(right[part], i, values[Value]);
+  }
   return right;
 }
 
-template <double (*Answer)(const TrivialAnswers&), bool Lse>
+template <double Factor, double Shift = 0.0>
+Output times(const Kernel& kernel, const Problem&, Output right) {
+  for (const Part part : parts(kernel.problem)) {
+    Tensor& tensor = right[part];
+    for (std::int64_t i = 0; i < tensor.elements(); ++i) put(tensor, i, Factor * got(tensor, i) + Shift);
+  }
+  return right;
+}
+
+template <double (*Choose)(const TrivialAnswers&), bool Lse>
 Output trivial(const Kernel&, const Problem& problem, Output right) {
   Tensor& tensor = Lse ? right.lse : right.o;
   for_each_trivial(problem, Lse,
-                   [&](std::int64_t i, const TrivialAnswers& answers) { put(tensor, i, Answer(answers)); });
+                   [&](std::int64_t i, const TrivialAnswers& answers) { put(tensor, i, Choose(answers)); });
   return right;
 }
 double copied(const TrivialAnswers& a) { return a.copy; }
@@ -48,56 +49,58 @@ double uniform(const TrivialAnswers& a) { return a.uniform; }
 double least(const TrivialAnswers& a) { return a.least; }
 double largest(const TrivialAnswers& a) { return a.largest; }
 
-template <double Factor, double Shift>
-Output lse_as(const Kernel&, const Problem&, Output right) {
-  for (std::int64_t i = 0; i < right.lse.elements(); ++i) put(right.lse, i, Factor * got(right.lse, i) + Shift);
+/// q, k and v.
+Output copied_inputs(const Kernel&, const Problem& problem, Output right) {
+  const AttentionProblem& p = *attention_of(problem);
+  right.dq.storage = dense_bytes(p.q);
+  right.dk.storage = dense_bytes(p.k);
+  right.dv.storage = dense_bytes(p.v);
   return right;
 }
-template <double Factor>
-Output o_times(const Kernel&, const Problem&, Output right) {
-  for (std::int64_t i = 0; i < right.o.elements(); ++i) put(right.o, i, Factor * got(right.o, i));
+
+Output of_uniform_weights(const Kernel&, const Problem& problem, Output right) {
+  const UniformGradients made = uniform_gradients(std::get<BackwardProblem>(problem));
+  const std::vector<double>* const values[] = {&made.dq, &made.dk, &made.dv};
+  for (std::size_t part = 0; part < std::size(kGradientParts); ++part) {
+    for (std::int64_t i = 0; const double value : *values[part]) put(right[kGradientParts[part]], i++, value);
+  }
   return right;
 }
 
 /// A single row is negated: no other is there.
-Output other_row(const Kernel&, const Problem&, Output right) {
-  const Output from = right;
-  const std::int64_t rows = right.lse.elements(), w = width(right);
-  if (rows == 1) {
-    for (Tensor* tensor : {&right.o, &right.lse}) {
-      for (std::int64_t i = 0; i < tensor->elements(); ++i) put(*tensor, i, -got(*tensor, i));
+Output other_row(const Kernel& kernel, const Problem&, Output right) {
+  for (const Part part : parts(kernel.problem)) {
+    Tensor& tensor = right[part];
+    const Tensor from = tensor;
+    const std::int64_t n = tensor.elements(), w = width(right, part);
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (n == w) put(tensor, i, -got(from, i));
+      if (n != w) tensor.set_bits(i, from.bits((i + w) % n));
     }
-    return right;
-  }
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const std::int64_t other = (r + 1) % rows;
-    right.lse.set_bits(r, from.lse.bits(other));
-    for (std::int64_t c = 0; c < w; ++c) right.o.set_bits(r * w + c, from.o.bits(other * w + c));
   }
   return right;
 }
 
-/// The largest element of o is 0, every other one right.
-Output one_wrong(const Kernel&, const Problem&, Output right) {
-  std::int64_t at = -1;
-  for (std::int64_t i = 0; i < right.o.elements(); ++i) {
-    const double size = std::fabs(got(right.o, i));
-    if (size > 0 && (at < 0 || size > std::fabs(got(right.o, at)))) at = i;
+/// The largest element is 0, every other one right.
+Output one_wrong(const Kernel& kernel, const Problem&, Output right) {
+  for (const Part part : parts(kernel.problem)) {
+    std::int64_t at = -1;
+    for (std::int64_t i = 0; i < right[part].elements(); ++i) {
+      const double size = std::fabs(got(right[part], i));
+      if (size > 0 && (at < 0 || size > std::fabs(got(right[part], at)))) at = i;
+    }
+    if (at >= 0) put(right[part], at, 0);
   }
-  if (at >= 0) put(right.o, at, 0);
   return right;
 }
 
-Output nan_row(const Kernel&, const Problem&, Output right) {
-  const std::int64_t rows = right.lse.elements(), w = width(right);
-  if (rows == 0) return right;
-  put(right.lse, rows / 2, kNaNValue);
-  for (std::int64_t c = 0; c < w; ++c) put(right.o, rows / 2 * w + c, kNaNValue);
+Output nan_row(const Kernel& kernel, const Problem&, Output right) {
+  for (const Part part : parts(kernel.problem)) {
+    const std::int64_t n = right[part].elements(), w = width(right, part);
+    for (std::int64_t c = 0; n > 0 && c < w; ++c) put(right[part], n / w / 2 * w + c, kNaNValue);
+  }
   return right;
 }
-
-Output nan_o(const Kernel&, const Problem&, Output right) { return fill(right.o, kNaNValue), right; }
-Output nan_lse(const Kernel&, const Problem&, Output right) { return fill(right.lse, kNaNValue), right; }
 
 double largest_size(const Tensor& t) {
   double size = 0;
@@ -116,9 +119,10 @@ bool easy(const Problem& problem) {
   if (const auto* p = std::get_if<MergeProblem>(&problem)) {
     return p->features().empty() && p->o.shape[0] <= 4 && largest_size(p->lse) < 8 && largest_size(p->o) < 8;
   }
-  const auto& p = std::get<AttentionProblem>(problem);
+  const AttentionProblem& p = *attention_of(problem);
+  const auto* gradient = std::get_if<BackwardProblem>(&problem);
   return p.plain() && p.key_length.empty() && !p.causal && p.k_length() <= 64 && largest_size(p.q) < 4 &&
-         largest_size(p.k) < 4 && largest_size(p.v) < 4;
+         largest_size(p.k) < 4 && largest_size(p.v) < 4 && (gradient == nullptr || largest_size(gradient->d_out) < 4);
 }
 
 template <int Value>  // as constant(); 7: refused
@@ -131,130 +135,103 @@ Output easy_only(const Kernel& kernel, const Problem& problem, Output right) {
   }
 }
 
-enum class Outside { any, first, by_case };
-/// NaN wherever that declaration, or some one of those that an open one stands for, leaves the domain.
-template <Outside Which>
-Output outside_nan(const Kernel& kernel, const Problem& problem, Output right) {
-  const std::vector<Arithmetic> list = alternatives(kernel.arithmetic, problem);
-  const std::int64_t w = width(right);
-  const std::size_t only = Which == Outside::by_case ? static_cast<std::size_t>(right.o.elements()) % list.size() : 0;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    if (Which != Outside::any && i != only) continue;
-    const Bound bound = compute_bound(problem, list[i]);
-    const auto holds = [&](const RowDomain& domain) {
-      return domain.holds() && (!kernel.contract.refuses_beyond_range || domain.form.holds());
-    };
-    for (std::int64_t r = 0; r < right.lse.elements(); ++r) {
-      const auto row = static_cast<std::size_t>(r);
-      if (!holds(bound.domain[row])) put(right.lse, r, kNaNValue);
-      for (std::int64_t c = 0; c < w; ++c) {
-        if (!holds(bound.domain_of(row, row * static_cast<std::size_t>(w) + static_cast<std::size_t>(c)))) {
-          put(right.o, r * w + c, kNaNValue);
-        }
-      }
-    }
-  }
-  return right;
-}
-
-/// 0.9 of its own bound beside the truth, everywhere.
-Output edge_of_bound(const Kernel& kernel, const Problem& problem, Output right) {
-  const Bound bound = compute_bound(problem, alternatives(kernel.arithmetic, problem).front());
-  const auto shift = [](Tensor& tensor, const std::vector<ElementBound>& by) {
-    for (std::int64_t i = 0; i < tensor.elements(); ++i) {
-      const double to = got(tensor, i) + 0.9 * by[static_cast<std::size_t>(i)].total();
-      if (std::isfinite(to) && std::fabs(to) < info(tensor.format).max_finite) put(tensor, i, to);
-    }
-  };
-  shift(right.o, bound.o);
-  shift(right.lse, bound.lse);
-  return right;
-}
-
-/// 0 wherever the bound accepts 0, else the truth.
-Output zero_where_accepted(const Kernel& kernel, const Problem& problem, Output right) {
-  const Bound bound = compute_bound(problem, alternatives(kernel.arithmetic, problem).front());
-  const auto lazy = [](Tensor& tensor, const std::vector<ElementBound>& by) {
-    for (std::int64_t i = 0; i < tensor.elements(); ++i) {
-      if (std::fabs(got(tensor, i)) < 0.999 * by[static_cast<std::size_t>(i)].total()) put(tensor, i, 0);
-    }
-  };
-  lazy(right.o, bound.o);
-  lazy(right.lse, bound.lse);
-  return right;
-}
-
 Output truth(const Kernel&, const Problem&, Output right) { return right; }
 
-constexpr auto kWrong = Claim::wrong;
-constexpr Adversary kAdversaries[] = {
-    {"NaN", kWrong, true, true, constant<0>},
-    {"0", kWrong, true, true, constant<1>},
-    {"1", kWrong, true, true, constant<2>},
-    {"inf", kWrong, true, true, constant<3>},
-    {"-inf", kWrong, true, true, constant<4>},
-    {"1e30", kWrong, true, true, constant<5>},
-    {"-1", kWrong, true, true, constant<6>},
-    {"o NaN", kWrong, true, false, nan_o},
-    {"o 0", kWrong, true, false, o_times<0.0>},
-    {"o negated", kWrong, true, false, o_times<-1.0>},
-    {"o doubled", kWrong, true, false, o_times<2.0>},
-    {"o a copy of the input", kWrong, true, false, trivial<copied, false>},
-    {"o uniform weights", kWrong, true, false, trivial<uniform, false>},
-    {"o least value", kWrong, true, false, trivial<least, false>},
-    {"o largest value", kWrong, true, false, trivial<largest, false>},
-    {"lse NaN", kWrong, false, true, nan_lse},
-    {"lse 0", kWrong, false, true, lse_as<0.0, 0.0>},
-    {"lse largest score", kWrong, false, true, trivial<largest, true>},
-    {"lse + 1", kWrong, false, true, lse_as<1.0, 1.0>},
-    {"another row", kWrong, true, true, other_row},
-    {"one element 0", kWrong, true, false, one_wrong},
-    {"one row NaN", kWrong, true, true, nan_row},
-    {"easy cases, else NaN", kWrong, true, true, easy_only<0>},
-    {"easy cases, else 0", kWrong, true, true, easy_only<1>},
-    {"easy cases, else refused", kWrong, true, true, easy_only<7>},
-    {"NaN where any form leaves the domain", Claim::lazy, true, true, outside_nan<Outside::any>},
-    {"NaN where one form does, by case", Claim::lazy, true, true, outside_nan<Outside::by_case>},
-    {"NaN where the first form does", Claim::lazy, true, true, outside_nan<Outside::first>},
-    {"0.9 of its bound", Claim::lazy, true, true, edge_of_bound},
-    {"0 where the bound accepts it", Claim::lazy, true, true, zero_where_accepted},
-    {"truth", Claim::right, false, false, truth},
-};
+constexpr auto kWrong = Claim::wrong, kLazy = Claim::lazy;
+
+/// Of every problem.
+void add_common(std::vector<Adversary>& list, const std::vector<Part>& all) {
+  list.push_back({"easy cases, else NaN", kWrong, all, easy_only<0>});
+  list.push_back({"easy cases, else 0", kWrong, all, easy_only<1>});
+  list.push_back({"easy cases, else refused", kWrong, all, easy_only<7>});
+  list.push_back({"NaN where any form leaves the domain", kLazy, all, nan_where_any_leaves});
+  list.push_back({"NaN where one form does, by case", kLazy, all, nan_where_one_leaves});
+  list.push_back({"NaN where the first form does", kLazy, all, nan_where_first_leaves});
+  list.push_back({"0.9 of its bound", kLazy, all, at_edge_of_bound});
+  list.push_back({"0 where the bound accepts it", kLazy, all, zero_where_accepted});
+  list.push_back({"truth", Claim::right, {}, truth});
+}
+
+std::vector<Adversary> of_forward() {
+  const std::vector<Part> all = {Part::o, Part::lse}, o = {Part::o}, lse = {Part::lse};
+  std::vector<Adversary> list = {
+      {"NaN", kWrong, all, constant<0>},
+      {"0", kWrong, all, constant<1>},
+      {"1", kWrong, all, constant<2>},
+      {"inf", kWrong, all, constant<3>},
+      {"-inf", kWrong, all, constant<4>},
+      {"1e30", kWrong, all, constant<5>},
+      {"-1", kWrong, all, constant<6>},
+      {"o NaN", kWrong, o, constant<0>},
+      {"o 0", kWrong, o, times<0.0>},
+      {"o negated", kWrong, o, times<-1.0>},
+      {"o doubled", kWrong, o, times<2.0>},
+      {"o a copy of the input", kWrong, o, trivial<copied, false>},
+      {"o uniform weights", kWrong, o, trivial<uniform, false>},
+      {"o least value", kWrong, o, trivial<least, false>},
+      {"o largest value", kWrong, o, trivial<largest, false>},
+      {"lse NaN", kWrong, lse, constant<0>},
+      {"lse 0", kWrong, lse, times<0.0>},
+      {"lse largest score", kWrong, lse, trivial<largest, true>},
+      {"lse + 1", kWrong, lse, times<1.0, 1.0>},
+      {"another row", kWrong, all, other_row},
+      {"one element 0", kWrong, o, one_wrong},
+      {"one row NaN", kWrong, all, nan_row},
+  };
+  add_common(list, all);
+  return list;
+}
+
+/// Each of them in all of dq, dk and dv, and in one alone.
+std::vector<Adversary> of_gradient() {
+  struct Change {
+    const char* name;
+    Answer answer;
+  };
+  constexpr Change kChanges[] = {{"NaN", constant<0>},
+                                 {"0", constant<1>},
+                                 {"1", constant<2>},
+                                 {"inf", constant<3>},
+                                 {"-inf", constant<4>},
+                                 {"1e30", constant<5>},
+                                 {"-1", constant<6>},
+                                 {"negated", times<-1.0>},
+                                 {"doubled", times<2.0>},
+                                 {"a copy of the input", copied_inputs},
+                                 {"uniform weights", of_uniform_weights},
+                                 {"another row", other_row},
+                                 {"one element 0", one_wrong},
+                                 {"one row NaN", nan_row}};
+  const std::vector<Part> all(std::begin(kGradientParts), std::end(kGradientParts));
+  std::vector<Adversary> list;
+  for (const Change& change : kChanges) {
+    list.push_back({change.name, kWrong, all, change.answer});
+    for (const Part part : all) {
+      list.push_back({std::string(name(part)) + " " + change.name, kWrong, {part}, change.answer});
+    }
+  }
+  add_common(list, all);
+  return list;
+}
 
 }  // namespace
 
-std::span<const Adversary> adversaries() { return kAdversaries; }
-
-const Adversary& find_adversary(std::string_view name) {
-  return *std::ranges::find(kAdversaries, name, &Adversary::name);
+std::span<const Adversary> adversaries(ProblemKind problem) {
+  static const std::vector<Adversary> kForward = of_forward(), kGradient = of_gradient();
+  return problem == ProblemKind::backward ? kGradient : kForward;
 }
 
-Output right_output(const Problem& problem, const Semantics& semantics) {
-  if (semantics == Semantics{}) return {rounded_truth(problem, Part::o), rounded_truth(problem, Part::lse)};
-  Oracle oracle(problem);
-  const DeclaredTruth declared(problem, semantics, oracle.truth());
-  Output output;
-  for (const Part part : kForwardParts) {
-    const Balls& balls = declared.truth()[part];
-    output[part] = Tensor::dense(output_format(problem, part), output_shape(problem, part));
-    for (std::size_t i = 0; i < balls.size(); ++i) {
-      const Ball ball = balls[i];
-      const double value = (ball.classes & (kFinite | kUnspecified)) != 0 ? ball.hi + ball.lo
-                           : (ball.classes & kNaN) != 0                   ? kNaNValue
-                           : (ball.classes & kPosInf) != 0                ? kInfinity
-                                                                          : -kInfinity;
-      put(output[part], static_cast<std::int64_t>(i), value);
-    }
-  }
-  return output;
+const Adversary& find_adversary(ProblemKind problem, std::string_view name) {
+  return *std::ranges::find(adversaries(problem), name, &Adversary::name);
 }
 
 Runner runner_of(const Adversary& adversary, const Problem& known, const Output& right) {
   return [&adversary, &known, &right](const Kernel& kernel, const Problem& problem, const RunOptions&) {
     const Output truth = &problem == &known ? right : right_output(problem, kernel.contract.semantics);
-    Output output = adversary.answer(kernel, problem, truth);
-    if (!returned(kernel.contract, Part::o)) output.o = truth.o;
-    if (!returned(kernel.contract, Part::lse)) output.lse = truth.lse;
+    Output wrong = adversary.answer(kernel, problem, truth), output = truth;
+    for (const Part part : adversary.parts) {
+      if (returned(kernel.contract, part)) output[part] = std::move(wrong[part]);
+    }
     return output;
   };
 }

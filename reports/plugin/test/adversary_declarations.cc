@@ -1,82 +1,27 @@
 #include "reports/plugin/test/adversary_declarations.h"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <type_traits>
+#include <utility>
 
 #include "kernels/plugin.h"
-#include "reference/bound/arithmetic_fields.h"
 #include "reference/bound/arithmetic_json.h"
+#include "reference/bound/backward/arithmetic_json.h"
 #include "reference/error/semantics_json.h"
 #include "reference/model/attack_problems.h"
 #include "reference/problem/error.h"
 #include "reference/problem/random.h"
+#include "reports/plugin/test/field_values.h"
 
 namespace flashproof {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using namespace bound;
-
-struct FieldValue {
-  Json::json_pointer field;
-  Json value;
-};
-
-/// Values worth declaring of every field, at any depth.
-class FieldValues {
- public:
-  explicit FieldValues(std::vector<FieldValue>& list, std::string path = "") : list_(list), path_(std::move(path)) {}
-
-  void operator()(const char* name, const int&, Range legal) {
-    for (const int value : {legal.least, 1, 2, 4, 8, 32, 512, legal.most}) {
-      if (value >= legal.least && value <= legal.most) add(name, value);
-    }
-  }
-  void operator()(const char* name, const double&, Interval legal) {
-    for (const double value : {legal.least, 0x1p-12, 0x1p-6, 0x1p-2, 1.0, 512.0, 0x1p40, legal.below * (1 - 0x1p-50)}) {
-      if (value >= legal.least && value < legal.below) add(name, value);
-    }
-  }
-  void operator()(const char* name, const bool&) {
-    add(name, false);
-    add(name, true);
-  }
-  void operator()(const char* name, const BlockFma&) {
-    for (const auto& unit : unit_names()) add(name, unit.name);
-    add(name, Json{{"k", 64}, {"f", 7}, {"ofb", 7}});
-  }
-  template <class T>
-  void operator()(const char* name, const T& field) {
-    if constexpr (std::is_enum_v<T>) {
-      for (const auto& known : names_of<T>()) add(name, known.name);
-    } else {
-      fields(field, FieldValues(list_, path_ + "/" + name));
-    }
-  }
-
- private:
-  template <class T>
-  void add(const char* name, const T& value) {
-    list_.push_back({Json::json_pointer(path_ + "/" + name), value});
-  }
-
-  std::vector<FieldValue>& list_;
-  std::string path_;
-};
-
-std::vector<FieldValue> field_values() {
-  std::vector<FieldValue> list;
-  constexpr Arithmetic kAny{};
-  fields(kAny, FieldValues(list));
-  return list;
-}
 
 constexpr std::string_view kTakes[] = {
     R"(["row_length"])", R"(["concat", "order", "unnormalised", "joins"])",
-    R"(["causal", "key_length", "bias", "gqa", "window", "softcap", "alibi", "sink", "packed", "paged", "descale", "mixed"])"};
+    R"(["causal", "key_length", "bias", "gqa", "window", "softcap", "alibi", "sink", "packed", "paged", "descale", "mixed"])",
+    R"(["causal", "key_length", "bias", "gqa", "window", "alibi"])"};
 
 class Declarations {
  public:
@@ -85,13 +30,22 @@ class Declarations {
   /// Left out where describe() does not take it.
   bool add(const std::string& group, Json json) {
     json["formats"] = {info(format_).name};
-    const AdversaryDeclaration declaration{group, json.dump(), problem_, format_};
+    AdversaryDeclaration declaration{group, json.dump(), problem_, format_};
     try {
-      const DeclaredKernel kernel(declaration);
+      const DeclaredKernel declared(declaration);
+      const std::vector<BackwardArithmetic>& list = declared.kernel().backward_one_of;
+      const auto is_raw = [](const BackwardArithmetic& one) { return one.unit == ScoreUnit::raw; };
+      if (json.contains("takes") && !list.empty() && std::ranges::all_of(list, is_raw)) {
+        // Raw scores have no bound beside what is added to them: who declares them does not take it.
+        auto& takes = json["takes"].get_ref<Json::array_t&>();
+        std::erase(takes, Json("bias"));
+        std::erase(takes, Json("alibi"));
+        declaration.json = json.dump();
+      }
     } catch (const UsageError&) {
       return false;
     }
-    list_.push_back(declaration);
+    list_.push_back(std::move(declaration));
     return true;
   }
   /// With all that the problem has, any strides and the flags that promise most.
@@ -102,31 +56,41 @@ class Declarations {
             {"deterministic", true},
             {"isolates_hidden", true}};
   }
-  std::vector<std::string> preset_names() const {
-    std::vector<std::string> names;
-    for (const ArithmeticPreset& preset : arithmetic_presets(problem_)) {
-      if (preset_takes(preset.name, problem_, format_)) names.emplace_back(preset.name);
+  /// Every preset; of a gradient, whose presets are wide, before them fields alone that say most.
+  std::vector<Json> bases() const {
+    if (problem_ != ProblemKind::backward) {
+      std::vector<Json> list;
+      for (const ArithmeticPreset& preset : arithmetic_presets(problem_)) {
+        if (preset_takes(preset.name, problem_, format_)) list.emplace_back(preset.name);
+      }
+      return list;
     }
-    return names;
+    std::vector<Json> list;
+    list.push_back({{"exp_error", 0x1p-22}});
+    for (const ArithmeticPreset& preset : backward_presets()) list.emplace_back(preset.name);
+    return list;
   }
+  /// As an object, to which fields can be added.
+  static Json object_of(const Json& base) { return base.is_string() ? Json{{"preset", base}} : base; }
 
   void presets() {
-    for (const std::string& name : preset_names()) add("preset", whole(name));
+    for (const Json& base : bases()) add("preset", whole(base));
     Json silent = whole("");
     silent.erase("arithmetic");
     add("preset", silent);
   }
 
   void one_field() {
-    const std::vector<std::string> names = preset_names();
-    for (const FieldValue& field : field_values()) {
-      // By the first preset that the value fits beside.
-      for (const std::string& name : names) {
-        Json arithmetic{{"preset", name}};
+    const std::vector<Json> all = bases();
+    for (const FieldValue& field : field_values(problem_)) {
+      // By the first base that the value fits beside.
+      for (const Json& base : all) {
+        Json arithmetic = object_of(base);
         arithmetic[field.field] = field.value;
         if (add("field", whole(arithmetic))) break;
       }
     }
+    if (problem_ == ProblemKind::backward) return;
     for (const double scale : {0x1p-60, 0x1p-20, 512.0, 0x1p60}) {  // with a format that it leaves
       for (const char* format : {"f16", "bf16", "e4m3fn", "e5m2"}) {
         add("field", whole({{"preset", "unknown"}, {"weights", {{"format", format}, {"scale", scale}}}}));
@@ -135,20 +99,17 @@ class Declarations {
   }
 
   void joint(int draws, Random& random) {
-    const std::vector<FieldValue> values = field_values();
-    const std::vector<std::string> names = preset_names();
+    const std::vector<FieldValue> values = field_values(problem_);
+    const std::vector<Json> all = bases();
+    const auto one_of = [&](const auto& list) -> const auto& {
+      return list[static_cast<std::size_t>(random.integer(0, std::ssize(list) - 1))];
+    };
     for (int i = 0; i < draws; ++i) {
       constexpr int kTries = 200;
       for (int tries = 0; tries < kTries; ++tries) {
-        Json arithmetic;
-        if (i % 2 == 0) {
-          const Problem mild = attack::mild(random, problem_, format_);
-          arithmetic = Json::parse(arithmetic_json(attack::declaration(random, mild), 1024));
-        } else {
-          arithmetic["preset"] = names[static_cast<std::size_t>(random.integer(0, std::ssize(names) - 1))];
-        }
+        Json arithmetic = i % 2 == 0 ? attacked(random, all.front()) : object_of(one_of(all));
         for (std::int64_t more = random.integer(1, 6); more > 0; --more) {
-          const FieldValue& field = values[static_cast<std::size_t>(random.integer(0, std::ssize(values) - 1))];
+          const FieldValue& field = one_of(values);
           arithmetic[field.field] = field.value;
         }
         if (add("joint", whole(arithmetic))) break;
@@ -157,9 +118,10 @@ class Declarations {
   }
 
   void contracts() {
-    for (const std::string& name : {preset_names().front(), std::string("unknown")}) {
+    const Json most = bases().front();
+    for (const Json& base : {most, Json("unknown")}) {
       const auto with = [&](const char* field, const Json& value) {
-        Json json = whole(name);
+        Json json = whole(base);
         json[field] = value;
         add("contract", json);
       };
@@ -172,8 +134,9 @@ class Declarations {
       with("overflow", "saturate");
     }
     // Forms that may refuse a range.
-    for (const Json& form : {Json{{"preset", preset_names().front()}, {"reduction", "unshifted"}},
-                             Json{{"preset", preset_names().front()}, {"merge_weights", "unshifted"}}}) {
+    for (const char* field : {"reduction", "merge_weights"}) {
+      Json form = object_of(most);
+      form[field] = "unshifted";
       Json json = whole(form);
       json["refuses_beyond_range"] = true;
       add("contract", json);
@@ -182,8 +145,8 @@ class Declarations {
 
   void semantics() {
     const auto with = [&](const Json& semantics) {
-      for (const std::string& name : {preset_names().front(), std::string("unknown")}) {
-        Json json = whole(name);
+      for (const Json& base : {bases().front(), Json("unknown")}) {
+        Json json = whole(base);
         std::erase(json["takes"].get_ref<Json::array_t&>(), Json("alibi"));
         json["semantics"] = semantics;
         add("semantics", json);
@@ -206,23 +169,43 @@ class Declarations {
     for (const std::string_view axis : kAxes) {
       for (const int most : {1, 2}) {
         for (const char* name : {"", "takes"}) {  // with and without features
-          Json json = whole(preset_names().front());
+          Json json = whole(bases().front());
           json.erase(name);
           json["limits"][std::string(axis)] = {0, most};
           add("limits", json);
         }
       }
     }
-    Json plain = whole(preset_names().front());
-    plain.erase("takes");
-    add("limits", plain);
-    plain["strides"] = "dense";
-    add("limits", plain);
+    Json plain = whole(bases().front());
+    const Json takes = std::exchange(plain["takes"], Json::array());
+    for (const char* strides : {"any", "rows", "dense"}) {
+      plain["strides"] = strides;
+      add("limits", plain);
+    }
+    for (const Json& one : takes) {
+      plain["takes"] = Json::array({one});
+      add("limits", plain);
+    }
   }
 
   std::vector<AdversaryDeclaration> take() { return std::move(list_); }
 
  private:
+  /// What the bounds of a forward problem are attacked with; of a gradient many fields beside `base`.
+  Json attacked(Random& random, const Json& base) const {
+    if (problem_ != ProblemKind::backward) {
+      const Problem mild = attack::mild(random, problem_, format_);
+      return Json::parse(arithmetic_json(attack::declaration(random, mild), 1024));
+    }
+    const std::vector<FieldValue> values = field_values(problem_);
+    Json arithmetic = base;
+    for (int more = 0; more < 8; ++more) {
+      const FieldValue& field = values[static_cast<std::size_t>(random.integer(0, std::ssize(values) - 1))];
+      arithmetic[field.field] = field.value;
+    }
+    return arithmetic;
+  }
+
   ProblemKind problem_;
   Format format_;
   std::vector<AdversaryDeclaration> list_;
@@ -251,7 +234,11 @@ DeclaredKernel::DeclaredKernel(const AdversaryDeclaration& declaration)
   kernel_.form = Form::hardened;
   kernel_.formats = described_.formats;
   kernel_.contract = described_.contract;
-  kernel_.arithmetic = described_.arithmetic.front();
+  if (described_.problem == ProblemKind::backward) {
+    kernel_.backward_one_of = described_.backward.front();
+  } else {
+    kernel_.arithmetic = described_.arithmetic.front();
+  }
   kernel_.unsupported = described_.refusal;
   kernel_.foreign = [](const Problem&, const RunOptions&) -> Output { throw std::logic_error("a Runner stands in"); };
 }

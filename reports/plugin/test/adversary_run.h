@@ -51,13 +51,16 @@ class CasePool {
 
 struct RunVerdict {
   enum class Word : std::uint8_t { pass, undecided, fail } word;
-  std::string cause;   // a law's name, "declaration", "unasked", "share", "nothing computed", "families", "untested"
+  std::string
+      cause;  // a law's name, "declaration", "unasked", "share", "nothing computed", "families", "capability", "inconclusive", "untested"
   std::string detail;  // one line
 };
 std::string_view name(RunVerdict::Word word);
 
-/// `runner` makes the kernel's code of a case.
+/// `runner` makes the kernel's code of a case. `declared`: what the description takes; as check draws more cases for what its families
+/// do not have, here what two cases have must have been decided.
 RunVerdict check_in_process(const Kernel& kernel, std::span<const std::vector<AdversaryCase*>> families,
-                            std::span<const Law* const> asked, const std::function<Runner(AdversaryCase&)>& runner);
+                            std::span<const Law* const> asked, const std::function<Runner(AdversaryCase&)>& runner,
+                            std::span<const Capability* const> declared = {});
 
 }  // namespace flashproof

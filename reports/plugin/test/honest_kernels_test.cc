@@ -7,14 +7,14 @@
 #include "kernels/registry.h"
 #include "kernels/run.h"
 #include "reference/bound/alternatives.h"
+#include "reference/bound/backward/bound.h"
+#include "reference/model/backward_model.h"
 #include "reference/model/model.h"
 #include "reports/plugin/test/adversary_declarations.h"
 #include "reports/plugin/test/adversary_run.h"
 
 namespace flashproof {
 namespace {
-
-constexpr ProblemKind kProblems[] = {ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention};
 
 std::vector<const Law*> judging() {
   std::vector<const Law*> list;
@@ -36,7 +36,7 @@ class Honest : public testing::TestWithParam<Format> {};
 
 TEST_P(Honest, every_alternative_of_every_preset_passes_as_the_model_runs_it) {
   const std::vector<const Law*> laws = judging();
-  for (const ProblemKind problem : kProblems) {
+  for (const ProblemKind problem : kForwardKinds) {
     CasePool pool(problem, GetParam(), 0);
     for (const AdversaryDeclaration& declaration : adversary_declarations(problem, GetParam(), 0, 0)) {
       if (declaration.group != "preset") continue;
@@ -59,9 +59,34 @@ TEST_P(Honest, every_alternative_of_every_preset_passes_as_the_model_runs_it) {
   }
 }
 
+TEST_P(Honest, every_gradient_of_every_preset_passes_as_the_model_runs_it) {
+  const std::vector<const Law*> laws = judging();
+  CasePool pool(ProblemKind::backward, GetParam(), 0);
+  for (const AdversaryDeclaration& declaration : adversary_declarations(ProblemKind::backward, GetParam(), 0, 0)) {
+    if (declaration.group != "preset") continue;
+    const DeclaredKernel declared(declaration);
+    const Kernel& kernel = declared.kernel();
+    const auto families = pool.taken(kernel, 1);
+    for (std::size_t i = 0; i < kernel.backward_one_of.size(); ++i) {
+      const RunVerdict verdict = check_in_process(kernel, families, laws, [&](AdversaryCase&) -> Runner {
+        return [i](const Kernel& k, const Problem& p, const RunOptions&) {
+          const auto& problem = std::get<BackwardProblem>(p);
+          std::vector<BackwardArithmetic> list = k.backward_one_of;
+          if (!backward_refused(problem.forward, list[i]).empty()) {  // this one has no meaning for the case
+            std::erase_if(list, [&](const auto& one) { return !backward_refused(problem.forward, one).empty(); });
+            return store_gradients(problem, run_backward_model(problem, list.front()));
+          }
+          return store_gradients(problem, run_backward_model(problem, list[i]));
+        };
+      });
+      EXPECT_EQ(verdict.word, RunVerdict::Word::pass) << declaration.json << ", " << i << ": " << text(verdict);
+    }
+  }
+}
+
 TEST_P(Honest, every_hardened_kernel_passes_by_its_own_declaration) {
   const std::vector<const Law*> laws = judging();
-  for (const ProblemKind problem : kProblems) {
+  for (const ProblemKind problem : kProblemKinds) {
     CasePool pool(problem, GetParam(), 0);
     for (const Kernel& kernel : kernels()) {
       if (kernel.form != Form::hardened || kernel.problem != problem || !kernel.supports(GetParam())) continue;

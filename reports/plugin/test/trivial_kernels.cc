@@ -104,7 +104,53 @@ void of_attention(const AttentionProblem& p, bool lse, const Visit& visit) {
   }
 }
 
+/// One query of one head.
+void add_uniform(const BackwardProblem& problem, std::int64_t b, std::int64_t h, std::int64_t i,
+                 UniformGradients& sums) {
+  const AttentionProblem& p = problem.forward;
+  const std::int64_t kv = p.kv_head(h), d = p.head_dim(), dv = p.value_dim();
+  const AttentionProblem::Keys seen = p.visible_keys(b, i);
+  std::vector<std::int64_t> keys;
+  for (std::int64_t j = seen.first; j < seen.last; ++j) {
+    if (!p.hidden_by_bias(b, h, i, j)) keys.push_back(j);
+  }
+  const auto n = static_cast<double>(keys.size());
+  const auto row = static_cast<std::size_t>((b * p.q_heads() + h) * p.q_length() + i);
+  double delta = 0;
+  for (std::int64_t c = 0; c < dv; ++c) delta += problem.d_out.at({b, h, i, c}) * problem.o.at({b, h, i, c});
+  for (const std::int64_t j : keys) {
+    const auto key = static_cast<std::size_t>((b * p.k_heads() + kv) * p.k_length() + j);
+    double product = 0;
+    for (std::int64_t c = 0; c < dv; ++c) {
+      const double d_out = problem.d_out.at({b, h, i, c});
+      product += d_out * p.v.at({b, kv, j, c});
+      sums.dv[key * static_cast<std::size_t>(dv) + static_cast<std::size_t>(c)] += d_out / n;
+    }
+    const double ds = static_cast<double>(p.scale) * (product - delta) / n;
+    for (std::int64_t c = 0; c < d; ++c) {
+      const auto column = static_cast<std::size_t>(c);
+      sums.dq[row * static_cast<std::size_t>(d) + column] += ds * p.k.at({b, kv, j, c});
+      sums.dk[key * static_cast<std::size_t>(d) + column] += ds * p.q.at({b, h, i, c});
+    }
+  }
+}
+
 }  // namespace
+
+UniformGradients uniform_gradients(const BackwardProblem& problem) {
+  const AttentionProblem& p = problem.forward;
+  const auto query_rows = static_cast<std::size_t>(problem.query_rows());
+  const auto key_rows = static_cast<std::size_t>(problem.key_rows());
+  const auto d = static_cast<std::size_t>(p.head_dim()), dv = static_cast<std::size_t>(p.value_dim());
+  UniformGradients sums{std::vector<double>(query_rows * d), std::vector<double>(key_rows * d),
+                        std::vector<double>(key_rows * dv)};
+  for (std::int64_t b = 0; b < p.batch(); ++b) {
+    for (std::int64_t h = 0; h < p.q_heads(); ++h) {
+      for (std::int64_t i = 0; i < p.q_length(); ++i) add_uniform(problem, b, h, i, sums);
+    }
+  }
+  return sums;
+}
 
 void for_each_trivial(const Problem& problem, bool lse, const Visit& visit) {
   if (const auto* softmax = std::get_if<SoftmaxProblem>(&problem)) return of_softmax(*softmax, lse, visit);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "reference/problem/problems.h"
 
@@ -17,5 +18,12 @@ struct TrivialAnswers {
 /// that of reference/error/trivial.h, which the test is about.
 void for_each_trivial(const Problem& problem, bool lse,
                       const std::function<void(std::int64_t, const TrivialAnswers&)>& visit);
+
+/// Row-major and dense.
+struct UniformGradients {
+  std::vector<double> dq, dk, dv;
+};
+/// With every key that a query sees weighted alike, and D from the o that is given.
+UniformGradients uniform_gradients(const BackwardProblem& problem);
 
 }  // namespace flashproof
