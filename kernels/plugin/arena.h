@@ -66,11 +66,15 @@ class Arena {
 
  private:
   void reserve(std::size_t bytes);
+  /// What lies between regions, and whether the copy still has it.
+  void fill_zone(std::size_t begin, std::size_t end);
+  bool is_zone(std::size_t begin, std::size_t end) const;
 
   Descriptor file_;
   std::byte* mapping_ = nullptr;  // with the pages on both sides
   std::byte* block_ = nullptr;
   std::size_t capacity_ = 0, used_ = 0, copied_ = 0;
+  std::size_t phase_ = 0;   // of the zones' pattern: another one in every call
   bool is_copied_ = false;  // the copy is of what must still be there
   std::unique_ptr<std::byte[]> copy_;
 };

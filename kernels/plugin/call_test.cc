@@ -9,7 +9,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
+#include <vector>
 
+#include "kernels/plugin/arena.h"
 #include "kernels/plugin/load.h"
 #include "reference/problem/error.h"
 
@@ -51,6 +54,30 @@ class Calls : public testing::TestWithParam<bool> {
     return "none";
   }
 };
+
+// A kernel that is right only where it finds the bytes of a judge around its tensors would be right whenever it is judged.
+TEST(Zones, differ_from_call_to_call_and_show_a_write) {
+  Arena arena;
+  std::vector<Region> regions = {{"x", Role::output, nullptr, 64}};
+  std::set<std::vector<std::byte>> seen;
+  for (int call = 0; call < 8; ++call) {
+    arena.place(regions, std::byte{0});
+    const std::byte* const begin = arena.address(regions[0]);
+    seen.emplace(begin - 8, begin);
+    seen.emplace(begin + 64, begin + 72);
+    arena.copy();
+    EXPECT_EQ(arena.damage(regions), "");
+  }
+  EXPECT_EQ(seen.size(), 16);
+  std::byte* const begin = arena.address(regions[0]);
+  begin[-1] ^= std::byte{1};
+  arena.copy();
+  EXPECT_EQ(arena.damage(regions), "wrote before the first element of x");
+  begin[-1] ^= std::byte{1};
+  begin[64] ^= std::byte{1};
+  arena.copy();
+  EXPECT_EQ(arena.damage(regions), "wrote beyond the last element of x");
+}
 
 TEST_P(Calls, a_right_kernel_returns_its_numbers) {
   const Output output = run_one("right");

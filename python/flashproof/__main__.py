@@ -111,5 +111,16 @@ def main(arguments: Optional[List[str]] = None) -> int:
         return 3
 
 
+def run() -> NoReturn:
+    """main(), and the end of the process: what the user's module left to be done at exit cannot make another verdict of the code."""
+    code = main()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:  # a module may have closed or replaced it; a reader may be gone
+            pass
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

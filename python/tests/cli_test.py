@@ -132,6 +132,12 @@ base, generator = ends(BaseException("first\\nsecond")), ends(GeneratorExit())
         assert done.stderr.startswith("flashproof: ") and done.stderr.count("\n") == 1 and not (tmp_path / "r.json").exists(), (name, done)
 
 
+def test_what_a_module_leaves_for_the_exit_changes_no_verdict(tmp_path):
+    (tmp_path / "k.py").write_text("import atexit, os\ndef wrong(q, k, v):\n    atexit.register(os._exit, 0)\n    return q * 0 + 7\n")
+    done = run("k.py:wrong", "--family", "normal", "--without", "value_dim", "--measured", "2", "--cases", "0", folder=tmp_path)
+    assert done.returncode == 1 and done.stdout.startswith("FAIL "), done.stdout + done.stderr
+
+
 def test_errors_are_one_line():
     for words in (("kernels:nope",), ("nope.py:f",), ("kernels",), ("kernels:attention", "--dtype", "int8"), ("kernels:attention", "--arithmetic", "{x"),
                   ("no_such_module:f",)):

@@ -171,6 +171,7 @@ VerdictBlock plugin_block(const PluginReport& report, const Plugin& plugin, cons
     if (!outcome.narrow.empty()) failing.insert(outcome.kernel);
     add_outcome(outcome, kernels.size() == 1, block);
   }
+  for (const std::string& part : report.parts) block.notes.push_back({"not whole", part});
   for (const std::string& changed : report.changed) block.notes.push_back({"precision", changed});
   for (const Kernel* kernel : report.need_gpu) {
     block.notes.push_back(

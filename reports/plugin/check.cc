@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "kernels/plugin/plugin_process.h"
 #include "properties/generators/family.h"
@@ -71,6 +72,7 @@ class Run {
           runs_.try_emplace(kernel, *kernel, questions(kernel->problem, asked), described.declared).first->second;
       std::ranges::move(draw_tasks(run, described, families, options), std::back_inserter(tasks_));
     }
+    add_parts(families);
   }
 
   PluginReport run() {
@@ -85,6 +87,7 @@ class Run {
     hooks.crashed = [&](std::uint64_t task, std::uint64_t step, const std::string& how) { crashed(task, step, how); };
     PluginReport report;
     report.replay = !options_.replay.empty();
+    report.parts = parts_;
     {
       Progress progress("families of kernels");
       hooks.progress = [&](std::uint64_t done) { progress.update(done, tasks_.size()); };
@@ -160,6 +163,22 @@ class Run {
     return chosen;
   }
 
+  /// Of every problem of a chosen kernel: the covering arrays that are not drawn whole.
+  void add_parts(const std::vector<const Family*>& families) {
+    std::set<ProblemKind> problems;
+    for (const Kernel* kernel : kernels_) problems.insert(kernel->problem);
+    for (const ProblemKind problem : problems) {
+      for (const Family* family : families) {
+        if (!family->serves(problem)) continue;
+        const auto [drawn, round] = covering_cases(*family, problem, options_.cases);
+        if (drawn >= round) continue;
+        parts_.push_back(
+            fmt::format("{}: {} of the {} rows of the covering array of {} were drawn: --cases {} takes all",
+                        name(problem), drawn, round, family->name, PluginCheck{}.cases));
+      }
+    }
+  }
+
   static bool serves(const Kernel& kernel, const Case& one) {
     return kernel.problem == kind_of(one.problem) && kernel.supports(format_of(one.problem));
   }
@@ -212,6 +231,7 @@ class Run {
   std::vector<const Kernel*> kernels_;
   std::map<const Kernel*, KernelRun> runs_;
   std::vector<PluginTask> tasks_;
+  std::vector<std::string> parts_;  // PluginReport::parts
   PluginCrashes crashes_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, bool> judged_;  // by task and case: a judging law rejects it
   using TaskStep = std::pair<std::uint64_t, std::uint64_t>;

@@ -89,6 +89,7 @@ struct PluginReport {
   std::vector<const Kernel*> need_gpu;  // selected, and not run: their tensors lie on a GPU and there is none
   std::string why_no_gpu;
   std::map<const Kernel*, std::vector<Cause>> causes = {};  // of those that fail judging laws on drawn cases
+  std::vector<std::string> parts = {};                      // sentences: covering arrays of which only a part was drawn
   std::vector<std::string> changed = {};  // sentences: what explains a kernel in place of what did (before.h)
 
   bool found() const;

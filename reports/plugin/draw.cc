@@ -17,6 +17,10 @@ using Keys = std::map<std::string, std::string>;
 constexpr std::uint64_t kTries = 12;      // per case wanted; some features a family has in every case
 constexpr std::uint64_t kMoreTries = 24;  // of each family for a capability
 
+bool is_covering(const Family& family, ProblemKind problem) {
+  return family.round != nullptr && problem != ProblemKind::backward;
+}
+
 CaseSpec spec_of(const Kernel& kernel, std::string_view family, std::uint64_t seed, const Keys& keys = {}) {
   CaseSpec spec{kernel.problem, std::string(family), seed, {{"format", std::string(info(kernel.formats[0]).name)}}};
   spec.keys.insert(keys.begin(), keys.end());
@@ -82,11 +86,20 @@ void draw_with(KernelRun& run, const Keys& keys, std::uint64_t seed, std::span<P
 
 }  // namespace
 
+CoveringCases covering_cases(const Family& family, ProblemKind problem, std::uint64_t cases) {
+  const std::uint64_t stands_for = family.cases(problem, cases);
+  if (!is_covering(family, problem)) return {stands_for, 0};
+  const std::uint64_t all = family.round(problem);
+  return {cases >= PluginCheck{}.cases ? std::max(all, stands_for) : stands_for, all};
+}
+
 std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint64_t seed, std::uint64_t cases) {
   const Kernel& kernel = run.kernel();
-  const std::uint64_t wanted = family.cases(kernel.problem, cases);
+  const auto [wanted, round] = covering_cases(family, kernel.problem, cases);
+  // Each row of a covering array once: further rounds have the same pairs of levels.
+  const std::uint64_t tries = round == 0 ? kTries * wanted : std::max(wanted, std::min(round, kTries * wanted));
   std::vector<CaseSpec> taken, first;
-  for (std::uint64_t i = 0; i < kTries * wanted && taken.size() < wanted; ++i) {
+  for (std::uint64_t i = 0; i < tries && taken.size() < wanted; ++i) {
     const CaseSpec spec = spec_of(kernel, family.name, seed + i);
     if (i < wanted) first.push_back(spec);
     const std::optional<Problem> problem = problem_of(kernel, spec);

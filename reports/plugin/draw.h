@@ -13,6 +13,14 @@
 
 namespace flashproof {
 
+struct CoveringCases {
+  std::uint64_t drawn;  // cases that a check wants
+  std::uint64_t round;  // rows of the covering array; 0: the family has none
+};
+/// Of a family for so many cases of other families. A covering array is drawn whole, unless fewer cases than the default are asked for: two
+/// thirds of it would leave most sizes and features out of a verdict.
+CoveringCases covering_cases(const Family& family, ProblemKind problem, std::uint64_t cases);
+
 /// Of one family, for as many as `cases` of other families, from the seed on; where the description takes none, the first of all,
 /// so that it shows.
 std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint64_t seed, std::uint64_t cases);

@@ -45,6 +45,32 @@ void expect_drawn(const Taken& taken) {
   }
 }
 
+// Of a covering array a part leaves out most pairs of levels: the default draws all of it that the kernel takes.
+TEST(Draw, a_default_check_has_the_covering_arrays_whole) {
+  for (const Family& family : families()) {
+    if (family.round == nullptr) continue;
+    for (const ProblemKind problem : family.problems) {
+      const auto [whole, rows] = covering_cases(family, problem, PluginCheck{}.cases);
+      EXPECT_EQ(rows, family.round(problem)) << family.name;
+      EXPECT_EQ(whole, rows) << family.name;
+      EXPECT_LT(covering_cases(family, problem, 1).drawn, rows) << family.name;
+      static constexpr Format kFormats[] = {Format::f32};
+      Kernel kernel;
+      kernel.problem = problem;
+      kernel.formats = kFormats;
+      KernelRun run(kernel, {});
+      std::vector<std::uint64_t> taken, drawn;
+      for (std::uint64_t seed = 0; seed < rows; ++seed) {
+        const Case row = make_case({problem, std::string(family.name), seed, {{"format", "f32"}}});
+        if (kernel.unsupported(row.problem).empty()) taken.push_back(seed);
+      }
+      for (const CaseSpec& spec : draw_cases(run, family, 0, PluginCheck{}.cases)) drawn.push_back(spec.seed);
+      EXPECT_FALSE(taken.empty()) << family.name;
+      EXPECT_EQ(drawn, taken) << family.name;
+    }
+  }
+}
+
 TEST(Draw, every_feature_of_attention_by_itself_and_with_narrow_limits) {
   for (const char* word : {"causal", "key_length", "bias", "gqa", "window", "softcap", "alibi", "sink", "packed",
                            "paged\", \"key_length", "descale", "mixed\", \"descale"}) {
