@@ -70,7 +70,8 @@ class Run {
       const Described& described = plugin.described(*kernel);
       KernelRun& run =
           runs_.try_emplace(kernel, *kernel, questions(kernel->problem, asked), described.declared).first->second;
-      std::ranges::move(draw_tasks(run, described, families, options), std::back_inserter(tasks_));
+      std::ranges::move(draw_tasks(run, described, families, options, turn_of(*kernel, kernels_)),
+                        std::back_inserter(tasks_));
     }
     add_parts(families);
   }

@@ -17,10 +17,6 @@ using Keys = std::map<std::string, std::string>;
 constexpr std::uint64_t kTries = 12;      // per case wanted; some features a family has in every case
 constexpr std::uint64_t kMoreTries = 24;  // of each family for a capability
 
-bool is_covering(const Family& family, ProblemKind problem) {
-  return family.round != nullptr && problem != ProblemKind::backward;
-}
-
 CaseSpec spec_of(const Kernel& kernel, std::string_view family, std::uint64_t seed, const Keys& keys = {}) {
   CaseSpec spec{kernel.problem, std::string(family), seed, {{"format", std::string(info(kernel.formats[0]).name)}}};
   spec.keys.insert(keys.begin(), keys.end());
@@ -88,18 +84,30 @@ void draw_with(KernelRun& run, const Keys& keys, std::uint64_t seed, std::span<P
 
 CoveringCases covering_cases(const Family& family, ProblemKind problem, std::uint64_t cases) {
   const std::uint64_t stands_for = family.cases(problem, cases);
-  if (!is_covering(family, problem)) return {stands_for, 0};
+  if (family.round == nullptr) return {stands_for, 0};
   const std::uint64_t all = family.round(problem);
   return {cases >= PluginCheck{}.cases ? std::max(all, stands_for) : stands_for, all};
 }
 
-std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint64_t seed, std::uint64_t cases) {
+Turn turn_of(const Kernel& kernel, std::span<const Kernel* const> checked) {
+  Turn turn{0, 0};
+  for (const Kernel* other : checked) {
+    if (other->id != kernel.id) continue;
+    if (other == &kernel) turn.format = turn.formats;
+    ++turn.formats;
+  }
+  return turn;
+}
+
+std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint64_t seed, std::uint64_t cases,
+                                 Turn turn) {
   const Kernel& kernel = run.kernel();
   const auto [wanted, round] = covering_cases(family, kernel.problem, cases);
   // Each row of a covering array once: further rounds have the same pairs of levels.
   const std::uint64_t tries = round == 0 ? kTries * wanted : std::max(wanted, std::min(round, kTries * wanted));
   std::vector<CaseSpec> taken, first;
   for (std::uint64_t i = 0; i < tries && taken.size() < wanted; ++i) {
+    if (round != 0 && !family.draws(i, cases, turn.format, turn.formats)) continue;
     const CaseSpec spec = spec_of(kernel, family.name, seed + i);
     if (i < wanted) first.push_back(spec);
     const std::optional<Problem> problem = problem_of(kernel, spec);
@@ -107,16 +115,18 @@ std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint
     taken.push_back(spec);
     run.draw(spec, *problem);
   }
+  // A format whose turns are all rows that the description does not take has the others'.
+  if (taken.empty() && round != 0 && turn.formats > 1) return draw_cases(run, family, seed, cases, {});
   run.offer(family.name, !taken.empty());
   return taken.empty() ? first : taken;
 }
 
 std::vector<PluginTask> draw_tasks(KernelRun& run, const Described& described, std::span<const Family* const> families,
-                                   const PluginCheck& options) {
+                                   const PluginCheck& options, Turn turn) {
   std::vector<PluginTask> tasks;
   for (const Family* family : families) {
     if (!family->serves(run.kernel().problem)) continue;
-    tasks.push_back({&run.kernel(), draw_cases(run, *family, options.seed, options.cases)});
+    tasks.push_back({&run.kernel(), draw_cases(run, *family, options.seed, options.cases, turn)});
   }
   draw_declared(run, described, options.seed, tasks);
   return tasks;

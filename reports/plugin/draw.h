@@ -21,13 +21,21 @@ struct CoveringCases {
 /// thirds of it would leave most sizes and features out of a verdict.
 CoveringCases covering_cases(const Family& family, ProblemKind problem, std::uint64_t cases);
 
+/// Which of the formats of one kernel: they draw the rows of a covering array in turn (Family::draws).
+struct Turn {
+  std::uint64_t format = 0, formats = 1;
+};
+/// Of the kernel among those that are checked with it.
+Turn turn_of(const Kernel& kernel, std::span<const Kernel* const> checked);
+
 /// Of one family, for as many as `cases` of other families, from the seed on; where the description takes none, the first of all,
 /// so that it shows.
-std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint64_t seed, std::uint64_t cases);
+std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint64_t seed, std::uint64_t cases,
+                                 Turn turn);
 
 /// All cases of a run of this kernel, one task per family that serves its problem.
 std::vector<PluginTask> draw_tasks(KernelRun& run, const Described& described, std::span<const Family* const> families,
-                                   const PluginCheck& options);
+                                   const PluginCheck& options, Turn turn);
 
 /// Adds to the tasks of a kernel, one per family, cases with the capabilities of which the run has fewer than kCasesOfCapability: as
 /// the families draw them, then held by keys to the sizes and features that the description takes.

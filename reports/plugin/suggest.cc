@@ -109,7 +109,8 @@ std::vector<Case> drawn_cases(const Plugin& plugin, const Kernel& kernel, std::s
   const Described& described = plugin.described(kernel);
   KernelRun run(kernel, judging_questions(kernel.problem), described.declared);
   std::vector<Case> cases;
-  for (const PluginTask& task : draw_tasks(run, described, families, options)) {
+  for (const PluginTask& task :
+       draw_tasks(run, described, families, options, turn_of(kernel, chosen_kernels(plugin, options)))) {
     for (const CaseSpec& spec : task.cases) {
       try {
         cases.push_back(make_case(spec));

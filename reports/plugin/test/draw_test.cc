@@ -33,7 +33,7 @@ void expect_drawn(const Taken& taken) {
   EXPECT_EQ(run.wants_more(), !described.declared.empty());
   std::vector<PluginTask> tasks;
   for (const Family& family : families()) {
-    if (family.serves(kernel.problem)) tasks.push_back({&kernel, draw_cases(run, family, 0, 1)});
+    if (family.serves(kernel.problem)) tasks.push_back({&kernel, draw_cases(run, family, 0, 1, {})});
   }
   draw_declared(run, described, 0, tasks);
   EXPECT_FALSE(run.wants_more()) << taken.takes << taken.more;
@@ -49,7 +49,8 @@ void expect_drawn(const Taken& taken) {
 TEST(Draw, a_default_check_has_the_covering_arrays_whole) {
   for (const Family& family : families()) {
     if (family.round == nullptr) continue;
-    for (const ProblemKind problem : family.problems) {
+    for (const ProblemKind problem : kProblemKinds) {
+      if (!family.serves(problem)) continue;
       const auto [whole, rows] = covering_cases(family, problem, PluginCheck{}.cases);
       EXPECT_EQ(rows, family.round(problem)) << family.name;
       EXPECT_EQ(whole, rows) << family.name;
@@ -64,9 +65,24 @@ TEST(Draw, a_default_check_has_the_covering_arrays_whole) {
         const Case row = make_case({problem, std::string(family.name), seed, {{"format", "f32"}}});
         if (kernel.unsupported(row.problem).empty()) taken.push_back(seed);
       }
-      for (const CaseSpec& spec : draw_cases(run, family, 0, PluginCheck{}.cases)) drawn.push_back(spec.seed);
+      for (const CaseSpec& spec : draw_cases(run, family, 0, PluginCheck{}.cases, {})) drawn.push_back(spec.seed);
       EXPECT_FALSE(taken.empty()) << family.name;
       EXPECT_EQ(drawn, taken) << family.name;
+      // Three formats of one kernel take all of it together, each row once where the family is drawn in turn.
+      std::vector<std::uint64_t> of_all;
+      for (std::uint64_t format = 0; format < 3; ++format) {
+        for (const CaseSpec& spec : draw_cases(run, family, 0, PluginCheck{}.cases, {format, 3}))
+          of_all.push_back(spec.seed);
+      }
+      std::ranges::sort(of_all);
+      const auto has_turn = [&](std::uint64_t format) {
+        return std::ranges::any_of(taken, [&](std::uint64_t seed) { return seed % 3 == format; });
+      };
+      if (family.in_turn && has_turn(0) && has_turn(1) && has_turn(2)) {
+        EXPECT_EQ(of_all.size(), taken.size()) << family.name;
+      }
+      of_all.erase(std::unique(of_all.begin(), of_all.end()), of_all.end());
+      EXPECT_EQ(of_all, taken) << family.name;
     }
   }
 }
