@@ -62,6 +62,31 @@ TEST_P(CoverageTableTest, ARoundOfSizesHasEverySizeOfTheLists) {
 INSTANTIATE_TEST_SUITE_P(Problems, CoverageTableTest, testing::ValuesIn(kProblemKinds),
                          [](const auto& of) { return std::string(name(of.param)); });
 
+// A kernel that takes nothing but a causal mask, or not even that, refuses most rows: what is left has scales of every size and sign.
+TEST(CoverageTable, AKernelOfFewFeaturesIsDrawnEveryScale) {
+  for (const ProblemKind problem : {ProblemKind::attention, ProblemKind::backward}) {
+    const auto all = dimensions(problem);
+    const auto level = [&](const Problem& drawn, AttentionAxis axis) {
+      const std::size_t at = axis_of(problem, axis);
+      return at < all.size() ? all[at].level(drawn) : 0;
+    };
+    std::set<int> scales;
+    std::set<std::pair<int, int>> masked;
+    for (std::uint64_t seed = 0; seed < find_family("pairs")->round(problem); ++seed) {
+      const Problem drawn = make_case({problem, "pairs", seed, {}}).problem;
+      bool few = level(drawn, kQueries) > 0 && level(drawn, kKeys) > 0;
+      for (const AttentionAxis feature :
+           {kWindow, kBias, kAlibi, kSoftcap, kSink, kDescale, kKeyFormat, kPacked, kPage, kLayout, kLengths, kHeads})
+        few = few && level(drawn, feature) == 0;
+      if (!few) continue;
+      scales.insert(level(drawn, kScale));
+      masked.emplace(level(drawn, kCausal), level(drawn, kSign));
+    }
+    EXPECT_EQ(scales.size(), all[axis_of(problem, kScale)].levels.size()) << name(problem);
+    EXPECT_THAT(masked, SizeIs(4)) << name(problem);
+  }
+}
+
 // Three dimensions of 2, 3 and 4 levels need 12 rows at least; a pair that is not possible is in none.
 TEST(Covering, HasEveryPossiblePairAndNoOther) {
   const std::vector<int> counts = {2, 3, 4};

@@ -45,6 +45,22 @@ bool plain(ProblemKind problem, const Levels& levels) {
   return false;
 }
 
+/// For kernels that take little, and refuse most of the other rows: every level of the scale, of either sign and with and without a
+/// causal mask, beside the plainest of everything else.
+void add_scales(std::vector<Levels>& rows, ProblemKind problem, std::span<const int> counts, const Possible& possible) {
+  const auto axis = [&](AttentionAxis of) { return axis_of(problem, of); };
+  for (int level = 0; level < counts[axis(kScale)]; ++level) {
+    for (const int sign : {0, 1}) {
+      Levels row(counts.size(), kFree);
+      row[axis(kScale)] = level;
+      row[axis(kSign)] = sign;
+      row[axis(kCausal)] = (level + sign) % 2;
+      row[axis(kQueries)] = row[axis(kKeys)] = 1;  // a few: one alone sees every key
+      if (possible(row)) rows.push_back(std::move(row));
+    }
+  }
+}
+
 std::vector<Levels> covering(ProblemKind problem) {
   std::vector<int> counts;
   for (const Dimension& dimension : dimensions(problem)) counts.push_back(static_cast<int>(dimension.levels.size()));
@@ -56,6 +72,7 @@ std::vector<Levels> covering(ProblemKind problem) {
     rows.emplace_back(counts.size(), kFree);
     rows.back()[kMergeRows] = counts[kMergeRows] - 1;  // 65537 of them: pairs_merge.cc
   }
+  if (forward_kind(problem) == ProblemKind::attention) add_scales(rows, problem, counts, possible);
   return rows;
 }
 

@@ -11,6 +11,8 @@ namespace flashproof::python {
 namespace {
 
 constexpr std::uint64_t kDrawsPerCase = 16;
+/// For so many cases per family, those of the default, a covering array is drawn whole: a part of it leaves most pairs of levels out.
+constexpr std::uint64_t kWholeFrom = 4;
 /// Cases of neighbouring seeds lie as far apart as they can, modulo 2^64: an odd number near 2^64 over the golden ratio.
 constexpr std::uint64_t kSeedsApart = 0x9E3779B97F4A7C15;
 
@@ -68,6 +70,7 @@ class FamilyCases {
   FamilyCases(const Kernel& kernel, const Family& family, std::uint64_t seed, std::uint64_t cases)
       : kernel_(kernel), first_(kSeedsApart * (seed - 1)), cases_(cases) {
     record_.family = family.name;
+    if (family.round != nullptr && cases >= kWholeFrom) rows_ = family.round(kernel.problem);
   }
 
   /// The next one that the kernel takes. A family may have no case of a format for some seed, and the kernel may refuse some: the next
@@ -77,7 +80,7 @@ class FamilyCases {
       if (hooks.stop()) return;
       const CaseSpec spec = spec_of(kernel_, record_.family, first_ + drawn_++);
       try {
-        std::optional<Case> drawn = ran_ == 1 ? featured(kernel_, spec) : std::nullopt;
+        std::optional<Case> drawn = rows_ == 0 && ran_ == 1 ? featured(kernel_, spec) : std::nullopt;
         judge_case(drawn ? *drawn : make_case(spec), decisions);
       } catch (const UsageError& error) {
         record_.refused = error.what();
@@ -85,11 +88,15 @@ class FamilyCases {
     }
     record_.complete = !left();
   }
+  /// Of a covering array: the rows that are left, each once.
+  void ask_rest(RunDecisions& decisions, const MeasureHooks& hooks) {
+    while (rows_ > 0 && left() && !hooks.stop()) ask(decisions, hooks);
+  }
   bool has_cases() const { return made_ > 0 || !record_.complete; }
   const FamilyRecord& record() const { return record_; }
 
  private:
-  bool left() const { return ran_ < cases_ && drawn_ < kDrawsPerCase * cases_; }
+  bool left() const { return rows_ > 0 ? drawn_ < rows_ : ran_ < cases_ && drawn_ < kDrawsPerCase * cases_; }
 
   void judge_case(const Case& drawn, RunDecisions& decisions) {
     ++made_;
@@ -108,7 +115,7 @@ class FamilyCases {
   }
 
   const Kernel& kernel_;
-  std::uint64_t first_, cases_, drawn_ = 0, made_ = 0, ran_ = 0;
+  std::uint64_t first_, cases_, rows_ = 0, drawn_ = 0, made_ = 0, ran_ = 0;
   FamilyRecord record_;
 };
 
@@ -134,6 +141,7 @@ std::vector<FamilyRecord> measure(const Kernel& kernel, std::span<const Family* 
         hooks.asked(one.record().family);
       }
     }
+    for (FamilyCases& one : asked) one.ask_rest(decisions, hooks);
   } catch (const Interrupted&) {  // the case that was running is not counted
   }
   std::vector<FamilyRecord> records;
