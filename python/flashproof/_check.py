@@ -178,7 +178,7 @@ def check(
     deterministic, batch_invariant, isolates_hidden, saturates: what the callable promises; laws test the promises.
     without: features that it does not take although nothing says so: gqa, cross (Sq != Sk), value_dim (dv != d), empty, ...
     refuses: asked about every problem; a text says why it does not take that one.
-    families, laws: globs. cases: drawn per family and law; measured: cases per family for the statistics; 0: none.
+    families, laws: globs. cases: drawn per family and law; measured: cases per family for the statistics, from 4 on covering arrays (sizes, pairs) whole; 0: none.
     seed: of the draws; another one draws other cases.
     seconds: ends after so long with what there is (Result.partial, unasked, cut); 0: no limit. Ctrl-C does the same, and is no pass.
     witnesses: folder for the .safetensors of the findings.

@@ -112,7 +112,8 @@ void add_suggest(CLI::App* app, Arguments& a) {
   many(app, "--kernel", a.check.kernels, "kernels of the library (* and ?); default all");
   add_declare(app, a);
   add_drawn(app, a);
-  app->add_option("--cases", a.check.cases, "per kernel, format and family; default 4")
+  app->add_option("--cases", a.check.cases,
+                  "per kernel, format and family; default 4, and the covering arrays (sizes, pairs) whole")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1000}))
       ->type_name("N");
   add_seconds(app, a);
