@@ -45,7 +45,7 @@ TEST_P(CoverageTableTest, ARowHasItsLevels) {
   }
 }
 
-// A size that a list has and no row takes is one that nobody draws. Pages and scales are drawn by the rounds of `pairs`.
+// A size of the lists that no row takes is never drawn. Pages and scales are drawn by the rounds of `pairs`.
 TEST_P(CoverageTableTest, ARoundOfSizesHasEverySizeOfTheLists) {
   const auto all = dimensions(GetParam());
   std::vector<std::set<std::int64_t>> left(all.size());
