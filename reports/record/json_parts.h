@@ -1,18 +1,16 @@
 // The JSON of records in parts.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 #include "kernels/broken/fault.h"
 #include "reports/record/report.h"
+#include "reports/statistics/rounded.h"
 
 namespace flashproof::json_parts {
 
@@ -26,11 +24,6 @@ inline Json number(double value) {
 
 /// null for what was not measured, and for what is not known.
 inline Json measured_or_null(double value) { return value < 0 ? Json() : number(value); }
-
-/// To so many significant digits.
-inline double rounded(double value, int digits) {
-  return std::strtod(fmt::format("{:.{}g}", value, digits).c_str(), nullptr);
-}
 
 inline Json text(std::string_view value) { return std::string(value); }
 

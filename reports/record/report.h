@@ -135,7 +135,8 @@ std::string markdown_text(const Report& report);
 inline constexpr std::size_t kMarkdownLimit = 65'000;  // GitHub shows 65,536 characters of a comment or a summary
 /// packed: what one reads of every record, and "state", from which they are merged (schema/report-6.schema.json). out: every figure
 /// of every record, seven times as long (schema/report-5.schema.json).
-enum class Spelled : std::uint8_t { packed, out };
+/// summary: packed without "state".
+enum class Spelled : std::uint8_t { packed, summary, out };
 /// report.json. Non-finite numbers are the strings "inf", "-inf", "nan".
 std::string json_text(const Report& report, Spelled spelled = Spelled::packed);
 /// Equal for records that measured the same cases alike: not of names, of paths, of a case's place in the plan, nor of what a

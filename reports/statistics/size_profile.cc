@@ -1,18 +1,15 @@
 #include "reports/statistics/size_profile.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
-#include <cstdlib>
 
 #include "reference/error/error_stats.h"
+#include "reports/statistics/rounded.h"
 
 namespace flashproof {
 namespace {
 
-/// To four digits, more than any plot shows: a report has a hundred thousand points. Rounding is monotone, so maxima of rounded
-/// values are the rounded maxima, and records merge as if they had been one.
-double rounded(double value) { return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr); }
+/// More than any plot shows: a report has a hundred thousand points. Records still merge as if they had been one.
+constexpr int kDigits = 4;
 
 void merge_axis(ProfileAxis& to, const ProfileAxis& from) {
   for (const auto& [octave, point] : from) to[octave].merge(point);
@@ -31,7 +28,7 @@ void ProfilePoint::merge(const ProfilePoint& other) {
 }
 
 void SizeProfile::add(const CaseSizes& sizes, double max_ratio, double max_ulp) {
-  const ProfilePoint point{1, rounded(max_ratio), rounded(max_ulp)};
+  const ProfilePoint point{1, rounded(max_ratio, kDigits), rounded(max_ulp, kDigits)};
   length[octave_of(sizes.length)].merge(point);
   magnitude[octave_of(sizes.magnitude)].merge(point);
   merges[octave_of(sizes.merges)].merge(point);

@@ -102,7 +102,7 @@ std::size_t Shared::index(const Json& value) {
 }
 
 Json shortened(double value, int digits) {
-  const double rounded = json_parts::rounded(value, digits);
+  const double rounded = flashproof::rounded(value, digits);
   if (rounded == std::trunc(rounded) && std::fabs(rounded) < 1e15)
     return static_cast<std::int64_t>(rounded);  // 1, not 1.0
   return json_parts::number(std::isfinite(rounded) ? rounded : value);
