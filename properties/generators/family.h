@@ -15,6 +15,8 @@ namespace flashproof {
 struct GradientForm;
 
 inline constexpr std::uint64_t kDefaultSeeds = 12;
+/// Cases per family of a default check of one kernel.
+inline constexpr std::uint64_t kDefaultCases = 4;
 
 struct Family {
   std::string_view name;
@@ -33,6 +35,11 @@ struct Family {
   bool serves(ProblemKind problem) const;
   /// How many cases stand for `seeds` cases of other families: a whole round for the kDefaultSeeds of a default report.
   std::uint64_t cases(ProblemKind problem, std::uint64_t seeds) const;
+  /// The rows of a covering array of which a check of one kernel with so many cases per family draws each once: all from kDefaultCases
+  /// on, since two thirds of them would leave most sizes and features out of a verdict. 0: fewer cases, or no covering array.
+  std::uint64_t whole(ProblemKind problem, std::uint64_t cases) const {
+    return round != nullptr && cases >= kDefaultCases ? round(problem) : 0;
+  }
   /// Whether case i of so many seeds is drawn in format number `format` of `formats`.
   bool draws(std::uint64_t i, std::uint64_t seeds, std::uint64_t format, std::uint64_t formats) const {
     return !in_turn || seeds > kDefaultSeeds || i % formats == format;

@@ -11,8 +11,6 @@ namespace flashproof::python {
 namespace {
 
 constexpr std::uint64_t kDrawsPerCase = 16;
-/// For so many cases per family, those of the default, a covering array is drawn whole: a part of it leaves most pairs of levels out.
-constexpr std::uint64_t kWholeFrom = 4;
 /// Cases of neighbouring seeds lie as far apart as they can, modulo 2^64: an odd number near 2^64 over the golden ratio.
 constexpr std::uint64_t kSeedsApart = 0x9E3779B97F4A7C15;
 
@@ -70,7 +68,7 @@ class FamilyCases {
   FamilyCases(const Kernel& kernel, const Family& family, std::uint64_t seed, std::uint64_t cases)
       : kernel_(kernel), first_(kSeedsApart * (seed - 1)), cases_(cases) {
     record_.family = family.name;
-    if (family.round != nullptr && cases >= kWholeFrom) rows_ = family.round(kernel.problem);
+    rows_ = family.whole(kernel.problem, cases);
   }
 
   /// The next one that the kernel takes. A family may have no case of a format for some seed, and the kernel may refuse some: the next

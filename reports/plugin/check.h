@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/plugin/load.h"
+#include "properties/generators/family.h"
 #include "reference/error/power.h"
 #include "reference/error/verdict.h"
 #include "reference/problem/case.h"
@@ -26,7 +27,7 @@ inline constexpr std::string_view kCallReturns = "call_returns";
 struct PluginCheck {
   std::vector<std::string> kernels, laws, families, formats;  // globs; laws may name call_returns
   std::uint64_t seed = 0;                                     // of the first case of every family
-  std::uint64_t cases = 4;                                    // per kernel, format and family
+  std::uint64_t cases = kDefaultCases;                        // per kernel, format and family
   int jobs = 1;
   double seconds = 20;  // of its process's own time for one call; longer is a hang
   /// Witnesses of findings go there; empty: none are written.

@@ -85,8 +85,7 @@ void draw_with(KernelRun& run, const Keys& keys, std::uint64_t seed, std::span<P
 CoveringCases covering_cases(const Family& family, ProblemKind problem, std::uint64_t cases) {
   const std::uint64_t stands_for = family.cases(problem, cases);
   if (family.round == nullptr) return {stands_for, 0};
-  const std::uint64_t all = family.round(problem);
-  return {cases >= PluginCheck{}.cases ? std::max(all, stands_for) : stands_for, all};
+  return {std::max(family.whole(problem, cases), stands_for), family.round(problem)};
 }
 
 Turn turn_of(const Kernel& kernel, std::span<const Kernel* const> checked) {

@@ -17,8 +17,7 @@ struct CoveringCases {
   std::uint64_t drawn;  // cases that a check wants
   std::uint64_t round;  // rows of the covering array; 0: the family has none
 };
-/// Of a family for so many cases of other families. A covering array is drawn whole, unless fewer cases than the default are asked for: two
-/// thirds of it would leave most sizes and features out of a verdict.
+/// Of a family for so many cases of other families (Family::whole).
 CoveringCases covering_cases(const Family& family, ProblemKind problem, std::uint64_t cases);
 
 /// Which of the formats of one kernel: they draw the rows of a covering array in turn (Family::draws).
