@@ -121,11 +121,12 @@ GradientForm gradient(const CaseSpec& spec) {
   return form;
 }
 
-// Lengths that nothing but this and `pairs` has.
+// Lengths that nothing but this and `pairs` has; of long attention rows the values have one sign.
 constexpr Promise kPromises[] = {
     {.field = &Difficulty::keys, .at_least = 2049, .share = 0.2, .only = ProblemKind::softmax},
     {.field = &Difficulty::keys, .at_least = 129, .share = 0.1, .only = ProblemKind::merge},
-    {.field = &Difficulty::keys, .at_least = 1025, .share = 0.05, .only = ProblemKind::attention}};
+    {.field = &Difficulty::keys, .at_least = 1025, .share = 0.05, .only = ProblemKind::attention},
+    {.field = &Difficulty::one_signed, .at_least = 1, .share = 0.05, .only = ProblemKind::attention}};
 
 }  // namespace
 
