@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sums the counts that the property tests left behind: per law the cases executed, vacuous and unsupported.
 
-usage: summary.py FOLDER     LAW.json of every law, as flashproof-properties --json writes them
+usage: summary.py FOLDER     what flashproof-properties --json wrote, one file or more
 
 Exit 1 if a law executed no case, or if there is nothing to sum: a run that tested nothing must not look like one that
 passed. The counts per law, kernel and family stand in the files.
@@ -17,21 +17,24 @@ def main(folder):
     files = sorted(pathlib.Path(folder).glob("*.json"))
     if not files:
         sys.exit(f"flashproof: no counts in {folder}")
-    seeds, idle = set(), []
-    print(f"{'law':<46}{'kernels':>8}{'families':>9}" + "".join(f"{kind:>14}" for kind in KINDS))
+    seeds, laws = set(), {}
     for file in files:
         run = json.loads(file.read_text())
         seeds.add(run["seed"])
-        results = run["results"]
+        for result in run["results"]:
+            laws.setdefault(result["law"], []).append(result)
+    idle = []
+    print(f"{'law':<46}{'kernels':>8}{'families':>9}" + "".join(f"{kind:>14}" for kind in KINDS))
+    for law, results in sorted(laws.items()):
         counts = {kind: sum(result["cases"][kind] for result in results) for kind in KINDS}
         executed = counts["pass"] + counts["fail"]
         families = {family for result in results for family in result.get("families", {})
                     if set(result["families"][family]) & {"pass", "fail"}}
         kernels = sum(1 for result in results if not result["skipped"])
-        print(f"{file.stem:<46}{kernels:>8}{len(families):>9}" + "".join(f"{counts[kind]:>14}" for kind in KINDS))
+        print(f"{law:<46}{kernels:>8}{len(families):>9}" + "".join(f"{counts[kind]:>14}" for kind in KINDS))
         if executed == 0:
-            idle.append(file.stem)
-    print(f"seed {', '.join(map(str, sorted(seeds)))}; per kernel and family: {folder}/LAW.json")
+            idle.append(law)
+    print(f"seed {', '.join(map(str, sorted(seeds)))}; per kernel and family: {folder}/*.json")
     if idle:
         sys.exit(f"flashproof: no case executed by {', '.join(idle)}")
 

@@ -77,8 +77,9 @@ class CheckoutTest : public Checkout {
     const std::string counts = (build / "properties-counts" / tier).string();
     const std::string n = std::to_string(passed);
     script(folder / "bin/ctest", "echo \"ctest $*; $(pwd)\"\nmkdir -p '" + counts + "'\ncat >'" + counts +
-                                     "/some_law.json' <<'END'\n" + R"({"seed": 7, "results": [{"cases": {"pass": )" +
-                                     n + R"(, "fail": 0, "inconclusive": 0, "undecided": 0,
+                                     "/some_law.json' <<'END'\n" +
+                                     R"({"seed": 7, "results": [{"law": "some_law", "cases": {"pass": )" + n +
+                                     R"(, "fail": 0, "inconclusive": 0, "undecided": 0,
  "out_of_domain": 0, "vacuous": 0, "unsupported": 1}, "families": {"normal": {"pass": )" +
                                      n + R"(}}, "skipped": false}]})" + "\nEND\nexit " + std::to_string(code) + "\n");
   }
