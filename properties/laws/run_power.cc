@@ -185,7 +185,7 @@ std::string RunPower::unjudged() const {
   if (judged == 0 && refused > 0) {
     return fmt::format("no case was judged: {} were refused when the kernel was called", refused);
   }
-  if (refused > judged) {
+  if (static_cast<double>(refused) > kMostRefused * static_cast<double>(judged + refused)) {
     return fmt::format("of {} cases that the declaration takes {} were refused when the kernel was called: {}",
                        judged + refused, refused, fmt::join(open(), ", "));
   }

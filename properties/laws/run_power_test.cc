@@ -84,7 +84,9 @@ TEST(RunPower, nothing_judged_is_said_so) {
   EXPECT_THAT(run.undecided(), HasSubstr("no case was judged: none"));
   run.refuse("normal", 12);
   EXPECT_EQ(run.undecided(), "no case was judged: 12 were refused when the kernel was called");
-  run.add(spec_of("normal", 0), power_of_counts(10, 0), 20);
+  run.add(spec_of("normal", 0), power_of_counts(10, 0), 35);
+  EXPECT_THAT(run.undecided(), HasSubstr("of 47 cases that the declaration takes 12 were refused")) << "above a quarter";
+  run.add(spec_of("normal", 0), power_of_counts(10, 0));
   EXPECT_EQ(run.undecided(), "");
 }
 

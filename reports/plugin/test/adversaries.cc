@@ -227,7 +227,8 @@ const Adversary& find_adversary(ProblemKind problem, std::string_view name) {
 
 Runner runner_of(const Adversary& adversary, const Problem& known, const Output& right) {
   return [&adversary, &known, &right](const Kernel& kernel, const Problem& problem, const RunOptions&) {
-    const Output truth = &problem == &known ? right : right_output(problem, kernel.contract.semantics);
+    const Output truth =
+        &problem == &known ? right : right_output(problem, kernel.contract.semantics, kernel.contract.overflow);
     Output wrong = adversary.answer(kernel, problem, truth), output = truth;
     for (const Part part : adversary.parts) {
       if (returned(kernel.contract, part)) output[part] = std::move(wrong[part]);

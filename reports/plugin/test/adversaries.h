@@ -34,7 +34,7 @@ const Adversary& find_adversary(ProblemKind problem, std::string_view name);
 
 /// The rounded truth of a problem as a whole output, as a kernel with these semantics returns it: 0 where it declares nothing. Of a
 /// gradient that of a stage: what the o and lse of the problem come to.
-Output right_output(const Problem& problem, const Semantics& semantics = {});
+Output right_output(const Problem& problem, const Semantics& semantics = {}, Overflow overflow = Overflow::ieee);
 /// For Trial: what the kernel does not return is replaced by the truth, as call.cc does. `right` is that of `known`, made once.
 Runner runner_of(const Adversary& adversary, const Problem& known, const Output& right);
 

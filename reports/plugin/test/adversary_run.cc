@@ -19,10 +19,10 @@ std::vector<std::vector<AdversaryCase*>> CasePool::taken(const Kernel& kernel, s
     const std::uint64_t first = seed_ + (problem_ == ProblemKind::backward ? families.size() % 2 : 0);
     for (std::uint64_t i = 0; i < kTries * cases && list.size() < cases; ++i) {
       const CaseSpec spec{problem_, std::string(family.name), first + i, {{"format", std::string(info(format_).name)}}};
-      const auto [at, is_new] = made_.try_emplace({spec.family, spec.seed});
+      const auto [at, is_new] = made_.try_emplace({spec.family, spec.seed, kernel.contract.overflow});
       if (is_new) {
         try {
-          at->second = std::make_unique<AdversaryCase>(make_case(spec), semantics_);
+          at->second = std::make_unique<AdversaryCase>(make_case(spec), semantics_, kernel.contract.overflow);
         } catch (const UsageError&) {  // the family has no such case
         }
       }

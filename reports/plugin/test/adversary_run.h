@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "reference/error/declared_terms.h"
@@ -20,10 +21,10 @@ namespace flashproof {
 /// A case, its truth and its right output, made once for all declarations and adversaries.
 struct AdversaryCase {
   /// As a kernel with these semantics is given it.
-  AdversaryCase(const Case& made, const Semantics& semantics)
+  AdversaryCase(const Case& made, const Semantics& semantics, Overflow overflow)
       : content{made.spec, as_declared(made.problem, semantics)},
         truth(content),
-        right(right_output(content.problem, semantics)) {}
+        right(right_output(content.problem, semantics, overflow)) {}
   AdversaryCase(const AdversaryCase&) = delete;
   AdversaryCase& operator=(const AdversaryCase&) = delete;
 
@@ -46,7 +47,8 @@ class CasePool {
   Format format_;
   std::uint64_t seed_;
   Semantics semantics_;
-  std::map<std::pair<std::string, std::uint64_t>, std::unique_ptr<AdversaryCase>> made_;  // null: no such case
+  std::map<std::tuple<std::string, std::uint64_t, Overflow>, std::unique_ptr<AdversaryCase>>
+      made_;  // null: no such case
 };
 
 struct RunVerdict {

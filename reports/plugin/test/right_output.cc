@@ -15,7 +15,7 @@ namespace flashproof {
 namespace {
 
 /// The middle of each ball.
-Tensor rounded(const Balls& balls, Tensor tensor) {
+Tensor rounded(const Balls& balls, Tensor tensor, Overflow overflow) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < balls.size(); ++i) {
     const Ball ball = balls[i];
@@ -23,7 +23,7 @@ Tensor rounded(const Balls& balls, Tensor tensor) {
                          : (ball.classes & kNaN) != 0                   ? std::nan("")
                          : (ball.classes & kPosInf) != 0                ? kInfinity
                                                                         : -kInfinity;
-    const std::uint64_t bits = encode(tensor.format, value);
+    const std::uint64_t bits = encode(tensor.format, value, (ball.classes & kFinite) != 0 ? overflow : Overflow::ieee);
     // Where doubles ended and intervals took over is not to be seen in the sign of a zero.
     tensor.set_bits(static_cast<std::int64_t>(i), decode(tensor.format, bits) == 0 ? 0 : bits);
   }
@@ -69,10 +69,10 @@ Truth settled_truth(BackwardProblem problem) {
 
 }  // namespace
 
-Output right_output(const Problem& problem, const Semantics& semantics) {
+Output right_output(const Problem& problem, const Semantics& semantics, Overflow overflow) {
   Output output;
   const auto round = [&](Part part, const Balls& balls) {
-    output[part] = rounded(balls, Tensor::dense(output_format(problem, part), output_shape(problem, part)));
+    output[part] = rounded(balls, Tensor::dense(output_format(problem, part), output_shape(problem, part)), overflow);
   };
   if (const auto* gradient = std::get_if<BackwardProblem>(&problem)) {
     const Truth exact = settled_truth(*gradient);
