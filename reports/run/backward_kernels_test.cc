@@ -1,5 +1,6 @@
 // The backward kernels against certified truth and the bound of what they declare: on the families, on random problems of
-// every feature and on hard kinds; declarations that promise too much are rejected. Seeded faults: properties/laws/teeth_test.cc.
+// every feature and on hard kinds; declarations that promise too much are rejected. Relating laws: properties/driver; seeded faults:
+// properties/laws/teeth_test.cc.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,10 +8,8 @@
 #include <set>
 #include <string>
 
-#include "kernels/observe.h"
 #include "properties/generators/backward_case.h"
 #include "properties/generators/family.h"
-#include "properties/laws/race_observer.h"
 #include "reference/oracle/backward/backward_problems.h"
 #include "reference/oracle/backward/backward_truth.h"
 #include "reference/problem/error.h"
@@ -137,51 +136,6 @@ TEST(BackwardKernels, hardened_kernels_are_right_on_hard_kinds) {
     }
   }
   EXPECT_GT(passed, 40);
-}
-
-/// For no_race: this program links the kernels built for the race shadow.
-class RaceObserverSet : public testing::Environment {
- public:
-  void SetUp() override { set_race_observer(observe); }
-};
-const auto* const kRaceObserverSet = testing::AddGlobalTestEnvironment(new RaceObserverSet);
-
-/// Every family in formats and seeds in turn, and every sixth row of the covering array: relating laws run a kernel up to ten times.
-const std::vector<const GradientCase*>& relating_cases() {
-  static const std::vector<const GradientCase*> cases = [] {
-    std::vector<const GradientCase*> list;
-    std::string_view family;
-    std::size_t in_family = 0, families = 0;
-    for (const GradientCase& c : family_cases()) {
-      const std::string_view name = std::string_view(c.line).substr(0, c.line.find(':', c.line.find(':') + 1));
-      if (name != family) in_family = 0, ++families, family = name;
-      if ((in_family++ + families) % 5 == 0) list.push_back(&c);
-    }
-    for (std::size_t i = 0; i < row_cases().size(); i += 6) list.push_back(&row_cases()[i]);
-    return list;
-  }();
-  return cases;
-}
-
-// One test, so that the cases are made once.
-TEST(BackwardKernels, hardened_kernels_pass_every_relating_law) {
-  for (const Law* each : laws_of(ProblemKind::backward).subspan(judging_laws().size())) {
-    const Law& law = *each;
-    int passed = 0;
-    for (const GradientCase* c : relating_cases()) {
-      for (const Kernel& kernel : kernels_of(ProblemKind::backward)) {
-        if (kernel.form != Form::hardened) continue;
-        const Case content = c->content();
-        Trial trial(kernel, content);
-        const Verdict verdict = ask(law, trial);
-        EXPECT_LT(verdict.kind, VerdictKind::inconclusive)
-            << law.name << " " << kernel.id << " " << c->line << ": " << to_string(verdict) << " " << verdict.detail;
-        passed += verdict.kind == VerdictKind::pass ? 1 : 0;
-      }
-    }
-    RecordProperty(std::string(law.name), passed);
-    EXPECT_GT(passed, 40) << law.name;
-  }
 }
 
 /// Gradients that within_bound must not believe: zeros, and two rows exchanged.
