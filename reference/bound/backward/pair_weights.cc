@@ -44,18 +44,27 @@ void set_lse(const PairCosts& costs, PairRow& row) {
 /// A product with fl(log2 e): its rounding, and the constant's.
 constexpr double kFold = ((1 + kU) * (1 + kLog2eError) - 1) * (1 + 0x1p-20);
 
+/// Relative error of ĉ: fl(log2 e), or of raw scores fl(τ·fl(log2 e)) with a rounding more, which is absolute where τ is
+/// subnormal; 0 in its place where that is flushed.
+double constant_error(const PairCosts& costs) {
+  if (costs.a.unit != ScoreUnit::raw) return kLog2eError * (1 + 0x1p-20);
+  const double scale = std::fabs(costs.view.scale);
+  if (scale == 0 || scale >= 0x1p-126) return kFold;
+  return costs.scale_lost ? 1 : kFold + 0x1p-150 / scale;
+}
+
 /// ρ_ij of README.md, section 1. `size` >= |s| + E; `below` >= |s − λ| + E + Λ; `reach` >= |λ| + Λ.
-double exponent_rounding(const BackwardArithmetic& a, double size, double below, double reach) {
-  switch (a.exponent) {
+double exponent_rounding(const PairCosts& costs, double size, double below, double reach) {
+  switch (costs.a.exponent) {
     case Exponent::accurate:
       return kU * below;
     case Exponent::scaled_exp2:
       return ((1 + kU) * (1 + kU) * (1 + kLog2eError) - 1) * (1 + 0x1p-20) * below;
     case Exponent::fused:
     case Exponent::unfused: {
-      // ĉ = fl(log2 e), or fl(τ·fl(log2 e)) with one rounding more; then the product's own, unless it is fused.
-      const double constant = a.unit == ScoreUnit::raw ? kFold : kLog2eError * (1 + 0x1p-20);
-      const double product = (a.exponent == Exponent::unfused ? kU * (1 + constant) : 0) + constant;
+      // ĉ; then the product's own rounding, unless it is fused.
+      const double constant = constant_error(costs);
+      const double product = (costs.a.exponent == Exponent::unfused ? kU * (1 + constant) : 0) + constant;
       const double error = product * size + kFold * reach;
       return product * size + kU * (below + error);
     }
@@ -79,7 +88,7 @@ void set_weights(const PairCosts& costs, PairRow& row) {
     key.slop = key.score_slop + row.lse_slop + kD * std::fabs(key.x) + 4 * kD;
     const double below = std::fabs(key.x) + key.slop + key.score_error + row.given;
     const double size = std::fabs(key.score) + key.score_error;
-    const double rounding = exponent_rounding(a, size, below, reach);
+    const double rounding = exponent_rounding(costs, size, below, reach);
     key.h = (key.score_error + rounding + 3 * (costs.eta + costs.flush) - std::log1p(-a.exp_error)) * kSlack;
     key.reach = std::max(key.reach, reach * unit);
   }
@@ -114,6 +123,7 @@ PairKey key_of(const PairCosts& costs, std::int64_t row, const View::Row& at, st
   }
   if (a.unit == ScoreUnit::natural) {  // fl(τ t̂), + bias, + fl(slope · distance)
     error += kU * (std::fabs(scaled) + error) + costs.eta + costs.flush * scale;
+    if (costs.scale_lost) error += scale * (t.size + dot_error);
     key.reach = std::max(key.reach, std::fabs(scaled) + error);
     if (f.has_bias()) {
       error += kU * (std::fabs(scaled + bias) + error) + 2 * costs.flush;
@@ -121,7 +131,9 @@ PairKey key_of(const PairCosts& costs, std::int64_t row, const View::Row& at, st
     }
     if (f.has_alibi()) {
       key.reach = std::max(key.reach, std::fabs(alibi) * (1 + 2 * kU));
-      error += 2 * kU * std::fabs(alibi) * (1 + kU) + costs.eta;
+      // A flushed slope is lost times the distance.
+      error +=
+          2 * kU * std::fabs(alibi) * (1 + kU) + costs.eta + costs.flush * static_cast<double>(view.distance(at, j));
       error += kU * (std::fabs(key.score) + error) + 2 * costs.flush;
     }
   }
