@@ -75,8 +75,8 @@ PairTerms pair_terms(const PairCosts& costs, const PairRow& row, const RowDelta&
   PairTerms out;
   out.key_row = key.row;
   const PairWeights w = weights_of(costs, row, key);
-  out.p = std::exp(key.x);
-  out.p_slop = scaled_expm1(key.x, key.slop) * kSlack;
+  out.p = std::exp(key.x.count);
+  out.p_slop = scaled_expm1(key.x.count, key.slop.count) * kSlack;
   out.p_weights = w.error;
   out.p_numerator = w.lost;
   out.p_size = (w.computed + out.p_numerator) * kSlack;
@@ -152,7 +152,7 @@ RowTerms RowSource::terms(std::int64_t query_row) const {
     result.weightless.push_back(weightless(costs_, row, delta, j));
   }
   if (empty) return result;
-  result.common = growth(row.common);
+  result.common = growth(row.common.count);
   result.delta = costs_.inside() * delta.error;
   for (const PairKey& key : row.keys) result.pairs.push_back(pair_terms(costs_, row, delta, key));
   if (costs_.a.delta == DeltaSum::weights) share_inputs(result);
