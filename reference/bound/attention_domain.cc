@@ -29,7 +29,7 @@ void separated_preconditions(const Arithmetic& a, const Visits& visits, double l
     above = std::max(above, sum - lowest);
     lowest = visit.frame_low;
   }
-  const auto doubt = [&](double m) { return 4 * a.exp_error + unshifted_cost(a, m) + 0x1p-10; };
+  const auto doubt = [&](double m) { return 4 * a.exp_error + unshifted_cost(a, {m}).count + 0x1p-10; };
   list.push_back({kSeparatedAbove, above + doubt(above), kLogF32Max, false});
   list.push_back({kSeparatedBelow, part.high + doubt(part.high), kLogMinNormal, false});
 }

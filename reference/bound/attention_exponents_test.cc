@@ -9,6 +9,7 @@
 
 #include "reference/bound/attention_paths.h"
 #include "reference/bound/attention_split.h"
+#include "reference/bound/costs.h"
 #include "reference/bound/one_row.h"
 #include "reference/problem/random.h"
 
@@ -103,6 +104,11 @@ std::vector<float> rising(double size, int keys, Random& random) {
 static_assert(!std::is_convertible_v<Raw, Nats> && !std::is_convertible_v<Uncapped, Nats> &&
               !std::is_convertible_v<Dot, Uncapped> && !std::is_convertible_v<Octaves, Nats> &&
               !std::is_convertible_v<double, Nats>);
+static_assert(std::is_invocable_v<decltype(frame_cost), const Arithmetic&, Nats> &&
+              !std::is_invocable_v<decltype(frame_cost), const Arithmetic&, Raw> &&
+              !std::is_invocable_v<decltype(frame_cost), const Arithmetic&, double> &&
+              !std::is_invocable_v<decltype(unshifted_cost), const Arithmetic&, Octaves> &&
+              !std::is_invocable_v<decltype(head_room), const Arithmetic&, Octaves, double>);
 static_assert(std::is_same_v<std::invoke_result_t<Rate<Nats, Raw>, Raw>, Nats> &&
               !std::is_invocable_v<Rate<Nats, Raw>, Nats> && !std::is_invocable_v<Rate<Uncapped, Dot>, Raw>);
 

@@ -42,9 +42,9 @@ double lse_form_cost(const Arithmetic& a, const ScoreScale& scale, Nats frame, N
 }
 
 double division_free_argument(const Arithmetic& a, double log_size, double lse_size) {
-  const double units =
-      argument_cost(a, log_size, lse_size + log_size, lse_size) + frame_cost(a, lse_size) + exponential_cost(a);
-  return units + factor_underflow_cost(a, log_size + units);
+  const Nats units =
+      argument_cost(a, {log_size}, {lse_size + log_size}, {lse_size}) + frame_cost(a, {lse_size}) + exponential_cost(a);
+  return (units + factor_underflow_cost(a, Nats{log_size} + units)).count;
 }
 
 AttentionSplit::AttentionSplit(const AttentionProblem& p, const Arithmetic& a, const ScoreScale& scale,
@@ -176,7 +176,7 @@ void AttentionSplit::combine(RowModel& row, const AttentionPaths& paths) {
     std::vector<MergeState> states;
     for (const State& state : states_) {
       const double l = sums_ ? std::exp(state.lse - state.max) : 1;
-      states.push_back({.max = sums_ ? state.max : state.lse, .sum = l, .error = error(state)});
+      states.push_back({.max = {sums_ ? state.max : state.lse}, .sum = l, .error = {error(state)}});
     }
     return states;
   };
@@ -200,8 +200,9 @@ void AttentionSplit::combine(RowModel& row, const AttentionPaths& paths) {
   // A frame of max_sum is the m of a part; that of a tree, where its sides may change places, an lse above all parts'.
   const double frame = sums_ ? most : std::max(most, turned(tree, plain, doubt + 2 * deepest * doubted.largest));
   const double last = sums_ ? 0 : unsettled(tree, plain, total, roundings(1) * (most + doubt), doubt);
-  const double more = slope * (4 * doubt + 2 * lag + (sums_ ? highest - lowest : 0)) + exponential_cost(a_) +
-                      frame_cost(a_, frame) + (a_.exponent == Exponent::unfused ? frame_cost(a_, frame) : 0) + last;
+  const double more = slope * (4 * doubt + 2 * lag + (sums_ ? highest - lowest : 0)) + exponential_cost(a_).count +
+                      frame_cost(a_, {frame}).count +
+                      (a_.exponent == Exponent::unfused ? frame_cost(a_, {frame}).count : 0) + last;
   const bool may_underflow = highest - lowest + 2 * doubt + more >= kLogMinNormal - 1;
   for (std::size_t j = 0; j < row.leaves.size(); ++j) {
     const int c = state_of_part_[paths.visits().part_of(j)];

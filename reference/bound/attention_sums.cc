@@ -179,7 +179,7 @@ double AttentionPaths::charge_frames(RowModel& row, const Run& run) {
     const double size = std::max(std::fabs(low), std::fabs(last));
     const double joined = run.visit < 0 ? frame.high : visits_.visits()[run.visit].frame_high;
     const double own = std::max(std::fabs(low), std::fabs(joined));
-    numerator = 2 * exponential + unshifted_cost(a_, own) + unshifted_cost(a_, size);
+    numerator = 2 * exponential + unshifted_cost(a_, {own}).count + unshifted_cost(a_, {size}).count;
   }
   for (std::size_t j = run.begin; j < run.end; ++j) row.leaves.denominator[j] += denominator;
   longest_frames_ = std::max(longest_frames_, denominator);

@@ -14,18 +14,18 @@ constexpr double kLog2e = 1.4426950408889634;
 
 }  // namespace
 
-double constant_share(double constant, double cost) {
-  if (constant == 0) return 0;
+double constant_share(Nats constant, Nats cost) {
+  if (constant.count == 0) return 0;
   // e^cost: what depends on the exponent is convex in it, so its last part may count for more than its share.
-  const double share = constant / cost * std::exp(std::min(cost, 700.0)) * kSlack;
+  const double share = constant.count / cost.count * std::exp(std::min(cost.count, 700.0)) * kSlack;
   return share < 1 ? share : 1;  // inf/inf too
 }
 
-double exponential_cost(const Arithmetic& a) { return -std::log1p(-a.exp_error) * kSlack; }
+Nats exponential_cost(const Arithmetic& a) { return {-std::log1p(-a.exp_error) * kSlack}; }
 
-Precondition head_room(const Arithmetic& a, double frame, double terms) {
-  const double octaves = frame_cost(a, frame) * kLog2e;
-  return {"head-room of the fused exponent, in octaves", octaves + std::log2(terms), 126};
+Precondition head_room(const Arithmetic& a, Nats frame, double terms) {
+  const Octaves reach = Rate<Octaves, Nats>{kLog2e}(frame_cost(a, frame)) + Octaves{std::log2(terms)};
+  return {"head-room of the fused exponent, in octaves", reach.count, 126};
 }
 
 double reciprocal_cost(const Arithmetic& a, double largest) {
@@ -35,9 +35,9 @@ double reciprocal_cost(const Arithmetic& a, double largest) {
   return relative < 1 ? -std::log1p(-relative) * kSlack : std::numeric_limits<double>::infinity();
 }
 
-double factor_underflow_cost(const Arithmetic& a, double log) {
-  if (log < kLogMinNormal - 0x1p-10) return 0;
-  return log < 700 ? std::log1p(exp_underflow(a) * std::exp(log)) * kSlack : log;
+Nats factor_underflow_cost(const Arithmetic& a, Nats log) {
+  if (log.count < kLogMinNormal - 0x1p-10) return {};
+  return log.count < 700 ? Nats{std::log1p(exp_underflow(a) * std::exp(log.count)) * kSlack} : log;
 }
 
 double underflow_of(const Arithmetic& a, double products, double sums) {

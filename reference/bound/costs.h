@@ -8,6 +8,7 @@
 #include "reference/bound/arithmetic.h"
 #include "reference/bound/bound.h"
 #include "reference/bound/row_model.h"
+#include "reference/bound/score_units.h"
 
 namespace flashproof::bound {
 
@@ -25,17 +26,17 @@ inline bool rounds_frame(const Arithmetic& a) {
   return a.exponent == Exponent::fused || a.exponent == Exponent::unfused;
 }
 
-/// Of fl(f·ĉ), where the exponent has it (fused, unfused): nats. 0 elsewhere.
-inline double frame_cost(const Arithmetic& a, double frame) {
-  return rounds_frame(a) ? kOneRounding * std::fabs(frame) * kSlack + kTinyArgument : 0;
+/// Of fl(f·ĉ), where the exponent has it (fused, unfused). 0 elsewhere.
+inline Nats frame_cost(const Arithmetic& a, Nats frame) {
+  return {rounds_frame(a) ? kOneRounding * std::fabs(frame.count) * kSlack + kTinyArgument : 0};
 }
 
-/// Error, in nats, of the argument of E(x − f), |x − f| <= gap, without what it has from rounding f·ĉ: that part is
+/// Error of the argument of E(x − f), |x − f| <= gap, without what it has from rounding f·ĉ: that part is
 /// frame_cost(f), the same for every x beside one f. The exponential's own error is exponential_cost().
 struct ArgumentCosts {
   double gap = 0, size = 0, rest = 0;  // per |x − f|, per |x|, and of every argument
 
-  ArgumentCosts(const Arithmetic& a, double frame) {
+  ArgumentCosts(const Arithmetic& a, Nats frame) {
     if (!rounds_frame(a)) {
       gap = (exponent_slope(a) + 0x1p-50) * kSlack;
       rest = a.underflow == Underflow::flush ? kTinyArgument : 0;
@@ -44,42 +45,43 @@ struct ArgumentCosts {
     // fma(x, ĉ, −F), F = fl(f·ĉ): one rounding, of a number that has F's error in it. Unfused, fl(x·ĉ) errs too.
     gap = (kOneRounding + 0x1p-50) * kSlack;
     size = a.exponent == Exponent::unfused ? kOneRounding * (1 + kU) * (1 + kU) * kSlack : 0;
-    rest = kU * frame_cost(a, frame) * kSlack + kTinyArgument;
+    rest = kU * frame_cost(a, frame).count * kSlack + kTinyArgument;
   }
-  double of(double below, double x) const {
-    return gap * below + (size == 0 ? 0 : size * std::fabs(x)) + rest;  // x may be an inf that is not used
+  Nats of(Nats below, Nats x) const {
+    // x may be an inf that is not used
+    return {gap * below.count + (size == 0 ? 0 : size * std::fabs(x.count)) + rest};
   }
 };
-inline double argument_cost(const Arithmetic& arithmetic, double gap, double x, double frame) {
+inline Nats argument_cost(const Arithmetic& arithmetic, Nats gap, Nats x, Nats frame) {
   return ArgumentCosts(arithmetic, frame).of(gap, x);
 }
 
 /// Of E(x) where nothing is subtracted: the argument is exact, or its product with log2 e rounds.
-inline double unshifted_cost(const Arithmetic& a, double x) {
-  return a.exponent == Exponent::accurate ? 0 : kOneRounding * std::fabs(x) * kSlack + kTinyArgument;
+inline Nats unshifted_cost(const Arithmetic& a, Nats x) {
+  return {a.exponent == Exponent::accurate ? 0 : kOneRounding * std::fabs(x.count) * kSlack + kTinyArgument};
 }
 
 /// The part of argument_cost(gap) or unshifted_cost(gap) that is the error of the constant fl(log2 e) itself: one number
 /// for all exponentials of a kernel, so neither independent nor centred (softmax.md, "Exponents").
-inline double constant_cost(const Arithmetic& a, double gap) {
-  return a.exponent == Exponent::accurate ? 0 : kLog2eError * std::fabs(gap) * kSlack;
+inline Nats constant_cost(const Arithmetic& a, Nats gap) {
+  return {a.exponent == Exponent::accurate ? 0 : kLog2eError * std::fabs(gap.count) * kSlack};
 }
 
 /// Which share of `cost`, an exponential's whole, that part is at most: 0..1.
-double constant_share(double constant, double cost);
+double constant_share(Nats constant, Nats cost);
 /// −ln(1 − ε).
-double exponential_cost(const Arithmetic& arithmetic);
+Nats exponential_cost(const Arithmetic& arithmetic);
 /// Of ln x, |ln x| <= size. A size of which nothing is known is infinite: 0·inf would be no bound.
 inline double logarithm_cost(double log_error, double log_absolute, double size) {
   return (log_error > 0 ? log_error * size : 0) + log_absolute;
 }
 /// Precondition of that product: on either side of 2^±126 a whole row overflows or vanishes.
-Precondition head_room(const Arithmetic& arithmetic, double frame, double terms);
+Precondition head_room(const Arithmetic& arithmetic, Nats frame, double terms);
 
 /// Log units of 1/x, x <= largest, where the ending multiplies by it: beyond 2^126 the reciprocal is subnormal.
 double reciprocal_cost(const Arithmetic& arithmetic, double largest = 1);
 /// Log units of a factor E(−x), x <= log: what it loses where it is subnormal, relative to itself.
-double factor_underflow_cost(const Arithmetic& arithmetic, double log);
+Nats factor_underflow_cost(const Arithmetic& arithmetic, Nats log);
 /// Largest absolute error that operations with subnormal results leave: `products` (quotients, fma) always, `sums` only
 /// where they are flushed.
 double underflow_of(const Arithmetic& arithmetic, double products, double sums);

@@ -41,7 +41,7 @@ Row row_of(const MergeProblem& problem, const std::vector<Join>& joins, std::int
     if (std::isnan(lse) || lse == kInf || !(sum < kInf)) return {};  // a NaN sum too
     present.push_back(lse != -kInf && sum > 0);
     if (present.back()) {
-      result.states.push_back({.max = lse, .sum = sum});
+      result.states.push_back({.max = {lse}, .sum = sum});
       result.index.push_back(index);
     }
   }
@@ -167,7 +167,7 @@ ElementBound copy(const MergePaths& paths, double value) {
 std::vector<double> largest_weights(const MergePaths& paths, const Row& row) {
   std::vector<double> weights(row.states.size());
   for (std::size_t c = 0; c < weights.size(); ++c) {
-    const double gap = paths.descent.empty() ? row.states[c].max - paths.frame : 0;
+    const double gap = paths.descent.empty() ? (row.states[c].max - paths.frame).count : 0;
     const double log_weight = std::min(gap + paths.row.leaves.exponent[c], kMostGrowth);
     weights[c] = row.states[c].sum * std::exp(log_weight);
   }
@@ -202,7 +202,7 @@ double accumulated_alone(const MergePaths& paths, const MergeState& state, std::
   const double node = paths.total == MergeTotal::joint ? paths.node[c] : 0;
   const double wrong = 1 + growth(roundings(4 * static_cast<double>(paths.node.size())) + paths.above + node);
   if (paths.total != MergeTotal::divided) return v * wrong;
-  const double gap = paths.descent.empty() ? state.max - paths.frame : 0;
+  const double gap = paths.descent.empty() ? (state.max - paths.frame).count : 0;
   return state.sum * std::exp(gap + paths.row.leaves.exponent[c] + paths.row.common) * v * wrong;
 }
 
@@ -213,7 +213,7 @@ Precondition unshifted_sums(const MergeProblem& problem, const MergePaths& paths
     double sum = 0;
     for (std::size_t c = 0; c < row.states.size(); ++c) {
       const double value = std::fabs(problem.o.at({row.index[c], r, column}));
-      const double log_weight = row.states[c].max + paths.row.leaves.exponent[c] + paths.row.leaves.numerator[c];
+      const double log_weight = row.states[c].max.count + paths.row.leaves.exponent[c] + paths.row.leaves.numerator[c];
       if (value > 0 && std::isfinite(value)) sum += std::exp(log_weight + std::log(value)) * kSlack;
     }
     sums.value = std::max(sums.value, sum);

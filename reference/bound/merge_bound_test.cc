@@ -50,9 +50,9 @@ TEST(MergeBound, what_a_join_loses_grows_by_all_the_roundings_after_it) {
   constexpr int kStates = 20'000;
   for (const MergeWeights weights : {MergeWeights::stable, MergeWeights::one_sided, MergeWeights::running}) {
     const Arithmetic fold = of(Reduction::pairwise_fold, weights);
-    std::vector<MergeState> states(kStates, {.max = 0});
-    states[0].max = -95;  // its weight may be lost at the first join; one_sided, where the weight is e^{b - a}, at 95
-    if (weights == MergeWeights::one_sided) states[0].max = 95;
+    std::vector<MergeState> states(kStates, {.max = {0}});
+    states[0].max = {-95};  // its weight may be lost at the first join; one_sided, where the weight is e^{b - a}, at 95
+    if (weights == MergeWeights::one_sided) states[0].max = {95};
     const MergePaths paths = lse_tree_paths(states, fold, joins_of(fold.reduction, kStates), MergeForm::sum);
     const double unit = weights == MergeWeights::one_sided ? 1 : kStates - 1;  // of a weight, in those of the leaves
     const double products = kStates - 2;  // after the first join, one product and one sum
@@ -172,7 +172,7 @@ TEST(MergeBound, the_error_of_the_constant_is_no_states_own) {
     for (const MergeWeights weights : {MergeWeights::shifted, MergeWeights::unshifted, MergeWeights::division_free}) {
       Arithmetic a = of(Reduction::flat, weights);
       a.exponent = exponent;
-      const std::vector<MergeState> two = {{.max = 40}, {.max = 10}};
+      const std::vector<MergeState> two = {{.max = {40}}, {.max = {10}}};
       const MergePaths paths = merge_paths(two, a, {}, MergeForm::sum, Format::f32);
       const double gap = weights == MergeWeights::unshifted ? 10 : 30;
       const Leaves& leaves = paths.row.leaves;
@@ -184,7 +184,7 @@ TEST(MergeBound, the_error_of_the_constant_is_no_states_own) {
   }
   for (const MergeWeights weights : {MergeWeights::stable, MergeWeights::running, MergeWeights::max_sum}) {
     Arithmetic a = of(Reduction::pairwise_fold, weights);
-    const std::vector<MergeState> two = {{.max = 40}, {.max = 10}};
+    const std::vector<MergeState> two = {{.max = {40}}, {.max = {10}}};
     const std::vector<Join> joins = joins_of(a.reduction, 2);
     EXPECT_EQ(merge_paths(two, a, joins, MergeForm::sum, Format::f32).constant, 0) << "no constant in it";
     a.exponent = Exponent::scaled_exp2;
@@ -195,7 +195,7 @@ TEST(MergeBound, the_error_of_the_constant_is_no_states_own) {
 TEST(MergeBound, chance_does_not_lessen_the_error_of_the_constant) {
   Arithmetic a = of(Reduction::pairwise_fold, MergeWeights::stable);
   a.exponent = Exponent::scaled_exp2;
-  const std::vector<MergeState> many(512, {.max = 1e3});
+  const std::vector<MergeState> many(512, {.max = {1e3}});
   const MergePaths paths = merge_paths(many, a, joins_of(a.reduction, 512), MergeForm::sum, Format::f32);
   const double weights = paths.lse.weights;
   EXPECT_LT(paths.lse.probable, paths.lse.total());

@@ -12,7 +12,7 @@ namespace flashproof::bound {
 namespace {
 
 struct Node {
-  double max = 0;        // the largest λ of its states, exact: beside it a double has room for `more`
+  Nats max;              // the largest λ of its states, exact: beside it a double has room for `more`
   double more = 0;       // its exact lse above that, <= ln n
   double total = 0;      // |computed lse − exact|, its last rounding included
   double unrounded = 0;  // without it
@@ -27,16 +27,16 @@ double log_add(double a, double b) {
 }
 
 /// λ_a − λ_b.
-double gap_of(const Node& a, const Node& b) { return (a.max - b.max) + (a.more - b.more); }
+double gap_of(const Node& a, const Node& b) { return (a.max - b.max).count + (a.more - b.more); }
 
 class Walk {
  public:
   Walk(const std::vector<MergeState>& states, const Arithmetic& arithmetic, std::span<const Join> joins, MergeForm form)
       : a_(arithmetic), joins_(joins), form_(form), exp_cost_(exponential_cost(arithmetic)) {
     for (const MergeState& state : states) {
-      nodes_.push_back(
-          {.max = state.max, .total = state.error, .unrounded = state.error, .pending = running() ? 0 : state.error});
-      edges_.push_back({.exponent = running() ? state.error : 0});
+      const double error = state.error.count;
+      nodes_.push_back({.max = state.max, .total = error, .unrounded = error, .pending = running() ? 0 : error});
+      edges_.push_back({.exponent = running() ? error : 0});
     }
     for (const Join& join : joins) {
       edges_.emplace_back();
@@ -55,7 +55,7 @@ class Walk {
     if (!stable()) {
       all.push_back({"e^(new lse - lse) below the f32 range: log of it", exponential_, kLogF32Max, false});
     }
-    if (rounds_frame(a_)) all.push_back(head_room(a_, frame_, 1));
+    if (rounds_frame(a_)) all.push_back(head_room(a_, {frame_}, 1));
     if (a_.lse_format != Format::f32) {
       all.push_back({"lse between joins below the range of its format", stored_, info(a_.lse_format).max_finite});
     }
@@ -67,7 +67,7 @@ class Walk {
   bool running() const { return a_.merge_weights == MergeWeights::running; }
 
   /// Upper bound of |computed lse|.
-  double size(const Node& node) const { return (std::fabs(node.max + node.more) + node.total) * kSlack; }
+  double size(const Node& node) const { return (std::fabs(node.max.count + node.more) + node.total) * kSlack; }
 
   Node join(const Join& join) {
     const Node& a = nodes_[join.left];
@@ -76,14 +76,15 @@ class Walk {
     const double doubt = (a.total + b.total) * kSlack;
     const double widest = (std::fabs(gap) + doubt) * kSlack;
     const double most = std::max(size(a), size(b));
-    const double theta = (argument_cost(a_, widest, most, most) + frame_cost(a_, most) + exp_cost_) * kSlack;
+    const double theta =
+        (argument_cost(a_, {widest}, {most}, {most}) + frame_cost(a_, {most}) + exp_cost_).count * kSlack;
     const double log_theta = log_share(-std::fabs(gap) + doubt, theta);  // of ln(1 + e), from e's error
     exponential_ = std::max(exponential_, doubt + theta - gap);
     frame_ = std::max(frame_, most);
 
     Node node;
     node.max = std::max(a.max, b.max);
-    node.more = log_add(a.max - node.max + a.more, b.max - node.max + b.more);
+    node.more = log_add((a.max - node.max).count + a.more, (b.max - node.max).count + b.more);
     const double below_a = gap_of(a, node), below_b = gap_of(b, node);
     const double mixed = log_add(below_a + a.total, below_b + b.total);
     const double b_only = log_add(below_a + a.total, below_b + b.total + theta);
@@ -94,7 +95,7 @@ class Walk {
     const double flushed = a_.underflow == Underflow::flush ? 0x1p-120 : 0;
     const double own = (-std::log1p(-kU) + log_error + exp_underflow(a_) + flushed) * kSlack;
     node.unrounded = (stable() ? mixed + log_theta : b_only) * kSlack + own + 0x1p-44;
-    const double magnitude = std::fabs(node.max + node.more) + node.unrounded;
+    const double magnitude = std::fabs(node.max.count + node.more) + node.unrounded;
     node.last = sum_cost(magnitude, log_term + log_error);
     node.total = node.unrounded + node.last;
     double stored = 0;
@@ -114,7 +115,7 @@ class Walk {
       charge(join, node, doubt, widest, theta, local);
     }
     largest_ = std::max({largest_, theta, local});
-    constant_ = std::max(constant_, constant_share(constant_cost(a_, widest), theta));
+    constant_ = std::max(constant_, constant_share(constant_cost(a_, {widest}), {theta}));
     return node;
   }
 
@@ -164,19 +165,20 @@ class Walk {
     for (const std::int32_t side : {join.left, join.right}) {
       const Node& from = nodes_[side];
       const double reach = (gap_of(node, from) + from.total + node.total) * kSlack;
-      const double cost = argument_cost(a_, reach, size(from), size(node)) + frame_cost(a_, size(node)) + exp_cost_;
+      const double cost =
+          (argument_cost(a_, {reach}, {size(from)}, {size(node)}) + frame_cost(a_, {size(node)}) + exp_cost_).count;
       edges_[side].exponent += cost;
       edges_[side].lost += reach + cost > kLogMinNormal - 0x1p-10 ? 2 * exp_underflow(a_) : 0;
       edges_[side].numerator += roundings(form_ == MergeForm::concat ? 1 : 2);
       largest_ = std::max(largest_, cost);
-      constant_ = std::max(constant_, constant_share(constant_cost(a_, reach), cost));
+      constant_ = std::max(constant_, constant_share(constant_cost(a_, {reach}), {cost}));
     }
   }
 
   const Arithmetic& a_;
   std::span<const Join> joins_;
   MergeForm form_;
-  double exp_cost_;
+  Nats exp_cost_;
   std::vector<Node> nodes_;
   std::vector<Edge> edges_;
   double largest_ = 0, constant_ = 0, widest_total_ = 0, exponential_ = -std::numeric_limits<double>::infinity(),

@@ -14,7 +14,7 @@ void set_leaves(MergePaths& paths, const std::vector<MergeState>& states) {
   for (const MergeState& state : states) paths.frame = std::max(paths.frame, state.max);
   for (std::size_t c = 0; c < states.size(); ++c) {
     row.leaves.key.push_back(static_cast<std::int64_t>(c));
-    row.leaves.score.push_back(states[c].max - paths.frame + std::log(states[c].sum));
+    row.leaves.score.push_back((states[c].max - paths.frame).count + std::log(states[c].sum));
   }
   row.leaves.resize(states.size());
   paths.node.assign(states.size(), 0.0);
@@ -23,7 +23,7 @@ void set_leaves(MergePaths& paths, const std::vector<MergeState>& states) {
 
 void set_weights(MergePaths& paths) {
   paths.weights = perturbed_weights(paths.row);
-  paths.weights.lse += paths.frame;
+  paths.weights.lse += paths.frame.count;
 }
 
 EndingModel merge_ending(const Arithmetic& arithmetic, double log_size, double lse_size) {
@@ -38,10 +38,11 @@ EndingModel merge_ending(const Arithmetic& arithmetic, double log_size, double l
   // The logarithm, the rounding of lse^, the exponential of f − lse^; the product is the last rounding.
   const double term = logarithm_cost(arithmetic.log_error, arithmetic.log_absolute, log_size);
   const double log = term + sum_cost(lse_size, log_size + term);
-  const double argument = argument_cost(arithmetic, log_size + log, lse_size + log_size, lse_size + log) +
-                          frame_cost(arithmetic, lse_size + log);
-  const double units = log + argument + exponential_cost(arithmetic);
-  return {(units + factor_underflow_cost(arithmetic, log_size + units)) * kSlack, underflow_of(arithmetic, 1, 0)};
+  const Nats argument = argument_cost(arithmetic, {log_size + log}, {lse_size + log_size}, {lse_size + log}) +
+                        frame_cost(arithmetic, {lse_size + log});
+  const Nats units = Nats{log} + argument + exponential_cost(arithmetic);
+  return {(units + factor_underflow_cost(arithmetic, Nats{log_size} + units)).count * kSlack,
+          underflow_of(arithmetic, 1, 0)};
 }
 
 void require_factor(const Arithmetic& a, double least, MergePaths& paths) {

@@ -8,6 +8,7 @@
 #include "reference/bound/arithmetic.h"
 #include "reference/bound/bound.h"
 #include "reference/bound/row_model.h"
+#include "reference/bound/score_units.h"
 #include "reference/bound/theorem.h"
 #include "reference/problem/problems.h"
 
@@ -15,9 +16,9 @@ namespace flashproof::bound {
 
 /// A state that is not empty: it stands for the sum of weights sum·e^max.
 struct MergeState {
-  double max = 0;    // λ_c; or m_c of (m, l, O)
-  double sum = 1;    // l_c > 0; anything but 1 needs MergeWeights::max_sum
-  double error = 0;  // log units by which its computed weight is wrong when it enters (a partial result); 0: exact
+  Nats max = {};    // λ_c; or m_c of (m, l, O)
+  double sum = 1;   // l_c > 0; anything but 1 needs MergeWeights::max_sum
+  Nats error = {};  // log units by which its computed weight is wrong when it enters (a partial result); 0: exact
 };
 
 /// What makes the weights sum up to 1.
@@ -28,7 +29,7 @@ enum class MergeTotal : std::uint8_t {
 };
 
 struct MergePaths {
-  double frame = 0;    // the largest max of the states
+  Nats frame;          // the largest max of the states
   RowModel row;        // leaf c is state c, its score λ_c − frame
   RowWeights weights;  // perturbed_weights(row), but for lse, which is absolute
   MergeTotal total = MergeTotal::divided;

@@ -13,7 +13,7 @@ namespace flashproof::bound {
 namespace {
 
 struct Node {
-  double max = 0;
+  Nats max;
   double lse = 0;      // ln of the sum, beside the largest m of the row
   double pending = 0;  // errors of the frames, which all states of the node share
 };
@@ -36,29 +36,29 @@ MergePaths sum_tree_paths(const std::vector<MergeState>& states, const Arithmeti
   std::vector<Node> nodes;
   std::vector<Edge> edges(2 * states.size() - 1);
   for (std::size_t c = 0; c < states.size(); ++c) {
-    doubt = std::max(doubt, states[c].error);
-    nodes.push_back({.max = states[c].max, .lse = leaves.score[c], .pending = states[c].error});
+    doubt = std::max(doubt, states[c].error.count);
+    nodes.push_back({.max = states[c].max, .lse = leaves.score[c], .pending = states[c].error.count});
   }
-  const double exp_cost = exponential_cost(arithmetic);
+  const Nats exp_cost = exponential_cost(arithmetic);
   std::vector<int> exps(edges.size(), 0);
   paths.descent.assign(edges.size(), 1);
   for (const Join& join : joins) {
     const Node& a = nodes[join.left];
     const Node& b = nodes[join.right];
     Node node{.max = std::max(a.max, b.max), .lse = log_add(a.lse, b.lse)};
-    const double frame = frame_cost(arithmetic, std::fabs(node.max) + doubt);
+    const double frame = frame_cost(arithmetic, abs(node.max) + Nats{doubt}).count;
     for (const std::int32_t side : {join.left, join.right}) {
-      const double gap = node.max - nodes[side].max;
+      const double gap = (node.max - nodes[side].max).count;
       Edge& edge = edges[side];
       paths.descent[side] = std::exp(-gap);
       if (gap > 0 || doubt > 0 || rounds_frame(arithmetic)) {  // else the factor is exactly 1
-        edge.exponent += argument_cost(arithmetic, gap + 2 * doubt, nodes[side].max, node.max) + exp_cost;
+        edge.exponent += (argument_cost(arithmetic, {gap + 2 * doubt}, nodes[side].max, node.max) + exp_cost).count;
         edge.numerator += roundings(1);
         edge.denominator += roundings(1);
         exps[side] = 1;
         paths.largest = std::max(paths.largest, edge.exponent + frame);
-        const double constant = constant_cost(arithmetic, gap + 2 * doubt);
-        paths.constant = std::max(paths.constant, constant_share(constant, edge.exponent));
+        const Nats constant = constant_cost(arithmetic, {gap + 2 * doubt});
+        paths.constant = std::max(paths.constant, constant_share(constant, {edge.exponent}));
       }
       edge.numerator += form == MergeForm::concat ? 0 : roundings(1);
       edge.denominator += roundings(1);
@@ -75,21 +75,21 @@ MergePaths sum_tree_paths(const std::vector<MergeState>& states, const Arithmeti
   }
   carry_down(joins, edges);
 
-  const double frame = paths.frame;
+  const Nats frame = paths.frame;
   const double unit = std::exp(-row.frame.max);  // from the kernel's frame to that of the largest leaf
   double sum = 0;
   double widest = 0;
   std::vector<double> computed;  // l in the frame of its own state, times what its path may add
   for (std::size_t c = 0; c < states.size(); ++c) {
-    leaves.exponent[c] = (edges[c].exponent + 0x1p-50 * (frame - states[c].max)) * kSlack;
+    leaves.exponent[c] = (edges[c].exponent + 0x1p-50 * (frame - states[c].max).count) * kSlack;
     leaves.numerator[c] = edges[c].numerator;
     leaves.denominator[c] = edges[c].denominator;
-    if (exps[c] > 0 && frame - states[c].max + leaves.exponent[c] + 2 * doubt > kLogMinNormal - 0x1p-10) {
+    if (exps[c] > 0 && (frame - states[c].max).count + leaves.exponent[c] + 2 * doubt > kLogMinNormal - 0x1p-10) {
       const double growth_of_later = std::exp(2 * (arithmetic.exp_error * exps[c]) + nodes.back().pending);
       leaves.lost[c] = exps[c] * exp_underflow(arithmetic) * states[c].sum * growth_of_later * unit;
       row.largest_leads = false;
     }
-    sum += states[c].sum * std::exp(states[c].max - frame);
+    sum += states[c].sum * std::exp((states[c].max - frame).count);
     widest = std::max(widest, leaves.exponent[c]);
     computed.push_back(states[c].sum * std::exp(std::min(leaves.exponent[c], kMostGrowth)));
   }

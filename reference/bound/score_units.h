@@ -3,6 +3,7 @@
 // one into another: that 2^-126 of a raw score is up to 2 nats, at a scale of 2^127, cannot be overlooked by accident.
 #pragma once
 
+#include <cmath>
 #include <compare>
 #include <numbers>
 
@@ -20,6 +21,7 @@ struct Quantity {
   friend constexpr Quantity operator+(Quantity a, Quantity b) { return {a.count + b.count}; }
   friend constexpr Quantity operator-(Quantity a, Quantity b) { return {a.count - b.count}; }
   friend constexpr Quantity operator*(Quantity a, double factor) { return {a.count * factor}; }
+  friend Quantity abs(Quantity a) { return {std::fabs(a.count)}; }
 };
 
 using Dot = Quantity<struct DotUnit>;            // q·k: neither scaled nor capped

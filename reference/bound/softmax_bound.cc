@@ -79,8 +79,8 @@ void bound_in_frame(const SoftmaxRow& row, const Arithmetic& a, const EndingMode
   q.max = row.paths.max;
   q.log_sum = row.log_sum;
   q.common = row.model.common;
-  const ArgumentCosts argument(a, row.paths.max);
-  const double exponential = exponential_cost(a);
+  const ArgumentCosts argument(a, {row.paths.max});
+  const double exponential = exponential_cost(a).count;
   q.gap = argument.gap;
   q.size = argument.size;
   q.rest = argument.rest + exponential;
@@ -124,18 +124,18 @@ void bound_apart(const SoftmaxRow& row, const Arithmetic& a, const EndingModel& 
 /// y_j = e^{x_j − lse^}: lse's whole error, its last rounding included, multiplies y; nothing cancels.
 void bound_division_free(const SoftmaxRow& row, const Arithmetic& a, const EndingModel& ending, ElementBound* bounds) {
   const QuotientCosts costs = costs_of(row, a, ending);
-  const double exponential = exponential_cost(a);
+  const double exponential = exponential_cost(a).count;
   const double lse = row.weights.lse;
   const double error = row.lse.total() + row.lse_last;
   const double size = std::fabs(lse) + error;
-  const double frame = frame_cost(a, size);
+  const double frame = frame_cost(a, {size}).count;
   const auto grown = [](double log_units, double magnitude) {
     return log_units == 0 || magnitude == 0 ? 0 : growth(log_units) * magnitude * kSlack;
   };
   for (std::size_t j = 0; j < row.paths.size(); ++j) {
     const double x = row.paths.x[j];
     const double y = row.weights.p[j];
-    const double own = argument_cost(a, lse - x + error, x, size) + exponential;
+    const double own = argument_cost(a, {lse - x + error}, {x}, {size}).count + exponential;
     const double path = lse - x + own + error + frame;
     const double flushed = path > kLogMinNormalBelow ? exp_underflow(a) : 0;
     ElementBound bound;
@@ -146,7 +146,7 @@ void bound_division_free(const SoftmaxRow& row, const Arithmetic& a, const Endin
     bound.output =
         grown(row.lse.output + row.lse_last + frame, y + bound.weights + bound.numerator + bound.denominator) +
         costs.flushed_result;
-    costs.add_chance(growth(constant_cost(a, std::fabs(lse - x) + error)), bound);
+    costs.add_chance(growth(constant_cost(a, {std::fabs(lse - x) + error}).count), bound);
     bounds[row.paths.column[j]] = bound;
   }
 }

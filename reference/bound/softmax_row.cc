@@ -25,14 +25,14 @@ bool is_unshifted(const Arithmetic& a) {
 std::vector<double> charge_entries(SoftmaxRow& row, const Arithmetic& a) {
   const SoftmaxPaths& paths = row.paths;
   const std::size_t n = paths.size();
-  const double exponential = exponential_cost(a);
-  const double per_gap = constant_cost(a, 1);
+  const double exponential = exponential_cost(a).count;
+  const double per_gap = constant_cost(a, {1}).count;
   std::vector<double> alone(n);
   row.own.resize(n);
   row.constant.resize(n);
   if (a.reduction == Reduction::unshifted) {
     for (std::size_t j = 0; j < n; ++j) {
-      row.own[j] = paths.x[j] == 0 ? 0 : unshifted_cost(a, paths.x[j]) + exponential;
+      row.own[j] = paths.x[j] == 0 ? 0 : unshifted_cost(a, {paths.x[j]}).count + exponential;
       row.constant[j] = per_gap * std::fabs(paths.x[j]);
       alone[j] = std::max(0.0, row.own[j] - row.constant[j]);
     }
@@ -40,12 +40,12 @@ std::vector<double> charge_entries(SoftmaxRow& row, const Arithmetic& a) {
   }
   const bool rescaled = !stands_alone(a);
   const double max = paths.max;
-  ArgumentCosts argument(a, 0);
+  ArgumentCosts argument(a, {});
   for (std::size_t j = 0; j < n; ++j) {
     const double gap = paths.entry[j] - paths.x[j];
     const double constant = per_gap * gap;
-    if (rounds_frame(a)) argument = ArgumentCosts(a, paths.widest_frame(j));
-    const double cost = argument.of(gap, paths.x[j]);
+    if (rounds_frame(a)) argument = ArgumentCosts(a, {paths.widest_frame(j)});
+    const double cost = argument.of({gap}, {paths.x[j]}).count;
     // x − x is 0 and the exponential 1. Unfused it is, too, but fl(x·ĉ) errs beside the frame of the others; fused it is not.
     const double at_frame = !rounds_frame(a) ? 0 : a.exponent == Exponent::unfused ? cost : cost + exponential;
     const double own = gap == 0 ? at_frame : cost + exponential;
@@ -61,38 +61,39 @@ std::vector<double> charge_entries(SoftmaxRow& row, const Arithmetic& a) {
 double rescale_cost(const SoftmaxPaths& paths, std::size_t j, const Arithmetic& a) {
   if (paths.rescales[j] == 0) return 0;
   const double gap = paths.max - paths.entry[j];
-  const double mismatch = frame_cost(a, paths.widest_frame(j)) + frame_cost(a, paths.max);
-  return (exponent_slope(a) * gap + paths.rescales[j] * exponential_cost(a) + 0x1p-50 * gap + mismatch) * kSlack;
+  const double mismatch = frame_cost(a, {paths.widest_frame(j)}).count + frame_cost(a, {paths.max}).count;
+  return (exponent_slope(a) * gap + paths.rescales[j] * exponential_cost(a).count + 0x1p-50 * gap + mismatch) * kSlack;
 }
 
 /// Log units that all keys of a chunk have from its m, its lse and its weight in the combination.
 double block_cost(const ChunkState& chunk, double chunk_error, double largest, const Arithmetic& a, std::size_t count) {
-  const double entry = frame_cost(a, chunk.max);
+  const double entry = frame_cost(a, {chunk.max}).count;
   if (a.merge_weights == MergeWeights::max_sum) {
     const double below = largest - chunk.max;
-    return below == 0 && !rounds_frame(a) ? entry
-                                          : entry + argument_cost(a, below, chunk.max, largest) + exponential_cost(a);
+    if (below == 0 && !rounds_frame(a)) return entry;
+    return entry + argument_cost(a, {below}, {chunk.max}, {largest}).count + exponential_cost(a).count;
   }
   const double log_sum = std::log(chunk.sum) + chunk_error + entry;
   const double log_error = logarithm_cost(a.log_error, a.log_absolute, log_sum);
   const double lse = std::fabs(chunk.max + std::log(chunk.sum)) + chunk_error + entry;
   const double local = log_error + sum_cost(lse + log_error, log_sum + log_error);
   if (a.merge_weights == MergeWeights::unshifted) {
-    return entry + local + unshifted_cost(a, lse + local) + exponential_cost(a);
+    return entry + local + unshifted_cost(a, {lse + local}).count + exponential_cost(a).count;
   }
   if (count == 1 && !rounds_frame(a)) return entry + local;  // lse − lse is 0
   const double reach = largest - (chunk.max + std::log(chunk.sum)) + 2 * (chunk_error + entry + local);
-  return entry + local + argument_cost(a, reach, lse + local, std::fabs(largest) + chunk_error + entry + local) +
-         exponential_cost(a);
+  return entry + local +
+         argument_cost(a, {reach}, {lse + local}, {std::fabs(largest) + chunk_error + entry + local}).count +
+         exponential_cost(a).count;
 }
 
 /// The same of a chunk: of its weight, and where its sum is in its lse of that, too.
 double block_constant(const ChunkState& chunk, double chunk_error, double chunk_constant, double block, double largest,
                       const Arithmetic& a) {
-  if (a.merge_weights == MergeWeights::max_sum) return constant_cost(a, largest - chunk.max);
+  if (a.merge_weights == MergeWeights::max_sum) return constant_cost(a, {largest - chunk.max}).count;
   const double lse = chunk.max + std::log(chunk.sum);
   const double reach = a.merge_weights == MergeWeights::unshifted ? std::fabs(lse) : largest - lse;
-  return chunk_constant + constant_cost(a, reach + 2 * (chunk_error + block));
+  return chunk_constant + constant_cost(a, {reach + 2 * (chunk_error + block)}).count;
 }
 
 /// Sets row.block, adds to row.constant, and returns the frame of the combination: the largest m, or the largest lse.
@@ -168,12 +169,12 @@ void require_domain(SoftmaxRow& row, const Arithmetic& a) {
   if (rounds_frame(a) && a.reduction != Reduction::unshifted) {
     double frame = std::fabs(row.paths.max);
     for (const double entry : row.paths.entry) frame = std::max(frame, std::fabs(entry));
-    row.preconditions.push_back(head_room(a, frame, n));
+    row.preconditions.push_back(head_room(a, {frame}, n));
   }
   // Unshifted, a sum in range keeps lse within it: beyond range the form fails and has no excuse here.
   if (a.ending == Ending::division_free && a.reduction != Reduction::unshifted) {
     row.preconditions.push_back({"weights e^(x - lse) below the f32 range: log of the largest",
-                                 row.lse.total() + row.lse_last + frame_cost(a, std::fabs(row.weights.lse)),
+                                 row.lse.total() + row.lse_last + frame_cost(a, {std::fabs(row.weights.lse)}).count,
                                  kLogF32Max});
   }
 }
@@ -184,12 +185,12 @@ void charge_paths(SoftmaxRow& row, const Arithmetic& a) {
   Leaves& leaves = row.model.leaves;
   const auto n = static_cast<std::int64_t>(paths.size());
   for (auto* list : {&row.own, &row.constant}) list->resize(paths.size());
-  const ArgumentCosts argument(a, 0);
+  const ArgumentCosts argument(a, {});
   const double error = 2 * a.exp_error;
   const PathCosts costs = {.max = paths.max,
                            .entry_gap = argument.gap,
-                           .entry_rest = argument.rest + exponential_cost(a),
-                           .constant = constant_cost(a, 1),
+                           .entry_rest = argument.rest + exponential_cost(a).count,
+                           .constant = constant_cost(a, {1}).count,
                            .slope = exponent_slope(a) + 0x1p-50,
                            .exponential = -std::log1p(-a.exp_error),  // without the slack
                            .deepest = kLogMinNormal - 0x1p-20,
@@ -218,7 +219,7 @@ void charge_other_paths(SoftmaxRow& row, const Arithmetic& a) {
   const bool alone = !paths.chunks.empty();
   const auto n = static_cast<double>(leaves.size());
   const double lost_unit = alone ? n * row.unit : row.unit;  // the frame may be ln n above the maximum
-  const double deepest = kLogMinNormal - 0x1p-10 - (alone ? std::log(n) : 0) - frame_cost(a, paths.max);
+  const double deepest = kLogMinNormal - 0x1p-10 - (alone ? std::log(n) : 0) - frame_cost(a, {paths.max}).count;
   for (std::size_t j = 0; j < leaves.size(); ++j) {
     const int exact = static_cast<int>(paths.x[j] == paths.entry[j] && !rounds_frame(a));
     const int exps = 1 - exact + paths.rescales[j] + static_cast<int>(alone);
@@ -292,7 +293,7 @@ SoftmaxRow softmax_row(const SoftmaxProblem& problem, const Arithmetic& a, const
     model.frame.error = 0;
     model.frame.pivot_error = 0;
     model.lead = widest;
-    model.common = is_unshifted(a) ? 0 : frame_cost(a, stands_alone(a) ? combined : max);
+    model.common = is_unshifted(a) ? 0 : frame_cost(a, {stands_alone(a) ? combined : max}).count;
   }
   // A rescaling product per column and two per lane in the tree, or two per chunk, may underflow.
   const double products = a.reduction == Reduction::chunked_local ? 2.0 * n : n + 2.0 * lanes;

@@ -30,7 +30,7 @@ template <class Visit>
 void for_each_join(const SplitTree& tree, const std::vector<MergeState>& states, Visit&& visit) {
   std::vector<double> lse;
   lse.reserve(states.size() + tree.joins.size());
-  for (const MergeState& state : states) lse.push_back(state.max);
+  for (const MergeState& state : states) lse.push_back(state.max.count);
   for (const Join& join : tree.joins) {
     const double a = lse[join.left], b = lse[join.right];
     visit(a, b);

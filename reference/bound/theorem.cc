@@ -99,7 +99,7 @@ EndingModel division_free_ending(const RowWeights& weights, const Arithmetic& ar
       logarithm_cost(arithmetic.log_error, arithmetic.log_absolute, weights.log_sum) + kU * lse_size * (1 + kU);
   const double argument = exponent_slope(arithmetic) * (weights.log_sum + log);
   const double units = log + argument - std::log1p(-arithmetic.exp_error);
-  const double lost = factor_underflow_cost(arithmetic, weights.log_sum + units);
+  const double lost = factor_underflow_cost(arithmetic, {weights.log_sum + units}).count;
   return {(units + lost + roundings(1)) * kSlack, product_underflow(arithmetic)};
 }
 

@@ -3,8 +3,7 @@
 //
 //   rows without a key     the class that is declared; mean: truth and bound of the same values under equal scores
 //   rows that see NaN, inf the class that is declared of lse
-//   lse_base 2             lse log2(e): truth and bound times log2(e), and 2 u |lse| more for the rounded constant and the product,
-//                          where the natural logarithm of a score may be exact
+//   lse_base 2             lse log2(e): truth and bound times log2(e), and what the conversion rounds: base_2_rounding()
 #pragma once
 
 #include <cstdint>
@@ -16,6 +15,10 @@
 #include "reference/oracle/truth.h"
 
 namespace flashproof {
+
+/// What an lse to base 2 may err by beyond log2(e) times the bound of the natural one, its last rounding left out: octaves.
+/// `lse`: that bound, nats; a row sums at most `terms` weights. Derivation: ../bound/attention.md, section 6.
+double base_2_rounding(const ElementBound& lse, double terms);
 
 class DeclaredTruth {
  public:
@@ -37,6 +40,7 @@ class DeclaredTruth {
   Ball o_of(std::int64_t row, std::int64_t column, const Ball& exact) const;
 
   Semantics semantics_;
+  double terms_;  // weights of a row, at most
   std::vector<RowKind> kinds_;
   std::vector<std::int32_t> visible_;  // of softmax rows: the columns before row_length; else empty
   std::optional<Problem> equal_;

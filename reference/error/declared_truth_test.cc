@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "reference/oracle/oracle.h"
+#include "reference/problem/random.h"
 
 namespace flashproof {
 namespace {
@@ -78,8 +79,38 @@ TEST(DeclaredTruth, lse_to_base_2_is_the_exact_one_times_log2_e) {
   bound.lse[0] = {.weights = 1e-6, .probable = 1e-7, .size = 3.44};
   const ElementBound lse = two.translated(bound, nullptr).lse[0];
   EXPECT_NEAR(lse.weights, 1e-6 * kLog2E, 1e-18);
-  EXPECT_NEAR(lse.output, 2 * 0x1p-24 * 3.44 * kLog2E, 1e-12);
+  const double frame = (0x1p-24 + 0x1.dp-27) * (std::log(4) + 1e-6);
+  EXPECT_NEAR(lse.output, (2 * 0x1p-24 * 3.44 + frame) * kLog2E, 1e-12);
   EXPECT_LE(lse.probable, lse.total());
+}
+
+// n equal scores, whose sum n is exact: all that errs is the conversion, before its last rounding. Where lse is near 0 the
+// product fl(m·fl(log2 e)) errs by its share of m, which 2 u |lse| does not pay for.
+TEST(DeclaredTruth, the_conversion_to_base_2_errs_by_what_is_charged_in_every_form) {
+  constexpr float kLog2 = 0x1.715476p0F;
+  double of_frame = 0, of_lse = 0;
+  bool needed = false;
+  for (int i = 0; i < 20000; ++i) {
+    Random random(36, static_cast<std::uint64_t>(i));
+    const double n = std::ldexp(1, static_cast<int>(random.integer(0, 17)));
+    const double near = random.chance(0.5) ? 0 : random.uniform(-200, 200);
+    const auto m = static_cast<float>(near - std::log(n) + random.uniform(-0.01, 0.01));
+    const double lse = static_cast<double>(m) + std::log(n), exact = lse * kLog2E;
+    ElementBound natural;
+    natural.size = std::fabs(lse);
+    const double charged = base_2_rounding(natural, n);
+    const float product = m * kLog2;
+    const double by_frame = std::fabs(static_cast<double>(product) + std::log2(n) - exact);
+    const double by_lse = std::fabs(static_cast<double>(static_cast<float>(lse)) * static_cast<double>(kLog2) - exact);
+    EXPECT_LE(by_frame, charged + 0x1p-48) << m << " " << n;
+    EXPECT_LE(by_lse, charged + 0x1p-48) << m << " " << n;
+    of_frame = std::max(of_frame, by_frame / charged);
+    of_lse = std::max(of_lse, by_lse / charged);
+    needed = needed || by_frame > 2 * 0x1p-24 * natural.size * kLog2E + 0x1p-40;
+  }
+  EXPECT_GT(of_frame, 0.6) << "loose";
+  EXPECT_GT(of_lse, 0.5) << "loose";
+  EXPECT_TRUE(needed) << "the frame's share is never needed";
 }
 
 TEST(DeclaredTruth, rows_without_keys_are_what_is_declared_of_them) {

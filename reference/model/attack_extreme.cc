@@ -6,6 +6,7 @@
 
 #include "reference/bound/declaration.h"
 #include "reference/model/attack_draws.h"
+#include "reference/model/attack_magnitudes.h"
 #include "reference/model/attack_problems.h"
 
 namespace flashproof::attack {
@@ -13,16 +14,6 @@ namespace flashproof::attack {
 namespace {
 
 constexpr std::uint64_t kStream = 41;
-
-BlockFma unit(Random& random) {
-  if (random.chance(0.6)) {
-    return any_of(random,
-                  {kVoltaF16, kAmpereF16, kAmpereTf32, kHopperF16, kHopperTf32, kBlackwellFp8, kHopperWgmmaFp8});
-  }
-  return {.k = static_cast<int>(random.integer(1, 64)),
-          .f = static_cast<int>(random.integer(7, 46)),
-          .ofb = static_cast<int>(random.integer(7, 23))};
-}
 
 /// One change after the other, each kept if the declaration still has a meaning.
 void widen(Random& random, Arithmetic& a) {
@@ -32,8 +23,8 @@ void widen(Random& random, Arithmetic& a) {
     how(changed);
     if (attention_contradiction(changed).empty()) a = changed;
   };
-  change(0.3, [&](Arithmetic& to) { to.dot.unit = unit(random); });
-  change(0.3, [&](Arithmetic& to) { to.values.unit = unit(random); });
+  change(0.3, [&](Arithmetic& to) { to.dot.unit = any_unit(random); });
+  change(0.3, [&](Arithmetic& to) { to.values.unit = any_unit(random); });
   change(0.1, [&](Arithmetic& to) { to.dot.promote = to.dot.unit.k > 0 ? static_cast<int>(random.integer(1, 3)) : 0; });
   change(0.1, [&](Arithmetic& to) {
     to.values.promote = to.values.unit.k > 0 ? static_cast<int>(random.integer(1, 3)) : 0;

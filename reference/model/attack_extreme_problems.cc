@@ -5,104 +5,11 @@
 #include <vector>
 
 #include "reference/model/attack_draws.h"
+#include "reference/model/attack_magnitudes.h"
 
 namespace flashproof::attack {
 
 namespace {
-
-/// Exponents of the format's numbers, subnormal ones included.
-int lowest(Format format) { return std::ilogb(min_subnormal(format)); }
-int highest(Format format) { return std::ilogb(info(format).max_finite); }
-
-/// Anywhere in the format, at one of its ends, beside 1, or at half of an end: two such factors meet at the end.
-int exponent(Random& random, Format format) {
-  const int low = lowest(format), high = highest(format), normal = info(format).min_exponent;
-  switch (random.integer(0, 4)) {
-    case 0:
-      return any_of(random, {low, normal - 1, normal, normal + 1, high - 1, high});
-    case 1:
-      return any_of(random, {normal / 2, high / 2}) + static_cast<int>(random.integer(-1, 1));
-    case 2:
-      return static_cast<int>(random.integer(-3, 3));
-    default:
-      return static_cast<int>(random.integer(low, high));
-  }
-}
-
-double significand(Random& random) {
-  return random.chance(0.5) ? any_of(random, {1.0, 1.5, 2 - 0x1p-7, 1 + 0x1p-7, 2 - 0x1p-23, 1 + 0x1p-23})
-                            : random.uniform(1, 2);
-}
-double sign(Random& random) { return random.chance(0.5) ? 1 : -1; }
-
-float number(double value) {
-  return static_cast<float>(decode(Format::f32, encode(Format::f32, value, Overflow::saturate)));
-}
-
-/// log2 of a natural score, or of the difference of two: where softmax does something, or anywhere.
-int target(Random& random) {
-  return static_cast<int>(random.chance(0.7) ? random.integer(-8, 7) : random.integer(-149, 127));
-}
-
-int clamp_to(Format format, int e) { return std::clamp(e, lowest(format), highest(format)); }
-
-/// Exponents of the factors of a score: q, k, scale and, if there are any, descale factors.
-struct ScoreExponents {
-  int q, k, scale, q_descale = 0, k_descale = 0;
-};
-
-ScoreExponents score_exponents(Random& random, Format q, Format k, bool descaled) {
-  ScoreExponents e{exponent(random, q), exponent(random, k), exponent(random, Format::f32)};
-  if (descaled) {
-    e.q_descale = exponent(random, Format::f32);
-    e.k_descale = exponent(random, Format::f32);
-  }
-  if (random.chance(0.1)) return e;
-  // One of them, and then the others in turn, makes up for the rest.
-  struct Factor {
-    int* value;
-    Format format;
-  };
-  std::vector<Factor> factors{{&e.scale, Format::f32}, {&e.q, q}, {&e.k, k}};
-  if (descaled) factors.insert(factors.end(), {{&e.q_descale, Format::f32}, {&e.k_descale, Format::f32}});
-  std::rotate(factors.begin(), factors.begin() + random.integer(0, static_cast<std::int64_t>(factors.size()) - 1),
-              factors.end());
-  const int wanted = target(random);
-  for (const Factor& factor : factors) {
-    const int sum = e.q + e.k + e.scale + e.q_descale + e.k_descale;
-    *factor.value = clamp_to(factor.format, *factor.value + wanted - sum);
-  }
-  return e;
-}
-
-/// One of: all of one size, one far from the rest, signs that cancel, 0 and 1, all equal (then no error of a weight counts
-/// and what is lost absolutely shows), sizes apart.
-struct Values {
-  Values(Random& random, Format format) : random(random), format(format), story(random.integer(0, 5)) {
-    size = exponent(random, format);
-    other = exponent(random, format);
-  }
-  double operator()(std::int64_t j) {
-    switch (story) {
-      case 0:
-        return std::ldexp(significand(random), size);
-      case 1:
-        return std::ldexp(significand(random), j == 0 ? other : size);
-      case 2:
-        return std::ldexp(j % 2 == 0 ? 1 : -1, size);
-      case 3:
-        return j == 0 ? std::ldexp(1, size) : 0;
-      case 4:
-        return std::ldexp(1, size);
-      default:
-        return sign(random) * std::ldexp(significand(random), exponent(random, format));
-    }
-  }
-  Random& random;
-  Format format;
-  std::int64_t story;
-  int size, other;
-};
 
 ChunkPlan plan(Random& random, std::int64_t n) {
   ChunkPlan made = ChunkPlan::uniform(n, random.integer(1, n));

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 #include <span>
+#include <utility>
 
 #include "reference/model/machine.h"
 #include "reference/model/products.h"
@@ -46,6 +47,7 @@ class Run {
         roundings_(roundings),
         scalar_(scalar_part(arithmetic)),
         machine_(scalar_, {.lean = roundings.lean, .seed = roundings.seed}, 0),
+        order_(roundings.seed, 1),
         sq_(f_.q_length()),
         sk_(f_.k_length()),
         log2e_(static_cast<float>(std::numbers::log2e)),
@@ -180,19 +182,37 @@ class Run {
     return sum_products(machine_, a_.row_sum, {products, Format::f32}, {ones, Format::f32}, 0);
   }
 
-  /// Blocks, then f32 additions: first to last here; the declaration allows any order.
+  /// f32 additions of sums that may come in any order: from first to last, or any two that are left.
+  float joined(std::vector<float> parts) {
+    if (parts.empty()) return 0;
+    float total = parts[0];
+    if (!roundings_.shuffled) {
+      for (std::size_t n = 1; n < parts.size(); ++n) total = machine_.add(total, parts[n]);
+      return total;
+    }
+    while (parts.size() > 1) {
+      for (const std::size_t end : {parts.size() - 1, parts.size() - 2}) {
+        std::swap(parts[static_cast<std::size_t>(order_.integer(0, static_cast<std::int64_t>(end)))], parts[end]);
+      }
+      const float last = parts.back();
+      parts.pop_back();
+      parts.back() = machine_.add(parts.back(), last);
+    }
+    return parts[0];
+  }
+
+  /// Blocks, then their sums.
   float accumulate(const Accumulation& sum, const Factors& a, const Factors& b) {
     const auto n = static_cast<std::int64_t>(a.values.size());
     const std::int64_t block = sum.block > 0 ? sum.block : std::max<std::int64_t>(n, 1);
-    float total = 0;
+    std::vector<float> parts;
     for (std::int64_t begin = 0; begin < n; begin += block) {
       const std::int64_t end = std::min(n, begin + block);
       const std::vector<float> x(a.values.begin() + begin, a.values.begin() + end);
       const std::vector<float> y(b.values.begin() + begin, b.values.begin() + end);
-      const float part = sum_products(machine_, sum.products, {x, a.format}, {y, b.format}, 0);
-      total = begin == 0 ? part : machine_.add(total, part);
+      parts.push_back(sum_products(machine_, sum.products, {x, a.format}, {y, b.format}, 0));
     }
-    return total;
+    return joined(std::move(parts));
   }
 
   /// What a sum is multiplied by: the sign that τ gives a score is not in the factors here.
@@ -228,8 +248,7 @@ class Run {
                       const Tensor& rows, Format rows_format, std::int64_t b, std::int64_t kv, std::int64_t j,
                       std::int64_t c, bool scaled) {
     std::vector<float> all_x, all_y;
-    float total = 0;
-    bool first = true;
+    std::vector<float> parts;
     for (std::size_t g = 0; g < x.size(); ++g) {
       const std::int64_t h = kv * problem_.group() + static_cast<std::int64_t>(g);
       std::vector<float> head_x, head_y;
@@ -249,11 +268,9 @@ class Run {
       if (!any) continue;
       float part = accumulate(sum, {head_x, x_format}, {head_y, rows_format});
       if (scaled && a_.scale == GradientScale::output) part = machine_.mul(part, scale());
-      part = stored(sum.partial, part);
-      total = first ? part : machine_.add(total, part);
-      first = false;
+      parts.push_back(stored(sum.partial, part));
     }
-    if (sum.heads_apart) return total;
+    if (sum.heads_apart) return joined(std::move(parts));
     const float whole = accumulate(sum, {all_x, x_format}, {all_y, rows_format});
     return scaled ? ended(whole) : whole;
   }
@@ -282,6 +299,7 @@ class Run {
   const BackwardRoundings& roundings_;
   const Arithmetic scalar_;
   Machine machine_;
+  Random order_;
   std::int64_t sq_, sk_;
   float log2e_, factor_, root_;
 };

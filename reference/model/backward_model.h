@@ -18,6 +18,7 @@ struct BackwardRoundings {
   std::uint64_t seed = 0;
   BackwardTarget target = BackwardTarget::dq;
   std::int64_t column = 0;
+  bool shuffled = false;  // sums of blocks and of heads in an order of the seed's, any tree; else from first to last
 };
 
 /// dq, dk and dv before the last rounding into the storage format: what the bounds are about. Row-major and dense.

@@ -83,7 +83,7 @@ int expect_right(const GradientCase& c) {
   int passed = 0;
   for (const Kernel& kernel : kernels_of(ProblemKind::backward)) {
     if (kernel.form != Form::hardened || !kernel.unsupported(c.problem).empty()) continue;
-    // A subnormal scale beside flushed operands: no bound, and so no verdict.
+    // Raw scores beside a bias or ALiBi: no bound, and so no verdict.
     const Format format = c.problem.forward.q.format;
     if (!backward_refused(c.problem.forward, kernel.backward_for(format)).empty()) continue;
     const CaseResult result = ask(kernel, c);

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "reference/bound/attention_scores.h"
 #include "reference/bound/row_model.h"
 
 namespace flashproof::bound {
@@ -15,13 +16,11 @@ double aligned(double x, Format format) {
 }
 
 double lost_per_operation(const Products& products, Underflow underflow) {
-  const BlockFma& unit = products.unit;
+  const bool unit = products.unit.k > 0;
   if (underflow == Underflow::flush) {  // a coarse unit may cut more than a 2^-5 of it beside a subnormal accumulator
-    return 0x1p-126 + std::max(0x1p-131, unit.k > 0 ? 0x1p-149 + std::ldexp(unit.k + 1, -126 - unit.f) : 0);
+    return 0x1p-126 + std::max(0x1p-131, unit ? unit_underflow(products.unit) : 0);
   }
-  // A subnormal accumulator has the exponent -126, however small it is: every addend is cut at 2^(-126 - F). Without one
-  // the alignment may be as low as 2^(-133 - F).
-  return unit.k > 0 ? 0x1p-149 + std::ldexp(unit.k + 1, -126 - unit.f) : 0x1p-150;
+  return unit ? unit_underflow(products.unit) : 0x1p-150;
 }
 
 SumCost cost_of(const Products& products, std::int64_t n, std::int64_t terms) {

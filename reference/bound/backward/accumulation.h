@@ -19,7 +19,8 @@ struct SumCost {
 double aligned(double x, Format format);
 
 /// What a result in the subnormal range loses: half the least subnormal; 2^-126 where it is flushed. A matrix unit cuts
-/// instead of rounding: the least subnormal, and what its alignment drops at the lowest exponent.
+/// instead of rounding: the least subnormal, or of a shorter result 2^(-126 - ofb), and what its alignment drops at the lowest
+/// exponent.
 double lost_per_operation(const Products& products, Underflow underflow);
 
 /// n positions of which at most `terms` hold a product that is not 0: the others change nothing.

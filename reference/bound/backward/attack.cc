@@ -110,7 +110,8 @@ BackwardRoundings any_roundings(Random& random) {
   return {.lean = kLeans[random.integer(0, 5)],
           .seed = random.next_u64(),
           .target = static_cast<BackwardTarget>(random.integer(0, 2)),
-          .column = random.integer(0, 7)};
+          .column = random.integer(0, 7),
+          .shuffled = random.chance(0.5)};
 }
 
 bool takes(const BackwardArithmetic& arithmetic, const BackwardProblem& problem) {
@@ -165,13 +166,17 @@ std::string Attack::text() const {
   return result;
 }
 
-Attack attack(const BackwardProblem& problem, const BackwardArithmetic& executed, const BackwardArithmetic& declared,
-              const ForwardErrors& forward, const BackwardRoundings& roundings) {
-  const Truth truth = backward_truth(problem, Format::f32);
-  const Bound bound = backward_bound(problem, declared, forward);
+Attack attack(const BackwardProblem& problem, const Truth& truth, const Bound& bound,
+              const BackwardArithmetic& executed, const BackwardRoundings& roundings) {
   const UnroundedGradients g = run_backward_model(problem, executed, roundings);
   return {judge(truth.dq, g.dq, bound.dq, bound.query_domain), judge(truth.dk, g.dk, bound.dk, bound.key_domain),
           judge(truth.dv, g.dv, bound.dv, bound.key_domain)};
+}
+
+Attack attack(const BackwardProblem& problem, const BackwardArithmetic& executed, const BackwardArithmetic& declared,
+              const ForwardErrors& forward, const BackwardRoundings& roundings) {
+  return attack(problem, backward_truth(problem, Format::f32), backward_bound(problem, declared, forward), executed,
+                roundings);
 }
 
 }  // namespace flashproof::test

@@ -6,6 +6,7 @@
 
 #include "reference/bound/backward/bound.h"
 #include "reference/model/backward_model.h"
+#include "reference/oracle/truth.h"
 #include "reference/problem/random.h"
 
 namespace flashproof::test {
@@ -49,7 +50,10 @@ struct Attack {
   std::string text() const;
 };
 
-/// Runs `executed`, judges it by the bound of `declared`.
+/// Runs `executed`, judges it by `bound` against `truth`, which are those of the problem.
+Attack attack(const BackwardProblem& problem, const Truth& truth, const Bound& bound,
+              const BackwardArithmetic& executed, const BackwardRoundings& roundings);
+/// By the bound of `declared`.
 Attack attack(const BackwardProblem& problem, const BackwardArithmetic& executed, const BackwardArithmetic& declared,
               const ForwardErrors& forward, const BackwardRoundings& roundings);
 

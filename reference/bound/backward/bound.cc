@@ -35,8 +35,13 @@ double bounded(double x) { return std::isnan(x) ? kInf : x; }
 /// The ending: roundings of the sum, of the heads, of τ.
 class Ending {
  public:
-  Ending(const BackwardArithmetic& a, const Accumulation& sum, bool scaled, double scale, Format storage)
-      : a_(a), sum_(sum), multiplied_(scaled), factor_(scaled ? std::fabs(scale) : 1), storage_(storage) {}
+  Ending(const BackwardArithmetic& a, const Accumulation& sum, bool scaled, const AttentionProblem& f)
+      : a_(a),
+        sum_(sum),
+        multiplied_(scaled),
+        scale_lost_(scaled && flushes_scale(f, a)),
+        factor_(scaled ? std::fabs(static_cast<double>(f.scale)) : 1),
+        storage_(f.q.format) {}
 
   /// `cost` of the sum (the costliest head's where they are apart), `heads` that are added afterwards.
   ElementBound element(const Column& column, const SumCost& cost, double heads, RowDomain& domain) const {
@@ -52,6 +57,7 @@ class Ending {
       units += roundings((multiplied_ ? 1 : 0) + heads - 1) + storage_units(sum_.partial);
       const double product = multiplied_ ? flush > 0 ? (1 + factor_) * flush : 0x1p-150 : 0;
       lost += heads * (product + storage_underflow(sum_.partial, a_.underflow) + 2 * flush);
+      if (scale_lost_) lost += times(factor_, column.size);
     }
     ElementBound b;
     b.weights = bounded(factor_ * column.weights * kSlack);
@@ -65,6 +71,7 @@ class Ending {
     const bool product_last = multiplied_ && !sum_.heads_apart;
     if (product_last && storage_ != Format::f32) b.output = computed * kU + 0x1p-150;
     if (flush > 0) b.output += flush * (product_last ? 1 + factor_ : 1);
+    if (scale_lost_ && product_last) b.output += computed;
     b.output = bounded(b.output * kSlack);
     b.size = bounded(factor_ * column.size * kSlack);
     b.probable = b.total();
@@ -76,7 +83,7 @@ class Ending {
  private:
   const BackwardArithmetic& a_;
   const Accumulation& sum_;
-  bool multiplied_;
+  bool multiplied_, scale_lost_;
   double factor_;
   Format storage_;
 };
@@ -179,7 +186,7 @@ class Evaluation {
       add_to_keys(r, pair);
     }
     const bool output_scale = a_.scale == GradientScale::output;
-    const Ending ending(a_, a_.dq, output_scale, view_.scale, view_.problem.forward.q.format);
+    const Ending ending(a_, a_.dq, output_scale, view_.problem.forward);
     const SumCost cost = cost_of(a_.dq, view_.sk, static_cast<std::int64_t>(row.pairs.size()));
     Columns sums(view_.d, a_.dq.products.unit.k > 0, flushes_);
     std::vector<double> mean(static_cast<std::size_t>(view_.d)),
@@ -264,9 +271,8 @@ class Evaluation {
     const SumCost dk_cost = key_cost(a_.dk, r, heads);
     const SumCost dv_cost = key_cost(a_.dv, r, heads);
     if (heads == 0) return;
-    const Format storage = view_.problem.forward.q.format;
-    const Ending dk_ending(a_, a_.dk, a_.scale == GradientScale::output, view_.scale, storage);
-    const Ending dv_ending(a_, a_.dv, false, 1, storage);
+    const Ending dk_ending(a_, a_.dk, a_.scale == GradientScale::output, view_.problem.forward);
+    const Ending dv_ending(a_, a_.dv, false, view_.problem.forward);
     for (std::int64_t c = 0; c < view_.d; ++c) {
       const std::int64_t n = r * view_.d + c;
       result_.dk[n] = dk_ending.element(dk_[n], dk_cost, heads, result_.key_domain[r]);
@@ -307,10 +313,6 @@ void require_all(std::vector<RowDomain>& rows, const std::vector<RowDomain>& oth
 std::string backward_refused(const AttentionProblem& f, const BackwardArithmetic& a) {
   if (a.unit == ScoreUnit::raw && (f.has_bias() || f.has_alibi())) {
     return "bias, alibi: no bound for raw scores with either, legal: a kernel that declares natural scores";
-  }
-  const bool tiny = f.scale != 0 && std::fabs(f.scale) < 0x1p-126F;
-  if (tiny && (a.unit == ScoreUnit::raw || a.underflow == Underflow::flush)) {
-    return "scale: subnormal, no bound for raw scores or flushed operands; legal: 0, or at least 2^-126 in magnitude";
   }
   return {};
 }

@@ -22,8 +22,7 @@ struct ForwardErrors {
 /// Of inputs and an o of these formats. Throws std::invalid_argument naming the first field that contradicts the others or has no bound.
 void require_declaration(const BackwardArithmetic& arithmetic, Format q, Format o);
 
-/// Empty, or why there is no bound of this declaration for this problem, in one line: raw scores with a bias or ALiBi, a
-/// subnormal scale that is folded into raw scores or flushed.
+/// Empty, or why there is no bound of this declaration for this problem, in one line: raw scores with a bias or ALiBi.
 std::string backward_refused(const AttentionProblem& forward, const BackwardArithmetic& arithmetic);
 
 /// `problem` must be valid. Throws UsageError with backward_refused()'s text,

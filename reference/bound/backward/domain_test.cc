@@ -2,6 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "reference/bound/backward/attack.h"
 #include "reference/oracle/backward/backward_problems.h"
@@ -104,6 +108,75 @@ TEST(BackwardDomain, products_apart_stay_below_the_f32_range_each) {
   const test::Attack together = test::attack(p, one_product, one_product, {}, {});
   EXPECT_EQ(together.dk.elements, 1);
   EXPECT_EQ(together.violations(), 0) << together.text();
+}
+
+// seed 2763 of extreme_test.cc: lse = +inf gives every key the weight 0, and yet fl(scale·log2 e) = inf makes its score inf.
+TEST(BackwardDomain, a_folded_scale_is_a_precondition_of_keys_without_a_weight_too) {
+  BackwardProblem p = zeros(Format::f32, 1, 2, BackwardMode::stage);
+  p.forward.q.set({0, 0, 0, 0}, 0x1p-64);
+  for (const std::int64_t j : {0, 1}) p.forward.k.set({0, 0, j, 0}, 0x1p-64);
+  p.lse.set({0, 0, 0}, std::numeric_limits<double>::infinity());
+  BackwardArithmetic raw = named("fused");
+  raw.unit = ScoreUnit::raw;
+  for (const float scale : {0x1.6p127F, 0x1.8p127F}) {
+    p.forward.scale = scale;
+    const bool finite = scale < 0x1.7p127F;
+    EXPECT_EQ(std::isnan(run_backward_model(p, raw).dk[0]), !finite);
+    const Bound bound = backward_bound(p, raw);
+    EXPECT_EQ(bound.query_domain[0].holds(), finite);
+    EXPECT_EQ(bound.key_domain[0].holds(), finite);
+  }
+}
+
+/// Two queries of each of two heads and two keys, τ q·k = 1.5 and 0, under a scale that a flushing kernel reads as 0.
+BackwardProblem subnormal_scale(Format format) {
+  BackwardProblem p;
+  p.forward.q = p.d_out = Tensor::dense(format, {1, 2, 2, 1});
+  p.forward.k = p.forward.v = Tensor::dense(format, {1, 1, 2, 1});
+  p.forward.scale = 0x1p-127F;
+  p.forward.plan = ChunkPlan::uniform(2, 2);
+  for (std::int64_t n = 0; n < 4; ++n) {
+    p.forward.q.set_bits(n, encode(format, 0x1p63));
+    p.d_out.set_bits(n, encode(format, 1 + n));
+  }
+  p.forward.k.set({0, 0, 0, 0}, 0x1.8p64);
+  p.forward.k.set({0, 0, 1, 0}, 0);
+  p.forward.v.set({0, 0, 0, 0}, 1);
+  p.forward.v.set({0, 0, 1, 0}, -3);
+  test::fill_forward(p, format);
+  return p;
+}
+
+TEST(BackwardDomain, a_subnormal_scale_that_is_flushed_may_take_every_product_with_it) {
+  std::vector<std::pair<std::string, BackwardArithmetic>> declared;
+  BackwardArithmetic a{.exp_error = 0x1p-22, .underflow = Underflow::flush};
+  declared.emplace_back("natural", a);
+  a.dk.heads_apart = a.dv.heads_apart = true;
+  declared.emplace_back("heads apart", a);
+  a.scale = GradientScale::weights;
+  declared.emplace_back("weights", a);
+  a.exponent = Exponent::fused;
+  a.unit = ScoreUnit::raw;
+  declared.emplace_back("raw", a);
+  a.exponent = Exponent::unfused;
+  a.scale = GradientScale::output;
+  declared.emplace_back("raw, unfused", a);
+  for (const Format format : {Format::f32, Format::bf16}) {
+    const BackwardProblem p = subnormal_scale(format);
+    for (const auto& [name, flushed] : declared) {
+      const test::Attack kept = test::attack(p, flushed, flushed, {}, {});
+      EXPECT_EQ(kept.violations(), 0) << name << ": " << kept.text();
+      EXPECT_EQ(kept.dv.elements, 2) << name;
+      EXPECT_GT(kept.dv.worst, 0.1) << name << ": " << kept.text();
+      BackwardArithmetic gradual = flushed;
+      gradual.underflow = Underflow::gradual;
+      const test::Attack lost = test::attack(p, flushed, gradual, {}, {});
+      EXPECT_GT(lost.dq.violations, 0) << name;
+      EXPECT_GT(lost.dk.violations, 0) << name;
+      EXPECT_GT(lost.dv.violations, 0) << name;
+      EXPECT_EQ(test::attack(p, gradual, gradual, {}, {}).violations(), 0) << name;
+    }
+  }
 }
 
 }  // namespace

@@ -70,7 +70,8 @@ PairCosts::PairCosts(const backward::View& inputs, const BackwardArithmetic& ari
       ds_underflow(storage_underflow(a.ds, a.underflow)),
       ds_theta(growth(roundings(a.scale == GradientScale::weights ? 3 : 2) + storage_units(a.ds))),
       flush(a.underflow == Underflow::flush ? 0x1p-126 : 0),
-      eta(a.underflow == Underflow::flush ? 0x1p-126 : 0x1p-150) {
+      eta(a.underflow == Underflow::flush ? 0x1p-126 : 0x1p-150),
+      scale_lost(flushes_scale(view.problem.forward, a)) {
   if (!uses_unit(a)) return;
   const BackwardProblem& p = view.problem;
   q = aligned_values(view.q, p.forward.q.format);

@@ -1,6 +1,7 @@
 // What every pair of one problem is computed with: its inputs, the declaration, and what a sum of products in it may cost.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -27,6 +28,11 @@ struct FixedCost {
   double growth = 0, lost = 0;
 };
 
+/// Whether a kernel that flushes reads 0 in place of τ (README.md, section 4).
+inline bool flushes_scale(const AttentionProblem& f, const BackwardArithmetic& a) {
+  return a.underflow == Underflow::flush && std::fabs(f.scale) < 0x1p-126F;
+}
+
 /// The arguments must outlive it; `forward` is empty in stage mode.
 struct PairCosts {
   PairCosts(const backward::View& view, const BackwardArithmetic& arithmetic, const ForwardErrors& forward);
@@ -48,6 +54,7 @@ struct PairCosts {
   double p_underflow, ds_underflow;  // absolute, of storing P and dS where they are subnormal
   double ds_theta;                   // θ of README.md, section 3
   double flush, eta;                 // what a flushed input or result loses, and what a rounded one
+  bool scale_lost;                   // τ is subnormal and flushed: what is multiplied by it may be 0
 };
 
 }  // namespace flashproof::bound

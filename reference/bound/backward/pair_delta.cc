@@ -41,10 +41,10 @@ OutputSums of_exact_output(const PairCosts& costs, const PairRow& row) {
   OutputSums sums;
   const double terms = static_cast<double>(row.keys.size()) + static_cast<double>(view.dv) + 8;
   for (const PairKey& key : row.keys) {
-    const double p = std::exp(key.x);
+    const double p = std::exp(key.x.count);
     for (std::int64_t c = 0; c < view.dv; ++c) o[c] += p * view.v[key.row * view.dv + c];
-    const double p_up = std::exp(key.x + key.slop);
-    sums.slop += (scaled_expm1(key.x, key.slop) + terms * kD * p_up) * key.dp.size;
+    const double p_up = std::exp((key.x + key.slop).count);
+    sums.slop += (scaled_expm1(key.x.count, key.slop.count) + terms * kD * p_up) * key.dp.size;
   }
   sums.row = products_of(d_out, o.data(), view.dv);
   const double least = min_normal(view.problem.o.format);

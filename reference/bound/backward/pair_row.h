@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "reference/bound/backward/pair_costs.h"
+#include "reference/bound/score_units.h"
 
 namespace flashproof::bound {
 
@@ -18,22 +19,22 @@ inline double times(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 /// Errors are upper bounds; slops are those of the evaluation here.
 struct PairKey {
   std::int64_t row = 0;
-  double score = 0, score_slop = 0;
-  double score_error = 0;  // of the computed x̂, in units of s; the slop included
-  double reach = 0;        // of everything on the way to x̂
-  DotSums dp;              // dP
+  Nats score, score_slop;
+  Nats score_error;  // of the computed x̂, in units of s; the slop included
+  double reach = 0;  // of every number on the way to x̂ and to the exponential's argument, whatever it counts
+  DotSums dp;        // dP
   // Of a key with a weight:
-  double x = 0, slop = 0;  // s − λ, and the error of evaluating it (and e^x, relative)
-  double h = 0;            // log-weight error of this key alone
+  Nats x, slop;  // s − λ, and the error of evaluating it (and e^x, relative)
+  Nats h;        // log-weight error of this key alone
 };
 
 struct PairRow {
   std::int64_t row = 0;
   backward::View::Row at{};
-  std::vector<PairKey> keys;     // those with a weight
-  double lse = 0, lse_slop = 0;  // λ
-  double given = 0;              // Λ
-  double common = 0;             // κ: the log-weight error that all keys share
+  std::vector<PairKey> keys;  // those with a weight
+  Nats lse, lse_slop;         // λ
+  Nats given;                 // Λ
+  Nats common;                // κ: the log-weight error that all keys share
 };
 
 /// Of one key, everything from above.

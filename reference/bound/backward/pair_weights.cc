@@ -19,71 +19,84 @@ namespace {
 using backward::View;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kLog2eError = 1.36e-8;  // |fl(log2 e) − log2 e| / log2 e = 1.335e-8
-constexpr double kLog2E = 1.4427;        // from above
+constexpr double kLog2eError = 1.36e-8;        // |fl(log2 e) − log2 e| / log2 e = 1.335e-8
+constexpr Rate<Octaves, Nats> kLog2E{1.4427};  // from above: the argument of exp2
 
 /// λ: stored (stage), or m + ln Σ e^(s − m).
 void set_lse(const PairCosts& costs, PairRow& row) {
   if (costs.stage()) {
-    row.lse = costs.view.lse[row.row];
+    row.lse = {costs.view.lse[row.row]};
     return;
   }
-  double top = -kInf;
-  double slop = 0;
+  Nats top{-kInf}, slop;
   for (const PairKey& key : row.keys) top = std::max(top, key.score);
   double sum = 0;
   for (const PairKey& key : row.keys) {
-    sum += std::exp(key.score - top);
+    sum += std::exp((key.score - top).count);
     slop = std::max(slop, key.score_slop);
   }
-  row.lse = top + std::log(sum);
-  row.lse_slop = slop + static_cast<double>(row.keys.size() + 16) * 2 * kD + 2 * kD * std::fabs(row.lse);
-  row.given = costs.forward.lse[row.row];
+  row.lse = top + Nats{std::log(sum)};
+  row.lse_slop = slop + Nats{static_cast<double>(row.keys.size() + 16) * 2 * kD} + abs(row.lse) * (2 * kD);
+  row.given = {costs.forward.lse[row.row]};
 }
 
 /// A product with fl(log2 e): its rounding, and the constant's.
 constexpr double kFold = ((1 + kU) * (1 + kLog2eError) - 1) * (1 + 0x1p-20);
 
+/// Relative error of ĉ: fl(log2 e), or of raw scores fl(τ·fl(log2 e)) with a rounding more, which is absolute where τ is
+/// subnormal; 0 in its place where that is flushed.
+double constant_error(const PairCosts& costs) {
+  if (costs.a.unit != ScoreUnit::raw) return kLog2eError * (1 + 0x1p-20);
+  const double scale = std::fabs(costs.view.scale);
+  if (scale == 0 || scale >= 0x1p-126) return kFold;
+  return costs.scale_lost ? 1 : kFold + 0x1p-150 / scale;
+}
+
 /// ρ_ij of README.md, section 1. `size` >= |s| + E; `below` >= |s − λ| + E + Λ; `reach` >= |λ| + Λ.
-double exponent_rounding(const BackwardArithmetic& a, double size, double below, double reach) {
-  switch (a.exponent) {
+Nats exponent_rounding(const PairCosts& costs, Nats size, Nats below, Nats reach) {
+  switch (costs.a.exponent) {
     case Exponent::accurate:
-      return kU * below;
+      return below * kU;
     case Exponent::scaled_exp2:
-      return ((1 + kU) * (1 + kU) * (1 + kLog2eError) - 1) * (1 + 0x1p-20) * below;
+      return below * (((1 + kU) * (1 + kU) * (1 + kLog2eError) - 1) * (1 + 0x1p-20));
     case Exponent::fused:
     case Exponent::unfused: {
-      // ĉ = fl(log2 e), or fl(τ·fl(log2 e)) with one rounding more; then the product's own, unless it is fused.
-      const double constant = a.unit == ScoreUnit::raw ? kFold : kLog2eError * (1 + 0x1p-20);
-      const double product = (a.exponent == Exponent::unfused ? kU * (1 + constant) : 0) + constant;
-      const double error = product * size + kFold * reach;
-      return product * size + kU * (below + error);
+      // ĉ; then the product's own rounding, unless it is fused.
+      const double constant = constant_error(costs);
+      const double product = (costs.a.exponent == Exponent::unfused ? kU * (1 + constant) : 0) + constant;
+      const Nats error = size * product + reach * kFold;
+      return size * product + (below + error) * kU;
     }
     case Exponent::subtract_then_scale:
       break;  // refused before
   }
-  return kInf;
+  return {kInf};
+}
+
+/// Of a number of log units that becomes an argument of e^x or, in octaves, of 2^x.
+double argument_size(const BackwardArithmetic& a, Nats size) {
+  return a.exponent == Exponent::accurate ? size.count : kLog2E(size).count;
 }
 
 /// x, slop and h of every key, κ of the row (README.md, section 1).
 void set_weights(const PairCosts& costs, PairRow& row) {
   const BackwardArithmetic& a = costs.a;
-  const double unit = a.exponent == Exponent::accurate ? 1 : kLog2E;
-  const double reach = std::fabs(row.lse) + row.given + row.lse_slop;
+  const Nats reach = abs(row.lse) + row.given + row.lse_slop;
   row.common = row.given;
   const bool folded = a.exponent == Exponent::fused || a.exponent == Exponent::unfused;
-  if (folded) row.common += kFold * reach + costs.eta;
-  row.common += costs.flush;  // of a subnormal lse
+  if (folded) row.common += reach * kFold + Nats{costs.eta};
+  row.common += Nats{costs.flush};  // of a subnormal lse
   for (PairKey& key : row.keys) {
     key.x = key.score - row.lse;
-    key.slop = key.score_slop + row.lse_slop + kD * std::fabs(key.x) + 4 * kD;
-    const double below = std::fabs(key.x) + key.slop + key.score_error + row.given;
-    const double size = std::fabs(key.score) + key.score_error;
-    const double rounding = exponent_rounding(a, size, below, reach);
-    key.h = (key.score_error + rounding + 3 * (costs.eta + costs.flush) - std::log1p(-a.exp_error)) * kSlack;
-    key.reach = std::max(key.reach, reach * unit);
+    key.slop = key.score_slop + row.lse_slop + abs(key.x) * kD + Nats{4 * kD};
+    const Nats below = abs(key.x) + key.slop + key.score_error + row.given;
+    const Nats size = abs(key.score) + key.score_error;
+    const Nats rounding = exponent_rounding(costs, size, below, reach);
+    const Nats exponential{std::log1p(-a.exp_error)};
+    key.h = (key.score_error + rounding + Nats{3 * (costs.eta + costs.flush)} - exponential) * kSlack;
+    key.reach = std::max(key.reach, argument_size(a, reach));
   }
-  row.common *= kSlack;
+  row.common = row.common * kSlack;
 }
 
 }  // namespace
@@ -92,42 +105,43 @@ PairKey key_of(const PairCosts& costs, std::int64_t row, const View::Row& at, st
   const View& view = costs.view;
   const BackwardArithmetic& a = costs.a;
   const AttentionProblem& f = view.problem.forward;
-  const double scale = std::fabs(view.scale);
+  const Rate<Nats, Dot> scale{view.scale}, magnitude{std::fabs(view.scale)};
   PairKey key;
   key.row = view.key_row(at, j);
   DotSums t = products_of(&view.q[row * view.d], &view.k[key.row * view.d], view.d);
   if (a.dot.unit.k > 0) t.aligned = aligned_dot(costs.q, row, costs.k, key.row, view.d);
-  const double dot_error = costs.error_of(costs.dot, a.dot, t);
-  const double scaled = view.scale * t.value;
-  const double bias = view.bias(at, j);
-  const double alibi = view.slope(at) * static_cast<double>(view.distance(at, j));
+  const Dot dot{t.value}, size{t.size}, dot_error{costs.error_of(costs.dot, a.dot, t)};
+  const auto distance = static_cast<double>(view.distance(at, j));
+  const Nats scaled = scale(dot), bias{view.bias(at, j)}, alibi{view.slope(at) * distance};
   key.score = scaled + bias + alibi;
-  key.score_slop = scale * static_cast<double>(view.d + 4) * kD * t.size +
-                   2 * kD * (std::fabs(scaled) + std::fabs(bias) + std::fabs(alibi));
-  double error = scale * dot_error + key.score_slop;
-  key.reach = t.size + dot_error;
+  key.score_slop = Nats{magnitude.factor * static_cast<double>(view.d + 4) * kD * t.size} +
+                   (abs(scaled) + abs(bias) + abs(alibi)) * (2 * kD);
+  Nats error = magnitude(dot_error) + key.score_slop;
+  const auto reaches = [&](double number) { key.reach = std::max(key.reach, number); };
+  key.reach = (size + dot_error).count;
   if (a.factors_scaled) {  // fl(q r)·fl(k r), r = fl(√|τ|): four roundings of each product, and what underflows of a factor
-    const double root = std::sqrt(scale) * kSlack;
-    error += growth(roundings(4)) * scale * (t.size + dot_error) +
-             (costs.eta + costs.flush) * (2 + t.sum) * (root + 1) * kSlack;
-    key.reach = std::max(key.reach, std::max(root * t.sum, scale * t.size) * kSlack);
+    const double root = std::sqrt(magnitude.factor) * kSlack;
+    const Rate<Nats, Dot> rounded{growth(roundings(4)) * magnitude.factor};
+    error += rounded(size + dot_error) + Nats{(costs.eta + costs.flush) * (2 + t.sum) * (root + 1) * kSlack};
+    reaches(std::max(root * t.sum, magnitude(size).count) * kSlack);
   }
   if (a.unit == ScoreUnit::natural) {  // fl(τ t̂), + bias, + fl(slope · distance)
-    error += kU * (std::fabs(scaled) + error) + costs.eta + costs.flush * scale;
-    key.reach = std::max(key.reach, std::fabs(scaled) + error);
+    error += (abs(scaled) + error) * kU + Nats{costs.eta} + magnitude(Dot{costs.flush});
+    if (costs.scale_lost) error += magnitude(size + dot_error);
+    reaches((abs(scaled) + error).count);
     if (f.has_bias()) {
-      error += kU * (std::fabs(scaled + bias) + error) + 2 * costs.flush;
-      key.reach = std::max(key.reach, std::fabs(scaled + bias) + error);  // ALiBi may bring it back
+      error += (abs(scaled + bias) + error) * kU + Nats{2 * costs.flush};
+      reaches((abs(scaled + bias) + error).count);  // ALiBi may bring it back
     }
     if (f.has_alibi()) {
-      key.reach = std::max(key.reach, std::fabs(alibi) * (1 + 2 * kU));
-      error += 2 * kU * std::fabs(alibi) * (1 + kU) + costs.eta;
-      error += kU * (std::fabs(key.score) + error) + 2 * costs.flush;
+      reaches(abs(alibi).count * (1 + 2 * kU));
+      // A flushed slope is lost times the distance.
+      error += abs(alibi) * (2 * kU) * (1 + kU) + Nats{costs.eta} + Nats{costs.flush * distance};
+      error += (abs(key.score) + error) * kU + Nats{2 * costs.flush};
     }
   }
   key.score_error = error * kSlack;
-  const double size = std::fabs(key.score) + key.score_error;
-  key.reach = std::max(key.reach, size * (a.exponent == Exponent::accurate ? 1 : kLog2E));
+  reaches(argument_size(a, abs(key.score) + key.score_error));
   key.dp = products_of(&view.d_out[row * view.dv], &view.v[key.row * view.dv], view.dv);
   if (a.products.unit.k > 0) key.dp.aligned = aligned_dot(costs.d_out, row, costs.v, key.row, view.dv);
   return key;
@@ -150,12 +164,12 @@ PairWeights weights_of(const PairCosts& costs, const PairRow& row, const PairKey
   const BackwardArithmetic& a = costs.a;
   // P̂ = P e^κ e^η + ζ.
   const double subnormal = a.underflow == Underflow::flush ? 0x1p-126 : 0x1p-149;
-  const double lowest = key.x - key.slop - key.h - row.common;
+  const double lowest = (key.x - key.slop - key.h - row.common).count;
   const double zeta = lowest <= -kLogMinNormal + 0x1p-20 ? subnormal : 0;
-  const double own = (scaled_expm1(key.x + key.slop + row.common, key.h) + zeta) * kSlack;
+  const double own = (scaled_expm1((key.x + key.slop + row.common).count, key.h.count) + zeta) * kSlack;
   PairWeights w;
-  w.p = std::exp(key.x + key.slop);
-  w.error = (scaled_expm1(key.x + key.slop, row.common + key.h) + zeta) * kSlack;
+  w.p = std::exp((key.x + key.slop).count);
+  w.error = (scaled_expm1((key.x + key.slop).count, (row.common + key.h).count) + zeta) * kSlack;
   w.computed = w.p + w.error;
   // Storage of P, for dv.
   const bool p_normal = std::exp(lowest) - zeta > min_normal(a.p) * (1 + 0x1p-20);

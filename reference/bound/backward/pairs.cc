@@ -31,6 +31,14 @@ double slop_of(const PairCosts& costs, const RowDelta& delta, const PairKey& key
   return costs.slop_of(key.dp) + delta.slop + kD * std::fabs(key.dp.value - delta.value);
 }
 
+/// x̂ and what multiplies it are numbers.
+void require_score(const PairCosts& costs, const PairKey& key, RowDomain& domain) {
+  domain.require({kScores, key.reach, kF32Max});
+  if (costs.a.unit == ScoreUnit::raw) {  // fl(τ·fl(log2 e)): infinite, it makes ±inf of every score
+    domain.require({kFolded, std::fabs(costs.view.scale) * 1.4427, kF32Max});
+  }
+}
+
 /// dP, D and their difference are numbers.
 void require_products(const PairCosts& costs, const RowDelta& delta, const PairKey& key, RowDomain& domain) {
   const Format format = costs.a.dp;
@@ -47,10 +55,7 @@ void require_products(const PairCosts& costs, const RowDelta& delta, const PairK
 void require_domains(const PairCosts& costs, const RowDelta& delta, const PairKey& key, double p_computed,
                      double dp_error, double t_size, PairTerms& out) {
   const BackwardArithmetic& a = costs.a;
-  out.inputs.require({kScores, key.reach, kF32Max});
-  if (a.unit == ScoreUnit::raw) {  // fl(τ·fl(log2 e)): infinite, it makes ±inf of every score
-    out.inputs.require({kFolded, std::fabs(costs.view.scale) * 1.4427, kF32Max});
-  }
+  require_score(costs, key, out.inputs);
   out.inputs.require({kWeights, out.p_size, info(a.p).max_finite});
   out.inputs.require({kWeights, p_computed, kF32Max});
   require_products(costs, delta, key, out.inputs);
@@ -70,8 +75,8 @@ PairTerms pair_terms(const PairCosts& costs, const PairRow& row, const RowDelta&
   PairTerms out;
   out.key_row = key.row;
   const PairWeights w = weights_of(costs, row, key);
-  out.p = std::exp(key.x);
-  out.p_slop = scaled_expm1(key.x, key.slop) * kSlack;
+  out.p = std::exp(key.x.count);
+  out.p_slop = scaled_expm1(key.x.count, key.slop.count) * kSlack;
   out.p_weights = w.error;
   out.p_numerator = w.lost;
   out.p_size = (w.computed + out.p_numerator) * kSlack;
@@ -102,6 +107,7 @@ PairTerms pair_terms(const PairCosts& costs, const PairRow& row, const RowDelta&
                 costs.flush * inside * (1 + t_size)) *
                rho;
   const double exact = std::fabs(out.ds) + out.ds_slop;
+  if (scaled && costs.scale_lost) numerator += exact;
   const double size = exact + out.ds_weights + out.ds_delta + numerator;
   const double lowest = std::fabs(out.ds) * (1 - 0x1p-20) - (size - exact) - out.ds_slop;
   if (!(lowest > min_normal(a.ds))) numerator += std::min(costs.ds_underflow, size);
@@ -119,7 +125,7 @@ PairTerms pair_terms(const PairCosts& costs, const PairRow& row, const RowDelta&
 Weightless weightless(const PairCosts& costs, const PairRow& row, const RowDelta& delta, std::int64_t j) {
   const PairKey key = key_of(costs, row.row, row.at, j);
   Weightless result{.key_row = key.row, .domain = {}};
-  result.domain.require({kScores, key.reach, kF32Max});
+  require_score(costs, key, result.domain);
   const bool multiplied = costs.stage() ? costs.view.has_score(row.at, j) : costs.a.delta == DeltaSum::weights;
   if (multiplied) require_products(costs, delta, key, result.domain);
   return result;
@@ -146,7 +152,7 @@ RowTerms RowSource::terms(std::int64_t query_row) const {
     result.weightless.push_back(weightless(costs_, row, delta, j));
   }
   if (empty) return result;
-  result.common = growth(row.common);
+  result.common = growth(row.common.count);
   result.delta = costs_.inside() * delta.error;
   for (const PairKey& key : row.keys) result.pairs.push_back(pair_terms(costs_, row, delta, key));
   if (costs_.a.delta == DeltaSum::weights) share_inputs(result);

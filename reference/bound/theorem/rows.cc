@@ -71,12 +71,12 @@ void print_joins(Random& random, bool tree) {
                               .exp_error = 0.5,
                               .merge_weights = MergeWeights::max_sum};
   std::vector<MergeState> states(static_cast<std::size_t>(n));
-  for (MergeState& state : states) state.max = static_cast<double>(random.integer(-9, 9));
+  for (MergeState& state : states) state.max = {static_cast<double>(random.integer(-9, 9))};
   const std::vector<Join> joins = joins_of(arithmetic.reduction, n);
   const MergePaths paths = sum_tree_paths(states, arithmetic, joins, MergeForm::sum);
   std::printf("max_sum_%s 1 1 1 1", tree ? "tree" : "fold");
   for (std::size_t c = 0; c < states.size(); ++c) {
-    std::printf(" %d 0 %ld %ld", static_cast<int>(states[c].max),
+    std::printf(" %d 0 %ld %ld", static_cast<int>(states[c].max.count),
                 std::lround(paths.row.leaves.exponent[c] / std::numbers::ln2),
                 std::lround(paths.row.leaves.denominator[c] / roundings(1)));
   }
