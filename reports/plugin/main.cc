@@ -24,6 +24,7 @@
 #include "reports/plugin/check.h"
 #include "reports/plugin/declared_by.h"
 #include "reports/plugin/suggest.h"
+#include "reports/plugin/supervised.h"
 #include "reports/plugin/text.h"
 
 namespace flashproof {
@@ -238,10 +239,12 @@ int plugin_main(int argc, char** argv) {
   list_app->add_option("PLUGIN", a.plugin, "the library")->required()->type_name("");
   add_declare(list_app, a);
   if (!parse_arguments(app, argc, argv)) return 0;
-  stop_on_signals();
-  if (check_app->parsed()) return check(a);
-  if (suggest_app->parsed()) return suggest(a);
-  return replay_app->parsed() ? replay(a) : list(a);
+  return supervised([&] {
+    stop_on_signals();
+    if (check_app->parsed()) return check(a);
+    if (suggest_app->parsed()) return suggest(a);
+    return replay_app->parsed() ? replay(a) : list(a);
+  });
 }
 
 }  // namespace flashproof

@@ -2,19 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "reference/problem/child_process.h"
 #include "reference/problem/read_file.h"
 #include "reference/problem/shown_text.h"
-#include "reports/plugin/main.h"
+#include "reports/plugin/test/program_run.h"
 
 namespace flashproof {
 namespace {
@@ -33,28 +29,14 @@ class HostileNames : public testing::Test {
   }
   ~HostileNames() override { fs::remove_all(root_); }
 
-  /// The exit code; what was said is in stdout and stderr of the root.
-  int run(std::vector<std::string> words) const {
-    words.insert(words.begin(), "flashproof-plugin");
-    std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
-    const pid_t child = fork_child([&] {
-      if (std::freopen((root_ / "stdout").c_str(), "w", stdout) == nullptr ||
-          std::freopen((root_ / "stderr").c_str(), "w", stderr) == nullptr) {
-        ::_exit(99);
-      }
-      const int code = plugin_main(static_cast<int>(argv.size()), argv.data());
-      std::fflush(nullptr);
-      ::_exit(code);
-    });
-    const int status = reap(child, 60'000);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  static std::string as_shown(const std::string& text) {
+    EXPECT_EQ(text, shown_lines(text));
+    return text;
   }
   /// Of a file all of whose lines can be shown.
   static std::string shown(const fs::path& file) {
-    std::string text = read_file(file, 1 << 24);
-    EXPECT_EQ(text, shown_lines(text)) << file;
-    return text;
+    SCOPED_TRACE(file);
+    return as_shown(read_file(file, 1 << 24));
   }
 
   fs::path root_, folder_;
@@ -68,13 +50,14 @@ TEST_F(HostileNames, reach_terminal_junit_and_json_as_text) {
     words.insert(words.end(), {"--kernel", std::string("softmax.") + kernel + ".hostile"});
   }
   words.insert(words.end(), {"--out", folder_ / "out", "--junit", junit, "--json", json});
-  EXPECT_EQ(run(words), 1);
-  const std::string said = shown(root_ / "stdout");
+  const ProgramRun run = run_plugin_program(words);
+  EXPECT_EQ(run.code(), 1);
+  const std::string said = as_shown(run.out);
   EXPECT_THAT(said, HasSubstr("plugin hostile 1.0?[2J??ok  ??"));
   EXPECT_THAT(said, HasSubstr("the kernel returned an error: \\x1b[2J\\x0d\\x0aok  "));
   EXPECT_THAT(said, HasSubstr(" --plugin $'/"));  // a shell takes it back
   EXPECT_THAT(said, HasSubstr("/a\\x1b[2J\\x0d\\x0aok  \\xc2\\x9b\\xe2\\x80\\xae\\xff&<\"\\'`|$/hostile.so'"));
-  EXPECT_THAT(shown(root_ / "stderr"), HasSubstr("plugin: ?[2J?]0;title"));
+  EXPECT_THAT(as_shown(run.err), HasSubstr("plugin: ?[2J?]0;title"));
   const std::string xml = shown(junit);
   EXPECT_THAT(xml, HasSubstr("&amp;&lt;&quot;'`|$"));
   EXPECT_THAT(xml, testing::Not(HasSubstr("&<")));
@@ -84,8 +67,9 @@ TEST_F(HostileNames, reach_terminal_junit_and_json_as_text) {
 }
 
 TEST_F(HostileNames, of_a_library_that_is_listed_are_text) {
-  EXPECT_EQ(run({"list", folder_ / "hostile.so"}), 0);
-  EXPECT_THAT(shown(root_ / "stdout"), HasSubstr("plugin hostile 1.0?[2J??ok"));
+  const ProgramRun run = run_plugin_program({"list", folder_ / "hostile.so"});
+  EXPECT_EQ(run.code(), 0);
+  EXPECT_THAT(as_shown(run.out), HasSubstr("plugin hostile 1.0?[2J??ok"));
 }
 
 }  // namespace

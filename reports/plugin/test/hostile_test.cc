@@ -4,13 +4,10 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -19,7 +16,7 @@
 #include "kernels/plugin/plugin_process.h"
 #include "reference/problem/child_process.h"
 #include "reports/plugin/check.h"
-#include "reports/plugin/main.h"
+#include "reports/plugin/test/program_run.h"
 
 namespace flashproof {
 namespace {
@@ -137,48 +134,24 @@ TEST(Hostile, the_pipes_of_the_program_are_closed_to_other_processes_of_its_user
   std::string folder = testing::TempDir() + "flashproof-hostile-XXXXXX";
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
   fs::permissions(folder, fs::perms{0777});
-  const std::string library = folder + "/hostile.so", out = folder + "/out", said = folder + "/stdout";
+  const std::string library = folder + "/hostile.so", out = folder + "/out";
   fs::copy_file(std::filesystem::path(FLASHPROOF_TEST_PLUGINS) / "hostile.so", library);
-  const pid_t child = fork_child([&] {
+  const auto become_user = [] {
     constexpr uid_t kUser = 65534;
     if (::geteuid() == 0 && (::setgroups(0, nullptr) != 0 || ::setresgid(kUser, kUser, kUser) != 0 ||
                              ::setresuid(kUser, kUser, kUser) != 0)) {
       ::_exit(kNoUser);
     }
     ::prctl(PR_SET_DUMPABLE, 1);  // as a program that a user starts; setresuid() has cleared it
-    if (std::freopen(said.c_str(), "w", stdout) == nullptr) ::_exit(kNoUser);
-    std::vector<std::string> words{"flashproof-plugin",
-                                   "check",
-                                   library,
-                                   "--verbose",
-                                   "--kernel",
-                                   "softmax.forge_results.hostile",
-                                   "--law",
-                                   "within_bound",
-                                   "--family",
-                                   "normal",
-                                   "--cases",
-                                   "1",
-                                   "--jobs",
-                                   "1",
-                                   "--seconds",
-                                   "10",
-                                   "--out",
-                                   out};
-    std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
-    const int code = plugin_main(static_cast<int>(argv.size()), argv.data());
-    std::fflush(nullptr);
-    ::_exit(code);
-  });
-  const int status = reap(child, 60'000);
-  std::ifstream file(said);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  };
+  const ProgramRun run = run_plugin_program(
+      {"check", library, "--verbose", "--kernel", "softmax.forge_results.hostile", "--law", "within_bound", "--family",
+       "normal", "--cases", "1", "--jobs", "1", "--seconds", "10", "--out", out},
+      become_user);
   fs::remove_all(folder);
-  ASSERT_TRUE(WIFEXITED(status)) << status;
-  if (WEXITSTATUS(status) == kNoUser) GTEST_SKIP() << "cannot become another user here";
-  EXPECT_EQ(WEXITSTATUS(status), 1) << text;
-  EXPECT_THAT(text, HasSubstr("FAIL softmax.forge_results.hostile f32 within_bound")) << text;
+  if (run.code() == kNoUser) GTEST_SKIP() << "cannot become another user here";
+  EXPECT_EQ(run.code(), 1) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("FAIL softmax.forge_results.hostile f32 within_bound"));
 }
 
 TEST(Hostile, all_at_once) {

@@ -1,0 +1,100 @@
+/* A library whose kernels are wrong and stop or end the process that counts verdicts, which is the parent of the judge, so that nobody
+   hears of it. Built with STOPS_ON_LOAD it does so before it is asked anything, when its parent is that process itself. */
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels/plugin.h"
+
+static pid_t parent_of(pid_t pid) {
+  char name[64], text[1024] = {0};
+  int parent = 0;
+  snprintf(name, sizeof name, "/proc/%d/stat", (int)pid);
+  FILE* file = fopen(name, "r");
+  if (file == 0) return 0;
+  const size_t size = fread(text, 1, sizeof text - 1, file);
+  fclose(file);
+  const char* rest = strrchr(text, ')');
+  if (size == 0 || rest == 0 || sscanf(rest, ") %*c %d", &parent) != 1) return 0;
+  return parent;
+}
+/* 0 or less would be a group, or everything. */
+static void send_to(pid_t pid, int signal) {
+  if (pid > 1) kill(pid, signal);
+}
+static pid_t counter(void) { return parent_of(getppid()); }
+
+static void stop_counter(void) { send_to(counter(), SIGSTOP); }
+static void stop_counter_and_judge(void) {
+  stop_counter();
+  send_to(getppid(), SIGSTOP);
+}
+static void stop_group(void) {
+  const pid_t group = getpgid(counter());
+  if (group > 1) kill(-group, SIGSTOP);
+}
+static void stop_again_and_again(void) {
+  const pid_t pid = counter();
+  for (;;) {
+    send_to(pid, SIGSTOP);
+    usleep(100);
+  }
+}
+static void stop_as_terminal_would(void) { send_to(counter(), SIGTSTP); }
+static void kill_counter(void) { send_to(counter(), SIGKILL); }
+/* What Ctrl-Z does: to the group of the command. */
+static void suspend(void) {
+  const pid_t group = getpgid(parent_of(counter()));
+  if (group > 1) kill(-group, SIGTSTP);
+  usleep(200000);
+}
+
+static int32_t run(const flashproof_call* call) {
+  const flashproof_tensor* x = call->softmax->x;
+  const int64_t rows = x->shape[0], cols = x->shape[1];
+  const float* in = flashproof_data(x);
+  float* o = flashproof_data(call->o);
+  float* lse = flashproof_data(call->lse);
+  void (*const act)(void) = *(void (*const*)(void))call->kernel->user;
+  const float factor = act == suspend ? 1.0F : 1.001F;
+  for (int64_t r = 0; r < rows; ++r) {
+    float max = -INFINITY, sum = 0;
+    for (int64_t j = 0; j < cols; ++j) max = fmaxf(max, in[r * cols + j]);
+    for (int64_t j = 0; j < cols; ++j) sum += o[r * cols + j] = expf(in[r * cols + j] - max);
+    for (int64_t j = 0; j < cols; ++j) o[r * cols + j] *= factor / sum;
+    lse[r] = max + logf(sum);
+  }
+  act();
+  return FLASHPROOF_OK;
+}
+
+typedef void (*act)(void);
+#define KERNEL(act_, name)                                                                      \
+  {                                                                                             \
+    sizeof(flashproof_kernel), "softmax." name ".stopping", FLASHPROOF_SOFTMAX, FLASHPROOF_CPU, \
+        "{\"formats\": [\"f32\"]}", run, 0, (void*)&(act) {                                     \
+      act_                                                                                      \
+    }                                                                                           \
+  }
+static const flashproof_kernel kernels[] = {
+    KERNEL(stop_counter, "counter"),
+    KERNEL(stop_counter_and_judge, "both"),
+    KERNEL(stop_group, "group"),
+    KERNEL(stop_again_and_again, "again_and_again"),
+    KERNEL(stop_as_terminal_would, "as_terminal"),
+    KERNEL(kill_counter, "kill"),
+    KERNEL(suspend, "suspend"),
+};
+enum { COUNT = sizeof kernels / sizeof *kernels };
+static const flashproof_kernel* list[COUNT];
+static const flashproof_plugin plugin = {FLASHPROOF_PLUGIN_ABI, 0, sizeof plugin, "stopping", "1.0", COUNT, list};
+
+const flashproof_plugin* flashproof_plugin_entry(uint32_t abi) {
+  for (int i = 0; i < COUNT; ++i) list[i] = &kernels[i];
+#ifdef STOPS_ON_LOAD
+  send_to(getppid(), SIGSTOP);
+#endif
+  return abi == FLASHPROOF_PLUGIN_ABI ? &plugin : 0;
+}

@@ -1,0 +1,161 @@
+// Kernels that stop or end the process that counts verdicts: the command ends, is no pass, and says why. Ctrl-Z is no such thing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <ostream>
+#include <string>
+#include <utility>
+
+#include "reference/problem/child_process.h"
+#include "reports/plugin/supervised.h"
+#include "reports/plugin/test/program_run.h"
+
+namespace flashproof {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class Supervised : public testing::Test {
+ protected:
+  Supervised() {
+    std::string made = testing::TempDir() + "flashproof-supervised-XXXXXX";
+    out_ = ::mkdtemp(made.data());
+  }
+  ~Supervised() override { std::filesystem::remove_all(out_); }
+
+  ProgramRun check(const std::string& kernel, const std::string& library = "stopping.so") const {
+    ProgramRun run = run_plugin_program({"check", std::string(FLASHPROOF_TEST_PLUGINS) + "/" + library, "--kernel",
+                                         "softmax." + kernel + ".stopping", "--law", "within_bound", "--family",
+                                         "normal", "--cases", "2", "--jobs", "2", "--seconds", "5", "--out", out_});
+    EXPECT_THAT(children_of_this_process(), IsEmpty()) << "a process was left";
+    return run;
+  }
+
+  std::string out_;
+};
+
+struct Stopping {
+  const char *kernel, *said;
+
+  friend std::ostream& operator<<(std::ostream& out, const Stopping& s) { return out << s.kernel; }
+};
+
+constexpr const char* kStopped =
+    "flashproof: the process that counts verdicts was stopped by a signal, and not by the terminal: a kernel or "
+    "another "
+    "process of this user sent it; the result is partial\n";
+
+class StoppedBy : public Supervised, public testing::WithParamInterface<Stopping> {};
+
+TEST_P(StoppedBy, a_kernel_it_ends_as_a_failure_of_the_run) {
+  const ProgramRun run = check(GetParam().kernel);
+  EXPECT_EQ(run.code(), 3) << run.out;
+  EXPECT_THAT(run.stops, IsEmpty());
+  EXPECT_THAT(run.err, HasSubstr(GetParam().said));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, StoppedBy,
+    testing::Values(Stopping{"counter", kStopped}, Stopping{"both", kStopped}, Stopping{"group", kStopped},
+                    Stopping{"again_and_again", kStopped},
+                    Stopping{"kill", "flashproof: the process that counts verdicts was killed by signal 9 (Killed)\n"}),
+    [](const auto& info) { return std::string(info.param.kernel); });
+
+TEST_F(Supervised, a_library_that_stops_it_when_it_is_loaded_ends_it) {
+  const ProgramRun run = check("suspend", "stopping_on_load.so");
+  EXPECT_EQ(run.code(), 3) << run.out;
+  EXPECT_THAT(run.err, HasSubstr(kStopped));
+}
+
+TEST_F(Supervised, what_a_terminal_sends_does_not_reach_the_process_that_counts) {
+  const ProgramRun run = check("as_terminal");
+  EXPECT_EQ(run.code(), 1) << run.err;
+  EXPECT_THAT(run.stops, IsEmpty());
+}
+
+TEST_F(Supervised, it_stops_on_ctrl_z_and_goes_on_to_the_same_verdict) {
+  const ProgramRun run = check("suspend");
+  EXPECT_EQ(run.code(), 0) << run.out << run.err;
+  EXPECT_THAT(run.stops, testing::AllOf(testing::Not(IsEmpty()), testing::Each(SIGTSTP)));
+}
+
+/// The child of the child, while both run; 0: there is none.
+pid_t only_child_of(pid_t parent) {
+  std::FILE* file =
+      std::fopen(("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) + "/children").c_str(), "r");
+  int pid = 0;
+  if (file == nullptr || std::fscanf(file, "%d", &pid) != 1) pid = 0;
+  if (file != nullptr) std::fclose(file);
+  return pid;
+}
+
+char state_of(pid_t pid) {
+  std::FILE* file = std::fopen(("/proc/" + std::to_string(pid) + "/stat").c_str(), "r");
+  char state = '?';
+  if (file == nullptr || std::fscanf(file, "%*d (%*[^)]) %c", &state) != 1) state = '?';
+  if (file != nullptr) std::fclose(file);
+  return state;
+}
+
+/// A supervised process that only waits, in a group of its own.
+class Waiting : public testing::Test {
+ protected:
+  Waiting()
+      : parent_(fork_child([] {
+          ::setpgid(0, 0);
+          ::_exit(supervised([] {
+            for (;;) ::pause();
+            return 0;
+          }));
+        })) {
+    while ((child_ = only_child_of(parent_)) == 0 || ::getsid(child_) != child_) ::usleep(1000);
+  }
+  int end() { return reap(std::exchange(parent_, -1), 20'000); }
+  ~Waiting() override {
+    if (parent_ > 0) reap(parent_, 0);
+  }
+  void await(pid_t pid, bool stopped) const {
+    for (int waited = 0; (state_of(pid) == 'T') != stopped && waited < 20'000; ++waited) ::usleep(1000);
+    EXPECT_EQ(state_of(pid) == 'T', stopped);
+  }
+
+  pid_t parent_, child_ = 0;
+};
+
+TEST_F(Waiting, a_hangup_is_passed_on_and_ends_both) {
+  ::kill(parent_, SIGHUP);
+  const int status = end();
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGHUP) << status;
+}
+
+TEST_F(Waiting, ctrl_z_stops_both_and_fg_continues_both) {
+  for (int round = 0; round < 3; ++round) {
+    ::kill(-parent_, SIGTSTP);
+    await(parent_, true);
+    await(child_, true);
+    ::kill(-parent_, SIGCONT);
+    await(parent_, false);
+    await(child_, false);
+  }
+  ::kill(parent_, SIGTERM);
+  const int status = end();
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) << status;
+}
+
+TEST_F(Waiting, it_ends_with_its_parent) {
+  ::kill(parent_, SIGKILL);
+  end();
+  const auto runs = [&] { return state_of(child_) != '?' && state_of(child_) != 'Z'; };
+  for (int waited = 0; runs() && waited < 20'000; ++waited) ::usleep(1000);
+  EXPECT_FALSE(runs());
+  ::waitpid(child_, nullptr, WNOHANG);  // ours by now, where another test has asked for what is left behind
+}
+
+}  // namespace
+}  // namespace flashproof
