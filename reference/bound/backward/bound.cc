@@ -120,11 +120,14 @@ void require_declaration(const BackwardArithmetic& a, Format q, Format o) {
     // Three products of tf32 for one of f32 lose less than a unit of F = 21 (../foreign_presets.h).
     require(p.unit.k == 0 || p.unit.f <= 21 || (x != Format::f32 && y != Format::f32), what);
   };
-  no_unit_on(a.dot, q, q, "dot.unit: q and k must be f16 or bf16");
+  const Format factor = a.factors_scaled ? Format::f32 : q;  // what dS multiplies, too: q and k times fl(√|τ|)
+  no_unit_on(a.dot, factor, factor, "dot.unit: q and k must be f16 or bf16, and not scaled beforehand");
   no_unit_on(a.products, q, q, "products.unit: dO and v must be f16 or bf16");
   no_unit_on(a.row_sum, q, o, "row_sum.unit: dO and o must be f16 or bf16");
-  no_unit_on(a.dq.products, a.ds, q, "dq.products.unit: dS and k must be f16 or bf16");
-  no_unit_on(a.dk.products, a.ds, q, "dk.products.unit: dS and q must be f16 or bf16");
+  no_unit_on(a.dq.products, a.ds, factor,
+             "dq.products.unit: dS and k must be f16 or bf16, and k not scaled beforehand");
+  no_unit_on(a.dk.products, a.ds, factor,
+             "dk.products.unit: dS and q must be f16 or bf16, and q not scaled beforehand");
   no_unit_on(a.dv.products, a.p, q, "dv.products.unit: P and dO must be f16 or bf16");
   require(a.dq.block >= 0 && a.dk.block >= 0 && a.dv.block >= 0, "block: 0 or more");
 }

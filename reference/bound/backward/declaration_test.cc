@@ -74,6 +74,21 @@ TEST(BackwardDeclaration, what_no_section_covers_is_refused_by_name) {
       "forward errors");
 }
 
+TEST(BackwardDeclaration, factors_that_are_scaled_beforehand_are_f32_and_no_unit_multiplies_them) {
+  const BackwardProblem p = small(Format::f16);
+  for (const bool scaled : {false, true}) {
+    BackwardArithmetic dot{.exp_error = 0x1p-22, .ds = Format::f16, .factors_scaled = scaled}, dq = dot, dk = dot;
+    dot.dot.unit = dq.dq.products.unit = dk.dk.products.unit = kHopperF16;
+    for (const BackwardArithmetic& a : {dot, dq, dk}) {
+      if (scaled) {
+        EXPECT_THROW(backward_bound(p, a), std::invalid_argument);
+      } else {
+        EXPECT_NO_THROW(backward_bound(p, a));
+      }
+    }
+  }
+}
+
 TEST(BackwardDeclaration, a_problem_that_a_declaration_does_not_fit_is_a_usage_error) {
   const auto raw = [](BackwardArithmetic& a) {
     a.exponent = Exponent::fused;
