@@ -5,13 +5,18 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <regex>
+#include <set>
 #include <string>
+#include <utility>
 
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "reference/bound/profile.h"
 #include "reference/problem/error.h"
+#include "reference/problem/read_file.h"
+#include "reference/problem/source_tree.h"
 #include "reference/problem/text.h"
 #include "reference/problem/witness.h"
 #include "reports/compare/document.h"
@@ -92,6 +97,60 @@ TEST(ReadFile, takes_regular_files_alone) {
     }
   }
   fs::remove_all(folder);
+}
+
+/// Who opens files from outside, and by which reader (reader_cases.cc, fuzz_reader_cases.cc) or test what they hold is tested on mutated
+/// ones. A source that opens one and is not here has a reader that nobody attacks.
+constexpr std::pair<const char*, const char*> kDoors[] = {
+    {"fuzz/campaign/campaign_findings.cc", "an input, of any bytes: fuzz/input/codec_test.cc"},
+    {"fuzz/campaign/content.cc", "the door of the fuzzer itself"},
+    {"fuzz/campaign/corpus.cc", "an input"},
+    {"fuzz/campaign/crashes.cc", "the last lines of its own log, of a limited size"},
+    {"fuzz/campaign/export.cc", "its own files, compared; an index of names, each of which it checks"},
+    {"fuzz/campaign/folder.cc", "campaign"},
+    {"fuzz/campaign/numbers.cc", "its own file, compared"},
+    {"fuzz/campaign/regressions.cc", "elite"},
+    {"fuzz/campaign/seeds.cc", "lines, compared"},
+    {"fuzz/replay_main.cc", "an input"},
+    {"fuzz/targets/search.cc", "an input"},
+    {"fuzz/targets/session.cc", "an input, and case"},
+    {"kernels/plugin/own_time.cc", "/proc"},
+    {"kernels/ptx/object_cache.cc", "its own files, by their hash: kernels/ptx/test/cache_test.cc"},
+    {"kernels/ptx/parser.cc", "kernels/ptx/test/hostile_test.cc"},
+    {"reference/bound/profile_json.cc", "profile"},
+    {"reference/problem/read_file.cc", "the door itself"},
+    {"reference/problem/witness.cc", "witness"},
+    {"reports/baseline/records.cc", "elite"},
+    {"reports/cli/commands/bench.cc", "lists of its own benchmarks, and bench"},
+    {"reports/compare/changed_kernels.cc", "object files, compared"},
+    {"reports/compare/toml_reader.cc", "gate, waivers, declare"},
+    {"reports/ledger/text.cc", "ledger"},
+    {"reports/plugin/before.cc", "before"},
+    {"reports/record/json_at.cc", "json, and those of reports and benchmarks"},
+    {"reports/run/environment.cc", "/proc, and git's names of commits"},
+    {"reports/run/this_build.cc", "the build's own cache"},
+    {"reports/traffic/traffic.cc", "traffic"},
+};
+
+TEST(Doors, of_files_from_outside_each_have_a_reader_that_is_attacked) {
+  std::set<std::string> found, known;
+  for (const auto& [file, reader] : kDoors) known.insert(file);
+  const std::regex opens(R"((read_file|read_regular)\(|std::(basic_)?ifstream|std::fstream|fopen\()"),
+      apart(R"(//[^\n]*)");
+  const fs::path root = source_tree();
+  for (const char* room : {"fuzz", "kernels", "properties", "reference", "reports"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / room)) {
+      const std::string name = entry.path().lexically_relative(root).string();
+      if (!name.ends_with(".cc") && !name.ends_with(".cu")) continue;
+      if (std::regex_search(name,
+                            std::regex("/test/|_test\\.|_fixture\\.|_benchmark\\.|fake_target|/readers/|/examples/"))) {
+        continue;
+      }
+      const std::string text = std::regex_replace(read_file(entry.path(), 1 << 24), apart, "");
+      if (std::regex_search(text, opens)) found.insert(name);
+    }
+  }
+  EXPECT_EQ(found, known);
 }
 
 TEST(OneLine, keeps_letters_and_nothing_that_steers) {
