@@ -183,7 +183,7 @@ typedef struct flashproof_kernel {
   int32_t device_type;     /* where the tensors must lie */
   const char* description; /* JSON: kernels/plugin/README.md */
   int32_t (*run)(const flashproof_call* call);
-  /* Bytes of workspace for this call, or null: none. The tensors have shapes, and no data. Negative: a finding. */
+  /* Bytes of workspace for this call, 0..2^32, else a finding; or null: none. The tensors have shapes, and no data. */
   int64_t (*workspace_bytes)(const flashproof_call* call);
   void* user; /* the library's own */
 } flashproof_kernel;

@@ -53,6 +53,18 @@ bool each_piece(std::size_t begin, std::size_t end, std::size_t phase, Visit vis
 
 }  // namespace
 
+std::vector<ByteRange> filled_parts(std::size_t offset, std::size_t bytes) {
+  constexpr std::size_t kEnd = std::size_t{1} << 22, kMostSteps = 4096;
+  const std::size_t end = offset + bytes;
+  if (bytes <= 2 * kEnd) return {{offset, end}};
+  std::vector<ByteRange> parts{{offset, (offset + kEnd) / kPage * kPage}};
+  const std::size_t last = end - kEnd;
+  const std::size_t step = std::max(16 * kPage, rounded_up(bytes / kMostSteps, kPage));
+  for (std::size_t at = parts.front().end + step; at + kPage <= last; at += step) parts.push_back({at, at + kPage});
+  parts.push_back({last, end});
+  return parts;
+}
+
 std::size_t record_bytes() { return rounded_up(sizeof(CallRecord), kMostAlignment); }
 
 Arena::Arena() : file_(::memfd_create("flashproof-call", MFD_CLOEXEC)) {
@@ -90,17 +102,22 @@ void Arena::place(std::vector<Region>& regions, std::byte fill) {
   used_ = rounded_up(used_, kMostAlignment) + kZone;
   reserve(used_);
   std::size_t done = record_bytes();
+  looked_at_ = {{0, 0}};
   for (const Region& region : regions) {
     fill_zone(done, region.offset);
     done = region.offset + region.bytes;
     if (region.bytes == 0) continue;
     if (region.initial != nullptr) {
       std::memcpy(block_ + region.offset, region.initial, region.bytes);
-    } else {
-      std::memset(block_ + region.offset, static_cast<int>(fill), region.bytes);
+      continue;
     }
+    const std::vector<ByteRange> parts = filled_parts(region.offset, region.bytes);
+    for (const auto& [begin, end] : parts) std::memset(block_ + begin, static_cast<int>(fill), end - begin);
+    looked_at_.back().end = parts.front().end;
+    looked_at_.insert(looked_at_.end(), parts.begin() + 1, parts.end());
   }
   fill_zone(done, used_);
+  looked_at_.back().end = used_;
 }
 
 void Arena::fill_zone(std::size_t begin, std::size_t end) {
@@ -123,16 +140,24 @@ void Arena::write(const CallRecord& given) {
   std::memcpy(block_, &given, sizeof given);
 }
 
+void Arena::Unmap::operator()(std::byte* address) const { ::munmap(address, bytes); }
+
 void Arena::copy() {
-  if (copied_ < used_) {
-    copy_ = std::make_unique_for_overwrite<std::byte[]>(capacity_);
-    copied_ = capacity_;
+  if (copy_.get_deleter().bytes < used_) {
+    void* const memory =
+        ::mmap(nullptr, capacity_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) no_memory(", " + std::to_string(capacity_) + " bytes");
+    copy_ = {static_cast<std::byte*>(memory), Unmap{capacity_}};
   }
-  std::memcpy(copy_.get(), block_, used_);
+  for (const auto& [begin, end] : looked_at_) std::memcpy(copy_.get() + begin, block_ + begin, end - begin);
   is_copied_ = true;
 }
 
-bool Arena::changed() const { return is_copied_ && std::memcmp(copy_.get(), block_, used_) != 0; }
+bool Arena::changed() const {
+  return is_copied_ && std::ranges::any_of(looked_at_, [&](const ByteRange& part) {
+           return std::memcmp(copy_.get() + part.begin, block_ + part.begin, part.end - part.begin) != 0;
+         });
+}
 
 bool map_block(std::byte* block, int file) {
   return ::mmap(block, kAddresses, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file, 0) != MAP_FAILED &&

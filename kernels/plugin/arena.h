@@ -31,6 +31,16 @@ struct Region {
   std::size_t offset = 0;  // in the block, set by Arena::place()
 };
 
+/// A part of the block: bytes begin .. end-1.
+struct ByteRange {
+  std::size_t begin, end;
+};
+
+/// Of a workspace what is filled before a call and looked at after it, in order: all of it up to 8 MiB. Of a larger one 4 MiB at each
+/// end, and between them a page of each of at most 4,096 equal steps: the rest holds anything, and costs nothing unless the kernel
+/// touches it.
+std::vector<ByteRange> filled_parts(std::size_t offset, std::size_t bytes);
+
 /// Of a region without a shift, and no more: what cudaMalloc promises.
 inline constexpr std::size_t kMostAlignment = 256;
 
@@ -54,7 +64,7 @@ class Arena {
   std::size_t capacity() const { return capacity_; }
   std::size_t used() const { return used_; }
 
-  /// After the call: the copy that the functions below read.
+  /// After the call: the copy that the functions below read. Of the workspace it has the filled parts.
   void copy();
   /// Whether it was written to since copy() and before the next place() or write().
   bool changed() const;
@@ -73,10 +83,15 @@ class Arena {
   Descriptor file_;
   std::byte* mapping_ = nullptr;  // with the pages on both sides
   std::byte* block_ = nullptr;
-  std::size_t capacity_ = 0, used_ = 0, copied_ = 0;
-  std::size_t phase_ = 0;   // of the zones' pattern: another one in every call
-  bool is_copied_ = false;  // the copy is of what must still be there
-  std::unique_ptr<std::byte[]> copy_;
+  std::size_t capacity_ = 0, used_ = 0;
+  std::size_t phase_ = 0;             // of the zones' pattern: another one in every call
+  bool is_copied_ = false;            // the copy is of what must still be there
+  std::vector<ByteRange> looked_at_;  // of the block, since place()
+  struct Unmap {
+    std::size_t bytes;  // 0 as long as there is none
+    void operator()(std::byte* address) const;
+  };
+  std::unique_ptr<std::byte[], Unmap> copy_;  // as much memory as was copied to
 };
 
 /// In the process of the library, once: all that the block can ever be, not yet to be touched; a process that it forks does not get

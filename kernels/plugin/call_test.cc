@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <set>
 #include <vector>
 
@@ -103,6 +104,53 @@ TEST_P(Calls, what_a_kernel_writes_where_it_must_not_is_named) {
   EXPECT_EQ(fault("input"), "the kernel wrote to its input x");
   EXPECT_EQ(fault("beside_input"), "the kernel wrote before the first element of x");
   EXPECT_EQ(fault("beside_workspace"), "the kernel wrote beyond the last element of the workspace");
+}
+
+/// MiB that this process has in memory, of its own and shared.
+std::uint64_t resident() {
+  std::ifstream file("/proc/self/statm");
+  std::uint64_t all = 0, pages = 0;
+  file >> all >> pages;
+  return pages * 4096 >> 20;
+}
+
+TEST_P(Calls, a_large_workspace_costs_what_the_kernel_touches_of_it) {
+  const Output expected = run_one("right");
+  const std::uint64_t before = resident();
+  for (int call = 0; call < 30; ++call) EXPECT_EQ(run_one("large_workspace").o, expected.o);
+  EXPECT_LT(resident() - before, 200U) << "MiB";
+  EXPECT_EQ(fault("beside_large_workspace"), "the kernel wrote beyond the last element of the workspace");
+  EXPECT_NE(run_one("from_large_workspace").o, expected.o) << "was not filled";
+  options.workspace_fill = std::byte{0};
+  EXPECT_EQ(run_one("from_large_workspace").o, expected.o);
+}
+
+TEST_P(Calls, more_than_any_workspace_is_refused_with_the_legal_range) {
+  EXPECT_EQ(fault("absurd_workspace"), "workspace_bytes() returned 4294967297, legal 0..4294967296");
+}
+
+TEST(Workspace, parts_that_are_filled_cover_small_ones_and_sample_large_ones) {
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{1} << 20, std::size_t{1} << 23}) {
+    const std::vector<ByteRange> parts = filled_parts(1000, bytes);
+    ASSERT_EQ(parts.size(), 1U);
+    EXPECT_EQ(parts[0].begin, 1000U);
+    EXPECT_EQ(parts[0].end, 1000 + bytes);
+  }
+  for (const std::size_t bytes : {(std::size_t{1} << 23) + 1, std::size_t{1} << 27, (std::size_t{1} << 32) - 5}) {
+    const std::vector<ByteRange> parts = filled_parts(1000, bytes);
+    EXPECT_EQ(parts.front().begin, 1000U);
+    EXPECT_EQ(parts.back().end, 1000 + bytes);
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      ASSERT_LT(parts[i].begin, parts[i].end);
+      if (i > 0) {
+        ASSERT_LE(parts[i - 1].end, parts[i].begin);
+        ASSERT_LE(parts[i].begin - parts[i - 1].end, std::size_t{1} << 21) << "a gap that an array could lie in";
+      }
+      sum += parts[i].end - parts[i].begin;
+    }
+    EXPECT_LE(sum, std::size_t{26} << 20);
+  }
 }
 
 TEST_P(Calls, return_codes) {

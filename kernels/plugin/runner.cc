@@ -127,24 +127,30 @@ class DeviceCopy {
       memory_ = static_cast<std::byte*>(device::allocate(request.capacity));
       capacity_ = request.capacity;
     }
+    // The record stays here. The workspace, if there is one, is what comes last.
+    parts_ = {{record_bytes(), request.used}};
+    if (record.call.workspace != nullptr) {
+      const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(record.call.workspace) - block);
+      parts_ = filled_parts(offset, static_cast<std::size_t>(record.call.workspace_bytes));
+      parts_.front().begin = record_bytes(), parts_.back().end = request.used;
+    }
     const auto there = [&](void* data) -> void* {
       return data == nullptr ? nullptr : memory_ + (static_cast<std::byte*>(data) - block);
     };
     for (std::uint64_t i = 0; i < record.tensors; ++i) record.slots[i].tensor.data = there(record.slots[i].tensor.data);
     record.call.workspace = there(record.call.workspace);
     record.call.stream = device::stream();
-    const std::size_t first = record_bytes();
-    device::upload(memory_ + first, block + first, request.used - first);
+    for (const auto& [begin, end] : parts_) device::upload(memory_ + begin, block + begin, end - begin);
   }
-  void receive(std::byte* block, const PluginRequest& request) const {
+  void receive(std::byte* block) const {
     device::wait();
-    const std::size_t first = record_bytes();
-    device::download(block + first, memory_ + first, request.used - first);
+    for (const auto& [begin, end] : parts_) device::download(block + begin, memory_ + begin, end - begin);
   }
 
  private:
   std::byte* memory_ = nullptr;
   std::size_t capacity_ = 0;
+  std::vector<ByteRange> parts_;  // that go there and come back
 };
 
 class Server {
@@ -249,7 +255,7 @@ class Server {
     record.phase = CallPhase::running;
     const std::int32_t code = guarded("run", library_->environment, [&] { return kernel.run(&record.call); });
     if (::getpid() != self_) return code;  // of a child: it has no such memory
-    if (on_device) device_.receive(block_, request);
+    if (on_device) device_.receive(block_);
     record.phase = CallPhase::returned;
     reach(shut_block(block_, request.capacity));  // a thread that goes on ends the process
     return code;

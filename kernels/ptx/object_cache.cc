@@ -8,12 +8,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <stdexcept>
+
+#include "reference/problem/atomic_file.h"
+#include "reference/problem/read_file.h"
 
 namespace flashproof::ptx {
 namespace {
 
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 28;  // of a file; an object has some kilobytes
 constexpr std::string_view kMagic = "flashproof ptx object 1\n";
 
 /// In front of the object: whose it is, how long, and its own hash.
@@ -75,12 +78,16 @@ std::string ObjectCache::path(std::string_view key) const {
 
 std::optional<std::vector<char>> ObjectCache::find(std::string_view key) const {
   if (folder_.empty() || !is_own(folder_)) return std::nullopt;
-  std::ifstream in(path(key), std::ios::binary);
-  Head head;
-  if (!in.read(reinterpret_cast<char*>(&head), sizeof head)) return std::nullopt;
-  std::vector<char> object{std::istreambuf_iterator<char>(in), {}};
+  std::string file;
+  try {
+    file = read_file(path(key), kMostBytes);
+  } catch (const std::runtime_error&) {  // none is there, or what no cache has written
+    return std::nullopt;
+  }
+  if (file.size() < sizeof(Head)) return std::nullopt;
+  std::vector<char> object(file.begin() + sizeof(Head), file.end());
   const Head wanted = head_of(key, object);
-  if (std::memcmp(&head, &wanted, sizeof head) != 0) return std::nullopt;
+  if (std::memcmp(file.data(), &wanted, sizeof wanted) != 0) return std::nullopt;
   return object;
 }
 
@@ -90,17 +97,13 @@ void ObjectCache::keep(std::string_view key, const std::vector<char>& object) co
   if (std::filesystem::create_directories(folder_, error))
     std::filesystem::permissions(folder_, std::filesystem::perms::owner_all, error);
   if (!is_own(folder_)) return;
-  const std::string to = path(key), made = fmt::format("{}.{}", to, getpid());
-  {
-    const Head head = head_of(key, object);
-    std::ofstream out(made, std::ios::binary);
-    out.write(reinterpret_cast<const char*>(&head), sizeof head);
-    out.write(object.data(), static_cast<std::streamsize>(object.size()));
-    out.close();
-    if (!out) return void(std::filesystem::remove(made, error));
+  const Head head = head_of(key, object);
+  std::string file(reinterpret_cast<const char*>(&head), sizeof head);
+  file.append(object.data(), object.size());
+  try {
+    write_atomically(path(key), file);
+  } catch (const std::runtime_error&) {  // the next run compiles again
   }
-  std::filesystem::rename(made, to, error);
-  if (error) std::filesystem::remove(made, error);
 }
 
 }  // namespace flashproof::ptx

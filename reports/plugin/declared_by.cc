@@ -45,8 +45,14 @@ DeclaredBy::DeclaredBy(const std::filesystem::path& file) : file_(printable(file
 std::string DeclaredBy::operator()(const std::string& id, const std::string& description) {
   const auto mine = kernels_.find(id);
   if (all_.empty() && mine == kernels_.end()) return description;
-  Json json = Json::parse(description, nullptr, false);
-  if (!json.is_object() || description.size() > kMostBytes) return description;
+  if (description.size() > kMostBytes) return description;
+  Json json;
+  try {
+    json = strict_json<Json>(description, kDeepest);
+  } catch (const UsageError&) {  // describe() says of it what is wrong
+    return description;
+  }
+  if (!json.is_object()) return description;
   put_over(all_, json);
   if (mine != kernels_.end()) put_over(*mine, json);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -1,189 +1,38 @@
-// Every reader of a document from outside on mutated documents: what is not refused in one line by UsageError is read, and nothing
-// else happens. FLASHPROOF_MUTATIONS of them per reader: some thousand in all, and 100,000 each at night.
+// What no reader of a document from outside does: open what is no regular file, or meet a character that its parser does not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <ostream>
+#include <regex>
+#include <set>
 #include <string>
+#include <utility>
 
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "reference/bound/profile.h"
 #include "reference/problem/error.h"
-#include "reference/problem/random.h"
+#include "reference/problem/read_file.h"
+#include "reference/problem/source_tree.h"
 #include "reference/problem/text.h"
+#include "reference/problem/witness.h"
 #include "reports/compare/document.h"
 #include "reports/compare/policy.h"
 #include "reports/compare/speed/speed.h"
 #include "reports/compare/toml_reader.h"
-#include "reports/ledger/against.h"
 #include "reports/ledger/text.h"
+#include "reports/plugin/before.h"
+#include "reports/plugin/declared_by.h"
 #include "reports/record/json_at.h"
-#include "reports/record/merge.h"
-#include "reports/record/packed_text.h"
-#include "reports/record/swept_report.h"
 #include "reports/traffic/traffic.h"
-#include "reports/views/html/html.h"
 
 namespace flashproof {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct ReaderCase {
-  const char* name;
-  std::function<std::string()> sample;
-  std::function<void(const std::string&)> read;
-
-  friend std::ostream& operator<<(std::ostream& out, const ReaderCase& r) { return out << r.name; }
-};
-
-/// For readers of files alone. In memory: on a disk every shortened file would be waited for.
-std::string file_of(const std::string& text) {
-  static const int file = ::memfd_create("flashproof-readers", MFD_CLOEXEC);
-  if (::ftruncate(file, 0) != 0 || ::pwrite(file, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
-    ADD_FAILURE() << "no file in memory";
-  }
-  return "/proc/self/fd/" + std::to_string(file);
-}
-
-/// The first entries of a ledger: a whole one is a megabyte.
-std::string small_ledger() {
-  Ledger ledger = read_ledger(FLASHPROOF_LEDGER);
-  ledger.entries.resize(2);
-  return ledger_text(ledger);
-}
-
-/// What `report` makes of a few cases of a kernel of each kind, one that passes and one that fails.
-const std::string& small_report() {
-  static const std::string text = [] {
-    const Filters some{{"softmax.safe.hardened", "merge.broken.misprinted_lse", "attention_backward.broken.delta*"},
-                       {"normal"},
-                       {"f32"}};
-    return report_of(some, 0, 1);
-  }();
-  return text;
-}
-
-const std::string& packed_report() {
-  static const std::string text = json_text(read_report_text(small_report(), "small"));
-  return text;
-}
-
-/// The lines that "state" holds, and a report that holds others: what is mutated in them is seen by no checksum.
-std::string state_of(const std::string& report) {
-  return unpacked_text(parse_json(report, "file")["state"].get<std::string>(), 1 << 30);
-}
-void read_state(const std::string& state) {
-  nlohmann::json report = parse_json(packed_report(), "file");
-  report["state"] = packed_text(state);
-  read_report_text(report.dump(), "file");
-}
-
-void merge_file(const std::string& text) {
-  KernelNames names;
-  merge_reports({file_of(text)}, {}, names);
-}
-
-const std::string kBench = R"({"context": {"date": "2026-01-01", "host_name": "h"}, "benchmarks": [
-  {"name": "a/1", "run_name": "a/1", "run_type": "iteration", "repetitions": 1, "repetition_index": 0, "threads": 1,
-   "iterations": 10, "real_time": 1.5, "cpu_time": 1.25, "time_unit": "us"}]})";
-const std::string kPolicy = "[[rule]]\nname = \"b\"\nkernel = [\"softmax.*\"]\nmax_ratio = 1\nno_missing = true\n";
-const std::string kWaiver = "[[waiver]]\nid = \"b/x\"\nreason = \"words\"\nexpires = 2026-12-31\n";
-const std::string kTraffic =
-    "kernel,format,rows,cols,dram_read,dram_write,requested_read,requested_write\n"
-    "softmax.safe.hardened,f32,4,8,128,128,256,128\n";
-
-const ReaderCase kReaders[] = {
-    {"ledger", small_ledger, [](const std::string& t) { parse_ledger(t, "file"); }},
-    {"ledger_entry", [] { return entry_line(read_ledger(FLASHPROOF_LEDGER).entries.front()); },
-     [](const std::string& t) { parse_entry_line(t); }},
-    {"measured", small_report, [](const std::string& t) { measured_of(t, "file", "sm_90"); }},
-    {"json", small_report, [](const std::string& t) { parse_json(t, "file"); }},
-    {"report", small_report, [](const std::string& t) { compare::read_document(file_of(t)); }},
-    {"merge", small_report, merge_file},
-    {"packed", packed_report, [](const std::string& t) { compare::read_document(file_of(t)); }},
-    {"state", [] { return state_of(packed_report()); }, read_state},
-    {"html", small_report, [](const std::string& t) { html_text(read_report(file_of(t))); }},
-    {"bench", [] { return kBench; }, [](const std::string& t) { compare::bench_of(parse_json(t, "file"), "file"); }},
-    {"gate", [] { return kPolicy; }, [](const std::string& t) { compare::read_policy(file_of(t)); }},
-    {"waivers", [] { return kWaiver; }, [](const std::string& t) { compare::read_waivers(file_of(t)); }},
-    {"traffic", [] { return kTraffic; }, [](const std::string& t) { read_measured(file_of(t), Format::f32); }},
-    {"profile", [] { return profile_json({}); }, [](const std::string& t) { load_profile(file_of(t)); }},
-};
-
-/// A few bytes or a span changed, taken out, put twice, or nested deeply.
-std::string mutated(std::string text, Random& source) {
-  const auto below = [&](std::size_t n) {
-    return static_cast<std::size_t>(source.integer(0, static_cast<std::int64_t>(n) - 1));
-  };
-  constexpr std::string_view kBytes = "\"\\{}[]:,-+.e0919nulltrue\n\t \x00\x1b\x7f\x80\xc2\x9b\xe2\x80\xae\xff";
-  for (std::size_t n = 1 + below(4); n > 0; --n) {
-    const std::size_t at = below(text.size() + 1), length = below(40);
-    switch (below(7)) {
-      case 0:
-        if (at < text.size()) text[at] = static_cast<char>(below(256));
-        break;
-      case 1:
-        text.erase(at, length);
-        break;
-      case 2:
-        text.insert(at, text.substr(below(text.size() + 1), length));
-        break;
-      case 3:
-        text.insert(at, 1, kBytes[below(kBytes.size())]);
-        break;
-      case 4:
-        text.resize(at);
-        break;
-      case 5:
-        text.insert(at, below(2) == 0 ? "1e999" : "-99999999999999999999");
-        break;
-      default:
-        text.insert(at, std::string(1 + below(300), below(2) == 0 ? '[' : '{'));
-        break;
-    }
-  }
-  return text;
-}
-
-class Readers : public testing::TestWithParam<ReaderCase> {};
-
-TEST_P(Readers, read_or_refuse_in_one_line) {
-  const ReaderCase& reader = GetParam();
-  constexpr int kCount = FLASHPROOF_MUTATIONS;
-  const std::string sample = reader.sample();
-  ASSERT_NO_THROW(reader.read(sample));
-  Random random(1, std::hash<std::string_view>{}(reader.name));
-  int refused = 0;
-  for (int i = 0; i < kCount; ++i) {
-    const std::string text = mutated(sample, random);
-    try {
-      reader.read(text);
-    } catch (const UsageError& e) {
-      ++refused;
-      const std::string what = e.what();
-      ASSERT_EQ(what, one_line(what)) << "mutation " << i;
-      ASSERT_LT(what.size(), 2000U) << "mutation " << i;
-    }
-  }
-  EXPECT_GT(refused, kCount / 4);
-}
-
-TEST_P(Readers, a_deep_document_is_refused) {
-  const ReaderCase& reader = GetParam();
-  for (const char* open : {"[", "{\"a\":", "a = [", "[["}) {
-    std::string text = "{\"schema\": ";
-    if (open[0] == 'a') text = open;
-    for (int i = 0; i < 200'000; ++i) text += open[0] == 'a' ? "[" : open;
-    EXPECT_THROW(reader.read(text), UsageError) << open;
-  }
-}
 
 /// `code` as UTF-8, also one that is no character.
 std::string utf8(std::uint32_t code) {
@@ -216,9 +65,6 @@ TEST(Toml, every_character_at_every_place_is_read_or_refused) {
   EXPECT_GT(refused, 100'000);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Readers, testing::ValuesIn(kReaders),
-                         [](const auto& info) { return std::string(info.param.name); });
-
 /// What must not be opened as a document, by every reader of files.
 TEST(ReadFile, takes_regular_files_alone) {
   const fs::path folder = fs::temp_directory_path() / ("flashproof-special-" + std::to_string(::getpid()));
@@ -235,7 +81,10 @@ TEST(ReadFile, takes_regular_files_alone) {
       [](const std::string& f) { read_measured(f, Format::f32); },
       [](const std::string& f) { load_profile(f); },
       [](const std::string& f) { compare::read_document(f); },
-      [](const std::string& f) { compare::read_bench(f); }};
+      [](const std::string& f) { compare::read_bench(f); },
+      [](const std::string& f) { const Before before(f); },
+      [](const std::string& f) { const DeclaredBy declared(f); },
+      [](const std::string& f) { read_witness(f); }};
   for (const char* name : {"pipe", "device", "sparse", "missing", "."}) {
     for (const auto& reader : readers) {
       try {
@@ -248,6 +97,60 @@ TEST(ReadFile, takes_regular_files_alone) {
     }
   }
   fs::remove_all(folder);
+}
+
+/// Who opens files from outside, and by which reader (reader_cases.cc, fuzz_reader_cases.cc) or test what they hold is tested on mutated
+/// ones. A source that opens one and is not here has a reader that nobody attacks.
+constexpr std::pair<const char*, const char*> kDoors[] = {
+    {"fuzz/campaign/campaign_findings.cc", "an input, of any bytes: fuzz/input/codec_test.cc"},
+    {"fuzz/campaign/content.cc", "the door of the fuzzer itself"},
+    {"fuzz/campaign/corpus.cc", "an input"},
+    {"fuzz/campaign/crashes.cc", "the last lines of its own log, of a limited size"},
+    {"fuzz/campaign/export.cc", "its own files, compared; an index of names, each of which it checks"},
+    {"fuzz/campaign/folder.cc", "campaign"},
+    {"fuzz/campaign/numbers.cc", "its own file, compared"},
+    {"fuzz/campaign/regressions.cc", "elite"},
+    {"fuzz/campaign/seeds.cc", "lines, compared"},
+    {"fuzz/replay_main.cc", "an input"},
+    {"fuzz/targets/search.cc", "an input"},
+    {"fuzz/targets/session.cc", "an input, and case"},
+    {"kernels/plugin/own_time.cc", "/proc"},
+    {"kernels/ptx/object_cache.cc", "its own files, by their hash: kernels/ptx/test/cache_test.cc"},
+    {"kernels/ptx/parser.cc", "kernels/ptx/test/hostile_test.cc"},
+    {"reference/bound/profile_json.cc", "profile"},
+    {"reference/problem/read_file.cc", "the door itself"},
+    {"reference/problem/witness.cc", "witness"},
+    {"reports/baseline/records.cc", "elite"},
+    {"reports/cli/commands/bench.cc", "lists of its own benchmarks, and bench"},
+    {"reports/compare/changed_kernels.cc", "object files, compared"},
+    {"reports/compare/toml_reader.cc", "gate, waivers, declare"},
+    {"reports/ledger/text.cc", "ledger"},
+    {"reports/plugin/before.cc", "before"},
+    {"reports/record/json_at.cc", "json, and those of reports and benchmarks"},
+    {"reports/run/environment.cc", "/proc, and git's names of commits"},
+    {"reports/run/this_build.cc", "the build's own cache"},
+    {"reports/traffic/traffic.cc", "traffic"},
+};
+
+TEST(Doors, of_files_from_outside_each_have_a_reader_that_is_attacked) {
+  std::set<std::string> found, known;
+  for (const auto& [file, reader] : kDoors) known.insert(file);
+  const std::regex opens(R"((read_file|read_regular)\(|std::(basic_)?ifstream|std::fstream|fopen\()"),
+      apart(R"(//[^\n]*)");
+  const fs::path root = source_tree();
+  for (const char* room : {"fuzz", "kernels", "properties", "reference", "reports"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / room)) {
+      const std::string name = entry.path().lexically_relative(root).string();
+      if (!name.ends_with(".cc") && !name.ends_with(".cu")) continue;
+      if (std::regex_search(name,
+                            std::regex("/test/|_test\\.|_fixture\\.|_benchmark\\.|fake_target|/readers/|/examples/"))) {
+        continue;
+      }
+      const std::string text = std::regex_replace(read_file(entry.path(), 1 << 24), apart, "");
+      if (std::regex_search(text, opens)) found.insert(name);
+    }
+  }
+  EXPECT_EQ(found, known);
 }
 
 TEST(OneLine, keeps_letters_and_nothing_that_steers) {

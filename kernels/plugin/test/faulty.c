@@ -24,6 +24,10 @@ enum Fault {
   RETURN_17,
   REFUSE,
   NEGATIVE_WORKSPACE,
+  ABSURD_WORKSPACE,
+  LARGE_WORKSPACE,
+  BESIDE_LARGE_WORKSPACE,
+  FROM_LARGE_WORKSPACE,
   UNWRITTEN,
   WRONG,
   UNSTEADY,
@@ -92,6 +96,7 @@ static int32_t run(const flashproof_call* call) {
       in[-1] = 0;
       break;
     case BESIDE_WORKSPACE:
+    case BESIDE_LARGE_WORKSPACE:
       workspace[call->workspace_bytes] = 0;
       break;
     case RETURN_ERROR:
@@ -121,6 +126,14 @@ static int32_t run(const flashproof_call* call) {
     case FROM_WORKSPACE:
       if (rows * cols > 0 && workspace[3] == 0) o[0] = nextafterf(o[0], 1);
       break;
+    case LARGE_WORKSPACE:
+      workspace[0] = workspace[call->workspace_bytes / 4] = workspace[call->workspace_bytes - 1] = 1;
+      break;
+    case FROM_LARGE_WORKSPACE: /* an array in the middle, taken to be zero */
+      for (int64_t i = 0; i < 1 << 21; ++i) {
+        if (workspace[call->workspace_bytes / 2 + i] != 0) o[0] = nextafterf(o[0], 1);
+      }
+      break;
     case FLUSHED:
       _mm_setcsr(_mm_getcsr() | 0x8040);
       break; /* FTZ and DAZ, left on */
@@ -134,7 +147,19 @@ static int32_t run(const flashproof_call* call) {
 }
 
 static int64_t workspace_bytes(const flashproof_call* call) {
-  return (enum Fault)(intptr_t)call->kernel->user == NEGATIVE_WORKSPACE ? -1 : 64;
+  const int64_t most = (int64_t)1 << 32;
+  switch ((enum Fault)(intptr_t)call->kernel->user) {
+    case NEGATIVE_WORKSPACE:
+      return -1;
+    case ABSURD_WORKSPACE:
+      return most + 1;
+    case LARGE_WORKSPACE:
+    case BESIDE_LARGE_WORKSPACE:
+    case FROM_LARGE_WORKSPACE:
+      return most - 3;
+    default:
+      return 64;
+  }
 }
 
 #ifdef ON_DEVICE
@@ -163,6 +188,10 @@ static flashproof_kernel kernels[FAULTS] = {KERNEL(RIGHT, "right"),
                                             KERNEL(RETURN_17, "return_17"),
                                             KERNEL(REFUSE, "refuse"),
                                             KERNEL(NEGATIVE_WORKSPACE, "negative_workspace"),
+                                            KERNEL(ABSURD_WORKSPACE, "absurd_workspace"),
+                                            KERNEL(LARGE_WORKSPACE, "large_workspace"),
+                                            KERNEL(BESIDE_LARGE_WORKSPACE, "beside_large_workspace"),
+                                            KERNEL(FROM_LARGE_WORKSPACE, "from_large_workspace"),
                                             KERNEL(UNWRITTEN, "unwritten"),
                                             KERNEL(WRONG, "wrong"),
                                             KERNEL(UNSTEADY, "unsteady"),

@@ -2,6 +2,8 @@
 #include "kernels/ptx/object_cache.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -68,6 +70,28 @@ TEST_F(Cache, a_damaged_file_is_ignored_and_written_again) {
     EXPECT_FALSE(from_cache(body));
     EXPECT_TRUE(from_cache(body)) << "it was not written again";
   }
+}
+
+TEST_F(Cache, what_no_cache_has_written_is_neither_waited_for_nor_read_without_end) {
+  EXPECT_FALSE(from_cache(body));
+  const fs::path file = files().at(0);
+  fs::resize_file(file, std::uintmax_t{1} << 42);
+  EXPECT_FALSE(from_cache(body));
+  EXPECT_TRUE(from_cache(body)) << "it was not written again";
+  fs::remove(file);
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  EXPECT_FALSE(from_cache(body));
+  EXPECT_TRUE(fs::is_fifo(file)) << "what is no file was replaced";
+}
+
+TEST_F(Cache, no_name_beside_a_file_is_in_the_way_of_it_or_left) {
+  EXPECT_FALSE(from_cache(body));
+  const fs::path file = files().at(0), beside = file.string() + "." + std::to_string(::getpid());
+  fs::remove(file);
+  fs::create_directories(beside);
+  EXPECT_FALSE(from_cache(body));
+  EXPECT_TRUE(from_cache(body)) << "it was not written";
+  EXPECT_EQ(files().size(), 2U);
 }
 
 TEST_F(Cache, a_folder_that_others_may_write_to_is_not_used) {

@@ -161,6 +161,16 @@ TEST_F(DeclaredByFile, says_it_of_all_kernels_or_of_one) {
   EXPECT_EQ(said("[kernel.\"attention.base_2.semantics\".semantics]\nlse_base = \"2\"\n"), "2");
 }
 
+/// Where the file puts other fields over it, too.
+TEST_F(DeclaredByFile, hides_no_fault_of_a_description) {
+  std::ofstream(file_) << "strides = \"rows\"\n";
+  DeclaredBy declared(file_);
+  EXPECT_EQ(declared("a.b.c", R"({"takes": []})"), R"({"strides":"rows","takes":[]})");
+  for (const char* wrong : {R"({"takes": [], "takes": []})", R"({"a": [[[[[[[[[]]]]]]]]]})", "{", "[]", "1e999"}) {
+    EXPECT_EQ(declared("a.b.c", wrong), wrong);
+  }
+}
+
 TEST_F(DeclaredByFile, refuses_what_is_wrong_in_one_line) {
   EXPECT_THAT(said("semantics = \"flash\""), HasSubstr(R"(unknown preset "flash")"));
   EXPECT_THAT(said("semantic = \"jax\""), HasSubstr(R"(unknown description: field "semantic")"));
