@@ -54,7 +54,7 @@ TEST(Toml, every_character_at_every_place_is_read_or_refused) {
   for (std::uint32_t code = 0; code < 0x110000; code += code < 0x400 ? 1 : code < 0x10000 ? kStep : 0x101) {
     for (const auto& [before, behind] : kPlaces) {
       try {
-        compare::TomlFile(before + utf8(code) + behind, "the file");
+        const compare::TomlFile file(before + utf8(code) + behind, "the file");
         ++read;
       } catch (const UsageError&) {
         ++refused;

@@ -22,12 +22,12 @@ class HostileNames : public testing::Test {
  protected:
   HostileNames() {
     std::string made = testing::TempDir() + "flashproof-names-XXXXXX";
-    root_ = ::mkdtemp(made.data());
-    folder_ = root_ / "a\x1b[2J\r\nok  \xc2\x9b\xe2\x80\xae\xff&<\"'`|$";
-    fs::create_directories(folder_);
-    fs::copy_file(fs::path(FLASHPROOF_TEST_PLUGINS) / "hostile.so", folder_ / "hostile.so");
+    root = ::mkdtemp(made.data());
+    folder = root / "a\x1b[2J\r\nok  \xc2\x9b\xe2\x80\xae\xff&<\"'`|$";
+    fs::create_directories(folder);
+    fs::copy_file(fs::path(FLASHPROOF_TEST_PLUGINS) / "hostile.so", folder / "hostile.so");
   }
-  ~HostileNames() override { fs::remove_all(root_); }
+  ~HostileNames() override { fs::remove_all(root); }
 
   static std::string as_shown(const std::string& text) {
     EXPECT_EQ(text, shown_lines(text));
@@ -39,17 +39,17 @@ class HostileNames : public testing::Test {
     return as_shown(read_file(file, 1 << 24));
   }
 
-  fs::path root_, folder_;
+  fs::path root, folder;
 };
 
 TEST_F(HostileNames, reach_terminal_junit_and_json_as_text) {
-  const std::string library = folder_ / "hostile.so", junit = folder_ / "j.xml", json = folder_ / "r.json";
+  const std::string library = folder / "hostile.so", junit = folder / "j.xml", json = folder / "r.json";
   std::vector<std::string> words{"check",    library,  "--verbose", "--law", "within_bound",
                                  "--family", "normal", "--cases",   "1"};
   for (const char* kernel : {"complain", "print_verdict"}) {
     words.insert(words.end(), {"--kernel", std::string("softmax.") + kernel + ".hostile"});
   }
-  words.insert(words.end(), {"--out", folder_ / "out", "--junit", junit, "--json", json});
+  words.insert(words.end(), {"--out", folder / "out", "--junit", junit, "--json", json});
   const ProgramRun run = run_plugin_program(words);
   EXPECT_EQ(run.code(), 1);
   const std::string said = as_shown(run.out);
@@ -63,11 +63,11 @@ TEST_F(HostileNames, reach_terminal_junit_and_json_as_text) {
   EXPECT_THAT(xml, testing::Not(HasSubstr("&<")));
   const auto document = nlohmann::json::parse(shown(json));
   EXPECT_EQ(document["results"].size(), 4U);
-  EXPECT_FALSE(fs::is_empty(folder_ / "out"));
+  EXPECT_FALSE(fs::is_empty(folder / "out"));
 }
 
 TEST_F(HostileNames, of_a_library_that_is_listed_are_text) {
-  const ProgramRun run = run_plugin_program({"list", folder_ / "hostile.so"});
+  const ProgramRun run = run_plugin_program({"list", folder / "hostile.so"});
   EXPECT_EQ(run.code(), 0);
   EXPECT_THAT(as_shown(run.out), HasSubstr("plugin hostile 1.0?[2J??ok"));
 }

@@ -25,19 +25,19 @@ class Supervised : public testing::Test {
  protected:
   Supervised() {
     std::string made = testing::TempDir() + "flashproof-supervised-XXXXXX";
-    out_ = ::mkdtemp(made.data());
+    out = ::mkdtemp(made.data());
   }
-  ~Supervised() override { std::filesystem::remove_all(out_); }
+  ~Supervised() override { std::filesystem::remove_all(out); }
 
   ProgramRun check(const std::string& kernel, const std::string& library = "stopping.so") const {
     ProgramRun run = run_plugin_program({"check", std::string(FLASHPROOF_TEST_PLUGINS) + "/" + library, "--kernel",
                                          "softmax." + kernel + ".stopping", "--law", "within_bound", "--family",
-                                         "normal", "--cases", "2", "--jobs", "2", "--seconds", "5", "--out", out_});
+                                         "normal", "--cases", "2", "--jobs", "2", "--seconds", "5", "--out", out});
     EXPECT_THAT(children_of_this_process(), IsEmpty()) << "a process was left";
     return run;
   }
 
-  std::string out_;
+  std::string out;
 };
 
 struct Stopping {
@@ -107,54 +107,54 @@ char state_of(pid_t pid) {
 class Waiting : public testing::Test {
  protected:
   Waiting()
-      : parent_(fork_child([] {
+      : parent(fork_child([] {
           ::setpgid(0, 0);
           ::_exit(supervised([] {
             for (;;) ::pause();
             return 0;
           }));
         })) {
-    while ((child_ = only_child_of(parent_)) == 0 || ::getsid(child_) != child_) ::usleep(1000);
+    while ((child = only_child_of(parent)) == 0 || ::getsid(child) != child) ::usleep(1000);
   }
-  int end() { return reap(std::exchange(parent_, -1), 20'000); }
+  int end() { return reap(std::exchange(parent, -1), 20'000); }
   ~Waiting() override {
-    if (parent_ > 0) reap(parent_, 0);
+    if (parent > 0) reap(parent, 0);
   }
   void await(pid_t pid, bool stopped) const {
     for (int waited = 0; (state_of(pid) == 'T') != stopped && waited < 20'000; ++waited) ::usleep(1000);
     EXPECT_EQ(state_of(pid) == 'T', stopped);
   }
 
-  pid_t parent_, child_ = 0;
+  pid_t parent, child = 0;
 };
 
 TEST_F(Waiting, a_hangup_is_passed_on_and_ends_both) {
-  ::kill(parent_, SIGHUP);
+  ::kill(parent, SIGHUP);
   const int status = end();
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGHUP) << status;
 }
 
 TEST_F(Waiting, ctrl_z_stops_both_and_fg_continues_both) {
   for (int round = 0; round < 3; ++round) {
-    ::kill(-parent_, SIGTSTP);
-    await(parent_, true);
-    await(child_, true);
-    ::kill(-parent_, SIGCONT);
-    await(parent_, false);
-    await(child_, false);
+    ::kill(-parent, SIGTSTP);
+    await(parent, true);
+    await(child, true);
+    ::kill(-parent, SIGCONT);
+    await(parent, false);
+    await(child, false);
   }
-  ::kill(parent_, SIGTERM);
+  ::kill(parent, SIGTERM);
   const int status = end();
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) << status;
 }
 
 TEST_F(Waiting, it_ends_with_its_parent) {
-  ::kill(parent_, SIGKILL);
+  ::kill(parent, SIGKILL);
   end();
-  const auto runs = [&] { return state_of(child_) != '?' && state_of(child_) != 'Z'; };
+  const auto runs = [&] { return state_of(child) != '?' && state_of(child) != 'Z'; };
   for (int waited = 0; runs() && waited < 20'000; ++waited) ::usleep(1000);
   EXPECT_FALSE(runs());
-  ::waitpid(child_, nullptr, WNOHANG);  // ours by now, where another test has asked for what is left behind
+  ::waitpid(child, nullptr, WNOHANG);  // ours by now, where another test has asked for what is left behind
 }
 
 }  // namespace
