@@ -94,10 +94,13 @@ std::optional<Case> drawn_case(const Kernel& kernel, std::string_view family, in
   return std::nullopt;
 }
 
-/// Row n of a family that has rows of its own for gradients, in one of the kernel's formats.
-std::optional<Case> row(const Kernel& kernel, const Family& family, std::uint64_t n, Random& random) {
+/// Case n of `cases`, from 1 on, of a family that has rows of its own for gradients, in one of the kernel's formats: where they are
+/// fewer than the rows, each lies as far from the next.
+std::optional<Case> row(const Kernel& kernel, const Family& family, std::uint64_t n, std::uint64_t cases,
+                        Random& random) {
   CaseSpec spec = drawn_spec(kernel, family.name, random);
-  spec.seed = n;
+  const std::uint64_t rows = family.round(kernel.problem);
+  spec.seed = cases < rows ? (n - 1) * rows / cases : n - 1;
   return make_case(spec);
 }
 
@@ -131,12 +134,12 @@ std::vector<Draws> draws_of(const Kernel& kernel, std::span<const Family* const>
       list.push_back({family->name, Search{}.shrinks, Searches(kernel, *family, options)});
       continue;
     }
-    const auto drawn = [&kernel, family, redraws = options.redraws](std::uint64_t n, Random& random) {
-      return family->gradient != nullptr ? row(kernel, *family, n, random)
+    const std::uint64_t cases = family->cases(kernel.problem, options.cases);
+    const auto drawn = [&kernel, family, cases, redraws = options.redraws](std::uint64_t n, Random& random) {
+      return family->gradient != nullptr ? row(kernel, *family, n, cases, random)
                                          : drawn_case(kernel, family->name, redraws, random);
     };
-    list.push_back(by_seed(family->name, Random(options.seed, seed_of(family->name)),
-                           family->cases(kernel.problem, options.cases), options, drawn));
+    list.push_back(by_seed(family->name, Random(options.seed, seed_of(family->name)), cases, options, drawn));
   }
   return list;
 }

@@ -152,6 +152,14 @@ TEST(LawNames, AreThoseThatCMakeAddsTestsFor) {
   EXPECT_EQ(names, FLASHPROOF_LAW_NAMES);
 }
 
+TEST(Problems, AreThoseThatCMakeAddsTestsFor) {
+  const std::string_view list = " " FLASHPROOF_TESTED_PROBLEMS " ";
+  for (const Kernel& kernel : kernels()) {
+    const std::string prefix = " " + std::string(kernel.id.substr(0, kernel.id.find('.'))) + " ";
+    EXPECT_NE(list.find(prefix), std::string_view::npos) << kernel.id;
+  }
+}
+
 TEST_F(PropertyMain, NothingExecutedIsAFinding) {
   EXPECT_EQ(run({}, {}), 1);
   EXPECT_THAT(out, HasSubstr("no kernel was declared"));

@@ -3,11 +3,12 @@
 
 usage: summary.py FOLDER     what flashproof-properties --json wrote, one file or more
 
-Exit 1 if a law executed no case, or if there is nothing to sum: a run that tested nothing must not look like one that
+Exit 1 if a law of properties/laws/list.h executed no case, or if there is nothing to sum: a run that tested nothing must not look like one that
 passed. The counts per law, kernel and family stand in the files.
 """
 import json
 import pathlib
+import re
 import sys
 
 KINDS = ("pass", "fail", "inconclusive", "undecided", "out_of_domain", "vacuous", "unsupported")
@@ -17,7 +18,8 @@ def main(folder):
     files = sorted(pathlib.Path(folder).glob("*.json"))
     if not files:
         sys.exit(f"flashproof: no counts in {folder}")
-    seeds, laws = set(), {}
+    list_h = pathlib.Path(__file__).parents[1] / "laws/list.h"
+    seeds, laws = set(), {law: [] for law in re.findall(r"^Law (\w+)\(\);", list_h.read_text(), re.M)}
     for file in files:
         run = json.loads(file.read_text())
         seeds.add(run["seed"])

@@ -209,10 +209,10 @@ void put_numbers(Problem& problem, Random& random, const Exponents& exponents) {
   const double size = p.v.format == Format::e4m3fn ? 16 : 1;
   // The mean of n values of either sign is as small as 1/sqrt(n), and a bound for sums in any order grows as n: of long rows it
   // would excuse a row that is wrong by a hundredth.
-  const bool one_signed = p.k_length() > 1024;
-  put_values(problem, random, [=](Random& r, Number, Number) {
+  const bool one_signed = p.k_length() > 1024;  // by column: a fault may be one of negative sums
+  put_values(problem, random, [=](Random& r, Number, Number column) {
     const double value = size * r.normal();
-    return one_signed ? std::abs(value) : value;
+    return one_signed ? std::copysign(value, column % 2 == 0 ? 1 : -1) : value;
   });
   if (p.has_bias()) {
     put_bias(p, random, [](Random& r, const LogitSite&, std::span<double> logits) {

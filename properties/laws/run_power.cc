@@ -178,16 +178,23 @@ std::vector<std::string> RunPower::open() const {
 
 std::string RunPower::unjudged() const {
   std::uint64_t judged = 0, refused = 0, elements = 0;
+  double shares = 0, asked = 0;  // of the families that have a case
+  std::vector<std::string> refusals;
   for (const auto& [name, family] : families_) {
+    const std::uint64_t cases = family.judged + family.refused;
     judged += family.judged, refused += family.refused, elements += family.power.elements();
+    if (cases == 0) continue;
+    shares += static_cast<double>(family.refused) / static_cast<double>(cases), ++asked;
+    if (family.refused > 0) refusals.push_back(fmt::format("{} {} of {}", name, family.refused, cases));
   }
   if (families_.empty()) return {};
   if (judged == 0 && refused > 0) {
     return fmt::format("no case was judged: {} were refused when the kernel was called", refused);
   }
-  if (static_cast<double>(refused) > kMostRefused * static_cast<double>(judged + refused)) {
+  if (static_cast<double>(refused) > kMostRefused * static_cast<double>(judged + refused) ||
+      shares > kMostRefused * asked) {
     return fmt::format("of {} cases that the declaration takes {} were refused when the kernel was called: {}",
-                       judged + refused, refused, fmt::join(open(), ", "));
+                       judged + refused, refused, fmt::join(refusals, ", "));
   }
   if (judged > 0 && elements == 0) return "no element was judged: every output is empty";
   if (judged > 0) return {};

@@ -85,9 +85,17 @@ TEST(RunPower, nothing_judged_is_said_so) {
   run.refuse("normal", 12);
   EXPECT_EQ(run.undecided(), "no case was judged: 12 were refused when the kernel was called");
   run.add(spec_of("normal", 0), power_of_counts(10, 0), 35);
-  EXPECT_THAT(run.undecided(), HasSubstr("of 47 cases that the declaration takes 12 were refused")) << "above a quarter";
+  EXPECT_EQ(run.undecided(),
+            "of 47 cases that the declaration takes 12 were refused when the kernel was called: normal 12 of 47");
   run.add(spec_of("normal", 0), power_of_counts(10, 0));
-  EXPECT_EQ(run.undecided(), "");
+  EXPECT_EQ(run.undecided(), "") << "a quarter";
+  run.refuse("huge", 1);
+  run.add(spec_of("pairs", 0), power_of_counts(10, 0), 100);
+  EXPECT_EQ(
+      run.undecided(),
+      "of 149 cases that the declaration takes 13 were refused when the kernel was called: huge 1 of 1, normal 12 "
+      "of 48")
+      << "every family counts alike";
 }
 
 TEST(RunPower, outputs_without_an_element_are_no_pass_and_a_family_of_them_is_not_decided) {

@@ -14,7 +14,7 @@
 namespace flashproof {
 
 struct CoveringCases {
-  std::uint64_t drawn;  // cases that a check wants
+  std::uint64_t drawn;  // cases that a check wants, of the covering array each row once
   std::uint64_t round;  // rows of the covering array; 0: the family has none
 };
 /// Of a family for so many cases of other families (Family::whole).
