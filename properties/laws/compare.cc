@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reference/error/declared_truth.h"
 #include "reference/error/error_stats.h"
 
 namespace flashproof {
@@ -92,10 +93,10 @@ Measured Reading::at(Part part, std::int64_t row, std::int64_t column) const {
   if (class_of(computed) != kFinite) return {computed, allowed};
   double spacing = ulp(format(part), computed) / 2;
   if (in_base_2(part)) {
-    // As returned, half an ulp of it; and what a logarithm to base 2 may have more (DeclaredTruth).
+    // As returned, half an ulp of it; and what a logarithm to base 2 may have more.
     const double returned = decode(output_.lse.format, output_.lse.bits(row));
-    spacing +=
-        (kLn2 * ulp(format(part), returned) / 2 + 2 * unit_roundoff(Format::f32) * std::fabs(computed)) * (1 + 0x1p-20);
+    const double more = base_2_rounding(bound_of(part, row, column), bound_.frame[static_cast<std::size_t>(row)]);
+    spacing += kLn2 * (ulp(format(part), returned) / 2 + more) * (1 + 0x1p-20);
   }
   return {computed, allowed + spacing};
 }

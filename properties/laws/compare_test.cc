@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "properties/laws/parts.h"
+#include "reference/error/declared_truth.h"
 
 namespace flashproof {
 namespace {
@@ -70,6 +71,22 @@ TEST(Compare, OnlyIfAllWasRefusedIsALawUnsupported) {
   tally.fail(Failure::leak, "seen before");
   EXPECT_FALSE(tally.taken("too long"));
   EXPECT_EQ(to_string(tally.verdict("nothing")), "fail(leak)");
+}
+
+TEST(Reading, an_lse_to_base_2_has_the_charge_that_the_judge_got) {
+  Output output{Tensor::dense(Format::f32, {1, 1}), Tensor::dense(Format::f32, {1})};
+  output.lse.set({0}, 0x1p-20);
+  Bound bound;
+  bound.rows = 1, bound.width = 1;
+  bound.lse = {{.weights = 1e-9, .size = 0x1p-20}};
+  bound.domain.resize(1);
+  Contract contract;
+  contract.semantics.lse_base = LseBase::two;
+  for (const double frame : {0.0, 12.0}) {
+    bound.frame = {frame};
+    const double judged = base_2_rounding(bound.lse[0], frame) / kLog2E;
+    EXPECT_NEAR(Reading(output, bound, contract).lse(0).radius, 1e-9 + judged, 1e-12) << frame;
+  }
 }
 
 TEST(Specials, an_infinity_may_stand_where_the_bounds_reach_the_end_of_the_range) {

@@ -118,6 +118,7 @@ void join(const Bound& other, Bound& bound) {
   }
   for (std::size_t r = 0; r < bound.lse.size(); ++r) {
     keep_larger(other.lse[r], bound.lse[r]);
+    bound.frame[r] = std::max(bound.frame[r], other.frame[r]);
     bound.domain[r].require(other.domain[r].nearest);
     bound.domain[r].require(other.domain[r].form);
   }

@@ -1,5 +1,6 @@
 // Bounds of attention: every row of every head (attention.md).
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -22,6 +23,8 @@ class Block {
 
   void take(const AttentionRow& row, std::int64_t at) {
     bound_.lse[at] = row.lse;
+    // λ − ln n <= m <= λ, and a lazy frame lies `lag` below the maximum m.
+    bound_.frame[at] = (std::log(static_cast<double>(row.model.leaves.size())) + row.model.lag) * kSlack;
     ElementBound* const bounds = &bound_.o[at * bound_.width];
     double* const ranges = &bound_.range[at * bound_.width];
     if (row.model.leaves.key.back() < 0) {  // a sink and no key: there are no values to pass over

@@ -27,6 +27,7 @@ Bound zero_bound(std::int64_t rows, std::int64_t width) {
   bound.lse.resize(rows);
   bound.range.assign(rows * width, std::numeric_limits<double>::infinity());
   bound.domain.resize(rows);
+  bound.frame.resize(rows);
   bound.accumulator_outside.resize(rows * width);
   return bound;
 }

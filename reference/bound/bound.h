@@ -68,6 +68,7 @@ struct Bound {
   std::vector<double>
       range;  // rows x width: spread of the values the output lies between; o is vacuous if total >= range/2
   std::vector<RowDomain> domain;  // rows: lse and every column
+  std::vector<double> frame;      // rows, nats: |m̂| − |λ| of lse = m̂ + ln l̂, at most, beside the error of lse
   std::vector<std::uint8_t>
       accumulator_outside;   // rows x width: 1 where the sums of this column may leave the f32 range
   std::int64_t refined = 0;  // elements whose closed form was vacuous, so that the linear-fractional form was solved

@@ -221,6 +221,20 @@ Precondition unshifted_sums(const MergeProblem& problem, const MergePaths& paths
   return sums;
 }
 
+/// Bound::frame. Of weights whose largest is 1 the sum is in [1, n]; with a given l it may be anything, but m̂ is the largest
+/// m_c: of all states, or of those with l_c > 0.
+double frame_beyond(const MergeProblem& problem, const Row& row, std::int64_t r, double size) {
+  double highest = -kInf;
+  for (const MergeState& state : row.states) highest = std::max(highest, state.max.count);
+  double beyond = std::log(static_cast<double>(problem.o.shape[0]));
+  if (problem.has_l()) {
+    beyond = std::max(beyond, std::fabs(highest) - size);
+    for (const std::int32_t index : problem.order) highest = std::max(highest, problem.lse.at({index, r}));
+    beyond = std::max(beyond, std::fabs(highest) - size);
+  }
+  return beyond * kSlack;
+}
+
 }  // namespace
 
 Bound merge_bound(const MergeProblem& problem, const Arithmetic& arithmetic) {
@@ -240,6 +254,7 @@ Bound merge_bound(const MergeProblem& problem, const Arithmetic& arithmetic) {
     if (row.states.empty()) continue;
     const MergePaths paths = merge_paths(row.states, arithmetic, row.joins, problem.form, problem.o.format);
     bound.lse[r] = paths.lse;
+    bound.frame[r] = frame_beyond(problem, row, r, paths.lse.size);
     const bool unshifted = arithmetic.merge_weights == MergeWeights::unshifted;
     for (const Precondition& precondition : paths.preconditions) bound.domain[r].require(precondition);
     if (unshifted) bound.domain[r].require(unshifted_sums(problem, paths, row, r));

@@ -163,6 +163,7 @@ Bound softmax_bound(const SoftmaxProblem& problem, const Arithmetic& arithmetic)
     const SoftmaxRow row = softmax_row(problem, arithmetic, x);
     const EndingModel ending = ending_of(arithmetic, problem.x.format, row);
     bound.lse[r] = row.lse;
+    bound.frame[r] = std::log(static_cast<double>(cols)) * kSlack;
     for (const Precondition& precondition : row.preconditions) bound.domain[r].require(precondition);
     ElementBound* const bounds = &bound.o[r * cols];
     if (arithmetic.ending == Ending::division_free) {

@@ -49,15 +49,6 @@ Problem equal_scores_of(const AttentionProblem& p) {
   return equal;
 }
 
-/// Keys and a sink, columns or states.
-double terms_of(const Problem& problem) {
-  if (const auto* p = std::get_if<AttentionProblem>(&problem)) {
-    return static_cast<double>(p->k_length()) + (p->sink.shape.empty() ? 0 : 1);
-  }
-  if (const auto* p = std::get_if<SoftmaxProblem>(&problem)) return static_cast<double>(p->x.shape[1]);
-  return static_cast<double>(std::get<MergeProblem>(problem).o.shape[0]);
-}
-
 void scale(ElementBound& bound, double factor) {
   for (double* term : {&bound.weights, &bound.numerator, &bound.denominator, &bound.output, &bound.probable,
                        &bound.drift, &bound.size}) {
@@ -67,15 +58,15 @@ void scale(ElementBound& bound, double factor) {
 
 }  // namespace
 
-double base_2_rounding(const ElementBound& lse, double terms) {
+double base_2_rounding(const ElementBound& lse, double frame) {
   constexpr double kU = unit_roundoff(Format::f32), kConstant = 0x1.dp-27;  // |fl(log2 e)/log2 e − 1|
   const double of_lse = 2 * kU * lse.size;
-  const double of_frame = (kU + kConstant * (1 + kU)) * (std::log(std::max(terms, 1.0)) + lse.total());
+  const double of_frame = (kU + kConstant * (1 + kU)) * (frame + lse.total());
   return (of_lse + of_frame) * kLog2E * (1 + 0x1p-20);
 }
 
 DeclaredTruth::DeclaredTruth(const Problem& problem, const Semantics& semantics, const Truth& exact)
-    : semantics_(semantics), terms_(terms_of(problem)), kinds_(row_kinds(problem)), truth_(exact) {
+    : semantics_(semantics), kinds_(row_kinds(problem)), truth_(exact) {
   if (const auto* p = std::get_if<SoftmaxProblem>(&problem)) visible_ = p->row_length;
   const auto* attention = std::get_if<AttentionProblem>(&problem);
   if (semantics.empty_o == EmptyOutput::mean && attention != nullptr &&
@@ -158,7 +149,7 @@ Bound DeclaredTruth::translated(Bound bound, const Bound* of_equal) const {
   for (std::size_t row = 0; row < kinds_.size(); ++row) {
     if (semantics_.lse_base == LseBase::two) {
       ElementBound& lse = bound.lse[row];
-      const double rounding = base_2_rounding(lse, terms_);
+      const double rounding = base_2_rounding(lse, bound.frame[row]);
       scale(lse, kLog2E * (1 + 0x1p-50));
       lse.output += rounding;
       lse.probable += rounding;

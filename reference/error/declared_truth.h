@@ -17,8 +17,8 @@
 namespace flashproof {
 
 /// What an lse to base 2 may err by beyond log2(e) times the bound of the natural one, its last rounding left out: octaves.
-/// `lse`: that bound, nats; a row sums at most `terms` weights. Derivation: ../bound/attention.md, section 6.
-double base_2_rounding(const ElementBound& lse, double terms);
+/// `lse`: that bound, nats; `frame`: Bound::frame of the row. Derivation: ../bound/attention.md, section 6.
+double base_2_rounding(const ElementBound& lse, double frame);
 
 class DeclaredTruth {
  public:
@@ -40,7 +40,6 @@ class DeclaredTruth {
   Ball o_of(std::int64_t row, std::int64_t column, const Ball& exact) const;
 
   Semantics semantics_;
-  double terms_;  // weights of a row, at most
   std::vector<RowKind> kinds_;
   std::vector<std::int32_t> visible_;  // of softmax rows: the columns before row_length; else empty
   std::optional<Problem> equal_;

@@ -75,11 +75,11 @@ TEST(DeclaredTruth, lse_to_base_2_is_the_exact_one_times_log2_e) {
   Bound bound;
   bound.rows = 1, bound.width = 1;
   bound.o.resize(1), bound.lse.resize(1), bound.range.resize(1), bound.domain.resize(1);
-  bound.accumulator_outside.resize(1);
+  bound.accumulator_outside.resize(1), bound.frame = {2.5};
   bound.lse[0] = {.weights = 1e-6, .probable = 1e-7, .size = 3.44};
   const ElementBound lse = two.translated(bound, nullptr).lse[0];
   EXPECT_NEAR(lse.weights, 1e-6 * kLog2E, 1e-18);
-  const double frame = (0x1p-24 + 0x1.dp-27) * (std::log(4) + 1e-6);
+  const double frame = (0x1p-24 + 0x1.dp-27) * (2.5 + 1e-6);
   EXPECT_NEAR(lse.output, (2 * 0x1p-24 * 3.44 + frame) * kLog2E, 1e-12);
   EXPECT_LE(lse.probable, lse.total());
 }
@@ -98,7 +98,7 @@ TEST(DeclaredTruth, the_conversion_to_base_2_errs_by_what_is_charged_in_every_fo
     const double lse = static_cast<double>(m) + std::log(n), exact = lse * kLog2E;
     ElementBound natural;
     natural.size = std::fabs(lse);
-    const double charged = base_2_rounding(natural, n);
+    const double charged = base_2_rounding(natural, std::log(n));
     const float product = m * kLog2;
     const double by_frame = std::fabs(static_cast<double>(product) + std::log2(n) - exact);
     const double by_lse = std::fabs(static_cast<double>(static_cast<float>(lse)) * static_cast<double>(kLog2) - exact);
@@ -111,6 +111,55 @@ TEST(DeclaredTruth, the_conversion_to_base_2_errs_by_what_is_charged_in_every_fo
   EXPECT_GT(of_frame, 0.6) << "loose";
   EXPECT_GT(of_lse, 0.5) << "loose";
   EXPECT_TRUE(needed) << "the frame's share is never needed";
+}
+
+// Two keys whose scores differ by less than a lazy frame waits for: m̂ is the first, `lag` below the maximum; λ near 0.
+TEST(DeclaredTruth, a_frame_below_the_maximum_is_paid_for) {
+  for (const int octaves : {8, 63}) {
+    Arithmetic lazy;
+    lazy.reduction = Reduction::chunk_deferred;
+    lazy.lanes = 1;
+    lazy.exp_error = 0x1p-22;
+    lazy.log_error = 0x1p-23;
+    lazy.lse_form = LseForm::max_plus_log;
+    lazy.lazy_log2 = octaves;
+    double worst = 0;
+    for (int i = 0; i < 64; ++i) {
+      const auto m = static_cast<float>(-std::log(2) * (octaves - 0.01) - i * 0x1p-9);
+      AttentionProblem p = attention(1, 2);
+      p.k.set({0, 0, 0, 0}, m);
+      p.k.set({0, 0, 1, 0}, 0);
+      p.plan = ChunkPlan::uniform(2, 1);
+      const Bound bound = compute_bound(p, lazy);
+      const double charged = base_2_rounding(bound.lse[0], bound.frame[0]);
+      const double off = std::fabs(static_cast<double>(m * 0x1.715476p0F) - static_cast<double>(m) * kLog2E);
+      EXPECT_LE(off, charged) << m;
+      worst = std::max(worst, off / charged);
+    }
+    EXPECT_GT(worst, octaves == 8 ? 0.3 : 0.5) << "loose at " << octaves;
+  }
+}
+
+// l = e^-m: λ = 0 of one state, whose m is nothing that ln n pays for.
+TEST(DeclaredTruth, the_frame_of_a_state_with_a_sum_of_its_own_is_paid_for) {
+  MergeProblem p;
+  p.o = zeros({2, 1, 1}), p.lse = zeros({2, 1}), p.l = zeros({2, 1});
+  p.order = {0, 1};
+  Arithmetic sums;
+  sums.reduction = Reduction::flat;
+  sums.merge_weights = MergeWeights::max_sum;
+  for (const float m : {-40.3F, 40.3F}) {
+    for (const float empty : {-60.0F, 50.7F}) {
+      p.lse.set({0, 0}, m), p.l.set({0, 0}, std::exp(-m));
+      p.lse.set({1, 0}, empty);  // with l = 0
+      const Bound bound = compute_bound(p, sums);
+      for (const float frame : {m, std::max(m, empty)}) {
+        const double off = std::fabs(static_cast<double>(frame * 0x1.715476p0F) - static_cast<double>(frame) * kLog2E);
+        EXPECT_LE(off, base_2_rounding(bound.lse[0], bound.frame[0])) << frame;
+      }
+      EXPECT_LT(bound.frame[0], 61);
+    }
+  }
 }
 
 TEST(DeclaredTruth, rows_without_keys_are_what_is_declared_of_them) {

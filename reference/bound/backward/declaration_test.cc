@@ -9,6 +9,7 @@
 
 #include "reference/bound/backward/accumulation.h"
 #include "reference/bound/backward/attack.h"
+#include "reference/bound/backward/pair_row.h"
 #include "reference/bound/row_model.h"
 #include "reference/model/block_fma.h"
 #include "reference/oracle/backward/backward_problems.h"
@@ -87,6 +88,24 @@ TEST(BackwardDeclaration, factors_that_are_scaled_beforehand_are_f32_and_no_unit
       }
     }
   }
+}
+
+// Every product 0, nothing else errs. Of the score itself: in a gradient the doubles' own error, 2^-74, hides so little.
+TEST(BackwardDeclaration, what_products_of_scaled_factors_lose_does_not_shrink_with_the_scale) {
+  constexpr std::int64_t kTerms = 64;
+  const auto constant = [](double value) { return [value] { return value; }; };
+  BackwardProblem p;
+  p.forward =
+      test::attention(Format::f32, {.sq = 1, .sk = 1, .d = kTerms, .dv = 1}, constant(0), constant(0), constant(1));
+  p.d_out = test::filled(Format::f32, {1, 1, 1, 1}, constant(1));
+  p.forward.scale = 0x1p-60F;
+  test::fill_forward(p, Format::f32);
+  const BackwardArithmetic a{.factors_scaled = true, .underflow = Underflow::flush};
+  const backward::View view(p);
+  const ForwardErrors none;
+  const double error = bound::key_of(bound::PairCosts(view, a, none), 0, view.locate(0), 0).score_error.count;
+  EXPECT_GE(error, kTerms * 0x1p-126);
+  EXPECT_LE(error, 4 * kTerms * 0x1p-126);
 }
 
 TEST(BackwardDeclaration, a_problem_that_a_declaration_does_not_fit_is_a_usage_error) {

@@ -123,6 +123,8 @@ PairKey key_of(const PairCosts& costs, std::int64_t row, const View::Row& at, st
     const double root = std::sqrt(magnitude.factor) * kSlack;
     const Rate<Nats, Dot> rounded{growth(roundings(4)) * magnitude.factor};
     error += rounded(size + dot_error) + Nats{(costs.eta + costs.flush) * (2 + t.sum) * (root + 1) * kSlack};
+    // τ is in the products: what they lose does not shrink with it.
+    error += Nats{costs.dot.lost * (1 + costs.dot.growth) * kSlack};
     reaches(std::max(root * t.sum, magnitude(size).count) * kSlack);
   }
   if (a.unit == ScoreUnit::natural) {  // fl(τ t̂), + bias, + fl(slope · distance)
