@@ -99,7 +99,7 @@ void Arena::place(std::vector<Region>& regions, std::byte fill) {
     region.offset = rounded_up(used_ + kZone, 2 * kMostAlignment) + kMostAlignment + region.shift;
     used_ = region.offset + region.bytes;
   }
-  used_ = rounded_up(used_, kMostAlignment) + kZone;
+  used_ = rounded_up(used_ + kZone, kPage);
   reserve(used_);
   std::size_t done = record_bytes();
   looked_at_ = {{0, 0}};
@@ -135,7 +135,7 @@ bool Arena::is_zone(std::size_t begin, std::size_t end) const {
 
 void Arena::write(const CallRecord& given) {
   is_copied_ = false;
-  used_ = std::max(used_, record_bytes());
+  used_ = std::max(used_, rounded_up(record_bytes(), kPage));
   reserve(used_);
   std::memcpy(block_, &given, sizeof given);
 }
@@ -164,11 +164,9 @@ bool map_block(std::byte* block, int file) {
          ::madvise(block, kAddresses, MADV_DONTFORK) == 0;
 }
 
-bool open_block(std::byte* block, std::size_t capacity) {
-  return ::mprotect(block, capacity, PROT_READ | PROT_WRITE) == 0;
-}
+bool open_block(std::byte* block, std::size_t used) { return ::mprotect(block, used, PROT_READ | PROT_WRITE) == 0; }
 
-bool shut_block(std::byte* block, std::size_t capacity) { return ::mprotect(block, capacity, PROT_NONE) == 0; }
+bool shut_block(std::byte* block, std::size_t used) { return ::mprotect(block, used, PROT_NONE) == 0; }
 
 std::string Arena::damage(const std::vector<Region>& regions) const {
   const std::byte* const left = copy_.get();

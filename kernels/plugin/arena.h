@@ -2,9 +2,10 @@
 // pattern, in one block that the judging process and the process of the library share, at the same address in both. After the call
 // the judging process copies the block once and reads nothing but that copy: the zones and the inputs must be what they were.
 //
-// The block is kept from call to call, so that a small call costs microseconds. Between it and everything else lie pages that no
-// process may touch: a write further off than a zone ends the library's process there, inside the call. That process maps the whole
-// range once and has no descriptor of the file behind it: it can neither change the file's size nor put another in its place.
+// The block is kept from call to call, so that a small call costs microseconds. The library's process may touch no more of it than
+// this call uses, however large an earlier one was: the last zone ends where a page does, and behind that page, as before the block,
+// any access ends that process, inside the call. It maps the whole range once and has no descriptor of the file behind it: it can
+// neither change the file's size nor put another in its place.
 #pragma once
 
 #include <cstddef>
@@ -61,7 +62,7 @@ class Arena {
   CallRecord* record() const { return reinterpret_cast<CallRecord*>(block_); }
   std::byte* block() const { return block_; }
   int file() const { return file_.get(); }
-  std::size_t capacity() const { return capacity_; }
+  /// Bytes of this call: whole pages, from the record to the end of the last zone.
   std::size_t used() const { return used_; }
 
   /// After the call: the copy that the functions below read. Of the workspace it has the filled parts.
@@ -95,10 +96,10 @@ class Arena {
 };
 
 /// In the process of the library, once: all that the block can ever be, not yet to be touched; a process that it forks does not get
-/// it. open_block() makes as much of it usable as the judging process has, shut_block() takes that back. False: errno says why.
+/// it. For one question open_block() makes the bytes usable that its call uses, shut_block() takes them back. False: errno says why.
 bool map_block(std::byte* block, int file);
-bool open_block(std::byte* block, std::size_t capacity);
-bool shut_block(std::byte* block, std::size_t capacity);
+bool open_block(std::byte* block, std::size_t used);
+bool shut_block(std::byte* block, std::size_t used);
 /// Of the record; what lies behind it is all that a device needs a copy of.
 std::size_t record_bytes();
 

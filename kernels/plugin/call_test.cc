@@ -106,6 +106,24 @@ TEST_P(Calls, what_a_kernel_writes_where_it_must_not_is_named) {
   EXPECT_EQ(fault("beside_workspace"), "the kernel wrote beyond the last element of the workspace");
 }
 
+TEST(Zones, reach_to_the_end_of_the_last_page) {
+  Arena arena;
+  std::vector<Region> regions = {{"x", Role::output, nullptr, 64}};
+  arena.place(regions, std::byte{0});
+  EXPECT_EQ(arena.used() % 4096, 0U);
+  EXPECT_GE(arena.used(), regions[0].offset + 64 + 4096);
+  arena.block()[arena.used() - 1] ^= std::byte{1};
+  arena.copy();
+  EXPECT_EQ(arena.damage(regions), "wrote beyond the last element of x");
+}
+
+// What an earlier call used is out of reach: of a call that returns, and of one whose workspace_bytes() was asked in between.
+TEST_P(Calls, a_write_far_behind_the_last_array_is_seen_after_a_large_call) {
+  EXPECT_THAT(fault("far"), HasSubstr("was killed by signal 11"));
+  run_one("large_workspace");
+  EXPECT_THAT(fault("far"), HasSubstr("was killed by signal 11"));
+}
+
 /// MiB that this process has in memory, of its own and shared.
 std::uint64_t resident() {
   std::ifstream file("/proc/self/statm");
