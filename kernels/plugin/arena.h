@@ -39,8 +39,8 @@ struct ByteRange {
 
 /// Of a workspace what is filled before a call and looked at after it, in order: all of it up to 8 MiB. Of a larger one 4 MiB at each
 /// end, and between them a page of each of at most 4,096 equal steps: the rest holds anything, and costs nothing unless the kernel
-/// touches it.
-std::vector<ByteRange> filled_parts(std::size_t offset, std::size_t bytes);
+/// touches it. Where in its step the page lies is the phase's choice, 0..4095: the parts of all phases together are all of it.
+std::vector<ByteRange> filled_parts(std::size_t offset, std::size_t bytes, std::size_t phase);
 
 /// Of a region without a shift, and no more: what cudaMalloc promises.
 inline constexpr std::size_t kMostAlignment = 256;
@@ -64,6 +64,8 @@ class Arena {
   int file() const { return file_.get(); }
   /// Bytes of this call: whole pages, from the record to the end of the last zone.
   std::size_t used() const { return used_; }
+  /// Another one in every call: of the zones' pattern, and of the parts of a large workspace that are filled.
+  std::size_t phase() const { return phase_; }
 
   /// After the call: the copy that the functions below read. Of the workspace it has the filled parts.
   void copy();
@@ -77,6 +79,8 @@ class Arena {
 
  private:
   void reserve(std::size_t bytes);
+  /// The memory of the last call, as far as it lies beyond 8 MiB: else the filled parts of many calls would add up to all of it.
+  void give_back();
   /// What lies between regions, and whether the copy still has it.
   void fill_zone(std::size_t begin, std::size_t end);
   bool is_zone(std::size_t begin, std::size_t end) const;
@@ -85,7 +89,7 @@ class Arena {
   std::byte* mapping_ = nullptr;  // with the pages on both sides
   std::byte* block_ = nullptr;
   std::size_t capacity_ = 0, used_ = 0;
-  std::size_t phase_ = 0;             // of the zones' pattern: another one in every call
+  std::size_t phase_ = 0;
   bool is_copied_ = false;            // the copy is of what must still be there
   std::vector<ByteRange> looked_at_;  // of the block, since place()
   struct Unmap {

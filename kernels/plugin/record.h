@@ -48,6 +48,7 @@ struct PluginRequest {
   What what;
   std::uint32_t kernel;  // its place in the library's list
   std::uint64_t used;    // bytes of the shared memory
+  std::uint64_t phase;   // of its filled parts
 };
 
 /// From it, in one or several packets; text follows.

@@ -125,7 +125,7 @@ class DeviceCopy {
  public:
   void send(CallRecord& record, std::byte* block, const PluginRequest& request) {
     const std::size_t bytes = (request.used + kUnit - 1) / kUnit * kUnit;
-    if (bytes_ != bytes) {
+    if (bytes_ != bytes || parts_.size() > 1) {  // what large workspaces were filled with adds up to no other filling
       if (memory_ != nullptr) device::release(memory_);
       memory_ = nullptr, bytes_ = 0;
       memory_ = static_cast<std::byte*>(device::allocate(bytes));
@@ -135,7 +135,7 @@ class DeviceCopy {
     parts_ = {{record_bytes(), request.used}};
     if (record.call.workspace != nullptr) {
       const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(record.call.workspace) - block);
-      parts_ = filled_parts(offset, static_cast<std::size_t>(record.call.workspace_bytes));
+      parts_ = filled_parts(offset, static_cast<std::size_t>(record.call.workspace_bytes), request.phase);
       parts_.front().begin = record_bytes(), parts_.back().end = request.used;
     }
     const auto there = [&](void* data) -> void* {
