@@ -1,5 +1,6 @@
 #include "kernels/plugin/arena.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@ namespace {
 constexpr std::size_t kZone = 4096;  // between regions; a row of some thousand columns
 constexpr std::size_t kNoAccess = std::size_t{1} << 24;
 constexpr std::size_t kPage = 4096;
+constexpr std::size_t kEnd = std::size_t{1} << 22;        // of a large workspace, what is filled at each end
 constexpr std::size_t kAddresses = std::size_t{1} << 36;  // a block grows in place
 // Bytes that a kernel cannot tell from what may lie around a tensor, and other ones in every call: one that is right only between
 // zones shows. Any two or four of them are a small number in f16, bf16 and f32: a kernel that reads its neighbour's zone gets no NaN
@@ -53,14 +55,15 @@ bool each_piece(std::size_t begin, std::size_t end, std::size_t phase, Visit vis
 
 }  // namespace
 
-std::vector<ByteRange> filled_parts(std::size_t offset, std::size_t bytes) {
-  constexpr std::size_t kEnd = std::size_t{1} << 22, kMostSteps = 4096;
+std::vector<ByteRange> filled_parts(std::size_t offset, std::size_t bytes, std::size_t phase) {
+  constexpr std::size_t kMostSteps = 4096;
   const std::size_t end = offset + bytes;
   if (bytes <= 2 * kEnd) return {{offset, end}};
   std::vector<ByteRange> parts{{offset, (offset + kEnd) / kPage * kPage}};
   const std::size_t last = end - kEnd;
   const std::size_t step = std::max(16 * kPage, rounded_up(bytes / kMostSteps, kPage));
-  for (std::size_t at = parts.front().end + step; at + kPage <= last; at += step) parts.push_back({at, at + kPage});
+  const std::size_t place = phase % kZone * (step / kPage) / kZone * kPage;  // of the page in its step
+  for (std::size_t at = parts.front().end + place; at + kPage <= last; at += step) parts.push_back({at, at + kPage});
   parts.push_back({last, end});
   return parts;
 }
@@ -90,16 +93,29 @@ void Arena::reserve(std::size_t bytes) {
   capacity_ = capacity;
 }
 
+void Arena::give_back() {
+  constexpr std::size_t begin = 2 * kEnd;
+  const std::size_t end = used_;
+  if (begin >= end) return;
+  // Where the file system or the kernel of the system cannot do it, the memory is kept: nothing else changes.
+  ::fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin),
+              static_cast<off_t>(end - begin));
+  const std::size_t copied = std::min(end, copy_.get_deleter().bytes);
+  if (begin < copied) ::madvise(copy_.get() + begin, copied - begin, MADV_DONTNEED);
+}
+
 void Arena::place(std::vector<Region>& regions, std::byte fill) {
-  constexpr std::size_t kNextPhase = 1021;  // a prime: as many calls have another one as a zone has bytes
+  // Odd: as many calls have another one as a zone has bytes. The golden section of a zone: few calls in a row spread over all of it.
+  constexpr std::size_t kNextPhase = 2531;
   is_copied_ = false;
+  give_back();
   phase_ = (phase_ + kNextPhase) % kZone;
   used_ = record_bytes();
   for (Region& region : regions) {
     region.offset = rounded_up(used_ + kZone, 2 * kMostAlignment) + kMostAlignment + region.shift;
     used_ = region.offset + region.bytes;
   }
-  used_ = rounded_up(used_, kMostAlignment) + kZone;
+  used_ = rounded_up(used_ + kZone, kPage);
   reserve(used_);
   std::size_t done = record_bytes();
   looked_at_ = {{0, 0}};
@@ -111,7 +127,7 @@ void Arena::place(std::vector<Region>& regions, std::byte fill) {
       std::memcpy(block_ + region.offset, region.initial, region.bytes);
       continue;
     }
-    const std::vector<ByteRange> parts = filled_parts(region.offset, region.bytes);
+    const std::vector<ByteRange> parts = filled_parts(region.offset, region.bytes, phase_);
     for (const auto& [begin, end] : parts) std::memset(block_ + begin, static_cast<int>(fill), end - begin);
     looked_at_.back().end = parts.front().end;
     looked_at_.insert(looked_at_.end(), parts.begin() + 1, parts.end());
@@ -135,7 +151,7 @@ bool Arena::is_zone(std::size_t begin, std::size_t end) const {
 
 void Arena::write(const CallRecord& given) {
   is_copied_ = false;
-  used_ = std::max(used_, record_bytes());
+  used_ = std::max(used_, rounded_up(record_bytes(), kPage));
   reserve(used_);
   std::memcpy(block_, &given, sizeof given);
 }
@@ -164,11 +180,9 @@ bool map_block(std::byte* block, int file) {
          ::madvise(block, kAddresses, MADV_DONTFORK) == 0;
 }
 
-bool open_block(std::byte* block, std::size_t capacity) {
-  return ::mprotect(block, capacity, PROT_READ | PROT_WRITE) == 0;
-}
+bool open_block(std::byte* block, std::size_t used) { return ::mprotect(block, used, PROT_READ | PROT_WRITE) == 0; }
 
-bool shut_block(std::byte* block, std::size_t capacity) { return ::mprotect(block, capacity, PROT_NONE) == 0; }
+bool shut_block(std::byte* block, std::size_t used) { return ::mprotect(block, used, PROT_NONE) == 0; }
 
 std::string Arena::damage(const std::vector<Region>& regions) const {
   const std::byte* const left = copy_.get();

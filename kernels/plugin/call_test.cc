@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -106,6 +107,24 @@ TEST_P(Calls, what_a_kernel_writes_where_it_must_not_is_named) {
   EXPECT_EQ(fault("beside_workspace"), "the kernel wrote beyond the last element of the workspace");
 }
 
+TEST(Zones, reach_to_the_end_of_the_last_page) {
+  Arena arena;
+  std::vector<Region> regions = {{"x", Role::output, nullptr, 64}};
+  arena.place(regions, std::byte{0});
+  EXPECT_EQ(arena.used() % 4096, 0U);
+  EXPECT_GE(arena.used(), regions[0].offset + 64 + 4096);
+  arena.block()[arena.used() - 1] ^= std::byte{1};
+  arena.copy();
+  EXPECT_EQ(arena.damage(regions), "wrote beyond the last element of x");
+}
+
+// What an earlier call used is out of reach: of a call that returns, and of one whose workspace_bytes() was asked in between.
+TEST_P(Calls, a_write_far_behind_the_last_array_is_seen_after_a_large_call) {
+  EXPECT_THAT(fault("far"), HasSubstr("was killed by signal 11"));
+  run_one("large_workspace");
+  EXPECT_THAT(fault("far"), HasSubstr("was killed by signal 11"));
+}
+
 /// MiB that this process has in memory, of its own and shared.
 std::uint64_t resident() {
   std::ifstream file("/proc/self/statm");
@@ -125,31 +144,97 @@ TEST_P(Calls, a_large_workspace_costs_what_the_kernel_touches_of_it) {
   EXPECT_EQ(run_one("from_large_workspace").o, expected.o);
 }
 
+TEST_P(Calls, an_array_of_a_large_workspace_that_one_call_misses_is_filled_by_another) {
+  options.workspace_fill = std::byte{0};
+  const Output expected = run_one("from_part_of_large_workspace");
+  options.workspace_fill = std::byte{0xff};
+  int seen = 0;
+  for (int call = 0; call < 12; ++call) seen += run_one("from_part_of_large_workspace").o == expected.o ? 0 : 1;
+  EXPECT_GE(seen, 1);
+  EXPECT_LT(seen, 12) << "it has no part that is always filled";
+}
+
 TEST_P(Calls, more_than_any_workspace_is_refused_with_the_legal_range) {
   EXPECT_EQ(fault("absurd_workspace"), "workspace_bytes() returned 4294967297, legal 0..4294967296");
 }
 
+constexpr std::size_t kLarge[] = {(std::size_t{1} << 23) + 1, std::size_t{1} << 27, (std::size_t{1} << 32) - 5};
+
 TEST(Workspace, parts_that_are_filled_cover_small_ones_and_sample_large_ones) {
   for (const std::size_t bytes : {std::size_t{1}, std::size_t{1} << 20, std::size_t{1} << 23}) {
-    const std::vector<ByteRange> parts = filled_parts(1000, bytes);
+    const std::vector<ByteRange> parts = filled_parts(1000, bytes, 7);
     ASSERT_EQ(parts.size(), 1U);
     EXPECT_EQ(parts[0].begin, 1000U);
     EXPECT_EQ(parts[0].end, 1000 + bytes);
   }
-  for (const std::size_t bytes : {(std::size_t{1} << 23) + 1, std::size_t{1} << 27, (std::size_t{1} << 32) - 5}) {
-    const std::vector<ByteRange> parts = filled_parts(1000, bytes);
-    EXPECT_EQ(parts.front().begin, 1000U);
-    EXPECT_EQ(parts.back().end, 1000 + bytes);
-    std::size_t sum = 0;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      ASSERT_LT(parts[i].begin, parts[i].end);
-      if (i > 0) {
-        ASSERT_LE(parts[i - 1].end, parts[i].begin);
-        ASSERT_LE(parts[i].begin - parts[i - 1].end, std::size_t{1} << 21) << "a gap that an array could lie in";
+  for (const std::size_t bytes : kLarge) {
+    for (const std::size_t phase : {0, 1, 1000, 4095}) {
+      const std::vector<ByteRange> parts = filled_parts(1000, bytes, phase);
+      EXPECT_EQ(parts.front().begin, 1000U);
+      EXPECT_EQ(parts.back().end, 1000 + bytes);
+      std::size_t sum = 0;
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        ASSERT_LT(parts[i].begin, parts[i].end);
+        if (i > 0) {
+          ASSERT_LE(parts[i - 1].end, parts[i].begin);
+          ASSERT_LE(parts[i].begin - parts[i - 1].end, std::size_t{1} << 21) << "a gap that an array could lie in";
+        }
+        sum += parts[i].end - parts[i].begin;
       }
-      sum += parts[i].end - parts[i].begin;
+      EXPECT_LE(sum, std::size_t{26} << 20);
     }
-    EXPECT_LE(sum, std::size_t{26} << 20);
+  }
+}
+
+TEST(Workspace, parts_of_all_phases_cover_all_of_a_large_one_and_few_in_a_row_spread_over_it) {
+  for (const std::size_t bytes : kLarge) {
+    std::vector<bool> filled(bytes / 4096 + 2);
+    for (std::size_t phase = 0; phase < 4096; phase += 8) {  // a step has 256 pages at most
+      for (const auto& [begin, end] : filled_parts(4096, bytes, phase)) {
+        std::fill(filled.begin() + static_cast<std::ptrdiff_t>(begin / 4096),
+                  filled.begin() + static_cast<std::ptrdiff_t>(end / 4096), true);
+      }
+    }
+    EXPECT_EQ(std::find(filled.begin() + 1, filled.begin() + static_cast<std::ptrdiff_t>(bytes / 4096), false),
+              filled.begin() + static_cast<std::ptrdiff_t>(bytes / 4096));
+  }
+  Arena arena;
+  std::vector<Region> regions = {{"w", Role::workspace, nullptr, std::size_t{1} << 32}};
+  std::set<std::size_t> pages;
+  for (int call = 0; call < 13; ++call) {
+    arena.place(regions, std::byte{1});
+    pages.insert(filled_parts(0, std::size_t{1} << 32, arena.phase())[1].begin / 4096);
+  }
+  ASSERT_EQ(pages.size(), 13U);
+  for (auto page = pages.begin(); std::next(page) != pages.end(); ++page) EXPECT_LE(*std::next(page) - *page, 48U);
+}
+
+TEST(Workspace, memory_of_a_large_one_is_given_back_with_the_next_call) {
+  const auto kept = [](const Arena& arena) {
+    struct stat file{};
+    EXPECT_EQ(::fstat(arena.file(), &file), 0);
+    return static_cast<std::size_t>(file.st_blocks) * 512;
+  };
+  Arena arena;
+  std::vector<Region> small = {{"x", Role::output, nullptr, 64}};
+  std::vector<Region> large = {{"w", Role::workspace, nullptr, std::size_t{1} << 26}};
+  const std::uint64_t before = resident();
+  for (int round = 0; round < 2; ++round) {
+    arena.place(large, std::byte{7});
+    for (const auto& [begin, end] : filled_parts(large[0].offset, large[0].bytes, arena.phase())) {
+      EXPECT_TRUE(
+          std::all_of(arena.block() + begin, arena.block() + end, [](std::byte b) { return b == std::byte{7}; }));
+    }
+    std::fill_n(arena.address(large[0]), large[0].bytes, std::byte{9});
+    arena.copy();
+    EXPECT_EQ(arena.damage(large), "");
+    EXPECT_GE(kept(arena), large[0].bytes);
+    arena.place(small, std::byte{7});
+    EXPECT_LE(kept(arena), std::size_t{9} << 20);
+    EXPECT_LT(resident(), before + 24) << "MiB: 8 of the file, 8 of the copy";
+    arena.copy();
+    EXPECT_EQ(arena.damage(small), "");
+    EXPECT_FALSE(arena.changed());
   }
 }
 

@@ -252,7 +252,7 @@ PluginProcess::Answer PluginProcess::ask(PluginRequest::What what, std::uint32_t
 PluginProcess::Answer PluginProcess::exchange(State& state, PluginRequest::What what, std::uint32_t kernel,
                                               std::string_view id) const {
   state.number = unguessable();
-  const PluginRequest request{state.number, what, kernel, state.memory.capacity(), state.memory.used()};
+  const PluginRequest request{state.number, what, kernel, state.memory.used(), state.memory.phase()};
   std::string packet(reinterpret_cast<const char*>(&request), sizeof request);
   packet += id;
   state.asked = id;

@@ -46,9 +46,9 @@ struct PluginRequest {
   enum class What : std::uint32_t { list, load, workspace, run };
   std::uint64_t number;  // the answer repeats it
   What what;
-  std::uint32_t kernel;    // its place in the library's list
-  std::uint64_t capacity;  // bytes of the shared memory
-  std::uint64_t used;      // of these
+  std::uint32_t kernel;  // its place in the library's list
+  std::uint64_t used;    // bytes of the shared memory
+  std::uint64_t phase;   // of its filled parts
 };
 
 /// From it, in one or several packets; text follows.

@@ -118,20 +118,24 @@ std::uint32_t threads_of_this_process() {
   return ::stat("/proc/self/task", &tasks) == 0 ? static_cast<std::uint32_t>(tasks.st_nlink - 2) : 1;
 }
 
-/// The block in the memory of the device, as the judge laid it out on the host.
+/// The block in the memory of the device, as the judge laid it out on the host. It has the size of this call's block, rounded up to what
+/// a driver hands out at once: a write further behind the last array is an illegal access there, if the driver has put nothing else
+/// there. Between the last zone and the end of that unit a write goes unseen, which it does on no host.
 class DeviceCopy {
  public:
   void send(CallRecord& record, std::byte* block, const PluginRequest& request) {
-    if (capacity_ < request.capacity) {
+    const std::size_t bytes = (request.used + kUnit - 1) / kUnit * kUnit;
+    if (bytes_ != bytes || parts_.size() > 1) {  // what large workspaces were filled with adds up to no other filling
       if (memory_ != nullptr) device::release(memory_);
-      memory_ = static_cast<std::byte*>(device::allocate(request.capacity));
-      capacity_ = request.capacity;
+      memory_ = nullptr, bytes_ = 0;
+      memory_ = static_cast<std::byte*>(device::allocate(bytes));
+      bytes_ = bytes;
     }
     // The record stays here. The workspace, if there is one, is what comes last.
     parts_ = {{record_bytes(), request.used}};
     if (record.call.workspace != nullptr) {
       const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(record.call.workspace) - block);
-      parts_ = filled_parts(offset, static_cast<std::size_t>(record.call.workspace_bytes));
+      parts_ = filled_parts(offset, static_cast<std::size_t>(record.call.workspace_bytes), request.phase);
       parts_.front().begin = record_bytes(), parts_.back().end = request.used;
     }
     const auto there = [&](void* data) -> void* {
@@ -148,8 +152,9 @@ class DeviceCopy {
   }
 
  private:
+  static constexpr std::size_t kUnit = std::size_t{1} << 21;
   std::byte* memory_ = nullptr;
-  std::size_t capacity_ = 0;
+  std::size_t bytes_ = 0;
   std::vector<ByteRange> parts_;  // that go there and come back
 };
 
@@ -228,7 +233,7 @@ class Server {
       if (kernel.device_type == FLASHPROOF_CUDA) device::stream();  // its context takes longer than a call
       return 0;
     }
-    reach(open_block(block_, request.capacity));
+    reach(open_block(block_, request.used));
     auto& record = *reinterpret_cast<CallRecord*>(block_);
     record.call.kernel = &kernel;
     record.threads = threads_;
@@ -237,7 +242,9 @@ class Server {
       const std::int64_t bytes = guarded("workspace_bytes", library_->environment, [&] {
         return kernel.workspace_bytes == nullptr ? 0 : kernel.workspace_bytes(&record.call);
       });
-      if (::getpid() == self_) record.phase = CallPhase::returned;  // a child has no such memory
+      if (::getpid() != self_) return bytes;  // of a child: it has no such memory
+      record.phase = CallPhase::returned;
+      reach(shut_block(block_, request.used));  // the call may use less
       return bytes;
     }
     return run(kernel, record, request);
@@ -257,7 +264,7 @@ class Server {
     if (::getpid() != self_) return code;  // of a child: it has no such memory
     if (on_device) device_.receive(block_);
     record.phase = CallPhase::returned;
-    reach(shut_block(block_, request.capacity));  // a thread that goes on ends the process
+    reach(shut_block(block_, request.used));  // a thread that goes on ends the process
     return code;
   }
 

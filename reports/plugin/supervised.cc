@@ -42,7 +42,8 @@ void obey(int signal) {
 
 class Supervisor {
  public:
-  Supervisor(pid_t child, std::vector<pid_t> others) : child_(child), others_(std::move(others)) {}
+  Supervisor(pid_t child, std::vector<pid_t> others)
+      : child_(child), others_(std::move(others)), passed_on_(set_of({})) {}
 
   int run(const sigset_t& signals) {
     for (;;) {
@@ -62,7 +63,7 @@ class Supervisor {
  private:
   void pass_on(int signal) {
     if (signal != SIGTSTP) {
-      passed_on_.push_back(signal);
+      sigaddset(&passed_on_, signal);
       ::kill(child_, signal);
       return;
     }
@@ -82,23 +83,20 @@ class Supervisor {
     int status = 0;
     while (::waitpid(child_, &status, 0) < 0 && errno == EINTR) {
     }
-    const bool killed = WIFSIGNALED(status);
-    if (killed) end_children_except(others_);
+    end_children_except(others_);  // whichever way it ended: what a library started may be left
     if (stopped_) {
       throw InfrastructureError(
           "the process that counts verdicts was stopped by a signal, and not by the terminal: a kernel or another "
           "process of this user sent it; the result is partial");
     }
-    if (!killed) return WEXITSTATUS(status);
-    for (const int signal : passed_on_) {
-      if (signal == WTERMSIG(status)) obey(signal);
-    }
+    if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
+    if (sigismember(&passed_on_, WTERMSIG(status)) == 1) obey(WTERMSIG(status));
     throw InfrastructureError("the process that counts verdicts " + describe_status(status));
   }
 
   pid_t child_;
   std::vector<pid_t> others_;  // children that this program was started with
-  std::vector<int> passed_on_;
+  sigset_t passed_on_;
   std::optional<Clock::time_point> stopped_;  // first, by none of ours
 };
 
@@ -109,7 +107,7 @@ int supervised(const std::function<int()>& body) {
   sigset_t before;
   ::sigprocmask(SIG_BLOCK, &signals, &before);  // before there is a child: none is missed
   std::vector<pid_t> others = children_of_this_process();
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what a child that was killed leaves behind is ended here
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what a child leaves behind is ended here
   std::fflush(nullptr);                // or the child would write our buffers once more
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();

@@ -3,8 +3,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 typedef int Result;
+enum { PAGE = 4096, NO_ACCESS = 1 << 24 };
 
 Result cuInit(unsigned flags) { return flags == 0 ? 0 : 1; }
 Result cuDeviceGetCount(int* count) {
@@ -22,13 +24,18 @@ Result cuDevicePrimaryCtxRetain(void** context, int device) {
 }
 Result cuCtxSetCurrent(void* context) { return context != 0 ? 0 : 201; }
 Result cuMemAlloc_v2(uint64_t* memory, size_t bytes) {
-  void* block = aligned_alloc(256, (bytes + 255) / 256 * 256);
-  *memory = (uintptr_t)block;
-  return block != 0 ? 0 : 2;
+  /* A page that has the size, the memory, and behind it pages that may not be touched. */
+  const size_t used = PAGE + (bytes + PAGE - 1) / PAGE * PAGE, all = used + NO_ACCESS;
+  char* block = mmap(0, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (block == MAP_FAILED || mprotect(block + used, NO_ACCESS, PROT_NONE) != 0) return 2;
+  *(size_t*)block = all;
+  *memory = (uintptr_t)(block + PAGE);
+  return 0;
 }
 Result cuMemFree_v2(uint64_t memory) {
-  free((void*)(uintptr_t)memory);
-  return 0;
+  if (memory == 0) return 0;
+  char* block = (char*)(uintptr_t)memory - PAGE;
+  return munmap(block, *(size_t*)block) == 0 ? 0 : 1;
 }
 Result cuMemcpyHtoD_v2(uint64_t to, const void* from, size_t bytes) {
   memcpy((void*)(uintptr_t)to, from, bytes);

@@ -28,6 +28,7 @@ enum Fault {
   LARGE_WORKSPACE,
   BESIDE_LARGE_WORKSPACE,
   FROM_LARGE_WORKSPACE,
+  FROM_PART_OF_LARGE_WORKSPACE,
   UNWRITTEN,
   WRONG,
   UNSTEADY,
@@ -134,6 +135,11 @@ static int32_t run(const flashproof_call* call) {
         if (workspace[call->workspace_bytes / 2 + i] != 0) o[0] = nextafterf(o[0], 1);
       }
       break;
+    case FROM_PART_OF_LARGE_WORKSPACE: /* one that is a quarter of a step */
+      for (int64_t i = 0; i < 1 << 18; ++i) {
+        if (workspace[call->workspace_bytes / 2 + i] != 0) o[0] = nextafterf(o[0], 1);
+      }
+      break;
     case FLUSHED:
       _mm_setcsr(_mm_getcsr() | 0x8040);
       break; /* FTZ and DAZ, left on */
@@ -156,6 +162,7 @@ static int64_t workspace_bytes(const flashproof_call* call) {
     case LARGE_WORKSPACE:
     case BESIDE_LARGE_WORKSPACE:
     case FROM_LARGE_WORKSPACE:
+    case FROM_PART_OF_LARGE_WORKSPACE:
       return most - 3;
     default:
       return 64;
@@ -192,6 +199,7 @@ static flashproof_kernel kernels[FAULTS] = {KERNEL(RIGHT, "right"),
                                             KERNEL(LARGE_WORKSPACE, "large_workspace"),
                                             KERNEL(BESIDE_LARGE_WORKSPACE, "beside_large_workspace"),
                                             KERNEL(FROM_LARGE_WORKSPACE, "from_large_workspace"),
+                                            KERNEL(FROM_PART_OF_LARGE_WORKSPACE, "from_part_of_large_workspace"),
                                             KERNEL(UNWRITTEN, "unwritten"),
                                             KERNEL(WRONG, "wrong"),
                                             KERNEL(UNSTEADY, "unsteady"),

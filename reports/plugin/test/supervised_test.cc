@@ -5,9 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <ostream>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -101,6 +103,39 @@ char state_of(pid_t pid) {
   if (file == nullptr || std::fscanf(file, "%*d (%*[^)]) %c", &state) != 1) state = '?';
   if (file != nullptr) std::fclose(file);
   return state;
+}
+
+TEST(SupervisedEnd, a_child_that_ends_by_itself_leaves_no_process_behind) {
+  for (const bool throws : {false, true}) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    const pid_t parent = fork_child([&] {
+      ::_exit(supervised([&]() -> int {
+        int up[2];
+        if (::pipe(up) != 0) return 1;
+        if (::fork() == 0) {
+          ::setsid();
+          pid_t left = ::fork();
+          if (left == 0) {
+            for (;;) ::pause();
+          }
+          ::_exit(::write(up[1], &left, sizeof left) == sizeof left ? 0 : 1);
+        }
+        pid_t left = 0;  // of whom this process hears before it ends
+        if (::read(up[0], &left, sizeof left) != sizeof left) return 1;
+        if (::write(ends[1], &left, sizeof left) != sizeof left) return 1;
+        if (throws) throw std::runtime_error("of a child");
+        return 3;
+      }));
+    });
+    ::close(ends[1]);
+    pid_t left = 0;
+    EXPECT_EQ(::read(ends[0], &left, sizeof left), static_cast<ssize_t>(sizeof left));
+    const int status = reap(parent, 20'000);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 3) << status;
+    EXPECT_TRUE(::kill(left, 0) != 0 && errno == ESRCH) << left;
+    ::close(ends[0]);
+  }
 }
 
 /// A supervised process that only waits, in a group of its own.
