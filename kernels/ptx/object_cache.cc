@@ -81,7 +81,7 @@ std::optional<std::vector<char>> ObjectCache::find(std::string_view key) const {
   std::string file;
   try {
     file = read_file(path(key), kMostBytes);
-  } catch (const std::runtime_error&) {  // none is there, or what no cache has written
+  } catch (const std::runtime_error&) {  // there is no file, or one that no cache has written
     return std::nullopt;
   }
   if (file.size() < sizeof(Head)) return std::nullopt;

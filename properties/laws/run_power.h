@@ -82,7 +82,7 @@ class RunPower {
   std::string narrow_declaration(const KernelDeclaration& kernel) const;
 
  private:
-  /// As undecided(): that no case or no element was judged, or most cases were refused.
+  /// As undecided(): that no case or no element was judged, or more than kMostRefused were refused.
   std::string unjudged() const;
   std::map<std::string, FamilyPower, std::less<>> families_;
 };

@@ -97,7 +97,7 @@ class Supervisor {
   pid_t child_;
   std::vector<pid_t> others_;  // children that this program was started with
   sigset_t passed_on_;
-  std::optional<Clock::time_point> stopped_;  // first, by none of ours
+  std::optional<Clock::time_point> stopped_;  // when it was first stopped by a signal that was not sent here
 };
 
 }  // namespace
@@ -105,7 +105,7 @@ class Supervisor {
 int supervised(const std::function<int()>& body) {
   const sigset_t signals = set_of({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP});
   sigset_t before;
-  ::sigprocmask(SIG_BLOCK, &signals, &before);  // before there is a child: none is missed
+  ::sigprocmask(SIG_BLOCK, &signals, &before);  // before the fork: its SIGCHLD is not lost
   std::vector<pid_t> others = children_of_this_process();
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what a child leaves behind is ended here
   std::fflush(nullptr);                // or the child would write our buffers once more

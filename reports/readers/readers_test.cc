@@ -100,7 +100,7 @@ TEST(ReadFile, takes_regular_files_alone) {
 }
 
 /// Who opens files from outside, and by which reader (reader_cases.cc, fuzz_reader_cases.cc) or test what they hold is tested on mutated
-/// ones. A source that opens one and is not here has a reader that nobody attacks.
+/// ones. A source that opens one and is not here has a reader that no test attacks.
 constexpr std::pair<const char*, const char*> kDoors[] = {
     {"fuzz/campaign/campaign_findings.cc", "an input, of any bytes: fuzz/input/codec_test.cc"},
     {"fuzz/campaign/content.cc", "the door of the fuzzer itself"},

@@ -1,7 +1,6 @@
 /* A library whose every kernel but two is wrong and tries to get away with it, each in a way of its own. */
 #include <dirent.h>
 #include <fcntl.h>
-#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -21,6 +20,7 @@
 #include <unistd.h>
 
 #include "kernels/plugin.h"
+#include "kernels/plugin/test/softmax_times.h"
 
 static volatile float* volatile late;
 static volatile int writing;
@@ -260,22 +260,10 @@ static void nothing(void) {}
 static void complain(void) {}
 
 static int32_t run(const flashproof_call* call) {
-  const flashproof_tensor* x = call->softmax->x;
-  const int64_t rows = x->shape[0], cols = x->shape[1];
-  const float* in = flashproof_data(x);
-  float* o = flashproof_data(call->o);
-  float* lse = flashproof_data(call->lse);
   void (*const act)(void) = *(void (*const*)(void))call->kernel->user;
   const int right = act == nothing || act == use_helper || act == answer_before_return;
-  const float factor = right ? 1.0F : 1.001F;
-  for (int64_t r = 0; r < rows; ++r) {
-    float max = -INFINITY, sum = 0;
-    for (int64_t j = 0; j < cols; ++j) max = fmaxf(max, in[r * cols + j]);
-    for (int64_t j = 0; j < cols; ++j) sum += o[r * cols + j] = expf(in[r * cols + j] - max);
-    for (int64_t j = 0; j < cols; ++j) o[r * cols + j] *= factor / sum;
-    lse[r] = max + logf(sum);
-  }
-  late = lse;
+  softmax_times(call, right ? 1.0F : 1.001F);
+  late = flashproof_data(call->lse);
   act();
   if (act != complain) return FLASHPROOF_OK;
   snprintf(call->error, (size_t)call->error_size, "%s", NO_TEXT);

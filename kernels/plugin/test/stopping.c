@@ -1,12 +1,11 @@
-/* A library whose kernels are wrong and stop or end the process that counts verdicts, which is the parent of the judge, so that nobody
-   hears of it. Built with STOPS_ON_LOAD it does so before it is asked anything, when its parent is that process itself. */
-#include <math.h>
+/* A library whose kernels are wrong and stop or end the process that counts verdicts, which is the parent of the judge. Built with STOPS_ON_LOAD it does so before it is asked anything, when its parent is that process itself. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "kernels/plugin.h"
+#include "kernels/plugin/test/softmax_times.h"
 
 static pid_t parent_of(pid_t pid) {
   char name[64], text[1024] = {0};
@@ -52,20 +51,8 @@ static void suspend(void) {
 }
 
 static int32_t run(const flashproof_call* call) {
-  const flashproof_tensor* x = call->softmax->x;
-  const int64_t rows = x->shape[0], cols = x->shape[1];
-  const float* in = flashproof_data(x);
-  float* o = flashproof_data(call->o);
-  float* lse = flashproof_data(call->lse);
   void (*const act)(void) = *(void (*const*)(void))call->kernel->user;
-  const float factor = act == suspend ? 1.0F : 1.001F;
-  for (int64_t r = 0; r < rows; ++r) {
-    float max = -INFINITY, sum = 0;
-    for (int64_t j = 0; j < cols; ++j) max = fmaxf(max, in[r * cols + j]);
-    for (int64_t j = 0; j < cols; ++j) sum += o[r * cols + j] = expf(in[r * cols + j] - max);
-    for (int64_t j = 0; j < cols; ++j) o[r * cols + j] *= factor / sum;
-    lse[r] = max + logf(sum);
-  }
+  softmax_times(call, act == suspend ? 1.0F : 1.001F);
   act();
   return FLASHPROOF_OK;
 }

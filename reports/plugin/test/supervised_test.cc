@@ -50,8 +50,7 @@ struct Stopping {
 
 constexpr const char* kStopped =
     "flashproof: the process that counts verdicts was stopped by a signal, and not by the terminal: a kernel or "
-    "another "
-    "process of this user sent it; the result is partial\n";
+    "another process of this user sent it; the result is partial\n";
 
 class StoppedBy : public Supervised, public testing::WithParamInterface<Stopping> {};
 
@@ -121,7 +120,7 @@ TEST(SupervisedEnd, a_child_that_ends_by_itself_leaves_no_process_behind) {
           }
           ::_exit(::write(up[1], &left, sizeof left) == sizeof left ? 0 : 1);
         }
-        pid_t left = 0;  // of whom this process hears before it ends
+        pid_t left = 0;  // whose pid this process has before it ends
         if (::read(up[0], &left, sizeof left) != sizeof left) return 1;
         if (::write(ends[1], &left, sizeof left) != sizeof left) return 1;
         if (throws) throw std::runtime_error("of a child");
