@@ -121,7 +121,7 @@ TEST(UndecidedRuns, a_family_of_which_most_was_refused_is_not_decided) {
   record.add(judged);
   const std::vector<Undecided> list = undecided_of(std::vector{record}, Kernels::hardened);
   ASSERT_EQ(list.size(), 1U);
-  EXPECT_THAT(list.front().why, HasSubstr("normal (refused)"));
+  EXPECT_THAT(list.front().why, HasSubstr("3 were refused when the kernel was called: normal 3 of 4"));
 }
 
 TEST(ReportJson, has_every_field_of_the_schema_and_spells_non_finite_numbers) {
