@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "reference/problem/error.h"
-#include "reference/problem/program.h"
-#include "reference/problem/read_file.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/program.h"
+#include "reference/system/read_file.h"
+#include "reference/system/text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 extern "C" [[gnu::weak]] int LLVMFuzzerInitialize(int* argc, char*** argv);  // a target may have one

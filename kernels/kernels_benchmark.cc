@@ -6,9 +6,9 @@
 
 #include <string>
 
-#include "kernels/make_args.h"
-#include "kernels/run.h"
-#include "kernels/run_cuda.h"
+#include "kernels/run/make_args.h"
+#include "kernels/run/run.h"
+#include "kernels/run/run_cuda.h"
 #include "reference/problem/random.h"
 
 namespace flashproof {

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "kernels/simt/det_math.h"
+#include "kernels/simt/det_math/det_math.h"
 #include "kernels/simt/simt.h"
 
 namespace flashproof::FP_EXECUTOR {

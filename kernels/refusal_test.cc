@@ -6,9 +6,9 @@
 #include <functional>
 #include <set>
 
-#include "kernels/make_args.h"
-#include "kernels/run.h"
-#include "reference/problem/error.h"
+#include "kernels/run/make_args.h"
+#include "kernels/run/run.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

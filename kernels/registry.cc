@@ -7,9 +7,9 @@
 
 #include "kernels/broken/fault.h"
 #include "kernels/declarations.h"  // generated: cpu_, cuda_ and cuda_native_declarations(), cpu_sources()
-#include "kernels/simt/det_error.h"
+#include "kernels/simt/det_math/det_error.h"
 #include "kernels/source.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 

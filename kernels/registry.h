@@ -11,8 +11,8 @@
 
 #include "kernels/args.h"
 #include "kernels/refusal.h"
-#include "reference/bound/arithmetic.h"
 #include "reference/bound/backward/arithmetic.h"
+#include "reference/bound/declare/arithmetic.h"
 #include "reference/error/contract.h"
 #include "reference/problem/problems.h"
 

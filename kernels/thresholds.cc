@@ -5,17 +5,17 @@
 // A namespace of its own: nothing of the headers is launched here.
 #undef FP_EXECUTOR
 #define FP_EXECUTOR sizes
-#include "kernels/attention/mma_tile.h"
-#include "kernels/attention/split_kv_layout.h"
-#include "kernels/attention/tile.h"
+#include "kernels/attention/parts/mma_tile.h"
+#include "kernels/attention/parts/split_kv_layout.h"
+#include "kernels/attention/parts/tile.h"
 #include "kernels/attention_backward/tile.h"
 #include "kernels/merge/row_group.h"
 #include "kernels/softmax/fused_row.h"
 #include "kernels/softmax/online_block.h"
 #include "kernels/softmax/online_element.h"
+#include "kernels/softmax/parts/whole_row.h"
 #include "kernels/softmax/split_row.h"
 #include "kernels/softmax/warp_per_row.h"
-#include "kernels/softmax/whole_row.h"
 
 namespace flashproof {
 namespace {
@@ -29,7 +29,7 @@ constexpr int kVector32 = kVector<Format::f32>, kVector16 = kVector<Format::f16>
 constexpr int kPiece32 = kPieceElements<Format::f32>, kPiece16 = kPieceElements<Format::f16>;
 constexpr int kWarp = 32;
 
-// By exclusion a glob cannot say it: the kernels of attention/tile.h.
+// By exclusion a glob cannot say it: the kernels of attention/parts/tile.h.
 constexpr std::string_view kTiled[] = {"attention.deferred.*",       "attention.fused.*",
                                        "attention.lse_running.*",    "attention.online_chunk.*",
                                        "attention.online_chunk_*",   "attention.online_element.*",

@@ -1,5 +1,5 @@
 // The sizes at which kernels take another path – a tile, a vector, a part, a limit – read from their own headers, so that a
-// test can ask whether inputs are drawn on both sides of each (properties/generators/threshold_table.h).
+// test can ask whether inputs are drawn on both sides of each (properties/generators/coverage/threshold_table.h).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace flashproof {
 
 struct Threshold {
   std::string_view kernels;    // glob over ids
-  std::string_view dimension;  // of a problem: properties/generators/dimensions.cc has the names
+  std::string_view dimension;  // of a problem: properties/generators/coverage/dimensions.cc has the names
   std::int64_t value;          // the last size of the one path
   std::string_view what;
   std::optional<int> bits = {};  // only in storage formats of so many

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "kernels/run.h"
+#include "kernels/run/run.h"
 #include "properties/generators/family.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

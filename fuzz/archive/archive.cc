@@ -10,7 +10,7 @@
 #include "fuzz/archive/rows.h"
 #include "fuzz/archive/summary.h"
 #include "fuzz/archive/text_rules.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 

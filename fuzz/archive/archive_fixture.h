@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "fuzz/archive/archive.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 

@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "fuzz/archive/text_rules.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 

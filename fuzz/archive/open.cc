@@ -12,9 +12,9 @@
 #include <thread>
 
 #include "fuzz/archive/tables.h"
-#include "reference/problem/atomic_file.h"
-#include "reference/problem/error.h"
-#include "reference/problem/text.h"
+#include "reference/system/atomic_file.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 
 namespace flashproof::archive {
 namespace {

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "fuzz/archive/text_rules.h"
-#include "reference/problem/text.h"
+#include "reference/system/text.h"
 
 namespace flashproof::sqlite {
 namespace {

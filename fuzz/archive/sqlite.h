@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -27,7 +27,7 @@ struct Busy : InfrastructureError {
 
 using Bytes = std::vector<std::uint8_t>;
 
-/// One connection. Every error of SQLite becomes one of the two of reference/problem/error.h: UsageError where the file's
+/// One connection. Every error of SQLite becomes one of the two of reference/system/error.h: UsageError where the file's
 /// content is at fault, InfrastructureError for everything else.
 class Database {
  public:

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "reference/problem/text.h"
+#include "reference/system/text.h"
 
 namespace flashproof::archive {
 namespace {

@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "fuzz/batch/concatenate.h"
-#include "kernels/simt/schedule.h"
+#include "kernels/simt/cpu/schedule.h"
 #include "properties/laws/trial.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "kernels/simt/schedule.h"
+#include "kernels/simt/cpu/schedule.h"
 #include "properties/generators/family.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "kernels/run.h"
+#include "kernels/run/run.h"
 #include "properties/generators/family.h"
 
 namespace flashproof {

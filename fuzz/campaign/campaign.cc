@@ -14,10 +14,10 @@
 
 #include "fuzz/campaign/campaign_run.h"
 #include "fuzz/campaign/corpus.h"
-#include "fuzz/campaign/worker_command.h"
-#include "reference/problem/error.h"
-#include "reference/problem/process.h"
-#include "reference/problem/text.h"
+#include "fuzz/campaign/worker/worker_command.h"
+#include "reference/system/error.h"
+#include "reference/system/process.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

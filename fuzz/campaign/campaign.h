@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "fuzz/campaign/slices.h"
-#include "fuzz/campaign/supervisor.h"
-#include "fuzz/campaign/worker_command.h"
+#include "fuzz/campaign/worker/slices.h"
+#include "fuzz/campaign/worker/supervisor.h"
+#include "fuzz/campaign/worker/worker_command.h"
 
 namespace flashproof {
 

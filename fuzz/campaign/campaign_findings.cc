@@ -5,9 +5,9 @@
 
 #include "fuzz/campaign/campaign_run.h"
 #include "fuzz/campaign/corpus.h"
-#include "fuzz/campaign/worker_command.h"
-#include "reference/problem/atomic_file.h"
-#include "reference/problem/process.h"
+#include "fuzz/campaign/worker/worker_command.h"
+#include "reference/system/atomic_file.h"
+#include "reference/system/process.h"
 
 namespace flashproof {
 

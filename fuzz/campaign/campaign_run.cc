@@ -10,10 +10,10 @@
 #include <random>
 
 #include "fuzz/campaign/corpus.h"
-#include "fuzz/campaign/worker_command.h"
-#include "reference/problem/atomic_file.h"
-#include "reference/problem/error.h"
-#include "reference/problem/process.h"
+#include "fuzz/campaign/worker/worker_command.h"
+#include "reference/system/atomic_file.h"
+#include "reference/system/error.h"
+#include "reference/system/process.h"
 
 namespace flashproof {
 namespace {

@@ -11,11 +11,11 @@
 
 #include "fuzz/archive/archive.h"
 #include "fuzz/campaign/campaign.h"
-#include "fuzz/campaign/crashes.h"
 #include "fuzz/campaign/folder.h"
 #include "fuzz/campaign/status_line.h"
-#include "fuzz/campaign/supervisor.h"
-#include "fuzz/campaign/turns.h"
+#include "fuzz/campaign/worker/crashes.h"
+#include "fuzz/campaign/worker/supervisor.h"
+#include "fuzz/campaign/worker/turns.h"
 
 namespace flashproof {
 

@@ -5,8 +5,8 @@
 #include <boost/uuid/detail/sha1.hpp>
 #include <string>
 
-#include "reference/problem/error.h"
-#include "reference/problem/read_file.h"
+#include "reference/system/error.h"
+#include "reference/system/read_file.h"
 
 namespace flashproof {
 

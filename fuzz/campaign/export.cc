@@ -8,10 +8,10 @@
 #include "fuzz/campaign/content.h"
 #include "fuzz/campaign/folder.h"
 #include "fuzz/campaign/union.h"
-#include "reference/problem/atomic_file.h"
-#include "reference/problem/error.h"
-#include "reference/problem/strict_json.h"
-#include "reference/problem/text.h"
+#include "reference/system/atomic_file.h"
+#include "reference/system/error.h"
+#include "reference/system/strict_json.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include "fuzz/campaign/content.h"
-#include "reference/problem/atomic_file.h"
-#include "reference/problem/error.h"
-#include "reference/problem/strict_json.h"
-#include "reference/problem/text.h"
+#include "reference/system/atomic_file.h"
+#include "reference/system/error.h"
+#include "reference/system/strict_json.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

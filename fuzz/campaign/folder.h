@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "fuzz/campaign/subjects.h"
-#include "reference/problem/descriptor.h"
+#include "reference/system/descriptor.h"
 
 namespace flashproof {
 

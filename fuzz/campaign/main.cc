@@ -4,9 +4,9 @@
 #include <string>
 
 #include "fuzz/campaign/options.h"
-#include "reference/problem/error.h"
-#include "reference/problem/parse_arguments.h"
-#include "reference/problem/program.h"
+#include "reference/system/error.h"
+#include "reference/system/parse_arguments.h"
+#include "reference/system/program.h"
 
 namespace flashproof {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "fuzz/campaign/content.h"
-#include "reference/problem/atomic_file.h"
-#include "reference/problem/shown_text.h"
-#include "reference/problem/text.h"
+#include "reference/system/atomic_file.h"
+#include "reference/system/shown_text.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

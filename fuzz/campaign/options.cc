@@ -7,9 +7,9 @@
 
 #include "fuzz/campaign/regressions.h"
 #include "fuzz/campaign/union.h"
-#include "reference/problem/error.h"
-#include "reference/problem/process.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/process.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

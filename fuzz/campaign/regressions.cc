@@ -9,9 +9,9 @@
 #include "fuzz/campaign/content.h"
 #include "fuzz/campaign/folder.h"
 #include "fuzz/input/elite_line.h"
-#include "reference/problem/atomic_file.h"
-#include "reference/problem/error.h"
-#include "reference/problem/text.h"
+#include "reference/system/atomic_file.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

@@ -8,9 +8,9 @@
 #include "fuzz/campaign/regressions.h"
 #include "fuzz/input/codec.h"
 #include "properties/generators/family.h"
-#include "reference/problem/atomic_file.h"
-#include "reference/problem/error.h"
-#include "reference/problem/text.h"
+#include "reference/system/atomic_file.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "reference/problem/text.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 

@@ -7,8 +7,8 @@
 
 #include "fuzz/campaign/content.h"
 #include "properties/generators/glob.h"
-#include "reference/problem/error.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

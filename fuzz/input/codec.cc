@@ -8,7 +8,7 @@
 
 #include "properties/generators/family.h"
 #include "properties/generators/keys.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -2,7 +2,7 @@
 // so that what a property test found or a person wrote seeds a corpus.
 //
 //   recipe  kernel 1 | law 1 | family 1 | seed 8 | keys 1 each, in the order of keys_of() | n, schedule n | mutations 8 each
-//   data    kDataTag 1 | kernel 1 | law 1 | n, schedule n | a witness file (reference/problem/witness.h)
+//   data    kDataTag 1 | kernel 1 | law 1 | n, schedule n | a witness file (reference/problem/witness/witness.h)
 //
 // Bytes that are missing are 0; a rest that is shorter than a mutation is left out. A recipe never begins with kDataTag.
 // Extents come from a table of small numbers and those around tile edges, so that one byte changes one thing and cases stay
@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "fuzz/input/origin.h"
-#include "kernels/simt/schedule.h"
-#include "reference/problem/witness.h"
+#include "kernels/simt/cpu/schedule.h"
+#include "reference/problem/witness/witness.h"
 
 namespace flashproof {
 
@@ -54,7 +54,7 @@ std::optional<FuzzInput> changed(ProblemKind problem, const FuzzInput& input, co
 std::uint64_t tables_fingerprint();
 /// FuzzInput::kernel, before anything else is known.
 std::uint8_t kernel_byte(std::span<const std::uint8_t> bytes);
-/// Of products() (properties/laws/change.h): fuzzing refuses what is above.
+/// Of products() (properties/laws/support/change.h): fuzzing refuses what is above.
 inline constexpr std::int64_t kMostWork = 1 << 16;  // attention of 16 queries, 64 keys and 32 + 32 dimensions
 /// "attention:staircase:7:sk=33 + 3 mutations" or "data of 812 bytes", with the schedule if there is one.
 std::string describe(const FuzzInput& input);

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "properties/generators/family.h"
-#include "reference/problem/error.h"
 #include "reference/problem/random.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "properties/generators/numbers.h"
-#include "reference/problem/error.h"
 #include "reference/problem/random.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "properties/generators/family.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -2,7 +2,7 @@
 // They choose AVX2 where the CPU has it and nothing else: every machine of a fuzzing service then computes the same bits.
 #include <cstdint>
 
-#include "reference/oracle/fp64/highway_targets.h"
+#include "reference/oracle/fp64/vector/highway_targets.h"
 
 namespace hwy {
 

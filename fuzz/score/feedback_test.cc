@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

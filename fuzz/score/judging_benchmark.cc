@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "fuzz/score/screen.h"
-#include "kernels/simt/det_error.h"
+#include "kernels/simt/det_math/det_error.h"
 #include "properties/generators/family.h"
 #include "reference/oracle/oracle.h"
 

@@ -6,10 +6,10 @@
 #include <stdexcept>
 
 #include "fuzz/score/screen.h"
-#include "kernels/simt/schedule.h"
-#include "properties/laws/compare.h"
+#include "kernels/simt/cpu/schedule.h"
+#include "properties/laws/support/compare.h"
 #include "reference/oracle/oracle.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

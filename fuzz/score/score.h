@@ -8,7 +8,7 @@
 
 #include "fuzz/score/terms.h"
 #include "kernels/registry.h"
-#include "kernels/run.h"
+#include "kernels/run/run.h"
 #include "properties/laws/law.h"
 #include "reference/problem/case.h"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "fuzz/score/shape_class.h"
-#include "kernels/simt/schedule.h"
+#include "kernels/simt/cpu/schedule.h"
 #include "properties/generators/family.h"
 
 namespace flashproof {

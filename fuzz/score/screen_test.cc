@@ -12,7 +12,7 @@
 #include "properties/generators/family.h"
 #include "properties/generators/numbers.h"
 #include "reference/oracle/oracle.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

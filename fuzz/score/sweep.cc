@@ -7,10 +7,10 @@
 #include "fuzz/input/codec.h"
 #include "fuzz/score/score.h"
 #include "properties/generators/numbers.h"
-#include "properties/laws/change.h"
+#include "properties/laws/support/change.h"
 #include "reference/oracle/oracle.h"
-#include "reference/problem/error.h"
 #include "reference/problem/random.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

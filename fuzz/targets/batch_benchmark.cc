@@ -6,7 +6,7 @@
 
 #include "fuzz/batch/memory.h"
 #include "fuzz/targets/one_kernel.h"
-#include "kernels/run.h"
+#include "kernels/run/run.h"
 
 namespace flashproof {
 namespace {

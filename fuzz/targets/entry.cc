@@ -8,9 +8,9 @@
 
 #include "fuzz/batch/memory.h"
 #include "fuzz/targets/session.h"
-#include "properties/laws/race_observer.h"
-#include "reference/problem/error.h"
-#include "reference/problem/text.h"
+#include "properties/laws/support/race_observer.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv);
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

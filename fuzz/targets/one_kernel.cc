@@ -3,10 +3,10 @@
 #include <stdexcept>
 
 #include "fuzz/score/shape_class.h"
-#include "properties/laws/change.h"
+#include "properties/laws/support/change.h"
 #include "properties/shrink/brief.h"
 #include "properties/shrink/shrink.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

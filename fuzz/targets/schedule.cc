@@ -1,7 +1,7 @@
 // The bytes drive the interleaving: a kernel's result must not depend on the order in which its threads run and its copies
 // land, and no two accesses may be left without an order.
 #include "fuzz/targets/one_kernel.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "fuzz/targets/session.h"
-#include "reference/problem/error.h"
-#include "reference/problem/read_file.h"
+#include "reference/system/error.h"
+#include "reference/system/read_file.h"
 
 namespace flashproof {
 namespace {

@@ -13,11 +13,11 @@
 #include <iterator>
 #include <sstream>
 
-#include "kernels/run.h"
-#include "reference/problem/atomic_file.h"
-#include "reference/problem/error.h"
-#include "reference/problem/read_file.h"
-#include "reference/problem/text.h"
+#include "kernels/run/run.h"
+#include "reference/system/atomic_file.h"
+#include "reference/system/error.h"
+#include "reference/system/read_file.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

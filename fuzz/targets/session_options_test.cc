@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "fuzz/targets/session.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -10,10 +10,10 @@
 #include <functional>
 #include <set>
 
-#include "kernels/simt/schedule.h"
+#include "kernels/simt/cpu/schedule.h"
 #include "properties/generators/family.h"
-#include "reference/problem/error.h"
-#include "reference/problem/witness.h"
+#include "reference/problem/witness/witness.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

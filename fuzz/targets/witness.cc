@@ -13,9 +13,9 @@
 #include <string_view>
 
 #include "fuzz/archive/archive.h"
-#include "reference/problem/error.h"
-#include "reference/problem/text.h"
-#include "reference/problem/witness.h"
+#include "reference/problem/witness/witness.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv);
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

@@ -1,6 +1,6 @@
 // attention/deferred.h with raw scores: the scale meets log2 e once, and every exponential is exp2 of one fma.
 //
-//   computes   o[i] = Σ_j p_ij v_j, p_ij = exp(s_ij − lse_i), s_ij = scale · x_ij, x_ij by attention/scores.h in the unit
+//   computes   o[i] = Σ_j p_ij v_j, p_ij = exp(s_ij − lse_i), s_ij = scale · x_ij, x_ij by attention/parts/scores.h in the unit
 //              of q·k; lse_i = scale · m_i + ln l_i
 //   shapes     as attention/deferred.h; scale above 0
 //   launch     as attention/deferred.h

@@ -24,10 +24,10 @@
 #include <numbers>
 #include <string>
 
-#include "kernels/attention/mma_warp.h"
+#include "kernels/attention/parts/mma_warp.h"
 #include "kernels/refusal.h"
 #include "kernels/registry.h"
-#include "kernels/simt/det_error.h"
+#include "kernels/simt/det_math/det_error.h"
 
 namespace flashproof::FP_EXECUTOR {
 

@@ -1,10 +1,10 @@
 // One pass over the keys in chunks of any size and order; the output is normalised after every chunk
 // (FlashAttention-1).
 //
-//   computes   o[i] = Σ_j p_ij v_j, p_ij = exp(s_ij − lse_i), s_ij by attention/scores.h; lse_i = m_i + ln l_i
+//   computes   o[i] = Σ_j p_ij v_j, p_ij = exp(s_ij − lse_i), s_ij by attention/parts/scores.h; lse_i = m_i + ln l_i
 //   shapes     q (B, Hq, Sq, d), k (B, Hk, Sk, d), v (B, Hk, Sk, dv), bias (B, Hq, Sq, Sk); o (B, Hq, Sq, dv);
 //              lse (B, Hq, Sq); packed and paged forms; any strides on the inputs
-//   launch     grid = (⌈Sq/16⌉, Hq, B); block = 128; see attention/tile.h. d <= 576, dv <= 512; the scores of a chunk
+//   launch     grid = (⌈Sq/16⌉, Hq, B); block = 128; see attention/parts/tile.h. d <= 576, dv <= 512; the scores of a chunk
 //              and a tile must fit 227 KiB of shared memory; the chunk plan is an argument
 //   edges      published: any chunk without a visible key gives −inf − (−inf) = NaN.
 //              hardened: reference semantics, hidden keys are isolated; a score that overflows is NaN, never a lost key
@@ -16,12 +16,12 @@
 //              the reciprocal 1/l' multiplied in, m = −inf, l = 0, o = 0 at the start; max ignores NaN when published
 #pragma once
 
-#include "kernels/attention/tile.h"
-#include "kernels/attention/tile_scores.h"
-#include "kernels/attention/unsupported.h"
+#include "kernels/attention/parts/tile.h"
+#include "kernels/attention/parts/tile_scores.h"
+#include "kernels/attention/parts/unsupported.h"
 #include "kernels/maximum.h"
 #include "kernels/registry.h"
-#include "kernels/simt/det_error.h"
+#include "kernels/simt/det_math/det_error.h"
 
 namespace flashproof::FP_EXECUTOR {
 

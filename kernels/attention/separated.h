@@ -1,7 +1,7 @@
 // The factor that seed 003 prints for the old output: e^{−m'}·l / (l'·e^{−m}), its exponentials formed apart.
 #pragma once
 
-#include "kernels/attention/scores.h"
+#include "kernels/attention/parts/scores.h"
 
 namespace flashproof::FP_EXECUTOR {
 

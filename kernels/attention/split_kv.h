@@ -1,7 +1,7 @@
 // Decoding: the keys of one query are shared by several blocks, each with (o, lse) of its part; a second kernel combines
 // them.
 //
-//   computes   o[i] = Σ_j p_ij v_j, p_ij = exp(s_ij − lse_i), s_ij by attention/scores.h; lse_i
+//   computes   o[i] = Σ_j p_ij v_j, p_ij = exp(s_ij − lse_i), s_ij by attention/parts/scores.h; lse_i
 //   shapes     q (B, Hq, Sq, d), k (B, Hk, Sk, d), v (B, Hk, Sk, dv), bias (B, Hq, Sq, Sk); o (B, Hq, Sq, dv);
 //              lse (B, Hq, Sq); packed and paged forms; any strides on the inputs; k and v of 8 bits too; loads of
 //              eight elements (of f32: four) where rows of k and v begin at such and d, dv are multiples of 8
@@ -23,11 +23,11 @@
 #include <algorithm>
 #include <string>
 
-#include "kernels/attention/split_kv_part.h"
-#include "kernels/attention/unsupported.h"
+#include "kernels/attention/parts/split_kv_part.h"
+#include "kernels/attention/parts/unsupported.h"
 #include "kernels/registry.h"
-#include "kernels/simt/det_error.h"
-#include "kernels/workspace.h"
+#include "kernels/run/workspace.h"
+#include "kernels/simt/det_math/det_error.h"
 
 namespace flashproof::FP_EXECUTOR {
 

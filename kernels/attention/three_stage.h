@@ -1,9 +1,9 @@
 // Three stages over a row that is held whole: its maximum, its sum, its product with the values.
 //
-//   computes   o[i] = Σ_j p_ij v_j, p_ij = exp(s_ij − C_i) / L_i, s_ij by attention/scores.h; lse_i = C_i + ln L_i
+//   computes   o[i] = Σ_j p_ij v_j, p_ij = exp(s_ij − C_i) / L_i, s_ij by attention/parts/scores.h; lse_i = C_i + ln L_i
 //   shapes     q (B, Hq, Sq, d), k (B, Hk, Sk, d), v (B, Hk, Sk, dv), bias (B, Hq, Sq, Sk); o (B, Hq, Sq, dv);
 //              lse (B, Hq, Sq); packed and paged forms; any strides on the inputs
-//   launch     grid = (⌈Sq/16⌉, Hq, B); block = 128; see attention/tile.h. d <= 576, dv <= 512; the scores of a row
+//   launch     grid = (⌈Sq/16⌉, Hq, B); block = 128; see attention/parts/tile.h. d <= 576, dv <= 512; the scores of a row
 //              and a tile must fit 227 KiB of shared memory; a longer row is refused. The chunk plan is not used
 //   edges      published: a row without a visible key gives −inf − (−inf) = NaN.
 //              hardened: reference semantics, hidden keys are isolated; a score that overflows is NaN, never a lost key
@@ -14,12 +14,12 @@
 //              the sums' order; max ignores NaN when published; the row is held on chip, not in memory
 #pragma once
 
-#include "kernels/attention/tile.h"
-#include "kernels/attention/tile_scores.h"
-#include "kernels/attention/unsupported.h"
+#include "kernels/attention/parts/tile.h"
+#include "kernels/attention/parts/tile_scores.h"
+#include "kernels/attention/parts/unsupported.h"
 #include "kernels/maximum.h"
 #include "kernels/registry.h"
-#include "kernels/simt/det_error.h"
+#include "kernels/simt/det_math/det_error.h"
 
 namespace flashproof::FP_EXECUTOR {
 

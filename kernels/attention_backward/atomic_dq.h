@@ -19,7 +19,7 @@
 #include "kernels/attention_backward/row_sums.h"
 #include "kernels/attention_backward/tile.h"
 #include "kernels/attention_backward/tile_launch.h"
-#include "kernels/workspace.h"
+#include "kernels/run/workspace.h"
 
 namespace flashproof::FP_EXECUTOR {
 

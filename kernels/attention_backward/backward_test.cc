@@ -1,7 +1,7 @@
 // Gradients under run(): what it refuses, poisons and guards, and what its kernels do on cases whose answer is known in
-// closed form. Accuracy over the families: reports/run/backward_kernels_test.cc.
+// closed form. Accuracy over the families: reports/run/test/backward_kernels_test.cc.
 #include "kernels/registry.h"
-#include "kernels/run.h"
+#include "kernels/run/run.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <limits>
 #include <string>
 
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -4,14 +4,14 @@
 //   block      128 threads: 16 rows (of queries or of keys), 8 lanes (neighbours in a warp) per row
 //   shared     q and dO (16, ld), k and v (16, ld) as f32, ld a multiple of 4 and the padding zero; P and dS (16, 17);
 //              lse and D (16)
-//   pair       x = q·k and dP = dO·v: four fma chains each, (0+1) + (2+3) (attention/tile_scores.h); natural scores
+//   pair       x = q·k and dP = dO·v: four fma chains each, (0+1) + (2+3) (attention/parts/tile_scores.h); natural scores
 //              s = ((τx + bias) − slope·|distance|), one rounding each; t = dP − D; dS = P·t
 #pragma once
 
 #include <cstdint>
 
-#include "kernels/attention/tile.h"
-#include "kernels/attention/tile_scores.h"
+#include "kernels/attention/parts/tile.h"
+#include "kernels/attention/parts/tile_scores.h"
 #include "kernels/registry.h"
 
 namespace flashproof::FP_EXECUTOR::backward {

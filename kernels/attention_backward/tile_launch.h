@@ -13,7 +13,7 @@
 #include "kernels/attention_backward/tile.h"
 #include "kernels/refusal.h"
 #include "kernels/registry.h"
-#include "kernels/simt/det_error.h"
+#include "kernels/simt/det_math/det_error.h"
 
 namespace flashproof::FP_EXECUTOR::backward {
 

@@ -23,7 +23,7 @@ struct SeededFault {
   std::string_view source;  // the thread that reported it
   Dose dose;
   bool gross = false;  // today's habits see it (README.md)
-  // Ids of causes (reports/diagnose/cause.h), separated by spaces, each of which names the defect. Empty: none can.
+  // Ids of causes (reports/diagnose/cause/cause.h), separated by spaces, each of which names the defect. Empty: none can.
   std::string_view cause = {};
 
   // The declarations of the changed file, that of `kernel` among them.
@@ -38,7 +38,7 @@ struct FaultRace {
 
 /// In the order of kernels/broken/kernels.cmake; none in a build without them (FLASHPROOF_FAULTS).
 std::span<const SeededFault> seeded_faults();
-/// Linked by what observes (kernels/observe.h) alone.
+/// Linked by what observes (kernels/run/observe.h) alone.
 std::span<const FaultRace> fault_races();
 /// Null if there is none of that id.
 const SeededFault* find_fault(std::string_view id);

@@ -6,9 +6,9 @@
 #include <string>
 #include <type_traits>
 
-#include "kernels/make_args.h"
+#include "kernels/run/make_args.h"
 #include "kernels/simt/storage.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof::gpu_benchmark {
 namespace {

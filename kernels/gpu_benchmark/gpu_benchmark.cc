@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "kernels/gpu_benchmark/device.h"
-#include "kernels/run.h"
-#include "reference/problem/error.h"
+#include "kernels/run/run.h"
+#include "reference/system/error.h"
 
 namespace flashproof::gpu_benchmark {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "kernels/merge/flat.h"
 #include "kernels/registry.h"
-#include "kernels/simt/det_error.h"
+#include "kernels/simt/det_math/det_error.h"
 
 namespace flashproof::FP_EXECUTOR {
 

@@ -14,7 +14,7 @@
 #include "kernels/merge/fold.h"
 #include "kernels/merge/forms.h"
 #include "kernels/registry.h"
-#include "kernels/simt/det_error.h"
+#include "kernels/simt/det_math/det_error.h"
 
 namespace flashproof::FP_EXECUTOR {
 

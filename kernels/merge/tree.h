@@ -7,7 +7,7 @@
 
 #include "kernels/merge/node.h"
 #include "kernels/merge/row_group.h"
-#include "kernels/workspace.h"
+#include "kernels/run/workspace.h"
 
 namespace flashproof::FP_EXECUTOR {
 

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "reference/problem/error.h"
 #include "reference/problem/random.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "kernels/plugin/record.h"
-#include "reference/problem/descriptor.h"
+#include "reference/system/descriptor.h"
 
 namespace flashproof {
 

@@ -6,7 +6,7 @@
 
 #include "kernels/plugin.h"
 #include "kernels/plugin/plugin_process.h"
-#include "kernels/run.h"
+#include "kernels/run/run.h"
 
 namespace flashproof {
 

@@ -10,13 +10,13 @@
 #include "kernels/plugin.h"
 #include "kernels/plugin/description_reader.h"
 #include "kernels/plugin/takes.h"
-#include "reference/bound/arithmetic_json.h"
 #include "reference/bound/backward/arithmetic_json.h"
-#include "reference/error/declared_terms.h"
-#include "reference/error/semantics_json.h"
-#include "reference/problem/error.h"
+#include "reference/bound/declare/arithmetic_json.h"
+#include "reference/error/semantics/declared_terms.h"
+#include "reference/error/semantics/semantics_json.h"
 #include "reference/problem/hidden_keys.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

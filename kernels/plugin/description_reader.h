@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "kernels/plugin/takes.h"
-#include "reference/problem/error.h"
 #include "reference/problem/near_matches.h"
-#include "reference/problem/strict_json.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/strict_json.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 

@@ -5,8 +5,8 @@
 #include <bit>
 #include <cstdint>
 
-#include "kernels/run.h"
-#include "reference/problem/error.h"
+#include "kernels/run/run.h"
+#include "reference/system/error.h"
 
 namespace flashproof::device {
 namespace {

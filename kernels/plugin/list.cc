@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "kernels/plugin/load.h"
-#include "reference/problem/error.h"
-#include "reference/problem/strict_json.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/strict_json.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "kernels/plugin/call.h"
-#include "reference/problem/error.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

@@ -12,7 +12,7 @@
 #include "kernels/plugin.h"
 #include "kernels/plugin/description.h"
 #include "kernels/plugin/plugin_process.h"
-#include "kernels/run.h"
+#include "kernels/run/run.h"
 
 namespace flashproof {
 

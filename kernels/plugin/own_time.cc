@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "reference/problem/child_process.h"
+#include "reference/system/child_process.h"
 
 namespace flashproof {
 

@@ -23,10 +23,10 @@
 #include "kernels/plugin/own_time.h"
 #include "kernels/plugin/printed.h"
 #include "kernels/plugin/runner.h"
-#include "reference/problem/child_process.h"
-#include "reference/problem/error.h"
-#include "reference/problem/process.h"
-#include "reference/problem/text.h"
+#include "reference/system/child_process.h"
+#include "reference/system/error.h"
+#include "reference/system/process.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "kernels/plugin/arena.h"
 #include "kernels/plugin/record.h"
-#include "kernels/run.h"
+#include "kernels/run/run.h"
 
 namespace flashproof {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "reference/problem/descriptor.h"
+#include "reference/system/descriptor.h"
 
 namespace flashproof {
 

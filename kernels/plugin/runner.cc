@@ -23,7 +23,7 @@
 
 #include "kernels/plugin/device_driver.h"
 #include "kernels/plugin/load.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "kernels/simt/det_error.h"
-#include "reference/bound/profile.h"
+#include "kernels/simt/det_math/det_error.h"
+#include "reference/bound/declare/profile.h"
 
 namespace flashproof::probe {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "kernels/probe/probe.h"
 #include "kernels/probe/tally.h"
-#include "kernels/simt/det_math.h"
+#include "kernels/simt/det_math/det_math.h"
 #include "reference/oracle/gpu/device.h"
 
 namespace flashproof::probe {

@@ -6,8 +6,8 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/native_kernel.h"
 #include "kernels/probe/probe.h"
+#include "kernels/run/native_kernel.h"
 #include "kernels/simt/native_math.h"
 
 namespace flashproof::probe {

@@ -1,6 +1,6 @@
 // The probe's device side in a build without CUDA.
 #include "kernels/probe/probe.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof::probe {
 namespace {

@@ -9,7 +9,7 @@
 #include "kernels/probe/tally.h"
 #include "kernels/probe/units.h"
 #include "kernels/special_functions/device.h"
-#include "reference/bound/profile.h"
+#include "reference/bound/declare/profile.h"
 
 namespace flashproof::probe {
 

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "kernels/probe/probe.h"
-#include "kernels/simt/det_error.h"
-#include "kernels/simt/det_math.h"
+#include "kernels/simt/det_math/det_error.h"
+#include "kernels/simt/det_math/det_math.h"
 
 namespace flashproof::probe {
 namespace {

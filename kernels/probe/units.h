@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "reference/bound/profile.h"
+#include "reference/bound/declare/profile.h"
 #include "reference/problem/formats.h"
 
 namespace flashproof::probe {

@@ -5,9 +5,9 @@
 #include <map>
 #include <set>
 
-#include "kernels/ptx/lexer.h"
-#include "kernels/ptx/translate.h"
-#include "reference/problem/error.h"
+#include "kernels/ptx/parse/lexer.h"
+#include "kernels/ptx/translate/translate.h"
+#include "reference/system/error.h"
 
 namespace flashproof::ptx {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "kernels/ptx/module.h"
+#include "kernels/ptx/parse/module.h"
 
 namespace flashproof::ptx {
 

@@ -7,12 +7,12 @@
 
 #include <fmt/format.h>
 
-#include "kernels/ptx/arguments.h"
 #include "kernels/ptx/listing.h"
-#include "kernels/ptx/parser.h"
-#include "kernels/ptx/program.h"
-#include "reference/problem/error.h"
-#include "reference/problem/exit_codes.h"
+#include "kernels/ptx/parse/parser.h"
+#include "kernels/ptx/run/arguments.h"
+#include "kernels/ptx/run/program.h"
+#include "reference/system/error.h"
+#include "reference/system/exit_codes.h"
 
 namespace flashproof::ptx {
 namespace {

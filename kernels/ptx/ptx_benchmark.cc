@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "kernels/ptx/jit.h"
-#include "kernels/ptx/parser.h"
+#include "kernels/ptx/parse/parser.h"
+#include "kernels/ptx/run/jit.h"
 #include "kernels/ptx/test/twin_target.h"
-#include "kernels/run.h"
+#include "kernels/run/run.h"
 #include "reference/problem/random.h"
 
 namespace flashproof::ptx {

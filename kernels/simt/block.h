@@ -7,11 +7,11 @@
 #include <exception>
 #include <string>
 
-#include "kernels/simt/cpu_collectives.h"
-#include "kernels/simt/cpu_types.h"
-#include "kernels/simt/fiber.h"
-#include "kernels/simt/run_queue.h"
-#include "kernels/simt/schedule.h"
+#include "kernels/simt/cpu/cpu_collectives.h"
+#include "kernels/simt/cpu/cpu_types.h"
+#include "kernels/simt/cpu/fiber.h"
+#include "kernels/simt/cpu/run_queue.h"
+#include "kernels/simt/cpu/schedule.h"
 
 namespace flashproof::simt {
 

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "kernels/simt/det_math.h"
+#include "kernels/simt/det_math/det_math.h"
 #include "kernels/simt/simt.h"
 #include "reference/problem/formats.h"
 

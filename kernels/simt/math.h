@@ -6,10 +6,10 @@
 // Native mode changes these functions alone. Products, sums, fma and quotients keep their one rounding to nearest and
 // their subnormals, and nothing is contracted: the kernels write them as intrinsics. The approximations flush subnormal
 // arguments and results to zero (.ftz), so a native kernel declares Underflow::flush, which covers the gradual
-// operations, too (reference/bound/profile.h).
+// operations, too (reference/bound/declare/profile.h).
 #pragma once
 
-#include "kernels/simt/det_math.h"
+#include "kernels/simt/det_math/det_math.h"
 #include "kernels/simt/simt.h"
 #if !defined(__CUDACC__)
 #include "kernels/simt/native_math.h"

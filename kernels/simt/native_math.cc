@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "kernels/simt/det_coefficients.h"
+#include "kernels/simt/det_math/det_coefficients.h"
 #include "kernels/special_functions/units.h"
 
 namespace flashproof::simt {

@@ -24,5 +24,5 @@
 #endif
 #include "kernels/simt/simt_cuda.h"
 #else
-#include "kernels/simt/simt_cpu.h"
+#include "kernels/simt/cpu/simt_cpu.h"
 #endif

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "kernels/simt/stream.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 #define FP_NOINLINE __noinline__
 #define FP_GRID_CONSTANT __grid_constant__

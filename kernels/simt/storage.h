@@ -13,11 +13,11 @@
 #include <cstring>
 #include <string>
 
-#include "kernels/simt/det_math.h"
+#include "kernels/simt/det_math/det_math.h"
 #include "kernels/simt/fp8.h"
 #include "kernels/simt/simt.h"
-#include "reference/problem/error.h"
 #include "reference/problem/formats.h"
+#include "reference/system/error.h"
 
 #if defined(__CUDACC__)
 #include <cuda_bf16.h>

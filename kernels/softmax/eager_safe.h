@@ -14,8 +14,8 @@
 //              NaN all the same)
 #pragma once
 
-#include "kernels/softmax/whole_row.h"
-#include "kernels/softmax/workspace.h"
+#include "kernels/softmax/parts/whole_row.h"
+#include "kernels/softmax/parts/workspace.h"
 
 namespace flashproof::FP_EXECUTOR {
 

@@ -15,7 +15,7 @@
 #include <bit>
 #include <string>
 
-#include "kernels/softmax/resident_row.h"
+#include "kernels/softmax/parts/resident_row.h"
 
 namespace flashproof::FP_EXECUTOR {
 

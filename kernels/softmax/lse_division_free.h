@@ -10,7 +10,7 @@
 //              when published
 #pragma once
 
-#include "kernels/softmax/whole_row.h"
+#include "kernels/softmax/parts/whole_row.h"
 
 namespace flashproof::FP_EXECUTOR {
 

@@ -10,7 +10,7 @@
 //   chosen     fixed by the seed: the two exponentials and the logarithm. Open there and chosen here: the order of the sum
 #pragma once
 
-#include "kernels/softmax/whole_row.h"
+#include "kernels/softmax/parts/whole_row.h"
 
 namespace flashproof::FP_EXECUTOR {
 

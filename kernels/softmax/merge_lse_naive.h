@@ -14,7 +14,7 @@
 //              the same)
 #pragma once
 
-#include "kernels/softmax/chunk_states.h"
+#include "kernels/softmax/parts/chunk_states.h"
 
 namespace flashproof::FP_EXECUTOR {
 

@@ -18,11 +18,11 @@
 
 #include "kernels/maximum.h"
 #include "kernels/registry.h"
-#include "kernels/simt/det_error.h"
+#include "kernels/simt/det_math/det_error.h"
 #include "kernels/simt/math.h"
 #include "kernels/simt/simt.h"
 #include "kernels/simt/storage.h"
-#include "kernels/softmax/forms.h"
+#include "kernels/softmax/parts/forms.h"
 
 namespace flashproof::FP_EXECUTOR {
 

@@ -12,7 +12,7 @@
 //              order inside a chunk; no fma; division at the end; max ignores NaN when published
 #pragma once
 
-#include "kernels/softmax/whole_row.h"
+#include "kernels/softmax/parts/whole_row.h"
 
 namespace flashproof::FP_EXECUTOR {
 

@@ -13,7 +13,7 @@
 //              published
 #pragma once
 
-#include "kernels/softmax/whole_row.h"
+#include "kernels/softmax/parts/whole_row.h"
 
 namespace flashproof::FP_EXECUTOR {
 

@@ -10,7 +10,7 @@
 //              the sum; max ignores NaN when published (PyTorch's does not; d is NaN all the same)
 #pragma once
 
-#include "kernels/softmax/whole_row.h"
+#include "kernels/softmax/parts/whole_row.h"
 
 namespace flashproof::FP_EXECUTOR {
 

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <string>
 
-#include "kernels/make_args.h"
-#include "kernels/run.h"
-#include "kernels/simt/executor.h"
-#include "reference/problem/error.h"
+#include "kernels/run/make_args.h"
+#include "kernels/run/run.h"
+#include "kernels/simt/cpu/executor.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -16,12 +16,12 @@
 #pragma once
 
 #include "kernels/registry.h"
-#include "kernels/simt/det_error.h"
+#include "kernels/simt/det_math/det_error.h"
 #include "kernels/simt/math.h"
-#include "kernels/softmax/block_reduce.h"
-#include "kernels/softmax/forms.h"
-#include "kernels/softmax/vectors.h"
-#include "kernels/softmax/workspace.h"
+#include "kernels/softmax/parts/block_reduce.h"
+#include "kernels/softmax/parts/forms.h"
+#include "kernels/softmax/parts/vectors.h"
+#include "kernels/softmax/parts/workspace.h"
 
 namespace flashproof::FP_EXECUTOR {
 

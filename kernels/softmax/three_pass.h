@@ -11,8 +11,8 @@
 //              inside the sum; max ignores NaN when published
 #pragma once
 
-#include "kernels/softmax/whole_row.h"
-#include "kernels/softmax/workspace.h"
+#include "kernels/softmax/parts/whole_row.h"
+#include "kernels/softmax/parts/workspace.h"
 
 namespace flashproof::FP_EXECUTOR {
 

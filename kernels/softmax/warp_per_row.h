@@ -12,7 +12,7 @@
 
 #include <string>
 
-#include "kernels/softmax/resident_row.h"
+#include "kernels/softmax/parts/resident_row.h"
 
 namespace flashproof::FP_EXECUTOR {
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "reference/oracle/gpu/device.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof::special {
 namespace {

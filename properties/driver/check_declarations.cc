@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "reference/problem/error.h"
-#include "reference/problem/shown_text.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/shown_text.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

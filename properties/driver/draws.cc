@@ -6,8 +6,8 @@
 
 #include "properties/laws/trial.h"
 #include "properties/shrink/shrink.h"
-#include "reference/problem/error.h"
 #include "reference/problem/random.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

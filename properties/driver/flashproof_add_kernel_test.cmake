@@ -8,11 +8,11 @@
 # witnesses in LAW/. A law that says nothing about any of the kernels is a skipped test.
 # Target NAME is the program; its options: properties/driver/property_main.h.
 
-# The names of the laws. ctest asks before anything is built, so they are read from the header that lists them.
+# The names of the laws. ctest asks before anything is built, so they are read from the list that the build reads.
 function(flashproof_law_names out)
-  set(list ${FLASHPROOF_INCLUDE_DIR}/properties/laws/list.h)
-  file(STRINGS ${list} laws REGEX "^Law [a-z0-9_]+\\(\\);")
-  list(TRANSFORM laws REPLACE "^Law ([a-z0-9_]+).*" "\\1")
+  set(list ${FLASHPROOF_INCLUDE_DIR}/properties/laws/laws.cmake)
+  file(STRINGS ${list} laws REGEX "^flashproof_law\\(")
+  list(TRANSFORM laws REPLACE "^flashproof_law\\(.*/([a-z0-9_]+)\\)$" "\\1")
   if(NOT laws)
     message(FATAL_ERROR "${list} names no law")
   endif()

@@ -10,7 +10,7 @@ if(FLASHPROOF_HAVE_CUDA OR FLASHPROOF_SANITIZE OR FLASHPROOF_PYTHON OR FLASHPROO
   return()
 endif()
 
-set(libraries float block_fma simt source_tree problem kernel_run declaration oracle_parts oracle_dd oracle_exact oracle_fp64 oracle
+set(libraries float block_fma simt source_tree system problem kernel_run declaration oracle_parts oracle_dd oracle_exact oracle_fp64 oracle
   oracle_backward bound bound_backward arithmetic_json gradient_bound change error laws generators shrink junit property_driver)
 foreach(library IN LISTS libraries)
   set_target_properties(flashproof_${library} PROPERTIES EXPORT_NAME ${library})
@@ -20,13 +20,15 @@ install(TARGETS ${libraries} EXPORT flashproof ARCHIVE DESTINATION lib)
 
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
   ${PROJECT_SOURCE_DIR}/reference/*.h ${PROJECT_SOURCE_DIR}/kernels/*.h ${PROJECT_SOURCE_DIR}/properties/*.h)
-list(FILTER headers EXCLUDE REGEX "(teeth_|_test|test_)[a-z_]*\\.h$")
+list(FILTER headers EXCLUDE REGEX "/test/")  # instruments of tests
 list(FILTER headers EXCLUDE REGEX "^kernels/plugin/")  # the side of the C ABI that loads; kernels/plugin.h is installed
 list(FILTER headers EXCLUDE REGEX "^kernels/special_functions/")  # the executor's own; simt/native_math.h is installed
 foreach(header IN LISTS headers)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION include/flashproof/${folder})
 endforeach()
+
+install(FILES ${PROJECT_SOURCE_DIR}/properties/laws/laws.cmake DESTINATION include/flashproof/properties/laws)
 
 set(package lib/cmake/flashproof)
 install(EXPORT flashproof NAMESPACE flashproof:: FILE flashproofTargets.cmake DESTINATION ${package})

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "reference/problem/shown_text.h"
+#include "reference/system/shown_text.h"
 
 namespace flashproof {
 namespace {

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "properties/driver/junit.h"
-#include "reference/problem/shown_text.h"
-#include "reference/problem/text.h"
+#include "reference/system/shown_text.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

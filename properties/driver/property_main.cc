@@ -15,11 +15,11 @@
 #include "properties/driver/property_run.h"
 #include "properties/generators/glob.h"
 #include "properties/laws/law.h"
-#include "reference/problem/atomic_file.h"
-#include "reference/problem/error.h"
-#include "reference/problem/progress.h"
-#include "reference/problem/shown_text.h"
-#include "reference/problem/text.h"
+#include "reference/system/atomic_file.h"
+#include "reference/system/error.h"
+#include "reference/system/progress.h"
+#include "reference/system/shown_text.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

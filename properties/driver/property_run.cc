@@ -15,11 +15,11 @@
 #include "properties/laws/run_power.h"
 #include "properties/shrink/brief.h"
 #include "properties/shrink/shrink.h"
-#include "reference/problem/atomic_file.h"
-#include "reference/problem/error.h"
-#include "reference/problem/shown_text.h"
-#include "reference/problem/text.h"
-#include "reference/problem/witness.h"
+#include "reference/problem/witness/witness.h"
+#include "reference/system/atomic_file.h"
+#include "reference/system/error.h"
+#include "reference/system/shown_text.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 

@@ -10,16 +10,16 @@
 #include <vector>
 
 #include "kernels/broken/fault.h"
-#include "kernels/native_kernel.h"
-#include "kernels/observe.h"
 #include "kernels/registry.h"
+#include "kernels/run/native_kernel.h"
+#include "kernels/run/observe.h"
 #include "properties/driver/property_main.h"
 #include "properties/generators/glob.h"
-#include "properties/laws/race_observer.h"
-#include "reference/problem/error.h"
-#include "reference/problem/program.h"
-#include "reference/problem/shown_text.h"
-#include "reference/problem/text.h"
+#include "properties/laws/support/race_observer.h"
+#include "reference/system/error.h"
+#include "reference/system/program.h"
+#include "reference/system/shown_text.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "properties/shrink/shrink.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -3,7 +3,7 @@
 
 usage: summary.py FOLDER     what flashproof-properties --json wrote, one file or more
 
-Exit 1 if a law of properties/laws/list.h executed no case, or if there is nothing to sum: a run that tested nothing must not look like one that
+Exit 1 if a law of properties/laws/laws.cmake executed no case, or if there is nothing to sum: a run that tested nothing must not look like one that
 passed. The counts per law, kernel and family stand in the files.
 """
 import json
@@ -18,8 +18,8 @@ def main(folder):
     files = sorted(pathlib.Path(folder).glob("*.json"))
     if not files:
         sys.exit(f"flashproof: no counts in {folder}")
-    list_h = pathlib.Path(__file__).parents[1] / "laws/list.h"
-    seeds, laws = set(), {law: [] for law in re.findall(r"^Law (\w+)\(\);", list_h.read_text(), re.M)}
+    listed = pathlib.Path(__file__).parents[1] / "laws/laws.cmake"
+    seeds, laws = set(), {law: [] for law in re.findall(r"^flashproof_law\(\w+/(\w+)\)$", listed.read_text(), re.M)}
     for file in files:
         run = json.loads(file.read_text())
         seeds.add(run["seed"])

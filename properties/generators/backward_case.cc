@@ -10,9 +10,9 @@
 #include "properties/generators/keys.h"
 #include "reference/error/element.h"
 #include "reference/oracle/oracle.h"
-#include "reference/problem/error.h"
 #include "reference/problem/random.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

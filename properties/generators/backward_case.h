@@ -9,7 +9,7 @@
 #include "reference/bound/backward/bound.h"
 #include "reference/problem/backward.h"
 #include "reference/problem/case.h"
-#include "reference/problem/witness.h"
+#include "reference/problem/witness/witness.h"
 
 namespace flashproof {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "properties/generators/difficulty.h"
+#include "properties/generators/difficulty/difficulty.h"
 #include "reference/problem/case.h"
 
 namespace flashproof {

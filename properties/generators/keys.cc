@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "properties/generators/family.h"
-#include "reference/problem/error.h"
 #include "reference/problem/near_matches.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

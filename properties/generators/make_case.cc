@@ -1,8 +1,8 @@
 #include "properties/generators/backward_case.h"
 #include "properties/generators/family.h"
 #include "properties/generators/keys.h"
-#include "reference/problem/error.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 

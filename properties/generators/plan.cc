@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

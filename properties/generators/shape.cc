@@ -9,7 +9,7 @@
 #include "properties/generators/keys.h"
 #include "properties/generators/numbers.h"
 #include "properties/generators/plan.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "reference/bound/alternatives.h"
-#include "reference/bound/arithmetic_json.h"
+#include "reference/bound/declare/arithmetic_json.h"
 
 namespace flashproof {
 

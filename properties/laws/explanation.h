@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "reference/bound/arithmetic.h"
+#include "reference/bound/declare/arithmetic.h"
 #include "reference/error/verdict.h"
 #include "reference/problem/case.h"
 

@@ -54,8 +54,8 @@ struct Law {
   bool is_of(ProblemKind problem) const;
 };
 
-/// Every law, in the order of the report, the judging ones first. A new law: one file, a line each in list.h, laws.cc and
-/// CMakeLists.txt, and a row in README.md.
+/// Every law, in the order of the report, the judging ones first: laws.cmake. A new law is one file, a line there, and a row in
+/// README.md.
 std::span<const Law> laws();
 /// They are asked about every problem.
 std::span<const Law> judging_laws();

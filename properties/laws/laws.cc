@@ -5,54 +5,12 @@
 #include <string>
 #include <utility>
 
-#include "kernels/simt/schedule.h"
+#include "kernels/simt/cpu/schedule.h"
 #include "properties/generators/glob.h"
 #include "properties/laws/law.h"
-#include "properties/laws/list.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
-
-std::span<const Law> laws() {
-  static const Law kLaws[] = {
-      within_bound(),
-      class_matches_semantics(),
-      outputs_fully_written(),
-      empty_state_is_identity(),
-      merge_commutes(),
-      merge_any_order_within_bound(),
-      merge_any_tree_within_bound(),
-      split_equals_unsplit(),
-      same_kv_twice_adds_ln2(),
-      shift_invariance(),
-      power_of_two_scaling_is_bitwise(),
-      ones_in_ones_out(),
-      convex_hull(),
-      mask_forms_agree(),
-      unused_storage_is_isolated(),
-      hidden_nan_is_isolated(),
-      visible_nan_is_not_laundered(),
-      red_zones_untouched(),
-      layout_invariance(),
-      batch_invariance_is_bitwise(),
-      rerun_is_bitwise(),
-      schedule_invariance_is_bitwise(),
-      no_race(),
-      dim_permutation_within_a_k_group_is_bitwise(),
-      key_permutation_within_bound(),
-      gqa_equals_expanded(),
-      paged_equals_contiguous(),
-      one_hot_v_returns_p(),
-      signed_bias_within_limit(),
-      dropped_key_is_noticed(),
-      lse_consistent_with_o(),
-      offsets_beyond_int32(),
-      dq_is_zero_for_equal_keys(),
-      dv_sums_to_d_out(),
-      gradients_are_additive(),
-  };
-  return kLaws;
-}
 
 bool Law::is_of(ProblemKind problem) const { return std::ranges::find(kinds, problem) != kinds.end(); }
 

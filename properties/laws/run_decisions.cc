@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "properties/laws/run_power.h"
-#include "reference/problem/text.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 

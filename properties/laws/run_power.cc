@@ -9,11 +9,11 @@
 #include <stdexcept>
 
 #include "properties/generators/family.h"
-#include "properties/laws/judged_bound.h"
+#include "properties/laws/support/judged_bound.h"
 #include "reference/bound/alternatives.h"
-#include "reference/bound/arithmetic_json.h"
 #include "reference/bound/backward/arithmetic_json.h"
-#include "reference/problem/error.h"
+#include "reference/bound/declare/arithmetic_json.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

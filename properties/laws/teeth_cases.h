@@ -10,7 +10,7 @@
 #include "kernels/broken/fault.h"
 #include "properties/generators/family.h"
 #include "properties/laws/law.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 

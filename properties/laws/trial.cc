@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "properties/generators/backward_case.h"
-#include "properties/laws/judged_bound.h"
+#include "properties/laws/support/judged_bound.h"
 #include "reference/bound/alternatives.h"
 #include "reference/bound/backward/gradient_bound.h"
 #include "reference/oracle/backward/backward_truth.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 

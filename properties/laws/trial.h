@@ -10,13 +10,13 @@
 #include <string_view>
 
 #include "kernels/registry.h"
-#include "kernels/run.h"
+#include "kernels/run/run.h"
 #include "properties/laws/explanation.h"
 #include "reference/bound/backward/bound.h"
 #include "reference/bound/bound.h"
-#include "reference/error/declared_truth.h"
 #include "reference/error/judge.h"
 #include "reference/error/power.h"
+#include "reference/error/semantics/declared_truth.h"
 #include "reference/oracle/oracle.h"
 #include "reference/problem/case.h"
 #include "reference/problem/random.h"

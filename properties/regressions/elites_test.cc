@@ -9,7 +9,7 @@
 #include <string>
 
 #include "fuzz/score/elite_score.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

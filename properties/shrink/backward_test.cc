@@ -7,7 +7,7 @@
 #include "properties/generators/backward_case.h"
 #include "properties/shrink/brief.h"
 #include "properties/shrink/shrink.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "properties/laws/change.h"
+#include "properties/laws/support/change.h"
 
 namespace flashproof {
 namespace {

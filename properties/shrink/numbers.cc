@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "properties/laws/change.h"
+#include "properties/laws/support/change.h"
 #include "properties/shrink/shrink.h"
 #include "properties/shrink/tensors.h"
 

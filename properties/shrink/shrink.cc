@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "properties/generators/backward_case.h"
-#include "properties/laws/change.h"
+#include "properties/laws/support/change.h"
 #include "properties/shrink/tensors.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "properties/laws/change.h"
+#include "properties/laws/support/change.h"
 #include "properties/shrink/shrink.h"
 #include "properties/shrink/tensors.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "properties/laws/law.h"
-#include "reference/problem/text.h"
+#include "reference/system/text.h"
 
 namespace flashproof::python {
 namespace {

@@ -10,13 +10,13 @@
 #include "python/bindings/semantics.h"
 #include "python/bindings/shape_features.h"
 #include "python/bindings/values.h"
-#include "reference/bound/arithmetic_json.h"
 #include "reference/bound/backward/gradient_bound.h"
-#include "reference/bound/declaration.h"
+#include "reference/bound/declare/arithmetic_json.h"
+#include "reference/bound/declare/declaration.h"
 #include "reference/error/judge.h"
-#include "reference/problem/error.h"
 #include "reference/problem/hidden_keys.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 
 namespace flashproof::python {
 namespace {

@@ -18,9 +18,9 @@
 #include "python/bindings/statistics_json.h"
 #include "python/bindings/stop.h"
 #include "python/bindings/values.h"
-#include "reference/problem/error.h"
-#include "reference/problem/shown_text.h"
-#include "reports/diagnose/cause_entries.h"
+#include "reference/system/error.h"
+#include "reference/system/shown_text.h"
+#include "reports/diagnose/cause/cause_entries.h"
 
 namespace flashproof::python {
 namespace {

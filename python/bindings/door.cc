@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof::python {
 namespace {

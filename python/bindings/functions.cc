@@ -16,9 +16,9 @@
 #include "python/bindings/shape_features.h"
 #include "python/bindings/suggest.h"
 #include "python/bindings/values.h"
-#include "reference/bound/arithmetic_json.h"
 #include "reference/bound/backward/gradient_bound.h"
-#include "reference/problem/error.h"
+#include "reference/bound/declare/arithmetic_json.h"
+#include "reference/system/error.h"
 #include "reports/views/terminal/verdict_block.h"
 
 namespace flashproof::python {

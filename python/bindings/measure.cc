@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "properties/laws/law.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof::python {
 namespace {

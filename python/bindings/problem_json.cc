@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "python/bindings/values.h"
-#include "reference/problem/error.h"
 #include "reference/problem/fields.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 
 namespace flashproof::python {
 namespace {

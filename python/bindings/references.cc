@@ -8,12 +8,12 @@
 #include "properties/generators/family.h"
 #include "python/bindings/problem_json.h"
 #include "python/bindings/values.h"
-#include "reference/bound/arithmetic_json.h"
 #include "reference/bound/backward/gradient_bound.h"
 #include "reference/bound/bound.h"
+#include "reference/bound/declare/arithmetic_json.h"
 #include "reference/oracle/backward/backward_truth.h"
 #include "reference/oracle/oracle.h"
-#include "reference/problem/witness.h"
+#include "reference/problem/witness/witness.h"
 
 namespace flashproof::python {
 namespace {

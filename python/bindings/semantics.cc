@@ -7,8 +7,8 @@
 
 #include "python/bindings/problem_json.h"
 #include "python/bindings/values.h"
-#include "reference/error/semantics_json.h"
-#include "reference/problem/error.h"
+#include "reference/error/semantics/semantics_json.h"
+#include "reference/system/error.h"
 
 namespace flashproof::python {
 

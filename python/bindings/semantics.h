@@ -1,10 +1,10 @@
-// Declared semantics between Python and reference/error/semantics_json.h.
+// Declared semantics between Python and reference/error/semantics/semantics_json.h.
 #pragma once
 
 #include <string>
 
 #include "python/bindings/door.h"
-#include "reference/error/semantics.h"
+#include "reference/error/semantics/semantics.h"
 #include "reference/problem/problems.h"
 
 namespace flashproof::python {

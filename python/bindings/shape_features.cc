@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "reference/problem/error.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 
 namespace flashproof::python {
 namespace {

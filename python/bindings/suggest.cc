@@ -8,7 +8,7 @@
 #include "python/bindings/callable_kernel.h"
 #include "python/bindings/check.h"
 #include "python/bindings/values.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 #include "reports/suggest/suggest.h"
 
 namespace flashproof::python {

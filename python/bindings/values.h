@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "python/bindings/door.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof::python {
 

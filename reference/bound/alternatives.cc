@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "reference/bound/declaration.h"
+#include "reference/bound/declare/declaration.h"
 
 namespace flashproof {
 namespace {

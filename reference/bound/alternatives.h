@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "reference/bound/arithmetic.h"
 #include "reference/bound/bound.h"
+#include "reference/bound/declare/arithmetic.h"
 #include "reference/problem/problems.h"
 
 namespace flashproof {

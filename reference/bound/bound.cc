@@ -7,9 +7,9 @@
 #include <string>
 
 #include "reference/bound/alternatives.h"
-#include "reference/bound/declaration.h"
+#include "reference/bound/declare/declaration.h"
 #include "reference/bound/problem_bounds.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 #ifdef __FAST_MATH__
 #error "flashproof must not be built with -ffast-math: the bounds rely on IEEE arithmetic"

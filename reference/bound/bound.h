@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "reference/bound/arithmetic.h"
+#include "reference/bound/declare/arithmetic.h"
 #include "reference/problem/problems.h"
 
 namespace flashproof {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "reference/bound/row_model.h"
+#include "reference/bound/row/row_model.h"
 
 namespace flashproof::bound {
 

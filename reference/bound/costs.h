@@ -1,13 +1,13 @@
 // What one exponential, one reciprocal and one set of independent roundings cost: the terms that softmax and merges
-// share. Derivations: softmax.md, "Exponents"; README.md, "Probable".
+// share. Derivations: softmax/README.md, "Exponents"; README.md, "Probable".
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 
-#include "reference/bound/arithmetic.h"
 #include "reference/bound/bound.h"
-#include "reference/bound/row_model.h"
+#include "reference/bound/declare/arithmetic.h"
+#include "reference/bound/row/row_model.h"
 #include "reference/bound/score_units.h"
 
 namespace flashproof::bound {
@@ -62,7 +62,7 @@ inline Nats unshifted_cost(const Arithmetic& a, Nats x) {
 }
 
 /// The part of argument_cost(gap) or unshifted_cost(gap) that is the error of the constant fl(log2 e) itself: one number
-/// for all exponentials of a kernel, so neither independent nor centred (softmax.md, "Exponents").
+/// for all exponentials of a kernel, so neither independent nor centred (softmax/README.md, "Exponents").
 inline Nats constant_cost(const Arithmetic& a, Nats gap) {
   return {a.exponent == Exponent::accurate ? 0 : kLog2eError * std::fabs(gap.count) * kSlack};
 }

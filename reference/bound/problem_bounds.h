@@ -2,7 +2,7 @@
 #pragma once
 
 #include "reference/bound/bound.h"
-#include "reference/bound/row_model.h"
+#include "reference/bound/row/row_model.h"
 
 namespace flashproof::bound {
 
@@ -17,7 +17,7 @@ std::vector<Precondition> merge_preconditions(const MergeProblem& problem, const
 
 std::vector<Precondition> attention_preconditions(const AttentionProblem& problem, const Arithmetic& arithmetic,
                                                   std::int64_t row);
-/// std::invalid_argument naming the field that attention.md does not cover.
+/// std::invalid_argument naming the field that attention/README.md does not cover.
 void require_attention(const Arithmetic& arithmetic);
 /// UsageError naming the argument of a problem that this declaration has no meaning for.
 void require_attention_problem(const AttentionProblem& problem, const Arithmetic& arithmetic);

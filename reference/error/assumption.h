@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-#include "reference/bound/arithmetic.h"
 #include "reference/bound/bound.h"
+#include "reference/bound/declare/arithmetic.h"
 
 namespace flashproof {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "reference/error/semantics.h"
+#include "reference/error/semantics/semantics.h"
 #include "reference/problem/formats.h"
 
 namespace flashproof {

@@ -12,7 +12,7 @@
 // Higham, Mikaitis & Pranesh 2021. Nothing but integers here, so that a CPU executor may use it for mma.
 #pragma once
 
-#include "reference/bound/arithmetic.h"
+#include "reference/bound/declare/arithmetic.h"
 #include "reference/problem/formats.h"
 
 namespace flashproof {

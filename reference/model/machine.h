@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "reference/bound/arithmetic.h"
+#include "reference/bound/declare/arithmetic.h"
 #include "reference/model/roundings.h"
 #include "reference/problem/random.h"
 

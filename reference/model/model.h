@@ -3,7 +3,7 @@
 // against it: README.md beside this file.
 #pragma once
 
-#include "reference/bound/arithmetic.h"
+#include "reference/bound/declare/arithmetic.h"
 #include "reference/model/roundings.h"
 #include "reference/problem/problems.h"
 

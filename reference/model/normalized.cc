@@ -2,7 +2,7 @@
 //
 // Chunk: frame m̃, sum l̃ (lanes, then a butterfly), pv = Σ e^{s−m̃} v. Joining: m' = max(m, m̃), a = l·e^{m−m'},
 // β = e^{m̃−m'}, l' = a + β·l̃, o' = (a·o + β·pv)/l' or times fl(1/l'). No product is contracted with a sum.
-#include "reference/model/attention.h"
+#include "reference/model/attention/attention.h"
 
 namespace flashproof::model {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "reference/bound/arithmetic.h"
+#include "reference/bound/declare/arithmetic.h"
 #include "reference/model/roundings.h"
 #include "reference/problem/problems.h"
 

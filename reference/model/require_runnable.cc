@@ -1,9 +1,9 @@
 // Which declarations have a meaning for which problem.
 #include <string>
 
-#include "reference/bound/declaration.h"
+#include "reference/bound/declare/declaration.h"
 #include "reference/model/model.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 

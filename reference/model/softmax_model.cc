@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reference/bound/declaration.h"
+#include "reference/bound/declare/declaration.h"
 #include "reference/model/exponentials.h"
 #include "reference/model/problem_models.h"
 #include "reference/model/products.h"

@@ -2,7 +2,7 @@
 
 #include <cfenv>
 
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 #if defined(__SSE2__)
 #include <xmmintrin.h>

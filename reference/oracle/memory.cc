@@ -9,7 +9,7 @@
 #include "reference/oracle/double_double/double_double_tier.h"
 #include "reference/oracle/fp64/attention.h"
 #include "reference/oracle/oracle.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
-#include "reference/oracle/climber.h"
 #include "reference/oracle/environment_guard.h"
 #include "reference/oracle/memory.h"
+#include "reference/oracle/test/climber.h"
 #include "reference/oracle/threads.h"
 
 namespace flashproof {

@@ -12,7 +12,7 @@
 namespace flashproof {
 
 /// Bits of Ball::classes: which classes of result are right. Several may be (an infinite v whose weight may underflow).
-/// kUnspecified, alone: a kernel declares nothing of this element (reference/error/semantics.h); the oracle never says so.
+/// kUnspecified, alone: a kernel declares nothing of this element (reference/error/semantics/semantics.h); the oracle never says so.
 enum Class : std::uint8_t { kFinite = 1, kPosInf = 2, kNegInf = 4, kNaN = 8, kUnspecified = 16 };
 
 /// The exact result lies in [hi + lo − radius, hi + lo + radius]; |lo| <= ulp(hi)/2. Meaningful if classes has kFinite;

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "reference/problem/checks.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 

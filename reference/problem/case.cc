@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "reference/problem/error.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof::checks {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

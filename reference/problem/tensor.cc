@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "reference/problem/checks.h"
-#include "reference/problem/error.h"
 #include "reference/problem/problems.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "reference/problem/checks.h"
-#include "reference/problem/error.h"
 #include "reference/problem/problems.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 

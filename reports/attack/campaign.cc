@@ -7,9 +7,9 @@
 #include <cmath>
 #include <map>
 
-#include "reference/problem/error.h"
-#include "reference/problem/text.h"
-#include "reference/problem/witness.h"
+#include "reference/problem/witness/witness.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 #include "reports/attack/search.h"
 #include "reports/ledger/text.h"
 #include "reports/views/terminal/text.h"

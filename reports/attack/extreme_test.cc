@@ -1,4 +1,4 @@
-// The hardened kernels on problems whose magnitudes are drawn over all that is legal (reference/model/attack_extreme.h), against
+// The hardened kernels on problems whose magnitudes are drawn over all that is legal (reference/model/attack/attack_extreme.h), against
 // the bounds of their own declarations: none may leave its bound, or answer a row of its domain with inf or NaN.
 #include <gtest/gtest.h>
 
@@ -10,13 +10,13 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/run.h"
+#include "kernels/run/run.h"
 #include "reference/bound/bound.h"
 #include "reference/error/judge.h"
-#include "reference/model/attack_extreme.h"
+#include "reference/model/attack/attack_extreme.h"
 #include "reference/oracle/oracle.h"
-#include "reference/oracle/test_problems.h"
-#include "reference/problem/error.h"
+#include "reference/oracle/test/test_problems.h"
+#include "reference/system/error.h"
 
 #ifndef FLASHPROOF_EXTREME_KERNEL_CASES  // drawn for each kernel; it takes a part of them
 #define FLASHPROOF_EXTREME_KERNEL_CASES 400
@@ -27,7 +27,7 @@ namespace {
 
 std::vector<const Kernel*> hardened() {
   std::vector<const Kernel*> list;
-  // The gradient's bound meets such problems in reference/bound/backward/extreme_test.cc.
+  // The gradient's bound meets such problems in reference/bound/backward/test/extreme_test.cc.
   for (const ProblemKind problem : kForwardKinds) {
     for (const Kernel& kernel : kernels_of(problem)) {
       if (kernel.form == Form::hardened) list.push_back(&kernel);

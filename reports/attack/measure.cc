@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "kernels/run.h"
-#include "properties/laws/judged_bound.h"
+#include "kernels/run/run.h"
+#include "properties/laws/support/judged_bound.h"
 #include "reference/error/judge.h"
 #include "reports/run/evaluate.h"
 

@@ -1,7 +1,7 @@
 #include "reports/attack/replay.h"
 
-#include "reference/problem/error.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 #include "reports/attack/measure.h"
 
 namespace flashproof {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 #include "reports/ledger/ledger_fixture.h"
 #include "reports/ledger/text.h"
 

@@ -5,7 +5,7 @@
 
 #include "properties/generators/family.h"
 #include "properties/generators/numbers.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 #include "reports/attack/replay.h"
 
 namespace flashproof {

@@ -6,10 +6,10 @@
 #include <string_view>
 
 #include "fuzz/score/elite_score.h"
-#include "reference/problem/error.h"
-#include "reference/problem/program.h"
-#include "reference/problem/read_file.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/program.h"
+#include "reference/system/read_file.h"
+#include "reference/system/text.h"
 #include "reports/record/json_parts.h"
 
 namespace flashproof {

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <string_view>
 
-#include "reference/problem/error.h"
-#include "reference/problem/exit_codes.h"
+#include "reference/system/error.h"
+#include "reference/system/exit_codes.h"
 #include "reports/cli/command_rows.h"
 #include "reports/cli/completion.h"
 #include "reports/cli/man_page.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "reference/problem/atomic_file.h"
+#include "reference/system/atomic_file.h"
 #include "reports/views/html/html.h"
 #include "reports/views/junit/junit.h"
 #include "reports/views/terminal/text.h"

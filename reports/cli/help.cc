@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "properties/generators/glob.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 #include "reports/run/environment.h"
 
 namespace flashproof {

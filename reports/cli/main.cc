@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "reference/problem/error.h"
-#include "reference/problem/parse_arguments.h"
-#include "reference/problem/program.h"
+#include "reference/system/error.h"
+#include "reference/system/parse_arguments.h"
+#include "reference/system/program.h"
 #include "reports/cli/help.h"
 #include "reports/cli/options/options.h"
 #include "reports/plugin/main.h"

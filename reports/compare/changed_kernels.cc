@@ -6,9 +6,9 @@
 #include <set>
 #include <sstream>
 
-#include "reference/problem/read_file.h"
-#include "reference/problem/run_command.h"
-#include "reference/problem/strict_json.h"
+#include "reference/system/read_file.h"
+#include "reference/system/run_command.h"
+#include "reference/system/strict_json.h"
 
 namespace flashproof::compare {
 namespace {

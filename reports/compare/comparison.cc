@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 #include "reports/compare/fisher.h"
 
 namespace flashproof::compare {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/compare/document.h"
+#include "reports/compare/views/document.h"
 
 namespace flashproof::compare {
 

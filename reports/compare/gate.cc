@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "properties/generators/glob.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 #include "reports/views/terminal/text.h"
 
 namespace flashproof::compare {

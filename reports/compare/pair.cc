@@ -7,8 +7,8 @@
 
 #include "kernels/registry.h"
 #include "properties/generators/glob.h"
-#include "reference/problem/error.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 #include "reports/compare/pair_builder.h"
 #include "reports/compare/speed/pair_timing.h"
 #include "reports/compare/test/dosed_kernel.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 #include "reports/compare/pair.h"
 #include "reports/run/sweep.h"
 

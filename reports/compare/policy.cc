@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "properties/generators/glob.h"
-#include "reference/problem/error.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 #include "reports/compare/toml_reader.h"
 
 namespace flashproof::compare {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "reports/compare/document.h"
+#include "reports/compare/views/document.h"
 
 namespace flashproof::compare {
 

@@ -9,11 +9,11 @@
 #include <cerrno>
 #include <cstring>
 
-#include "reference/problem/descriptor.h"
-#include "reference/problem/error.h"
-#include "reference/problem/exit_codes.h"
-#include "reference/problem/process.h"
-#include "reference/problem/text.h"
+#include "reference/system/descriptor.h"
+#include "reference/system/error.h"
+#include "reference/system/exit_codes.h"
+#include "reference/system/process.h"
+#include "reference/system/text.h"
 #include "reports/compare/changed_kernels.h"
 #include "reports/compare/speed/revision_times.h"
 #include "reports/run/git.h"

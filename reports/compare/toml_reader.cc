@@ -21,9 +21,9 @@
 #include <algorithm>
 #include <sstream>
 
-#include "reference/problem/error.h"
-#include "reference/problem/read_file.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/read_file.h"
+#include "reference/system/text.h"
 
 namespace flashproof::compare {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "properties/generators/family.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "kernels/registry.h"
-#include "kernels/run.h"
+#include "kernels/run/run.h"
 #include "reference/oracle/oracle.h"
-#include "reports/diagnose/hypothesis.h"
+#include "reports/diagnose/hypotheses/hypothesis.h"
 
 namespace flashproof {
 

@@ -10,11 +10,11 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/run.h"
+#include "kernels/run/run.h"
 #include "reference/error/assumption.h"
-#include "reference/problem/error.h"
-#include "reference/problem/text.h"
-#include "reports/diagnose/counterfactual.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
+#include "reports/diagnose/hypotheses/counterfactual.h"
 #include "reports/diagnose/origin.h"
 #include "reports/run/evaluate.h"
 #include "reports/views/terminal/text.h"

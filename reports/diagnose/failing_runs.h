@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/diagnose/cause.h"
+#include "reports/diagnose/cause/cause.h"
 #include "reports/record/report.h"
 
 namespace flashproof {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "reports/diagnose/conditions.h"
-#include "reports/diagnose/fit.h"
+#include "reports/diagnose/hypotheses/fit.h"
 #include "reports/diagnose/observation.h"
 #include "reports/diagnose/traits.h"
 

@@ -2,9 +2,9 @@
 
 #include <array>
 
-#include "properties/laws/compare.h"
-#include "properties/laws/judged_bound.h"
-#include "reference/error/declared_terms.h"
+#include "properties/laws/support/compare.h"
+#include "properties/laws/support/judged_bound.h"
+#include "reference/error/semantics/declared_terms.h"
 #include "reference/oracle/oracle.h"
 #include "reports/run/evaluate.h"
 

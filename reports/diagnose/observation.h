@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/run.h"
+#include "kernels/run/run.h"
 #include "properties/laws/trial.h"
 #include "reference/bound/bound.h"
 #include "reference/error/judge.h"

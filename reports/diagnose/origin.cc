@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "kernels/run.h"
-#include "reference/problem/error.h"
+#include "kernels/run/run.h"
+#include "reference/system/error.h"
 #include "reports/views/terminal/text.h"
 
 namespace flashproof {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "reference/bound/declaration.h"
+#include "reference/bound/declare/declaration.h"
 
 namespace flashproof {
 namespace {

@@ -5,7 +5,7 @@
 // D = rowsum(dO o) for dO = 1, in units of its own largest possible rounding u Σ|o|.
 #include <fmt/format.h>
 
-#include "reference/bound/presets.h"
+#include "reference/bound/declare/presets.h"
 #include "reference/problem/random.h"
 #include "reports/experiments/experiments.h"
 #include "reports/experiments/measure.h"

@@ -2,7 +2,7 @@
 // keys, 64 columns, 8 rows. The mean signed difference in units of Σ p|v| is the drift of truncation.
 #include <fmt/format.h>
 
-#include "reference/bound/presets.h"
+#include "reference/bound/declare/presets.h"
 #include "reference/problem/random.h"
 #include "reports/experiments/experiments.h"
 #include "reports/experiments/measure.h"

@@ -3,7 +3,7 @@
 // before they were rounded to the format: FlashAttention-3's figures are of the second kind.
 #include <fmt/format.h>
 
-#include "reference/bound/presets.h"
+#include "reference/bound/declare/presets.h"
 #include "reference/problem/random.h"
 #include "reports/experiments/experiments.h"
 #include "reports/experiments/measure.h"

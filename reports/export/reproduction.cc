@@ -6,13 +6,13 @@
 #include <limits>
 
 #include "kernels/registry.h"
-#include "kernels/run.h"
-#include "properties/laws/judged_bound.h"
+#include "kernels/run/run.h"
+#include "properties/laws/support/judged_bound.h"
 #include "reference/bound/bound.h"
 #include "reference/error/acceptance.h"
 #include "reference/error/judge.h"
 #include "reference/oracle/backward/backward_truth.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 #include "reports/run/evaluate.h"
 #include "reports/run/sweep.h"
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "reference/problem/text.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

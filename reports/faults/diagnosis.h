@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/broken/fault.h"
-#include "reports/diagnose/cause.h"
+#include "reports/diagnose/cause/cause.h"
 
 namespace flashproof {
 

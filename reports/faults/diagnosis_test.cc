@@ -5,8 +5,8 @@
 
 #include <set>
 
-#include "kernels/observe.h"
-#include "properties/laws/race_observer.h"
+#include "kernels/run/observe.h"
+#include "properties/laws/support/race_observer.h"
 #include "reports/faults/kill_table.h"
 
 namespace flashproof {

@@ -7,9 +7,9 @@
 #include <functional>
 #include <map>
 
-#include "kernels/run.h"
-#include "kernels/simt/schedule.h"
-#include "properties/laws/change.h"
+#include "kernels/run/run.h"
+#include "kernels/simt/cpu/schedule.h"
+#include "properties/laws/support/change.h"
 #include "reference/oracle/oracle.h"
 
 namespace flashproof {

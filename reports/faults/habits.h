@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/registry.h"
-#include "kernels/run.h"
+#include "kernels/run/run.h"
 #include "reference/problem/case.h"
 
 namespace flashproof {

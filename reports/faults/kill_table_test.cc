@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "kernels/run.h"
+#include "kernels/run/run.h"
 #include "properties/laws/law.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 #include "reports/views/terminal/text.h"
 
 namespace flashproof {

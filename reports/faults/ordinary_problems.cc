@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "properties/laws/change.h"
+#include "properties/laws/support/change.h"
 #include "reference/problem/random.h"
 #include "reports/faults/habits.h"
 

@@ -26,7 +26,7 @@ SLURM = Listed("needs a Slurm cluster; the test fuzz/campaign submits to one of 
 GPU = Listed("needs a GPU")
 BENCH = Listed("builds the benchmarks and runs for minutes; cli_checkout_test runs bench on a small tree")
 REVISIONS = Listed("builds two revisions; compare_revisions_test does, of a small repository")
-INSTALLED = Listed("configures, builds and installs; properties/driver/downstream_test.cmake does, step by step")
+INSTALLED = Listed("configures, builds and installs; properties/driver/test/downstream_test.cmake does, step by step")
 RECIPE = Listed("contributing_test.py follows the recipes, in a copy of the tree")
 PLUGIN = Listed("plugin_guide_test.py runs every command of that guide")
 PTX = Listed("is of a program of its own; kernels/ptx/test and launcher_test run it")
@@ -66,10 +66,10 @@ COMMANDS = {
     "./flashproof test --nightly": Listed("runs this test"),
     "cp properties/examples/contributing/serial_row.cu kernels/softmax/": RECIPE,
     "./flashproof check softmax.serial_row.hardened --quick": RECIPE,
-    "cp properties/examples/contributing/merge_reverses.cc properties/laws/": RECIPE,
+    "cp properties/examples/contributing/merge_reverses.cc properties/laws/keys/": RECIPE,
     "./flashproof properties --law merge_reverses --kernel merge.pairwise_stable.hardened --cases 20": RECIPE,
     "./flashproof properties --law merge_reverses --kernel merge.broken.misprinted_lse --cases 20": RECIPE,
-    "cp properties/examples/contributing/alternating.cc properties/generators/": RECIPE,
+    "cp properties/examples/contributing/alternating.cc properties/generators/numbers/": RECIPE,
     "./flashproof check softmax.serial_row.hardened --family alternating": RECIPE,
     "sed 's/unknown/libm_row/' kernels/examples/c_softmax/c_softmax.c >my_row.c": RECIPE,
     "cc -std=c11 -O2 -fPIC -shared -I . -o my_row.so my_row.c -lm": RECIPE,

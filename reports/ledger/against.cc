@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 #include "reports/ledger/text.h"
 #include "reports/record/read_report.h"
 #include "reports/run/ledger_note.h"

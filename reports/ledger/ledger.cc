@@ -9,8 +9,8 @@
 
 #include "properties/generators/backward_case.h"
 #include "properties/generators/family.h"
-#include "reference/problem/error.h"
-#include "reference/problem/witness.h"
+#include "reference/problem/witness/witness.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

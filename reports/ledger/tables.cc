@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "reference/problem/text.h"
+#include "reference/system/text.h"
 #include "reports/views/terminal/text.h"
 
 namespace flashproof {

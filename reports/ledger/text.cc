@@ -6,10 +6,10 @@
 #include <charconv>
 #include <cmath>
 
-#include "reference/problem/error.h"
-#include "reference/problem/read_file.h"
-#include "reference/problem/text.h"
-#include "reference/problem/witness.h"
+#include "reference/problem/witness/witness.h"
+#include "reference/system/error.h"
+#include "reference/system/read_file.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

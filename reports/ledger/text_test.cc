@@ -9,10 +9,10 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 #include "reports/ledger/against.h"
 #include "reports/ledger/ledger_fixture.h"
-#include "reports/record/made_report.h"
+#include "reports/record/test/made_report.h"
 
 namespace flashproof {
 namespace {

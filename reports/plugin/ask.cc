@@ -10,8 +10,8 @@
 
 #include "kernels/plugin/plugin_process.h"
 #include "properties/generators/family.h"
-#include "reference/problem/error.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 #include "reports/plugin/refusals.h"
 
 namespace flashproof {

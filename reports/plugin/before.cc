@@ -7,11 +7,11 @@
 #include <optional>
 
 #include "properties/generators/family.h"
-#include "reference/bound/arithmetic_json.h"
-#include "reference/problem/error.h"
-#include "reference/problem/read_file.h"
-#include "reference/problem/strict_json.h"
-#include "reference/problem/text.h"
+#include "reference/bound/declare/arithmetic_json.h"
+#include "reference/system/error.h"
+#include "reference/system/read_file.h"
+#include "reference/system/strict_json.h"
+#include "reference/system/text.h"
 #include "reports/plugin/block.h"
 #include "reports/suggest/candidates.h"
 

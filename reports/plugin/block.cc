@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "properties/laws/law.h"
-#include "reference/error/semantics_json.h"
-#include "reference/problem/shown_text.h"
-#include "reference/problem/text.h"
-#include "reports/diagnose/cause_entries.h"
+#include "reference/error/semantics/semantics_json.h"
+#include "reference/system/shown_text.h"
+#include "reference/system/text.h"
+#include "reports/diagnose/cause/cause_entries.h"
 #include "reports/plugin/text.h"
 #include "reports/views/terminal/text.h"
 

@@ -16,7 +16,7 @@
 #include "reference/error/power.h"
 #include "reference/error/verdict.h"
 #include "reference/problem/case.h"
-#include "reports/diagnose/cause.h"
+#include "reports/diagnose/cause/cause.h"
 
 namespace flashproof {
 

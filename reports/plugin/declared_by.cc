@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "reference/problem/error.h"
 #include "reference/problem/near_matches.h"
-#include "reference/problem/strict_json.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/strict_json.h"
+#include "reference/system/text.h"
 #include "reports/compare/toml_reader.h"
 
 namespace flashproof {

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "reference/error/declared_terms.h"
-#include "reference/problem/error.h"
+#include "reference/error/semantics/declared_terms.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -1,8 +1,8 @@
 #include "reports/plugin/gpu.h"
 
 #include "kernels/plugin/device_driver.h"
-#include "reference/problem/child_process.h"
-#include "reference/problem/text.h"
+#include "reference/system/child_process.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 

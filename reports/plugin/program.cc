@@ -1,5 +1,5 @@
 // flashproof-plugin: kernels behind the C ABI, judged. Links none of this project's own kernels.
-#include "reference/problem/program.h"
+#include "reference/system/program.h"
 #include "reports/plugin/main.h"
 
 int main(int argc, char** argv) {

@@ -2,11 +2,11 @@
 
 #include <string>
 
-#include "properties/laws/change.h"
-#include "properties/laws/layout.h"
-#include "reference/problem/error.h"
+#include "properties/laws/support/change.h"
+#include "properties/laws/support/layout.h"
 #include "reference/problem/fields.h"
 #include "reference/problem/random.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

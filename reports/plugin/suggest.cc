@@ -6,9 +6,9 @@
 
 #include "properties/generators/family.h"
 #include "properties/generators/glob.h"
-#include "reference/problem/error.h"
-#include "reference/problem/exit_codes.h"
-#include "reference/problem/progress.h"
+#include "reference/system/error.h"
+#include "reference/system/exit_codes.h"
+#include "reference/system/progress.h"
 #include "reports/plugin/ask.h"
 #include "reports/plugin/block.h"
 #include "reports/plugin/draw.h"

@@ -13,9 +13,9 @@
 #include <optional>
 #include <vector>
 
-#include "reference/problem/child_process.h"
-#include "reference/problem/error.h"
-#include "reference/problem/process.h"
+#include "reference/system/child_process.h"
+#include "reference/system/error.h"
+#include "reference/system/process.h"
 
 namespace flashproof {
 namespace {

@@ -10,12 +10,12 @@
 
 #include "properties/driver/junit.h"
 #include "properties/laws/law.h"
-#include "reference/error/semantics_json.h"
-#include "reference/problem/atomic_file.h"
-#include "reference/problem/error.h"
-#include "reference/problem/exit_codes.h"
-#include "reference/problem/shown_text.h"
-#include "reference/problem/text.h"
+#include "reference/error/semantics/semantics_json.h"
+#include "reference/system/atomic_file.h"
+#include "reference/system/error.h"
+#include "reference/system/exit_codes.h"
+#include "reference/system/shown_text.h"
+#include "reference/system/text.h"
 #include "reports/plugin/block.h"
 #include "reports/views/terminal/text.h"
 

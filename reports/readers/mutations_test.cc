@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "reference/problem/error.h"
 #include "reference/problem/random.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 #include "reports/readers/reader_cases.h"
 
 namespace flashproof {

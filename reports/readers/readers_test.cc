@@ -13,16 +13,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "reference/bound/profile.h"
-#include "reference/problem/error.h"
-#include "reference/problem/read_file.h"
-#include "reference/problem/source_tree.h"
-#include "reference/problem/text.h"
-#include "reference/problem/witness.h"
-#include "reports/compare/document.h"
+#include "reference/bound/declare/profile.h"
+#include "reference/problem/witness/witness.h"
+#include "reference/system/error.h"
+#include "reference/system/read_file.h"
+#include "reference/system/source_tree.h"
+#include "reference/system/text.h"
 #include "reports/compare/policy.h"
 #include "reports/compare/speed/speed.h"
 #include "reports/compare/toml_reader.h"
+#include "reports/compare/views/document.h"
 #include "reports/ledger/text.h"
 #include "reports/plugin/before.h"
 #include "reports/plugin/declared_by.h"
@@ -105,7 +105,7 @@ constexpr std::pair<const char*, const char*> kDoors[] = {
     {"fuzz/campaign/campaign_findings.cc", "an input, of any bytes: fuzz/input/codec_test.cc"},
     {"fuzz/campaign/content.cc", "the door of the fuzzer itself"},
     {"fuzz/campaign/corpus.cc", "an input"},
-    {"fuzz/campaign/crashes.cc", "the last lines of its own log, of a limited size"},
+    {"fuzz/campaign/worker/crashes.cc", "the last lines of its own log, of a limited size"},
     {"fuzz/campaign/export.cc", "its own files, compared; an index of names, each of which it checks"},
     {"fuzz/campaign/folder.cc", "campaign"},
     {"fuzz/campaign/numbers.cc", "its own file, compared"},
@@ -115,11 +115,11 @@ constexpr std::pair<const char*, const char*> kDoors[] = {
     {"fuzz/targets/search.cc", "an input"},
     {"fuzz/targets/session.cc", "an input, and case"},
     {"kernels/plugin/own_time.cc", "/proc"},
-    {"kernels/ptx/object_cache.cc", "its own files, by their hash: kernels/ptx/test/cache_test.cc"},
-    {"kernels/ptx/parser.cc", "kernels/ptx/test/hostile_test.cc"},
-    {"reference/bound/profile_json.cc", "profile"},
-    {"reference/problem/read_file.cc", "the door itself"},
-    {"reference/problem/witness.cc", "witness"},
+    {"kernels/ptx/run/object_cache.cc", "its own files, by their hash: kernels/ptx/test/cache_test.cc"},
+    {"kernels/ptx/parse/parser.cc", "kernels/ptx/test/hostile_test.cc"},
+    {"reference/bound/declare/profile_json.cc", "profile"},
+    {"reference/system/read_file.cc", "the door itself"},
+    {"reference/problem/witness/witness.cc", "witness"},
     {"reports/baseline/records.cc", "elite"},
     {"reports/cli/commands/bench.cc", "lists of its own benchmarks, and bench"},
     {"reports/compare/changed_kernels.cc", "object files, compared"},

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
-#include "kernels/simt/schedule.h"
+#include "kernels/simt/cpu/schedule.h"
 #include "properties/generators/family.h"
-#include "reference/problem/error.h"
-#include "reference/problem/shown_text.h"
-#include "reference/problem/text.h"
-#include "reference/problem/witness.h"
+#include "reference/problem/witness/witness.h"
+#include "reference/system/error.h"
+#include "reference/system/shown_text.h"
+#include "reference/system/text.h"
 #include "reports/record/report.h"
 #include "reports/views/terminal/text.h"
 

@@ -9,7 +9,7 @@
 #include "kernels/source.h"
 #include "properties/generators/family.h"
 #include "properties/laws/law.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 #include "reports/record/json_parts.h"
 #include "reports/record/packed_text.h"
 #include "reports/record/report.h"

@@ -6,11 +6,11 @@
 #include <limits>
 #include <vector>
 
-#include "reference/problem/error.h"
-#include "reference/problem/read_file.h"
-#include "reference/problem/strict_json.h"
-#include "reference/problem/text.h"
-#include "reference/problem/text_place.h"
+#include "reference/system/error.h"
+#include "reference/system/read_file.h"
+#include "reference/system/strict_json.h"
+#include "reference/system/text.h"
+#include "reference/system/text_place.h"
 
 namespace flashproof {
 

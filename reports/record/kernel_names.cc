@@ -6,7 +6,7 @@
 
 #include "kernels/broken/fault.h"
 #include "kernels/registry.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 #include "reports/record/read_report.h"
 
 namespace flashproof {

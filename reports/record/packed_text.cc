@@ -9,7 +9,7 @@
 #include <boost/archive/iterators/transform_width.hpp>
 #include <memory>
 
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <span>
 
-#include "reference/problem/error.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 #include "reports/record/record_claims.h"
 
 namespace flashproof {

@@ -6,8 +6,8 @@
 #include <deque>
 #include <numeric>
 
-#include "reference/problem/error.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 #include "reports/record/json_at.h"
 #include "reports/record/packed_text.h"
 #include "reports/record/read_record.h"

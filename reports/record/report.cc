@@ -9,8 +9,8 @@
 
 #include "properties/generators/family.h"
 #include "properties/laws/run_power.h"
-#include "reference/problem/atomic_file.h"
-#include "reference/problem/error.h"
+#include "reference/system/atomic_file.h"
+#include "reference/system/error.h"
 #include "reports/views/terminal/text.h"
 
 namespace flashproof {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "reference/error/assumption.h"
-#include "reports/diagnose/cause.h"
+#include "reports/diagnose/cause/cause.h"
 #include "reports/run/environment.h"
 #include "reports/run/sweep.h"
 #include "reports/views/terminal/verdict_block.h"

@@ -12,7 +12,7 @@
 #include <optional>
 #include <sstream>
 
-#include "reference/problem/read_file.h"
+#include "reference/system/read_file.h"
 #include "reports/run/git.h"
 #include "reports/views/terminal/text.h"
 

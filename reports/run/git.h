@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "reference/problem/run_command.h"
+#include "reference/system/run_command.h"
 
 namespace flashproof {
 

@@ -1,7 +1,7 @@
 #include "reports/run/ledger_note.h"
 
 #include "kernels/registry.h"
-#include "kernels/run.h"
+#include "kernels/run/run.h"
 #include "kernels/special_functions/tables.h"
 
 namespace flashproof {

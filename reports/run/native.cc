@@ -6,11 +6,11 @@
 #include <exception>
 #include <utility>
 
-#include "kernels/native_kernel.h"
 #include "kernels/probe/probe.h"
+#include "kernels/run/native_kernel.h"
 #include "kernels/special_functions/tables.h"
-#include "reference/problem/error.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 #include "reports/workers/gpu_server.h"
 
 namespace flashproof {

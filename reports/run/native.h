@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "reference/bound/profile.h"
+#include "reference/bound/declare/profile.h"
 #include "reports/run/plan.h"
 
 namespace flashproof {

@@ -7,12 +7,12 @@
 #include <limits>
 
 #include "kernels/registry.h"
-#include "kernels/run.h"
+#include "kernels/run/run.h"
 #include "properties/generators/family.h"
 #include "properties/generators/glob.h"
-#include "reference/problem/error.h"
-#include "reference/problem/text.h"
-#include "reference/problem/witness.h"
+#include "reference/problem/witness/witness.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

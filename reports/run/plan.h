@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/registry.h"
-#include "kernels/simt/schedule.h"
+#include "kernels/simt/cpu/schedule.h"
 #include "reference/problem/case.h"
 
 namespace flashproof {

@@ -8,10 +8,10 @@
 #include <memory>
 #include <optional>
 
-#include "kernels/run.h"
-#include "properties/laws/judged_bound.h"
+#include "kernels/run/run.h"
+#include "properties/laws/support/judged_bound.h"
 #include "reference/oracle/oracle.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 #include "reports/views/terminal/text.h"
 #include "reports/workers/workers.h"
 

@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 

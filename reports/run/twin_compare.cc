@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 #include "reports/views/terminal/text.h"
 
 namespace flashproof {

@@ -6,8 +6,8 @@
 #include <charconv>
 #include <tuple>
 
-#include "reference/problem/error.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <limits>
 
-#include "reference/error/scene.h"
-#include "reference/problem/error.h"
+#include "reference/error/test/scene.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "reference/error/error_stats.h"
-#include "reference/problem/error.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

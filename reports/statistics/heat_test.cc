@@ -4,9 +4,9 @@
 
 #include <limits>
 
-#include "kernels/run.h"
+#include "kernels/run/run.h"
 #include "reference/error/judge.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 #include "reports/run/evaluate.h"
 
 namespace flashproof {

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "reference/bound/arithmetic_json.h"
 #include "reference/bound/bound.h"
-#include "reference/problem/error.h"
+#include "reference/bound/declare/arithmetic_json.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "reference/error/declared_terms.h"
-#include "reference/problem/error.h"
+#include "reference/error/semantics/declared_terms.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

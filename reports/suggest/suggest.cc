@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "properties/laws/law.h"
-#include "reference/bound/arithmetic_json.h"
-#include "reference/error/declared_terms.h"
-#include "reference/error/semantics_json.h"
-#include "reference/problem/error.h"
+#include "reference/bound/declare/arithmetic_json.h"
+#include "reference/error/semantics/declared_terms.h"
+#include "reference/error/semantics/semantics_json.h"
 #include "reference/problem/fields.h"
+#include "reference/system/error.h"
 #include "reports/suggest/candidates.h"
 #include "reports/suggest/special_rows.h"
 

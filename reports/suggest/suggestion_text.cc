@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "reference/problem/text.h"
+#include "reference/system/text.h"
 #include "reports/suggest/suggest.h"
 
 namespace flashproof {

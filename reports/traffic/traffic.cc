@@ -6,11 +6,11 @@
 #include <array>
 #include <sstream>
 
-#include "kernels/observe.h"
+#include "kernels/run/observe.h"
 #include "properties/generators/family.h"
-#include "reference/problem/error.h"
-#include "reference/problem/read_file.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/read_file.h"
+#include "reference/system/text.h"
 #include "reports/views/terminal/text.h"
 
 namespace flashproof {

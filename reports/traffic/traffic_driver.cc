@@ -4,10 +4,10 @@
 #include <exception>
 #include <string>
 
-#include "kernels/run.h"
-#include "reference/problem/error.h"
-#include "reference/problem/exit_codes.h"
-#include "reference/problem/text.h"
+#include "kernels/run/run.h"
+#include "reference/system/error.h"
+#include "reference/system/exit_codes.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

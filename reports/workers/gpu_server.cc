@@ -15,8 +15,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "reference/problem/descriptor.h"
-#include "reference/problem/error.h"
+#include "reference/system/descriptor.h"
+#include "reference/system/error.h"
 #include "reports/views/terminal/text.h"
 #include "reports/workers/gpu_process.h"
 

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "kernels/registry.h"
-#include "kernels/run.h"
-#include "reference/problem/child_process.h"
-#include "reference/problem/descriptor.h"
+#include "kernels/run/run.h"
+#include "reference/system/child_process.h"
+#include "reference/system/descriptor.h"
 #include "reports/run/plan.h"
 
 namespace flashproof {

@@ -10,8 +10,8 @@
 #include <map>
 #include <thread>
 
-#include "kernels/run.h"
-#include "reference/problem/error.h"
+#include "kernels/run/run.h"
+#include "reference/system/error.h"
 #include "reports/run/sweep.h"
 
 namespace flashproof {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 #include "reports/run/evaluate.h"
 #include "reports/views/terminal/text.h"
 

@@ -8,10 +8,10 @@
 #include <cstdio>
 #include <cstring>
 
-#include "reference/problem/child_process.h"
-#include "reference/problem/descriptor.h"
-#include "reference/problem/error.h"
-#include "reference/problem/process.h"
+#include "reference/system/child_process.h"
+#include "reference/system/descriptor.h"
+#include "reference/system/error.h"
+#include "reference/system/process.h"
 #include "reports/views/terminal/text.h"
 
 namespace flashproof {

@@ -14,8 +14,8 @@
 #include <optional>
 #include <vector>
 
-#include "reference/problem/child_process.h"
-#include "reference/problem/error.h"
+#include "reference/system/child_process.h"
+#include "reference/system/error.h"
 #include "reports/views/terminal/text.h"
 #include "reports/workers/worker_process.h"
 

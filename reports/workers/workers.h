@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "reference/problem/process.h"
+#include "reference/system/process.h"
 
 namespace flashproof {
 

@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

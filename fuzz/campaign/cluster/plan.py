@@ -61,7 +61,7 @@ def write_json(path, value):
 
 
 def read_file(path):
-    """As read_file() of C++ (reference/problem/read_file.h): a pipe is not waited for, a device not read for ever."""
+    """As read_file() of C++ (reference/system/read_file.h): a pipe is not waited for, a device not read for ever."""
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
         facts = os.fstat(file.fileno())
         if not stat.S_ISREG(facts.st_mode) or facts.st_size > LARGEST:

@@ -3,7 +3,7 @@
 #include <row_softmax.cu>  // of the step, not of this folder
 
 #include "kernels/registry.h"
-#include "kernels/simt/det_error.h"
+#include "kernels/simt/det_math/det_error.h"
 
 namespace flashproof::FP_EXECUTOR {
 namespace {

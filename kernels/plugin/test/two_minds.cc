@@ -5,8 +5,8 @@
 #include <string>
 
 #include "kernels/plugin.h"
-#include "reference/bound/arithmetic_json.h"
 #include "reference/bound/bound.h"
+#include "reference/bound/declare/arithmetic_json.h"
 #include "reference/oracle/oracle.h"
 #include "reference/problem/problems.h"
 

@@ -1,5 +1,5 @@
 // Words of a command line -> parameters; what a listing says.
-#include "kernels/ptx/arguments.h"
+#include "kernels/ptx/run/arguments.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <cstring>
 
 #include "kernels/ptx/listing.h"
-#include "kernels/ptx/parser.h"
-#include "kernels/ptx/program.h"
-#include "reference/problem/error.h"
+#include "kernels/ptx/parse/parser.h"
+#include "kernels/ptx/run/program.h"
+#include "reference/system/error.h"
 
 namespace flashproof::ptx {
 namespace {

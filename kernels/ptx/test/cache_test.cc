@@ -1,5 +1,5 @@
 // Compiled objects on disk: used when whole, ignored and rewritten when not.
-#include "kernels/ptx/object_cache.h"
+#include "kernels/ptx/run/object_cache.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -9,8 +9,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "kernels/ptx/parser.h"
-#include "kernels/ptx/program.h"
+#include "kernels/ptx/parse/parser.h"
+#include "kernels/ptx/run/program.h"
 #include "kernels/ptx/test/form_runner.h"
 
 namespace flashproof::ptx {

@@ -5,9 +5,9 @@
 #include <cstring>
 #include <random>
 
-#include "kernels/ptx/parser.h"
-#include "kernels/ptx/program.h"
-#include "reference/problem/error.h"
+#include "kernels/ptx/parse/parser.h"
+#include "kernels/ptx/run/program.h"
+#include "reference/system/error.h"
 
 namespace flashproof::ptx {
 namespace {

@@ -9,11 +9,11 @@
 #include <iterator>
 #include <random>
 
-#include "kernels/ptx/parser.h"
-#include "kernels/ptx/program.h"
+#include "kernels/ptx/parse/parser.h"
+#include "kernels/ptx/run/program.h"
 #include "kernels/ptx/test/form_runner.h"
-#include "kernels/ptx/translate.h"
-#include "reference/problem/error.h"
+#include "kernels/ptx/translate/translate.h"
+#include "reference/system/error.h"
 
 #ifndef FLASHPROOF_PTX_MUTATIONS
 #define FLASHPROOF_PTX_MUTATIONS 2000

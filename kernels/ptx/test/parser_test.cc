@@ -1,5 +1,5 @@
 // Text -> module, and what is refused, by file and line.
-#include "kernels/ptx/parser.h"
+#include "kernels/ptx/parse/parser.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,11 +10,11 @@
 #include <fstream>
 #include <string>
 
-#include "kernels/ptx/flow.h"
-#include "kernels/ptx/forms.h"
+#include "kernels/ptx/parse/forms.h"
 #include "kernels/ptx/test/form_runner.h"
-#include "kernels/ptx/translate.h"
-#include "reference/problem/error.h"
+#include "kernels/ptx/translate/flow.h"
+#include "kernels/ptx/translate/translate.h"
+#include "reference/system/error.h"
 
 namespace flashproof::ptx {
 namespace {

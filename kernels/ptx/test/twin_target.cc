@@ -4,9 +4,9 @@
 
 #include <filesystem>
 
-#include "kernels/make_args.h"
-#include "kernels/ptx/parser.h"
-#include "kernels/run.h"
+#include "kernels/ptx/parse/parser.h"
+#include "kernels/run/make_args.h"
+#include "kernels/run/run.h"
 
 namespace flashproof::ptx {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/ptx/program.h"
+#include "kernels/ptx/run/program.h"
 #include "kernels/registry.h"
-#include "kernels/simt/launch_target.h"
+#include "kernels/simt/cpu/launch_target.h"
 #include "reference/problem/problems.h"
 
 namespace flashproof::ptx {

@@ -8,9 +8,9 @@
 
 #include "kernels/dense_features.h"
 #include "kernels/ptx/test/twin_target.h"
-#include "kernels/run.h"
+#include "kernels/run/run.h"
 #include "properties/generators/family.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 #ifndef FLASHPROOF_PTX_FOLDER
 #error "the folder with the PTX files"

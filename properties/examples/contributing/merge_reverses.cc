@@ -1,9 +1,9 @@
 // The states of a merge may be visited backwards: the exact answer stays the same, so the two outputs agree within both bounds.
 #include <algorithm>
 
-#include "properties/laws/change.h"
-#include "properties/laws/compare.h"
-#include "properties/laws/list.h"
+#include "properties/laws/law.h"
+#include "properties/laws/support/change.h"
+#include "properties/laws/support/compare.h"
 
 namespace flashproof {
 namespace {

@@ -1,5 +1,5 @@
 // A thread per row: its maximum, its sum, its quotients. The header of a kernel's file is its contract (kernels/README.md).
-#include "kernels/softmax/whole_row.h"
+#include "kernels/softmax/parts/whole_row.h"
 
 namespace flashproof::FP_EXECUTOR {
 

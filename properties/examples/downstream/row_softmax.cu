@@ -1,7 +1,7 @@
 // o[row, j] = exp(x[row, j] - max) / sum, lse[row] = max + log(sum): one block of 128 threads for each row.
 #include "kernels/maximum.h"
 #include "kernels/registry.h"
-#include "kernels/simt/det_error.h"
+#include "kernels/simt/det_math/det_error.h"
 #include "kernels/simt/math.h"
 #include "kernels/simt/simt.h"
 #include "kernels/simt/storage.h"

@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "reference/bound/attention_scores.h"
-#include "reference/bound/row_model.h"
+#include "reference/bound/attention/attention_scores.h"
+#include "reference/bound/row/row_model.h"
 
 namespace flashproof::bound {
 

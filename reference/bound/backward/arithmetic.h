@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "reference/bound/arithmetic.h"
+#include "reference/bound/declare/arithmetic.h"
 #include "reference/problem/formats.h"
 
 namespace flashproof {

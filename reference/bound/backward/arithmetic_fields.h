@@ -4,8 +4,8 @@
 #include <span>
 #include <type_traits>
 
-#include "reference/bound/arithmetic_fields.h"
 #include "reference/bound/backward/arithmetic.h"
+#include "reference/bound/declare/arithmetic_fields.h"
 
 namespace flashproof::bound {
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "reference/bound/arithmetic_reader.h"
 #include "reference/bound/backward/arithmetic_fields.h"
 #include "reference/bound/backward/bound.h"
 #include "reference/bound/backward/gradient_bound.h"
+#include "reference/bound/declare/arithmetic_reader.h"
 
 namespace flashproof {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "reference/bound/arithmetic_json.h"
 #include "reference/bound/backward/arithmetic.h"
+#include "reference/bound/declare/arithmetic_json.h"
 
 namespace flashproof {
 

@@ -11,8 +11,8 @@
 #include "reference/bound/backward/accumulation.h"
 #include "reference/bound/backward/columns.h"
 #include "reference/bound/backward/pairs.h"
-#include "reference/bound/row_model.h"
-#include "reference/problem/error.h"
+#include "reference/bound/row/row_model.h"
+#include "reference/system/error.h"
 
 #ifdef __FAST_MATH__
 #error "flashproof must not be built with -ffast-math: the bounds rely on IEEE arithmetic"

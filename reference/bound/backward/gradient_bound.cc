@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reference/bound/declaration.h"
-#include "reference/bound/row_model.h"
+#include "reference/bound/declare/declaration.h"
+#include "reference/bound/row/row_model.h"
 #include "reference/oracle/backward/view.h"
 #include "reference/oracle/oracle.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "reference/bound/backward/gradient_bound.h"
-#include "reference/bound/foreign_presets.h"
-#include "reference/problem/error.h"
+#include "reference/bound/declare/foreign_presets.h"
 #include "reference/problem/near_matches.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "reference/bound/backward/accumulation.h"
 #include "reference/bound/backward/pair_row.h"
-#include "reference/bound/row_model.h"
+#include "reference/bound/row/row_model.h"
 
 namespace flashproof::bound {
 namespace {

@@ -31,7 +31,7 @@ def roundings(n):
 
 def claims(root):
     """script -> (claim, a claim that is too small)."""
-    slope = constant(root, "reference/bound/row_model.h", "kScaledExponentSlope")
+    slope = constant(root, "reference/bound/row/row_model.h", "kScaledExponentSlope")
     return {
         "scaled_exponent": (slope, slope * 0.99),
         "pairwise_weights": (roundings(2), roundings(0.9)),

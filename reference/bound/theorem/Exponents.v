@@ -1,4 +1,4 @@
-(* Arguments of exponentials (attention.md, section 3; softmax.md, "Exponents"): what the difference, the product with fl(log2 e) and the
+(* Arguments of exponentials (attention/README.md, section 3; softmax/README.md, "Exponents"): what the difference, the product with fl(log2 e) and the
    exponential make of e^{a - b}, over the reals and then with binary32 operations, as one factor of a path. *)
 From Coq Require Import Reals Psatz List.
 From Flocq Require Import Core.

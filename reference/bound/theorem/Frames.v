@@ -64,7 +64,7 @@ Proof.
   apply abs_product; [|easy]. apply units_both_ways. now rewrite Rabs_minus_sym.
 Qed.
 
-(** softmax.md: y over a sum in [low, up] instead of 1, its own exponential apart. *)
+(** softmax/README.md: y over a sum in [low, up] instead of 1, its own exponential apart. *)
 Theorem softmax_weights y t low up : 0 <= y -> 0 < low -> low <= t <= up ->
   Rabs (y / t - y) <= y * Rmax (/ low - 1) (1 - / up).
 Proof.

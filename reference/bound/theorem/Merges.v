@@ -1,4 +1,4 @@
-(* merge.md, "Trees": states (o, lse) joined two at a time. A node reads the computed lse of its sides a, b and gives them the weights
+(* merge/README.md, "Trees": states (o, lse) joined two at a time. A node reads the computed lse of its sides a, b and gives them the weights
    e^{a + ea - top}, e^{b + eb - top}; its own lse is top + rho. What `top` is makes the form:
    stable     e^top = e^{a+ea} + e^{b+eb}: the error of e^{-|a-b|} on one side, the two weights sum to 1
    one_sided  e^top = e^a + e^b: every weight has an exponential of its own

@@ -1,4 +1,4 @@
-(* attention.md, section 4, "Running lse": chunk by chunk the frame's floor is the computed lse itself,
+(* attention/README.md, section 4, "Running lse": chunk by chunk the frame's floor is the computed lse itself,
      e^{lse'} = (e^{lse} (1 + c) + sum of w e^C (1 + g)) e^rho,
    whatever C is. So e^{lse} is the sum of the keys' weights, each with the errors of its own chunk and of the later ones. *)
 From Coq Require Import Reals Psatz List.

@@ -252,7 +252,7 @@ Proof.
     apply Rmult_le_reg_r with m; [lra|]. rewrite Rmult_assoc, Rinv_l; lra.
 Qed.
 
-(** attention.md, section 1: addends of which `cuts` 2^-F of the largest are cut away, a result cut to ofb bits. *)
+(** attention/README.md, section 1: addends of which `cuts` 2^-F of the largest are cut away, a result cut to ofb bits. *)
 Definition beta (kF oF : R) := kF + oF * (1 + kF).
 Theorem step_error (exact_a cut_a : list R) kF oF M t r : 0 <= kF -> 0 <= oF -> 0 <= M <= sum exact_a Rabs ->
   Rabs (sum cut_a (fun y => y) - sum exact_a (fun y => y)) <= kF * M -> Rabs t <= oF -> r = sum cut_a (fun y => y) * (1 + t) ->

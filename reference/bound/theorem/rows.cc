@@ -6,11 +6,11 @@
 #include <numbers>
 #include <vector>
 
-#include "reference/bound/column_sums.h"
-#include "reference/bound/merge_paths.h"
-#include "reference/bound/merge_tree.h"
-#include "reference/bound/row_model_test_support.h"
-#include "reference/bound/softmax_paths.h"
+#include "reference/bound/merge/merge_paths.h"
+#include "reference/bound/merge/merge_tree.h"
+#include "reference/bound/softmax/softmax_paths.h"
+#include "reference/bound/test/row_model_test_support.h"
+#include "reference/bound/vector/column_sums.h"
 
 namespace flashproof::bound {
 namespace {

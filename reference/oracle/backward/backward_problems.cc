@@ -4,8 +4,8 @@
 #include <limits>
 #include <utility>
 
-#include "reference/oracle/reference.h"
-#include "reference/oracle/test_problems.h"
+#include "reference/oracle/test/reference.h"
+#include "reference/oracle/test/test_problems.h"
 
 namespace flashproof::test {
 namespace {

@@ -6,7 +6,7 @@
 #include "reference/oracle/backward/tiers.h"
 #include "reference/oracle/backward/view.h"
 #include "reference/oracle/environment_guard.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "reference/oracle/backward/tiers.h"
 #include "reference/oracle/environment_guard.h"
-#include "reference/oracle/fp64/proven_exp.h"
+#include "reference/oracle/fp64/vector/proven_exp.h"
 
 namespace flashproof::backward {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "reference/oracle/backward/backward_problems.h"
 #include "reference/oracle/backward/backward_truth.h"
-#include "reference/oracle/test_problems.h"
-#include "reference/problem/error.h"
+#include "reference/oracle/test/test_problems.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "reference/oracle/double_double/dd.h"
-#include "reference/oracle/fp64/proven_exp.h"
+#include "reference/oracle/fp64/vector/proven_exp.h"
 
 namespace flashproof {
 

@@ -1,7 +1,7 @@
 // All rows of one head of 1024 queries, 1024 keys, d = dv = 128, row by row on one core.
 #include <benchmark/benchmark.h>
 
-#include "reference/oracle/test_problems.h"
+#include "reference/oracle/test/test_problems.h"
 #include "reference/oracle/tiers.h"
 
 namespace {

@@ -4,8 +4,8 @@
 #include <boost/multiprecision/mpfr.hpp>
 #include <cmath>
 
-#include "reference/oracle/reference.h"
-#include "reference/oracle/reference_error.h"
+#include "reference/oracle/test/reference.h"
+#include "reference/oracle/test/reference_error.h"
 
 namespace flashproof::test {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "reference/oracle/double_double/double_double_judge.h"
 #include "reference/oracle/double_double/kernels.h"
-#include "reference/oracle/reference.h"
-#include "reference/oracle/test_problems.h"
+#include "reference/oracle/test/reference.h"
+#include "reference/oracle/test/test_problems.h"
 
 namespace flashproof {
 namespace {

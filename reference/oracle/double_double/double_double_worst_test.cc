@@ -12,7 +12,7 @@
 #include <functional>
 
 #include "reference/oracle/double_double/double_double_judge.h"
-#include "reference/oracle/test_problems.h"
+#include "reference/oracle/test/test_problems.h"
 
 namespace flashproof {
 namespace {

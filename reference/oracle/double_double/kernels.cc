@@ -1,11 +1,11 @@
-#include "reference/oracle/fp64/highway_targets.h"
+#include "reference/oracle/fp64/vector/highway_targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "reference/oracle/double_double/kernels.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 // clang-format off: per-target headers come after highway.h
 #include "reference/oracle/double_double/dd-inl.h"
-#include "reference/oracle/fp64/exp-inl.h"
+#include "reference/oracle/fp64/vector/exp-inl.h"
 // clang-format on
 #include <algorithm>
 #include <limits>

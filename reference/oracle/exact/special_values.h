@@ -9,7 +9,7 @@
 
 #include "reference/oracle/exact/all_rows.h"
 #include "reference/oracle/oracle.h"
-#include "reference/oracle/test_problems.h"
+#include "reference/oracle/test/test_problems.h"
 
 namespace flashproof::test {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "reference/oracle/fp64/certified_log.h"
+#include "reference/oracle/fp64/vector/certified_log.h"
 #include "reference/oracle/tiers.h"
 
 namespace flashproof {

@@ -5,7 +5,7 @@
 
 #include "reference/oracle/descale.h"
 #include "reference/oracle/environment_guard.h"
-#include "reference/oracle/fp64/proven_exp.h"
+#include "reference/oracle/fp64/vector/proven_exp.h"
 #include "reference/oracle/symbolic.h"
 
 namespace flashproof::attention64 {

@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <functional>
 
-#include "reference/oracle/fp64/attention_check.h"
-#include "reference/oracle/fp64/proven_exp.h"
+#include "reference/oracle/fp64/test/attention_check.h"
+#include "reference/oracle/fp64/vector/proven_exp.h"
 
 namespace flashproof::attention64::check {
 

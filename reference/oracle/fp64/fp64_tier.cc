@@ -3,11 +3,11 @@
 
 #include "reference/oracle/environment_guard.h"
 #include "reference/oracle/fp64/attention.h"
-#include "reference/oracle/fp64/highway_targets.h"
 #include "reference/oracle/fp64/merge.h"
 #include "reference/oracle/fp64/softmax.h"
+#include "reference/oracle/fp64/vector/highway_targets.h"
 #include "reference/oracle/tiers.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

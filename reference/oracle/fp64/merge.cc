@@ -1,17 +1,17 @@
 #include "reference/oracle/fp64/merge.h"
 
 #include "reference/oracle/environment_guard.h"
-#include "reference/oracle/fp64/highway_targets.h"
 #include "reference/oracle/fp64/state_sums.h"
 #include "reference/oracle/fp64/symbolic_rows.h"
+#include "reference/oracle/fp64/vector/highway_targets.h"
 #include "reference/oracle/symbolic.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "reference/oracle/fp64/merge.cc"
 #include "hwy/foreach_target.h"
 // foreach_target.h comes first.
-#include "reference/oracle/fp64/decode-inl.h"
-#include "reference/oracle/fp64/row_weights-inl.h"
+#include "reference/oracle/fp64/vector/decode-inl.h"
+#include "reference/oracle/fp64/vector/row_weights-inl.h"
 
 #ifndef FLASHPROOF_ORACLE_FP64_MERGE_ONCE
 #define FLASHPROOF_ORACLE_FP64_MERGE_ONCE

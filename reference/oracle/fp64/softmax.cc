@@ -1,15 +1,15 @@
 #include "reference/oracle/fp64/softmax.h"
 
 #include "reference/oracle/environment_guard.h"
-#include "reference/oracle/fp64/highway_targets.h"
 #include "reference/oracle/fp64/symbolic_rows.h"
+#include "reference/oracle/fp64/vector/highway_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "reference/oracle/fp64/softmax.cc"
 #include "hwy/foreach_target.h"
 // foreach_target.h comes first.
-#include "reference/oracle/fp64/decode-inl.h"
-#include "reference/oracle/fp64/row_weights-inl.h"
+#include "reference/oracle/fp64/vector/decode-inl.h"
+#include "reference/oracle/fp64/vector/row_weights-inl.h"
 
 #ifndef FLASHPROOF_ORACLE_FP64_SOFTMAX_ONCE
 #define FLASHPROOF_ORACLE_FP64_SOFTMAX_ONCE

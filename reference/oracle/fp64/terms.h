@@ -2,7 +2,7 @@
 // to 0 or 1/2 to see that its absence is noticed.
 #pragma once
 
-#include "reference/oracle/fp64/certified_log.h"
+#include "reference/oracle/fp64/vector/certified_log.h"
 
 namespace flashproof {
 

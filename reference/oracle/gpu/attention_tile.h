@@ -2,7 +2,7 @@
 // lanes 4 g .. 4 g + 3 share the rows g and g + 8. For attention.cu only.
 #pragma once
 
-#include "reference/oracle/fp64/proven_exp.h"
+#include "reference/oracle/fp64/vector/proven_exp.h"
 #include "reference/oracle/gpu/attention.h"
 #include "reference/oracle/gpu/mma.h"
 

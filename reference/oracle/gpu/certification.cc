@@ -7,8 +7,8 @@
 
 #include "reference/oracle/environment_guard.h"
 #include "reference/oracle/oracle.h"
-#include "reference/problem/error.h"
 #include "reference/problem/random.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

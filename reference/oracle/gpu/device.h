@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof::gpu {
 

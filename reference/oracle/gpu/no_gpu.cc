@@ -1,6 +1,6 @@
 // The tier of a build without CUDA.
 #include "reference/oracle/gpu/gpu_tier.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -1,4 +1,4 @@
-#include "reference/oracle/fp64/proven_exp.h"
+#include "reference/oracle/fp64/vector/proven_exp.h"
 #include "reference/oracle/gpu/device.h"
 #include "reference/oracle/gpu/gpu_tier.h"
 #include "reference/oracle/gpu/mma.h"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <string>
 
-#include "reference/problem/error.h"
 #include "reference/problem/random.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "reference/oracle/oracle.h"
 #include "reference/oracle/peers/peers.h"
-#include "reference/oracle/test_problems.h"
+#include "reference/oracle/test/test_problems.h"
 
 namespace flashproof {
 namespace {

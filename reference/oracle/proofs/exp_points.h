@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "reference/oracle/fp64/proven_exp.h"
+#include "reference/oracle/fp64/vector/proven_exp.h"
 #include "reference/problem/random.h"
 
 namespace flashproof {

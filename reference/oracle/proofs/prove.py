@@ -13,7 +13,7 @@ import sys
 from fractions import Fraction
 
 HERE = pathlib.Path(__file__).resolve().parent
-HEADERS = ["fp64/proven_exp.h", "double_double/dd.h", "double_double/dd_exp.h"]
+HEADERS = ["fp64/vector/proven_exp.h", "double_double/dd.h", "double_double/dd_exp.h"]
 U = Fraction(1, 2**53)
 REACH = "0.34658"  # |reduced argument|, a little above ln 2/2
 

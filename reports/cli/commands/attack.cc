@@ -5,11 +5,11 @@
 #include <cstdio>
 
 #include "kernels/registry.h"
-#include "reference/problem/atomic_file.h"
-#include "reference/problem/error.h"
-#include "reference/problem/exit_codes.h"
-#include "reference/problem/progress.h"
-#include "reference/problem/witness.h"
+#include "reference/problem/witness/witness.h"
+#include "reference/system/atomic_file.h"
+#include "reference/system/error.h"
+#include "reference/system/exit_codes.h"
+#include "reference/system/progress.h"
 #include "reports/attack/campaign.h"
 #include "reports/attack/validate.h"
 #include "reports/cli/commands/commands.h"

@@ -9,10 +9,10 @@
 #include "reference/oracle/gpu/certification.h"
 #include "reference/oracle/gpu/certification_memory.h"
 #include "reference/oracle/gpu/production_problem.h"
-#include "reference/problem/error.h"
-#include "reference/problem/exit_codes.h"
-#include "reference/problem/progress.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/exit_codes.h"
+#include "reference/system/progress.h"
+#include "reference/system/text.h"
 #include "reports/cli/commands/commands.h"
 
 namespace flashproof {

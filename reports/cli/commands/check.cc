@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "reference/problem/exit_codes.h"
-#include "reference/problem/progress.h"
-#include "reference/problem/text.h"
+#include "reference/system/exit_codes.h"
+#include "reference/system/progress.h"
+#include "reference/system/text.h"
 #include "reports/cli/commands/commands.h"
 #include "reports/diagnose/failing_runs.h"
 #include "reports/record/report.h"

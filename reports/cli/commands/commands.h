@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 #include "reports/run/plan.h"
 #include "reports/views/terminal/verdict_block.h"
 

@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "reference/problem/atomic_file.h"
-#include "reference/problem/error.h"
-#include "reference/problem/exit_codes.h"
-#include "reference/problem/process.h"
-#include "reference/problem/text.h"
+#include "reference/system/atomic_file.h"
+#include "reference/system/error.h"
+#include "reference/system/exit_codes.h"
+#include "reference/system/process.h"
+#include "reference/system/text.h"
 #include "reports/cli/commands/commands.h"
 #include "reports/compare/outcome.h"
 #include "reports/compare/revisions.h"

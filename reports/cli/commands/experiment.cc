@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "reference/problem/error.h"
-#include "reference/problem/exit_codes.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/exit_codes.h"
+#include "reference/system/text.h"
 #include "reports/cli/commands/commands.h"
 #include "reports/experiments/experiments.h"
 #include "reports/views/terminal/text.h"

@@ -1,11 +1,11 @@
 // explain KERNEL --case CASE: one output element in words.
 #include <cstdio>
 
-#include "kernels/run.h"
-#include "properties/laws/judged_bound.h"
-#include "reference/problem/error.h"
-#include "reference/problem/exit_codes.h"
-#include "reference/problem/text.h"
+#include "kernels/run/run.h"
+#include "properties/laws/support/judged_bound.h"
+#include "reference/system/error.h"
+#include "reference/system/exit_codes.h"
+#include "reference/system/text.h"
 #include "reports/cli/commands/commands.h"
 #include "reports/diagnose/explain.h"
 #include "reports/run/evaluate.h"

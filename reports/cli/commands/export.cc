@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <set>
 
-#include "reference/problem/atomic_file.h"
-#include "reference/problem/error.h"
-#include "reference/problem/exit_codes.h"
-#include "reference/problem/text.h"
-#include "reference/problem/witness.h"
+#include "reference/problem/witness/witness.h"
+#include "reference/system/atomic_file.h"
+#include "reference/system/error.h"
+#include "reference/system/exit_codes.h"
+#include "reference/system/text.h"
 #include "reports/cli/commands/commands.h"
 #include "reports/export/script.h"
 #include "reports/record/report.h"

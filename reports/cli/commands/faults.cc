@@ -3,12 +3,12 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "kernels/observe.h"
-#include "properties/laws/race_observer.h"
-#include "reference/problem/atomic_file.h"
-#include "reference/problem/error.h"
-#include "reference/problem/exit_codes.h"
-#include "reference/problem/progress.h"
+#include "kernels/run/observe.h"
+#include "properties/laws/support/race_observer.h"
+#include "reference/system/atomic_file.h"
+#include "reference/system/error.h"
+#include "reference/system/exit_codes.h"
+#include "reference/system/progress.h"
 #include "reports/cli/commands/commands.h"
 #include "reports/faults/kill_table.h"
 #include "reports/record/report.h"

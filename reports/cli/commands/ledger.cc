@@ -6,10 +6,10 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "reference/problem/atomic_file.h"
-#include "reference/problem/error.h"
-#include "reference/problem/exit_codes.h"
-#include "reference/problem/text.h"
+#include "reference/system/atomic_file.h"
+#include "reference/system/error.h"
+#include "reference/system/exit_codes.h"
+#include "reference/system/text.h"
 #include "reports/cli/commands/commands.h"
 #include "reports/ledger/against.h"
 #include "reports/ledger/tables.h"

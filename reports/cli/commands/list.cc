@@ -6,14 +6,14 @@
 #include <fmt/format.h>
 
 #include "kernels/broken/fault.h"
-#include "properties/generators/coverage_table.h"
+#include "properties/generators/coverage/coverage_table.h"
+#include "properties/generators/coverage/threshold_table.h"
 #include "properties/generators/family.h"
 #include "properties/generators/glob.h"
-#include "properties/generators/threshold_table.h"
 #include "properties/laws/law.h"
 #include "reference/problem/case.h"
-#include "reference/problem/error.h"
-#include "reference/problem/exit_codes.h"
+#include "reference/system/error.h"
+#include "reference/system/exit_codes.h"
 #include "reports/cli/commands/commands.h"
 #include "reports/record/report.h"
 

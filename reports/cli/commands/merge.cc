@@ -1,8 +1,8 @@
 // merge: several report.json as one, with its table, page and files.
 #include <fmt/format.h>
 
-#include "reference/problem/error.h"
-#include "reference/problem/exit_codes.h"
+#include "reference/system/error.h"
+#include "reference/system/exit_codes.h"
 #include "reports/cli/commands/commands.h"
 #include "reports/cli/files.h"
 #include "reports/record/merge.h"

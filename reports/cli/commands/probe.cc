@@ -4,8 +4,8 @@
 #include <cstdio>
 
 #include "kernels/probe/probe.h"
-#include "reference/problem/atomic_file.h"
-#include "reference/problem/exit_codes.h"
+#include "reference/system/atomic_file.h"
+#include "reference/system/exit_codes.h"
 #include "reports/cli/commands/commands.h"
 #include "reports/record/report.h"
 #include "reports/run/environment.h"

@@ -1,10 +1,10 @@
 // render: report.json again as a page, or spelled out.
 #include <filesystem>
 
-#include "reference/problem/atomic_file.h"
-#include "reference/problem/error.h"
-#include "reference/problem/exit_codes.h"
-#include "reference/problem/text.h"
+#include "reference/system/atomic_file.h"
+#include "reference/system/error.h"
+#include "reference/system/exit_codes.h"
+#include "reference/system/text.h"
 #include "reports/cli/commands/commands.h"
 #include "reports/record/read_report.h"
 #include "reports/views/html/html.h"

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "reference/problem/error.h"
-#include "reference/problem/exit_codes.h"
-#include "reference/problem/progress.h"
+#include "reference/system/error.h"
+#include "reference/system/exit_codes.h"
+#include "reference/system/progress.h"
 #include "reports/cli/commands/commands.h"
 #include "reports/cli/files.h"
 #include "reports/diagnose/failing_runs.h"

@@ -5,12 +5,12 @@
 #include <cstdio>
 
 #include "kernels/registry.h"
-#include "kernels/run.h"
+#include "kernels/run/run.h"
 #include "reference/oracle/backward/backward_truth.h"
 #include "reference/oracle/memory.h"
-#include "reference/problem/error.h"
-#include "reference/problem/exit_codes.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/exit_codes.h"
+#include "reference/system/text.h"
 #include "reports/cli/commands/commands.h"
 #include "reports/run/native.h"
 #include "reports/views/terminal/text.h"

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "reference/problem/error.h"
-#include "reference/problem/exit_codes.h"
-#include "reference/problem/process.h"
-#include "reference/problem/run_command.h"
+#include "reference/system/error.h"
+#include "reference/system/exit_codes.h"
+#include "reference/system/process.h"
+#include "reference/system/run_command.h"
 #include "reports/cli/commands/commands.h"
 #include "reports/run/this_build.h"
 

@@ -8,11 +8,11 @@
 
 #include <fmt/format.h>
 
-#include "kernels/run.h"
-#include "reference/problem/atomic_file.h"
-#include "reference/problem/error.h"
-#include "reference/problem/exit_codes.h"
-#include "reference/problem/progress.h"
+#include "kernels/run/run.h"
+#include "reference/system/atomic_file.h"
+#include "reference/system/error.h"
+#include "reference/system/exit_codes.h"
+#include "reference/system/progress.h"
 #include "reports/cli/commands/commands.h"
 #include "reports/record/report.h"
 #include "reports/run/environment.h"

@@ -1,5 +1,5 @@
 // The commands that work on the checkout: what ./flashproof has built for them is run here, or is a program of its own.
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 #include "reports/cli/options/parts.h"
 
 namespace flashproof {

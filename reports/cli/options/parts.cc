@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "reference/problem/source_tree.h"
-#include "reference/problem/text.h"
+#include "reference/system/source_tree.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 

@@ -1,8 +1,8 @@
 // Commands that read reports: compare, merge, render, ledger, list.
 #include <fmt/format.h>
 
-#include "reference/problem/error.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 #include "reports/cli/command_tables.h"
 #include "reports/cli/options/parts.h"
 #include "reports/compare/intervals.h"

@@ -1,7 +1,7 @@
 // Commands that search and measure: attack, certify, probe, traffic, experiment.
 #include <fmt/format.h>
 
-#include "reference/problem/text.h"
+#include "reference/system/text.h"
 #include "reports/cli/options/parts.h"
 #include "reports/traffic/traffic.h"
 

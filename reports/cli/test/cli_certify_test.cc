@@ -1,5 +1,5 @@
 // certify, as a child process.
-#include "reference/problem/exit_codes.h"
+#include "reference/system/exit_codes.h"
 #include "reports/cli/test/cli_fixture.h"
 
 namespace flashproof {

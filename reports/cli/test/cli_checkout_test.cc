@@ -1,6 +1,6 @@
 // The commands that work on the checkout, test and bench, in a small one of its own with stand-ins for ctest and the benchmarks; and
 // the help that the launcher shows before there is a program.
-#include "reference/problem/exit_codes.h"
+#include "reference/system/exit_codes.h"
 #include "reports/cli/test/cli_fixture.h"
 
 namespace flashproof {
@@ -70,7 +70,7 @@ class CheckoutTest : public Checkout {
  protected:
   CheckoutTest() {
     write(build / "CTestTestfile.cmake", "");
-    write(tree / "properties/laws/list.h", "Law some_law();\n");
+    write(tree / "properties/laws/law.h", "Law some_law();\n");
     write(tree / "properties/driver/summary.py", read_file(kSource / "properties/driver/summary.py"));
   }
   /// ctest, which runs a law of so many passing cases and then exits.

@@ -1,5 +1,5 @@
 // explain and attack, as child processes.
-#include "reference/problem/exit_codes.h"
+#include "reference/system/exit_codes.h"
 #include "reports/cli/test/cli_fixture.h"
 #include "reports/ledger/text.h"
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "properties/generators/family.h"
-#include "reference/problem/exit_codes.h"
-#include "reference/problem/witness.h"
+#include "reference/problem/witness/witness.h"
+#include "reference/system/exit_codes.h"
 #include "reports/cli/test/cli_fixture.h"
 #include "reports/ledger/text.h"
 

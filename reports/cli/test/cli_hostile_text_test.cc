@@ -4,8 +4,8 @@
 #include <initializer_list>
 #include <utility>
 
-#include "reference/problem/exit_codes.h"
-#include "reference/problem/shown_text.h"
+#include "reference/system/exit_codes.h"
+#include "reference/system/shown_text.h"
 
 namespace flashproof {
 namespace {

@@ -1,6 +1,6 @@
 // probe, and --math and --profile, as child processes. With and without a GPU.
-#include "kernels/run.h"
-#include "reference/problem/exit_codes.h"
+#include "kernels/run/run.h"
+#include "reference/system/exit_codes.h"
 #include "reports/cli/test/cli_fixture.h"
 
 namespace flashproof {

@@ -1,7 +1,7 @@
 // What `report` and `merge` write, through the program: the same bytes however it was run.
 #include "reports/cli/test/cli_fixture.h"
 
-#include "reference/problem/exit_codes.h"
+#include "reference/system/exit_codes.h"
 
 namespace flashproof {
 namespace {

@@ -7,9 +7,9 @@
 #include <cstring>
 
 #include "kernels/registry.h"
-#include "kernels/run.h"
-#include "reference/problem/exit_codes.h"
-#include "reference/problem/samples.h"
+#include "kernels/run/run.h"
+#include "reference/problem/witness/samples.h"
+#include "reference/system/exit_codes.h"
 
 namespace flashproof {
 namespace {

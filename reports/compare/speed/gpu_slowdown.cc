@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "kernels/gpu_benchmark/device.h"
-#include "kernels/run.h"
-#include "reference/problem/atomic_file.h"
-#include "reference/problem/error.h"
-#include "reference/problem/program.h"
-#include "reference/problem/text.h"
+#include "kernels/run/run.h"
+#include "reference/system/atomic_file.h"
+#include "reference/system/error.h"
+#include "reference/system/program.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 namespace {

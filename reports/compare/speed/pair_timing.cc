@@ -5,9 +5,9 @@
 #include <chrono>
 #include <map>
 
-#include "kernels/run.h"
-#include "kernels/simt/executor.h"
-#include "reference/problem/error.h"
+#include "kernels/run/run.h"
+#include "kernels/simt/cpu/executor.h"
+#include "reference/system/error.h"
 
 namespace flashproof::compare {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "kernels/registry.h"
-#include "kernels/run.h"
+#include "kernels/run/run.h"
 #include "reports/compare/speed/speed.h"
 #include "reports/run/plan.h"
 

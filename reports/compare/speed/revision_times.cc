@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "reference/problem/error.h"
-#include "reference/problem/process.h"
-#include "reference/problem/run_command.h"
+#include "reference/system/error.h"
+#include "reference/system/process.h"
+#include "reference/system/run_command.h"
 
 namespace flashproof::compare {
 namespace {

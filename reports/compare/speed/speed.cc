@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reference/problem/error.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 #include "reports/record/json_at.h"
 
 namespace flashproof::compare {

@@ -1,5 +1,5 @@
 // compare through the real program: forms, files, exit codes.
-#include "reference/problem/exit_codes.h"
+#include "reference/system/exit_codes.h"
 #include "reports/cli/test/cli_fixture.h"
 
 namespace flashproof {

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "reference/problem/error.h"
-#include "reports/compare/document.h"
-#include "reports/record/made_report.h"
+#include "reference/system/error.h"
+#include "reports/compare/views/document.h"
+#include "reports/record/test/made_report.h"
 
 namespace flashproof::compare {
 

@@ -1,4 +1,4 @@
-#include "reports/compare/document.h"
+#include "reports/compare/views/document.h"
 
 #include "reports/compare/test/compare_fixture.h"
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "kernels/broken/fault.h"
-#include "reference/problem/error.h"
-#include "reference/problem/text.h"
+#include "reference/system/error.h"
+#include "reference/system/text.h"
 
 namespace flashproof::compare {
 

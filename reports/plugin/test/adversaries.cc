@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "reference/error/judge.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 #include "reports/plugin/test/lazy_adversaries.h"
 #include "reports/plugin/test/trivial_kernels.h"
 

@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "kernels/plugin.h"
-#include "reference/bound/arithmetic_json.h"
 #include "reference/bound/backward/arithmetic_json.h"
-#include "reference/error/semantics_json.h"
-#include "reference/model/attack_problems.h"
-#include "reference/problem/error.h"
+#include "reference/bound/declare/arithmetic_json.h"
+#include "reference/error/semantics/semantics_json.h"
+#include "reference/model/attack/attack_problems.h"
 #include "reference/problem/random.h"
+#include "reference/system/error.h"
 #include "reports/plugin/test/field_values.h"
 
 namespace flashproof {

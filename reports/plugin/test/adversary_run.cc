@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "properties/generators/family.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-#include "reference/error/declared_terms.h"
+#include "reference/error/semantics/declared_terms.h"
 #include "reports/plugin/kernel_run.h"
 #include "reports/plugin/test/adversaries.h"
 

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "kernels/plugin/load.h"
-#include "reference/problem/error.h"
+#include "reference/system/error.h"
 
 namespace flashproof {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "reference/problem/error.h"
-#include "reference/problem/witness.h"
+#include "reference/problem/witness/witness.h"
+#include "reference/system/error.h"
 #include "reports/plugin/ask.h"
 #include "reports/plugin/main.h"
 

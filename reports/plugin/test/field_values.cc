@@ -4,8 +4,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "reference/bound/arithmetic_fields.h"
 #include "reference/bound/backward/arithmetic_fields.h"
+#include "reference/bound/declare/arithmetic_fields.h"
 
 namespace flashproof {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "kernels/registry.h"
-#include "kernels/run.h"
+#include "kernels/run/run.h"
 #include "reference/bound/alternatives.h"
 #include "reference/bound/backward/bound.h"
 #include "reference/model/backward_model.h"

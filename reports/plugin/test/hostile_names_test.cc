@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "reference/problem/read_file.h"
-#include "reference/problem/shown_text.h"
+#include "reference/system/read_file.h"
+#include "reference/system/shown_text.h"
 #include "reports/plugin/test/program_run.h"
 
 namespace flashproof {

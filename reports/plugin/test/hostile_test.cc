@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "kernels/plugin/plugin_process.h"
-#include "reference/problem/child_process.h"
+#include "reference/system/child_process.h"
 #include "reports/plugin/check.h"
 #include "reports/plugin/test/program_run.h"
 

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "reference/error/declared_terms.h"
-#include "reference/error/semantics_json.h"
+#include "reference/error/semantics/declared_terms.h"
+#include "reference/error/semantics/semantics_json.h"
 #include "reports/plugin/test/adversary_declarations.h"
 #include "reports/plugin/test/adversary_run.h"
 

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "reference/problem/child_process.h"
-#include "reference/problem/program.h"
-#include "reference/problem/read_file.h"
+#include "reference/system/child_process.h"
+#include "reference/system/program.h"
+#include "reference/system/read_file.h"
 #include "reports/plugin/main.h"
 
 namespace flashproof {

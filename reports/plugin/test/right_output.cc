@@ -3,8 +3,8 @@
 #include <span>
 #include <vector>
 
-#include "reference/error/declared_truth.h"
-#include "reference/error/rounded_truth.h"
+#include "reference/error/semantics/declared_truth.h"
+#include "reference/error/semantics/rounded_truth.h"
 #include "reference/oracle/backward/backward_truth.h"
 #include "reference/oracle/backward/tiers.h"
 #include "reference/oracle/backward/view.h"

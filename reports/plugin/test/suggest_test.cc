@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "reference/problem/error.h"
-#include "reference/problem/exit_codes.h"
+#include "reference/system/error.h"
+#include "reference/system/exit_codes.h"
 #include "reports/plugin/block.h"
 #include "reports/plugin/declared_by.h"
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-#include "reference/problem/child_process.h"
+#include "reference/system/child_process.h"
 #include "reports/plugin/supervised.h"
 #include "reports/plugin/test/program_run.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "reference/problem/text.h"
+#include "reference/system/text.h"
 #include "reports/views/terminal/text.h"
 
 namespace flashproof::html {

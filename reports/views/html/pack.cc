@@ -8,7 +8,7 @@
 #include <map>
 #include <numeric>
 
-#include "reference/problem/text.h"
+#include "reference/system/text.h"
 #include "reports/record/json_parts.h"
 #include "reports/statistics/octaves.h"
 #include "reports/views/terminal/text.h"

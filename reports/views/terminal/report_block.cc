@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "reference/problem/text.h"
+#include "reference/system/text.h"
 #include "reports/views/terminal/report_causes.h"
 #include "reports/views/terminal/text.h"
 

@@ -8,8 +8,8 @@
 #include <set>
 #include <utility>
 
-#include "reference/problem/text.h"
-#include "reports/diagnose/cause_entries.h"
+#include "reference/system/text.h"
+#include "reports/diagnose/cause/cause_entries.h"
 #include "reports/views/terminal/text.h"
 
 namespace flashproof {

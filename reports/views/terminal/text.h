@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "reference/problem/text.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "reference/problem/shown_text.h"
+#include "reference/system/shown_text.h"
 #include "reports/views/terminal/text.h"
 
 namespace flashproof {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "reports/record/made_report.h"
+#include "reports/record/test/made_report.h"
 #include "reports/views/html/html.h"
 
 namespace flashproof {

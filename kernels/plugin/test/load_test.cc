@@ -1,0 +1,93 @@
+#include "kernels/plugin/load.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cfenv>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "reference/system/child_process.h"
+#include "reference/system/error.h"
+
+namespace flashproof {
+namespace {
+
+using testing::HasSubstr;
+
+const std::filesystem::path kFolder = FLASHPROOF_TEST_PLUGINS;  // load_fault_N.so, faulty.so
+
+template <class Error>
+std::string thrown(const std::filesystem::path& path, double seconds = 30) {
+  try {
+    const Plugin plugin(path, seconds);
+  } catch (const Error& e) {
+    EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos);
+    return e.what();
+  }
+  return "nothing thrown";
+}
+std::string fault(const std::string& name, double seconds = 30) {
+  return thrown<PluginFault>(kFolder / ("load_fault_" + name + ".so"), seconds);
+}
+
+TEST(Load, a_library_says_what_it_has_and_nothing_of_it_runs_here) {
+  const Plugin plugin(kFolder / "faulty.so");
+  EXPECT_EQ(plugin.name(), "faulty");
+  ASSERT_EQ(plugin.kernels().size(), 29U);
+  EXPECT_TRUE(std::ranges::is_sorted(plugin.kernels(), {}, &Kernel::id));
+  const Kernel& kernel = plugin.kernels()[0];
+  EXPECT_EQ(kernel.id, "softmax.absurd_workspace.test");
+  EXPECT_TRUE(kernel.foreign);
+  EXPECT_TRUE(kernel.contract.deterministic);
+  EXPECT_FALSE(kernel.has_cuda);
+}
+
+TEST(Load, what_is_no_plugin_is_a_wrong_argument) {
+  EXPECT_THAT(thrown<UsageError>("/nowhere/at-all.so"), HasSubstr("no such file"));
+  EXPECT_THAT(thrown<UsageError>(kFolder), HasSubstr("no such file"));
+  const auto text =
+      std::filesystem::temp_directory_path() / ("flashproof-no-elf-" + std::to_string(::getpid()) + ".so");
+  std::ofstream(text) << "int main;";
+  EXPECT_THAT(thrown<UsageError>(text), HasSubstr("plugin"));
+  std::filesystem::remove(text);
+  EXPECT_THAT(thrown<UsageError>(kFolder / "load_fault_99.so"), HasSubstr("no function flashproof_plugin_entry"));
+}
+
+TEST(Load, what_breaks_the_rules_is_a_finding) {
+  EXPECT_THAT(fault("1"), HasSubstr("ABI version 2: this flashproof has 1"));
+  EXPECT_THAT(fault("2"), HasSubstr("kernels[3].struct_size 8"));
+  EXPECT_THAT(fault("3"), HasSubstr("kernel_count 0"));
+  EXPECT_THAT(fault("4"), HasSubstr("kernels[2] is null"));
+  EXPECT_THAT(fault("5"), HasSubstr("kernels[1]: id, description and run"));
+  EXPECT_THAT(fault("6"), HasSubstr("declared twice"));
+  EXPECT_THAT(fault("7"), HasSubstr("no JSON"));
+  EXPECT_THAT(fault("8"), HasSubstr("near: row_length"));
+  EXPECT_THAT(fault("9"), HasSubstr("three names"));
+  EXPECT_THAT(fault("10"), HasSubstr("problem 9"));
+  EXPECT_THAT(fault("11"), HasSubstr("returned null"));
+  EXPECT_THAT(fault("12"), HasSubstr("was killed by signal 6"));
+  EXPECT_THAT(fault("13", 0.3), HasSubstr("gave no result within 0.3 s"));
+  EXPECT_THAT(fault("14"), HasSubstr("exited with code 0"));
+  EXPECT_THAT(fault("16"), HasSubstr("reserved 7: legal 0"));
+  EXPECT_THAT(fault("17"), HasSubstr("closed its socket to the judge"));  // and hangs
+}
+
+TEST(Load, a_process_that_a_library_leaves_behind_is_a_finding_and_ended) {
+  EXPECT_THAT(fault("18", 5), HasSubstr("forked: what a kernel starts must have ended"));
+  EXPECT_THAT(children_of_this_process(), testing::IsEmpty());
+}
+
+TEST(Load, the_environment_that_a_library_leaves_is_its_own) {
+  std::fenv_t before, after;
+  std::fegetenv(&before);
+  const LoadedPlugin& fast_math = LoadedPlugin::of((kFolder / "load_fault_15.so").string());
+  std::fegetenv(&after);
+  EXPECT_EQ(before.__mxcsr & 0xffc0, after.__mxcsr & 0xffc0);
+  EXPECT_EQ(fast_math.environment.__mxcsr & 0x8040U, 0x8040U);
+}
+
+}  // namespace
+}  // namespace flashproof

@@ -1,0 +1,114 @@
+// The table itself. A form that no row matches is refused by name before anything runs.
+#include "kernels/ptx/translate/emit.h"
+#include "kernels/ptx/translate/special_functions.h"
+
+namespace flashproof::ptx {
+
+std::span<const FormRow> form_rows() {
+#define INTEGERS "{u16,s16,u32,s32,u64,s64}"
+#define ANY_BITS "{b16,b32,b64}"
+#define ANY "{b8,u8,s8,b16,u16,s16,b32,u32,s32,f32,b64,u64,s64,f64}"
+#define ROUND "{,.rn,.rz,.rm,.rp}"
+#define ROUNDED "{.rn,.rz,.rm,.rp}"
+#define ORDER "{,.weak,.volatile,.relaxed{.cta,.gpu,.sys},.acquire{.cta,.gpu,.sys},.release{.cta,.gpu,.sys}}"
+#define SPACE "{,.global,.shared,.shared::cta,.local}"
+#define CACHE "{,.ca,.cg,.cs,.lu,.cv,.wb,.wt}"
+#define EVICT                                                                                                         \
+  "{,.L1::evict_normal,.L1::evict_first,.L1::evict_last,.L1::evict_unchanged,.L1::no_allocate}{,.L2::64B,.L2::128B,." \
+  "L2::256B}"
+#define ATOMIC "{,.relaxed,.acquire,.release,.acq_rel}{,.cta,.gpu,.sys}{,.global,.shared,.shared::cta}"
+#define FLOAT_COMPARISONS "{eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan}"
+#define INTEGER_COMPARISONS "{eq,ne,lt,le,gt,ge,lo,ls,hi,hs}"
+#define COMPARABLE "{b16,b32,b64,u16,s16,u32,s32,u64,s64}"
+#define COMBINE "{.and,.or,.xor}"
+  static const FormRow rows[] = {
+      // float
+      {"{add,sub,mul}" ROUND "{,.ftz}{,.sat}.f32", "d s s", emit_float_arithmetic},
+      {"{fma,mad}" ROUNDED "{,.ftz}{,.sat}.f32", "d s s s", emit_float_arithmetic},
+      {"div" ROUNDED "{,.ftz}.f32", "d s s", emit_float_arithmetic},
+      {"{rcp,sqrt}" ROUNDED "{,.ftz}.f32", "d s", emit_float_arithmetic},
+      {"{min,max}{,.ftz}{,.NaN}.f32", "d s s", emit_float_extremum},
+      {"{abs,neg}{,.ftz}.f32", "d s", emit_float_sign},
+      {"copysign.f32", "d s s", emit_copysign},
+      {"testp.{finite,infinite,number,notanumber,normal,subnormal}.f32", "P s", emit_testp},
+      {"{ex2,lg2,rcp,rsqrt,sqrt,sin,cos}.approx{,.ftz}.f32", "d s", emit_special_function},
+      {"tanh.approx.f32", "d s", emit_special_function},
+      {"setp." FLOAT_COMPARISONS "{,.ftz}.f32", "P| s s", emit_setp},
+      {"setp." FLOAT_COMPARISONS COMBINE "{,.ftz}.f32", "P| s s p", emit_setp},
+      // integer
+      {"setp." INTEGER_COMPARISONS "." COMPARABLE, "P| s s", emit_setp},
+      {"setp." INTEGER_COMPARISONS COMBINE "." COMPARABLE, "P| s s p", emit_setp},
+      {"{add,sub}." INTEGERS, "d s s", emit_integer_arithmetic},
+      {"{add,sub}.sat.s32", "d s s", emit_integer_arithmetic},
+      {"mul{.lo,.hi}." INTEGERS, "d s s", emit_integer_arithmetic},
+      {"mul.wide.{u16,s16,u32,s32}", "d:wide s s", emit_integer_arithmetic},
+      {"mad{.lo,.hi}." INTEGERS, "d s s s", emit_integer_arithmetic},
+      {"mad.wide.{u16,s16,u32,s32}", "d:wide s s s:wide", emit_integer_arithmetic},
+      {"{div,rem}." INTEGERS, "d s s", emit_division},
+      {"{min,max}." INTEGERS, "d s s", emit_integer_arithmetic},
+      {"{abs,neg}.{s16,s32,s64}", "d s", emit_integer_arithmetic},
+      {"{and,or,xor}." ANY_BITS, "d s s", emit_logic},
+      {"not." ANY_BITS, "d s", emit_logic},
+      {"{and,or,xor}.pred", "P p p", emit_logic},
+      {"not.pred", "P p", emit_logic},
+      {"shl." ANY_BITS, "d s s:u32", emit_shift},
+      {"shr.{b16,b32,b64,u16,s16,u32,s32,u64,s64}", "d s s:u32", emit_shift},
+      {"shf{.l,.r}{.wrap,.clamp}.b32", "d s s s:u32", emit_funnel_shift},
+      {"{popc,clz}.{b32,b64}", "d:u32 s", emit_bit_count},
+      {"brev.{b32,b64}", "d s", emit_bit_count},
+      {"bfe.{u32,s32}", "d s s:u32 s:u32", emit_bit_field},
+      {"bfi.b32", "d s s s:u32 s:u32", emit_bit_field},
+      {"prmt.b32", "d s s s:u32", emit_prmt},
+      {"lop3.b32", "d s s s i", emit_lop3},
+      // moves and conversions
+      {"selp.{b16,u16,s16,b32,u32,s32,f32,b64,u64,s64,f64}", "d s s p", emit_selp},
+      {"mov.pred", "P p", emit_logic},
+      {"mov.{b16,u16,s16,b32,u32,s32,f32,b64,u64,s64,f64}", "d x", emit_mov},
+      {"cvt{,.sat}.{u8,s8,u16,s16,u32,s32,u64,s64}.{u8,s8,u16,s16,u32,s32,u64,s64}", "d> s>:from", emit_cvt_integer},
+      {"cvt{.rni,.rzi,.rmi,.rpi}{,.ftz}{,.sat}.{u8,s8,u16,s16,u32,s32}.f32", "d> s:from", emit_cvt_to_integer},
+      {"cvt.rn.f32.{u8,s8,u16,s16,u32,s32,u64,s64}", "d s>:from", emit_cvt_from_integer},
+      {"cvt{,.rni,.rzi,.rmi,.rpi}{,.ftz}{,.sat}.f32.f32", "d s:from", emit_cvt_float},
+      {"cvt{,.ftz}.f32.f16", "d s:from", emit_cvt_half},
+      {"cvt.f32.bf16", "d s:from", emit_cvt_half},
+      {"cvt.rn.{f16,bf16}.f32", "d s:from", emit_cvt_half},
+      {"cvt.rn.{f16x2,bf16x2}.f32", "d s:f32 s:f32", emit_cvt_half},
+      {"cvta{,.to}.{global,shared,shared::cta,local,const,param}.u64", "d x", emit_cvta},
+      {"isspacep.{global,shared,local}", "P s:u64", emit_isspacep},
+      // memory
+      {"ld" ORDER SPACE CACHE "{,.nc}" EVICT "{,.v2,.v4}." ANY, "v> m", emit_load},
+      {"ld{,.weak}{.const,.param,.param::entry}{,.v2,.v4}." ANY, "v> m", emit_load},
+      {"st" ORDER SPACE CACHE EVICT "{,.v2,.v4}." ANY, "m w>", emit_store},
+      {"atom" ATOMIC ".{add,min,max}.{u32,s32,u64,s64}", "d m s", emit_atomic},
+      {"atom" ATOMIC ".{and,or,xor,exch}.{b32,b64}", "d m s", emit_atomic},
+      {"atom" ATOMIC ".{inc,dec}.u32", "d m s", emit_atomic},
+      {"atom" ATOMIC ".add.f32", "d m s", emit_atomic},
+      {"atom" ATOMIC ".cas.{b32,b64}", "d m s s", emit_atomic},
+      {"red" ATOMIC ".{add,min,max}.{u32,s32,u64,s64}", "m s", emit_atomic},
+      {"red" ATOMIC ".{and,or,xor}.{b32,b64}", "m s", emit_atomic},
+      {"red" ATOMIC ".{inc,dec}.u32", "m s", emit_atomic},
+      {"red" ATOMIC ".add.f32", "m s", emit_atomic},
+      // nothing to do where warps take turns and every store lands at once
+      {"membar.{cta,gl,sys}", "", emit_nothing},
+      {"fence{,.acq_rel,.sc}.{cta,gpu,sys}", "", emit_nothing},
+      {"prefetch{,.global,.local}{.L1,.L2}", "m", emit_nothing},
+      {"nanosleep.u32", "s", emit_nothing},
+      // warps and blocks
+      {"shfl.sync.{up,down,bfly,idx}.b32", "d| s s:u32 s:u32 s:u32", emit_shuffle},
+      {"vote.sync.{any,all,uni}.pred", "P p s:b32", emit_vote},
+      {"vote.sync.ballot.b32", "d p s:b32", emit_vote},
+      {"match.any.sync.b32", "d s s:b32", emit_reduction},
+      {"redux.sync.{add,min,max}.{u32,s32}", "d s s:b32", emit_reduction},
+      {"redux.sync.{and,or,xor}.b32", "d s s:b32", emit_reduction},
+      {"activemask.b32", "d", emit_activemask},
+      {"bar.warp.sync", "s:b32", emit_nothing},
+      {"{bar,barrier,barrier.cta}.sync{,.aligned}", "s:u32 ?s:u32", emit_nothing},
+      {"{bar,barrier,barrier.cta}.red{,.aligned}.{and,or}.pred", "P s:u32 ?s:u32 p", emit_barrier_result},
+      {"{bar,barrier,barrier.cta}.red{,.aligned}.popc.u32", "d:u32 s:u32 ?s:u32 p", emit_barrier_result},
+      // control: emit_kernel.cc
+      {"bra{,.uni}", "L", emit_nothing},
+      {"{ret,ret.uni,exit,trap}", "", emit_nothing},
+  };
+  return rows;
+}
+
+}  // namespace flashproof::ptx

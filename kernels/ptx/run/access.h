@@ -1,0 +1,52 @@
+// One access of a warp: where its lanes' addresses lie, and the findings where they lie nowhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "kernels/ptx/run/runtime_state.h"
+
+namespace flashproof::ptx {
+
+/// Lane l's bytes lie at address + offset + l * stride of the host.
+struct Mapping {
+  std::uint64_t offset = 0, stride = 0;
+};
+
+/// The addresses of a warp's lanes, those of lanes that are not here replaced by one of a lane that is.
+struct Addresses {
+  alignas(64) std::uint64_t at[kLanes];
+  std::uint64_t joined = 0;  // every bit that one has
+  bool contiguous = false;   // lane l's bytes lie behind lane l - 1's, and all lanes are here
+  bool equal = false;
+
+  /// `lanes`: not 0. `bytes` of each.
+  Addresses(std::uint32_t lanes, const std::uint64_t* given, std::uint64_t bytes);
+  /// Whether every lane's bytes lie in [low, high), which is as long as one lane's at least.
+  bool lie_in(std::uint64_t low, std::uint64_t high, std::uint64_t bytes) const;
+};
+
+struct Access {
+  Runtime& runtime;
+  const Site& site;
+  bool write;
+  std::uint64_t bytes;  // of a lane
+
+  /// Where the lane's bytes lie; null after a finding.
+  std::byte* place(std::uint64_t address, int lane) const;
+  /// If all lanes may access their bytes, in one way; else ask lane by lane. Whether shared memory was written is not asked.
+  std::optional<Mapping> map(const Addresses& addresses) const;
+
+ private:
+  std::byte* outside(std::uint64_t address, int lane, Space space, std::uint64_t size) const;
+  std::byte* shared(std::uint64_t address, int lane) const;
+  std::byte* local(std::uint64_t address, int lane) const;
+  std::string text(std::uint64_t address) const;
+  std::string near(std::uint64_t address) const;
+};
+
+Access access_of(Context* context, std::uint32_t site, bool write);
+
+}  // namespace flashproof::ptx

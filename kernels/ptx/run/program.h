@@ -1,0 +1,46 @@
+// An entry of a PTX file, compiled for this machine: what callers outside of this room use.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/ptx/parse/module.h"
+#include "kernels/ptx/run/launch.h"
+
+namespace flashproof::ptx {
+
+class LoadedCode;
+
+struct ProgramOptions {
+  bool use_cache = true;
+  std::string cache_folder;  // empty: as object_cache.h says
+};
+
+/// Programs are made and launched by one thread at a time, as the fibers are.
+/// The module's global and constant variables live as long as the program, and keep what launches write.
+class Program {
+ public:
+  /// Compiles, or takes from the cache. Throws UsageError for what translate() and find_entry() refuse, InfrastructureError
+  /// without libLLVM.
+  Program(const Module& module, std::string_view entry, const ProgramOptions& options = {});
+  ~Program();
+  Program(Program&&) noexcept;
+
+  LaunchResult launch(const Launch& wanted);
+
+  const Entry& entry() const { return translation_->flow.entry; }
+  const Layout& layout() const { return translation_->layout; }
+  bool from_cache() const { return from_cache_; }
+
+ private:
+  std::unique_ptr<Translation> translation_;
+  std::unique_ptr<LoadedCode> code_;
+  std::unique_ptr<std::byte, void (*)(void*)> image_;
+  std::size_t image_bytes_ = 0;
+  std::vector<Array> variables_;
+  bool from_cache_ = false;
+};
+
+}  // namespace flashproof::ptx

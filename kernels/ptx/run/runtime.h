@@ -1,0 +1,46 @@
+// The functions that translated code calls. Each takes bit patterns of 32 lanes, and touches no memory but that of the launch.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "kernels/ptx/translate/context.h"
+
+namespace flashproof::ptx {
+
+enum class ShuffleMode : std::uint8_t { up, down, bfly, idx };
+enum class WarpReduction : std::uint8_t { add, min, max, bit_and, bit_or, bit_xor, match };
+enum class RoundedOperation : std::uint8_t { add, sub, mul, div, rcp, sqrt, fma };
+
+ShuffleMode shuffle_mode(std::string_view name);      // "up", ...
+WarpReduction warp_reduction(std::string_view name);  // "add", ..., "any" of match.any
+int rounded_operation(std::string_view opcode);       // "add", ..., "mad" as "fma"
+int rounding_mode(std::string_view name);             // "rz", "rm", "rp" -> of fesetround
+
+/// What may be called: the functions below, those of special_functions.h, and what LLVM makes calls of.
+std::span<const RuntimeSymbol> runtime_symbols();
+
+extern "C" {
+/// Checked accesses of the active lanes: 32 addresses in, out[element][lane] of the site's width. A finding ends the launch.
+void ptx_load(Context* context, std::uint32_t lanes, const std::uint64_t* addresses, void* out, std::uint32_t site);
+void ptx_store(Context* context, std::uint32_t lanes, const std::uint64_t* addresses, const void* values,
+               std::uint32_t site);
+/// Lanes in ascending order. operands[0..1][lane], out[lane] as they were before.
+void ptx_atomic(Context* context, std::uint32_t lanes, const std::uint64_t* addresses, const void* operands, void* out,
+                std::uint32_t site);
+/// The lanes whose members have all come to this place; the others wait.
+std::uint32_t ptx_meet(Context* context, std::uint32_t lanes, const std::uint32_t* members, std::uint32_t site);
+/// operands: value, other lane, clamp, members. Returns the lanes whose other lane is inside its segment.
+std::uint32_t ptx_shuffle(Context* context, std::uint32_t lanes, std::int32_t mode, const std::uint32_t* operands,
+                          std::uint32_t* out, std::uint32_t site);
+void ptx_shuffle_fault(Context* context, std::uint32_t missing, std::uint32_t site);
+/// operands: value, members.
+void ptx_reduce(std::uint32_t lanes, std::int32_t operation, std::int32_t is_signed, const std::uint32_t* operands,
+                std::uint32_t* out);
+/// One rounding in another direction. operands[0..2][lane] as the operation has them.
+void ptx_rounded(std::int32_t operation, std::int32_t mode, const float* operands, float* out);
+void ptx_trap(Context* context, std::uint32_t lanes, std::uint32_t site);
+}
+
+}  // namespace flashproof::ptx

@@ -1,0 +1,76 @@
+// The state of one launch, behind Context::runtime.
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kernels/ptx/run/launch.h"
+
+namespace flashproof::ptx {
+
+/// Lanes that stand in a barrier.
+struct Waiting {
+  std::uint32_t barrier, threads, lanes, votes;
+  int next;  // block of code
+  int line;
+};
+
+struct Warp {
+  alignas(128) std::uint32_t thread[3][kLanes];
+  std::uint32_t number = 0;
+  std::uint32_t live = 0;
+  std::vector<std::uint32_t> ready, parked;  // lanes by block of code
+  std::vector<std::uint64_t> ready_blocks;   // a bit for each block with ready lanes
+  int ready_count = 0, parked_count = 0;     // blocks with such lanes
+  std::vector<Waiting> waiting;
+  std::uint32_t result = 0, result_threads = 0;  // of the last barrier that reduces
+  std::byte* registers = nullptr;
+
+  void add(int block, std::uint32_t lanes);
+  void park(int block, std::uint32_t lanes);
+  /// The lowest block with ready lanes, and with them those that wait there for their members.
+  int take(std::uint32_t& lanes);
+};
+
+struct Range {
+  std::uint64_t low, high;
+  bool writable;
+  const std::string* name;
+};
+
+struct Runtime {
+  const Translation* entry = nullptr;
+  Context context{};
+  std::vector<std::byte> shared;
+  std::vector<std::uint8_t> shared_written;  // by byte, of this block
+  std::unique_ptr<std::byte, decltype(&std::free)> local{nullptr, &std::free};
+  std::int64_t parameter_bytes = 0;
+  std::vector<Range> ranges;
+  std::size_t last_range = 0;
+  std::vector<Warp> warps;
+  Warp* warp = nullptr;
+  std::set<int> lines_found;
+  LaunchResult result;
+
+  /// A finding; `lane` of the warp that runs, or -1. Ends the launch unless `goes_on`.
+  void find(int line, const std::string& what, int lane, bool goes_on = false);
+  /// The range that holds [low, high), or null.
+  const Range* range(std::uint64_t low, std::uint64_t high);
+};
+
+/// Throws UsageError that names the argument and what is legal.
+void check_launch(const Translation& entry, const Launch& wanted);
+
+/// Barriers that everybody has come to are over: whether there was one. A barrier for a number of threads counts whole warps, as the
+/// hardware does.
+bool release_barriers(std::vector<Warp>& warps);
+/// No lane can go on: a finding at the first place where lanes wait.
+void find_deadlock(Runtime& runtime, const Flow& flow);
+
+/// After a finding that ends the launch the budget is far below 0.
+inline constexpr std::int64_t kNoBudget = INT64_MIN / 2;
+
+}  // namespace flashproof::ptx

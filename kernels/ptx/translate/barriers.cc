@@ -1,0 +1,75 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "kernels/ptx/run/runtime_state.h"
+
+namespace flashproof::ptx {
+namespace {
+
+void release(Warp& warp, std::uint32_t number, std::uint32_t votes, std::uint32_t threads) {
+  const auto here = [&](const Waiting& waiting) { return waiting.barrier == number; };
+  for (const Waiting& waiting : warp.waiting) {
+    if (!here(waiting)) continue;
+    warp.add(waiting.next, waiting.lanes);
+    warp.result = votes;
+    warp.result_threads = threads;
+  }
+  std::erase_if(warp.waiting, here);
+}
+
+}  // namespace
+
+bool release_barriers(std::vector<Warp>& warps) {
+  bool released = false;
+  std::vector<std::uint32_t> numbers;
+  std::uint32_t live = 0;
+  for (const Warp& warp : warps) {
+    live += static_cast<std::uint32_t>(std::popcount(warp.live));
+    for (const Waiting& waiting : warp.waiting) {
+      if (std::ranges::find(numbers, waiting.barrier) == numbers.end()) numbers.push_back(waiting.barrier);
+    }
+  }
+  for (const std::uint32_t number : numbers) {
+    std::uint32_t here = 0, whole = 0, wanted = 0, votes = 0;
+    for (const Warp& warp : warps) {
+      std::uint32_t lanes = 0;
+      for (const Waiting& waiting : warp.waiting) {
+        if (waiting.barrier != number) continue;
+        lanes |= waiting.lanes;
+        wanted = std::max(wanted, waiting.threads);
+        votes += static_cast<std::uint32_t>(std::popcount(waiting.votes));
+      }
+      here += static_cast<std::uint32_t>(std::popcount(lanes));
+      whole += lanes != 0 && lanes == warp.live ? kLanes : 0;
+    }
+    if (wanted == 0 ? here < live : whole < wanted) continue;
+    released = true;
+    for (Warp& warp : warps) release(warp, number, votes, here);
+  }
+  return released;
+}
+
+void find_deadlock(Runtime& runtime, const Flow& flow) {
+  for (Warp& warp : runtime.warps) {
+    runtime.warp = &warp;
+    for (const Waiting& waiting : warp.waiting) {
+      return runtime.find(waiting.line,
+                          fmt::format("deadlock: lanes {:#010x} wait at barrier {} for threads that do not come",
+                                      waiting.lanes, waiting.barrier),
+                          -1);
+    }
+    for (std::size_t b = 0; b < warp.parked.size(); ++b) {
+      if (warp.parked[b] == 0) continue;
+      const int meet = flow.blocks[b].meet;
+      return runtime.find(
+          flow.entry.instructions[static_cast<std::size_t>(meet)].line,
+          fmt::format("deadlock: lanes {:#010x} wait for other members of their mask, which do not come",
+                      warp.parked[b]),
+          -1);
+    }
+  }
+}
+
+}  // namespace flashproof::ptx

@@ -1,0 +1,70 @@
+// What translated code and its runtime share: plain memory, by offsets that the emitter writes into the code.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/ptx/parse/module.h"
+
+namespace flashproof::ptx {
+
+inline constexpr int kLanes = 32;
+inline constexpr std::uint32_t kAllLanes = 0xffffffff;
+
+/// Generic addresses of shared, local and parameter memory: windows where no host address lies (not canonical on x86-64 and aarch64).
+inline constexpr std::uint64_t kWindowBytes = 1ULL << 32;
+inline constexpr std::uint64_t kSharedWindow = 0x5A00000000000000;
+inline constexpr std::uint64_t kLocalWindow = 0x5B00000000000000;
+inline constexpr std::uint64_t kParameterWindow = 0x5C00000000000000;
+
+/// One instruction that accesses memory or meets: its line and what it does.
+struct Site {
+  std::int32_t line;
+  Space space;
+  std::uint8_t bytes;      // of an element
+  std::uint8_t count;      // elements side by side
+  std::uint8_t operation;  // AtomicOperation, or Reduction
+  bool is_signed, is_float;
+  std::int32_t block;  // of a meeting: where it stands
+};
+
+enum class AtomicOperation : std::uint8_t {
+  add,
+  min,
+  max,
+  bit_and,
+  bit_or,
+  bit_xor,
+  exchange,
+  compare,
+  increment,
+  decrement
+};
+
+struct Runtime;  // launch.cc
+
+/// Of one block of the grid, for the warp that runs. `budget` counts down; below 0 the launch ends at the end of the block of code.
+struct Context {
+  std::int64_t budget;
+  const std::byte* parameters;
+  std::uint64_t variables;      // host address of the module's global and constant variables
+  const std::uint32_t* thread;  // [3][32]: %tid.x, .y, .z of the warp's lanes
+  std::uint32_t split;          // lanes that branch or leave where others go on
+  std::uint32_t barrier, barrier_threads, barrier_votes, barrier_result;
+  std::uint32_t block_size[3], block_index[3], grid_size[3];
+  std::uint32_t warp;
+  Runtime* runtime;
+};
+
+/// What a block of code returns: the next block, or one of these.
+enum Next : std::int32_t { diverged = -1, at_barrier = -2, left = -3, some_left = -4, parked = -5, stopped = -6 };
+
+using BlockFunction = std::int32_t (*)(std::byte* registers, Context* context, std::uint32_t lanes);
+
+/// By which name translated code calls a function of the runtime, and where it is: nothing else can be called.
+struct RuntimeSymbol {
+  const char* name;
+  void* address;
+};
+
+}  // namespace flashproof::ptx

@@ -1,0 +1,73 @@
+// The emitters that the table of forms names, and what they share.
+#pragma once
+
+#include <string>
+
+#include "kernels/ptx/run/code.h"
+
+namespace flashproof::ptx {
+
+// emit_float.cc
+void emit_float_arithmetic(BlockCode& code, const Form& form, const Instruction& in);
+void emit_float_extremum(BlockCode& code, const Form& form, const Instruction& in);
+void emit_float_sign(BlockCode& code, const Form& form, const Instruction& in);
+void emit_copysign(BlockCode& code, const Form& form, const Instruction& in);
+void emit_testp(BlockCode& code, const Form& form, const Instruction& in);
+void emit_special_function(BlockCode& code, const Form& form, const Instruction& in);
+/// f32 bits with subnormals made zeros of their sign.
+std::string flushed(BlockCode& code, const std::string& bits);
+/// The bits of an f32 result as the GPU gives them: saturated if .sat, flushed if .ftz, every NaN 0x7fffffff.
+std::string finished(BlockCode& code, const Form& form, const std::string& floats);
+
+// emit_compare.cc
+void emit_setp(BlockCode& code, const Form& form, const Instruction& in);
+void emit_selp(BlockCode& code, const Form& form, const Instruction& in);
+void emit_logic(BlockCode& code, const Form& form, const Instruction& in);
+
+// emit_integer.cc
+void emit_integer_arithmetic(BlockCode& code, const Form& form, const Instruction& in);
+void emit_division(BlockCode& code, const Form& form, const Instruction& in);
+
+// emit_bits.cc
+void emit_shift(BlockCode& code, const Form& form, const Instruction& in);
+void emit_funnel_shift(BlockCode& code, const Form& form, const Instruction& in);
+void emit_bit_count(BlockCode& code, const Form& form, const Instruction& in);
+void emit_bit_field(BlockCode& code, const Form& form, const Instruction& in);
+void emit_prmt(BlockCode& code, const Form& form, const Instruction& in);
+void emit_lop3(BlockCode& code, const Form& form, const Instruction& in);
+
+// emit_convert.cc
+void emit_cvt_integer(BlockCode& code, const Form& form, const Instruction& in);
+void emit_cvt_to_integer(BlockCode& code, const Form& form, const Instruction& in);
+void emit_cvt_from_integer(BlockCode& code, const Form& form, const Instruction& in);
+void emit_cvt_float(BlockCode& code, const Form& form, const Instruction& in);
+void emit_cvt_half(BlockCode& code, const Form& form, const Instruction& in);
+
+// emit_move.cc
+void emit_mov(BlockCode& code, const Form& form, const Instruction& in);
+void emit_cvta(BlockCode& code, const Form& form, const Instruction& in);
+void emit_isspacep(BlockCode& code, const Form& form, const Instruction& in);
+/// %tid.x and so on, as integers of the type's width.
+std::string special_register(BlockCode& code, const Operand& operand, Type type);
+/// The address of a variable in its own space, as mov gives it.
+std::string symbol_address(BlockCode& code, const Operand& operand, Type type);
+/// The same for a memory operand: "<32 x i64>".
+std::string symbol_place(BlockCode& code, const Operand& operand, Space space);
+
+// emit_memory.cc
+void emit_load(BlockCode& code, const Form& form, const Instruction& in);
+void emit_store(BlockCode& code, const Form& form, const Instruction& in);
+void emit_atomic(BlockCode& code, const Form& form, const Instruction& in);
+
+// emit_warp.cc
+void emit_shuffle(BlockCode& code, const Form& form, const Instruction& in);
+void emit_vote(BlockCode& code, const Form& form, const Instruction& in);
+void emit_reduction(BlockCode& code, const Form& form, const Instruction& in);
+void emit_activemask(BlockCode& code, const Form& form, const Instruction& in);
+/// The end of a block: number, threads and votes of the barrier into the context.
+void emit_barrier(BlockCode& code, const Form& form, const Instruction& in);
+/// Behind it: what bar.red has found.
+void emit_barrier_result(BlockCode& code, const Form& form, const Instruction& in);
+inline void emit_nothing(BlockCode&, const Form&, const Instruction&) {}
+
+}  // namespace flashproof::ptx

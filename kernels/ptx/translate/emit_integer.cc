@@ -1,0 +1,77 @@
+// Integer arithmetic, modulo 2^width.
+#include "kernels/ptx/translate/emit.h"
+
+namespace flashproof::ptx {
+namespace {
+
+std::string widened(BlockCode& code, const std::string& x, Type type) {
+  return code.op("{} {} {} to {}", type.kind == 's' ? "sext" : "zext", vector_type(type.bits), x,
+                 vector_type(2 * type.bits));
+}
+
+std::string product(BlockCode& code, const Form& form, const std::string& a, const std::string& b) {
+  const Type type = form.type;
+  if (!form.has("wide") && !form.has("hi")) return code.op("mul {} {}, {}", vector_type(type.bits), a, b);
+  const std::string wide_a = widened(code, a, type), wide_b = widened(code, b, type);
+  const std::string wide = vector_type(2 * type.bits);
+  std::string all = code.op("mul {} {}, {}", wide, wide_a, wide_b);
+  if (form.has("wide")) return all;
+  const std::string high = code.op("lshr {} {}, splat (i{} {})", wide, all, 2 * type.bits, type.bits);
+  return code.op("trunc {} {} to {}", wide, high, vector_type(type.bits));
+}
+
+std::string call(BlockCode& code, std::string_view name, int bits, const std::string& a, const std::string& b) {
+  return code.op("call {0} @llvm.{1}.v32i{2}({0} {3}, {0} {4})", vector_type(bits), name, bits, a, b);
+}
+
+}  // namespace
+
+void emit_integer_arithmetic(BlockCode& code, const Form& form, const Instruction& in) {
+  const std::string& opcode = form.parts[0];
+  const bool is_signed = form.type.kind == 's';
+  const std::string type = vector_type(form.type.bits);
+  const std::string a = code.value(in.operands[1], form.type);
+  const std::string b = in.operands.size() > 2 ? code.value(in.operands[2], form.type) : "";
+  Type result_type = form.type;
+  if (form.has("wide")) result_type.bits *= 2;
+  std::string result;
+  if (form.has("sat")) {
+    result = call(code, opcode == "add" ? "sadd.sat" : "ssub.sat", form.type.bits, a, b);
+  } else if (opcode == "add" || opcode == "sub") {
+    result = code.op("{} {} {}, {}", opcode, type, a, b);
+  } else if (opcode == "min" || opcode == "max") {
+    result = call(code, (is_signed ? "s" : "u") + opcode, form.type.bits, a, b);
+  } else if (opcode == "neg") {
+    result = code.op("sub {} zeroinitializer, {}", type, a);
+  } else if (opcode == "abs") {
+    result = code.op("call {0} @llvm.abs.v32i{1}({0} {2}, i1 false)", type, form.type.bits, a);
+  } else {
+    result = product(code, form, a, b);
+    if (opcode == "mad") {
+      result = code.op("add {} {}, {}", vector_type(result_type.bits), result, code.value(in.operands[3], result_type));
+    }
+  }
+  code.write(in.operands[0], result, result_type);
+}
+
+/// By zero all bits are ones, as the code that ptxas makes has it; PTX leaves it open.
+void emit_division(BlockCode& code, const Form& form, const Instruction& in) {
+  const int bits = form.type.bits;
+  const std::string type = vector_type(bits);
+  const std::string a = code.value(in.operands[1], form.type), b = code.value(in.operands[2], form.type);
+  const std::string zero = code.op("icmp eq {} {}, zeroinitializer", type, b);
+  std::string unsafe = zero;
+  if (form.type.kind == 's') {  // the least number by -1 would trap; by 1 it has the same quotient and rest
+    const std::string least =
+        code.op("icmp eq {} {}, splat (i{} {})", type, a, bits, bits == 64 ? INT64_MIN : -(1LL << (bits - 1)));
+    const std::string minus_one = code.op("icmp eq {} {}, splat (i{} -1)", type, b, bits);
+    unsafe = code.op("or <32 x i1> {}, {}", zero, code.op("and <32 x i1> {}, {}", least, minus_one));
+  }
+  const std::string by = code.op("select <32 x i1> {0}, {1} splat (i{2} 1), {1} {3}", unsafe, type, bits, b);
+  const std::string opcode = (form.type.kind == 's' ? "s" : "u") + form.parts[0];
+  const std::string result = code.op("{} {} {}, {}", opcode, type, a, by);
+  code.write(in.operands[0], code.op("select <32 x i1> {0}, {1} splat (i{2} -1), {1} {3}", zero, type, bits, result),
+             form.type);
+}
+
+}  // namespace flashproof::ptx

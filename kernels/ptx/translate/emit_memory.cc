@@ -1,0 +1,118 @@
+// Loads, stores and atomics: through the runtime, which checks every lane's address. Parameters at a fixed place are read here.
+#include "kernels/ptx/parse/lexer.h"
+#include "kernels/ptx/translate/emit.h"
+
+namespace flashproof::ptx {
+namespace {
+
+Space space_of(const Form& form) {
+  static constexpr std::pair<std::string_view, Space> kSpaces[] = {
+      {"global", Space::global},  {"shared", Space::shared}, {"shared::cta", Space::shared}, {"local", Space::local},
+      {"const", Space::constant}, {"param", Space::param},   {"param::entry", Space::param}};
+  for (const auto& [name, space] : kSpaces) {
+    if (form.has(name)) return space;
+  }
+  return Space::generic;
+}
+
+std::vector<Operand> elements(const Operand& operand) {
+  return operand.kind == Operand::Kind::vector ? operand.parts : std::vector<Operand>{operand};
+}
+
+Site site_of(const Form& form) {
+  Site site{};
+  site.space = space_of(form);
+  site.bytes = static_cast<std::uint8_t>(form.type.bytes());
+  site.count = static_cast<std::uint8_t>(form.vector_size());
+  return site;
+}
+
+void store_address(BlockCode& code, const Operand& operand, Space space) {
+  code.line("store <32 x i64> {}, ptr {}, align 256", code.address(operand, space), code.room(0));
+}
+
+/// A parameter by its name: the same for all lanes, inside as the file is translated.
+void load_parameter(BlockCode& code, const Form& form, const Instruction& in) {
+  const Operand& from = in.operands[1];
+  const std::vector<Operand> to = elements(in.operands[0]);
+  const std::int64_t bytes = form.type.bytes();
+  std::int64_t offset = static_cast<std::int64_t>(from.bits);
+  for (const Variable& parameter : code.entry().parameters) {
+    if (parameter.name == from.name) offset += parameter.offset;
+  }
+  const std::int64_t all = bytes * static_cast<std::int64_t>(to.size());
+  if (offset < 0 || offset + all > code.entry().parameter_bytes || offset % all != 0) {
+    code.complain(
+        fmt::format("{}: {} bytes at byte {} of the parameters, legal: inside their {} bytes, a multiple of the size",
+                    form.name, all, offset, code.entry().parameter_bytes));
+  }
+  const std::string base = code.field(offsetof(Context, parameters), "ptr");
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const std::string at =
+        code.op("getelementptr i8, ptr {}, i64 {}", base, offset + bytes * static_cast<std::int64_t>(i));
+    const std::string scalar = code.op("load i{}, ptr {}, align 1", form.type.bits, at);
+    code.write(to[i], code.splat(scalar, form.type.bits), form.type);
+  }
+}
+
+}  // namespace
+
+void emit_load(BlockCode& code, const Form& form, const Instruction& in) {
+  const Space space = space_of(form);
+  const Operand& from = in.operands[1];
+  if (space == Space::param && from.reg < 0 && !from.name.empty()) {
+    for (const Variable& parameter : code.entry().parameters) {
+      if (parameter.name == from.name) return load_parameter(code, form, in);
+    }
+  }
+  store_address(code, from, space);
+  code.line("call void @ptx_load(ptr %c, i32 {}, ptr {}, ptr {}, i32 {})", code.active(), code.room(0), code.room(1),
+            code.site(site_of(form)));
+  const std::vector<Operand> to = elements(in.operands[0]);
+  std::vector<std::string> loaded;
+  loaded.reserve(to.size());
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    loaded.push_back(code.op("load {}, ptr {}, align {}", vector_type(form.type.bits),
+                             code.room_of(1, static_cast<int>(i), form.type.bits), kLanes * form.type.bytes()));
+  }
+  for (std::size_t i = 0; i < to.size(); ++i) code.write(to[i], loaded[i], form.type);
+}
+
+void emit_store(BlockCode& code, const Form& form, const Instruction& in) {
+  const std::vector<Operand> from = elements(in.operands[1]);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const std::string value = code.value(from[i], form.type);
+    code.line("store {} {}, ptr {}, align {}", vector_type(form.type.bits), value,
+              code.room_of(1, static_cast<int>(i), form.type.bits), kLanes * form.type.bytes());
+  }
+  store_address(code, in.operands[0], space_of(form));
+  code.line("call void @ptx_store(ptr %c, i32 {}, ptr {}, ptr {}, i32 {})", code.active(), code.room(0), code.room(1),
+            code.site(site_of(form)));
+}
+
+void emit_atomic(BlockCode& code, const Form& form, const Instruction& in) {
+  static constexpr std::pair<std::string_view, AtomicOperation> kOperations[] = {
+      {"add", AtomicOperation::add},       {"min", AtomicOperation::min},     {"max", AtomicOperation::max},
+      {"and", AtomicOperation::bit_and},   {"or", AtomicOperation::bit_or},   {"xor", AtomicOperation::bit_xor},
+      {"exch", AtomicOperation::exchange}, {"cas", AtomicOperation::compare}, {"inc", AtomicOperation::increment},
+      {"dec", AtomicOperation::decrement}};
+  Site site = site_of(form);
+  for (const auto& [name, operation] : kOperations) {
+    if (form.has(name)) site.operation = static_cast<std::uint8_t>(operation);
+  }
+  site.is_signed = form.type.kind == 's';
+  site.is_float = form.type.kind == 'f';
+  const std::size_t first = form.parts[0] == "red" ? 0 : 1;
+  const std::string type = vector_type(form.type.bits);
+  for (std::size_t i = first + 1; i < in.operands.size(); ++i) {
+    const std::string value = code.value(in.operands[i], form.type);
+    code.line("store {} {}, ptr {}, align 128", type, value,
+              code.room_of(1, static_cast<int>(i - first) - 1, form.type.bits));
+  }
+  store_address(code, in.operands[first], site.space);
+  code.line("call void @ptx_atomic(ptr %c, i32 {}, ptr {}, ptr {}, ptr {}, i32 {})", code.active(), code.room(0),
+            code.room(1), code.room(2), code.site(site));
+  if (first == 1) code.write(in.operands[0], code.op("load {}, ptr {}, align 128", type, code.room(2)), form.type);
+}
+
+}  // namespace flashproof::ptx

@@ -1,0 +1,248 @@
+#include "kernels/ptx/translate/flow.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+
+#include "kernels/ptx/parse/lexer.h"
+
+namespace flashproof::ptx {
+namespace {
+
+/// "@%p shfl ..." -> "@!%p bra behind; shfl ...; behind:".
+Entry with_branches_around(const Entry& entry) {
+  Entry changed = entry;
+  changed.instructions.clear();
+  changed.labels.clear();
+  std::size_t label = 0;
+  const auto take_labels = [&](std::size_t up_to) {
+    for (; label < entry.labels.size() && entry.labels[label].at <= up_to; ++label) {
+      changed.labels.push_back({entry.labels[label].name, changed.instructions.size(), entry.labels[label].line});
+    }
+  };
+  for (std::size_t i = 0; i < entry.instructions.size(); ++i) {
+    take_labels(i);
+    Instruction instruction = entry.instructions[i];
+    const Form* form = find_form(instruction.form);
+    if (instruction.guard < 0 || form == nullptr || (!is_collective(*form) && !is_barrier(*form))) {
+      changed.instructions.push_back(std::move(instruction));
+      continue;
+    }
+    Instruction branch = instruction;
+    branch.form = "bra";
+    branch.guard_negated = !branch.guard_negated;
+    Operand behind;
+    behind.kind = Operand::Kind::label;
+    behind.name = fmt::format("behind instruction {}", i);  // no label of a file has a blank
+    branch.operands = {behind};
+    instruction.guard = -1;
+    changed.instructions.push_back(std::move(branch));
+    changed.instructions.push_back(std::move(instruction));
+    changed.labels.push_back({behind.name, changed.instructions.size(), 0});
+  }
+  take_labels(entry.instructions.size());
+  return changed;
+}
+
+Block::End ending(const Form& form) {
+  const std::string& opcode = form.parts[0];
+  if (opcode == "bra") return Block::End::branch;
+  if (opcode == "ret" || opcode == "exit") return Block::End::leave;
+  if (opcode == "trap") return Block::End::trap;
+  return is_barrier(form) ? Block::End::barrier : Block::End::fall;
+}
+
+bool same_members(const Operand& a, const Operand& b) { return a.kind == b.kind && a.reg == b.reg && a.bits == b.bits; }
+
+class Builder {
+ public:
+  Builder(const std::string& file, Flow& flow) : file_(file), flow_(flow) {}
+
+  void build() {
+    const auto& instructions = flow_.entry.instructions;
+    for (std::size_t i = 0; i < instructions.size(); ++i) {
+      take_labels(i);
+      if (is_collective(*form(i))) start_at_collective(i);
+      if (ending(*form(i)) != Block::End::fall) {
+        close(i, static_cast<int>(i));
+      } else {
+        for (const int written : flow_.checked[i].effects.writes) {
+          if (members_ != nullptr && members_->reg == written) members_ = nullptr;
+        }
+      }
+    }
+    take_labels(instructions.size());
+    if (open_.begin < instructions.size() || flow_.blocks.empty() || can_fall(flow_.blocks.back()) || labelled_end_) {
+      close(instructions.size(), -1);  // what runs over the end leaves there
+      flow_.blocks.back().how = Block::End::leave;
+    }
+    for (Block& block : flow_.blocks) {
+      block.falls = can_fall(block);
+      if (block.how == Block::End::branch) block.target = target(block);
+    }
+  }
+
+ private:
+  const Form* form(std::size_t i) const { return flow_.checked[i].form; }
+
+  bool can_fall(const Block& block) const {
+    const bool guarded = block.last >= 0 && flow_.entry.instructions[static_cast<std::size_t>(block.last)].guard >= 0;
+    return block.how == Block::End::fall || block.how == Block::End::barrier ||
+           (guarded && block.how != Block::End::fall);
+  }
+
+  void take_labels(std::size_t i) {
+    while (label_ < flow_.entry.labels.size() && flow_.entry.labels[label_].at == i) {
+      if (open_.begin < i) close(i, -1);
+      starts_[flow_.entry.labels[label_++].name] = static_cast<int>(flow_.blocks.size());
+      members_ = nullptr;
+      labelled_end_ = i == flow_.entry.instructions.size();
+    }
+  }
+
+  void start_at_collective(std::size_t i) {
+    const Operand& members = members_of(flow_.entry.instructions[i]);
+    if (members_ != nullptr && same_members(*members_, members)) return;  // those lanes are together since then
+    if (open_.begin < i || open_.result >= 0) close(i, -1);
+    open_.meet = static_cast<int>(i);
+    members_ = &members;
+  }
+
+  void close(std::size_t end, int last) {
+    open_.end = end;
+    open_.last = last;
+    open_.how = last < 0 ? Block::End::fall : ending(*form(end));
+    flow_.blocks.push_back(open_);
+    open_ = {};
+    open_.begin = last < 0 ? end : end + 1;
+    if (last >= 0 && form(end)->has("red")) open_.result = last;
+    members_ = nullptr;
+  }
+
+  int target(const Block& block) const {
+    const Instruction& branch = flow_.entry.instructions[static_cast<std::size_t>(block.last)];
+    const auto found = starts_.find(branch.operands[0].name);
+    if (found == starts_.end()) refuse(file_, branch.line, "a branch to a label of another scope");
+    return found->second;
+  }
+
+  const std::string& file_;
+  Flow& flow_;
+  Block open_;
+  const Operand* members_ = nullptr;  // of the open block's collective
+  std::size_t label_ = 0;
+  bool labelled_end_ = false;
+  std::map<std::string, int> starts_;
+};
+
+std::vector<int> sorted(const std::vector<bool>& set) {
+  std::vector<int> list;
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    if (set[i]) list.push_back(static_cast<int>(i));
+  }
+  return list;
+}
+
+void find_reads_and_writes(const Flow& flow, Block& block) {
+  std::vector<bool> reads(flow.entry.registers.size()), writes(flow.entry.registers.size());
+  const auto look = [&](std::size_t i, bool read, bool write) {
+    const Effects& effects = flow.checked[i].effects;
+    for (const int r : effects.reads) {
+      if (read && !writes[static_cast<std::size_t>(r)]) reads[static_cast<std::size_t>(r)] = true;
+    }
+    for (const int r : effects.writes) {
+      if (write) writes[static_cast<std::size_t>(r)] = true;
+    }
+  };
+  if (block.result >= 0) look(static_cast<std::size_t>(block.result), false, true);
+  for (std::size_t i = block.begin; i < block.end; ++i) look(i, true, true);
+  if (block.last >= 0) look(static_cast<std::size_t>(block.last), true, false);
+  block.reads = sorted(reads);
+  block.writes = sorted(writes);
+}
+
+/// Backwards until nothing changes. Sets of bits, a word of 64 registers at a time.
+void find_live(Flow& flow) {
+  const std::size_t words = flow.entry.registers.size() / 64 + 1;
+  const std::size_t count = flow.blocks.size();
+  std::vector<std::uint64_t> reads(words * count), writes(words * count), in(words * count), out(words * count);
+  const auto put = [&](std::vector<std::uint64_t>& set, std::size_t block, const std::vector<int>& registers) {
+    for (const int r : registers) set[block * words + static_cast<std::size_t>(r) / 64] |= 1ULL << (r % 64);
+  };
+  for (std::size_t b = 0; b < count; ++b) {
+    put(reads, b, flow.blocks[b].reads);
+    put(writes, b, flow.blocks[b].writes);
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t b = count; b-- > 0;) {
+      const int target = flow.blocks[b].target;
+      for (std::size_t w = 0; w < words; ++w) {
+        std::uint64_t live = flow.blocks[b].falls && b + 1 < count ? in[(b + 1) * words + w] : 0;
+        if (target >= 0) live |= in[static_cast<std::size_t>(target) * words + w];
+        out[b * words + w] = live;
+        live = reads[b * words + w] | (live & ~writes[b * words + w]);
+        changed |= live != in[b * words + w];
+        in[b * words + w] = live;
+      }
+    }
+  }
+  const auto list = [&](const std::vector<std::uint64_t>& set, std::size_t b) {
+    std::vector<int> registers;
+    for (std::size_t w = 0; w < words; ++w) {
+      for (std::uint64_t bits = set[b * words + w]; bits != 0; bits &= bits - 1) {
+        registers.push_back(static_cast<int>(64 * w) + std::countr_zero(bits));
+      }
+    }
+    return registers;
+  };
+  for (std::size_t b = 0; b < count; ++b) {
+    flow.blocks[b].live_in = list(in, b);
+    flow.blocks[b].live_out = list(out, b);
+  }
+}
+
+}  // namespace
+
+bool is_barrier(const Form& form) {
+  const std::string& opcode = form.parts[0];
+  return (opcode == "bar" || opcode == "barrier") && !form.has("warp");
+}
+
+bool is_collective(const Form& form) {
+  const std::string& opcode = form.parts[0];
+  return opcode == "shfl" || opcode == "vote" || opcode == "match" || opcode == "redux" || form.name == "bar.warp.sync";
+}
+
+const Operand& members_of(const Instruction& instruction) { return instruction.operands.back(); }
+
+std::vector<std::string> unsupported(const std::string& file, const Entry& entry) {
+  std::vector<std::string> list;
+  for (const Instruction& instruction : entry.instructions) {
+    if (find_form(instruction.form) == nullptr) {
+      list.push_back(
+          fmt::format("{}:{}: no such instruction here: {}", file, instruction.line, shown(instruction.form)));
+    }
+  }
+  return list;
+}
+
+Flow flow_of(const std::string& file, const Entry& entry) {
+  Flow flow;
+  flow.entry = with_branches_around(entry);
+  for (const Instruction& instruction : flow.entry.instructions) {
+    const Form* form = find_form(instruction.form);
+    if (form == nullptr) refuse(file, instruction.line, "no such instruction here: " + shown(instruction.form));
+    CheckedInstruction checked{form, checked_operands(file, *form, entry, instruction), {}};
+    checked.effects = effects_of(checked.rules, instruction);
+    flow.checked.push_back(std::move(checked));
+  }
+  Builder(file, flow).build();
+  for (Block& block : flow.blocks) find_reads_and_writes(flow, block);
+  find_live(flow);
+  return flow;
+}
+
+}  // namespace flashproof::ptx

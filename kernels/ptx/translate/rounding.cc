@@ -1,0 +1,96 @@
+// Arithmetic rounded towards zero, down or up. Compiled with -frounding-math, so that nothing is computed in another mode.
+#include <cfenv>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+#include "kernels/ptx/run/runtime.h"
+#include "kernels/ptx/translate/special_functions.h"
+
+// Where the processor has no f16, LLVM calls these of the compiler's library.
+extern "C" float __extendhfsf2(std::uint16_t);
+extern "C" std::uint16_t __truncsfhf2(float);
+
+namespace flashproof::ptx {
+namespace {
+
+float rounded(RoundedOperation operation, float a, float b, float c) {
+  switch (operation) {
+    case RoundedOperation::add:
+      return a + b;
+    case RoundedOperation::sub:
+      return a - b;
+    case RoundedOperation::mul:
+      return a * b;
+    case RoundedOperation::div:
+      return a / b;
+    case RoundedOperation::rcp:
+      return 1 / a;
+    case RoundedOperation::sqrt:
+      return std::sqrt(a);
+    default:
+      return std::fma(a, b, c);
+  }
+}
+
+template <class Function>
+void* address(Function* function) {
+  return reinterpret_cast<void*>(function);
+}
+
+}  // namespace
+
+int rounded_operation(std::string_view opcode) {
+  static constexpr std::pair<std::string_view, RoundedOperation> kNames[] = {
+      {"add", RoundedOperation::add}, {"sub", RoundedOperation::sub}, {"mul", RoundedOperation::mul},
+      {"div", RoundedOperation::div}, {"rcp", RoundedOperation::rcp}, {"sqrt", RoundedOperation::sqrt}};
+  for (const auto& [name, operation] : kNames) {
+    if (name == opcode) return static_cast<int>(operation);
+  }
+  return static_cast<int>(RoundedOperation::fma);
+}
+
+int rounding_mode(std::string_view name) { return name == "rz" ? 0 : name == "rm" ? 1 : 2; }
+
+extern "C" void ptx_rounded(std::int32_t operation, std::int32_t mode, const float* operands, float* out) {
+  static constexpr int kModes[] = {FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
+  const int before = std::fegetround();
+  std::fesetround(kModes[mode]);
+  for (int l = 0; l < kLanes; ++l) {
+    const volatile float result =
+        rounded(static_cast<RoundedOperation>(operation), operands[l], operands[kLanes + l], operands[2 * kLanes + l]);
+    out[l] = result;
+  }
+  std::fesetround(before);
+}
+
+std::span<const RuntimeSymbol> runtime_symbols() {
+  static const std::vector<RuntimeSymbol> symbols = [] {
+    std::vector<RuntimeSymbol> list = {{"ptx_load", address(ptx_load)},
+                                       {"ptx_store", address(ptx_store)},
+                                       {"ptx_atomic", address(ptx_atomic)},
+                                       {"ptx_meet", address(ptx_meet)},
+                                       {"ptx_shuffle", address(ptx_shuffle)},
+                                       {"ptx_shuffle_fault", address(ptx_shuffle_fault)},
+                                       {"ptx_reduce", address(ptx_reduce)},
+                                       {"ptx_rounded", address(ptx_rounded)},
+                                       {"ptx_trap", address(ptx_trap)},
+                                       {"memcpy", address<void*(void*, const void*, std::size_t)>(std::memcpy)},
+                                       {"memset", address<void*(void*, int, std::size_t)>(std::memset)},
+                                       {"memmove", address<void*(void*, const void*, std::size_t)>(std::memmove)},
+                                       {"fmaf", address<float(float, float, float)>(fmaf)},
+                                       {"roundevenf", address<float(float)>(roundevenf)},
+                                       {"floorf", address<float(float)>(floorf)},
+                                       {"ceilf", address<float(float)>(ceilf)},
+                                       {"truncf", address<float(float)>(truncf)},
+                                       {"__extendhfsf2", address(__extendhfsf2)},
+                                       {"__truncsfhf2", address(__truncsfhf2)}};
+    for (const SpecialFunction& function : special_functions())
+      list.push_back({function.symbol, address(function.apply)});
+    return list;
+  }();
+  return symbols;
+}
+
+}  // namespace flashproof::ptx

@@ -1,0 +1,29 @@
+// An entry -> LLVM IR text and what a launch must know about it. No LLVM is needed for it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/ptx/run/code.h"
+
+namespace flashproof::ptx {
+
+struct Translation {
+  std::string ir;  // defines @blocks, a table of BlockFunction in the order of `flow.blocks`
+  Flow flow;
+  Layout layout;
+  std::vector<int> targets;  // of each block, or -1
+  std::string file;
+};
+
+/// One entry may hold so many instructions: the compiler takes 0.1 to 0.3 ms for each.
+inline constexpr std::size_t kMaxTranslatedInstructions = 50000;
+
+/// Throws UsageError "FILE:LINE: what" for the first thing in the entry that cannot be executed here.
+Translation translate(const Module& module, const Entry& entry);
+
+/// Throws UsageError that names the entries there are. An empty name: the only one.
+const Entry& find_entry(const Module& module, std::string_view name);
+
+}  // namespace flashproof::ptx

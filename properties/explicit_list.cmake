@@ -1,0 +1,28 @@
+# flashproof_explicit_list(FUNCTION TYPE HEADER NAMESPACE NAME...): writes FUNCTION_list.cc into the build folder, which defines
+# `std::span<const TYPE> FUNCTION()` of namespace flashproof, the values of NAMESPACE::NAME() in order. No static initialiser registers
+# itself, nothing depends on the order of linking.
+function(flashproof_explicit_list function type header namespace)
+  set(declarations "")
+  set(calls "")
+  foreach(name IN LISTS ARGN)
+    string(APPEND declarations "${type} ${name}();\n")
+    string(APPEND calls "      ${namespace}::${name}(),\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${function}_list.cc @ONLY CONTENT [[
+// Written by CMake from the CMakeLists.txt of this folder in the source tree.
+#include "@header@"
+
+namespace @namespace@ {
+@declarations@}  // namespace @namespace@
+
+namespace flashproof {
+
+std::span<const @type@> @function@() {
+  static const @type@ list[] = {
+@calls@  };
+  return list;
+}
+
+}  // namespace flashproof
+]])
+endfunction()

@@ -1,0 +1,14 @@
+// The two halves of difficulty(): what the rows of scores say, and what the tensors and the shape say.
+#pragma once
+
+#include <span>
+
+#include "properties/generators/difficulty/difficulty.h"
+#include "properties/generators/score_rows.h"
+
+namespace flashproof {
+
+void measure_rows(std::span<const ScoreRow> rows, Difficulty& result);
+void measure_storage(const Problem& problem, std::span<const ScoreRow> rows, Difficulty& result);
+
+}  // namespace flashproof

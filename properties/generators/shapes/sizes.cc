@@ -1,0 +1,140 @@
+// Every size that dimensions.h lists, in every format: kernels take another path at their tiles, vectors, parts and limits, and
+// a list has each of them, one less and one more (kernels/thresholds.h says which are whose; a test holds the lists to them).
+// Seed s is row s mod n; a row takes the next size of every list that fits what it has. Nothing else is special.
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "properties/generators/build.h"
+#include "properties/generators/coverage/pairs.h"
+
+namespace flashproof {
+namespace family {
+namespace {
+
+using pairs::Numbers;
+using Rows = std::vector<Numbers>;
+
+/// Some kernels take nothing but pages, or blocks side by side: attention and merges are drawn a second time as these, long
+/// chunks and many states left out.
+constexpr std::int64_t kPageKeys = 16, kConcat = 1, kLongThere = 128;
+
+/// A page makes another problem of it, and a scale is no size.
+bool is_size(ProblemKind problem, std::size_t dimension, bool narrow) {
+  switch (problem) {
+    case ProblemKind::softmax:
+    case ProblemKind::merge:
+      return true;
+    case ProblemKind::backward:
+      return dimension != axis_of(problem, kScale);
+    case ProblemKind::attention:
+      if (narrow) return dimension == kQueries || dimension == kDim || dimension == kValueDim || dimension == kChunk;
+      return dimension != kPage && dimension != kScale;
+  }
+  return false;
+}
+
+/// Takes one size of the list into the row, if one fits: `first`, if that is left. Matrix units have forms for d = dv, and one
+/// limit for both.
+bool take_one(ProblemKind problem, std::size_t dimension, std::vector<std::int64_t>& left, std::int64_t first,
+              Numbers& row) {
+  const auto same = std::ranges::find(left, first);
+  if (same != left.end()) std::rotate(left.begin(), same, same + 1);
+  for (auto size = left.begin(); size != left.end(); ++size) {
+    Numbers with = row;
+    with[dimension] = *size;
+    const bool attention = forward_kind(problem) == ProblemKind::attention;
+    if (attention && dimension == axis_of(problem, kTiles))
+      with[axis_of(problem, kHeads)] = kOwnHeads;  // as many as it takes
+    Numbers complete = with;
+    if (!pairs::kind_for(problem).fits(complete)) continue;
+    row = std::move(with);
+    left.erase(size);
+    return true;
+  }
+  return false;
+}
+
+void add_rows(ProblemKind problem, bool narrow, Rows& rows) {
+  const pairs::Kind& kind = pairs::kind_for(problem);
+  const bool attention = forward_kind(problem) == ProblemKind::attention;
+  const auto is = [&](std::size_t dimension, AttentionAxis axis) {
+    return attention && dimension == axis_of(problem, axis);
+  };
+  std::vector<std::vector<std::int64_t>> left;
+  for (const Dimension& dimension : dimensions(problem)) {
+    const bool drawn = is_size(problem, left.size(), narrow);
+    left.emplace_back();
+    for (const std::int64_t size : dimension.values) {
+      const bool of_many = dimension.name == "longest chunk" || dimension.name == "states";
+      if (drawn && !(narrow && of_many && size > kLongThere)) left.back().push_back(size);
+    }
+  }
+  for (;;) {
+    Numbers row = kind.plain();
+    if (narrow && problem == ProblemKind::attention) row[kPage] = kPageKeys;
+    if (narrow && problem == ProblemKind::merge) row[kMergeForm] = kConcat;
+    bool any = false;
+    for (std::size_t i = left.size(); i-- > 0;) {
+      const bool shares = is(i, kBatch) || is(i, kQueries);
+      if (shares && row[axis_of(problem, kTiles)] != pairs::kUnset) continue;  // the tiles are to come of the heads
+      const bool width = is(i, kDim) && !left[i].empty();
+      const std::size_t values = axis_of(problem, kValueDim);
+      const bool beyond = width && dimensions(problem)[values].level_of(row[values]) < 0;
+      any = take_one(problem, i, left[i], beyond ? left[i].back() : width ? row[values] : pairs::kUnset, row) || any;
+    }
+    if (!any) return;
+    kind.fits(row);
+    rows.push_back(std::move(row));
+  }
+}
+
+Rows make_rows(ProblemKind problem) {
+  Rows rows;
+  add_rows(problem, false, rows);
+  if (problem == ProblemKind::merge || problem == ProblemKind::attention) add_rows(problem, true, rows);
+  return rows;
+}
+
+const Rows& rows(ProblemKind problem) {
+  static const std::array<Rows, std::size(kProblemKinds)> all = {
+      make_rows(ProblemKind::softmax), make_rows(ProblemKind::merge), make_rows(ProblemKind::attention),
+      make_rows(ProblemKind::backward)};
+  return all[static_cast<std::size_t>(problem)];
+}
+
+const Numbers& row_of(const CaseSpec& spec) {
+  const Rows& all = rows(spec.problem);
+  return all[spec.seed % all.size()];
+}
+
+Case make(const CaseSpec& spec) {
+  Random random = value_stream(spec);
+  return {spec, pairs::kind_for(spec.problem).make(spec, row_of(spec), random)};
+}
+
+/// A size shows in either mode: half of the rows in each, the other half in the next round.
+GradientForm gradient(const CaseSpec& spec) {
+  GradientForm form = pairs::gradient_form(row_of(spec));
+  const std::uint64_t round = spec.seed / rows(spec.problem).size();
+  form.mode = (spec.seed + round) % 2 == 0 ? BackwardMode::stage : BackwardMode::gradient;
+  return form;
+}
+
+// Lengths that nothing but this and `pairs` has; of long attention rows the values have one sign.
+constexpr Promise kPromises[] = {
+    {.field = &Difficulty::keys, .at_least = 2049, .share = 0.2, .only = ProblemKind::softmax},
+    {.field = &Difficulty::keys, .at_least = 129, .share = 0.1, .only = ProblemKind::merge},
+    {.field = &Difficulty::keys, .at_least = 1025, .share = 0.05, .only = ProblemKind::attention},
+    {.field = &Difficulty::one_signed, .at_least = 1, .share = 0.05, .only = ProblemKind::attention}};
+
+}  // namespace
+
+Family sizes() {
+  return {
+      "sizes",   "sizes at the tiles, vectors, parts and limits of kernels, one less and one more", kAll,  make,
+      kPromises, [](ProblemKind problem) { return std::uint64_t{rows(problem).size()}; },           false, gradient};
+}
+
+}  // namespace family
+}  // namespace flashproof

@@ -1,0 +1,109 @@
+// The cases of a default report have every level of every dimension, and every pair of levels that validate()
+// does not forbid; the table is printed. Without the covering array many are missing: the table counts what is drawn.
+#include "properties/generators/coverage/coverage_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <set>
+
+#include "properties/generators/backward_case.h"
+#include "properties/generators/coverage/pairs.h"
+#include "properties/generators/family.h"
+
+namespace flashproof {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class CoverageTableTest : public testing::TestWithParam<ProblemKind> {};
+
+TEST_P(CoverageTableTest, EveryLegalLevelAndPairIsDrawn) {
+  const CoverageTable table = default_coverage(GetParam());
+  std::fputs(table.text().c_str(), stdout);
+  EXPECT_THAT(table.gaps(), IsEmpty());
+}
+
+// The first number of gaps is what the other families leave: the array is what closes them.
+TEST_P(CoverageTableTest, WithoutTheCoveringArrayThereAreGaps) {
+  EXPECT_THAT(default_coverage(GetParam(), "pairs").gaps(), SizeIs(testing::Ge(20)));
+}
+
+// A row of the array is what it says, in every round; so a level that its construction misses cannot be counted elsewhere.
+TEST_P(CoverageTableTest, ARowHasItsLevels) {
+  const std::vector<Levels>& rows = pairs::rows(GetParam());
+  for (std::uint64_t seed = 0; seed < 3 * rows.size(); ++seed) {
+    const Problem drawn = *drawn_shape({GetParam(), "pairs", seed, {}});
+    const Levels& row = rows[seed % rows.size()];
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const Dimension& dimension = dimensions(GetParam())[i];
+      if (row[i] == kFree) continue;
+      EXPECT_EQ(dimension.level(drawn), row[i]) << seed << " " << dimension.name;
+    }
+  }
+}
+
+// A size of the lists that no row takes is never drawn. Pages and scales are drawn by the rounds of `pairs`.
+TEST_P(CoverageTableTest, ARoundOfSizesHasEverySizeOfTheLists) {
+  const auto all = dimensions(GetParam());
+  std::vector<std::set<std::int64_t>> left(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].name != "page" && all[i].name != "scale") left[i].insert(all[i].values.begin(), all[i].values.end());
+  }
+  for (std::uint64_t seed = 0; seed < find_family("sizes")->round(GetParam()); ++seed) {
+    const Case made = make_case({GetParam(), "sizes", seed, {}});
+    for (std::size_t i = 0; i < all.size(); ++i) left[i].erase(all[i].measure(made.problem));
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_THAT(left[i], IsEmpty()) << all[i].name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Problems, CoverageTableTest, testing::ValuesIn(kProblemKinds),
+                         [](const auto& of) { return std::string(name(of.param)); });
+
+// A kernel that takes nothing but a causal mask, or not even that, refuses most rows: what is left has scales of every size and sign.
+TEST(CoverageTable, AKernelOfFewFeaturesIsDrawnEveryScale) {
+  for (const ProblemKind problem : {ProblemKind::attention, ProblemKind::backward}) {
+    const auto all = dimensions(problem);
+    const auto level = [&](const Problem& drawn, AttentionAxis axis) {
+      const std::size_t at = axis_of(problem, axis);
+      return at < all.size() ? all[at].level(drawn) : 0;
+    };
+    std::set<int> scales;
+    std::set<std::pair<int, int>> masked;
+    for (std::uint64_t seed = 0; seed < find_family("pairs")->round(problem); ++seed) {
+      const Problem drawn = make_case({problem, "pairs", seed, {}}).problem;
+      bool few = level(drawn, kQueries) > 0 && level(drawn, kKeys) > 0;
+      for (const AttentionAxis feature :
+           {kWindow, kBias, kAlibi, kSoftcap, kSink, kDescale, kKeyFormat, kPacked, kPage, kLayout, kLengths, kHeads})
+        few = few && level(drawn, feature) == 0;
+      if (!few) continue;
+      scales.insert(level(drawn, kScale));
+      masked.emplace(level(drawn, kCausal), level(drawn, kSign));
+    }
+    EXPECT_EQ(scales.size(), all[axis_of(problem, kScale)].levels.size()) << name(problem);
+    EXPECT_THAT(masked, SizeIs(4)) << name(problem);
+  }
+}
+
+// Three dimensions of 2, 3 and 4 levels need 12 rows at least; a pair that is not possible is in none.
+TEST(Covering, HasEveryPossiblePairAndNoOther) {
+  const std::vector<int> counts = {2, 3, 4};
+  const Possible possible = [](const Levels& levels) { return !(levels[0] == 1 && levels[2] == 3); };
+  const std::vector<Levels> rows = cover_pairs(counts, possible);
+  std::set<std::pair<int, int>> pairs;
+  for (const Levels& row : rows) {
+    EXPECT_TRUE(possible(row));
+    for (int i = 0; i < 3; ++i) {
+      for (int j = 0; j < i; ++j)
+        pairs.insert({10 * i + row[static_cast<std::size_t>(i)], 10 * j + row[static_cast<std::size_t>(j)]});
+    }
+  }
+  EXPECT_EQ(pairs.size(), 6U + 8U + 12U - 1U);
+  EXPECT_LE(rows.size(), 15U);
+  EXPECT_EQ(cover_pairs(counts, possible), rows);
+}
+
+}  // namespace
+}  // namespace flashproof

@@ -1,0 +1,172 @@
+// The families of attention's features really have them, in every shape that matters.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "properties/generators/test/test_rows.h"
+
+namespace flashproof {
+namespace {
+
+constexpr std::uint64_t kManySeeds = 48;  // of the default report
+
+template <class Check>
+void for_each_problem(const char* family, Check check) {
+  for (std::uint64_t seed = 0; seed < kManySeeds; ++seed) {
+    const Case made = make_case({ProblemKind::attention, family, seed, {}});
+    SCOPED_TRACE(to_string(made.spec));
+    check(std::get<AttentionProblem>(made.problem));
+  }
+}
+
+TEST(FeatureHazards, WindowsHideKeysAndSomeRowsSeeNone) {
+  int hidden = 0, empty = 0, left = 0, right = 0;
+  for_each_problem("window", [&](const AttentionProblem& p) {
+    EXPECT_TRUE(p.has(Feature::window));
+    left += p.window_left >= 0;
+    right += p.window_right >= 0;
+    for (std::int64_t s = 0; s < p.sequences(); ++s) {
+      for (std::int64_t i = 0; i < p.q_length(s); ++i) {
+        const auto keys = p.visible_keys(s, i);
+        hidden += keys.last - keys.first < p.visible_length(s);
+        empty += keys.first >= keys.last;
+      }
+    }
+  });
+  EXPECT_GE(hidden, 100);
+  EXPECT_GE(empty, 10);
+  EXPECT_GE(left, 10);
+  EXPECT_GE(right, 10);
+}
+
+TEST(FeatureHazards, CapsSaturateAndLeaveScoresAlone) {
+  int saturated = 0, straight = 0;
+  for_each_problem("softcap", [&](const AttentionProblem& p) {
+    ASSERT_GT(p.softcap, 0);
+    for (const ScoreRow& row : rows_of(p)) {
+      const double top = row_max(row);
+      saturated += !p.has_bias() && top > 0.999 * p.softcap;
+      straight += top > 0 && top < 0.1 * p.softcap;
+    }
+  });
+  EXPECT_GE(saturated, 10);
+  EXPECT_GE(straight, 10);
+}
+
+TEST(FeatureHazards, SlopesOfBothSignsAndZero) {
+  int positive = 0, negative = 0, zero = 0;
+  for_each_problem("alibi", [&](const AttentionProblem& p) {
+    for (std::int64_t s = 0; s < p.sequences(); ++s) {
+      for (std::int64_t h = 0; h < p.q_heads(); ++h) {
+        const double slope = p.alibi.at({s, h});
+        positive += slope > 0;
+        negative += slope < 0;
+        zero += slope == 0;
+      }
+    }
+  });
+  EXPECT_GE(positive, 20);
+  EXPECT_GE(negative, 2);
+  EXPECT_GE(zero, 2);
+}
+
+TEST(FeatureHazards, SinksBesideAnEmptyFirstChunkAndWithoutKeys) {
+  int beside_empty_chunk = 0, alone = 0, none = 0, special = 0;
+  for_each_problem("sink", [&](const AttentionProblem& p) {
+    ASSERT_TRUE(p.has_sink());
+    for (std::int64_t h = 0; h < p.q_heads(); ++h) {
+      const double sink = p.sink.at({h});
+      none += sink == -INFINITY;
+      special += std::isnan(sink) || sink == INFINITY;
+    }
+    for (const ScoreRow& row : rows_of(p)) {
+      const std::vector<double> maxima = visited_maxima(row);
+      const bool empty = row_max(row) == -INFINITY;
+      alone += empty;
+      beside_empty_chunk += !empty && maxima[0] == -INFINITY;
+    }
+  });
+  EXPECT_GE(beside_empty_chunk, 10);
+  EXPECT_GE(alone, 5);
+  EXPECT_GE(none, 5);
+  EXPECT_GE(special, 1);
+}
+
+TEST(FeatureHazards, PackedSequencesAreUnequalAndSomeEmpty) {
+  int no_queries = 0, no_keys = 0;
+  for_each_problem("packed", [&](const AttentionProblem& p) {
+    ASSERT_TRUE(p.packed());
+    EXPECT_GE(p.sequences(), 2);
+    for (std::int64_t s = 0; s < p.sequences(); ++s) {
+      no_queries += p.q_length(s) == 0;
+      no_keys += p.q_length(s) > 0 && p.visible_length(s) == 0;
+    }
+  });
+  EXPECT_GE(no_queries, 5);
+  EXPECT_GE(no_keys, 5);
+}
+
+TEST(FeatureHazards, PagesOfEverySizePartlyUsed) {
+  std::set<std::int64_t> sizes;
+  int partial = 0, unused = 0;
+  for_each_problem("paged", [&](const AttentionProblem& p) {
+    ASSERT_TRUE(p.paged());
+    const std::int64_t size = p.k.shape[2];
+    sizes.insert(size);
+    for (std::int64_t s = 0; s < p.sequences(); ++s) partial += p.visible_length(s) % size != 0;
+    for (const std::int32_t page : p.page_table) unused += page < 0;
+  });
+  EXPECT_EQ(sizes, (std::set<std::int64_t>{1, 16, 64, 256}));
+  EXPECT_GE(partial, 20);
+  EXPECT_GE(unused, 10);
+}
+
+TEST(FeatureHazards, GroupsAndDims) {
+  int sevens = 0, one_head = 0, latent = 0, odd = 0;
+  for_each_problem("gqa", [&](const AttentionProblem& p) {
+    EXPECT_GT(p.q_heads(), p.k_heads());
+    sevens += p.q_heads() == 7 * p.k_heads();
+    one_head += p.k_heads() == 1;
+  });
+  for_each_problem("dims", [&](const AttentionProblem& p) {
+    latent += (p.head_dim() == 576 && p.value_dim() == 512) || (p.head_dim() == 192 && p.value_dim() == 128);
+    odd += p.head_dim() % 2 == 1 && p.value_dim() % 2 == 1;
+  });
+  EXPECT_GE(sevens, 5);
+  EXPECT_GE(one_head, 5);
+  EXPECT_GE(latent, 4);
+  EXPECT_GE(odd, 4);
+}
+
+TEST(FeatureHazards, MaximaWhereOneExponentialAloneLeavesTheRange) {
+  int subnormal = 0, zero = 0, infinite = 0, safe = 0;
+  for_each_problem("max_window", [&](const AttentionProblem& p) {
+    EXPECT_GE(p.plan.chunks(), 2);
+    for (const ScoreRow& row : rows_of(p)) {
+      const double top = row_max(row);
+      subnormal += top > 90 && top < 103.5;
+      zero += top > 104;
+      infinite += top < -88.8;
+      safe += std::abs(top) < 86;
+    }
+  });
+  EXPECT_GE(subnormal, 20);
+  EXPECT_GE(zero, 5);
+  EXPECT_GE(infinite, 5);
+  EXPECT_GE(safe, 5);
+}
+
+TEST(FeatureHazards, FeaturesMeet) {
+  std::set<std::pair<Feature, Feature>> met;
+  for_each_problem("feature_mix", [&](const AttentionProblem& p) {
+    for (const Feature a : p.features()) {
+      for (const Feature b : p.features()) {
+        if (a < b) met.insert({a, b});
+      }
+    }
+  });
+  EXPECT_EQ(met.size(), 15U);  // every pair of six
+}
+
+}  // namespace
+}  // namespace flashproof

@@ -1,0 +1,61 @@
+// A matrix unit adds the K products of one step exactly, aligned to the largest exponent among them, and cuts once
+// (BlockFma): the order within a group of K does not show. So components of q and k, permuted alike within each group of
+// unit.k consecutive ones, give the same bits of o and lse. Products of fma chains add one after the other: there the order
+// does show, and the law says nothing.
+#include "properties/laws/law.h"
+#include "properties/laws/support/change.h"
+#include "properties/laws/support/compare.h"
+
+namespace flashproof {
+namespace {
+
+constexpr std::string_view kTeeth[] = {"attention.broken.fragment_halves_swapped"};
+constexpr std::string_view kName = "dim_permutation_within_a_k_group_is_bitwise";
+
+/// Every group shuffled. A turned or mirrored one would keep the symmetries that mixed-up registers have.
+std::vector<std::int64_t> shuffled_groups(std::int64_t d, std::int64_t group, Random& random) {
+  std::vector<std::int64_t> from = iota(d);
+  for (std::int64_t first = 0; first < d; first += group) {
+    for (std::int64_t c = std::min(first + group, d) - 1; c > first; --c) {
+      std::swap(from[static_cast<std::size_t>(c)], from[static_cast<std::size_t>(random.integer(first, c))]);
+    }
+  }
+  return from;
+}
+
+Verdict relate(Trial& trial) {
+  const auto* p = std::get_if<AttentionProblem>(&trial.problem());
+  const std::int64_t group = trial.kernel().arithmetic.dot.unit.k;
+  if (p == nullptr || group == 0) return {VerdictKind::unsupported, Failure::none, "no scores from a matrix unit"};
+  if (trial.kernel().foreign) {
+    return {VerdictKind::unsupported, Failure::none,
+            "what a foreign kernel declares bounds its matrix unit, and need not be it"};
+  }
+  if (!trial.contract().deterministic) {
+    return {VerdictKind::unsupported, Failure::none, "the kernel does not declare itself deterministic"};
+  }
+  Random random = trial.random(kName);
+  AttentionProblem changed = *p;
+  const auto from = shuffled_groups(p->head_dim(), group, random);
+  changed.q = gather(changed.q, 3, from);
+  changed.k = gather(changed.k, 3, from);
+  if (std::string why = trial.refusal(changed); !why.empty()) {
+    return {VerdictKind::unsupported, Failure::none, std::move(why)};
+  }
+  const std::string difference = first_difference(trial.run(changed), trial.output());
+  if (!difference.empty()) {
+    return {VerdictKind::fail, Failure::exceeds_bound, difference + ", components permuted against as given"};
+  }
+  return p->head_dim() == 1 ? Verdict{VerdictKind::vacuous, Failure::none, "one component"} : Verdict{};
+}
+
+}  // namespace
+
+Law dim_permutation_within_a_k_group_is_bitwise() {
+  return {.name = kName,
+          .summary = "components of q and k permuted alike within a step of the matrix unit give the same bits",
+          .relate = relate,
+          .must_reject = kTeeth};
+}
+
+}  // namespace flashproof

@@ -1,0 +1,127 @@
+// One chunk of keys for one block of rows: products, weights, products, and the update of the rows' sums. To be included
+// from a file that foreach_target.h compiles once per target.
+#if defined(FLASHPROOF_ORACLE_FP64_CHUNK_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef FLASHPROOF_ORACLE_FP64_CHUNK_INL_H_
+#undef FLASHPROOF_ORACLE_FP64_CHUNK_INL_H_
+#else
+#define FLASHPROOF_ORACLE_FP64_CHUNK_INL_H_
+#endif
+
+#include <algorithm>
+
+#include "hwy/highway.h"
+#include "reference/oracle/fp64/head_chunk.h"
+#include "reference/oracle/fp64/vector/row_step-inl.h"
+#include "reference/oracle/fp64/vector/tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace flashproof::attention64::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// N and its radius take the chunk's products.
+HWY_INLINE void add_products(const Chunk& chunk, const RowStep& step, const double* sums, const float* sizes,
+                             std::int64_t padded, const AttentionTerms& terms, RowState& state) {
+  const Tag d;
+  const hn::Rebind<float, Tag> df;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto chunks = hn::Set(d, terms.chunks);
+  const auto floor = hn::Set(d, step.floor);
+  const auto tiny = hn::Set(d, step.tiny * kInflation);
+  // Each float operation rounds by 2^-24: chunk.capacity FMAs and additions, the entry, |v| and this line.
+  const auto grow = hn::Set(d, (1.0 + static_cast<double>(chunk.capacity + 8) * 0x1p-23) * kInflation);
+  for (std::int64_t c = 0; c < padded; c += lanes) {
+    const auto before = hn::Load(d, state.o + c);
+    auto rest = before;
+    const auto sum = two_sum(before, hn::Load(d, sums + c), rest);
+    hn::Store(sum, d, state.o + c);
+    const auto size = hn::MulAdd(hn::PromoteTo(d, hn::Load(df, sizes + c)), grow, floor);
+    auto radius = hn::MulAdd(chunks, hn::Abs(rest), hn::Load(d, state.radius + c));
+    radius = hn::MulAdd(size, hn::Load(d, chunk.v_unscale + c), radius);
+    radius = hn::MulAdd(tiny, hn::Load(d, chunk.v_largest + c), radius);
+    hn::Store(radius, d, state.radius + c);
+  }
+}
+
+inline void add_chunk(const AttentionProblem& problem, const AttentionOptions& options, const Chunk& chunk,
+                      RowBlock& block, Scratch& scratch) {
+  const std::int64_t depth = problem.head_dim();
+  const std::int64_t stride = round_up(depth, 8);
+  const std::int64_t padded = round_up(problem.value_dim(), kPanel);
+  const std::int64_t capacity = chunk.capacity;
+  const std::int64_t row_pitch = pitch(capacity);
+  const std::int64_t sum_pitch = pitch(padded);
+  const std::int64_t rows = round_up(block.count, kGroup);
+
+  std::int64_t first = chunk.count;
+  std::int64_t last = 0;
+  for (std::int64_t r = 0; r < block.count; ++r) {
+    const AttentionProblem::Keys& visible = block.rows[r]->visible;
+    const std::int64_t row_first = std::max<std::int64_t>(visible.first - chunk.first, 0);
+    const std::int64_t row_last = std::min(visible.last - chunk.first, chunk.count);
+    if (row_first >= row_last) continue;
+    first = std::min(first, row_first);
+    last = std::max(last, row_last);
+  }
+  if (first >= last) return;
+  first = first / kTerms * kTerms;
+  last = round_up(last, kTerms);
+
+  for (std::int64_t r = 0; r < rows; ++r) {
+    std::fill(scratch.scores + r * row_pitch + first, scratch.scores + r * row_pitch + last, 0.0);
+  }
+  for (std::int64_t panel = first; panel < last; panel += kPanel) {
+    for (std::int64_t r = 0; r < rows; r += kGroup) {
+      for (std::int64_t l = 0; l < depth; l += kTerms) {
+        double_tile(scratch.q + r * stride + l, stride, chunk.k + panel * depth + l * kPanel,
+                    std::min(kTerms, depth - l), scratch.scores + r * row_pitch + panel, row_pitch);
+      }
+    }
+  }
+
+  RowStep steps[kBlockRows];
+  for (std::int64_t r = 0; r < rows; ++r) {
+    if (r < block.count) steps[r].active = weigh_row(problem, options, chunk, block, r, scratch, padded, steps[r]);
+    // Blocks of keys that the row does not touch take part in the products all the same, as zeros.
+    std::int64_t from = last, to = last;
+    if (r < block.count && steps[r].active) {
+      const AttentionProblem::Keys& visible = block.rows[r]->visible;
+      from = std::max<std::int64_t>(visible.first - chunk.first, 0) / kTerms * kTerms;
+      to = round_up(std::min(visible.last - chunk.first, chunk.count), kTerms);
+    }
+    double* const weights = scratch.scores + r * row_pitch;
+    float* const entries = scratch.entries + r * row_pitch;
+    std::fill(weights + first, weights + from, 0.0);
+    std::fill(weights + to, weights + last, 0.0);
+    std::fill(entries + first, entries + from, 0.0F);
+    std::fill(entries + to, entries + last, 0.0F);
+  }
+
+  std::fill(scratch.sums, scratch.sums + rows * sum_pitch, 0.0);
+  std::fill(scratch.sizes, scratch.sizes + rows * sum_pitch, 0.0F);
+  for (std::int64_t j = first; j < last; j += kTerms) {
+    for (std::int64_t c = 0; c < padded; c += kPanel) {
+      for (std::int64_t r = 0; r < rows; r += kGroup) {
+        double_tile(scratch.scores + r * row_pitch + j, row_pitch, chunk.v + c * capacity + j * kPanel, kTerms,
+                    scratch.sums + r * sum_pitch + c, sum_pitch);
+      }
+    }
+    for (std::int64_t c = 0; c < padded; c += 2 * kPanel) {
+      const bool two = c + kPanel < padded;
+      for (std::int64_t r = 0; r < rows; r += kGroup) {
+        float_tile(scratch.entries + r * row_pitch + j, row_pitch, chunk.v_size + c * capacity + j * kPanel,
+                   kPanel * capacity, two, kTerms, scratch.sizes + r * sum_pitch + c, sum_pitch);
+      }
+    }
+  }
+  for (std::int64_t r = 0; r < block.count; ++r) {
+    if (!steps[r].active) continue;
+    add_products(chunk, steps[r], scratch.sums + r * sum_pitch, scratch.sizes + r * sum_pitch, padded, options.terms,
+                 *block.rows[r]);
+  }
+}
+
+}  // namespace flashproof::attention64::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard
