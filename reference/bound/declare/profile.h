@@ -94,7 +94,7 @@ inline constexpr std::string_view kEverywhere = "everywhere";
 Profile load_profile(const std::filesystem::path& path);
 std::string profile_json(const Profile& profile);
 
-/// reference/bound/declare/profiles of the checkout that this program lies in; empty outside one.
+/// reference/bound/profiles of the checkout that this program lies in; empty outside one.
 std::filesystem::path shipped_profiles();
 
 /// The profile of `gpu` among the files *.json of a folder: the one with the latest date. Throws UsageError if none is.

@@ -3,7 +3,7 @@ import fractions
 import re
 import sys
 
-HEADERS = ("row_model.h", "costs.h")
+HEADERS = ("row/row_model.h", "costs.h")
 CLAIMS = {  # the constant's exact value is {v}
     "kU": "{v} = u",
     "kSlack": "1 + / 2 ^ 31 <= {v}",  # 2^20 roundings of doubles and as many again
