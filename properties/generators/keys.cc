@@ -166,9 +166,4 @@ std::string join(std::span<const std::string_view> names, std::string_view last_
   return out;
 }
 
-std::string did_you_mean(std::string_view wrong, std::span<const std::string_view> names) {
-  const auto near = near_matches(wrong, names);
-  return near.empty() ? "" : " (did you mean " + join(near, " or ") + "?)";
-}
-
 }  // namespace flashproof

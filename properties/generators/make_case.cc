@@ -2,6 +2,7 @@
 #include "properties/generators/family.h"
 #include "properties/generators/keys.h"
 #include "reference/problem/error.h"
+#include "reference/problem/near_matches.h"
 #include "reference/problem/text.h"
 
 namespace flashproof {

@@ -44,5 +44,11 @@ TEST(NearMatches, HostileInput) {
   EXPECT_TRUE(near_matches("normal", Names{}).empty());
 }
 
+TEST(NearMatches, as_a_question) {
+  EXPECT_EQ(did_you_mean("mask", kNames), " (did you mean mask_row, mask_random or mask_first_tile?)");
+  EXPECT_EQ(did_you_mean("stiarcase", kNames), " (did you mean staircase?)");
+  EXPECT_EQ(did_you_mean("zz", kNames), "");
+}
+
 }  // namespace
 }  // namespace flashproof

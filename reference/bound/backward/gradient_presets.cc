@@ -161,10 +161,8 @@ GradientArithmetic gradient_preset(std::string_view name, Format inputs) {
     }
     return {parse_arithmetic(name, ProblemKind::attention, inputs), entry.make(inputs)};  // refuses a format of its own
   }
-  const auto near = near_matches(name, names);
   throw UsageError(fmt::format("arithmetic: preset {} of attention_backward: legal: {}{}", quote(name),
-                               fmt::join(names, ", "),
-                               near.empty() ? "" : fmt::format(" (did you mean {}?)", fmt::join(near, " or "))));
+                               fmt::join(names, ", "), did_you_mean(name, names)));
 }
 
 }  // namespace flashproof
