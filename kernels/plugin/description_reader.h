@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "kernels/plugin/takes.h"
-#include "reference/problem/near_matches.h"
+#include "reference/system/near_matches.h"
 #include "reference/system/error.h"
 #include "reference/system/strict_json.h"
 #include "reference/system/text.h"

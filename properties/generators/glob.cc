@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "properties/generators/family.h"
-#include "reference/problem/near_matches.h"
 #include "reference/system/error.h"
+#include "reference/system/near_matches.h"
 #include "reference/system/text.h"
 
 namespace flashproof {

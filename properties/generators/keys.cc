@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "properties/generators/family.h"
-#include "reference/problem/near_matches.h"
 #include "reference/system/error.h"
+#include "reference/system/near_matches.h"
 #include "reference/system/text.h"
 
 namespace flashproof {
@@ -164,11 +164,6 @@ std::string join(std::span<const std::string_view> names, std::string_view last_
     out += names[i];
   }
   return out;
-}
-
-std::string did_you_mean(std::string_view wrong, std::span<const std::string_view> names) {
-  const auto near = near_matches(wrong, names);
-  return near.empty() ? "" : " (did you mean " + join(near, " or ") + "?)";
 }
 
 }  // namespace flashproof

@@ -33,8 +33,7 @@ std::optional<std::int64_t> integer_key(const CaseSpec& spec, std::string_view n
 std::optional<double> number_key(const CaseSpec& spec, std::string_view name);
 std::optional<std::string> text_key(const CaseSpec& spec, std::string_view name);
 
-/// "a, b or c"; and " (did you mean a or b?)", empty if nothing is near.
+/// "a, b or c".
 std::string join(std::span<const std::string_view> names, std::string_view last_separator);
-std::string did_you_mean(std::string_view wrong, std::span<const std::string_view> names);
 
 }  // namespace flashproof

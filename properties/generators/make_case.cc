@@ -2,6 +2,7 @@
 #include "properties/generators/family.h"
 #include "properties/generators/keys.h"
 #include "reference/system/error.h"
+#include "reference/system/near_matches.h"
 #include "reference/system/text.h"
 
 namespace flashproof {

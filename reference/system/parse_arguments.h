@@ -2,9 +2,14 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "reference/system/error.h"
+#include "reference/system/near_matches.h"
+#include "reference/system/text.h"
 
 namespace flashproof {
 
@@ -20,14 +25,54 @@ inline void refuse_empty_values(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) refuse_empty_values(*command);
 }
 
+/// did_you_mean() of names that need not outlive the call.
+inline std::string meant_one_of(std::string_view wrong, const std::vector<std::string>& names) {
+  return did_you_mean(wrong, std::vector<std::string_view>(names.begin(), names.end()));
+}
+
+/// The first word is a command, where the program has any. Throws UsageError.
+inline void refuse_unknown_command(const CLI::App& app, int argc, const char* const* argv) {
+  if (app.get_require_subcommand_min() == 0) return;
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.starts_with('-')) continue;
+    if (std::find(names.begin(), names.end(), word) != names.end()) return;
+    const std::string near = meant_one_of(word, names);
+    throw UsageError("unknown command " + quote(word) +
+                     (near.empty() ? "; there are: " + CLI::detail::join(names, ", ") : near));
+  }
+}
+
+/// Of what the command line holds and no option takes, the first option. Throws UsageError; returns where there is none.
+inline void refuse_unknown_option(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (const CLI::App* command : app.get_subcommands()) refuse_unknown_option(*command);
+  for (const std::string& word : app.remaining()) {
+    const std::string name = word.substr(0, word.find('='));
+    if (!name.starts_with("--")) continue;
+    throw UsageError("unknown option " + quote(name) + meant_one_of(name, names) + "; --help lists them");
+  }
+}
+
 /// Whether there is something to run: not where --help was asked for, and shown. Throws UsageError.
 inline bool parse_arguments(CLI::App& app, int argc, char** argv) {
+  refuse_unknown_command(app, argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() != 0) throw UsageError(std::string(e.what()) + " (see --help)");
-    app.exit(e);
-    return false;
+    if (e.get_exit_code() == 0) {
+      app.exit(e);
+      return false;
+    }
+    refuse_unknown_option(app);  // the cause of what else is wrong: of an --out that is missing, where --ot is there
+    throw UsageError(std::string(e.what()) + " (see --help)");
   }
   refuse_empty_values(app);
   return true;

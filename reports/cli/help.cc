@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "properties/generators/glob.h"
 #include "reference/system/error.h"
 #include "reports/run/environment.h"
 
@@ -84,17 +83,6 @@ void set_help(CLI::App& app) {
       "names others. stdout is data, stderr is progress. Exit codes: 0 fine, 1 finding, 2 usage,\n"
       "3 infrastructure (packages, build, driver), 4 skipped (no GPU) or undecided.\n");
   app.formatter(std::make_shared<Help>());
-}
-
-void refuse_unknown_command(int argc, const char* const* argv) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    if (word.starts_with('-')) continue;
-    std::vector<std::string_view> names;
-    for (const Group& group : groups()) names.insert(names.end(), group.commands.begin(), group.commands.end());
-    if (std::ranges::find(names, word) == names.end()) throw UsageError(unknown_name("command", word, names));
-    return;
-  }
 }
 
 }  // namespace flashproof

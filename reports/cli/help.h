@@ -19,7 +19,4 @@ std::string help_text(const CLI::App& app);
 /// Makes it the app's own help; that of each command stays CLI11's. Also --version.
 void set_help(CLI::App& app);
 
-/// Throws UsageError if the first word is no option and no command, naming those that are near.
-void refuse_unknown_command(int argc, const char* const* argv);
-
 }  // namespace flashproof

@@ -34,7 +34,6 @@ int parse_and_run(int argc, char** argv) {
   }
   add_commands(app, o, command);
   set_help(app);
-  refuse_unknown_command(argc, argv);
   if (!parse_arguments(app, argc, argv)) return 0;
   return command();
 }

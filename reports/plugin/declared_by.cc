@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "reference/problem/near_matches.h"
 #include "reference/system/error.h"
+#include "reference/system/near_matches.h"
 #include "reference/system/strict_json.h"
 #include "reference/system/text.h"
 #include "reports/compare/toml_reader.h"

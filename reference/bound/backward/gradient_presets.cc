@@ -4,7 +4,7 @@
 
 #include "reference/bound/backward/gradient_bound.h"
 #include "reference/bound/declare/foreign_presets.h"
-#include "reference/problem/near_matches.h"
+#include "reference/system/near_matches.h"
 #include "reference/system/error.h"
 #include "reference/system/text.h"
 
@@ -161,10 +161,8 @@ GradientArithmetic gradient_preset(std::string_view name, Format inputs) {
     }
     return {parse_arithmetic(name, ProblemKind::attention, inputs), entry.make(inputs)};  // refuses a format of its own
   }
-  const auto near = near_matches(name, names);
   throw UsageError(fmt::format("arithmetic: preset {} of attention_backward: legal: {}{}", quote(name),
-                               fmt::join(names, ", "),
-                               near.empty() ? "" : fmt::format(" (did you mean {}?)", fmt::join(near, " or "))));
+                               fmt::join(names, ", "), did_you_mean(name, names)));
 }
 
 }  // namespace flashproof

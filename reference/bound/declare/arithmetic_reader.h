@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "reference/bound/declare/arithmetic_fields.h"
-#include "reference/problem/near_matches.h"
+#include "reference/system/near_matches.h"
 #include "reference/system/error.h"
 #include "reference/system/strict_json.h"
 #include "reference/system/text.h"
@@ -30,9 +30,7 @@ inline constexpr int kDeepest = 3;  // a declaration, its products, their unit
 
 /// "a, b, c", or with what was probably meant in front.
 inline std::string one_of(std::string_view wrong, const std::vector<std::string_view>& names) {
-  const auto near = near_matches(wrong, names);
-  const std::string all = fmt::format("one of {}", fmt::join(names, ", "));
-  return near.empty() ? all : fmt::format("{} (did you mean {}?)", all, fmt::join(near, " or "));
+  return fmt::format("one of {}{}", fmt::join(names, ", "), did_you_mean(wrong, names));
 }
 
 template <class E>

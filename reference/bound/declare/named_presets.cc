@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "reference/bound/declare/foreign_presets.h"
-#include "reference/problem/near_matches.h"
+#include "reference/system/near_matches.h"
 #include "reference/system/error.h"
 #include "reference/system/text.h"
 
@@ -82,10 +82,8 @@ const Entry& entry(std::string_view name, ProblemKind problem) {
     if (e.preset.name == name) return e;
     names.push_back(e.preset.name);
   }
-  const auto near = near_matches(name, names);
   throw UsageError(fmt::format("arithmetic: preset {} of {}: legal: {}{}", quote(name), flashproof::name(problem),
-                               fmt::join(names, ", "),
-                               near.empty() ? "" : fmt::format(" (did you mean {}?)", fmt::join(near, " or "))));
+                               fmt::join(names, ", "), did_you_mean(name, names)));
 }
 
 bool takes(const Entry& e, Format inputs) { return (e.formats & bit(inputs)) != 0; }

@@ -1,78 +1,10 @@
 #!/usr/bin/env bash
-# Tests of ./flashproof on a small tree of its own, with stand-ins for dpkg-query, apt-get, sudo and nvidia-smi.
+# Tests of ./flashproof on a small tree of its own, with stand-ins for dpkg-query, apt-get, sudo and nvidia-smi: arguments, packages, what is built and run.
 # Usage: launcher_test.sh REPOSITORY
 # shellcheck disable=SC2016  # the stand-ins expand their own arguments
 set -uo pipefail
-
-repository=$1
-work=$(mktemp -d)
-trap 'rm -rf -- "$work"' EXIT
-tree="$work/a tree"
-failures=0
-unset CUDA_PATH CUDA_HOME FLASHPROOF_CUDA_ARCHITECTURES
-
-mkdir -p "$tree/reports" "$work/bin" "$work/here" # the folder it is called from
-cp -r "$repository/flashproof" "$repository/CMakePresets.json" "$tree/"
-cp -r "$repository/reports/launcher" "$tree/reports/"
-mkdir -p "$tree/fuzz/campaign"
-{ # of the campaign's script what the launcher reads and calls
-  grep '^TARGETS = ' "$repository/fuzz/campaign/campaign.py"
-  cat <<'PYTHON'
-import sys
-if "--wrong" in sys.argv:
-    print("flashproof: campaign: wrong", file=sys.stderr)
-    sys.exit(2)
-if "--check" not in sys.argv:
-    print(" ".join(sys.argv[1:]))
-PYTHON
-} >"$tree/fuzz/campaign/campaign.py"
-cat >"$tree/CMakeLists.txt" <<'CMAKE'
-cmake_minimum_required(VERSION 3.25)
-project(flashproof VERSION 4.5.6 LANGUAGES CXX)
-if(FLASHPROOF_TESTS)
-  enable_testing()
-endif()
-add_subdirectory(reports)
-CMAKE
-cat >"$tree/reports/CMakeLists.txt" <<'CMAKE'
-add_executable(flashproof-cli main.cc)
-if(FLASHPROOF_TESTS)
-  add_custom_target(benchmarks COMMAND ${CMAKE_COMMAND} -E touch ${PROJECT_BINARY_DIR}/benchmarks-built)
-  add_custom_target(tests ALL COMMAND ${CMAKE_COMMAND} -E touch ${PROJECT_BINARY_DIR}/tests-built)
-endif()
-CMAKE
-program() { # EXIT-CODE: flashproof-cli prints its arguments in angle brackets; with --check it says what to build, or refuses --wrong
-  cat >"$tree/reports/main.cc" <<CODE
-#include <cstdio>
-#include <string_view>
-int main(int n, char** v) {
-  if (n > 2 && std::string_view(v[2]) == "--check") {
-    for (int i = 3; i < n; ++i) if (std::string_view(v[i]) == "--wrong") return std::fputs("wrong", stderr), 2;
-    if (n < 5) std::puts(std::string_view(v[1]) == "test" ? "all" : "benchmarks");
-    return 0;
-  }
-  for (int i = 1; i < n; ++i) std::printf("<%s>", v[i]);
-  return $1;
-}
-CODE
-}
-
-tool() { # NAME BODY
-  printf '#!/bin/sh\n%s\n' "$2" >"$work/bin/$1"
-  chmod +x "$work/bin/$1"
-}
-packages_present='for p in "$@"; do echo "$p installed"; done'
-tool dpkg-query "$packages_present"
-tool nvidia-smi 'exit 9'
-# Asks nothing, and notes what it was asked to do.
-tool apt-get "echo \"\$*\" >>'$work/apt'; case \"\$*\" in -s*) cat '$work/dry' ;; *install*) touch '$work/done' ;; esac"
-tool sudo 'shift; exec "$@"'
-touch "$work/dry"
-export PATH="$work/bin:$PATH"
-unset TERM
-
-# shellcheck source=reports/launcher/test/expect.sh
-source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/expect.sh"
+# shellcheck source=reports/launcher/test/tree.sh
+source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/tree.sh"
 
 run --help
 expect 'help exits 0' is "$code" 0
@@ -116,7 +48,13 @@ run --version --help
 expect 'help and version are help' has "$out" $'\n  replay'
 run replya
 expect 'an unknown command is a usage error' is "$code" 2
-expect 'an unknown command gets the names of all' has "$err" ' replay explain '
+expect 'an unknown command gets the nearest' is "$err" "flashproof: unknown command 'replya'; did you mean replay?"
+run chekc ./my.so
+expect 'two neighbours swapped are near' has "$err" 'did you mean check?'
+run xyzzy
+expect 'one that is near none gets the names of all' has "$err" ' replay explain '
+run --no-biuld check
+expect 'an option before the command gets the nearest, too' has "$err" 'did you mean --no-build?'
 run $'\e]0;title\a\x9b'
 expect 'a raw control character is a usage error' is "$code" 2
 expect 'control characters are not echoed' has "$err" "unknown command '?]0;title??'"
@@ -175,6 +113,25 @@ run probe
 expect 'probe without a GPU is skipped' is "$code" 4
 run report --exec cuda
 expect '--exec cuda without a GPU is skipped' is "$code" 4
+# A file that is not there is said before anything is built, and before another call's build is waited for.
+mkdir -p "$tree/build"
+exec 8>"$tree/build/.lock"
+flock 8
+for command in 'check ./my.so' 'check --quick ./my' 'check my.c' 'check --seed 3 --quik my.so' 'list ./my.so' 'suggest ./my.so' \
+  'replay --plugin ./my.so x' 'check ./here.d/' 'list ./my.ptx' 'run ./my.ptx --arg 1'; do
+  read -ra words <<<"$command"
+  mkdir -p "$work/here/here.d"
+  run "${words[@]}"
+  expect "$command without the file is a usage error" is "$code" 2
+  expect "$command says so in one line" lacks "$err" $'\n'
+  expect "$command names the file" has "$err" ': no such file, legal: a '
+done
+exec 8>&-
+rm -r "$tree/build" "$work/here/here.d"
+run check $'./\e[2J\n.so'
+expect 'its name cannot drive a terminal' is "$err" "flashproof: plugin './?[2J?.so': no such file, legal: a shared library (.so)"
+
+touch "$work/here/my.so" "$work/here/my.ptx"
 for command in report render merge compare 'compare a.json b.json' test properties list 'list ./my.so' 'list ./my.ptx' 'run ./my.ptx' check 'check ./my.so' 'suggest ./my.so' explain export truth \
   replay 'replay --plugin ./my.so x' attack ledger traffic experiment bench fuzz 'fuzz softmax' 'fuzz --status'; do
   read -ra words <<<"$command"
@@ -182,6 +139,16 @@ for command in report render merge compare 'compare a.json b.json' test properti
   expect "--no-build $command without a build" is "$code" 3
   expect "--no-build $command says what is missing" has "$err" "flashproof: --no-build: $tree/build/"
   expect "--no-build $command says it in one line" lacks "$err" $'\n'
+done
+for command in 'check ./my.so' 'check --quick ./my.so' 'check --quik my.so' 'check --seed 3 ./my.so' 'list --declare a/b my.so' 'replay --plugin my.so x'; do
+  read -ra words <<<"$command"
+  run --no-build "${words[@]}"
+  expect "$command is for the program of libraries" has "$err" reports/plugin/flashproof-plugin
+done
+for command in 'check softmax.safe.published --profile a/b' 'list kernels' 'replay a/b.safetensors'; do
+  read -ra words <<<"$command"
+  run --no-build "${words[@]}"
+  expect "$command is for the program of kernels" has "$err" reports/flashproof-cli
 done
 expect 'nothing was configured so far' test ! -e "$tree/build"
 
@@ -196,6 +163,7 @@ run --no-install run ./my.ptx
 expect 'run needs LLVM' has "$err" 'apt-get install --no-remove --no-install-recommends -y libllvm19'
 run --no-install --no-build list ./my.ptx
 expect 'list FILE.ptx does not' lacks "$err" libllvm19
+rm "$work/here/my.so" "$work/here/my.ptx"
 tool dpkg-query 'for p in "$@"; do case $p in libmpfi-dev) ;; *) echo "$p installed" ;; esac; done'
 run doctor
 expect 'doctor fails when a package is missing' is "$code" 3
@@ -218,8 +186,6 @@ tool dpkg-query "$packages_present"
 rm -f "$work/apt"
 run list --exec cuda
 expect 'list hands --exec on' is "$out" '<list><--exec><cuda>'
-run replya
-expect 'an unknown command is handed on once there is a program, which knows what is near' is "$out" '<replya>'
 run --no-install --no-build list
 expect 'so are the options before the command' is "$out" '<--no-install><--no-build><list>'
 run list --help
@@ -302,15 +268,6 @@ if command -v clang++-19 >/dev/null; then
   expect 'campaign goes to Slurm after the build' has "$out" ' softmax --shards 2'
 fi
 
-exec 8>"$tree/build/.lock"
-flock 8
-(sleep 2 && exec 8>&-) & # holds the lock for two seconds after ours is closed
-exec 8>&-
-run list
-expect 'a call that waits for another one goes on' is "$code" 0
-expect 'a call that waits for another one says so' has "$err" 'waiting: another call'
-wait
-
 # A machine with two kinds of GPU, as nvidia-smi tells it; the small tree needs no real nvcc.
 tool nvidia-smi 'case $1 in *=name) echo Some GPU ;; *=compute_cap) cat "$0.cap" ;; esac'
 tool nvcc 'exit 0'
@@ -351,30 +308,4 @@ expect 'the program'"'"'s exit code is ours' is "$code" 1
 run test
 expect 'also after a test' is "$code" 1
 
-mv "$tree" "$work/moved"
-tree=$work/moved
-program 0
-run list
-expect 'a moved tree configures again' is "$code" 0
-program 'undeclared'
-run list
-expect 'a broken build exits 3' is "$code" 3
-expect 'a broken build shows the error' has "$err" 'was not declared'
-program "$(printf 'undeclared%d;' {1..3000})"
-run list
-expect 'a broken build of many errors exits 3, too' is "$code" 3
-expect 'a broken build prints no data' is "$out" ''
-expect 'and shows no more than a screen of them' test "$(wc -l <<<"$err")" -lt 60
-program 0
-echo 'no_such_function()' >>"$tree/CMakeLists.txt"
-run list
-expect 'a broken configuration exits 3' is "$code" 3
-expect 'a broken configuration shows the error' has "$err" no_such_function
-
-expect 'nothing is left in the folder it is called from' is "$(ls -A "$work/here")" ''
-
-if ((failures)); then
-  echo "$failures failed"
-  exit 1
-fi
-echo 'all passed'
+finish

@@ -1,4 +1,4 @@
-#include "reference/problem/near_matches.h"
+#include "reference/system/near_matches.h"
 
 #include <algorithm>
 
@@ -55,6 +55,17 @@ std::vector<std::string_view> near_matches(std::string_view wrong, std::span<con
   best.reserve(matches.size());
   for (const Match& match : matches) best.push_back(match.name);
   return best;
+}
+
+std::string did_you_mean(std::string_view wrong, std::span<const std::string_view> names) {
+  const std::vector<std::string_view> near = near_matches(wrong, names);
+  if (near.empty()) return "";
+  std::string text = " (did you mean ";
+  for (std::size_t i = 0; i < near.size(); ++i) {
+    if (i > 0) text += i + 1 == near.size() ? " or " : ", ";
+    text += near[i];
+  }
+  return text + "?)";
 }
 
 }  // namespace flashproof

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "reference/problem/near_matches.h"
+#include "reference/system/near_matches.h"
 
 namespace flashproof {
 namespace {
@@ -42,6 +42,12 @@ TEST(NearMatches, HostileInput) {
   EXPECT_TRUE(near_matches("", kNames).empty());
   EXPECT_TRUE(near_matches(std::string(1 << 20, 'x'), kNames).empty());
   EXPECT_TRUE(near_matches("normal", Names{}).empty());
+}
+
+TEST(NearMatches, as_a_question) {
+  EXPECT_EQ(did_you_mean("mask", kNames), " (did you mean mask_row, mask_random or mask_first_tile?)");
+  EXPECT_EQ(did_you_mean("stiarcase", kNames), " (did you mean staircase?)");
+  EXPECT_EQ(did_you_mean("zz", kNames), "");
 }
 
 }  // namespace
