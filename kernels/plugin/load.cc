@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
@@ -85,6 +86,7 @@ const LoadedPlugin& LoadedPlugin::of(const std::string& path) {
 
 Plugin::Plugin(const std::filesystem::path& path, double seconds, const Declare& declare)
     : path_(std::filesystem::absolute(path).string()),
+      at_first_(state_of(path_)),
       listing_(list_plugin(path, seconds)),
       process_(std::make_unique<PluginProcess>(
           [path = path_]() -> const LoadedPlugin& { return LoadedPlugin::of(path); }, seconds)) {
@@ -131,6 +133,18 @@ Plugin::Plugin(const std::filesystem::path& path, double seconds, const Declare&
       return call_plugin(*process, foreign, problem, options);
     };
   }
+}
+
+Plugin::FileState Plugin::state_of(const std::string& path) {
+  struct stat file{};
+  if (::stat(path.c_str(), &file) != 0) return {};
+  return {file.st_dev, file.st_ino, file.st_size, file.st_ctim.tv_sec, file.st_ctim.tv_nsec};
+}
+
+std::string Plugin::replaced() const {
+  if (state_of(path_) == at_first_) return {};
+  return fmt::format("the library {} was changed or replaced while it was checked: what ran need not be what is there",
+                     quote(path_));
 }
 
 const Described& Plugin::described(const Kernel& kernel) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cfenv>
+#include <cstdint>
 #include <deque>
 #include <filesystem>
 #include <functional>
@@ -51,6 +52,9 @@ class Plugin {
   const std::string& name() const { return listing_.name; }
   const std::string& version() const { return listing_.version; }
   const std::string& path() const { return path_; }
+  /// Empty, or a sentence: the file is not the one any more that it was before the library was first loaded. Each process loads it by
+  /// its name, so what was judged need not be what lies there.
+  std::string replaced() const;
   /// In id order; has_cuda says that a kernel takes device pointers.
   const std::deque<Kernel>& kernels() const { return kernels_; }
   /// How long a call may take, of its process's own time: at first as long as the constructor says.
@@ -58,7 +62,17 @@ class Plugin {
   const Described& described(const Kernel& kernel) const;
 
  private:
+  /// Of the file as the system sees it. Whoever writes to it, moves it or puts it back moves `changed` on.
+  struct FileState {
+    std::uint64_t device = 0, number = 0;
+    std::int64_t size = -1;  // of no file
+    std::int64_t changed_s = 0, changed_ns = 0;
+    bool operator==(const FileState&) const = default;
+  };
+  static FileState state_of(const std::string& path);
+
   std::string path_;  // absolute
+  FileState at_first_;
   PluginListing listing_;
   std::unique_ptr<PluginProcess> process_;
   std::deque<Described> described_;

@@ -43,9 +43,10 @@ bool close_others(int kept) {
   return !error && !open.empty();
 }
 
-constexpr int kDropped[] = {CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_CHECKPOINT_RESTORE};
+constexpr int kDropped[] = {CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_CHECKPOINT_RESTORE, CAP_PERFMON, CAP_BPF, CAP_SYS_RAWIO};
 
-/// As root: without these it can neither trace a process that has them, nor send as another one, nor open the file behind a mapping.
+/// As root: without these it can neither trace a process that has them, nor send as another one, nor open the file behind a mapping, nor
+/// see where a process has its memory or sample its stack (PERFMON, BPF), nor read the memory of all (RAWIO).
 bool drop_rights() {
   for (const int capability : kDropped) ::prctl(PR_CAPBSET_DROP, capability);  // fails where there is none to drop
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};

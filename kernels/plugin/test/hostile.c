@@ -1,6 +1,7 @@
 /* A library whose every kernel but two is wrong and tries to get away with it, each in a way of its own. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -74,6 +75,27 @@ static void trace_parent(void) {
   if (process_vm_writev(parent, &here, 1, &there, 1, 0) == 1) kill(parent, SIGKILL);
   snprintf(name, sizeof name, "/proc/%d/mem", (int)parent);
   if (open(name, O_RDWR) >= 0) kill(parent, SIGKILL);
+}
+/* Where it has its memory, and what lies on its stack. */
+static void watch_parent(void) {
+  static const char* const kFiles[] = {"maps", "smaps", "environ", "pagemap"};
+  char name[64], byte = 0;
+  const pid_t parent = getppid();
+  for (unsigned i = 0; i < sizeof kFiles / sizeof *kFiles; ++i) {
+    snprintf(name, sizeof name, "/proc/%d/%s", (int)parent, kFiles[i]);
+    const int file = open(name, O_RDONLY);
+    if (file >= 0 && read(file, &byte, 1) == 1) kill(parent, SIGKILL);
+    if (file >= 0) close(file);
+  }
+  struct perf_event_attr sample = {.type = PERF_TYPE_SOFTWARE,
+                                   .size = sizeof sample,
+                                   .config = PERF_COUNT_SW_CPU_CLOCK,
+                                   .sample_period = 1000000,
+                                   .sample_type = PERF_SAMPLE_STACK_USER,
+                                   .sample_stack_user = 8192,
+                                   .exclude_kernel = 1};
+  const int samples = (int)syscall(SYS_perf_event_open, &sample, parent, -1, -1, 0);
+  if (samples >= 0) kill(parent, SIGKILL);
 }
 /* Result lines (reports/workers/worker_process.cc) for the process that counts them, which is the parent of the judge: one case, one law,
    both passed, and the task is done. The judge must not say otherwise after that. */
@@ -293,6 +315,7 @@ static const flashproof_kernel kernels[] = {KERNEL(nothing, "right"),
                                             KERNEL(leave_daemon, "daemon"),
                                             KERNEL(become_another, "exec"),
                                             KERNEL(trace_parent, "trace_parent"),
+                                            KERNEL(watch_parent, "watch_parent"),
                                             KERNEL(forge_results, "forge_results"),
                                             KERNEL(close_all, "close_all"),
                                             KERNEL(write_everywhere, "write_everywhere"),

@@ -1,9 +1,13 @@
 // Every size that dimensions.h lists, in every format: kernels take another path at their tiles, vectors, parts and limits, and
 // a list has each of them, one less and one more (kernels/thresholds.h says which are whose; a test holds the lists to them).
-// Seed s is row s mod n; a row takes the next size of every list that fits what it has. Nothing else is special.
+// Seed s is row s mod n; a row takes the next size of every list that fits what it has. Nothing else is special. The last rows are
+// beyond a tile along every axis at once: a list beside the smallest of the others reaches the second tile along one axis alone, and so
+// does a pair of levels, of which the cheapest sizes are drawn.
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "properties/generators/build.h"
 #include "properties/generators/coverage/pairs.h"
@@ -89,10 +93,36 @@ void add_rows(ProblemKind problem, bool narrow, Rows& rows) {
   }
 }
 
+/// More rows than a tile, of more columns than one; and lengths that 16 bits hold as negative numbers, in more than the first row.
+void add_softmax_corners(Rows& rows) {
+  for (const auto& [many, columns, lengths] : {std::tuple{132, 260, kNoLengths}, std::tuple{2, 32770, kRagged}}) {
+    Numbers row = pairs::kSoftmaxKind.plain();
+    row[kSoftmaxRows] = many, row[kSoftmaxColumns] = columns, row[kSoftmaxLengths] = lengths;
+    pairs::kSoftmaxKind.fits(row);  // for the chunks: it costs more than a row that anything may ask for
+    rows.push_back(std::move(row));
+  }
+}
+
+/// The second batch, the second kv head, the second query head of its group, and of these the second tiles of queries and keys.
+void add_attention_corners(ProblemKind problem, Rows& rows) {
+  constexpr std::int64_t kTwoTilesOfQueries = 33, kTwoTilesOfKeys = 130;
+  for (const auto& [heads, masked] :
+       {std::pair{kGroups, false}, std::pair{kGroups, true}, std::pair{kOwnHeads, false}}) {
+    Numbers row = pairs::kind_for(problem).plain();
+    const auto at = [&](AttentionAxis axis) -> std::int64_t& { return row[axis_of(problem, axis)]; };
+    at(kBatch) = 2, at(kHeads) = heads, at(kQueries) = kTwoTilesOfQueries, at(kKeys) = kTwoTilesOfKeys;
+    at(kCausal) = masked ? 1 : 0, at(kLengths) = masked ? kRagged : kNoLengths;
+    pairs::kind_for(problem).fits(row);
+    rows.push_back(std::move(row));
+  }
+}
+
 Rows make_rows(ProblemKind problem) {
   Rows rows;
   add_rows(problem, false, rows);
   if (problem == ProblemKind::merge || problem == ProblemKind::attention) add_rows(problem, true, rows);
+  if (problem == ProblemKind::softmax) add_softmax_corners(rows);
+  if (forward_kind(problem) == ProblemKind::attention) add_attention_corners(problem, rows);
   return rows;
 }
 

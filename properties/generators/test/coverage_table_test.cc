@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <set>
+#include <variant>
 
 #include "properties/generators/backward_case.h"
 #include "properties/generators/coverage/pairs.h"
@@ -61,6 +63,41 @@ TEST_P(CoverageTableTest, ARoundOfSizesHasEverySizeOfTheLists) {
 
 INSTANTIATE_TEST_SUITE_P(Problems, CoverageTableTest, testing::ValuesIn(kProblemKinds),
                          [](const auto& of) { return std::string(name(of.param)); });
+
+/// The case reaches the second tile along every axis at once, the tiles being as large as common kernels have them.
+bool second_tiles_meet(const Problem& problem) {
+  if (const auto* p = std::get_if<SoftmaxProblem>(&problem)) return p->x.shape[0] > 128 && p->x.shape[1] > 256;
+  const auto* gradient = std::get_if<BackwardProblem>(&problem);
+  const AttentionProblem& p = gradient != nullptr ? gradient->forward : std::get<AttentionProblem>(problem);
+  for (std::int64_t s = 1; s < p.sequences(); ++s) {
+    const bool heads = p.k_heads() > 1 && p.q_heads() > p.k_heads();
+    if (heads && p.q_length(s) > 32 && p.visible_length(s) > 128) return true;
+  }
+  return false;
+}
+
+bool second_row_longer_than_int16(const Problem& problem) {
+  const auto* p = std::get_if<SoftmaxProblem>(&problem);
+  return p != nullptr && p->row_length.size() > 1 && *std::ranges::max_element(p->row_length) > 32767;
+}
+
+std::uint64_t count_of(ProblemKind problem, const char* family, bool (*has)(const Problem&)) {
+  std::uint64_t found = 0;
+  for (std::uint64_t seed = 0; seed < find_family(family)->round(problem); ++seed) {
+    found += has(make_case({problem, family, seed, {}}).problem) ? 1 : 0;
+  }
+  return found;
+}
+
+// A tile index that is wrong only where it is not 0 along two axes. Pairs of levels have the cheapest sizes, which do not show it.
+TEST(CoverageTable, SecondTilesAlongEveryAxisMeetInSizesAlone) {
+  for (const ProblemKind problem : {ProblemKind::softmax, ProblemKind::attention, ProblemKind::backward}) {
+    EXPECT_GE(count_of(problem, "sizes", second_tiles_meet), 1U) << name(problem);
+    EXPECT_EQ(count_of(problem, "pairs", second_tiles_meet), 0U) << name(problem);
+  }
+  EXPECT_GE(count_of(ProblemKind::softmax, "sizes", second_row_longer_than_int16), 1U);
+  EXPECT_EQ(count_of(ProblemKind::softmax, "pairs", second_row_longer_than_int16), 0U);
+}
 
 // A kernel that takes nothing but a causal mask, or not even that, refuses most rows: what is left has scales of every size and sign.
 TEST(CoverageTable, AKernelOfFewFeaturesIsDrawnEveryScale) {

@@ -93,9 +93,10 @@ INSTANTIATE_TEST_SUITE_P(
         Attack{"move_memory", kCall, "the process cannot reach the memory of its call"},
         Attack{"longjmp", kCall, "the process "},
         // These only try: the judge is where they cannot reach it, and the numbers are wrong.
-        Attack{"trace_parent", "within_bound", "bound"}, Attack{"forge_results", "within_bound", "bound"},
-        Attack{"shorten_files", "within_bound", "bound"}, Attack{"lengthen_files", "within_bound", "bound"},
-        Attack{"spoil_memory_file", "within_bound", "bound"}, Attack{"second_mapping", "within_bound", "bound"},
+        Attack{"trace_parent", "within_bound", "bound"}, Attack{"watch_parent", "within_bound", "bound"},
+        Attack{"forge_results", "within_bound", "bound"}, Attack{"shorten_files", "within_bound", "bound"},
+        Attack{"lengthen_files", "within_bound", "bound"}, Attack{"spoil_memory_file", "within_bound", "bound"},
+        Attack{"second_mapping", "within_bound", "bound"},
         Attack{"duplicate_memory", kCall, "wrote after softmax.duplicate_memory.hostile had returned"},
         Attack{"print_verdict", "within_bound", "bound"}, Attack{"print_on", "within_bound", "bound"},
         Attack{"storm", "within_bound", "bound"}, Attack{"at_exit", "within_bound", "bound"},
