@@ -1,4 +1,5 @@
-/* A library whose kernels are wrong and stop or end the process that counts verdicts, which is the parent of the judge. Built with STOPS_ON_LOAD it does so before it is asked anything, when its parent is that process itself. */
+/* A library whose kernels are wrong and stop or end the process that counts verdicts, which is the parent of the judge. Built with SIGNAL_ON_LOAD it sends that
+ * signal before it is asked anything, when its parent is that process itself. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,8 +81,8 @@ static const flashproof_plugin plugin = {FLASHPROOF_PLUGIN_ABI, 0, sizeof plugin
 
 const flashproof_plugin* flashproof_plugin_entry(uint32_t abi) {
   for (int i = 0; i < COUNT; ++i) list[i] = &kernels[i];
-#ifdef STOPS_ON_LOAD
-  send_to(getppid(), SIGSTOP);
+#ifdef SIGNAL_ON_LOAD
+  send_to(getppid(), SIGNAL_ON_LOAD);
 #endif
   return abi == FLASHPROOF_PLUGIN_ABI ? &plugin : 0;
 }

@@ -81,6 +81,32 @@ TEST(IsolationLaws, ANanThatBecomesANumberIsLaundered) {
   EXPECT_EQ(to_string(ask(*find_law("visible_nan_is_not_laundered"), trial)), "fail(laundering)");
 }
 
+// No two runs need the same bits for that.
+TEST(IsolationLaws, ANanIsFollowedInAKernelThatDeclaresNothing) {
+  Kernel undeclared = softmax();
+  undeclared.contract.deterministic = false;
+  const Case subject = make_case(parse_case_spec(kSoftmaxCase));
+  const auto says = [&](const Runner& runner) {
+    Trial trial(undeclared, subject, nullptr, {}, runner);
+    return to_string(ask(*find_law("visible_nan_is_not_laundered"), trial));
+  };
+  const auto spoils = [](double with, bool (*which)(double)) {
+    return [=](const Kernel& kernel, const Problem& problem, const RunOptions& options) {
+      Output output = run(kernel, problem, options);
+      bool any = false;
+      for (std::int64_t r = 0; r < output.lse.elements(); ++r) any = any || std::isnan(output.lse.at({r}));
+      for (std::int64_t r = 0; any && r < output.lse.elements(); ++r) {
+        if (which(output.lse.at({r}))) output.lse.set({r}, with);
+      }
+      return output;
+    };
+  };
+  const auto finite = [](double x) { return std::isfinite(x); };
+  EXPECT_EQ(says(spoils(0, [](double x) { return std::isnan(x); })), "fail(laundering)");
+  EXPECT_EQ(says(spoils(kNan, finite)), "fail(leak)");
+  EXPECT_EQ(says(spoils(1, finite)), "pass");  // other bits are none of its business
+}
+
 TEST(IsolationLaws, ANanThatSpreadsToOtherRowsIsALeak) {
   expect_failure("visible_nan_is_not_laundered", kSoftmaxCase, Failure::leak,
                  [](const Kernel& kernel, const Problem& problem, const RunOptions& options) {
@@ -136,9 +162,9 @@ TEST(IsolationLaws, BitsAreAskedOnlyOfAKernelThatDeclaresItselfDeterministic) {
   for (const char* id : {"attention.deferred.hardened", "attention.mma_f16.hardened"}) {
     Kernel undeclared = *find_kernel(id);
     undeclared.contract.deterministic = false;
-    for (const char* law : {"layout_invariance", "unused_storage_is_isolated", "hidden_nan_is_isolated",
-                            "visible_nan_is_not_laundered", "batch_invariance_is_bitwise", "gqa_equals_expanded",
-                            "offsets_beyond_int32", "dim_permutation_within_a_k_group_is_bitwise"}) {
+    for (const char* law :
+         {"layout_invariance", "unused_storage_is_isolated", "hidden_nan_is_isolated", "batch_invariance_is_bitwise",
+          "gqa_equals_expanded", "offsets_beyond_int32", "dim_permutation_within_a_k_group_is_bitwise"}) {
       const char* line = "attention:normal:1:b=1,hq=2,hk=1,sq=8,sk=8,d=16,dv=16,causal=1,format=f16";
       EXPECT_EQ(to_string(asked(law, undeclared, line)), "unsupported") << id << " " << law;
     }

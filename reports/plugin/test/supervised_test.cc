@@ -74,6 +74,13 @@ TEST_F(Supervised, a_library_that_stops_it_when_it_is_loaded_ends_it) {
   EXPECT_THAT(run.err, HasSubstr(kStopped));
 }
 
+TEST_F(Supervised, interrupted_before_the_first_case_it_blames_no_kernel) {
+  const ProgramRun run = check("suspend", "interrupting_on_load.so");
+  EXPECT_EQ(run.code(), 3) << run.out;
+  EXPECT_THAT(run.out, HasSubstr("PARTIAL    interrupted before every case had run"));
+  EXPECT_THAT(run.out, testing::Not(HasSubstr("FAIL")));
+}
+
 TEST_F(Supervised, what_a_terminal_sends_does_not_reach_the_process_that_counts) {
   const ProgramRun run = check("as_terminal");
   EXPECT_EQ(run.code(), 1) << run.err;
