@@ -133,7 +133,7 @@ void read_arithmetic(const DescriptionReader& reader, Described& d) {
       }
     }
   } catch (const UsageError& e) {
-    reader.refuse(std::string("arithmetic: ") + e.what());
+    reader.refuse(e.what());  // begins with the field's name
   }
 }
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "kernels/plugin/takes.h"
-#include "reference/system/near_matches.h"
 #include "reference/system/error.h"
+#include "reference/system/near_matches.h"
 #include "reference/system/strict_json.h"
 #include "reference/system/text.h"
 

@@ -1,17 +1,45 @@
 // The question to a library, in its process: the text that comes back is as little trusted as the library.
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
 
 #include "kernels/plugin/load.h"
 #include "reference/system/error.h"
+#include "reference/system/shown_text.h"
 #include "reference/system/strict_json.h"
 #include "reference/system/text.h"
 
 namespace flashproof {
 namespace {
+
+bool is_elf(const std::filesystem::path& path) {
+  std::array<char, 4> magic{};
+  std::ifstream(path, std::ios::binary).read(magic.data(), magic.size());
+  return std::string_view(magic.data(), magic.size()) ==
+         "\x7f"
+         "ELF";
+}
+
+/// For a source, whatever stands in it, the command that makes a library of it.
+std::string how_to_make_one(const std::filesystem::path& path) {
+  static const std::map<std::string, std::string> kCompilers = {
+      {".c", "cc -O2 -shared -fPIC"},
+      {".cc", "c++ -O2 -shared -fPIC"},
+      {".cpp", "c++ -O2 -shared -fPIC"},
+      {".cu", "nvcc -O2 -arch=native -shared -Xcompiler -fPIC"}};
+  if (path.extension() == ".py") return "a Python callable is checked by python3 -m flashproof FILE.py:FUNCTION";
+  const auto compiler = kCompilers.find(path.extension());
+  if (compiler == kCompilers.end()) return "legal: what a linker makes with -shared (.so)";
+  std::filesystem::path library = path;
+  library.replace_extension(".so");
+  return fmt::format("compile it, FP being the checkout of flashproof: {} -I \"$FP\" {} -o {} -lm", compiler->second,
+                     shell_word(path.string()), shell_word(library.string()));
+}
 
 using Json = nlohmann::json;
 
@@ -55,6 +83,8 @@ PluginListing list_plugin(const std::filesystem::path& path, double seconds) {
   if (!std::filesystem::is_regular_file(path, error)) {
     throw UsageError("plugin " + quote(path.string()) + ": no such file, legal: a shared library (.so)");
   }
+  if (!is_elf(path))
+    throw UsageError("plugin " + quote(path.string()) + ": no shared library; " + how_to_make_one(path));
   const std::string absolute = std::filesystem::absolute(path).string();
   PluginProcess process([&]() -> const LoadedPlugin& { return LoadedPlugin::of(absolute); }, seconds);
   try {

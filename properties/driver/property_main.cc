@@ -14,6 +14,7 @@
 #include "properties/driver/property_files.h"
 #include "properties/driver/property_run.h"
 #include "properties/generators/glob.h"
+#include "properties/laws/explanation.h"
 #include "properties/laws/law.h"
 #include "reference/system/atomic_file.h"
 #include "reference/system/error.h"
@@ -98,7 +99,7 @@ void print(const PropertyResult& result, const std::string& program) {
   }
   if (result.finding() || result.skipped()) line += "\n  " + finding_line(result);
   if (result.unproven()) line += "\n  " + result.undecided;
-  if (!result.suggestion.empty()) line += "\n  explained by " + result.suggestion + ", which the declaration could say";
+  if (!result.suggestion.empty()) line += "\n  " + narrower_text(result.suggestion);
   if (result.failure) {
     if (!result.failure->witness.empty()) line += "\n  witness: " + result.failure->witness;
     line += "\n  replay: " + replay_line(program, result);

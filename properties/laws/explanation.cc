@@ -84,4 +84,9 @@ std::string Explanation::suggestion(const Arithmetic& declared, ProblemKind prob
   return index ? difference_json(declared, alternatives(declared, problem).at(*index)) : std::string();
 }
 
+std::string narrower_text(const std::string& suggestion) {
+  return "the declaration may say " + suggestion +
+         " in its arithmetic, if the kernel computes so: every result fits it, and smaller errors would be found";
+}
+
 }  // namespace flashproof

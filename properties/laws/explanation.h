@@ -53,4 +53,7 @@ class Explanation {
   std::map<std::uint32_t, Group> groups_;  // by AlternativesSeen::asked: merges of (m, l, O) have fewer alternatives
 };
 
+/// Explanation::suggestion() as a sentence without a full stop, for the reader of a verdict.
+std::string narrower_text(const std::string& suggestion);
+
 }  // namespace flashproof

@@ -86,6 +86,11 @@ def _tested(result: "Result") -> List[Tuple[str, str]]:
     return lines + ([("worst", f"error/bound {', '.join(worst)}")] if worst else [])
 
 
+def narrower(result: "Result") -> str:
+    """What a declaration that leaves the order of the sums open may say in its place: as narrower_text() of properties/laws."""
+    return f"the declaration may say {result.suggestion} in its arithmetic, if the kernel computes so: every result fits it, and smaller errors would be found"
+
+
 def block(result: "Result", colour: bool = False) -> str:
     """The lines, without the last line break."""
     entries = [[c.sentence, c.extent, c.replay] for c in result.causes]
@@ -97,7 +102,7 @@ def block(result: "Result", colour: bool = False) -> str:
     if refused:
         notes.append(("not taken", f"{counted(len(refused), 'input family', 'input families')}: {', '.join(refused)}"))
     if result.suggestion:
-        notes.append(("declare", f"explained by {result.suggestion}, which the declaration could say"))
+        notes.append(("narrower", narrower(result)))
     text = _flashproof.call(
         "block_text",
         outcome=result.outcome, sentence=utf8(_sentence(result, len(entries))), tested=_plain(_tested(result)),

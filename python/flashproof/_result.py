@@ -9,7 +9,7 @@ import math
 import os
 from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
 
-from ._block import block
+from ._block import block, narrower
 from ._html import page_part
 from ._text import shown
 
@@ -281,7 +281,7 @@ class Result:
         lines += [str(f) for f in self.findings] or (["no findings"] if not self.undecided else [])
         lines += [f"UNDECIDED: {why}" for why in self.undecided]
         lines += [self.decided_line()] if self.decided else []
-        lines += [f"explained by {self.suggestion}, which the declaration could say"] if self.suggestion else []
+        lines += [narrower(self)] if self.suggestion else []
         return shown("\n".join(lines))
 
 

@@ -25,23 +25,17 @@ inline void refuse_empty_values(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) refuse_empty_values(*command);
 }
 
-/// did_you_mean() of names that need not outlive the call.
-inline std::string meant_one_of(std::string_view wrong, const std::vector<std::string>& names) {
-  return did_you_mean(wrong, std::vector<std::string_view>(names.begin(), names.end()));
-}
-
 /// The first word is a command, where the program has any. Throws UsageError.
 inline void refuse_unknown_command(const CLI::App& app, int argc, const char* const* argv) {
   if (app.get_require_subcommand_min() == 0) return;
+  const std::vector<const CLI::App*> commands = app.get_subcommands([](const CLI::App*) { return true; });
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(command->get_name());
-  }
+  for (const CLI::App* command : commands) names.push_back(command->get_name());
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word.starts_with('-')) continue;
     if (std::find(names.begin(), names.end(), word) != names.end()) return;
-    const std::string near = meant_one_of(word, names);
+    const std::string near = did_you_mean(word, std::vector<std::string_view>(names.begin(), names.end()));
     throw UsageError("unknown command " + quote(word) +
                      (near.empty() ? "; there are: " + CLI::detail::join(names, ", ") : near));
   }
@@ -49,15 +43,18 @@ inline void refuse_unknown_command(const CLI::App& app, int argc, const char* co
 
 /// Of what the command line holds and no option takes, the first option. Throws UsageError; returns where there is none.
 inline void refuse_unknown_option(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
   for (const CLI::App* command : app.get_subcommands()) refuse_unknown_option(*command);
+  std::vector<std::string_view> names;  // without the dashes, which every two have in common
+  for (const CLI::Option* option : app.get_options()) {
+    names.insert(names.end(), option->get_lnames().begin(), option->get_lnames().end());
+  }
   for (const std::string& word : app.remaining()) {
-    const std::string name = word.substr(0, word.find('='));
-    if (!name.starts_with("--")) continue;
-    throw UsageError("unknown option " + quote(name) + meant_one_of(name, names) + "; --help lists them");
+    const std::string option = word.substr(0, word.find('='));
+    if (!option.starts_with("--")) continue;
+    const std::vector<std::string_view> near = near_matches(std::string_view(option).substr(2), names);
+    throw UsageError("unknown option " + quote(option) +
+                     (near.empty() ? "" : " (did you mean --" + std::string(near.front()) + "?)") +
+                     "; --help lists them");
   }
 }
 

@@ -21,6 +21,7 @@ std::string complaint(std::vector<std::string> words) {
   CLI::App* check = app.add_subcommand("check", "");
   check->add_option("KERNEL", kernel);
   check->add_flag("--quick", quick);
+  check->add_option("--out,--junit", out);
   app.add_subcommand("truth", "")->add_option("--out", out)->required();
   words.insert(words.begin(), "program");
   std::vector<char*> argv;

@@ -50,6 +50,12 @@ class Guide(unittest.TestCase):
         # What the document says that they say.
         right = outputs["./flashproof check ./my_softmax.so"]
         self.assertRegex(right, r"(?m)^PASS +1 kernel and format does what it declares")
+        self.assertRegex(right, r"(?m)^tested +softmax\.mine\.c f32 of ")
+        unfolded = re.sub(r"\n {11}", " ", right)
+        self.assertRegex(unfolded, r"(?m)^not tested \d+ of \d+ input families, where a wrong answer would pass, too ")
+        self.assertRegex(unfolded, r'(?m)^narrower +the declaration may say "reduction": ')
+        for reason in re.findall(r"\((?:o|lse): (\w+)\)", unfolded):
+            self.assertIn(f"`{reason}`", (ROOT / "reports/guides/reading.md").read_text(encoding="utf-8"))
         self.assertRegex(right, r"(?m)^decided +o \d\d %, lse \d\d %, \d\d of \d\d families$")
         self.assertRegex(outputs["./flashproof check ./my_backward.so --quick"],
                          r"(?m)^decided +dq \d\d %, dk \d\d %, dv \d\d %, ")

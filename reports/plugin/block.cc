@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "properties/laws/explanation.h"
 #include "properties/laws/law.h"
 #include "reference/error/semantics/semantics_json.h"
 #include "reference/system/shown_text.h"
@@ -108,6 +109,14 @@ std::vector<CauseEntry> entries_of(const PluginReport& report, const Plugin& plu
   return entries;
 }
 
+/// "mine 1.2: "; empty where that says no more than the name of the only kernel.
+std::string library_text(const Plugin& plugin, const PluginReport& report) {
+  const bool named =
+      std::ranges::any_of(report.results, [&](const PluginResult& r) { return r.kernel->id != plugin.name(); });
+  if (!named && plugin.version().empty()) return "";
+  return fmt::format("{}{}{}: ", plugin.name(), plugin.version().empty() ? "" : " ", plugin.version());
+}
+
 /// "o 95 %, lse 97 %, 43 of 44 families"; empty where nothing was judged.
 std::string decided_text(const PluginOutcome& outcome) {
   std::string text;
@@ -134,10 +143,8 @@ void add_outcome(const PluginOutcome& outcome, bool alone, VerdictBlock& block) 
   }
   // Part of a pass: what it says nothing about.
   if (!outcome.open.empty() && outcome.undecided.empty())
-    block.notes.push_back({"not tested", fmt::format("{}{}", head, fmt::join(outcome.open, ", "))});
-  if (!outcome.suggestion.empty())
-    block.notes.push_back(
-        {"explained", fmt::format("{}by {}, which the declaration could say", head, outcome.suggestion)});
+    block.notes.push_back({"not tested", head + not_tested_text(outcome)});
+  if (!outcome.suggestion.empty()) block.notes.push_back({"narrower", head + narrower_text(outcome.suggestion)});
   if (!outcome.narrow.empty()) block.causes.push_back({name + ": its declaration. " + outcome.narrow, "", ""});
   for (const std::string& why : outcome.undecided) block.notes.push_back({"undecided", head + why});
 }
@@ -145,6 +152,12 @@ void add_outcome(const PluginOutcome& outcome, bool alone, VerdictBlock& block) 
 }  // namespace
 
 std::string full_name(const Kernel& kernel) { return fmt::format("{} {}", kernel.id, info(kernel.formats[0]).name); }
+
+std::string not_tested_text(const PluginOutcome& outcome) {
+  return fmt::format(
+      "{} of {}, where a wrong answer would pass, too (reports/guides/reading.md has the words in brackets): {}",
+      outcome.open.size(), counted(outcome.families, "input family", "input families"), fmt::join(outcome.open, ", "));
+}
 
 VerdictBlock plugin_block(const PluginReport& report, const Plugin& plugin, const std::string& program) {
   VerdictBlock block;
@@ -161,12 +174,14 @@ VerdictBlock plugin_block(const PluginReport& report, const Plugin& plugin, cons
     block.causes.push_back({full_name(*kernel) + ": no case was run to its end: nothing was tested", "", ""});
   }
   block.tested.push_back(
-      {"tested", fmt::format("{}{}{}: {} of {}, {} of a kernel and a law{}", plugin.name(),
-                             plugin.version().empty() ? "" : " ", plugin.version(),
-                             kernels.size() == 1 ? full_name(**kernels.begin())
-                                                 : counted(kernels.size(), "kernel and format", "kernels and formats"),
-                             plugin.path(), counted(report.results.size(), "question", "questions"),
-                             cases > 0 ? fmt::format(", on {}", counted(cases, "case", "cases")) : "")});
+      {"tested",
+       fmt::format("{}{} of {}, {}{}", library_text(plugin, report),
+                   kernels.size() == 1 ? full_name(**kernels.begin())
+                                       : counted(kernels.size(), "kernel and format", "kernels and formats"),
+                   plugin.path(),
+                   kernels.size() == 1 ? counted(report.results.size(), "law", "laws")
+                                       : counted(report.results.size(), "pair", "pairs") + " of a kernel and a law",
+                   cases > 0 ? fmt::format(", on {}", counted(cases, "case", "cases")) : "")});
   for (const PluginOutcome& outcome : report.outcomes) {
     if (!outcome.narrow.empty()) failing.insert(outcome.kernel);
     add_outcome(outcome, kernels.size() == 1, block);

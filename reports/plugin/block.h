@@ -12,6 +12,9 @@ namespace flashproof {
 /// "softmax.mine f16".
 std::string full_name(const Kernel& kernel);
 
+/// The input families of which a pass says nothing, and why; the words in brackets are those of reports/guides/reading.md.
+std::string not_tested_text(const PluginOutcome& outcome);
+
 /// Of a report with results. `program`: what a replay line begins with.
 VerdictBlock plugin_block(const PluginReport& report, const Plugin& plugin, const std::string& program);
 

@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <functional>
 #include <limits>
@@ -204,14 +206,27 @@ int replay(Arguments& a) {
 }  // namespace
 
 bool names_plugin(std::string_view argument) {
-  return !argument.starts_with('-') && (argument.find('/') != std::string_view::npos || argument.ends_with(".so"));
+  constexpr std::array<std::string_view, 7> kEndings = {".so", ".c", ".cc", ".cpp", ".cu", ".o", ".py"};
+  return !argument.starts_with('-') &&
+         (argument.find('/') != std::string_view::npos ||
+          std::ranges::any_of(kEndings, [&](std::string_view ending) { return argument.ends_with(ending); }));
 }
 
 bool is_plugin_command(int argc, const char* const* argv) {
   if (argc > 1 && std::string_view(argv[1]) == "suggest") return true;
   if (argc < 3) return false;
   const std::string_view command = argv[1];
-  if (command == "check" || command == "list") return names_plugin(argv[2]);
+  if (command == "check" || command == "list") {
+    std::string_view before;  // an option, whose value this may be
+    for (int i = 2; i < argc; ++i) {
+      const std::string_view word = argv[i];
+      const bool value = before.starts_with("--") && before.find('=') == std::string_view::npos &&
+                         before != "--quick" && before != "--nightly" && before != "--verbose";
+      if (names_plugin(word) && (!value || word.ends_with(".so"))) return true;
+      before = word;
+    }
+    return false;
+  }
   if (command != "replay") return false;
   for (int i = 2; i < argc; ++i) {
     const std::string_view word = argv[i];

@@ -11,9 +11,10 @@
 
 namespace flashproof {
 
-/// A path: it has a slash or ends in .so. No kernel's id has or does.
+/// A path: it has a slash, or ends as a library does or what one is compiled from. No kernel's id has or does.
 bool names_plugin(std::string_view argument);
-/// Whether this is a command line for plugin_main(): check or list of what names_plugin(), suggest, or replay with --plugin.
+/// Whether this is a command line for plugin_main(): check or list of what names_plugin() and is not an option's value, suggest, or replay
+/// with --plugin. The launcher's plan.cmake chooses the program by the same rule.
 bool is_plugin_command(int argc, const char* const* argv);
 /// Exit codes: exit_codes.h. A library that breaks the rules of plugin.h is a finding, one that is none a wrong argument.
 int plugin_main(int argc, char** argv);

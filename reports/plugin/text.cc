@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "properties/driver/junit.h"
+#include "properties/laws/explanation.h"
 #include "properties/laws/law.h"
 #include "reference/error/semantics/semantics_json.h"
 #include "reference/system/atomic_file.h"
@@ -133,10 +134,10 @@ std::string outcomes_text(const PluginReport& report) {
     }
     // Part of a pass: what it says nothing about.
     if (!outcome.open.empty() && outcome.undecided.empty()) {
-      out += fmt::format("not tested {}: {}\n", name, fmt::join(outcome.open, ", "));
+      out += fmt::format("not tested {}: {}\n", name, not_tested_text(outcome));
     }
     if (!outcome.suggestion.empty()) {
-      out += fmt::format("explained {}: by {}, which the declaration could say\n", name, outcome.suggestion);
+      out += fmt::format("narrower {}: {}\n", name, narrower_text(outcome.suggestion));
     }
     if (!outcome.narrow.empty()) out += fmt::format("FAIL {} declaration  {}\n", name, outcome.narrow);
     for (const std::string& why : outcome.undecided) out += fmt::format("UNDECIDED {}: {}\n", name, why);

@@ -161,6 +161,11 @@ TEST(Description, what_is_wrong_is_named_with_what_is_legal) {
   EXPECT_THAT(refusal(attention(R"({"formats": ["f16"], "takes": ["concat"]})")),
               HasSubstr("legal: causal, key_length"));
   EXPECT_THAT(refusal(R"({"formats": ["f32"], "arithmetic": 3})"), HasSubstr("arithmetic: legal"));
+  for (const char* wrong : {R"("fa2_sm8")", R"({"preset": "fa2_sm80", "exp_eror": 0})"}) {
+    const std::string said = refusal(attention(std::string(R"({"formats": ["f16"], "arithmetic": )") + wrong + "}"));
+    EXPECT_THAT(said, HasSubstr("did you mean "));
+    EXPECT_EQ(said.find("arithmetic: "), said.rfind("arithmetic: ")) << said;
+  }
   EXPECT_THAT(refusal(R"({"formats": ["f32"], "arithmetic": "fa2_sm80"})"), HasSubstr("arithmetic"));
   EXPECT_THAT(refusal(attention(R"({"formats": ["f32"], "arithmetic": "fa2_sm80"})")), HasSubstr("f32"));
   EXPECT_THAT(refusal(attention(R"({"formats": ["f16"], "takes": ["paged"]})")),

@@ -53,6 +53,13 @@ TEST(Load, what_is_no_plugin_is_a_wrong_argument) {
   std::ofstream(text) << "int main;";
   EXPECT_THAT(thrown<UsageError>(text), HasSubstr("plugin"));
   std::filesystem::remove(text);
+  const auto source =
+      std::filesystem::temp_directory_path() / ("flashproof no-elf-" + std::to_string(::getpid()) + ".c");
+  std::ofstream(source) << "int main(void) { return 0; }";
+  EXPECT_THAT(thrown<UsageError>(source),
+              AllOf(HasSubstr("no shared library; compile it"), HasSubstr("cc -O2 -shared -fPIC -I \"$FP\" '/"),
+                    HasSubstr(".so' -lm")));
+  std::filesystem::remove(source);
   EXPECT_THAT(thrown<UsageError>(kFolder / "load_fault_99.so"), HasSubstr("no function flashproof_plugin_entry"));
 }
 

@@ -4,8 +4,8 @@
 
 #include "reference/bound/backward/gradient_bound.h"
 #include "reference/bound/declare/foreign_presets.h"
-#include "reference/system/near_matches.h"
 #include "reference/system/error.h"
+#include "reference/system/near_matches.h"
 #include "reference/system/text.h"
 
 namespace flashproof {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "reference/bound/declare/arithmetic_fields.h"
-#include "reference/system/near_matches.h"
 #include "reference/system/error.h"
+#include "reference/system/near_matches.h"
 #include "reference/system/strict_json.h"
 #include "reference/system/text.h"
 

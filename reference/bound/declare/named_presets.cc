@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "reference/bound/declare/foreign_presets.h"
-#include "reference/system/near_matches.h"
 #include "reference/system/error.h"
+#include "reference/system/near_matches.h"
 #include "reference/system/text.h"
 
 namespace flashproof {

@@ -206,6 +206,12 @@ TEST(PluginMain, tells_a_plugin_from_a_kernel) {
   const char* witness[] = {"flashproof", "replay", "a/w.safetensors"};
   EXPECT_TRUE(is_plugin_command(3, check) && is_plugin_command(5, replay));
   EXPECT_FALSE(is_plugin_command(3, kernel) || is_plugin_command(3, witness));
+  const auto of = [](std::vector<const char*> words) {
+    return is_plugin_command(static_cast<int>(words.size()), words.data());
+  };
+  EXPECT_TRUE(of({"flashproof", "check", "--quick", "./my"}) && of({"flashproof", "check", "--quik", "my.so"}));
+  EXPECT_TRUE(of({"flashproof", "check", "--seed", "3", "--jobs=2", "./my"}) && of({"flashproof", "check", "my.c"}));
+  EXPECT_FALSE(of({"flashproof", "check", "softmax.*", "--profile", "a/profile.json"}));
 }
 
 }  // namespace
