@@ -85,7 +85,7 @@ PluginListing list_plugin(const std::filesystem::path& path, double seconds) {
   }
   if (!is_elf(path))
     throw UsageError("plugin " + quote(path.string()) + ": no shared library; " + how_to_make_one(path));
-  const std::string absolute = std::filesystem::absolute(path).string();
+  const std::string absolute = std::filesystem::absolute(path).lexically_normal().string();
   PluginProcess process([&]() -> const LoadedPlugin& { return LoadedPlugin::of(absolute); }, seconds);
   try {
     return parse_listing(process.ask(PluginRequest::What::list).text);

@@ -85,7 +85,7 @@ const LoadedPlugin& LoadedPlugin::of(const std::string& path) {
 }
 
 Plugin::Plugin(const std::filesystem::path& path, double seconds, const Declare& declare)
-    : path_(std::filesystem::absolute(path).string()),
+    : path_(std::filesystem::absolute(path).lexically_normal().string()),
       at_first_(state_of(path_)),
       listing_(list_plugin(path, seconds)),
       process_(std::make_unique<PluginProcess>(

@@ -58,7 +58,7 @@ class Contributing(unittest.TestCase):
         return done.stdout
 
     def test_what_the_recipes_bring_compiles(self):
-        self.assertGreaterEqual(len(self.brought), 5)
+        self.assertGreaterEqual(len(self.brought), 4)  # of three recipes a file, of one a table
         for path in self.brought:
             with self.subTest(path):
                 code = f'#include "{path}"\n'

@@ -70,7 +70,7 @@ class CheckoutTest : public Checkout {
  protected:
   CheckoutTest() {
     write(build / "CTestTestfile.cmake", "");
-    write(tree / "properties/laws/law.h", "Law some_law();\n");
+    write(tree / "properties/laws/laws.cmake", "flashproof_law(values/some_law)\n");
     write(tree / "properties/driver/summary.py", read_file(kSource / "properties/driver/summary.py"));
   }
   /// ctest, which runs a law of so many passing cases and then exits.
