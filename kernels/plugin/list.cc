@@ -81,7 +81,9 @@ PluginListing parse_listing(const std::string& text) {
 PluginListing list_plugin(const std::filesystem::path& path, double seconds) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
-    throw UsageError("plugin " + quote(path.string()) + ": no such file, legal: a shared library (.so)");
+    const bool there = std::filesystem::exists(path, error);
+    throw UsageError(fmt::format("plugin {}: {}, legal: a shared library (.so)", quote(path.string()),
+                                 there ? "no regular file" : "no such file"));
   }
   if (!is_elf(path))
     throw UsageError("plugin " + quote(path.string()) + ": no shared library; " + how_to_make_one(path));

@@ -114,6 +114,7 @@ constexpr std::pair<const char*, const char*> kDoors[] = {
     {"fuzz/replay_main.cc", "an input"},
     {"fuzz/targets/search.cc", "an input"},
     {"fuzz/targets/session.cc", "an input, and case"},
+    {"kernels/plugin/list.cc", "the first four bytes of a regular file, compared"},
     {"kernels/plugin/own_time.cc", "/proc"},
     {"kernels/ptx/run/object_cache.cc", "its own files, by their hash: kernels/ptx/test/cache_test.cc"},
     {"kernels/ptx/parse/parser.cc", "kernels/ptx/test/hostile_test.cc"},
