@@ -196,8 +196,9 @@ void put_descale(AttentionProblem& p, Random& random, Number level, int exponent
 }
 
 void put_window(AttentionProblem& p, Random& random, Number level) {
-  constexpr std::int32_t kReach[] = {1, 3, 20, 100};
-  const std::int32_t left = pick(random, kReach), right = pick(random, kReach);
+  if (level == 0) return;
+  const auto [left, right] =
+      family::window_reaches(p, random, 1);  // of 0 keys to the left a sequence that ends earlier sees nothing
   if ((level & 1) != 0) p.window_left = left;
   if ((level & 2) != 0) p.window_right = right;
 }

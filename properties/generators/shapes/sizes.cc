@@ -103,11 +103,12 @@ void add_softmax_corners(Rows& rows) {
   }
 }
 
-/// The second batch, the second kv head, the second query head of its group, and of these the second tiles of queries and keys.
+/// The second batch, the second kv head, the second query head of its group, and of these the second tiles of queries and keys. Twice
+/// with lengths: what a kernel keeps for sizes that it has seen must not be the lengths.
 void add_attention_corners(ProblemKind problem, Rows& rows) {
   constexpr std::int64_t kTwoTilesOfQueries = 33, kTwoTilesOfKeys = 130;
   for (const auto& [heads, masked] :
-       {std::pair{kGroups, false}, std::pair{kGroups, true}, std::pair{kOwnHeads, false}}) {
+       {std::pair{kGroups, false}, std::pair{kGroups, true}, std::pair{kGroups, true}, std::pair{kOwnHeads, false}}) {
     Numbers row = pairs::kind_for(problem).plain();
     const auto at = [&](AttentionAxis axis) -> std::int64_t& { return row[axis_of(problem, axis)]; };
     at(kBatch) = 2, at(kHeads) = heads, at(kQueries) = kTwoTilesOfQueries, at(kKeys) = kTwoTilesOfKeys;
@@ -117,12 +118,35 @@ void add_attention_corners(ProblemKind problem, Rows& rows) {
   }
 }
 
+/// Windows in more than eight sequences, with more queries than the longest reaches, and beside a causal mask. More than
+/// once: how far one reaches is drawn.
+void add_window_corners(ProblemKind problem, Rows& rows) {
+  constexpr std::int64_t kRight = 2, kBoth = 3;
+  struct Corner {
+    std::int64_t window, batch, queries, keys;
+    bool causal;
+  };
+  constexpr Corner kMask = {kRight, 1, 17, 33, true};
+  constexpr Corner kCorners[] = {{kBoth, 9, 17, 33, false}, {kRight, 1, 129, 130, false}, kMask, kMask};
+  for (int twice = 0; twice < 2; ++twice) {
+    for (const Corner& corner : kCorners) {
+      Numbers row = pairs::kind_for(problem).plain();
+      const auto at = [&](AttentionAxis axis) -> std::int64_t& { return row[axis_of(problem, axis)]; };
+      at(kWindow) = twice == 0 ? corner.window : kBoth, at(kBatch) = corner.batch, at(kQueries) = corner.queries;
+      at(kKeys) = corner.keys, at(kCausal) = corner.causal ? 1 : 0;
+      pairs::kind_for(problem).fits(row);
+      rows.push_back(std::move(row));
+    }
+  }
+}
+
 Rows make_rows(ProblemKind problem) {
   Rows rows;
   add_rows(problem, false, rows);
   if (problem == ProblemKind::merge || problem == ProblemKind::attention) add_rows(problem, true, rows);
   if (problem == ProblemKind::softmax) add_softmax_corners(rows);
   if (forward_kind(problem) == ProblemKind::attention) add_attention_corners(problem, rows);
+  if (forward_kind(problem) == ProblemKind::attention) add_window_corners(problem, rows);
   return rows;
 }
 

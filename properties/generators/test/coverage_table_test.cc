@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <set>
 #include <variant>
 
@@ -64,11 +65,15 @@ TEST_P(CoverageTableTest, ARoundOfSizesHasEverySizeOfTheLists) {
 INSTANTIATE_TEST_SUITE_P(Problems, CoverageTableTest, testing::ValuesIn(kProblemKinds),
                          [](const auto& of) { return std::string(name(of.param)); });
 
+const AttentionProblem& forward_of(const Problem& problem) {
+  const auto* gradient = std::get_if<BackwardProblem>(&problem);
+  return gradient != nullptr ? gradient->forward : std::get<AttentionProblem>(problem);
+}
+
 /// The case reaches the second tile along every axis at once, the tiles being as large as common kernels have them.
 bool second_tiles_meet(const Problem& problem) {
   if (const auto* p = std::get_if<SoftmaxProblem>(&problem)) return p->x.shape[0] > 128 && p->x.shape[1] > 256;
-  const auto* gradient = std::get_if<BackwardProblem>(&problem);
-  const AttentionProblem& p = gradient != nullptr ? gradient->forward : std::get<AttentionProblem>(problem);
+  const AttentionProblem& p = forward_of(problem);
   for (std::int64_t s = 1; s < p.sequences(); ++s) {
     const bool heads = p.k_heads() > 1 && p.q_heads() > p.k_heads();
     if (heads && p.q_length(s) > 32 && p.visible_length(s) > 128) return true;
@@ -97,6 +102,54 @@ TEST(CoverageTable, SecondTilesAlongEveryAxisMeetInSizesAlone) {
   }
   EXPECT_GE(count_of(ProblemKind::softmax, "sizes", second_row_longer_than_int16), 1U);
   EXPECT_EQ(count_of(ProblemKind::softmax, "pairs", second_row_longer_than_int16), 0U);
+}
+
+bool window_of_nine_sequences(const Problem& problem) {
+  const AttentionProblem& p = forward_of(problem);
+  return p.sequences() > 8 && p.window_left >= 0 && p.q_length(8) > 1 && p.window_left < p.k_length() - 1;
+}
+/// Some query sees fewer keys for it.
+bool long_right_window_ends(const Problem& problem) {
+  const AttentionProblem& p = forward_of(problem);
+  return !p.causal && p.window_right >= 100 && p.window_right < p.q_length(0) - 1;
+}
+bool right_window_ends_at_the_mask(const Problem& problem) {
+  const AttentionProblem& p = forward_of(problem);
+  return p.causal && p.window_right == 0 && p.k_length() > 1;
+}
+
+// Windows that pairs of levels have by luck alone. Without the ends that they are about they are no such windows.
+TEST(CoverageTable, WindowsThatEndSomewhereAreInEveryRoundOfSizes) {
+  for (const ProblemKind problem : {ProblemKind::attention, ProblemKind::backward}) {
+    for (bool (*has)(const Problem&) :
+         {window_of_nine_sequences, long_right_window_ends, right_window_ends_at_the_mask}) {
+      EXPECT_GE(count_of(problem, "sizes", has), 1U) << name(problem);
+    }
+  }
+  AttentionProblem p =
+      forward_of(make_case({ProblemKind::attention, "normal", 1, {{"sq", "101"}, {"sk", "130"}}}).problem);
+  p.causal = false;
+  p.window_right = 100;
+  EXPECT_FALSE(long_right_window_ends(p));
+  p.causal = true;
+  p.window_right = 1;
+  EXPECT_FALSE(right_window_ends_at_the_mask(p) || window_of_nine_sequences(p));
+}
+
+// What a kernel keeps of its first call for the same sizes shows in the second.
+TEST(CoverageTable, SizesHaveTheSameShapeTwiceWithOtherLengths) {
+  for (const ProblemKind problem : {ProblemKind::attention, ProblemKind::backward}) {
+    std::map<std::vector<std::int64_t>, std::set<std::vector<std::int32_t>>> lengths;
+    for (std::uint64_t seed = 0; seed < find_family("sizes")->round(problem); ++seed) {
+      const Problem drawn = make_case({problem, "sizes", seed, {}}).problem;
+      const AttentionProblem& p = forward_of(drawn);
+      if (p.key_length.empty()) continue;
+      lengths[{p.batch(), p.q_heads(), p.k_heads(), p.q_length(), p.k_length(), p.head_dim(), p.value_dim()}].insert(
+          p.key_length);
+    }
+    const auto twice = std::ranges::count_if(lengths, [](const auto& shape) { return shape.second.size() > 1; });
+    EXPECT_GE(twice, 1) << name(problem);
+  }
 }
 
 // A kernel that takes nothing but a causal mask, or not even that, refuses most rows: what is left has scales of every size and sign.

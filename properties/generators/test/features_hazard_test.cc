@@ -53,6 +53,41 @@ TEST(FeatureHazards, CapsSaturateAndLeaveScoresAlone) {
   EXPECT_GE(straight, 10);
 }
 
+// Of a default check. A score far below the cap shows nothing of it.
+TEST(FeatureHazards, FourSeedsHaveScoresBesideALargeCap) {
+  for (std::uint64_t first = 0; first < 16; first += 8) {
+    bool large = false, small = false;
+    for (std::uint64_t seed = first; seed < first + kDefaultCases; ++seed) {
+      const Case made = make_case({ProblemKind::attention, "softcap", seed, {}});
+      const auto& p = std::get<AttentionProblem>(made.problem);
+      double most = 0;
+      for (const ScoreRow& row : rows_of(p)) {
+        for (const double score : row.score) most = std::max(most, std::isfinite(score) ? std::abs(score) : 0);
+      }
+      EXPECT_GE(most, 0.1 * p.softcap) << to_string(made.spec);
+      large |= p.softcap >= 50;
+      small |= p.softcap <= 5;
+    }
+    EXPECT_TRUE(large && small) << first;
+  }
+  EXPECT_EQ(std::get<AttentionProblem>(make_case({ProblemKind::attention, "softcap", 1, {}}).problem).softcap, 1000);
+}
+
+// A right window that reaches as far as there are queries hides nothing.
+TEST(FeatureHazards, MostWindowsEndSomewhere) {
+  int right = 0, ends = 0, at_mask = 0;
+  for_each_problem("window", [&](const AttentionProblem& p) {
+    if (p.window_right < 0) return;
+    at_mask += p.causal && p.window_right == 0;
+    if (p.causal || p.q_length() < 3) return;
+    ++right;
+    ends += p.window_right < p.q_length() - 1;
+  });
+  EXPECT_GE(ends, 0.6 * right);
+  EXPECT_GE(ends, 5);
+  EXPECT_GE(at_mask, 2);
+}
+
 TEST(FeatureHazards, SlopesOfBothSignsAndZero) {
   int positive = 0, negative = 0, zero = 0;
   for_each_problem("alibi", [&](const AttentionProblem& p) {

@@ -1,10 +1,12 @@
 // Whether two runs on the same numbers returned the same.
 //
-// A forward kernel that does not declare itself deterministic is not asked. A backward one is (dq is commonly added up by
-// atomics, in whatever order): each of two runs lies within the a-priori bound of the one exact gradient, so they differ by
-// at most twice that bound, and by the rounding of each.
+// Of a kernel that does not declare itself deterministic (dq is commonly added up by atomics, in whatever order) each of two
+// runs lies within the a-priori bound of the one exact result, so they differ by at most twice that bound, and by the
+// rounding of each. Laws about determinism itself ask a forward kernel of this kind nothing.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -12,13 +14,13 @@
 
 namespace flashproof {
 
-/// Why runs of this kernel cannot be compared; "" if they can.
+/// Why a law about determinism asks this kernel nothing; "" if it asks.
 std::string not_comparable(const Trial& trial);
 
 /// "" if they are the same: bits where the kernel declares itself deterministic, every NaN counting as the same; else one
-/// line on the first element that differs, or the one furthest outside. The gradients are those of the trial's problem,
-/// whatever its layout.
-std::string difference(Trial& trial, const Output& a, const Output& b);
+/// line on the first element that differs, or the one furthest outside. Both are of the trial's problem, whatever its layout.
+/// `rows`: of o and lse, 0 for a row that is not compared; empty for all.
+std::string difference(Trial& trial, const Output& a, const Output& b, std::span<const std::uint8_t> rows = {});
 
 inline bool on_cpu(const Trial& trial) { return trial.options().executor == Executor::cpu && !trial.kernel().foreign; }
 
