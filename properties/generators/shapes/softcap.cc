@@ -15,7 +15,15 @@ Case make(const CaseSpec& spec) {
   constexpr double kOfCap[] = {0.1, 0.5, 4, 1}, kDeviations[] = {0.5, 4, 40};
   attention.softcap = kCaps[spec.seed % std::size(kCaps)];
   const double any = pick(random, kDeviations), of_cap = kOfCap[spec.seed % std::size(kOfCap)];
-  put_spread(problem, random, spec.seed / 4 % 2 == 0 ? of_cap * attention.softcap : any);
+  const double deviation =
+      spec.seed / 4 % 2 == 0 ? of_cap * attention.softcap : std::max(any, 0.01 * attention.softcap);
+  // As much in the dot products where a bias holds the scores: it is added behind the cap.
+  put_logits(problem, random,
+             [=](Random& r, const LogitSite&, std::span<double> logits) {
+               for (double& logit : logits) logit = deviation * r.normal();
+             },
+             {.noise = deviation});
+  put_values(problem, random);
   return {spec, std::move(problem)};
 }
 
