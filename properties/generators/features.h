@@ -36,9 +36,11 @@ inline std::pair<std::int32_t, std::int32_t> window_reaches(const AttentionProbl
   return {left, problem.causal && at_mask ? 0 : right};
 }
 
-/// One side or both.
+/// One side or both of 0, a few or many keys.
 inline void put_window(AttentionProblem& problem, Random& random) {
-  const auto [left, right] = window_reaches(problem, random);
+  constexpr std::int32_t kReach[] = {0, 1, 3, 8, 20, 100};
+  const std::int32_t left = pick(random, kReach);
+  const std::int32_t right = pick(random, kReach);
   const std::int64_t sides = random.integer(0, 2);
   problem.window_left = sides == 1 ? -1 : left;
   problem.window_right = sides == 2 ? -1 : right;

@@ -47,7 +47,7 @@ TEST(Load, a_library_says_what_it_has_and_nothing_of_it_runs_here) {
 
 TEST(Load, what_is_no_plugin_is_a_wrong_argument) {
   EXPECT_THAT(thrown<UsageError>("/nowhere/at-all.so"), HasSubstr("no such file"));
-  EXPECT_THAT(thrown<UsageError>(kFolder), HasSubstr("no such file"));
+  EXPECT_THAT(thrown<UsageError>(kFolder), HasSubstr("no regular file"));
   const auto text =
       std::filesystem::temp_directory_path() / ("flashproof-no-elf-" + std::to_string(::getpid()) + ".so");
   std::ofstream(text) << "int main;";

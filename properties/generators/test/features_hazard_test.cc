@@ -53,39 +53,6 @@ TEST(FeatureHazards, CapsSaturateAndLeaveScoresAlone) {
   EXPECT_GE(straight, 10);
 }
 
-// Of a default check. A score far below the cap shows nothing of it.
-TEST(FeatureHazards, FourSeedsHaveScoresBesideALargeCap) {
-  for (std::uint64_t first = 0; first < 16; first += 8) {
-    bool large = false, small = false;
-    for (std::uint64_t seed = first; seed < first + kDefaultCases; ++seed) {
-      const Case made = make_case({ProblemKind::attention, "softcap", seed, {}});
-      const auto& p = std::get<AttentionProblem>(made.problem);
-      EXPECT_GE(difficulty(made.problem).saturation, 0.1) << to_string(made.spec);
-      large |= p.softcap >= 50;
-      small |= p.softcap <= 5;
-    }
-    EXPECT_TRUE(large && small) << first;
-  }
-  Case small_scores = make_case({ProblemKind::attention, "softcap", 1, {}});
-  std::get<AttentionProblem>(small_scores.problem).softcap *= 64;
-  EXPECT_LT(difficulty(small_scores.problem).saturation, 0.1);
-}
-
-// A right window that reaches as far as there are queries hides nothing.
-TEST(FeatureHazards, MostWindowsEndSomewhere) {
-  int right = 0, ends = 0, at_mask = 0;
-  for_each_problem("window", [&](const AttentionProblem& p) {
-    if (p.window_right < 0) return;
-    at_mask += p.causal && p.window_right == 0;
-    if (p.causal || p.q_length() < 3) return;
-    ++right;
-    ends += p.window_right < p.q_length() - 1;
-  });
-  EXPECT_GE(ends, 0.6 * right);
-  EXPECT_GE(ends, 5);
-  EXPECT_GE(at_mask, 2);
-}
-
 TEST(FeatureHazards, SlopesOfBothSignsAndZero) {
   int positive = 0, negative = 0, zero = 0;
   for_each_problem("alibi", [&](const AttentionProblem& p) {
