@@ -30,6 +30,7 @@ inline void refuse_unknown_command(const CLI::App& app, int argc, const char* co
   if (app.get_require_subcommand_min() == 0) return;
   const std::vector<const CLI::App*> commands = app.get_subcommands([](const CLI::App*) { return true; });
   std::vector<std::string> names;
+  names.reserve(commands.size());
   for (const CLI::App* command : commands) names.push_back(command->get_name());
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
