@@ -62,7 +62,7 @@ class Plugin {
   const Described& described(const Kernel& kernel) const;
 
  private:
-  /// Of the file as the system sees it. Whoever writes to it, moves it or puts it back moves `changed` on.
+  /// Of the file as the system sees it. A write to it, a move, or putting it back moves `changed` on.
   struct FileState {
     std::uint64_t device = 0, number = 0;
     std::int64_t size = -1;  // of no file
