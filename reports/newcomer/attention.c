@@ -33,7 +33,7 @@ static float one_row(const flashproof_attention* p, int64_t b, int64_t h, int64_
     float dot = 0;
     for (int64_t x = 0; x < d; ++x) dot = fmaf(at(p->q, b, h, i, x), at(p->k, b, kv_head, j, x), dot);
     s[j] = sees(p, i, j, queries, p->k->shape[2]) ? dot * p->scale : -INFINITY;
-    if (!(s[j] <= m)) m = s[j]; /* NaN, too */
+    if (s[j] > m || s[j] != s[j]) m = s[j]; /* NaN stays */
   }
   for (int64_t x = 0; x < dv; ++x) o[x] = m == -INFINITY ? 0 : m == m ? 0 : m;
   if (m == -INFINITY || m != m) return m;
