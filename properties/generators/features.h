@@ -5,37 +5,6 @@
 
 namespace flashproof::family {
 
-/// A few or many keys, `least` or more (0 or 1). Mostly fewer than `within`: a window that reaches further ends nowhere. The longest of
-/// these as often as all the others.
-inline std::int32_t window_reach(Random& random, std::int64_t within, std::int32_t least) {
-  constexpr std::int32_t kReach[] = {0, 1, 3, 8, 20, 100};
-  std::int64_t end = 0;
-  for (const std::int32_t reach : kReach) end += reach < within ? 1 : 0;
-  const bool any = random.chance(0.2), longest = random.chance(0.5);
-  if (any || end <= least)
-    end = std::ssize(kReach);
-  else if (longest)
-    return kReach[end - 1];
-  return kReach[random.integer(least, end - 1)];
-}
-
-/// The most queries of a sequence.
-inline std::int64_t longest_queries(const AttentionProblem& problem) {
-  std::int64_t longest = 0;
-  for (std::int64_t s = 0; s < problem.sequences(); ++s) longest = std::max(longest, problem.q_length(s));
-  return longest;
-}
-
-/// Keys to the left and to the right. The last query sees the last key, so one to the right ends somewhere only where there are
-/// more queries than it reaches; under a causal mask nowhere, and of 0 keys where the mask does.
-inline std::pair<std::int32_t, std::int32_t> window_reaches(const AttentionProblem& problem, Random& random,
-                                                            std::int32_t least = 0) {
-  const std::int32_t left = window_reach(random, problem.k_length() - 1, least);
-  const std::int32_t right = window_reach(random, longest_queries(problem) - 1, least);
-  const bool at_mask = random.chance(0.5);
-  return {left, problem.causal && at_mask ? 0 : right};
-}
-
 /// One side or both of 0, a few or many keys.
 inline void put_window(AttentionProblem& problem, Random& random) {
   constexpr std::int32_t kReach[] = {0, 1, 3, 8, 20, 100};

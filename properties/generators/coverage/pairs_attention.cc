@@ -5,6 +5,7 @@
 #include <string>
 
 #include "properties/generators/coverage/pairs_attention.h"
+#include "properties/generators/coverage/windows.h"
 #include "properties/generators/features.h"
 #include "properties/generators/plan.h"
 #include "reference/system/error.h"
@@ -193,14 +194,6 @@ void put_descale(AttentionProblem& p, Random& random, Number level, int exponent
   if ((level & 1) != 0 && (in_q || both)) p.q_descale = factors(in_q ? exponent : 0);
   if ((level & 1) != 0 && (!in_q || both)) p.k_descale = factors(in_q ? 0 : exponent);
   if ((level & 2) != 0) p.v_descale = factors(0);
-}
-
-void put_window(AttentionProblem& p, Random& random, Number level) {
-  if (level == 0) return;
-  const auto [left, right] =
-      family::window_reaches(p, random, 1);  // of 0 keys to the left a sequence that ends earlier sees nothing
-  if ((level & 1) != 0) p.window_left = left;
-  if ((level & 2) != 0) p.window_right = right;
 }
 
 void put_numbers(Problem& problem, Random& random, const Exponents& exponents) {

@@ -1,8 +1,9 @@
 // Every size that dimensions.h lists, in every format: kernels take another path at their tiles, vectors, parts and limits, and
 // a list has each of them, one less and one more (kernels/thresholds.h says which are whose; a test holds the lists to them).
-// Seed s is row s mod n; a row takes the next size of every list that fits what it has. Nothing else is special. The last rows are
-// beyond a tile along every axis at once: a list beside the smallest of the others reaches the second tile along one axis alone, and so
-// does a pair of levels, of which the cheapest sizes are drawn.
+// Seed s is row s mod n; a row takes the next size of every list that fits what it has. Nothing else is special. Behind these rows stand
+// corners: beyond a tile along every axis at once, where a list beside the smallest of the others, and a pair of levels, of which the
+// cheapest sizes are drawn, reach the second tile along one axis alone; one shape twice with other lengths; windows in many sequences,
+// over many queries and beside a causal mask.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -103,16 +104,22 @@ void add_softmax_corners(Rows& rows) {
   }
 }
 
-/// The second batch, the second kv head, the second query head of its group, and of these the second tiles of queries and keys. Twice
-/// with lengths: what a kernel keeps for sizes that it has seen must not be the lengths.
+/// The second batch, the second kv head, the second query head of its group, and of these the second tiles of queries and keys. With
+/// lengths twice, under a mask and groups of heads and without both: what a kernel keeps for sizes that it has seen must not be the
+/// lengths.
 void add_attention_corners(ProblemKind problem, Rows& rows) {
   constexpr std::int64_t kTwoTilesOfQueries = 33, kTwoTilesOfKeys = 130;
-  for (const auto& [heads, masked] :
-       {std::pair{kGroups, false}, std::pair{kGroups, true}, std::pair{kGroups, true}, std::pair{kOwnHeads, false}}) {
+  struct Corner {
+    std::int64_t heads;
+    bool causal, lengths;
+  };
+  constexpr Corner kMasked = {kGroups, true, true}, kPlain = {kOwnHeads, false, true};
+  for (const Corner& corner :
+       {Corner{kGroups, false, false}, kMasked, kMasked, Corner{kOwnHeads, false, false}, kPlain, kPlain}) {
     Numbers row = pairs::kind_for(problem).plain();
     const auto at = [&](AttentionAxis axis) -> std::int64_t& { return row[axis_of(problem, axis)]; };
-    at(kBatch) = 2, at(kHeads) = heads, at(kQueries) = kTwoTilesOfQueries, at(kKeys) = kTwoTilesOfKeys;
-    at(kCausal) = masked ? 1 : 0, at(kLengths) = masked ? kRagged : kNoLengths;
+    at(kBatch) = 2, at(kHeads) = corner.heads, at(kQueries) = kTwoTilesOfQueries, at(kKeys) = kTwoTilesOfKeys;
+    at(kCausal) = corner.causal ? 1 : 0, at(kLengths) = corner.lengths ? kRagged : kNoLengths;
     pairs::kind_for(problem).fits(row);
     rows.push_back(std::move(row));
   }

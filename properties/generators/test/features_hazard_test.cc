@@ -1,7 +1,9 @@
 // The families of attention's features really have them, in every shape that matters.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
+#include <tuple>
 
 #include "properties/generators/test/test_rows.h"
 
@@ -154,6 +156,50 @@ TEST(FeatureHazards, MaximaWhereOneExponentialAloneLeavesTheRange) {
   EXPECT_GE(zero, 5);
   EXPECT_GE(infinite, 5);
   EXPECT_GE(safe, 5);
+}
+
+/// Of a row that sees a key: is the largest bias below this?
+bool wholly_below(const AttentionProblem& p, std::int64_t i, double level) {
+  for (std::int64_t j = 0; j < p.k_length(); ++j)
+    if (!(p.bias.at({0, 0, i, j}) < level)) return false;
+  return p.k_length() > 0;
+}
+
+// Each once in a round, so in a default check of one kernel, forward and gradient.
+TEST(FeatureHazards, FeaturesComeAtBothEndsOfTheirRanges) {
+  for (const ProblemKind problem : {ProblemKind::attention, ProblemKind::backward}) {
+    std::set<std::tuple<std::int32_t, std::int32_t, bool>> windows;
+    int large_bias = 0, small_bias = 0, met_caps = 0, caps = 0;
+    double least_slope = 1, largest_slope = 0, largest_sink = 0;
+    for (std::uint64_t seed = 0; seed < find_family("feature_edges")->round(problem); ++seed) {
+      const Problem drawn = make_case({problem, "feature_edges", seed, {}}).problem;
+      const AttentionProblem& p = *attention_of(drawn);
+      if (p.has(Feature::window)) windows.insert({p.window_left, p.window_right, p.causal});
+      for (std::int64_t i = 0; p.has_bias() && i < p.q_length(); ++i) {
+        large_bias += wholly_below(p, i, -1e30);
+        small_bias += wholly_below(p, i, 0) && !wholly_below(p, i, -1);
+      }
+      caps += p.softcap > 0;
+      met_caps += p.softcap > 0 && difficulty(drawn).saturation > 0.5;  // scores of the cap's size
+      for (std::int64_t h = 0; h < p.q_heads(); ++h) {
+        if (p.has_alibi()) least_slope = std::min(least_slope, std::abs(p.alibi.at({0, h})));
+        if (p.has_alibi()) largest_slope = std::max(largest_slope, std::abs(p.alibi.at({0, h})));
+        if (p.has_sink()) largest_sink = std::max(largest_sink, p.sink.at({h}));
+      }
+    }
+    SCOPED_TRACE(name(problem));
+    for (const bool causal : {false, true})
+      for (const auto& [left, right] : {std::pair{0, -1}, std::pair{-1, 0}, std::pair{0, 0}})
+        EXPECT_TRUE(windows.contains({left, right, causal})) << left << " " << right << " " << causal;
+    EXPECT_GE(large_bias, 3);
+    EXPECT_GE(small_bias, 1);
+    EXPECT_LT(least_slope, 1e-7);
+    EXPECT_GT(largest_slope, 1e30);
+    if (problem == ProblemKind::backward) continue;
+    EXPECT_EQ(met_caps, caps);
+    EXPECT_GE(caps, 5);
+    EXPECT_GT(largest_sink, 1e30);
+  }
 }
 
 TEST(FeatureHazards, FeaturesMeet) {

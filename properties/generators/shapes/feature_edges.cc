@@ -1,0 +1,137 @@
+// Each feature of attention at both ends of its range, a level a case: biases, slopes and sinks from a fraction of a score to the
+// largest numbers, of either sign; caps from far below to far above 1 with scores of their size; windows of 0 and 1 keys, with and
+// without a causal mask. A kernel that takes a large negative bias for a hidden key, forgets a cap that its scores never reach, or
+// mistakes 0 keys for no window is right everywhere else.
+#include "properties/generators/features.h"
+#include "properties/generators/gradient_form.h"
+
+namespace flashproof::family {
+namespace {
+
+enum class What : std::uint8_t { bias, softcap, window, alibi, sink };
+struct Edge {
+  What what;
+  double level;  // of a cap; else the sign of the numbers, 0: both
+  std::int32_t left = -1, right = -1;
+  bool causal = false;
+};
+constexpr Edge kEdges[] = {{What::bias, -1},
+                           {What::bias, 1},
+                           {What::bias, 0},
+                           {What::window, 0, 0, -1, false},
+                           {What::window, 0, 0, -1, true},
+                           {What::window, 0, -1, 0, false},
+                           {What::window, 0, -1, 0, true},
+                           {What::window, 0, 0, 0, false},
+                           {What::window, 0, 0, 0, true},
+                           {What::window, 0, 1, -1, true},
+                           {What::window, 0, 1, 1, false},
+                           {What::alibi, -1},
+                           {What::alibi, 1},
+                           {What::softcap, 0x1p-10},
+                           {What::softcap, 2},
+                           {What::softcap, 30},
+                           {What::softcap, 1000},
+                           {What::softcap, 0x1p14},
+                           {What::sink, -1},
+                           {What::sink, 1}};
+constexpr std::size_t kOfGradients = 13;  // those before the caps: a gradient has no cap and no sink
+// A row of biases for every fourth power of two from 2^-4 to 2^128, which is none.
+constexpr std::int64_t kBiasRows = 33, kHeads = 8, kKeys = 33;
+
+std::uint64_t round(ProblemKind problem) { return problem == ProblemKind::backward ? kOfGradients : std::size(kEdges); }
+
+/// Either mode of each, in turn.
+GradientForm gradient(const CaseSpec& spec) {
+  const std::uint64_t rounds = spec.seed / kOfGradients;
+  return {.mode = (spec.seed + rounds) % 2 == 0 ? BackwardMode::stage : BackwardMode::gradient};
+}
+
+ShapeWish wish(const Edge& edge) {
+  const bool heads = edge.what == What::alibi || edge.what == What::sink;
+  return {.rows = edge.what == What::bias     ? kBiasRows
+                  : edge.what == What::window ? kKeys / 2
+                                              : 5,
+          .length = kKeys,
+          .causal_chance = edge.causal ? 1.0 : 0.0,
+          .exact_scale = true,
+          .head_dim = 8,
+          .value_dim = 8,
+          .q_heads = heads ? kHeads : 1,
+          .k_heads = heads ? kHeads / 2 : 1};
+}
+
+/// 2^(lo + (hi − lo)·i/n) in whole powers, of this sign; of both in turn where it is 0.
+double level_of(double sign, std::int64_t i, std::int64_t n, int lo, int hi) {
+  const double size = pow2(lo + static_cast<int>((hi - lo) * i / n));
+  return sign == 0 ? (i % 2 == 0 ? size : -size) : sign * size;
+}
+
+/// The whole row within a few spacings of its level, or, where that is small, a few nats.
+void put_bias_levels(AttentionProblem& problem, Random& random, double sign) {
+  put_bias(problem, random, [sign](Random& r, const LogitSite& site, std::span<double> logits) {
+    const double level = level_of(sign, site.row % kBiasRows, kBiasRows, -4, 128);
+    const double step = std::max(spacing(level, site.precision), std::min(1.0, 0.25 * std::abs(level)));
+    for (double& logit : logits) logit = level + std::copysign(step, level) * static_cast<double>(r.integer(0, 3));
+  });
+}
+
+/// One level a head.
+Tensor levels(std::vector<std::int64_t> shape, double sign, int lo, int hi) {
+  Tensor values = Tensor::dense(Format::f32, shape);
+  const std::int64_t heads = shape.back();
+  for (std::int64_t s = 0; s < (std::ssize(shape) > 1 ? shape[0] : 1); ++s) {
+    for (std::int64_t h = 0; h < heads; ++h) {
+      const double level = level_of(sign, h, heads, lo, hi);
+      std::ssize(shape) > 1 ? values.set({s, h}, level) : values.set({h}, level);
+    }
+  }
+  return values;
+}
+
+Case make(const CaseSpec& spec) {
+  const Edge& edge = kEdges[spec.seed % round(spec.problem)];
+  Problem problem = draw_shape(spec, wish(edge));
+  Random random = value_stream(spec);
+  auto& attention = std::get<AttentionProblem>(problem);
+  double deviation = 2;
+  switch (edge.what) {
+    case What::bias:
+      put_bias_levels(attention, random, edge.level);
+      break;
+    case What::softcap:
+      attention.softcap = static_cast<float>(edge.level);
+      deviation = edge.level;
+      break;
+    case What::window:
+      attention.window_left = edge.left;
+      attention.window_right = edge.right;
+      break;
+    case What::alibi:
+      attention.alibi = levels({attention.sequences(), attention.q_heads()}, edge.level, -24, 120);
+      break;
+    case What::sink:
+      attention.sink = levels({attention.q_heads()}, edge.level, -4, 128);
+      break;
+  }
+  // The score is a sum of d products: of this deviation.
+  const double d = static_cast<double>(attention.q.shape[3]);
+  const double amplitude = std::sqrt(deviation / (std::abs(static_cast<double>(attention.scale)) * std::sqrt(d)));
+  put_queries(attention, random, amplitude);
+  put_keys(attention, random, amplitude);
+  put_values(problem, random);
+  return {spec, std::move(problem)};
+}
+
+constexpr Promise kPromises[] = {{.field = &Difficulty::features, .at_least = 1, .share = 0.8}};
+
+}  // namespace
+
+Family feature_edges() {
+  return {"feature_edges", "biases, caps, windows, slopes and sinks at both ends of their ranges",
+          kAttentionOnly,  make,
+          kPromises,       round,
+          false,           gradient};
+}
+
+}  // namespace flashproof::family
