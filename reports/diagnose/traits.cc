@@ -54,6 +54,14 @@ void collect_scores(const RowLook& look, Collector& c, ProblemKind kind) {
   c.real("min_score", merge ? "the row's least lse" : "the row's least score", look.visible > 0 ? look.least : kNone);
 }
 
+void collect_mask(const AttentionProblem& p, Collector& c) {
+  const auto keys = [](std::int32_t reach) { return reach >= 0 ? static_cast<Real>(reach) : kNone; };
+  c.yes("causal", "the mask is causal", p.causal);
+  c.yes("window", "there is a window", p.window_left >= 0 || p.window_right >= 0);
+  c.real("window_left", "window_left", keys(p.window_left));
+  c.real("window_right", "window_right", keys(p.window_right));
+}
+
 void collect_attention(const AttentionProblem& p, const RowTerms& t, const RowLook& look, const Kernel& kernel,
                        double neighbours[4], Collector& c) {
   c.yes("no_visible_key", "the row sees no key", look.visible == 0);
@@ -83,8 +91,8 @@ void collect_attention(const AttentionProblem& p, const RowTerms& t, const RowLo
                                              "how far the row's maximum lies below that of its 16 neighbours"};
   for (int g = 0; g < 4; ++g) c.real(kIds[g], kPhrases[g], neighbours[g]);
   c.yes("softcap", "there is a softcap", p.softcap > 0);
-  c.yes("causal", "the mask is causal", p.causal);
-  c.yes("window", "there is a window", p.window_left >= 0 || p.window_right >= 0);
+  c.real("softcap_level", "the softcap", p.softcap > 0 ? static_cast<Real>(p.softcap) : kNone);
+  collect_mask(p, c);
   c.yes("bias", "there is a bias", p.has_bias());
   c.yes("alibi", "there are ALiBi slopes", p.has_alibi());
   c.yes("sink", "there is a sink", p.has_sink());
@@ -165,8 +173,7 @@ void collect_gradient(const BackwardProblem& p, Part part, std::int64_t row, Col
   c.yes("unseen", "the query sees no key, or no query the key", unseen);
   c.yes("is_dq", "it is dq", query);
   c.yes("is_dv", "it is dv", part == Part::dv);
-  c.yes("causal", "the mask is causal", f.causal);
-  c.yes("window", "there is a window", f.window_left >= 0 || f.window_right >= 0);
+  collect_mask(f, c);
   c.yes("bias", "there is a bias", f.has_bias());
   c.yes("alibi", "there are ALiBi slopes", f.has_alibi());
   c.yes("dv_differs", "dv is not d", f.head_dim() != f.value_dim());

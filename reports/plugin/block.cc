@@ -83,12 +83,31 @@ bool is_judging(const PluginResult& result) {
   return std::ranges::find(judging_laws(), result.law, &Law::name) != judging_laws().end();
 }
 
+/// Of no family: what all cases together say (Explanation::contradiction).
+bool is_of_a_case(const Failing& failing) {
+  return std::ranges::any_of(failing.results, [](const PluginResult* result) {
+    return std::ranges::any_of(result->by_family, [](const auto& family) { return family.second.verdict.failed(); });
+  });
+}
+
+/// That no single declaration explains all cases follows from one that none explains: no cause of its own beside it.
+std::vector<Failing> without_consequences(std::vector<Failing> list) {
+  const std::vector<Failing> all = list;
+  std::erase_if(list, [&](const Failing& one) {
+    return !is_of_a_case(one) && std::ranges::any_of(all, [&](const Failing& other) {
+      return other.kernel == one.kernel && is_of_a_case(other) &&
+             std::ranges::any_of(other.results, [](const PluginResult* r) { return is_judging(*r); });
+    });
+  });
+  return list;
+}
+
 /// Kernel by kernel: what a diagnosis says for certain of those that a judging law rejects, and the other ways of failing: an element,
 /// the smallest case and its witness say more than what may be.
 std::vector<CauseEntry> entries_of(const PluginReport& report, const Plugin& plugin, const std::string& program) {
   std::vector<CauseEntry> entries;
   std::set<const Kernel*> told;
-  for (const Failing& one : failing_of(report)) {
+  for (const Failing& one : without_consequences(failing_of(report))) {
     const auto causes = report.causes.find(one.kernel);
     const bool judged = std::ranges::any_of(one.results, [](const PluginResult* r) { return is_judging(*r); });
     if (!judged || causes == report.causes.end() || !is_certain(causes->second)) {

@@ -26,6 +26,14 @@ std::vector<Cause> together(const std::vector<Cause>& causes) {
   return list;
 }
 
+std::string whole(const Cause& cause) {
+  return cause.sentence + (cause.condition.empty() ? "" : "; " + cause.condition);
+}
+
+std::string looked_at(std::uint64_t n) {
+  return counted(n, "failing case that was looked at", "failing cases that were looked at");
+}
+
 }  // namespace
 
 bool is_diagnosed(const std::vector<Cause>& causes) {
@@ -39,27 +47,28 @@ std::vector<CauseEntry> cause_entries(const std::vector<Cause>& causes, const Di
   std::string open, witness;
   std::uint64_t open_cases = 0;
   const auto replay = [&](const std::string& line) { return line.empty() ? "" : kernel.replay(line); };
-  for (const Cause& cause : together(causes)) {
-    std::string sentence = cause.sentence + (cause.condition.empty() ? "" : "; " + cause.condition);
-    if (!cause.confident) {
-      open += (open.empty() ? "" : "; ") + sentence;
-      open_cases += cause.cases;
-      if (witness.empty()) witness = cause.witness;
-      continue;
-    }
-    if (!cause.others.empty()) sentence += "; or, what these cases do not tell apart: " + cause.other_sentence;
-    entries.push_back(
-        {fmt::format("{}: {}", kernel.name, sentence),
-         fmt::format("explains {} of {} that were looked at{}; {}", cause.cases,
-                     counted(cause.failing_cases, "failing case", "failing cases"),
-                     cause.elements > 0 ? fmt::format(" ({} elements)", cause.elements) : "", kernel.failing),
-         replay(cause.witness)});
+  const std::vector<Cause> list = together(causes);
+  for (const Cause& cause : list) {
+    if (cause.confident) continue;
+    open += (open.empty() ? "" : "; ") + whole(cause);
+    open_cases += cause.cases;
+    if (witness.empty()) witness = cause.witness;
   }
-  if (open.empty()) return entries;
-  entries.push_back(
-      {fmt::format("{}: no cause is certain: {}", kernel.name, open),
-       fmt::format("{} that were looked at; {}", counted(open_cases, "failing case", "failing cases"), kernel.failing),
-       replay(witness)});
+  for (const Cause& cause : list) {
+    if (!cause.confident) continue;
+    std::string sentence = whole(cause);
+    if (!cause.others.empty()) sentence += "; or, what these cases do not tell apart: " + cause.other_sentence;
+    std::string extent = fmt::format("explains {} of {}", cause.cases, looked_at(cause.failing_cases));
+    if (cause.elements > 0) extent += fmt::format(" ({} elements)", cause.elements);
+    // What a mistake leaves behind looks like other mistakes: it is said, and is no cause of its own.
+    if (entries.empty() && !open.empty()) extent += fmt::format(", leaves {}: {}", open_cases, open);
+    entries.push_back({fmt::format("{}: {}", kernel.name, sentence), fmt::format("{}; {}", extent, kernel.failing),
+                       replay(cause.witness)});
+  }
+  if (entries.empty() && !open.empty()) {
+    entries.push_back({fmt::format("{}: no cause is certain: {}", kernel.name, open),
+                       fmt::format("{}; {}", looked_at(open_cases), kernel.failing), replay(witness)});
+  }
   return entries;
 }
 

@@ -136,9 +136,23 @@ class Symptoms {
       cause.condition = condition->sentence;
       cause.confident = true;
     }
+    if (!condition && symptom == Symptom::nan && cause.cases > 1 && everywhere(symptom)) {
+      cause.id += ":everywhere";
+      cause.condition = "in every row that has a number";
+      cause.confident = true;
+    }
     // These two say what happened by themselves.
     cause.confident |= symptom == Symptom::unwritten || symptom == Symptom::finite_for_empty;
     return cause;
+  }
+
+  /// Nothing else fails, and no row that could have shown it is without it.
+  bool everywhere(Symptom symptom) const {
+    return std::ranges::none_of(rows_, [&](const auto& seen) {
+      return std::ranges::any_of(seen.second, [&](const RowSymptom& r) {
+        return r.worst != symptom && (r.worst != Symptom::none || r.could_show(symptom));
+      });
+    });
   }
 
   std::optional<Condition> condition_of(Symptom symptom, const std::vector<bool>& open, bool mixed) {

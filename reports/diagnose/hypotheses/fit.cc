@@ -51,6 +51,17 @@ class RowFit {
     total.fills.insert(total.fills.end(), fills.begin(), fills.end());
     return true;
   }
+  /// Of a row that is right: would the hypothesis show in an element, and does not? Where the bound reaches as far as the hypothesis's
+  /// truth, or the row is outside the domain, either is right.
+  bool refutes() const {
+    bool any = false;
+    each([&](Part part, std::int64_t index, std::int64_t column) {
+      if (seen_.kind(part, index) != VerdictKind::pass) return true;
+      if (other_.decide(part, row_, column).kind != VerdictKind::fail) return true;
+      return !(any = shows(part, index));
+    });
+    return any;
+  }
 
  private:
   bool unwritten(Part part, std::int64_t index) const { return seen_.symptom(part, index) == Symptom::unwritten; }
@@ -65,6 +76,12 @@ class RowFit {
       if (!use(part_, row_ * width + c, c)) return;
   }
 
+  /// The judge would reject the hypothesis's number here; asked after decide().
+  bool shows(Part part, std::int64_t index) const {
+    const Element e = element_at(seen_.output(), seen_.truth(), seen_.bound(), part, index);
+    if (((e.truth.classes | other_.ball.classes) & ~kFinite) != 0) return e.truth.classes != other_.ball.classes;
+    return std::fabs(e.truth.hi - other_.ball.hi) > bound_with_rounding(e.format, e.truth, e.bound) + other_.reach;
+  }
   double filled(Part part, std::int64_t index) const {
     const Tensor& tensor = seen_.output()[part];
     const double error = decode(tensor.format, tensor.bits(index)) - other_.ball.hi;
@@ -158,11 +175,9 @@ Fit fit(const Hypothesis& hypothesis, const Observation& seen) {
           if (failing) return result;
           continue;
         }
-        Fit unused;
-        const bool fits = one.fits(failing ? result : unused);
-        if (failing && !fits) return result;
+        if (failing && !one.fits(result)) return result;
         if (failing) result.explained.push_back({part, row});
-        if (!failing && !fits) result.refuted.push_back({part, row});
+        if (!failing && one.refutes()) result.refuted.push_back({part, row});
       }
     }
   }

@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "reports/views/terminal/text.h"
+
 namespace flashproof {
 namespace {
 
@@ -138,7 +140,9 @@ std::string condition_of(const Kernel& kernel, const Candidate& c, const Looked&
   }
   if (refuted == 0) return "";
   const auto found = units.condition("rows");
-  return found ? found->sentence : fmt::format("in some rows: in {} others it would show and does not", refuted);
+  return found ? found->sentence
+               : fmt::format("only in some rows: {}, where it would show, {} right",
+                             counted(refuted, "other", "others"), refuted == 1 ? "is" : "are");
 }
 
 /// Of two that explain the same cases.

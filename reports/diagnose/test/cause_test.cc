@@ -11,6 +11,8 @@
 #include <memory>
 
 #include "properties/generators/family.h"
+#include "reference/bound/declare/named_presets.h"
+#include "reports/diagnose/cause/cause_entries.h"
 #include "reports/diagnose/diagnosed_kernel.h"
 #include "reports/diagnose/finite_copy.h"
 
@@ -139,6 +141,46 @@ TEST(Cause, names_nothing_with_confidence_for_noise) {
   });
   for (const Cause& cause : diagnose(noisy, kCases, {}, Executor::cpu))
     EXPECT_FALSE(cause.confident) << cause.id << " " << cause.condition;
+}
+
+// Where the bound of a row takes the truth and the hypothesis alike, that neither is hit says nothing.
+TEST(Cause, a_row_that_shows_no_hypothesis_refutes_none) {
+  const Hypothesis* h = find_hypothesis(ProblemKind::attention, "lse.base_2");
+  Kernel base_2 = kernel_that(kLike, [h](const Problem& problem, const RunOptions&) {
+    Output output = output_of(*h, problem, find_kernel(kLike)->arithmetic);
+    if (difficulty(problem).condition < 1024) return output;
+    for (std::int64_t i = 0; i < output.lse.elements(); ++i)  // as far off as cancelling products make it
+      output.lse.set_bits(i, encode(Format::f32, decode(Format::f32, output.lse.bits(i)) + 0.01));
+    return output;
+  });
+  base_2.arithmetic = bound::named_preset("unknown", ProblemKind::attention, Format::f32);  // the widest
+  const std::vector<Cause> causes =
+      diagnose(base_2, kCases, specs({"attention:cancelling_dot:5:format=f32"}), Executor::cpu);
+  ASSERT_FALSE(causes.empty());
+  EXPECT_EQ(causes[0].id, "lse.base_2");
+  EXPECT_EQ(causes[0].condition, "");
+}
+
+TEST(Cause, nan_in_every_row_is_certain) {
+  const Kernel all = kernel_that(kLike, [](const Problem& problem, const RunOptions&) {
+    Output output = exact_output(problem);
+    for (std::int64_t i = 0; i < output.o.elements(); ++i) output.o.set_bits(i, encode(output.o.format, std::nan("")));
+    return output;
+  });
+  const std::vector<Cause> causes = diagnose(all, kCases, {}, Executor::cpu);
+  ASSERT_EQ(causes.size(), 1U);
+  EXPECT_EQ(causes[0].id, "nan:everywhere");
+  EXPECT_TRUE(causes[0].confident);
+}
+
+TEST(Cause, what_a_mistake_leaves_is_no_cause_of_its_own) {
+  const Cause certain{.sentence = "scores are scaled twice", .cases = 11, .failing_cases = 12, .confident = true};
+  const Cause rest{.sentence = "numbers outside the bound", .cases = 1, .failing_cases = 12};
+  const DiagnosedKernel kernel{"attention.mine", "2 laws", [](const std::string& line) { return line; }};
+  const std::vector<CauseEntry> told = cause_entries({certain, rest}, kernel);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_THAT(told[0].extent, HasSubstr("explains 11 of 12 failing cases that were looked at, leaves 1: numbers"));
+  EXPECT_THAT(cause_entries({rest}, kernel).at(0).sentence, HasSubstr("no cause is certain: numbers"));
 }
 
 TEST(Cause, poison_is_told) {

@@ -94,12 +94,15 @@ Lines command_lines(std::string_view command, std::size_t width) {
   return lines;
 }
 
-/// At most `most` lines; the last one says that it is cut.
+/// At most `most` lines; the last one says that it is cut, behind a whole word.
 Lines at_most(Lines lines, std::size_t most) {
   if (lines.size() <= most) return lines;
   lines.resize(most);
   std::string& last = lines.back();
-  last = std::string(cut(last, kBlockColumns - kHeading - 4)) + " ...";
+  std::string_view kept = cut(last, kBlockColumns - kHeading - 4);
+  if (const std::size_t space = kept.rfind(' '); kept.size() < last.size() && space != std::string_view::npos)
+    kept = kept.substr(0, space);
+  last = std::string(kept) + " ...";
   return lines;
 }
 
@@ -119,7 +122,7 @@ Lines cause_lines(std::size_t number, const CauseEntry& cause, Colour colour) {
     out.push_back(painted(head + sentence[i], Hue::bad, colour));
   }
   const std::string indent(kCauseIndent, ' ');
-  for (const std::string& line : at_most(folded(one_line(cause.extent), kBlockColumns - kCauseIndent), 2)) {
+  for (const std::string& line : at_most(folded(one_line(cause.extent), kBlockColumns - kCauseIndent), 3)) {
     out.push_back(indent + line);
   }
   for (const std::string& line : command_lines(one_line(cause.replay), kBlockColumns - kCauseIndent)) {
