@@ -9,7 +9,7 @@ function(flashproof_explicit_list function type header namespace)
     string(APPEND calls "      ${namespace}::${name}(),\n")
   endforeach()
   file(CONFIGURE OUTPUT ${function}_list.cc @ONLY CONTENT [[
-// Written by CMake from the CMakeLists.txt of this folder in the source tree.
+// Written by CMake from the list of this folder in the source tree.
 #include "@header@"
 
 namespace @namespace@ {

@@ -6,7 +6,7 @@
 //   launch     grid = groups of rows; block = 128; a thread per row makes the weights, once, then 16 bytes a thread
 //   edges      reference semantics; an empty state counts nowhere, whatever its o holds
 //   arithmetic f32. Two exponentials per state; the weights sum to 1 only as well as λ is right: u·|λ| multiplies o
-//   source     beyond the seeds (formulas.md; seed 000 has the softmax of this form); FlashAttention-2's combine kernel
+//   source     beyond the seeds (seed 000 has the softmax of this form); FlashAttention-2's combine kernel
 //   chosen     all of it: Σ from left to right in the given order, one chain of fma, accurate exponential and logarithm
 #pragma once
 

@@ -9,7 +9,7 @@
 //   edges      reference semantics; an empty state is the identity whatever its o holds
 //   arithmetic f32, at every join that of merge.pairwise_stable: e = e^{−|λ−λc|}, weights 1/(1+e) and e/(1+e),
 //              max + ln(1+e); two products and a sum per element
-//   source     beyond the seeds (formulas.md); seed 004 combines (m, s) of its threads by such a tree
+//   source     beyond the seeds; seed 004 combines (m, s) of its threads by such a tree
 //   chosen     all of it: neighbours in visiting order where no tree is given, an odd last state waiting; accurate
 //              exponential and logarithm
 #pragma once

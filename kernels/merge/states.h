@@ -7,7 +7,7 @@
 //   edges      reference semantics; a sum of weights beyond the f32 range makes its row NaN; a state with m = −inf or l = 0 is the identity, whatever its O holds; its m raises no
 //              maximum
 //   arithmetic f32. Two products and a sum per l and per element of O, one division at the end; no |lse| in the error
-//   source     beyond the seeds (formulas.md); FlashInfer's state_t (attention/state.cuh) is of this form
+//   source     beyond the seeds; FlashInfer's state_t (attention/state.cuh) is of this form
 //   chosen     all of it: the fold from left to right, accurate exponential and logarithm, a division instead of 1/l
 #pragma once
 

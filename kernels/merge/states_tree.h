@@ -10,7 +10,7 @@
 //              maximum
 //   arithmetic f32, at every join that of merge.states: two products and a sum per l and per element of O; one division
 //              at the end
-//   source     beyond the seeds (formulas.md); FlashInfer merges its state_t across warps by such trees
+//   source     beyond the seeds; FlashInfer merges its state_t across warps by such trees
 //   chosen     all of it: neighbours in visiting order where no tree is given, an odd last state waiting; accurate
 //              exponential and logarithm; a division instead of 1/l
 #pragma once

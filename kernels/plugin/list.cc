@@ -78,17 +78,25 @@ PluginListing parse_listing(const std::string& text) {
   }
 }
 
-PluginListing list_plugin(const std::filesystem::path& path, double seconds) {
+std::filesystem::path library_path(const std::filesystem::path& given) {
+  std::filesystem::path path;
+  for (const std::filesystem::path& part : std::filesystem::absolute(given)) {
+    if (part != ".") path /= part;
+  }
+  return path;
+}
+
+PluginListing list_plugin(const std::filesystem::path& given, double seconds) {
+  const std::filesystem::path path = library_path(given);
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
     const bool there = std::filesystem::exists(path, error);
-    throw UsageError(fmt::format("plugin {}: {}, legal: a shared library (.so)", quote(path.string()),
+    throw UsageError(fmt::format("plugin {}: {}, legal: a shared library (.so)", quote(given.string()),
                                  there ? "no regular file" : "no such file"));
   }
   if (!is_elf(path))
-    throw UsageError("plugin " + quote(path.string()) + ": no shared library; " + how_to_make_one(path));
-  const std::string absolute = std::filesystem::absolute(path).lexically_normal().string();
-  PluginProcess process([&]() -> const LoadedPlugin& { return LoadedPlugin::of(absolute); }, seconds);
+    throw UsageError("plugin " + quote(given.string()) + ": no shared library; " + how_to_make_one(given));
+  PluginProcess process([&]() -> const LoadedPlugin& { return LoadedPlugin::of(path.string()); }, seconds);
   try {
     return parse_listing(process.ask(PluginRequest::What::list).text);
   } catch (const PluginFault&) {

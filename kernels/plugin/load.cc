@@ -85,7 +85,7 @@ const LoadedPlugin& LoadedPlugin::of(const std::string& path) {
 }
 
 Plugin::Plugin(const std::filesystem::path& path, double seconds, const Declare& declare)
-    : path_(std::filesystem::absolute(path).lexically_normal().string()),
+    : path_(library_path(path).string()),
       at_first_(state_of(path_)),
       listing_(list_plugin(path, seconds)),
       process_(std::make_unique<PluginProcess>(
@@ -135,10 +135,13 @@ Plugin::Plugin(const std::filesystem::path& path, double seconds, const Declare&
   }
 }
 
-Plugin::FileState Plugin::state_of(const std::string& path) {
-  struct stat file{};
-  if (::stat(path.c_str(), &file) != 0) return {};
-  return {file.st_dev, file.st_ino, file.st_size, file.st_ctim.tv_sec, file.st_ctim.tv_nsec};
+std::array<Plugin::FileState, 2> Plugin::state_of(const std::string& path) {
+  const auto state = [&](auto ask) -> FileState {
+    struct stat file{};
+    if (ask(path.c_str(), &file) != 0) return {};
+    return {file.st_dev, file.st_ino, file.st_size, file.st_ctim.tv_sec, file.st_ctim.tv_nsec};
+  };
+  return {state(::lstat), state(::stat)};
 }
 
 std::string Plugin::replaced() const {

@@ -1,6 +1,7 @@
 // A library of foreign kernels: what it says, asked in a process of its own (plugin_process.h), and its kernels, run in such a one.
 #pragma once
 
+#include <array>
 #include <cfenv>
 #include <cstdint>
 #include <deque>
@@ -33,9 +34,13 @@ struct PluginListing {
 std::string listing_text(const flashproof_plugin& plugin);
 PluginListing parse_listing(const std::string& text);
 
-/// Asks a child process that loads the library, for at most so long. Throws UsageError where `path` is no library of kernels: no
+/// The path by which a library is looked at, loaded and shown: absolute, and the file that `given` names. Without ".", but with every "..":
+/// behind a symbolic link that is not the folder before it.
+std::filesystem::path library_path(const std::filesystem::path& given);
+
+/// Asks a child process that loads the library, for at most so long. Throws UsageError where it is no library of kernels: no
 /// file, no shared library, one without flashproof_plugin_entry(); PluginFault.
-PluginListing list_plugin(const std::filesystem::path& path, double seconds = 30);
+PluginListing list_plugin(const std::filesystem::path& given, double seconds = 30);
 
 /// The kernels of a library, to be run like any other. Several formats with one id are several kernels here, each with the
 /// arithmetic for its format.
@@ -52,8 +57,9 @@ class Plugin {
   const std::string& name() const { return listing_.name; }
   const std::string& version() const { return listing_.version; }
   const std::string& path() const { return path_; }
-  /// Empty, or a sentence: the file is not the one any more that it was before the library was first loaded. Each process loads it by
-  /// its name, so what was judged need not be what lies there.
+  /// Empty, or a sentence: the file, or the symbolic link that the path is, is not the one any more that it was before the library was
+  /// first loaded. Each process loads it by its name, so what was judged need not be what lies there. Not seen: a folder of the path that
+  /// was moved away, or a link among them that led elsewhere, and was put back.
   std::string replaced() const;
   /// In id order; has_cuda says that a kernel takes device pointers.
   const std::deque<Kernel>& kernels() const { return kernels_; }
@@ -62,17 +68,18 @@ class Plugin {
   const Described& described(const Kernel& kernel) const;
 
  private:
-  /// Of the file as the system sees it. A write to it, a move, or putting it back moves `changed` on.
+  /// Of a file as the system sees it. A write to it, a move, or putting it back moves `changed` on.
   struct FileState {
     std::uint64_t device = 0, number = 0;
     std::int64_t size = -1;  // of no file
     std::int64_t changed_s = 0, changed_ns = 0;
     bool operator==(const FileState&) const = default;
   };
-  static FileState state_of(const std::string& path);
+  /// Of what lies at the path, a link or the file, and of the file.
+  static std::array<FileState, 2> state_of(const std::string& path);
 
-  std::string path_;  // absolute
-  FileState at_first_;
+  std::string path_;  // library_path()
+  std::array<FileState, 2> at_first_;
   PluginListing listing_;
   std::unique_ptr<PluginProcess> process_;
   std::deque<Described> described_;

@@ -11,8 +11,9 @@
 #include "kernels/ptx/parse/parser.h"
 #include "kernels/ptx/run/arguments.h"
 #include "kernels/ptx/run/program.h"
-#include "reference/system/error.h"
 #include "reference/system/exit_codes.h"
+#include "reference/system/parse_arguments.h"
+#include "reference/system/program.h"
 
 namespace flashproof::ptx {
 namespace {
@@ -71,21 +72,13 @@ int start(int argc, char** argv) {
   runs->add_option("--cache", command.cache, "folder of compiled code; default ~/.cache/flashproof/ptx")
       ->type_name("DIR");
   runs->add_flag("--no-cache", command.no_cache, "compile again");
-  try {
-    app.parse(argc, argv);
-    return lists->parsed() ? list(command) : run(command);
-  } catch (const CLI::ParseError& error) {
-    return error.get_exit_code() == 0 ? app.exit(error) : (app.exit(error), kExitUsage);
-  } catch (const UsageError& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return kExitUsage;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return kExitInfrastructure;
-  }
+  if (!parse_arguments(app, argc, argv)) return kExitFine;
+  return lists->parsed() ? list(command) : run(command);
 }
 
 }  // namespace
 }  // namespace flashproof::ptx
 
-int main(int argc, char** argv) { return flashproof::ptx::start(argc, argv); }
+int main(int argc, char** argv) {
+  return flashproof::run_program([&] { return flashproof::ptx::start(argc, argv); });
+}

@@ -1,4 +1,4 @@
-// CUDA's memory and errors as run_cuda.cu and backward_cuda.cu need them. For files that nvcc compiles.
+// CUDA's memory and errors as run_cuda.cu needs them. For files that nvcc compiles.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// The coefficients of one GPU architecture's special functions, solved from its own outputs (solve.cc).
+// The coefficients of one GPU architecture's special functions, solved from its own outputs (solver.cc).
 #pragma once
 
 #include <string_view>

@@ -84,7 +84,7 @@ COMMANDS = {
     "./flashproof check ./my_backward.so --quick": PLUGIN,
     'cc -std=c11 -O2 -fPIC -shared -DFORGET_THE_MAXIMUM -I "$FP" -o broken.so my_softmax.c -lm': PLUGIN,
     "./flashproof check ./broken.so --family huge": PLUGIN,
-    "./flashproof replay out/witnesses/softmax.mine.c.f32.class_matches_semantics.safetensors --plugin ./broken.so": PLUGIN,
+    "./flashproof replay out/witnesses/softmax.mine.cpu.f32.class_matches_semantics.safetensors --plugin ./broken.so": PLUGIN,
     "./flashproof suggest ./my_softmax.so --cases 1": PLUGIN,
     "./flashproof check ./my_softmax.so --declare mine.toml --quick": PLUGIN,
     "./flashproof export WITNESS --out DIR": Run(instead="./flashproof export merge:lse_gaps:0:format=f32 --out out/lse_gaps"),

@@ -50,7 +50,7 @@ class Guide(unittest.TestCase):
         # What the document says that they say.
         right = outputs["./flashproof check ./my_softmax.so"]
         self.assertRegex(right, r"(?m)^PASS +1 kernel and format does what it declares")
-        self.assertRegex(right, r"(?m)^tested +softmax\.mine\.c f32 of ")
+        self.assertRegex(right, r"(?m)^tested +softmax\.mine\.cpu f32 of ")
         unfolded = re.sub(r"\n {11}", " ", right)
         self.assertRegex(unfolded, r"(?m)^not tested \d+ of \d+ input families, where a wrong answer would pass, too ")
         self.assertRegex(unfolded, r'(?m)^narrower +the declaration may say "reduction": ')
@@ -60,14 +60,14 @@ class Guide(unittest.TestCase):
         self.assertRegex(outputs["./flashproof check ./my_backward.so --quick"],
                          r"(?m)^decided +dq \d\d %, dk \d\d %, dv \d\d %, ")
         suggested = outputs["./flashproof suggest ./my_softmax.so --cases 1"]
-        self.assertRegex(suggested, r"(?m)^FOUND softmax\.mine\.c f32: a declaration explains all of \d+ cases$")
+        self.assertRegex(suggested, r"(?m)^FOUND softmax\.mine\.cpu f32: a declaration explains all of \d+ cases$")
         self.assertRegex(suggested, r'(?m)^  arithmetic = "?\{?[a-z ]+')
         self.assertRegex(outputs["./flashproof check ./my_softmax.so --declare mine.toml --quick"], r"(?m)^PASS ")
         broken = outputs["./flashproof check ./broken.so --family huge"]
         self.assertRegex(broken, r"(?m)^FAIL +\d+ causes of failure, in 1 of 1 kernel and format$")
-        self.assertRegex(broken, r"(?m)^\d+ +softmax\.mine\.c f32: NaN, inf or a number where another of these is right; ")
+        self.assertRegex(broken, r"(?m)^\d+ +softmax\.mine\.cpu f32: NaN, inf or a number where another of these is right; ")
         self.assertRegex(broken, r"(?m)case softmax f32: x \(1, 1\) = ")
-        self.assertIn("./flashproof replay out/witnesses/softmax.mine.c.f32.class_matches_semantics.safetensors", broken)
+        self.assertIn("./flashproof replay out/witnesses/softmax.mine.cpu.f32.class_matches_semantics.safetensors", broken)
 
     def test_no_warning_from_the_header(self):
         for compiler, name in (("cc -std=c11", "my_softmax.c"), ("cc -std=c11", "my_backward.c"), ("c++ -std=c++17", "my_attention.cc")):

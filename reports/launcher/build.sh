@@ -4,7 +4,17 @@
 lock() { # FOLDER: until 9 is closed; two calls at once would build into one
   if ! mkdir -p -- "$1" 2>/dev/null || [[ ! -w $root/build || ! -w $1 ]]; then fail 3 "cannot write to $1"; fi
   exec 9>"$root/build/.lock"
-  if have flock && ! flock -n 9; then say 'waiting: another call is installing or building in this tree' && flock 9; fi
+  if have flock && ! flock -n 9; then say 'waiting: another call is installing or building in this tree' && apart flock 9; fi
+}
+apart() { # COMMAND ...: in a group of processes of its own, which interrupted() ends
+  local status=0
+  set -m
+  "$@" &
+  job=$!
+  set +m
+  wait "$job" || status=$?
+  job=''
+  return "$status"
 }
 
 configure() { # nothing where nothing has changed; a moved tree has the old place in its cache, and tests stay once they are there
@@ -15,7 +25,7 @@ configure() { # nothing where nothing has changed; a moved tree has the old plac
     [[ $(grep -scxFf <(printf '%s\n' "${wanted[@]}") "$build/CMakeCache.txt") == "${#wanted[@]}" ]]; then return; fi
   say "configuring (preset $preset${architectures:+, GPU architecture $architectures})"
   wanted=("${wanted[@]:1}")
-  (cd -- "$root" && cmake --fresh --preset "$preset" "${wanted[@]/#/-D}") >"$build/configure.log" 2>&1 </dev/null ||
+  apart env -C "$root" cmake --fresh --preset "$preset" "${wanted[@]/#/-D}" >"$build/configure.log" 2>&1 </dev/null ||
     failed 'CMake failed' "$preset/configure.log"
   touch "$build/.configured"
 }
@@ -32,6 +42,10 @@ show_progress() { # SECONDS: ninja's output on stdin: a line each tenth of the w
   done
   printf '%b' "$start" >&2
 }
+build() { # JOBS TARGET
+  NINJA_STATUS='[%f/%t] ' cmake --build "$build" --parallel "$1" --target "$2" 2>&1 </dev/null |
+    tee "$build/build.log" | show_progress 30
+}
 prepare() { # FILE TARGET: packages, configuration, build; the file is there when that was done
   local jobs
   [[ $preset == portable ]] || grep -sm1 '^flags' /proc/cpuinfo | grep -w avx2 | grep -qw fma ||
@@ -41,9 +55,9 @@ prepare() { # FILE TARGET: packages, configuration, build; the file is there whe
   lock "$build"
   install_packages
   configure
+  # A compiler takes 1.5 GB.
   jobs=$(awk -v n="$(nproc)" '/^MemAvailable/ { m = int($2 / 1500000) } END { print (m > n ? n : m < 1 ? 1 : m) }' /proc/meminfo 2>/dev/null) || jobs=$(nproc)
-  if ! NINJA_STATUS='[%f/%t] ' cmake --build "$build" --parallel "$jobs" --target "$2" 2>&1 </dev/null | # a compiler takes 1.5 GB
-    tee "$build/build.log" | show_progress 30; then
+  if ! apart build "$jobs" "$2"; then
     say "the build failed; from build/$preset/build.log:" # the compiler's command line is behind FAILED
     sed -n '/^FAILED: \|^CMake Error\|^ninja: error/,${/^FAILED: /{p;n;d};/^\[/!p}' "$build/build.log" |
       cut -c 1-300 | sed -n 1,40p >&2 # not head: what it cuts off would end the pipe, and us with its code

@@ -212,7 +212,7 @@ VerdictBlock plugin_block(const PluginReport& report, const Plugin& plugin, cons
         {"not tested", fmt::format("{}: its tensors lie on a GPU, and there is none", full_name(*kernel))});
   }
   block.outcome = report.found()                                   ? BlockOutcome::fail
-                  : report.partial || !report.failure.empty()      ? BlockOutcome::partial
+                  : !report.is_whole()                             ? BlockOutcome::partial
                   : report.undecided() || !report.need_gpu.empty() ? BlockOutcome::undecided
                                                                    : BlockOutcome::pass;
   const std::string all = counted(kernels.size(), "kernel and format", "kernels and formats");
@@ -223,7 +223,9 @@ VerdictBlock plugin_block(const PluginReport& report, const Plugin& plugin, cons
                       failing.size(), all);
       break;
     case BlockOutcome::partial:
-      block.sentence = report.failure.empty() ? "interrupted before every case had run" : "given up: " + report.failure;
+      block.sentence = !report.failure.empty() ? "given up: " + report.failure
+                       : report.partial        ? "interrupted before every case had run"
+                                               : report.replaced;
       break;
     case BlockOutcome::undecided:
       block.sentence = report.undecided() ? "nothing failed, but too little was decided: this is no pass"

@@ -295,10 +295,7 @@ PluginReport check_plugin(const Plugin& plugin, const PluginCheck& options) {
   PluginReport report;
   plugin.limit_calls(options.seconds);
   if (!kernels.empty()) report = Run(plugin, kernels, options).run();
-  if (std::string why = plugin.replaced(); !why.empty() && report.failure.empty()) {
-    report.failure = std::move(why);
-    report.partial = true;
-  }
+  report.replaced = plugin.replaced();
   report.need_gpu = std::move(need_gpu);
   report.why_no_gpu = std::move(why);
   return report;

@@ -85,6 +85,7 @@ struct PluginReport {
   std::vector<PluginResult> results;         // by kernel, law by law
   std::vector<PluginOutcome> outcomes = {};  // of every kernel of results
   std::string failure;                       // why the run was given up; empty: it was not
+  std::string replaced;                      // Plugin::replaced() at its end
   bool partial = false;
   bool replay = false;
   std::vector<const Kernel*> need_gpu;  // selected, and not run: their tensors lie on a GPU and there is none
@@ -93,6 +94,8 @@ struct PluginReport {
   std::vector<std::string> parts = {};                      // sentences: covering arrays of which only a part was drawn
   std::vector<std::string> changed = {};  // sentences: what explains a kernel in place of what did (before.h)
 
+  /// Every case has run, on the file that lies there. What was found is found if not, but nothing has passed.
+  bool is_whole() const { return failure.empty() && !partial && replaced.empty(); }
   bool found() const;
   /// Nothing was found, but not enough was decided to call it a pass.
   bool undecided() const;

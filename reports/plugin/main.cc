@@ -203,6 +203,13 @@ int replay(Arguments& a) {
   });
 }
 
+/// Of an option that check does not have, too: what follows is its value then, so far as anyone knows.
+bool takes_value(const CLI::App& check_app, const std::string& word) {
+  if (!word.starts_with("--") || word.find('=') != std::string::npos) return false;
+  const CLI::Option* option = check_app.get_option_no_throw(word);
+  return option == nullptr || option->get_items_expected_min() > 0;
+}
+
 }  // namespace
 
 bool names_plugin(std::string_view argument) {
@@ -217,13 +224,12 @@ bool is_plugin_command(int argc, const char* const* argv) {
   if (argc < 3) return false;
   const std::string_view command = argv[1];
   if (command == "check" || command == "list") {
-    std::string_view before;  // an option, whose value this may be
+    CLI::App app;
+    Arguments a;
+    add_check(&app, a);
     for (int i = 2; i < argc; ++i) {
       const std::string_view word = argv[i];
-      const bool value = before.starts_with("--") && before.find('=') == std::string_view::npos &&
-                         before != "--quick" && before != "--nightly" && before != "--verbose";
-      if (names_plugin(word) && (!value || word.ends_with(".so"))) return true;
-      before = word;
+      if (names_plugin(word) && (word.ends_with(".so") || !takes_value(app, argv[i - 1]))) return true;
     }
     return false;
   }

@@ -11,7 +11,8 @@
 
 namespace flashproof {
 
-/// A path: it has a slash, or ends as a library does or what one is compiled from. No kernel's id has or does.
+/// A path: it has a slash, or ends as a library does or what one is compiled from. No kernel of this build has an id like that; a library
+/// may have one, "softmax.mine.c", which only --kernel names.
 bool names_plugin(std::string_view argument);
 /// Whether this is a command line for plugin_main(): check or list of what names_plugin() and is not an option's value, suggest, or replay
 /// with --plugin. The launcher's plan.cmake chooses the program by the same rule.

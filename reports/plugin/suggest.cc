@@ -140,6 +140,7 @@ std::vector<KernelSuggestion> suggest_for(const Plugin& plugin, const PluginChec
       one.why_not = e.what();
     }
   }
+  if (const std::string why = plugin.replaced(); !why.empty()) throw InfrastructureError(why);
   return list;
 }
 

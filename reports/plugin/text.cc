@@ -268,7 +268,7 @@ std::string detail_text(const PluginReport& report, const Plugin& plugin, const 
 int exit_code(const PluginReport& report) {
   if (!report.failure.empty()) return kExitInfrastructure;
   if (report.found()) return kExitFinding;
-  if (report.partial) return kExitInfrastructure;
+  if (!report.is_whole()) return kExitInfrastructure;
   if (report.undecided() || report.results.empty() || !report.need_gpu.empty()) return kExitSkipped;
   return kExitFine;
 }
@@ -284,6 +284,7 @@ int show(const PluginReport& report, const Plugin& plugin, const std::string& pr
     say(fmt::format("{} skipped: its tensors lie on a GPU, and there is none ({})", full_name(*kernel),
                     report.why_no_gpu));
   }
+  if (!report.replaced.empty()) say(report.replaced);
   if (!report.failure.empty()) say(report.failure + "; the result is partial");
   if (report.failure.empty() && report.partial) say("interrupted: the result is partial");
   const int code = exit_code(report);
@@ -304,7 +305,7 @@ void forget_plugin_files(const std::string& junit, const std::string& json) {
 
 void write_plugin_files(const PluginReport& report, const Plugin& plugin, const std::string& program,
                         const std::string& junit, const std::string& json) {
-  if (report.partial || report.results.empty()) return;
+  if (report.partial || report.results.empty() || (!report.is_whole() && !report.found())) return;
   const JunitSuite suite = junit_of(report, plugin, program);
   if (!junit.empty()) write_atomically(junit, junit_xml(std::span(&suite, 1)));
   if (!json.empty()) write_atomically(json, json_of(report, plugin, program));

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <cfenv>
@@ -61,6 +62,22 @@ TEST(Load, what_is_no_plugin_is_a_wrong_argument) {
                     HasSubstr(".so' -lm")));
   std::filesystem::remove(source);
   EXPECT_THAT(thrown<UsageError>(kFolder / "load_fault_99.so"), HasSubstr("no function flashproof_plugin_entry"));
+}
+
+/// The folder before a link need not be the one before where it leads.
+TEST(Load, one_path_is_looked_at_and_loaded) {
+  std::string made = testing::TempDir() + "flashproof-load-XXXXXX";
+  const std::filesystem::path folder = ::mkdtemp(made.data());
+  std::filesystem::create_directories(folder / "a/b");
+  std::filesystem::create_symlink("a/b", folder / "link");
+  std::filesystem::copy_file(kFolder / "faulty.so", folder / "a/mine.so");
+  std::ofstream(folder / "mine.so") << "int main;";
+  const Plugin plugin(folder / "./link/../mine.so");
+  EXPECT_EQ(plugin.path(), (folder / "link/../mine.so").string());
+  std::filesystem::rename(folder / "mine.so", folder / "a/text.so");
+  std::filesystem::copy_file(kFolder / "faulty.so", folder / "text.so");
+  EXPECT_THAT(thrown<UsageError>(folder / "link/../text.so"), HasSubstr("no shared library"));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Load, what_breaks_the_rules_is_a_finding) {

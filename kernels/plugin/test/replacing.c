@@ -1,7 +1,8 @@
-/* A library whose kernels are right and change the file that it was loaded from: what is loaded next need not be what was checked. */
+/* A library whose kernels change the file that it was loaded from: what is loaded next need not be what was checked. All but one are right. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kernels/plugin.h"
 #include "kernels/plugin/test/softmax_times.h"
@@ -25,9 +26,17 @@ static void lengthen(void) {
   fclose(file);
 }
 static void take_away(void) { remove(own_file()); }
+/* Of a symbolic link. As where it led elsewhere meanwhile. */
+static void link_again(void) {
+  char target[4096];
+  const ssize_t length = readlink(own_file(), target, sizeof target - 1);
+  if (length < 0) return;
+  target[length] = 0;
+  if (unlink(own_file()) != 0 || symlink(target, own_file()) != 0) remove(own_file());
+}
 
 static int32_t run(const flashproof_call* call) {
-  softmax_times(call, 1.0F);
+  softmax_times(call, strstr(call->kernel->id, "wrong") != 0 ? 1.5F : 1.0F);
   (*(void (*const*)(void))call->kernel->user)();
   return FLASHPROOF_OK;
 }
@@ -40,8 +49,9 @@ typedef void (*act)(void);
       act_                                                                                       \
     }                                                                                            \
   }
-static const flashproof_kernel kernels[] = {KERNEL(nothing, "nothing"), KERNEL(move_and_back, "move_and_back"),
-                                            KERNEL(lengthen, "lengthen"), KERNEL(take_away, "take_away")};
+static const flashproof_kernel kernels[] = {KERNEL(nothing, "nothing"),       KERNEL(move_and_back, "move_and_back"),
+                                            KERNEL(lengthen, "lengthen"),     KERNEL(take_away, "take_away"),
+                                            KERNEL(link_again, "link_again"), KERNEL(lengthen, "wrong")};
 enum { COUNT = sizeof kernels / sizeof *kernels };
 static const flashproof_kernel* list[COUNT];
 static const flashproof_plugin plugin = {FLASHPROOF_PLUGIN_ABI, 0, sizeof plugin, "replacing", "1.0", COUNT, list};

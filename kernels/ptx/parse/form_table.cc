@@ -104,7 +104,7 @@ std::span<const FormRow> form_rows() {
       {"{bar,barrier,barrier.cta}.sync{,.aligned}", "s:u32 ?s:u32", emit_nothing},
       {"{bar,barrier,barrier.cta}.red{,.aligned}.{and,or}.pred", "P s:u32 ?s:u32 p", emit_barrier_result},
       {"{bar,barrier,barrier.cta}.red{,.aligned}.popc.u32", "d:u32 s:u32 ?s:u32 p", emit_barrier_result},
-      // control: emit_kernel.cc
+      // control: translate/flow.cc
       {"bra{,.uni}", "L", emit_nothing},
       {"{ret,ret.uni,exit,trap}", "", emit_nothing},
   };

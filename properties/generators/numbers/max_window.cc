@@ -1,5 +1,5 @@
 // Rows whose maxima stand at −110 … 110, most of them where e^{−m} alone is subnormal, 0 or infinite: forms that take it
-// on its own are silently wrong from some 95 on, NaN beyond 104 and below −88 (formulas.md). Several chunks, and a
+// on its own are silently wrong from some 95 on, NaN beyond 104 and below −88 (laws/test/published_test.cc). Several chunks, and a
 // maximum that rises by less than 1 between them, so that the factor between two such exponentials counts.
 #include "properties/generators/features.h"
 

@@ -1,5 +1,5 @@
 // Row maximum in (88.72 - ln N, 88.72), 88.72 = ln FLT_MAX: no exponential overflows, their sum does. Forms without the
-// shift by the maximum then return finite zeros (formulas.md, F51). A merge also gets pairs of lse that lie 87, 88, 89
+// shift by the maximum then return finite zeros (F51, kernels/broken). A merge also gets pairs of lse that lie 87, 88, 89
 // or 104 apart, where the forms with one unshifted exponential overflow or underflow.
 #include "properties/generators/build.h"
 

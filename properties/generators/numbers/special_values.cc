@@ -1,4 +1,4 @@
-// NaN and infinities where semantics.md says what follows: in visible scores, in v of visible keys, and in elements
+// NaN and infinities where reference/problem/README.md says what follows: in visible scores, in v of visible keys, and in elements
 // that no row may read (beyond a length, hidden by a bias). One kind per row or batch, beside rows that must stay
 // clean.
 #include "properties/generators/build.h"

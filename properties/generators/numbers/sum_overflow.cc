@@ -1,6 +1,6 @@
 // Every chunk's own sum of exp(x) fits f32, the row's does not: each chunk has an lse in (88.72 - ln n, 88.72), 88.72 =
 // ln FLT_MAX, n chunks. Forms that add exp(x), or exp(lse) of their chunks or states, return finite zeros: no term
-// overflows, their sum does (formulas.md). overflow_edge has rows whose chunks overflow by themselves.
+// overflows, their sum does (F51). overflow_edge has rows whose chunks overflow by themselves.
 #include "properties/generators/build.h"
 
 namespace flashproof::family {

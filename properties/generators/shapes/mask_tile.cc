@@ -1,5 +1,5 @@
 // A chunk that is fully hidden while its row is not: the first one visited, one in the middle, or the last. The local
-// maximum is -inf, and exp(-inf - (-inf)) is NaN in every form without a guard (formulas.md). The last tile is hidden
+// maximum is -inf, and exp(-inf - (-inf)) is NaN in every form without a guard (F02, kernels/broken). The last tile is hidden
 // by -inf entries, or by a length that ends before it.
 #include "properties/generators/build.h"
 

@@ -253,7 +253,7 @@ AttentionProblem rising_to(double level) {
   return p;
 }
 
-// formulas.md: right to some 87, silently wrong where e^{−m} is subnormal, NaN beyond 104 and below −88.
+// The factor of attention/separated.h: right to some 87, silently wrong where e^{−m} is subnormal, NaN beyond 104 and below −88.
 TEST(Published, separated_exponentials_are_silently_wrong_before_they_are_nan) {
   for (const char* form : {"attention.online_element", "attention.online_chunk_split"}) {
     const Kernel* published = find_kernel(std::string(form) + ".published");

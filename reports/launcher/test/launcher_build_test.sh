@@ -38,20 +38,28 @@ expect 'and shows no more than a screen of them' test "$(wc -l <<<"$err")" -lt 6
 cp "$tree/CMakeLists.txt" "$work/kept"
 printf 'add_custom_target(slow COMMAND touch "%s" COMMAND sleep 60)\nadd_dependencies(flashproof-cli slow)\n' "$work/slow" >>"$tree/CMakeLists.txt"
 program 0
-code=0
-set -m # a group of its own, as of a terminal's Ctrl-C
-(cd -- "$work/here" && exec "$tree/flashproof" list >"$work/out" 2>"$work/err") &
-set +m
-for ((i = 0; i < 300; ++i)); do
-  if [[ -e $work/slow ]]; then break; fi
-  sleep 0.1
-done
-kill -INT -- "-$!"
-wait $! || code=$?
-out=$(<"$work/out") err=$(<"$work/err")
+stopped() { # SIGNAL TARGET: of - before it, the group
+  code=0
+  rm -f "$work/slow"
+  set -m # a group of its own, as of a terminal's Ctrl-C
+  (cd -- "$work/here" && exec "$tree/flashproof" list >"$work/out" 2>"$work/err") &
+  set +m
+  for ((i = 0; i < 300; ++i)); do
+    if [[ -e $work/slow ]]; then break; fi
+    sleep 0.1
+  done
+  kill "-$1" -- "$2$!"
+  wait $! || code=$?
+  out=$(<"$work/out") err=$(<"$work/err")
+  expect 'an interrupted build says what it is' has "$err" 'flashproof: interrupted'
+  expect 'which is no failed build' lacks "$err" failed
+  expect 'and is all' is "$(grep -cv '^flashproof: ' "$work/err")" 0
+  expect 'nothing of it goes on' flock -n "$tree/build/.lock" true
+}
+stopped INT -
 expect 'an interrupted build exits 130' is "$code" 130
-expect 'and says what it is' has "$err" 'flashproof: interrupted'
-expect 'which is no failed build' lacks "$err" failed
+stopped TERM ''
+expect 'one that is ended exits 143' is "$code" 143
 cp "$work/kept" "$tree/CMakeLists.txt"
 run list
 expect 'the same command goes on' is "$code" 0

@@ -16,6 +16,15 @@ run
 expect 'no command is a usage error' is "$code" 2
 run help
 expect 'help is a command' is "$code" 0
+for command in check list replay; do # of these that of libraries knows its own
+  built=$tree/build/cpu/reports/plugin/flashproof-plugin
+  mkdir -p "${built%/*}"
+  printf '#!/bin/sh\necho plugin: "$@"\n' >"$built"
+  chmod +x "$built"
+  run --no-install "$command" --help
+  expect "$command --help is that of a program that has it" is "$out" "plugin: $command --help"
+  rm -r "$tree/build"
+done
 run report --help
 expect 'before a build that is what is known of a command' has "$out" $'\n  replay'
 code=0
@@ -48,13 +57,11 @@ run --version --help
 expect 'help and version are help' has "$out" $'\n  replay'
 run replya
 expect 'an unknown command is a usage error' is "$code" 2
-expect 'an unknown command gets the nearest' is "$err" "flashproof: unknown command 'replya'; did you mean replay?"
-run chekc ./my.so
-expect 'two neighbours swapped are near' has "$err" 'did you mean check?'
-run xyzzy
-expect 'one that is near none gets the names of all' has "$err" ' replay explain '
+expect 'and named' has "$err" "flashproof: unknown command 'replya'; "
+expect 'and gets the names of all' has "$err" ' replay explain '
 run --no-biuld check
-expect 'an option before the command gets the nearest, too' has "$err" 'did you mean --no-build?'
+expect 'an option before the command gets the three, too' is "$err" \
+  "flashproof: unknown option '--no-biuld' before the command; there are: --no-install --no-build --portable"
 run $'\e]0;title\a\x9b'
 expect 'a raw control character is a usage error' is "$code" 2
 expect 'control characters are not echoed' has "$err" "unknown command '?]0;title??'"
@@ -118,20 +125,29 @@ mkdir -p "$tree/build"
 exec 8>"$tree/build/.lock"
 flock 8
 for command in 'check ./my.so' 'check --quick ./my' 'check my.c' 'check --seed 3 --quik my.so' 'list ./my.so' 'suggest ./my.so' \
-  'replay --plugin ./my.so x' 'check ./here.d/' 'list ./my.ptx' 'run ./my.ptx --arg 1'; do
+  'replay --plugin ./my.so x' 'list ./my.ptx' 'run ./my.ptx --arg 1'; do
   read -ra words <<<"$command"
-  mkdir -p "$work/here/here.d"
   run "${words[@]}"
   expect "$command without the file is a usage error" is "$code" 2
   expect "$command says so in one line" lacks "$err" $'\n'
   expect "$command names the file" has "$err" ': no such file, legal: a '
 done
+mkdir "$work/here/here.d"
+run check ./here.d/
+expect 'a folder is none' is "$err" "flashproof: plugin './here.d/': is a folder, not a file, legal: a shared library (.so)"
+expect 'and a usage error' is "$code" 2
+for name in my.so my.c; do
+  echo 'int main;' >"$work/here/$name"
+  run check "./$name"
+  expect 'nor is a library built for that is none' is "$code" 2
+  expect 'and the guide has how one is made' has "$err" "plugin './$name': no shared library; how one is made: reports/guides/plugin.md"
+done
 exec 8>&-
-rm -r "$tree/build" "$work/here/here.d"
+rm -r "$tree/build" "$work/here/here.d" "$work/here/"my.{so,c}
 run check $'./\e[2J\n.so'
 expect 'its name cannot drive a terminal' is "$err" "flashproof: plugin './?[2J?.so': no such file, legal: a shared library (.so)"
 
-touch "$work/here/my.so" "$work/here/my.ptx"
+printf '\x7fELF' | tee "$work/here/my.so" "$work/here/my.c" >"$work/here/my.ptx"
 for command in report render merge compare 'compare a.json b.json' test properties list 'list ./my.so' 'list ./my.ptx' 'run ./my.ptx' check 'check ./my.so' 'suggest ./my.so' explain export truth \
   replay 'replay --plugin ./my.so x' attack ledger traffic experiment bench fuzz 'fuzz softmax' 'fuzz --status'; do
   read -ra words <<<"$command"
@@ -144,6 +160,12 @@ for command in 'check ./my.so' 'check --quick ./my.so' 'check --quik my.so' 'che
   read -ra words <<<"$command"
   run --no-build "${words[@]}"
   expect "$command is for the program of libraries" has "$err" reports/plugin/flashproof-plugin
+done
+flags=$(sed -n 's/.*add_flag("\(--[a-z-]*\)".*/\1/p' "$repository/reports/plugin/main.cc")
+expect 'the program has flags' has "$flags" --quick
+for flag in $flags; do # no value of an option
+  run --no-build check "$flag" my.c
+  expect "check $flag my.c is for the program of libraries" has "$err" reports/plugin/flashproof-plugin
 done
 for command in 'check softmax.safe.published --profile a/b' 'list kernels' 'replay a/b.safetensors'; do
   read -ra words <<<"$command"
@@ -163,7 +185,7 @@ run --no-install run ./my.ptx
 expect 'run needs LLVM' has "$err" 'apt-get install --no-remove --no-install-recommends -y libllvm19'
 run --no-install --no-build list ./my.ptx
 expect 'list FILE.ptx does not' lacks "$err" libllvm19
-rm "$work/here/my.so" "$work/here/my.ptx"
+rm "$work/here/"my.{so,c,ptx}
 tool dpkg-query 'for p in "$@"; do case $p in libmpfi-dev) ;; *) echo "$p installed" ;; esac; done'
 run doctor
 expect 'doctor fails when a package is missing' is "$code" 3

@@ -211,7 +211,9 @@ TEST(PluginMain, tells_a_plugin_from_a_kernel) {
   };
   EXPECT_TRUE(of({"flashproof", "check", "--quick", "./my"}) && of({"flashproof", "check", "--quik", "my.so"}));
   EXPECT_TRUE(of({"flashproof", "check", "--seed", "3", "--jobs=2", "./my"}) && of({"flashproof", "check", "my.c"}));
+  EXPECT_TRUE(of({"flashproof", "check", "--nightly", "./my"}) && of({"flashproof", "check", "--verbose", "./my"}));
   EXPECT_FALSE(of({"flashproof", "check", "softmax.*", "--profile", "a/profile.json"}));
+  EXPECT_FALSE(of({"flashproof", "check", "softmax.*", "--json", "a/b.json"}));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Attention: every row of the table of special values, and what a row must not look at.
-#include "reference/oracle/exact/special_values.h"
+#include "reference/oracle/exact/test/special_values.h"
 
 namespace flashproof::test {
 namespace {

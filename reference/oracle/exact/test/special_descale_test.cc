@@ -1,5 +1,5 @@
 // Special values beside descale factors, and those of the 8-bit formats.
-#include "reference/oracle/exact/special_values.h"
+#include "reference/oracle/exact/test/special_values.h"
 
 namespace flashproof::test {
 namespace {

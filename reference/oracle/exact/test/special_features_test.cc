@@ -1,5 +1,5 @@
 // Special values where attention has a sink, a softcap, ALiBi, a window, packed sequences or pages.
-#include "reference/oracle/exact/special_values.h"
+#include "reference/oracle/exact/test/special_values.h"
 
 namespace flashproof::test {
 namespace {

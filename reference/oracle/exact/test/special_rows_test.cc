@@ -1,5 +1,5 @@
 // Softmax and merge: every row of the table of special values.
-#include "reference/oracle/exact/special_values.h"
+#include "reference/oracle/exact/test/special_values.h"
 
 namespace flashproof::test {
 namespace {
