@@ -85,8 +85,8 @@ std::string Explanation::suggestion(const Arithmetic& declared, ProblemKind prob
 }
 
 std::string narrower_text(const std::string& suggestion) {
-  return "the declaration may say " + suggestion +
-         " in its arithmetic, if the kernel computes so: every result fits it, and smaller errors would be found";
+  return "the declaration may add " + suggestion +
+         R"( to {"preset": "unknown"}, if the kernel computes so: every result fits it, and smaller errors would be found)";
 }
 
 }  // namespace flashproof

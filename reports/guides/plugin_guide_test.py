@@ -53,7 +53,7 @@ class Guide(unittest.TestCase):
         self.assertRegex(right, r"(?m)^tested +softmax\.mine\.cpu f32 of ")
         unfolded = re.sub(r"\n {11}", " ", right)
         self.assertRegex(unfolded, r"(?m)^not tested \d+ of \d+ input families, where a wrong answer would pass, too ")
-        self.assertRegex(unfolded, r'(?m)^narrower +the declaration may say "reduction": ')
+        self.assertRegex(unfolded, r'(?m)^narrower +the declaration may add "reduction": ')
         for reason in re.findall(r"\((?:o|lse): (\w+)\)", unfolded):
             self.assertIn(f"`{reason}`", (ROOT / "reports/guides/reading.md").read_text(encoding="utf-8"))
         self.assertRegex(right, r"(?m)^decided +o \d\d %, lse \d\d %, \d\d of \d\d families$")
