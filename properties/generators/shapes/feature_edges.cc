@@ -15,19 +15,19 @@ struct Edge {
   std::int32_t left = -1, right = -1;
   bool causal = false;
 };
-constexpr Edge kEdges[] = {{What::bias, -1},
-                           {What::bias, 1},
-                           {What::bias, 0},
-                           {What::window, 0, 0, -1, false},
-                           {What::window, 0, 0, -1, true},
-                           {What::window, 0, -1, 0, false},
-                           {What::window, 0, -1, 0, true},
+constexpr Edge kEdges[] = {{What::window, 0, 0, -1, true},
+                           {What::alibi, -1},
                            {What::window, 0, 0, 0, false},
+                           {What::bias, -1},
+                           {What::window, 0, -1, 0, true},
+                           {What::window, 0, 1, 1, false},
+                           {What::window, 0, 0, -1, false},
+                           {What::window, 0, -1, 0, false},
                            {What::window, 0, 0, 0, true},
                            {What::window, 0, 1, -1, true},
-                           {What::window, 0, 1, 1, false},
-                           {What::alibi, -1},
                            {What::alibi, 1},
+                           {What::bias, 1},
+                           {What::bias, 0},
                            {What::softcap, 0x1p-10},
                            {What::softcap, 2},
                            {What::softcap, 30},
@@ -36,8 +36,14 @@ constexpr Edge kEdges[] = {{What::bias, -1},
                            {What::sink, -1},
                            {What::sink, 1}};
 constexpr std::size_t kOfGradients = 13;  // those before the caps: a gradient has no cap and no sink
-// A row of biases for every fourth power of two from 2^-4 to 2^128, which is none.
+// Most rows of biases have levels at which a rounded product of the score still tells keys apart: 2^-4 to 2^19. The others go round the
+// finite numbers that kernels use for minus infinity.
 constexpr std::int64_t kBiasRows = 33, kHeads = 8, kKeys = 33;
+int bias_exponent(std::int64_t row) {
+  constexpr int kLarge[] = {29, 30, 40, 64, 99, 100, 110, 120, 126};
+  const std::int64_t small = kBiasRows - std::ssize(kLarge);
+  return row < small ? static_cast<int>(row) - 4 : kLarge[row - small];
+}
 
 std::uint64_t round(ProblemKind problem) { return problem == ProblemKind::backward ? kOfGradients : std::size(kEdges); }
 
@@ -61,28 +67,27 @@ ShapeWish wish(const Edge& edge) {
           .k_heads = heads ? kHeads / 2 : 1};
 }
 
-/// 2^(lo + (hi − lo)·i/n) in whole powers, of this sign; of both in turn where it is 0.
-double level_of(double sign, std::int64_t i, std::int64_t n, int lo, int hi) {
-  const double size = pow2(lo + static_cast<int>((hi - lo) * i / n));
-  return sign == 0 ? (i % 2 == 0 ? size : -size) : sign * size;
+/// Of this sign; of both in turn where it is 0.
+double level_of(double sign, std::int64_t i, int exponent) {
+  return (sign != 0 ? sign : i % 2 == 0 ? 1 : -1) * pow2(exponent);
 }
 
 /// The whole row within a few spacings of its level, or, where that is small, a few nats.
 void put_bias_levels(AttentionProblem& problem, Random& random, double sign) {
   put_bias(problem, random, [sign](Random& r, const LogitSite& site, std::span<double> logits) {
-    const double level = level_of(sign, site.row % kBiasRows, kBiasRows, -4, 128);
+    const double level = level_of(sign, site.row, bias_exponent(site.row % kBiasRows));
     const double step = std::max(spacing(level, site.precision), std::min(1.0, 0.25 * std::abs(level)));
     for (double& logit : logits) logit = level + std::copysign(step, level) * static_cast<double>(r.integer(0, 3));
   });
 }
 
-/// One level a head.
+/// One level a head, from 2^lo to just below 2^hi.
 Tensor levels(std::vector<std::int64_t> shape, double sign, int lo, int hi) {
   Tensor values = Tensor::dense(Format::f32, shape);
   const std::int64_t heads = shape.back();
   for (std::int64_t s = 0; s < (std::ssize(shape) > 1 ? shape[0] : 1); ++s) {
     for (std::int64_t h = 0; h < heads; ++h) {
-      const double level = level_of(sign, h, heads, lo, hi);
+      const double level = level_of(sign, h, lo + static_cast<int>((hi - lo) * h / heads));
       std::ssize(shape) > 1 ? values.set({s, h}, level) : values.set({h}, level);
     }
   }
