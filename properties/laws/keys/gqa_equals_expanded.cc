@@ -1,10 +1,11 @@
 // Query heads that share a kv head see the same keys as if each had a copy of its own: K and V with their heads expanded
 // to one per query head (and the descale factors with them) give the same bits, since an element is computed from the
-// numbers it reads and the plan. A problem without sharing is given some first: the kv heads beyond the largest proper
+// numbers it reads and the plan; of a kernel that does not declare itself deterministic the same numbers, within both bounds. A problem without sharing is given some first: the kv heads beyond the largest proper
 // divisor of Hq are left out. Sees head indices (h / group against h mod Hk), and strides of heads.
 #include "properties/laws/of_gradients.h"
 #include "properties/laws/support/change.h"
 #include "properties/laws/support/compare.h"
+#include "properties/laws/support/same_outputs.h"
 
 namespace flashproof {
 namespace {
@@ -31,26 +32,22 @@ std::int64_t largest_proper_divisor(std::int64_t n) {
 Verdict relate(Trial& trial) {
   const auto* p = std::get_if<AttentionProblem>(&trial.problem());
   if (p == nullptr) return {VerdictKind::unsupported, Failure::none, "attention only: there are no heads"};
-  if (!trial.contract().deterministic) {
-    return {VerdictKind::unsupported, Failure::none, "the kernel does not declare itself deterministic"};
-  }
   if (p->q_heads() == 1) return {VerdictKind::vacuous, Failure::none, "one query head"};
   const bool sharing = p->k_heads() < p->q_heads();
-  const AttentionProblem grouped = sharing ? *p : with_heads(*p, iota(largest_proper_divisor(p->q_heads())));
+  AttentionProblem grouped = sharing ? *p : with_heads(*p, iota(largest_proper_divisor(p->q_heads())));
   std::vector<std::int64_t> from(static_cast<std::size_t>(p->q_heads()));
   for (std::int64_t h = 0; h < p->q_heads(); ++h) from[static_cast<std::size_t>(h)] = grouped.kv_head(h);
-  const AttentionProblem copies = with_heads(grouped, from);
-  for (const AttentionProblem* other : {&grouped, &copies}) {
+  const Problem copies = with_heads(grouped, from), shared = std::move(grouped);
+  for (const Problem* other : {&shared, &copies}) {
     if (std::string why = trial.refusal(*other); !why.empty()) {
       return {VerdictKind::unsupported, Failure::none, std::move(why)};
     }
   }
-  const Output expanded = trial.run(copies);
-  const std::string difference = first_difference(sharing ? trial.output() : trial.run(grouped), expanded);
-  if (!difference.empty()) {
-    return {VerdictKind::fail, Failure::exceeds_bound, difference + ", shared kv heads against a copy for each"};
-  }
-  return {};
+  const Output output = sharing ? trial.output() : trial.run(shared), expanded = trial.run(copies);
+  Comparison tally;
+  tally.add(same_answers(trial, {shared, output}, {copies, expanded}), Failure::exceeds_bound,
+            ", shared kv heads against a copy for each");
+  return tally.verdict("");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // One set of visible keys, said in several ways: causal; a window of (left, 0); a bias of −inf at every other key; for one
 // query its last visible key as a length. Exact o and lse depend on the set alone, so all agree within both bounds, and
-// causal and (left, 0) in every bit: the plan is the same, so every chunk has the same keys in the same places, and no
-// number but the positions compared is another. A bias adds an operation to every score, one query alone sits in another
+// causal and (left, 0) in every bit, where the kernel declares itself deterministic: the plan is the same, so every chunk has the
+// same keys in the same places, and no number but the positions compared is another. A bias adds an operation to every score, one query alone sits in another
 // tile: there only the bounds hold. A problem without a mask is made causal first.
 #include <algorithm>
 #include <limits>
@@ -9,6 +9,7 @@
 #include "properties/laws/of_gradients.h"
 #include "properties/laws/support/change.h"
 #include "properties/laws/support/compare.h"
+#include "properties/laws/support/same_outputs.h"
 
 namespace flashproof {
 namespace {
@@ -70,11 +71,11 @@ class Forms {
         rows_(ordinary_rows(base)) {}
 
   void other_spelling() {
-    AttentionProblem changed = base_;
-    if (!trial_.contract().deterministic || !respell_mask(changed) || !trial_.refusal(changed).empty()) return;
-    const std::string difference = first_difference(trial_.run(changed), output_);
-    if (difference.empty()) return tally_.held();
-    tally_.fail(Failure::exceeds_bound, difference + ", a window that ends at 0 against causal");
+    Problem changed = base_;
+    if (!respell_mask(std::get<AttentionProblem>(changed)) || !trial_.refusal(changed).empty()) return;
+    const Output output = trial_.run(changed);
+    tally_.add(same_answers(trial_, {changed, output}, {base_, output_}), Failure::exceeds_bound,
+               ", a window that ends at 0 against causal");
   }
 
   void bias() {

@@ -54,28 +54,18 @@ Problem with_strides(Problem problem, int axis) {
 Verdict relate(Trial& trial) {
   if (!on_cpu(trial)) return unsupported("only the CPU executor has sparse memory");
   if (no_rows(trial.problem())) return {VerdictKind::vacuous, Failure::none, "no row"};
-  bool tested = false;
-  std::string refused;
+  Comparison tally;
   const auto axes = std::visit([](const auto& p) { return axes_of(p); }, trial.problem());
   for (const auto& [axis, extent] : axes) {
     if (extent < 2 || extent > kMost) continue;
-    if (std::string why = trial.refusal(with_strides(trial.problem(), axis)); !why.empty()) {
-      refused = std::move(why);
-      continue;
-    }
+    if (!tally.taken(trial.refusal(with_strides(trial.problem(), axis)))) continue;
     RunOptions options = trial.options();
     options.far_axis = axis;
-    if (const std::string why = difference(trial, trial.run(trial.problem(), options), trial.output()); !why.empty()) {
-      return {VerdictKind::fail, Failure::leak,
-              why + ", offsets along axis " + std::to_string(axis) + " beyond 2^32 against as given"};
-    }
-    tested = true;
+    const Verdict same = same_outputs(trial, trial.run(trial.problem(), options), trial.output());
+    tally.add(same, Failure::leak, ", offsets along axis " + std::to_string(axis) + " beyond 2^32 against as given");
+    if (same.failed()) break;
   }
-  if (!tested && !refused.empty()) return {VerdictKind::unsupported, Failure::none, std::move(refused)};
-  if (!tested) {
-    return {VerdictKind::vacuous, Failure::none, "no axis has between 2 and " + std::to_string(kMost) + " elements"};
-  }
-  return {};
+  return tally.verdict("no axis has between 2 and " + std::to_string(kMost) + " elements");
 }
 
 }  // namespace

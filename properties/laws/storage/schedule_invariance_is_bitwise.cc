@@ -21,15 +21,16 @@ Verdict relate(Trial& trial) {
     schedules.push_back({.policy = simt::Policy::random, .seed = random.next_u32(), .bytes = {}, .lazy_copies = lazy});
   }
   schedules.push_back({.bytes = {}, .lazy_copies = true});
+  Comparison tally;
   for (const simt::Schedule& schedule : schedules) {
     RunOptions options = trial.options();
     options.schedule = schedule;
-    if (const std::string why = difference(trial, trial.run(trial.problem(), options), trial.output()); !why.empty()) {
-      return {VerdictKind::fail, Failure::nondeterministic,
-              why + ", schedule " + to_string(schedule) + " against " + to_string(trial.options().schedule)};
-    }
+    const Verdict same = same_outputs(trial, trial.run(trial.problem(), options), trial.output());
+    tally.add(same, Failure::nondeterministic,
+              ", schedule " + to_string(schedule) + " against " + to_string(trial.options().schedule));
+    if (same.failed()) break;
   }
-  return {};
+  return tally.verdict("");
 }
 
 }  // namespace

@@ -131,6 +131,12 @@ void Comparison::fail(Failure failure, std::string detail) {
   if (outweighs(verdict, failed_)) failed_ = std::move(verdict);
 }
 
+void Comparison::add(const Verdict& part, Failure failure, std::string_view relation) {
+  if (part.failed()) return fail(failure, part.detail + std::string(relation));
+  if (part.kind == VerdictKind::pass) return held();
+  if (undecided_.empty()) undecided_ = part.detail;
+}
+
 bool Comparison::taken(std::string refusal) {
   if (refusal.empty()) return true;
   refusal_ = std::move(refusal);
@@ -191,6 +197,7 @@ Verdict Comparison::verdict(std::string_view nothing) const {
     return verdict;
   }
   if (sharp_ > 0) return {};
+  if (!undecided_.empty()) return {VerdictKind::vacuous, Failure::none, undecided_};
   if (blunt_ == 0 && !refusal_.empty()) return {VerdictKind::unsupported, Failure::none, refusal_};
   return {VerdictKind::vacuous, Failure::none,
           blunt_ > 0 ? "every bound is too wide to compare anything" : std::string(nothing)};

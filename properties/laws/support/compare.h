@@ -105,10 +105,13 @@ class Comparison {
   bool taken(std::string refusal);
   /// Something was tested and held, where it is not a comparison of numbers.
   void held() { ++sharp_; }
+  /// What came of a part of the law: a pass held, a failure is this one, with `relation` behind its detail, and the first of what
+  /// decided nothing is the reason to give where nothing held.
+  void add(const Verdict& part, Failure failure, std::string_view relation);
 
   std::uint64_t compared() const { return sharp_ + blunt_; }
-  /// fail with the most severe failure, pass if something sharp was compared, unsupported if all was
-  /// refused, else vacuous(`nothing`).
+  /// fail with the most severe failure, pass if something sharp was compared, vacuous if a part of the law decided nothing,
+  /// unsupported if all was refused, else vacuous(`nothing`).
   Verdict verdict(std::string_view nothing) const;
 
  private:
@@ -120,7 +123,7 @@ class Comparison {
   std::uint64_t sharp_ = 0, blunt_ = 0, failures_ = 0;
   double worst_ = 0;  // difference/allowed of the failure shown
   Verdict failed_;
-  std::string refusal_;
+  std::string refusal_, undecided_;
 };
 
 /// lse of an output as the natural logarithm that a Reading has of it: what a law may hand on as a state.

@@ -81,32 +81,6 @@ TEST(IsolationLaws, ANanThatBecomesANumberIsLaundered) {
   EXPECT_EQ(to_string(ask(*find_law("visible_nan_is_not_laundered"), trial)), "fail(laundering)");
 }
 
-// No two runs need the same bits for that.
-TEST(IsolationLaws, ANanIsFollowedInAKernelThatDeclaresNothing) {
-  Kernel undeclared = softmax();
-  undeclared.contract.deterministic = false;
-  const Case subject = make_case(parse_case_spec(kSoftmaxCase));
-  const auto says = [&](const Runner& runner) {
-    Trial trial(undeclared, subject, nullptr, {}, runner);
-    return to_string(ask(*find_law("visible_nan_is_not_laundered"), trial));
-  };
-  const auto spoils = [](double with, bool (*which)(double)) {
-    return [=](const Kernel& kernel, const Problem& problem, const RunOptions& options) {
-      Output output = run(kernel, problem, options);
-      bool any = false;
-      for (std::int64_t r = 0; r < output.lse.elements(); ++r) any = any || std::isnan(output.lse.at({r}));
-      for (std::int64_t r = 0; any && r < output.lse.elements(); ++r) {
-        if (which(output.lse.at({r}))) output.lse.set({r}, with);
-      }
-      return output;
-    };
-  };
-  const auto finite = [](double x) { return std::isfinite(x); };
-  EXPECT_EQ(says(spoils(0, [](double x) { return std::isnan(x); })), "fail(laundering)");
-  EXPECT_EQ(says(spoils(kNan, finite)), "fail(leak)");
-  EXPECT_EQ(says(spoils(1, finite)), "pass");  // other bits are none of its business
-}
-
 TEST(IsolationLaws, ANanThatSpreadsToOtherRowsIsALeak) {
   expect_failure("visible_nan_is_not_laundered", kSoftmaxCase, Failure::leak,
                  [](const Kernel& kernel, const Problem& problem, const RunOptions& options) {
@@ -156,61 +130,6 @@ TEST(IsolationLaws, AnAnswerThatDependsOnTheOtherRowsIsFound) {
                  spoiled([](const Problem& problem, const RunOptions&) {
                    return std::get<AttentionProblem>(problem).q_length() < 8;
                  }));
-}
-
-TEST(IsolationLaws, BitsAreAskedOnlyOfAKernelThatDeclaresItselfDeterministic) {
-  for (const char* id : {"attention.deferred.hardened", "attention.mma_f16.hardened"}) {
-    Kernel undeclared = *find_kernel(id);
-    undeclared.contract.deterministic = false;
-    for (const char* law : {"rerun_is_bitwise", "schedule_invariance_is_bitwise", "batch_invariance_is_bitwise",
-                            "gqa_equals_expanded", "dim_permutation_within_a_k_group_is_bitwise"}) {
-      const char* line = "attention:normal:1:b=1,hq=2,hk=1,sq=8,sk=8,d=16,dv=16,causal=1,format=f16";
-      EXPECT_EQ(to_string(asked(law, undeclared, line)), "unsupported") << id << " " << law;
-    }
-  }
-}
-
-/// What the law says of a kernel that declares nothing, whose first lse is off by this where `when` says so.
-template <class When>
-std::string says_undeclared(std::string_view law, const char* line, double off, When when) {
-  Kernel undeclared = parse_case_spec(line).problem == ProblemKind::softmax ? softmax() : attention();
-  undeclared.contract.deterministic = false;
-  const Runner runner = [&](const Kernel& kernel, const Problem& problem, const RunOptions& options) {
-    Output output = run(kernel, problem, options);
-    if (when(problem, options))
-      output.lse.set_bits(0, encode(Format::f32, decode(Format::f32, output.lse.bits(0)) + off));
-    return output;
-  };
-  return to_string(asked(law, undeclared, line, runner));
-}
-
-// Two runs of such a kernel may differ by twice the bound, and by no more.
-TEST(IsolationLaws, AKernelThatDeclaresNothingIsAskedWithinTwiceTheBound) {
-  const auto strided = [](const Problem& problem, const RunOptions&) {
-    return std::get<SoftmaxProblem>(problem).x.stride[1] != 1;
-  };
-  const auto unused_zeros = [](const Problem& problem, const RunOptions&) {
-    const Tensor& x = std::get<SoftmaxProblem>(problem).x;
-    return x.stride[0] > x.shape[1] && x.bits(x.shape[1]) == 0;
-  };
-  const auto hidden_nan = [](const Problem& problem, const RunOptions&) {  // row 0 sees key 0 alone
-    const auto& p = std::get<AttentionProblem>(problem);
-    for (std::int64_t j = 1; j < 8; ++j) {
-      if (std::isnan(p.v.at({0, 0, j, 0}))) return true;
-    }
-    return false;
-  };
-  const auto far = [](const Problem&, const RunOptions& options) { return options.far_axis == 1; };
-  const auto expect_all = [](std::string_view law, const char* line, auto when) {
-    EXPECT_EQ(says_undeclared(law, line, 0, when), "pass") << law;
-    EXPECT_EQ(says_undeclared(law, line, 0x1p-23, when), "pass") << law << ": a last bit";
-    EXPECT_EQ(says_undeclared(law, line, 0.01, when), "fail(leak)") << law;
-    EXPECT_EQ(says_undeclared(law, line, kNan, when), "fail(leak)") << law;
-  };
-  expect_all("layout_invariance", kSoftmaxCase, strided);
-  expect_all("unused_storage_is_isolated", kSoftmaxCase, unused_zeros);
-  expect_all("hidden_nan_is_isolated", kCausalCase, hidden_nan);
-  expect_all("offsets_beyond_int32", kSoftmaxCase, far);
 }
 
 TEST(IsolationLaws, AnAnswerThatDependsOnTheScheduleIsFound) {

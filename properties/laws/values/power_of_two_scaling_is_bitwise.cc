@@ -1,5 +1,6 @@
 // A power of two commutes with every rounding, cut and comparison while results are normal, so two scalings show nothing:
 //   v (the o of states) times 2^k: o times 2^k, lse the same bits; q times 2^k and scale times 2^-k: the same bits.
+// Of a kernel that does not declare itself deterministic the same numbers, within both bounds: o times 2^k within 2^k times its own.
 //
 // What is normal. The first relation plants |v| with exponents clamped to [-2, 1] and one sign per column: nothing cancels,
 // so a partial sum is at least its least term, 0 or e^{-gap}·2^-2, gap a difference of two scores of the row (every frame
@@ -19,6 +20,7 @@
 
 #include "properties/laws/of_gradients.h"
 #include "properties/laws/support/change.h"
+#include "properties/laws/support/same_outputs.h"
 #include "properties/laws/support/weights.h"
 
 namespace flashproof {
@@ -109,6 +111,41 @@ bool scalable(Format format, double x, int k) {
   return x == 0 || (std::fabs(x) >= min_normal(format) * room && std::fabs(x) * room <= info(format).max_finite);
 }
 
+/// Row r of o times 2^k, and lse, in every bit.
+void compare_bits(Comparison& tally, const Reading& plain, const Reading& scaled, std::int64_t r, int k) {
+  const Format format = plain.format(Part::o);
+  const auto differs = [&](Part part, std::int64_t c, double from, double to) {
+    tally.fail(Failure::exceeds_bound,
+               fmt::format("{}: {:.9g}, with the values times 2^{} {:.9g}", place_of(part, r, c), from, k, to));
+  };
+  const double lse = plain.value(Part::lse, r, 0), scaled_lse = scaled.value(Part::lse, r, 0);
+  if (lse != scaled_lse && !(std::isnan(lse) && std::isnan(scaled_lse))) differs(Part::lse, 0, lse, scaled_lse);
+  for (std::int64_t c = 0; c < plain.width(); ++c) {
+    const double o = plain.value(Part::o, r, c), scaled_o = scaled.value(Part::o, r, c);
+    if (plain.standing(Part::o, r, c) != Standing::number || !scalable(format, o, k)) continue;
+    if (scaled.standing(Part::o, r, c) == Standing::excused) continue;
+    // 0 is what underflowed in storage, too: then the other may be up to half the least number, times the factor.
+    if (o == 0 && std::fabs(scaled_o) <= std::ldexp(min_subnormal(format), k - 1)) continue;
+    if (scaled_o == std::ldexp(o, k)) {
+      tally.held();
+    } else {
+      differs(Part::o, c, o, scaled_o);
+    }
+  }
+}
+
+/// The same within both bounds.
+void compare_numbers(Comparison& tally, const Reading& plain, const Reading& scaled, std::int64_t r, int k) {
+  compare_answers(tally, scaled, plain, Part::lse, r, 0, r);
+  for (std::int64_t c = 0; c < plain.width(); ++c) {
+    if (plain.standing(Part::o, r, c) != Standing::number || scaled.standing(Part::o, r, c) != Standing::number)
+      continue;
+    const double sharp = std::min(scaled.sharp(Part::o, r, c), std::ldexp(plain.sharp(Part::o, r, c), k));
+    tally.agree(scaled.o(r, c), plain.o(r, c) * exactly(std::ldexp(1.0, k)), sharp,
+                [&] { return fmt::format("{}, with the values times 2^{}", place_of(Part::o, r, c), k); });
+  }
+}
+
 void compare_values(Trial& trial, Comparison& tally) {
   const Problem& problem = trial.problem();
   const auto* merge = std::get_if<MergeProblem>(&problem);
@@ -123,25 +160,13 @@ void compare_values(Trial& trial, Comparison& tally) {
   const Output from = trial.run(plain), to = trial.run(scaled);
   const Bound bound = trial.bound_of(plain), scaled_bound = trial.bound_of(scaled);
   const Reading reading(from, bound, trial.contract()), scaled_reading(to, scaled_bound, trial.contract());
+  const auto answers = rows_with_an_answer(trial.contract(), plain);
   for (std::int64_t r = 0; r < reading.rows(); ++r) {
     if (rows[static_cast<std::size_t>(r)] == 0) continue;
-    const double lse = reading.value(Part::lse, r, 0), scaled_lse = scaled_reading.value(Part::lse, r, 0);
-    if (lse != scaled_lse && !(std::isnan(lse) && std::isnan(scaled_lse))) {
-      tally.fail(Failure::exceeds_bound, fmt::format("{}: {:.9g}, with the values times 2^{} {:.9g}",
-                                                     place_of(Part::lse, r, 0), lse, k, scaled_lse));
-    }
-    for (std::int64_t c = 0; c < reading.width(); ++c) {
-      const double o = reading.value(Part::o, r, c), scaled_o = scaled_reading.value(Part::o, r, c);
-      if (reading.standing(Part::o, r, c) != Standing::number || !scalable(from.o.format, o, k)) continue;
-      if (scaled_reading.standing(Part::o, r, c) == Standing::excused) continue;
-      // 0 is what underflowed in storage, too: then the other may be up to half the least number, times the factor.
-      if (o == 0 && std::fabs(scaled_o) <= std::ldexp(min_subnormal(from.o.format), k - 1)) continue;
-      if (scaled_o == std::ldexp(o, k)) {
-        tally.held();
-      } else {
-        tally.fail(Failure::exceeds_bound, fmt::format("{}: {:.9g}, with the values times 2^{} {:.9g}",
-                                                       place_of(Part::o, r, c), o, k, scaled_o));
-      }
+    if (trial.contract().deterministic) {
+      compare_bits(tally, reading, scaled_reading, r, k);
+    } else if (answers.empty() || answers[static_cast<std::size_t>(r)] != 0) {
+      compare_numbers(tally, reading, scaled_reading, r, k);
     }
   }
 }
@@ -164,21 +189,17 @@ void compare_queries(Trial& trial, const AttentionProblem& p, Comparison& tally)
     if (!moderate(*tensor)) return;
   }
   for (const int k : {6, -6, 2, -2, 1, -1}) {
-    AttentionProblem changed = p;
-    if (!scale_queries(changed, k) || !trial.refusal(changed).empty()) continue;
-    const std::string difference = first_difference(trial.run(changed), trial.output());
-    if (difference.empty()) return tally.held();
-    return tally.fail(Failure::exceeds_bound,
-                      fmt::format("{}, q times 2^{} and scale times 2^{} against as given", difference, k, -k));
+    Problem changed = p;
+    if (!scale_queries(std::get<AttentionProblem>(changed), k) || !trial.refusal(changed).empty()) continue;
+    const Output output = trial.run(changed);
+    return tally.add(same_answers(trial, {changed, output}, {trial.problem(), trial.output()}), Failure::exceeds_bound,
+                     fmt::format(", q times 2^{} and scale times 2^{} against as given", k, -k));
   }
 }
 
 Verdict relate(Trial& trial) {
   if (std::holds_alternative<SoftmaxProblem>(trial.problem())) {
     return {VerdictKind::unsupported, Failure::none, "softmax has nothing that scales"};
-  }
-  if (!trial.contract().deterministic) {
-    return {VerdictKind::unsupported, Failure::none, "the kernel does not declare itself deterministic"};
   }
   Comparison tally;
   compare_values(trial, tally);
