@@ -129,7 +129,7 @@ TEST_P(GradientReach, is_found_by_the_rows_and_by_nothing_else) {
   for (const Family& family : families()) {
     if (!family.serves(ProblemKind::backward)) continue;
     const Found found = found_by(fault, family);
-    if (family.gradient == nullptr) {
+    if (family.name != "pairs" && family.name != "sizes") {
       EXPECT_TRUE(found.by.empty() || family.name == fault.also) << "found without the rows, too: " << found.by;
       continue;
     }
