@@ -229,7 +229,9 @@ KeyAxes draw_pages(const ShapeWish& shape, Random& random, std::int64_t sequence
                    AttentionProblem& problem) {
   constexpr std::int64_t kPageSizes[] = {1, 16, 64, 256};
   constexpr std::int64_t kSmallPageSizes[] = {1, 16, 16, 32, 64};  // edges of 256 lie beyond the drawn lengths
-  const std::int64_t size = shape.page_edges ? pick(random, kSmallPageSizes) : pick(random, kPageSizes);
+  const std::int64_t size = shape.page         ? *shape.page
+                            : shape.page_edges ? pick(random, kSmallPageSizes)
+                                               : pick(random, kPageSizes);
   const std::int64_t per_sequence = std::max<std::int64_t>((sk + size - 1) / size, 1);
   const std::int64_t pages = sequences * per_sequence + random.integer(0, 2);
   for (std::int64_t s = 0; s < sequences; ++s) {

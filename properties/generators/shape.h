@@ -34,9 +34,10 @@ struct ShapeWish {
   bool takes_descale = false;  // attention: the key descale is legal, for the family to read
   std::optional<std::int64_t> head_dim = {}, value_dim = {};  // attention
   std::optional<std::int64_t> q_heads = {}, k_heads = {};     // attention, both or none
-  bool packed = false;      // attention: 2..4 sequences (key b) one after another, now and then an empty one
-  bool paged = false;       // attention: keys in pages of 1, 16, 64 or 256 slots, the last of a sequence partly used
-  bool page_edges = false;  // paged: lengths one before, at and one after a multiple of the page, and 1
+  bool packed = false;  // attention: 2..4 sequences (key b) one after another, now and then an empty one
+  bool paged = false;   // attention: keys in pages of 1, 16, 64 or 256 slots, the last of a sequence partly used
+  std::optional<std::int64_t> page = {};  // paged: slots of a page
+  bool page_edges = false;                // paged: lengths one before, at and one after a multiple of the page, and 1
 };
 
 /// The problem of this spec with every element still poison. Throws UsageError naming the key and its legal range.

@@ -12,8 +12,6 @@
 namespace flashproof {
 namespace {
 
-using Keys = std::map<std::string, std::string>;
-
 constexpr std::uint64_t kTries = 12;      // per case wanted; some features a family has in every case
 constexpr std::uint64_t kMoreTries = 24;  // of each family for a capability
 
@@ -32,15 +30,14 @@ std::optional<Problem> problem_of(const Kernel& kernel, const CaseSpec& spec) {
   }
 }
 
+bool takes(const Described& described, std::string_view name) {
+  return std::ranges::find(described.declared, name, &Capability::name) != described.declared.end();
+}
+
 /// What keeps a family from what the description leaves out.
 Keys features_taken(const Described& described) {
-  const auto takes = [&](std::string_view name) {
-    return std::ranges::find(described.declared, name, &Capability::name) != described.declared.end();
-  };
-  Keys keys;
-  if (!takes("strides: rows")) keys["layout"] = "dense";
-  if (described.problem == ProblemKind::merge && !takes("order")) keys["order"] = "forward";
-  if (described.problem == ProblemKind::merge && !takes("concat")) keys["form"] = "sum";
+  const auto takes = [&](std::string_view name) { return flashproof::takes(described, name); };
+  Keys keys = storage_taken(described);
   if (forward_kind(described.problem) != ProblemKind::attention) return keys;
   if (!takes("causal")) keys["causal"] = "0";
   if (!takes("gqa")) keys["hq"] = keys["hk"] = "2";
@@ -82,6 +79,15 @@ void draw_with(KernelRun& run, const Keys& keys, std::uint64_t seed, std::span<P
 
 }  // namespace
 
+Keys storage_taken(const Described& described) {
+  Keys keys;
+  if (!takes(described, "strides: rows")) keys["layout"] = "dense";
+  if (described.problem != ProblemKind::merge) return keys;
+  if (!takes(described, "order")) keys["order"] = "forward";
+  if (!takes(described, "concat")) keys["form"] = "sum";
+  return keys;
+}
+
 CoveringCases covering_cases(const Family& family, ProblemKind problem, std::uint64_t cases) {
   const std::uint64_t stands_for = family.cases(problem, cases);
   if (family.round == nullptr) return {stands_for, 0};
@@ -99,7 +105,7 @@ Turn turn_of(const Kernel& kernel, std::span<const Kernel* const> checked) {
 }
 
 std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint64_t seed, std::uint64_t cases,
-                                 Turn turn) {
+                                 Turn turn, const Keys& storage) {
   const Kernel& kernel = run.kernel();
   const auto [wanted, round] = covering_cases(family, kernel.problem, cases);
   // Each row of a covering array once: further rounds have the same pairs of levels.
@@ -107,15 +113,20 @@ std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint
   std::vector<CaseSpec> taken, first;
   for (std::uint64_t i = 0; i < tries && taken.size() < wanted; ++i) {
     if (round != 0 && !family.draws(i, cases, turn.format, turn.formats)) continue;
-    const CaseSpec spec = spec_of(kernel, family.name, seed + i);
+    CaseSpec spec = spec_of(kernel, family.name, seed + i);
     if (i < wanted) first.push_back(spec);
-    const std::optional<Problem> problem = problem_of(kernel, spec);
+    std::optional<Problem> problem = problem_of(kernel, spec);
+    // The pairs of features in a row that is stored as the kernel does not take it are in no other row.
+    if (round != 0 && !storage.empty() && (!problem || !kernel.unsupported(*problem).empty())) {
+      spec = spec_of(kernel, family.name, seed + i, storage);
+      problem = problem_of(kernel, spec);
+    }
     if (!problem || !kernel.unsupported(*problem).empty()) continue;
     taken.push_back(spec);
     run.draw(spec, *problem);
   }
   // A format whose turns are all rows that the description does not take has the others'.
-  if (taken.empty() && round != 0 && turn.formats > 1) return draw_cases(run, family, seed, cases, {});
+  if (taken.empty() && round != 0 && turn.formats > 1) return draw_cases(run, family, seed, cases, {}, storage);
   run.offer(family.name, !taken.empty());
   return taken.empty() ? first : taken;
 }
@@ -123,9 +134,10 @@ std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint
 std::vector<PluginTask> draw_tasks(KernelRun& run, const Described& described, std::span<const Family* const> families,
                                    const PluginCheck& options, Turn turn) {
   std::vector<PluginTask> tasks;
+  const Keys storage = storage_taken(described);
   for (const Family* family : families) {
     if (!family->serves(run.kernel().problem)) continue;
-    tasks.push_back({&run.kernel(), draw_cases(run, *family, options.seed, options.cases, turn)});
+    tasks.push_back({&run.kernel(), draw_cases(run, *family, options.seed, options.cases, turn, storage)});
   }
   draw_declared(run, described, options.seed, tasks);
   return tasks;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -27,10 +28,15 @@ struct Turn {
 /// Of the kernel among those that are checked with it.
 Turn turn_of(const Kernel& kernel, std::span<const Kernel* const> checked);
 
+/// Keys of a case spec, by name.
+using Keys = std::map<std::string, std::string>;
+/// What holds a case to the storage that the description takes.
+Keys storage_taken(const Described& described);
+
 /// Of one family, for as many as `cases` of other families, from the seed on; where the description takes none, the first of all,
-/// so that it shows.
+/// so that it shows. `storage`: with these keys a row of a covering array is drawn again that the kernel does not take.
 std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint64_t seed, std::uint64_t cases,
-                                 Turn turn);
+                                 Turn turn, const Keys& storage = {});
 
 /// All cases of a run of this kernel, one task per family that serves its problem.
 std::vector<PluginTask> draw_tasks(KernelRun& run, const Described& described, std::span<const Family* const> families,

@@ -1,6 +1,6 @@
 // Each feature of attention at both ends of its range, a level a case: biases, slopes and sinks from a fraction of a score to the
 // largest numbers, of either sign; caps from far below to far above 1 with scores of their size; windows of 0 and 1 keys, with and
-// without a causal mask. A kernel that takes a large negative bias for a hidden key, forgets a cap that its scores never reach, or
+// without a causal mask, and of more than 7 bits count; a scale of 0, below 0 and of the least normal number. A kernel that takes a large negative bias for a hidden key, forgets a cap that its scores never reach, or
 // mistakes 0 keys for no window is right everywhere else.
 #include "properties/generators/features.h"
 #include "properties/generators/gradient_form.h"
@@ -8,10 +8,10 @@
 namespace flashproof::family {
 namespace {
 
-enum class What : std::uint8_t { bias, softcap, window, alibi, sink };
+enum class What : std::uint8_t { bias, softcap, window, alibi, sink, scale };
 struct Edge {
   What what;
-  double level;  // of a cap; else the sign of the numbers, 0: both
+  double level;  // of a cap and a scale; else the sign of the numbers, 0: both
   std::int32_t left = -1, right = -1;
   bool causal = false;
 };
@@ -28,6 +28,13 @@ constexpr Edge kEdges[] = {{What::window, 0, 0, -1, true},
                            {What::alibi, 1},
                            {What::bias, 1},
                            {What::bias, 0},
+                           {What::scale, 0},
+                           {What::scale, -0.5},
+                           {What::scale, 0x1p-126},
+                           {What::window, 0, 128, -1, false},
+                           {What::window, 0, 255, -1, true},
+                           {What::window, 0, 256, 0, true},
+                           {What::window, 0, 127, -1, false},
                            {What::softcap, 0x1p-10},
                            {What::softcap, 2},
                            {What::softcap, 30},
@@ -35,7 +42,7 @@ constexpr Edge kEdges[] = {{What::window, 0, 0, -1, true},
                            {What::softcap, 0x1p14},
                            {What::sink, -1},
                            {What::sink, 1}};
-constexpr std::size_t kOfGradients = 13;  // those before the caps: a gradient has no cap and no sink
+constexpr std::size_t kOfGradients = 20;  // those before the caps: a gradient has no cap and no sink
 // Most rows of biases have levels at which a rounded product of the score still tells keys apart: 2^-4 to 2^19. The others go round the
 // finite numbers that kernels use for minus infinity.
 constexpr std::int64_t kBiasRows = 33, kHeads = 8, kKeys = 33;
@@ -55,10 +62,12 @@ GradientForm gradient(const CaseSpec& spec) {
 
 ShapeWish wish(const Edge& edge) {
   const bool heads = edge.what == What::alibi || edge.what == What::sink;
-  return {.rows = edge.what == What::bias     ? kBiasRows
-                  : edge.what == What::window ? kKeys / 2
-                                              : 5,
-          .length = kKeys,
+  const bool far = edge.left > kKeys;  // the window's left end is to lie inside the keys
+  const bool many = edge.what == What::window && !far;
+  return {.rows = edge.what == What::bias ? kBiasRows
+                  : many                  ? kKeys / 2
+                                          : 5,
+          .length = far ? 300 : kKeys,
           .causal_chance = edge.causal ? 1.0 : 0.0,
           .exact_scale = true,
           .head_dim = 8,
@@ -118,17 +127,21 @@ Case make(const CaseSpec& spec) {
     case What::sink:
       attention.sink = levels({attention.q_heads()}, edge.level, -4, 128);
       break;
+    case What::scale:
+      attention.scale = static_cast<float>(edge.level);
+      break;
   }
   // The score is a sum of d products: of this deviation.
   const double d = static_cast<double>(attention.q.shape[3]);
-  const double amplitude = std::sqrt(deviation / (std::abs(static_cast<double>(attention.scale)) * std::sqrt(d)));
+  const double scale = edge.what == What::scale ? 0.5 : std::abs(static_cast<double>(attention.scale));
+  const double amplitude = std::sqrt(deviation / (scale * std::sqrt(d)));
   put_queries(attention, random, amplitude);
   put_keys(attention, random, amplitude);
   put_values(problem, random);
   return {spec, std::move(problem)};
 }
 
-constexpr Promise kPromises[] = {{.field = &Difficulty::features, .at_least = 1, .share = 0.8}};
+constexpr Promise kPromises[] = {{.field = &Difficulty::features, .at_least = 1, .share = 0.65}};
 
 }  // namespace
 
