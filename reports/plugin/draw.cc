@@ -134,7 +134,9 @@ std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint
 std::vector<PluginTask> draw_tasks(KernelRun& run, const Described& described, std::span<const Family* const> families,
                                    const PluginCheck& options, Turn turn) {
   std::vector<PluginTask> tasks;
-  const Keys storage = storage_taken(described);
+  // Of the others a row has few features, and many columns or states.
+  const bool attention = forward_kind(described.problem) == ProblemKind::attention;
+  const Keys storage = attention ? storage_taken(described) : Keys{};
   for (const Family* family : families) {
     if (!family->serves(run.kernel().problem)) continue;
     tasks.push_back({&run.kernel(), draw_cases(run, *family, options.seed, options.cases, turn, storage)});
