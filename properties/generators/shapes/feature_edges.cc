@@ -55,10 +55,7 @@ int bias_exponent(std::int64_t row) {
 std::uint64_t round(ProblemKind problem) { return problem == ProblemKind::backward ? kOfGradients : std::size(kEdges); }
 
 /// Either mode of each, in turn.
-GradientForm gradient(const CaseSpec& spec) {
-  const std::uint64_t rounds = spec.seed / kOfGradients;
-  return {.mode = (spec.seed + rounds) % 2 == 0 ? BackwardMode::stage : BackwardMode::gradient};
-}
+GradientForm gradient(const CaseSpec& spec) { return {.mode = mode_in_turn(spec.seed, round(spec.problem))}; }
 
 ShapeWish wish(const Edge& edge) {
   const bool heads = edge.what == What::alibi || edge.what == What::sink;

@@ -64,10 +64,7 @@ Case make(const CaseSpec& spec) {
 }
 
 /// Either mode of each, in turn.
-GradientForm gradient(const CaseSpec& spec) {
-  const std::uint64_t rounds = spec.seed / round(ProblemKind::backward);
-  return {.mode = (spec.seed + rounds) % 2 == 0 ? BackwardMode::stage : BackwardMode::gradient};
-}
+GradientForm gradient(const CaseSpec& spec) { return {.mode = mode_in_turn(spec.seed, round(spec.problem))}; }
 
 constexpr Promise kPromises[] = {{.field = &Difficulty::features, .at_least = 1, .share = 0.6}};
 

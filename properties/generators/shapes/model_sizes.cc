@@ -76,10 +76,7 @@ Case make(const CaseSpec& spec) {
   return {spec, std::move(problem)};
 }
 
-GradientForm gradient(const CaseSpec& spec) {
-  const std::uint64_t rounds = spec.seed / round(ProblemKind::backward);
-  return {.mode = (spec.seed + rounds) % 2 == 0 ? BackwardMode::stage : BackwardMode::gradient};
-}
+GradientForm gradient(const CaseSpec& spec) { return {.mode = mode_in_turn(spec.seed, round(spec.problem))}; }
 
 constexpr Promise kPromises[] = {
     {.field = &Difficulty::keys, .at_least = 1200, .share = 0.2, .only = ProblemKind::softmax},

@@ -177,8 +177,7 @@ Case make(const CaseSpec& spec) {
 /// A size shows in either mode: half of the rows in each, the other half in the next round.
 GradientForm gradient(const CaseSpec& spec) {
   GradientForm form = pairs::gradient_form(row_of(spec));
-  const std::uint64_t round = spec.seed / rows(spec.problem).size();
-  form.mode = (spec.seed + round) % 2 == 0 ? BackwardMode::stage : BackwardMode::gradient;
+  form.mode = mode_in_turn(spec.seed, rows(spec.problem).size());
   return form;
 }
 

@@ -101,10 +101,7 @@ std::vector<Candidate> candidates(const Kernel& kernel, const Looked& looked) {
     scaled.push_back(is_scaled(seen));
     by_weight.push_back(shows_in_o(seen) && !rows_are_scaled(seen));
   }
-  // Other arithmetic errs in the same cases every time; where most of those that were given do not fail again it is no excuse.
-  const bool comes_and_goes = looked.unshown >= std::max<std::size_t>(looked.failing.size(), 1);
   for (const Hypothesis& h : hypotheses(kernel.problem)) {
-    if (h.widens && comes_and_goes) continue;
     Candidate c;
     c.hypothesis = &h;
     bool any = false;

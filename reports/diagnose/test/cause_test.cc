@@ -161,22 +161,6 @@ TEST(Cause, a_row_that_shows_no_hypothesis_refutes_none) {
   EXPECT_EQ(causes[0].condition, "");
 }
 
-// A state that a kernel keeps is not arithmetic that a declaration may name.
-TEST(Cause, what_does_not_fail_again_is_no_other_arithmetic) {
-  const auto calls = std::make_shared<int>(0);
-  const Kernel forgetful =
-      kernel_that("softmax.online_two_pass.hardened", [calls](const Problem& problem, const RunOptions&) {
-        return ++*calls % 9 == 0 ? summed_in_f16(problem) : exact_output(problem);
-      });
-  std::vector<CaseSpec> cases;
-  for (const char* family : {"normal", "sizes", "logit_spread", "ramp"}) {
-    for (const char* seed : {"1", "2", "3", "4"})
-      cases.push_back(parse_case_spec(std::string("softmax:") + family + ":" + seed + ":format=f32"));
-  }
-  for (const Cause& cause : diagnose(forgetful, cases, {}, Executor::cpu))
-    EXPECT_FALSE(cause.id.starts_with("arithmetic")) << cause.sentence;
-}
-
 TEST(Cause, nan_in_every_row_is_certain) {
   const Kernel all = kernel_that(kLike, [](const Problem& problem, const RunOptions&) {
     Output output = exact_output(problem);
