@@ -84,8 +84,19 @@ inline std::uint64_t Tensor::bits(std::int64_t offset) const {
 }
 
 inline void Tensor::set_bits(std::int64_t offset, std::uint64_t bits) {
-  const std::int64_t size = bytes_of(format);
-  std::memcpy(storage.data() + offset * size, &bits, static_cast<std::size_t>(size));
+  const auto write = [&]<class T>(T value) {
+    std::memcpy(storage.data() + offset * static_cast<std::int64_t>(sizeof value), &value, sizeof value);
+  };
+  switch (info(format).bits) {
+    case 8:
+      return write(static_cast<std::uint8_t>(bits));
+    case 16:
+      return write(static_cast<std::uint16_t>(bits));
+    case 32:
+      return write(static_cast<std::uint32_t>(bits));
+    default:
+      return write(bits);
+  }
 }
 
 }  // namespace flashproof

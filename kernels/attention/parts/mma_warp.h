@@ -40,10 +40,12 @@ struct MmaWeigher {
   float c_hat;
   float offset[2];  // fused: fl(m·ĉ); subtract: m
 
-  __device__ __forceinline__ MmaWeigher(float c, const float (&m)[2]) : c_hat(c) {
+  /// most: of the scores that this weighs. Where none counts, every weight is 0, or NaN, in any frame: also in that of a
+  /// sink, or of a chunk before, which is beyond the range of the form and may not make them NaN.
+  __device__ __forceinline__ MmaWeigher(float c, const float (&m)[2], const float (&most)[2]) : c_hat(c) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const float frame = m[r] == kMinusInf ? 0.0F : m[r];  // nothing counts yet: every weight is 0, or NaN
+      const float frame = most[r] == kMinusInf ? 0.0F : m[r];
       offset[r] = frame;
       if constexpr (Form::kExponent == Exponent::fused) {
         const float product = __fmul_rn(frame, c_hat);
@@ -158,15 +160,18 @@ struct MmaKernel {
       settle = __any_sync(kWholeWarp, least == kMinusInf) != 0;
     }
     if (settle) hidden = settle_scores<kFormat>(a, rows, cursor.begin, cursor.stop, s);
+    float most[2] = {kMinusInf, kMinusInf};  // of this lane's scores of the tile
 #pragma unroll
     for (int n = 0; n < kMmaColumns; ++n) {
 #pragma unroll
-      for (int e = 0; e < 4; ++e) state.most[e / 2] = max_number(state.most[e / 2], s[n][e]);
+      for (int e = 0; e < 4; ++e) most[e / 2] = max_number(most[e / 2], s[n][e]);
     }
+#pragma unroll
+    for (int r = 0; r < 2; ++r) state.most[r] = max_number(state.most[r], most[r]);
     if (cursor.only_maximum) return;
     if (cursor.first) raise_frame(state, shape.c_hat, acc);
 
-    const MmaWeigher<Form> weigher(shape.c_hat, state.m);
+    const MmaWeigher<Form> weigher(shape.c_hat, state.m, most);
     constexpr bool kWide = !kWhole || kFormat != Format::f16;
     std::uint32_t weights[kMmaKeys / kMmaGroup][4];
 #pragma unroll

@@ -1,7 +1,8 @@
-// Each feature of attention at both ends of its range, a level a case: biases and slopes from a fraction of a score to the largest
-// numbers, of either sign; sinks to 2^7; caps from far below to far above 1 with scores of their size; windows of 0 and 1 keys, with and
-// without a causal mask, and of more than 7 bits count; a scale of 0, below 0 and of the least normal number. A kernel that takes a large negative bias for a hidden key, forgets a cap that its scores never reach, or
-// mistakes 0 keys for no window is right everywhere else.
+// Each feature of attention at both ends of its range, a level a case: biases, slopes and sinks from a fraction of a score to the
+// largest numbers, of either sign; caps from far below to far above 1 with scores of their size; windows of 0 and 1 keys, with and
+// without a causal mask, and of more than 7 bits count; a scale of 0, below 0 and of the least normal number. A kernel that takes a
+// large negative bias for a hidden key, forgets a cap that its scores never reach, or mistakes 0 keys for no window is right
+// everywhere else.
 #include "properties/generators/features.h"
 #include "properties/generators/gradient_form.h"
 
@@ -122,7 +123,7 @@ Case make(const CaseSpec& spec) {
       attention.alibi = levels({attention.sequences(), attention.q_heads()}, edge.level, -24, 120);
       break;
     case What::sink:
-      attention.sink = levels({attention.q_heads()}, edge.level, -4, 8);
+      attention.sink = levels({attention.q_heads()}, edge.level, -4, 128);
       break;
     case What::scale:
       attention.scale = static_cast<float>(edge.level);

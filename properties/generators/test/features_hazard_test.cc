@@ -198,7 +198,7 @@ TEST(FeatureHazards, FeaturesComeAtBothEndsOfTheirRanges) {
     if (problem == ProblemKind::backward) continue;
     EXPECT_EQ(met_caps, caps);
     EXPECT_GE(caps, 5);
-    EXPECT_GT(largest_sink, 60);
+    EXPECT_GT(largest_sink, 1e30);
   }
 }
 

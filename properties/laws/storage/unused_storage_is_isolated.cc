@@ -4,6 +4,7 @@
 //
 // Every tensor first gets room behind its rows and behind its last key, so that every case has such storage, and a tile
 // that is loaded whole finds it there. The same kernel then runs with it filled with NaN, 0, ±inf and ±the largest number.
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -24,19 +25,20 @@ constexpr std::int64_t kKeys = 64;    // no tile of keys is longer
 enum class Fill : std::uint8_t { nan, zero, infinite, large };
 constexpr std::string_view kFillNames[] = {"NaN", "0", "±inf", "±the largest number"};
 
-std::uint64_t bits_of(Fill fill, Format format, std::int64_t at) {
-  const double sign = at % 2 == 0 ? 1 : -1;
+/// In turn, at even and at odd places.
+std::array<std::uint64_t, 2> bits_of(Fill fill, Format format) {
+  const double large = info(format).max_finite;
   switch (fill) {
     case Fill::nan:
-      return ~std::uint64_t{0};
+      return {~std::uint64_t{0}, ~std::uint64_t{0}};
     case Fill::zero:
-      return 0;
+      return {0, 0};
     case Fill::infinite:
-      return encode(format, sign * kInf);
+      return {encode(format, kInf), encode(format, -kInf)};
     case Fill::large:
       break;
   }
-  return encode(format, sign * info(format).max_finite);
+  return {encode(format, large), encode(format, -large)};
 }
 
 /// An entry that leads to a page far outside, or to one that exists.
@@ -57,10 +59,9 @@ class Used {
     for (std::int64_t c = 0; c < n; ++c) add(offset + c * stride_.back());
   }
   void fill_rest(Tensor& tensor, Fill fill) const {
+    const auto bits = bits_of(fill, tensor.format);
     for (std::size_t i = 0; i < used_.size(); ++i) {
-      if (used_[i] != 0) continue;
-      const auto at = static_cast<std::int64_t>(i);
-      tensor.set_bits(at, bits_of(fill, tensor.format, at));
+      if (used_[i] == 0) tensor.set_bits(static_cast<std::int64_t>(i), bits[i % 2]);
     }
   }
 

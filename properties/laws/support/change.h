@@ -84,12 +84,16 @@ void for_each_query(const AttentionProblem& p, Visit visit) {
 
 template <class Visit>
 void for_each_offset(const Tensor& tensor, Visit visit) {
-  std::vector<std::int64_t> index(tensor.shape.size(), 0);
-  for (std::int64_t n = tensor.elements(); n > 0; --n) {
+  const std::int64_t elements = tensor.elements();
+  if (elements == 0) return;
+  const std::size_t outer = tensor.shape.size() - 1;
+  const std::int64_t columns = tensor.shape[outer], step = tensor.stride[outer];
+  std::vector<std::int64_t> index(outer, 0);
+  for (std::int64_t n = elements / columns; n > 0; --n) {
     std::int64_t offset = 0;
-    for (std::size_t a = 0; a < index.size(); ++a) offset += index[a] * tensor.stride[a];
-    visit(offset);
-    for (std::size_t a = index.size(); a-- > 0;) {
+    for (std::size_t a = 0; a < outer; ++a) offset += index[a] * tensor.stride[a];
+    for (std::int64_t c = 0; c < columns; ++c) visit(offset + c * step);
+    for (std::size_t a = outer; a-- > 0;) {
       if (++index[a] < tensor.shape[a]) break;
       index[a] = 0;
     }

@@ -1,12 +1,15 @@
 // Every adversary under every declaration: none that is wrong gets a pass, and one that is lazy gets it where a right one does.
 //
-//   FLASHPROOF_ADVERSARY_TABLE=FILE ./adversaries_nightly_test    writes the table (reports/tables/adversaries-*.md)
+//   FLASHPROOF_ADVERSARY_TABLES=FOLDER ./adversaries_nightly_test    writes the table of the tests that ran (reports/tables/adversaries-*.md)
+//   into a file named after the first of them: CTest, which runs each in a process of its own, writes a file for each.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -223,8 +226,28 @@ class PrintTable : public testing::Environment {
   void TearDown() override {
     if (table_of_all.empty()) return;
     std::printf("%s", table_of_all.brief().c_str());
-    if (const char* file = std::getenv("FLASHPROOF_ADVERSARY_TABLE"))
-      std::ofstream(file) << title() << table_of_all.text();
+    const char* const folder = std::getenv("FLASHPROOF_ADVERSARY_TABLES");
+    if (folder == nullptr) return;
+    std::filesystem::create_directories(folder);
+    std::ofstream file(std::filesystem::path(folder) / (first_test() + ".md"));
+    file << title() << table_of_all.text();
+    if (!file.flush()) std::fprintf(stderr, "FLASHPROOF_ADVERSARY_TABLES: nothing written into %s\n", folder);
+  }
+
+ private:
+  static std::string first_test() {
+    const testing::UnitTest& run = *testing::UnitTest::GetInstance();
+    for (int s = 0; s < run.total_test_suite_count(); ++s) {
+      const testing::TestSuite& suite = *run.GetTestSuite(s);
+      for (int t = 0; t < suite.total_test_count(); ++t) {
+        const testing::TestInfo& test = *suite.GetTestInfo(t);
+        if (!test.should_run()) continue;
+        std::string name = fmt::format("{}.{}", test.test_suite_name(), test.name());
+        std::ranges::replace(name, '/', '.');
+        return name;
+      }
+    }
+    return "no_test";
   }
 };
 const testing::Environment* const kPrint = testing::AddGlobalTestEnvironment(new PrintTable);
