@@ -17,9 +17,21 @@
 
 namespace flashproof {
 
+/// How a call that fails comes out when it is made again, with the same arguments.
+enum class Again : std::uint8_t {
+  same,         // it fails again
+  numbers,      // with other numbers, which the declaration does not allow
+  right,        // some of the calls fail and some are right
+  right_alone,  // it fails again, but not as the first call of a new process
+};
+
 struct Looked {
   std::deque<Observation> failing, passing;
   std::size_t unshown = 0;  // so many of `passing`, the first ones, were given as failing: their numbers do not show it
+  std::vector<Again> again = {};                      // of each of `failing`; empty: not asked
+  std::vector<const Observation*> unshown_fail = {};  // those of the unshown that fail when they are called again
+
+  bool fails_alike(std::size_t i) const { return again.empty() || again[i] == Again::same; }
 };
 
 /// Sends rows of observations to the learner.

@@ -54,11 +54,13 @@ std::string_view sentence(Symptom symptom) {
 }
 
 Observation::Observation(const Kernel& kernel, Case subject, const RunOptions& options)
-    : kernel_(&kernel), subject_(as_declared(std::move(subject), kernel)) {
+    : kernel_(&kernel), subject_(as_declared(std::move(subject), kernel)), options_(options) {
   bound_ = judged_bound(kernel, subject_, truth_);
+  // What a logarithm to base 2 may be off in addition (declared_truth.h), and the product that makes it natural here.
+  if (kernel.contract.semantics.lse_base == LseBase::two)
+    for (ElementBound& lse : bound_.lse) lse.output += 4 * unit_roundoff(Format::f32) * lse.size;
   try {
-    output_ = run(kernel, subject_.problem, options);
-    if (kernel.contract.semantics != Semantics{}) to_reference_terms();
+    output_ = run_once(options);
   } catch (const simt::Fault& e) {
     error_ = e.what();
   } catch (const KernelFault& e) {
@@ -73,12 +75,33 @@ Observation::Observation(const Kernel& kernel, Case subject, Output output)
   judge_all();
 }
 
-void Observation::to_reference_terms() {
-  output_ = in_reference_terms(subject_.problem, kernel_->contract.semantics, std::move(output_));
-  if (kernel_->contract.semantics.lse_base != LseBase::two) return;
-  output_.lse = natural_lse(output_, kernel_->contract);
-  // What a logarithm to base 2 may be off in addition (declared_truth.h), and the product that makes it natural here.
-  for (ElementBound& lse : bound_.lse) lse.output += 4 * unit_roundoff(Format::f32) * lse.size;
+Output Observation::run_once(const RunOptions& options) const {
+  const Semantics& semantics = kernel_->contract.semantics;
+  Output output = run(*kernel_, subject_.problem, options);
+  if (semantics == Semantics{}) return output;
+  output = in_reference_terms(subject_.problem, semantics, std::move(output));
+  if (semantics.lse_base == LseBase::two) output.lse = natural_lse(output, kernel_->contract);
+  return output;
+}
+
+Output Observation::run_again(bool in_new_process) const {
+  RunOptions options = options_;
+  options.new_process = in_new_process;
+  return run_once(options);
+}
+
+bool Observation::fails(const Output& output) const {
+  const NextTier next = next_tier_of(truth_, *kernel_);
+  for (const Part part : parts()) {
+    if (!returned(kernel_->contract, part)) continue;
+    const auto n = static_cast<std::int64_t>(count(truth(), part));
+    for (std::int64_t i = 0; i < n; ++i) {
+      Element element = element_at(output, truth(), bound_, part, i);
+      if (settle(element, kernel_->contract, next).decision.failed() || element.bits == poison_bits(element.format))
+        return true;
+    }
+  }
+  return false;
 }
 
 void Observation::judge_all() {

@@ -49,6 +49,10 @@ class Observation {
   /// What the executor found; then there is no output.
   const std::string& error() const { return error_; }
   bool failed() const { return failing_ > 0 || !error_.empty(); }
+  /// The same call once more. Throws what run() throws.
+  Output run_again(bool in_new_process) const;
+  /// Whether an element fails of what run_again() returned.
+  bool fails(const Output& output) const;
   std::uint64_t failing() const { return failing_; }
 
   std::span<const Part> parts() const { return flashproof::parts(kernel_->problem); }
@@ -66,12 +70,13 @@ class Observation {
     std::vector<VerdictKind> kind;
     std::vector<Symptom> symptom;
   };
-  void to_reference_terms();
+  Output run_once(const RunOptions& options) const;
   void judge_all();
   const Elements& at(Part part) const { return elements_[static_cast<std::size_t>(part)]; }
 
   const Kernel* kernel_;
   Case subject_;
+  RunOptions options_ = {};
   mutable CaseTruth truth_{subject_};
   Bound bound_;
   Output output_;

@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "reference/system/error.h"
+#include "reports/diagnose/cause/call_causes.h"
 #include "reports/diagnose/cause/law_causes.h"
 #include "reports/diagnose/cause/symptom_causes.h"
 #include "reports/diagnose/choose.h"
@@ -81,6 +82,7 @@ std::vector<Cause> by_cleaning(const Kernel& kernel, const Looked& looked, std::
     cause.sentence += ": NaN or infinity among the inputs does it, with ordinary numbers it is right";
     causes.push_back(std::move(cause));
   }
+  call_again(again);
   std::vector<bool> wrong(again.failing.size(), true);
   for (Cause& cause : by_hypotheses(kernel, again, wrong)) {
     cause.condition = "shown with ordinary numbers in place of NaN and infinity" +
@@ -172,10 +174,14 @@ std::vector<Cause> diagnose(const Kernel& kernel, std::span<const CaseSpec> fail
   open.reserve(looked.failing.size());
   for (const Observation& seen : looked.failing) open.push_back(seen.failed());
 
+  call_again(looked);
   std::vector<Cause> causes = by_errors(looked, open);
-  for (Cause& cause : by_hypotheses(kernel, looked, open)) causes.push_back(std::move(cause));
-  for (Cause& cause : by_leaks(kernel, looked, open, executor)) causes.push_back(std::move(cause));
-  for (Cause& cause : by_cleaning(kernel, looked, open, executor)) causes.push_back(std::move(cause));
+  const auto add = [&](std::vector<Cause> more) { std::ranges::move(more, std::back_inserter(causes)); };
+  for (const Again how : {Again::right, Again::right_alone}) add(by_calls(looked, how, open));
+  add(by_hypotheses(kernel, looked, open));
+  add(by_calls(looked, Again::numbers, open));
+  add(by_leaks(kernel, looked, open, executor));
+  add(by_cleaning(kernel, looked, open, executor));
   const auto explained = static_cast<std::size_t>(std::ranges::count(open, false));
   for (Cause& cause : by_symptoms(kernel, looked, open)) {
     // What is left beside causes that explain most may be the same mistakes, seen through an overflow.
@@ -183,12 +189,12 @@ std::vector<Cause> diagnose(const Kernel& kernel, std::span<const CaseSpec> fail
     causes.push_back(std::move(cause));
   }
   for (Cause& cause : causes) {
-    cause.failing_cases = looked.failing.size();
-    cause.confident =
-        cause.confident && static_cast<double>(cause.cases) >= kConfidentShare * static_cast<double>(open.size());
+    cause.failing_cases = looked.failing.size() + looked.unshown_fail.size();
+    cause.confident = cause.confident &&
+                      static_cast<double>(cause.cases) >= kConfidentShare * static_cast<double>(cause.failing_cases);
   }
   if (!std::ranges::any_of(causes, &Cause::confident)) {
-    for (Cause& cause : by_laws_of(kernel, failing, looked, executor)) causes.push_back(std::move(cause));
+    add(by_laws_of(kernel, failing, looked, executor));
   }
   std::ranges::stable_sort(causes, [](const Cause& a, const Cause& b) {
     return a.confident != b.confident ? a.confident : a.cases > b.cases;

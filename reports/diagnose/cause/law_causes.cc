@@ -24,7 +24,7 @@ constexpr struct {
     {"schedule_invariance_is_bitwise",
      "the result depends on the order in which threads run: a barrier or a wait is missing"},
     {"rerun_is_bitwise",
-     "a second run gives other bits: it reads a workspace that it has not written, or changes its inputs"},
+     "a second run gives other bits: it reads what it has not written, or what an earlier call left behind"},
     {"offsets_beyond_int32", "an offset is formed in 32 bits: elements beyond 2^31 or 2^32 are not found"},
     {"unused_storage_is_isolated", "storage that belongs to no key reaches the output", true},
     {"hidden_nan_is_isolated", "NaN or infinity in k or v of a hidden key reaches the output", true},

@@ -106,7 +106,8 @@ std::vector<Candidate> candidates(const Kernel& kernel, const Looked& looked) {
     c.hypothesis = &h;
     bool any = false;
     for (std::size_t i = 0; i < looked.failing.size(); ++i) {
-      const bool is_other = (h.widens && scaled[i]) || (h.by_weight && !by_weight[i]);
+      // Another arithmetic errs by the same numbers in every call.
+      const bool is_other = (h.widens && (scaled[i] || !looked.fails_alike(i))) || (h.by_weight && !by_weight[i]);
       Fit f = is_other ? Fit{} : fit(h, looked.failing[i]);
       any |= f.explains;
       c.fits.push_back(f.explains ? std::optional(std::move(f)) : std::nullopt);

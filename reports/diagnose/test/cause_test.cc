@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <set>
 
 #include "properties/generators/family.h"
 #include "reference/bound/declare/named_presets.h"
@@ -112,18 +113,77 @@ Output summed_in_f16(const Problem& problem) {
   return output;
 }
 
-TEST(Cause, a_sum_in_16_bits_is_no_inaccurate_exponential) {
-  const Kernel coarse = kernel_that("softmax.online_two_pass.hardened",
-                                    [](const Problem& problem, const RunOptions&) { return summed_in_f16(problem); });
+std::vector<CaseSpec> softmax_cases() {
   std::vector<CaseSpec> cases;
   for (const char* family : {"normal", "sizes", "logit_spread", "ramp"}) {
     for (const char* seed : {"1", "2", "3", "4"})
       cases.push_back(parse_case_spec(std::string("softmax:") + family + ":" + seed + ":format=f32"));
   }
-  const std::vector<Cause> causes = diagnose(coarse, cases, {}, Executor::cpu);
+  return cases;
+}
+
+TEST(Cause, a_sum_in_16_bits_is_no_inaccurate_exponential) {
+  const Kernel coarse = kernel_that("softmax.online_two_pass.hardened",
+                                    [](const Problem& problem, const RunOptions&) { return summed_in_f16(problem); });
+  const std::vector<Cause> causes = diagnose(coarse, softmax_cases(), {}, Executor::cpu);
   ASSERT_FALSE(causes.empty());
   EXPECT_EQ(causes[0].id, "arithmetic.sum_16_bits") << causes[0].sentence;
   for (const Cause& cause : causes) EXPECT_NE(cause.id, "arithmetic.exp_error");
+}
+
+/// The one certain cause, and nothing of arithmetic beside it.
+void expect_told_as(const Kernel& kernel, const std::vector<CaseSpec>& cases, std::string_view id) {
+  const std::vector<Cause> causes = diagnose(kernel, cases, {}, Executor::cpu);
+  ASSERT_FALSE(causes.empty());
+  EXPECT_EQ(causes[0].id, id) << causes[0].sentence;
+  EXPECT_TRUE(causes[0].confident);
+  EXPECT_EQ(causes[0].cases, causes[0].failing_cases);
+  EXPECT_FALSE(causes[0].witness.empty());
+  EXPECT_EQ(causes.size(), 1U) << causes.back().sentence;
+}
+
+// What a call leaves behind for the next is no arithmetic that a declaration may name.
+TEST(Cause, a_difference_between_calls_is_no_arithmetic) {
+  using Errs = std::function<bool(const SoftmaxProblem&)>;
+  const auto calls = std::make_shared<int>(0);
+  const auto known = std::make_shared<std::set<std::vector<std::byte>>>();
+  const Errs in_every_second = [calls](const SoftmaxProblem&) { return ++*calls % 2 == 0; };
+  const Errs in_every_fifth = [calls](const SoftmaxProblem&) { return ++*calls % 5 == 0; };
+  const Errs on_new_numbers = [known](const SoftmaxProblem& p) { return known->insert(p.x.storage).second; };
+  for (const Errs& errs : {in_every_second, in_every_fifth, on_new_numbers}) {
+    Kernel moody = kernel_that("softmax.online_two_pass.hardened", [errs](const Problem& problem, const RunOptions&) {
+      return errs(std::get<SoftmaxProblem>(problem)) ? summed_in_f16(problem) : exact_output(problem);
+    });
+    moody.contract.deterministic = false;  // else a law tells of it
+    expect_told_as(moody, softmax_cases(), "calls.right");
+  }
+}
+
+TEST(Cause, numbers_that_change_from_call_to_call_are_no_arithmetic) {
+  const auto calls = std::make_shared<int>(0);
+  const Kernel shaky =
+      kernel_that("softmax.online_two_pass.hardened", [calls](const Problem& problem, const RunOptions&) {
+        Output output = summed_in_f16(problem);
+        if (++*calls % 2 == 0) output.o.set_bits(0, output.o.bits(0) + 1);
+        return output;
+      });
+  expect_told_as(shaky, softmax_cases(), "calls.numbers");
+}
+
+// The scale of the first call, in all of them: where that is the root of the right one, it looks like a root.
+TEST(Cause, a_scale_that_is_kept_from_an_earlier_call_is_no_wrong_scale) {
+  const auto kept = std::make_shared<float>(0.0F);
+  const Kernel keeps = kernel_that(kLike, [kept](const Problem& problem, const RunOptions& options) {
+    Problem other = problem;
+    auto& p = std::get<AttentionProblem>(other);
+    if (options.new_process || *kept == 0) *kept = p.scale;
+    p.scale = *kept;
+    return exact_output(other);
+  });
+  expect_told_as(keeps,
+                 specs({"attention:normal:1:format=f32,d=16,dv=16", "attention:normal:2:format=f32,d=256,dv=16",
+                        "attention:ramp:1:format=f32,d=256,dv=16", "attention:ramp:2:format=f32,d=256,dv=16"}),
+                 "calls.right_alone");
 }
 
 TEST(Cause, is_none_for_a_kernel_that_is_right) {
