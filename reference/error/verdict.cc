@@ -61,7 +61,7 @@ std::string_view in_words(Failure failure) {
     case Failure::silently_wrong:
       return "a wrong number outside the domain, where NaN or inf would be excused";
     case Failure::nondeterministic:
-      return "not the same bits again";
+      return "another result where the same one is right";
     case Failure::unwritten:
       return "output elements that were never written";
     case Failure::error:

@@ -18,6 +18,7 @@ enum fault {
   NO_ALIBI,
   RECOMPUTED,
   WRITES_O,
+  ONE_KEY,
   EXCUSED
 };
 
@@ -69,7 +70,8 @@ static void add_query(const flashproof_attention_backward* g, int fault, int64_t
     const double weight = exp(s - lse);
     double dp = 0;
     for (int64_t c = 0; c < width; ++c) dp += (double)at(g->d_out, b, h, i, c) * at(p->v, b, kv, j, c);
-    const double ds = weight * (dp - delta) * (fault == NO_SCALE ? 1 : p->scale);
+    const double ds =
+        weight * (dp - delta) * (fault == NO_SCALE ? 1 : p->scale) * (fault == ONE_KEY && sk == 1 ? 0.5 : 1);
     for (int64_t c = 0; c < d; ++c) {
       dq[c] += ds * at(p->k, b, kv, j, c);
       dk[j * d + c] += ds * at(p->q, b, h, i, c);
@@ -122,7 +124,7 @@ static const char description[] = DESCRIPTION("");
 static const char coarse[] = DESCRIPTION(", \"dot\": {\"unit\": {\"k\": 1, \"f\": 1, \"ofb\": 7}}");
 
 static int faults[] = {RIGHT,    NO_DELTA, NO_CAUSAL,  LAST_HEAD, NO_SCALE, ZEROS,
-                       LAST_KEY, NO_ALIBI, RECOMPUTED, WRITES_O,  EXCUSED};
+                       LAST_KEY, NO_ALIBI, RECOMPUTED, WRITES_O,  ONE_KEY,  EXCUSED};
 #define KERNEL(fault, name) DESCRIBED(fault, name, description)
 #define DESCRIBED(fault, name, text)   \
   {sizeof(flashproof_kernel),          \
@@ -134,10 +136,10 @@ static int faults[] = {RIGHT,    NO_DELTA, NO_CAUSAL,  LAST_HEAD, NO_SCALE, ZERO
    0,                                  \
    &faults[fault]}
 static const flashproof_kernel kernels[] = {
-    KERNEL(RIGHT, "right"),         KERNEL(NO_DELTA, "no_delta"),         KERNEL(NO_CAUSAL, "no_causal"),
-    KERNEL(LAST_HEAD, "last_head"), KERNEL(NO_SCALE, "no_scale"),         KERNEL(ZEROS, "zeros"),
-    KERNEL(LAST_KEY, "last_key"),   KERNEL(NO_ALIBI, "no_alibi"),         KERNEL(RECOMPUTED, "recomputed"),
-    KERNEL(WRITES_O, "writes_o"),   DESCRIBED(EXCUSED, "excused", coarse)};
+    KERNEL(RIGHT, "right"),         KERNEL(NO_DELTA, "no_delta"), KERNEL(NO_CAUSAL, "no_causal"),
+    KERNEL(LAST_HEAD, "last_head"), KERNEL(NO_SCALE, "no_scale"), KERNEL(ZEROS, "zeros"),
+    KERNEL(LAST_KEY, "last_key"),   KERNEL(NO_ALIBI, "no_alibi"), KERNEL(RECOMPUTED, "recomputed"),
+    KERNEL(WRITES_O, "writes_o"),   KERNEL(ONE_KEY, "one_key"),   DESCRIBED(EXCUSED, "excused", coarse)};
 enum { COUNT = sizeof kernels / sizeof kernels[0] };
 
 const flashproof_plugin* flashproof_plugin_entry(uint32_t abi) {

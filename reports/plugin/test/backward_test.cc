@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/plugin/load.h"
+#include "reports/plugin/block.h"
 #include "reports/plugin/check.h"
 #include "reports/plugin/main.h"
 
@@ -48,6 +49,16 @@ TEST(GradientPlugin, a_declaration_that_leaves_most_families_out_is_a_finding_th
   EXPECT_THAT(report.outcomes.front().narrow, HasSubstr("\"dot\": "));
   EXPECT_THAT(report.outcomes.front().narrow, HasSubstr("out of the domain that is declared, where NaN would pass"));
   EXPECT_TRUE(report.found());
+}
+
+// A deterministic kernel that is wrong where there is one key: of two keys one alone is not what it is in the whole.
+TEST(GradientPlugin, a_part_that_differs_alone_is_not_told_as_a_second_run) {
+  const PluginReport report = check("one_key", {"alibi", "chunk_order", "duplicate_maxima"});
+  const Plugin plugin(std::filesystem::path(FLASHPROOF_TEST_PLUGINS) / "attention_backward.so");
+  std::string told;
+  for (const CauseEntry& cause : plugin_block(report, plugin, "flashproof").causes) told += cause.sentence + "\n";
+  EXPECT_THAT(told, HasSubstr("alone against the whole"));
+  EXPECT_THAT(told, testing::Not(HasSubstr("bits again")));
 }
 
 class WrongGradient : public testing::TestWithParam<const char*> {};
