@@ -75,6 +75,14 @@ void add_features(std::vector<Hypothesis>& list) {
     list.push_back(of_attention(
         fmt::format("descale.{}_ignored", f.name), fmt::format("{}_descale is ignored", f.name),
         [f](AttentionProblem& p) { return !(p.*f.factors).shape.empty() && (p.*f.factors = Tensor{}, true); }));
+    // Those of q and k count as a product: that they change places changes nothing.
+    if (f.factors == &AttentionProblem::v_descale) continue;
+    list.push_back(of_attention(fmt::format("descale.{}_and_v_exchanged", f.name),
+                                fmt::format("{}_descale and v_descale are exchanged", f.name),
+                                [f](AttentionProblem& p) {
+                                  std::swap(p.*f.factors, p.v_descale);
+                                  return p.*f.factors != p.v_descale;
+                                }));
   }
 }
 

@@ -47,6 +47,17 @@ bool says(const Cause& cause, std::string_view id) {
   return cause.id == id || std::ranges::find(cause.others, id) != cause.others.end();
 }
 
+/// The one certain cause, and nothing of arithmetic beside it.
+void expect_told_as(const Kernel& kernel, const std::vector<CaseSpec>& cases, std::string_view id) {
+  const std::vector<Cause> causes = diagnose(kernel, cases, {}, Executor::cpu);
+  ASSERT_FALSE(causes.empty());
+  EXPECT_EQ(causes[0].id, id) << causes[0].sentence;
+  EXPECT_TRUE(causes[0].confident);
+  EXPECT_EQ(causes[0].cases, causes[0].failing_cases);
+  EXPECT_FALSE(causes[0].witness.empty());
+  EXPECT_EQ(causes.size(), 1U) << causes.back().sentence;
+}
+
 TEST(Cause, names_what_a_kernel_computes_instead) {
   for (const char* id : {"scale.twice", "lse.base_2", "keys.last_missing", "keys.first_twice", "exponent.log2e_missing",
                          "o.undivided"}) {
@@ -55,6 +66,18 @@ TEST(Cause, names_what_a_kernel_computes_instead) {
     EXPECT_TRUE(says(causes[0], id)) << id << " is told as " << causes[0].id;
     EXPECT_TRUE(causes[0].confident) << id;
     EXPECT_EQ(causes[0].cases, causes[0].failing_cases) << id;
+  }
+}
+
+TEST(Cause, names_exchanged_descales) {
+  const std::vector<CaseSpec> cases = specs({"attention:descale:1:format=f16", "attention:descale:2:format=f16",
+                                             "attention:descale:3:format=f16", "attention:descale:4:format=f16"});
+  for (const char* id : {"descale.k_and_v_exchanged", "descale.q_and_v_exchanged"}) {
+    ASSERT_NE(find_hypothesis(ProblemKind::attention, id), nullptr) << id;
+    const std::vector<Cause> causes = diagnose(computing(id), cases, {}, Executor::cpu);
+    ASSERT_FALSE(causes.empty()) << id;
+    EXPECT_TRUE(says(causes[0], id)) << causes[0].sentence;
+    EXPECT_TRUE(causes[0].confident);
   }
 }
 
@@ -129,17 +152,6 @@ TEST(Cause, a_sum_in_16_bits_is_no_inaccurate_exponential) {
   ASSERT_FALSE(causes.empty());
   EXPECT_EQ(causes[0].id, "arithmetic.sum_16_bits") << causes[0].sentence;
   for (const Cause& cause : causes) EXPECT_NE(cause.id, "arithmetic.exp_error");
-}
-
-/// The one certain cause, and nothing of arithmetic beside it.
-void expect_told_as(const Kernel& kernel, const std::vector<CaseSpec>& cases, std::string_view id) {
-  const std::vector<Cause> causes = diagnose(kernel, cases, {}, Executor::cpu);
-  ASSERT_FALSE(causes.empty());
-  EXPECT_EQ(causes[0].id, id) << causes[0].sentence;
-  EXPECT_TRUE(causes[0].confident);
-  EXPECT_EQ(causes[0].cases, causes[0].failing_cases);
-  EXPECT_FALSE(causes[0].witness.empty());
-  EXPECT_EQ(causes.size(), 1U) << causes.back().sentence;
 }
 
 // What a call leaves behind for the next is no arithmetic that a declaration may name.
