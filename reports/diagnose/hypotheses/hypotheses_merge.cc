@@ -1,4 +1,6 @@
 // What a merge of states may have made of their lse.
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "reports/diagnose/hypotheses/hypothesis.h"
@@ -32,6 +34,19 @@ bool folded(const RowTerms& t, RowWeights& w, Join join) {
 }  // namespace
 
 void add_merge_hypotheses(std::vector<Hypothesis>& list) {
+  for (const bool last : {true, false}) {
+    list.push_back({.id = fmt::format("merge.{}_stored_missing", last ? "last" : "first"),
+                    .sentence = fmt::format("the state that is stored {} is missing, in whatever order they are merged",
+                                            last ? "last" : "first"),
+                    .complexity = 2,
+                    .row = [last](const RowTerms& t, RowWeights& w) {
+                      if (t.terms.empty()) return false;
+                      const std::size_t j = last ? t.terms.size() - 1 : 0;
+                      if (!t.terms[j].visible) return false;
+                      w.drop(j);
+                      return true;
+                    }});
+  }
   list.push_back({.id = "merge.average",
                   .sentence = "o is the plain average of the states, whatever their lse",
                   .row = [](const RowTerms& t, RowWeights& w) {

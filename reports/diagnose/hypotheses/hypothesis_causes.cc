@@ -119,15 +119,16 @@ std::vector<Candidate> candidates(const Kernel& kernel, const Looked& looked) {
   return list;
 }
 
-/// Where a hypothesis holds and where it would make a difference and does not.
-std::string condition_of(const Kernel& kernel, const Candidate& c, const Looked& looked, std::size_t& refuted) {
+/// Where a hypothesis holds and where it would make a difference and does not. `exact`: it holds everywhere, or what is told separates
+/// the two.
+std::string condition_of(const Kernel& kernel, const Candidate& c, const Looked& looked, bool& exact) {
   Units units(kernel);
+  std::size_t refuted = 0;
   const auto add = [&](const Observation& seen, const std::vector<RowOfPart>& rows, bool failing) {
     const auto n = static_cast<std::int64_t>(rows.size());
     for (std::int64_t i = 0; i < n; i += stride_of(n))
       units.add(seen, rows[static_cast<std::size_t>(i)], failing, kNoColumn);
   };
-  refuted = 0;
   for (std::size_t i = 0; i < looked.failing.size(); ++i) {
     if (!c.fits[i]) continue;
     add(looked.failing[i], c.fits[i]->explained, true);
@@ -139,8 +140,10 @@ std::string condition_of(const Kernel& kernel, const Candidate& c, const Looked&
     add(seen, f.refuted, false);
     refuted += f.refuted.size();
   }
-  if (refuted == 0) return "";
+  exact = refuted == 0;
+  if (exact) return "";
   const auto found = units.condition("rows");
+  exact = found.has_value();
   return found ? found->sentence
                : fmt::format("only in some rows: {}, where it would show, {} right",
                              counted(refuted, "other", "others"), refuted == 1 ? "is" : "are");
@@ -191,8 +194,10 @@ std::vector<Cause> by_hypotheses(const Kernel& kernel, const Looked& looked, std
       cause.others.push_back(c.hypothesis->id);
     }
     if (cause.others.size() > 1) cause.confident = false;  // that is no diagnosis
-    std::size_t refuted = 0;
-    cause.condition = best->widens() ? "" : condition_of(kernel, *best, looked, refuted);
+    bool exact = true;
+    if (!best->widens()) cause.condition = condition_of(kernel, *best, looked, exact);
+    // What a mistake leaves behind looks like many others, in some rows.
+    if (!exact && std::ranges::any_of(causes, &Cause::confident)) cause.confident = false;
     for (std::size_t i = open.size(); i-- > 0;) {
       if (!open[i] || !best->explains(i)) continue;
       cause.witness = to_string(looked.failing[i].subject().spec);

@@ -81,6 +81,58 @@ TEST(Cause, names_exchanged_descales) {
   }
 }
 
+/// Without the state that is stored last, as a loop computes it that ends too early.
+Output without_last_stored(const Problem& problem, const Arithmetic& arithmetic) {
+  Output output = exact_output(problem);
+  for (std::int64_t row = 0; row < output_shape(problem).rows; ++row) {
+    const RowTerms terms = row_terms(problem, arithmetic, row);
+    RowWeights weights(terms);
+    if (terms.terms.size() < 2) continue;
+    weights.drop(terms.terms.size() - 1);
+    write_row(output, terms, weights);
+  }
+  return output;
+}
+
+// In the order of merging it is the first in some cases and the last in others.
+TEST(Cause, a_state_that_is_stored_last_is_not_the_first_or_the_last_by_turns) {
+  const std::string_view like = "merge.pairwise_stable.hardened";
+  const Kernel drops = kernel_that(like, [like](const Problem& problem, const RunOptions&) {
+    return without_last_stored(problem, find_kernel(like)->arithmetic);
+  });
+  std::vector<CaseSpec> cases;
+  for (std::uint64_t seed = 0; seed < 12; ++seed)
+    cases.push_back({ProblemKind::merge, "chunk_order", seed, {{"format", "f32"}}});
+  expect_told_as(drops, cases, "merge.last_stored_missing");
+}
+
+// The first key in some rows of some cases, the last in some rows of others: one of the two is told, the other is what it leaves.
+TEST(Cause, what_is_left_is_no_certain_cause_without_a_condition) {
+  const Kernel either = kernel_that(kLike, [](const Problem& problem, const RunOptions&) {
+    const Output right = exact_output(problem);
+    const std::uint64_t first = attention_of(problem)->q.bits(0);
+    const Hypothesis* h =
+        find_hypothesis(ProblemKind::attention, first % 2 == 0 ? "keys.first_missing" : "keys.last_missing");
+    Output output = output_of(*h, problem, find_kernel(kLike)->arithmetic);
+    const std::int64_t width = output_shape(problem).width;
+    for (std::int64_t row = 0; row < output_shape(problem).rows; ++row) {
+      if (row * row % 7 < 3) continue;
+      output.lse.set_bits(row, right.lse.bits(row));
+      for (std::int64_t i = row * width; i < (row + 1) * width; ++i) output.o.set_bits(i, right.o.bits(i));
+    }
+    return output;
+  });
+  std::vector<CaseSpec> cases;
+  for (std::uint64_t seed = 0; seed < 12; ++seed)
+    cases.push_back({ProblemKind::attention, "normal", seed, {{"format", "f32"}}});
+  const std::vector<Cause> causes = diagnose(either, cases, {}, Executor::cpu);
+  ASSERT_GE(causes.size(), 2U);
+  EXPECT_THAT(causes[0].condition, HasSubstr("only in some rows"));
+  EXPECT_TRUE(causes[0].confident);
+  EXPECT_THAT(causes[1].id, HasSubstr("keys."));
+  EXPECT_FALSE(causes[1].confident) << causes[1].sentence << causes[1].condition;
+}
+
 TEST(Cause, says_where_a_hypothesis_holds) {
   const std::vector<Cause> causes = diagnose(computing("causal.top_left"), kCausal, kCases, Executor::cpu);
   ASSERT_FALSE(causes.empty());
