@@ -18,6 +18,7 @@ struct Predicate {
   std::string text;
   std::vector<bool> survivors;  // of the passing units: which of them it holds for, too
   std::size_t surviving = 0;
+  bool negated = false;  // of a yes/no trait
 };
 
 constexpr double kModuli[] = {2, 4, 8, 16, 32, 64, 128, 256};
@@ -119,15 +120,18 @@ class Learner {
     return std::max(all, 1.0);
   }
 
+  /// False: it holds for every passing unit, too.
   template <class Holds>
-  void add(std::size_t trait, std::string text, Holds holds) {
+  bool add(std::size_t trait, std::string text, Holds holds) {
     Predicate p{trait, std::move(text), std::vector<bool>(passing_.size()), 0};
     for (std::size_t i = 0; i < passing_.size(); ++i) {
       const double x = passing_[i]->values[trait];
       p.survivors[i] = !std::isnan(x) && holds(x);
       p.surviving += p.survivors[i] ? 1 : 0;
     }
-    if (p.surviving < passing_.size()) predicates_.push_back(std::move(p));
+    if (p.surviving == passing_.size()) return false;
+    predicates_.push_back(std::move(p));
+    return true;
   }
 
   void add_trait(std::size_t f) {
@@ -140,7 +144,10 @@ class Learner {
     if (failing_.empty()) return;
     const std::string& phrase = traits_[f].phrase;
     if (traits_[f].kind == Trait::Kind::yes_no) {
-      if (least == most) add(f, least != 0 ? phrase : "not: " + phrase, [=](double x) { return x == least; });
+      if (least != most) return;
+      const bool negated = least == 0;
+      if (add(f, (negated ? "it is not the case that " : "") + phrase, [=](double x) { return x == least; }))
+        predicates_.back().negated = negated;
       return;
     }
     const auto from = [=](double x) { return x >= least; };
@@ -204,9 +211,10 @@ class Learner {
   Condition condition(const std::vector<const Predicate*>& held, const std::string& noun) const {
     Condition c;
     std::string text;
-    for (const Predicate* p : held) {
-      c.id += (c.id.empty() ? "" : "+") + traits_[p->trait].id;
-      text += (text.empty() ? "" : " and ") + p->text;
+    for (const Predicate* p : held) c.id += (c.id.empty() ? "" : "+") + traits_[p->trait].id;
+    for (const bool negated : {false, true}) {  // "it is not the case that A and B" would be of both
+      for (const Predicate* p : held)
+        if (p->negated == negated) text += (text.empty() ? "" : " and ") + p->text;
     }
     say(c, text, noun);
     return c;

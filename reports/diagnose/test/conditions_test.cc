@@ -52,6 +52,13 @@ TEST(Conditions, tell_a_threshold_and_a_residue) {
   EXPECT_THAT(odd->sentence, HasSubstr("cols mod 4 = 1"));
 }
 
+TEST(Conditions, say_what_is_not_the_case_last) {
+  const auto found = separating(kTraits, table([](double h, double, double s) { return h == 0 && s > 20; }), "rows");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->id, "hidden+score");
+  EXPECT_THAT(found->sentence, HasSubstr("or more and it is not the case that the first chunk is hidden ("));
+}
+
 TEST(Conditions, tell_two_traits_where_one_is_not_enough) {
   const auto found = separating(kTraits, table([](double h, double, double s) { return h != 0 && s > 20; }), "rows");
   ASSERT_TRUE(found);
