@@ -18,6 +18,8 @@ namespace {
 constexpr int kCalls = 4;
 /// As the first call of a new process it has to be right as often as this, so that it is no chance.
 constexpr int kNewProcesses = 2;
+/// A new process loads the library again, and a GPU's starts its driver: where so many cases come out wrong and none right, it is no state.
+constexpr int kMostWrongAlone = 3;
 
 /// Nothing: it was stopped, or refused what it had taken, of which other causes tell.
 std::optional<Output> called(const Observation& seen, bool in_new_process) {
@@ -84,10 +86,13 @@ void call_again(Looked& looked) {
     const bool asked = seen.kernel().foreign && seen.error().empty();
     if (asked && in_this_process(seen) == Again::right) looked.unshown_fail.push_back(&seen);
   }
-  for (std::size_t i = 0; i < looked.again.size(); ++i) {
+  int wrong = 0, right = 0;
+  for (std::size_t i = 0; i < looked.again.size() && (right > 0 || wrong < kMostWrongAlone); ++i) {
     const Observation& seen = looked.failing[i];
-    const bool asked = seen.kernel().foreign && seen.error().empty() && looked.again[i] == Again::same;
-    if (asked && is_right_alone(seen)) looked.again[i] = Again::right_alone;
+    if (!seen.kernel().foreign || !seen.error().empty() || looked.again[i] != Again::same) continue;
+    const bool alone = is_right_alone(seen);
+    if (alone) looked.again[i] = Again::right_alone;
+    ++(alone ? right : wrong);
   }
 }
 
