@@ -65,7 +65,8 @@ std::string unlike(Trial& trial, const GradientPart& part, const Alone& alone) {
   Comparison tally;
   for (const Part of : kGradientParts) {
     if (!asked(of)) continue;
-    same_rows(tally, of, computed, expected, rows(of), of == Part::dq ? ordinary.query : ordinary.key, "within both bounds");
+    same_rows(tally, of, computed, expected, rows(of), of == Part::dq ? ordinary.query : ordinary.key,
+              "within both bounds");
   }
   const Verdict verdict = tally.verdict("");
   return verdict.failed() ? verdict.detail : "";

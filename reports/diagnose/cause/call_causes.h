@@ -8,12 +8,12 @@
 
 namespace flashproof {
 
-/// Calls every failing case again, several times in the same process and then, behind all others, as the first call of a new one
-/// (plugins), and the cases that were given as failing and did not: Looked::again, and Looked::unshown_fail. Kernels of this project
-/// are not called again: they keep nothing between calls.
+/// Makes calls of foreign kernels again: of failing cases, and of those that were given as failing and did not fail (Looked::again,
+/// Looked::unshown_fail). Several times in the same process, then some of them as the first call of a new one, where the kernel has a
+/// process of its own. Kernels of this project keep nothing between calls.
 void call_again(Looked& looked);
 
-/// Cases that came out so, and are open. They are facts about these cases: sure of however few, as long as they are a quarter.
+/// The open cases that came out so, which it closes. One cause at most. It is a fact about each of them, no guess: one is enough.
 std::vector<Cause> by_calls(const Looked& looked, Again how, std::vector<bool>& open);
 
 }  // namespace flashproof
