@@ -1,8 +1,11 @@
 // Each feature of attention at both ends of its range, a level a case: biases, slopes and sinks from a fraction of a score to the
-// largest numbers, of either sign; caps from far below to far above 1 with scores of their size; windows of 0 and 1 keys, with and
-// without a causal mask, and of more than 7 bits count; a scale of 0, below 0 and of the least normal number. A kernel that takes a
-// large negative bias for a hidden key, forgets a cap that its scores never reach, or mistakes 0 keys for no window is right
-// everywhere else.
+// largest numbers, of either sign, and sinks of 0; caps from far below to far above 1 with scores of their size; windows of 0 and 1
+// keys, with and without a causal mask, of more than 7 bits count, of thousands, and as wide as a number can say; a scale of 0, below 0
+// and of the least normal number. A kernel that takes a large negative bias for a hidden key, a sink of 0 for no sink, forgets a cap that its
+// scores never reach, mistakes 0 keys for no window or adds a position to the widest in 32 bits is right everywhere else.
+#include <cstdint>
+#include <limits>
+
 #include "properties/generators/features.h"
 #include "properties/generators/gradient_form.h"
 
@@ -16,6 +19,7 @@ struct Edge {
   std::int32_t left = -1, right = -1;
   bool causal = false;
 };
+constexpr std::int32_t kWidest = std::numeric_limits<std::int32_t>::max();
 constexpr Edge kEdges[] = {{What::window, 0, 0, -1, true},
                            {What::alibi, -1},
                            {What::window, 0, 0, 0, false},
@@ -36,6 +40,12 @@ constexpr Edge kEdges[] = {{What::window, 0, 0, -1, true},
                            {What::window, 0, 255, -1, true},
                            {What::window, 0, 256, 0, true},
                            {What::window, 0, 127, -1, false},
+                           {What::window, 0, 3, kWidest, false},
+                           {What::window, 0, kWidest, 0, false},
+                           {What::window, 0, kWidest, kWidest, true},
+                           {What::window, 0, 600, -1, true},
+                           {What::window, 0, 4096, -1, true},
+                           {What::softcap, 0x1p-20},
                            {What::softcap, 0x1p-10},
                            {What::softcap, 2},
                            {What::softcap, 30},
@@ -43,7 +53,7 @@ constexpr Edge kEdges[] = {{What::window, 0, 0, -1, true},
                            {What::softcap, 0x1p14},
                            {What::sink, -1},
                            {What::sink, 1}};
-constexpr std::size_t kOfGradients = 20;  // those before the caps: a gradient has no cap and no sink
+constexpr std::size_t kOfGradients = 25;  // those before the caps: a gradient has no cap and no sink
 // Most rows of biases have levels at which a rounded product of the score still tells keys apart: 2^-4 to 2^19. The others go round the
 // finite numbers that kernels use for minus infinity.
 constexpr std::int64_t kBiasRows = 33, kHeads = 8, kKeys = 33;
@@ -60,12 +70,12 @@ GradientForm gradient(const CaseSpec& spec) { return {.mode = mode_in_turn(spec.
 
 ShapeWish wish(const Edge& edge) {
   const bool heads = edge.what == What::alibi || edge.what == What::sink;
-  const bool far = edge.left > kKeys;  // the window's left end is to lie inside the keys
+  const bool far = edge.left > kKeys && edge.left != kWidest;  // the window's left end is to lie inside the keys
   const bool many = edge.what == What::window && !far;
   return {.rows = edge.what == What::bias ? kBiasRows
                   : many                  ? kKeys / 2
                                           : 5,
-          .length = far ? 300 : kKeys,
+          .length = far ? std::max<std::int64_t>(300, edge.left + 45) : kKeys,
           .causal_chance = edge.causal ? 1.0 : 0.0,
           .exact_scale = true,
           .head_dim = 8,
@@ -124,6 +134,7 @@ Case make(const CaseSpec& spec) {
       break;
     case What::sink:
       attention.sink = levels({attention.q_heads()}, edge.level, -4, 128);
+      attention.sink.set({0}, edge.level * 0.0);
       break;
     case What::scale:
       attention.scale = static_cast<float>(edge.level);

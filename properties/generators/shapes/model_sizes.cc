@@ -1,6 +1,8 @@
 // Sizes that models and the tiles of others' kernels have, and this project's own kernels do not: head dimensions that are multiples of
-// 8 and 16 but no powers of two, groups of 5, 8 and 16 heads, 32 heads, batches of 4 and 6, pages of 32 and 128, more than a thousand rows, widths of 768. A
-// kernel that names such a size and is wrong there is right at every threshold of `sizes`.
+// 8 and 16 but no powers of two, or 576; groups of 3, 5, 6, 7, 8 and 16 heads, 32 heads, batches of 4 and 6, pages of 8, 32, 128 and 512, two tiles
+// and a part on both axes, more than 8192 keys, more than a thousand rows, widths of 768; 33 and 258 packed sequences; short sequences in long rooms. A kernel that
+// names such a size and is wrong there is right at every threshold of `sizes`.
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,27 +14,67 @@ namespace flashproof::family {
 namespace {
 
 struct Heads {
-  std::int64_t batch, q, k, queries, keys, d, dv, page = 0;
+  std::int64_t batch, q, k, queries, keys, d, dv;
+  std::int64_t shortest = 0;  // length of the first sequence; 0: each has all keys
+  std::int64_t page = 0;
+  bool packed = false;
 };
-constexpr Heads kHeads[] = {
-    {1, 5, 5, 3, 40, 24, 24},  {4, 5, 1, 2, 24, 48, 48},    {1, 8, 1, 2, 96, 72, 72},    {1, 16, 2, 2, 10, 96, 96},
-    {1, 32, 8, 1, 20, 16, 16}, {1, 32, 32, 1, 12, 8, 8},    {6, 4, 2, 4, 12, 16, 16},    {1, 1, 1, 5, 20, 112, 112},
-    {1, 1, 1, 6, 50, 224, 96}, {1, 1, 1, 48, 10, 56, 56},   {1, 1, 1, 96, 12, 96, 48},   {1, 1, 1, 256, 5, 20, 20},
-    {1, 1, 1, 2, 768, 24, 24}, {2, 10, 2, 24, 6, 16, 16},   {1, 1, 1, 1100, 3, 8, 8},    {3, 6, 6, 10, 10, 12, 12},
-    {1, 1, 1, 3, 384, 64, 96}, {1, 1, 1, 3, 80, 144, 176},  {1, 1, 1, 2, 1000, 12, 12},  {1, 1, 1, 41, 41, 32, 32},
-    {1, 32, 2, 1, 12, 16, 16}, {1, 2, 2, 2, 150, 8, 8, 32}, {1, 1, 1, 2, 300, 8, 8, 128}};
+constexpr Heads kHeads[] = {{1, 5, 5, 3, 40, 24, 24},
+                            {4, 5, 1, 2, 24, 48, 48},
+                            {1, 8, 1, 2, 96, 72, 72},
+                            {1, 16, 2, 2, 10, 96, 96},
+                            {1, 32, 8, 1, 20, 16, 16},
+                            {1, 32, 32, 1, 12, 8, 8},
+                            {6, 4, 2, 4, 12, 16, 16},
+                            {1, 1, 1, 5, 20, 112, 112},
+                            {1, 1, 1, 6, 50, 224, 96},
+                            {1, 1, 1, 48, 10, 56, 56},
+                            {1, 1, 1, 96, 12, 96, 48},
+                            {1, 1, 1, 256, 5, 20, 20},
+                            {1, 1, 1, 2, 768, 24, 24},
+                            {2, 10, 2, 24, 6, 16, 16},
+                            {1, 1, 1, 1100, 3, 8, 8},
+                            {3, 6, 6, 10, 10, 12, 12},
+                            {1, 1, 1, 3, 384, 64, 96},
+                            {1, 1, 1, 3, 80, 144, 176},
+                            {1, 1, 1, 2, 1000, 12, 12},
+                            {1, 1, 1, 41, 41, 32, 32},
+                            {1, 32, 2, 1, 12, 16, 16},
+                            {1, 1, 1, 4, 18, 88, 104},
+                            {1, 1, 1, 3, 24, 176, 208},
+                            {1, 1, 1, 3, 20, 200, 64},
+                            {1, 1, 1, 2, 16, 320, 40},
+                            {1, 1, 1, 2, 12, 576, 512},
+                            {1, 6, 2, 3, 20, 16, 16},
+                            {1, 12, 2, 2, 12, 16, 16},
+                            {1, 7, 1, 2, 12, 16, 16},
+                            {2, 2, 2, 70, 140, 8, 8},
+                            {1, 1, 1, 2, 390, 8, 8},
+                            {1, 1, 1, 2, 8200, 8, 8},
+                            {2, 2, 1, 3, 600, 8, 8, 13},
+                            // A gradient has none of these.
+                            {1, 2, 2, 2, 150, 8, 8, 0, 32},
+                            {1, 1, 1, 2, 300, 8, 8, 0, 128},
+                            {2, 2, 2, 2, 40, 8, 8, 0, 8},
+                            {1, 1, 1, 2, 700, 8, 8, 0, 512},
+                            {2, 2, 1, 2, 800, 8, 8, 5, 8},
+                            {33, 2, 1, 2, 5, 8, 8, 0, 0, true},
+                            {258, 1, 1, 1, 3, 8, 8, 0, 0, true},
+                            {3, 2, 1, 90, 12, 8, 8, 0, 0, true}};
+constexpr std::size_t kOfGradients = std::size(kHeads) - 8;
 struct Extents {
   std::int64_t rows, length;
+  std::int64_t shortest = 0;  // of every second row
 };
-constexpr Extents kSoftmax[] = {{1100, 8}, {300, 40}, {4, 48},   {6, 64},   {3, 96},   {3, 100},  {2, 192}, {2, 384},
-                                {7, 640},  {2, 768},  {3, 1000}, {2, 1280}, {2, 1536}, {2, 3072}, {1, 5120}};
+constexpr Extents kSoftmax[] = {{2100, 12}, {300, 40}, {4, 48},   {6, 64},    {3, 96},      {3, 100},
+                                {2, 192},   {2, 384},  {7, 640},  {2, 768},   {3, 1000},    {2, 1280},
+                                {2, 1536},  {2, 3072}, {1, 5120}, {64, 1030}, {6, 2500, 13}};
 struct States {
   std::int64_t states, rows, dv;
 };
-constexpr States kMerge[] = {{5, 6, 24},    {6, 12, 48},   {10, 7, 72},  {12, 10, 96},
-                             {24, 48, 112}, {48, 20, 160}, {32, 6, 224}, {2, 1100, 8}};
+constexpr States kMerge[] = {{5, 6, 24},    {6, 12, 48},  {10, 7, 72},  {12, 10, 96}, {24, 48, 112},
+                             {48, 20, 160}, {32, 6, 224}, {2, 1100, 8}, {3, 4, 640},  {2, 3, 1024}};
 
-/// A gradient has no pages: its round ends before them.
 std::uint64_t round(ProblemKind problem) {
   switch (problem) {
     case ProblemKind::softmax:
@@ -40,33 +82,48 @@ std::uint64_t round(ProblemKind problem) {
     case ProblemKind::merge:
       return std::size(kMerge);
     case ProblemKind::backward:
-      return std::size(kHeads) - 2;
+      return kOfGradients;
     case ProblemKind::attention:
       break;
   }
   return std::size(kHeads);
 }
 
+Problem softmax_shape(const CaseSpec& spec, const Extents& size) {
+  Problem problem =
+      draw_shape(spec, {.rows = size.rows, .length = size.length, .ragged_chance = size.shortest > 0 ? 1.0 : 0.0});
+  if (size.shortest == 0) return problem;
+  auto& lengths = std::get<SoftmaxProblem>(problem).row_length;
+  for (std::size_t r = 0; r < lengths.size(); r += 2)
+    lengths[r] = std::min(lengths[r], static_cast<std::int32_t>(size.shortest));
+  return problem;
+}
+
 /// A key of the spec beats the wish.
 Problem shape(CaseSpec spec) {
   const std::uint64_t at = spec.seed % round(spec.problem);
-  if (spec.problem == ProblemKind::softmax)
-    return draw_shape(spec, {.rows = kSoftmax[at].rows, .length = kSoftmax[at].length});
+  if (spec.problem == ProblemKind::softmax) return softmax_shape(spec, kSoftmax[at]);
   if (spec.problem == ProblemKind::merge) {
     spec.keys.try_emplace("dv", std::to_string(kMerge[at].dv));
     return draw_shape(spec, {.rows = kMerge[at].rows, .length = kMerge[at].states});
   }
   const Heads& heads = kHeads[at];
   spec.keys.try_emplace("b", std::to_string(heads.batch));
-  return draw_shape(spec, {.rows = heads.queries,
-                           .length = heads.keys,
-                           .exact_scale = true,
-                           .head_dim = heads.d,
-                           .value_dim = heads.dv,
-                           .q_heads = heads.q,
-                           .k_heads = heads.k,
-                           .paged = heads.page > 0,
-                           .page = heads.page > 0 ? std::optional(heads.page) : std::nullopt});
+  Problem problem = draw_shape(spec, {.rows = heads.queries,
+                                      .length = heads.keys,
+                                      .ragged_chance = heads.shortest > 0 ? 1.0 : 0.0,
+                                      .exact_scale = true,
+                                      .head_dim = heads.d,
+                                      .value_dim = heads.dv,
+                                      .q_heads = heads.q,
+                                      .k_heads = heads.k,
+                                      .packed = heads.packed,
+                                      .paged = heads.page > 0,
+                                      .page = heads.page > 0 ? std::optional(heads.page) : std::nullopt});
+  if (heads.shortest == 0) return problem;
+  std::int32_t& first = std::get<AttentionProblem>(problem).key_length.front();
+  first = std::min(first, static_cast<std::int32_t>(heads.shortest));
+  return problem;
 }
 
 Case make(const CaseSpec& spec) {

@@ -45,9 +45,9 @@ constexpr std::int64_t kFewKeys = 3072, kFewColumns = 256, kFewTiles = 100, kLea
 
 constexpr Fault kFaults[] = {
     {"keys from the 3073rd on have no dv", [](const Problem& p) { return measured(p, kKeys) > kFewKeys; },
-     [](Output& g) { zero_from(g.dv, 2, kFewKeys); }, true},
+     [](Output& g) { zero_from(g.dv, 2, kFewKeys); }, true, "feature_edges model_sizes"},
     {"keys from the 3073rd on have no dk", [](const Problem& p) { return measured(p, kKeys) > kFewKeys; },
-     [](Output& g) { zero_from(g.dk, 2, kFewKeys); }, true},
+     [](Output& g) { zero_from(g.dk, 2, kFewKeys); }, true, "feature_edges model_sizes"},
     {"dq of 100 and more tiles is 0", [](const Problem& p) { return measured(p, kTiles) >= kFewTiles; },
      [](Output& g) { zero_from(g.dq, 2, 0); }, true},
     {"a scale below 2^-120 is 0", [](const Problem& p) { return measured(p, kScale) < kLeastScale; },
@@ -57,13 +57,13 @@ constexpr Fault kFaults[] = {
      },
      false, "huge feature_edges"},
     {"columns of dv from 256 on are 0", [](const Problem& p) { return measured(p, kValueDim) > kFewColumns; },
-     [](Output& g) { zero_from(g.dv, 3, kFewColumns); }, true},
+     [](Output& g) { zero_from(g.dv, 3, kFewColumns); }, true, "model_sizes"},
     {"columns of dq and dk from 256 on are 0", [](const Problem& p) { return measured(p, kDim) > kFewColumns; },
      [](Output& g) {
        zero_from(g.dq, 3, kFewColumns);
        zero_from(g.dk, 3, kFewColumns);
      },
-     true},
+     true, "model_sizes"},
 };
 
 CaseSpec spec_of(std::string_view family, std::uint64_t seed) {
