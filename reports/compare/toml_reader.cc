@@ -35,8 +35,42 @@ struct TomlFile::Parsed {
 namespace {
 
 constexpr std::uint64_t kMostBytes = 1 << 20;
+constexpr int kMostKeyParts = 64;
+
+/// Behind the quoted text that begins at `at`, or the end of the text.
+std::size_t behind_quotes(std::string_view text, std::size_t at) {
+  const char quote = text[at];
+  for (++at; at < text.size() && text[at] != quote; ++at) {
+    if (quote == '"' && text[at] == '\\') ++at;
+  }
+  return std::min(at + 1, text.size());
+}
+
+/// A dotted key is as many tables in each other, and what walks them recurses. toml++ has a limit for brackets alone.
+void require_short_keys(std::string_view text, const std::string& name) {
+  int parts = 1, line = 1;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '"' || c == '\'') {
+      const std::size_t end = behind_quotes(text, at);
+      line += static_cast<int>(std::ranges::count(text.substr(at, end - at), '\n'));
+      at = end;
+      continue;
+    }
+    if (c == '\n') ++line;
+    if (c == '#') at = std::min(text.find('\n', at), text.size());
+    if (c == '.') ++parts;
+    if (c != '#') ++at;
+    if (std::string_view("\n=,[]{}").find(c) != std::string_view::npos) parts = 1;
+    if (parts > kMostKeyParts) {
+      throw UsageError(fmt::format("{}:{}: a key of more than {} parts, which no file of this program has", name, line,
+                                   kMostKeyParts));
+    }
+  }
+}
 
 toml::table parse(std::string_view text, const std::string& name) {
+  require_short_keys(text, name);
   try {
     return toml::parse(text, name);
   } catch (const toml::parse_error& e) {

@@ -116,7 +116,7 @@ std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint
     CaseSpec spec = spec_of(kernel, family.name, seed + i);
     if (i < wanted) first.push_back(spec);
     std::optional<Problem> problem = problem_of(kernel, spec);
-    // The pairs of features in a row that is stored as the kernel does not take it are in no other row.
+    // The sizes and features in a row that is stored as the kernel does not take it are in no other row.
     if (round != 0 && !storage.empty() && (!problem || !kernel.unsupported(*problem).empty())) {
       spec = spec_of(kernel, family.name, seed + i, storage);
       problem = problem_of(kernel, spec);
@@ -134,9 +134,7 @@ std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint
 std::vector<PluginTask> draw_tasks(KernelRun& run, const Described& described, std::span<const Family* const> families,
                                    const PluginCheck& options, Turn turn) {
   std::vector<PluginTask> tasks;
-  // Of the others a row has few features, and many columns or states.
-  const bool attention = forward_kind(described.problem) == ProblemKind::attention;
-  const Keys storage = attention ? storage_taken(described) : Keys{};
+  const Keys storage = storage_taken(described);
   for (const Family* family : families) {
     if (!family->serves(run.kernel().problem)) continue;
     tasks.push_back({&run.kernel(), draw_cases(run, *family, options.seed, options.cases, turn, storage)});

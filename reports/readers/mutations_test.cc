@@ -82,6 +82,10 @@ TEST_P(Readers, a_deep_document_is_refused) {
   constexpr std::size_t kDeep = 30'000;
   EXPECT_THROW(reader.read("{\"schema\": " + std::string(kDeep, '[') + std::string(kDeep, ']') + "}"), UsageError);
   EXPECT_THROW(reader.read("schema = " + std::string(kDeep, '[') + std::string(kDeep, ']')), UsageError);
+  std::string key = "a";
+  for (std::size_t i = 0; i < kDeep; ++i) key += i % 2 == 0 ? ".'!'" : " . a";
+  for (const std::string& text : {key + " = 1", "[" + key + "]", "[[" + key + "]]", "a = {" + key + " = 1}"})
+    EXPECT_THROW(reader.read(text), UsageError);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Readers, testing::ValuesIn(reader_cases()),

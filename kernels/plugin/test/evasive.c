@@ -27,7 +27,7 @@ enum Way {
   REFUSES_AGAIN,
   REFUSES_UNALIGNED,
   REFUSES_MOST,
-  REFUSES_LONG, /* honest: by the shape, and seldom */
+  REFUSES_LARGE, /* honest: by the shape, and seldom */
   REFUSES_LENGTH,
   /* Time. */
   SLOW, /* honest: half a second of work */
@@ -80,8 +80,8 @@ static int refuses(const flashproof_call* call, enum Way way) {
       return (uintptr_t)in % 16 != 0;
     case REFUSES_MOST:
       return x->shape[1] % 4 != 1;
-    case REFUSES_LONG:
-      return x->shape[1] > 2000;
+    case REFUSES_LARGE:
+      return x->shape[0] * x->shape[1] > 3000;
     case REFUSES_LENGTH:
       return call->softmax->row_length != 0;
     default:
@@ -169,7 +169,7 @@ static const flashproof_kernel kernels[] = {
     KERNEL(REFUSES_AGAIN, "refuses_again", ""),
     KERNEL(REFUSES_UNALIGNED, "refuses_unaligned", ""),
     KERNEL(REFUSES_MOST, "refuses_most", ""),
-    KERNEL(REFUSES_LONG, "refuses_long", ""),
+    KERNEL(REFUSES_LARGE, "refuses_large", ""),
     KERNEL(REFUSES_LENGTH, "refuses_length", LENGTHS),
     KERNEL(SLOW, "slow", ""),
     KERNEL(SLOW_THREAD, "slow_thread", ""),

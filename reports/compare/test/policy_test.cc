@@ -74,6 +74,11 @@ TEST(policy, everything_else_is_an_error_with_file_line_key_and_what_is_legal) {
   EXPECT_THAT(refused("[[rule]\n"), HasSubstr("p.toml:1: not TOML: "));
   EXPECT_THAT(refused(rule + "max_ratio = 1\nmax_ratio = 2\n"), HasSubstr("p.toml:4: not TOML: "));
   EXPECT_THAT(complaint([] { read_policy("no/such.toml"); }), HasSubstr("must be a regular file"));
+  std::string key = "a", long_string = "# ' \" .\nb = \"";
+  for (int i = 0; i < 100; ++i) key += ".'.='", long_string += "a.";
+  for (const std::string& text : {key + " = 1\n", "[" + key + "]\n", "c = { " + key + " = 1 }\n"})
+    EXPECT_THAT(refused("\n" + text), HasSubstr("p.toml:2: a key of more than 64 parts")) << text;
+  EXPECT_THAT(refused(long_string + "\"\n"), HasSubstr("unknown key"));
 }
 
 TEST(waivers, one_is_read_and_everything_else_is_an_error) {

@@ -97,8 +97,8 @@ TEST_F(AdversaryPlugin, what_evades_a_test_is_told_by_its_kind) {
                              "row_length (0 of "));
   EXPECT_EQ(check_evasive("ignores_length", "--family normal"), 4) << out << err;
   EXPECT_THAT(out, HasSubstr("the description takes what was not tested: row_length (no case)"));
-  EXPECT_EQ(check_evasive("refuses_long"), 0) << out << err;
-  EXPECT_THAT(out, HasSubstr("refused softmax.refuses_long.evasive f32: "));
+  EXPECT_EQ(check_evasive("refuses_large"), 0) << out << err;
+  EXPECT_THAT(out, HasSubstr("refused softmax.refuses_large.evasive f32: "));
 }
 
 TEST_F(AdversaryPlugin, cases_that_only_together_contradict_a_declaration_replay_together) {

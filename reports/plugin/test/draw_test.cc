@@ -18,17 +18,25 @@ struct Taken {
   std::string takes, more;
 };
 
-void expect_drawn(const Taken& taken) {
-  const Described described =
-      describe({std::string(name(taken.problem)) + ".row.mine", static_cast<int>(taken.problem), FLASHPROOF_CPU,
-                R"({"formats": ["f16"], "takes": [)" + taken.takes + "]" + taken.more + "}"});
+Described described_as(const Taken& taken) {
+  return describe({std::string(name(taken.problem)) + ".row.mine", static_cast<int>(taken.problem), FLASHPROOF_CPU,
+                   R"({"formats": ["f16"], "takes": [)" + taken.takes + "]" + taken.more + "}"});
+}
+
+Kernel kernel_of(const Described& described) {
   Kernel kernel;
   kernel.id = described.id;
   kernel.problem = described.problem;
   kernel.formats = described.formats;
   kernel.contract = described.contract;
-  kernel.arithmetic = described.arithmetic.front();
+  if (!described.arithmetic.empty()) kernel.arithmetic = described.arithmetic.front();  // a gradient has its own
   kernel.unsupported = described.refusal;
+  return kernel;
+}
+
+void expect_drawn(const Taken& taken) {
+  const Described described = described_as(taken);
+  const Kernel kernel = kernel_of(described);
   KernelRun run(kernel, {}, described.declared);
   EXPECT_EQ(run.wants_more(), !described.declared.empty());
   std::vector<PluginTask> tasks;
@@ -84,6 +92,31 @@ TEST(Draw, a_default_check_has_the_covering_arrays_whole) {
       of_all.erase(std::unique(of_all.begin(), of_all.end()), of_all.end());
       EXPECT_EQ(of_all, taken) << family.name;
     }
+  }
+}
+
+// A row of sizes that happens to be drawn with strides is drawn dense for a kernel that takes no others.
+TEST(Draw, a_kernel_of_dense_tensors_has_every_size) {
+  for (const auto& [problem, takes] :
+       {std::pair{ProblemKind::softmax, R"("row_length")"}, std::pair{ProblemKind::merge, ""},
+        std::pair{ProblemKind::attention, R"("gqa", "key_length", "causal")"},
+        std::pair{ProblemKind::backward, R"("gqa", "key_length", "causal")"}}) {
+    const Described described = described_as({problem, takes, ""});
+    const Kernel kernel = kernel_of(described);
+    KernelRun run(kernel, {}, described.declared);
+    const Family& sizes = *find_family("model_sizes");
+    const Family* const only[] = {&sizes};
+    const auto tasks = draw_tasks(run, described, only, PluginCheck{}, Turn{});
+    ASSERT_EQ(tasks.size(), 1U);
+    std::size_t dense = 0;  // of them, those that the kernel takes
+    for (std::uint64_t seed = 0; seed < sizes.round(problem); ++seed) {
+      Keys keys = storage_taken(described);
+      keys["format"] = "f16";
+      const Case row = make_case({problem, "model_sizes", seed, keys});
+      dense += kernel.unsupported(row.problem).empty() ? 1 : 0;
+    }
+    EXPECT_GE(dense, 8U) << name(problem);
+    EXPECT_GE(tasks.front().cases.size(), dense) << name(problem);
   }
 }
 

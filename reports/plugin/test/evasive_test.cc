@@ -101,10 +101,10 @@ TEST(Undecided, a_kernel_that_declares_what_no_case_of_the_run_has) {
 }
 
 TEST(Honest, kernels_pass) {
-  for (const char* kernel : {"right", "says_alignment", "refuses_long"}) {
+  for (const char* kernel : {"right", "says_alignment", "refuses_large"}) {
     const PluginReport report = check(kernel, {});
     EXPECT_FALSE(report.found() || report.undecided() || report.partial) << kernel << ": " << said(report);
-    EXPECT_EQ(report.outcomes.front().refused > 0, std::string_view(kernel) == "refuses_long");
+    EXPECT_EQ(report.outcomes.front().refused > 0, std::string_view(kernel) == "refuses_large");
   }
 }
 
