@@ -1,8 +1,8 @@
 // Each feature of attention at both ends of its range, a level a case: biases, slopes and sinks from a fraction of a score to the
 // largest numbers, of either sign, and sinks of 0; caps from far below to far above 1 with scores of their size; windows of 0 and 1
 // keys, with and without a causal mask, of more than 7 bits count, of thousands, and as wide as a number can say; a scale of 0, below 0
-// and of the least normal number. A kernel that takes a large negative bias for a hidden key, a sink of 0 for no sink, forgets a cap that its
-// scores never reach, mistakes 0 keys for no window or adds a position to the widest in 32 bits is right everywhere else.
+// and of the least normal number. A kernel that takes a large negative bias for a hidden key or a sink of 0 for no sink, forgets a cap
+// that its scores never reach, mistakes 0 keys for no window, or adds a position to the widest in 32 bits is right everywhere else.
 #include <cstdint>
 #include <limits>
 

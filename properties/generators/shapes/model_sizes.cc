@@ -1,7 +1,7 @@
 // Sizes that models and the tiles of others' kernels have, and this project's own kernels do not: head dimensions that are multiples of
-// 8 and 16 but no powers of two, or 576; groups of 3, 5, 6, 7, 8 and 16 heads, 32 heads, batches of 4 and 6, pages of 8, 32, 128 and 512, two tiles
-// and a part on both axes, more than 8192 keys, more than a thousand rows, widths of 768; 33 and 258 packed sequences; short sequences in long rooms. A kernel that
-// names such a size and is wrong there is right at every threshold of `sizes`.
+// 8 and 16 but no powers of two, to 576; groups of 3, 5, 6, 7, 8 and 16 heads, 32 heads, batches of 4 and 6, pages of 8, 32, 128 and 512,
+// two tiles and a part on both axes, more than 8192 keys, more than a thousand rows, widths of 768; 33 and 258 packed sequences; short
+// sequences in long rooms. A kernel that names such a size and is wrong there is right at every threshold of `sizes`.
 #include <algorithm>
 #include <cstdint>
 #include <optional>

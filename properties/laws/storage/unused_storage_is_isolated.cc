@@ -1,6 +1,6 @@
 // Storage that belongs to no key may hold anything: not a bit of the output changes; of a kernel that does not declare itself
-// deterministic no number leaves both bounds. Gaps between strides, columns and keys
-// beyond a length, slots and pages that no key lies in, entries of the page table beyond a sequence, o of an empty state.
+// deterministic no number leaves both bounds. Gaps between strides, columns and keys beyond a length, slots and pages that no key lies
+// in, entries of the page table beyond a sequence, o of an empty state.
 //
 // Every tensor first gets room behind its rows and behind its last key, so that every case has such storage, and a tile
 // that is loaded whole finds it there. The same kernel then runs with it filled with NaN, 0, ±inf and ±the largest number.
