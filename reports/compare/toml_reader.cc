@@ -57,10 +57,13 @@ void require_short_keys(std::string_view text, const std::string& name) {
       at = end;
       continue;
     }
+    if (c == '#') {
+      at = std::min(text.find('\n', at), text.size());
+      continue;
+    }
+    ++at;
     if (c == '\n') ++line;
-    if (c == '#') at = std::min(text.find('\n', at), text.size());
     if (c == '.') ++parts;
-    if (c != '#') ++at;
     if (std::string_view("\n=,[]{}").find(c) != std::string_view::npos) parts = 1;
     if (parts > kMostKeyParts) {
       throw UsageError(fmt::format("{}:{}: a key of more than {} parts, which no file of this program has", name, line,

@@ -97,8 +97,8 @@ bool Observation::fails(const Output& output) const {
     const auto n = static_cast<std::int64_t>(count(truth(), part));
     for (std::int64_t i = 0; i < n; ++i) {
       Element element = element_at(output, truth(), bound_, part, i);
-      if (settle(element, kernel_->contract, next).decision.failed() || element.bits == poison_bits(element.format))
-        return true;
+      const Decision decision = settle(element, kernel_->contract, next).decision;
+      if (decision.failed() || symptom_of(element, decision) == Symptom::unwritten) return true;
     }
   }
   return false;

@@ -1,8 +1,9 @@
 // Each feature of attention at both ends of its range, a level a case: biases, slopes and sinks from a fraction of a score to the
-// largest numbers, of either sign, and sinks of 0; caps from far below to far above 1 with scores of their size; windows of 0 and 1
+// largest numbers, of either sign, and sinks of 0; caps from far below to far above 1 with scores that reach them; windows of 0 and 1
 // keys, with and without a causal mask, of more than 7 bits count, of thousands, and as wide as a number can say; a scale of 0, below 0
 // and of the least normal number. A kernel that takes a large negative bias for a hidden key or a sink of 0 for no sink, forgets a cap
 // that its scores never reach, mistakes 0 keys for no window, or adds a position to the widest in 32 bits is right everywhere else.
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -53,7 +54,8 @@ constexpr Edge kEdges[] = {{What::window, 0, 0, -1, true},
                            {What::softcap, 0x1p14},
                            {What::sink, -1},
                            {What::sink, 1}};
-constexpr std::size_t kOfGradients = 25;  // those before the caps: a gradient has no cap and no sink
+/// Those before the caps: a gradient has no cap and no sink.
+constexpr std::size_t kOfGradients = std::ranges::find(kEdges, What::softcap, &Edge::what) - std::begin(kEdges);
 // Most rows of biases have levels at which a rounded product of the score still tells keys apart: 2^-4 to 2^19. The others go round the
 // finite numbers that kernels use for minus infinity.
 constexpr std::int64_t kBiasRows = 33, kHeads = 8, kKeys = 33;
@@ -123,7 +125,7 @@ Case make(const CaseSpec& spec) {
       break;
     case What::softcap:
       attention.softcap = static_cast<float>(edge.level);
-      deviation = edge.level;
+      deviation = std::max(edge.level, 2.0);  // a kernel that ignores a small cap errs where scores are large
       break;
     case What::window:
       attention.window_left = edge.left;

@@ -61,7 +61,8 @@ constexpr Heads kHeads[] = {{1, 5, 5, 3, 40, 24, 24},
                             {33, 2, 1, 2, 5, 8, 8, 0, 0, true},
                             {258, 1, 1, 1, 3, 8, 8, 0, 0, true},
                             {3, 2, 1, 90, 12, 8, 8, 0, 0, true}};
-constexpr std::size_t kOfGradients = std::size(kHeads) - 8;
+constexpr std::size_t kOfGradients =
+    std::ranges::find_if(kHeads, [](const Heads& h) { return h.page > 0 || h.packed; }) - std::begin(kHeads);
 struct Extents {
   std::int64_t rows, length;
   std::int64_t shortest = 0;  // of every second row

@@ -20,6 +20,9 @@ constexpr int kNewProcesses = 2;
 /// A new process loads the library again, and a GPU's starts its driver: where so many cases come out wrong and none right, it is no state.
 constexpr int kMostWrongAlone = 3;
 
+/// Kernels of this project keep nothing between calls, and of one that was stopped that is the cause.
+bool can_be_asked(const Observation& seen) { return seen.kernel().foreign && seen.error().empty(); }
+
 /// Nothing: it was stopped, or refused what it had taken, of which other causes tell.
 std::optional<Output> called(const Observation& seen, bool in_new_process) {
   try {
@@ -77,18 +80,16 @@ bool is_right_alone(const Observation& seen) {
 
 void call_again(Looked& looked) {
   for (const Observation& seen : looked.failing) {
-    const bool asked = seen.kernel().foreign && seen.error().empty();
-    looked.again.push_back(asked ? in_this_process(seen) : Again::same);
+    looked.again.push_back(can_be_asked(seen) ? in_this_process(seen) : Again::same);
   }
   for (std::size_t i = 0; i < looked.unshown; ++i) {
     const Observation& seen = looked.passing[i];
-    const bool asked = seen.kernel().foreign && seen.error().empty();
-    if (asked && in_this_process(seen) == Again::right) looked.unshown_fail.push_back(&seen);
+    if (can_be_asked(seen) && in_this_process(seen) == Again::right) looked.unshown_fail.push_back(&seen);
   }
   int wrong = 0, right = 0;
   for (std::size_t i = 0; i < looked.again.size() && (right > 0 || wrong < kMostWrongAlone); ++i) {
     const Observation& seen = looked.failing[i];
-    if (!seen.kernel().foreign || !seen.error().empty() || looked.again[i] != Again::same) continue;
+    if (!can_be_asked(seen) || looked.again[i] != Again::same) continue;
     const bool alone = is_right_alone(seen);
     if (alone) looked.again[i] = Again::right_alone;
     ++(alone ? right : wrong);

@@ -231,7 +231,7 @@ class PrintTable : public testing::Environment {
     std::filesystem::create_directories(folder);
     std::ofstream file(std::filesystem::path(folder) / (first_test() + ".md"));
     file << title() << table_of_all.text();
-    if (!file.flush()) std::fprintf(stderr, "FLASHPROOF_ADVERSARY_TABLES: nothing written into %s\n", folder);
+    EXPECT_TRUE(file.flush()) << "FLASHPROOF_ADVERSARY_TABLES: nothing written into " << folder;
   }
 
  private:
