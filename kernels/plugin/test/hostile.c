@@ -184,7 +184,9 @@ static void duplicate_memory(void) {
 /* Elsewhere it stays writable when the judge's place for it is taken away. */
 static void move_memory(void) {
   char* const page = (char*)((uintptr_t)late & ~(uintptr_t)4095);
-  if (mremap(page, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, page + ((size_t)1 << 37)) == MAP_FAILED) abort();
+  // A place that the system gives: a fixed distance can lie beyond the address space, as the system draws where mappings start.
+  char* const elsewhere = mmap(0, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mremap(page, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, elsewhere) == MAP_FAILED) abort();
 }
 /* The record of the next call will lie before it, and nothing else where it is expected. */
 static void take_memory_away(void) {
