@@ -28,7 +28,7 @@ namespace {
 constexpr int kFine = 0, kFinding = 1, kUsage = 2, kInfrastructure = 3, kUndecided = 4;
 // What flashproof_add_kernel_test() makes ctest call a test skipped by.
 constexpr const char* kAllSkipped = "skipped: the laws asked for say nothing about these kernels\n";
-constexpr std::uint64_t kMaxCases = 1'000'000;
+constexpr std::uint64_t kMaxCases = 1'000'000, kMaxTurns = 64;
 
 std::uint64_t number(std::string_view option, std::string_view text, std::uint64_t least, std::uint64_t most) {
   const auto value = parse_u64(text);
@@ -60,6 +60,8 @@ PropertyOptions property_options(int argc, char** argv) {
       options.seed = number(option, value, 0, std::numeric_limits<std::uint64_t>::max());
     } else if (is("--cases")) {
       options.cases = number(option, value, 1, kMaxCases);
+    } else if (is("--turns")) {
+      options.turns = number(option, value, 1, kMaxTurns);
     } else if (is("--program")) {
       options.program = value;
     } else if (is("--replay")) {
@@ -75,9 +77,9 @@ PropertyOptions property_options(int argc, char** argv) {
     } else if (is("--out")) {
       options.out = value;
     } else {
-      throw UsageError(
-          "option " + quote(option) +
-          ": legal --kernel, --law, --family, --seed, --cases, --replay, --judged, --program, --junit, --json, --out");
+      throw UsageError("option " + quote(option) +
+                       ": legal --kernel, --law, --family, --seed, --cases, --turns, --replay, --judged, --program, "
+                       "--junit, --json, --out");
     }
   }
   if (!options.replay.empty() && !options.families.empty()) throw UsageError("--family: not beside --replay");
@@ -138,8 +140,8 @@ int test(int argc, char** argv, std::span<const KernelDeclaration> kernels,
   const std::vector<PropertyResult> results = run_properties(kernels, options);
   if (options.stop()) return stopped(results, program);
   if (options.replay.empty()) {
-    std::printf("seed %llu, %llu cases per kernel and family\n", static_cast<unsigned long long>(options.seed),
-                static_cast<unsigned long long>(options.cases));
+    fmt::print("seed {}, {} cases per kernel and family{}\n", options.seed, options.cases,
+               options.turns > 1 ? fmt::format(", laws that do not judge in turns of {}", options.turns) : "");
   }
   bool finding = kernels.empty(), decided = false, all_skipped = true, undecided = false;
   for (const PropertyResult& result : results) {

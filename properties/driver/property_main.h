@@ -7,6 +7,8 @@
 //   --family GLOB   input families, may be repeated; default all that serve the kernel's problem
 //   --seed N        of RapidCheck, 0..18446744073709551615; default 1: the same seed is the same run
 //   --cases N       cases drawn per kernel and family, 1..1000000; default 6
+//   --turns N       1..64: once a law that does not judge has decided three cases of a kernel, it is asked on one family in N, in turn,
+//                   so that every law still meets every kernel and every family; default 1, on each
 //   --program TEXT  what replay lines begin with, a command that is quoted already; default this program
 //   --replay CASE   a witness file or case line instead of the families; several that contradict each other
 //   --judged WHERE  elsewhere: the judging laws have a run of their own, as the tests of a project, a law each; default here

@@ -97,16 +97,24 @@ std::string same_draws(const PropertyOptions& options) {
 /// One kernel under several laws.
 class KernelRun {
  public:
-  KernelRun(const Kernel& kernel, std::span<const Question> questions, const PropertyOptions& options,
+  /// `turn`: of the kernel among those of the run.
+  KernelRun(const Kernel& kernel, std::span<const Question> questions, const PropertyOptions& options, std::size_t turn,
             std::span<PropertyResult> results)
-      : kernel_(kernel), questions_(questions), options_(options), results_(results), decisions_(options.before) {}
+      : kernel_(kernel),
+        questions_(questions),
+        options_(options),
+        results_(results),
+        turn_(turn),
+        decisions_(options.before) {}
 
   bool stopped() const { return options_.stop && options_.stop(); }
   std::uint64_t cases() const { return cases_; }
 
   /// Cases are drawn until a law fails; that one is shrunk, and the others follow without that law.
   /// `most`: of the family, with those of earlier calls.
-  void draw(const Draws& draws, std::uint64_t most) {
+  /// `family`: its place in the run.
+  void draw(const Draws& draws, std::size_t family, std::uint64_t most) {
+    family_ = family;
     if (kernel_.foreign && !draws.family.empty()) taken_.try_emplace(std::string(draws.family), false);
     for (;;) {
       failing_.clear();
@@ -226,7 +234,7 @@ class KernelRun {
     const bool taken = trial.refusal(c.problem).empty();
     for (std::size_t law = 0; law < questions_.size(); ++law) {
       PropertyResult& result = results_[law];
-      if (result.failure) continue;
+      if (result.failure || !is_its_turn(law)) continue;
       if (law > 0 && stopped()) break;  // all laws of one large case may take as long as the rest of the run
       now_running(kernel_.id, questions_[law].law->name, to_string(c.spec));
       Verdict verdict = ask(*questions_[law].law, trial);
@@ -248,6 +256,12 @@ class KernelRun {
     }
     if (trial.alternatives_seen().asked != 0) decisions_.add(c.spec, trial.alternatives_seen(), trial.powers());
     return !failing_.empty();
+  }
+
+  bool is_its_turn(std::size_t law) const {
+    constexpr std::uint64_t kDecided = 3;  // whatever the turns: a kernel that takes few cases is asked every law
+    return questions_[law].law->judge != nullptr || results_[law].decided() < kDecided ||
+           (law + family_ + turn_) % options_.turns == 0;
   }
 
   /// In the same way: a case that fails in another is another finding. A run that is to stop looks for no simpler one.
@@ -279,6 +293,7 @@ class KernelRun {
   std::span<const Question> questions_;
   const PropertyOptions& options_;
   std::span<PropertyResult> results_;
+  std::size_t turn_, family_ = 0;
   RunDecisions decisions_;
   std::uint64_t cases_ = 0;
   std::map<std::string, bool> taken_;  // of a foreign kernel, by family
@@ -317,7 +332,7 @@ struct Plan {
 };
 
 /// Of one kernel; none where it had no case.
-std::vector<PropertyResult> run_kernel(const KernelDeclaration& declaration, const Plan& plan,
+std::vector<PropertyResult> run_kernel(const KernelDeclaration& declaration, std::size_t turn, const Plan& plan,
                                        std::span<const Case> replay, const PropertyOptions& options,
                                        const std::function<void()>& family_ends) {
   std::vector<PropertyResult> its;
@@ -326,16 +341,16 @@ std::vector<PropertyResult> run_kernel(const KernelDeclaration& declaration, con
     if (one.asked && replay.empty() && !options.out.empty()) forget(witness_path(options, its.back()));
   }
   const Kernel kernel = options.kernel_of != nullptr ? options.kernel_of(declaration) : Kernel{declaration};
-  KernelRun run(kernel, plan.questions, options, its);
+  KernelRun run(kernel, plan.questions, options, turn, its);
   if (!replay.empty()) run.replay(replay);
   // Of a kernel that may be slow all families have their first case before any has its second, as in measure().
   constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
   const std::vector<Draws> all = draws_of(kernel, plan.families, options);
   for (const std::uint64_t most : {std::uint64_t{1}, kAll}) {
     if (most != kAll && !kernel.foreign) continue;
-    for (const Draws& draws : all) {
+    for (std::size_t family = 0; family < all.size(); ++family) {
       if (!replay.empty() || run.stopped()) continue;
-      run.draw(draws, most);
+      run.draw(all[family], family, most);
       if (most == kAll) family_ends();
     }
   }
@@ -374,13 +389,14 @@ std::vector<PropertyResult> run_properties(std::span<const KernelDeclaration> ke
   };
   std::vector<PropertyResult> results;
   bool law = false, family = false;
-  for (const KernelDeclaration* kernel : tested) {
+  for (std::size_t turn = 0; turn < tested.size(); ++turn) {
     if (options.stop && options.stop()) return results;
+    const KernelDeclaration* kernel = tested[turn];
     const Plan& plan = plan_of(*kernel);
     law = law || !plan.questions.empty();
     if (plan.questions.empty() || (replay.empty() && plan.families.empty())) continue;
     family = true;
-    for (PropertyResult& result : run_kernel(*kernel, plan, replay, options, family_ends)) {
+    for (PropertyResult& result : run_kernel(*kernel, turn, plan, replay, options, family_ends)) {
       results.push_back(std::move(result));
     }
   }

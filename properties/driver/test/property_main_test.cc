@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <array>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -86,6 +88,30 @@ TEST_F(PropertyMain, RightKernelPassesEveryLawAndIsCounted) {
     EXPECT_FALSE(skipped && find_law(law)->judge != nullptr) << law;
     EXPECT_TRUE(skipped || result["cases"]["pass"] > 10) << law;
     EXPECT_THAT(out, HasSubstr((result["skipped"] ? "skip" : "ok  ") + (" softmax.safe.hardened " + law)));
+  }
+}
+
+TEST_F(PropertyMain, InTurnsJudgingLawsSeeEveryCaseAndTheOthersASample) {
+  const auto executed = [&](const char* turns) {
+    const fs::path json = folder / "turns.json";
+    EXPECT_EQ(run({"--cases", "1", "--turns", turns, "--json", json.string()}, {right}), 0) << out << err;
+    std::map<std::string, std::array<std::uint64_t, 2>> cases;  // executed, decided
+    for (const auto& result : nlohmann::json::parse(read_file(json))["results"]) {
+      auto& [all, decided] = cases[result["law"]];
+      for (const auto& [kind, count] : result["cases"].items()) all += kind == "unsupported" ? 0 : count.get<int>();
+      decided = result["cases"]["pass"];
+    }
+    return cases;
+  };
+  const auto whole = executed("1");
+  for (const auto& [law, sample] : executed("8")) {
+    const auto& [all, decided] = whole.at(law);
+    if (find_law(law)->judge != nullptr) {
+      EXPECT_EQ(sample[0], all) << law;
+      continue;
+    }
+    EXPECT_LE(2 * sample[0], all) << law;
+    EXPECT_GE(sample[1], std::min<std::uint64_t>(3, decided)) << law;
   }
 }
 
