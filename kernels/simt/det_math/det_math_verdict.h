@@ -1,4 +1,4 @@
-// What both exhaustive tests of det_math.h (glibc's double as truth: quick; MPFR as truth: nightly) assert.
+// What the exhaustive test of det_math.h asserts.
 #pragma once
 
 #include <gtest/gtest.h>
