@@ -1,4 +1,4 @@
-"""python3 -m flashproof FILE.py:FUNCTION or MODULE:FUNCTION: check() from a shell, and what the replay lines run."""
+"""flashproof FILE.py:FUNCTION or MODULE:FUNCTION, also as python3 -m flashproof: check() from a shell, and what the replay lines run."""
 
 from __future__ import annotations
 

@@ -3,8 +3,10 @@ import pathlib
 import shlex
 import subprocess
 import sys
+import sysconfig
 
 import kernels
+import pytest
 from block_text import replay_line, unfolded
 
 import flashproof
@@ -23,6 +25,14 @@ def test_a_check_and_its_replay_line(tmp_path):
     assert done.returncode == 1 and (tmp_path / "j.xml").is_file() and (tmp_path / "r.json").is_file()
     again = replayed(done, HERE)
     assert again.returncode == 1 and "wrong_shape" in again.stdout, again.stdout + again.stderr
+
+
+def test_the_console_script_is_the_module():
+    script = pathlib.Path(sysconfig.get_path("scripts")) / "flashproof"
+    if not script.is_file():
+        pytest.skip("not installed by pip: no console script")
+    done = subprocess.run([script, "kernels:no_such"], cwd=HERE, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (2, run("kernels:no_such").stderr)
 
 
 def replayed(done, folder):
