@@ -96,7 +96,8 @@ TEST_F(PropertyMain, InTurnsJudgingLawsSeeEveryCaseAndTheOthersASample) {
     const fs::path json = folder / "turns.json";
     EXPECT_EQ(run({"--cases", "1", "--turns", turns, "--json", json.string()}, {right}), 0) << out << err;
     std::map<std::string, std::array<std::uint64_t, 2>> cases;  // executed, decided
-    for (const auto& result : nlohmann::json::parse(read_file(json))["results"]) {
+    const auto read = nlohmann::json::parse(read_file(json));
+    for (const auto& result : read["results"]) {
       auto& [all, decided] = cases[result["law"]];
       for (const auto& [kind, count] : result["cases"].items()) all += kind == "unsupported" ? 0 : count.get<int>();
       decided = result["cases"]["pass"];
