@@ -48,11 +48,17 @@ struct Attack {
   friend std::ostream& operator<<(std::ostream& out, const Attack& a) { return out << a.kernel; }
 };
 
+#ifdef __SANITIZE_ADDRESS__
+constexpr int kRuns = 1;  // what is looked for there is the judge's own memory
+#else
+constexpr int kRuns = 5;
+#endif
+
 class Hostile : public testing::TestWithParam<Attack> {};
 
 TEST_P(Hostile, a_wrong_kernel_is_a_finding_every_time) {
   const auto& [kernel, law, detail] = GetParam();
-  for (int run = 0; run < 5; ++run) {
+  for (int run = 0; run < kRuns; ++run) {
     const PluginReport report = check(kernel);
     EXPECT_TRUE(report.found());
     EXPECT_FALSE(report.partial) << report.failure;
