@@ -80,8 +80,17 @@ void explain(Score& score, const Output& output, const Truth& truth, const Bound
   }
 }
 
-void ask_judging_laws(Score& score, const Kernel& kernel, const Case& subject, const Output& output,
-                      const Bound& bound) {
+void put_bests(Score& score, const TermBests& bests) {
+  for (std::size_t term = 0; term < kTerms; ++term) {
+    const TermBest& best = bests[term];
+    if (best.share > 0) {
+      score.terms.push_back({name(static_cast<Term>(term)), best.ratio, best.row, best.column, best.share});
+    }
+  }
+}
+
+void ask_judging_laws(Score& score, const Kernel& kernel, const Case& subject, const Output& output, const Bound& bound,
+                      bool bests) {
   Oracle oracle(subject.problem);
   const Truth& truth = oracle.truth();
   std::set<std::int64_t> climbed;
@@ -91,6 +100,7 @@ void ask_judging_laws(Score& score, const Kernel& kernel, const Case& subject, c
     fail(score, std::string(name(judgement.worst.failure)), judgement.worst);
     explain(score, output, truth, bound, judgement, kernel.contract);
   }
+  if (bests) return put_bests(score, term_bests(output, truth, bound, judgement, kernel.contract));
   const Evaluation evaluation{kernel, subject, output, truth, bound, judgement};
   for (const Law& law : judging_laws()) {
     if (!judgement.worst.failed()) add(score, law.name, law.judge(evaluation));
@@ -122,10 +132,13 @@ std::size_t term_slot(std::string_view term) {
 namespace {
 
 /// Every law of gradients; the trial takes its case.
-void ask_gradient_laws(Score& score, Trial& trial) {
+void ask_gradient_laws(Score& score, Trial& trial, bool bests) {
   const Trial::Judged& by = trial.judged().front();
   score.ran = true;
   if (by.judgement.worst.failed()) fail(score, std::string(name(by.judgement.worst.failure)), by.judgement.worst);
+  if (bests) {
+    return put_bests(score, term_bests(trial.output(), trial.truth(), by.bound, by.judgement, trial.contract()));
+  }
   for (const Law& law : judging_laws()) {
     if (by.judgement.worst.failed()) break;
     add(score, law.name,
@@ -148,11 +161,11 @@ Score score(const Kernel& kernel, const Case& subject, const ScoreOptions& optio
   return guarded([&](Score& score) {
     Trial trial(kernel, subject, nullptr, options.run);
     if (!trial.refusal(subject.problem).empty()) return;
-    if (kernel.problem == ProblemKind::backward) return ask_gradient_laws(score, trial);
+    if (kernel.problem == ProblemKind::backward) return ask_gradient_laws(score, trial, options.bests);
     const Bound bound = compute_bound(subject.problem, kernel.arithmetic);
     const Output& output = trial.output();
     score.ran = true;
-    ask_judging_laws(score, kernel, subject, output, bound);
+    ask_judging_laws(score, kernel, subject, output, bound, options.bests);
     if (options.law != nullptr) add(score, options.law->name, ask(*options.law, trial));
   });
 }
@@ -161,7 +174,7 @@ Score score_output(const Kernel& kernel, const Case& subject, const Output& outp
   return guarded([&](Score& score) {
     const Bound bound = compute_bound(subject.problem, kernel.arithmetic);
     score.ran = true;
-    ask_judging_laws(score, kernel, subject, output, bound);
+    ask_judging_laws(score, kernel, subject, output, bound, false);
   });
 }
 

@@ -16,9 +16,12 @@ namespace flashproof {
 
 /// The worst err/bound of one term.
 struct TermRatio {
-  std::string_view term;  // name(Term); of gradients name(Part)
+  std::string_view term;  // name(Term); of a gradient's Peaks name(Part)
   double ratio = 0;
   std::int64_t row = 0, column = 0;  // of the element in its tensor
+  double share = 1;                  // of a TermBest; a Peak asks for none
+
+  TermBest best() const { return {ratio, share, row, column}; }
 };
 
 struct Score {
@@ -43,6 +46,7 @@ inline constexpr std::size_t kTermSlots = kForwardTerms + 3;
 struct ScoreOptions {
   RunOptions run = {};
   const Law* law = nullptr;  // a relating law that is asked, too; its trial runs under `run`
+  bool bests = false;        // Score::terms are the TermBests, which the ledger keeps, and no law is asked
 };
 
 // Guided search drives into the slow tiers of the oracle, where one row may take a second. A verdict that is open after

@@ -10,7 +10,7 @@
 #include "reference/problem/witness/witness.h"
 #include "reference/system/error.h"
 #include "reference/system/text.h"
-#include "reports/attack/search.h"
+#include "reports/attack/replay.h"
 #include "reports/ledger/text.h"
 #include "reports/views/terminal/text.h"
 #include "reports/workers/workers.h"
@@ -98,13 +98,14 @@ void run_target(const AttackTarget& target, const std::vector<LedgerEntry>& know
                 std::uint64_t first_slice, const Slices& slices, StepReporter& reporter) {
   reporter.starting(first_slice);
   // After a crash the next worker must not meet the same inputs again.
-  Search search(*target.kernel, target.format, options.seed + first_slice, known);
+  Search search(*target.kernel, target.format, options.seed + first_slice);
+  go_on_from(search, known);
   SliceReport report;
   for (std::uint64_t slice = first_slice; slice < slices.count; ++slice) {
     if (slice != first_slice) reporter.starting(slice);
     const std::uint64_t before = search.evaluations();
     for (const double end = now() + slices.seconds; slices.seconds > 0 && now() < end;) search.step();
-    report.entries = search.entries();
+    report.entries = entries_of(search);
     reporter.returned();
     report.evaluations = search.evaluations() - before;
     if (!search.violation().empty() && report.violation.empty()) {
