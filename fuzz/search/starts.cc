@@ -1,9 +1,13 @@
 #include "fuzz/search/starts.h"
 
 #include <cmath>
+#include <map>
+#include <string>
+#include <variant>
 
 #include "properties/generators/family.h"
 #include "properties/generators/numbers.h"
+#include "reference/problem/fields.h"
 #include "reference/system/error.h"
 
 namespace flashproof {
@@ -24,16 +28,19 @@ bool all_finite(const Tensor& tensor) {
   return true;
 }
 
-bool is_full(const SoftmaxProblem& p) { return p.row_length.empty() && all_finite(p.x); }
-bool is_full(const MergeProblem& p) { return all_finite(p.o) && all_finite(p.lse) && all_finite(p.l); }
-bool is_full(const AttentionProblem& p) {
-  return p.plain() && p.key_length.empty() && !p.causal && all_finite(p.q) && all_finite(p.k) && all_finite(p.v) &&
-         all_finite(p.bias);
-}
+bool has_full_rows(const SoftmaxProblem& p) { return p.row_length.empty(); }
+bool has_full_rows(const MergeProblem&) { return true; }
+bool has_full_rows(const AttentionProblem& p) { return p.plain() && p.key_length.empty() && !p.causal; }
+bool has_full_rows(const BackwardProblem& p) { return has_full_rows(p.forward); }
+
 bool is_full(const Problem& problem) {
-  const auto* gradient = std::get_if<BackwardProblem>(&problem);
-  if (gradient != nullptr) return is_full(gradient->forward) && all_finite(gradient->d_out);
-  return visit_forward([](const auto& p) { return is_full(p); }, problem);
+  return std::visit(
+      [](const auto& p) {
+        bool full = has_full_rows(p);
+        for_each_tensor(p, [&](const Field&, const Tensor& tensor) { full = full && all_finite(tensor); });
+        return full;
+      },
+      problem);
 }
 
 std::map<std::string, std::string> shape_keys(ProblemKind problem, Random& random) {
