@@ -38,7 +38,8 @@ void Search::start() {
 
 void Search::offer(Candidate candidate) {
   const Origin& origin = candidate.input.origin;
-  Case subject{origin.spec, candidate.problem ? std::move(*candidate.problem) : origin.make()};
+  if (!candidate.problem) candidate.problem = origin.make();
+  Case subject{origin.spec, std::move(*candidate.problem)};
   const Score found = score(kernel_, subject, {.bests = true});
   candidate.problem = std::move(subject.problem);
   if (leaves_bound(found) && violation_.empty()) {
