@@ -8,7 +8,6 @@
 #include "fuzz/archive/archive.h"
 #include "fuzz/campaign/content.h"
 #include "fuzz/campaign/folder.h"
-#include "fuzz/input/elite_line.h"
 #include "reference/system/atomic_file.h"
 #include "reference/system/error.h"
 #include "reference/system/text.h"
@@ -52,24 +51,7 @@ class Regressions {
   }
 
   void take(const fs::path& campaign) {
-    const CampaignFolder folder{campaign};
-    std::error_code error;
-    if (!fs::is_regular_file(folder.archive(), error)) {
-      throw UsageError(fmt::format("{}: no campaign is there (it has no archive.sqlite)", shown(campaign)));
-    }
-    const std::optional<Description> description = read_description(folder);
-    if (description && description->tables != fmt::format("{:016x}", tables_fingerprint())) {
-      throw UsageError(
-          fmt::format("{}: its inputs are of other tables; only a new campaign has lines", shown(campaign)));
-    }
-    for (const Elite& elite : Archive(folder.archive(), Archive::Open::read_only).elites()) {
-      const auto problem = problem_of(elite.subject.target);
-      const bool counts =
-          elite.subject.math == "det" && elite.subject.kernel.ends_with(".hardened") && elite.ratio <= 1;
-      if (!problem || !counts) continue;
-      const auto origin = elite_origin(*problem, elite.subject.format, elite.input);
-      if (origin) offer({elite.subject.kernel, elite.subject.format, elite.term, elite.ratio, *origin});
-    }
+    for (CampaignLine& worst : worst_lines(campaign)) offer(std::move(worst.line));
   }
 
   std::string text() const {
@@ -89,6 +71,27 @@ class Regressions {
 };
 
 }  // namespace
+
+std::vector<CampaignLine> worst_lines(const fs::path& campaign) {
+  const CampaignFolder folder{campaign};
+  std::error_code error;
+  if (!fs::is_regular_file(folder.archive(), error)) {
+    throw UsageError(fmt::format("{}: no campaign is there (it has no archive.sqlite)", shown(campaign)));
+  }
+  const std::optional<Description> description = read_description(folder);
+  if (description && description->tables != fmt::format("{:016x}", tables_fingerprint())) {
+    throw UsageError(fmt::format("{}: its inputs are of other tables; only a new campaign has lines", shown(campaign)));
+  }
+  std::vector<CampaignLine> lines;
+  for (const Elite& elite : Archive(folder.archive(), Archive::Open::read_only).elites()) {
+    const auto& [target, kernel, format, executor, math] = elite.subject;
+    const auto problem = problem_of(target);
+    if (!problem || math != "det" || !kernel.ends_with(".hardened") || elite.ratio > 1) continue;
+    const auto origin = elite_origin(*problem, format, elite.input);
+    if (origin) lines.push_back({{kernel, format, elite.term, elite.ratio, *origin}, executor});
+  }
+  return lines;
+}
 
 void write_regressions(std::span<const fs::path> campaigns, const fs::path& to) {
   Regressions all;

@@ -4,12 +4,24 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <vector>
+
+#include "fuzz/input/elite_line.h"
 
 namespace flashproof {
 
+/// A worst case of a campaign, and where it ran.
+struct CampaignLine {
+  EliteLine line;
+  std::string executor;  // cpu or cuda
+};
+/// Of the campaign in this folder: of hardened kernels, single cases, within the bound. Throws UsageError for a folder without a
+/// campaign or of other tables.
+std::vector<CampaignLine> worst_lines(const std::filesystem::path& campaign);
+
 /// Writes `to` (properties/regressions/elites.txt): of every kernel, format and term the worst case of the campaigns in
-/// these folders and of the file as it was. Prints how many lines there are. Throws UsageError for a folder without a
-/// campaign or of other tables, and for a file that holds something else; InfrastructureError.
+/// these folders and of the file as it was. Prints how many lines there are. Throws what worst_lines() throws, UsageError for
+/// a file that holds something else, and InfrastructureError.
 void write_regressions(std::span<const std::filesystem::path> campaigns, const std::filesystem::path& to);
 
 /// Adds cases to the seed corpora in `corpus`: a recipe, or the recipe of a witness that still is what the recipe makes,

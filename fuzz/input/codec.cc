@@ -14,6 +14,7 @@ namespace flashproof {
 namespace {
 
 constexpr std::size_t kMutationBytes = 8;
+constexpr std::int32_t kDOutBit = 1 << 15;  // in the two bytes of a gradient's column: kChangesDOut
 
 /// A key and what its byte may say: value 1 + i is values[i], 0 leaves the key out.
 struct Knob {
@@ -59,7 +60,7 @@ std::vector<std::string> values_of(const KeyInfo& key) {
   return values;
 }
 
-/// In the order of keys_of().
+/// In the order of keys_of(), then that of gradients alone.
 const std::vector<Knob>& knobs(ProblemKind problem) {
   static const std::array<std::vector<Knob>, std::size(kProblemKinds)> all = [] {
     std::array<std::vector<Knob>, std::size(kProblemKinds)> made;
@@ -67,6 +68,7 @@ const std::vector<Knob>& knobs(ProblemKind problem) {
       for (const KeyInfo& key : keys_of(kind))
         made[static_cast<std::size_t>(kind)].push_back({key.name, values_of(key)});
     }
+    made[static_cast<std::size_t>(ProblemKind::backward)].push_back({"mode", {"stage", "gradient"}});
     return made;
   }();
   return all[static_cast<std::size_t>(problem)];
@@ -158,6 +160,7 @@ FuzzInput decode_input(ProblemKind problem, std::span<const std::uint8_t> bytes)
     m.seed = static_cast<std::uint32_t>(in.number(4));
     m.row = static_cast<std::int32_t>(in.number(2));
     m.column = static_cast<std::int32_t>(in.number(2));
+    if (problem == ProblemKind::backward && (m.column & kDOutBit) != 0) m.column += kChangesDOut - kDOutBit;
   }
   return input;
 }
@@ -193,10 +196,12 @@ std::optional<std::vector<std::uint8_t>> encode_input(const FuzzInput& input) {
   put_schedule(out, input.schedule);
   for (const Mutation& m : input.origin.mutations) {
     constexpr std::int32_t kMost = 0xffff;
-    if (m.row < 0 || m.row > kMost || m.column < 0 || m.column > kMost) return std::nullopt;
+    const bool of_d_out = spec.problem == ProblemKind::backward && m.column >= kDOutBit;
+    const std::int32_t column = of_d_out ? m.column - kChangesDOut + kDOutBit : m.column;
+    if (m.row < 0 || m.row > kMost || column < 0 || column > kMost) return std::nullopt;
     put(out, m.seed, 4);
     put(out, static_cast<std::uint64_t>(m.row), 2);
-    put(out, static_cast<std::uint64_t>(m.column), 2);
+    put(out, static_cast<std::uint64_t>(column), 2);
   }
   return out;
 }
@@ -238,7 +243,8 @@ std::uint64_t tables_fingerprint() {
     for (const char c : word) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
     hash = (hash ^ 0xff) * 0x100000001b3;
   };
-  for (const ProblemKind problem : kForwardKinds) {  // a gradient has the tables of attention
+  add("d_out");  // bit 15 of a gradient's column
+  for (const ProblemKind problem : kProblemKinds) {
     for (const std::string_view family : families_of(problem)) add(family);
     for (const Knob& knob : knobs(problem)) {
       add(knob.key);

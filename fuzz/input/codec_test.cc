@@ -162,6 +162,13 @@ TEST(Codec, a_gradient_is_its_forward_recipe_with_the_changes_made_first) {
   const Case other = case_of(ProblemKind::backward, input);
   EXPECT_NE(gradient(other).forward, gradient(plain).forward);
   EXPECT_EQ(gradient(other).d_out, gradient(plain).d_out);
+  input.origin.mutations = {{17, 0, 3 | kChangesDOut}};
+  const Case third = case_of(ProblemKind::backward, input);
+  EXPECT_EQ(gradient(third).forward, gradient(plain).forward);
+  EXPECT_NE(gradient(third).d_out, gradient(plain).d_out);
+  EXPECT_EQ(decode_input(ProblemKind::backward, *encode_input(input)), input);
+  input.origin.mutations[0].column = 1 << 15;  // the bytes have no such column
+  EXPECT_FALSE(encode_input(input));
   FuzzInput data;
   data.witness = format_witness({other, {}});
   EXPECT_EQ(case_of(ProblemKind::backward, data).problem, other.problem);

@@ -54,9 +54,9 @@ Score guarded(Body body) {
 
 /// judge.h climbs until an element is decided; this one only so far. A row that has begun to climb may go on: o and lse of a
 /// row ask for the same balls.
-NextTier limited(Oracle& oracle, std::set<std::int64_t>& climbed) {
-  return [&oracle, &climbed](std::int64_t row, int level) -> const RowBalls* {
-    if (level > kHighestLevel || (climbed.size() >= kMostRows && !climbed.contains(row))) return nullptr;
+NextTier limited(Oracle& oracle, std::size_t most_rows, std::set<std::int64_t>& climbed) {
+  return [&oracle, &climbed, most_rows](std::int64_t row, int level) -> const RowBalls* {
+    if (level > kHighestLevel || (climbed.size() >= most_rows && !climbed.contains(row))) return nullptr;
     climbed.insert(row);
     return oracle.row(row, level);
   };
@@ -80,17 +80,29 @@ void explain(Score& score, const Output& output, const Truth& truth, const Bound
   }
 }
 
-void ask_judging_laws(Score& score, const Kernel& kernel, const Case& subject, const Output& output,
-                      const Bound& bound) {
-  Oracle oracle(subject.problem);
+void put_bests(Score& score, const TermBests& bests) {
+  for (std::size_t term = 0; term < kTerms; ++term) {
+    const TermBest& best = bests[term];
+    if (best.share > 0) {
+      score.terms.push_back({name(static_cast<Term>(term)), best.ratio, best.row, best.column, best.share});
+    }
+  }
+}
+
+void ask_judging_laws(Score& score, const Kernel& kernel, const Case& subject, const Output& output, const Bound& bound,
+                      const ScoreOptions& options) {
+  CaseTruth own(subject);
+  Oracle& oracle = (options.truth != nullptr ? *options.truth : own).oracle();
   const Truth& truth = oracle.truth();
   std::set<std::int64_t> climbed;
-  const auto [judgement, found] = screen(output, truth, bound, kernel.contract, limited(oracle, climbed));
+  const auto [judgement, found] =
+      screen(output, truth, bound, kernel.contract, limited(oracle, options.most_rows, climbed));
   score.climbed = climbed.size();
   if (judgement.worst.failed()) {
     fail(score, std::string(name(judgement.worst.failure)), judgement.worst);
     explain(score, output, truth, bound, judgement, kernel.contract);
   }
+  if (options.bests) return put_bests(score, term_bests(output, truth, bound, judgement, kernel.contract));
   const Evaluation evaluation{kernel, subject, output, truth, bound, judgement};
   for (const Law& law : judging_laws()) {
     if (!judgement.worst.failed()) add(score, law.name, law.judge(evaluation));
@@ -122,10 +134,13 @@ std::size_t term_slot(std::string_view term) {
 namespace {
 
 /// Every law of gradients; the trial takes its case.
-void ask_gradient_laws(Score& score, Trial& trial) {
+void ask_gradient_laws(Score& score, Trial& trial, bool bests) {
   const Trial::Judged& by = trial.judged().front();
   score.ran = true;
   if (by.judgement.worst.failed()) fail(score, std::string(name(by.judgement.worst.failure)), by.judgement.worst);
+  if (bests) {
+    return put_bests(score, term_bests(trial.output(), trial.truth(), by.bound, by.judgement, trial.contract()));
+  }
   for (const Law& law : judging_laws()) {
     if (by.judgement.worst.failed()) break;
     add(score, law.name,
@@ -146,13 +161,13 @@ void ask_gradient_laws(Score& score, Trial& trial) {
 
 Score score(const Kernel& kernel, const Case& subject, const ScoreOptions& options) {
   return guarded([&](Score& score) {
-    Trial trial(kernel, subject, nullptr, options.run);
+    Trial trial(kernel, subject, options.truth, options.run);
     if (!trial.refusal(subject.problem).empty()) return;
-    if (kernel.problem == ProblemKind::backward) return ask_gradient_laws(score, trial);
+    if (kernel.problem == ProblemKind::backward) return ask_gradient_laws(score, trial, options.bests);
     const Bound bound = compute_bound(subject.problem, kernel.arithmetic);
     const Output& output = trial.output();
     score.ran = true;
-    ask_judging_laws(score, kernel, subject, output, bound);
+    ask_judging_laws(score, kernel, subject, output, bound, options);
     if (options.law != nullptr) add(score, options.law->name, ask(*options.law, trial));
   });
 }
@@ -161,7 +176,7 @@ Score score_output(const Kernel& kernel, const Case& subject, const Output& outp
   return guarded([&](Score& score) {
     const Bound bound = compute_bound(subject.problem, kernel.arithmetic);
     score.ran = true;
-    ask_judging_laws(score, kernel, subject, output, bound);
+    ask_judging_laws(score, kernel, subject, output, bound, {});
   });
 }
 

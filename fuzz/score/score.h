@@ -10,15 +10,19 @@
 #include "kernels/registry.h"
 #include "kernels/run/run.h"
 #include "properties/laws/law.h"
+#include "properties/laws/trial.h"
 #include "reference/problem/case.h"
 
 namespace flashproof {
 
 /// The worst err/bound of one term.
 struct TermRatio {
-  std::string_view term;  // name(Term); of gradients name(Part)
+  std::string_view term;  // name(Term); of a gradient's Peaks name(Part)
   double ratio = 0;
   std::int64_t row = 0, column = 0;  // of the element in its tensor
+  double share = 1;                  // of a TermBest; a Peak asks for none
+
+  TermBest best() const { return {ratio, share, row, column}; }
 };
 
 struct Score {
@@ -40,15 +44,18 @@ std::size_t term_slot(std::string_view term);
 inline constexpr std::size_t kForwardTerms = static_cast<std::size_t>(Term::dq_weights);
 inline constexpr std::size_t kTermSlots = kForwardTerms + 3;
 
-struct ScoreOptions {
-  RunOptions run = {};
-  const Law* law = nullptr;  // a relating law that is asked, too; its trial runs under `run`
-};
-
 // Guided search drives into the slow tiers of the oracle, where one row may take a second. A verdict that is open after
 // these two limits is inconclusive here (a report's judge climbs on); Score::climbed says how many rows climbed.
 inline constexpr int kHighestLevel = 3;
 inline constexpr std::size_t kMostRows = 8;  // that climb, per case
+
+struct ScoreOptions {
+  RunOptions run = {};
+  const Law* law = nullptr;    // a relating law that is asked, too; its trial runs under `run`
+  bool bests = false;          // Score::terms are the TermBests, which the ledger keeps, and no law is asked
+  CaseTruth* truth = nullptr;  // the case's, shared by many kernels; null: this call's own
+  std::size_t most_rows = kMostRows;
+};
 
 /// The judging laws, and the relating one that was asked for; of a gradient every relating law. Never throws for what a kernel
 /// does.

@@ -1,14 +1,12 @@
 #include "fuzz/score/sweep.h"
 
-#include <exception>
-#include <utility>
+#include <limits>
 #include <vector>
 
 #include "fuzz/input/codec.h"
 #include "fuzz/score/score.h"
 #include "properties/generators/numbers.h"
 #include "properties/laws/support/change.h"
-#include "reference/oracle/oracle.h"
 #include "reference/problem/random.h"
 #include "reference/system/error.h"
 
@@ -49,28 +47,6 @@ std::string line_of(const FuzzInput& input) {
   return line;
 }
 
-/// The judging laws, and the judge, on a truth that all kernels share. Returns what failed, and the element.
-std::pair<std::string, std::string> judged(const Kernel& kernel, const Case& made, const Output& output,
-                                           Oracle& oracle) {
-  const Bound bound = compute_bound(made.problem, kernel.arithmetic);
-  const Truth& truth = oracle.truth();
-  const NextTier limited = [&](std::int64_t row, int level) {
-    return level > kHighestLevel ? nullptr : oracle.row(row, level);
-  };
-  const Judgement judgement = judge(output, truth, bound, kernel.contract, 0, limited);
-  if (judgement.worst.failed()) return {std::string(name(judgement.worst.failure)), judgement.worst.detail};
-  for (const Law& law : judging_laws()) {
-    const Verdict verdict = law.judge({kernel, made, output, truth, bound, judgement});
-    if (verdict.failed()) return {std::string(law.name), verdict.detail};
-  }
-  return {};
-}
-
-void report(Sweep& sweep, std::string_view kernel, const std::string& what, const FuzzInput& input,
-            const std::string& detail) {
-  sweep.findings.emplace(std::string(kernel) + " " + what, line_of(input) + "\n    " + detail);
-}
-
 }  // namespace
 
 std::string Sweep::text() const {
@@ -93,41 +69,15 @@ Sweep sweep(ProblemKind problem, std::uint64_t seed, std::uint64_t count, std::s
     }
     if (products(made.problem) > kMostWork) continue;
     ++result.cases;
-    Oracle oracle(made.problem);
-    for (const Tier tier : oracle.truth().tier) result.symbolic += tier == Tier::symbolic ? 1 : 0;
+    CaseTruth truth(made);
+    for (const Tier tier : truth.truth().tier) result.symbolic += tier == Tier::symbolic ? 1 : 0;
     for (const Kernel& kernel : kernels_of(problem)) {
       if (kernel.form != Form::hardened || kernel.id.find(only) == std::string_view::npos) continue;
-      Trial trial(kernel, made);
-      if (!trial.refusal(made.problem).empty()) continue;
-      ++result.executions;
-      try {
-        const auto [what, detail] = judged(kernel, made, trial.output(), oracle);
-        if (!what.empty()) report(result, kernel.id, what, input, detail);
-      } catch (const std::exception& error) {  // of the executor, or of the harness
-        report(result, kernel.id, "error", input, error.what());
-      }
-    }
-  }
-  return result;
-}
-
-Sweep sweep_gradients(std::uint64_t seed, std::uint64_t count, std::string_view only) {
-  Sweep result;
-  for (std::uint64_t index = 0; result.cases < count && index < kDraws * count; ++index) {
-    const FuzzInput input = drawn(ProblemKind::backward, seed, index);
-    Case made;
-    try {
-      made = case_of(ProblemKind::backward, input);
-    } catch (const UsageError&) {
-      continue;
-    }
-    if (products(made.problem) > kMostWork) continue;
-    ++result.cases;
-    for (const Kernel& kernel : kernels_of(ProblemKind::backward)) {
-      if (kernel.form != Form::hardened || kernel.id.find(only) == std::string_view::npos) continue;
-      const Score found = score(kernel, made, {});
+      const Score found = score(kernel, made, {.truth = &truth, .most_rows = std::numeric_limits<std::size_t>::max()});
       result.executions += found.ran ? 1 : 0;
-      if (found.failed()) report(result, kernel.id, found.what, input, found.verdict.detail);
+      if (!found.failed()) continue;
+      result.findings.emplace(std::string(kernel.id) + " " + found.what,
+                              line_of(input) + "\n    " + found.verdict.detail);
     }
   }
   return result;

@@ -24,7 +24,5 @@ struct Sweep {
 /// The first `count` cases of the stream `seed`: each is one problem, and every hardened kernel that takes it. `only`: a part
 /// of a kernel's id, or empty.
 Sweep sweep(ProblemKind problem, std::uint64_t seed, std::uint64_t count, std::string_view only = {});
-/// The same of the gradient.
-Sweep sweep_gradients(std::uint64_t seed, std::uint64_t count, std::string_view only = {});
 
 }  // namespace flashproof

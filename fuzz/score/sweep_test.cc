@@ -22,7 +22,7 @@ void expect_clean(const Sweep& sweep, std::uint64_t cases = kCases) {
 
 TEST(Sweep, softmax) { expect_clean(sweep(ProblemKind::softmax, kSeed, kCases / 5), kCases / 5); }
 TEST(Sweep, merge) { expect_clean(sweep(ProblemKind::merge, kSeed, kCases)); }
-TEST(Sweep, gradients) { expect_clean(sweep_gradients(kSeed, kCases)); }
+TEST(Sweep, gradients) { expect_clean(sweep(ProblemKind::backward, kSeed, kCases)); }
 
 TEST(Sweep, attention) {
   const Sweep found = sweep(ProblemKind::attention, kSeed, kCases);

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 
+#include "fuzz/search/starts.h"
 #include "fuzz/targets/session.h"
 #include "reference/system/error.h"
 #include "reference/system/read_file.h"
@@ -60,7 +61,7 @@ std::optional<Session::Found> Session::climbing(const FuzzInput& input, std::spa
   return evaluate(input);
 }
 
-Parents Session::parents() {
+Climb Session::from_elites(Random& random) {
   const ProblemKind problem = target_.problem(subjects_.front());
   std::map<std::string, Elite> worst;  // by term: one run each, whatever the number of shape classes
   for (Elite& elite : archive_->elites()) {
@@ -68,38 +69,38 @@ Parents Session::parents() {
     const auto [at, fresh] = worst.try_emplace(elite.term, elite);
     if (!fresh && elite.ratio > at->second.ratio) at->second = std::move(elite);
   }
-  Parents parents(problem);
+  Climb best(problem, random.next_u32());
   for (const auto& [term, elite] : worst) {
     const FuzzInput input = decode_input(problem, elite.input);
-    if (const auto found = evaluate(input)) parents.offer(input, found->scored.score.terms);
+    if (const auto found = evaluate(input)) best.offer({input}, found->scored.score.terms);
   }
-  return parents;
+  return best;
 }
 
-void Session::learn(const FuzzInput& input, const Found& found, Parents& parents, const std::string& folder) {
+void Session::learn(const FuzzInput& input, const Found& found, Climb& best, const std::string& folder) {
   const auto bytes = encode_input(input);
   keep(found, input, *bytes);
-  if (parents.offer(input, found.scored.score.terms)) write_input(folder, *bytes);
+  if (best.offer({input}, found.scored.score.terms)) write_input(folder, *bytes);
 }
 
 void Session::climb(double seconds, const std::string& folder) {
-  Parents best = parents();
   Random random = fresh_random();
+  Climb best = from_elites(random);
   for (const double end = now() + seconds; now() < end; tick()) {
     const auto child = best.child(random);
     if (!child) break;
-    if (const auto found = climbing(*child, *encode_input(*child))) learn(*child, *found, best, folder);
+    const FuzzInput& input = child->input;
+    if (const auto found = climbing(input, *encode_input(input))) learn(input, *found, best, folder);
   }
   if (!options_.climbing.empty()) fs::remove(options_.climbing);
   flush();
 }
 
-void Session::hunt_batch(const std::vector<FuzzInput>& inputs, Team& team, Parents& parents,
-                         const std::string& folder) {
+void Session::hunt_batch(const std::vector<FuzzInput>& inputs, Team& team, Climb& best, const std::string& folder) {
   const TargetSubject& subject = subjects_.front();
   if (target_.run_batch == nullptr) {
     for (const FuzzInput& input : inputs) {
-      if (const auto found = evaluate(input)) learn(input, *found, parents, folder);
+      if (const auto found = evaluate(input)) learn(input, *found, best, folder);
       tick();
     }
     return;
@@ -118,7 +119,7 @@ void Session::hunt_batch(const std::vector<FuzzInput>& inputs, Team& team, Paren
       fatal = i;
     } else {
       keep_launch(inputs, batch, i, batch.results[i]->score.what);
-      learn(inputs[i], {&subject, std::move(*batch.results[i])}, parents, folder);
+      learn(inputs[i], {&subject, std::move(*batch.results[i])}, best, folder);
     }
   }
   if (fatal) keep({&subject, std::move(*batch.results[*fatal])}, inputs[*fatal], *encode_input(inputs[*fatal]));
@@ -186,8 +187,8 @@ void Session::hunt(double seconds, const std::string& folder) {
     try_suspects(options_.suspects);
   }
   const ProblemKind problem = target_.problem(subjects_.front());
-  Parents best = parents();
   Random random = options_.seed ? Random(*options_.seed, 0) : fresh_random();
+  Climb best = from_elites(random);
   const auto batch = static_cast<std::size_t>(options_.batch);
   Team team(options_.threads);
   std::vector<fs::path> corpus = files_of(folder);
@@ -202,7 +203,7 @@ void Session::hunt(double seconds, const std::string& folder) {
     while (inputs.size() < batch) {  // half changed elites, half random recipes
       for (FuzzInput& input : random_inputs(problem, random, kSiblings)) inputs.push_back(std::move(input));
       for (std::size_t i = 0; i < kSiblings; ++i) {
-        if (auto child = best.child(random)) inputs.push_back(std::move(*child));
+        if (auto child = best.child(random)) inputs.push_back(std::move(child->input));
       }
     }
     hunt_batch(inputs, team, best, folder);

@@ -34,7 +34,7 @@
 
 #include "fuzz/archive/archive.h"
 #include "fuzz/score/feedback.h"
-#include "fuzz/targets/parents.h"
+#include "fuzz/search/climb.h"
 #include "fuzz/targets/target.h"
 
 namespace flashproof {
@@ -99,10 +99,11 @@ class Session {
   const TargetSubject& subject_of(std::uint8_t kernel) const;
   Subject key_of(const TargetSubject& subject) const;
   std::optional<Found> climbing(const FuzzInput& input, std::span<const std::uint8_t> bytes);
-  Parents parents();
-  void hunt_batch(const std::vector<FuzzInput>& inputs, Team& team, Parents& parents, const std::string& folder);
+  /// Of the subject's elites, run again.
+  Climb from_elites(Random& random);
+  void hunt_batch(const std::vector<FuzzInput>& inputs, Team& team, Climb& best, const std::string& folder);
   [[noreturn]] void leave_lost();
-  void learn(const FuzzInput& input, const Found& found, Parents& parents, const std::string& folder);
+  void learn(const FuzzInput& input, const Found& found, Climb& best, const std::string& folder);
   void report_launch(const std::vector<FuzzInput>& inputs, const ScoredBatch& batch);
   void keep_launch(const std::vector<FuzzInput>& inputs, const ScoredBatch& batch, std::size_t of,
                    const std::string& what);

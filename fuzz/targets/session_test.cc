@@ -264,33 +264,6 @@ TEST_F(SessionTest, a_law_that_loses_the_context_ends_the_process) {
   EXPECT_EQ(archive().findings().size(), 1U);
 }
 
-TEST(Parents, are_the_worst_of_each_term_and_children_have_one_change_more) {
-  Parents parents(ProblemKind::softmax);
-  Random random(1, 2);
-  EXPECT_FALSE(parents.child(random));
-  const FuzzInput plain = random_inputs(ProblemKind::softmax, random, 1).front();
-  EXPECT_TRUE(parents.offer(plain, {{"o.weights", 0.5, 3, 4}}));
-  EXPECT_FALSE(parents.offer(plain, {{"o.weights", 0.4, 0, 0}}));
-  const auto child = parents.child(random);
-  ASSERT_TRUE(child);
-  ASSERT_EQ(child->origin.mutations.size(), 1U);
-  EXPECT_EQ(child->origin.mutations[0].row, 3);
-  EXPECT_EQ(child->origin.mutations[0].column, 4);
-}
-
-TEST(Parents, siblings_differ_in_their_seed_alone) {
-  Random random(1, 2);
-  const auto inputs = random_inputs(ProblemKind::attention, random, 16);
-  std::set<std::uint64_t> seeds;
-  for (FuzzInput input : inputs) {
-    seeds.insert(input.origin.spec.seed);
-    input.origin.spec.seed = inputs[0].origin.spec.seed;
-    EXPECT_EQ(input, inputs[0]);
-    EXPECT_TRUE(encode_input(input));
-  }
-  EXPECT_EQ(seeds.size(), 16U);
-}
-
 TEST_F(SessionTest, without_a_kernel_the_input_chooses_among_the_hardened_ones) {
   SessionOptions all = options();
   all.kernel = all.format = "";

@@ -10,7 +10,7 @@
 #include "reference/problem/witness/witness.h"
 #include "reference/system/error.h"
 #include "reference/system/text.h"
-#include "reports/attack/search.h"
+#include "reports/attack/replay.h"
 #include "reports/ledger/text.h"
 #include "reports/views/terminal/text.h"
 #include "reports/workers/workers.h"
@@ -38,26 +38,10 @@ std::string write_violation(const AttackTarget& target, const Origin& origin, co
 }
 
 /// What is known of a target: found earlier in this campaign, else in the ledger.
-std::vector<LedgerEntry> known_of(const AttackTarget& target, const std::vector<LedgerEntry>& found,
-                                  const Ledger& ledger) {
-  std::vector<LedgerEntry> known;
-  for (const auto* list : {&found, &ledger.entries}) {
-    for (const LedgerEntry& e : *list) {
-      const bool there =
-          std::any_of(known.begin(), known.end(), [&](const LedgerEntry& other) { return other.same_key(e); });
-      if (same_target(e, target) && !there) known.push_back(e);
-    }
-  }
-  return known;
-}
-
-void replace(std::vector<LedgerEntry>& entries, LedgerEntry entry) {
-  const auto at = std::find_if(entries.begin(), entries.end(), [&](const LedgerEntry& e) { return e.same_key(entry); });
-  if (at == entries.end()) {
-    entries.push_back(std::move(entry));
-  } else {
-    *at = std::move(entry);
-  }
+std::vector<LedgerEntry> known_of(const AttackTarget& target, const Ledger& found, Ledger known) {
+  for (const LedgerEntry& e : found.entries) known.set(e);
+  std::erase_if(known.entries, [&](const LedgerEntry& e) { return !same_target(e, target); });
+  return std::move(known.entries);
 }
 
 /// What a worker hands over after a slice: fields with kEnd between them, which no line of a ledger has.
@@ -98,13 +82,14 @@ void run_target(const AttackTarget& target, const std::vector<LedgerEntry>& know
                 std::uint64_t first_slice, const Slices& slices, StepReporter& reporter) {
   reporter.starting(first_slice);
   // After a crash the next worker must not meet the same inputs again.
-  Search search(*target.kernel, target.format, options.seed + first_slice, known);
+  Search search(*target.kernel, target.format, options.seed + first_slice);
+  go_on_from(search, known);
   SliceReport report;
   for (std::uint64_t slice = first_slice; slice < slices.count; ++slice) {
     if (slice != first_slice) reporter.starting(slice);
     const std::uint64_t before = search.evaluations();
     for (const double end = now() + slices.seconds; slices.seconds > 0 && now() < end;) search.step();
-    report.entries = search.entries();
+    report.entries = entries_of(search);
     reporter.returned();
     report.evaluations = search.evaluations() - before;
     if (!search.violation().empty() && report.violation.empty()) {
@@ -132,13 +117,13 @@ AttackResult attack(const std::vector<AttackTarget>& targets, const Ledger& know
   hooks.work = [&](std::uint64_t task, std::uint64_t first, StepReporter& reporter) {
     if (first >= slices.count) return;  // the last slice ended its process
     const AttackTarget& target = targets[task];
-    run_target(target, known_of(target, result.entries, known), options, first, slices, reporter);
+    run_target(target, known_of(target, result.found, known), options, first, slices, reporter);
   };
   hooks.result = [&](std::uint64_t task, std::uint64_t, const std::string& text) {
     SliceReport report = SliceReport::deserialize(text);
     ++done;
     result.evaluations += report.evaluations;
-    for (LedgerEntry& e : report.entries) replace(result.entries, std::move(e));
+    for (LedgerEntry& e : report.entries) result.found.set(std::move(e));
     const auto told = [&](const AttackFinding& f) {
       return f.target.kernel == targets[task].kernel && f.target.format == targets[task].format &&
              f.what == report.violation;

@@ -33,7 +33,7 @@ struct AttackFinding {
 };
 
 struct AttackResult {
-  std::vector<LedgerEntry> entries;  // of every target, without history
+  Ledger found;  // of every target, without history
   std::vector<AttackFinding> findings;
   std::uint64_t evaluations = 0;
   bool partial = false;

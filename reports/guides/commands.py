@@ -121,6 +121,8 @@ COMMANDS = {
     "./flashproof ledger out/merge/report.json": Run(),
     './flashproof ledger out/merge/report.json --update --reason "report, seed 0"':
         Run(instead='./flashproof ledger out/merge/report.json --ledger mine.tsv --update --reason "report, seed 0"'),
+    './flashproof ledger out/fuzz/attention --update --reason "a night of fuzz"':
+        Listed("takes worst cases of real kernels; reports_cli_test has a campaign with some"),
     './flashproof attack --seconds 3600 --update --reason "an hour more"':
         Run(instead="./flashproof attack --kernel merge.pairwise_stable.hardened --format f32 --seconds 0.2 --ledger a.tsv "
                     '--update --reason "an hour more"'),

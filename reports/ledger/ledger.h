@@ -71,10 +71,11 @@ struct Ledger {
   bool raise(LedgerEntry entry, const std::string& reason);
   /// Keeps the larger ratio of a key, whatever roundings differ by; no history.
   void offer(LedgerEntry entry);
+  /// In place of the one with its key, as it is.
+  void set(LedgerEntry entry);
 
  private:
   LedgerEntry* known(const LedgerEntry& entry);
-  void set(LedgerEntry entry);
 };
 
 }  // namespace flashproof

@@ -68,12 +68,11 @@ Ledger updated(const Ledger& old, const AttackResult& result, const std::vector<
   // A complete run measured every entry of its targets again: what it does not hand back cannot be made any more.
   if (!result.partial) {
     std::erase_if(ledger.entries, [&](const LedgerEntry& e) {
-      return of_target(e, targets) && std::none_of(result.entries.begin(), result.entries.end(),
-                                                   [&](const LedgerEntry& found) { return found.same_key(e); });
+      return of_target(e, targets) && result.found.find(e.kernel, e.format, e.term, e.architecture) == nullptr;
     });
   }
   Ledger whole;
-  for (const LedgerEntry& e : result.entries) {
+  for (const LedgerEntry& e : result.found.entries) {
     ledger.put(e, reason);
     whole.offer(of_whole_bound(e));
   }
@@ -82,7 +81,7 @@ Ledger updated(const Ledger& old, const AttackResult& result, const std::vector<
 }
 
 void print_changes(const Ledger& old, const AttackResult& result, const std::vector<AttackTarget>& targets) {
-  for (const LedgerEntry& e : result.entries) {
+  for (const LedgerEntry& e : result.found.entries) {
     const LedgerEntry* before = old.find(e.kernel, e.format, e.term);
     if (before != nullptr && replays(before->best, e.best)) continue;
     print(fmt::format("  {} {} {}: {} -> {}\n", e.kernel, info(e.format).name, name(*e.term),
@@ -91,9 +90,7 @@ void print_changes(const Ledger& old, const AttackResult& result, const std::vec
   }
   if (result.partial) return;
   for (const LedgerEntry& e : old.entries) {
-    const bool there = std::any_of(result.entries.begin(), result.entries.end(),
-                                   [&](const LedgerEntry& found) { return found.same_key(e); });
-    if (of_target(e, targets) && !there) {
+    if (of_target(e, targets) && result.found.find(e.kernel, e.format, e.term, e.architecture) == nullptr) {
       print(fmt::format("  {} {} {}: {:.6g} -> gone: its case cannot be made any more\n", e.kernel, info(e.format).name,
                         name(*e.term), e.best.ratio));
     }

@@ -1,11 +1,12 @@
-// ledger [FILE ...]: the worst error/bound ever seen of each kernel, format and architecture; how reports and other ledgers stand
-// to it, and with --update, what beats it taken in.
+// ledger [FILE ...]: the worst error/bound ever seen of each kernel, format and architecture; how reports, campaigns of fuzz and
+// other ledgers stand to it, and with --update, what beats it taken in.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
+#include "fuzz/campaign/regressions.h"
 #include "reference/system/atomic_file.h"
 #include "reference/system/error.h"
 #include "reference/system/exit_codes.h"
@@ -34,6 +35,31 @@ void check_arguments(const LedgerArguments& a) {
   if (!gpu) throw UsageError("--architecture " + quote(a.architecture) + ": must be sm_NN, as sm_90");
 }
 
+std::vector<LedgerEntry> measured_of_campaign(const std::string& folder, const std::string& gpu) {
+  Ledger best;
+  for (const auto& [line, executor] : worst_lines(folder)) {
+    const bool on_gpu = executor == name(Executor::cuda);
+    if (on_gpu && gpu.empty()) {
+      throw UsageError(one_line(folder) + ": it has cases of a GPU: name it with --architecture, legal: sm_NN");
+    }
+    const auto format = parse_format(line.format);
+    if (!format) throw UsageError(one_line(folder) + ": format " + quote(line.format) + " does not exist");
+    best.offer({.kernel = checked_kernel(line.kernel),
+                .format = *format,
+                .architecture = on_gpu ? gpu : "cpu",
+                .best = {.ratio = line.ratio},
+                .case_line = to_string(line.origin.spec),
+                .mutations = line.origin.mutations});
+  }
+  return best.entries;
+}
+
+std::vector<LedgerEntry> measured_of_file(const std::string& file, const std::string& gpu) {
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) return measured_of_campaign(file, gpu);
+  return measured_of(read_ledger_file(file), one_line(file), gpu);
+}
+
 std::string change_line(const LedgerEntry& m, const LedgerEntry* known) {
   return fmt::format("  {} {} {}: {} -> {:.6g}  {}\n", m.kernel, info(m.format).name, m.architecture,
                      known == nullptr ? "new" : fmt::format("{:.6g}", known->best.ratio), m.best.ratio,
@@ -47,8 +73,7 @@ int ledger_command(const LedgerArguments& a) {
   Ledger ledger = option_file("--ledger", [&] { return read_ledger(a.ledger, a.update); });
   std::vector<LedgerEntry> measured;
   for (const std::string& file : a.files) {
-    for (LedgerEntry& m : measured_of(read_ledger_file(file), one_line(file), a.architecture))
-      measured.push_back(std::move(m));
+    for (LedgerEntry& m : measured_of_file(file, a.architecture)) measured.push_back(std::move(m));
   }
   if (a.update) {
     require_writable_file(a.ledger, "--ledger");

@@ -116,12 +116,14 @@ void add_render(CLI::App& app, Options& o, Command& command) {
 
 void add_ledger(CLI::App& app, Options& o, Command& command) {
   LedgerArguments& a = o.worst;
-  CLI::App* ledger = add_command(
-      app, "ledger", "the worst error/bound known per kernel, format and architecture",
-      "With a `report.json` (or another [ledger](reports/ledger/README.md)) what beats it; `--update` takes that in.",
-      "2 if a file is malformed");
+  CLI::App* ledger = add_command(app, "ledger", "the worst error/bound known per kernel, format and architecture",
+                                 "With a `report.json` (or the folder of a campaign of `fuzz`, or another "
+                                 "[ledger](reports/ledger/README.md)) what beats "
+                                 "it; `--update` takes that in.",
+                                 "2 if a file is malformed");
   a.ledger = default_ledger();
-  ledger->add_option("FILE", a.files, "a report.json or another ledger; default none: the table")->type_name("");
+  ledger->add_option("FILE", a.files, "a report.json, a folder of fuzz or another ledger; default none: the table")
+      ->type_name("");
   ledger->add_option("--ledger", a.ledger, "default reports/ledger/ledger.tsv of the source")->type_name("FILE");
   ledger->add_option("--architecture", a.architecture, "of the records that were made on a GPU, as sm_90")
       ->type_name("SM");

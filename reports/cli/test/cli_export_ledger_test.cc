@@ -1,6 +1,8 @@
 // export and ledger, as child processes; the exported scripts themselves are export/export_test.py's.
 #include <algorithm>
 
+#include "fuzz/archive/archive.h"
+#include "fuzz/input/codec.h"
 #include "properties/generators/family.h"
 #include "reference/problem/witness/witness.h"
 #include "reference/system/exit_codes.h"
@@ -115,13 +117,52 @@ TEST_F(Cli, ledger_takes_in_what_a_report_measured_and_the_next_report_does_not_
   EXPECT_THAT(out, HasSubstr("merge.pairwise_stable.hardened"));
 }
 
+/// What fuzz climbed to is taken into the same file as what attack climbed to and a report met.
+TEST_F(Cli, ledger_takes_in_what_a_campaign_found) {
+  fs::create_directory(folder / "campaign");
+  Archive archive(folder / "campaign/archive.sqlite", Archive::Open::create);
+  FuzzInput input{.origin = {parse_case_spec("attention_backward:normal:3:mode=stage,sk=5"), {{7, 1, 2}}}};
+  Elite elite{.subject = {"backward", "attention_backward.two_kernels.hardened", "f32", "cpu", "det"},
+              .term = "dq",
+              .ratio = 0.5,
+              .input = *encode_input(input)};
+  archive.offer(elite);
+  elite.term = "dv";  // the worst of a kernel and format counts, and not what left its bound
+  elite.ratio = 0.75;
+  input.origin.mutations[0].column |= kChangesDOut;
+  elite.input = *encode_input(input);
+  archive.offer(elite);
+  elite.term = "dk";
+  elite.ratio = 1.5;
+  archive.offer(elite);
+  archive.flush();
+  ASSERT_EQ(run("ledger campaign --ledger mine.tsv --update --reason 'a night of fuzz'"), kExitFine) << err;
+  const Ledger ledger = parse_ledger(read_file(folder / "mine.tsv"), "mine.tsv");
+  ASSERT_EQ(ledger.entries.size(), 1U);
+  EXPECT_EQ(ledger.entries[0].best.ratio, 0.75);
+  EXPECT_EQ(ledger.entries[0].mutations, input.origin.mutations);
+  EXPECT_EQ(ledger.entries[0].case_line, "attention_backward:normal:3:format=f32,mode=stage,sk=5");
+  EXPECT_EQ(ledger.entries[0].sha1.size(), 40U);
+  ASSERT_EQ(run("ledger campaign --ledger mine.tsv"), kExitFine) << err;
+  EXPECT_THAT(out, StartsWith("ledger: 0 of 1"));
+
+  elite.subject.executor = "cuda";
+  elite.ratio = 0.25;
+  archive.offer(elite);
+  archive.flush();
+  EXPECT_EQ(run("ledger campaign --ledger mine.tsv"), kExitUsage);
+  EXPECT_THAT(err, HasSubstr("--architecture"));
+  EXPECT_EQ(run("ledger campaign --ledger mine.tsv --architecture sm_90"), kExitFine) << err;
+  EXPECT_THAT(out, HasSubstr("sm_90: new -> 0.25"));
+}
+
 TEST_F(Cli, ledger_refuses_in_one_line) {
   std::ofstream(folder / "corrupt") << "flashproof.ledger/2\nsoftmax.safe.hardened\tf32\n";
   std::ofstream(folder / "old.json") << "{\"schema\": \"flashproof.worst/1\", \"entries\": []}";
   std::ofstream(folder / "empty");
   for (const char* arguments :
        {"ledger --ledger corrupt", "ledger --ledger empty", "ledger --ledger /dev/null", "ledger --ledger old.json",
-        "ledger old.json", "ledger corrupt", "ledger none", "ledger --update", "ledger corrupt --update",
+        "ledger old.json", "ledger corrupt", "ledger none", "ledger --update", "ledger corrupt --update", "ledger .",
         "ledger --reason x", "ledger --architecture h200", "ledger --architecture cpu"}) {
     EXPECT_EQ(run(arguments), kExitUsage) << arguments;
     expect_one_line_complaint();
