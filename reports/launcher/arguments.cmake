@@ -1,8 +1,4 @@
-# The arguments of plan.cmake, and its answers: what ./flashproof was given after the command.
-
-function(finish first second)
-  execute_process(COMMAND ${CMAKE_COMMAND} -E echo "${first}\n${second}${ARGN}")  # ARGN: none, or a newline and more
-endfunction()
+# The arguments of plan.cmake: what ./flashproof was given after the command.
 
 # `text` fit for a terminal, whatever it holds, in quotes.
 function(quote text result)

@@ -2,12 +2,11 @@
 #
 #   cmake -Dcommand=name -Doptions="--portable ..." -P plan.cmake -- ARGUMENT...
 #
-# prints PRESET TESTS ARCHITECTURES TARGET PROGRAM GROUP...: TESTS ON or OFF, ARCHITECTURES of the CUDA build or none, TARGET none where
-# nothing is to be built and help where that was asked for, PROGRAM below the build folder, GROUP of packages.txt. Or "exit CODE", where
-# that is all: arguments that are wrong show here, before a long build. A second line is for stderr, what follows for stdout.
+# prints what answer.cmake says: arguments that are wrong show here, before a long build.
 cmake_minimum_required(VERSION 3.25)
-include(${CMAKE_CURRENT_LIST_DIR}/cuda.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/machine.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/arguments.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/answer.cmake)
 
 set(argument "${CMAKE_ARGV${first_argument}}")
 value_of(--help help)
@@ -26,6 +25,7 @@ set(architectures none)
 set(groups build)
 set(target flashproof-cli)
 set(program reports/flashproof-cli)
+set(plugin_program reports/plugin/flashproof-plugin)
 set(note "")
 
 # What shows before anything else.
@@ -59,7 +59,7 @@ if(NOT help)
     set(target none)
   endif()
   if(command STREQUAL "fuzz" AND NOT "x${argument}" MATCHES "^x(-|$)")
-    file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/../../fuzz/campaign/campaign.py names REGEX "^TARGETS = ")
+    file(STRINGS ${root}/fuzz/campaign/campaign.py names REGEX "^TARGETS = ")
     string(REGEX MATCHALL "\"[a-z]+\"" names "${names}")
     string(REPLACE "\"" "" names "${names}")
     if(NOT argument IN_LIST names)
@@ -84,15 +84,13 @@ if(command STREQUAL "run" OR (NOT help AND command STREQUAL "list" AND "x${argum
     endif()
     set(target flashproof-ptx)
   endif()
-  list(JOIN groups " " groups)
-  finish("${preset} ${tests} ${architectures} ${target} kernels/ptx/flashproof-ptx ${groups}" "")
+  set(program kernels/ptx/flashproof-ptx)
+  answer()
   return()
 endif()
 
 # A library behind the C ABI has a program of its own, which needs neither the kernels nor nvcc.
 value_of(--plugin plugin)
-set(plugin_program reports/plugin/flashproof-plugin)
-set(built "${CMAKE_CURRENT_LIST_DIR}/../../build/${preset}")
 set(library "")
 if(command STREQUAL "replay" AND plugin_given)
   set(library "${plugin}")
@@ -106,9 +104,9 @@ if(command STREQUAL "suggest" OR (NOT help AND NOT library STREQUAL ""))
     set(target help)
   elseif(NOT library STREQUAL "")
     require_file(plugin library "a shared library (.so)")
-    require_elf(library "${built}/${program}")
+    require_elf(library "${root}/build/${preset}/${program}")
   endif()
-  finish("${preset} ${tests} ${architectures} ${target} ${program} ${groups}" "")
+  answer()
   return()
 endif()
 
@@ -195,9 +193,9 @@ elseif(command MATCHES "^(fuzz|campaign)$")
 endif()
 if(help)
   set(target help)
-  if(command MATCHES "^(check|list|replay)$" AND NOT EXISTS "${built}/${program}" AND EXISTS "${built}/${plugin_program}")
+  if(command MATCHES "^(check|list|replay)$" AND NOT EXISTS "${root}/build/${preset}/${program}"
+      AND EXISTS "${root}/build/${preset}/${plugin_program}")
     set(program ${plugin_program})  # has these commands, too
   endif()
 endif()
-list(JOIN groups " " groups)
-finish("${preset} ${tests} ${architectures} ${target} ${program} ${groups}" "${note}")
+answer()
