@@ -194,7 +194,7 @@ TEST_F(PropertyMain, WrongArgumentsAreOneLine) {
   refuses({"--law"}, "--law: 1 required GLOB missing");
   refuses({"--law", ""}, "--law: empty, legal: a value");
   refuses({"--gpu", "1"}, "unknown option \"--gpu\"");
-  refuses({"--replay", "softmax:normal:0", "--family", "normal"}, "--replay excludes --family");
+  refuses({"--replay", "softmax:normal:0", "--family", "normal"}, "--family excludes --replay");
   refuses({"--law", "within_bounds"}, "unknown law \"within_bounds\"; near: within_bound");
   refuses({"--kernel", "nothing"}, "unknown kernel");
   refuses({"--family", "nothing"}, "unknown family");
