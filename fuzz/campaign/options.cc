@@ -7,6 +7,7 @@
 
 #include "fuzz/campaign/regressions.h"
 #include "fuzz/campaign/union.h"
+#include "reference/system/add_option.h"
 #include "reference/system/error.h"
 #include "reference/system/process.h"
 #include "reference/system/text.h"
@@ -16,50 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kMostSeconds = 1e8;
-constexpr int kMostJobs = 4096;
 const char* const kCampaigns = "out/fuzz";  // campaigns without --out
-
-/// An option that may be given several times, each time with one value, so that it never swallows a positional.
-void many(CLI::App* app, const std::string& flag, std::vector<std::string>& to, const std::string& help) {
-  app->add_option(flag, to, help)->type_size(1)->expected(1)->take_all()->type_name("GLOB");
-}
-
-void choice(CLI::App* app, const std::string& flag, std::string& to, const std::vector<std::string>& legal,
-            const std::string& help) {
-  app->add_option(flag, to, help)->check(CLI::IsMember(legal))->type_name(fmt::format("{}", fmt::join(legal, "|")));
-}
-
-// CLI11's own numbers take "-1", "0x10" and NaN.
-void add_numbers(CLI::App* app, CampaignOptions& o) {
-  app->add_option("--seconds", o.seconds, "for all subjects together; default 60")
-      ->check([](const std::string& text) {
-        double seconds = 0;
-        const bool legal = CLI::detail::lexical_cast(text, seconds) && seconds >= 1 && seconds <= kMostSeconds;
-        return legal ? std::string() : fmt::format("{}: must be 1..{:.0f}", quote(text), kMostSeconds);
-      })
-      ->type_name("S");
-  app->add_option_function<std::string>(
-         "--jobs",
-         [&o](const std::string& text) {
-           const auto jobs = parse_u64(text);
-           if (!jobs || *jobs < 1 || *jobs > kMostJobs) {
-             throw CLI::ValidationError(fmt::format("--jobs {}: must be 1..{}", quote(text), kMostJobs));
-           }
-           o.jobs = static_cast<int>(*jobs);
-         },
-         "workers at once; default one per core, with --exec cuda one")
-      ->type_name("N");
-  app->add_option_function<std::string>(
-         "--seed",
-         [&o](const std::string& text) {
-           const auto seed = parse_u64(text);
-           if (!seed) throw CLI::ValidationError("--seed " + quote(text) + ": must be 0..18446744073709551615");
-           o.seed = *seed;
-         },
-         "of the engine's random choices; default 1")
-      ->type_name("N");
-}
 
 /// --status's argument: nothing, a campaign's folder, or the name of a target.
 int status_of(const std::string& named, const std::string& target) {
@@ -98,30 +56,27 @@ void add_fuzz(CLI::App& app, FuzzArguments& a, std::function<int()>& command) {
   CampaignOptions& o = a.campaign;
   auto* fuzz_app =
       app.add_subcommand("fuzz", "fuzz the kernels of one target; the same --out goes on from where it was");
-  fuzz_app->add_option("TARGET", o.target, "a program fuzz_TARGET: softmax, merge, attention, ...")->type_name("");
-  add_numbers(fuzz_app, o);
-  many(fuzz_app, "--kernel", o.kernels, "kernels (* and ?); default the hardened ones");
-  many(fuzz_app, "--format", o.formats, "storage formats; default all");
-  choice(fuzz_app, "--exec", o.executor, {"cpu", "cuda"}, "default cpu");
-  choice(fuzz_app, "--guide", o.guide, {"counters", "edges", "none"},
-         "how error/bound guides the engine; default counters");
-  fuzz_app->add_flag("--sanitize", a.sanitize,
-                     "./flashproof builds the target with AddressSanitizer and UBSan (preset fuzz-asan)");
-  fuzz_app
-      ->add_option("--shard", a.shard,
-                   "this machine's share, i in 0..N-1; default what a Slurm array or an indexed job says")
-      ->type_name("i/N");
-  fuzz_app->add_flag("!--no-climb", o.climb, "no local search around the worst cases");
-  fuzz_app->add_flag("--stop-on-finding", o.stop_on_finding, "end with the first finding");
-  fuzz_app->add_option("--out", a.out, "the campaign's folder; default out/fuzz/TARGET")->type_name("DIR");
-  fuzz_app->add_option("--targets", o.targets, "folder of the fuzz_TARGET programs; default beside this one")
-      ->type_name("DIR");
+  const auto add = [fuzz_app](const char* name, auto& to) { add_declared(fuzz_app, "fuzz", name, to); };
+  add("TARGET", o.target);
+  add("--seconds", o.seconds);
+  add("--jobs", o.jobs);
+  add("--seed", o.seed);
+  add("--kernel", o.kernels);
+  add("--format", o.formats);
+  add("--exec", o.executor);
+  add("--guide", o.guide);
+  add("--sanitize", a.sanitize);
+  add("--shard", a.shard);
+  fuzz_app->add_flag("!--no-climb", o.climb, std::string(declared_option("fuzz", "--no-climb").help));
+  add("--stop-on-finding", o.stop_on_finding);
+  add("--out", a.out);
+  add("--targets", o.targets);
   o.seeds = FLASHPROOF_FUZZ_CORPUS;
-  fuzz_app->add_option("--seeds", o.seeds, "seed corpora; default fuzz/corpus of the source")->type_name("DIR");
-  auto* status =
-      fuzz_app->add_option("--status", a.status, "no fuzzing: how the campaign in DIR stands; default all in out/fuzz")
-          ->expected(0, 1)
-          ->type_name("[DIR]");
+  add("--seeds", o.seeds);
+  const OptionDeclaration& declared = declared_option("fuzz", "--status");
+  auto* status = fuzz_app->add_option("--status", a.status, std::string(declared.help))
+                     ->expected(0, 1)
+                     ->type_name(std::string(declared.type));
   fuzz_app->callback(
       [&a, &command, status] { command = [&a, asked = status->count() > 0] { return fuzz(a, asked); }; });
 }

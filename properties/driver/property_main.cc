@@ -7,17 +7,17 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
-#include <limits>
 #include <new>
 
 #include "properties/driver/now_running.h"
 #include "properties/driver/property_files.h"
-#include "properties/driver/property_run.h"
+#include "properties/driver/property_options.h"
 #include "properties/generators/glob.h"
 #include "properties/laws/explanation.h"
 #include "properties/laws/law.h"
 #include "reference/system/atomic_file.h"
 #include "reference/system/error.h"
+#include "reference/system/parse_arguments.h"
 #include "reference/system/progress.h"
 #include "reference/system/shown_text.h"
 #include "reference/system/text.h"
@@ -28,65 +28,6 @@ namespace {
 constexpr int kFine = 0, kFinding = 1, kUsage = 2, kInfrastructure = 3, kUndecided = 4;
 // What flashproof_add_kernel_test() makes ctest call a test skipped by.
 constexpr const char* kAllSkipped = "skipped: the laws asked for say nothing about these kernels\n";
-constexpr std::uint64_t kMaxCases = 1'000'000, kMaxTurns = 64;
-
-std::uint64_t number(std::string_view option, std::string_view text, std::uint64_t least, std::uint64_t most) {
-  const auto value = parse_u64(text);
-  if (!value || *value < least || *value > most) {
-    throw UsageError(fmt::format("{} {}: must be {}..{}", option, quote(text), least, most));
-  }
-  return *value;
-}
-
-}  // namespace
-
-PropertyOptions property_options(int argc, char** argv) {
-  PropertyOptions options;
-  for (int i = 1; i < argc; i += 2) {
-    const std::string_view option = argv[i];
-    const std::string value = i + 1 < argc ? argv[i + 1] : "";
-    const auto is = [&](std::string_view name) {
-      if (option != name) return false;
-      if (value.empty()) throw UsageError(std::string(name) + ": takes a value");
-      return true;
-    };
-    if (is("--kernel")) {
-      options.kernels.push_back(value);
-    } else if (is("--law")) {
-      options.laws.push_back(value);
-    } else if (is("--family")) {
-      options.families.push_back(value);
-    } else if (is("--seed")) {
-      options.seed = number(option, value, 0, std::numeric_limits<std::uint64_t>::max());
-    } else if (is("--cases")) {
-      options.cases = number(option, value, 1, kMaxCases);
-    } else if (is("--turns")) {
-      options.turns = number(option, value, 1, kMaxTurns);
-    } else if (is("--program")) {
-      options.program = value;
-    } else if (is("--replay")) {
-      options.replay.push_back(value);
-    } else if (is("--judged")) {
-      if (value != "here" && value != "elsewhere")
-        throw UsageError("--judged " + quote(value) + ": legal here, elsewhere");
-      options.judged_elsewhere = value == "elsewhere";
-    } else if (is("--junit")) {
-      options.junit = value;
-    } else if (is("--json")) {
-      options.json = value;
-    } else if (is("--out")) {
-      options.out = value;
-    } else {
-      throw UsageError("option " + quote(option) +
-                       ": legal --kernel, --law, --family, --seed, --cases, --turns, --replay, --judged, --program, "
-                       "--junit, --json, --out");
-    }
-  }
-  if (!options.replay.empty() && !options.families.empty()) throw UsageError("--family: not beside --replay");
-  return options;
-}
-
-namespace {
 
 void print(const PropertyResult& result, const std::string& program) {
   std::string line = fmt::format("{} {} {} ",
@@ -123,11 +64,10 @@ int stopped(const std::vector<PropertyResult>& results, const std::string& progr
                                                                                                      : kInfrastructure;
 }
 
-int test(int argc, char** argv, std::span<const KernelDeclaration> kernels,
-         Kernel (*kernel_of)(const KernelDeclaration&)) {
-  PropertyOptions options = property_options(argc, argv);
-  options.kernel_of = kernel_of;
-  const std::string program = !options.program.empty() ? options.program : shell_word(argc > 0 ? argv[0] : "");
+}  // namespace
+
+int property_tests(PropertyOptions options, std::span<const KernelDeclaration> kernels) {
+  const std::string program = options.program;
   for (const auto& file : {options.junit, options.json}) {
     if (!file.empty()) forget(file);
   }
@@ -162,6 +102,19 @@ int test(int argc, char** argv, std::span<const KernelDeclaration> kernels,
   if (std::fflush(stdout) != 0) throw InfrastructureError("stdout: cannot be written");
   if (finding) return kFinding;
   return undecided ? kUndecided : kFine;
+}
+
+namespace {
+
+int test(int argc, char** argv, std::span<const KernelDeclaration> kernels,
+         Kernel (*kernel_of)(const KernelDeclaration&)) {
+  CLI::App app("The laws of flashproof on these kernels.", argc > 0 ? argv[0] : "");
+  PropertyOptions options;
+  add_property_options(app, options);
+  if (!parse_arguments(app, argc, argv)) return kFine;
+  options.kernel_of = kernel_of;
+  if (options.program.empty()) options.program = shell_word(argc > 0 ? argv[0] : "");
+  return property_tests(std::move(options), kernels);
 }
 
 }  // namespace

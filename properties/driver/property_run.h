@@ -38,9 +38,6 @@ struct PropertyOptions {
   Kernel (*kernel_of)(const KernelDeclaration&) = nullptr;  // as of property_main()
 };
 
-/// Of a command line (property_main.h). Throws UsageError.
-PropertyOptions property_options(int argc, char** argv);
-
 struct PropertyFailure {
   CaseSpec spec;  // as it was drawn; the witness holds what it shrank to
   Verdict verdict;

@@ -19,6 +19,7 @@
 #include "reference/bound/backward/gradient_bound.h"
 #include "reference/bound/declare/arithmetic_json.h"
 #include "reference/system/error.h"
+#include "reference/system/option_table.h"
 #include "reports/views/terminal/verdict_block.h"
 
 namespace flashproof::python {
@@ -46,6 +47,30 @@ void arithmetic_list(const Json& request, const Python& python) {
   const auto presets = kind == ProblemKind::backward ? gradient_presets() : arithmetic_presets(kind);
   for (const ArithmeticPreset& preset : presets) named.emplace_back(preset.name, preset.text);
   python.answer(named);
+}
+
+/// The rows of the option table that a command takes, for the parser of a shell's words.
+void option_list(const Json& request, const Python& python) {
+  Json list = Json::array();
+  for (const OptionDeclaration* option : options_of(value<std::string>(request, "command"))) {
+    list.push_back(
+        {{"name", option->name},
+         {"type", option->type},
+         {"help", option->help},
+         {"range", option->legal.range()},
+         {"number", option->legal.kind == LegalValue::Kind::whole || option->legal.kind == LegalValue::Kind::real},
+         {"repeats", option->repeats}});
+  }
+  python.answer(list);
+}
+
+/// The number that a text is, where the row lets it be one. `shown`: the option as the user wrote it.
+void option_number(const Json& request, const Python& python) {
+  const LegalValue& legal =
+      declared_option(value<std::string>(request, "command"), value<std::string>(request, "option")).legal;
+  const auto shown = value<std::string>(request, "shown"), text = value<std::string>(request, "text");
+  if (legal.kind == LegalValue::Kind::real) return python.answer(legal.real(shown, text));
+  python.answer(legal.whole(shown, text));
 }
 
 void feature_list(const Json& /*request*/, const Python& python) { python.answer(feature_names()); }
@@ -98,6 +123,8 @@ constexpr std::pair<std::string_view, Function> kFunctions[] = {{"arithmetics", 
                                                                 {"in_words", failure_words},
                                                                 {"laws", law_list},
                                                                 {"make_case", make_case},
+                                                                {"option_number", option_number},
+                                                                {"options", option_list},
                                                                 {"read_witness", read_witness},
                                                                 {"seconds_per_call", seconds_per_call},
                                                                 {"semantics", semantics_table},

@@ -14,6 +14,7 @@ from typing import Any, Callable, List, NoReturn, Optional
 from . import InfrastructureError, UsageError, check
 from ._block import block
 from ._flashproof import call
+from ._options import add_options, numbers_of
 from ._text import line, said
 
 
@@ -57,20 +58,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that cannot show a letter is told its number
     parser = _Parser(prog="python3 -m flashproof", description=__doc__)
     parser.add_argument("function", metavar="FILE.py:FUNCTION")
-    for option in ("problem", "dtype", "arithmetic", "semantics", "arrays", "device", "returns", "witnesses", "name"):
-        parser.add_argument(f"--{option}")
-    for option in ("cases", "measured", "seed"):
-        parser.add_argument(f"--{option}", type=int)
-    parser.add_argument("--seconds", type=float)
-    for option in ("without", "family", "law"):
-        parser.add_argument(f"--{option}", action="append", default=[])
-    for promise in ("batch-invariant", "isolates-hidden", "saturates", "not-deterministic"):
-        parser.add_argument(f"--{promise}", action="store_true")
-    parser.add_argument("--replay", metavar="CASE", action="append", help="a witness file or case line, and nothing else; several that contradict each other")
+    add_options(parser, "python")
     parser.add_argument("--kernel", help=argparse.SUPPRESS)  # a replay line names the one kernel that there is
-    parser.add_argument("--verbose", action="store_true", help="a row per input family and the finding of every law, after the verdict")
-    parser.add_argument("--junit", metavar="FILE")
-    parser.add_argument("--json", metavar="FILE")
     options = vars(parser.parse_args(arguments))
     where, junit, path = options.pop("function"), options.pop("junit"), options.pop("json")
     options.pop("kernel")
@@ -81,6 +70,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     if replayed:
         options.update(case=replayed, measured=0, cases=1)
     try:
+        options = numbers_of(options, "python")
         for declared in ("arithmetic", "semantics"):
             text = options[declared]
             if not text or text[0] not in '{"':

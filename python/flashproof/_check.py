@@ -13,6 +13,7 @@ import numpy as np
 from . import _arrays, _flashproof
 from ._progress import progress_bar
 from ._kernel import Kernel, features_of, parameters_of
+from ._options import number
 from ._problem import DRAWN, NAMES, OUTPUTS, PARAMETERS, TENSORS, View, declared_text, format_of, semantics_text
 from ._result import Cause, FamilyResult, LawResult, Result, Statistics, declaration_of, finding_of
 from ._text import line, path_argument, said, shell_word, utf8, utf8_argument
@@ -189,11 +190,8 @@ def check(
     InfrastructureError where the machine fails; whatever the callable does wrong is a finding.
     """
     _must_be_kernel(function, problem)
-    for what, value, most in (("cases", cases, 10**6), ("measured", measured, 10**6), ("seed", seed, 2**64 - 1)):
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
-            raise _flashproof.UsageError(f"{what} {said(value)}: must be an integer from 0 to {most}")
-    if not isinstance(seconds, (int, float)) or not 0 <= seconds < 1e9:
-        raise _flashproof.UsageError(f"seconds {said(seconds)}: must be a number from 0 to 1e9")
+    for what, value in (("--cases", cases), ("--measured", measured), ("--seed", seed), ("--seconds", seconds)):
+        number("python", what, value)
     if not cases and not measured:
         raise _flashproof.UsageError("cases and measured: one of them must be above 0")
     for what, text in (("name", name), ("where", where)):

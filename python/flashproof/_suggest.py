@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, List, Optional, Union
 
 from . import _flashproof
 from ._check import _id, _kernel, _must_be_kernel, _predicate, names_of
+from ._options import number
 from ._problem import View
 from ._progress import progress_bar
 from ._text import line, said, shown
@@ -57,9 +58,8 @@ def suggest(
     cases would not pass by. Throws UsageError for an argument that is wrong, and for gradients, which have no semantics.
     """
     _must_be_kernel(function, problem)
-    for what, value, least, most in (("cases", cases, 1, 1000), ("seed", seed, 0, 2**63)):
-        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            raise _flashproof.UsageError(f"{what} {said(value)}: must be an integer from {least} to {most}")
+    for what, value in (("--cases", cases), ("--seed", seed)):
+        number("python-suggest", what, value)
     if problem == "attention_backward":
         raise _flashproof.UsageError("suggest: gradients declare no semantics, legal forward problems")
     if refuses is not None and not callable(refuses):

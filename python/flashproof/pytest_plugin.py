@@ -25,6 +25,7 @@ import pytest
 
 from . import Result, UsageError, _flashproof, check
 from ._check import names_of
+from ._options import help_of, number
 from ._text import said, shown
 
 
@@ -35,8 +36,8 @@ _OF_ONE_FAMILY = "of one family"
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("flashproof")
     group.addoption("--flashproof-out", metavar="DIR", default="", help="witnesses and JUnit XML, a folder per test")
-    group.addoption("--flashproof-seconds", type=float, default=None, help="ends every check after so long with what there is (default 60, 0: no limit)")
-    group.addoption("--flashproof-cases", type=int, default=None, help="cases drawn per family and law")
+    group.addoption("--flashproof-seconds", default=None, help=f"of each check: {help_of('python', '--seconds')}")
+    group.addoption("--flashproof-cases", default=None, help=help_of("python", "--cases"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -84,7 +85,7 @@ def flashproof_check(request: pytest.FixtureRequest, tmp_path: Any) -> Callable[
         for name in ("seconds", "cases"):
             value = request.config.getoption(f"--flashproof-{name}")
             if value is not None:
-                given[name] = value
+                given[name] = number("python", f"--{name}", value, shown=f"--flashproof-{name}")
         out = request.config.getoption("--flashproof-out")
         folder = os.path.join(out, _folder_name(request.node.nodeid)) if out else str(tmp_path)
         given.setdefault("witnesses", folder)

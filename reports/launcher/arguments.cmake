@@ -1,8 +1,4 @@
-# The arguments of plan.cmake, and its answers: what ./flashproof was given after the command.
-
-function(finish first second)
-  execute_process(COMMAND ${CMAKE_COMMAND} -E echo "${first}\n${second}${ARGN}")  # ARGN: none, or a newline and more
-endfunction()
+# The arguments of plan.cmake: what ./flashproof was given after the command.
 
 # `text` fit for a terminal, whatever it holds, in quotes.
 function(quote text result)
@@ -35,12 +31,30 @@ function(value_of option result)
   set(${result}_given ${found} PARENT_SCOPE)
 endfunction()
 
+# The table of options as text, without what would make a list of it.
+file(READ ${CMAKE_CURRENT_LIST_DIR}/../../reference/system/option_rows.cc option_rows)
+string(REPLACE ";" "," option_rows "${option_rows}")
+
+# The words that are legal for --exec of the command; empty where it has none. A campaign's shards fuzz.
+function(exec_words command result)
+  set(${result} "" PARENT_SCOPE)
+  string(REPLACE campaign fuzz command "${command}")
+  string(REGEX MATCHALL "{\"--exec\", \"EXEC\", one_of[^}]*}[^}]*}" rows "${option_rows}")
+  foreach(row IN LISTS rows)
+    if(row MATCHES "[\" ]${command}[ a-z-]*\"[^\"]*}$")
+      string(REGEX REPLACE "^[^{]*{[^{]*{([^}]*)}.*$" "\\1" words "${row}")
+      string(REGEX MATCHALL "[a-z]+" words "${words}")
+      set(${result} "${words}" PARENT_SCOPE)
+    endif()
+  endforeach()
+endfunction()
+
 # The argument that is a path of a library: with a slash, or with the ending of a library or of what one is compiled from; not the value
 # of an option. As is_plugin_command() of reports/plugin/main.cc has it, whose flags take no value.
 function(find_library_argument result)
   set(${result} "" PARENT_SCOPE)
-  file(STRINGS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../plugin/main.cc flags REGEX "add_flag\\(\"--")
-  list(TRANSFORM flags REPLACE ".*add_flag\\(\"(--[a-z-]+).*" "\\1")
+  string(REGEX MATCHALL "{\"--[a-z-]+\", \"\",[^}]*check-library[^}]*}" flags "${option_rows}")
+  list(TRANSFORM flags REPLACE "^{\"(--[a-z-]+).*$" "\\1")
   set(before "")
   set(at ${first_argument})
   while(at LESS CMAKE_ARGC)

@@ -168,6 +168,27 @@ void add_outcome(const PluginOutcome& outcome, bool alone, VerdictBlock& block) 
   for (const std::string& why : outcome.undecided) block.notes.push_back({"undecided", head + why});
 }
 
+/// The block's outcome in words, of so many kernels, of which so many fail.
+std::string sentence(const PluginReport& report, const VerdictBlock& block, std::size_t kernels, std::size_t failing) {
+  const std::string all = counted(kernels, "kernel and format", "kernels and formats");
+  switch (block.outcome) {
+    case BlockOutcome::fail:
+      return fmt::format("{}, in {} of {}", counted(block.causes.size(), "cause of failure", "causes of failure"),
+                         failing, all);
+    case BlockOutcome::partial:
+      if (!report.failure.empty()) return "given up: " + report.failure;
+      return report.partial ? "interrupted before every case had run" : report.replaced;
+    case BlockOutcome::undecided:
+      return report.undecided() ? "nothing failed, but too little was decided: this is no pass"
+                                : "nothing failed, but not every kernel was run: this is no pass";
+    case BlockOutcome::none:
+    case BlockOutcome::pass:
+      break;
+  }
+  return fmt::format("{} {} what {}: no law finds anything", all, kernels == 1 ? "does" : "do",
+                     kernels == 1 ? "it declares" : "they declare");
+}
+
 }  // namespace
 
 std::string full_name(const Kernel& kernel) { return fmt::format("{} {}", kernel.id, info(kernel.formats[0]).name); }
@@ -215,28 +236,7 @@ VerdictBlock plugin_block(const PluginReport& report, const Plugin& plugin, cons
                   : !report.is_whole()                             ? BlockOutcome::partial
                   : report.undecided() || !report.need_gpu.empty() ? BlockOutcome::undecided
                                                                    : BlockOutcome::pass;
-  const std::string all = counted(kernels.size(), "kernel and format", "kernels and formats");
-  switch (block.outcome) {
-    case BlockOutcome::fail:
-      block.sentence =
-          fmt::format("{}, in {} of {}", counted(block.causes.size(), "cause of failure", "causes of failure"),
-                      failing.size(), all);
-      break;
-    case BlockOutcome::partial:
-      block.sentence = !report.failure.empty() ? "given up: " + report.failure
-                       : report.partial        ? "interrupted before every case had run"
-                                               : report.replaced;
-      break;
-    case BlockOutcome::undecided:
-      block.sentence = report.undecided() ? "nothing failed, but too little was decided: this is no pass"
-                                          : "nothing failed, but not every kernel was run: this is no pass";
-      break;
-    case BlockOutcome::none:
-    case BlockOutcome::pass:
-      block.sentence = fmt::format("{} {} what {}: no law finds anything", all, kernels.size() == 1 ? "does" : "do",
-                                   kernels.size() == 1 ? "it declares" : "they declare");
-      break;
-  }
+  block.sentence = sentence(report, block, kernels.size(), failing.size());
   return block;
 }
 

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdio>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "kernels/plugin/plugin_process.h"
 #include "properties/generators/family.h"
 #include "reference/problem/witness/witness.h"
+#include "reference/system/add_option.h"
 #include "reference/system/error.h"
 #include "reference/system/exit_codes.h"
 #include "reference/system/parse_arguments.h"
@@ -40,86 +40,49 @@ struct Arguments {
   std::string junit, json, declare, before;
 };
 
-CLI::Option* many(CLI::App* app, const std::string& flag, std::vector<std::string>& to, const std::string& help) {
-  return app->add_option(flag, to, help)->type_size(1)->expected(1)->take_all()->type_name("GLOB");
-}
+constexpr const char* kCheck = "check-library";  // in the option table; its own name is that of a command on kernels
+constexpr const char* kReplay = "replay-library";
+constexpr const char* kList = "list-library";
+constexpr const char* kSuggest = "suggest";
 
-void add_declare(CLI::App* app, Arguments& a) {
-  app->add_option("--declare", a.declare, "TOML in place of fields of the descriptions: semantics, arithmetic, ...")
-      ->type_name("FILE");
-}
-
-/// CLI::Range lets NaN through, beside which no call is too long.
-void add_seconds(CLI::App* app, Arguments& a) {
-  static constexpr double kLeast = 0.1, kMost = 3600;
-  const std::function<std::string(std::string&)> legal = [](const std::string& text) {
-    double seconds = 0;
-    const bool in_range = CLI::detail::lexical_cast(text, seconds) && seconds >= kLeast && seconds <= kMost;
-    return in_range ? std::string() : fmt::format("{}: must be {}..{}", quote(text), kLeast, kMost);
-  };
-  app->add_option("--seconds", a.check.seconds,
-                  "longest call of a kernel, of its process's own time; longer is a hang; default 20")
-      ->check(CLI::Validator(legal, fmt::format("FLOAT in [{} - {}]", kLeast, kMost)))
-      ->type_name("S");
-}
-
-void add_common(CLI::App* app, Arguments& a) {
-  many(app, "--kernel", a.check.kernels, "kernels of the library (* and ?); default all");
-  many(app, "--law", a.check.laws, "call_returns and the laws of `list laws`; default all");
-  add_seconds(app, a);
-  add_declare(app, a);
-  app->add_flag("--verbose", a.verbose, "families, laws and every finding, beside the verdict's block");
+void add_common(CLI::App* app, const char* command, Arguments& a) {
+  add_declared(app, command, "--kernel", a.check.kernels);
+  add_declared(app, command, "--law", a.check.laws);
+  add_declared(app, command, "--seconds", a.check.seconds);
+  add_declared(app, command, "--declare", a.declare);
+  add_declared(app, command, "--verbose", a.verbose);
 }
 
 /// Which cases, and by how many workers.
-void add_drawn(CLI::App* app, Arguments& a) {
-  many(app, "--family", a.check.families, "input families; default all");
-  many(app, "--format", a.check.formats, "storage formats; default all that a kernel has");
-  app->add_option_function<std::string>(
-         "--seed",
-         [&a](const std::string& text) {
-           const auto value = parse_u64(text);
-           if (!value) throw CLI::ValidationError("--seed " + quote(text) + ": must be 0..18446744073709551615");
-           a.check.seed = *value;
-         },
-         "of the first case of every family; default 0")
-      ->type_name("N");
+void add_drawn(CLI::App* app, const char* command, Arguments& a) {
   a.check.jobs = default_jobs();
-  app->add_option("--jobs", a.check.jobs, "worker processes; default one per core; kernels of a GPU have one")
-      ->check(CLI::Range(1, 4096))
-      ->type_name("N");
+  add_declared(app, command, "--family", a.check.families);
+  add_declared(app, command, "--format", a.check.formats);
+  add_declared(app, command, "--seed", a.check.seed);
+  add_declared(app, command, "--jobs", a.check.jobs);
 }
 
 void add_check(CLI::App* app, Arguments& a) {
-  app->add_option("PLUGIN", a.plugin, "a shared library with flashproof_plugin_entry()")->required()->type_name("");
-  add_common(app, a);
-  add_drawn(app, a);
-  auto* quick = app->add_flag("--quick", a.quick, "1 case per kernel, format and family");
-  auto* nightly = app->add_flag("--nightly", a.nightly, "40 of them")->excludes(quick);
-  app->add_option("--cases", a.check.cases, "so many; default 4")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000}))
-      ->excludes(quick)
-      ->excludes(nightly)
-      ->type_name("N");
   a.check.out = "out";
-  app->add_option("--out", a.check.out, "directory for witnesses/; default out")->type_name("DIR");
-  app->add_option("--junit", a.junit, "JUnit XML: a test case per kernel, format and law")->type_name("FILE");
-  app->add_option("--json", a.json, "the counts and findings, for programs")->type_name("FILE");
-  app->add_option("--before", a.before,
-                  "the --json of an earlier run: says where other arithmetic explains a kernel now")
-      ->type_name("FILE");
+  add_declared(app, kCheck, "PLUGIN", a.plugin);
+  add_common(app, kCheck, a);
+  add_drawn(app, kCheck, a);
+  auto* quick = add_declared(app, kCheck, "--quick", a.quick);
+  auto* nightly = add_declared(app, kCheck, "--nightly", a.nightly)->excludes(quick);
+  add_declared(app, kCheck, "--cases", a.check.cases)->excludes(quick)->excludes(nightly);
+  add_declared(app, kCheck, "--out", a.check.out);
+  add_declared(app, kCheck, "--junit", a.junit);
+  add_declared(app, kCheck, "--json", a.json);
+  add_declared(app, kCheck, "--before", a.before);
 }
 
 void add_suggest(CLI::App* app, Arguments& a) {
-  app->add_option("PLUGIN", a.plugin, "a shared library with flashproof_plugin_entry()")->required()->type_name("");
-  many(app, "--kernel", a.check.kernels, "kernels of the library (* and ?); default all");
-  add_declare(app, a);
-  add_drawn(app, a);
-  app->add_option("--cases", a.check.cases,
-                  "per kernel, format and family; default 4, and the covering arrays (sizes, pairs) whole")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1000}))
-      ->type_name("N");
-  add_seconds(app, a);
+  add_declared(app, kSuggest, "PLUGIN", a.plugin);
+  add_declared(app, kSuggest, "--kernel", a.check.kernels);
+  add_declared(app, kSuggest, "--declare", a.declare);
+  add_drawn(app, kSuggest, a);
+  add_declared(app, kSuggest, "--cases", a.check.cases);
+  add_declared(app, kSuggest, "--seconds", a.check.seconds);
 }
 
 /// A finding about the library as a whole.
@@ -147,17 +110,9 @@ std::string replay_program(const Arguments& a) {
   return "./flashproof replay" + (a.declare.empty() ? "" : " --declare " + shell_word(a.declare));
 }
 
-void refuse_last_seeds(std::uint64_t seed) {
-  constexpr std::uint64_t kMostSeed = std::numeric_limits<std::uint64_t>::max() - (std::uint64_t{1} << 32);
-  if (seed > kMostSeed) {
-    throw UsageError(fmt::format("--seed {}: others follow it, legal is 0..{}", seed, kMostSeed));
-  }
-}
-
 int check(Arguments& a) {
   if (a.quick) a.check.cases = 1;
   if (a.nightly) a.check.cases = 40;
-  refuse_last_seeds(a.check.seed);
   const std::string program = replay_program(a);
   const std::optional<Before> before = a.before.empty() ? std::nullopt : std::optional<Before>(a.before);
   forget_plugin_files(a.junit, a.json);
@@ -171,7 +126,6 @@ int check(Arguments& a) {
 }
 
 int suggest(const Arguments& a) {
-  refuse_last_seeds(a.check.seed);
   return with_plugin(a, [&](const Plugin& plugin) { return show(suggest_for(plugin, a.check)); });
 }
 
@@ -251,14 +205,12 @@ int plugin_main(int argc, char** argv) {
   CLI::App* suggest_app = app.add_subcommand("suggest", "the declaration that explains the kernels of a library");
   add_suggest(suggest_app, a);
   CLI::App* replay_app = app.add_subcommand("replay", "one case again, or several that contradict each other");
-  replay_app->add_option("CASE", a.targets, ".safetensors witnesses or problem:family:seed[:key=value,...]")
-      ->required()
-      ->type_name("");
-  replay_app->add_option("--plugin", a.plugin, "the library")->required()->type_name("PLUGIN");
-  add_common(replay_app, a);
+  add_declared(replay_app, kReplay, "CASE", a.targets);
+  add_declared(replay_app, kReplay, "--plugin", a.plugin);
+  add_common(replay_app, kReplay, a);
   CLI::App* list_app = app.add_subcommand("list", "what a library says of its kernels");
-  list_app->add_option("PLUGIN", a.plugin, "the library")->required()->type_name("");
-  add_declare(list_app, a);
+  add_declared(list_app, kList, "PLUGIN", a.plugin);
+  add_declared(list_app, kList, "--declare", a.declare);
   if (!parse_arguments(app, argc, argv)) return 0;
   return supervised([&] {
     stop_on_signals();

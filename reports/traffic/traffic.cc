@@ -125,6 +125,47 @@ std::map<std::string, MeasuredTraffic> read_measured(const std::string& path, Fo
   return measured;
 }
 
+namespace {
+
+/// Reads and writes side by side, in the order of the table's columns; the last four are the GPU's.
+using TrafficCells = std::array<std::string, 10>;
+
+TrafficCells cells_of(const Kernel& kernel, const CountedTraffic& counted,
+                      const std::map<std::string, MeasuredTraffic>& measured) {
+  const auto figure = [](double value) { return fmt::format("{:.3f}", value); };
+  const TrafficClaim* const claim = find_claim(kernel.id);
+  TrafficCells cells;
+  cells.fill("-");
+  if (claim != nullptr) cells[0] = to_string(claim->reads);
+  if (claim != nullptr) cells[3] = to_string(claim->writes);
+  cells[1] = figure(counted.reads);
+  cells[2] = figure(counted.distinct_reads);
+  cells[4] = figure(counted.writes);
+  cells[5] = figure(counted.distinct_writes);
+  if (const auto m = measured.find(std::string(kernel.id)); m != measured.end()) {
+    cells[6] = figure(m->second.requested_reads);
+    cells[7] = figure(m->second.dram_reads);
+    cells[8] = figure(m->second.requested_writes);
+    cells[9] = figure(m->second.dram_writes);
+  }
+  return cells;
+}
+
+/// Below the table: where a claim comes from, and what it is of these columns.
+std::string claims_text(std::span<const Kernel* const> kernels, std::int64_t cols, std::size_t width) {
+  std::string text;
+  for (const Kernel* kernel : kernels) {
+    const TrafficClaim* const claim = find_claim(kernel->id);
+    if (claim == nullptr) continue;
+    text += fmt::format("{}: claimed {} reads and {} writes ({:.3f} and {:.3f} here): {}\n", pad(kernel->id, width),
+                        to_string(claim->reads), to_string(claim->writes), claim->reads.in_mn(cols),
+                        claim->writes.in_mn(cols), claim->source);
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string traffic_table(std::span<const Kernel* const> kernels, Format format, std::int64_t rows, std::int64_t cols,
                           const std::map<std::string, MeasuredTraffic>& measured) {
   const bool gpu = !measured.empty();
@@ -137,17 +178,15 @@ std::string traffic_table(std::span<const Kernel* const> kernels, Format format,
   if (gpu) text += "requested, dram: the GPU's counters, before and behind its caches.\n";
   std::size_t width = 6;
   for (const Kernel* kernel : kernels) width = std::max(width, kernel->id.size());
-  const auto row = [&](std::string_view kernel, const std::array<std::string, 10>& cells) {
+  const auto row = [&](std::string_view kernel, const TrafficCells& cells) {
     text += pad(kernel, width);
     for (std::size_t i = 0; i < (gpu ? 10 : 6); ++i) text += "  " + pad_left(cells[i], i % 5 == 0 ? 8 : 9);
     text += '\n';
   };
   text += '\n';
-  // Reads and writes side by side, in the order of the columns below.
   row("", {"reads", "", "", "writes", "", "", "reads", "", "writes", ""});
   row("kernel",
       {"claimed", "counted", "distinct", "claimed", "counted", "distinct", "requested", "dram", "requested", "dram"});
-  const auto figure = [](double value) { return fmt::format("{:.3f}", value); };
   std::string refused;
   bool any = false;
   for (const Kernel* kernel : kernels) {
@@ -160,34 +199,11 @@ std::string traffic_table(std::span<const Kernel* const> kernels, Format format,
       continue;
     }
     any = true;
-    const TrafficClaim* const claim = find_claim(kernel->id);
-    std::array<std::string, 10> cells;
-    cells.fill("-");
-    if (claim != nullptr) cells[0] = to_string(claim->reads);
-    if (claim != nullptr) cells[3] = to_string(claim->writes);
-    cells[1] = figure(counted.reads);
-    cells[2] = figure(counted.distinct_reads);
-    cells[4] = figure(counted.writes);
-    cells[5] = figure(counted.distinct_writes);
-    if (const auto m = measured.find(std::string(kernel->id)); m != measured.end()) {
-      cells[6] = figure(m->second.requested_reads);
-      cells[7] = figure(m->second.dram_reads);
-      cells[8] = figure(m->second.requested_writes);
-      cells[9] = figure(m->second.dram_writes);
-    }
-    row(kernel->id, cells);
+    row(kernel->id, cells_of(*kernel, counted, measured));
   }
   if (!any) throw UsageError(one_line(refused));
   if (!refused.empty()) text += '\n' + refused;
-  std::string differ;
-  for (const Kernel* kernel : kernels) {
-    const TrafficClaim* const claim = find_claim(kernel->id);
-    if (claim == nullptr) continue;
-    differ += fmt::format("{}: claimed {} reads and {} writes ({:.3f} and {:.3f} here): {}\n", pad(kernel->id, width),
-                          to_string(claim->reads), to_string(claim->writes), claim->reads.in_mn(cols),
-                          claim->writes.in_mn(cols), claim->source);
-  }
-  if (!differ.empty()) text += "\n" + differ;
+  if (const std::string claims = claims_text(kernels, cols, width); !claims.empty()) text += "\n" + claims;
   for (const auto& [id, m] : measured) {
     if (std::ranges::find(kernels, id, &Kernel::id) != kernels.end()) {
       text += fmt::format("{}: measured at M = {}, N = {}\n", pad(id, width), m.rows, m.cols);

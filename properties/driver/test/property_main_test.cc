@@ -22,6 +22,7 @@
 #include "properties/laws/law.h"
 #include "reference/problem/case.h"
 #include "reference/problem/witness/witness.h"
+#include "reference/system/option_table.h"
 
 namespace flashproof {
 namespace {
@@ -217,12 +218,35 @@ TEST_F(PropertyMain, WrongArgumentsAreOneLine) {
   refuses({"--cases", "0"}, "--cases \"0\": must be 1..1000000");
   refuses({"--cases", "1000001"}, "--cases");
   refuses({"--seed", "-1"}, "--seed \"-1\": must be 0..18446744073709551615");
-  refuses({"--law"}, "--law: takes a value");
-  refuses({"--gpu", "1"}, "option \"--gpu\": legal --kernel");
+  refuses({"--law"}, "--law: 1 required GLOB missing");
+  refuses({"--law", ""}, "--law: empty, legal: a value");
+  refuses({"--gpu", "1"}, "unknown option \"--gpu\"");
+  refuses({"--replay", "softmax:normal:0", "--family", "normal"}, "--family excludes --replay");
   refuses({"--law", "within_bounds"}, "unknown law \"within_bounds\"; near: within_bound");
   refuses({"--kernel", "nothing"}, "unknown kernel");
   refuses({"--family", "nothing"}, "unknown family");
   refuses({"--junit", folder.string()}, "must be a regular file");
+}
+
+// What lies beyond a range is refused by the range that the table has: a row that changes changes the sentence.
+TEST_F(PropertyMain, RangesAreThoseOfTheTable) {
+  int asked = 0;
+  for (const OptionDeclaration* option : options_of("properties")) {
+    const std::string name(option->name), range = option->legal.range();
+    if (range.empty() || name == "--math") continue;  // of flashproof's own kernels
+    refuses({name, "no"}, option->legal.kind == LegalValue::Kind::words ? name + " \"no\": legal " + range
+                                                                        : name + " \"no\": must be " + range);
+    ++asked;
+  }
+  EXPECT_EQ(asked, 3);
+}
+
+TEST_F(PropertyMain, HelpHasEveryOptionAndRunsNothing) {
+  EXPECT_EQ(run({"--help"}, {right}), 0);
+  for (const char* option : {"--kernel GLOB", "--cases N:1..1000000", "--judged WHERE:{here,elsewhere}"}) {
+    EXPECT_THAT(out, HasSubstr(option));
+  }
+  EXPECT_THAT(out, Not(HasSubstr("ok  ")));
 }
 
 TEST_F(PropertyMain, WrongDeclarationsAreOneLine) {

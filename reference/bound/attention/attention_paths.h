@@ -83,6 +83,8 @@ class AttentionPaths {
   void charge_exponents(RowModel& row, const Run& run, std::size_t begin, std::size_t end, bool pivot);
   void count_places(const Leaves& leaves);
   void charge_sums(RowModel& row, const Run& run);
+  void charge_lanes(RowModel& row, const Run& run);                    // the denominator's
+  void charge_products(RowModel& row, const Run& run, double frames);  // the numerator's; not of the sink
   double charge_frames(RowModel& row, const Run& run);
   void charge_quotients(RowModel& row, const Run& run);
   void charge_stored(RowModel& row, const Run& run);

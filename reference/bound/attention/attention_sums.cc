@@ -51,28 +51,37 @@ void AttentionPaths::count_places(const Leaves& leaves) {
 }
 
 void AttentionPaths::charge_sums(RowModel& row, const Run& run) {
-  Leaves& leaves = row.leaves;
+  charge_lanes(row, run);
+  const double frames = separated_ || running_ ? charge_frames(row, run) : 0;
+  if (run.visit < 0) {  // v = 0
+    row.leaves.numerator[run.begin] = 0;
+  } else {
+    charge_products(row, run, frames);
+  }
+}
+
+void AttentionPaths::charge_lanes(RowModel& row, const Run& run) {
   const After& after = visits_.after(run.visit);
   const bool sink = run.visit < 0;
   const bool not_first = !sink && !visits_.visits()[run.visit].first;
   const bool below = !sink && visits_.visits()[run.visit].below;
   const int rises = visits_.rises_after(run.visit);
-  const Most& most = most_[run.visit + 1];
-
   const double in_lane = running_      ? not_first
                          : separated_  ? (below && !a_.per_key) + not_first + after.chunks + rises
                          : normalized_ ? (below && !recap_) + not_first + after.chunks
                                        : rises;
-  longest_denominator_ = std::max(longest_denominator_, most.lane + in_lane);
-  double* __restrict const to = leaves.denominator.data();
+  longest_denominator_ = std::max(longest_denominator_, most_[run.visit + 1].lane + in_lane);
+  double* __restrict const to = row.leaves.denominator.data();
   const double* __restrict const count = lane_count_.data();
   for (std::size_t j = run.begin; j < run.end; ++j) to[j] = (count[j] + in_lane) * kRounding;
-  const double frames = separated_ || running_ ? charge_frames(row, run) : 0;
-  if (sink) {  // v = 0
-    leaves.numerator[run.begin] = 0;
-    return;
-  }
+}
 
+void AttentionPaths::charge_products(RowModel& row, const Run& run, double frames) {
+  const After& after = visits_.after(run.visit);
+  const bool not_first = !visits_.visits()[run.visit].first;
+  const bool below = visits_.visits()[run.visit].below;
+  const int rises = visits_.rises_after(run.visit);
+  const Most& most = most_[run.visit + 1];
   // To the end of the chunk; un-normalised sums go on.
   int rounded = 0, steps = 0;
   const bool goes_on = !normalized_ && !resident_;
@@ -105,7 +114,7 @@ void AttentionPaths::charge_sums(RowModel& row, const Run& run) {
     rounded += running_ ? after.chunks : rises;
   }
   const double unit_step = unit_step_;
-  double* __restrict const numerator = leaves.numerator.data();
+  double* __restrict const numerator = row.leaves.numerator.data();
   const double* __restrict const rounded_count = rounded_count_.data();
   const double* __restrict const step_count = step_count_.data();
   for (std::size_t j = run.begin; j < run.end; ++j) {

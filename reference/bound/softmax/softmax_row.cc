@@ -257,6 +257,27 @@ void sum_up(SoftmaxRow& row) {
   row.constant_mean = mean < sums.most_constant ? mean : sums.most_constant;  // mean may be a NaN: 0/0, inf · 0
 }
 
+/// `plain`: some weight is 1 for certain; else `combined` is the frame in which chunks are joined, `widest` what a weight
+/// errs by at most.
+void bound_lse(SoftmaxRow& row, const Arithmetic& a, bool plain, double combined, double widest) {
+  row.lse = lse_bound(row.weights, a.log_error, a.log_absolute);
+  double log_size = row.weights.log_sum;
+  if (!plain) {  // no weight is 1 for certain, and the logarithm may be of another sum than Σ e^{x − m}
+    log_size = (std::fabs(row.log_sum + (row.paths.max - (is_unshifted(a) ? 0 : combined))) + row.lse.weights +
+                row.lse.denominator + (stands_alone(a) ? widest : 0)) *
+               kSlack;
+    const double before = row.lse.output;
+    row.lse.output = logarithm_cost(a.log_error, a.log_absolute, log_size) * kSlack;
+    row.lse.probable = std::min(std::max(0.0, row.lse.probable - before) * kSlack + row.lse.output, row.lse.total());
+  }
+  row.largest_sum = std::exp(std::min(
+      (is_unshifted(a) ? row.weights.lse : std::log(static_cast<double>(row.model.leaves.size())) + row.model.common) +
+          row.lse.weights + row.lse.denominator,
+      700.0));
+  const double magnitude = std::fabs(row.weights.lse) + row.lse.total();
+  row.lse_last = is_unshifted(a) ? 0 : sum_cost(magnitude, log_size + row.lse.output);
+}
+
 }  // namespace
 
 SoftmaxRow softmax_row(const SoftmaxProblem& problem, const Arithmetic& a, const std::vector<double>& x) {
@@ -303,20 +324,7 @@ SoftmaxRow softmax_row(const SoftmaxProblem& problem, const Arithmetic& a, const
   sum_up(row);
   share_out(row);
 
-  row.lse = lse_bound(row.weights, a.log_error, a.log_absolute);
-  double log_size = row.weights.log_sum;
-  if (!plain) {  // no weight is 1 for certain, and the logarithm may be of another sum than Σ e^{x − m}
-    log_size = (std::fabs(row.log_sum + (max - (is_unshifted(a) ? 0 : combined))) + row.lse.weights +
-                row.lse.denominator + (stands_alone(a) ? widest : 0)) *
-               kSlack;
-    const double before = row.lse.output;
-    row.lse.output = logarithm_cost(a.log_error, a.log_absolute, log_size) * kSlack;
-    row.lse.probable = std::min(std::max(0.0, row.lse.probable - before) * kSlack + row.lse.output, row.lse.total());
-  }
-  row.largest_sum = std::exp(std::min(
-      (is_unshifted(a) ? row.weights.lse : std::log(n) + model.common) + row.lse.weights + row.lse.denominator, 700.0));
-  const double magnitude = std::fabs(row.weights.lse) + row.lse.total();
-  row.lse_last = is_unshifted(a) ? 0 : sum_cost(magnitude, log_size + row.lse.output);
+  bound_lse(row, a, plain, combined, widest);
   require_domain(row, a);
   return row;
 }

@@ -23,6 +23,12 @@ class ValueTable {
  private:
   friend class ColumnPass;
 
+  std::int64_t groups() const;
+  void allocate();
+  std::vector<double> find_scales();  // by column, 0 of zeros; fills unscale_ and special_
+  void store_scaled(const std::vector<double>& scale);
+  void find_extremes();
+
   const double* values_;
   std::int64_t keys_, width_;
   std::int64_t panels_ = 0;        // of 16 columns

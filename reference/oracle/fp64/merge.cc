@@ -110,6 +110,39 @@ HWY_INLINE void store_tile(const MergeJob& job, std::int64_t at, std::int64_t co
   }
 }
 
+/// value_c = Σ_s w_s v_sc and radius_c = Σ_s c_s |v_sc| of a tile, in groups of states.
+template <Format kFormat>
+HWY_INLINE void sum_tile(const MergeJob& job, const MergeRow& row, std::int64_t first, std::int64_t count,
+                         double* value, double* radius) {
+  const Lane d;
+  constexpr std::int64_t kVectors = kTile / kLanes;
+  const auto visible = static_cast<std::int64_t>(row.visible.size());
+  HWY_ALIGN double tile[kTile];
+  hn::Vec<Lane> sum[kVectors], bound[kVectors];
+  std::fill(value, value + kTile, 0.0);
+  std::fill(radius, radius + kTile, 0.0);
+  std::int64_t i = 0;
+  while (i < visible) {
+    for (std::int64_t g = 0; g < kVectors; ++g) sum[g] = bound[g] = hn::Zero(d);
+    const std::int64_t end = std::min(visible, i == 0 ? kMergeGroup + 1 : i + kMergeGroup);
+    for (; i < end; ++i) {
+      const std::int64_t s = row.visible[i];
+      load_tile<kFormat>(job, row, s, first, count, tile);
+      const auto w = hn::Set(d, row.w[s]);
+      const auto c = hn::Set(d, row.c[s]);
+      for (std::int64_t g = 0; g < kVectors; ++g) {
+        const auto v = hn::Load(d, tile + g * kLanes);
+        sum[g] = hn::MulAdd(w, v, sum[g]);
+        bound[g] = hn::MulAdd(c, hn::Abs(v), bound[g]);
+      }
+    }
+    for (std::int64_t g = 0; g < kVectors; ++g) {
+      hn::Store(hn::Add(hn::Load(d, value + g * kLanes), sum[g]), d, value + g * kLanes);
+      hn::Store(hn::Add(hn::Load(d, radius + g * kLanes), bound[g]), d, radius + g * kLanes);
+    }
+  }
+}
+
 /// o_c = Σ_s w_s v_sc / L.
 template <Format kFormat>
 HWY_INLINE void merge_sum(const MergeJob& job, MergeRow& row, std::vector<SpecialElement>& special) {
@@ -130,32 +163,9 @@ HWY_INLINE void merge_sum(const MergeJob& job, MergeRow& row, std::vector<Specia
   const auto floor = hn::Set(d, visible > 1 ? kSumFloor * std::max(1.0, row.inverse()) : 0.0);
   for (std::int64_t first = 0; first < width; first += kTile) {
     const std::int64_t count = std::min(kTile, width - first);
-    HWY_ALIGN double tile[kTile];
     HWY_ALIGN double value[kTile];
     HWY_ALIGN double radius[kTile];
-    hn::Vec<Lane> sum[kVectors], bound[kVectors];
-    std::fill(value, value + kTile, 0.0);
-    std::fill(radius, radius + kTile, 0.0);
-    std::int64_t i = 0;
-    while (i < visible) {
-      for (std::int64_t g = 0; g < kVectors; ++g) sum[g] = bound[g] = hn::Zero(d);
-      const std::int64_t end = std::min(visible, i == 0 ? kMergeGroup + 1 : i + kMergeGroup);
-      for (; i < end; ++i) {
-        const std::int64_t s = row.visible[i];
-        load_tile<kFormat>(job, row, s, first, count, tile);
-        const auto w = hn::Set(d, row.w[s]);
-        const auto c = hn::Set(d, row.c[s]);
-        for (std::int64_t g = 0; g < kVectors; ++g) {
-          const auto v = hn::Load(d, tile + g * kLanes);
-          sum[g] = hn::MulAdd(w, v, sum[g]);
-          bound[g] = hn::MulAdd(c, hn::Abs(v), bound[g]);
-        }
-      }
-      for (std::int64_t g = 0; g < kVectors; ++g) {
-        hn::Store(hn::Add(hn::Load(d, value + g * kLanes), sum[g]), d, value + g * kLanes);
-        hn::Store(hn::Add(hn::Load(d, radius + g * kLanes), bound[g]), d, radius + g * kLanes);
-      }
-    }
+    sum_tile<kFormat>(job, row, first, count, value, radius);
     for (std::int64_t g = 0; g < kVectors; ++g) {
       const auto numerator = hn::Load(d, value + g * kLanes);
       const auto quotient = hn::Div(numerator, total);

@@ -21,8 +21,7 @@ void add_bench(CLI::App& app, Options& o, Command& command) {
                   "Benchmark's own options are handed "
                   "on: `--benchmark_filter=REGEX`, `--benchmark_repetitions=N`, ...",
                   "2 if nothing fits the filter; 4 without a GPU; `--compare`: as compare");
-  add_one_of(bench, "--exec", o.bench.executor, {"cpu", "cuda"}, "EXEC",
-             "cpu or cuda; cuda: the fast kernels beside PyTorch's, as Markdown");
+  add_executor(bench, o.bench.executor);
   bench->add_option("--out", o.bench.out, "all results as one file of Google Benchmark's form")->type_name("FILE");
   bench
       ->add_option("--compare", o.bench.compare,
@@ -37,10 +36,11 @@ void add_bench(CLI::App& app, Options& o, Command& command) {
   });
 }
 
-/// ./flashproof runs another program for it, whose own --help has the options.
+/// ./flashproof runs another program for it; where the table has its options, they are told of here, too.
 void add_foreign(CLI::App& app, const std::string& name, const std::string& summary, const std::string& more,
                  const std::string& exits) {
   CLI::App* foreign = add_command(app, name, summary, more, exits);
+  add_foreign_options(foreign, name);
   foreign->allow_extras();
   foreign->callback([name] { throw UsageError(name + ": not of this program; ./flashproof " + name + " runs it"); });
 }
@@ -53,25 +53,19 @@ void add_launched_commands(CLI::App& app, Options& o, Command& command) {
   app.add_flag("--portable", o.launcher.portable, "for any x86-64 CPU instead of x86-64-v3 (AVX2, FMA); slow");
   add_test(app, o, command);
   add_bench(app, o, command);
-  add_foreign(
-      app, "suggest", "suggest ./MY.so: the declaration that explains its kernels, as text to paste",
-      "[Semantics](kernels/plugin/README.md#semantics) and arithmetic, narrowest first, and what they leave "
-      "unexplained: "
-      "`suggest ./MY.so [--kernel GLOB] [--cases N]`, options: `suggest --help`. `check ./MY.so --declare FILE` takes "
-      "what it says.",
-      "1 if nothing explains a kernel; 4 if too little would be decided, or no case is taken");
+  add_foreign(app, "suggest", "suggest ./MY.so: the declaration that explains its kernels, as text to paste",
+              "[Semantics](kernels/plugin/README.md#semantics) and arithmetic, narrowest first, and what they leave "
+              "unexplained. `check ./MY.so --declare FILE` takes what it says.",
+              "1 if nothing explains a kernel; 4 if too little would be decided, or no case is taken");
   add_foreign(app, "properties", "every law on the hardened kernels, by RapidCheck; failures are shrunk to witnesses",
               "On one core some 6 s per softmax or merge kernel, 25 s per gradient kernel, one to several minutes per "
-              "attention kernel. "
-              "Options: `properties --help`.",
+              "attention kernel.",
               "1 on a finding, if a kernel takes no case, or if no law decided anything; 4 if too little was decided");
-  add_foreign(app, "fuzz", "a search guided by error/bound, which goes on where it was stopped",
-              "`fuzz TARGET [--seconds S] [--jobs N] [--kernel G] [--format G] [--exec cpu|cuda] [--sanitize] [--out "
-              "DIR]` of softmax, merge, "
-              "attention, backward, schedule, differential or witness; findings are made small, with the line that "
-              "replays them "
-              "([how](fuzz/README.md)); seeded faults, if named, are `expected`. `fuzz --status [DIR]`: what it has.",
-              "1 on a finding");
+  add_foreign(
+      app, "fuzz", "a search guided by error/bound, which goes on where it was stopped",
+      "Findings are made small, with the line that replays them ([how](fuzz/README.md)); seeded faults, if named, "
+      "are `expected`. `fuzz --status [DIR]`: what it has.",
+      "1 on a finding");
   add_foreign(app, "campaign", "fuzz on many machines: a Slurm job array of shards, merged at the end",
               "Or Kubernetes, or by hand ([how](fuzz/campaign/README.md)).", "1 on a finding");
   add_foreign(app, "run", "run FILE.ptx: one launch of a compiled kernel on the CPU, every access checked",

@@ -27,9 +27,9 @@ void add_sides(CLI::App* compare, CompareArguments& a) {
   compare->add_option("BASE", a.base, "a report.json, a kernel's id or a git revision; none with --bench alone")
       ->type_name("");
   compare->add_option("HEAD", a.head, "the same; . is the working tree")->type_name("");
-  many(compare, "--kernel", a.sweep.filters.kernels, "revisions: kernels; default all");
+  add_declared(compare, "compare", "--kernel", a.sweep.filters.kernels);
   add_filters(compare, a.sweep, "kernels, revisions: ");
-  add_executors(compare, a.sweep.executor);
+  add_executor(compare, a.sweep.executor);
   add_math(compare, a.sweep.math, a.sweep.profile);
   compare->add_option("--case", a.case_text, "kernels: one case in place of the families")->type_name("CASE");
   for (const char* other : {"--family", "--format", "--quick", "--nightly", "--seed"}) {
@@ -38,12 +38,9 @@ void add_sides(CLI::App* compare, CompareArguments& a) {
 }
 
 void add_speeds(CLI::App* compare, CompareArguments& a) {
-  compare
-      ->add_option("--measure", a.rounds,
-                   "rounds of timing, both sides one after the other: kernels on the CPU executor, revisions by their "
-                   "benchmarks")
-      ->check(CLI::Range(2, static_cast<int>(compare::kMostRepetitions)))
-      ->type_name("ROUNDS");
+  add_legal(compare, "--measure", a.rounds, "ROUNDS", whole_number(2, compare::kMostRepetitions),
+            "rounds of timing, both sides one after the other: kernels on the CPU executor, revisions by their "
+            "benchmarks");
   compare
       ->add_option("--benchmark-filter", a.benchmark_filter, "revisions: which benchmarks --measure takes; default all")
       ->type_name("REGEX");
@@ -141,7 +138,7 @@ void add_list(CLI::App& app, Options& o, Command& command) {
       "");
   add_positional(list, "WHAT", o.what, "kernels, families, laws, faults, coverage, commands, completion or man");
   list->add_flag("--json", o.json, "for programs");
-  add_one_of(list, "--shell", o.shell, {"bash", "zsh", "fish"}, "SHELL", "of completion; default bash");
+  add_legal(list, "--shell", o.shell, "SHELL", one_of({"bash", "zsh", "fish"}), "of completion; default bash");
   list->callback([&, root = &app] {
     command = [&o, root] {
       if (!o.shell.empty() && o.what != "completion") {

@@ -15,9 +15,9 @@ void add_report(CLI::App& app, Options& o, Command& command) {
       "1 if a hardened kernel failed, or nothing ran; `--nightly`: or a verdict stayed inconclusive; 4 if nothing "
       "failed, but "
       "[too little was decided](reference/error/README.md#power); `--faults`: 1 if a fault survives every law");
-  many(report, "--kernel", o.sweep.filters.kernels, "kernels to run (* and ?); default all");
+  add_declared(report, "report", "--kernel", o.sweep.filters.kernels);
   add_filters(report, o.sweep);
-  add_executors(report, o.sweep.executor);
+  add_executor(report, o.sweep.executor);
   add_math(report, o.sweep.math, o.sweep.profile);
   report
       ->add_option("--out", o.sweep.out, "directory for report.json, .html, .md, junit.xml and witnesses; default out")
@@ -54,7 +54,7 @@ void add_check(CLI::App& app, Options& o, Command& command) {
       "1 on any finding; 4 if too little was decided, or if kernels of a library need a GPU and there is none");
   check->add_option("KERNEL", o.sweep.filters.kernels, "kernel ids or globs")->required()->type_name("");
   add_filters(check, o.sweep);
-  add_executors(check, o.sweep.executor);
+  add_executor(check, o.sweep.executor);
   add_math(check, o.sweep.math, o.sweep.profile);
   add_verbose(check, o.sweep.verbose);
   check->callback([&] { command = [&] { return check_command(o.sweep); }; });
@@ -67,8 +67,8 @@ void add_replay(CLI::App& app, Options& o, Command& command) {
       "late as they may. `--plugin ./MY.so` runs it on a kernel of that library.",
       "1 on a finding; 4 if too little was decided");
   add_positional(replay, "CASE", o.replay.target, kCaseHelp);
-  many(replay, "--kernel", o.replay.kernels, "kernels; default the witness's, else all of the problem");
-  add_executors(replay, o.replay.executor);
+  add_declared(replay, "replay", "--kernel", o.replay.kernels);
+  add_executor(replay, o.replay.executor);
   add_math(replay, o.replay.math, o.replay.profile);
   add_schedule(replay, o.replay.schedule);
   replay->callback([&] { command = [&] { return replay_command(o.replay); }; });
@@ -88,7 +88,8 @@ void add_explain(CLI::App& app, Options& o, Command& command) {
       ->add_option("--element", o.explain.element,
                    "o:ROW,COLUMN, lse:ROW, dq:ROW,COLUMN, ...; default the worst error/bound")
       ->type_name("ELEMENT");
-  add_one_run(explain, o.explain.executor, o.explain.math, o.explain.profile, "cpu or cuda; default cpu");
+  add_executor(explain, o.explain.executor);
+  add_math(explain, o.explain.math, o.explain.profile);
   explain->callback([&] { command = [&] { return explain_command(o.explain); }; });
 }
 
@@ -106,9 +107,10 @@ void add_export(CLI::App& app, Options& o, Command& command) {
       ->type_name("DIR");
   reproduction->add_option("--kernel", a.kernel, "whose output and bound to add; default the witness's, else none")
       ->type_name("KERNEL");
-  add_one_of(reproduction, "--python", a.python, {"numpy", "torch"}, "LIBRARY",
-             "numpy or torch, which the script needs alone; default numpy");
-  add_one_run(reproduction, a.executor, a.math, a.profile, "cpu or cuda; default the witness's, else cpu");
+  add_legal(reproduction, "--python", a.python, "LIBRARY", one_of({"numpy", "torch"}),
+            "numpy or torch, which the script needs alone; default numpy");
+  add_executor(reproduction, a.executor);
+  add_math(reproduction, a.math, a.profile);
   add_schedule(reproduction, a.schedule);
   reproduction->callback([&] { command = [&] { return export_command(o.reproduction); }; });
 }
@@ -122,9 +124,8 @@ void add_truth(CLI::App& app, Options& o, Command& command) {
   add_positional(truth, "CASE", o.truth.target, kCaseHelp);
   truth->add_option("--out", o.truth.out_file, "file to write")->required()->type_name("FILE");
   truth->add_option("--ulp", o.truth.ulp, "radii at most 2^-12 ulp of this format; default f32")->type_name("FORMAT");
-  truth->add_option("--threads", o.truth.threads, "default one per core; the numbers do not depend on it")
-      ->check(CLI::Range(1, 4096))
-      ->type_name("N");
+  add_legal(truth, "--threads", o.truth.threads, "N", whole_number(1, 4096),
+            "default one per core; the numbers do not depend on it");
   add_memory(truth, o.truth.memory_gib);
   truth->callback([&] { command = [&] { return truth_command(o.truth); }; });
 }
@@ -135,7 +136,7 @@ void add_twin(CLI::App& app, Options& o, Command& command) {
       "The table names the revision that the program was built from: the environment variable FLASHPROOF_REVISION "
       "if it is set, else that of the checkout that the program lies in.",
       "1 if a bit differs, 4 without a GPU");
-  many(twin, "--kernel", o.sweep.filters.kernels, "kernels to run (* and ?); default all");
+  add_declared(twin, "twin", "--kernel", o.sweep.filters.kernels);
   add_filters(twin, o.sweep);
   add_math(twin, o.sweep.math);
   twin->add_option("--out", o.file, "Markdown file to write")->type_name("FILE");

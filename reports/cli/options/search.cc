@@ -1,20 +1,9 @@
 // Commands that search and measure: attack, certify, probe, traffic, experiment.
-#include <fmt/format.h>
-
-#include "reference/system/text.h"
 #include "reports/cli/options/parts.h"
 #include "reports/traffic/traffic.h"
 
 namespace flashproof {
 namespace {
-
-constexpr double kMostSeconds = 1e6;
-
-std::string legal_seconds(const std::string& text) {  // CLI::Range lets NaN through
-  double seconds = 0;
-  const bool legal = CLI::detail::lexical_cast(text, seconds) && seconds >= 0 && seconds <= kMostSeconds;
-  return legal ? std::string() : fmt::format("{}: must be 0..{}", quote(text), kMostSeconds);
-}
 
 void add_attack(CLI::App& app, Options& o, Command& command) {
   AttackArguments& a = o.attack;
@@ -24,16 +13,11 @@ void add_attack(CLI::App& app, Options& o, Command& command) {
                   "([how](reports/attack/README.md)); `--update` "
                   "writes it.",
                   "1 if a hardened kernel left its bound");
-  many(attack, "--kernel", a.kernels,
-       "kernels to attack; default all but the seeded faults (--validate: the hardened ones)");
-  many(attack, "--format", a.formats, "storage formats; default all");
-  attack
-      ->add_option("--seconds", a.seconds,
-                   "time for the whole search; 0 measures the ledger's entries again; default 60")
-      ->check(legal_seconds)
-      ->type_name("S");
-  add_jobs(attack, a.jobs, "worker processes; default one per core");
-  add_seed(attack, a.seed, "of the search; another seed goes other ways from the same ledger");
+  add_declared(attack, "attack", "--kernel", a.kernels);
+  add_declared(attack, "attack", "--format", a.formats);
+  add_declared(attack, "attack", "--seconds", a.seconds);
+  add_declared(attack, "attack", "--jobs", a.jobs);
+  add_declared(attack, "attack", "--seed", a.seed);
   a.ledger = default_ledger();
   attack->add_option("--ledger", a.ledger, "what is known and goes on; default reports/ledger/ledger.tsv of the source")
       ->type_name("FILE");
@@ -42,11 +26,8 @@ void add_attack(CLI::App& app, Options& o, Command& command) {
   attack->add_option("--out", a.out, "directory for witnesses of violations; default out")->type_name("DIR");
   attack->add_option("--export", a.export_to, "write the ledger's cases there as witnesses, for explain")
       ->type_name("DIR");
-  attack
-      ->add_option("--validate", a.validate,
-                   "no search: so many small cases per kernel, format and family; counts results outside their bound")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{10'000'000}))
-      ->type_name("CASES");
+  add_legal(attack, "--validate", a.validate, "CASES", whole_number(1, 10'000'000),
+            "no search: so many small cases per kernel, format and family; counts results outside their bound");
   attack->callback([&] { command = [&] { return attack_command(o.attack); }; });
 }
 
@@ -57,19 +38,17 @@ void add_certify(CLI::App& app, Options& o, Command& command) {
                   "The share whose radius is narrow, what the rest needs, TFLOP/s.",
                   "1 if the tiers disagree, a planted error goes unnoticed or no row has a radius; 4 without a GPU for "
                   "`--exec cuda`");
-  const auto number = [&](const char* flag, std::int64_t& to, std::int64_t least, std::int64_t most, const char* help) {
-    certify->add_option(flag, to, help)->check(CLI::Range(least, most))->type_name("N");
-  };
-  constexpr std::int64_t kMostRows = 1 << 20;
+  const auto number = [&](const char* flag, std::int64_t& to, std::uint64_t least, std::uint64_t most,
+                          const char* help) { add_legal(certify, flag, to, "N", whole_number(least, most), help); };
+  constexpr std::uint64_t kMostRows = 1 << 20;
   number("--heads", a.heads, 1, 65535, "query heads; default 8");
   number("--kv-heads", a.kv_heads, 1, 65535, "heads of K and V, a divisor of --heads; default as many");
   number("--length", a.length, 1, kMostRows, "queries and keys; default 8192");
   number("--dim", a.dim, 1, 128, "head dimension; default 128");
-  many(certify, "--format", a.formats, "f16, bf16 or f32; default all three")->type_name("FORMAT");
+  add_declared(certify, "certify", "--format", a.formats);
   certify->add_flag("--causal", a.causal, "query i sees the keys up to i");
-  add_seed(certify, a.seed, "of the data");
-  add_one_of(certify, "--exec", a.executor, {"cpu", "cuda", "auto"}, "EXEC",
-             "cpu, cuda or auto (the GPU if there is one); default auto");
+  add_declared(certify, "certify", "--seed", a.seed);
+  add_executor(certify, a.executor);
   number("--rows", a.rows, 1, kMostRows, "rows of every head that the CPU certifies; default 256");
   number("--sample", a.sample, 1, kMostRows, "rows that the CPU recomputes for the GPU; default 64");
   add_memory(certify, a.memory_gib);
@@ -92,14 +71,11 @@ void add_traffic(CLI::App& app, Options& o, Command& command) {
   CLI::App* traffic = add_command(
       app, "traffic", "global memory traffic of the softmax kernels: claimed, counted, measured",
       "Elements read and written as claimed, as counted on the CPU executor, and as a GPU's counters measured.", "");
-  many(traffic, "--kernel", o.traffic.kernels, "kernels; default every softmax kernel but the seeded faults");
-  add_one_of(traffic, "--format", o.traffic.format, {"f32", "f16", "bf16"}, "FORMAT", "f32, f16 or bf16; default f32");
-  traffic->add_option("--rows", o.traffic.rows, "M; default 16")
-      ->check(CLI::Range(std::int64_t{1}, kMostTrafficElements))
-      ->type_name("M");
-  traffic->add_option("--cols", o.traffic.cols, "N; default 2048; M * N at most 2097152")
-      ->check(CLI::Range(std::int64_t{1}, kMostTrafficElements))
-      ->type_name("N");
+  add_declared(traffic, "traffic", "--kernel", o.traffic.kernels);
+  add_declared(traffic, "traffic", "--format", o.traffic.format);
+  const LegalValue extent = whole_number(1, kMostTrafficElements);
+  add_legal(traffic, "--rows", o.traffic.rows, "M", extent, "M; default 16");
+  add_legal(traffic, "--cols", o.traffic.cols, "N", extent, "N; default 2048; M * N at most 2097152");
   traffic->add_option("--measured", o.traffic.measured, "CSV of a GPU's counters, from reports/traffic/traffic_gpu.sh")
       ->type_name("FILE");
   traffic->callback([&] { command = [&] { return traffic_command(o.traffic); }; });
@@ -112,7 +88,7 @@ void add_experiment(CLI::App& app, Options& o, Command& command) {
       ->add_option("NAME", o.experiment.names,
                    "fused_exponent, one_signed_v, merge_orders, biased_output, outlier_rmse; default all of them")
       ->type_name("");
-  add_seed(experiment, o.experiment.seed, "of the data; default 0");
+  add_declared(experiment, "experiment", "--seed", o.experiment.seed);
   experiment->callback([&] { command = [&] { return experiment_command(o.experiment); }; });
 }
 

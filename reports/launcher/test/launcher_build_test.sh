@@ -63,8 +63,8 @@ expect 'one that is ended exits 143' is "$code" 143
 cp "$work/kept" "$tree/CMakeLists.txt"
 run list
 expect 'the same command goes on' is "$code" 0
-err=$(preset=cpu && source "$tree/reports/launcher/build.sh" &&
-  { printf '[1/9] a\n' && sleep 2.5 && printf '[2/9] b\n[9/9] c\n'; } | show_progress 1 2>&1)
+err=$({ printf '[1/9] a\n' && sleep 3.5 && printf '[2/9] b\n[9/9] c\n'; } |
+  PYTHONPATH=$tree/reports/launcher python3 -B -c 'import build, io; build.show_progress(0, io.BytesIO(), "cpu", 1)' 2>&1)
 expect 'a step that takes long is told of again' test "$(grep -c 'step 1 of 9, [0-9]* s$' <<<"$err")" -ge 3
 expect 'and how far it is at last' is "${err##*$'\n'}" "$(grep 'step 9 of 9' <<<"$err")"
 

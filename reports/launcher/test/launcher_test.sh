@@ -77,7 +77,7 @@ run bench --exec cuda
 expect 'bench --exec cuda without a GPU is skipped' is "$code" 4
 for command in bench fuzz campaign; do
   run "$command" --exec all
-  expect "$command --exec all is none of its two" has "$err" "--exec 'all': cpu or cuda"
+  expect "$command --exec all is none of its two" has "$err" "--exec 'all': legal cpu, cuda"
 done
 run fuzz softmax --exec cuda
 expect 'fuzz --exec cuda without a GPU is skipped' is "$code" 4
@@ -89,10 +89,14 @@ for command in report compare check replay certify; do
   expect "$command --exec says so" has "$err" '--exec needs a value'
   run "$command" --exec gpu
   expect "$command --exec takes three values" is "$code" 2
-  expect "$command --exec names them" has "$err" "cpu, cuda or $([[ $command == certify ]] && echo auto || echo all)"
+  expect "$command --exec names them" has "$err" "legal cpu, cuda, $([[ $command == certify ]] && echo auto || echo all)"
 done
 run certify --exec all
 expect 'certify --exec all is none of them' is "$code" 2
+for command in explain export; do
+  run "$command" --exec all
+  expect "$command --exec all is none of its two" has "$err" "--exec 'all': legal cpu, cuda"
+done
 run report --exec auto
 expect 'report --exec auto is none of them' is "$code" 2
 run setup
@@ -161,7 +165,7 @@ for command in 'check ./my.so' 'check --quick ./my.so' 'check --quik my.so' 'che
   run --no-build "${words[@]}"
   expect "$command is for the program of libraries" has "$err" reports/plugin/flashproof-plugin
 done
-flags=$(sed -n 's/.*add_flag("\(--[a-z-]*\)".*/\1/p' "$repository/reports/plugin/main.cc")
+flags=$(grep -zoP '\{"\K--[a-z-]+(?=", "",[^}]*check-library)' "$repository/reference/system/option_rows.cc" | tr '\0' '\n')
 expect 'the program has flags' has "$flags" --quick
 for flag in $flags; do # no value of an option
   run --no-build check "$flag" my.c

@@ -24,8 +24,8 @@ if "--check" not in sys.argv:
     print(" ".join(sys.argv[1:]))
 PYTHON
 } >"$tree/fuzz/campaign/campaign.py"
-mkdir "$tree/reports/plugin" # and of the plugins' program
-grep 'add_flag("--' "$repository/reports/plugin/main.cc" >"$tree/reports/plugin/main.cc"
+mkdir -p "$tree/reference/system" # the table of options
+cp "$repository/reference/system/option_rows.cc" "$tree/reference/system/"
 cat >"$tree/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.25)
 project(flashproof VERSION 4.5.6 LANGUAGES CXX)

@@ -43,34 +43,27 @@ HWY_INLINE void add_products(const Chunk& chunk, const RowStep& step, const doub
   }
 }
 
-inline void add_chunk(const AttentionProblem& problem, const AttentionOptions& options, const Chunk& chunk,
-                      RowBlock& block, Scratch& scratch) {
-  const std::int64_t depth = problem.head_dim();
-  const std::int64_t stride = round_up(depth, 8);
-  const std::int64_t padded = round_up(problem.value_dim(), kPanel);
-  const std::int64_t capacity = chunk.capacity;
-  const std::int64_t row_pitch = pitch(capacity);
-  const std::int64_t sum_pitch = pitch(padded);
-  const std::int64_t rows = round_up(block.count, kGroup);
-
-  std::int64_t first = chunk.count;
-  std::int64_t last = 0;
+/// The keys of the chunk that some row of the block sees, in whole blocks of kTerms; none where first >= last.
+inline KeySpan keys_of_block(const Chunk& chunk, const RowBlock& block) {
+  KeySpan all{chunk.count, 0};
   for (std::int64_t r = 0; r < block.count; ++r) {
-    const AttentionProblem::Keys& visible = block.rows[r]->visible;
-    const std::int64_t row_first = std::max<std::int64_t>(visible.first - chunk.first, 0);
-    const std::int64_t row_last = std::min(visible.last - chunk.first, chunk.count);
-    if (row_first >= row_last) continue;
-    first = std::min(first, row_first);
-    last = std::max(last, row_last);
+    const KeySpan keys = keys_in(chunk, *block.rows[r]);
+    if (keys.first >= keys.last) continue;
+    all.first = std::min(all.first, keys.first);
+    all.last = std::max(all.last, keys.last);
   }
-  if (first >= last) return;
-  first = first / kTerms * kTerms;
-  last = round_up(last, kTerms);
+  if (all.first >= all.last) return all;
+  return {all.first / kTerms * kTerms, round_up(all.last, kTerms)};
+}
 
+/// scores = q·k of these keys, for whole groups of rows.
+inline void multiply_keys(const Chunk& chunk, std::int64_t depth, std::int64_t rows, KeySpan keys, Scratch& scratch) {
+  const std::int64_t stride = round_up(depth, 8);
+  const std::int64_t row_pitch = pitch(chunk.capacity);
   for (std::int64_t r = 0; r < rows; ++r) {
-    std::fill(scratch.scores + r * row_pitch + first, scratch.scores + r * row_pitch + last, 0.0);
+    std::fill(scratch.scores + r * row_pitch + keys.first, scratch.scores + r * row_pitch + keys.last, 0.0);
   }
-  for (std::int64_t panel = first; panel < last; panel += kPanel) {
+  for (std::int64_t panel = keys.first; panel < keys.last; panel += kPanel) {
     for (std::int64_t r = 0; r < rows; r += kGroup) {
       for (std::int64_t l = 0; l < depth; l += kTerms) {
         double_tile(scratch.q + r * stride + l, stride, chunk.k + panel * depth + l * kPanel,
@@ -78,28 +71,27 @@ inline void add_chunk(const AttentionProblem& problem, const AttentionOptions& o
       }
     }
   }
+}
 
-  RowStep steps[kBlockRows];
-  for (std::int64_t r = 0; r < rows; ++r) {
-    if (r < block.count) steps[r].active = weigh_row(problem, options, chunk, block, r, scratch, padded, steps[r]);
-    // Blocks of keys that the row does not touch take part in the products all the same, as zeros.
-    std::int64_t from = last, to = last;
-    if (r < block.count && steps[r].active) {
-      const AttentionProblem::Keys& visible = block.rows[r]->visible;
-      from = std::max<std::int64_t>(visible.first - chunk.first, 0) / kTerms * kTerms;
-      to = round_up(std::min(visible.last - chunk.first, chunk.count), kTerms);
-    }
-    double* const weights = scratch.scores + r * row_pitch;
-    float* const entries = scratch.entries + r * row_pitch;
-    std::fill(weights + first, weights + from, 0.0);
-    std::fill(weights + to, weights + last, 0.0);
-    std::fill(entries + first, entries + from, 0.0F);
-    std::fill(entries + to, entries + last, 0.0F);
-  }
+/// Blocks of keys that row r does not touch take part in the products all the same, as zeros. `touched`: none of a row without weights.
+inline void clear_untouched(const Chunk& chunk, std::int64_t r, KeySpan touched, KeySpan keys, Scratch& scratch) {
+  double* const weights = scratch.scores + r * pitch(chunk.capacity);
+  float* const entries = scratch.entries + r * pitch(chunk.capacity);
+  std::fill(weights + keys.first, weights + touched.first, 0.0);
+  std::fill(weights + touched.last, weights + keys.last, 0.0);
+  std::fill(entries + keys.first, entries + touched.first, 0.0F);
+  std::fill(entries + touched.last, entries + keys.last, 0.0F);
+}
 
+/// sums = w·v and sizes = entries·|v| of these keys, for whole groups of rows.
+inline void multiply_values(const Chunk& chunk, std::int64_t padded, std::int64_t rows, KeySpan keys,
+                            Scratch& scratch) {
+  const std::int64_t capacity = chunk.capacity;
+  const std::int64_t row_pitch = pitch(capacity);
+  const std::int64_t sum_pitch = pitch(padded);
   std::fill(scratch.sums, scratch.sums + rows * sum_pitch, 0.0);
   std::fill(scratch.sizes, scratch.sizes + rows * sum_pitch, 0.0F);
-  for (std::int64_t j = first; j < last; j += kTerms) {
+  for (std::int64_t j = keys.first; j < keys.last; j += kTerms) {
     for (std::int64_t c = 0; c < padded; c += kPanel) {
       for (std::int64_t r = 0; r < rows; r += kGroup) {
         double_tile(scratch.scores + r * row_pitch + j, row_pitch, chunk.v + c * capacity + j * kPanel, kTerms,
@@ -114,6 +106,28 @@ inline void add_chunk(const AttentionProblem& problem, const AttentionOptions& o
       }
     }
   }
+}
+
+inline void add_chunk(const AttentionProblem& problem, const AttentionOptions& options, const Chunk& chunk,
+                      RowBlock& block, Scratch& scratch) {
+  const std::int64_t padded = round_up(problem.value_dim(), kPanel);
+  const std::int64_t sum_pitch = pitch(padded);
+  const std::int64_t rows = round_up(block.count, kGroup);
+  const KeySpan keys = keys_of_block(chunk, block);
+  if (keys.first >= keys.last) return;
+
+  multiply_keys(chunk, problem.head_dim(), rows, keys, scratch);
+  RowStep steps[kBlockRows];
+  for (std::int64_t r = 0; r < rows; ++r) {
+    if (r < block.count) steps[r].active = weigh_row(problem, options, chunk, block, r, scratch, padded, steps[r]);
+    KeySpan touched{keys.last, keys.last};
+    if (r < block.count && steps[r].active) {
+      const KeySpan seen = keys_in(chunk, *block.rows[r]);
+      touched = {seen.first / kTerms * kTerms, round_up(seen.last, kTerms)};
+    }
+    clear_untouched(chunk, r, touched, keys, scratch);
+  }
+  multiply_values(chunk, padded, rows, keys, scratch);
   for (std::int64_t r = 0; r < block.count; ++r) {
     if (!steps[r].active) continue;
     add_products(chunk, steps[r], scratch.sums + r * sum_pitch, scratch.sizes + r * sum_pitch, padded, options.terms,

@@ -87,13 +87,112 @@ HWY_INLINE void rescale(RowState& state, double m, std::int64_t padded, const At
   state.star_radius *= factor * kInflation;
 }
 
+/// The keys of the chunk that the row sees, by their place in it; none where first >= last.
+struct KeySpan {
+  std::int64_t first, last;
+};
+inline KeySpan keys_in(const Chunk& chunk, const RowState& row) {
+  return {std::max<std::int64_t>(row.visible.first - chunk.first, 0),
+          std::min(row.visible.last - chunk.first, chunk.count)};
+}
+
+/// The scores of row r: products with q, without what is added to them.
+HWY_INLINE RowScores row_scores(const AttentionProblem& problem, const AttentionTerms& terms, const Chunk& chunk,
+                                const RowBlock& block, std::int64_t r, KeySpan keys, const Scratch& scratch) {
+  const RowState& state = *block.rows[r];
+  const std::int64_t depth = problem.head_dim();
+  const std::int64_t groups = (depth + kTerms - 1) / kTerms;
+  const auto h_d = static_cast<double>(std::min(depth, kTerms) - 1 + groups - 1);  // h_D
+  const ScoreFactor factor = score_factor(problem, state.row.sequence, problem.kv_head(state.row.head));
+  const double alpha = factor.hi;
+  RowScores row = {.dot = scratch.scores + r * pitch(chunk.capacity),
+                   .offset = nullptr,
+                   .error = nullptr,
+                   .alpha = alpha,
+                   .dot_error = terms.scores * h_d * kRoundoff * std::fabs(alpha) * block.norm[r] * kInflation,
+                   .quanta = block.quanta[r],
+                   .k_norm = chunk.k_norm,
+                   .k_quanta = chunk.k_quanta,
+                   .first = keys.first,
+                   .last = keys.last,
+                   .keys = chunk.capacity};
+  if (factor.lo != 0.0) {  // README.md, "Descale factors": an exact dot product does not make an exact score
+    row.dot_error +=
+        (terms.factor + terms.scores * h_d * kRoundoff) * std::fabs(factor.lo) * block.norm[r] * kInflation;
+    row.quanta = std::numeric_limits<double>::max();
+  }
+  return row;
+}
+
+/// Bias, slopes, a list of keys and the soft cap, into the scores. False: some of that is not finite.
+HWY_INLINE bool add_offsets(const AttentionProblem& problem, const AttentionTerms& terms, const Chunk& chunk,
+                            RowState& state, KeySpan keys, Scratch& scratch, RowScores& row) {
+  if (!row_offsets(problem, state, chunk, keys.first, keys.last, terms, scratch)) return false;
+  if (state.keys != nullptr) hide_unlisted(*state.keys, chunk, keys.first, keys.last, scratch);
+  if (problem.softcap > 0.0F) {
+    cap_scores(row, problem.softcap, terms.certificate, terms, scratch.error);
+    if (state.keys != nullptr) {
+      cap_infinite_scores(*state.keys, chunk, keys.first, keys.last, problem.softcap, row.dot);
+    }
+    row.alpha = 1.0;
+    row.dot_error = 0.0;
+  }
+  row.offset = scratch.offset;
+  row.error = scratch.error;
+  return true;
+}
+
+/// Takes the chunk's largest score into the row, which may move m, and settles what the weights are relative to.
+HWY_INLINE void follow_top(const AttentionOptions& options, const Chunk& chunk, const Top& top, std::int64_t padded,
+                           RowState& state, WeightInput& in) {
+  const RowScores& row = in.scores;
+  state.seen = true;
+  if (state.anchored) {
+    const std::int64_t anchor = state.anchor - chunk.first;
+    in.anchored = anchor >= row.first && anchor < row.last;
+    in.star = in.anchored ? anchor : top.key;
+  } else {
+    in.star = top.key;
+    if (state.m == kMinusInfinity) {
+      state.m = top.score;
+    } else if (top.score - state.m > options.growth) {
+      rescale(state, top.score, padded, options.terms);
+    }
+    if (top.score > state.top) {
+      state.top = top.score;
+      state.top_key = chunk.first + top.key;
+      state.top_error = top_error(row, top, in.certificate, options.terms);
+    }
+  }
+  in.m = state.m;
+  in.anchor_error = state.anchored ? state.anchor_error : 0.0;
+}
+
+/// The heavier of the row's star and the chunk's stays apart, the other's radius joins the rest.
+HWY_INLINE void keep_star(const Chunk& chunk, std::int64_t star, const WeightSums& sums, double value_rounding,
+                          std::int64_t padded, Scratch& scratch, RowState& state) {
+  if (sums.star_weight > state.star_weight) {
+    add_size(state.star_radius, state.star, padded, state.radius);
+    state.weight_radius += state.star_radius;
+    gather_value(chunk, star, padded, state.star);
+    state.star_weight = sums.star_weight;
+    state.star_radius = sums.star_radius;
+    add_size(value_rounding * sums.star_weight, state.star, padded, state.radius);
+  } else {
+    double* const value = scratch.keys;
+    gather_value(chunk, star, padded, value);
+    state.weight_radius += sums.star_radius;
+    add_size(sums.star_radius + value_rounding * sums.star_weight, value, padded, state.radius);
+  }
+}
+
 /// Scores, weights and the scalar sums of row r. False: no key of the chunk has a weight.
 HWY_INLINE bool weigh_row(const AttentionProblem& problem, const AttentionOptions& options, const Chunk& chunk,
                           const RowBlock& block, std::int64_t r, Scratch& scratch, std::int64_t padded, RowStep& step) {
   const AttentionTerms& terms = options.terms;
   RowState& state = *block.rows[r];
-  const std::int64_t first = std::max<std::int64_t>(state.visible.first - chunk.first, 0);
-  const std::int64_t last = std::min(state.visible.last - chunk.first, chunk.count);
+  const KeySpan seen = keys_in(chunk, state);
+  const auto [first, last] = seen;
   if (first >= last || state.special) return false;
   if (state.keys == nullptr) {
     state.special = block.special[r];
@@ -101,69 +200,18 @@ HWY_INLINE bool weigh_row(const AttentionProblem& problem, const AttentionOption
     if (state.special) return false;
   }
 
-  const std::int64_t depth = problem.head_dim();
-  const std::int64_t groups = (depth + kTerms - 1) / kTerms;
-  const auto h_d = static_cast<double>(std::min(depth, kTerms) - 1 + groups - 1);  // h_D
-  const ScoreFactor factor = score_factor(problem, state.row.sequence, problem.kv_head(state.row.head));
-  const double alpha = factor.hi;
   WeightInput in{};
-  RowScores& row = in.scores;
-  row = {.dot = scratch.scores + r * pitch(chunk.capacity),
-         .offset = nullptr,
-         .error = nullptr,
-         .alpha = alpha,
-         .dot_error = terms.scores * h_d * kRoundoff * std::fabs(alpha) * block.norm[r] * kInflation,
-         .quanta = block.quanta[r],
-         .k_norm = chunk.k_norm,
-         .k_quanta = chunk.k_quanta,
-         .first = first,
-         .last = last,
-         .keys = chunk.capacity};
-  if (factor.lo != 0.0) {  // README.md, "Descale factors": an exact dot product does not make an exact score
-    row.dot_error +=
-        (terms.factor + terms.scores * h_d * kRoundoff) * std::fabs(factor.lo) * block.norm[r] * kInflation;
-    row.quanta = std::numeric_limits<double>::max();
-  }
+  in.scores = row_scores(problem, terms, chunk, block, r, seen, scratch);
   in.certificate = terms.certificate;
   const bool offsets = problem.has_bias() || problem.has_alibi() || problem.softcap > 0.0F || state.keys != nullptr;
-  if (offsets) {
-    if (!row_offsets(problem, state, chunk, first, last, terms, scratch)) {
-      state.special = true;
-      return false;
-    }
-    if (state.keys != nullptr) hide_unlisted(*state.keys, chunk, first, last, scratch);
-    if (problem.softcap > 0.0F) {
-      cap_scores(row, problem.softcap, in.certificate, terms, scratch.error);
-      if (state.keys != nullptr) cap_infinite_scores(*state.keys, chunk, first, last, problem.softcap, row.dot);
-      row.alpha = 1.0;
-      row.dot_error = 0.0;
-    }
-    row.offset = scratch.offset;
-    row.error = scratch.error;
+  if (offsets && !add_offsets(problem, terms, chunk, state, seen, scratch, in.scores)) {
+    state.special = true;
+    return false;
   }
-
-  const Top top = top_score(row);
+  const Top top = top_score(in.scores);
   if (top.key < 0) return false;
-  state.seen = true;
-  if (state.anchored) {
-    const std::int64_t anchor = state.anchor - chunk.first;
-    in.anchored = anchor >= first && anchor < last;
-    in.star = in.anchored ? anchor : top.key;
-  } else {
-    in.star = top.key;
-    if (state.m == kMinusInfinity) {
-      state.m = top.score;
-    } else if (top.score - state.m > options.growth) {
-      rescale(state, top.score, padded, terms);
-    }
-    if (top.score > state.top) {
-      state.top = top.score;
-      state.top_key = chunk.first + top.key;
-      state.top_error = top_error(row, top, in.certificate, terms);
-    }
-  }
-  in.m = state.m;
-  in.anchor_error = state.anchored ? state.anchor_error : 0.0;
+  follow_top(options, chunk, top, padded, state, in);
+
   // Roundings of the chunk's sums; keys outside [first, last) add 0, which rounds nothing. README.md, "Sums".
   const std::int64_t keys = last - first;
   const std::int64_t blocks = (last - 1) / kTerms - first / kTerms + 1;
@@ -185,21 +233,7 @@ HWY_INLINE bool weigh_row(const AttentionProblem& problem, const AttentionOption
   step.tiny = sums.tiny;
   // What the float product may lose below the range of float, in its own units: README.md, "Float product".
   step.floor = sums.entries == 0 ? 0.0 : (sums.entries + static_cast<double>(keys)) * 0x1p-149;
-
-  // The heavier of the row's star and the chunk's stays apart, the other's radius joins the rest.
-  if (sums.star_weight > state.star_weight) {
-    add_size(state.star_radius, state.star, padded, state.radius);
-    state.weight_radius += state.star_radius;
-    gather_value(chunk, in.star, padded, state.star);
-    state.star_weight = sums.star_weight;
-    state.star_radius = sums.star_radius;
-    add_size(step.value_rounding * sums.star_weight, state.star, padded, state.radius);
-  } else {
-    double* const value = scratch.keys;
-    gather_value(chunk, in.star, padded, value);
-    state.weight_radius += sums.star_radius;
-    add_size(sums.star_radius + step.value_rounding * sums.star_weight, value, padded, state.radius);
-  }
+  keep_star(chunk, in.star, sums, step.value_rounding, padded, scratch, state);
   return true;
 }
 

@@ -1,4 +1,13 @@
-# What this machine has for CUDA.
+# What this machine has: of the CPU what the build needs, and what CUDA does.
+
+# Whether /proc/cpuinfo has the flag: yes or no.
+function(cpu_has flag result)
+  file(STRINGS /proc/cpuinfo flags REGEX "^flags" LIMIT_COUNT 1)
+  set(${result} no PARENT_SCOPE)
+  if("${flags} " MATCHES " ${flag} ")
+    set(${result} yes PARENT_SCOPE)
+  endif()
+endfunction()
 
 # As the top CMakeLists.txt looks for it; last, what ./flashproof setup --cuda installed.
 function(find_nvcc result)

@@ -1,0 +1,172 @@
+#include "reference/system/option_rows.h"
+
+#include <limits>
+
+namespace flashproof {
+namespace {
+
+constexpr std::uint64_t kMostSeed = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kMostCases = 1'000'000;
+
+}  // namespace
+
+std::vector<OptionDeclaration> option_rows() {
+  const LegalValue any;
+  const LegalValue seed = whole_number(0, kMostSeed);
+  const LegalValue jobs = whole_number(1, 4096);
+  const LegalValue first_seed = whole_number(0, kMostSeed - (std::uint64_t{1} << 32));  // others follow it
+  return {
+      // flashproof-cli: what it has in common with the others.
+      {"--kernel", "GLOB", any, "kernels to run (* and ?); default all", "report twin", true},
+      {"--kernel", "GLOB", any, "revisions: kernels; default all", "compare", true},
+      {"--kernel", "GLOB", any, "kernels; default the witness's, else all of the problem", "replay", true},
+      {"--kernel", "GLOB", any, "kernels; default every softmax kernel but the seeded faults", "traffic", true},
+      {"--kernel", "GLOB", any, "kernels to attack; default all but the seeded faults (--validate: the hardened ones)",
+       "attack", true},
+      {"--family", "GLOB", any, "input families; default all", "report check compare twin", true},
+      {"--format", "GLOB", any, "storage formats f32, f16, bf16, ...; default all", "report check compare twin", true},
+      {"--format", "GLOB", any, "storage formats; default all", "attack", true},
+      {"--format", "FORMAT", any, "f16, bf16 or f32; default all three", "certify", true},
+      {"--format", "FORMAT", one_of({"f32", "f16", "bf16"}), "f32, f16 or bf16; default f32", "traffic"},
+      {"--quick", "", any, "fewer seeds", "report check compare twin"},
+      {"--nightly", "", any, "many seeds; inconclusive counts as a finding", "report check compare twin"},
+      {"--seed", "N", seed, "first seed", "report check compare twin"},
+      {"--seed", "N", seed, "of the search; another seed goes other ways from the same ledger", "attack"},
+      {"--seed", "N", seed, "of the data", "certify"},
+      {"--seed", "N", seed, "of the data; default 0", "experiment"},
+      {"--seconds", "S", real_number(0, 1e6),
+       "time for the whole search; 0 measures the ledger's entries again; default 60", "attack"},
+      {"--jobs", "N", jobs, "worker processes; default one per core", "report check compare twin attack"},
+      {"--exec", "EXEC", one_of({"cpu", "cuda", "all"}), "cpu, cuda or all", "report check compare replay"},
+      {"--exec", "EXEC", one_of({"cpu", "cuda"}), "cpu or cuda; default cpu", "explain"},
+      {"--exec", "EXEC", one_of({"cpu", "cuda"}), "cpu or cuda; default the witness's, else cpu", "export"},
+      {"--exec", "EXEC", one_of({"cpu", "cuda"}), "cpu or cuda; cuda: the fast kernels beside PyTorch's, as Markdown",
+       "bench"},
+      {"--exec", "EXEC", one_of({"cpu", "cuda", "auto"}), "cpu, cuda or auto (the GPU if there is one); default auto",
+       "certify"},
+      {"--math", "MATH", one_of({"det", "native", "all"}), "det, native or all; native is judged by a profile of a GPU",
+       "report check compare replay"},
+      {"--math", "MATH", one_of({"det", "native", "all"}), "det, native or all", "twin"},
+      {"--math", "MATH", one_of({"det", "native"}), "det or native; native is judged by a profile of a GPU",
+       "explain export"},
+
+      // properties, and the main program of a project's own kernels.
+      {"--kernel", "GLOB", any, "kernels (* and ?); default all that are tested, of flashproof's own the hardened ones",
+       "properties", true},
+      {"--with-fault", "GLOB", any, "seeded faults, by name or number (F15: all of that number); not beside --kernel",
+       "properties", true},
+      {"--law", "GLOB", any,
+       "laws of `list laws`; default all. A run in which a judging law fails is undecided, whatever is asked",
+       "properties", true},
+      {"--family", "GLOB", any, "input families; default all that serve the kernel's problem", "properties", true},
+      {"--seed", "N", seed, "of RapidCheck: the same seed is the same run; default 1", "properties"},
+      {"--cases", "N", whole_number(1, kMostCases), "cases drawn per kernel and family; default 6", "properties"},
+      {"--turns", "N", whole_number(1, 64),
+       "a law that does not judge, once it has decided three cases of a kernel, is asked on one family in N, in turn, "
+       "so that it "
+       "still meets every kernel and every family; default 1, on each",
+       "properties"},
+      {"--math", "MATH", one_of({"det", "native"}),
+       "native: the GPU's approximations, bit for bit, declared by the shipped profile; default det", "properties"},
+      {"--replay", "CASE", any,
+       "a witness file or case line instead of the families; several that contradict each other", "properties", true},
+      {"--judged", "WHERE", one_of({"here", "elsewhere"}),
+       "elsewhere: the judging laws have a run of their own, as the tests of a project, a law each; default here",
+       "properties"},
+      {"--program", "TEXT", any, "what replay lines begin with, quoted already; default this program", "properties"},
+      {"--junit", "FILE", any,
+       "JUnit XML: a test case per kernel and law, witness and replay line in every failure message", "properties"},
+      {"--json", "FILE", any, "the same counts and findings", "properties"},
+      {"--out", "DIR", any, "where the witnesses go, one per finding; default none are written", "properties"},
+
+      // flashproof-plugin: check, suggest, replay and list of a library.
+      {"PLUGIN", "", any, "a shared library with flashproof_plugin_entry()", "check-library list-library suggest",
+       false, true},
+      {"CASE", "", any, ".safetensors witnesses or problem:family:seed[:key=value,...]", "replay-library", true, true},
+      {"--plugin", "PLUGIN", any, "the library", "replay-library", false, true},
+      {"--kernel", "GLOB", any, "kernels of the library (* and ?); default all", "check-library replay-library suggest",
+       true},
+      {"--law", "GLOB", any, "call_returns and the laws of `list laws`; default all", "check-library replay-library",
+       true},
+      {"--seconds", "S", real_number(0.1, 3600),
+       "longest call of a kernel, of its process's own time; longer is a hang; default 20",
+       "check-library replay-library suggest"},
+      {"--declare", "FILE", any, "TOML in place of fields of the descriptions: semantics, arithmetic, ...",
+       "check-library replay-library list-library suggest"},
+      {"--verbose", "", any, "families, laws and every finding, beside the verdict's block",
+       "check-library replay-library"},
+      {"--family", "GLOB", any, "input families; default all", "check-library suggest", true},
+      {"--format", "GLOB", any, "storage formats; default all that a kernel has", "check-library suggest", true},
+      {"--seed", "N", first_seed, "of the first case of every family; default 0", "check-library suggest"},
+      {"--jobs", "N", jobs, "worker processes; default one per core; kernels of a GPU have one",
+       "check-library suggest"},
+      {"--quick", "", any, "1 case per kernel, format and family", "check-library"},
+      {"--nightly", "", any, "40 of them", "check-library"},
+      {"--cases", "N", whole_number(1, kMostCases), "so many; default 4", "check-library"},
+      {"--cases", "N", whole_number(1, 1000),
+       "per kernel, format and family; default 4, and the covering arrays (sizes, pairs) whole", "suggest"},
+      {"--out", "DIR", any, "directory for witnesses/; default out", "check-library"},
+      {"--junit", "FILE", any, "JUnit XML: a test case per kernel, format and law", "check-library"},
+      {"--json", "FILE", any, "the counts and findings, for programs", "check-library"},
+      {"--before", "FILE", any, "the --json of an earlier run: says where other arithmetic explains a kernel now",
+       "check-library"},
+
+      // flashproof-fuzz: the campaigns over the fuzz targets.
+      {"TARGET", "", any, "a program fuzz_TARGET: softmax, merge, attention, ...", "fuzz"},
+      {"--seconds", "S", real_number(1, 1e8), "for all subjects together; default 60", "fuzz"},
+      {"--jobs", "N", jobs, "workers at once; default one per core, with --exec cuda one", "fuzz"},
+      {"--seed", "N", seed, "of the engine's random choices; default 1", "fuzz"},
+      {"--kernel", "GLOB", any, "kernels (* and ?); default the hardened ones", "fuzz", true},
+      {"--format", "GLOB", any, "storage formats; default all", "fuzz", true},
+      {"--exec", "EXEC", one_of({"cpu", "cuda"}), "default cpu", "fuzz"},
+      {"--guide", "GUIDE", one_of({"counters", "edges", "none"}), "how error/bound guides the engine; default counters",
+       "fuzz"},
+      {"--sanitize", "", any, "./flashproof builds the target with AddressSanitizer and UBSan (preset fuzz-asan)",
+       "fuzz"},
+      {"--shard", "i/N", any, "this machine's share, i in 0..N-1; default what a Slurm array or an indexed job says",
+       "fuzz"},
+      {"--no-climb", "", any, "no local search around the worst cases", "fuzz"},
+      {"--stop-on-finding", "", any, "end with the first finding", "fuzz"},
+      {"--out", "DIR", any, "the campaign's folder; default out/fuzz/TARGET", "fuzz"},
+      {"--targets", "DIR", any, "folder of the fuzz_TARGET programs; default beside this one", "fuzz"},
+      {"--seeds", "DIR", any, "seed corpora; default fuzz/corpus of the source", "fuzz"},
+      {"--status", "[DIR]", any, "no fuzzing: how the campaign in DIR stands; default all in out/fuzz", "fuzz"},
+
+      // python3 -m flashproof and flashproof.check(); its numbers are suggest()'s, too, where that has none of its own.
+      {"--problem", "PROBLEM", any, "softmax, merge, attention or attention_backward; default attention", "python"},
+      {"--dtype", "DTYPE", any, "float32, float16, bfloat16 and what the problem has besides; default float32",
+       "python"},
+      {"--arithmetic", "JSON", any, "a preset's name or a JSON object; default unknown", "python"},
+      {"--semantics", "JSON", any, "what it returns where right kernels differ: a preset's name or a JSON object",
+       "python"},
+      {"--arrays", "LIBRARY", any, "numpy, torch, jax or cupy; default the module that the callable comes from",
+       "python"},
+      {"--device", "DEVICE", any, "where its arrays lie; default the library's own", "python"},
+      {"--returns", "OUTPUTS", any, "o, lse or both; default whether it returns a pair decides between o and both",
+       "python"},
+      {"--witnesses", "DIR", any, "where the witnesses go; default none are written", "python"},
+      {"--name", "NAME", any, "what it is called; default the function's own", "python"},
+      {"--cases", "N", whole_number(0, kMostCases), "cases drawn per family and law, 0: no laws; default 2", "python"},
+      {"--measured", "N", whole_number(0, kMostCases), "cases measured per family, 0: none; default 4", "python"},
+      {"--seed", "N", seed, "the same seed is the same run; default 1", "python"},
+      {"--seconds", "S", real_number(0, 1e9), "ends the run after so long with what there is, 0: no limit; default 60",
+       "python"},
+      {"--without", "FEATURE", any, "a feature that it does not take although nothing says so: gqa, cross, empty, ...",
+       "python", true},
+      {"--family", "GLOB", any, "input families; default all that serve the problem", "python", true},
+      {"--law", "GLOB", any, "laws of `list laws`; default all", "python", true},
+      {"--batch-invariant", "", any, "it promises that a row does not depend on the others", "python"},
+      {"--isolates-hidden", "", any, "it promises that hidden keys change nothing, whatever they hold", "python"},
+      {"--saturates", "", any, "it stores the largest number where a result is beyond the format", "python"},
+      {"--not-deterministic", "", any, "it may return other bits the second time", "python"},
+      {"--replay", "CASE", any, "a witness file or case line, and nothing else; several that contradict each other",
+       "python", true},
+      {"--verbose", "", any, "a row per input family and the finding of every law, after the verdict", "python"},
+      {"--junit", "FILE", any, "JUnit XML: a test case per law", "python"},
+      {"--json", "FILE", any, "the result, for programs", "python"},
+      {"--cases", "N", whole_number(1, 1000), "per family; default 2", "python-suggest"},
+      {"--seed", "N", first_seed, "of the first case of every family; default 1", "python-suggest"},
+  };
+}
+
+}  // namespace flashproof

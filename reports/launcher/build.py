@@ -1,0 +1,126 @@
+"""Configures a preset where that is needed, and builds a target of it. ./flashproof calls it while no other call builds.
+
+    build.py ROOT PRESET TESTS ARCHITECTURES TARGET
+
+TESTS is ON or OFF, ARCHITECTURES are of the CUDA build or empty. What CMake and ninja say goes to build/PRESET/configure.log and
+build.log; stderr has how far the build is and, where something fails, the end of its log. Exit 3 then.
+"""
+
+import os
+import pathlib
+import re
+import select
+import subprocess
+import sys
+import time
+
+
+def tell(text):
+    try:
+        print(text, end="", file=sys.stderr, flush=True)
+    except OSError:  # nobody reads it
+        pass
+
+
+def say(text):
+    tell(f"flashproof: {text}\n")
+
+
+def run(command, **options):
+    """With the descriptors of this process, the lock among them: it ends with the last process of the build."""
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, close_fds=False, **options)
+
+
+def lines_of(path):
+    return path.read_text(errors="replace").splitlines() if path.exists() else []
+
+
+def to_configure(root, build, tests, architectures):
+    """The settings to configure with, none where nothing has changed; a moved tree has the old place in its cache, and tests stay once they are there."""
+    cache, done, presets = [], build / ".configured", root / "CMakePresets.json"
+    if (build / "build.ninja").exists():
+        cache = lines_of(build / "CMakeCache.txt")
+    settings = ["FLASHPROOF_TESTS:BOOL=" + ("ON" if "FLASHPROOF_TESTS:BOOL=ON" in cache else tests)]
+    if architectures:
+        settings.append(f"CMAKE_CUDA_ARCHITECTURES:STRING={architectures}")
+    same = all(line in cache for line in [f"CMAKE_HOME_DIRECTORY:INTERNAL={root}", *settings])
+    if same and done.exists() and done.stat().st_mtime > presets.stat().st_mtime:
+        return []
+    return [f"-D{setting}" for setting in settings]
+
+
+def configure(root, build, settings, architectures):
+    say(f"configuring (preset {build.name}" + (f", GPU architecture {architectures})" if architectures else ")"))
+    log = build / "configure.log"
+    with open(log, "w") as file:
+        failed = run(["cmake", "--fresh", "--preset", build.name, *settings], cwd=root, stdout=file).wait()
+    if failed:
+        say(f"CMake failed; the end of build/{build.name}/configure.log:")
+        tell("".join(line + "\n" for line in lines_of(log)[-20:]))
+        sys.exit(3)
+    (build / ".configured").touch()
+
+
+def jobs():
+    """As many as there are cores and memory for: a compiler takes 1.5 GB."""
+    cores = len(os.sched_getaffinity(0))
+    available = [int(line.split()[1]) for line in lines_of(pathlib.Path("/proc/meminfo")) if line.startswith("MemAvailable:")]
+    return max(1, min([cores, *(kb // 1500000 for kb in available)]))
+
+
+def show_progress(source, log, preset, seconds):
+    """Of ninja's output, which goes to the log: a line each tenth of the way and `seconds`, on a terminal one that is rewritten."""
+    terminal = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    steps, start, end = (1000, "\r\033[K", "") if terminal else (10, "", "\n")
+    at, shown, rest = None, -1, b""
+    began = last = time.monotonic()
+    while True:
+        if select.select([source], [], [], seconds)[0]:
+            read = os.read(source, 65536)
+            if not read:
+                break
+            log.write(read)
+            *lines, rest = (rest + read).split(b"\n")
+            for line in lines:
+                step = re.match(rb"\[(\d+)/(\d+)\]", line)
+                if step and int(step[2]) > 2:
+                    at = int(step[1]), int(step[2])
+        if at is None:
+            continue
+        now, clock = steps * at[0] // at[1], time.monotonic()
+        if now != shown or clock - last >= seconds:
+            shown, last = now, clock
+            tell(f"{start}flashproof: building (preset {preset}): step {at[0]} of {at[1]}, {clock - began:.0f} s{end}")
+    tell(start)
+
+
+def causes(lines):
+    """From the first failure on: without the compiler's command line, which stands below FAILED, and the steps that went well."""
+    failures = ("FAILED: ", "CMake Error", "ninja: error")
+    first = next((i for i, line in enumerate(lines) if line.startswith(failures)), len(lines))
+    below = [line for before, line in zip(["", *lines[first:]], lines[first:]) if not before.startswith("FAILED: ")]
+    return [line[:300] for line in below if not line.startswith("[")][:40]
+
+
+def main(root, preset, tests, architectures, target):
+    root = pathlib.Path(root)
+    build = root / "build" / preset
+    settings = to_configure(root, build, tests, architectures)
+    if settings:
+        configure(root, build, settings, architectures)
+    command = ["cmake", "--build", str(build), "--parallel", str(jobs()), "--target", target]
+    ninja = run(command, stdout=subprocess.PIPE, env={**os.environ, "NINJA_STATUS": "[%f/%t] "})
+    with open(build / "build.log", "wb") as log:
+        show_progress(ninja.stdout.fileno(), log, preset, 30)
+    if ninja.wait():
+        say(f"the build failed; from build/{preset}/build.log:")
+        tell("".join(line + "\n" for line in causes(lines_of(build / "build.log"))))
+        sys.exit(3)
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:])
+    except OSError as error:
+        say(str(error))
+        sys.exit(3)
