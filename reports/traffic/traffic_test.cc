@@ -1,5 +1,4 @@
 #include "reports/traffic/traffic.h"
-#include "reference/system/test/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +7,7 @@
 #include <fstream>
 
 #include "reference/system/error.h"
+#include "reference/system/test/temporary_folder.h"
 
 namespace flashproof {
 namespace {

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-
 #include "reference/system/error.h"
 #include "reference/system/test/message_of.h"
 

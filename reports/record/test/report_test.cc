@@ -1,4 +1,3 @@
-#include "reference/system/test/temporary_folder.h"
 #include "reports/record/report.h"
 
 #include <fmt/format.h>
@@ -14,6 +13,7 @@
 #include "properties/generators/family.h"
 #include "properties/laws/law.h"
 #include "reference/system/error.h"
+#include "reference/system/test/temporary_folder.h"
 #include "reports/record/test/report_fixture.h"
 #include "reports/views/junit/junit.h"
 #include "reports/views/terminal/matrix.h"
