@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 #include <set>
+#include <span>
 
 #include "kernels/run/make_args.h"
 #include "kernels/run/run.h"
-#include "reference/system/error.h"
+#include "reference/system/test/message_of.h"
 
 namespace flashproof {
 namespace {
@@ -24,10 +26,24 @@ AttentionProblem plain() {
   return p;
 }
 
+template <class P>
 struct Line {
   Feature feature;
   const char* refusal;  // after the name
-  std::function<void(AttentionProblem&)> add;
+  std::function<void(P&)> add;
+
+  /// `plain` with the feature, which this kernel does not take; the complaint.
+  std::string refused(const Kernel& kernel, P plain, std::span<const Executor> executors) const {
+    add(plain);
+    EXPECT_NO_THROW(validate(plain)) << name(feature);
+    const std::string why = std::string(name(feature)) + ": this kernel does not take it, " + refusal;
+    EXPECT_EQ(kernel.unsupported(plain), why) << kernel.id;
+    for (const Executor executor : executors) {
+      EXPECT_EQ(message_of([&] { run(kernel, plain, {.executor = executor}); }),
+                "kernel " + std::string(kernel.id) + ": " + why);
+    }
+    return why;
+  }
 };
 
 Tensor ones(std::vector<std::int64_t> shape) {
@@ -36,9 +52,9 @@ Tensor ones(std::vector<std::int64_t> shape) {
   return tensor;
 }
 
-const std::vector<Line>& lines() {
+const std::vector<Line<AttentionProblem>>& lines() {
   using P = AttentionProblem;
-  static const std::vector<Line> all = {
+  static const std::vector<Line<P>> all = {
       {Feature::window, "legal: window_left = window_right = -1", [](P& p) { p.window_left = 0; }},
       {Feature::window, "legal: window_left = window_right = -1", [](P& p) { p.window_right = 7; }},
       {Feature::softcap, "legal: softcap = 0", [](P& p) { p.softcap = 30.0F; }},
@@ -57,15 +73,6 @@ const std::vector<Line>& lines() {
   return all;
 }
 
-std::string usage_error(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "(nothing was thrown)";
-}
-
 std::string takes_all(const Problem&) { return ""; }
 std::string takes_none(const Problem&) { return "d: only 0"; }
 void must_not_run(const AttentionArgs&, Stream) { FAIL() << "launched"; }
@@ -79,18 +86,9 @@ TEST(Refusal, EveryAttentionKernelRefusesTheFeaturesThatItDoesNotTake) {
     Kernel kernel = registered;
     kernel.launch = kernel.cuda_launch = must_not_run;
     kernel.formats = kStorageFormats;  // that of the problems here: the feature alone is refused
-    for (const Line& line : lines()) {
+    for (const auto& line : lines()) {
       if (registered.unsupported.takes(line.feature)) continue;
-      AttentionProblem p = plain();
-      line.add(p);
-      ASSERT_NO_THROW(validate(p)) << name(line.feature);
-      const std::string why =
-          std::string(name(line.feature)) + ": this kernel does not take it, " + std::string(line.refusal);
-      EXPECT_EQ(kernel.unsupported(p), why) << kernel.id;
-      for (const Executor executor : {Executor::cpu, Executor::cuda}) {
-        EXPECT_EQ(usage_error([&] { run(kernel, p, {.executor = executor}); }),
-                  "kernel " + std::string(kernel.id) + ": " + why);
-      }
+      line.refused(kernel, plain(), std::array{Executor::cpu, Executor::cuda});
       ++refused;
     }
   }
@@ -100,7 +98,7 @@ TEST(Refusal, EveryAttentionKernelRefusesTheFeaturesThatItDoesNotTake) {
 TEST(Refusal, ADeclarationThatSaysNothingTakesThePlainFormAlone) {
   for (const Refusal& refusal : {Refusal(), Refusal(takes_all)}) {
     EXPECT_EQ(refusal(plain()), "");
-    for (const Line& line : lines()) {
+    for (const auto& line : lines()) {
       AttentionProblem p = plain();
       line.add(p);
       EXPECT_TRUE(refusal(p).starts_with(name(line.feature))) << refusal(p);
@@ -128,14 +126,8 @@ MergeProblem plain_merge() {
   return p;
 }
 
-struct MergeLine {
-  Feature feature;
-  const char* refusal;  // after the name
-  std::function<void(MergeProblem&)> add;
-};
-
-const std::vector<MergeLine>& merge_lines() {
-  static const std::vector<MergeLine> all = {
+const std::vector<Line<MergeProblem>>& merge_lines() {
+  static const std::vector<Line<MergeProblem>> all = {
       {Feature::unnormalised, "legal: no l", [](MergeProblem& p) { p.l = ones({2, 1}); }},
       {Feature::joins, "legal: an empty joins", [](MergeProblem& p) { p.joins = {{0, 1}}; }},
   };
@@ -153,15 +145,11 @@ TEST(Refusal, EveryMergeKernelRefusesTheFeaturesThatItDoesNotTake) {
     MergeProblem taken = plain_merge();
     if (!kernel.unsupported(taken).empty()) taken.form = MergeForm::sum;  // a published formula has one form
     EXPECT_EQ(kernel.unsupported(taken), "") << kernel.id;
-    for (const MergeLine& line : merge_lines()) {
+    for (const auto& line : merge_lines()) {
       if (registered.unsupported.takes(line.feature)) continue;
       MergeProblem p = plain_merge();
       line.add(p);
-      ASSERT_NO_THROW(validate(p)) << name(line.feature);
-      const std::string why =
-          std::string(name(line.feature)) + ": this kernel does not take it, " + std::string(line.refusal);
-      EXPECT_EQ(kernel.unsupported(p), why) << kernel.id;
-      EXPECT_EQ(usage_error([&] { run(kernel, p); }), "kernel " + std::string(kernel.id) + ": " + why);
+      const std::string why = line.refused(kernel, plain_merge(), std::array{Executor::cpu});
       EXPECT_EQ(Refusal()(p), why) << "a declaration that says nothing";
       EXPECT_EQ(Refusal(takes_none, {line.feature})(p), "d: only 0") << "goes on to its own function";
       ++refused;
@@ -189,7 +177,7 @@ TEST(LaunchArguments, CarryEveryFeature) {
     return features;
   };
   EXPECT_TRUE(carried(plain()).empty());
-  for (const Line& line : lines()) {
+  for (const auto& line : lines()) {
     AttentionProblem p = plain();
     line.add(p);
     EXPECT_EQ(carried(p), std::set<Feature>{line.feature}) << name(line.feature);

@@ -1,12 +1,12 @@
 # flashproof_explicit_list(FUNCTION TYPE HEADER NAMESPACE NAME...): writes FUNCTION_list.cc into the build folder, which defines
-# `std::span<const TYPE> FUNCTION()` of namespace flashproof, the values of NAMESPACE::NAME() in order. No static initialiser registers
-# itself, nothing depends on the order of linking.
+# `std::span<const TYPE> FUNCTION()` of namespace flashproof, the values of NAMESPACE::NAME() in order, each with its NAME as
+# `name`. No static initialiser registers itself, nothing depends on the order of linking.
 function(flashproof_explicit_list function type header namespace)
   set(declarations "")
   set(calls "")
   foreach(name IN LISTS ARGN)
     string(APPEND declarations "${type} ${name}();\n")
-    string(APPEND calls "      ${namespace}::${name}(),\n")
+    string(APPEND calls "      named(${namespace}::${name}(), \"${name}\"),\n")
   endforeach()
   file(CONFIGURE OUTPUT ${function}_list.cc @ONLY CONTENT [[
 // Written by CMake from the list of this folder in the source tree.
@@ -16,6 +16,11 @@ namespace @namespace@ {
 @declarations@}  // namespace @namespace@
 
 namespace flashproof {
+
+static @type@ named(@type@ value, std::string_view name) {
+  value.name = name;
+  return value;
+}
 
 std::span<const @type@> @function@() {
   static const @type@ list[] = {

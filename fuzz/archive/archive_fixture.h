@@ -6,7 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +21,7 @@
 
 #include "fuzz/archive/archive.h"
 #include "reference/system/error.h"
+#include "reference/system/test/temporary_folder.h"
 
 namespace flashproof {
 
@@ -110,20 +110,9 @@ inline fs::path fast_folder() {
 
 class ArchiveTest : public testing::Test {
  protected:
-  explicit ArchiveTest(const fs::path& where = fs::temp_directory_path()) {
-    std::string name = (where / "flashproof-archive-XXXXXX").string();
-    folder = ::mkdtemp(name.data());
-    file = folder / "archive.sqlite";
-  }
-  ~ArchiveTest() override {
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
-  }
+  explicit ArchiveTest(const fs::path& where = fs::temp_directory_path()) : temporary(where) {}
 
-  static std::string read(const fs::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
+  static std::string read(const fs::path& path) { return read_file(path); }
   static void write(const fs::path& path, const std::string& bytes) {
     std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   }
@@ -157,8 +146,9 @@ class ArchiveTest : public testing::Test {
     return "";
   }
 
-  fs::path folder;
-  fs::path file;
+  const TemporaryFolder temporary;
+  const fs::path folder = temporary.path();
+  const fs::path file = folder / "archive.sqlite";
 };
 
 }  // namespace flashproof

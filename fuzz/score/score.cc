@@ -153,7 +153,7 @@ void ask_gradient_laws(Score& score, Trial& trial, bool bests) {
     score.terms.push_back({name(part), w.ratio, index / width, index % width});
   }
   for (const Law* law : laws_of(ProblemKind::backward)) {
-    if (law->relate != nullptr) add(score, law->name, ask(*law, trial));
+    if (law->judge == nullptr) add(score, law->name, ask(*law, trial));
   }
 }
 

@@ -14,6 +14,7 @@
 #include "properties/generators/family.h"
 #include "reference/problem/witness/witness.h"
 #include "reference/system/error.h"
+#include "reference/system/test/message_of.h"
 
 namespace flashproof {
 namespace {
@@ -291,16 +292,6 @@ TEST_F(SessionTest, seeds_are_the_lines_of_a_file_and_one_input_for_every_law) {
   }
 }
 
-/// The message with which `body` refuses.
-std::string refusal(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "nothing was refused";
-}
-
 TEST_F(SessionTest, inputs_are_regular_files_of_a_size_that_fits) {
   const fs::path corpus = folder_ / "corpus", suspects = folder_ / "suspects";
   for (const fs::path& folder : {corpus, suspects}) {
@@ -319,14 +310,15 @@ TEST_F(SessionTest, inputs_are_regular_files_of_a_size_that_fits) {
     std::ofstream(folder / "sparse") << "x";
     fs::resize_file(folder / "sparse", std::uintmax_t{8} << 40);
     EXPECT_THAT(
-        refusal([&] { session.hunt(0.05, corpus.string()); }),
+        message_of([&] { session.hunt(0.05, corpus.string()); }),
         testing::EndsWith(folder.filename().string() + "/sparse: 8796093022208 bytes, must be at most 67108864"));
     fs::remove(folder / "sparse");
   }
   for (const char* name : {"pipe", "device", "folder", "missing"}) {
     const std::string file = (corpus / name).string();
-    EXPECT_THAT(refusal([&] { session.describe_input(file); }), testing::HasSubstr("must be a regular file")) << name;
-    EXPECT_THAT(refusal([&] { session.write_seeds(file, (folder_ / "seeds").string()); }),
+    EXPECT_THAT(message_of([&] { session.describe_input(file); }), testing::HasSubstr("must be a regular file"))
+        << name;
+    EXPECT_THAT(message_of([&] { session.write_seeds(file, (folder_ / "seeds").string()); }),
                 testing::HasSubstr("must be a regular file"))
         << name;
   }

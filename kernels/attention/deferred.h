@@ -16,9 +16,8 @@
 #include "kernels/attention/parts/tile.h"
 #include "kernels/attention/parts/tile_scores.h"
 #include "kernels/attention/parts/unsupported.h"
+#include "kernels/declaration.h"
 #include "kernels/maximum.h"
-#include "kernels/registry.h"
-#include "kernels/simt/det_math/det_error.h"
 
 namespace flashproof::FP_EXECUTOR {
 
@@ -68,11 +67,6 @@ void launch_attention_deferred(const AttentionArgs& args, Stream stream) {
   launch_tiled(args, args.max_chunk, stream, [](auto groups) { return deferred<Variant, decltype(groups)::value>; });
 }
 
-inline constexpr Arithmetic kDeferredArithmetic = {.reduction = Reduction::chunk_deferred,
-                                                   .exp_error = kDetExpError,
-                                                   .log_error = kDetLogError,
-                                                   .tanh_error = kDetTanhError,
-                                                   .lanes = kRowLanes,
-                                                   .ending = Ending::divide};
+inline constexpr Arithmetic kDeferredArithmetic = tiled_arithmetic(Reduction::chunk_deferred, Ending::divide);
 
 }  // namespace flashproof::FP_EXECUTOR

@@ -4,14 +4,8 @@ namespace flashproof::FP_EXECUTOR {
 
 std::span<const KernelDeclaration> attention_fused() {
   static const KernelDeclaration declarations[] = {
-      {.id = "attention.fused.hardened",
-       .problem = ProblemKind::attention,
-       .form = Form::hardened,
-       .formats = kStorageFormats,
-       .contract = {.isolates_hidden = true},
-       .arithmetic = kFusedArithmetic,
-       .unsupported = hardened_refusal(raw_unsupported),
-       .launch = launch_attention_deferred<AttentionFused>},
+      declaration("attention.fused.hardened", kFusedArithmetic, launch_attention_deferred<AttentionFused>,
+                  {.unsupported = hardened_refusal(raw_unsupported)}),
   };
   return declarations;
 }

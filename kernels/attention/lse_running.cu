@@ -4,22 +4,10 @@ namespace flashproof::FP_EXECUTOR {
 
 std::span<const KernelDeclaration> attention_lse_running() {
   static const KernelDeclaration declarations[] = {
-      {.id = "attention.lse_running.published",
-       .problem = ProblemKind::attention,
-       .form = Form::published,
-       .formats = kStorageFormats,
-       .contract = {},
-       .arithmetic = kLseRunningArithmetic,
-       .unsupported = published_refusal(),
-       .launch = launch_attention_lse_running<AttentionPublished>},
-      {.id = "attention.lse_running.hardened",
-       .problem = ProblemKind::attention,
-       .form = Form::hardened,
-       .formats = kStorageFormats,
-       .contract = {.isolates_hidden = true},
-       .arithmetic = kLseRunningArithmetic,
-       .unsupported = hardened_refusal(),
-       .launch = launch_attention_lse_running<AttentionHardened>},
+      declaration("attention.lse_running.published", kLseRunningArithmetic,
+                  launch_attention_lse_running<AttentionPublished>, {.unsupported = published_refusal()}),
+      declaration("attention.lse_running.hardened", kLseRunningArithmetic,
+                  launch_attention_lse_running<AttentionHardened>, {.unsupported = hardened_refusal()}),
   };
   return declarations;
 }

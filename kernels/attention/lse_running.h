@@ -19,9 +19,8 @@
 #include "kernels/attention/parts/tile.h"
 #include "kernels/attention/parts/tile_scores.h"
 #include "kernels/attention/parts/unsupported.h"
+#include "kernels/declaration.h"
 #include "kernels/maximum.h"
-#include "kernels/registry.h"
-#include "kernels/simt/det_math/det_error.h"
 
 namespace flashproof::FP_EXECUTOR {
 
@@ -73,11 +72,6 @@ void launch_attention_lse_running(const AttentionArgs& args, Stream stream) {
   launch_tiled(args, args.max_chunk, stream, [](auto groups) { return lse_running<Variant, decltype(groups)::value>; });
 }
 
-inline constexpr Arithmetic kLseRunningArithmetic = {.reduction = Reduction::lse_running,
-                                                     .exp_error = kDetExpError,
-                                                     .log_error = kDetLogError,
-                                                     .tanh_error = kDetTanhError,
-                                                     .lanes = kRowLanes,
-                                                     .ending = Ending::division_free};
+inline constexpr Arithmetic kLseRunningArithmetic = tiled_arithmetic(Reduction::lse_running, Ending::division_free);
 
 }  // namespace flashproof::FP_EXECUTOR

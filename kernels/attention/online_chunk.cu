@@ -4,22 +4,10 @@ namespace flashproof::FP_EXECUTOR {
 
 std::span<const KernelDeclaration> attention_online_chunk() {
   static const KernelDeclaration declarations[] = {
-      {.id = "attention.online_chunk.published",
-       .problem = ProblemKind::attention,
-       .form = Form::published,
-       .formats = kStorageFormats,
-       .contract = {},
-       .arithmetic = kAttentionOnlineChunkArithmetic,
-       .unsupported = published_refusal(),
-       .launch = launch_attention_online_chunk<AttentionPublished>},
-      {.id = "attention.online_chunk.hardened",
-       .problem = ProblemKind::attention,
-       .form = Form::hardened,
-       .formats = kStorageFormats,
-       .contract = {.isolates_hidden = true},
-       .arithmetic = kAttentionOnlineChunkArithmetic,
-       .unsupported = hardened_refusal(),
-       .launch = launch_attention_online_chunk<AttentionHardened>},
+      declaration("attention.online_chunk.published", kAttentionOnlineChunkArithmetic,
+                  launch_attention_online_chunk<AttentionPublished>, {.unsupported = published_refusal()}),
+      declaration("attention.online_chunk.hardened", kAttentionOnlineChunkArithmetic,
+                  launch_attention_online_chunk<AttentionHardened>, {.unsupported = hardened_refusal()}),
   };
   return declarations;
 }

@@ -19,9 +19,8 @@
 #include "kernels/attention/parts/tile.h"
 #include "kernels/attention/parts/tile_scores.h"
 #include "kernels/attention/parts/unsupported.h"
+#include "kernels/declaration.h"
 #include "kernels/maximum.h"
-#include "kernels/registry.h"
-#include "kernels/simt/det_math/det_error.h"
 
 namespace flashproof::FP_EXECUTOR {
 
@@ -74,11 +73,7 @@ void launch_attention_online_chunk(const AttentionArgs& args, Stream stream) {
                [](auto groups) { return online_chunk<Variant, decltype(groups)::value>; });
 }
 
-inline constexpr Arithmetic kAttentionOnlineChunkArithmetic = {.reduction = Reduction::chunk_normalized,
-                                                               .exp_error = kDetExpError,
-                                                               .log_error = kDetLogError,
-                                                               .tanh_error = kDetTanhError,
-                                                               .lanes = kRowLanes,
-                                                               .ending = Ending::multiply_reciprocal};
+inline constexpr Arithmetic kAttentionOnlineChunkArithmetic =
+    tiled_arithmetic(Reduction::chunk_normalized, Ending::multiply_reciprocal);
 
 }  // namespace flashproof::FP_EXECUTOR

@@ -22,8 +22,8 @@
 #include "kernels/attention/parts/tile_scores.h"
 #include "kernels/attention/parts/unsupported.h"
 #include "kernels/attention/separated.h"
+#include "kernels/declaration.h"
 #include "kernels/maximum.h"
-#include "kernels/registry.h"
 #include "kernels/simt/det_math/det_error.h"
 
 namespace flashproof::FP_EXECUTOR {

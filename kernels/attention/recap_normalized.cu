@@ -4,22 +4,10 @@ namespace flashproof::FP_EXECUTOR {
 
 std::span<const KernelDeclaration> attention_recap_normalized() {
   static const KernelDeclaration declarations[] = {
-      {.id = "attention.recap_normalized.published",
-       .problem = ProblemKind::attention,
-       .form = Form::published,
-       .formats = kStorageFormats,
-       .contract = {},
-       .arithmetic = kRecapNormalizedArithmetic,
-       .unsupported = published_refusal(),
-       .launch = launch_attention_recap_normalized<AttentionPublished>},
-      {.id = "attention.recap_normalized.hardened",
-       .problem = ProblemKind::attention,
-       .form = Form::hardened,
-       .formats = kStorageFormats,
-       .contract = {.isolates_hidden = true},
-       .arithmetic = kRecapNormalizedArithmetic,
-       .unsupported = hardened_refusal(),
-       .launch = launch_attention_recap_normalized<AttentionHardened>},
+      declaration("attention.recap_normalized.published", kRecapNormalizedArithmetic,
+                  launch_attention_recap_normalized<AttentionPublished>, {.unsupported = published_refusal()}),
+      declaration("attention.recap_normalized.hardened", kRecapNormalizedArithmetic,
+                  launch_attention_recap_normalized<AttentionHardened>, {.unsupported = hardened_refusal()}),
   };
   return declarations;
 }

@@ -19,9 +19,8 @@
 #include "kernels/attention/parts/tile.h"
 #include "kernels/attention/parts/tile_scores.h"
 #include "kernels/attention/parts/unsupported.h"
+#include "kernels/declaration.h"
 #include "kernels/maximum.h"
-#include "kernels/registry.h"
-#include "kernels/simt/det_math/det_error.h"
 
 namespace flashproof::FP_EXECUTOR {
 
@@ -74,11 +73,6 @@ void launch_attention_recap_normalized(const AttentionArgs& args, Stream stream)
                [](auto groups) { return recap_normalized<Variant, decltype(groups)::value>; });
 }
 
-inline constexpr Arithmetic kRecapNormalizedArithmetic = {.reduction = Reduction::chunk_recap,
-                                                          .exp_error = kDetExpError,
-                                                          .log_error = kDetLogError,
-                                                          .tanh_error = kDetTanhError,
-                                                          .lanes = kRowLanes,
-                                                          .ending = Ending::divide};
+inline constexpr Arithmetic kRecapNormalizedArithmetic = tiled_arithmetic(Reduction::chunk_recap, Ending::divide);
 
 }  // namespace flashproof::FP_EXECUTOR

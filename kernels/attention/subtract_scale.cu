@@ -4,14 +4,9 @@ namespace flashproof::FP_EXECUTOR {
 
 std::span<const KernelDeclaration> attention_subtract_scale() {
   static const KernelDeclaration declarations[] = {
-      {.id = "attention.subtract_scale.hardened",
-       .problem = ProblemKind::attention,
-       .form = Form::hardened,
-       .formats = kStorageFormats,
-       .contract = {.isolates_hidden = true},
-       .arithmetic = kSubtractScaleArithmetic,
-       .unsupported = hardened_refusal(raw_unsupported),
-       .launch = launch_attention_deferred<AttentionSubtractScale>},
+      declaration("attention.subtract_scale.hardened", kSubtractScaleArithmetic,
+                  launch_attention_deferred<AttentionSubtractScale>,
+                  {.unsupported = hardened_refusal(raw_unsupported)}),
   };
   return declarations;
 }

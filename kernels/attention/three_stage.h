@@ -17,9 +17,8 @@
 #include "kernels/attention/parts/tile.h"
 #include "kernels/attention/parts/tile_scores.h"
 #include "kernels/attention/parts/unsupported.h"
+#include "kernels/declaration.h"
 #include "kernels/maximum.h"
-#include "kernels/registry.h"
-#include "kernels/simt/det_math/det_error.h"
 
 namespace flashproof::FP_EXECUTOR {
 
@@ -52,11 +51,6 @@ void launch_attention_three_stage(const AttentionArgs& args, Stream stream) {
   launch_tiled(args, args.k_length, stream, [](auto groups) { return three_stage<Variant, decltype(groups)::value>; });
 }
 
-inline constexpr Arithmetic kThreeStageArithmetic = {.reduction = Reduction::row_resident,
-                                                     .exp_error = kDetExpError,
-                                                     .log_error = kDetLogError,
-                                                     .tanh_error = kDetTanhError,
-                                                     .lanes = kRowLanes,
-                                                     .ending = Ending::divide};
+inline constexpr Arithmetic kThreeStageArithmetic = tiled_arithmetic(Reduction::row_resident, Ending::divide);
 
 }  // namespace flashproof::FP_EXECUTOR

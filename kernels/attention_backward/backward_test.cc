@@ -3,6 +3,7 @@
 #include "kernels/registry.h"
 #include "kernels/run/run.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 #include <limits>
 #include <string>
 
-#include "reference/system/error.h"
+#include "reference/system/test/message_of.h"
 
 namespace flashproof {
 namespace {
@@ -49,15 +50,6 @@ BackwardProblem flat(std::int64_t heads, std::int64_t queries, std::int64_t keys
   return p;
 }
 
-std::string complaint(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "(nothing was thrown)";
-}
-
 TEST(Backward, the_kernels_of_one_problem_stand_together) {
   for (const ProblemKind problem : kProblemKinds) {
     const auto all = kernels_of(problem);
@@ -92,48 +84,37 @@ TEST(Backward, dv_is_the_mean_of_dO_where_all_weights_are_equal) {
 }
 
 TEST(Backward, refusals_name_the_argument) {
-  const BackwardProblem p = flat(1, 1, 1);
-  EXPECT_NE(complaint([&] {
-              BackwardProblem wide = p;
-              wide.forward.q = Tensor::dense(Format::f32, {1, 1, 1, 257});
-              wide.forward.k = Tensor::dense(Format::f32, {1, 1, 1, 257});
-              run(kernel("two_kernels.hardened"), wide);
-            }).find("d = 257: legal range 1..256"),
-            std::string::npos);
-  EXPECT_NE(complaint([&] {
-              BackwardProblem capped = p;
-              capped.forward.softcap = 5;
-              run(kernel("two_kernels.hardened"), capped);
-            }).find("softcap"),
-            std::string::npos);
-  EXPECT_NE(complaint([&] {
-              BackwardProblem biased = p;
-              biased.forward.bias = Tensor::dense(Format::f32, {1, 1, 1, 1});
-              run(kernel("fused.hardened"), biased);
-            }).find("bias: "),
-            std::string::npos);
-  EXPECT_NE(complaint([&] {
-              BackwardProblem negative = p;
-              negative.forward.scale = -1;
-              run(kernel("fused.hardened"), negative);
-            }).find("scale: "),
-            std::string::npos);
+  const auto refused = [](const char* id, void (*change)(AttentionProblem&)) {
+    BackwardProblem p = flat(1, 1, 1);
+    change(p.forward);
+    return message_of<std::exception>([&] { run(kernel(id), p); });
+  };
+  using P = AttentionProblem;
+  EXPECT_THAT(refused("two_kernels.hardened", [](P& p) { p.q = p.k = Tensor::dense(Format::f32, {1, 1, 1, 257}); }),
+              testing::HasSubstr("d = 257: legal range 1..256"));
+  EXPECT_THAT(refused("two_kernels.hardened", [](P& p) { p.softcap = 5; }), testing::HasSubstr("softcap"));
+  EXPECT_THAT(refused("fused.hardened", [](P& p) { p.bias = Tensor::dense(Format::f32, {1, 1, 1, 1}); }),
+              testing::HasSubstr("bias: "));
+  EXPECT_THAT(refused("fused.hardened", [](P& p) { p.scale = -1; }), testing::HasSubstr("scale: "));
 }
 
 TEST(Backward, workspace_that_is_too_small_is_refused) {
   Kernel small = kernel("atomic_dq.hardened");
   small.workspace = [](const Problem&) -> std::int64_t { return 4; };
-  EXPECT_NE(complaint([&] { run(small, flat(1, 2, 2)); }).find("workspace: 4 bytes, this problem needs 24"),
-            std::string::npos);
+  EXPECT_NE(
+      message_of<std::exception>([&] { run(small, flat(1, 2, 2)); }).find("workspace: 4 bytes, this problem needs 24"),
+      std::string::npos);
 }
 
 TEST(Backward, a_write_beside_a_gradient_is_found_and_named) {
   Kernel bad = kernel("two_kernels.hardened");
   bad.launch = Launch(+[](const BackwardArgs& a, Stream) { static_cast<float*>(a.dk)[-1] = 1; });
-  EXPECT_EQ(complaint([&] { run(bad, flat(1, 2, 2)); }), "the kernel wrote before the first element of dk");
+  EXPECT_EQ(message_of<std::exception>([&] { run(bad, flat(1, 2, 2)); }),
+            "the kernel wrote before the first element of dk");
   bad.launch = Launch(
       +[](const BackwardArgs& a, Stream) { static_cast<float*>(a.dv)[a.forward.k_length * a.forward.value_dim] = 1; });
-  EXPECT_EQ(complaint([&] { run(bad, flat(1, 2, 2)); }), "the kernel wrote beyond the last element of dv");
+  EXPECT_EQ(message_of<std::exception>([&] { run(bad, flat(1, 2, 2)); }),
+            "the kernel wrote beyond the last element of dv");
 }
 
 TEST(Backward, what_is_never_written_keeps_its_poison) {

@@ -10,15 +10,11 @@
 //   chosen     all of it: Σ from left to right in the given order, one chain of fma, accurate exponential and logarithm
 #pragma once
 
+#include "kernels/declaration.h"
 #include "kernels/merge/flat.h"
-#include "kernels/registry.h"
-#include "kernels/simt/det_math/det_error.h"
 
 namespace flashproof::FP_EXECUTOR {
 
-inline constexpr Arithmetic kDivisionFreeArithmetic = {.reduction = Reduction::flat,
-                                                       .exp_error = kDetExpError,
-                                                       .log_error = kDetLogError,
-                                                       .merge_weights = MergeWeights::division_free};
+inline constexpr Arithmetic kDivisionFreeArithmetic = merge_arithmetic(Reduction::flat, MergeWeights::division_free);
 
 }  // namespace flashproof::FP_EXECUTOR

@@ -1,6 +1,9 @@
 // What distinguishes the published and the hardened forms of the merges.
 #pragma once
 
+#include "kernels/simt/det_math/det_error.h"
+#include "reference/bound/declare/arithmetic.h"
+
 namespace flashproof {
 
 struct MergePublished {
@@ -10,5 +13,9 @@ struct MergePublished {
 struct MergeHardened {
   static constexpr bool kGuardsEmpty = true;  // an empty state is the identity, NaN and +inf make the row NaN
 };
+
+constexpr Arithmetic merge_arithmetic(Reduction reduction, MergeWeights weights) {
+  return {.reduction = reduction, .exp_error = kDetExpError, .log_error = kDetLogError, .merge_weights = weights};
+}
 
 }  // namespace flashproof

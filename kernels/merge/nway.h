@@ -13,15 +13,11 @@
 //   chosen     all of it: order as given, accurate exponential and logarithm, a division instead of 1/Σ
 #pragma once
 
+#include "kernels/declaration.h"
 #include "kernels/merge/flat.h"
-#include "kernels/registry.h"
-#include "kernels/simt/det_math/det_error.h"
 
 namespace flashproof::FP_EXECUTOR {
 
-inline constexpr Arithmetic kNwayArithmetic = {.reduction = Reduction::flat,
-                                               .exp_error = kDetExpError,
-                                               .log_error = kDetLogError,
-                                               .merge_weights = MergeWeights::shifted};
+inline constexpr Arithmetic kNwayArithmetic = merge_arithmetic(Reduction::flat, MergeWeights::shifted);
 
 }  // namespace flashproof::FP_EXECUTOR

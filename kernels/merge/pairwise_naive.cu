@@ -4,22 +4,10 @@ namespace flashproof::FP_EXECUTOR {
 
 std::span<const KernelDeclaration> merge_pairwise_naive() {
   static const KernelDeclaration declarations[] = {
-      {.id = "merge.pairwise_naive.published",
-       .problem = ProblemKind::merge,
-       .form = Form::published,
-       .formats = kStorageFormats,
-       .contract = {},
-       .arithmetic = kPairwiseNaiveArithmetic,
-       .unsupported = pairwise_naive_unsupported<MergePublished>,
-       .launch = launch_fold<OneSided<MergePublished>>},
-      {.id = "merge.pairwise_naive.hardened",
-       .problem = ProblemKind::merge,
-       .form = Form::hardened,
-       .formats = kStorageFormats,
-       .contract = {.isolates_hidden = true},
-       .arithmetic = kPairwiseNaiveArithmetic,
-       .unsupported = pairwise_naive_unsupported<MergeHardened>,
-       .launch = launch_fold<OneSided<MergeHardened>>},
+      declaration("merge.pairwise_naive.published", kPairwiseNaiveArithmetic, launch_fold<OneSided<MergePublished>>,
+                  {.unsupported = pairwise_naive_unsupported<MergePublished>}),
+      declaration("merge.pairwise_naive.hardened", kPairwiseNaiveArithmetic, launch_fold<OneSided<MergeHardened>>,
+                  {.unsupported = pairwise_naive_unsupported<MergeHardened>}),
   };
   return declarations;
 }

@@ -14,10 +14,9 @@
 //              not 0..n−1 (the listing appends in visiting order); no ties to break
 #pragma once
 
+#include "kernels/declaration.h"
 #include "kernels/merge/fold.h"
 #include "kernels/merge/forms.h"
-#include "kernels/registry.h"
-#include "kernels/simt/det_math/det_error.h"
 
 namespace flashproof::FP_EXECUTOR {
 
@@ -42,9 +41,7 @@ std::string pairwise_naive_unsupported(const Problem& problem) {
   return too_many_states(problem);
 }
 
-inline constexpr Arithmetic kPairwiseNaiveArithmetic = {.reduction = Reduction::pairwise_fold,
-                                                        .exp_error = kDetExpError,
-                                                        .log_error = kDetLogError,
-                                                        .merge_weights = MergeWeights::one_sided};
+inline constexpr Arithmetic kPairwiseNaiveArithmetic =
+    merge_arithmetic(Reduction::pairwise_fold, MergeWeights::one_sided);
 
 }  // namespace flashproof::FP_EXECUTOR

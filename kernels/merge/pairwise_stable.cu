@@ -4,14 +4,8 @@ namespace flashproof::FP_EXECUTOR {
 
 std::span<const KernelDeclaration> merge_pairwise_stable() {
   static const KernelDeclaration declarations[] = {
-      {.id = "merge.pairwise_stable.hardened",
-       .problem = ProblemKind::merge,
-       .form = Form::hardened,
-       .formats = kStorageFormats,
-       .contract = {.isolates_hidden = true},
-       .arithmetic = stable_arithmetic(Reduction::pairwise_fold),
-       .unsupported = too_many_states,
-       .launch = launch_fold<Stable>},
+      declaration("merge.pairwise_stable.hardened", stable_arithmetic(Reduction::pairwise_fold), launch_fold<Stable>,
+                  {.unsupported = too_many_states}),
   };
   return declarations;
 }

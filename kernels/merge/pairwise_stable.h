@@ -11,10 +11,9 @@
 //              equal lse the left one counts as the smaller
 #pragma once
 
+#include "kernels/declaration.h"
 #include "kernels/merge/fold.h"
 #include "kernels/merge/forms.h"
-#include "kernels/registry.h"
-#include "kernels/simt/det_math/det_error.h"
 
 namespace flashproof::FP_EXECUTOR {
 
@@ -34,10 +33,7 @@ struct Stable : MergeHardened {
 };
 
 constexpr Arithmetic stable_arithmetic(Reduction reduction) {
-  return {.reduction = reduction,
-          .exp_error = kDetExpError,
-          .log_error = kDetLogError,
-          .merge_weights = MergeWeights::stable};
+  return merge_arithmetic(reduction, MergeWeights::stable);
 }
 
 }  // namespace flashproof::FP_EXECUTOR

@@ -4,15 +4,8 @@ namespace flashproof::FP_EXECUTOR {
 
 std::span<const KernelDeclaration> merge_pairwise_tree() {
   static const KernelDeclaration declarations[] = {
-      {.id = "merge.pairwise_tree.hardened",
-       .problem = ProblemKind::merge,
-       .form = Form::hardened,
-       .formats = kStorageFormats,
-       .contract = {.isolates_hidden = true},
-       .arithmetic = stable_arithmetic(Reduction::pairwise_tree),
-       .unsupported = {too_many_states, {Feature::joins}},
-       .launch = launch_tree<Stable>,
-       .workspace = tree_workspace},
+      declaration("merge.pairwise_tree.hardened", stable_arithmetic(Reduction::pairwise_tree), launch_tree<Stable>,
+                  {.unsupported = {too_many_states, {Feature::joins}}, .workspace = tree_workspace}),
   };
   return declarations;
 }

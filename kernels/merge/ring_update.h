@@ -15,10 +15,9 @@
 //              The order is an input: rotated for the ranks of a ring, interleaved for striped attention
 #pragma once
 
+#include "kernels/declaration.h"
 #include "kernels/merge/fold.h"
 #include "kernels/merge/forms.h"
-#include "kernels/registry.h"
-#include "kernels/simt/det_math/det_error.h"
 
 namespace flashproof::FP_EXECUTOR {
 
@@ -43,9 +42,6 @@ std::string ring_update_unsupported(const Problem& problem) {
   return too_many_states(problem);
 }
 
-inline constexpr Arithmetic kRingUpdateArithmetic = {.reduction = Reduction::pairwise_fold,
-                                                     .exp_error = kDetExpError,
-                                                     .log_error = kDetLogError,
-                                                     .merge_weights = MergeWeights::running};
+inline constexpr Arithmetic kRingUpdateArithmetic = merge_arithmetic(Reduction::pairwise_fold, MergeWeights::running);
 
 }  // namespace flashproof::FP_EXECUTOR

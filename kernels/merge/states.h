@@ -11,10 +11,9 @@
 //   chosen     all of it: the fold from left to right, accurate exponential and logarithm, a division instead of 1/l
 #pragma once
 
+#include "kernels/declaration.h"
 #include "kernels/merge/fold.h"
 #include "kernels/merge/forms.h"
-#include "kernels/registry.h"
-#include "kernels/simt/det_math/det_error.h"
 
 namespace flashproof::FP_EXECUTOR {
 
@@ -33,10 +32,7 @@ struct MaxSum : MergeHardened {
 };
 
 constexpr Arithmetic max_sum_arithmetic(Reduction reduction) {
-  return {.reduction = reduction,
-          .exp_error = kDetExpError,
-          .log_error = kDetLogError,
-          .merge_weights = MergeWeights::max_sum};
+  return merge_arithmetic(reduction, MergeWeights::max_sum);
 }
 
 }  // namespace flashproof::FP_EXECUTOR

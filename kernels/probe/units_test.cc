@@ -83,17 +83,20 @@ TEST(Units, finds_what_it_is_given) {
   expect_found("wgmma.m64n8k32.e5m2", kHopperWgmmaFp8);
 }
 
+/// fp8 on the f16 unit: every second pair of places.
+float half_step(const Unit& unit, int half, float c, const float* a, const float* b) {
+  float x[kMostProducts], y[kMostProducts];
+  int n = 0;
+  for (int k = 0; k < unit.products; ++k) {
+    if (k / 2 % 2 == half) x[n] = a[k], y[n++] = b[k];
+  }
+  return block_fma(kHopperF16, {Format::f16, Format::f16}, c, x, y, n);
+}
+
 TEST(Units, finds_the_places_of_each_step) {
   // fp8 as two steps of f16: every second pair of places first, and subnormals converted.
   const auto interleaved = emulated([](const Unit& unit, float c, const float* a, const float* b) {
-    for (const int half : {0, 1}) {
-      float x[kMostProducts], y[kMostProducts];
-      int n = 0;
-      for (int k = 0; k < unit.products; ++k) {
-        if (k / 2 % 2 == half) x[n] = a[k], y[n++] = b[k];
-      }
-      c = block_fma(kHopperF16, {Format::f16, Format::f16}, c, x, y, n);
-    }
+    for (const int half : {0, 1}) c = half_step(unit, half, c, a, b);
     return c;
   });
   const UnitProfile p = probe_unit(unit_named("mma.m16n8k32.e4m3"), interleaved, 1, kRandom).profile;
@@ -107,14 +110,7 @@ TEST(Units, finds_a_c_that_is_added_last) {
   // What sm_90 makes of mma.sync on fp8: two f16 steps from 0, the low halves of the registers first, then an addition.
   const auto apart = emulated([](const Unit& unit, float c, const float* a, const float* b) {
     float sum = 0;
-    for (const int half : {0, 1}) {
-      float x[kMostProducts], y[kMostProducts];
-      int n = 0;
-      for (int k = 0; k < unit.products; ++k) {
-        if (k / 2 % 2 == half) x[n] = a[k], y[n++] = b[k];
-      }
-      sum = block_fma(kHopperF16, {Format::f16, Format::f16}, sum, x, y, n);
-    }
+    for (const int half : {0, 1}) sum = half_step(unit, half, sum, a, b);
     const float d = c + sum;
     return std::isnan(d) ? std::bit_cast<float>(0x7fffffffU) : d;
   });

@@ -8,18 +8,10 @@
 #include <functional>
 
 #include "reference/system/error.h"
+#include "reference/system/test/message_of.h"
 
 namespace flashproof {
 namespace {
-
-std::string usage_error(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "(nothing was thrown)";
-}
 
 SoftmaxProblem row(const std::vector<double>& x, Format format = Format::f32) {
   SoftmaxProblem p;
@@ -55,7 +47,7 @@ const Kernel& kernel(std::string_view id) {
 }
 
 TEST(Run, refuses_a_problem_of_another_kind) {
-  EXPECT_EQ(usage_error([] { run(kernel("merge.pairwise_stable.hardened"), row({1, 2})); }),
+  EXPECT_EQ(message_of([] { run(kernel("merge.pairwise_stable.hardened"), row({1, 2})); }),
             "kernel merge.pairwise_stable.hardened: takes merge problems, not softmax");
 }
 
@@ -64,16 +56,16 @@ TEST(Run, refuses_a_row_that_does_not_fit_the_registers) {
   p.x = Tensor::strided(Format::f32, {1, 16385}, {0, 0});
   p.x.set({0, 0}, 0);
   p.plan = ChunkPlan::uniform(16385, 1024);
-  EXPECT_EQ(usage_error([&] { run(kernel("softmax.online_block.hardened"), p); }),
+  EXPECT_EQ(message_of([&] { run(kernel("softmax.online_block.hardened"), p); }),
             "kernel softmax.online_block.hardened: cols = 16385: the row is held in registers, legal range 0..16384");
 }
 
 TEST(Run, refuses_dimensions_and_chunks_that_do_not_fit) {
-  EXPECT_EQ(usage_error([] { run(kernel("attention.deferred.hardened"), attention(4, 577, 8)); }),
+  EXPECT_EQ(message_of([] { run(kernel("attention.deferred.hardened"), attention(4, 577, 8)); }),
             "kernel attention.deferred.hardened: d = 577: legal range 1..576");
   AttentionProblem p = attention(3243, 256, 256);
   p.plan = ChunkPlan::uniform(3243, 3243);
-  EXPECT_EQ(usage_error([&] { run(kernel("attention.deferred.hardened"), p); }),
+  EXPECT_EQ(message_of([&] { run(kernel("attention.deferred.hardened"), p); }),
             "kernel attention.deferred.hardened: chunk = 3243: legal range 1..3242 keys at d = 256, dv = 256 (shared "
             "memory)");
 }
@@ -94,10 +86,10 @@ TEST(Run, longest_chunk_of_split_kv_follows_the_width) {
   };
   const Kernel& split_kv = kernel("attention.split_kv.hardened");
   EXPECT_EQ(run(split_kv, one_chunk(57472, 1)).o.at({0, 0}), 1);
-  EXPECT_EQ(usage_error([&] { run(split_kv, one_chunk(57473, 128)); }),
+  EXPECT_EQ(message_of([&] { run(split_kv, one_chunk(57473, 128)); }),
             "kernel attention.split_kv.hardened: chunk = 57473: legal range 1..57472 keys at d = 1, dv = 128 (shared "
             "memory)");
-  EXPECT_EQ(usage_error([&] { run(split_kv, one_chunk(56961, 129)); }),
+  EXPECT_EQ(message_of([&] { run(split_kv, one_chunk(56961, 129)); }),
             "kernel attention.split_kv.hardened: chunk = 56961: legal range 1..56960 keys at d = 1, dv = 129 (shared "
             "memory)");
 }
@@ -111,7 +103,7 @@ TEST(Run, published_merge_has_one_form) {
     p.lse.set({c, 0}, 0);
   }
   p.order = {1, 0};
-  EXPECT_EQ(usage_error([&] { run(kernel("merge.pairwise_naive.published"), p); }),
+  EXPECT_EQ(message_of([&] { run(kernel("merge.pairwise_naive.published"), p); }),
             "kernel merge.pairwise_naive.published: form = sum: the published formula concatenates, legal: concat");
   p.form = MergeForm::concat;
   const Output out = run(kernel("merge.pairwise_naive.published"), p);
@@ -212,12 +204,7 @@ TEST(Run, a_write_beside_the_output_is_found_and_named) {
   const auto message = [](void (*launch)(const SoftmaxArgs&, Stream)) -> std::string {
     Kernel bad = kernel("softmax.online_two_pass.hardened");
     bad.launch = launch;
-    try {
-      run(bad, row({1, 2, 3}));
-    } catch (const KernelFault& fault) {
-      return fault.what();
-    }
-    return "(nothing was thrown)";
+    return message_of<KernelFault>([&] { run(bad, row({1, 2, 3})); });
   };
   EXPECT_EQ(message(writes_beyond), "the kernel wrote beyond the last element of o");
   EXPECT_EQ(message(writes_before), "the kernel wrote before the first element of lse");
@@ -235,12 +222,7 @@ TEST(Run, foreign_code_is_called_for_what_it_takes_and_its_outputs_are_checked) 
       spoil(output);
       return output;
     };
-    try {
-      run(foreign, row({1, 2, 3}));
-    } catch (const KernelFault& fault) {
-      return fault.what();
-    }
-    return "(nothing was thrown)";
+    return message_of<KernelFault>([&] { run(foreign, row({1, 2, 3})); });
   };
   EXPECT_EQ(fault([](Output& out) { out.o = Tensor::dense(Format::f16, {1, 3}); }),
             "the kernel returned o as f16 (1, 3), not as f32 (1, 3)");

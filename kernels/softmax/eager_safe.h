@@ -119,11 +119,6 @@ void launch_eager_safe(const SoftmaxArgs& args, Stream stream) {
   });
 }
 
-inline constexpr Arithmetic kEagerSafeArithmetic = {.reduction = Reduction::two_pass,
-                                                    .exp_error = kDetExpError,
-                                                    .log_error = kDetLogError,
-                                                    .lanes = kRowThreads,
-                                                    .warps = kRowWarps,
-                                                    .ending = Ending::divide};
+inline constexpr Arithmetic kEagerSafeArithmetic = row_arithmetic(Reduction::two_pass, Ending::divide);
 
 }  // namespace flashproof::FP_EXECUTOR

@@ -4,22 +4,10 @@ namespace flashproof::FP_EXECUTOR {
 
 std::span<const KernelDeclaration> softmax_fused_row() {
   static const KernelDeclaration declarations[] = {
-      {.id = "softmax.fused_row.published",
-       .problem = ProblemKind::softmax,
-       .form = Form::published,
-       .formats = kStorageFormats,
-       .contract = {.isolates_hidden = true},
-       .arithmetic = kFusedRowArithmetic,
-       .unsupported = fused_row_unsupported,
-       .launch = launch_fused_row<SoftmaxPublished>},
-      {.id = "softmax.fused_row.hardened",
-       .problem = ProblemKind::softmax,
-       .form = Form::hardened,
-       .formats = kStorageFormats,
-       .contract = {.isolates_hidden = true},
-       .arithmetic = kFusedRowArithmetic,
-       .unsupported = fused_row_unsupported,
-       .launch = launch_fused_row<SoftmaxHardened>},
+      declaration("softmax.fused_row.published", kFusedRowArithmetic, launch_fused_row<SoftmaxPublished>,
+                  {.unsupported = fused_row_unsupported}),
+      declaration("softmax.fused_row.hardened", kFusedRowArithmetic, launch_fused_row<SoftmaxHardened>,
+                  {.unsupported = fused_row_unsupported}),
   };
   return declarations;
 }

@@ -16,8 +16,8 @@
 #include <algorithm>
 #include <string>
 
+#include "kernels/declaration.h"
 #include "kernels/maximum.h"
-#include "kernels/registry.h"
 #include "kernels/simt/det_math/det_error.h"
 #include "kernels/simt/math.h"
 #include "kernels/simt/simt.h"

@@ -4,22 +4,9 @@ namespace flashproof::FP_EXECUTOR {
 
 std::span<const KernelDeclaration> softmax_online_chunk() {
   static const KernelDeclaration declarations[] = {
-      {.id = "softmax.online_chunk.published",
-       .problem = ProblemKind::softmax,
-       .form = Form::published,
-       .formats = kStorageFormats,
-       .contract = {.isolates_hidden = true},
-       .arithmetic = kSoftmaxOnlineChunkArithmetic,
-       .unsupported = {},
-       .launch = launch_online_chunk<SoftmaxPublished>},
-      {.id = "softmax.online_chunk.hardened",
-       .problem = ProblemKind::softmax,
-       .form = Form::hardened,
-       .formats = kStorageFormats,
-       .contract = {.isolates_hidden = true},
-       .arithmetic = kSoftmaxOnlineChunkArithmetic,
-       .unsupported = {},
-       .launch = launch_online_chunk<SoftmaxHardened>},
+      declaration("softmax.online_chunk.published", kSoftmaxOnlineChunkArithmetic,
+                  launch_online_chunk<SoftmaxPublished>),
+      declaration("softmax.online_chunk.hardened", kSoftmaxOnlineChunkArithmetic, launch_online_chunk<SoftmaxHardened>),
   };
   return declarations;
 }

@@ -71,11 +71,6 @@ void launch_online_chunk(const SoftmaxArgs& args, Stream stream) {
   });
 }
 
-inline constexpr Arithmetic kSoftmaxOnlineChunkArithmetic = {.reduction = Reduction::chunked_local,
-                                                             .exp_error = kDetExpError,
-                                                             .log_error = kDetLogError,
-                                                             .lanes = kRowThreads,
-                                                             .warps = kRowWarps,
-                                                             .ending = Ending::divide};
+inline constexpr Arithmetic kSoftmaxOnlineChunkArithmetic = row_arithmetic(Reduction::chunked_local, Ending::divide);
 
 }  // namespace flashproof::FP_EXECUTOR

@@ -11,8 +11,8 @@
 //              start; no fma; division at the end; max ignores NaN when published
 #pragma once
 
+#include "kernels/declaration.h"
 #include "kernels/maximum.h"
-#include "kernels/registry.h"
 #include "kernels/simt/det_math/det_error.h"
 #include "kernels/simt/math.h"
 #include "kernels/simt/simt.h"

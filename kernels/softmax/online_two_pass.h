@@ -72,11 +72,6 @@ void launch_online_two_pass(const SoftmaxArgs& args, Stream stream) {
   });
 }
 
-inline constexpr Arithmetic kOnlineTwoPassArithmetic = {.reduction = Reduction::chunked_online,
-                                                        .exp_error = kDetExpError,
-                                                        .log_error = kDetLogError,
-                                                        .lanes = kRowThreads,
-                                                        .warps = kRowWarps,
-                                                        .ending = Ending::divide};
+inline constexpr Arithmetic kOnlineTwoPassArithmetic = row_arithmetic(Reduction::chunked_online, Ending::divide);
 
 }  // namespace flashproof::FP_EXECUTOR

@@ -4,15 +4,8 @@ namespace flashproof::FP_EXECUTOR {
 
 std::span<const KernelDeclaration> softmax_split_row() {
   static const KernelDeclaration declarations[] = {
-      {.id = "softmax.split_row.hardened",
-       .problem = ProblemKind::softmax,
-       .form = Form::hardened,
-       .formats = kStorageFormats,
-       .contract = {.isolates_hidden = true},
-       .arithmetic = kSplitRowArithmetic,
-       .unsupported = {},
-       .launch = launch_split_row<SoftmaxHardened>,
-       .workspace = SplitStates::workspace},
+      declaration("softmax.split_row.hardened", kSplitRowArithmetic, launch_split_row<SoftmaxHardened>,
+                  {.workspace = SplitStates::workspace}),
   };
   return declarations;
 }

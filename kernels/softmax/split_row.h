@@ -15,7 +15,7 @@
 //   chosen     a launch for the fold, so that no block repeats it; the order of the sums; the reciprocal
 #pragma once
 
-#include "kernels/registry.h"
+#include "kernels/declaration.h"
 #include "kernels/simt/det_math/det_error.h"
 #include "kernels/simt/math.h"
 #include "kernels/softmax/parts/block_reduce.h"

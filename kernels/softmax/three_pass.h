@@ -89,11 +89,6 @@ void launch_three_pass(const SoftmaxArgs& args, Stream stream) {
   });
 }
 
-inline constexpr Arithmetic kThreePassArithmetic = {.reduction = Reduction::two_pass,
-                                                    .exp_error = kDetExpError,
-                                                    .log_error = kDetLogError,
-                                                    .lanes = kRowThreads,
-                                                    .warps = kRowWarps,
-                                                    .ending = Ending::divide};
+inline constexpr Arithmetic kThreePassArithmetic = row_arithmetic(Reduction::two_pass, Ending::divide);
 
 }  // namespace flashproof::FP_EXECUTOR

@@ -37,4 +37,26 @@ inline std::int64_t length_of(const Problem& problem) {
   return std::get<AttentionProblem>(problem).k_length();
 }
 
+/// Normal logits around one number.
+inline LogitRow normal_row(double deviation, double offset = 0) {
+  return [=](Random& random, const LogitSite&, std::span<double> logits) {
+    for (double& logit : logits) logit = offset + deviation * random.normal();
+  };
+}
+
+/// The case of a drawn shape, with these rows of logits and normal values.
+inline Case with_rows(const CaseSpec& spec, Problem&& problem, Random& random, const LogitRow& row,
+                      const LogitOptions& options = {}) {
+  put_logits(problem, random, row, options);
+  put_values(problem, random);
+  return {spec, std::move(problem)};
+}
+/// The same of a family that draws nothing between the shape and the rows.
+inline Case with_rows(const CaseSpec& spec, const ShapeWish& wish, const LogitRow& row,
+                      const LogitOptions& options = {}) {
+  Problem problem = draw_shape(spec, wish);
+  Random random = value_stream(spec);
+  return with_rows(spec, std::move(problem), random, row, options);
+}
+
 }  // namespace flashproof::family

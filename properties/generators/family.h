@@ -19,7 +19,6 @@ inline constexpr std::uint64_t kDefaultSeeds = 12;
 inline constexpr std::uint64_t kDefaultCases = 4;
 
 struct Family {
-  std::string_view name;
   std::string_view summary;  // one line: what is hazardous about it
   std::span<const ProblemKind> problems;
   Case (*make)(const CaseSpec& spec);
@@ -31,6 +30,7 @@ struct Family {
   /// Of a family whose cases of the gradient are rows of their own: `make` of a spec of that problem gives the forward problem, this
   /// the rest. Null: a case of the gradient is the attention case of the same seed.
   GradientForm (*gradient)(const CaseSpec& spec) = nullptr;
+  std::string_view name = {};  // the function's, by the list in CMakeLists.txt
 
   bool serves(ProblemKind problem) const;
   /// How many cases stand for `seeds` cases of other families: a whole round for the kDefaultSeeds of a default report.

@@ -45,14 +45,9 @@ inline void put_sink(AttentionProblem& problem, Random& random, bool specials) {
   }
 }
 
-/// Logits of this deviation around one offset per row, the planting left to put_logits().
-inline void put_spread(Problem& problem, Random& random, double deviation) {
-  put_logits(problem, random,
-             [=](Random& r, const LogitSite&, std::span<double> logits) {
-               for (double& logit : logits) logit = deviation * r.normal();
-             },
-             {.noise = 0.5});
-  put_values(problem, random);
+/// Normal logits of this deviation, the planting left to put_logits().
+inline Case with_spread(const CaseSpec& spec, Problem&& problem, Random& random, double deviation) {
+  return with_rows(spec, std::move(problem), random, normal_row(deviation), {.noise = 0.5});
 }
 
 }  // namespace flashproof::family

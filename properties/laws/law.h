@@ -36,22 +36,25 @@ struct Evaluation {
 };
 
 struct Law {
-  std::string_view name;
+  std::string_view name = {};  // of a law in laws.cmake: that of its file
   std::string_view summary;
-  /// The problems that it is asked about. Of a forward problem it may still have nothing to say (unsupported).
-  std::span<const ProblemKind> kinds = kForwardKinds;
   // One of the two. A failing verdict's detail is one line: which element, the numbers compared, what they may differ by.
   // vacuous: the case has nothing that the law could see (none of its hazard, or bounds too wide); unsupported: the law
   // says nothing about such a problem or kernel, and why.
-  Verdict (*judge)(const Evaluation& evaluation) = nullptr;
+  Verdict (*judge)(const Evaluation& evaluation) = nullptr;  // of every problem
+  // A relating law: of forward problems, of some of which it may still have nothing to say (unsupported); of gradients; or of both.
   Verdict (*relate)(Trial& trial) = nullptr;
+  Verdict (*of_gradients)(Trial& trial) = nullptr;
   /// Whether a kernel with this contract promises what the law asks, so that a run in which the law decided no case has left a
   /// promise untested. Null: the law says something of some problems only.
   bool (*promised)(const Contract& contract) = nullptr;
   /// Seeded faults that it must reject on at least one default case of the families (teeth; asserted by a test).
   std::span<const std::string_view> must_reject = {};
 
-  bool is_of(ProblemKind problem) const;
+  bool is_of(ProblemKind problem) const { return judge != nullptr || relation(problem) != nullptr; }
+  auto relation(ProblemKind problem) const -> Verdict (*)(Trial&) {
+    return problem == ProblemKind::backward ? of_gradients : relate;
+  }
 };
 
 /// Every law, in the order of the report, the judging ones first: laws.cmake. A new law is one file, a line there, and a row in

@@ -12,8 +12,6 @@
 
 namespace flashproof {
 
-bool Law::is_of(ProblemKind problem) const { return std::ranges::find(kinds, problem) != kinds.end(); }
-
 std::span<const Law> judging_laws() {
   const auto end = std::ranges::find_if(laws(), [](const Law& law) { return law.judge == nullptr; });
   return laws().first(static_cast<std::size_t>(end - laws().begin()));
@@ -102,20 +100,20 @@ Verdict ask_judging(const Law& law, Trial& trial) {
 }  // namespace
 
 Verdict ask(const Law& law, Trial& trial) {
-  if (const ProblemKind kind = kind_of(trial.problem()); !law.is_of(kind)) {
+  const ProblemKind kind = kind_of(trial.problem());
+  if (!law.is_of(kind)) {
     return {VerdictKind::unsupported, Failure::none, "no law of " + std::string(name(kind)) + " problems"};
   }
   if (std::string why = trial.refusal(trial.problem()); !why.empty()) {
     return {VerdictKind::unsupported, Failure::none, std::move(why)};
   }
   try {
-    if (law.relate != nullptr) return law.relate(trial);
-    return ask_judging(law, trial);
+    return law.judge != nullptr ? ask_judging(law, trial) : law.relation(kind)(trial);
   } catch (const UsageError& error) {
     // A foreign kernel may say so only when it is run. One that took the case and refuses what a law makes of it leaves the law
     // without an answer: that is not the same as a law that has nothing to say.
     if (trial.kernel().foreign) {
-      const bool asked = law.relate != nullptr && trial.returns();
+      const bool asked = law.judge == nullptr && trial.returns();
       return {asked ? VerdictKind::vacuous : VerdictKind::unsupported, Failure::none,
               asked ? std::string(kRefusedByLaw) + error.what() : error.what()};
     }

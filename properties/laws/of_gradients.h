@@ -1,19 +1,11 @@
-// Laws of gradients, and what a law says of gradients at length: in NAME_backward.cc, for NAME.
+// What a law says of gradients at length.
 #pragma once
 
 #include "properties/laws/law.h"
 
 namespace flashproof {
 
-/// What a law of gradients alone has for `kinds`.
-inline constexpr ProblemKind kOfGradients[] = {ProblemKind::backward};
-/// A relating law that says one thing of forward problems and another of gradients.
-template <Verdict (*forward)(Trial&), Verdict (*gradient)(Trial&)>
-Verdict by_kind(Trial& trial) {
-  return kind_of(trial.problem()) == ProblemKind::backward ? gradient(trial) : forward(trial);
-}
-
-// In X_backward.cc, for X.
+// In NAME_backward.cc, for the law NAME.
 Verdict empty_state_of_gradients(Trial& trial);
 Verdict same_kv_twice_of_gradients(Trial& trial);
 Verdict shift_of_gradients(Trial& trial);

@@ -3,71 +3,30 @@
 namespace flashproof {
 
 std::string_view name(VerdictKind kind) {
-  switch (kind) {
-    case VerdictKind::pass:
-      return "pass";
-    case VerdictKind::vacuous:
-      return "vacuous";
-    case VerdictKind::out_of_domain:
-      return "out_of_domain";
-    case VerdictKind::unsupported:
-      return "unsupported";
-    case VerdictKind::undecided:
-      return "undecided";
-    case VerdictKind::inconclusive:
-      return "inconclusive";
-    case VerdictKind::fail:
-      return "fail";
-  }
-  return "?";
+  constexpr std::string_view kNames[kVerdictKinds] = {"pass",      "vacuous",      "out_of_domain", "unsupported",
+                                                      "undecided", "inconclusive", "fail"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::string_view name(Failure failure) {
-  switch (failure) {
-    case Failure::none:
-      return "none";
-    case Failure::exceeds_bound:
-      return "exceeds_bound";
-    case Failure::class_mismatch:
-      return "class_mismatch";
-    case Failure::laundering:
-      return "laundering";
-    case Failure::leak:
-      return "leak";
-    case Failure::silently_wrong:
-      return "silently_wrong";
-    case Failure::nondeterministic:
-      return "nondeterministic";
-    case Failure::unwritten:
-      return "unwritten";
-    case Failure::error:
-      return "error";
-  }
-  return "?";
+  constexpr std::string_view kNames[kFailures] = {"none", "exceeds_bound",  "class_mismatch",   "laundering",
+                                                  "leak", "silently_wrong", "nondeterministic", "unwritten",
+                                                  "error"};
+  return kNames[static_cast<std::size_t>(failure)];
 }
 
 std::string_view in_words(Failure failure) {
-  switch (failure) {
-    case Failure::none:
-      return "fails";
-    case Failure::exceeds_bound:
-      return "further off than the declared arithmetic explains";
-    case Failure::class_mismatch:
-      return "NaN, inf or a number where another of these is right";
-    case Failure::laundering:
-      return "a number where NaN is right";
-    case Failure::leak:
-      return "storage that belongs to no key, or a hidden key, changes the output";
-    case Failure::silently_wrong:
-      return "a wrong number outside the domain, where NaN or inf would be excused";
-    case Failure::nondeterministic:
-      return "another result where the same one is right";
-    case Failure::unwritten:
-      return "output elements that were never written";
-    case Failure::error:
-      return "the kernel crashed, hung or was faulted by its executor";
-  }
-  return "fails";
+  constexpr std::string_view kTexts[kFailures] = {
+      "fails",
+      "further off than the declared arithmetic explains",
+      "NaN, inf or a number where another of these is right",
+      "a number where NaN is right",
+      "storage that belongs to no key, or a hidden key, changes the output",
+      "a wrong number outside the domain, where NaN or inf would be excused",
+      "another result where the same one is right",
+      "output elements that were never written",
+      "the kernel crashed, hung or was faulted by its executor"};
+  return kTexts[static_cast<std::size_t>(failure)];
 }
 
 std::string to_string(const Verdict& verdict) {
@@ -77,23 +36,9 @@ std::string to_string(const Verdict& verdict) {
 }
 
 int weight(VerdictKind kind) {
-  switch (kind) {
-    case VerdictKind::unsupported:
-      return 0;
-    case VerdictKind::vacuous:
-      return 1;
-    case VerdictKind::out_of_domain:
-      return 2;
-    case VerdictKind::undecided:
-      return 3;
-    case VerdictKind::pass:
-      return 4;
-    case VerdictKind::inconclusive:
-      return 5;
-    case VerdictKind::fail:
-      return 6;
-  }
-  return 6;
+  // From the lightest on: unsupported, vacuous, out_of_domain, undecided, pass, inconclusive, fail.
+  constexpr int kWeights[kVerdictKinds] = {4, 1, 2, 0, 3, 5, 6};
+  return kWeights[static_cast<std::size_t>(kind)];
 }
 
 bool outweighs(const Decision& b, const Decision& a) {

@@ -40,17 +40,8 @@ std::optional<Feature> first_beyond(const P& problem, std::span<const Feature> t
 }  // namespace
 
 std::string_view name(ProblemKind kind) {
-  switch (kind) {
-    case ProblemKind::softmax:
-      return "softmax";
-    case ProblemKind::merge:
-      return "merge";
-    case ProblemKind::attention:
-      return "attention";
-    case ProblemKind::backward:
-      break;
-  }
-  return "attention_backward";
+  constexpr std::string_view kNames[] = {"softmax", "merge", "attention", "attention_backward"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::string_view name(Part part) {

@@ -231,7 +231,9 @@ std::string list_json(std::string_view what) {
     for (const Law& law : laws()) {
       Json rejects = Json::array(), problems = Json::array();
       for (const std::string_view id : law.must_reject) rejects.push_back(text(id));
-      for (const ProblemKind p : law.kinds) problems.push_back(text(name(p)));
+      for (const ProblemKind p : kProblemKinds) {
+        if (law.is_of(p)) problems.push_back(text(name(p)));
+      }
       list.push_back(
           {{"name", text(law.name)}, {"problems", problems}, {"summary", text(law.summary)}, {"must_reject", rejects}});
     }

@@ -31,27 +31,13 @@ std::vector<const Family*> select_families(const std::vector<std::string>& globs
 }
 
 std::string_view name(SweepTier tier) {
-  switch (tier) {
-    case SweepTier::quick:
-      return "quick";
-    case SweepTier::standard:
-      return "default";
-    case SweepTier::nightly:
-      return "nightly";
-  }
-  return "?";
+  constexpr std::string_view kNames[] = {"quick", "default", "nightly"};
+  return kNames[static_cast<std::size_t>(tier)];
 }
 
 std::uint64_t seeds_of(SweepTier tier) {
-  switch (tier) {
-    case SweepTier::quick:
-      return 3;
-    case SweepTier::standard:
-      return kDefaultSeeds;
-    case SweepTier::nightly:
-      return 200;
-  }
-  return 0;
+  constexpr std::uint64_t kSeeds[] = {3, kDefaultSeeds, 200};
+  return kSeeds[static_cast<std::size_t>(tier)];
 }
 
 void require_seeds(std::uint64_t first, std::uint64_t count) {

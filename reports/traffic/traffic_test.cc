@@ -2,12 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "reference/system/error.h"
+#include "reference/system/test/temporary_folder.h"
 
 namespace flashproof {
 namespace {
@@ -47,14 +47,6 @@ TEST(Traffic, counts_what_the_kernels_do) {
 
 class Measured : public testing::Test {
  protected:
-  Measured() {
-    std::string name = (std::filesystem::temp_directory_path() / "flashproof-traffic-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~Measured() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
   std::string file(const std::string& text) const {
     const auto path = folder_ / "measured.csv";
     std::ofstream(path) << text;
@@ -70,7 +62,8 @@ class Measured : public testing::Test {
   }
 
  private:
-  std::filesystem::path folder_;
+  const TemporaryFolder temporary;
+  const std::filesystem::path folder_ = temporary.path();
 };
 
 const std::string kHead = "kernel,format,rows,cols,dram_read,dram_write,requested_read,requested_write\n";

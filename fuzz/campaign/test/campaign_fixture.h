@@ -3,11 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -16,6 +14,7 @@
 #include "fuzz/campaign/corpus.h"
 #include "fuzz/campaign/folder.h"
 #include "reference/system/error.h"
+#include "reference/system/test/temporary_folder.h"
 
 namespace flashproof {
 
@@ -24,13 +23,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-inline std::string read_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 inline void write_file(const fs::path& path, const std::string& text) {
   fs::create_directories(path.parent_path());
   std::ofstream(path, std::ios::binary) << text;
@@ -38,15 +30,7 @@ inline void write_file(const fs::path& path, const std::string& text) {
 
 class CampaignTest : public testing::Test {
  protected:
-  CampaignTest() {
-    std::string name = (fs::temp_directory_path() / "flashproof-fuzz-XXXXXX").string();
-    folder = ::mkdtemp(name.data());
-    out.root = folder / "out";
-  }
-  ~CampaignTest() override {
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
-  }
+  CampaignTest() { out.root = folder / "out"; }
 
   CampaignOptions options(const std::string& kernel, double seconds = 0.8) const {
     CampaignOptions o;
@@ -93,7 +77,8 @@ class CampaignTest : public testing::Test {
     return sum;
   }
 
-  fs::path folder;
+  const TemporaryFolder temporary;
+  const fs::path folder = temporary.path();
   CampaignFolder out;
   std::string said, complained;
 };

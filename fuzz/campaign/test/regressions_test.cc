@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <fstream>
 #include <iterator>
@@ -13,6 +12,7 @@
 #include "properties/generators/backward_case.h"
 #include "properties/generators/family.h"
 #include "reference/system/error.h"
+#include "reference/system/test/temporary_folder.h"
 
 namespace flashproof {
 namespace {
@@ -22,16 +22,7 @@ using testing::HasSubstr;
 
 class Regressions : public testing::Test {
  protected:
-  Regressions() {
-    std::string name = (fs::temp_directory_path() / "regressions-XXXXXX").string();
-    folder = ::mkdtemp(name.data());
-  }
-  ~Regressions() override { fs::remove_all(folder); }
-
-  std::string read(const fs::path& file) const {
-    std::ifstream stream(folder / file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
-  }
+  std::string read(const fs::path& file) const { return read_file(folder / file); }
   /// A campaign with one elite: the recipe with a change.
   fs::path campaign(const char* name, double ratio, const char* recipe, std::uint32_t change) const {
     FuzzInput input;
@@ -62,7 +53,8 @@ class Regressions : public testing::Test {
     return "";
   }
 
-  fs::path folder;
+  const TemporaryFolder temporary;
+  const fs::path folder = temporary.path();
 };
 
 TEST_F(Regressions, the_worst_of_all_campaigns_and_of_the_file_stays) {

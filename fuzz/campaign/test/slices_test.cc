@@ -7,22 +7,13 @@
 #include <set>
 
 #include "fuzz/campaign/worker/turns.h"
-#include "reference/system/error.h"
+#include "reference/system/test/message_of.h"
 
 namespace flashproof {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-std::string complaint(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const UsageError& e) {
-    return e.what();
-  }
-  return "";
-}
 
 Environment environment(std::map<std::string, std::string> values) {
   return [values = std::move(values)](const char* name) {
@@ -36,7 +27,7 @@ TEST(Shards, parse) {
   EXPECT_EQ(parse_shard("7/8"), (Shard{7, 8}));
   for (const char* wrong :
        {"", "/", "1", "1/", "/2", "2/2", "-1/2", "0/0", "0/1000001", "1/2/3", " 0/1", "0/1 ", "01/2"}) {
-    const std::string said = complaint([&] { parse_shard(wrong); });
+    const std::string said = message_of([&] { parse_shard(wrong); });
     EXPECT_THAT(said, HasSubstr("--shard")) << wrong;
     EXPECT_EQ(said.find('\n'), std::string::npos);
   }
@@ -51,11 +42,12 @@ TEST(Shards, of_the_environment) {
                                   {"SLURM_ARRAY_TASK_STEP", "2"}})),
             (Shard{2, 4}));
   EXPECT_EQ(shard_of(environment({{"JOB_COMPLETION_INDEX", "1"}, {"JOB_COMPLETIONS", "2"}})), (Shard{1, 2}));
-  EXPECT_THAT(complaint([] { shard_of(environment({{"SLURM_ARRAY_TASK_ID", "3"}})); }), HasSubstr("--shard i/N"));
-  EXPECT_THAT(complaint([] { shard_of(environment({{"JOB_COMPLETION_INDEX", "3"}})); }), HasSubstr("JOB_COMPLETIONS"));
-  EXPECT_THAT(complaint([] { shard_of(environment({{"SLURM_ARRAY_TASK_ID", "9"}, {"SLURM_ARRAY_TASK_COUNT", "4"}})); }),
-              HasSubstr("beyond"));
-  EXPECT_THAT(complaint([] { shard_of(environment({{"JOB_COMPLETION_INDEX", "2"}, {"JOB_COMPLETIONS", "2"}})); }),
+  EXPECT_THAT(message_of([] { shard_of(environment({{"SLURM_ARRAY_TASK_ID", "3"}})); }), HasSubstr("--shard i/N"));
+  EXPECT_THAT(message_of([] { shard_of(environment({{"JOB_COMPLETION_INDEX", "3"}})); }), HasSubstr("JOB_COMPLETIONS"));
+  EXPECT_THAT(
+      message_of([] { shard_of(environment({{"SLURM_ARRAY_TASK_ID", "9"}, {"SLURM_ARRAY_TASK_COUNT", "4"}})); }),
+      HasSubstr("beyond"));
+  EXPECT_THAT(message_of([] { shard_of(environment({{"JOB_COMPLETION_INDEX", "2"}, {"JOB_COMPLETIONS", "2"}})); }),
               HasSubstr("0..1"));
 }
 

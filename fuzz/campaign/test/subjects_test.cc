@@ -3,9 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "reference/system/error.h"
+#include "reference/system/test/message_of.h"
 
 namespace flashproof {
 namespace {
@@ -22,16 +21,6 @@ std::vector<std::string> names(const std::vector<Listed>& listed) {
   return result;
 }
 
-template <class Error>
-std::string complaint(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-
 std::vector<std::string> chosen(const std::vector<std::string>& kernels, const std::vector<std::string>& formats) {
   return names(choose(parse_list(kList).subjects, kernels, formats));
 }
@@ -43,9 +32,9 @@ TEST(Subjects, are_the_hardened_ones_unless_named) {
 }
 
 TEST(Subjects, a_glob_that_matches_nothing_is_a_usage_error_with_near_matches) {
-  EXPECT_THAT(complaint<UsageError>([] { chosen({"a.onne"}, {}); }), HasSubstr("near: a.one"));
-  EXPECT_THAT(complaint<UsageError>([] { chosen({}, {"f33"}); }), HasSubstr("unknown format"));
-  EXPECT_THAT(complaint<UsageError>([] { chosen({"a.two"}, {"f16"}); }), HasSubstr("together nothing"));
+  EXPECT_THAT(message_of<UsageError>([] { chosen({"a.onne"}, {}); }), HasSubstr("near: a.one"));
+  EXPECT_THAT(message_of<UsageError>([] { chosen({}, {"f33"}); }), HasSubstr("unknown format"));
+  EXPECT_THAT(message_of<UsageError>([] { chosen({"a.two"}, {"f16"}); }), HasSubstr("together nothing"));
 }
 
 TEST(Subjects, of_a_target_without_kernels) {
@@ -64,7 +53,7 @@ TEST(Subjects, come_with_the_hash_of_the_tables_and_comments) {
 TEST(Subjects, a_list_that_is_none_is_the_machines_fault) {
   for (const char* wrong : {"", "kernel", "kernel\tform", "a b\tform\tf32", "a\tform\tf32\textra", "#tables 00ff\n",
                             "#tables \na\tform\tf32", "#tables a b\na\tform\tf32", "\x1b[2J\tform\tf32"}) {
-    const std::string said = complaint<InfrastructureError>([&] { parse_list(wrong); });
+    const std::string said = message_of<InfrastructureError>([&] { parse_list(wrong); });
     EXPECT_THAT(said, HasSubstr("--list")) << wrong;
     EXPECT_EQ(said.find_first_of("\n\x1b"), std::string::npos);
   }

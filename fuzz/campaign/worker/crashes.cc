@@ -51,29 +51,9 @@ bool is_death(Ending ending) {
 }
 
 std::string_view name(Ending ending) {
-  switch (ending) {
-    case Ending::done:
-      return "done";
-    case Ending::finding:
-      return "finding";
-    case Ending::usage:
-      return "usage";
-    case Ending::infrastructure:
-      return "infrastructure";
-    case Ending::restart:
-      return "restart";
-    case Ending::crash:
-      return "crash";
-    case Ending::sanitizer:
-      return "sanitizer";
-    case Ending::hang:
-      return "hang";
-    case Ending::memory:
-      return "memory";
-    case Ending::odd:
-      return "odd";
-  }
-  return "odd";
+  constexpr std::string_view kNames[] = {"done",  "finding",   "usage", "infrastructure", "restart",
+                                         "crash", "sanitizer", "hang",  "memory",         "odd"};
+  return kNames[static_cast<std::size_t>(ending)];
 }
 
 CrashReport read_report(std::string_view log) {

@@ -14,8 +14,10 @@
 
 #include "kernels/args.h"
 #include "kernels/attention/parts/place.h"
+#include "kernels/simt/det_math/det_error.h"
 #include "kernels/simt/simt.h"
 #include "kernels/simt/storage.h"
+#include "reference/bound/declare/arithmetic.h"
 #include "reference/problem/formats.h"
 
 namespace flashproof::FP_EXECUTOR {
@@ -160,6 +162,16 @@ void launch_tiled(const AttentionArgs& args, std::int64_t scores, Stream stream,
     launch(kernels(std::integral_constant<int, kGroups>()), tile_grid(args), dim3(kTileThreads), shape.bytes(args),
            stream, args, shape);
   });
+}
+
+/// A row's sums in its lanes; every score and weight by the accurate functions.
+constexpr Arithmetic tiled_arithmetic(Reduction reduction, Ending ending) {
+  return {.reduction = reduction,
+          .exp_error = kDetExpError,
+          .log_error = kDetLogError,
+          .tanh_error = kDetTanhError,
+          .lanes = kRowLanes,
+          .ending = ending};
 }
 
 }  // namespace flashproof::FP_EXECUTOR

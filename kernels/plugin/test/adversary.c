@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "kernels/plugin.h"
+#include "kernels/plugin/test/plugin_parts.h"
 
 enum Answer { RIGHT, NO_OFFSET, NOT_A_NUMBER, ZERO, ONE_AND_X, COPY_OF_V, REFUSE_LARGE, ANSWERS };
 
@@ -122,11 +122,4 @@ static const flashproof_kernel kernels[] = {
     KERNEL("softmax.refuse_large.test", FLASHPROOF_SOFTMAX, REFUSE_LARGE, "\"formats\": [\"f32\"]"),
     KERNEL("softmax.nothing.test", FLASHPROOF_SOFTMAX, ZERO,
            "\"formats\": [\"f32\"], \"limits\": {\"rows\": [2147483647, 2147483647]}")};
-enum { KERNELS = sizeof kernels / sizeof kernels[0] };
-static const flashproof_kernel* list[KERNELS];
-static const flashproof_plugin plugin = {FLASHPROOF_PLUGIN_ABI, 0, sizeof plugin, "adversary", "1.0", KERNELS, list};
-
-const flashproof_plugin* flashproof_plugin_entry(uint32_t abi) {
-  for (int i = 0; i < KERNELS; ++i) list[i] = &kernels[i];
-  return abi == FLASHPROOF_PLUGIN_ABI ? &plugin : 0;
-}
+PLUGIN("adversary", "1.0", kernels)

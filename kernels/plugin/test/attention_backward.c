@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/plugin.h"
+#include "kernels/plugin/test/plugin_parts.h"
 
 typedef flashproof_tensor T;
 
@@ -140,12 +140,4 @@ static const flashproof_kernel kernels[] = {
     KERNEL(LAST_HEAD, "last_head"), KERNEL(NO_SCALE, "no_scale"), KERNEL(ZEROS, "zeros"),
     KERNEL(LAST_KEY, "last_key"),   KERNEL(NO_ALIBI, "no_alibi"), KERNEL(RECOMPUTED, "recomputed"),
     KERNEL(WRITES_O, "writes_o"),   KERNEL(ONE_KEY, "one_key"),   DESCRIBED(EXCUSED, "excused", coarse)};
-enum { COUNT = sizeof kernels / sizeof kernels[0] };
-
-const flashproof_plugin* flashproof_plugin_entry(uint32_t abi) {
-  static const flashproof_kernel* list[COUNT];
-  static const flashproof_plugin plugin = {
-      FLASHPROOF_PLUGIN_ABI, 0, sizeof(flashproof_plugin), "gradient", "", COUNT, list};
-  for (int i = 0; i < COUNT; ++i) list[i] = &kernels[i];
-  return abi == FLASHPROOF_PLUGIN_ABI ? &plugin : 0;
-}
+PLUGIN("gradient", "", kernels)

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kernels/plugin.h"
+#include "kernels/plugin/test/plugin_parts.h"
 
 enum Way {
   RIGHT,
@@ -175,11 +175,4 @@ static const flashproof_kernel kernels[] = {
     KERNEL(SLOW_THREAD, "slow_thread", ""),
     KERNEL(SPINS, "spins", ""),
     KERNEL(SLEEPS, "sleeps", "")};
-enum { KERNELS = sizeof kernels / sizeof kernels[0] };
-static const flashproof_kernel* list[KERNELS];
-static const flashproof_plugin plugin = {FLASHPROOF_PLUGIN_ABI, 0, sizeof plugin, "evasive", "1.0", KERNELS, list};
-
-const flashproof_plugin* flashproof_plugin_entry(uint32_t abi) {
-  for (int i = 0; i < KERNELS; ++i) list[i] = &kernels[i];
-  return abi == FLASHPROOF_PLUGIN_ABI ? &plugin : 0;
-}
+PLUGIN("evasive", "1.0", kernels)

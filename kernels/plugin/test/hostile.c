@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kernels/plugin.h"
+#include "kernels/plugin/test/plugin_parts.h"
 #include "kernels/plugin/test/softmax_times.h"
 
 static volatile float* volatile late;
@@ -301,14 +301,7 @@ static int64_t workspace_bytes(const flashproof_call* call) {
   return 0;
 }
 
-typedef void (*act)(void);
-#define KERNEL(act_, name)                                                                     \
-  {                                                                                            \
-    sizeof(flashproof_kernel), "softmax." name ".hostile", FLASHPROOF_SOFTMAX, FLASHPROOF_CPU, \
-        "{\"formats\": [\"f32\"]}", run, workspace_bytes, (void*)&(act) {                      \
-      act_                                                                                     \
-    }                                                                                          \
-  }
+#define KERNEL(act_, name) ACTING_KERNEL(act_, "softmax." name ".hostile", workspace_bytes)
 static const flashproof_kernel kernels[] = {KERNEL(nothing, "right"),
                                             KERNEL(use_helper, "helper"),
                                             KERNEL(fork_once, "fork"),
@@ -347,12 +340,4 @@ static const flashproof_kernel kernels[] = {KERNEL(nothing, "right"),
                                             KERNEL(duplicate_memory, "duplicate_memory"),
                                             KERNEL(move_memory, "move_memory"),
                                             KERNEL(jump, "longjmp")};
-enum { COUNT = sizeof kernels / sizeof *kernels };
-static const flashproof_kernel* list[COUNT];
-static const flashproof_plugin plugin = {FLASHPROOF_PLUGIN_ABI, 0,     sizeof plugin, "hostile",
-                                         "1.0" NO_TEXT,         COUNT, list};
-
-const flashproof_plugin* flashproof_plugin_entry(uint32_t abi) {
-  for (int i = 0; i < COUNT; ++i) list[i] = &kernels[i];
-  return abi == FLASHPROOF_PLUGIN_ABI ? &plugin : 0;
-}
+PLUGIN("hostile", "1.0" NO_TEXT, kernels)

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernels/plugin.h"
+#include "kernels/plugin/test/plugin_parts.h"
 #include "kernels/plugin/test/softmax_times.h"
 
 static const char* own_file(void) {
@@ -41,22 +41,8 @@ static int32_t run(const flashproof_call* call) {
   return FLASHPROOF_OK;
 }
 
-typedef void (*act)(void);
-#define KERNEL(act_, name)                                                                       \
-  {                                                                                              \
-    sizeof(flashproof_kernel), "softmax." name ".replacing", FLASHPROOF_SOFTMAX, FLASHPROOF_CPU, \
-        "{\"formats\": [\"f32\"]}", run, 0, (void*)&(act) {                                      \
-      act_                                                                                       \
-    }                                                                                            \
-  }
+#define KERNEL(act_, name) ACTING_KERNEL(act_, "softmax." name ".replacing", 0)
 static const flashproof_kernel kernels[] = {KERNEL(nothing, "nothing"),       KERNEL(move_and_back, "move_and_back"),
                                             KERNEL(lengthen, "lengthen"),     KERNEL(take_away, "take_away"),
                                             KERNEL(link_again, "link_again"), KERNEL(lengthen, "wrong")};
-enum { COUNT = sizeof kernels / sizeof *kernels };
-static const flashproof_kernel* list[COUNT];
-static const flashproof_plugin plugin = {FLASHPROOF_PLUGIN_ABI, 0, sizeof plugin, "replacing", "1.0", COUNT, list};
-
-const flashproof_plugin* flashproof_plugin_entry(uint32_t abi) {
-  for (int i = 0; i < COUNT; ++i) list[i] = &kernels[i];
-  return abi == FLASHPROOF_PLUGIN_ABI ? &plugin : 0;
-}
+PLUGIN("replacing", "1.0", kernels)

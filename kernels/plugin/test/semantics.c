@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "kernels/plugin.h"
+#include "kernels/plugin/test/plugin_parts.h"
 
 enum Empty { ZERO, NOT_A_NUMBER, MEAN, SOMETHING };
 
@@ -157,11 +157,4 @@ static const flashproof_kernel kernels[] = {ATTENTION(reference),
                                             MERGE(vllm, merge_inf),
                                             MERGE(flashinfer, merge_base_2),
                                             MERGE(drops_last, drops_last)};
-enum { KERNELS = sizeof kernels / sizeof kernels[0] };
-static const flashproof_kernel* list[KERNELS];
-static const flashproof_plugin plugin = {FLASHPROOF_PLUGIN_ABI, 0, sizeof plugin, "semantics", "1.0", KERNELS, list};
-
-const flashproof_plugin* flashproof_plugin_entry(uint32_t abi) {
-  for (int i = 0; i < KERNELS; ++i) list[i] = &kernels[i];
-  return abi == FLASHPROOF_PLUGIN_ABI ? &plugin : 0;
-}
+PLUGIN("semantics", "1.0", kernels)

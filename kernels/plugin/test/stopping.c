@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernels/plugin.h"
+#include "kernels/plugin/test/plugin_parts.h"
 #include "kernels/plugin/test/softmax_times.h"
 
 static pid_t parent_of(pid_t pid) {
@@ -58,14 +58,7 @@ static int32_t run(const flashproof_call* call) {
   return FLASHPROOF_OK;
 }
 
-typedef void (*act)(void);
-#define KERNEL(act_, name)                                                                      \
-  {                                                                                             \
-    sizeof(flashproof_kernel), "softmax." name ".stopping", FLASHPROOF_SOFTMAX, FLASHPROOF_CPU, \
-        "{\"formats\": [\"f32\"]}", run, 0, (void*)&(act) {                                     \
-      act_                                                                                      \
-    }                                                                                           \
-  }
+#define KERNEL(act_, name) ACTING_KERNEL(act_, "softmax." name ".stopping", 0)
 static const flashproof_kernel kernels[] = {
     KERNEL(stop_counter, "counter"),
     KERNEL(stop_counter_and_judge, "both"),

@@ -2,7 +2,7 @@
 // warp_per_row.h to a warp.
 #pragma once
 
-#include "kernels/registry.h"
+#include "kernels/declaration.h"
 #include "kernels/simt/det_math/det_error.h"
 #include "kernels/simt/math.h"
 #include "kernels/softmax/parts/block_reduce.h"

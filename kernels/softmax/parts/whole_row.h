@@ -1,11 +1,11 @@
 // The formulas that take a row as a whole, one block each: with or without the maximum subtracted, ended by a division
-// or by lse alone. naive.h, safe.h, lse_unshifted.h and lse_division_free.h say which is whose.
+// or by lse alone. naive.cu, safe.cu, lse_unshifted.cu and lse_division_free.cu say which is whose.
 //
 // 128 threads: lane t sums columns t, t+128, ... left to right, butterfly in the warp (5), left fold over the warps (4).
 #pragma once
 
+#include "kernels/declaration.h"
 #include "kernels/maximum.h"
-#include "kernels/registry.h"
 #include "kernels/simt/det_math/det_error.h"
 #include "kernels/simt/math.h"
 #include "kernels/simt/simt.h"
@@ -21,7 +21,13 @@ inline constexpr int kRowWarps = kRowThreads / 32;
 /// Is a sum of unshifted exponentials a normal number? Below, its terms have lost bits; above, it is infinity.
 __device__ __forceinline__ bool in_normal_range(float sum) { return sum >= kLeastNormal && sum <= kLargestFinite; }
 
-/// `Formula::kShifted`: x − max is exponentiated; `Formula::kDivides`: y = e / d, else y = exp(x − lse).
+/// `kShifted`: x − max is exponentiated; `kDivides`: y = e / d, else y = exp(x − lse).
+template <bool shifted, Ending ending>
+struct RowFormula {
+  static constexpr bool kShifted = shifted;
+  static constexpr bool kDivides = ending == Ending::divide;
+};
+
 template <Format F, class Variant, class Formula>
 __global__ void whole_row(SoftmaxArgs a) {
   FP_SHARED(float, partial, kRowWarps);
@@ -76,14 +82,19 @@ void launch_whole_row(const SoftmaxArgs& args, Stream stream) {
   });
 }
 
-template <class Formula>
-constexpr Arithmetic whole_row_arithmetic() {
-  return {.reduction = Formula::kShifted ? Reduction::two_pass : Reduction::unshifted,
+constexpr Arithmetic row_arithmetic(Reduction reduction, Ending ending) {
+  return {.reduction = reduction,
           .exp_error = kDetExpError,
           .log_error = kDetLogError,
           .lanes = kRowThreads,
           .warps = kRowWarps,
-          .ending = Formula::kDivides ? Ending::divide : Ending::division_free};
+          .ending = ending};
+}
+
+template <class Formula>
+constexpr Arithmetic whole_row_arithmetic() {
+  return row_arithmetic(Formula::kShifted ? Reduction::two_pass : Reduction::unshifted,
+                        Formula::kDivides ? Ending::divide : Ending::division_free);
 }
 
 }  // namespace flashproof::FP_EXECUTOR

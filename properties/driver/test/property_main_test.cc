@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <array>
 #include <csignal>
@@ -12,7 +11,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -23,6 +21,7 @@
 #include "reference/problem/case.h"
 #include "reference/problem/witness/witness.h"
 #include "reference/system/option_table.h"
+#include "reference/system/test/temporary_folder.h"
 
 namespace flashproof {
 namespace {
@@ -33,23 +32,8 @@ using testing::Not;
 
 const KernelDeclaration& declaration(std::string_view id) { return *find_kernel(id); }
 
-std::string read_file(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
 class PropertyMain : public testing::Test {
  protected:
-  PropertyMain() {
-    std::string name = (fs::temp_directory_path() / "flashproof-driver-XXXXXX").string();
-    folder = ::mkdtemp(name.data());
-  }
-  ~PropertyMain() override {
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
-  }
-
   int run(std::vector<std::string> arguments, std::vector<KernelDeclaration> kernels) {
     arguments.insert(arguments.begin(), "my tests");
     std::vector<char*> argv;
@@ -70,7 +54,8 @@ class PropertyMain : public testing::Test {
     EXPECT_EQ(err.find('\n'), err.size() - 1);
   }
 
-  fs::path folder;
+  const TemporaryFolder temporary;
+  const fs::path folder = temporary.path();
   std::string out, err;
   KernelDeclaration right = declaration("softmax.safe.hardened");
   KernelDeclaration wrong = declaration("softmax.broken.no_empty_guard");

@@ -28,10 +28,7 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law merge_reverses() {
-  return {.name = "merge_reverses",
-          .summary = "states may be merged backwards, within both bounds",
-          .relate = relate,
-          .must_reject = kTeeth};
+  return {.summary = "states may be merged backwards, within both bounds", .relate = relate, .must_reject = kTeeth};
 }
 
 }  // namespace flashproof

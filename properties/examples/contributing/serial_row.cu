@@ -26,20 +26,14 @@ void launch_serial_row(const SoftmaxArgs& args, Stream stream) {
 }
 
 std::span<const KernelDeclaration> softmax_serial_row() {
-  static const KernelDeclaration declarations[] = {{.id = "softmax.serial_row.hardened",
-                                                    .problem = ProblemKind::softmax,
-                                                    .form = Form::hardened,
-                                                    .formats = kStorageFormats,
-                                                    .contract = {.isolates_hidden = true},
-                                                    .arithmetic = {.reduction = Reduction::two_pass,
-                                                                   .exp_error = kDetExpError,
-                                                                   .log_error = kDetLogError,
-                                                                   .lanes = 1,
-                                                                   .warps = 1,
-                                                                   .ending = Ending::divide},
-                                                    .unsupported = {},
-                                                    .launch = launch_serial_row,
-                                                    .workspace = {}}};
+  constexpr Arithmetic kArithmetic = {.reduction = Reduction::two_pass,
+                                      .exp_error = kDetExpError,
+                                      .log_error = kDetLogError,
+                                      .lanes = 1,
+                                      .warps = 1,
+                                      .ending = Ending::divide};
+  static const KernelDeclaration declarations[] = {
+      declaration("softmax.serial_row.hardened", kArithmetic, launch_serial_row)};
   return declarations;
 }
 

@@ -84,9 +84,7 @@ Problem make_softmax(const CaseSpec& spec, const Numbers& n, Random& random) {
     });
   }
   const double offset = random.chance(0.5) ? -5 : 0;
-  put_logits(problem, random, [=](Random& r, const LogitSite&, std::span<double> logits) {
-    for (double& logit : logits) logit = offset + 2 * r.normal();
-  });
+  put_logits(problem, random, family::normal_row(2, offset));
   return problem;
 }
 

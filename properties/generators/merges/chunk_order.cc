@@ -33,12 +33,7 @@ Case make(const CaseSpec& spec) {
   Random random = value_stream(spec);
   const double deviation = random.uniform(0.5, 6);
   const double offset = random.uniform(-20, 20);
-  const auto row = [=](Random& r, const LogitSite&, std::span<double> logits) {
-    for (double& logit : logits) logit = offset + deviation * r.normal();
-  };
-  put_logits(problem, random, row, {.noise = 0.5});
-  put_values(problem, random);
-  return {spec, std::move(problem)};
+  return with_rows(spec, std::move(problem), random, normal_row(deviation, offset), {.noise = 0.5});
 }
 
 constexpr Promise kPromises[] = {{.field = &Difficulty::chunks, .at_least = 2},
@@ -46,8 +41,6 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::chunks, .at_least = 2},
 
 }  // namespace
 
-Family chunk_order() {
-  return {"chunk_order", "every order of up to four chunks, random orders beyond", kAll, make, kPromises};
-}
+Family chunk_order() { return {"every order of up to four chunks, random orders beyond", kAll, make, kPromises}; }
 
 }  // namespace flashproof::family

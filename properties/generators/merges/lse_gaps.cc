@@ -27,15 +27,13 @@ Case make(const CaseSpec& spec) {
   Random random = value_stream(spec);
   const double far = random.chance(0.3) ? 0.2 : 0;
   // In visiting order, so that a fold meets the gaps as they were drawn.
-  put_logits(problem, random, [=](Random& r, const LogitSite& site, std::span<double> logits) {
+  return with_rows(spec, std::move(problem), random, [=](Random& r, const LogitSite& site, std::span<double> logits) {
     std::vector<double> visited(logits.size());
     walk_row(r, visited, far);
     for (std::size_t k = 0; k < visited.size(); ++k) {
       logits[static_cast<std::size_t>(site.plan.order[k])] = visited[k];
     }
   });
-  put_values(problem, random);
-  return {spec, std::move(problem)};
 }
 
 constexpr Promise kPromises[] = {{.field = &Difficulty::lse_gap, .at_least = 16, .share = 0.7}};
@@ -43,8 +41,8 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::lse_gap, .at_least = 16,
 }  // namespace
 
 Family lse_gaps() {
-  return {"lse_gaps", "lse from state to state: equal, 17, 87, 88.7, 104, 10^30 apart, up and down, -inf", kMergeOnly,
-          make, kPromises};
+  return {"lse from state to state: equal, 17, 87, 88.7, 104, 10^30 apart, up and down, -inf", kMergeOnly, make,
+          kPromises};
 }
 
 }  // namespace flashproof::family

@@ -16,14 +16,12 @@ Case make(const CaseSpec& spec) {
   const double deviation = random.uniform(0.5, 40);
   const double offset = random.uniform(-100, 100);
   const double empty = random.chance(0.4) ? random.uniform(0.1, 0.7) : 0;
-  put_logits(problem, random, [=](Random& r, const LogitSite&, std::span<double> logits) {
+  return with_rows(spec, std::move(problem), random, [=](Random& r, const LogitSite&, std::span<double> logits) {
     for (double& logit : logits) {
       const double number = offset + deviation * r.normal();
       logit = r.chance(empty) ? -kInf : number;
     }
   });
-  put_values(problem, random);
-  return {spec, std::move(problem)};
 }
 
 constexpr Promise kPromises[] = {{.field = &Difficulty::joins, .at_least = 1},
@@ -32,8 +30,7 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::joins, .at_least = 1},
 }  // namespace
 
 Family merge_tree() {
-  return {"merge_tree", "a merge tree as input: balanced, caterpillar, random; empty states in it", kMergeOnly, make,
-          kPromises};
+  return {"a merge tree as input: balanced, caterpillar, random; empty states in it", kMergeOnly, make, kPromises};
 }
 
 }  // namespace flashproof::family

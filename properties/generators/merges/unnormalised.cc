@@ -68,8 +68,7 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::features, .at_least = 1}
 }  // namespace
 
 Family unnormalised() {
-  return {"unnormalised", "states (m, l, O): l over many octaves, l = 0, m = -inf, poison in O", kMergeOnly, make,
-          kPromises};
+  return {"states (m, l, O): l over many octaves, l = 0, m = -inf, poison in O", kMergeOnly, make, kPromises};
 }
 
 }  // namespace flashproof::family

@@ -42,12 +42,7 @@ Case make(const CaseSpec& spec, std::vector<std::int32_t> (*draw)(Random&, int))
   if (!spec.keys.contains("order") && !order.empty()) order = draw(random, static_cast<int>(order.size()));
   const double deviation = random.uniform(0.5, 12);
   const double offset = random.uniform(-20, 20);
-  const auto row = [=](Random& r, const LogitSite&, std::span<double> logits) {
-    for (double& logit : logits) logit = offset + deviation * r.normal();
-  };
-  put_logits(problem, random, row, {.noise = 0.5});
-  put_values(problem, random);
-  return {spec, std::move(problem)};
+  return with_rows(spec, std::move(problem), random, normal_row(deviation, offset), {.noise = 0.5});
 }
 
 constexpr Promise kRingPromises[] = {{.field = &Difficulty::chunks, .at_least = 5},
@@ -59,13 +54,13 @@ constexpr Promise kStripedPromises[] = {{.field = &Difficulty::chunks, .at_least
 }  // namespace
 
 Family ring_order() {
-  return {"ring_order", "5..16 chunks in the order of a rank of a ring, rotated", kAll,
+  return {"5..16 chunks in the order of a rank of a ring, rotated", kAll,
           [](const CaseSpec& spec) { return make(spec, rotated); }, kRingPromises};
 }
 
 Family striped_order() {
-  return {"striped_order", "5..16 chunks stripe by stripe, every R-th", kAll,
-          [](const CaseSpec& spec) { return make(spec, striped); }, kStripedPromises};
+  return {"5..16 chunks stripe by stripe, every R-th", kAll, [](const CaseSpec& spec) { return make(spec, striped); },
+          kStripedPromises};
 }
 
 }  // namespace flashproof::family

@@ -82,8 +82,6 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::condition, .at_least = 1
 
 }  // namespace
 
-Family cancelling_dot() {
-  return {"cancelling_dot", "q.k of order 1 from terms of 2^12 and more", kAttentionOnly, make, kPromises};
-}
+Family cancelling_dot() { return {"q.k of order 1 from terms of 2^12 and more", kAttentionOnly, make, kPromises}; }
 
 }  // namespace flashproof::family

@@ -69,8 +69,7 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::cancellation, .at_least 
 }  // namespace
 
 Family cancelling_v() {
-  return {"cancelling_v", "sum p v is exactly or nearly 0: pairs of equal logits with opposite v", kWithValues, make,
-          kPromises};
+  return {"sum p v is exactly or nearly 0: pairs of equal logits with opposite v", kWithValues, make, kPromises};
 }
 
 }  // namespace flashproof::family

@@ -10,8 +10,6 @@ constexpr double kLevels[] = {89.5, 90,     95,     100, 104, 110,   1e3,   9.9e
                               3e4,  4.95e4, 5.05e4, 1e5, 1e6, 0.9e9, 1.1e9, 1e31};
 
 Case make(const CaseSpec& spec) {
-  Problem problem = draw_shape(spec, {.ragged_chance = 0.1, .exact_scale = true});
-  Random random = value_stream(spec);
   const auto row = [](Random& r, const LogitSite& site, std::span<double> logits) {
     double level = pick(r, kLevels);
     while (level > 0.9 * site.max_logit) level = pick(r, kLevels);
@@ -23,9 +21,7 @@ Case make(const CaseSpec& spec) {
       logit = -level - below;
     }
   };
-  put_logits(problem, random, row);
-  put_values(problem, random);
-  return {spec, std::move(problem)};
+  return with_rows(spec, {.ragged_chance = 0.1, .exact_scale = true}, row);
 }
 
 constexpr Promise kPromises[] = {{.field = &Difficulty::highest_maximum, .at_most = -89}};
@@ -33,7 +29,7 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::highest_maximum, .at_mos
 }  // namespace
 
 Family deep_negative() {
-  return {"deep_negative", "whole rows at -89 ... -1e6, on both sides of usual sentinels", kAll, make, kPromises};
+  return {"whole rows at -89 ... -1e6, on both sides of usual sentinels", kAll, make, kPromises};
 }
 
 }  // namespace flashproof::family

@@ -35,8 +35,6 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::ties, .at_least = 2},
 
 }  // namespace
 
-Family duplicate_maxima() {
-  return {"duplicate_maxima", "several keys at exactly the maximum, v of one sign", kAll, make, kPromises};
-}
+Family duplicate_maxima() { return {"several keys at exactly the maximum, v of one sign", kAll, make, kPromises}; }
 
 }  // namespace flashproof::family

@@ -50,8 +50,6 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::subnormal_share, .at_lea
 
 }  // namespace
 
-Family edge_floats() {
-  return {"edge_floats", "edge exponents times significand patterns in every tensor", kAll, make, kPromises};
-}
+Family edge_floats() { return {"edge exponents times significand patterns in every tensor", kAll, make, kPromises}; }
 
 }  // namespace flashproof::family

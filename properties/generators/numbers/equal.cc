@@ -44,6 +44,6 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::spread, .at_most = 1, .s
 
 }  // namespace
 
-Family equal() { return {"equal", "equal logits, or a few spacings apart", kAll, make, kPromises}; }
+Family equal() { return {"equal logits, or a few spacings apart", kAll, make, kPromises}; }
 
 }  // namespace flashproof::family

@@ -38,6 +38,6 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::spread, .at_least = 4, .
 
 }  // namespace
 
-Family flat_tail() { return {"flat_tail", "one key 4 to 18 above a flat tail, first or last", kAll, make, kPromises}; }
+Family flat_tail() { return {"one key 4 to 18 above a flat tail, first or last", kAll, make, kPromises}; }
 
 }  // namespace flashproof::family

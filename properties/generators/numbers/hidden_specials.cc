@@ -150,8 +150,7 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::hidden_infs, .at_least =
 }  // namespace
 
 Family hidden_specials() {
-  return {"hidden_specials", "NaN and infinities in hidden keys, unused pages, beyond lengths, in empty states", kAll,
-          make, kPromises};
+  return {"NaN and infinities in hidden keys, unused pages, beyond lengths, in empty states", kAll, make, kPromises};
 }
 
 }  // namespace flashproof::family

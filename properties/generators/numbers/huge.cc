@@ -129,6 +129,6 @@ constexpr Promise kPromises[] = {
 
 }  // namespace
 
-Family huge() { return {"huge", "magnitudes from 1e3 to the largest finite number", kAll, make, kPromises}; }
+Family huge() { return {"magnitudes from 1e3 to the largest finite number", kAll, make, kPromises}; }
 
 }  // namespace flashproof::family

@@ -18,9 +18,7 @@ Case make(const CaseSpec& spec) {
     put_queries(*attention, random, scale == 0 ? 1 : std::clamp(deviation / (scale * root), pow2(-12), pow2(10)));
     put_keys(*attention, random, 1);
   } else {
-    put_logits(problem, random, [=](Random& r, const LogitSite&, std::span<double> logits) {
-      for (double& logit : logits) logit = deviation * r.normal();
-    });
+    put_logits(problem, random, normal_row(deviation));
   }
   put_values(problem, random);
   return {spec, std::move(problem)};
@@ -32,8 +30,6 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::deviation, .at_most = 9}
 
 }  // namespace
 
-Family logit_spread() {
-  return {"logit_spread", "normal logits of deviation 0.1 to 8, one per seed", kAll, make, kPromises};
-}
+Family logit_spread() { return {"normal logits of deviation 0.1 to 8, one per seed", kAll, make, kPromises}; }
 
 }  // namespace flashproof::family

@@ -10,15 +10,11 @@ constexpr double kLevels[] = {-110, -104, -95, -89, -88.5, -87, -60, 60,  87,   
                               93,   95,   97,  99,  100,   101, 102, 103, 103.5, 104.5, 110};
 
 Case make(const CaseSpec& spec) {
-  Problem problem = draw_shape(spec, {.min_length = 2, .min_chunks = 2, .exact_scale = true});
-  Random random = value_stream(spec);
   const auto row = [](Random& r, const LogitSite&, std::span<double> logits) {
     const double level = pick(r, kLevels);
     for (double& logit : logits) logit = level - r.uniform(0, 1);
   };
-  put_logits(problem, random, row, {.noise = 0.1});
-  put_values(problem, random);
-  return {spec, std::move(problem)};
+  return with_rows(spec, {.min_length = 2, .min_chunks = 2, .exact_scale = true}, row, {.noise = 0.1});
 }
 
 constexpr Promise kPromises[] = {{.field = &Difficulty::largest_logit, .at_least = 86, .share = 0.9},
@@ -27,8 +23,7 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::largest_logit, .at_least
 }  // namespace
 
 Family max_window() {
-  return {"max_window", "row maxima at -110 ... 110, where exp(-m) alone leaves the range", kAttentionOnly, make,
-          kPromises};
+  return {"row maxima at -110 ... 110, where exp(-m) alone leaves the range", kAttentionOnly, make, kPromises};
 }
 
 }  // namespace flashproof::family

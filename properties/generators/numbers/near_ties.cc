@@ -41,8 +41,6 @@ constexpr Promise kPromises[] = {
 
 }  // namespace
 
-Family near_ties() {
-  return {"near_ties", "two keys with logits 0 to 2 spacings apart and opposite v", kAll, make, kPromises};
-}
+Family near_ties() { return {"two keys with logits 0 to 2 spacings apart and opposite v", kAll, make, kPromises}; }
 
 }  // namespace flashproof::family

@@ -33,8 +33,6 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::hidden_share, .at_most =
 
 }  // namespace
 
-Family normal() {
-  return {"normal", "normal numbers of several deviations and offsets: the control", kAll, make, kPromises};
-}
+Family normal() { return {"normal numbers of several deviations and offsets: the control", kAll, make, kPromises}; }
 
 }  // namespace flashproof::family

@@ -26,9 +26,7 @@ Case make(const CaseSpec& spec) {
       }
     }
   };
-  put_logits(problem, random, row, {.noise = 0});
-  put_values(problem, random);
-  return {spec, std::move(problem)};
+  return with_rows(spec, std::move(problem), random, row, {.noise = 0});
 }
 
 constexpr Promise kPromises[] = {{.field = &Difficulty::largest_logit, .at_least = 99},
@@ -37,8 +35,7 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::largest_logit, .at_least
 }  // namespace
 
 Family offset_rising() {
-  return {"offset_rising", "offsets of 100 to 1e6, and a maximum that rises by a little per chunk", kAll, make,
-          kPromises};
+  return {"offsets of 100 to 1e6, and a maximum that rises by a little per chunk", kAll, make, kPromises};
 }
 
 }  // namespace flashproof::family

@@ -11,10 +11,7 @@ Case make(const CaseSpec& spec) {
   const bool ones = random.chance(0.25);
   const double deviation = random.uniform(0.1, 3);
   const double sign = random_sign(random);
-  const auto row = [=](Random& r, const LogitSite&, std::span<double> logits) {
-    for (double& logit : logits) logit = deviation * r.normal();
-  };
-  put_logits(problem, random, row, {.noise = 0.25});
+  put_logits(problem, random, normal_row(deviation), {.noise = 0.25});
   put_values(problem, random, [=](Random& r, std::int64_t, std::int64_t) {
     const double value = sign * r.uniform(0.5, 1);
     return ones ? 1.0 : value;
@@ -27,7 +24,7 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::one_signed, .at_least = 
 }  // namespace
 
 Family one_signed_v() {
-  return {"one_signed_v", "v of one sign: a biased rounding drifts and is not hidden", kWithValues, make, kPromises};
+  return {"v of one sign: a biased rounding drifts and is not hidden", kWithValues, make, kPromises};
 }
 
 }  // namespace flashproof::family

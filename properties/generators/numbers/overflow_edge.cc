@@ -40,9 +40,7 @@ Case make(const CaseSpec& spec) {
   Problem problem = draw_shape(spec, {.min_length = 2, .exact_scale = true});
   Random random = value_stream(spec);
   const bool gaps = random.chance(0.5) && spec.problem == ProblemKind::merge;
-  put_logits(problem, random, gaps ? gap_row : edge_row);
-  put_values(problem, random);
-  return {spec, std::move(problem)};
+  return with_rows(spec, std::move(problem), random, gaps ? gap_row : edge_row);
 }
 
 constexpr Promise kPromises[] = {
@@ -54,8 +52,7 @@ constexpr Promise kPromises[] = {
 }  // namespace
 
 Family overflow_edge() {
-  return {"overflow_edge", "the sum of exp(x) overflows f32 and no term does; lse 87..104 apart", kAll, make,
-          kPromises};
+  return {"the sum of exp(x) overflows f32 and no term does; lse 87..104 apart", kAll, make, kPromises};
 }
 
 }  // namespace flashproof::family

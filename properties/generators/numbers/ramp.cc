@@ -22,9 +22,7 @@ Case make(const CaseSpec& spec) {
       for (std::int64_t j = chunk.begin; j < chunk.end; ++j) logits[static_cast<std::size_t>(j)] = at += step;
     }
   };
-  put_logits(problem, random, row, {.noise = 0});
-  put_values(problem, random);
-  return {spec, std::move(problem)};
+  return with_rows(spec, std::move(problem), random, row, {.noise = 0});
 }
 
 constexpr Promise kPromises[] = {{.field = &Difficulty::rising_keys, .at_least = 0.2, .share = 0.85},
@@ -32,6 +30,6 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::rising_keys, .at_least =
 
 }  // namespace
 
-Family ramp() { return {"ramp", "every visited key raises the maximum a little", kAll, make, kPromises}; }
+Family ramp() { return {"every visited key raises the maximum a little", kAll, make, kPromises}; }
 
 }  // namespace flashproof::family

@@ -32,11 +32,7 @@ void step_row(Random& random, const LogitSite& site, std::span<double> logits) {
 }
 
 Case make(const CaseSpec& spec) {
-  Problem problem = draw_shape(spec, {.min_length = 2, .min_chunks = 2, .exact_scale = true});
-  Random random = value_stream(spec);
-  put_logits(problem, random, step_row, {.noise = 0});
-  put_values(problem, random);
-  return {spec, std::move(problem)};
+  return with_rows(spec, {.min_length = 2, .min_chunks = 2, .exact_scale = true}, step_row, {.noise = 0});
 }
 
 constexpr Promise kPromises[] = {{.field = &Difficulty::threshold_below, .at_most = 0.005, .share = 0.7},
@@ -45,7 +41,7 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::threshold_below, .at_mos
 }  // namespace
 
 Family rescale_threshold() {
-  return {"rescale_threshold", "steps just below and above the thresholds of lazy rescaling", kAll, make, kPromises};
+  return {"steps just below and above the thresholds of lazy rescaling", kAll, make, kPromises};
 }
 
 }  // namespace flashproof::family

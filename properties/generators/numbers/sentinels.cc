@@ -49,7 +49,7 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::sentinel_gap, .at_most =
 }  // namespace
 
 Family sentinels() {
-  return {"sentinels", "logits just above and below -1e4, -3e4, -5e4, -65504, -1e9, -FLT_MAX", kAll, make, kPromises};
+  return {"logits just above and below -1e4, -3e4, -5e4, -65504, -1e9, -FLT_MAX", kAll, make, kPromises};
 }
 
 }  // namespace flashproof::family

@@ -159,8 +159,7 @@ constexpr Promise kPromises[] = {
 }  // namespace
 
 Family special_values() {
-  return {"special_values", "NaN and infinities in visible scores, in v, beyond lengths, behind a bias", kAll, make,
-          kPromises};
+  return {"NaN and infinities in visible scores, in v, beyond lengths, behind a bias", kAll, make, kPromises};
 }
 
 }  // namespace flashproof::family

@@ -27,9 +27,7 @@ Case make(const CaseSpec& spec) {
       }
     }
   };
-  put_logits(problem, random, row, {.noise = step / 32});
-  put_values(problem, random);
-  return {spec, std::move(problem)};
+  return with_rows(spec, std::move(problem), random, row, {.noise = step / 32});
 }
 
 constexpr Promise kRisingPromises[] = {{.field = &Difficulty::rises, .at_least = 2}};
@@ -39,11 +37,7 @@ constexpr Promise kFallingPromises[] = {{.field = &Difficulty::first_is_max, .at
 
 }  // namespace
 
-Family staircase() {
-  return {"staircase", "the running maximum rises at every visited chunk", kAll, make<1>, kRisingPromises};
-}
-Family descending() {
-  return {"descending", "the maximum stands in the chunk visited first", kAll, make<-1>, kFallingPromises};
-}
+Family staircase() { return {"the running maximum rises at every visited chunk", kAll, make<1>, kRisingPromises}; }
+Family descending() { return {"the maximum stands in the chunk visited first", kAll, make<-1>, kFallingPromises}; }
 
 }  // namespace flashproof::family

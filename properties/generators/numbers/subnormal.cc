@@ -49,6 +49,6 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::subnormal_share, .at_lea
 
 }  // namespace
 
-Family subnormal() { return {"subnormal", "subnormal logits, q.k, v and partial outputs", kAll, make, kPromises}; }
+Family subnormal() { return {"subnormal logits, q.k, v and partial outputs", kAll, make, kPromises}; }
 
 }  // namespace flashproof::family

@@ -29,11 +29,7 @@ void row(Random& random, const LogitSite& site, std::span<double> logits) {
 }
 
 Case make(const CaseSpec& spec) {
-  Problem problem = draw_shape(spec, {.min_length = 2, .min_chunks = 2, .exact_scale = true});
-  Random random = value_stream(spec);
-  put_logits(problem, random, row, {.noise = 0.0005});
-  put_values(problem, random);
-  return {spec, std::move(problem)};
+  return with_rows(spec, {.min_length = 2, .min_chunks = 2, .exact_scale = true}, row, {.noise = 0.0005});
 }
 
 constexpr Promise kPromises[] = {{.field = &Difficulty::log_sum, .at_least = 88.7228},
@@ -42,8 +38,8 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::log_sum, .at_least = 88.
 }  // namespace
 
 Family sum_overflow() {
-  return {"sum_overflow", "the sums of exp(x) of the chunks, or exp(lse) of the states, fit f32; all of them do not",
-          kAll, make, kPromises};
+  return {"the sums of exp(x) of the chunks, or exp(lse) of the states, fit f32; all of them do not", kAll, make,
+          kPromises};
 }
 
 }  // namespace flashproof::family

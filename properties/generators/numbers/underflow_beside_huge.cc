@@ -48,8 +48,7 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::spread, .at_least = 9.7}
 }  // namespace
 
 Family underflow_beside_huge() {
-  return {"underflow_beside_huge", "subnormal weights and rescale factors times |v| = 1e30, beside peaks with v = 0",
-          kAll, make, kPromises};
+  return {"subnormal weights and rescale factors times |v| = 1e30, beside peaks with v = 0", kAll, make, kPromises};
 }
 
 }  // namespace flashproof::family

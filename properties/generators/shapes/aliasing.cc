@@ -36,9 +36,7 @@ void put_attention(Problem& problem, Random& random, bool share_storage) {
   put_keys(p, random, 1);
   put_values(problem, random);
   if (p.has_bias()) {
-    put_bias(p, random, [](Random& r, const LogitSite&, std::span<double> logits) {
-      for (double& logit : logits) logit = 2 * r.normal();
-    });
+    put_bias(p, random, normal_row(2));
   }
   if (same) p.v = p.k;
 }
@@ -61,11 +59,7 @@ Case make(const CaseSpec& spec) {
     share(merge->o, random, random.chance(0.5));
     share(merge->lse, random, true);
   }
-  put_logits(problem, random, [](Random& r, const LogitSite&, std::span<double> logits) {
-    for (double& logit : logits) logit = 3 * r.normal();
-  });
-  put_values(problem, random);
-  return {spec, std::move(problem)};
+  return with_rows(spec, std::move(problem), random, normal_row(3));
 }
 
 constexpr Promise kPromises[] = {
@@ -75,6 +69,6 @@ constexpr Promise kPromises[] = {
 
 }  // namespace
 
-Family aliasing() { return {"aliasing", "strides of 0, overlapping rows, equal k and v", kAll, make, kPromises}; }
+Family aliasing() { return {"strides of 0, overlapping rows, equal k and v", kAll, make, kPromises}; }
 
 }  // namespace flashproof::family

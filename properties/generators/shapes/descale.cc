@@ -56,20 +56,13 @@ Case make(const CaseSpec& spec) {
   if ((kept & 2) == 0 && story.exponent == 0) attention.k_descale = {};
   if ((kept & 4) == 0) attention.v_descale = {};
   const double deviation = random.uniform(0.5, 4);
-  const auto row = [=](Random& r, const LogitSite&, std::span<double> logits) {
-    for (double& logit : logits) logit = deviation * r.normal();
-  };
-  put_logits(problem, random, row, {.noise = 0.25});
-  put_values(problem, random);
-  return {spec, std::move(problem)};
+  return with_rows(spec, std::move(problem), random, normal_row(deviation), {.noise = 0.25});
 }
 
 constexpr Promise kPromises[] = {{.field = &Difficulty::descale, .at_least = 0.5, .share = 0.9}};
 
 }  // namespace
 
-Family descale() {
-  return {"descale", "descale factors of q, k and v, per sequence and head", kAttentionOnly, make, kPromises};
-}
+Family descale() { return {"descale factors of q, k and v, per sequence and head", kAttentionOnly, make, kPromises}; }
 
 }  // namespace flashproof::family

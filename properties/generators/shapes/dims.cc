@@ -28,14 +28,13 @@ Case make(const CaseSpec& spec) {
                                       .value_dim = dims.dv,
                                       .q_heads = 1,
                                       .k_heads = 1});
-  put_spread(problem, random, 2);
-  return {spec, std::move(problem)};
+  return with_spread(spec, std::move(problem), random, 2);
 }
 
 constexpr Promise kPromises[] = {{.field = &Difficulty::odd_dims, .at_least = 1, .share = 0.8}};
 
 }  // namespace
 
-Family dims() { return {"dims", "d and dv from 1 to 576, odd and unequal, few keys", kAttentionOnly, make, kPromises}; }
+Family dims() { return {"d and dv from 1 to 576, odd and unequal, few keys", kAttentionOnly, make, kPromises}; }
 
 }  // namespace flashproof::family

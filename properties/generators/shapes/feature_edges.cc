@@ -157,10 +157,13 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::features, .at_least = 1,
 }  // namespace
 
 Family feature_edges() {
-  return {"feature_edges", "biases, caps, windows, slopes and sinks at both ends of their ranges",
-          kAttentionOnly,  make,
-          kPromises,       round,
-          false,           gradient};
+  return {"biases, caps, windows, slopes and sinks at both ends of their ranges",
+          kAttentionOnly,
+          make,
+          kPromises,
+          round,
+          false,
+          gradient};
 }
 
 }  // namespace flashproof::family

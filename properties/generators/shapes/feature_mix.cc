@@ -20,8 +20,7 @@ Case make(const CaseSpec& spec) {
   if (random.chance(0.5)) put_softcap(attention, random);
   if (random.chance(0.5)) put_alibi(attention, random);
   if (random.chance(0.5)) put_sink(attention, random, false);
-  put_spread(problem, random, 3);
-  return {spec, std::move(problem)};
+  return with_spread(spec, std::move(problem), random, 3);
 }
 
 constexpr Promise kPromises[] = {{.field = &Difficulty::features, .at_least = 2, .share = 0.7}};
@@ -29,8 +28,7 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::features, .at_least = 2,
 }  // namespace
 
 Family feature_mix() {
-  return {"feature_mix", "window, softcap, bias, ALiBi, sink, packed, paged in any combination", kAttentionOnly, make,
-          kPromises};
+  return {"window, softcap, bias, ALiBi, sink, packed, paged in any combination", kAttentionOnly, make, kPromises};
 }
 
 }  // namespace flashproof::family

@@ -59,8 +59,7 @@ Case make(const CaseSpec& spec) {
   if (has(Part::softcap)) attention.softcap = 2;
   if (has(Part::alibi)) put_alibi(attention, random);
   if (has(Part::sink)) put_sink(attention, random, false);
-  put_spread(problem, random, 2);
-  return {spec, std::move(problem)};
+  return with_spread(spec, std::move(problem), random, 2);
 }
 
 /// Either mode of each, in turn.
@@ -71,8 +70,7 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::features, .at_least = 1,
 }  // namespace
 
 Family feature_pairs() {
-  return {"feature_pairs", "any two features of attention and no other", kAttentionOnly, make, kPromises, round, false,
-          gradient};
+  return {"any two features of attention and no other", kAttentionOnly, make, kPromises, round, false, gradient};
 }
 
 }  // namespace flashproof::family

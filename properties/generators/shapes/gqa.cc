@@ -26,14 +26,13 @@ Case make(const CaseSpec& spec) {
                                       .value_dim = width,
                                       .q_heads = group.hq,
                                       .k_heads = group.hk});
-  put_spread(problem, random, 2);
-  return {spec, std::move(problem)};
+  return with_spread(spec, std::move(problem), random, 2);
 }
 
 constexpr Promise kPromises[] = {{.field = &Difficulty::group, .at_least = 2}};
 
 }  // namespace
 
-Family gqa() { return {"gqa", "groups of 7 and others, one kv head for all", kAttentionOnly, make, kPromises}; }
+Family gqa() { return {"groups of 7 and others, one kv head for all", kAttentionOnly, make, kPromises}; }
 
 }  // namespace flashproof::family

@@ -17,17 +17,13 @@ void survivor_row(Random& random, const LogitSite& site, std::span<double> logit
 }
 
 Case make(const CaseSpec& spec) {
-  Problem problem = draw_shape(spec, {.exact_scale = true});
-  Random random = value_stream(spec);
-  put_logits(problem, random, survivor_row, {.carrier = Carrier::bias, .noise = 1});
-  put_values(problem, random);
-  return {spec, std::move(problem)};
+  return with_rows(spec, {.exact_scale = true}, survivor_row, {.carrier = Carrier::bias, .noise = 1});
 }
 
 constexpr Promise kPromises[] = {{.field = &Difficulty::lone_rows, .at_least = 1}};
 
 }  // namespace
 
-Family mask_one_survivor() { return {"mask_one_survivor", "every key but one is hidden", kAll, make, kPromises}; }
+Family mask_one_survivor() { return {"every key but one is hidden", kAll, make, kPromises}; }
 
 }  // namespace flashproof::family

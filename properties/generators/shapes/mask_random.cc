@@ -19,19 +19,14 @@ void masked_row(Random& random, const LogitSite&, std::span<double> logits) {
 }
 
 Case make(const CaseSpec& spec) {
-  Problem problem = draw_shape(spec, {.causal_chance = 0.3, .ragged_chance = 0.3, .exact_scale = true});
-  Random random = value_stream(spec);
-  put_logits(problem, random, masked_row, {.carrier = Carrier::bias, .noise = 1});
-  put_values(problem, random);
-  return {spec, std::move(problem)};
+  return with_rows(spec, {.causal_chance = 0.3, .ragged_chance = 0.3, .exact_scale = true}, masked_row,
+                   {.carrier = Carrier::bias, .noise = 1});
 }
 
 constexpr Promise kPromises[] = {{.field = &Difficulty::hidden_share, .at_least = 9e-4}};
 
 }  // namespace
 
-Family mask_random() {
-  return {"mask_random", "random -inf entries, from one to nearly all; ragged, causal", kAll, make, kPromises};
-}
+Family mask_random() { return {"random -inf entries, from one to nearly all; ragged, causal", kAll, make, kPromises}; }
 
 }  // namespace flashproof::family

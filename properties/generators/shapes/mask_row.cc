@@ -6,8 +6,6 @@ namespace flashproof::family {
 namespace {
 
 Case make(const CaseSpec& spec) {
-  Problem problem = draw_shape(spec, {.exact_scale = true});
-  Random random = value_stream(spec);
   const auto row = [](Random& r, const LogitSite& site, std::span<double> logits) {
     const bool hidden = r.chance(0.4) || site.row == 0;
     for (double& logit : logits) {
@@ -15,15 +13,13 @@ Case make(const CaseSpec& spec) {
       logit = hidden ? -kInf : value;
     }
   };
-  put_logits(problem, random, row, {.carrier = Carrier::bias, .noise = 1});
-  put_values(problem, random);
-  return {spec, std::move(problem)};
+  return with_rows(spec, {.exact_scale = true}, row, {.carrier = Carrier::bias, .noise = 1});
 }
 
 constexpr Promise kPromises[] = {{.field = &Difficulty::empty_rows, .at_least = 0.2}};
 
 }  // namespace
 
-Family mask_row() { return {"mask_row", "whole rows hidden, beside ordinary rows", kAll, make, kPromises}; }
+Family mask_row() { return {"whole rows hidden, beside ordinary rows", kAll, make, kPromises}; }
 
 }  // namespace flashproof::family

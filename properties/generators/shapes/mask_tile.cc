@@ -37,9 +37,7 @@ Case make(const CaseSpec& spec) {
     const KeyRange hidden = visited_chunk(site.plan, visit_of(place, site.plan, r));
     for (std::int64_t j = hidden.begin; j < hidden.end; ++j) logits[static_cast<std::size_t>(j)] = -kInf;
   };
-  put_logits(problem, random, row, {.carrier = Carrier::bias, .noise = 1});
-  put_values(problem, random);
-  return {spec, std::move(problem)};
+  return with_rows(spec, std::move(problem), random, row, {.carrier = Carrier::bias, .noise = 1});
 }
 
 constexpr Promise kFirstPromises[] = {{.field = &Difficulty::first_hidden, .at_least = 0.5}};
@@ -51,15 +49,13 @@ constexpr Promise kLastPromises[] = {{.field = &Difficulty::last_hidden, .at_lea
 }  // namespace
 
 Family mask_first_tile() {
-  return {"mask_first_tile", "the first visited chunk is fully hidden", kAll, make<Visit::first>, kFirstPromises};
+  return {"the first visited chunk is fully hidden", kAll, make<Visit::first>, kFirstPromises};
 }
 Family mask_middle_tile() {
-  return {"mask_middle_tile", "a chunk in the middle of the visit is fully hidden", kAll, make<Visit::middle>,
-          kMiddlePromises};
+  return {"a chunk in the middle of the visit is fully hidden", kAll, make<Visit::middle>, kMiddlePromises};
 }
 Family mask_last_tile() {
-  return {"mask_last_tile", "the last visited chunk is fully hidden, by -inf or by the length", kAll, make<Visit::last>,
-          kLastPromises};
+  return {"the last visited chunk is fully hidden, by -inf or by the length", kAll, make<Visit::last>, kLastPromises};
 }
 
 }  // namespace flashproof::family

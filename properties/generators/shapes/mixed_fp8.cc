@@ -38,8 +38,6 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::least_bits, .at_most = 8
 
 }  // namespace
 
-Family mixed_fp8() {
-  return {"mixed_fp8", "k and v of 8 bits, descaled, beside a wider q", kAttentionOnly, make, kPromises};
-}
+Family mixed_fp8() { return {"k and v of 8 bits, descaled, beside a wider q", kAttentionOnly, make, kPromises}; }
 
 }  // namespace flashproof::family

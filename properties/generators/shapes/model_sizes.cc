@@ -130,8 +130,7 @@ Problem shape(CaseSpec spec) {
 Case make(const CaseSpec& spec) {
   Problem problem = shape(spec);
   Random random = value_stream(spec);
-  put_spread(problem, random, 2);
-  return {spec, std::move(problem)};
+  return with_spread(spec, std::move(problem), random, 2);
 }
 
 GradientForm gradient(const CaseSpec& spec) { return {.mode = mode_in_turn(spec.seed, round(spec.problem))}; }
@@ -144,10 +143,13 @@ constexpr Promise kPromises[] = {
 }  // namespace
 
 Family model_sizes() {
-  return {"model_sizes", "head dimensions, groups, heads, batches and widths of models and of others' tiles",
-          kAll,          make,
-          kPromises,     round,
-          false,         gradient};
+  return {"head dimensions, groups, heads, batches and widths of models and of others' tiles",
+          kAll,
+          make,
+          kPromises,
+          round,
+          false,
+          gradient};
 }
 
 }  // namespace flashproof::family

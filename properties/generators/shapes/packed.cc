@@ -8,8 +8,7 @@ namespace {
 Case make(const CaseSpec& spec) {
   Problem problem = draw_shape(spec, {.causal_chance = 0.5, .ragged_chance = 0.2, .exact_scale = true, .packed = true});
   Random random = value_stream(spec);
-  put_spread(problem, random, 2);
-  return {spec, std::move(problem)};
+  return with_spread(spec, std::move(problem), random, 2);
 }
 
 constexpr Promise kPromises[] = {{.field = &Difficulty::sequences, .at_least = 2},
@@ -18,7 +17,7 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::sequences, .at_least = 2
 }  // namespace
 
 Family packed() {
-  return {"packed", "packed sequences of unequal lengths, empty ones among them", kAttentionOnly, make, kPromises};
+  return {"packed sequences of unequal lengths, empty ones among them", kAttentionOnly, make, kPromises};
 }
 
 }  // namespace flashproof::family

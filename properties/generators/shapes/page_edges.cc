@@ -13,13 +13,7 @@ Case make(const CaseSpec& spec) {
       spec,
       {.length = pick(random, kRoom), .causal_chance = 0.3, .exact_scale = true, .paged = true, .page_edges = true});
   const double offset = random.chance(0.5) ? -5 : 0;
-  put_logits(problem, random,
-             [=](Random& r, const LogitSite&, std::span<double> logits) {
-               for (double& logit : logits) logit = offset + r.normal();
-             },
-             {.noise = 0.5});
-  put_values(problem, random);
-  return {spec, std::move(problem)};
+  return with_rows(spec, std::move(problem), random, normal_row(1, offset), {.noise = 0.5});
 }
 
 constexpr Promise kPromises[] = {{.field = &Difficulty::page_size, .at_least = 1},
@@ -28,8 +22,7 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::page_size, .at_least = 1
 }  // namespace
 
 Family page_edges() {
-  return {"page_edges", "sequences of k pages, one key less, one key more, and of one key", kAttentionOnly, make,
-          kPromises};
+  return {"sequences of k pages, one key less, one key more, and of one key", kAttentionOnly, make, kPromises};
 }
 
 }  // namespace flashproof::family

@@ -19,12 +19,9 @@ Case make(const CaseSpec& spec) {
   Problem problem = draw_shape(spec, {.causal_chance = 0.3, .exact_scale = true, .packed = packed, .paged = true});
   const bool mask = random.chance(0.4);
   if (mask && !packed) {
-    put_logits(problem, random, masked, {.carrier = Carrier::bias, .noise = 1});
-    put_values(problem, random);
-  } else {
-    put_spread(problem, random, 2);
+    return with_rows(spec, std::move(problem), random, masked, {.carrier = Carrier::bias, .noise = 1});
   }
-  return {spec, std::move(problem)};
+  return with_spread(spec, std::move(problem), random, 2);
 }
 
 constexpr Promise kPromises[] = {{.field = &Difficulty::page_size, .at_least = 1},
@@ -33,7 +30,7 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::page_size, .at_least = 1
 }  // namespace
 
 Family paged() {
-  return {"paged", "keys in pages of 1, 16, 64, 256 slots, NaN in every unused one", kAttentionOnly, make, kPromises};
+  return {"keys in pages of 1, 16, 64, 256 slots, NaN in every unused one", kAttentionOnly, make, kPromises};
 }
 
 }  // namespace flashproof::family

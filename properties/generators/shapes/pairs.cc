@@ -153,17 +153,8 @@ std::vector<std::int32_t> order_of(Random& random, int n, std::int64_t level) {
 }
 
 const Kind& kind_for(ProblemKind problem) {
-  switch (problem) {
-    case ProblemKind::softmax:
-      return kSoftmaxKind;
-    case ProblemKind::merge:
-      return kMergeKind;
-    case ProblemKind::attention:
-      return kAttentionKind;
-    case ProblemKind::backward:
-      break;
-  }
-  return kGradientKind;
+  constexpr const Kind* kKinds[] = {&kSoftmaxKind, &kMergeKind, &kAttentionKind, &kGradientKind};
+  return *kKinds[static_cast<std::size_t>(problem)];
 }
 
 const std::vector<Levels>& rows(ProblemKind problem) {
@@ -206,10 +197,13 @@ constexpr Promise kPromises[] = {
 }  // namespace
 
 Family pairs() {
-  return {"pairs",   "sizes, storage, features and plans, every pair of them",
-          kAll,      make,
-          kPromises, [](ProblemKind problem) { return std::uint64_t{pairs::rows(problem).size()}; },
-          true,      gradient};
+  return {"sizes, storage, features and plans, every pair of them",
+          kAll,
+          make,
+          kPromises,
+          [](ProblemKind problem) { return std::uint64_t{pairs::rows(problem).size()}; },
+          true,
+          gradient};
 }
 
 }  // namespace family

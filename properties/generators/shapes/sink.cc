@@ -18,15 +18,11 @@ void hidden_first_chunk(Random& random, const LogitSite& site, std::span<double>
 Case make(const CaseSpec& spec) {
   Problem problem = draw_shape(spec, {.causal_chance = 0.2, .ragged_chance = 0.3, .exact_scale = true});
   Random random = value_stream(spec);
-  auto& attention = std::get<AttentionProblem>(problem);
-  put_sink(attention, random, true);
+  put_sink(std::get<AttentionProblem>(problem), random, true);
   if (random.chance(0.5)) {
-    put_logits(problem, random, hidden_first_chunk, {.carrier = Carrier::bias, .noise = 1});
-    put_values(problem, random);
-  } else {
-    put_spread(problem, random, 2);
+    return with_rows(spec, std::move(problem), random, hidden_first_chunk, {.carrier = Carrier::bias, .noise = 1});
   }
-  return {spec, std::move(problem)};
+  return with_spread(spec, std::move(problem), random, 2);
 }
 
 constexpr Promise kPromises[] = {{.field = &Difficulty::sinks, .at_least = 0.4, .share = 0.6},
@@ -35,7 +31,7 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::sinks, .at_least = 0.4, 
 }  // namespace
 
 Family sink() {
-  return {"sink", "a sink per head, none, far away or NaN; first chunks and rows without a key", kAttentionOnly, make,
+  return {"a sink per head, none, far away or NaN; first chunks and rows without a key", kAttentionOnly, make,
           kPromises};
 }
 

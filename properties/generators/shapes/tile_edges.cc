@@ -31,20 +31,14 @@ Case make(const CaseSpec& spec) {
     put_lengths(problem, [&](std::int64_t) { return edge(random, first, longest); });
   }
   const double offset = random.chance(0.5) ? -5 : 0;
-  const auto row = [=](Random& r, const LogitSite&, std::span<double> logits) {
-    for (double& logit : logits) logit = offset + r.normal();
-  };
-  put_logits(problem, random, row, {.noise = 0.5});
-  put_values(problem, random);
-  return {spec, std::move(problem)};
+  const auto row = normal_row(1, offset);
+  return with_rows(spec, std::move(problem), random, row, {.noise = 0.5});
 }
 
 constexpr Promise kPromises[] = {{.field = &Difficulty::tile_edges, .at_least = 1}};
 
 }  // namespace
 
-Family tile_edges() {
-  return {"tile_edges", "lengths k*chunk - 1, k*chunk, k*chunk + 1, and 1", kTiled, make, kPromises};
-}
+Family tile_edges() { return {"lengths k*chunk - 1, k*chunk, k*chunk + 1, and 1", kTiled, make, kPromises}; }
 
 }  // namespace flashproof::family

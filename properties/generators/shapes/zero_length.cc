@@ -42,17 +42,13 @@ Case make(const CaseSpec& spec) {
       logit = merge && (kind == Kind::all || site.row == 0 || empty) ? -kInf : value;
     }
   };
-  put_logits(problem, random, row, {.noise = 0.5});
-  put_values(problem, random);
-  return {spec, std::move(problem)};
+  return with_rows(spec, std::move(problem), random, row, {.noise = 0.5});
 }
 
 constexpr Promise kPromises[] = {{.field = &Difficulty::empty_rows, .at_least = 0.2, .share = 0.5}};
 
 }  // namespace
 
-Family zero_length() {
-  return {"zero_length", "rows, batches, keys, queries or states of length 0", kAll, make, kPromises};
-}
+Family zero_length() { return {"rows, batches, keys, queries or states of length 0", kAll, make, kPromises}; }
 
 }  // namespace flashproof::family

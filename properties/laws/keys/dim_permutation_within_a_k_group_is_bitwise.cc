@@ -53,8 +53,7 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law dim_permutation_within_a_k_group_is_bitwise() {
-  return {.name = kName,
-          .summary = "components of q and k permuted alike within a step of the matrix unit give the same bits",
+  return {.summary = "components of q and k permuted alike within a step of the matrix unit give the same bits",
           .relate = relate,
           .must_reject = kTeeth};
 }

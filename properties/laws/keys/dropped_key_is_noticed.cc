@@ -234,10 +234,7 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law dropped_key_is_noticed() {
-  return {.name = kName,
-          .summary = "a key taken away takes its weight from lse and o",
-          .relate = relate,
-          .must_reject = kTeeth};
+  return {.summary = "a key taken away takes its weight from lse and o", .relate = relate, .must_reject = kTeeth};
 }
 
 }  // namespace flashproof

@@ -53,12 +53,11 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law gqa_equals_expanded() {
-  return {.name = "gqa_equals_expanded",
-          .summary =
+  return {.summary =
               "query heads that share a kv head: o, lse and dq as with copies of their own, bit by bit; dk and dv the "
               "sums of those of the copies",
-          .kinds = kProblemKinds,
-          .relate = by_kind<relate, gqa_of_gradients>,
+          .relate = relate,
+          .of_gradients = gqa_of_gradients,
           .must_reject = kTeeth};
 }
 

@@ -65,10 +65,9 @@ Verdict relate(Trial& trial) {
 
 Law key_permutation_within_bound() {
   return {
-      .name = kName,
       .summary = "the order of the keys, of gradients also that of the queries, does not matter, within both bounds",
-      .kinds = kProblemKinds,
-      .relate = by_kind<relate, key_permutation_of_gradients>,
+      .relate = relate,
+      .of_gradients = key_permutation_of_gradients,
       .must_reject = kTeeth};
 }
 

@@ -138,10 +138,9 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law mask_forms_agree() {
-  return {.name = kName,
-          .summary = "causal, window, a bias of -inf and a length that show the same keys agree within both bounds",
-          .kinds = kProblemKinds,
-          .relate = by_kind<relate, mask_forms_of_gradients>,
+  return {.summary = "causal, window, a bias of -inf and a length that show the same keys agree within both bounds",
+          .relate = relate,
+          .of_gradients = mask_forms_of_gradients,
           .must_reject = kTeeth};
 }
 

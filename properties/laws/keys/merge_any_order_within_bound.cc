@@ -53,10 +53,7 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law merge_any_order_within_bound() {
-  return {.name = kName,
-          .summary = "states may be merged in any order, within both bounds",
-          .relate = relate,
-          .must_reject = kTeeth};
+  return {.summary = "states may be merged in any order, within both bounds", .relate = relate, .must_reject = kTeeth};
 }
 
 }  // namespace flashproof

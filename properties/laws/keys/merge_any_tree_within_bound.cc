@@ -129,10 +129,7 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law merge_any_tree_within_bound() {
-  return {.name = kName,
-          .summary = "states may be merged by any tree, of joins or of runs",
-          .relate = relate,
-          .must_reject = kTeeth};
+  return {.summary = "states may be merged by any tree, of joins or of runs", .relate = relate, .must_reject = kTeeth};
 }
 
 }  // namespace flashproof

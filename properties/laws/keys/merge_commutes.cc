@@ -9,7 +9,6 @@
 namespace flashproof {
 namespace {
 
-constexpr std::string_view kName = "merge_commutes";
 constexpr std::string_view kTeeth[] = {"merge.broken.misprinted_lse", "merge.broken.one_sided_log"};
 
 Verdict relate(Trial& trial) {
@@ -33,10 +32,8 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law merge_commutes() {
-  return {.name = kName,
-          .summary = "two states of a merge may be exchanged, within both bounds",
-          .relate = relate,
-          .must_reject = kTeeth};
+  return {
+      .summary = "two states of a merge may be exchanged, within both bounds", .relate = relate, .must_reject = kTeeth};
 }
 
 }  // namespace flashproof

@@ -12,7 +12,6 @@
 namespace flashproof {
 namespace {
 
-constexpr std::string_view kName = "same_kv_twice_adds_ln2";
 constexpr std::string_view kTeeth[] = {"softmax.broken.tail_dropped",       "attention.broken.accumulator_not_rescaled",
                                        "attention.broken.sum_not_rescaled", "attention.broken.lse_in_base_2",
                                        "merge.broken.merged_in_base_2",     "merge.broken.misprinted_lse"};
@@ -130,10 +129,9 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law same_kv_twice_adds_ln2() {
-  return {.name = kName,
-          .summary = "every key twice: the same o, and lse + ln 2; the same dq, and each copy half of dk and dv",
-          .kinds = kProblemKinds,
-          .relate = by_kind<relate, same_kv_twice_of_gradients>,
+  return {.summary = "every key twice: the same o, and lse + ln 2; the same dq, and each copy half of dk and dv",
+          .relate = relate,
+          .of_gradients = same_kv_twice_of_gradients,
           .must_reject = kTeeth};
 }
 

@@ -150,8 +150,7 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law split_equals_unsplit() {
-  return {.name = kName,
-          .summary = "another chunk plan, or two halves joined exactly, give the same",
+  return {.summary = "another chunk plan, or two halves joined exactly, give the same",
           .relate = relate,
           .must_reject = kTeeth};
 }

@@ -155,9 +155,10 @@ Verdict relate(Trial& trial) {
   for (const Part& part : parts) {
     if (!tally.taken(trial.refusal(part.problem))) continue;
     const Output output = trial.run(part.problem);
-    const Verdict same = same_answers(trial, {part.problem, output}, {trial.problem(), trial.output()}, part.rows);
-    tally.add(same, Failure::nondeterministic, ", " + part.name + " against the whole");
-    if (same.failed()) break;
+    const bool same =
+        tally.add(same_answers(trial, {part.problem, output}, {trial.problem(), trial.output()}, part.rows),
+                  Failure::nondeterministic, ", " + part.name + " against the whole");
+    if (!same) break;
   }
   return tally.verdict("there is one row, it is alone already");
 }
@@ -165,12 +166,11 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law batch_invariance_is_bitwise() {
-  return {.name = kName,
-          .summary =
+  return {.summary =
               "a row, a head or a batch entry alone, of gradients also the last queries or keys, gives the same bits "
               "as in the whole",
-          .kinds = kProblemKinds,
-          .relate = by_kind<relate, batch_invariance_of_gradients>,
+          .relate = relate,
+          .of_gradients = batch_invariance_of_gradients,
           .promised = [](const Contract& contract) { return contract.deterministic && contract.batch_invariant; },
           .must_reject = kTeeth};
 }

@@ -62,11 +62,10 @@ Verdict relate(Trial& trial) {
     // As given: a second run of the same says nothing of layouts.
     if (changed == trial.problem() && options.placement == trial.options().placement) continue;
     if (!tally.taken(trial.refusal(changed))) continue;
-    const Verdict same = same_outputs(trial, trial.run(changed, options), trial.output());
-    tally.add(
-        same, Failure::leak,
+    const bool same = tally.add(
+        same_outputs(trial, trial.run(changed, options), trial.output()), Failure::leak,
         ", every input " + std::string(kLayoutNames[static_cast<int>(layout)]) + " against the layout of the case");
-    if (same.failed()) break;
+    if (!same) break;
   }
   return tally.verdict("no other layout");
 }
@@ -74,10 +73,9 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law layout_invariance() {
-  return {.name = kName,
-          .summary = "the same numbers with other strides give the same bits",
-          .kinds = kProblemKinds,
+  return {.summary = "the same numbers with other strides give the same bits",
           .relate = relate,
+          .of_gradients = relate,
           .must_reject = kTeeth};
 }
 

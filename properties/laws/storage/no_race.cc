@@ -52,10 +52,9 @@ Verdict relate(Trial& trial) {
 void set_race_observer(RaceObserver observer) { race_observer = observer; }
 
 Law no_race() {
-  return {.name = "no_race",
-          .summary = "no two accesses are left without an order",
-          .kinds = kProblemKinds,
+  return {.summary = "no two accesses are left without an order",
           .relate = relate,
+          .of_gradients = relate,
           .must_reject = kTeeth};
 }
 

@@ -30,9 +30,7 @@ Verdict check(const Evaluation& e) {
 }  // namespace
 
 Law outputs_fully_written() {
-  return {.name = "outputs_fully_written",
-          .summary = "every element of every output is stored",
-          .kinds = kProblemKinds,
+  return {.summary = "every element of every output is stored",
           .judge = check,
           .promised = [](const Contract&) { return true; },
           .must_reject = kTeeth};

@@ -142,8 +142,7 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law paged_equals_contiguous() {
-  return {.name = kName,
-          .summary = "keys in pages and contiguous ones give the same o and lse, the same bits under the same plan",
+  return {.summary = "keys in pages and contiguous ones give the same o and lse, the same bits under the same plan",
           .relate = relate,
           .must_reject = kTeeth};
 }

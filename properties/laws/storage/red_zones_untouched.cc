@@ -26,10 +26,9 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law red_zones_untouched() {
-  return {.name = "red_zones_untouched",
-          .summary = "no write beside the outputs and the workspace",
-          .kinds = kProblemKinds,
+  return {.summary = "no write beside the outputs and the workspace",
           .relate = relate,
+          .of_gradients = relate,
           .must_reject = kTeeth};
 }
 

@@ -193,11 +193,10 @@ Verdict relate(Trial& trial) {
       first = std::move(output);
       continue;
     }
-    const Verdict same = same_outputs(trial, output, *first);
-    tally.add(
-        same, Failure::leak,
+    const bool same = tally.add(
+        same_outputs(trial, output, *first), Failure::leak,
         ", with " + std::string(kFillNames[static_cast<int>(fill)]) + " against NaN in storage that belongs to no key");
-    if (same.failed()) break;
+    if (!same) break;
   }
   return tally.verdict("");
 }
@@ -205,10 +204,9 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law unused_storage_is_isolated() {
-  return {.name = "unused_storage_is_isolated",
-          .summary = "storage that belongs to no key may hold anything",
-          .kinds = kProblemKinds,
+  return {.summary = "storage that belongs to no key may hold anything",
           .relate = relate,
+          .of_gradients = relate,
           .must_reject = kTeeth};
 }
 

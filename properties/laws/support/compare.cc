@@ -131,10 +131,15 @@ void Comparison::fail(Failure failure, std::string detail) {
   if (outweighs(verdict, failed_)) failed_ = std::move(verdict);
 }
 
-void Comparison::add(const Verdict& part, Failure failure, std::string_view relation) {
-  if (part.failed()) return fail(failure, part.detail + std::string(relation));
-  if (part.kind == VerdictKind::pass) return held();
-  if (undecided_.empty()) undecided_ = part.detail;
+bool Comparison::add(const Verdict& part, Failure failure, std::string_view relation) {
+  if (part.failed()) {
+    fail(failure, part.detail + std::string(relation));
+  } else if (part.kind == VerdictKind::pass) {
+    held();
+  } else if (undecided_.empty()) {
+    undecided_ = part.detail;
+  }
+  return !part.failed();
 }
 
 bool Comparison::taken(std::string refusal) {

@@ -106,8 +106,8 @@ class Comparison {
   /// Something was tested and held, where it is not a comparison of numbers.
   void held() { ++sharp_; }
   /// What came of a part of the law: a pass held, a failure is this one, with `relation` behind its detail, and the first of what
-  /// decided nothing is the reason to give where nothing held.
-  void add(const Verdict& part, Failure failure, std::string_view relation);
+  /// decided nothing is the reason to give where nothing held. False for a failure: no other part is worth a run.
+  bool add(const Verdict& part, Failure failure, std::string_view relation);
 
   std::uint64_t compared() const { return sharp_ + blunt_; }
   /// fail with the most severe failure, pass if something sharp was compared, vacuous if a part of the law decided nothing,

@@ -15,7 +15,7 @@
 #include "reference/bound/bound.h"
 #include "reference/error/judge.h"
 #include "reference/oracle/oracle.h"
-#include "reference/system/error.h"
+#include "reference/system/test/message_of.h"
 
 namespace flashproof {
 namespace {
@@ -176,15 +176,6 @@ TEST(Merge, AnEmptyStateIsTheIdentityWhateverItHolds) {
   }
 }
 
-std::string usage_error(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "(nothing was thrown)";
-}
-
 TEST(Merge, TakesItsLargestNumberOfStatesAndNamesIt) {
   for (const Kernel* kernel : hardened_merges()) {
     const MergeProblem most = merge_case("normal:0:n=4096,rows=1,dv=2,form=sum");
@@ -207,7 +198,7 @@ TEST(Merge, ATreeWithoutRoomIsRefusedWithTheNumber) {
   std::vector<std::int32_t> room(46);
   args.workspace = {room.data(), 180};
   const auto launch = std::get<void (*)(const MergeArgs&, Stream)>(kernel.launch);
-  EXPECT_EQ(usage_error([&] { launch(args, Stream{}); }), "workspace: 180 bytes, this problem needs 184");
+  EXPECT_EQ(message_of([&] { launch(args, Stream{}); }), "workspace: 180 bytes, this problem needs 184");
 }
 
 /// Two states of one column, o = 1 and 2.

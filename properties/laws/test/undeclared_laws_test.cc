@@ -230,7 +230,7 @@ TEST(UndeclaredLaws, ARightKernelThatDiffersFromRunToRunNeverFails) {
     for (TeethCase& c : teeth_cases(kernel.problem)) {
       if (!seen.insert(c.content.spec.family).second || !takes(kernel, c.content.problem)) continue;
       for (const Law& law : laws()) {
-        if (law.relate == nullptr || law.name == "signed_bias_within_limit") continue;
+        if (law.judge != nullptr || law.name == "signed_bias_within_limit") continue;
         std::size_t turn = 0;
         Trial trial(kernel, c.content, &c.truth, {}, [&](const Kernel& k, const Problem& problem, const RunOptions&) {
           return run_one_of(k, problem, turn++);

@@ -66,9 +66,7 @@ Verdict check(const Evaluation& e) {
 }  // namespace
 
 Law class_matches_semantics() {
-  return {.name = "class_matches_semantics",
-          .summary = "NaN, inf and finite appear exactly where the semantics say",
-          .kinds = kProblemKinds,
+  return {.summary = "NaN, inf and finite appear exactly where the semantics say",
           .judge = check,
           .promised = [](const Contract&) { return true; },
           .must_reject = kTeeth};

@@ -90,8 +90,7 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law convex_hull() {
-  return {.name = "convex_hull",
-          .summary = "every o lies between the least and the largest value that its row sees, within the bound",
+  return {.summary = "every o lies between the least and the largest value that its row sees, within the bound",
           .relate = relate,
           .must_reject = kTeeth};
 }

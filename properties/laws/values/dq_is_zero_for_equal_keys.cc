@@ -12,7 +12,7 @@
 #include <cmath>
 #include <vector>
 
-#include "properties/laws/of_gradients.h"
+#include "properties/laws/law.h"
 #include "properties/laws/support/change.h"
 #include "properties/laws/support/compare_backward.h"
 #include "properties/laws/support/weights.h"
@@ -134,10 +134,8 @@ constexpr std::string_view kTeeth[] = {"attention_backward.broken.delta_not_subt
 }  // namespace
 
 Law dq_is_zero_for_equal_keys() {
-  return {.name = "dq_is_zero_for_equal_keys",
-          .summary = "with all keys equal dq is 0 within its bound: the rows of dS sum to 0",
-          .kinds = kOfGradients,
-          .relate = relate,
+  return {.summary = "with all keys equal dq is 0 within its bound: the rows of dS sum to 0",
+          .of_gradients = relate,
           .must_reject = kTeeth};
 }
 

@@ -9,7 +9,7 @@
 
 #include <cmath>
 
-#include "properties/laws/of_gradients.h"
+#include "properties/laws/law.h"
 #include "properties/laws/support/change.h"
 #include "properties/laws/support/compare_backward.h"
 #include "properties/laws/support/same_outputs.h"
@@ -124,10 +124,8 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law dv_sums_to_d_out() {
-  return {.name = "dv_sums_to_d_out",
-          .summary = "dv summed over the keys is dO summed over the queries: the weights sum to 1",
-          .kinds = kOfGradients,
-          .relate = relate,
+  return {.summary = "dv summed over the keys is dO summed over the queries: the weights sum to 1",
+          .of_gradients = relate,
           .must_reject = kTeeth};
 }
 

@@ -10,7 +10,7 @@
 
 #include <cmath>
 
-#include "properties/laws/of_gradients.h"
+#include "properties/laws/law.h"
 #include "properties/laws/support/change.h"
 #include "properties/laws/support/compare_backward.h"
 #include "properties/laws/support/parts_backward.h"
@@ -149,10 +149,8 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law gradients_are_additive() {
-  return {.name = kName,
-          .summary = "linear in dO, sums over keys and over queries: two parts add up to the whole, within the bounds",
-          .kinds = kOfGradients,
-          .relate = relate,
+  return {.summary = "linear in dO, sums over keys and over queries: two parts add up to the whole, within the bounds",
+          .of_gradients = relate,
           .must_reject = kTeeth};
 }
 

@@ -116,10 +116,9 @@ Verdict relate(Trial& trial) {
 
 Law hidden_nan_is_isolated() {
   return {
-      .name = kName,
       .summary = "NaN and inf in keys that a query does not see, and in queries that see no key, leave its bits alone",
-      .kinds = kProblemKinds,
-      .relate = by_kind<relate, hidden_nan_of_gradients>,
+      .relate = relate,
+      .of_gradients = hidden_nan_of_gradients,
       .promised = [](const Contract& contract) { return contract.isolates_hidden; },
       .must_reject = kTeeth};
 }

@@ -123,10 +123,8 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law lse_consistent_with_o() {
-  return {.name = kName,
-          .summary = "a key of score z and value 1 among zeros: o = e^(z - lse)",
-          .relate = relate,
-          .must_reject = kTeeth};
+  return {
+      .summary = "a key of score z and value 1 among zeros: o = e^(z - lse)", .relate = relate, .must_reject = kTeeth};
 }
 
 }  // namespace flashproof

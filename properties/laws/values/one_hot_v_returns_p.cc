@@ -16,7 +16,6 @@
 namespace flashproof {
 namespace {
 
-constexpr std::string_view kName = "one_hot_v_returns_p";
 constexpr std::string_view kTeeth[] = {"softmax.broken.sum_in_storage_format",
                                        "attention.broken.log2e_dropped",
                                        "attention.broken.log2e_twice",
@@ -129,8 +128,7 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law one_hot_v_returns_p() {
-  return {.name = kName,
-          .summary = "unit vectors for v return the weights: they sum to 1 and their ratios follow the scores",
+  return {.summary = "unit vectors for v return the weights: they sum to 1 and their ratios follow the scores",
           .relate = relate,
           .must_reject = kTeeth};
 }

@@ -15,7 +15,6 @@
 namespace flashproof {
 namespace {
 
-constexpr std::string_view kName = "ones_in_ones_out";
 constexpr std::string_view kTeeth[] = {"attention.broken.accumulator_not_rescaled",
                                        "attention.broken.sum_not_rescaled",
                                        "attention.broken.tail_scored_zero",
@@ -101,8 +100,7 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law ones_in_ones_out() {
-  return {.name = kName,
-          .summary = "the weights of a row sum to 1: ones in, ones out, within the bound",
+  return {.summary = "the weights of a row sum to 1: ones in, ones out, within the bound",
           .relate = relate,
           .must_reject = kTeeth};
 }

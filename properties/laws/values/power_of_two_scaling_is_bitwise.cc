@@ -192,8 +192,9 @@ void compare_queries(Trial& trial, const AttentionProblem& p, Comparison& tally)
     Problem changed = p;
     if (!scale_queries(std::get<AttentionProblem>(changed), k) || !trial.refusal(changed).empty()) continue;
     const Output output = trial.run(changed);
-    return tally.add(same_answers(trial, {changed, output}, {trial.problem(), trial.output()}), Failure::exceeds_bound,
-                     fmt::format(", q times 2^{} and scale times 2^{} against as given", k, -k));
+    tally.add(same_answers(trial, {changed, output}, {trial.problem(), trial.output()}), Failure::exceeds_bound,
+              fmt::format(", q times 2^{} and scale times 2^{} against as given", k, -k));
+    return;
   }
 }
 
@@ -210,12 +211,11 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law power_of_two_scaling_is_bitwise() {
-  return {.name = kName,
-          .summary =
+  return {.summary =
               "v times 2^k: o times 2^k; dO, or v and o, times 2^k: gradients times 2^k; q times 2^k with scale times "
               "2^-k: the same o, dq times 2^-k, bit by bit",
-          .kinds = kProblemKinds,
-          .relate = by_kind<relate, power_of_two_scaling_of_gradients>,
+          .relate = relate,
+          .of_gradients = power_of_two_scaling_of_gradients,
           .must_reject = kTeeth};
 }
 

@@ -109,10 +109,9 @@ Verdict relate(Trial& trial) {
 
 Law shift_invariance() {
   return {
-      .name = kName,
       .summary = "c added to every score: the same o, and lse + c; of gradients to lse, too: the same dq, dk and dv",
-      .kinds = kProblemKinds,
-      .relate = by_kind<relate, shift_of_gradients>,
+      .relate = relate,
+      .of_gradients = shift_of_gradients,
       .must_reject = kTeeth};
 }
 

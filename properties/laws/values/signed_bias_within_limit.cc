@@ -184,8 +184,7 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law signed_bias_within_limit() {
-  return {.name = kName,
-          .summary =
+  return {.summary =
               "over random q and k the signed mean error of many rows is what roundings allow if they are independent "
               "and centred",
           .relate = relate,

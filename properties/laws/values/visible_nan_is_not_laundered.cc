@@ -145,10 +145,9 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law visible_nan_is_not_laundered() {
-  return {.name = kName,
-          .summary = "a NaN that a row or a pair sees makes its outputs and gradients NaN, and no other",
-          .kinds = kProblemKinds,
-          .relate = by_kind<relate, visible_nan_of_gradients>,
+  return {.summary = "a NaN that a row or a pair sees makes its outputs and gradients NaN, and no other",
+          .relate = relate,
+          .of_gradients = visible_nan_of_gradients,
           .must_reject = kTeeth};
 }
 

@@ -43,9 +43,7 @@ Verdict check(const Evaluation& e) {
 }  // namespace
 
 Law within_bound() {
-  return {.name = "within_bound",
-          .summary = "every finite result lies within its a-priori bound, through the output rounding",
-          .kinds = kProblemKinds,
+  return {.summary = "every finite result lies within its a-priori bound, through the output rounding",
           .judge = check,
           .promised = [](const Contract&) { return true; },
           .must_reject = kTeeth};

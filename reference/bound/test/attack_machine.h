@@ -136,4 +136,25 @@ struct WorstRatio {
   }
 };
 
+/// What an attack on softmax or merges reached of a bound.
+struct AttackWorst {
+  WorstRatio o, lse;
+  WorstRatio likely;              // of `probable`: o and lse
+  std::int64_t elements = 0;      // in it
+  std::int64_t broken_forms = 0;  // rows that are not judged because the form itself breaks there
+  // o alone, of at least 8 keys or states, not vacuous, of softmax above 2^-100: what a clamp or a trivial case cannot reach
+  WorstRatio reached;
+  double largest() const { return std::isnan(o.ratio) || o.ratio > lse.ratio ? o.ratio : lse.ratio; }
+};
+
+constexpr Arithmetic with(Arithmetic a, Underflow underflow) {
+  a.underflow = underflow;
+  return a;
+}
+constexpr Arithmetic erring(Arithmetic a, double exp_error, double log_error) {
+  a.exp_error = exp_error;
+  a.log_error = log_error;
+  return a;
+}
+
 }  // namespace flashproof::bound

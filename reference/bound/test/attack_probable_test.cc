@@ -2,6 +2,7 @@
 // that are not, which must leave it. Scores are further apart than an exponential errs: e^x <= 1 would cut its error.
 #include <gtest/gtest.h>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -64,8 +65,8 @@ Machine::Mode turn(Machine::Mode mode, int round) {
   return mode == Machine::Mode::random && round % 2 == 0 ? Machine::Mode::uniform : mode;
 }
 
-SoftmaxWorst softmax(const Arithmetic& form, int rounds, std::uint64_t seed, Machine::Mode mode) {
-  SoftmaxWorst worst;
+AttackWorst softmax(const Arithmetic& form, int rounds, std::uint64_t seed, Machine::Mode mode) {
+  AttackWorst worst;
   for (int round = 0; round < rounds; ++round) {
     Random random(seed, static_cast<std::uint64_t>(round));
     Arithmetic a = erring(form, random);
@@ -76,8 +77,8 @@ SoftmaxWorst softmax(const Arithmetic& form, int rounds, std::uint64_t seed, Mac
   return worst;
 }
 
-MergeWorst merge(const Arithmetic& form, int rounds, std::uint64_t seed, Machine::Mode mode) {
-  MergeWorst worst;
+AttackWorst merge(const Arithmetic& form, int rounds, std::uint64_t seed, Machine::Mode mode) {
+  AttackWorst worst;
   for (int round = 0; round < rounds; ++round) {
     Random random(seed, static_cast<std::uint64_t>(round));
     const Arithmetic a = erring(form, random);
@@ -128,51 +129,41 @@ constexpr Arithmetic kMerges[] = {
     of(R::flat, W::max_sum),
 };
 
-template <class Worst>
-std::string text(std::size_t form, const Worst& worst) {
-  return "form " + std::to_string(form) + ": " + std::to_string(worst.likely.ratio);
+using Attack = AttackWorst(const Arithmetic& form, int rounds, std::uint64_t seed, Machine::Mode mode);
+
+void expect_none_beyond(std::span<const Arithmetic> forms, Attack* attack, int rounds, std::uint64_t seed) {
+  std::int64_t elements = 0;
+  for (std::size_t i = 0; i < forms.size(); ++i) {
+    const AttackWorst worst = attack(forms[i], rounds, seed + i, Machine::Mode::random);
+    SCOPED_TRACE("form " + std::to_string(i));
+    testing::Test::RecordProperty("form" + std::to_string(i), std::to_string(worst.likely.ratio));
+    EXPECT_LE(worst.likely.ratio, 1);
+    EXPECT_GT(worst.likely.ratio, 0.3) << "much wider than what it is about";
+    elements += worst.elements;
+  }
+  EXPECT_GE(elements, 100000);
 }
 
 TEST(AttackProbable, none_of_100000_elements_of_softmax_is_beyond_it) {
-  std::int64_t elements = 0;
-  for (std::size_t i = 0; i < std::size(kSoftmax); ++i) {
-    const SoftmaxWorst worst = softmax(kSoftmax[i], 760, 300 + i, Machine::Mode::random);
-    RecordProperty("form" + std::to_string(i), std::to_string(worst.likely.ratio));
-    EXPECT_LE(worst.likely.ratio, 1) << text(i, worst);
-    EXPECT_GT(worst.likely.ratio, 0.3) << text(i, worst) << ": much wider than what it is about";
-    elements += worst.elements;
-  }
-  EXPECT_GE(elements, 100000);
+  expect_none_beyond(kSoftmax, softmax, 760, 300);
 }
 
-TEST(AttackProbable, none_of_100000_elements_of_merges_is_beyond_it) {
-  std::int64_t elements = 0;
-  for (std::size_t i = 0; i < std::size(kMerges); ++i) {
-    const MergeWorst worst = merge(kMerges[i], 660, 400 + i, Machine::Mode::random);
-    RecordProperty("form" + std::to_string(i), std::to_string(worst.likely.ratio));
-    EXPECT_LE(worst.likely.ratio, 1) << text(i, worst);
-    EXPECT_GT(worst.likely.ratio, 0.3) << text(i, worst) << ": much wider than what it is about";
-    elements += worst.elements;
+TEST(AttackProbable, none_of_100000_elements_of_merges_is_beyond_it) { expect_none_beyond(kMerges, merge, 660, 400); }
+
+int forms_left(std::span<const Arithmetic> forms, Attack* attack, std::uint64_t seed) {
+  int left = 0;
+  for (std::size_t i = 0; i < forms.size(); ++i) {
+    const AttackWorst worst = attack(forms[i], 60, seed + i, Machine::Mode::aimed);
+    EXPECT_LE(worst.largest(), 1);
+    left += worst.likely.ratio > 1;
   }
-  EXPECT_GE(elements, 100000);
+  return left;
 }
 
 // A bound that no roundings leave would say nothing: those in step leave it, and stay within the other.
 TEST(AttackProbable, roundings_in_step_leave_it_and_stay_within_the_bound) {
-  int left = 0;
-  for (std::size_t i = 0; i < std::size(kSoftmax); ++i) {
-    const SoftmaxWorst worst = softmax(kSoftmax[i], 60, 500 + i, Machine::Mode::aimed);
-    EXPECT_LE(worst.largest(), 1);
-    left += worst.likely.ratio > 1;
-  }
-  EXPECT_GE(left, 1) << "softmax";
-  left = 0;
-  for (std::size_t i = 0; i < std::size(kMerges); ++i) {
-    const MergeWorst worst = merge(kMerges[i], 60, 600 + i, Machine::Mode::aimed);
-    EXPECT_LE(worst.largest(), 1);
-    left += worst.likely.ratio > 1;
-  }
-  EXPECT_GE(left, 1) << "merges";
+  EXPECT_GE(forms_left(kSoftmax, softmax, 500), 1);
+  EXPECT_GE(forms_left(kMerges, merge, 600), 1);
 }
 
 }  // namespace

@@ -159,6 +159,18 @@ inline void expect_at_least(double share, const Reach& found, double needed) {
   }
 }
 
+/// `share`: of the term; `whole`: of the radius with all of its terms.
+inline void expect_o(const char* what, const Reach& found, double share, double whole = -1) {
+  found.print(what);
+  expect_at_least(found.share_o, found, share);
+  EXPECT_GE(found.whole_o, whole);
+}
+inline void expect_lse(const char* what, const Reach& found, double share, double whole = -1) {
+  found.print(what);
+  expect_at_least(found.share_lse, found, share);
+  EXPECT_GE(found.whole_lse, whole);
+}
+
 // The terms by name.
 inline double& scores(AttentionTerms& t) { return t.scores; }
 inline double& argument(AttentionTerms& t) { return t.argument; }

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "reference/oracle/test/test_problems.h"
+#include "reference/oracle/test/hard_parts.h"
 
 namespace flashproof::test {
 namespace {
@@ -154,12 +154,6 @@ AttentionProblem mixed(Random& r, const Mix& mix) {
     const OutputShape shape = output_shape(p);
     if (shape.rows * (shape.width + 1) >= 15) return p;
   }
-}
-
-template <class Change>
-AttentionProblem changed(AttentionProblem p, Change change) {
-  change(p);
-  return p;
 }
 
 }  // namespace

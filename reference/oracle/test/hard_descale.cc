@@ -2,7 +2,7 @@
 #include <cmath>
 #include <utility>
 
-#include "reference/oracle/test/test_problems.h"
+#include "reference/oracle/test/hard_parts.h"
 
 namespace flashproof::test {
 namespace {
@@ -53,12 +53,6 @@ AttentionProblem near_ties(Random& r) {
   const float factor = static_cast<float>(1.5 + r.uniform() / 4);
   p.q_descale = filled(kF32, {1, 1}, [&] { return factor * 0x1p11; });
   p.k_descale = filled(kF32, {1, 1}, [&] { return 1.0 / factor * 0x1p12; });
-  return p;
-}
-
-template <class Change>
-AttentionProblem changed(AttentionProblem p, Change change) {
-  change(p);
   return p;
 }
 

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -11,11 +10,11 @@
 
 #include <csignal>
 #include <fstream>
-#include <sstream>
 #include <string>
 
 #include "reference/system/child_process.h"
 #include "reference/system/error.h"
+#include "reference/system/test/temporary_folder.h"
 
 namespace flashproof {
 namespace {
@@ -25,20 +24,6 @@ using testing::HasSubstr;
 
 class AtomicFile : public testing::Test {
  protected:
-  AtomicFile() {
-    std::string name = (fs::temp_directory_path() / "flashproof-atomic-XXXXXX").string();
-    folder = ::mkdtemp(name.data());
-  }
-  ~AtomicFile() override {
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
-  }
-  static std::string read(const fs::path& file) {
-    std::ifstream in(file, std::ios::binary);
-    std::ostringstream text;
-    text << in.rdbuf();
-    return text.str();
-  }
   std::ptrdiff_t entries() const { return std::distance(fs::directory_iterator(folder), fs::directory_iterator{}); }
   /// Must be refused with one line that names the path, and nothing changed.
   void expect_refused(const fs::path& path) const {
@@ -55,13 +40,14 @@ class AtomicFile : public testing::Test {
     EXPECT_EQ(entries(), count);
   }
 
-  fs::path folder;
+  const TemporaryFolder temporary;
+  const fs::path folder = temporary.path();
 };
 
 TEST_F(AtomicFile, replaces_the_whole_file_and_leaves_nothing_else) {
   write_atomically(folder / "a.txt", "a longer text");
   write_atomically(folder / "a.txt", "two");
-  EXPECT_EQ(read(folder / "a.txt"), "two");
+  EXPECT_EQ(read_file(folder / "a.txt"), "two");
   EXPECT_EQ(entries(), 1);
 }
 
@@ -81,7 +67,7 @@ TEST_F(AtomicFile, a_link_to_a_regular_file_is_written_through) {
   fs::create_symlink("elsewhere/real", folder / "link");
   write_atomically(folder / "link", "new");
   EXPECT_TRUE(fs::is_symlink(folder / "link"));
-  EXPECT_EQ(read(folder / "elsewhere/real"), "new");
+  EXPECT_EQ(read_file(folder / "elsewhere/real"), "new");
 }
 
 TEST_F(AtomicFile, an_existing_file_keeps_its_mode_and_a_new_one_gets_the_usual) {
@@ -111,7 +97,7 @@ TEST_F(AtomicFile, a_failing_write_says_why_and_leaves_the_old_file_alone) {
   ::setrlimit(RLIMIT_FSIZE, &old_limit);
   std::signal(SIGXFSZ, handler);
   EXPECT_THAT(what, HasSubstr("File too large"));
-  EXPECT_EQ(read(folder / "a"), "old");
+  EXPECT_EQ(read_file(folder / "a"), "old");
   EXPECT_EQ(entries(), 1);
 }
 
@@ -138,7 +124,7 @@ TEST_F(AtomicFile, without_proc_a_file_is_written_under_a_temporary_name) {
   ASSERT_TRUE(WIFEXITED(status)) << status;
   if (WEXITSTATUS(status) == kNoRoot) GTEST_SKIP() << "cannot change the root folder here";
   EXPECT_EQ(WEXITSTATUS(status), 0);
-  EXPECT_EQ(read(folder / "a"), "new");
+  EXPECT_EQ(read_file(folder / "a"), "new");
   EXPECT_EQ(entries(), 1);
 }
 

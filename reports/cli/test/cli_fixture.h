@@ -13,8 +13,9 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
+
+#include "reference/system/test/temporary_folder.h"
 
 namespace flashproof {
 
@@ -24,23 +25,8 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-inline std::string read_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 class Cli : public testing::Test {
  protected:
-  Cli() {
-    std::string name = (fs::temp_directory_path() / "flashproof-cli-XXXXXX").string();
-    folder = ::mkdtemp(name.data());
-  }
-  ~Cli() override {
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
-  }
   /// Runs the program in `folder`; returns its exit code.
   int run(const std::string& arguments) { return run_shell("'" FLASHPROOF_CLI "' >stdout 2>stderr " + arguments); }
   /// Any command in `folder`.
@@ -93,7 +79,8 @@ class Cli : public testing::Test {
     EXPECT_EQ(out, "");
   }
 
-  fs::path folder;
+  const TemporaryFolder temporary;
+  const fs::path folder = temporary.path();
   std::string out, err;
 };
 

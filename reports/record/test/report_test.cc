@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -14,6 +13,7 @@
 #include "properties/generators/family.h"
 #include "properties/laws/law.h"
 #include "reference/system/error.h"
+#include "reference/system/test/temporary_folder.h"
 #include "reports/record/test/report_fixture.h"
 #include "reports/views/junit/junit.h"
 #include "reports/views/terminal/matrix.h"
@@ -26,18 +26,6 @@ using testing::HasSubstr;
 using testing::Not;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-
-struct TemporaryFolder {
-  fs::path path;
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "flashproof-report-XXXXXX").string();
-    path = ::mkdtemp(name.data());
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-};
 
 // No kernel and no case at hand is inconclusive at 4,096 bits: a record stands in for one.
 TEST(NightlyReport, what_stays_open_is_a_finding_and_is_said) {
@@ -381,12 +369,12 @@ TEST(ReportTable, has_the_matrix_the_kernels_and_the_replay_lines_and_no_colour_
 
 TEST(RequireWritable, makes_the_directory_and_leaves_nothing_in_it) {
   const TemporaryFolder folder;
-  const fs::path file = folder.path / "file";
+  const fs::path file = folder.path() / "file";
   std::ofstream(file) << "x";
   EXPECT_THROW(require_writable(file / "below", "--out"), InfrastructureError);
   EXPECT_THROW(require_writable(file, "--out"), InfrastructureError);
-  require_writable(folder.path / "new" / "nested", "--out");
-  EXPECT_TRUE(fs::is_empty(folder.path / "new" / "nested"));
+  require_writable(folder.path() / "new" / "nested", "--out");
+  EXPECT_TRUE(fs::is_empty(folder.path() / "new" / "nested"));
 }
 
 }  // namespace

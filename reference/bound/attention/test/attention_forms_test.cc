@@ -4,32 +4,17 @@
 
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "reference/bound/attention/attention_domain.h"
-#include "reference/bound/test/one_row.h"
+#include "reference/bound/attention/test/needed_cost.h"
 #include "reference/error/judge.h"
-#include "reference/model/attack/attack_judge.h"
 #include "reference/model/model.h"
 #include "reference/oracle/oracle.h"
 
 namespace flashproof::bound {
 namespace {
-
-constexpr int kRuns = 14;
-
-AttentionProblem row_of(
-    std::int64_t keys, int chunk, const std::function<double(std::int64_t)>& score,
-    const std::function<double(std::int64_t)>& value = [](std::int64_t) { return 1.0; }) {
-  std::vector<float> s, v;
-  for (std::int64_t j = 0; j < keys; ++j) {
-    s.push_back(static_cast<float>(score(j)));
-    v.push_back(static_cast<float>(value(j)));
-  }
-  return one_row(s, v, chunk);
-}
 
 Arithmetic plain(Reduction reduction, Ending ending = Ending::divide) {
   Arithmetic a = declared(reduction);
@@ -45,20 +30,11 @@ Arithmetic separated(bool per_key = false) {
   return a;
 }
 
-void expect_needed(const Problem& problem, const Arithmetic& done, const Arithmetic& without) {
-  const attack::Violations honest = attack::attack(problem, done, done, 1, kRuns);
-  EXPECT_EQ(honest.refused, 0) << honest.refusal;
-  EXPECT_EQ(honest.violations, 0) << honest.first;
-  EXPECT_GT(honest.elements, 0) << "nothing was judged";
-  const attack::Violations optimistic = attack::attack(problem, done, without, 1, kRuns);
-  EXPECT_EQ(optimistic.refused, 0) << optimistic.refusal;
-  EXPECT_GT(optimistic.violations, 0) << "the case does not need it: " << optimistic.worst.text();
-}
-
 // 4e-3 is half an ulp of lse at 10^5: a key that adds less leaves it as it was, chunk after chunk, while O grows.
 TEST(AttentionForms, a_running_lse_is_rounded_once_per_chunk) {
   const AttentionProblem p = row_of(120, 1, [](std::int64_t j) { return j == 0 ? 1e5 : 1e5 - 6; });
-  expect_needed(p, plain(Reduction::lse_running), plain(Reduction::chunk_deferred, Ending::division_free));
+  expect_needed("a running lse", p, plain(Reduction::lse_running),
+                plain(Reduction::chunk_deferred, Ending::division_free));
   // In one chunk it is one rounding, as anywhere else.
   AttentionProblem whole = p;
   whole.plan = ChunkPlan::uniform(120, 120);
@@ -74,7 +50,7 @@ TEST(AttentionForms, a_running_lse_errs_by_its_logarithms_too) {
   Arithmetic without = done;
   without.log_error = kLogError;
   without.log_absolute = 0;
-  expect_needed(p, done, without);
+  expect_needed("logarithms of a running lse", p, done, without);
   without = done;
   without.log_absolute = 0;
   const Bound bound = compute_bound(p, done);
@@ -100,7 +76,7 @@ TEST(AttentionForms, separated_exponents_pay_for_the_size_of_the_maximum) {
     coarse.exp_error = 0x1p-10;
     Arithmetic fine = coarse;
     fine.exp_error = 0x1p-13;
-    expect_needed(row_of(24, per_key ? 1 : 4, rising), coarse, fine);
+    expect_needed("separated exponents", row_of(24, per_key ? 1 : 4, rising), coarse, fine);
   }
 }
 
@@ -145,7 +121,7 @@ TEST(AttentionForms, keys_dealt_in_runs_add_up_in_one_lane) {
     Arithmetic dealt = one_by_one;
     dealt.deal = 64;
     const AttentionProblem p = row_of(64, 64, [](std::int64_t j) { return j == 0 ? 0 : -16.7; });  // 2^-24.1
-    expect_needed(p, dealt, one_by_one);
+    expect_needed("dealt keys", p, dealt, one_by_one);
     // Two keys of every run of four are hidden: no lane is longer than one that is dealt singly.
     AttentionProblem half = row_of(64, 64, [](std::int64_t j) { return 0.01 * static_cast<double>(j); });
     half.bias = Tensor::dense(Format::f32, {1, 1, 1, 64});
@@ -171,7 +147,7 @@ TEST(AttentionForms, columns_of_a_softmax_dealt_in_runs_do_too) {
     one_by_one.merge_weights = MergeWeights::max_sum;
     Arithmetic dealt = one_by_one;
     dealt.deal = 64;
-    expect_needed(p, dealt, one_by_one);
+    expect_needed("dealt columns", p, dealt, one_by_one);
   }
 }
 

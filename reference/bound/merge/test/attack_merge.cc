@@ -259,7 +259,7 @@ MergeProblem draw_merge(Random& random, const Arithmetic& arithmetic, MergeForm 
   return p;
 }
 
-void attack_merge(const MergeProblem& problem, Machine machine, const Arithmetic& declared, MergeWorst& worst) {
+void attack_merge(const MergeProblem& problem, Machine machine, const Arithmetic& declared, AttackWorst& worst) {
   const Bound bound = compute_bound(problem, declared);
   if (!bound.domain[0].form.holds()) ++worst.broken_forms;
   if (!bound.domain[0].holds() || !bound.domain[0].form.holds()) return;

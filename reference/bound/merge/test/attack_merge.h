@@ -7,21 +7,12 @@
 
 namespace flashproof::bound {
 
-struct MergeWorst {
-  WorstRatio o, lse;
-  WorstRatio likely;              // of `probable`: o and lse
-  std::int64_t elements = 0;      // in it
-  std::int64_t broken_forms = 0;  // rows that are not judged because the form itself breaks there
-  WorstRatio reached;  // o alone, of at least 8 states, not vacuous: what a clamp or a trivial case cannot reach
-  double largest() const { return std::isnan(o.ratio) || o.ratio > lse.ratio ? o.ratio : lse.ratio; }
-};
-
 /// A problem of one row and one column with up to `most` states; with l where the arithmetic is of max_sum, half of the
 /// time. Joins where it is a tree, half of the time.
 MergeProblem draw_merge(Random& random, const Arithmetic& arithmetic, MergeForm form, int most);
 
 /// Runs `machine` on it and compares with `declared`'s bound. Rows outside the domain, and those where
 /// the form itself breaks, are not judged.
-void attack_merge(const MergeProblem& problem, Machine machine, const Arithmetic& declared, MergeWorst& worst);
+void attack_merge(const MergeProblem& problem, Machine machine, const Arithmetic& declared, AttackWorst& worst);
 
 }  // namespace flashproof::bound

@@ -19,9 +19,9 @@ constexpr Machine::Mode kModes[] = {Machine::Mode::up,      Machine::Mode::down,
                                     Machine::Mode::uniform, Machine::Mode::aimed, Machine::Mode::against};
 
 /// With errors of up to 1/8 in half of the rounds, of a real kernel's size in the others.
-MergeWorst attack(Arithmetic machine, Arithmetic declared, MergeForm form, int rounds, std::uint64_t seed,
-                  bool scale_errors = true) {
-  MergeWorst worst;
+AttackWorst attack(Arithmetic machine, Arithmetic declared, MergeForm form, int rounds, std::uint64_t seed,
+                   bool scale_errors = true) {
+  AttackWorst worst;
   for (int round = 0; round < rounds; ++round) {
     Random random(seed, static_cast<std::uint64_t>(round));
     if (scale_errors) {
@@ -40,6 +40,7 @@ constexpr Arithmetic of(Reduction reduction, MergeWeights weights) {
   return {.reduction = reduction, .exp_error = 0x1p-23, .log_error = 0x1p-23, .merge_weights = weights};
 }
 
+using bound::with;
 constexpr Arithmetic with(Arithmetic a, Exponent exponent) {
   a.exponent = exponent;
   return a;
@@ -50,10 +51,6 @@ constexpr Arithmetic with(Arithmetic a, Ending ending) {
 }
 constexpr Arithmetic with(Arithmetic a, Format lse_format) {
   a.lse_format = lse_format;
-  return a;
-}
-constexpr Arithmetic with(Arithmetic a, Underflow underflow) {
-  a.underflow = underflow;
   return a;
 }
 
@@ -102,7 +99,7 @@ TEST(AttackMerge, no_form_gives_way_to_leaning_errors) {
   };
   std::uint64_t seed = 100;
   for (const Kind& kind : kinds) {
-    const MergeWorst worst = attack(kind.arithmetic, kind.arithmetic, kind.form, 500, seed++);
+    const AttackWorst worst = attack(kind.arithmetic, kind.arithmetic, kind.form, 500, seed++);
     RecordProperty(kind.name, std::to_string(worst.reached.ratio) + " " + std::to_string(worst.lse.ratio));
     EXPECT_LE(worst.o.ratio, 1) << kind.name;
     EXPECT_LE(worst.lse.ratio, 1) << kind.name;
@@ -119,11 +116,6 @@ struct Control {
   MergeForm form;
 };
 
-constexpr Arithmetic erring(Arithmetic a, double exp_error, double log_error) {
-  a.exp_error = exp_error;
-  a.log_error = log_error;
-  return a;
-}
 constexpr Arithmetic with_absolute(Arithmetic a, double log_absolute) {
   a.log_absolute = log_absolute;
   return a;
@@ -173,7 +165,7 @@ TEST(AttackMerge, every_cost_is_needed) {
   };
   std::uint64_t seed = 500;
   for (const Control& control : controls) {
-    const MergeWorst worst = attack(control.machine, control.declared, control.form, 400, seed++, false);
+    const AttackWorst worst = attack(control.machine, control.declared, control.form, 400, seed++, false);
     EXPECT_GT(worst.largest(), 1) << control.name << ": no case needs it";
   }
 }

@@ -211,7 +211,7 @@ SoftmaxProblem draw_softmax(Random& random, double highest) {
 }
 
 void attack_softmax(const SoftmaxProblem& problem, const Machine& machine, const Arithmetic& declared,
-                    SoftmaxWorst& worst) {
+                    AttackWorst& worst) {
   const Bound bound = compute_bound(problem, declared);
   if (!bound.domain[0].form.holds()) ++worst.broken_forms;
   if (!bound.domain[0].holds() || !bound.domain[0].form.holds()) return;

@@ -12,8 +12,8 @@ namespace {
 constexpr Machine::Mode kModes[] = {Machine::Mode::up,      Machine::Mode::down,  Machine::Mode::random,
                                     Machine::Mode::uniform, Machine::Mode::aimed, Machine::Mode::against};
 
-SoftmaxWorst attack(Arithmetic machine, Arithmetic declared, int rounds, std::uint64_t seed, bool scale_errors = true) {
-  SoftmaxWorst worst;
+AttackWorst attack(Arithmetic machine, Arithmetic declared, int rounds, std::uint64_t seed, bool scale_errors = true) {
+  AttackWorst worst;
   for (int round = 0; round < rounds; ++round) {
     Random random(seed, static_cast<std::uint64_t>(round));
     machine.lanes = declared.lanes = 1 << random.integer(0, 3);
@@ -42,16 +42,6 @@ constexpr Arithmetic states(MergeWeights weights, Exponent exponent = Exponent::
   a.merge_weights = weights;
   return a;
 }
-constexpr Arithmetic with(Arithmetic a, Underflow underflow) {
-  a.underflow = underflow;
-  return a;
-}
-constexpr Arithmetic erring(Arithmetic a, double exp_error, double log_error) {
-  a.exp_error = exp_error;
-  a.log_error = log_error;
-  return a;
-}
-
 constexpr Arithmetic dealt(Arithmetic a, int vector_bytes) {
   a.vector_bytes = vector_bytes;
   return a;
@@ -106,7 +96,7 @@ TEST(AttackSoftmax, no_reduction_gives_way_to_leaning_errors) {
   };
   std::uint64_t seed = 900;
   for (const auto& kind : kinds) {
-    const SoftmaxWorst worst = attack(kind.arithmetic, kind.arithmetic, 400, seed++);
+    const AttackWorst worst = attack(kind.arithmetic, kind.arithmetic, 400, seed++);
     RecordProperty(kind.name, std::to_string(worst.reached.ratio) + " " + std::to_string(worst.lse.ratio));
     EXPECT_LE(worst.o.ratio, 1) << kind.name;
     EXPECT_LE(worst.lse.ratio, 1) << kind.name;
@@ -155,7 +145,7 @@ TEST(AttackSoftmax, every_cost_is_needed) {
   };
   std::uint64_t seed = 1300;
   for (const auto& control : controls) {
-    const SoftmaxWorst worst = attack(control.machine, control.declared, 400, seed++, false);
+    const AttackWorst worst = attack(control.machine, control.declared, 400, seed++, false);
     EXPECT_GT(worst.largest(), 1) << control.name << ": no case needs it";
   }
 }

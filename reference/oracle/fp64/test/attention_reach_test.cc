@@ -32,12 +32,7 @@ AttentionProblem dropped_products() {
   return p;
 }
 
-TEST(Fp64AttentionReach, Scores) {
-  const Reach found = reach(dropped_products(), scores);
-  found.print("scores");
-  expect_at_least(found.share_o, found, 0.95);
-  EXPECT_GE(found.whole_o, 0.9);
-}
+TEST(Fp64AttentionReach, Scores) { expect_o("scores", reach(dropped_products(), scores), 0.95, 0.9); }
 
 TEST(Fp64AttentionReach, ACertificateForMoreThanADoubleHoldsIsNoticed) {
   // 2^26·2^38 quanta: a certificate up to 2^70 calls these products exact.
@@ -54,10 +49,7 @@ TEST(Fp64AttentionReach, ArgumentScaling) {
   p.scale = static_cast<float>(random.uniform(1, 2));
   for (std::int64_t h = 0; h < 400; ++h) p.q.set({0, h, 0, 0}, 0x1p20 * random.uniform(1, 2));
   for (std::int64_t j = 0; j < 2; ++j) p.k.set({0, 0, j, 0}, 1 + 0x1p-20 * random.uniform());
-  const Reach found = reach(p, argument);
-  found.print("argument: scale*dot");
-  expect_at_least(found.share_o, found, 0.9);
-  EXPECT_GE(found.whole_o, 0.9);
+  expect_o("argument: scale*dot", reach(p, argument), 0.9, 0.9);
 }
 
 TEST(Fp64AttentionReach, ArgumentBias) {
@@ -71,10 +63,7 @@ TEST(Fp64AttentionReach, ArgumentBias) {
   }
   p.k.set({0, 0, 1, 0}, 1.0);
   p.v.set({0, 0, 1, 0}, 0x1p100);
-  const Reach found = reach(p, argument);
-  found.print("argument: bias");
-  expect_at_least(found.share_o, found, 0.9);
-  EXPECT_GE(found.whole_o, 0.9);
+  expect_o("argument: bias", reach(p, argument), 0.9, 0.9);
 }
 
 TEST(Fp64AttentionReach, ArgumentMinusM) {
@@ -85,10 +74,7 @@ TEST(Fp64AttentionReach, ArgumentMinusM) {
   p.k.set({0, 0, 0, 0}, 600.0);
   p.k.set({0, 0, 1, 0}, 0x1p-30);
   p.v.set({0, 0, 1, 0}, 0x1p100);
-  const Reach found = reach(p, argument);
-  found.print("argument: x - m");
-  expect_at_least(found.share_o, found, 0.9);
-  EXPECT_GE(found.whole_o, 0.9);
+  expect_o("argument: x - m", reach(p, argument), 0.9, 0.9);
 }
 
 TEST(Fp64AttentionReach, ArgumentAlibiBesideBias) {
@@ -97,10 +83,7 @@ TEST(Fp64AttentionReach, ArgumentAlibiBesideBias) {
   AttentionProblem p = opposite_values({.q_heads = 400, .sq = 1, .sk = 2, .d = 1, .dv = 1});
   p.alibi = test::filled(Format::f32, {1, 400}, [&] { return random.uniform(0.01, 1); });
   p.bias = test::filled(Format::f32, {1, 400, 1, 2}, [] { return 0x1p25; });
-  const Reach found = reach(p, argument);
-  found.print("argument: bias - ALiBi");
-  expect_at_least(found.share_o, found, 0.9);
-  EXPECT_GE(found.whole_o, 0.9);
+  expect_o("argument: bias - ALiBi", reach(p, argument), 0.9, 0.9);
 }
 
 TEST(Fp64AttentionReach, ArgumentAlibiProduct) {
@@ -120,9 +103,7 @@ TEST(Fp64AttentionReach, ArgumentAlibiProduct) {
     const ReferenceResult<Fine> exact{{Fine((1 - w) / (1 + w))}, {Fine(first + log(Fine(1 + w)))}};
     found += reach(p, argument, {}, exact, {0});
   }
-  found.print("argument: ALiBi product");
-  expect_at_least(found.share_o, found, 0.9);
-  EXPECT_GE(found.whole_o, 0.9);
+  expect_o("argument: ALiBi product", found, 0.9, 0.9);
 }
 
 TEST(Fp64AttentionReach, Exp) {
@@ -132,10 +113,7 @@ TEST(Fp64AttentionReach, Exp) {
   Pair pair(random, -20.0, -10.0);
   for (std::int64_t h = 0; h < Pair::kHeads; ++h) pair.p.q.set({0, h, 0, 0}, worst_exponent(random, -20.0, -10.0, 20));
   for (std::int64_t c = 0; c < 16; ++c) pair.p.v.set({0, 0, 32, c}, random.uniform(1, 2));
-  const Reach found = reach(pair.p, exp_of_weight, pair.options);
-  found.print("exp");
-  expect_at_least(found.share_o, found, 0.5);
-  EXPECT_GE(found.whole_o, 0.7);
+  expect_o("exp", reach(pair.p, exp_of_weight, pair.options), 0.5, 0.7);
 }
 
 TEST(Fp64AttentionReach, Output) {
@@ -143,17 +121,11 @@ TEST(Fp64AttentionReach, Output) {
   Random random(6, 900);
   Pair pair(random, -20.0, -12.0);
   pair.p.v.set({0, 0, 31, 0}, 1.0);
-  const Reach found = reach(pair.p, output, pair.options);
-  found.print("output");
-  expect_at_least(found.share_o, found, 0.9);
-  EXPECT_GE(found.whole_o, 0.9);
+  expect_o("output", reach(pair.p, output, pair.options), 0.9, 0.9);
 }
 
 TEST(Fp64AttentionReach, Sum) {
-  const Reach found = reach(sum_that_rounds_up(), sum);
-  found.print("sum");
-  expect_at_least(found.share_lse, found, 0.75);  // log stands before it
-  EXPECT_GE(found.whole_lse, 0.75);
+  expect_lse("sum", reach(sum_that_rounds_up(), sum), 0.75, 0.75);  // log stands before it
 }
 
 TEST(Fp64AttentionReach, Values) {
@@ -163,10 +135,7 @@ TEST(Fp64AttentionReach, Values) {
     const bool counts = j < 32 || j == 32;
     p.v.set({0, 0, j, 0}, j == 0 ? 1.0 : (counts ? 0x1p-53 * kBelowOne : 0.0));
   }
-  const Reach found = reach(p, values);
-  found.print("values");
-  expect_at_least(found.share_o, found, 0.7);
-  EXPECT_GE(found.whole_o, 0.75);
+  expect_o("values", reach(p, values), 0.7, 0.75);
 }
 
 TEST(Fp64AttentionReach, Chunks) {
@@ -179,17 +148,14 @@ TEST(Fp64AttentionReach, Chunks) {
   AttentionOptions options;
   options.chunk = 32;
   Reach found = reach(p, chunks, options);
-  found.print("chunks: L");
-  expect_at_least(found.share_lse, found, 0.8);
-  EXPECT_GE(found.whole_lse, 0.8);
+  expect_lse("chunks: L", found, 0.8, 0.8);
   // The same of N, with weights of 1 each and values that are dropped.
   p = by_scores(std::vector<double>(60 * 32, 0.0));
   for (std::int64_t chunk = 0; chunk < 60; ++chunk) {
     p.v.set({0, 0, chunk * 32, 0}, chunk == 0 ? 1.0 : 0x1p-53 * kBelowOne);
   }
   found = reach(p, chunks, options);
-  found.print("chunks: N");
-  expect_at_least(found.share_o, found, 0.25);
+  expect_o("chunks: N", found, 0.25);
 }
 
 TEST(Fp64AttentionReach, RescaleExpAndProduct) {
@@ -211,8 +177,7 @@ TEST(Fp64AttentionReach, RescaleExpAndProduct) {
     p.q.set({0, 0, 0, 0}, -worst_exponent(random, -0.693, -0.66, 500));
     found += reach(p, rescale, options);
   }
-  found.print("rescale: e^-x and product");
-  expect_at_least(found.share_o, found, 0.25);
+  expect_o("rescale: e^-x and product", found, 0.25);
 }
 
 TEST(Fp64AttentionReach, RescaleChangeOfM) {
@@ -221,10 +186,7 @@ TEST(Fp64AttentionReach, RescaleChangeOfM) {
   Pair pair(random, 600.0, 600.1);
   pair.p.k.set({0, 0, 31, 0}, 0x1p-40 * 0x1.abcdefp0);
   pair.p.v.set({0, 0, 31, 0}, 0x1p100);
-  const Reach found = reach(pair.p, rescale, pair.options);
-  found.print("rescale: change of m");
-  expect_at_least(found.share_o, found, 0.9);
-  EXPECT_GE(found.whole_o, 0.9);
+  expect_o("rescale: change of m", reach(pair.p, rescale, pair.options), 0.9, 0.9);
 }
 
 TEST(Fp64AttentionReach, Softcap) {
@@ -235,9 +197,7 @@ TEST(Fp64AttentionReach, Softcap) {
   for (std::int64_t h = 0; h < 4000; ++h) p.q.set({0, h, 0, 0}, 0x1p15 * random.uniform(0.05, 1.5));
   p.k.set({0, 0, 0, 0}, 1.0);
   p.k.set({0, 0, 1, 0}, 1 - 0x1p-14);
-  const Reach found = reach(p, softcap);
-  found.print("softcap");
-  expect_at_least(found.share_o, found, 0.25);
+  expect_o("softcap", reach(p, softcap), 0.25);
 }
 
 }  // namespace

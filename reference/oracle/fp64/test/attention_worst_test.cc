@@ -37,6 +37,21 @@ double reach(const Ball& ball, const Fine& exact) {
   return Fine(error_of(ball, exact) / Fine(ball.radius)).convert_to<double>();
 }
 
+/// Of a term alone, all others 0: all of it suffices, more than `least` is needed, and `less` of it does not suffice.
+void expect_needed(const AttentionProblem& p, Part part, double AttentionTerms::* term, double least,
+                   AttentionOptions options = nothing(), double less = 0.5) {
+  const ReferenceResult<Fine> exact = reference<Fine>(p);
+  const auto reached = [&](double share) {
+    options.terms.*term = share;
+    const Truth truth = run_tier0(p, options).truth;
+    return reach(truth[part][0], part == Part::lse ? exact.lse[0] : exact.o[0]);
+  };
+  const double all = reached(1);
+  EXPECT_GT(all, least);
+  EXPECT_LE(all, 1.0);
+  EXPECT_GT(reached(less), 1.0);
+}
+
 TEST(Fp64AttentionTerm, Scores) {
   // 1 + 31 times half an ulp in the first accumulator, one more from the second: 32 roundings, h_D = 32.
   AttentionProblem p = zeros(1, 64, 1);
@@ -44,14 +59,7 @@ TEST(Fp64AttentionTerm, Scores) {
     p.q.set({0, 0, 0, l}, l == 0 ? 1.0 : 0x1p-27);
     p.k.set({0, 0, 0, l}, l == 0 ? 1.0 : 0x1p-26 * (1 + 0x1p-20));
   }
-  const ReferenceResult<Fine> exact = reference<Fine>(p);
-  AttentionOptions options = nothing();
-  options.terms.scores = 1;
-  const Ball lse = run_tier0(p, options).truth.lse[0];
-  EXPECT_GT(reach(lse, exact.lse[0]), 0.8);  // the certified log has its own 2 u
-  EXPECT_LE(reach(lse, exact.lse[0]), 1.0);
-  options.terms.scores = 0.5;
-  EXPECT_GT(reach(run_tier0(p, options).truth.lse[0], exact.lse[0]), 1.0);
+  expect_needed(p, Part::lse, &AttentionTerms::scores, 0.8);  // the certified log has its own 2 u
 }
 
 TEST(Fp64AttentionTerm, Values) {
@@ -59,14 +67,7 @@ TEST(Fp64AttentionTerm, Values) {
   AttentionProblem p = zeros(512, 1, 1);
   for (std::int64_t j = 0; j < 512; ++j) p.v.set({0, 0, j, 0}, j < 32 || j % 32 == 0 ? kHalfUlp : 0.0);
   p.v.set({0, 0, 0, 0}, 1.0);
-  const ReferenceResult<Fine> exact = reference<Fine>(p);
-  AttentionOptions options = nothing();
-  options.terms.values = 1;
-  const Ball o = run_tier0(p, options).truth.o[0];
-  EXPECT_GT(reach(o, exact.o[0]), 0.9);
-  EXPECT_LE(reach(o, exact.o[0]), 1.0);
-  options.terms.values = 0.5;
-  EXPECT_GT(reach(run_tier0(p, options).truth.o[0], exact.o[0]), 1.0);
+  expect_needed(p, Part::o, &AttentionTerms::values, 0.9);
 }
 
 TEST(Fp64AttentionTerm, Sum) {
@@ -76,14 +77,7 @@ TEST(Fp64AttentionTerm, Sum) {
   for (std::int64_t j = 32; j < 512; j += 32) p.bias.set({0, 0, 0, j}, -36.7367);
   for (const std::int64_t j : {1, 2, 4, 8, 16}) p.bias.set({0, 0, 0, j}, -36.7367);
   p.bias.set({0, 0, 0, 0}, 0.0);
-  const ReferenceResult<Fine> exact = reference<Fine>(p);
-  AttentionOptions options = nothing();
-  options.terms.sum = 1;
-  const Ball lse = run_tier0(p, options).truth.lse[0];
-  EXPECT_GT(reach(lse, exact.lse[0]), 0.8);  // the certified log has its own 2 u
-  EXPECT_LE(reach(lse, exact.lse[0]), 1.0);
-  options.terms.sum = 0.5;
-  EXPECT_GT(reach(run_tier0(p, options).truth.lse[0], exact.lse[0]), 1.0);
+  expect_needed(p, Part::lse, &AttentionTerms::sum, 0.8);  // the certified log has its own 2 u
 }
 
 TEST(Fp64AttentionTerm, Chunks) {
@@ -92,15 +86,9 @@ TEST(Fp64AttentionTerm, Chunks) {
   p.bias = test::filled(Format::f32, {1, 1, 1, 32 * 64}, [] { return -kInfinity; });
   for (std::int64_t j = 32; j < 32 * 64; j += 32) p.bias.set({0, 0, 0, j}, -36.7367);
   p.bias.set({0, 0, 0, 0}, 0.0);
-  const ReferenceResult<Fine> exact = reference<Fine>(p);
   AttentionOptions options = nothing();
   options.chunk = 32;
-  options.terms.chunks = 1;
-  const Ball lse = run_tier0(p, options).truth.lse[0];
-  EXPECT_GT(reach(lse, exact.lse[0]), 0.9);
-  EXPECT_LE(reach(lse, exact.lse[0]), 1.0);
-  options.terms.chunks = 0.5;
-  EXPECT_GT(reach(run_tier0(p, options).truth.lse[0], exact.lse[0]), 1.0);
+  expect_needed(p, Part::lse, &AttentionTerms::chunks, 0.9, options);
 }
 
 TEST(Fp64AttentionTerm, Argument) {
@@ -112,28 +100,14 @@ TEST(Fp64AttentionTerm, Argument) {
   p.bias = test::filled(Format::f32, {1, 1, 1, 2}, [] { return 0.0; });
   p.bias.set({0, 0, 0, 1}, -0x1.fffffep-1 * 0x1p-34);  // 2^20 − 2^-34 is halfway between doubles but for a bit
   p.v.set({0, 0, 0, 0}, 1.0);
-  const ReferenceResult<Fine> exact = reference<Fine>(p);
-  AttentionOptions options = nothing();
-  options.terms.argument = 1;
-  const Ball o = run_tier0(p, options).truth.o[0];
-  EXPECT_LE(reach(o, exact.o[0]), 1.0);
-  EXPECT_GT(reach(o, exact.o[0]), 0.25);
-  options.terms.argument = 0;
-  EXPECT_GT(reach(run_tier0(p, options).truth.o[0], exact.o[0]), 1.0);
+  expect_needed(p, Part::o, &AttentionTerms::argument, 0.25, nothing(), 0);
 }
 
 TEST(Fp64AttentionTerm, Output) {
   // N = 1 and L = 3 are exact.
   AttentionProblem p = zeros(3, 1, 1);
   p.v.set({0, 0, 0, 0}, 1.0);
-  const ReferenceResult<Fine> exact = reference<Fine>(p);
-  AttentionOptions options = nothing();
-  options.terms.output = 1;
-  const Ball o = run_tier0(p, options).truth.o[0];
-  EXPECT_GT(reach(o, exact.o[0]), 0.99);
-  EXPECT_LE(reach(o, exact.o[0]), 1.0);
-  options.terms.output = 0.5;
-  EXPECT_GT(reach(run_tier0(p, options).truth.o[0], exact.o[0]), 1.0);
+  expect_needed(p, Part::o, &AttentionTerms::output, 0.99);
 }
 
 TEST(Fp64AttentionTerm, Rescale) {

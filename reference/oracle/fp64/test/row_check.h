@@ -143,6 +143,13 @@ Reach reach(const SomeProblem& problem, const Terms& dropped) {
   return result;
 }
 
+/// With every term the truth is inside, and it needs more than `least` of the term that was dropped.
+inline void expect_needed(const Reach& found, double share, double least, double most = 1.0) {
+  EXPECT_EQ(found.violations, 0);
+  EXPECT_GT(share, least);
+  EXPECT_LE(share, most);
+}
+
 /// Same bits, in every column.
 inline bool same_bits(const Balls& a, const Balls& b) {
   if (a.size() != b.size()) return false;

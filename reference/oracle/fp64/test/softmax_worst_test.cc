@@ -14,6 +14,7 @@ namespace {
 using rows64::kBlock;
 using rows64::kVirtualLanes;
 using test::check;
+using test::expect_needed;
 using test::reach;
 using test::Reach;
 
@@ -37,9 +38,7 @@ SoftmaxProblem pairs(std::uint64_t seed, std::int64_t rows, double low, double h
 // direction, the excess over the sum's claim is exp's. No reach can exceed 1.25/2.
 TEST(Fp64SoftmaxWorst, Exp) {
   const Reach found = reach(pairs(1, 20000, -20.0, -10.0), SoftmaxTerms{.exp = 0});
-  EXPECT_EQ(found.violations, 0);
-  EXPECT_GT(found.o, 0.25);
-  EXPECT_LE(found.o, 0.625);
+  expect_needed(found, found.o, 0.25, 0.625);
 }
 
 // The worst of 800 000 scores in [-12, -4].
@@ -67,11 +66,8 @@ SoftmaxProblem every_addition_rounds_up(std::int64_t blocks) {
 TEST(Fp64SoftmaxWorst, Sum) {
   for (const std::int64_t blocks : {1, 3}) {  // h_L = 18, 20: all of them
     const Reach found = reach(every_addition_rounds_up(blocks), SoftmaxTerms{.sum = 0});
-    EXPECT_EQ(found.violations, 0);
-    EXPECT_GT(found.o, 0.9);
-    EXPECT_LE(found.o, 1.0);
-    EXPECT_GT(found.lse, 0.8);  // the log's own 2u stand before it
-    EXPECT_LE(found.lse, 1.0);
+    expect_needed(found, found.o, 0.9);
+    expect_needed(found, found.lse, 0.8);  // the log's own 2u stand before it
   }
   for (const std::int64_t blocks : {2, 7}) {
     EXPECT_EQ(reach(every_addition_rounds_up(blocks), SoftmaxTerms{.sum = 0}).violations, 0);
@@ -86,9 +82,7 @@ TEST(Fp64SoftmaxWorst, HalfTheSumIsNoticed) {
 // The quotient claims what it has lost, so all of it is needed where the sum has taken its whole claim.
 TEST(Fp64SoftmaxWorst, Quotient) {
   const Reach found = reach(pairs(2, 5000, -12.0, -8.0), SoftmaxTerms{.quotient = 0});
-  EXPECT_EQ(found.violations, 0);
-  EXPECT_GT(found.o, 0.9);
-  EXPECT_LE(found.o, 1.0);
+  expect_needed(found, found.o, 0.9);
 }
 
 // x − m = -600 − 2^-44·0.99 rounds to -600.
@@ -96,9 +90,7 @@ TEST(Fp64SoftmaxWorst, Score) {
   SoftmaxProblem problem = test::softmax(Format::f32, 1, 2, [] { return -600.0; });
   problem.x.set({0, 1}, 0.99 * 0x1p-44);
   const Reach found = reach(problem, SoftmaxTerms{.score = 0});
-  EXPECT_EQ(found.violations, 0);
-  EXPECT_GT(found.o, 0.9);
-  EXPECT_LE(found.o, 1.0);
+  expect_needed(found, found.o, 0.9);
   const auto result = test::certify(problem);
   EXPECT_NEAR(result.cause[0].score_error, 0.99 * 0x1p-44, 0x1p-60);
   EXPECT_FALSE(result.cause[0].scores_dominate);
@@ -109,9 +101,7 @@ TEST(Fp64SoftmaxWorst, Underflow) {
   SoftmaxProblem problem = test::softmax(Format::f32, 1, 2, [] { return 0.0; });
   problem.x.set({0, 1}, std::nextafter(-707.0F, -1000.0F));
   const Reach found = reach(problem, SoftmaxTerms{.underflow = 0});
-  EXPECT_EQ(found.violations, 0);
-  EXPECT_GT(found.o, 0.25);
-  EXPECT_LE(found.o, 1.0);
+  expect_needed(found, found.o, 0.25);
   EXPECT_GT(check(problem, test::certify(problem, SoftmaxTerms{.underflow = 0.5}).truth).violations, 0);
 }
 
@@ -119,9 +109,7 @@ TEST(Fp64SoftmaxWorst, Underflow) {
 TEST(Fp64SoftmaxWorst, Shift) {
   const SoftmaxProblem problem = test::softmax(Format::f32, 1, 2, [] { return 1048577.0; });
   const Reach found = reach(problem, SoftmaxTerms{.shift = 0});
-  EXPECT_EQ(found.violations, 0);
-  EXPECT_GT(found.lse, 0.9);
-  EXPECT_LE(found.lse, 1.0);
+  expect_needed(found, found.lse, 0.9);
   EXPECT_GT(check(problem, test::certify(problem, SoftmaxTerms{.shift = 0.5}).truth).violations, 0);
 }
 
@@ -129,9 +117,7 @@ TEST(Fp64SoftmaxWorst, Shift) {
 TEST(Fp64SoftmaxWorst, LogOfTheSum) {
   const SoftmaxProblem problem = every_addition_rounds_up(3);
   const Reach found = reach(problem, SoftmaxTerms{.log = {.sum = 0}});
-  EXPECT_EQ(found.violations, 0);
-  EXPECT_GT(found.lse, 0.8);
-  EXPECT_LE(found.lse, 1.0);
+  expect_needed(found, found.lse, 0.8);
 }
 
 }  // namespace
