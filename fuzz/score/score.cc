@@ -52,11 +52,12 @@ Score guarded(Body body) {
   return score;
 }
 
-/// judge.h climbs until an element is decided; this one only so far. A row that has begun to climb may go on: o and lse of a
+/// judge.h climbs until an element is decided; this one only as far as the options say. A row that has begun to climb may go on: o and lse of a
 /// row ask for the same balls.
-NextTier limited(Oracle& oracle, std::size_t most_rows, std::set<std::int64_t>& climbed) {
-  return [&oracle, &climbed, most_rows](std::int64_t row, int level) -> const RowBalls* {
-    if (level > kHighestLevel || (climbed.size() >= most_rows && !climbed.contains(row))) return nullptr;
+NextTier limited(Oracle& oracle, const ScoreOptions& options, std::set<std::int64_t>& climbed) {
+  return [&oracle, &climbed, &options](std::int64_t row, int level) -> const RowBalls* {
+    const bool may = climbed.size() < options.most_rows || climbed.contains(row);
+    if (level > options.highest_level || !may) return nullptr;
     climbed.insert(row);
     return oracle.row(row, level);
   };
@@ -95,8 +96,7 @@ void ask_judging_laws(Score& score, const Kernel& kernel, const Case& subject, c
   Oracle& oracle = (options.truth != nullptr ? *options.truth : own).oracle();
   const Truth& truth = oracle.truth();
   std::set<std::int64_t> climbed;
-  const auto [judgement, found] =
-      screen(output, truth, bound, kernel.contract, limited(oracle, options.most_rows, climbed));
+  const auto [judgement, found] = screen(output, truth, bound, kernel.contract, limited(oracle, options, climbed));
   score.climbed = climbed.size();
   if (judgement.worst.failed()) {
     fail(score, std::string(name(judgement.worst.failure)), judgement.worst);

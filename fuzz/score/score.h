@@ -55,6 +55,7 @@ struct ScoreOptions {
   bool bests = false;          // Score::terms are the TermBests, which the ledger keeps, and no law is asked
   CaseTruth* truth = nullptr;  // the case's, shared by many kernels; null: this call's own
   std::size_t most_rows = kMostRows;
+  int highest_level = kHighestLevel;
 };
 
 /// The judging laws, and the relating one that was asked for; of a gradient every relating law. Never throws for what a kernel

@@ -1,5 +1,6 @@
 #include "fuzz/search/search.h"
 
+#include <limits>
 #include <utility>
 
 #include "fuzz/search/starts.h"
@@ -40,7 +41,8 @@ void Search::offer(Candidate candidate) {
   const Origin& origin = candidate.input.origin;
   if (!candidate.problem) candidate.problem = origin.make();
   Case subject{origin.spec, std::move(*candidate.problem)};
-  const Score found = score(kernel_, subject, {.bests = true});
+  // A violation is told as a finding: judged as far as the oracle goes, as a report's judge is.
+  const Score found = score(kernel_, subject, {.bests = true, .highest_level = std::numeric_limits<int>::max()});
   candidate.problem = std::move(subject.problem);
   if (leaves_bound(found) && violation_.empty()) {
     violation_ = found.verdict.detail;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "properties/driver/check_declarations.h"
@@ -94,17 +95,22 @@ std::string same_draws(const PropertyOptions& options) {
   return text;
 }
 
+/// Whose turn a law is (PropertyOptions::turns): of the kernels of a problem, one after the other, each family asks another one. Not
+/// more turns than kernels, so that every law meets every family.
+struct Turn {
+  std::size_t number = 0, of = 1;
+};
+
 /// One kernel under several laws.
 class KernelRun {
  public:
-  /// `turn`: of the kernel among those of the run.
-  KernelRun(const Kernel& kernel, std::span<const Question> questions, const PropertyOptions& options, std::size_t turn,
+  KernelRun(const Kernel& kernel, Turn turn, std::span<const Question> questions, const PropertyOptions& options,
             std::span<PropertyResult> results)
       : kernel_(kernel),
+        turn_(turn),
         questions_(questions),
         options_(options),
         results_(results),
-        turn_(turn),
         decisions_(options.before) {}
 
   bool stopped() const { return options_.stop && options_.stop(); }
@@ -261,7 +267,7 @@ class KernelRun {
   bool is_its_turn(std::size_t law) const {
     constexpr std::uint64_t kDecided = 3;  // whatever the turns: a kernel that takes few cases is asked every law
     return questions_[law].law->judge != nullptr || results_[law].decided() < kDecided ||
-           (law + family_ + turn_) % options_.turns == 0;
+           (law + family_ + turn_.number) % turn_.of == 0;
   }
 
   /// In the same way: a case that fails in another is another finding. A run that is to stop looks for no simpler one.
@@ -290,10 +296,11 @@ class KernelRun {
   }
 
   const Kernel& kernel_;
+  Turn turn_;
   std::span<const Question> questions_;
   const PropertyOptions& options_;
   std::span<PropertyResult> results_;
-  std::size_t turn_, family_ = 0;
+  std::size_t family_ = 0;  // that is drawn from, its place in the run
   RunDecisions decisions_;
   std::uint64_t cases_ = 0;
   std::map<std::string, bool> taken_;  // of a foreign kernel, by family
@@ -332,7 +339,7 @@ struct Plan {
 };
 
 /// Of one kernel; none where it had no case.
-std::vector<PropertyResult> run_kernel(const KernelDeclaration& declaration, std::size_t turn, const Plan& plan,
+std::vector<PropertyResult> run_kernel(const KernelDeclaration& declaration, Turn turn, const Plan& plan,
                                        std::span<const Case> replay, const PropertyOptions& options,
                                        const std::function<void()>& family_ends) {
   std::vector<PropertyResult> its;
@@ -341,7 +348,7 @@ std::vector<PropertyResult> run_kernel(const KernelDeclaration& declaration, std
     if (one.asked && replay.empty() && !options.out.empty()) forget(witness_path(options, its.back()));
   }
   const Kernel kernel = options.kernel_of != nullptr ? options.kernel_of(declaration) : Kernel{declaration};
-  KernelRun run(kernel, plan.questions, options, turn, its);
+  KernelRun run(kernel, turn, plan.questions, options, its);
   if (!replay.empty()) run.replay(replay);
   // Of a kernel that may be slow all families have their first case before any has its second, as in measure().
   constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
@@ -389,9 +396,13 @@ std::vector<PropertyResult> run_properties(std::span<const KernelDeclaration> ke
   };
   std::vector<PropertyResult> results;
   bool law = false, family = false;
-  for (std::size_t turn = 0; turn < tested.size(); ++turn) {
+  std::array<std::size_t, std::size(kProblemKinds)> seen{};
+  for (const KernelDeclaration* kernel : tested) {
     if (options.stop && options.stop()) return results;
-    const KernelDeclaration* kernel = tested[turn];
+    const auto of_problem =
+        std::ranges::count(tested, kernel->problem, [](const KernelDeclaration* k) { return k->problem; });
+    const Turn turn{seen[static_cast<std::size_t>(kernel->problem)]++,
+                    std::min<std::size_t>(options.turns, static_cast<std::size_t>(of_problem))};
     const Plan& plan = plan_of(*kernel);
     law = law || !plan.questions.empty();
     if (plan.questions.empty() || (replay.empty() && plan.families.empty())) continue;

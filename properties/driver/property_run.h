@@ -26,8 +26,8 @@ struct PropertyOptions {
   int redraws = 0;                  // as in Search: of a foreign kernel that takes a part of the problems
   std::string program;              // what a replay line begins with; empty: the path of this program
   std::vector<std::string> replay;  // witness files or case lines instead of the families
-  // A law that judges is asked on every family. Another one, once it has decided three cases of a kernel, on one family in so many, in
-  // turn: kernel, law and family meet in pairs, as in a Latin square.
+  // A law that judges is asked on every family. Another one, once it has decided three cases of a kernel, on one family in so many, but
+  // no more than there are kernels of its problem, in turn: kernel, law and family meet in pairs, as in a Latin square.
   std::uint64_t turns = 1;
   bool judged_elsewhere = false;           // another run asks the judging laws: here only what `laws` names is asked
   std::filesystem::path junit, json, out;  // empty: not written

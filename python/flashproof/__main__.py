@@ -25,11 +25,11 @@ def load(where: str) -> Callable[..., Any]:
         raise UsageError(f"{said(where, 80)}: must be FILE.py:FUNCTION or MODULE:FUNCTION")
     if source.endswith(".py") and not os.path.isfile(source):
         raise UsageError(f"{said(source, 80)}: no such file")
+    sys.path.insert(0, os.getcwd())  # a file's neighbours, too; python3 -m puts it there, a script does not
     try:
         if source.endswith(".py"):
             found: Any = argparse.Namespace(**runpy.run_path(source))
         else:
-            sys.path.insert(0, os.getcwd())
             found = importlib.import_module(source)
     except (Exception, SystemExit) as error:  # the user's own file: 1 would say that the kernel has findings
         raise UsageError(f"{said(source, 80)}: not loaded, {type(error).__name__}: {line(error)}") from None
@@ -67,10 +67,10 @@ def main(arguments: Optional[List[str]] = None) -> int:
     options["families"], options["laws"] = options.pop("family"), options.pop("law")
     options["deterministic"] = not options.pop("not_deterministic")
     replayed = options.pop("replay")
-    if replayed:
-        options.update(case=replayed, measured=0, cases=1)
     try:
         options = numbers_of(options, "python")
+        if replayed:
+            options.update(case=replayed, measured=0, cases=1)
         for declared in ("arithmetic", "semantics"):
             text = options[declared]
             if not text or text[0] not in '{"':

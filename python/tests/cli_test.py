@@ -27,12 +27,15 @@ def test_a_check_and_its_replay_line(tmp_path):
     assert again.returncode == 1 and "wrong_shape" in again.stdout, again.stdout + again.stderr
 
 
-def test_the_console_script_is_the_module():
+def test_the_console_script_is_the_module(tmp_path):
     script = pathlib.Path(sysconfig.get_path("scripts")) / "flashproof"
     if not script.is_file():
         pytest.skip("not installed by pip: no console script")
-    done = subprocess.run([script, "kernels:no_such"], cwd=HERE, capture_output=True, text=True, timeout=120)
-    assert (done.returncode, done.stderr) == (2, run("kernels:no_such").stderr)
+    (tmp_path / "neighbour.py").write_text("NAME = 'f'\n")
+    (tmp_path / "mine.py").write_text("import neighbour\n")
+    for where in ("mine.py:no_such", "mine:no_such"):
+        done = subprocess.run([script, where], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        assert (done.returncode, done.stderr) == (2, run(where, folder=tmp_path).stderr) and "has no" in done.stderr, done.stderr
 
 
 def replayed(done, folder):

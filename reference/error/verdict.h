@@ -32,7 +32,7 @@ enum class Failure : std::uint8_t {
   unwritten,  // an output element was never written
   error,      // the kernel reported an error or the executor found one (divergent barrier, deadlock, ...)
 };
-inline constexpr std::size_t kFailures = 9;
+inline constexpr std::size_t kFailures = static_cast<std::size_t>(Failure::error) + 1;
 
 struct Verdict {
   VerdictKind kind = VerdictKind::pass;

@@ -41,6 +41,7 @@ std::optional<Feature> first_beyond(const P& problem, std::span<const Feature> t
 
 std::string_view name(ProblemKind kind) {
   constexpr std::string_view kNames[] = {"softmax", "merge", "attention", "attention_backward"};
+  static_assert(std::size(kNames) == std::size(kProblemKinds));
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -52,6 +53,7 @@ std::string_view name(Part part) {
 std::string_view name(Feature feature) {
   constexpr std::string_view kNames[] = {"window", "softcap", "alibi", "sink",         "packed",
                                          "paged",  "descale", "mixed", "unnormalised", "joins"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(Feature::joins) + 1);
   return kNames[static_cast<int>(feature)];
 }
 

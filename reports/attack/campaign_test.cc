@@ -33,7 +33,7 @@ std::vector<LedgerEntry> searched(const Kernel& target, int steps, std::uint64_t
 
 TEST(Search, entries_replay_and_read_back) {
   for (const auto& [id, steps] :
-       {std::pair("merge.pairwise_stable.hardened", 200), std::pair("attention_backward.two_kernels.hardened", 20)}) {
+       {std::pair("merge.pairwise_stable.hardened", 200), std::pair("attention_backward.two_kernels.hardened", 150)}) {
     const std::vector<LedgerEntry> found = searched(kernel(id), steps, 5);
     EXPECT_FALSE(found.empty());
     for (const LedgerEntry& e : found) {

@@ -32,7 +32,7 @@ def run(command, **options):
 
 
 def lines_of(path):
-    return path.read_text(errors="replace").splitlines() if path.exists() else []
+    return os.fsdecode(path.read_bytes()).split("\n") if path.exists() else []  # a path of any bytes is one of the command line's
 
 
 def to_configure(root, build, tests, architectures):
@@ -63,14 +63,14 @@ def configure(root, build, settings, architectures):
 
 def jobs():
     """As many as there are cores and memory for: a compiler takes 1.5 GB."""
-    cores = len(os.sched_getaffinity(0))
+    cores = int(subprocess.run(["nproc"], check=True, capture_output=True).stdout)  # which OMP_NUM_THREADS limits
     available = [int(line.split()[1]) for line in lines_of(pathlib.Path("/proc/meminfo")) if line.startswith("MemAvailable:")]
     return max(1, min([cores, *(kb // 1500000 for kb in available)]))
 
 
 def show_progress(source, log, preset, seconds):
     """Of ninja's output, which goes to the log: a line each tenth of the way and `seconds`, on a terminal one that is rewritten."""
-    terminal = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    terminal = sys.stderr is not None and sys.stderr.isatty() and (os.environ.get("TERM") or "dumb") != "dumb"
     steps, start, end = (1000, "\r\033[K", "") if terminal else (10, "", "\n")
     at, shown, rest = None, -1, b""
     began = last = time.monotonic()
@@ -109,9 +109,14 @@ def main(root, preset, tests, architectures, target):
     if settings:
         configure(root, build, settings, architectures)
     command = ["cmake", "--build", str(build), "--parallel", str(jobs()), "--target", target]
-    ninja = run(command, stdout=subprocess.PIPE, env={**os.environ, "NINJA_STATUS": "[%f/%t] "})
     with open(build / "build.log", "wb") as log:
-        show_progress(ninja.stdout.fileno(), log, preset, 30)
+        ninja = run(command, stdout=subprocess.PIPE, env={**os.environ, "NINJA_STATUS": "[%f/%t] "})
+        try:
+            show_progress(ninja.stdout.fileno(), log, preset, 30)
+        except OSError:  # the disk is full
+            ninja.terminate()
+            ninja.wait()
+            raise
     if ninja.wait():
         say(f"the build failed; from build/{preset}/build.log:")
         tell("".join(line + "\n" for line in causes(lines_of(build / "build.log"))))

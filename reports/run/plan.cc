@@ -32,6 +32,7 @@ std::vector<const Family*> select_families(const std::vector<std::string>& globs
 
 std::string_view name(SweepTier tier) {
   constexpr std::string_view kNames[] = {"quick", "default", "nightly"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(SweepTier::nightly) + 1);
   return kNames[static_cast<std::size_t>(tier)];
 }
 

@@ -53,6 +53,7 @@ bool is_death(Ending ending) {
 std::string_view name(Ending ending) {
   constexpr std::string_view kNames[] = {"done",  "finding",   "usage", "infrastructure", "restart",
                                          "crash", "sanitizer", "hang",  "memory",         "odd"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(Ending::odd) + 1);
   return kNames[static_cast<std::size_t>(ending)];
 }
 

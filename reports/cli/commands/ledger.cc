@@ -44,6 +44,8 @@ std::vector<LedgerEntry> measured_of_campaign(const std::string& folder, const s
     }
     const auto format = parse_format(line.format);
     if (!format) throw UsageError(one_line(folder) + ": format " + quote(line.format) + " does not exist");
+    // Of a kernel whose bits depend on the schedule, which an entry does not name, the figure would not be found again.
+    if (const Kernel* kernel = find_kernel(line.kernel); kernel != nullptr && !kernel->contract.deterministic) continue;
     best.offer({.kernel = checked_kernel(line.kernel),
                 .format = *format,
                 .architecture = on_gpu ? gpu : "cpu",
