@@ -149,10 +149,10 @@ std::optional<Mapping> Access::map(const Addresses& addresses) const {
   return Mapping{};
 }
 
-Access access_of(Context* context, std::uint32_t site, bool write) {
+Access access_of(Context* context, std::uint32_t site, bool write, std::uint64_t bytes) {
   Runtime& runtime = *context->runtime;
   const Site& at = runtime.entry->layout.sites[site];
-  return {runtime, at, write, static_cast<std::uint64_t>(at.bytes) * at.count};
+  return {runtime, at, write, bytes != 0 ? bytes : static_cast<std::uint64_t>(at.bytes) * at.count};
 }
 
 }  // namespace flashproof::ptx

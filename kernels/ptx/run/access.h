@@ -47,6 +47,7 @@ struct Access {
   std::string near(std::uint64_t address) const;
 };
 
-Access access_of(Context* context, std::uint32_t site, bool write);
+/// `bytes` of each lane; 0: as many as the site says.
+Access access_of(Context* context, std::uint32_t site, bool write, std::uint64_t bytes = 0);
 
 }  // namespace flashproof::ptx

@@ -23,7 +23,7 @@ struct Site {
   Space space;
   std::uint8_t bytes;      // of an element
   std::uint8_t count;      // elements side by side
-  std::uint8_t operation;  // AtomicOperation, or Reduction
+  std::uint8_t operation;  // AtomicOperation, or MatrixOperation
   bool is_signed, is_float;
   std::int32_t block;  // of a meeting: where it stands
 };
@@ -40,6 +40,9 @@ enum class AtomicOperation : std::uint8_t {
   increment,
   decrement
 };
+
+/// Of mma: the factors. Of ldmatrix: whether rows are columns.
+enum class MatrixOperation : std::uint8_t { f16, bf16, plain, transposed };
 
 struct Runtime;  // launch.cc
 

@@ -3,7 +3,6 @@
 #include "kernels/ptx/translate/emit.h"
 
 namespace flashproof::ptx {
-namespace {
 
 Space space_of(const Form& form) {
   static constexpr std::pair<std::string_view, Space> kSpaces[] = {
@@ -19,16 +18,18 @@ std::vector<Operand> elements(const Operand& operand) {
   return operand.kind == Operand::Kind::vector ? operand.parts : std::vector<Operand>{operand};
 }
 
+void store_address(BlockCode& code, const Operand& operand, Space space, int room) {
+  code.line("store <32 x i64> {}, ptr {}, align 256", code.address(operand, space), code.room(room));
+}
+
+namespace {
+
 Site site_of(const Form& form) {
   Site site{};
   site.space = space_of(form);
   site.bytes = static_cast<std::uint8_t>(form.type.bytes());
   site.count = static_cast<std::uint8_t>(form.vector_size());
   return site;
-}
-
-void store_address(BlockCode& code, const Operand& operand, Space space) {
-  code.line("store <32 x i64> {}, ptr {}, align 256", code.address(operand, space), code.room(0));
 }
 
 /// A parameter by its name: the same for all lanes, inside as the file is translated.
@@ -65,7 +66,7 @@ void emit_load(BlockCode& code, const Form& form, const Instruction& in) {
       if (parameter.name == from.name) return load_parameter(code, form, in);
     }
   }
-  store_address(code, from, space);
+  store_address(code, from, space, 0);
   code.line("call void @ptx_load(ptr %c, i32 {}, ptr {}, ptr {}, i32 {})", code.active(), code.room(0), code.room(1),
             code.site(site_of(form)));
   const std::vector<Operand> to = elements(in.operands[0]);
@@ -85,7 +86,7 @@ void emit_store(BlockCode& code, const Form& form, const Instruction& in) {
     code.line("store {} {}, ptr {}, align {}", vector_type(form.type.bits), value,
               code.room_of(1, static_cast<int>(i), form.type.bits), kLanes * form.type.bytes());
   }
-  store_address(code, in.operands[0], space_of(form));
+  store_address(code, in.operands[0], space_of(form), 0);
   code.line("call void @ptx_store(ptr %c, i32 {}, ptr {}, ptr {}, i32 {})", code.active(), code.room(0), code.room(1),
             code.site(site_of(form)));
 }
@@ -109,7 +110,7 @@ void emit_atomic(BlockCode& code, const Form& form, const Instruction& in) {
     code.line("store {} {}, ptr {}, align 128", type, value,
               code.room_of(1, static_cast<int>(i - first) - 1, form.type.bits));
   }
-  store_address(code, in.operands[first], site.space);
+  store_address(code, in.operands[first], site.space, 0);
   code.line("call void @ptx_atomic(ptr %c, i32 {}, ptr {}, ptr {}, ptr {}, i32 {})", code.active(), code.room(0),
             code.room(1), code.room(2), code.site(site));
   if (first == 1) code.write(in.operands[0], code.op("load {}, ptr {}, align 128", type, code.room(2)), form.type);

@@ -213,10 +213,19 @@ bool is_barrier(const Form& form) {
 
 bool is_collective(const Form& form) {
   const std::string& opcode = form.parts[0];
-  return opcode == "shfl" || opcode == "vote" || opcode == "match" || opcode == "redux" || form.name == "bar.warp.sync";
+  return opcode == "shfl" || opcode == "vote" || opcode == "match" || opcode == "redux" || opcode == "mma" ||
+         opcode == "ldmatrix" || form.name == "bar.warp.sync";
 }
 
-const Operand& members_of(const Instruction& instruction) { return instruction.operands.back(); }
+const Operand& members_of(const Instruction& instruction) {
+  static const Operand everyone = [] {
+    Operand all;
+    all.bits = ~0ULL;  // as -1 is written
+    return all;
+  }();
+  const bool is_matrix = instruction.form.starts_with("mma.") || instruction.form.starts_with("ldmatrix.");
+  return is_matrix ? everyone : instruction.operands.back();
+}
 
 std::vector<std::string> unsupported(const std::string& file, const Entry& entry) {
   std::vector<std::string> list;

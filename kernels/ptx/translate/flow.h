@@ -40,10 +40,10 @@ Flow flow_of(const std::string& file, const Entry& entry);
 /// The instructions that have no form, one "FILE:LINE: no such instruction here: NAME" each.
 std::vector<std::string> unsupported(const std::string& file, const Entry& entry);
 
-/// shfl, vote, match, redux and bar.warp.sync: the lanes of a mask do it together.
+/// shfl, vote, match, redux, bar.warp.sync, mma and ldmatrix: the lanes of a mask do it together.
 bool is_collective(const Form& form);
 bool is_barrier(const Form& form);
-/// The operand that holds the mask of a collective.
+/// The operand that holds the mask of a collective; of mma and ldmatrix, which have none, all lanes.
 const Operand& members_of(const Instruction& instruction);
 
 }  // namespace flashproof::ptx

@@ -74,6 +74,8 @@ std::span<const RuntimeSymbol> runtime_symbols() {
                                        {"ptx_shuffle", address(ptx_shuffle)},
                                        {"ptx_shuffle_fault", address(ptx_shuffle_fault)},
                                        {"ptx_reduce", address(ptx_reduce)},
+                                       {"ptx_mma", address(ptx_mma)},
+                                       {"ptx_ldmatrix", address(ptx_ldmatrix)},
                                        {"ptx_rounded", address(ptx_rounded)},
                                        {"ptx_trap", address(ptx_trap)},
                                        {"memcpy", address<void*(void*, const void*, std::size_t)>(std::memcpy)},

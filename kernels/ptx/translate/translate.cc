@@ -88,6 +88,8 @@ constexpr const char* kDeclarations =
     "declare i32 @ptx_shuffle(ptr, i32, i32, ptr, ptr, i32)\n"
     "declare void @ptx_shuffle_fault(ptr, i32, i32)\n"
     "declare void @ptx_reduce(i32, i32, i32, ptr, ptr)\n"
+    "declare void @ptx_mma(ptr, i32, ptr, ptr, ptr, ptr, i32)\n"
+    "declare void @ptx_ldmatrix(ptr, i32, ptr, ptr, i32)\n"
     "declare void @ptx_rounded(i32, i32, ptr, ptr)\n"
     "declare void @ptx_trap(ptr, i32, i32)\n";
 
