@@ -22,6 +22,7 @@ struct FormRow {
   ///   d| P|   written, or the pair %r|%p
   ///   v w     one register, or {a, b} as many as .v2, .x4 and the like say, or a digit behind it: written, read
   ///   x       read: what `s` takes, a special register or the address of a variable; m address, L label, i integer
+  ///   C       arguments or results of a call, checked by translate/calls.cc
   /// Behind it ':' and the type (":u32"; ":from" the second type of the name, ":wide" twice the width); without, the last type of
   /// the name. '>' behind it: the register may be wider. '?' before it: may be missing.
   std::string_view operands;

@@ -107,6 +107,8 @@ struct Checker {
           if (type.bits != 32 && type.bits != 64) refuse_operand(number, "an address is a register of 32 or 64 bits");
         }
         return;
+      case 'C':
+        return;
       case 'L':
         if (operand.kind != Kind::label) refuse_operand(number, fmt::format("'{}' is no label", shown(operand.name)));
         return;

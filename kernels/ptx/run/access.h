@@ -32,7 +32,8 @@ struct Access {
   Runtime& runtime;
   const Site& site;
   bool write;
-  std::uint64_t bytes;  // of a lane
+  std::uint64_t bytes;          // of a lane
+  std::uint64_t align = bytes;  // what its address is a multiple of
 
   /// Where the lane's bytes lie; null after a finding.
   std::byte* place(std::uint64_t address, int lane) const;

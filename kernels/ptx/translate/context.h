@@ -50,9 +50,10 @@ struct Runtime;  // launch.cc
 struct Context {
   std::int64_t budget;
   const std::byte* parameters;
-  std::uint64_t variables;      // host address of the module's global and constant variables
-  const std::uint32_t* thread;  // [3][32]: %tid.x, .y, .z of the warp's lanes
-  std::uint32_t split;          // lanes that branch or leave where others go on
+  std::uint64_t variables;         // host address of the module's global and constant variables
+  const std::uint32_t* thread;     // [3][32]: %tid.x, .y, .z of the warp's lanes
+  std::uint32_t way_back[kLanes];  // of lanes that return from a function: the block
+  std::uint32_t split;             // lanes that branch or leave where others go on
   std::uint32_t barrier, barrier_threads, barrier_votes, barrier_result;
   std::uint32_t block_size[3], block_index[3], grid_size[3];
   std::uint32_t warp;
@@ -60,7 +61,15 @@ struct Context {
 };
 
 /// What a block of code returns: the next block, or one of these.
-enum Next : std::int32_t { diverged = -1, at_barrier = -2, left = -3, some_left = -4, parked = -5, stopped = -6 };
+enum Next : std::int32_t {
+  diverged = -1,
+  at_barrier = -2,
+  left = -3,
+  some_left = -4,
+  parked = -5,
+  stopped = -6,
+  returned = -7  // every lane to its own block
+};
 
 using BlockFunction = std::int32_t (*)(std::byte* registers, Context* context, std::uint32_t lanes);
 

@@ -62,6 +62,16 @@ void emit_load(BlockCode& code, const Form& form, const Instruction& in);
 void emit_store(BlockCode& code, const Form& form, const Instruction& in);
 void emit_atomic(BlockCode& code, const Form& form, const Instruction& in);
 
+// emit_async.cc
+void emit_copy_async(BlockCode& code, const Form& form, const Instruction& in);
+void emit_copy_group(BlockCode& code, const Form& form, const Instruction& in);
+
+// emit_call.cc
+/// The end of a block: arguments to the function's parameters, and where to go back to.
+void emit_call(BlockCode& code, const Instruction& in);
+/// Behind it: what the function has returned.
+void emit_call_result(BlockCode& code, const Form& form, const Instruction& in);
+
 // emit_matrix.cc
 void emit_mma(BlockCode& code, const Form& form, const Instruction& in);
 void emit_ldmatrix(BlockCode& code, const Form& form, const Instruction& in);
