@@ -135,17 +135,26 @@ std::string outcome(const std::string& text, const Problem& problem) {
   return said;
 }
 
-TEST(Twin, every_wait_for_copies_that_is_missing_is_found) {
-  const std::string text = read_file(FLASHPROOF_PTX_FOLDER "/attention_mma.ptx", 16 << 20);
+TEST(Twin, a_wait_for_copies_that_is_missing_is_found) {
+  const std::string all = read_file(FLASHPROOF_PTX_FOLDER "/attention_mma.ptx", 16 << 20);
+  const std::size_t second = all.find(".visible .entry", all.find(".visible .entry") + 1);
+  const std::string text = all.substr(0, second);  // the entry for d = 64
   const Problem problem = mma_problem();
   EXPECT_EQ(outcome(text, problem), "");
-  std::size_t waits = 0;
+  std::size_t waits = 0, found = 0;
   for (std::size_t at = 0; (at = text.find("cp.async.wait_group", at)) != std::string::npos; ++at, ++waits) {
     std::string without = text;
     without.replace(at, text.find('\n', at) - at, "");
-    EXPECT_THAT(outcome(without, problem), testing::HasSubstr("a cp.async writes which was not waited for"));
+    const std::string said = outcome(without, problem);
+    if (said.find("a cp.async writes which was not waited for") != std::string::npos) {
+      ++found;
+    } else {
+      EXPECT_EQ(said, "");
+      EXPECT_EQ(text.find("ldmatrix", at), std::string::npos);
+    }
   }
-  EXPECT_GE(waits, 2U);
+  EXPECT_EQ(waits, 3U);
+  EXPECT_EQ(found, 2U) << "the one at the end of the kernel has nothing to wait for";
 }
 #endif
 
