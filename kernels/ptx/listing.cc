@@ -58,13 +58,13 @@ std::string entry_text(const Module& module, const Entry& entry) {
   for (const Instruction& instruction : entry.instructions) forms.insert(instruction.form);
   std::string text = fmt::format("entry {}\n  parameters  {}\n", shown(entry.name), parameters(entry));
   const std::string code = fmt::format("{} instructions of {} forms", entry.instructions.size(), forms.size());
-  if (const std::vector<std::string> missing = unsupported(module.file, entry); !missing.empty()) {
-    text +=
-        fmt::format("  code        {}\n  executable  no: {} instructions are not known here\n", code, missing.size());
-    for (const std::string& line : missing) text += "    " + line + "\n";
-    return text;
-  }
   try {
+    if (const std::vector<std::string> missing = unsupported(module, entry); !missing.empty()) {
+      text +=
+          fmt::format("  code        {}\n  executable  no: {} instructions are not known here\n", code, missing.size());
+      for (const std::string& line : missing) text += "    " + line + "\n";
+      return text;
+    }
     const Translation made = translate(module, entry);
     text +=
         launch_text(entry, made, module) + fmt::format("  code        {}, {} blocks\n", code, made.flow.blocks.size());

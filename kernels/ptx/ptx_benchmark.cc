@@ -21,14 +21,14 @@ Problem softmax(std::int64_t rows, std::int64_t cols) {
   return p;
 }
 
-Problem attention(std::int64_t queries, std::int64_t keys, std::int64_t d) {
+Problem attention(std::int64_t queries, std::int64_t keys, std::int64_t d, Format format = Format::f32) {
   AttentionProblem p;
-  p.q = Tensor::dense(Format::f32, {1, 1, queries, d});
-  p.k = Tensor::dense(Format::f32, {1, 1, keys, d});
-  p.v = Tensor::dense(Format::f32, {1, 1, keys, d});
+  p.q = Tensor::dense(format, {1, 1, queries, d});
+  p.k = Tensor::dense(format, {1, 1, keys, d});
+  p.v = Tensor::dense(format, {1, 1, keys, d});
   Random random(1, 0);
   for (Tensor* tensor : {&p.q, &p.k, &p.v}) {
-    for (std::int64_t i = 0; i < tensor->elements(); ++i) tensor->set_bits(i, encode(Format::f32, random.normal()));
+    for (std::int64_t i = 0; i < tensor->elements(); ++i) tensor->set_bits(i, encode(format, random.normal()));
   }
   p.scale = 0.125F;
   p.plan = ChunkPlan::uniform(keys, 64);
@@ -64,11 +64,16 @@ void compiling(benchmark::State& state) {
 
 const char* const kSoftmax = "softmax.online_two_pass.hardened";
 const char* const kAttention = "attention.deferred.hardened";
+const char* const kMma = "attention.mma_f16.hardened";
 BENCHMARK_CAPTURE(launches, softmax_64x1024_fibers, kSoftmax, softmax(64, 1024), false)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(launches, softmax_64x1024_ptx, kSoftmax, softmax(64, 1024), true)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(launches, attention_16x64x32_fibers, kAttention, attention(16, 64, 32), false)
     ->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(launches, attention_16x64x32_ptx, kAttention, attention(16, 64, 32), true)
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(launches, mma_128x256x64_fibers, kMma, attention(128, 256, 64, Format::f16), false)
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(launches, mma_128x256x64_ptx, kMma, attention(128, 256, 64, Format::f16), true)
     ->Unit(benchmark::kMicrosecond);
 BENCHMARK(compiling)->Unit(benchmark::kMillisecond);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 
 namespace flashproof::ptx {
 namespace {
@@ -22,7 +23,7 @@ class BodyParser {
  private:
   struct Scope {
     std::map<std::string, int, std::less<>> registers;
-    std::map<std::string, std::string, std::less<>> labels;  // as written -> unique
+    std::map<std::string, std::string, std::less<>> labels, parameters;  // as written -> unique
   };
 
   void open_scope() {
@@ -58,12 +59,13 @@ class BodyParser {
   void label() {
     const Token name = reader_.take();
     reader_.take();
-    entry_.labels.push_back({*find_label(name.text), entry_.instructions.size(), name.line});
+    entry_.labels.push_back({*find_name(&Scope::labels, name.text), entry_.instructions.size(), name.line});
   }
 
-  const std::string* find_label(std::string_view name) const {
+  using Names = std::map<std::string, std::string, std::less<>>;
+  const std::string* find_name(Names Scope::* names, std::string_view name) const {
     for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-      if (const auto found = scope->labels.find(name); found != scope->labels.end()) return &found->second;
+      if (const auto found = ((*scope).*names).find(name); found != ((*scope).*names).end()) return &found->second;
     }
     return nullptr;
   }
@@ -79,8 +81,9 @@ class BodyParser {
     const Token word = reader_.take();
     if (word.is(".reg")) return registers();
     if (word.is(".shared") || word.is(".local")) return variables(word.is(".shared") ? Space::shared : Space::local);
+    if (word.is(".param")) return call_parameters();
     if (word.is(".loc")) return place();
-    if (word.is(".pragma") || word.is(".param") || word.is(".callprototype")) return reader_.skip_over(";");
+    if (word.is(".pragma") || word.is(".callprototype")) return reader_.skip_over(";");
     reader_.complain_at(word.line, fmt::format("directive '{}' is not known here", shown(word.text)));
   }
 
@@ -117,6 +120,19 @@ class BodyParser {
         if (other.name == variable.name) reader_.complain(fmt::format("{} is declared twice", shown(variable.name)));
       }
       entry_.variables.push_back(std::move(variable));
+    }
+  }
+
+  /// Of a sequence around a call. Those of scopes side by side are never needed together: one place for those of a name and kind.
+  void call_parameters() {
+    for (Variable& variable : parse_variables(reader_, Space::param)) {
+      if (variable.count == 0) reader_.complain(fmt::format("{} has no size", shown(variable.name)));
+      const std::string unique = fmt::format("{} {} at depth {}, {} bytes, align {}", variable.name, variable.type.bits,
+                                             scopes_.size(), variable.bytes(), variable.align);
+      if (!scopes_.back().parameters.emplace(variable.name, unique).second)
+        reader_.complain(fmt::format("{} is declared twice", shown(variable.name)));
+      variable.name = unique;
+      if (parameter_names_.insert(unique).second) entry_.variables.push_back(std::move(variable));
     }
   }
 
@@ -197,13 +213,14 @@ class BodyParser {
     made.name = name;
     if (made.reg = find_register(name); made.reg >= 0) {
       made.kind = Operand::Kind::reg;
-    } else if (const std::string* label = find_label(name)) {
+    } else if (const std::string* label = find_name(&Scope::labels, name)) {
       made.kind = Operand::Kind::label;
       made.name = *label;
     } else if (name.front() == '%') {
       made.kind = Operand::Kind::special;
     } else {
       made.kind = Operand::Kind::symbol;
+      if (const std::string* parameter = find_name(&Scope::parameters, name)) made.name = *parameter;
       if (reader_.peek().is("+")) made.bits = offset();
     }
     return made;
@@ -238,6 +255,7 @@ class BodyParser {
   Entry& entry_;
   std::size_t& instructions_;
   std::vector<Scope> scopes_;
+  std::set<std::string> parameter_names_;
   int scopes_made_ = 0;
   int file_ = 0, line_ = 0;
 };

@@ -76,7 +76,8 @@ std::span<const FormRow> form_rows() {
       {"isspacep.{global,shared,local}", "P s:u64", emit_isspacep},
       // memory
       {"ld" ORDER SPACE CACHE "{,.nc}" EVICT "{,.v2,.v4}." ANY, "v> m", emit_load},
-      {"ld{,.weak}{.const,.param,.param::entry}{,.v2,.v4}." ANY, "v> m", emit_load},
+      {"ld{,.weak}{.const,.param,.param::entry,.param::func}{,.v2,.v4}." ANY, "v> m", emit_load},
+      {"st{,.weak}{.param,.param::func}{,.v2,.v4}." ANY, "m w>", emit_store},
       {"st" ORDER SPACE CACHE EVICT "{,.v2,.v4}." ANY, "m w>", emit_store},
       {"atom" ATOMIC ".{add,min,max}.{u32,s32,u64,s64}", "d m s", emit_atomic},
       {"atom" ATOMIC ".{and,or,xor,exch}.{b32,b64}", "d m s", emit_atomic},
@@ -87,6 +88,9 @@ std::span<const FormRow> form_rows() {
       {"red" ATOMIC ".{and,or,xor}.{b32,b64}", "m s", emit_atomic},
       {"red" ATOMIC ".{inc,dec}.u32", "m s", emit_atomic},
       {"red" ATOMIC ".add.f32", "m s", emit_atomic},
+      {"cp.async.{ca,cg}.{shared,shared::cta}.global{,.L2::64B,.L2::128B,.L2::256B}", "m m i ?s:u32", emit_copy_async},
+      {"cp.async.{commit_group,wait_all}", "", emit_copy_group},
+      {"cp.async.wait_group", "i", emit_copy_group},
       // nothing to do where warps take turns and every store lands at once
       {"membar.{cta,gl,sys}", "", emit_nothing},
       {"fence{,.acq_rel,.sc}.{cta,gpu,sys}", "", emit_nothing},
@@ -99,6 +103,9 @@ std::span<const FormRow> form_rows() {
       {"match.any.sync.b32", "d s s:b32", emit_reduction},
       {"redux.sync.{add,min,max}.{u32,s32}", "d s s:b32", emit_reduction},
       {"redux.sync.{and,or,xor}.b32", "d s s:b32", emit_reduction},
+      {"mma.sync.aligned.m16n8k16.row.col.f32.{f16.f16,bf16.bf16}.f32", "v4:f32 w4:b32 w2:b32 w4:f32", emit_mma},
+      {"mma.sync.aligned.m16n8k8.row.col.f32.{f16.f16,bf16.bf16}.f32", "v4:f32 w2:b32 w1:b32 w4:f32", emit_mma},
+      {"ldmatrix.sync.aligned.m8n8{.x1,.x2,.x4}{,.trans}{,.shared,.shared::cta}.b16", "v:b32 m", emit_ldmatrix},
       {"activemask.b32", "d", emit_activemask},
       {"bar.warp.sync", "s:b32", emit_nothing},
       {"{bar,barrier,barrier.cta}.sync{,.aligned}", "s:u32 ?s:u32", emit_nothing},
@@ -107,6 +114,10 @@ std::span<const FormRow> form_rows() {
       // control: translate/flow.cc
       {"bra{,.uni}", "L", emit_nothing},
       {"{ret,ret.uni,exit,trap}", "", emit_nothing},
+      // functions: translate/calls.cc makes the other two of call and ret, which it checks
+      {"call{,.uni}", "", emit_nothing},
+      {"call of function", "L d:u32 C C", emit_call_result},
+      {"return from function", "s:u32", emit_nothing},
   };
   return rows;
 }

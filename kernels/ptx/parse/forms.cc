@@ -112,6 +112,11 @@ std::vector<OperandRule> rules_of(const Form& form) {
     if (word.front() == '?') rule.optional = true, word.remove_prefix(1);
     rule.kind = word.front();
     word.remove_prefix(1);
+    rule.elements = form.vector_size();
+    if (!word.empty() && word.front() >= '1' && word.front() <= '4') {
+      rule.elements = word.front() - '0';
+      word.remove_prefix(1);
+    }
     if (word.starts_with('|')) rule.pair = true, word.remove_prefix(1);
     if (word.starts_with('>')) rule.wider = true, word.remove_prefix(1);
     rule.type = rule_type(form, word.starts_with(':') ? word.substr(1) : word);

@@ -20,8 +20,9 @@ struct FormRow {
   ///   d s     register written; register or immediate read
   ///   p P     predicate read, perhaps negated; predicate written, perhaps the pair %p|%q
   ///   d| P|   written, or the pair %r|%p
-  ///   v w     one register, or {a, b} as many as .v2 or .v4 say: written, read
+  ///   v w     one register, or {a, b} as many as .v2, .x4 and the like say, or a digit behind it: written, read
   ///   x       read: what `s` takes, a special register or the address of a variable; m address, L label, i integer
+  ///   C       arguments or results of a call, checked by translate/calls.cc
   /// Behind it ':' and the type (":u32"; ":from" the second type of the name, ":wide" twice the width); without, the last type of
   /// the name. '>' behind it: the register may be wider. '?' before it: may be missing.
   std::string_view operands;
@@ -39,7 +40,7 @@ struct Form {
   bool has(std::string_view part) const;
   /// The first of these that is a part; the last one if none is.
   std::string_view one_of(std::initializer_list<std::string_view> parts) const;
-  int vector_size() const { return has("v2") ? 2 : has("v4") ? 4 : 1; }
+  int vector_size() const { return has("v2") || has("x2") ? 2 : has("v4") || has("x4") ? 4 : 1; }
 };
 
 std::span<const FormRow> form_rows();
@@ -53,6 +54,7 @@ const Form* find_form(std::string_view name);
 struct OperandRule {
   char kind;  // 'd', 's', 'p', 'P', 'v', 'w', 'x', 'm', 'L', 'i'
   bool pair = false, wider = false, optional = false;
+  int elements = 1;  // of 'v' and 'w'
   Type type;
 };
 std::vector<OperandRule> rules_of(const Form& form);

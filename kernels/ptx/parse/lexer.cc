@@ -58,11 +58,12 @@ class Lexer {
     const char c = source_[at_];
     std::size_t end = at_ + 1;
     if (starts_word(c)) {
-      // "::" belongs to a word only between letters: barrier::cta, but not $L__BB0_1: or a:: nothing
+      // "::" belongs to a word only inside: barrier::cta, L2::128B, but not $L__BB0_1: or a:: nothing
       while (end < source_.size()) {
         if (continues_word(source_[end])) {
           ++end;
-        } else if (source_.substr(end, 2) == "::" && end + 2 < source_.size() && is_letter(source_[end + 2])) {
+        } else if (source_.substr(end, 2) == "::" && end + 2 < source_.size() &&
+                   (is_letter(source_[end + 2]) || is_digit(source_[end + 2]))) {
           end += 2;
         } else {
           break;

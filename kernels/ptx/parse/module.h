@@ -71,9 +71,9 @@ struct Entry {
   std::string name;
   bool is_function = false;  // .func: not an entry, cannot be launched
   int line = 0;
-  std::vector<Variable> parameters;
+  std::vector<Variable> parameters, returned;  // returned: of a function
   std::int64_t parameter_bytes = 0;
-  std::vector<Variable> variables;  // shared and local
+  std::vector<Variable> variables;  // shared, local, and of calls (param)
   std::vector<Register> registers;
   std::vector<Instruction> instructions;
   std::vector<Label> labels;

@@ -48,7 +48,7 @@ struct Checker {
 
   /// The elements of a vector operand, or the operand itself.
   void check_vector(std::size_t number, const Operand& operand, const OperandRule& rule, bool written) const {
-    const auto size = static_cast<std::size_t>(form.vector_size());
+    const auto size = static_cast<std::size_t>(rule.elements);
     const bool braces = operand.kind == Operand::Kind::vector;
     if (braces ? operand.parts.size() != size : size != 1) {
       refuse_operand(number, fmt::format("{} elements wanted", size));
@@ -106,6 +106,8 @@ struct Checker {
           const Type type = entry.registers[static_cast<std::size_t>(operand.reg)].type;
           if (type.bits != 32 && type.bits != 64) refuse_operand(number, "an address is a register of 32 or 64 bits");
         }
+        return;
+      case 'C':
         return;
       case 'L':
         if (operand.kind != Kind::label) refuse_operand(number, fmt::format("'{}' is no label", shown(operand.name)));

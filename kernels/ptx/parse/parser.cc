@@ -118,7 +118,7 @@ class ModuleParser {
     Entry entry;
     entry.is_function = is_function;
     entry.line = line;
-    if (is_function && reader_.accept("(")) returned_.clear(), parse_parameters(reader_, returned_);
+    if (is_function && reader_.accept("(")) parse_parameters(reader_, entry.returned);
     entry.name = reader_.expect_word("the name of an entry");
     if (reader_.accept("(")) entry.parameter_bytes = parse_parameters(reader_, entry.parameters);
     while (!reader_.peek().is("{") && !reader_.peek().is(";")) entry_directive(entry);
@@ -154,7 +154,6 @@ class ModuleParser {
   TokenReader reader_;
   Module module_;
   std::set<std::string, std::less<>> names_;
-  std::vector<Variable> returned_;
   std::int64_t image_ = 0;
   std::size_t instructions_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -36,8 +37,8 @@ std::byte* Access::outside(std::uint64_t address, int lane, Space space, std::ui
 
 /// Where the lane's bytes lie; null after a finding.
 std::byte* Access::place(std::uint64_t address, int lane) const {
-  if (address % bytes != 0) {
-    runtime.find(site.line, fmt::format("{}, which is no multiple of {}", text(address), bytes), lane);
+  if (address % align != 0) {
+    runtime.find(site.line, fmt::format("{}, which is no multiple of {}", text(address), align), lane);
     return nullptr;
   }
   Space space = site.space;
@@ -93,8 +94,13 @@ std::byte* Access::shared(std::uint64_t address, int lane) const {
   if (write) {
     std::memset(written, 1, bytes);
   } else if (std::memchr(written, 0, bytes) != nullptr) {
-    runtime.find(site.line, fmt::format("{} of shared memory that were not all written before", text(address)), lane,
-                 true);
+    if (runtime.lines_found.contains(site.line)) return runtime.shared.data() + address;
+    const bool under_way = std::ranges::any_of(
+        runtime.warps, [&](const Warp& warp) { return warp.copies.write(address, address + bytes); });
+    runtime.find(site.line,
+                 fmt::format("{} of shared memory that {}", text(address),
+                             under_way ? "a cp.async writes which was not waited for" : "were not all written before"),
+                 lane, true);
   }
   return runtime.shared.data() + address;
 }
@@ -149,10 +155,10 @@ std::optional<Mapping> Access::map(const Addresses& addresses) const {
   return Mapping{};
 }
 
-Access access_of(Context* context, std::uint32_t site, bool write) {
+Access access_of(Context* context, std::uint32_t site, bool write, std::uint64_t bytes) {
   Runtime& runtime = *context->runtime;
   const Site& at = runtime.entry->layout.sites[site];
-  return {runtime, at, write, static_cast<std::uint64_t>(at.bytes) * at.count};
+  return {runtime, at, write, bytes != 0 ? bytes : static_cast<std::uint64_t>(at.bytes) * at.count};
 }
 
 }  // namespace flashproof::ptx

@@ -32,7 +32,8 @@ struct Access {
   Runtime& runtime;
   const Site& site;
   bool write;
-  std::uint64_t bytes;  // of a lane
+  std::uint64_t bytes;          // of a lane
+  std::uint64_t align = bytes;  // what its address is a multiple of
 
   /// Where the lane's bytes lie; null after a finding.
   std::byte* place(std::uint64_t address, int lane) const;
@@ -47,6 +48,7 @@ struct Access {
   std::string near(std::uint64_t address) const;
 };
 
-Access access_of(Context* context, std::uint32_t site, bool write);
+/// `bytes` of each lane; 0: as many as the site says.
+Access access_of(Context* context, std::uint32_t site, bool write, std::uint64_t bytes = 0);
 
 }  // namespace flashproof::ptx

@@ -103,7 +103,8 @@ class Grid {
   bool run_block() {
     std::fill(runtime_.shared.begin(), runtime_.shared.end(), std::byte{0xff});  // NaN: what was not written shows
     std::fill(runtime_.shared_written.begin(), runtime_.shared_written.end(), std::uint8_t{0});
-    if (!flow_.blocks[0].live_in.empty()) {  // something may be read before it is written: the same in every block
+    if (!flow_.blocks[static_cast<std::size_t>(flow_.start)]
+             .live_in.empty()) {  // something may be read before it is written: the same in every block
       std::memset(registers_.get(), 0,
                   static_cast<std::size_t>(runtime_.entry->layout.register_bytes) * runtime_.warps.size());
     }
@@ -116,7 +117,8 @@ class Grid {
       const std::uint32_t here = std::min<std::uint32_t>(left_over, kLanes);
       left_over -= here;
       warp.live = here == kLanes ? kAllLanes : (1U << here) - 1;
-      warp.add(0, warp.live);
+      warp.copies.clear();
+      warp.add(flow_.start, warp.live);
     }
     while (true) {
       bool alive = false, ran = false;
@@ -187,6 +189,12 @@ class Grid {
         warp.add(block + 1, lanes & ~c.split);
         break;
       case parked:
+        break;
+      case returned:
+        for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+          const int l = std::countr_zero(rest);
+          warp.add(static_cast<int>(c.way_back[l]), 1U << l);
+        }
         break;
       default:
         warp.add(next, lanes);

@@ -38,6 +38,19 @@ void ptx_shuffle_fault(Context* context, std::uint32_t missing, std::uint32_t si
 /// operands: value, members.
 void ptx_reduce(std::uint32_t lanes, std::int32_t operation, std::int32_t is_signed, const std::uint32_t* operands,
                 std::uint32_t* out);
+/// d = a·b + c of the whole warp, site.count products each; [register][lane] of the fragments.
+void ptx_mma(Context* context, std::uint32_t lanes, const std::uint32_t* a, const std::uint32_t* b,
+             const std::uint32_t* c, std::uint32_t* d, std::uint32_t site);
+/// Lane l brings the address of row l % 8 of matrix l / 8: site.count matrices, out[matrix][lane].
+void ptx_ldmatrix(Context* context, std::uint32_t lanes, const std::uint64_t* rows, std::uint32_t* out,
+                  std::uint32_t site);
+/// cp.async: from global to shared memory, zeros behind the first valid[lane] bytes; its groups; a wait for all but `pending` of them.
+void ptx_copy_async(Context* context, std::uint32_t lanes, const std::uint64_t* to, const std::uint64_t* from,
+                    const std::uint32_t* valid, std::uint32_t site);
+void ptx_copies_commit(Context* context, std::uint32_t lanes);
+void ptx_copies_wait(Context* context, std::uint32_t lanes, std::uint32_t pending);
+/// A parameter or result of a call, from one place of the lanes' local memory to another.
+void ptx_pass(Context* context, std::uint32_t lanes, std::uint64_t from, std::uint64_t to, std::uint64_t bytes);
 /// One rounding in another direction. operands[0..2][lane] as the operation has them.
 void ptx_rounded(std::int32_t operation, std::int32_t mode, const float* operands, float* out);
 void ptx_trap(Context* context, std::uint32_t lanes, std::uint32_t site);

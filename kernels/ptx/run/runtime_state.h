@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/ptx/run/async_copies.h"
 #include "kernels/ptx/run/launch.h"
 
 namespace flashproof::ptx {
@@ -28,6 +29,7 @@ struct Warp {
   std::vector<Waiting> waiting;
   std::uint32_t result = 0, result_threads = 0;  // of the last barrier that reduces
   std::byte* registers = nullptr;
+  AsyncCopies copies;
 
   void add(int block, std::uint32_t lanes);
   void park(int block, std::uint32_t lanes);

@@ -22,7 +22,8 @@
 namespace flashproof::ptx {
 namespace {
 
-/// Small kernels that use every kind of statement: arithmetic, memory of each kind, branches, loops, collectives, barriers.
+/// Small kernels that use every kind of statement: arithmetic, memory of each kind, branches, loops, collectives, barriers, matrices,
+/// copies, calls.
 std::vector<std::string> small_kernels() {
   std::vector<std::string> list;
   list.push_back(
@@ -46,6 +47,26 @@ std::vector<std::string> small_kernels() {
                 "t2, t2, t0, 0x5410;\nlop3.b32 t2, t2, t0, t1, 0x96;\n}\n"
                 "cvta.to.global.u64 %d2, %A;\nld.u64 %d3, [%d2+8];\ncvt.rn.f16x2.f32 %ow, %w1, %w2;\nmin.s64 %d3, %d3, "
                 "%d1;\nrem.u64 %d3, %d3, 7;\nst.u64 [%O], %d3;"));
+  list.push_back(module_of(
+      ".shared .align 16 .b8 s[1024];\nand.b32 %w2, %i, 31;\nshl.b32 %w2, %w2, 4;\nmov.u32 %w1, s;\nadd.u32 %w1, %w1, "
+      "%w2;\nand.b32 %w2, %w2, 255;\ncvt.u64.u32 %d1, %w2;\nadd.s64 %A, %A, %d1;\ncp.async.cg.shared.global [%w1], "
+      "[%A], 16, 12;\ncp.async.commit_group;\ncp.async.ca.shared.global [%w1+512], [%A], "
+      "8;\ncp.async.commit_group;\ncp.async.wait_group 1;\nbar.sync 0;\nsetp.ge.u32 %p1, %i, 32;\n@%p1 bra "
+      "$E;\nldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%w3, %w4, %w5, %w6}, [%w1];\n"
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%w1, %w2, %w7, %w8}, {%w3, %w4, %w5, %w6}, {%w4, %w6}, {%w1, "
+      "%w1, %w2, %w3};\nst.global.v2.u32 [%O+8], {%w1, %w8};\n$E:\ncp.async.wait_all;"));
+  list.push_back(module_of(
+      "{\n.param .b32 x0;\nst.param.b32 [x0+0], %i;\n.param .align 16 .b8 x1[16];\nst.param.v2.u64 [x1], {%A, "
+      "5};\n.param "
+      ".b32 r0;\ncall.uni (r0), f, (x0, x1);\nld.param.b32 %w1, [r0+0];\n}\nsetp.lt.u32 %p1, %w1, 9;\n@%p1 call g, "
+      "();\nst.global.u32 [%O], %w1;"));
+  list.back().insert(
+      list.back().find(".visible"),
+      ".func g() { .local .b8 l[8]; st.local.u8 [l+3], 1; ret; }\n.func (.param .b32 back) f(.param .b32 a, .param "
+      ".align "
+      "8 .b8 b[16])\n{\n.reg .b32 %r<3>;\n.reg .b64 %d;\n.reg .pred %p;\nld.param.u32 %r1, [a];\nld.param.u64 %d, "
+      "[b+8];\ncvt.u32.u64 %r2, %d;\nsetp.gt.u32 %p, %r1, 7;\n@%p bra far;\ncall.uni g;\nadd.u32 %r1, %r1, "
+      "%r2;\nfar:\nst.param.b32 [back+0], %r1;\n@%p ret;\nadd.u32 %r1, %r1, 1;\nst.param.b32 [back], %r1;\n}\n");
   return list;
 }
 
@@ -74,6 +95,8 @@ const std::vector<std::string> kNasty = {"0",
                                          ".b128",
                                          ".v4",
                                          "ret",
+                                         "x0",
+                                         "f",
                                          "bra $L",
                                          "\x80",
                                          "\"",

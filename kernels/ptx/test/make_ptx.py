@@ -19,6 +19,7 @@ WANTED = {
     "merge/nway": r"FormatE1",
     "merge/states_tree": r"lay_out_tree|FormatE1",
     "attention/deferred": r"ELi1E",
+    "attention/mma": r"FormatE2.*ELi(64|256)E",
     "attention_backward/two_kernels": r"FormatE1E.*ELi1E|finish",
 }
 # The same with the GPU's own approximations.

@@ -121,7 +121,7 @@ TEST(Parser, what_cannot_be_executed_is_named_with_its_line_all_of_it) {
                          "1;\nwgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {%r1, %r2}, 5, 6, 1, 1, 1, 0, 0;\n"
                          "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%r2, "
                          "{%r3, %r4}], [%r5];\nsin.approx.ftz.f32 %r1, %r1;\nret;\n}\n");
-  EXPECT_THAT(unsupported("f.ptx", module.entries[0]),
+  EXPECT_THAT(unsupported(module, module.entries[0]),
               ElementsAre("f.ptx:7: no such instruction here: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16",
                           "f.ptx:8: no such instruction here: "
                           "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes",
@@ -139,9 +139,11 @@ TEST(Forms, patterns) {
 }
 
 TEST(Forms, what_the_gpu_does_not_have_or_nobody_has_measured_is_not_there) {
-  for (const char* name : {"add.f64", "add.rn.u32", "add", "", "fma.f32", "mul.u32", "ld.global.b128", "cvt.f32.u32",
-                           "cos.approx.f32", "div.full.f32", "shfl.bfly.b32", "cvt.rzi.s64.f32", "add.ftz.rn.f32",
-                           "setp.lt.or.f64", "call.uni", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"}) {
+  for (const char* name :
+       {"add.f64", "add.rn.u32", "add", "", "fma.f32", "mul.u32", "ld.global.b128", "cvt.f32.u32", "cos.approx.f32",
+        "div.full.f32", "shfl.bfly.b32", "cvt.rzi.s64.f32", "add.ftz.rn.f32", "setp.lt.or.f64",
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", "mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32",
+        "ldmatrix.sync.aligned.m8n8.x3.shared.b16"}) {
     EXPECT_EQ(find_form(name), nullptr) << name;
   }
 }

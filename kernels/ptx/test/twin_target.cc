@@ -30,7 +30,7 @@ void TwinTarget::launch(const simt::LaunchRequest& request) {
   if (module == modules_.end()) throw NoSuchEntry(name);
   auto program = programs_.find(name);
   if (program == programs_.end()) {
-    if (!unsupported(module->second->file, find_entry(*module->second, name)).empty()) throw NoSuchEntry(name);
+    if (!unsupported(*module->second, find_entry(*module->second, name)).empty()) throw NoSuchEntry(name);
     program = programs_.emplace(name, Program(*module->second, name)).first;
   }
   const auto dim = [](dim3 d) { return Dim{d.x, d.y, d.z}; };

@@ -1,16 +1,21 @@
 // The same source, compiled by g++ and run on fibers, compiled by nvcc and run here: every output bit equal (NaN as one value), on a
 // case of every input family, for every kernel whose PTX is there.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "kernels/dense_features.h"
 #include "kernels/ptx/test/twin_target.h"
 #include "kernels/run/run.h"
 #include "properties/generators/family.h"
+#include "reference/problem/random.h"
 #include "reference/system/error.h"
+#include "reference/system/read_file.h"
 
 #ifndef FLASHPROOF_PTX_FOLDER
 #error "the folder with the PTX files"
@@ -96,6 +101,61 @@ TEST(Twin, fibers_and_ptx_have_the_same_bits) { compare_all(Math::det, FLASHPROO
 
 #if defined(FLASHPROOF_PTX_LEAST_NATIVE_RUNS)
 TEST(Twin, the_same_with_native_math) { compare_all(Math::native, FLASHPROOF_PTX_LEAST_NATIVE_RUNS); }
+
+Problem mma_problem() {
+  AttentionProblem p;
+  p.q = Tensor::dense(Format::f16, {1, 1, 40, 64});
+  p.k = Tensor::dense(Format::f16, {1, 1, 200, 64});
+  p.v = Tensor::dense(Format::f16, {1, 1, 200, 64});
+  Random random(1, 0);
+  for (Tensor* tensor : {&p.q, &p.k, &p.v}) {
+    for (std::int64_t i = 0; i < tensor->elements(); ++i) tensor->set_bits(i, encode(Format::f16, random.normal()));
+  }
+  p.scale = 0.125F;
+  p.plan = ChunkPlan::uniform(200, 64);
+  return p;
+}
+
+/// What a run of the text says, "" where every bit is that of the fibers.
+std::string outcome(const std::string& text, const Problem& problem) {
+  std::string folder = testing::TempDir() + "ptx-XXXXXX";
+  EXPECT_NE(::mkdtemp(folder.data()), nullptr);
+  std::ofstream(folder + "/k.ptx") << text;
+  const Kernel& kernel = *find_kernel("attention.mma_f16.hardened");
+  std::string said;
+  try {
+    const Output ptx = TwinTarget(folder).run(kernel, problem), fibers = run(kernel, problem);
+    Count count;
+    for (const Part part : parts(kernel.problem)) compare("output", fibers[part], ptx[part], count);
+    said = count.first;
+  } catch (const LaunchFinding& finding) {
+    said = finding.what();
+  }
+  std::filesystem::remove_all(folder);
+  return said;
+}
+
+TEST(Twin, a_wait_for_copies_that_is_missing_is_found) {
+  const std::string all = read_file(FLASHPROOF_PTX_FOLDER "/attention_mma.ptx", 16 << 20);
+  const std::size_t second = all.find(".visible .entry", all.find(".visible .entry") + 1);
+  const std::string text = all.substr(0, second);  // the entry for d = 64
+  const Problem problem = mma_problem();
+  EXPECT_EQ(outcome(text, problem), "");
+  std::size_t waits = 0, found = 0;
+  for (std::size_t at = 0; (at = text.find("cp.async.wait_group", at)) != std::string::npos; ++at, ++waits) {
+    std::string without = text;
+    without.replace(at, text.find('\n', at) - at, "");
+    const std::string said = outcome(without, problem);
+    if (said.find("a cp.async writes which was not waited for") != std::string::npos) {
+      ++found;
+    } else {
+      EXPECT_EQ(said, "");
+      EXPECT_EQ(text.find("ldmatrix", at), std::string::npos);
+    }
+  }
+  EXPECT_EQ(waits, 3U);
+  EXPECT_EQ(found, 2U) << "the one at the end of the kernel has nothing to wait for";
+}
 #endif
 
 }  // namespace

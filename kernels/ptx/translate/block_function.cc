@@ -74,6 +74,11 @@ void BlockCode::emit_end() {
   const std::string taken = last == nullptr ? "%m" : active();
   if (block_.how == Block::End::barrier)
     emit_barrier(*this, *flow_.checked[static_cast<std::size_t>(block_.last)].form, *last);
+  if (block_.how == Block::End::call) emit_call(*this, *last);
+  if (block_.how == Block::End::back) {
+    line("store <32 x i32> {}, ptr {}, align 4", value(last->operands[0], {'u', 32}),
+         op("getelementptr i8, ptr %c, i64 {}", offsetof(Context, way_back)));
+  }
   if (block_.how == Block::End::trap) {
     line("call void @ptx_trap(ptr %c, i32 {}, i32 {})", taken, site({}));
   }
@@ -97,6 +102,12 @@ void BlockCode::emit_end() {
       break;
     case Block::End::barrier:
       line("ret i32 {}", static_cast<int>(at_barrier));
+      break;
+    case Block::End::call:
+      line("ret i32 {}", block_.target);
+      break;
+    case Block::End::back:
+      line("ret i32 {}", static_cast<int>(returned));
       break;
     case Block::End::branch:
       conditional ? emit_jump(std::to_string(block_.target), std::to_string(diverged))

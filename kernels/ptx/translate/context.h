@@ -23,7 +23,7 @@ struct Site {
   Space space;
   std::uint8_t bytes;      // of an element
   std::uint8_t count;      // elements side by side
-  std::uint8_t operation;  // AtomicOperation, or Reduction
+  std::uint8_t operation;  // AtomicOperation, or MatrixOperation
   bool is_signed, is_float;
   std::int32_t block;  // of a meeting: where it stands
 };
@@ -41,15 +41,19 @@ enum class AtomicOperation : std::uint8_t {
   decrement
 };
 
+/// Of mma: the factors. Of ldmatrix: whether rows are columns.
+enum class MatrixOperation : std::uint8_t { f16, bf16, plain, transposed };
+
 struct Runtime;  // launch.cc
 
 /// Of one block of the grid, for the warp that runs. `budget` counts down; below 0 the launch ends at the end of the block of code.
 struct Context {
   std::int64_t budget;
   const std::byte* parameters;
-  std::uint64_t variables;      // host address of the module's global and constant variables
-  const std::uint32_t* thread;  // [3][32]: %tid.x, .y, .z of the warp's lanes
-  std::uint32_t split;          // lanes that branch or leave where others go on
+  std::uint64_t variables;         // host address of the module's global and constant variables
+  const std::uint32_t* thread;     // [3][32]: %tid.x, .y, .z of the warp's lanes
+  std::uint32_t way_back[kLanes];  // of lanes that return from a function: the block
+  std::uint32_t split;             // lanes that branch or leave where others go on
   std::uint32_t barrier, barrier_threads, barrier_votes, barrier_result;
   std::uint32_t block_size[3], block_index[3], grid_size[3];
   std::uint32_t warp;
@@ -57,7 +61,15 @@ struct Context {
 };
 
 /// What a block of code returns: the next block, or one of these.
-enum Next : std::int32_t { diverged = -1, at_barrier = -2, left = -3, some_left = -4, parked = -5, stopped = -6 };
+enum Next : std::int32_t {
+  diverged = -1,
+  at_barrier = -2,
+  left = -3,
+  some_left = -4,
+  parked = -5,
+  stopped = -6,
+  returned = -7  // every lane to its own block
+};
 
 using BlockFunction = std::int32_t (*)(std::byte* registers, Context* context, std::uint32_t lanes);
 

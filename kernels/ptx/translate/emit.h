@@ -55,9 +55,26 @@ std::string symbol_address(BlockCode& code, const Operand& operand, Type type);
 std::string symbol_place(BlockCode& code, const Operand& operand, Space space);
 
 // emit_memory.cc
+std::vector<Operand> elements(const Operand& operand);  // of {a, b}, or the operand alone
+Space space_of(const Form& form);
+void store_address(BlockCode& code, const Operand& operand, Space space, int room);
 void emit_load(BlockCode& code, const Form& form, const Instruction& in);
 void emit_store(BlockCode& code, const Form& form, const Instruction& in);
 void emit_atomic(BlockCode& code, const Form& form, const Instruction& in);
+
+// emit_async.cc
+void emit_copy_async(BlockCode& code, const Form& form, const Instruction& in);
+void emit_copy_group(BlockCode& code, const Form& form, const Instruction& in);
+
+// emit_call.cc
+/// The end of a block: arguments to the function's parameters, and where to go back to.
+void emit_call(BlockCode& code, const Instruction& in);
+/// Behind it: what the function has returned.
+void emit_call_result(BlockCode& code, const Form& form, const Instruction& in);
+
+// emit_matrix.cc
+void emit_mma(BlockCode& code, const Form& form, const Instruction& in);
+void emit_ldmatrix(BlockCode& code, const Form& form, const Instruction& in);
 
 // emit_warp.cc
 void emit_shuffle(BlockCode& code, const Form& form, const Instruction& in);

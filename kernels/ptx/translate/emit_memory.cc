@@ -3,12 +3,12 @@
 #include "kernels/ptx/translate/emit.h"
 
 namespace flashproof::ptx {
-namespace {
 
 Space space_of(const Form& form) {
   static constexpr std::pair<std::string_view, Space> kSpaces[] = {
-      {"global", Space::global},  {"shared", Space::shared}, {"shared::cta", Space::shared}, {"local", Space::local},
-      {"const", Space::constant}, {"param", Space::param},   {"param::entry", Space::param}};
+      {"global", Space::global},      {"shared", Space::shared},    {"shared::cta", Space::shared},
+      {"local", Space::local},        {"const", Space::constant},   {"param", Space::param},
+      {"param::entry", Space::param}, {"param::func", Space::param}};
   for (const auto& [name, space] : kSpaces) {
     if (form.has(name)) return space;
   }
@@ -19,16 +19,18 @@ std::vector<Operand> elements(const Operand& operand) {
   return operand.kind == Operand::Kind::vector ? operand.parts : std::vector<Operand>{operand};
 }
 
+void store_address(BlockCode& code, const Operand& operand, Space space, int room) {
+  code.line("store <32 x i64> {}, ptr {}, align 256", code.address(operand, space), code.room(room));
+}
+
+namespace {
+
 Site site_of(const Form& form) {
   Site site{};
   site.space = space_of(form);
   site.bytes = static_cast<std::uint8_t>(form.type.bytes());
   site.count = static_cast<std::uint8_t>(form.vector_size());
   return site;
-}
-
-void store_address(BlockCode& code, const Operand& operand, Space space) {
-  code.line("store <32 x i64> {}, ptr {}, align 256", code.address(operand, space), code.room(0));
 }
 
 /// A parameter by its name: the same for all lanes, inside as the file is translated.
@@ -55,6 +57,38 @@ void load_parameter(BlockCode& code, const Form& form, const Instruction& in) {
   }
 }
 
+/// A parameter of a function or of a call, which is local memory: its address into room 0. False if the operand is none.
+bool place_call_parameter(BlockCode& code, const Form& form, const Operand& operand) {
+  if (operand.reg >= 0 || operand.name.empty()) return false;
+  for (const Variable& variable : code.entry().variables) {
+    if (variable.name != operand.name || variable.space != Space::param) continue;
+    const auto offset = static_cast<std::int64_t>(operand.bits);
+    const std::int64_t all = form.type.bytes() * form.vector_size();
+    if (offset < 0 || offset > variable.bytes() - all || offset % all != 0 || variable.align % all != 0) {
+      code.complain(
+          fmt::format("{}: {} bytes at byte {} of a parameter, legal: inside its {} bytes, aligned to the size",
+                      form.name, all, offset, variable.bytes()));
+    }
+    code.line("store <32 x i64> splat (i64 {}), ptr {}, align 256", code.layout().local.at(operand.name) + offset,
+              code.room(0));
+    return true;
+  }
+  return false;
+}
+
+/// The addresses into room 0, and what is accessed there.
+Site place_access(BlockCode& code, const Form& form, const Operand& operand) {
+  Site site = site_of(form);
+  if (site.space == Space::param && place_call_parameter(code, form, operand)) {
+    site.space = Space::local;
+  } else if (site.space == Space::param && form.parts[0] == "st") {
+    code.complain(form.name + ": a parameter of a call, by its name, is wanted");
+  } else {
+    store_address(code, operand, site.space, 0);
+  }
+  return site;
+}
+
 }  // namespace
 
 void emit_load(BlockCode& code, const Form& form, const Instruction& in) {
@@ -65,9 +99,9 @@ void emit_load(BlockCode& code, const Form& form, const Instruction& in) {
       if (parameter.name == from.name) return load_parameter(code, form, in);
     }
   }
-  store_address(code, from, space);
+  const Site site = place_access(code, form, from);
   code.line("call void @ptx_load(ptr %c, i32 {}, ptr {}, ptr {}, i32 {})", code.active(), code.room(0), code.room(1),
-            code.site(site_of(form)));
+            code.site(site));
   const std::vector<Operand> to = elements(in.operands[0]);
   std::vector<std::string> loaded;
   loaded.reserve(to.size());
@@ -85,9 +119,9 @@ void emit_store(BlockCode& code, const Form& form, const Instruction& in) {
     code.line("store {} {}, ptr {}, align {}", vector_type(form.type.bits), value,
               code.room_of(1, static_cast<int>(i), form.type.bits), kLanes * form.type.bytes());
   }
-  store_address(code, in.operands[0], space_of(form));
+  const Site site = place_access(code, form, in.operands[0]);
   code.line("call void @ptx_store(ptr %c, i32 {}, ptr {}, ptr {}, i32 {})", code.active(), code.room(0), code.room(1),
-            code.site(site_of(form)));
+            code.site(site));
 }
 
 void emit_atomic(BlockCode& code, const Form& form, const Instruction& in) {
@@ -109,7 +143,7 @@ void emit_atomic(BlockCode& code, const Form& form, const Instruction& in) {
     code.line("store {} {}, ptr {}, align 128", type, value,
               code.room_of(1, static_cast<int>(i - first) - 1, form.type.bits));
   }
-  store_address(code, in.operands[first], site.space);
+  store_address(code, in.operands[first], site.space, 0);
   code.line("call void @ptx_atomic(ptr %c, i32 {}, ptr {}, ptr {}, ptr {}, i32 {})", code.active(), code.room(0),
             code.room(1), code.room(2), code.site(site));
   if (first == 1) code.write(in.operands[0], code.op("load {}, ptr {}, align 128", type, code.room(2)), form.type);

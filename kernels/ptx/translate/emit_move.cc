@@ -50,6 +50,9 @@ Found find_symbol(BlockCode& code, const Operand& operand, const Module& module)
   if (found.variable == nullptr)
     code.complain(fmt::format("'{}' is no variable, parameter or register", shown(operand.name)));
   found.offset = found.variable->offset;
+  if (found.variable->space == Space::param && layout.local.contains(operand.name))
+    code.complain(
+        fmt::format("the address of '{}', a parameter of a function, is not known here", shown(operand.name)));
   if (found.variable->space == Space::shared) found.offset = layout.shared.at(operand.name);
   if (found.variable->space == Space::local) found.offset = layout.local.at(operand.name);
   found.offset += static_cast<std::int64_t>(operand.bits);

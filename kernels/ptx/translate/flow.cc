@@ -7,6 +7,7 @@
 #include <map>
 
 #include "kernels/ptx/parse/lexer.h"
+#include "kernels/ptx/translate/calls.h"
 
 namespace flashproof::ptx {
 namespace {
@@ -26,7 +27,9 @@ Entry with_branches_around(const Entry& entry) {
     take_labels(i);
     Instruction instruction = entry.instructions[i];
     const Form* form = find_form(instruction.form);
-    if (instruction.guard < 0 || form == nullptr || (!is_collective(*form) && !is_barrier(*form))) {
+    const bool apart =
+        form != nullptr && (is_collective(*form) || is_barrier(*form) || form->name == kCall || form->name == kReturn);
+    if (instruction.guard < 0 || !apart) {
       changed.instructions.push_back(std::move(instruction));
       continue;
     }
@@ -51,6 +54,8 @@ Block::End ending(const Form& form) {
   if (opcode == "bra") return Block::End::branch;
   if (opcode == "ret" || opcode == "exit") return Block::End::leave;
   if (opcode == "trap") return Block::End::trap;
+  if (form.name == kCall) return Block::End::call;
+  if (form.name == kReturn) return Block::End::back;
   return is_barrier(form) ? Block::End::barrier : Block::End::fall;
 }
 
@@ -80,8 +85,9 @@ class Builder {
     }
     for (Block& block : flow_.blocks) {
       block.falls = can_fall(block);
-      if (block.how == Block::End::branch) block.target = target(block);
+      if (block.how == Block::End::branch || block.how == Block::End::call) block.target = target(block);
     }
+    flow_.start = starts_.at(kStartLabel);
   }
 
  private:
@@ -89,13 +95,13 @@ class Builder {
 
   bool can_fall(const Block& block) const {
     const bool guarded = block.last >= 0 && flow_.entry.instructions[static_cast<std::size_t>(block.last)].guard >= 0;
-    return block.how == Block::End::fall || block.how == Block::End::barrier ||
+    return block.how == Block::End::fall || block.how == Block::End::barrier || block.how == Block::End::call ||
            (guarded && block.how != Block::End::fall);
   }
 
   void take_labels(std::size_t i) {
     while (label_ < flow_.entry.labels.size() && flow_.entry.labels[label_].at == i) {
-      if (open_.begin < i) close(i, -1);
+      if (open_.begin < i || open_.result >= 0) close(i, -1);  // who jumps there has no result to write
       starts_[flow_.entry.labels[label_++].name] = static_cast<int>(flow_.blocks.size());
       members_ = nullptr;
       labelled_end_ = i == flow_.entry.instructions.size();
@@ -117,7 +123,7 @@ class Builder {
     flow_.blocks.push_back(open_);
     open_ = {};
     open_.begin = last < 0 ? end : end + 1;
-    if (last >= 0 && form(end)->has("red")) open_.result = last;
+    if (last >= 0 && (form(end)->has("red") || form(end)->name == kCall)) open_.result = last;
     members_ = nullptr;
   }
 
@@ -156,9 +162,11 @@ void find_reads_and_writes(const Flow& flow, Block& block) {
       if (write) writes[static_cast<std::size_t>(r)] = true;
     }
   };
-  if (block.result >= 0) look(static_cast<std::size_t>(block.result), false, true);
+  const bool behind_call =
+      block.result >= 0 && flow.checked[static_cast<std::size_t>(block.result)].form->name == kCall;
+  if (block.result >= 0 && !behind_call) look(static_cast<std::size_t>(block.result), false, true);
   for (std::size_t i = block.begin; i < block.end; ++i) look(i, true, true);
-  if (block.last >= 0) look(static_cast<std::size_t>(block.last), true, false);
+  if (block.last >= 0) look(static_cast<std::size_t>(block.last), true, block.how == Block::End::call);
   block.reads = sorted(reads);
   block.writes = sorted(writes);
 }
@@ -213,29 +221,41 @@ bool is_barrier(const Form& form) {
 
 bool is_collective(const Form& form) {
   const std::string& opcode = form.parts[0];
-  return opcode == "shfl" || opcode == "vote" || opcode == "match" || opcode == "redux" || form.name == "bar.warp.sync";
+  return opcode == "shfl" || opcode == "vote" || opcode == "match" || opcode == "redux" || opcode == "mma" ||
+         opcode == "ldmatrix" || form.name == "bar.warp.sync";
 }
 
-const Operand& members_of(const Instruction& instruction) { return instruction.operands.back(); }
+const Operand& members_of(const Instruction& instruction) {
+  static const Operand everyone = [] {
+    Operand all;
+    all.bits = ~0ULL;  // as -1 is written
+    return all;
+  }();
+  const bool is_matrix = instruction.form.starts_with("mma.") || instruction.form.starts_with("ldmatrix.");
+  return is_matrix ? everyone : instruction.operands.back();
+}
 
-std::vector<std::string> unsupported(const std::string& file, const Entry& entry) {
+std::vector<std::string> unsupported(const Module& module, const Entry& entry) {
   std::vector<std::string> list;
-  for (const Instruction& instruction : entry.instructions) {
-    if (find_form(instruction.form) == nullptr) {
-      list.push_back(
-          fmt::format("{}:{}: no such instruction here: {}", file, instruction.line, shown(instruction.form)));
+  for (const Entry* part : reached_functions(module, entry)) {
+    for (const Instruction& instruction : part->instructions) {
+      if (find_form(instruction.form) == nullptr) {
+        list.push_back(
+            fmt::format("{}:{}: no such instruction here: {}", module.file, instruction.line, shown(instruction.form)));
+      }
     }
   }
   return list;
 }
 
-Flow flow_of(const std::string& file, const Entry& entry) {
+Flow flow_of(const Module& module, const Entry& entry) {
+  const std::string& file = module.file;
   Flow flow;
-  flow.entry = with_branches_around(entry);
+  flow.entry = with_branches_around(with_functions(module, entry));
   for (const Instruction& instruction : flow.entry.instructions) {
     const Form* form = find_form(instruction.form);
     if (form == nullptr) refuse(file, instruction.line, "no such instruction here: " + shown(instruction.form));
-    CheckedInstruction checked{form, checked_operands(file, *form, entry, instruction), {}};
+    CheckedInstruction checked{form, checked_operands(file, *form, flow.entry, instruction), {}};
     checked.effects = effects_of(checked.rules, instruction);
     flow.checked.push_back(std::move(checked));
   }

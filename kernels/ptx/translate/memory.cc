@@ -146,6 +146,17 @@ extern "C" void ptx_load(Context* context, std::uint32_t lanes, const std::uint6
   });
 }
 
+extern "C" void ptx_pass(Context* context, std::uint32_t lanes, std::uint64_t from, std::uint64_t to,
+                         std::uint64_t bytes) {
+  const Runtime& runtime = *context->runtime;
+  const auto size = static_cast<std::uint64_t>(runtime.entry->layout.local_bytes);
+  for (; lanes != 0; lanes &= lanes - 1) {
+    std::byte* mine = runtime.local.get() +
+                      size * (runtime.warp->number * kLanes + static_cast<std::uint64_t>(std::countr_zero(lanes)));
+    std::memmove(mine + to, mine + from, bytes);
+  }
+}
+
 extern "C" void ptx_store(Context* context, std::uint32_t lanes, const std::uint64_t* addresses, const void* values,
                           std::uint32_t site) {
   if (lanes == 0 || context->budget < 0) return;  // after a finding nothing is touched any more

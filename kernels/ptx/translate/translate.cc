@@ -53,7 +53,8 @@ void place_memory(const Module& module, const Flow& flow, Layout& layout) {
   std::int64_t dynamic_align = 16;
   for (const Variable& variable : flow.entry.variables) {
     if (variable.space == Space::shared) add(variable, layout.shared, layout.static_shared_bytes);
-    if (variable.space == Space::local) add(variable, layout.local, layout.local_bytes);
+    if (variable.space == Space::local || variable.space == Space::param)
+      add(variable, layout.local, layout.local_bytes);
   }
   for (const Variable& variable : module.variables) {
     if (variable.space != Space::shared || !used.contains(variable.name)) continue;
@@ -88,20 +89,21 @@ constexpr const char* kDeclarations =
     "declare i32 @ptx_shuffle(ptr, i32, i32, ptr, ptr, i32)\n"
     "declare void @ptx_shuffle_fault(ptr, i32, i32)\n"
     "declare void @ptx_reduce(i32, i32, i32, ptr, ptr)\n"
+    "declare void @ptx_mma(ptr, i32, ptr, ptr, ptr, ptr, i32)\n"
+    "declare void @ptx_ldmatrix(ptr, i32, ptr, ptr, i32)\n"
+    "declare void @ptx_copy_async(ptr, i32, ptr, ptr, ptr, i32)\n"
+    "declare void @ptx_copies_commit(ptr, i32)\n"
+    "declare void @ptx_copies_wait(ptr, i32, i32)\n"
+    "declare void @ptx_pass(ptr, i32, i64, i64, i64)\n"
     "declare void @ptx_rounded(i32, i32, ptr, ptr)\n"
     "declare void @ptx_trap(ptr, i32, i32)\n";
 
 }  // namespace
 
 Translation translate(const Module& module, const Entry& entry) {
-  if (entry.instructions.size() > kMaxTranslatedInstructions) {
-    refuse(module.file, entry.line,
-           fmt::format("{}: {} instructions, legal: at most {}", shown(entry.name), entry.instructions.size(),
-                       kMaxTranslatedInstructions));
-  }
   Translation made;
   made.file = module.file;
-  made.flow = flow_of(module.file, entry);
+  made.flow = flow_of(module, entry);
   place_registers(made.flow, made.layout);
   place_memory(module, made.flow, made.layout);
   std::string table;

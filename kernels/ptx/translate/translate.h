@@ -17,9 +17,6 @@ struct Translation {
   std::string file;
 };
 
-/// One entry may hold so many instructions: the compiler takes 0.1 to 0.3 ms for each.
-inline constexpr std::size_t kMaxTranslatedInstructions = 50000;
-
 /// Throws UsageError "FILE:LINE: what" for the first thing in the entry that cannot be executed here.
 Translation translate(const Module& module, const Entry& entry);
 

@@ -1,0 +1,94 @@
+#include "kernels/ptx/run/async_copies.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "kernels/ptx/run/access.h"
+#include "kernels/ptx/run/runtime.h"
+
+namespace flashproof::ptx {
+namespace {
+
+void arrive(Runtime& runtime, const AsyncCopy& copy) {
+  std::byte* to = runtime.shared.data() + copy.to;
+  if (copy.valid != 0) std::memcpy(to, copy.from, copy.valid);
+  std::memset(to + copy.valid, 0, copy.bytes - copy.valid);
+  std::memset(runtime.shared_written.data() + copy.to, 1, copy.bytes);
+}
+
+}  // namespace
+
+void AsyncCopies::clear() {
+  for (Lane& lane : lanes_) {
+    lane.under_way.clear();
+    lane.committed = 0;
+  }
+}
+
+void AsyncCopies::start(Runtime& runtime, int lane, AsyncCopy copy) {
+  Lane& mine = lanes_[lane];
+  if (mine.under_way.size() == kMostUnderWay) {
+    arrive(runtime, mine.under_way.front());
+    mine.under_way.erase(mine.under_way.begin());
+  }
+  copy.group = mine.committed;
+  mine.under_way.push_back(copy);
+  std::memset(runtime.shared.data() + copy.to, 0xff, copy.bytes);
+  std::memset(runtime.shared_written.data() + copy.to, 0, copy.bytes);
+}
+
+void AsyncCopies::wait(Runtime& runtime, int lane, std::uint64_t pending) {
+  Lane& mine = lanes_[lane];
+  if (mine.committed <= pending) return;
+  const auto still = std::ranges::find_if(
+      mine.under_way, [&](const AsyncCopy& copy) { return copy.group >= mine.committed - pending; });
+  std::for_each(mine.under_way.begin(), still, [&](const AsyncCopy& copy) { arrive(runtime, copy); });
+  mine.under_way.erase(mine.under_way.begin(), still);
+}
+
+bool AsyncCopies::write(std::uint64_t low, std::uint64_t high) const {
+  return std::ranges::any_of(lanes_, [&](const Lane& lane) {
+    return std::ranges::any_of(lane.under_way,
+                               [&](const AsyncCopy& copy) { return copy.to < high && low < copy.to + copy.bytes; });
+  });
+}
+
+extern "C" void ptx_copy_async(Context* context, std::uint32_t lanes, const std::uint64_t* to,
+                               const std::uint64_t* from, const std::uint32_t* valid, std::uint32_t site) {
+  if (context->budget < 0) return;  // after a finding nothing is touched any more
+  Runtime& runtime = *context->runtime;
+  const Access write = access_of(context, site, true);
+  Site source = write.site;
+  source.space = Space::global;
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const int l = std::countr_zero(rest);
+    if (valid[l] > write.bytes) {
+      runtime.find(source.line, fmt::format("copies {} bytes, legal: 0 to {}", valid[l], write.bytes), l);
+      return;
+    }
+    const std::byte* data = nullptr;
+    if (valid[l] != 0) {
+      data = Access{runtime, source, false, valid[l], write.bytes}.place(from[l], l);
+      if (data == nullptr) return;
+    }
+    const std::byte* place = write.place(to[l], l);
+    if (place == nullptr) return;
+    const auto offset = static_cast<std::uint64_t>(place - runtime.shared.data());
+    runtime.warp->copies.start(runtime, l, {offset, data, static_cast<std::uint32_t>(write.bytes), valid[l], 0});
+  }
+}
+
+extern "C" void ptx_copies_commit(Context* context, std::uint32_t lanes) {
+  for (; lanes != 0; lanes &= lanes - 1) context->runtime->warp->copies.commit(std::countr_zero(lanes));
+}
+
+extern "C" void ptx_copies_wait(Context* context, std::uint32_t lanes, std::uint32_t pending) {
+  if (context->budget < 0) return;
+  for (; lanes != 0; lanes &= lanes - 1)
+    context->runtime->warp->copies.wait(*context->runtime, std::countr_zero(lanes), pending);
+}
+
+}  // namespace flashproof::ptx

@@ -1,0 +1,50 @@
+// mma and ldmatrix: fragments into rooms of the frame, the runtime does the work of the warp.
+#include "kernels/ptx/translate/emit.h"
+
+namespace flashproof::ptx {
+namespace {
+
+constexpr Type kWord{'u', 32};
+
+void store_fragment(BlockCode& code, const Operand& operand, Type type, int room) {
+  const std::vector<Operand> parts = elements(operand);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string value = code.value(parts[i], type);
+    code.line("store <32 x i32> {}, ptr {}, align 128", value, code.room_of(room, static_cast<int>(i), 32));
+  }
+}
+
+void write_fragment(BlockCode& code, const Operand& operand, int room) {
+  const std::vector<Operand> parts = elements(operand);
+  std::vector<std::string> values;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    values.push_back(code.op("load <32 x i32>, ptr {}, align 128", code.room_of(room, static_cast<int>(i), 32)));
+  for (std::size_t i = 0; i < parts.size(); ++i) code.write(parts[i], values[i], kWord);
+}
+
+}  // namespace
+
+void emit_mma(BlockCode& code, const Form& form, const Instruction& in) {
+  Site site{};
+  site.count = form.has("m16n8k8") ? 8 : 16;
+  site.operation = static_cast<std::uint8_t>(form.has("f16") ? MatrixOperation::f16 : MatrixOperation::bf16);
+  for (int i = 0; i < 3; ++i)
+    store_fragment(code, in.operands[static_cast<std::size_t>(i) + 1], i == 2 ? form.type : kWord, i);
+  code.line("call void @ptx_mma(ptr %c, i32 %m, ptr {}, ptr {}, ptr {}, ptr {}, i32 {})", code.room(0), code.room(1),
+            code.room(2), code.room(3), code.site(site));
+  write_fragment(code, in.operands[0], 3);
+}
+
+void emit_ldmatrix(BlockCode& code, const Form& form, const Instruction& in) {
+  Site site{};
+  site.space = space_of(form);
+  site.bytes = 16;
+  site.count = static_cast<std::uint8_t>(form.vector_size());
+  site.operation = static_cast<std::uint8_t>(form.has("trans") ? MatrixOperation::transposed : MatrixOperation::plain);
+  store_address(code, in.operands[1], site.space, 0);
+  code.line("call void @ptx_ldmatrix(ptr %c, i32 %m, ptr {}, ptr {}, i32 {})", code.room(0), code.room(1),
+            code.site(site));
+  write_fragment(code, in.operands[0], 1);
+}
+
+}  // namespace flashproof::ptx
