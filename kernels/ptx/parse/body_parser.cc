@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <set>
+
+#include "kernels/ptx/parse/scopes.h"
 
 namespace flashproof::ptx {
 namespace {
@@ -21,11 +22,6 @@ class BodyParser {
   }
 
  private:
-  struct Scope {
-    std::map<std::string, int, std::less<>> registers;
-    std::map<std::string, std::string, std::less<>> labels, parameters;  // as written -> unique
-  };
-
   void open_scope() {
     if (scopes_.size() == kMaxNesting) reader_.complain(fmt::format("more than {} nested braces", kMaxNesting));
     Scope scope;
@@ -59,22 +55,7 @@ class BodyParser {
   void label() {
     const Token name = reader_.take();
     reader_.take();
-    entry_.labels.push_back({*find_name(&Scope::labels, name.text), entry_.instructions.size(), name.line});
-  }
-
-  using Names = std::map<std::string, std::string, std::less<>>;
-  const std::string* find_name(Names Scope::* names, std::string_view name) const {
-    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-      if (const auto found = ((*scope).*names).find(name); found != ((*scope).*names).end()) return &found->second;
-    }
-    return nullptr;
-  }
-
-  int find_register(std::string_view name) const {
-    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-      if (const auto found = scope->registers.find(name); found != scope->registers.end()) return found->second;
-    }
-    return -1;
+    entry_.labels.push_back({*scopes_.find_label(name.text), entry_.instructions.size(), name.line});
   }
 
   void directive() {
@@ -154,7 +135,7 @@ class BodyParser {
     if (reader_.accept("@")) {
       made.guard_negated = reader_.accept("!");
       const std::string_view name = reader_.expect_word("a predicate");
-      made.guard = find_register(name);
+      made.guard = scopes_.find_register(name);
       if (made.guard < 0 || entry_.registers[static_cast<std::size_t>(made.guard)].type.kind != 'p') {
         reader_.complain(fmt::format("'{}' is no predicate", shown(name)));
       }
@@ -211,16 +192,16 @@ class BodyParser {
     const std::string_view name = reader_.expect_word("an operand");
     Operand made;
     made.name = name;
-    if (made.reg = find_register(name); made.reg >= 0) {
+    if (made.reg = scopes_.find_register(name); made.reg >= 0) {
       made.kind = Operand::Kind::reg;
-    } else if (const std::string* label = find_name(&Scope::labels, name)) {
+    } else if (const std::string* label = scopes_.find_label(name)) {
       made.kind = Operand::Kind::label;
       made.name = *label;
     } else if (name.front() == '%') {
       made.kind = Operand::Kind::special;
     } else {
       made.kind = Operand::Kind::symbol;
-      if (const std::string* parameter = find_name(&Scope::parameters, name)) made.name = *parameter;
+      if (const std::string* parameter = scopes_.find_parameter(name)) made.name = *parameter;
       if (reader_.peek().is("+")) made.bits = offset();
     }
     return made;
@@ -254,7 +235,7 @@ class BodyParser {
   TokenReader& reader_;
   Entry& entry_;
   std::size_t& instructions_;
-  std::vector<Scope> scopes_;
+  Scopes scopes_;
   std::set<std::string> parameter_names_;
   int scopes_made_ = 0;
   int file_ = 0, line_ = 0;

@@ -17,6 +17,7 @@ void store_fragment(BlockCode& code, const Operand& operand, Type type, int room
 void write_fragment(BlockCode& code, const Operand& operand, int room) {
   const std::vector<Operand> parts = elements(operand);
   std::vector<std::string> values;
+  values.reserve(parts.size());
   for (std::size_t i = 0; i < parts.size(); ++i)
     values.push_back(code.op("load <32 x i32>, ptr {}, align 128", code.room_of(room, static_cast<int>(i), 32)));
   for (std::size_t i = 0; i < parts.size(); ++i) code.write(parts[i], values[i], kWord);

@@ -41,6 +41,9 @@ Flow flow_of(const Module& module, const Entry& entry);
 /// The instructions of the entry and its functions that have no form, one "FILE:LINE: no such instruction here: NAME" each.
 std::vector<std::string> unsupported(const Module& module, const Entry& entry);
 
+/// Fills in what each block reads, writes, and what lives before and behind it: liveness.cc.
+void find_live(Flow& flow);
+
 /// shfl, vote, match, redux, bar.warp.sync, mma and ldmatrix: the lanes of a mask do it together.
 bool is_collective(const Form& form);
 bool is_barrier(const Form& form);
