@@ -1,0 +1,222 @@
+#include "properties/driver/kernel_laws.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "properties/driver/now_running.h"
+#include "properties/shrink/brief.h"
+#include "properties/shrink/shrink.h"
+#include "reference/problem/witness/witness.h"
+#include "reference/system/error.h"
+#include "reference/system/shown_text.h"
+#include "reference/system/text.h"
+
+namespace flashproof {
+
+std::filesystem::path witness_path(const PropertyOptions& options, const PropertyResult& result) {
+  std::error_code error;
+  std::filesystem::create_directories(options.out, error);
+  if (error) throw InfrastructureError("--out " + quote(options.out.string()) + ": " + error.message());
+  return options.out / (std::string(result.kernel) + "." + std::string(result.law) + ".safetensors");
+}
+
+namespace {
+
+/// Of a law that promises what it asks, whose every case was left undecided. A law that judges and says nothing of the cases
+/// that the kernel took has no bound for them: nothing was asked.
+void require_promise(PropertyResult& result, bool promised, bool judges) {
+  const bool was_asked = result.executed() > 0 || (judges && result.taken > 0);
+  if (promised && was_asked && result.decided() == 0) result.undecided = "it decided no case";
+}
+
+/// Whether a run that was stopped says of this law no more than that it was not asked. One that promises nothing may have nothing
+/// to say of this kernel: that is so where most of the families had a case of it.
+bool left_unasked(const PropertyResult& result, const Law& law, const Contract& contract, std::size_t families) {
+  if (result.failure || result.executed() > 0) return false;
+  if (result.by_family.empty()) return true;
+  if (law.promised == nullptr) return 2 * result.by_family.size() < families;
+  return law.promised(contract) && result.by_family.size() < families;
+}
+
+std::string keep_witness(const PropertyOptions& options, const Case& c, const PropertyResult& result,
+                         const Verdict& verdict) {
+  if (options.out.empty()) return {};
+  const std::filesystem::path path = witness_path(options, result);
+  write_witness(
+      path,
+      {c, {{"kernel", std::string(result.kernel)}, {"law", std::string(result.law)}, {"verdict", to_string(verdict)}}});
+  return path.string();
+}
+
+/// The options that draw the same cases again.
+std::string same_draws(const PropertyOptions& options) {
+  std::string text = fmt::format("--seed {} --cases {}", options.seed, options.cases);
+  for (const std::string& family : options.families) text += " --family " + shell_word(family);
+  return text;
+}
+
+}  // namespace
+
+void KernelLaws::draw(const Draws& draws, std::size_t family, std::uint64_t most) {
+  family_ = family;
+  if (kernel_.foreign && !draws.family.empty()) taken_.try_emplace(std::string(draws.family), false);
+  for (;;) {
+    failing_.clear();
+    const auto found = next(draws, most);
+    if (!found) return;
+    keep(failing_.front(), found->drawn, found->simplest);
+    // The others that failed on the same draw.
+    for (std::size_t i = 1; i < failing_.size(); ++i) {
+      const auto still = [&](const Problem& problem) { return fails_again(failing_[i], {found->drawn.spec, problem}); };
+      keep(failing_[i], found->drawn, {found->drawn.spec, minimise(found->drawn.problem, still, draws.shrinks)});
+    }
+  }
+}
+
+void KernelLaws::conclude() {
+  for (const auto& [family, taken] : taken_) decisions_.offer(family, taken);
+  const Conclusion conclusion = decisions_.conclude(kernel_);
+  for (std::size_t i = 0; i < questions_.size(); ++i) {
+    const auto& [law, asked] = questions_[i];
+    const bool promised = asked && law->promised != nullptr && law->promised(kernel_.contract);
+    require_promise(results_[i], promised, law->judge != nullptr);
+  }
+  PropertyResult* result = as_a_whole();
+  if (result == nullptr) return;
+  result->power = conclusion.power;
+  result->open = conclusion.open;
+  result->suggestion = conclusion.suggestion;
+  if (!conclusion.undecided.empty()) result->undecided = conclusion.undecided.front();
+  tell(conclusion, *result);
+  if (!result->failure && !conclusion.narrow.empty()) {
+    PropertyFailure& failure = result->failure.emplace();
+    failure.spec = conclusion.lost;
+    failure.verdict = {VerdictKind::fail, Failure::error, "declaration: " + conclusion.narrow};
+    failure.run = same_draws(options_);
+  }
+}
+
+void KernelLaws::mark_unasked(std::size_t families) {
+  for (std::size_t i = 0; i < questions_.size(); ++i) {
+    PropertyResult& result = results_[i];
+    result.unasked = left_unasked(result, *questions_[i].law, kernel_.contract, families);
+    if (result.unasked && result.undecided.empty()) result.undecided = kLeftUnasked;
+  }
+}
+
+void KernelLaws::replay(std::span<const Case> cases) {
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (kind_of(cases[i].problem) != kernel_.problem) continue;
+    const auto* gradient = std::get_if<BackwardProblem>(&cases[i].problem);
+    if (kernel_.own_forward && gradient->mode == BackwardMode::stage) throw UsageError(std::string(kNoStage));
+    failing_.clear();
+    fails(cases[i]);
+    for (const Failing& failing : failing_) {
+      results_[failing.law].failure = {cases[i].spec, failing.verdict, options_.replay[i], {}};
+    }
+  }
+  if (PropertyResult* result = as_a_whole()) tell(decisions_.conclude(kernel_), *result);
+}
+
+std::optional<FoundCase> KernelLaws::next(const Draws& draws, std::uint64_t most) {
+  try {
+    return draws.next([this](const Case& c) { return fails(c); }, most);
+  } catch (const Interrupted&) {
+    return std::nullopt;
+  }
+}
+
+PropertyResult* KernelLaws::as_a_whole() {
+  PropertyResult* first = nullptr;
+  for (std::size_t i = 0; i < questions_.size(); ++i) {
+    if (!questions_[i].asked) continue;
+    if (results_[i].executed() > 0) return &results_[i];
+    if (first == nullptr && questions_[i].law->judge != nullptr) first = &results_[i];
+  }
+  return first;
+}
+
+void KernelLaws::tell(const Conclusion& conclusion, PropertyResult& result) {
+  if (!conclusion.unasked.empty()) result.undecided = conclusion.unasked.front();
+  if (!conclusion.contradiction || result.failure) return;
+  const auto& [verdict, cases] = *conclusion.contradiction;
+  if (find_law(result.law)->judge == nullptr) {
+    if (result.undecided.empty()) result.undecided = verdict.detail;
+    return;
+  }
+  result.failure = {cases.back(), verdict, {}, {}, cases};
+}
+
+bool KernelLaws::fails(const Case& c) {
+  if (!failing_.empty()) return fails_again(failing_.front(), c);
+  try {
+    return fails_as_drawn(c);
+  } catch (const Interrupted&) {
+    return !failing_.empty();
+  }
+}
+
+bool KernelLaws::fails_as_drawn(const Case& c) {
+  ++cases_;
+  const std::string& family = c.spec.family;
+  Trial trial(kernel_, c);
+  const bool taken = trial.refusal(c.problem).empty();
+  for (std::size_t law = 0; law < questions_.size(); ++law) {
+    PropertyResult& result = results_[law];
+    if (result.failure || !is_its_turn(law)) continue;
+    if (law > 0 && stopped()) break;  // all laws of one large case may take as long as the rest of the run
+    now_running(kernel_.id, questions_[law].law->name, to_string(c.spec));
+    Verdict verdict = ask(*questions_[law].law, trial);
+    if (!questions_[law].asked) {
+      if (taken) decisions_.unasked(result.law, c.spec, verdict);
+      continue;
+    }
+    if (taken) {
+      ++result.taken;
+      if (verdict.kind == VerdictKind::unsupported) result.does_not_apply = verdict.detail;
+    }
+    ++result.counts[static_cast<std::size_t>(verdict.kind)];
+    ++result.by_family[family][static_cast<std::size_t>(verdict.kind)];
+    if (verdict.failed()) failing_.push_back({law, std::move(verdict)});
+  }
+  if (taken && kernel_.foreign) {
+    taken_[family] = true;
+    if (!trial.returns()) decisions_.refuse(family);
+  }
+  if (trial.alternatives_seen().asked != 0) decisions_.add(c.spec, trial.alternatives_seen(), trial.powers());
+  return !failing_.empty();
+}
+
+bool KernelLaws::is_its_turn(std::size_t law) const {
+  constexpr std::uint64_t kDecided = 3;  // whatever the turns: a kernel that takes few cases is asked every law
+  return questions_[law].law->judge != nullptr || results_[law].decided() < kDecided ||
+         (law + family_ + turn_.number) % turn_.of == 0;
+}
+
+bool KernelLaws::fails_again(Failing& failing, const Case& c) {
+  if (stopped()) return false;
+  now_running(kernel_.id, questions_[failing.law].law->name, to_string(c.spec));
+  Trial trial(kernel_, c);
+  Verdict verdict;
+  try {
+    verdict = ask(*questions_[failing.law].law, trial);
+  } catch (const Interrupted&) {
+    return false;
+  }
+  if (!verdict.failed() || verdict.failure != failing.verdict.failure) return false;
+  if (call_fault_name(verdict) != call_fault_name(failing.verdict)) return false;
+  failing.verdict = std::move(verdict);
+  return true;
+}
+
+void KernelLaws::keep(const Failing& failing, const Case& drawn, const Case& simplest) {
+  PropertyResult& result = results_[failing.law];
+  std::string witness = keep_witness(options_, simplest, result, failing.verdict);
+  const bool is_simpler = !witness.empty() && simplest.problem != drawn.problem;
+  std::string shrunk = is_simpler ? brief(simplest.problem) : "";
+  result.failure = {drawn.spec, failing.verdict, std::move(witness), std::move(shrunk)};
+}
+
+}  // namespace flashproof
