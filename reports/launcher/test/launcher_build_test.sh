@@ -36,7 +36,8 @@ expect 'and shows no more than a screen of them' test "$(wc -l <<<"$err")" -lt 6
 
 # A build that is stopped has not failed; one that takes long says so.
 cp "$tree/CMakeLists.txt" "$work/kept"
-printf 'add_custom_target(slow COMMAND touch "%s" COMMAND sleep 60)\nadd_dependencies(flashproof-cli slow)\n' "$work/slow" >>"$tree/CMakeLists.txt"
+printf 'trap "sleep 0.7; exit 1" HUP INT TERM\ntouch "$1"\nsleep 60 & wait\n' >"$work/slow.sh" # ends, but not at once
+printf 'add_custom_target(slow COMMAND sh "%s" "%s")\nadd_dependencies(flashproof-cli slow)\n' "$work/slow.sh" "$work/slow" >>"$tree/CMakeLists.txt"
 program 0
 stopped() { # SIGNAL TARGET: of - before it, the group
   code=0
