@@ -25,7 +25,7 @@ std::string_view in_words(Failure failure) {
       "a wrong number outside the domain, where NaN or inf would be excused",
       "another result where the same one is right",
       "output elements that were never written",
-      "the kernel crashed, hung or was faulted by its executor"};
+      "the call of the kernel failed"};
   return kTexts[static_cast<std::size_t>(failure)];
 }
 

@@ -78,6 +78,8 @@ bool parse_powers(std::string_view text, std::map<std::size_t, Power>& powers) {
   return true;
 }
 
+const std::string kCallFailed = std::string(kNotAsked) + "the call failed";
+
 void make(Subject& subject, const PluginTask& task, std::uint64_t index) {
   subject.trial.reset();
   subject.own.reset();
@@ -102,7 +104,7 @@ PluginAnswer answer(Subject& subject, const Law* law) {
   Trial& trial = *subject.trial;
   if (law == nullptr) {
     PluginAnswer result{call_returns(trial)};
-    if (result.verdict.failed()) subject.failed = "not asked: the call failed";
+    if (result.verdict.failed()) subject.failed = kCallFailed;
     if (result.verdict.kind == VerdictKind::unsupported) subject.failed = result.verdict.detail;
     return result;
   }
@@ -222,13 +224,14 @@ void ask_laws(const PluginTask& task, std::uint64_t number, std::span<const Ques
   for (std::uint64_t step = first_step; step < steps; ++step) {
     const std::uint64_t index = step / per_case, at = step % per_case;
     if (crashes.given_up.contains(task.kernel)) {
-      reporter.result(step, PluginAnswer{{VerdictKind::unsupported, Failure::none,
-                                          "not asked: the kernel has ended or held up too many processes"}}
-                                .text());
+      reporter.result(step,
+                      PluginAnswer{{VerdictKind::unsupported, Failure::none,
+                                    std::string(kNotAsked) + "the kernel has ended or held up too many processes"}}
+                          .text());
       continue;
     }
     if (!made || subject.index != index) make(subject, task, index), made = true;
-    if (at > 0 && crashes.calls.contains({number, index})) subject.failed = "not asked: the call failed";
+    if (at > 0 && crashes.calls.contains({number, index})) subject.failed = kCallFailed;
     reporter.starting(
         step);  // from here to the result every crash counts as the kernel's: it can kill what it cannot trace
     const PluginAnswer result = answer(subject, at == 0 ? nullptr : questions[at - 1].law);

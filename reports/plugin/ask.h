@@ -51,6 +51,9 @@ struct PluginCrashes {
   std::map<const Kernel*, std::pair<int, int>> counts_;  // crashes, hangs
 };
 
+/// How the detail of an answer begins that was given without asking, for what the kernel did before.
+inline constexpr std::string_view kNotAsked = "not asked: ";
+
 /// How the kernel is run on a case: a pure function of the two.
 RunOptions run_options(const Kernel& kernel, const Case& subject);
 /// Steps first_step .. of the task.

@@ -102,6 +102,18 @@ std::vector<Failing> without_consequences(std::vector<Failing> list) {
   return list;
 }
 
+/// What a replay adds to the element that it shows: what the recipe of the case and its next seeds say of the kernel.
+void add_diagnoses(const PluginReport& report, bool alone, VerdictBlock& block) {
+  for (const auto& [kernel, causes] : report.causes) {
+    for (const Cause& cause : causes) {
+      if (!cause.confident) continue;
+      block.notes.push_back(
+          {"diagnosis", fmt::format("{}{}{}{}", alone ? "" : full_name(*kernel) + ": ", cause.sentence,
+                                    cause.condition.empty() ? "" : "; ", cause.condition)});
+    }
+  }
+}
+
 /// Kernel by kernel: what a diagnosis says for certain of those that a judging law rejects, and the other ways of failing: an element,
 /// the smallest case and its witness say more than what may be.
 std::vector<CauseEntry> entries_of(const PluginReport& report, const Plugin& plugin, const std::string& program) {
@@ -110,7 +122,7 @@ std::vector<CauseEntry> entries_of(const PluginReport& report, const Plugin& plu
   for (const Failing& one : without_consequences(failing_of(report))) {
     const auto causes = report.causes.find(one.kernel);
     const bool judged = std::ranges::any_of(one.results, [](const PluginResult* r) { return is_judging(*r); });
-    if (!judged || causes == report.causes.end() || !is_certain(causes->second)) {
+    if (report.replay || !judged || causes == report.causes.end() || !is_certain(causes->second)) {
       entries.push_back(cause_of(one, plugin, program));
       continue;
     }
@@ -149,22 +161,23 @@ std::string decided_text(const PluginOutcome& outcome) {
   return text + fmt::format(", {} of {} families", outcome.families - outcome.open.size(), outcome.families);
 }
 
-/// `alone`: of the only kernel, whose name the block has already.
-void add_outcome(const PluginOutcome& outcome, bool alone, VerdictBlock& block) {
+/// `alone`: of the only kernel, whose name the block has already. `fails`: by a law; then what was not decided decides nothing more.
+void add_outcome(const PluginOutcome& outcome, bool alone, bool fails, VerdictBlock& block) {
   const std::string name = full_name(*outcome.kernel), head = alone ? "" : name + ": ";
   if (const std::string text = decided_text(outcome); !text.empty()) block.tested.push_back({"decided", head + text});
   if (const auto words = semantics_words(outcome.kernel->contract.semantics); !words.empty()) {
     block.tested.push_back({"declared", fmt::format("{}{}", head, fmt::join(words, "; "))});
   }
   if (outcome.refused > 0) {
-    block.notes.push_back(
-        {"refused", fmt::format("{}{} case(s) that its description takes, when it was called", head, outcome.refused)});
+    block.notes.push_back({"refused", head + refused_text(outcome)});
   }
+  if (outcome.not_asked > 0) block.notes.push_back({"not run", head + not_asked_text(outcome)});
   // Part of a pass: what it says nothing about.
   if (!outcome.open.empty() && outcome.undecided.empty())
     block.notes.push_back({"not tested", head + not_tested_text(outcome)});
   if (!outcome.suggestion.empty()) block.notes.push_back({"narrower", head + narrower_text(outcome.suggestion)});
   if (!outcome.narrow.empty()) block.causes.push_back({name + ": its declaration. " + outcome.narrow, "", ""});
+  if (fails) return;
   for (const std::string& why : outcome.undecided) block.notes.push_back({"undecided", head + why});
 }
 
@@ -199,6 +212,14 @@ std::string not_tested_text(const PluginOutcome& outcome) {
       outcome.open.size(), counted(outcome.families, "input family", "input families"), fmt::join(outcome.open, ", "));
 }
 
+std::string refused_text(const PluginOutcome& outcome) {
+  return counted(outcome.refused, "case", "cases") + " that its description takes, when it was called";
+}
+
+std::string not_asked_text(const PluginOutcome& outcome) {
+  return counted(outcome.not_asked, "case", "cases") + ", since the kernel had ended or held up too many processes";
+}
+
 VerdictBlock plugin_block(const PluginReport& report, const Plugin& plugin, const std::string& program) {
   VerdictBlock block;
   std::set<const Kernel*> kernels, failing;
@@ -223,9 +244,10 @@ VerdictBlock plugin_block(const PluginReport& report, const Plugin& plugin, cons
                                        : counted(report.results.size(), "pair", "pairs") + " of a kernel and a law",
                    cases > 0 ? fmt::format(", on {}", counted(cases, "case", "cases")) : "")});
   for (const PluginOutcome& outcome : report.outcomes) {
+    add_outcome(outcome, kernels.size() == 1, failing.contains(outcome.kernel), block);
     if (!outcome.narrow.empty()) failing.insert(outcome.kernel);
-    add_outcome(outcome, kernels.size() == 1, block);
   }
+  if (report.replay) add_diagnoses(report, kernels.size() == 1, block);
   for (const std::string& part : report.parts) block.notes.push_back({"not whole", part});
   for (const std::string& changed : report.changed) block.notes.push_back({"precision", changed});
   for (const Kernel* kernel : report.need_gpu) {

@@ -109,19 +109,19 @@ class Run {
       }
     }
     end_children_except({});  // of a library whose judge was ended
-    if (!report.partial && !report.replay) report.causes = diagnoses();
+    if (!report.partial) report.causes = diagnoses();
     if (!report.replay && !options_.out.empty()) keep_witnesses(report.results, options_, jobs());
     return report;
   }
 
  private:
-  /// What is wrong with each kernel that a judging law rejects. One whose call was a finding is not called again: what it does to the
+  /// What is wrong with each kernel that a judging law rejects, of a replay by the recipe that its case comes from. One whose call was a finding is not called again: what it does to the
   /// process that looks would be done once more.
   std::map<const Kernel*, std::vector<Cause>> diagnoses() const {
     std::vector<FailingRuns> runs;
     for (const auto& [at, failed] : judged_) {
       const PluginTask& task = tasks_[at.first];
-      if (first_.contains({task.kernel, 0})) continue;
+      if (first_.contains({task.kernel, 0}) || find_family(task.cases[at.second].family) == nullptr) continue;
       auto run = std::ranges::find(runs, task.kernel, &FailingRuns::kernel);
       if (run == runs.end()) {
         run = runs.insert(runs.end(), {task.kernel, {}, {}, task.kernel->has_cuda ? Executor::cuda : Executor::cpu});
@@ -204,7 +204,7 @@ class Run {
         step % steps != 0 && crashes_.calls.contains(at);  // in a worker that was there before the first crash
     if (again) {
       crashes_.note_crash(kernel);
-      return add(task, step, {{VerdictKind::unsupported, Failure::none, "not asked: the call failed"}});
+      return add(task, step, {{VerdictKind::unsupported, Failure::none, std::string(kNotAsked) + "the call failed"}});
     }
     add(task, step, {{VerdictKind::fail, Failure::error, "the process " + how}});
   }

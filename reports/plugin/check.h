@@ -77,6 +77,7 @@ struct PluginOutcome {
   std::vector<std::string> open = {};       // of these the ones of which too little was decided (RunPower::open())
   std::vector<std::string> undecided = {};  // sentences: an output, or a promise, of which too little was decided
   std::uint64_t refused = 0;                // cases that the description takes, when the kernel was called
+  std::uint64_t not_asked = 0;              // such cases, after the kernel had ended or held up too many processes
   std::string narrow = {};                  // a finding: the declaration leaves most families out of its domain
   std::string suggestion = {};              // of an open reduction: what explains the whole run
 };

@@ -44,7 +44,7 @@ void KernelRun::count(const CaseSpec& spec, std::size_t step, const Verdict& ver
   // By the law that every run asks of every case.
   const bool judged = step > 0 && questions_[step - 1].law == &judging_laws().front();
   const bool decided = judged && (verdict.kind == VerdictKind::pass || verdict.failed());
-  const bool refused = step == 0 && verdict.kind == VerdictKind::unsupported;
+  const bool refused = step == 0 && verdict.kind == VerdictKind::unsupported && !verdict.detail.starts_with(kNotAsked);
   for (std::size_t i = 0; found != tests_.end() && i < found->second.size(); ++i) {
     Tested& one = tested_[found->second[i]];
     one.decided += decided ? 1 : 0;
@@ -59,7 +59,9 @@ void KernelRun::add(const CaseSpec& spec, std::size_t step, const PluginAnswer& 
   count(spec, step, answer.verdict);
   if (!asked(step)) return decisions_.unasked(result.law, spec, answer.verdict);
   // The description takes it, or it would have been refused in every case of the family.
-  if (step == 0 && answer.verdict.kind == VerdictKind::unsupported && decisions_.asks(spec.family)) {
+  if (step == 0 && answer.verdict.kind == VerdictKind::unsupported && answer.verdict.detail.starts_with(kNotAsked)) {
+    ++not_asked_;
+  } else if (step == 0 && answer.verdict.kind == VerdictKind::unsupported && decisions_.asks(spec.family)) {
     decisions_.refuse(spec.family);
     ++refused_;
   }
@@ -115,12 +117,15 @@ PluginOutcome KernelRun::outcome(bool replay, std::optional<PluginFailure>& cont
   if (replay) return outcome;
   add_untested(outcome.undecided);
   outcome.refused = refused_;
+  outcome.not_asked = not_asked_;
   outcome.power = conclusion.power;
   outcome.families = conclusion.families;
   outcome.open = conclusion.open;
   outcome.undecided.insert(outcome.undecided.end(), conclusion.undecided.begin(), conclusion.undecided.end());
   outcome.narrow = conclusion.narrow;
-  outcome.suggestion = conclusion.suggestion;
+  // Of a kernel that fails no declaration explains the run.
+  const bool fails = std::ranges::any_of(results_, [](const PluginResult& r) { return r.tally.verdict.failed(); });
+  if (!fails) outcome.suggestion = conclusion.suggestion;
   return outcome;
 }
 

@@ -65,7 +65,7 @@ class KernelRun {
   RunDecisions decisions_;
   std::vector<Tested> tested_;
   std::map<std::string, std::vector<std::size_t>, std::less<>> tests_;  // places in tested_, by case
-  std::uint64_t refused_ = 0;                                           // cases that the description takes, by the call
+  std::uint64_t refused_ = 0, not_asked_ = 0;                           // cases that the description takes, by the call
   std::vector<std::uint64_t> refused_by_law_;                           // of the results
 };
 

@@ -129,9 +129,9 @@ std::string outcomes_text(const PluginReport& report) {
                          outcome.families);
     }
     if (outcome.refused > 0) {
-      out +=
-          fmt::format("refused {}: {} case(s) that its description takes, when it was called\n", name, outcome.refused);
+      out += fmt::format("refused {}: {}\n", name, refused_text(outcome));
     }
+    if (outcome.not_asked > 0) out += fmt::format("not run {}: {}\n", name, not_asked_text(outcome));
     // Part of a pass: what it says nothing about.
     if (!outcome.open.empty() && outcome.undecided.empty()) {
       out += fmt::format("not tested {}: {}\n", name, not_tested_text(outcome));
@@ -187,13 +187,11 @@ JunitSuite junit_of(const PluginReport& report, const Plugin& plugin, const std:
 }
 
 nlohmann::ordered_json outcome_json(const PluginOutcome& outcome) {
-  nlohmann::ordered_json one{{"kernel", outcome.kernel->id},
-                             {"format", info(outcome.kernel->formats[0]).name},
-                             {"undecided", outcome.undecided},
-                             {"refused", outcome.refused},
-                             {"declaration", outcome.narrow},
-                             {"suggestion", outcome.suggestion},
-                             {"semantics", semantics_words(outcome.kernel->contract.semantics)}};
+  nlohmann::ordered_json one{
+      {"kernel", outcome.kernel->id},     {"format", info(outcome.kernel->formats[0]).name},
+      {"undecided", outcome.undecided},   {"refused", outcome.refused},
+      {"not_asked", outcome.not_asked},   {"declaration", outcome.narrow},
+      {"suggestion", outcome.suggestion}, {"semantics", semantics_words(outcome.kernel->contract.semantics)}};
   for (std::size_t part = 0; part < kPartCount; ++part) {
     const PowerCounts& counts = outcome.power.parts[part];
     if (counts.elements() > 0) one["decided"][std::string(name(static_cast<Part>(part)))] = counts.share();

@@ -12,6 +12,7 @@ namespace flashproof {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 const Kernel& softmax() { return *find_kernel("softmax.safe.hardened"); }
@@ -48,6 +49,20 @@ TEST(IsolationLaws, AReadBehindARowIsALeak) {
                    const Tensor& x = std::get<SoftmaxProblem>(problem).x;
                    return x.bits(x.shape[1]) == 0;  // the first element of the room behind row 0
                  }));
+}
+
+TEST(IsolationLaws, OtherBitsOfRightNumbersAreToldAsSuch) {
+  const auto leaks = [](bool far) {
+    return [far](const Kernel& kernel, const Problem& problem, const RunOptions& options) {
+      Output output = run(kernel, problem, options);
+      const Tensor& x = std::get<SoftmaxProblem>(problem).x;
+      if (x.bits(x.shape[1]) == 0) output.lse.set_bits(0, output.lse.bits(0) ^ (far ? 1 << 20 : 1));
+      return output;
+    };
+  };
+  const std::string said = "other bits, both within the bound (sums in an order that depends on where tensors lie? ";
+  EXPECT_THAT(asked("unused_storage_is_isolated", softmax(), kSoftmaxCase, leaks(false)).detail, HasSubstr(said));
+  EXPECT_THAT(asked("unused_storage_is_isolated", softmax(), kSoftmaxCase, leaks(true)).detail, Not(HasSubstr(said)));
 }
 
 TEST(IsolationLaws, AHiddenNanThatShowsIsALeak) {

@@ -7,7 +7,9 @@
 
 #include "reference/system/error.h"
 #include "reports/diagnose/cause/call_causes.h"
+#include "reports/diagnose/cause/constant_causes.h"
 #include "reports/diagnose/cause/law_causes.h"
+#include "reports/diagnose/cause/overflow_causes.h"
 #include "reports/diagnose/cause/symptom_causes.h"
 #include "reports/diagnose/choose.h"
 #include "reports/diagnose/finite_copy.h"
@@ -178,6 +180,8 @@ std::vector<Cause> diagnose(const Kernel& kernel, std::span<const CaseSpec> fail
   std::vector<Cause> causes = by_errors(looked, open);
   const auto add = [&](std::vector<Cause> more) { std::ranges::move(more, std::back_inserter(causes)); };
   for (const Again how : {Again::right, Again::right_alone}) add(by_calls(looked, how, open));
+  add(by_constants(looked, open));
+  add(by_overflow(kernel, looked, open));
   add(by_hypotheses(kernel, looked, open));
   add(by_calls(looked, Again::numbers, open));
   add(by_leaks(kernel, looked, open, executor));

@@ -1,20 +1,24 @@
 #include "reports/plugin/check.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
 
+#include "properties/generators/family.h"
 #include "reference/problem/witness/witness.h"
 #include "reference/system/error.h"
 #include "reports/plugin/ask.h"
+#include "reports/plugin/block.h"
 #include "reports/plugin/main.h"
 
 namespace flashproof {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 const std::filesystem::path kFolder = FLASHPROOF_TEST_PLUGINS;
 
@@ -113,6 +117,31 @@ TEST(CheckPlugin, one_kernel_that_crashes_leaves_the_others_alone_whatever_the_j
       EXPECT_EQ(r.failure.has_value(), expected) << r.kernel->id << " " << r.law;
     }
   }
+}
+
+TEST(CheckPlugin, after_many_crashes_the_cases_that_are_not_run_are_counted_as_such) {
+  PluginCheck options = small("crash", {"within_bound"});
+  options.families.clear();
+  options.cases = 4;
+  const PluginReport report = check_plugin(faulty(), options);
+  EXPECT_EQ(report.outcomes.front().refused, 0U);
+  EXPECT_GT(report.outcomes.front().not_asked, 0U);
+  EXPECT_EQ(report.outcomes.front().suggestion, "") << "nothing explains a kernel that fails";
+  const std::string text = block_text(plugin_block(report, faulty(), "./flashproof"), Colour::off);
+  EXPECT_THAT(text, HasSubstr("the call of the kernel failed; the process was killed by signal"));
+  EXPECT_THAT(text,
+              HasSubstr(fmt::format("not run    {} cases, since the kernel had ended or held up too many processes",
+                                    report.outcomes.front().not_asked)));
+  EXPECT_THAT(text, Not(HasSubstr("undecided")));
+}
+
+TEST(CheckPlugin, a_replay_adds_the_diagnosis_to_the_element) {
+  PluginCheck options = small("unwritten", {"outputs_fully_written"});
+  options.replay = {make_case(parse_case_spec("softmax:normal:1:format=f32"))};
+  const PluginReport report = check_plugin(faulty(), options);
+  const std::string text = block_text(plugin_block(report, faulty(), "./flashproof"), Colour::off);
+  EXPECT_THAT(text, HasSubstr("output elements that were never written; "));
+  EXPECT_THAT(text, HasSubstr("\ndiagnosis  elements are never written: the poison's pattern is in the output"));
 }
 
 TEST(CheckPlugin, a_finding_leaves_a_simpler_witness_that_fails_again) {

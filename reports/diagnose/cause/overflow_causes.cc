@@ -1,0 +1,104 @@
+#include "reports/diagnose/cause/overflow_causes.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "reports/diagnose/row_look.h"
+#include "reports/diagnose/terms.h"
+
+namespace flashproof {
+namespace {
+
+/// e^x is infinite in f32 from the first on, and 0 below the second, half the least subnormal number. Above the third a row of
+/// weights keeps its digits: the least normal number is e^-87.3, and what is 2^-24 of the largest weight may lose all of its own.
+constexpr Real kInfiniteFrom = 88.722839L, kZeroBelow = -103.972077L, kExactFrom = -87.336545L + 24 * 0.693148L;
+
+enum class Place : std::uint8_t { inside, above, below, unknown };
+
+struct Row {
+  Place may = Place::unknown;                       // where the largest score may lie for a failure to be explained
+  Place must = Place::unknown;                      // where a row from which no maximum is subtracted cannot be right
+  bool fails = false, passes = false, lost = true;  // lost: no failing element is an ordinary number
+};
+
+Row look_at_row(const Observation& seen, std::int64_t row) {
+  Row r;
+  const auto take = [&](Part part, std::int64_t index) {
+    const VerdictKind kind = seen.kind(part, index);
+    r.passes = r.passes || kind == VerdictKind::pass;
+    if (kind != VerdictKind::fail) return;
+    r.fails = true;
+    r.lost = r.lost && seen.symptom(part, index) != Symptom::number;
+  };
+  take(Part::lse, row);
+  for (std::int64_t c = 0; c < seen.width(Part::o); ++c) take(Part::o, row * seen.width(Part::o) + c);
+  const RowLook look = look_at(row_terms(seen.subject().problem, seen.kernel().arithmetic, row));
+  if (look.nan_score || look.visible == 0) return r;
+  const Real most = look.most, rows_sum = std::log(static_cast<Real>(look.visible));
+  r.must = most > kInfiniteFrom ? Place::above : most < kZeroBelow ? Place::below : Place::inside;
+  r.may = most > kInfiniteFrom - rows_sum ? Place::above : most < kExactFrom ? Place::below : Place::inside;
+  if (std::isinf(most)) r.must = Place::unknown;
+  return r;
+}
+
+struct Evidence {
+  std::uint64_t above = 0, below = 0, inside = 0;  // rows: failing ones near or beyond either end, passing ones between
+  std::uint64_t infinite = 0;                      // of those above the ones whose e^score is infinite by itself
+  bool contradicted = false;
+
+  /// Whether every failing row of the case is explained.
+  bool add(const Observation& seen) {
+    bool explains = true;
+    for (std::int64_t row = 0; row < seen.rows(Part::o); ++row) {
+      const Row r = look_at_row(seen, row);
+      if (r.fails) {
+        const bool explained = r.may == Place::below || (r.may == Place::above && r.lost);
+        explains = explains && explained;
+        contradicted = contradicted || (r.may == Place::inside && r.lost);
+        above += explained && r.may == Place::above ? 1 : 0;
+        infinite += explained && r.must == Place::above ? 1 : 0;
+        below += explained && r.may == Place::below ? 1 : 0;
+      } else if (r.passes) {
+        inside += r.must == Place::inside ? 1 : 0;
+        contradicted = contradicted || r.must == Place::above || r.must == Place::below;
+      }
+    }
+    return explains;
+  }
+};
+
+}  // namespace
+
+std::vector<Cause> by_overflow(const Kernel& kernel, const Looked& looked, std::vector<bool>& open) {
+  // Two rows beyond, by themselves (a kernel that declares to subtract nothing may refuse them, and fail where the sum overflows), and
+  // as many between: an error elsewhere would have to keep to one side of a number that is known beforehand.
+  constexpr std::uint64_t kEnough = 2;
+  if (kernel.problem == ProblemKind::backward) return {};
+  Cause cause{.id = "exponent.no_maximum"};
+  Evidence evidence;
+  std::vector<bool> explained(open.size());
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    const Observation& seen = looked.failing[i];
+    if (!open[i] || !seen.error().empty() || !evidence.add(seen)) continue;
+    explained[i] = true;
+    ++cause.cases;
+    cause.elements += seen.failing();
+    if (cause.witness.empty()) cause.witness = to_string(seen.subject().spec);
+  }
+  for (const Observation& seen : looked.passing)
+    if (seen.error().empty()) evidence.add(seen);
+  if (cause.cases == 0 || evidence.contradicted || evidence.infinite < kEnough || evidence.inside < kEnough) return {};
+  for (std::size_t i = 0; i < open.size(); ++i) open[i] = open[i] && !explained[i];
+  cause.sentence = "no maximum is subtracted before the exponentials: e^score overflows in f32";
+  const std::string small =
+      evidence.below > 0 ? fmt::format(" and {} below -70.7, where e^score is 0 or loses digits,", evidence.below) : "";
+  cause.condition =
+      fmt::format("{} rows whose largest score is near or above 88.7{} fail, none above it passes, {} below it do",
+                  evidence.above, small, evidence.inside);
+  cause.confident = true;
+  return {std::move(cause)};
+}
+
+}  // namespace flashproof
