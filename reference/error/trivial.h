@@ -13,11 +13,13 @@
 // numbers: power.h asks for them by class.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string_view>
 #include <vector>
 
+#include "reference/error/element.h"
 #include "reference/oracle/truth.h"
 #include "reference/problem/problems.h"
 
@@ -36,7 +38,13 @@ struct TrivialGap {
   bool right = false;  // some trivial answer is the right one
 
   /// Another answer to the same element. Not finite: ignored.
-  void consider(Trivial answer, double value, const Ball& truth, double half_ulp);
+  void consider(Trivial answer, double value, const Ball& truth, double half_ulp) {
+    const double apart = std::fabs(signed_error(value, truth)) - truth.radius;
+    right = right || apart <= half_ulp;
+    if (!(apart > half_ulp) || !(apart < distance)) return;  // right, NaN or infinite, or not the nearest
+    distance = apart;
+    nearest = answer;
+  }
 };
 
 /// As the balls of Truth.

@@ -100,12 +100,16 @@ Choice choose(std::span<const Dimension> dimensions, const Levels& levels, const
   std::uint64_t mixed = 0;  // modulo 2^64
   for (std::size_t i = 0; i < levels.size(); ++i) mixed = mixed * 31 + static_cast<std::uint64_t>(turns[i] + levels[i]);
   Random random(mixed, 0x9a125);
+  std::vector<Numbers> lists(levels.size());  // of what is not free; the same in every attempt
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    if (levels[i] != kFree) lists[i] = numbers_in(dimensions[i], levels[i]);
+  }
   Choice choice;
   for (int attempt = 0; attempt < kAttempts && !choice.fits; ++attempt) {
     choice.numbers = simplest;
     for (std::size_t i = 0; i < levels.size(); ++i) {
       if (levels[i] == kFree) continue;
-      const Numbers list = numbers_in(dimensions[i], levels[i]);
+      const Numbers& list = lists[i];
       const bool other = attempt > 0 && random.chance(0.5);
       const std::int64_t at = other ? random.integer(0, std::ssize(list) - 1) : turns[i] % std::ssize(list);
       choice.numbers[i] = list[static_cast<std::size_t>(attempt == 1 ? 0 : at)];
