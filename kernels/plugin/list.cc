@@ -33,6 +33,7 @@ std::string how_to_make_one(const std::filesystem::path& path) {
       {".cpp", "c++ -O2 -shared -fPIC"},
       {".cu", "nvcc -O2 -arch=native -shared -Xcompiler -fPIC"}};
   if (path.extension() == ".py") return "a Python callable is checked by python3 -m flashproof FILE.py:FUNCTION";
+  if (path.extension() == ".ptx") return "of a .ptx --map MY.toml says what it computes (kernels/ptx/README.md)";
   const auto compiler = kCompilers.find(path.extension());
   if (compiler == kCompilers.end()) return "legal: what a linker makes with -shared (.so)";
   std::filesystem::path library = path;
@@ -86,7 +87,7 @@ std::filesystem::path library_path(const std::filesystem::path& given) {
   return path;
 }
 
-PluginListing list_plugin(const std::filesystem::path& given, double seconds) {
+PluginSource library_source(const std::filesystem::path& given) {
   const std::filesystem::path path = library_path(given);
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
@@ -96,7 +97,11 @@ PluginListing list_plugin(const std::filesystem::path& given, double seconds) {
   }
   if (!is_elf(path))
     throw UsageError("plugin " + quote(given.string()) + ": no shared library; " + how_to_make_one(given));
-  PluginProcess process([&]() -> const LoadedPlugin& { return LoadedPlugin::of(path.string()); }, seconds);
+  return {{path.string()}, [path = path.string()]() -> const LoadedPlugin& { return LoadedPlugin::of(path); }};
+}
+
+PluginListing list_plugin(const PluginSource& source, double seconds) {
+  PluginProcess process(source.load, seconds);
   try {
     return parse_listing(process.ask(PluginRequest::What::list).text);
   } catch (const PluginFault&) {

@@ -84,12 +84,10 @@ const LoadedPlugin& LoadedPlugin::of(const std::string& path) {
   return *known;
 }
 
-Plugin::Plugin(const std::filesystem::path& path, double seconds, const Declare& declare)
-    : path_(library_path(path).string()),
-      at_first_(state_of(path_)),
-      listing_(list_plugin(path, seconds)),
-      process_(std::make_unique<PluginProcess>(
-          [path = path_]() -> const LoadedPlugin& { return LoadedPlugin::of(path); }, seconds)) {
+Plugin::Plugin(PluginSource source, double seconds, const Declare& declare) : files_(source.files) {
+  for (const std::string& file : files_) at_first_.push_back(state_of(file));
+  listing_ = list_plugin(source, seconds);
+  process_ = std::make_unique<PluginProcess>(std::move(source.load), seconds);
   struct ListedKernel {
     std::size_t described, format, index;
   };
@@ -145,9 +143,12 @@ std::array<Plugin::FileState, 2> Plugin::state_of(const std::string& path) {
 }
 
 std::string Plugin::replaced() const {
-  if (state_of(path_) == at_first_) return {};
-  return fmt::format("the library {} was changed or replaced while it was checked: what ran need not be what is there",
-                     quote(path_));
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    if (state_of(files_[i]) == at_first_[i]) continue;
+    return fmt::format("the {} {} was changed or replaced while it was checked: what ran need not be what is there",
+                       files_[i].ends_with(".so") ? "library" : "file", quote(files_[i]));
+  }
+  return {};
 }
 
 const Described& Plugin::described(const Kernel& kernel) const {

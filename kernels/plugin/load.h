@@ -38,9 +38,17 @@ PluginListing parse_listing(const std::string& text);
 /// behind a symbolic link that is not the folder before it.
 std::filesystem::path library_path(const std::filesystem::path& given);
 
-/// Asks a child process that loads the library, for at most so long. Throws UsageError where it is no library of kernels: no
-/// file, no shared library, one without flashproof_plugin_entry(); PluginFault.
-PluginListing list_plugin(const std::filesystem::path& given, double seconds = 30);
+/// Where kernels come from: a shared library, or whatever else can be put behind plugin.h.
+struct PluginSource {
+  std::vector<std::string> files;  // paths as library_path() has them; the first is what is shown
+  PluginProcess::Load load;
+};
+/// Throws UsageError where it is none: no file, or no shared library.
+PluginSource library_source(const std::filesystem::path& given);
+
+/// Asks a child process that loads the library, for at most so long. Throws UsageError where it is no library of kernels: one without
+/// flashproof_plugin_entry(); PluginFault.
+PluginListing list_plugin(const PluginSource& source, double seconds);
 
 /// The kernels of a library, to be run like any other. Several formats with one id are several kernels here, each with the
 /// arithmetic for its format.
@@ -50,14 +58,16 @@ class Plugin {
   using Declare = std::function<std::string(const std::string& id, const std::string& description)>;
 
   /// Throws what list_plugin() throws, and PluginFault for what describe() refuses; UsageError where it is `declare` that made it so.
-  explicit Plugin(const std::filesystem::path& path, double seconds = 30, const Declare& declare = {});
+  explicit Plugin(PluginSource source, double seconds = 30, const Declare& declare = {});
+  explicit Plugin(const std::filesystem::path& library, double seconds = 30, const Declare& declare = {})
+      : Plugin(library_source(library), seconds, declare) {}
   Plugin(const Plugin&) = delete;  // kernels point into it
   Plugin& operator=(const Plugin&) = delete;
 
   const std::string& name() const { return listing_.name; }
   const std::string& version() const { return listing_.version; }
-  const std::string& path() const { return path_; }
-  /// Empty, or a sentence: the file, or the symbolic link that the path is, is not the one any more that it was before the library was
+  const std::string& path() const { return files_.front(); }
+  /// Empty, or a sentence: a file, or the symbolic link that its path is, is not the one any more that it was before the library was
   /// first loaded. Each process loads it by its name, so what was judged need not be what lies there. Not seen: a folder of the path that
   /// was moved away, or a link among them that led elsewhere, and was put back.
   std::string replaced() const;
@@ -78,8 +88,8 @@ class Plugin {
   /// Of what lies at the path, a link or the file, and of the file.
   static std::array<FileState, 2> state_of(const std::string& path);
 
-  std::string path_;  // library_path()
-  std::array<FileState, 2> at_first_;
+  std::vector<std::string> files_;
+  std::vector<std::array<FileState, 2>> at_first_;
   PluginListing listing_;
   std::unique_ptr<PluginProcess> process_;
   std::deque<Described> described_;

@@ -24,14 +24,19 @@ void put_over(const Json& fields, Json& description) {
 
 }  // namespace
 
-DeclaredBy::DeclaredBy(const std::filesystem::path& file) : file_(printable(file.string(), 200)) {
+Json toml_fields(const std::filesystem::path& file) {
+  const std::string name = printable(file.string(), 200);
   const std::string text = compare::TomlFile(file).json();
-  if (text.size() > kMostBytes) throw UsageError(fmt::format("{}: legal: at most {} bytes", file_, kMostBytes));
+  if (text.size() > kMostBytes) throw UsageError(fmt::format("{}: legal: at most {} bytes", name, kMostBytes));
   try {
-    all_ = strict_json<Json>(text, kDeepest);
+    return strict_json<Json>(text, kDeepest);
   } catch (const UsageError& e) {
-    throw UsageError(file_ + ": " + e.what());
+    throw UsageError(name + ": " + e.what());
   }
+}
+
+DeclaredBy::DeclaredBy(const std::filesystem::path& file)
+    : file_(printable(file.string(), 200)), all_(toml_fields(file)) {
   if (const auto kernels = all_.find("kernel"); kernels != all_.end()) {
     kernels_ = *kernels;
     all_.erase(kernels);

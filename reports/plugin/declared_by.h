@@ -15,6 +15,9 @@
 
 namespace flashproof {
 
+/// The tables of a TOML file that describes kernels, as JSON. Throws UsageError for a file that is none, and InfrastructureError.
+nlohmann::json toml_fields(const std::filesystem::path& file);
+
 class DeclaredBy {
  public:
   /// Throws UsageError for a file that is none, and InfrastructureError.

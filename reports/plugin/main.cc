@@ -25,6 +25,7 @@
 #include "reports/plugin/before.h"
 #include "reports/plugin/check.h"
 #include "reports/plugin/declared_by.h"
+#include "reports/plugin/mapped_ptx.h"
 #include "reports/plugin/suggest.h"
 #include "reports/plugin/supervised.h"
 #include "reports/plugin/text.h"
@@ -37,7 +38,7 @@ struct Arguments {
   std::vector<std::string> targets;  // of replay
   PluginCheck check;
   bool quick = false, nightly = false, verbose = false;
-  std::string junit, json, declare, before;
+  std::string junit, json, declare, map, before;
 };
 
 constexpr const char* kCheck = "check-library";  // in the option table; its own name is that of a command on kernels
@@ -49,6 +50,7 @@ void add_common(CLI::App* app, const char* command, Arguments& a) {
   add_declared(app, command, "--kernel", a.check.kernels);
   add_declared(app, command, "--law", a.check.laws);
   add_declared(app, command, "--seconds", a.check.seconds);
+  add_declared(app, command, "--map", a.map);
   add_declared(app, command, "--declare", a.declare);
   add_declared(app, command, "--verbose", a.verbose);
 }
@@ -79,6 +81,7 @@ void add_check(CLI::App* app, Arguments& a) {
 void add_suggest(CLI::App* app, Arguments& a) {
   add_declared(app, kSuggest, "PLUGIN", a.plugin);
   add_declared(app, kSuggest, "--kernel", a.check.kernels);
+  add_declared(app, kSuggest, "--map", a.map);
   add_declared(app, kSuggest, "--declare", a.declare);
   add_drawn(app, kSuggest, a);
   add_declared(app, kSuggest, "--cases", a.check.cases);
@@ -91,13 +94,24 @@ int broken_plugin(const std::string& path, const std::exception& e) {
   return kExitFinding;
 }
 
+PluginSource source_of(const Arguments& a) {
+  const bool is_ptx = a.plugin.ends_with(".ptx");
+  if (is_ptx && a.map.empty()) {
+    throw UsageError(
+        quote(a.plugin) +
+        ": needs --map MY.toml, which says what it computes and how it is launched (kernels/ptx/README.md)");
+  }
+  if (!is_ptx && !a.map.empty()) throw UsageError("--map: legal with a .ptx, not with " + quote(a.plugin));
+  return is_ptx ? mapped_ptx(a.plugin, a.map) : library_source(a.plugin);
+}
+
 /// use(library), with what --declare says in place of its descriptions.
 template <class Use>
 int with_plugin(const Arguments& a, Use use) {
   try {
-    if (a.declare.empty()) return use(Plugin(a.plugin, a.check.seconds));
+    if (a.declare.empty()) return use(Plugin(source_of(a), a.check.seconds));
     DeclaredBy declared(a.declare);
-    const Plugin plugin(a.plugin, a.check.seconds, std::ref(declared));
+    const Plugin plugin(source_of(a), a.check.seconds, std::ref(declared));
     declared.require_used(plugin);
     return use(plugin);
   } catch (const PluginFault& e) {
@@ -107,7 +121,9 @@ int with_plugin(const Arguments& a, Use use) {
 
 /// What a replay line begins with.
 std::string replay_program(const Arguments& a) {
-  return "./flashproof replay" + (a.declare.empty() ? "" : " --declare " + shell_word(a.declare));
+  std::string program = "./flashproof replay";
+  if (!a.map.empty()) program += " --map " + shell_word(a.map);
+  return program + (a.declare.empty() ? "" : " --declare " + shell_word(a.declare));
 }
 
 int check(Arguments& a) {
@@ -167,7 +183,7 @@ bool takes_value(const CLI::App& check_app, const std::string& word) {
 }  // namespace
 
 bool names_plugin(std::string_view argument) {
-  constexpr std::array<std::string_view, 7> kEndings = {".so", ".c", ".cc", ".cpp", ".cu", ".o", ".py"};
+  constexpr std::array<std::string_view, 8> kEndings = {".so", ".c", ".cc", ".cpp", ".cu", ".o", ".py", ".ptx"};
   return !argument.starts_with('-') &&
          (argument.find('/') != std::string_view::npos ||
           std::ranges::any_of(kEndings, [&](std::string_view ending) { return argument.ends_with(ending); }));
@@ -210,6 +226,7 @@ int plugin_main(int argc, char** argv) {
   add_common(replay_app, kReplay, a);
   CLI::App* list_app = app.add_subcommand("list", "what a library says of its kernels");
   add_declared(list_app, kList, "PLUGIN", a.plugin);
+  add_declared(list_app, kList, "--map", a.map);
   add_declared(list_app, kList, "--declare", a.declare);
   if (!parse_arguments(app, argc, argv)) return 0;
   return supervised([&] {

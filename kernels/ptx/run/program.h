@@ -18,13 +18,22 @@ struct ProgramOptions {
   std::string cache_folder;  // empty: as object_cache.h says
 };
 
+/// The module's global and constant variables: they keep what launches write, and several programs of a module share them.
+struct ModuleVariables {
+  explicit ModuleVariables(const Module& module);
+  std::unique_ptr<std::byte, void (*)(void*)> image;
+  std::size_t bytes = 0;
+  std::vector<Array> arrays;
+};
+
 /// Programs are made and launched by one thread at a time, as the fibers are.
-/// The module's global and constant variables live as long as the program, and keep what launches write.
 class Program {
  public:
   /// Compiles, or takes from the cache. Throws UsageError for what translate() and find_entry() refuse, InfrastructureError
   /// without libLLVM.
-  Program(const Module& module, std::string_view entry, const ProgramOptions& options = {});
+  /// `variables`: of this module; null: its own.
+  Program(const Module& module, std::string_view entry, const ProgramOptions& options = {},
+          std::shared_ptr<ModuleVariables> variables = nullptr);
   ~Program();
   Program(Program&&) noexcept;
 
@@ -37,9 +46,7 @@ class Program {
  private:
   std::unique_ptr<Translation> translation_;
   std::unique_ptr<LoadedCode> code_;
-  std::unique_ptr<std::byte, void (*)(void*)> image_;
-  std::size_t image_bytes_ = 0;
-  std::vector<Array> variables_;
+  std::shared_ptr<ModuleVariables> variables_;
   bool from_cache_ = false;
 };
 
