@@ -60,7 +60,7 @@ function(find_library_argument result)
   while(at LESS CMAKE_ARGC)
     set(word "${CMAKE_ARGV${at}}")
     if("x${word}" MATCHES "^x[^-]" AND ("x${word}" MATCHES "\\.so$" OR (NOT "x${before}" MATCHES "^x--[a-z-]+$"
-        AND "x${word}" MATCHES "/|\\.(c|cc|cpp|cu|o|py)$")))
+        AND "x${word}" MATCHES "/|\\.(c|cc|cpp|cu|o|ptx|py)$")))
       set(${result} "${word}" PARENT_SCOPE)
       return()
     endif()

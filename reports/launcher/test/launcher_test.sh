@@ -129,7 +129,7 @@ mkdir -p "$tree/build"
 exec 8>"$tree/build/.lock"
 flock 8
 for command in 'check ./my.so' 'check --quick ./my' 'check my.c' 'check --seed 3 --quik my.so' 'list ./my.so' 'suggest ./my.so' \
-  'replay --plugin ./my.so x' 'list ./my.ptx' 'run ./my.ptx --arg 1'; do
+  'replay --plugin ./my.so x' 'list ./my.ptx' 'run ./my.ptx --arg 1' 'check ./my.ptx --map my.toml' 'replay --plugin my.ptx x'; do
   read -ra words <<<"$command"
   run "${words[@]}"
   expect "$command without the file is a usage error" is "$code" 2
@@ -160,7 +160,8 @@ for command in report render merge compare 'compare a.json b.json' test properti
   expect "--no-build $command says what is missing" has "$err" "flashproof: --no-build: $tree/build/"
   expect "--no-build $command says it in one line" lacks "$err" $'\n'
 done
-for command in 'check ./my.so' 'check --quick ./my.so' 'check --quik my.so' 'check --seed 3 ./my.so' 'list --declare a/b my.so' 'replay --plugin my.so x'; do
+for command in 'check ./my.so' 'check --quick ./my.so' 'check --quik my.so' 'check --seed 3 ./my.so' 'list --declare a/b my.so' 'replay --plugin my.so x' \
+  'check --map ./my.c my.ptx' 'list my.ptx --map my.c'; do
   read -ra words <<<"$command"
   run --no-build "${words[@]}"
   expect "$command is for the program of libraries" has "$err" reports/plugin/flashproof-plugin
@@ -189,6 +190,11 @@ run --no-install run ./my.ptx
 expect 'run needs LLVM' has "$err" 'apt-get install --no-remove --no-install-recommends -y libllvm19'
 run --no-install --no-build list ./my.ptx
 expect 'list FILE.ptx does not' lacks "$err" libllvm19
+run --no-install check my.ptx --map my.c
+expect 'a verdict on a .ptx does' has "$err" libllvm19
+run check my.ptx
+expect 'nor is there one without a map' is "$code" 2
+expect 'which the message names' has "$err" 'flashproof: a .ptx needs --map MY.toml'
 rm "$work/here/"my.{so,c,ptx}
 tool dpkg-query 'for p in "$@"; do case $p in libmpfi-dev) ;; *) echo "$p installed" ;; esac; done'
 run doctor
