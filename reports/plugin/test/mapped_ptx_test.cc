@@ -1,0 +1,138 @@
+// The examples of compiled kernels, right and spoilt: a verdict as of a library, with the line of the PTX.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+
+#include "reference/system/read_file.h"
+#include "reports/plugin/test/program_run.h"
+
+namespace flashproof {
+namespace {
+
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+class MappedPtx : public testing::Test {
+ protected:
+  MappedPtx() {
+    const std::filesystem::path examples = FLASHPROOF_PTX_EXAMPLES;
+    for (const char* file : {"softmax.ptx", "softmax.toml", "attention.ptx", "attention.toml"}) {
+      texts_[file] = read_file(examples / file, 1U << 20);
+    }
+  }
+  ~MappedPtx() override { std::filesystem::remove_all(folder_); }
+
+  /// Puts `to` in place of what the expression finds in a file; at least once.
+  void replace(const std::string& file, const std::string& from, const std::string& to, bool once = false) {
+    const auto how = once ? std::regex_constants::format_first_only : std::regex_constants::format_default;
+    const std::string made = std::regex_replace(texts_[file], std::regex(from), to, how);
+    ASSERT_NE(made, texts_[file]) << from;
+    texts_[file] = made;
+  }
+  std::string path(const std::string& file) {
+    std::ofstream(folder_ / file) << texts_.at(file);
+    return (folder_ / file).string();
+  }
+  ProgramRun run(std::vector<std::string> words, const std::string& kernel = "softmax") {
+    words.insert(words.end(), {"--map", path(kernel + ".toml")});
+    return run_plugin_program(words);
+  }
+  ProgramRun check(std::vector<std::string> more, const std::string& kernel = "softmax") {
+    more.insert(more.begin(), {"check", path(kernel + ".ptx"), "--quick", "--out", (folder_ / "out").string()});
+    return run(more, kernel);
+  }
+
+  std::map<std::string, std::string> texts_;
+  std::filesystem::path folder_ = [] {
+    std::string name = std::filesystem::temp_directory_path() / "flashproof-ptx-XXXXXX";
+    return std::filesystem::path(::mkdtemp(name.data()));
+  }();
+};
+
+TEST_F(MappedPtx, right_kernels_pass) {
+  for (const char* kernel : {"softmax", "attention"}) {
+    const ProgramRun run = check({}, kernel);
+    EXPECT_EQ(run.code(), 0) << run.out << run.err;
+    EXPECT_THAT(run.out, HasSubstr("PASS       1 kernel and format does what it declares"));
+  }
+}
+
+TEST_F(MappedPtx, says_of_itself_what_the_map_declares) {
+  const ProgramRun listed = run({"list", path("softmax.ptx")});
+  EXPECT_EQ(listed.code(), 0) << listed.err;
+  EXPECT_EQ(listed.out, "plugin softmax.ptx \n  softmax.two_launches.mine f32 on the CPU, deterministic\n");
+}
+
+TEST_F(MappedPtx, a_column_too_few_is_never_written) {
+  replace("softmax.toml", R"("cols", "stride\(x, 0\)"\])", R"("cols - 1", "stride(x, 0)"])");
+  const ProgramRun run = check({"--family", "normal"});
+  EXPECT_EQ(run.code(), 1) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("elements are never written"));
+}
+
+TEST_F(MappedPtx, a_read_out_of_bounds_is_told_by_line_and_replays) {
+  replace("softmax.toml", R"("cols", "stride\(x, 0\)"\])", R"("cols + 1", "stride(x, 0)"])");
+  const ProgramRun run = check({"--family", "normal"});
+  EXPECT_EQ(run.code(), 1) << run.out << run.err;
+  std::string text = std::regex_replace(run.out, std::regex("\n +"), " ");
+  EXPECT_THAT(text,
+              ContainsRegex("launch 1: softmax.ptx:[0-9]+: reads 4 bytes at 0x[0-9a-f]+, in no array of the launch"));
+  EXPECT_THAT(text, HasSubstr("(0 bytes behind the end of x), in block (0, 0, 0), thread (1, 0, 0)"));
+  const std::string witness = folder_ / "out/witnesses/softmax.two_launches.mine.f32.call_returns.safetensors";
+  EXPECT_THAT(text, HasSubstr("./flashproof replay --map " + path("softmax.toml") + " "));
+  const ProgramRun again = this->run({"replay", witness, "--plugin", path("softmax.ptx")});
+  EXPECT_EQ(again.code(), 1) << again.out << again.err;
+  EXPECT_THAT(again.out, ContainsRegex("softmax.ptx:[0-9]+: reads"));
+}
+
+TEST_F(MappedPtx, a_barrier_too_few_is_told_by_line) {
+  replace("softmax.ptx", "\tbar\\.sync [^\n]*\n", "\n", true);
+  const ProgramRun run = check({"--family", "normal"});
+  EXPECT_EQ(run.code(), 1) << run.out << run.err;
+  const std::string text = std::regex_replace(run.out, std::regex("\n +"), " ");
+  EXPECT_THAT(
+      text,
+      ContainsRegex(
+          "softmax.ptx:[0-9]+: reads [0-9]+ bytes at 0x[0-9a-f]+ of shared memory that were not all written before"));
+}
+
+TEST_F(MappedPtx, no_maximum_is_a_finding) {
+  replace("softmax.ptx", R"(max\.f32 (\s*%\w+), [^;]*;)", "mov.f32 $1, 0f00000000;");
+  const ProgramRun run = check({"--family", "normal", "--family", "huge"});
+  EXPECT_EQ(run.code(), 1) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("NaN, inf or a number where another of these is right"));
+}
+
+TEST_F(MappedPtx, nan_everywhere_does_not_pass) {
+  replace("softmax.ptx", R"((st\.global\.f32 \s*\[[^\]]*\], )(%\w+);)", "mov.f32 $2, 0f7FFFFFFF;\n$1$2;");
+  const ProgramRun run = check({});
+  EXPECT_EQ(run.code(), 1) << run.out << run.err;
+}
+
+TEST_F(MappedPtx, a_mask_of_another_alignment_is_named) {
+  replace("attention.toml", R"("k_length", "d", "scale", "causal")", R"("k_length", "d", "scale", "0 * causal")");
+  const ProgramRun run = check({"--family", "causal*", "--family", "mask*"}, "attention");
+  EXPECT_EQ(run.code(), 1) << run.out << run.err;
+}
+
+TEST_F(MappedPtx, a_form_that_is_refused_is_named_before_anything_runs) {
+  replace("attention.ptx", "\tret;", "\tgriddepcontrol.wait;\n\tret;", true);
+  const ProgramRun run = check({}, "attention");
+  EXPECT_EQ(run.code(), 2) << run.out << run.err;
+  EXPECT_THAT(run.err,
+              ContainsRegex("^flashproof: attention.ptx:[0-9]+: no such instruction here: griddepcontrol.wait\n$"));
+}
+
+TEST_F(MappedPtx, a_launch_that_cuda_would_refuse_is_a_finding) {
+  replace("softmax.toml", "grid = \"rows\"", "grid = \"rows - 1\"");
+  const ProgramRun run = check({"--family", "normal"});
+  EXPECT_EQ(run.code(), 1) << run.out << run.err;
+  EXPECT_THAT(std::regex_replace(run.out, std::regex("\n +"), " "),
+              HasSubstr("launch 1: grid: \"rows - 1\" = 0, legal: whole numbers in 1..2147483647"));
+}
+
+}  // namespace
+}  // namespace flashproof
