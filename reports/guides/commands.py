@@ -29,6 +29,7 @@ REVISIONS = Listed("builds two revisions; compare_revisions_test does, of a smal
 INSTALLED = Listed("configures, builds and installs; properties/driver/test/downstream_test.cmake does, step by step")
 RECIPE = Listed("contributing_test.py follows the recipes, in a copy of the tree")
 PLUGIN = Listed("plugin_guide_test.py runs every command of that guide")
+MAPPED = Listed("reports/plugin/test/mapped_ptx_test.cc runs it, on copies")
 PTX = Listed("is of a program of its own; kernels/ptx/test and launcher_test run it")
 SMALL = "--quick --family mask_first_tile --format f32"
 SHARD = "--quick --kernel merge.pairwise_stable.hardened --family normal --format f32"
@@ -62,6 +63,8 @@ COMMANDS = {
     # kernels/ptx/README.md
     "./flashproof list kernels/ptx/test/kernels/softmax_online_two_pass.ptx": PTX,
     "./flashproof run MY.ptx --entry scale --grid 4 --block 256 --arg in:f32:1024:random:1 --arg out:f32:1024 --arg 2.5": PTX,
+    "./flashproof check kernels/examples/ptx/softmax.ptx --map kernels/examples/ptx/softmax.toml": MAPPED,
+    "nvcc -std=c++17 -O2 -arch=sm_80 -ptx -o softmax.ptx softmax.cu": Listed("needs nvcc; its PTX is there"),
     # CONTRIBUTING.md
     "./flashproof test --nightly": Listed("runs this test"),
     "cp properties/examples/contributing/serial_row.cu kernels/softmax/": RECIPE,

@@ -110,7 +110,7 @@ class Commands(unittest.TestCase):
             self.assertRegex(output_of("bash", ROOT / "flashproof", "--help"), rf"(?m)^  {re.escape(name)} ", f"{where}: {command}")
             programs = {"fuzz": (DRIVER, "fuzz"), "properties": (PROPERTIES,),
                         "campaign": (sys.executable, "-B", ROOT / "fuzz/campaign/campaign.py")}
-            if name in ("check", "suggest") and any(word.endswith(".so") for word in words):
+            if name in ("check", "suggest") and any(word.endswith((".so", ".ptx")) for word in words):
                 programs[name] = (CLI.parent / "plugin/flashproof-plugin", name)
             text = output_of(*programs.get(name, (CLI, name)), "--help")
             for option in options - {"--account"}:  # --account is Slurm's
