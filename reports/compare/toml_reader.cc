@@ -19,6 +19,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include "reference/system/error.h"
@@ -100,6 +101,19 @@ std::string type_of(const toml::node& node) {
   }
 }
 
+/// JSON has no dates and no NaN: as text they would be read as something else.
+void require_json(const toml::node& node, const std::string& name) {
+  if (const toml::table* table = node.as_table()) {
+    for (const auto& [key, one] : *table) require_json(one, name);
+  } else if (const toml::array* array = node.as_array()) {
+    for (const toml::node& one : *array) require_json(one, name);
+  } else if (node.is_floating_point() ? !std::isfinite(node.ref<double>())
+                                      : node.is_date() || node.is_time() || node.is_date_time()) {
+    throw UsageError(fmt::format("{}:{}: {}, legal: text, finite numbers, true and false", name,
+                                 node.source().begin.line, type_of(node)));
+  }
+}
+
 }  // namespace
 
 TomlFile::TomlFile(const std::filesystem::path& file)
@@ -110,6 +124,7 @@ TomlFile::TomlFile(std::string_view text, const std::string& name) : parsed_(new
 TomlFile::~TomlFile() { delete parsed_; }
 
 std::string TomlFile::json() const {
+  require_json(parsed_->table, parsed_->name);
   std::ostringstream text;
   text << toml::json_formatter(parsed_->table);
   return text.str();

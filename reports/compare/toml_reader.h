@@ -56,7 +56,7 @@ struct TomlFile {
   TomlFile(const TomlFile&) = delete;
   TomlFile& operator=(const TomlFile&) = delete;
   TomlTable root() const;
-  /// The whole file as JSON.
+  /// The whole file as JSON. Throws UsageError for a date and for a number that is not finite.
   std::string json() const;
 
  private:

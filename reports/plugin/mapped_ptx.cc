@@ -27,7 +27,7 @@ PluginSource mapped_ptx(const std::filesystem::path& ptx, const std::filesystem:
   ptx::Module module = ptx::parse_file(ptx.string());
   module.file = ptx.filename().string();  // findings are short, and the verdict has the path
   const std::string name = printable(map.string(), 200);
-  const auto mapped = std::make_shared<const Mapped>(ptx::read_map(name, toml_fields(map), module), module);
+  const auto mapped = std::make_shared<Mapped>(ptx::read_map(name, toml_fields(map), module), module);
   return {{library_path(ptx).string(), library_path(map).string()},
           [mapped]() -> const LoadedPlugin& { return mapped->loaded; }};
 }

@@ -44,10 +44,10 @@ std::vector<std::byte> bytes_of(const Json& given) {
   return bytes;
 }
 
+/// A name alone, known or not: no number and no expression.
 bool is_word(std::string_view text) {
-  return std::ranges::all_of(text,
-                             [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }) &&
-         !text.empty() && text[0] > '9';
+  const auto in_word = [](char c) { return is_letter(c) || is_digit(c); };
+  return !text.empty() && !is_digit(text[0]) && std::ranges::all_of(text, in_word);
 }
 
 /// A pointer, if the text is the name of what can be pointed to.

@@ -52,7 +52,18 @@ std::uint64_t point_to(const TensorName& name, const flashproof_call& call, std:
   return reinterpret_cast<std::uint64_t>(flashproof_data(tensor));
 }
 
-Dim dim_of(const std::string& what, const std::array<Expression, 3>& sizes, const std::array<std::int64_t, 3>& most,
+/// The same of scratch memory; 0 where the call has none.
+std::uint64_t point_to(const Scratch& scratch, std::int64_t offset, const flashproof_call& call,
+                       std::vector<Array>& arrays) {
+  if (call.workspace == nullptr) return 0;
+  std::byte* at = static_cast<std::byte*>(call.workspace) + offset;
+  if (std::ranges::find(arrays, scratch.name, &Array::name) == arrays.end()) {
+    arrays.push_back({at, static_cast<std::uint64_t>(scratch.bytes.value(call).whole()), true, scratch.name});
+  }
+  return reinterpret_cast<std::uint64_t>(at);
+}
+
+Dim dim_of(const std::string& what, const std::array<Expression, 3>& sizes, const std::array<std::uint32_t, 3>& most,
            const flashproof_call& call) {
   std::array<std::uint32_t, 3> dim{};
   for (std::size_t i = 0; i < 3; ++i) {
@@ -81,28 +92,22 @@ std::vector<std::int64_t> scratch_offsets(const Map& map, const flashproof_call&
 }
 
 BoundLaunch::BoundLaunch(const Map& map, const MappedLaunch& mapped, std::int64_t parameter_bytes,
-                         const flashproof_call& call)
+                         std::span<const std::int64_t> scratch, const flashproof_call& call)
     : parameters(static_cast<std::size_t>(parameter_bytes)) {
-  launch.grid = dim_of("grid", mapped.grid, {2147483647, 65535, 65535}, call);
-  launch.block = dim_of("block", mapped.block, {1024, 1024, 64}, call);
+  launch.grid = dim_of("grid", mapped.grid, kMostBlocks, call);
+  launch.block = dim_of("block", mapped.block, kMostThreads, call);
   try {
     launch.dynamic_shared_bytes = static_cast<std::uint32_t>(mapped.shared.whole(call, 0, kMaxSharedBytes));
   } catch (const UsageError& e) {
     throw UsageError(std::string("shared: ") + e.what());
   }
-  const std::vector<std::int64_t> offsets = scratch_offsets(map, call);
   for (const Piece& piece : mapped.pieces) {
     std::uint64_t bits = 0;
     std::size_t bytes = 8;
     if (piece.kind == Piece::Kind::tensor) {
       bits = point_to(tensor_names(map.problem)[piece.index], call, arrays);
     } else if (piece.kind == Piece::Kind::scratch) {
-      const Scratch& scratch = map.scratch[piece.index];
-      std::byte* at = static_cast<std::byte*>(call.workspace) + offsets[piece.index];
-      if (call.workspace != nullptr && std::ranges::find(arrays, scratch.name, &Array::name) == arrays.end()) {
-        arrays.push_back({at, static_cast<std::uint64_t>(scratch.bytes.value(call).whole()), true, scratch.name});
-      }
-      bits = call.workspace == nullptr ? 0 : reinterpret_cast<std::uint64_t>(at);
+      bits = point_to(map.scratch[piece.index], scratch[piece.index], call, arrays);
     } else if (piece.kind == Piece::Kind::value) {
       try {
         bits = bits_of(piece.expression, piece.type, call);

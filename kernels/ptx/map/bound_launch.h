@@ -1,6 +1,7 @@
 // A launch of a map, for one call: its sizes, the bytes of its parameters, the memory that it may touch.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "kernels/plugin.h"
@@ -20,8 +21,9 @@ struct BoundLaunch {
   std::vector<std::byte> parameters;
   std::vector<Array> arrays;
 
-  /// Throws UsageError that names what of the map is wrong for this call.
-  BoundLaunch(const Map& map, const MappedLaunch& mapped, std::int64_t parameter_bytes, const flashproof_call& call);
+  /// `scratch`: scratch_offsets(). Throws UsageError that names what of the launch is wrong for this call.
+  BoundLaunch(const Map& map, const MappedLaunch& mapped, std::int64_t parameter_bytes,
+              std::span<const std::int64_t> scratch, const flashproof_call& call);
   BoundLaunch(const BoundLaunch&) = delete;
   BoundLaunch& operator=(const BoundLaunch&) = delete;
 };

@@ -11,13 +11,6 @@
 #include "reference/system/text.h"
 
 namespace flashproof::ptx {
-namespace {
-
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-}  // namespace
-
 struct Expression::Parser {
   std::string_view text;
   int problem;

@@ -19,6 +19,10 @@
 
 namespace flashproof::ptx {
 
+/// What names are made of.
+constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 class Expression {
  public:
   static constexpr std::size_t kLongest = 200;  // characters

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <exception>
 
 #include "kernels/plugin/description.h"
@@ -78,18 +79,31 @@ MappedKernel::MappedKernel(Map map, const Module& module) : map_(std::move(map))
   } catch (const UsageError& e) {
     throw UsageError(map_.file + ": beside id, scratch and launch: " + e.what());
   }
-  for (const MappedLaunch& one : map_.launches) {
-    const TrialCall trial(map_.problem, sizes);
+  compile(module, TrialCall(map_.problem, sizes).call());
+}
+
+void MappedKernel::compile(const Module& module, const flashproof_call& trial) {
+  std::deque<BoundLaunch> bound;
+  std::string place;
+  try {
+    const std::vector<std::int64_t> scratch = scratch_offsets(map_, trial);
+    for (const MappedLaunch& one : map_.launches) {
+      place = one.place + ": ";
+      bound.emplace_back(map_, one, find_entry(module, one.entry).parameter_bytes, scratch, trial);
+    }
+  } catch (const UsageError& e) {
+    throw UsageError(fmt::format("{}: {}{}", map_.file, place, e.what()));
+  }
+  const auto variables = std::make_shared<ModuleVariables>(module);
+  for (std::size_t i = 0; i < bound.size(); ++i) {
+    const MappedLaunch& one = map_.launches[i];
+    const Program& program =
+        programs_.try_emplace(one.entry, module, one.entry, ProgramOptions{}, variables).first->second;
     try {
-      const BoundLaunch bound(map_, one, find_entry(module, one.entry).parameter_bytes, trial.call());
+      program.check(bound[i].launch);
     } catch (const UsageError& e) {
       throw UsageError(fmt::format("{}: {}: {}", map_.file, one.place, e.what()));
     }
-  }
-  const auto variables = std::make_shared<ModuleVariables>(module);
-  for (const MappedLaunch& one : map_.launches) {
-    if (!programs_.contains(one.entry))
-      programs_.try_emplace(one.entry, module, one.entry, ProgramOptions{}, variables);
   }
 }
 
@@ -98,11 +112,17 @@ std::int64_t MappedKernel::scratch_bytes(const flashproof_call& call) const {
 }
 
 std::string MappedKernel::run(const flashproof_call& call) {
+  std::vector<std::int64_t> scratch;
+  try {
+    scratch = scratch_offsets(map_, call);
+  } catch (const UsageError& e) {
+    return fmt::format("{}: {}", map_.file, e.what());
+  }
   for (const MappedLaunch& one : map_.launches) {
     const std::string place = map_.launches.size() > 1 ? one.place + ": " : "";
     Program& program = programs_.at(one.entry);
     try {
-      BoundLaunch bound(map_, one, program.entry().parameter_bytes, call);
+      BoundLaunch bound(map_, one, program.entry().parameter_bytes, scratch, call);
       bound.launch.max_instructions = kMaxCallInstructions;
       const LaunchResult result = program.launch(bound.launch);
       if (!result.findings.empty()) return place + text_of(result.findings);

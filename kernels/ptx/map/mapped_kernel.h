@@ -16,8 +16,8 @@ inline constexpr std::int64_t kMaxCallInstructions = 10'000'000'000;
 
 class MappedKernel {
  public:
-  /// Compiles every entry that the map launches, once its expressions have been tried. Throws UsageError for a wrong map, a wrong
-  /// description and an entry that cannot be executed here; InfrastructureError without libLLVM.
+  /// Compiles every entry that the map launches, once its expressions have been tried, and then tries the launches. Throws UsageError for a
+  /// wrong map, a wrong description and an entry that cannot be executed here; InfrastructureError without libLLVM.
   MappedKernel(Map map, const Module& module);
   MappedKernel(const MappedKernel&) = delete;
   MappedKernel& operator=(const MappedKernel&) = delete;
@@ -28,6 +28,8 @@ class MappedKernel {
   std::int64_t scratch_bytes(const flashproof_call& call) const;
 
  private:
+  void compile(const Module& module, const flashproof_call& trial);
+
   Map map_;
   std::string name_;                         // of the file
   std::map<std::string, Program> programs_;  // by entry

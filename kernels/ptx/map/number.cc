@@ -76,7 +76,10 @@ bool Number::less(const Number& other) const {
 }
 
 std::string Number::text() const {
-  if (!exact_) return fmt::format("{}", real_);
+  if (!exact_) {
+    const std::string text = fmt::format("{}", real_);
+    return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;  // not a whole number's
+  }
   return bottom_ == 1 ? fmt::format("{}", top_) : fmt::format("{}/{}", top_, bottom_);
 }
 

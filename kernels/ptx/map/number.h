@@ -26,7 +26,7 @@ class Number {
   Number root() const;
   bool less(const Number& other) const;
 
-  /// "12", "7/2", "0.5": for messages.
+  /// "12", "7/2", "0.5", "2.0": for messages.
   std::string text() const;
 
  private:

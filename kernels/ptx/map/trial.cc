@@ -43,8 +43,10 @@ TrialCall::TrialCall(int problem, const std::map<std::string, std::int64_t>& siz
     call_.lse = add({rows});
     return;
   }
-  const std::int64_t batch = size("batch"), hq = size("q_heads"), hk = size("k_heads"), sq = size("q_length"),
-                     sk = size("k_length"), d = size("d");
+  const std::int64_t batch = size("batch"), sq = size("q_length"), sk = size("k_length"), d = size("d");
+  const std::int64_t hk = size(sizes.contains("k_heads") ? "k_heads" : "q_heads");
+  const std::int64_t hq =
+      hk == 0 || !sizes.contains("q_heads") ? hk : hk * std::max<std::int64_t>(1, size("q_heads") / hk);
   attention_.q = add({batch, hq, sq, d});
   attention_.k = add({batch, hk, sk, d});
   attention_.v = add({batch, hk, sk, dv});
@@ -53,6 +55,8 @@ TrialCall::TrialCall(int problem, const std::map<std::string, std::int64_t>& siz
   attention_.sink = add({hq});
   attention_.q_descale = attention_.k_descale = attention_.v_descale = add({batch, hk});
   attention_.key_length = add({batch});
+  attention_.q_start = attention_.k_start = add({batch + 1});
+  attention_.page_table = add({batch, 1});  // of one page, which k is
   attention_.scale = 0.125F;
   attention_.softcap = 30;
   attention_.causal = 1;

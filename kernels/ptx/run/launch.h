@@ -1,6 +1,7 @@
 // One launch of a translated entry: what it is given, what it finds.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -15,6 +16,9 @@ struct Dim {
   std::uint32_t x = 1, y = 1, z = 1;
   std::uint64_t count() const { return static_cast<std::uint64_t>(x) * y * z; }
 };
+
+inline constexpr std::array<std::uint32_t, 3> kMostBlocks = {2147483647, 65535, 65535};  // of a grid, as CUDA has them
+inline constexpr std::array<std::uint32_t, 3> kMostThreads = {1024, 1024, 64};           // of a block, by axis
 
 /// Host memory that the kernel may touch; nothing else can be read or written.
 struct Array {

@@ -14,12 +14,12 @@ void check_launch(const Translation& entry, const Launch& wanted) {
     if (value < low || value > high)
       throw UsageError(fmt::format("{}: {}: {}, legal: {} to {}", entry.file, what, value, low, high));
   };
-  legal("grid x", wanted.grid.x, 1, 2147483647);
-  legal("grid y", wanted.grid.y, 1, 65535);
-  legal("grid z", wanted.grid.z, 1, 65535);
-  legal("block x", wanted.block.x, 1, 1024);
-  legal("block y", wanted.block.y, 1, 1024);
-  legal("block z", wanted.block.z, 1, 64);
+  legal("grid x", wanted.grid.x, 1, kMostBlocks[0]);
+  legal("grid y", wanted.grid.y, 1, kMostBlocks[1]);
+  legal("grid z", wanted.grid.z, 1, kMostBlocks[2]);
+  legal("block x", wanted.block.x, 1, kMostThreads[0]);
+  legal("block y", wanted.block.y, 1, kMostThreads[1]);
+  legal("block z", wanted.block.z, 1, kMostThreads[2]);
   const std::uint32_t most = entry.flow.entry.max_threads;
   legal("threads of a block", wanted.block.count(), 1, most != 0 ? std::min<std::uint32_t>(most, 1024) : 1024);
   const std::uint32_t* required = entry.flow.entry.required_threads;

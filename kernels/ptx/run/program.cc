@@ -6,6 +6,7 @@
 
 #include "kernels/ptx/run/jit.h"
 #include "kernels/ptx/run/object_cache.h"
+#include "kernels/ptx/run/runtime_state.h"
 #include "reference/system/error.h"
 
 namespace flashproof::ptx {
@@ -54,5 +55,7 @@ LaunchResult Program::launch(const Launch& wanted) {
   return ptx::launch(*translation_, code_->blocks(), {variables_->image.get(), variables_->bytes}, variables_->arrays,
                      wanted);
 }
+
+void Program::check(const Launch& wanted) const { check_launch(*translation_, wanted); }
 
 }  // namespace flashproof::ptx

@@ -38,6 +38,8 @@ class Program {
   Program(Program&&) noexcept;
 
   LaunchResult launch(const Launch& wanted);
+  /// Throws UsageError for a launch that CUDA would refuse, as launch() does.
+  void check(const Launch& wanted) const;
 
   const Entry& entry() const { return translation_->flow.entry; }
   const Layout& layout() const { return translation_->layout; }

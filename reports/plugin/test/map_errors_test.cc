@@ -2,12 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include "kernels/ptx/map/mapped_kernel.h"
 #include "kernels/ptx/parse/parser.h"
 #include "reference/system/error.h"
+#include "reference/system/test/temporary_folder.h"
 #include "reports/plugin/declared_by.h"
 #include "reports/plugin/test/program_run.h"
 
@@ -47,18 +49,16 @@ std::string map_with(const std::string& key, const std::string& line) {
 }
 
 std::string complaint(const std::string& toml) {
-  std::string file = std::filesystem::temp_directory_path() / "flashproof-map-XXXXXX";
-  ::close(::mkstemp(file.data()));
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "my.toml";
   std::ofstream(file) << toml;
-  std::string why;
   try {
     const ptx::Module module = ptx::parse("my.ptx", kPtx);
     const ptx::MappedKernel kernel(ptx::read_map("my.toml", toml_fields(file), module), module);
   } catch (const UsageError& e) {
-    why = e.what();
+    return e.what();
   }
-  std::filesystem::remove(file);
-  return why;
+  return "";
 }
 
 TEST(MapErrors, a_right_map_has_none) { EXPECT_EQ(complaint(map_with("", "")), ""); }
@@ -84,7 +84,7 @@ TEST(MapErrors, are_one_line_with_the_key_and_what_is_legal) {
       {"limits", "limits = { cols = [4] }", "limits.cols: legal: [least, most]"},
       {"scratch", "scratch = 3", "scratch: legal: a table"},
       {"scratch", "scratch = { x = 4 }", "scratch: \"x\": legal: a name of [a-z][a-z0-9_]* that the problem has not"},
-      {"scratch", "scratch = { part = \"rows / 0\" }", "scratch: part: \"rows / 0\": a division by zero"},
+      {"scratch", "scratch = { part = \"rows / 0\" }", "my.toml: scratch: part: \"rows / 0\": a division by zero"},
       {"scratch", "scratch = { part = \"0 - rows\" }", "\"0 - rows\" = -33, legal: whole numbers in 0.."},
       {"scratch", "scratch = { part = 5000000000 }", "\"5000000000\" = 5000000000, legal: whole numbers in 0.."},
       {"launch", "[launch]", "launch: legal: 1 to 16 tables, each headed [[launch]]"},
@@ -101,11 +101,16 @@ TEST(MapErrors, are_one_line_with_the_key_and_what_is_legal) {
       {"grid", "grid = 0", "launch 1: grid: \"0\" = 0, legal: whole numbers in 1..2147483647"},
       {"grid", "grid = [1, 65536]", "legal: whole numbers in 1..65535"},
       {"grid", "grid = 9223372036854775807", "legal: whole numbers in 1..2147483647"},
+      {"grid", "grid = 2.0", "launch 1: grid: \"2.0\" = 2.0, legal: whole numbers"},
+      {"grid", "grid = nan", "my.toml:7: nan, legal: text, finite numbers, true and false"},
+      {"grid", "grid = [1, -inf]", "my.toml:7: -inf, legal: text, finite numbers, true and false"},
+      {"grid", "grid = 1979-05-27", "my.toml:7: a date or a time, legal: text, finite numbers, true and false"},
       {"grid", "grid = 0.5", "launch 1: grid: \"0.5\" = 0.5, legal: whole numbers"},
       {"grid", "gird = 1\ngrid = 1",
        "launch 1: unknown key \"gird\" (did you mean grid?); legal: entry, grid, block, shared, arguments"},
       {"block", "block = 1025", "launch 1: block: \"1025\" = 1025, legal: whole numbers in 1..1024"},
       {"block", "block = [1, 1, 65]", "legal: whole numbers in 1..64"},
+      {"block", "block = [1024, 2]", "my.toml: launch 1: my.ptx: threads of a block: 2048, legal: 1 to 1024"},
       {"shared", "shared = \"8192 * cols\"",
        "launch 1: shared: \"8192 * cols\" = 294912, legal: whole numbers in 0..232448"},
       {"shared", "shared = \"cols / 8\"", "launch 1: shared: \"cols / 8\" = 9/2"},
@@ -113,6 +118,8 @@ TEST(MapErrors, are_one_line_with_the_key_and_what_is_legal) {
       {"arguments", arguments("[\"x\"]"), "arguments: \"one\" has 5 parameters"},
       {"arguments", arguments(R"(["y", "cols", 0.5, { hex = "00" }, { s32 = 1 }])"),
        "launch 1: arguments 1: unknown name \"y\"; legal: x, row_length, o, lse, rows, cols, part"},
+      {"arguments", arguments(R"(["x", "Cols", 0.5, { hex = "00" }, { s32 = 1 }])"),
+       "launch 1: arguments 2: unknown name \"Cols\" (did you mean cols"},
       {"arguments", arguments(R"(["x", "lse", 0.5, { hex = "00" }, { s32 = 1 }])"),
        "launch 1: arguments 2: 8 bytes, legal: 4, as the parameter has"},
       {"arguments", arguments(R"(["x", 4294967296, 0.5, ["o", "o", "o"], { s32 = 1 }])"),
@@ -147,6 +154,16 @@ TEST(MapErrors, are_one_line_with_the_key_and_what_is_legal) {
   std::string launches = map_with("", "");
   for (int i = 0; i < 16; ++i) launches += "[[launch]]\nentry = \"two\"\ngrid = 1\nblock = 1\narguments = []\n";
   EXPECT_THAT(complaint(launches), testing::HasSubstr("launch: legal: 1 to 16 tables"));
+}
+
+TEST(MapErrors, are_none_where_an_attention_has_what_an_expression_needs) {
+  const std::string before = "id = \"attention.row.mine\"\nformats = [\"f32\"]\n";
+  const std::string launch = "[[launch]]\nentry = \"two\"\nblock = 1\narguments = []\ngrid = ";
+  for (const char* limits : {"", "limits = { q_heads = [1, 16] }\n", "limits = { k_heads = [1, 8] }\n",
+                             "limits = { q_heads = [1, 64], k_heads = [1, 8] }\n"}) {
+    EXPECT_EQ(complaint(before + limits + launch + "\"q_heads / k_heads\"\n"), "") << limits;
+  }
+  EXPECT_EQ(complaint(before + launch + "[\"batch * size(page_table, 1)\", \"size(q_start, 0) - 1\"]\n"), "");
 }
 
 TEST(MapErrors, end_the_program_with_2) {

@@ -4,9 +4,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
 
-#include "reference/system/read_file.h"
+#include "reference/system/test/temporary_folder.h"
 #include "reports/plugin/test/program_run.h"
 
 namespace flashproof {
@@ -20,10 +21,9 @@ class MappedPtx : public testing::Test {
   MappedPtx() {
     const std::filesystem::path examples = FLASHPROOF_PTX_EXAMPLES;
     for (const char* file : {"softmax.ptx", "softmax.toml", "attention.ptx", "attention.toml"}) {
-      texts_[file] = read_file(examples / file, 1U << 20);
+      texts_[file] = read_file(examples / file);
     }
   }
-  ~MappedPtx() override { std::filesystem::remove_all(folder_); }
 
   /// Puts `to` in place of what the expression finds in a file; at least once.
   void replace(const std::string& file, const std::string& from, const std::string& to, bool once = false) {
@@ -33,23 +33,20 @@ class MappedPtx : public testing::Test {
     texts_[file] = made;
   }
   std::string path(const std::string& file) {
-    std::ofstream(folder_ / file) << texts_.at(file);
-    return (folder_ / file).string();
+    std::ofstream(folder_.path() / file) << texts_.at(file);
+    return (folder_.path() / file).string();
   }
   ProgramRun run(std::vector<std::string> words, const std::string& kernel = "softmax") {
     words.insert(words.end(), {"--map", path(kernel + ".toml")});
     return run_plugin_program(words);
   }
   ProgramRun check(std::vector<std::string> more, const std::string& kernel = "softmax") {
-    more.insert(more.begin(), {"check", path(kernel + ".ptx"), "--quick", "--out", (folder_ / "out").string()});
+    more.insert(more.begin(), {"check", path(kernel + ".ptx"), "--quick", "--out", (folder_.path() / "out").string()});
     return run(more, kernel);
   }
 
   std::map<std::string, std::string> texts_;
-  std::filesystem::path folder_ = [] {
-    std::string name = std::filesystem::temp_directory_path() / "flashproof-ptx-XXXXXX";
-    return std::filesystem::path(::mkdtemp(name.data()));
-  }();
+  const TemporaryFolder folder_;
 };
 
 TEST_F(MappedPtx, right_kernels_pass) {
@@ -81,7 +78,7 @@ TEST_F(MappedPtx, a_read_out_of_bounds_is_told_by_line_and_replays) {
   EXPECT_THAT(text,
               ContainsRegex("launch 1: softmax.ptx:[0-9]+: reads 4 bytes at 0x[0-9a-f]+, in no array of the launch"));
   EXPECT_THAT(text, HasSubstr("(0 bytes behind the end of x), in block (0, 0, 0), thread (1, 0, 0)"));
-  const std::string witness = folder_ / "out/witnesses/softmax.two_launches.mine.f32.call_returns.safetensors";
+  const std::string witness = folder_.path() / "out/witnesses/softmax.two_launches.mine.f32.call_returns.safetensors";
   EXPECT_THAT(text, HasSubstr("./flashproof replay --map " + path("softmax.toml") + " "));
   const ProgramRun again = this->run({"replay", witness, "--plugin", path("softmax.ptx")});
   EXPECT_EQ(again.code(), 1) << again.out << again.err;
