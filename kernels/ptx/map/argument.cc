@@ -16,8 +16,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kLegal =
-    "legal: a tensor, scratch memory, a number, an expression, { TYPE = expression }, { hex = bytes } or an array of "
-    "them, a structure";
+    "legal: a tensor, scratch memory, a number, an expression, { TENSOR = elements behind its first }, { TYPE = "
+    "expression }, { hex = bytes } or an array of them, a structure";
 
 /// Of { TYPE = ... }.
 Type scalar_type(const std::string& name) {
@@ -25,7 +25,8 @@ Type scalar_type(const std::string& name) {
   const bool whole = type && (type->kind == 's' || type->kind == 'u') && type->bits >= 8 && type->bits <= 64;
   const bool real = type && type->kind == 'f' && type->bits >= 32;
   if (!whole && !real)
-    throw UsageError(fmt::format("type {}: legal: s8 .. s64, u8 .. u64, f32, f64, or hex", quote(name)));
+    throw UsageError(
+        fmt::format("type {}: legal: s8 .. s64, u8 .. u64, f32, f64, hex, or what can be pointed to", quote(name)));
   return *type;
 }
 
@@ -50,9 +51,10 @@ bool is_word(std::string_view text) {
   return !text.empty() && !is_digit(text[0]) && std::ranges::all_of(text, in_word);
 }
 
-/// A pointer, if the text is the name of what can be pointed to.
+/// A pointer, if the text is the name of what can be pointed to: to the first element.
 std::optional<Piece> pointer(const std::string& text, const Map& map) {
   Piece piece;
+  piece.expression = Expression(std::int64_t{0});
   const auto tensors = tensor_names(map.problem);
   if (const auto found = std::ranges::find(tensors, text, &TensorName::name); found != tensors.end()) {
     piece.kind = Piece::Kind::tensor;
@@ -64,8 +66,13 @@ std::optional<Piece> pointer(const std::string& text, const Map& map) {
     piece.index = static_cast<std::size_t>(found - map.scratch.begin());
     return piece;
   }
+  return std::nullopt;
+}
+
+/// Throws UsageError for a name alone that is none.
+void refuse_unknown(const std::string& text, const Map& map) {
   const auto values = value_names(map.problem);
-  if (!is_word(text) || std::ranges::find(values, text, &ValueName::name) != values.end()) return std::nullopt;
+  if (!is_word(text) || std::ranges::find(values, text, &ValueName::name) != values.end()) return;
   std::vector<std::string_view> legal = all_names(map.problem);
   for (const Scratch& scratch : map.scratch) legal.emplace_back(scratch.name);
   throw UsageError(
@@ -77,7 +84,7 @@ std::int64_t bytes_of(const Piece& piece) {
   return piece.kind == Piece::Kind::value ? piece.type.bytes() : 8;
 }
 
-/// One of { TYPE = ... }, a name of a pointer, or, where `own` says of what type, a number.
+/// One of { TYPE = ... }, { NAME = ... } and { hex = ... }, a name of a pointer, or, where `own` says of what type, a number.
 Piece piece_of(const Json& given, const std::optional<Type>& own, const Map& map) {
   Piece piece;
   if (given.is_object() && given.size() == 1) {
@@ -86,13 +93,18 @@ Piece piece_of(const Json& given, const std::optional<Type>& own, const Map& map
       piece.bytes = bytes_of(*given.begin());
       return piece;
     }
-    piece.kind = Piece::Kind::value;
-    piece.type = scalar_type(key);
+    if (const auto found = pointer(key, map)) {
+      piece = *found;
+    } else {
+      piece.kind = Piece::Kind::value;
+      piece.type = scalar_type(key);
+    }
     piece.expression = expression_of(*given.begin(), map.problem);
     return piece;
   }
   if (given.is_string()) {
     if (const auto found = pointer(given.get<std::string>(), map)) return *found;
+    refuse_unknown(given.get<std::string>(), map);
   }
   if (!given.is_string() && !given.is_number()) throw UsageError(kLegal);
   if (!own) throw UsageError("a number of no type: legal: { TYPE = expression }, as { s32 = 3 }");

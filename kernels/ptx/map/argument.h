@@ -1,6 +1,7 @@
 // An argument of a map as pieces of an entry's parameters:
 //
 //   "q"                              a pointer to a tensor, or to scratch memory, by its name
+//   { o_in = "rows * dv" }           so many elements behind its first, of scratch memory bytes
 //   "cols", 3, 0.5                   a number or an expression, in the type of the parameter
 //   { s32 = "stride(q, 2)" }         of another type: s8 .. s64, u8 .. u64, f32, f64
 //   { hex = "0011aaff" }             the parameter's bytes

@@ -13,6 +13,8 @@
 namespace flashproof::ptx {
 namespace {
 
+constexpr std::int64_t kMostBehind = std::int64_t{1} << 40;  // elements from the first: no tensor has as many
+
 /// From the first byte of a tensor to the last, whatever the strides leave out between.
 Array array_of(const TensorName& name, const flashproof_tensor& tensor) {
   std::int64_t low = 0, high = 1;  // elements
@@ -44,23 +46,25 @@ std::uint64_t bits_of(const Expression& expression, Type type, const flashproof_
   return static_cast<std::uint64_t>(expression.whole(call, least, most));
 }
 
-/// The data of a tensor, and the tensor among the arrays; 0 of one that is not there.
-std::uint64_t point_to(const TensorName& name, const flashproof_call& call, std::vector<Array>& arrays) {
+/// Where so many elements of a tensor end, and the tensor among the arrays; 0 of one that is not there.
+std::uint64_t point_to(const TensorName& name, std::int64_t elements, const flashproof_call& call,
+                       std::vector<Array>& arrays) {
   const flashproof_tensor* tensor = name.of(call);
   if (tensor == nullptr) return 0;
   if (std::ranges::find(arrays, name.name, &Array::name) == arrays.end()) arrays.push_back(array_of(name, *tensor));
-  return reinterpret_cast<std::uint64_t>(flashproof_data(tensor));
+  return reinterpret_cast<std::uint64_t>(flashproof_data(tensor)) +
+         static_cast<std::uint64_t>(elements * (tensor->dtype.bits / 8));
 }
 
-/// The same of scratch memory; 0 where the call has none.
-std::uint64_t point_to(const Scratch& scratch, std::int64_t offset, const flashproof_call& call,
+/// The same of bytes of scratch memory, which begins at `offset`; 0 where the call has none.
+std::uint64_t point_to(const Scratch& scratch, std::int64_t offset, std::int64_t bytes, const flashproof_call& call,
                        std::vector<Array>& arrays) {
   if (call.workspace == nullptr) return 0;
   std::byte* at = static_cast<std::byte*>(call.workspace) + offset;
   if (std::ranges::find(arrays, scratch.name, &Array::name) == arrays.end()) {
     arrays.push_back({at, static_cast<std::uint64_t>(scratch.bytes.value(call).whole()), true, scratch.name});
   }
-  return reinterpret_cast<std::uint64_t>(at);
+  return reinterpret_cast<std::uint64_t>(at) + static_cast<std::uint64_t>(bytes);
 }
 
 Dim dim_of(const std::string& what, const std::array<Expression, 3>& sizes, const std::array<std::uint32_t, 3>& most,
@@ -104,20 +108,22 @@ BoundLaunch::BoundLaunch(const Map& map, const MappedLaunch& mapped, std::int64_
   for (const Piece& piece : mapped.pieces) {
     std::uint64_t bits = 0;
     std::size_t bytes = 8;
-    if (piece.kind == Piece::Kind::tensor) {
-      bits = point_to(tensor_names(map.problem)[piece.index], call, arrays);
-    } else if (piece.kind == Piece::Kind::scratch) {
-      bits = point_to(map.scratch[piece.index], scratch[piece.index], call, arrays);
-    } else if (piece.kind == Piece::Kind::value) {
-      try {
-        bits = bits_of(piece.expression, piece.type, call);
-      } catch (const UsageError& e) {
-        throw UsageError(piece.place + ": " + e.what());
-      }
-      bytes = static_cast<std::size_t>(piece.type.bytes());
-    } else {
+    if (piece.kind == Piece::Kind::bytes) {
       std::ranges::copy(piece.bytes, parameters.begin() + piece.offset);
       continue;
+    }
+    try {
+      if (piece.kind == Piece::Kind::value) {
+        bits = bits_of(piece.expression, piece.type, call);
+        bytes = static_cast<std::size_t>(piece.type.bytes());
+      } else {
+        const auto behind = piece.expression.whole(call, -kMostBehind, kMostBehind);
+        bits = piece.kind == Piece::Kind::tensor
+                   ? point_to(tensor_names(map.problem)[piece.index], behind, call, arrays)
+                   : point_to(map.scratch[piece.index], scratch[piece.index], behind, call, arrays);
+      }
+    } catch (const UsageError& e) {
+      throw UsageError(piece.place + ": " + e.what());
     }
     std::memcpy(parameters.data() + piece.offset, &bits, bytes);
   }

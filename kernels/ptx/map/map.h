@@ -21,7 +21,7 @@ struct Piece {
   std::int64_t offset = 0;  // in the parameters of the entry
   std::size_t index = 0;    // of tensor: in tensor_names(); of scratch: in Map::scratch
   Type type;                // of value; kind 'b': an integer, signed or not
-  Expression expression;    // of value
+  Expression expression;    // of value: itself; of tensor and scratch: elements, or bytes, behind the first
   std::vector<std::byte> bytes;
   std::string place;  // "launch 1: arguments 3", for messages
 };

@@ -29,7 +29,7 @@ constexpr const char* kPtx = R"(.version 8.0
 }
 )";
 
-constexpr const char* kArguments = R"(["x", "cols", 0.5, ["o", { u32 = "rows" }, "lse"], { s32 = -1 }])";
+constexpr const char* kArguments = R"([{ x = "cols" }, "cols", 0.5, ["o", { u32 = "rows" }, "lse"], { s32 = -1 }])";
 
 /// A map that is right, but for what is put in place of a line of it. "" leaves a line out.
 std::string map_with(const std::string& key, const std::string& line) {
@@ -139,7 +139,11 @@ TEST(MapErrors, are_one_line_with_the_key_and_what_is_legal) {
       {"arguments", arguments(R"(["x", 1, 1, ["o", "o"], { s32 = 1 }])"), "launch 1: arguments 4: 16 bytes, legal: 24"},
       {"arguments", arguments(R"(["x", 1, 1, ["o", "o", "o"], 1])"), "launch 1: arguments 5: a number of no type"},
       {"arguments", arguments(R"(["x", 1, 1, ["o", "o", "o"], { q32 = 1 }])"),
-       "launch 1: arguments 5: type \"q32\": legal: s8 .. s64"},
+       "launch 1: arguments 5: type \"q32\": legal: s8 .. s64, u8 .. u64, f32, f64, hex, or what can be pointed to"},
+      {"arguments", arguments(R"([{ x = "cols / 5" }, 1, 1, ["o", "o", "o"], { s32 = 1 }])"),
+       "launch 1: arguments 1: \"cols / 5\" = 36/5, legal: whole numbers in -1099511627776..1099511627776"},
+      {"arguments", arguments(R"(["x", { lse = 1 }, 1, ["o", "o", "o"], { s32 = 1 }])"),
+       "launch 1: arguments 2: 8 bytes, legal: 4"},
       {"arguments", arguments(R"(["x", 1, 1, ["o", "o", "o"], { s32 = 2147483648 }])"),
        "legal: whole numbers in -2147483648..2147483647"},
       {"arguments", arguments(R"(["x", 1, 1, ["o", "o", "o"], { u32 = -1 }])"),

@@ -63,6 +63,16 @@ TEST_F(MappedPtx, says_of_itself_what_the_map_declares) {
   EXPECT_EQ(listed.out, "plugin softmax.ptx \n  softmax.two_launches.mine f32 on the CPU, deterministic\n");
 }
 
+TEST_F(MappedPtx, pointers_may_lie_behind_the_first_element) {
+  replace("softmax.toml", R"("8 \* rows")", R"("8 * rows + 8")");
+  replace("softmax.toml", R"("x", "statistics")", R"("x", { statistics = 8 })");
+  EXPECT_EQ(check({"--family", "normal"}).code(), 0);
+  replace("softmax.toml", R"("x", \{)", R"({ x = 1 }, {)");
+  const ProgramRun run = check({"--family", "normal"});
+  EXPECT_EQ(run.code(), 1) << run.out << run.err;
+  EXPECT_THAT(std::regex_replace(run.out, std::regex("\n +"), " "), HasSubstr("(0 bytes behind the end of x)"));
+}
+
 TEST_F(MappedPtx, a_column_too_few_is_never_written) {
   replace("softmax.toml", R"("cols", )", R"("cols - 1", )");
   const ProgramRun run = check({"--family", "normal"});
