@@ -160,7 +160,7 @@ for command in report render merge compare 'compare a.json b.json' test properti
   expect "--no-build $command says what is missing" has "$err" "flashproof: --no-build: $tree/build/"
   expect "--no-build $command says it in one line" lacks "$err" $'\n'
 done
-for command in 'check ./my.so' 'check --quick ./my.so' 'check --quik my.so' 'check --seed 3 ./my.so' 'list --declare a/b my.so' 'replay --plugin my.so x' \
+for command in 'check ./my.so' 'check --quick ./my.so' 'check --seed 3 ./my.so' 'list --declare a/b my.so' 'replay --plugin my.so x' \
   'check --map ./my.c my.ptx' 'list my.ptx --map my.c'; do
   read -ra words <<<"$command"
   run --no-build "${words[@]}"
@@ -172,6 +172,25 @@ for flag in $flags; do # no value of an option
   run --no-build check "$flag" my.c
   expect "check $flag my.c is for the program of libraries" has "$err" reports/plugin/flashproof-plugin
 done
+# Nor is a program built for an option that it has not.
+for command in 'report --qiuck' 'report --out x --jbos=3' 'fuzz softmax --secnds 3' 'check softmax.safe.published --map x' 'check --quik ./my.so' 'list ./my.so --jobs 2' \
+  'replay --plugin ./my.so --quick x' 'suggest --quick ./my.so' 'merge --ot x a b' 'properties --quick' 'truth --ulps f32'; do
+  read -ra words <<<"$command"
+  run "${words[@]}"
+  expect "$command is a usage error" is "$code" 2
+  expect "$command names the option" grep -qx "flashproof: unknown option '--[a-z]*'; ${words[0]} has: --[a-z -]*" <<<"$err"
+done
+while read -r usage; do # each option of each command is one of its
+  read -r command _ <<<"$usage"
+  [[ $command == run ]] && continue
+  mapfile -t options < <(grep -oP -- '--[a-z-]+' <<<"$usage" | sed 's/$/=cpu/')
+  run --no-build "$command" "${options[@]}"
+  expect "$command has ${options[*]}" lacks "$err" 'unknown option'
+done < <(sed -n 's/^| `\([a-z]* [^`]*\)`.*/\1/p' "$repository/README.md")
+run --no-build bench --benchmark_filter=x
+expect 'bench takes those of Google Benchmark' is "$code" 3
+run --no-build truth -- --no-option
+expect 'nor is an option what follows --' is "$code" 3
 for command in 'check softmax.safe.published --profile a/b' 'list kernels' 'replay a/b.safetensors'; do
   read -ra words <<<"$command"
   run --no-build "${words[@]}"
