@@ -41,8 +41,8 @@ enum class AtomicOperation : std::uint8_t {
   decrement
 };
 
-/// Of mma: the factors. Of ldmatrix: whether rows are columns.
-enum class MatrixOperation : std::uint8_t { f16, bf16, plain, transposed };
+/// Of mma: the factors. Of ldmatrix and stmatrix: whether rows are columns.
+enum class MatrixOperation : std::uint8_t { f16, bf16, tf32, e4m3, e5m2, plain, transposed };
 
 struct Runtime;  // launch.cc
 

@@ -124,6 +124,10 @@ void emit_store(BlockCode& code, const Form& form, const Instruction& in) {
             code.site(site));
 }
 
+void emit_policy(BlockCode& code, const Form&, const Instruction& in) {
+  code.write(in.operands[0], "zeroinitializer", {'b', 64});
+}
+
 void emit_atomic(BlockCode& code, const Form& form, const Instruction& in) {
   static constexpr std::pair<std::string_view, AtomicOperation> kOperations[] = {
       {"add", AtomicOperation::add},       {"min", AtomicOperation::min},     {"max", AtomicOperation::max},
