@@ -21,6 +21,7 @@ std::span<const FormRow> form_rows() {
 #define PREFETCHED "{,.L2::64B,.L2::128B,.L2::256B}"
 #define EVICT EVICTED PREFETCHED
 #define ATOMIC "{,.relaxed,.acquire,.release,.acq_rel}{,.cta,.gpu,.sys}{,.global,.shared,.shared::cta}"
+#define FLOAT_SUM ".add{.f32,.f64,.noftz.{f16,f16x2,bf16,bf16x2}}"
 #define FLOAT_COMPARISONS "{eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan}"
 #define INTEGER_COMPARISONS "{eq,ne,lt,le,gt,ge,lo,ls,hi,hs}"
 #define COMPARABLE "{b16,b32,b64,u16,s16,u32,s32,u64,s64}"
@@ -91,16 +92,21 @@ std::span<const FormRow> form_rows() {
       {"cvt{.rni,.rzi,.rmi,.rpi}{,.ftz}{,.sat}." ANY_INTEGER ".f32", "d> s:from", emit_cvt_to_integer},
       {"cvt{.rni,.rzi,.rmi,.rpi}{,.sat}." ANY_INTEGER ".{f64,f16,bf16}", "d> s:from", emit_cvt_to_integer},
       {"cvt" ROUNDED "{,.sat}.{f32,f16}." ANY_INTEGER, "d s>:from", emit_cvt_from_integer},
-      {"cvt.rn.bf16." ANY_INTEGER, "d s>:from", emit_cvt_from_integer},
+      {"cvt" ROUNDED ".bf16." ANY_INTEGER, "d s>:from", emit_cvt_from_integer},
       {"cvt.rn{,.sat}.f64." ANY_INTEGER, "d s>:from", emit_cvt_from_integer},
-      {"cvt{,.rni,.rzi,.rmi,.rpi}{{,.ftz}{,.sat}.f32.f32,{,.sat}{.f64.f64,.f16.f16}}", "d s:from", emit_cvt_float},
+      {"cvt{,.rni,.rzi,.rmi,.rpi}{{,.ftz}{,.sat}.f32.f32,{,.sat}{.f64.f64,.f16.f16},.bf16.bf16}", "d s:from",
+       emit_cvt_float},
       {"cvt{{,.ftz}{,.sat}.f32.f16,{,.sat}.f64.f16,.f32.bf16,.f64.bf16,{,.ftz}{,.sat}.f64.f32}", "d s:from",
        emit_cvt_float},
       {"cvt" ROUNDED "{{,.ftz}{,.sat}.f32.f64,{,.sat}.f16.f64}", "d s:from", emit_cvt_float},
       {"cvt" ROUNDED "{,.ftz}{,.sat}.f16.f32", "d s:from", emit_cvt_float},
+      {"cvt" ROUNDED ".bf16.f32", "d s:from", emit_cvt_float},
       {"cvt.rn.bf16.f64", "d s:from", emit_cvt_float},
       {"cvt{.rn,.rz}{,.relu}{,.satfinite}.{f16,bf16}.f32", "d s:from", emit_cvt_float},
       {"cvt{.rn,.rz}{,.relu}{,.satfinite}.{f16x2,bf16x2}.f32", "d s:f32 s:f32", emit_cvt_float},
+      {"cvt.rn.satfinite{,.relu}.{e4m3x2,e5m2x2}.f32", "d s:f32 s:f32", emit_cvt_fp8},
+      {"cvt.rn.satfinite{,.relu}.{e4m3x2,e5m2x2}.f16x2", "d s:from", emit_cvt_fp8},
+      {"cvt.rn{,.relu}.f16x2.{e4m3x2,e5m2x2}", "d s:from", emit_cvt_fp8},
       {"cvta{,.to}.{global,shared,shared::cta,local,const,param}.u64", "d x", emit_cvta},
       {"isspacep.{global,shared,local}", "P s:u64", emit_isspacep},
       // memory
@@ -116,12 +122,12 @@ std::span<const FormRow> form_rows() {
       {"atom" ATOMIC ".{add,min,max}.{u32,s32,u64,s64}", "d m s", emit_atomic},
       {"atom" ATOMIC ".{and,or,xor,exch}.{b32,b64}", "d m s", emit_atomic},
       {"atom" ATOMIC ".{inc,dec}.u32", "d m s", emit_atomic},
-      {"atom" ATOMIC ".add.f32", "d m s", emit_atomic},
-      {"atom" ATOMIC ".cas.{b32,b64}", "d m s s", emit_atomic},
+      {"atom" ATOMIC FLOAT_SUM, "d m s", emit_atomic},
+      {"atom" ATOMIC ".cas.{b16,b32,b64}", "d m s s", emit_atomic},
       {"red" ATOMIC ".{add,min,max}.{u32,s32,u64,s64}", "m s", emit_atomic},
       {"red" ATOMIC ".{and,or,xor}.{b32,b64}", "m s", emit_atomic},
       {"red" ATOMIC ".{inc,dec}.u32", "m s", emit_atomic},
-      {"red" ATOMIC ".add.f32", "m s", emit_atomic},
+      {"red" ATOMIC FLOAT_SUM, "m s", emit_atomic},
       {"cp.async.{ca,cg}.{shared,shared::cta}.global" PREFETCHED, "m m i ?s:u32", emit_copy_async},
       {"cp.async.{ca,cg}.{shared,shared::cta}.global.L2::cache_hint" PREFETCHED, "m m i ?s:u32 s:u64", emit_copy_async},
       {"cp.async.{commit_group,wait_all}", "", emit_copy_group},

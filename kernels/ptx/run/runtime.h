@@ -57,6 +57,10 @@ void ptx_pass(Context* context, std::uint32_t lanes, std::uint64_t from, std::ui
 /// One rounding in another direction. operands[0..2][lane] as the operation has them.
 void ptx_rounded_f32(std::int32_t operation, std::int32_t mode, const float* operands, float* out);
 void ptx_rounded_f64(std::int32_t operation, std::int32_t mode, const double* operands, double* out);
+/// cvt of pairs between the format of 8 bits and f16 or f32.
+void ptx_narrow_f32_to_fp8(std::int32_t format, std::int32_t relu, const float* operands, std::uint16_t* out);
+void ptx_narrow_f16_to_fp8(std::int32_t format, std::int32_t relu, const std::uint32_t* operands, std::uint16_t* out);
+void ptx_widen_fp8(std::int32_t format, std::int32_t relu, const std::uint16_t* operands, std::uint32_t* out);
 void ptx_trap(Context* context, std::uint32_t lanes, std::uint32_t site);
 }
 

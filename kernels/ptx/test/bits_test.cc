@@ -55,6 +55,11 @@ TEST(Integers, sums_of_absolute_differences) {  // PTX ISA 9.7.1: sad
   });
 }
 
+TEST(Registers, are_declared_without_a_space_too) {  // as cuda_fp16.hpp has it
+  expect_form("{.reg.b32 f, g;\n mov.b32 f, %w1;\n add.u32 %ow, f, 1;}", integer_inputs(32, 1),
+              [](const Input& in) { return (in.a + 1) & 0xffffffff; });
+}
+
 TEST(Hints, change_nothing) {
   const auto inputs = integer_inputs(64, 1);
   const auto same = [](const Input& in) { return in.a; };

@@ -45,6 +45,9 @@ void emit_cvt_to_integer(BlockCode& code, const Form& form, const Instruction& i
 void emit_cvt_from_integer(BlockCode& code, const Form& form, const Instruction& in);
 void emit_cvt_float(BlockCode& code, const Form& form, const Instruction& in);
 
+// emit_fp8.cc
+void emit_cvt_fp8(BlockCode& code, const Form& form, const Instruction& in);
+
 // emit_move.cc
 void emit_mov(BlockCode& code, const Form& form, const Instruction& in);
 void emit_cvta(BlockCode& code, const Form& form, const Instruction& in);

@@ -98,6 +98,9 @@ constexpr const char* kDeclarations =
     "declare void @ptx_pass(ptr, i32, i64, i64, i64)\n"
     "declare void @ptx_rounded_f32(i32, i32, ptr, ptr)\n"
     "declare void @ptx_rounded_f64(i32, i32, ptr, ptr)\n"
+    "declare void @ptx_narrow_f32_to_fp8(i32, i32, ptr, ptr)\n"
+    "declare void @ptx_narrow_f16_to_fp8(i32, i32, ptr, ptr)\n"
+    "declare void @ptx_widen_fp8(i32, i32, ptr, ptr)\n"
     "declare void @ptx_trap(ptr, i32, i32)\n";
 
 }  // namespace
