@@ -99,7 +99,13 @@ void emit_cvt_float(BlockCode& code, const Form& form, const Instruction& in) {
   Floats source(code, from), result(code, to.substr(0, to.find("x2")));
   std::string bits[2];
   for (std::size_t i = 1; i < in.operands.size(); ++i) {
-    std::string x = source.wide(source.read(in.operands[i], form.has("ftz") && from == "f32"));
+    const bool flush = form.has("ftz") && from == "f32";
+    const std::string read = source.read(in.operands[i], flush);
+    if (from == "bf16" && to == "f32")
+      return result.write(in.operands[0], result.narrow(source.wide(read), Rounding::nearest));
+    // the unit of f32, which flushes, has one NaN
+    const std::string nan = result.nan_from(source, flush ? source.splat(source.quiet()) : read);
+    std::string x = source.wide(read);
     x = rounded_to_integer(code, source, form, x);
     if (source.bits() == 64) {
       x = result.narrow_double(x, rounding_of(form));
@@ -108,7 +114,7 @@ void emit_cvt_float(BlockCode& code, const Form& form, const Instruction& in) {
     } else {
       x = result.narrow(x, rounding_of(form));
     }
-    bits[i - 1] = result.finished(form, x, form.has("ftz") && to == "f32");
+    bits[i - 1] = result.finished(form, x, form.has("ftz") && to == "f32", nan);
   }
   if (in.operands.size() == 2) return result.write(in.operands[0], bits[0]);
   const std::string high =

