@@ -8,12 +8,13 @@
 namespace flashproof::ptx {
 namespace {
 
-/// A NaN stays as it is, the second one of two; measured on an H100.
-std::uint64_t sum_f64(std::uint64_t a, std::uint64_t b) {
-  for (const std::uint64_t x : {b, a}) {
-    if (std::isnan(std::bit_cast<double>(x))) return x;
-  }
-  const double sum = std::bit_cast<double>(a) + std::bit_cast<double>(b);
+/// Of two NaN global memory keeps the operand, as it is, shared memory what was there, quiet: measured on an H100.
+std::uint64_t sum_f64(std::uint64_t old, std::uint64_t operand, bool is_global) {
+  const auto is_nan = [](std::uint64_t x) { return std::isnan(std::bit_cast<double>(x)); };
+  if (is_global && is_nan(operand)) return operand;
+  if (is_nan(old)) return is_global ? old : old | 1ULL << 51;
+  if (is_nan(operand)) return operand | 1ULL << 51;
+  const double sum = std::bit_cast<double>(old) + std::bit_cast<double>(operand);
   return std::isnan(sum) ? 0xfff8000000000000 : std::bit_cast<std::uint64_t>(sum);  // as Floats::quiet()
 }
 
@@ -33,10 +34,10 @@ std::uint64_t sum_half(Format format, std::uint64_t a, std::uint64_t b) {
 
 }  // namespace
 
-std::uint64_t atomic_sum(const Site& site, bool flush, std::uint64_t old, std::uint64_t operand) {
+std::uint64_t atomic_sum(const Site& site, bool is_global, std::uint64_t old, std::uint64_t operand) {
   const auto operation = static_cast<AtomicOperation>(site.operation);
-  if (operation == AtomicOperation::add_f64) return sum_f64(old, operand);
-  if (operation == AtomicOperation::add_f32) return sum_f32(old, operand, flush);
+  if (operation == AtomicOperation::add_f64) return sum_f64(old, operand, is_global);
+  if (operation == AtomicOperation::add_f32) return sum_f32(old, operand, is_global);
   const Format format = operation == AtomicOperation::add_f16 ? Format::f16 : Format::bf16;
   const std::uint64_t low = sum_half(format, old, operand);
   return site.bytes == 2 ? low : low | sum_half(format, old >> 16, operand >> 16) << 16;

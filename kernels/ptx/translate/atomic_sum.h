@@ -7,7 +7,7 @@
 
 namespace flashproof::ptx {
 
-/// Rounded once, to nearest; every NaN is one. `flush`: f32 subnormals are zeros, operands and result alike.
-std::uint64_t atomic_sum(const Site& site, bool flush, std::uint64_t old, std::uint64_t operand);
+/// Rounded once, to nearest; every NaN is one, but of f64. In global memory f32 subnormals are zeros, operands and result alike.
+std::uint64_t atomic_sum(const Site& site, bool is_global, std::uint64_t old, std::uint64_t operand);
 
 }  // namespace flashproof::ptx

@@ -37,6 +37,22 @@ std::string directed(BlockCode& code, const Floats& floats, const Form& form, co
   return code.op("load {}, ptr {}, align 128", floats.wide_type(), code.room(1));
 }
 
+std::string rounded(BlockCode& code, Floats& floats, const Form& form, const std::vector<std::string>& x) {
+  const bool to_nearest = rounding_of(form) == Rounding::nearest;
+  const std::string result = to_nearest ? nearest(code, floats, form.parts[0], x) : directed(code, floats, form, x);
+  return floats.narrow(result, Rounding::nearest);
+}
+
+/// .ftz of a result of these operands, f32. They are no subnormals, so that none that matters leaves the range when it is raised.
+std::string flushed(BlockCode& code, Floats& floats, const Form& form, std::vector<std::string> x,
+                    const std::string& result) {
+  const std::string& opcode = form.parts[0];
+  if (opcode == "add" || opcode == "sub" || opcode == "sqrt") return result;  // exact there, or never there
+  x[0] = opcode == "rcp" ? floats.lowered(x[0]) : floats.raised(x[0]);
+  if (x.size() == 3) x[2] = floats.raised(x[2]);
+  return floats.flushed_below(result, rounded(code, floats, form, x));
+}
+
 }  // namespace
 
 void emit_float_arithmetic(BlockCode& code, const Form& form, const Instruction& in) {
@@ -47,12 +63,11 @@ void emit_float_arithmetic(BlockCode& code, const Form& form, const Instruction&
     bits.push_back(floats.read(in.operands[i], flush));
     x.push_back(floats.wide(bits.back()));
   }
-  const std::string result = rounding_of(form) == Rounding::nearest ? nearest(code, floats, form.parts[0], x)
-                                                                    : directed(code, floats, form, x);
+  std::string result = rounded(code, floats, form, x);
+  if (flush) result = flushed(code, floats, form, x, result);
   // Of several NaN the second operand's stays, of a fused sum the third's before the first's, of a quotient the first's.
   if (form.parts[0] != "div") std::ranges::rotate(bits, bits.size() > 1 ? bits.begin() + 1 : bits.begin());
-  floats.write(in.operands[0],
-               floats.finished(form, floats.narrow(result, Rounding::nearest), flush, floats.nan_of(bits)));
+  floats.write(in.operands[0], floats.finished(form, result, flush, floats.nan_of(bits)));
 }
 
 void emit_float_extremum(BlockCode& code, const Form& form, const Instruction& in) {

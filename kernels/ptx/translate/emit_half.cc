@@ -46,9 +46,9 @@ void emit_half_arithmetic(BlockCode& code, const Form& form, const Instruction& 
   }
   if (!addend.empty()) result = odd_sum(code, lanes, result, addend);
   std::string bits = floats.narrow_double(result, Rounding::nearest);
-  if (flush) {  // what is below the least normal number before it is rounded, measured on an H100
+  if (flush) {  // as Floats::flushed_below: 2^-14 less a quarter of a unit still rounds to 2^-14
     const std::string size = code.op("call <{0} x double> @llvm.fabs.v{0}f64(<{0} x double> {1})", lanes, result);
-    const std::string tiny = code.op("fcmp olt <{} x double> {}, splat (double 0x3F10000000000000)", lanes, size);
+    const std::string tiny = code.op("fcmp olt <{} x double> {}, splat (double 0x3F0FFE0000000000)", lanes, size);
     bits = floats.select(tiny, floats.with("and", bits, floats.sign()), bits);
   }
   floats.write(in.operands[0], floats.finished(form, bits, false));

@@ -138,6 +138,21 @@ std::string Floats::flushed(const std::string& bits) {
   return select(small, with("and", bits, sign()), bits);
 }
 
+std::string Floats::raised(const std::string& wide) {
+  return code_.op("fmul {} {}, splat ({} 0x43F0000000000000)", wide_type(), wide, bits_ == 64 ? "double" : "float");
+}
+
+std::string Floats::lowered(const std::string& wide) {
+  return code_.op("fmul {} {}, splat ({} 0x3BF0000000000000)", wide_type(), wide, bits_ == 64 ? "double" : "float");
+}
+
+/// Measured on an H100 on results just below 2^-126, of mul, fma, div and cvt in every direction.
+std::string Floats::flushed_below(const std::string& bits, const std::string& above) {
+  const std::string size = code_.op("call {0} @llvm.fabs.{1}({0} {2})", wide_type(), wide_name(), wide(above));
+  const std::string small = code_.op("fcmp olt {} {}, splat (float 0x3C10000000000000)", wide_type(), size);
+  return select(small, with("and", bits, sign()), bits);
+}
+
 std::string Floats::nan_of(const std::vector<std::string>& operands) {
   std::string nan = splat(quiet());
   if (bits_ != 64) return nan;

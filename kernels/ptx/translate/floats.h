@@ -39,6 +39,12 @@ class Floats {
   std::string doubles(const std::string& bits);
 
   std::string flushed(const std::string& bits);  // subnormals made zeros of their sign
+  /// wide_type() of f32 or f64, times 2^64 or 2^-64.
+  std::string raised(const std::string& wide);
+  std::string lowered(const std::string& wide);
+  /// What .ftz makes of a result: a zero where it is below the least normal number when rounded as if exponents had no end.
+  /// `above`: the same result 2^64 times as large, rounded there.
+  std::string flushed_below(const std::string& bits, const std::string& above);
   std::string is_nan(const std::string& wide);
   std::string select(const std::string& condition, const std::string& yes, const std::string& no);
   std::string with(const char* operation, const std::string& bits, std::uint64_t mask);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -12,8 +13,9 @@ namespace flashproof::ptx::golden {
 constexpr std::size_t kInputs = 8192;
 using Triple = std::array<std::uint64_t, 3>;
 
-/// What the numbers are nasty for; f16 and bf16 are pairs in 32 bits.
-enum class InputClass : std::uint8_t { f16, bf16, f32, f64, integer };
+/// What the numbers are nasty for; f16 and bf16 are pairs in 32 bits. _tiny: operands with a product, fused sum or quotient just
+/// below the least normal number, and doubles just below that of f32.
+enum class InputClass : std::uint8_t { f16, bf16, f32, f64, integer, f16_tiny, f32_tiny, f64_tiny };
 
 constexpr std::size_t kNasty = 24;
 /// Zeros, subnormals, the least normal numbers, 1 and its neighbour, the largest, infinities, NaN of both kinds, ties.
@@ -104,8 +106,47 @@ constexpr std::uint64_t near_one(InputClass inputs, std::uint64_t x) {
   }
 }
 
+/// a b + c is 2^-14 less up to 3 units of b; c is zero, or negative and below 2^-13.
+constexpr Triple tiny_f16(std::uint64_t random, bool sum) {
+  const std::uint64_t a = 1024 + (random & 1023);
+  const std::uint64_t c = sum ? 1024 + (random >> 10 & 1023) : 0, product = 1024 + c;
+  const std::uint64_t exponent = product <= a ? 1 : product < 2 * a ? 2 : 3;
+  const std::uint64_t b = (exponent << 10) + (product << (12 - exponent)) / a - 1023 - (random >> 20 & 3);
+  const std::uint64_t sign = random >> 16 & 0x8000;
+  return {(0x3800 + a - 1024) ^ sign, b, (sum ? 0x8000 + c : 0) ^ sign};
+}
+
+/// The same around 2^-126; every fourth is a quotient a / b.
+inline Triple tiny_f32(std::uint64_t random, std::size_t i) {
+  const auto a = static_cast<std::uint32_t>(random & 0x7fffff);
+  const std::uint32_t step = random >> 46 & 3, sign = random >> 32 & 0x80000000;
+  if (i % 4 == 3) return {(0x800000 | a) ^ sign, 0x3f800000 + a + step, 0};
+  const std::uint32_t c = i % 4 == 2 ? 0x80800000 | (random >> 23 & 0x7fffff) : 0, factor = 0x3f000000 | a;
+  const double product = 0x1p-126 - static_cast<double>(std::bit_cast<float>(c));
+  const auto b = static_cast<float>(product / static_cast<double>(std::bit_cast<float>(factor)));
+  return {factor ^ sign, std::bit_cast<std::uint32_t>(b) + 1 - step, c ^ sign};
+}
+
+inline std::vector<Triple> tiny_inputs_of(InputClass inputs) {
+  Random random;
+  std::vector<Triple> triples(kInputs);
+  for (std::size_t i = 0; i < kInputs; ++i) {
+    const std::uint64_t x = random(), y = random();
+    if (inputs == InputClass::f32_tiny) {
+      triples[i] = tiny_f32(x, i);
+    } else if (inputs == InputClass::f64_tiny) {
+      triples[i].fill(((0x381ULL << 52) - (x >> (35 + i % 4))) | (y & 1) << 63);
+    } else {
+      const Triple low = tiny_f16(x, i % 2 == 1), high = tiny_f16(y, i % 2 == 1);
+      for (std::size_t k = 0; k < 3; ++k) triples[i][k] = low[k] | high[k] << 16;
+    }
+  }
+  return triples;
+}
+
 inline std::vector<Triple> inputs_of(InputClass inputs) {
   constexpr std::size_t kPairs = kNasty * kNasty;
+  if (inputs >= InputClass::f16_tiny) return tiny_inputs_of(inputs);
   const auto& nasty = kNastyNumbers[static_cast<std::size_t>(inputs)];
   const bool halves = inputs == InputClass::f16 || inputs == InputClass::bf16;
   Random random;
