@@ -48,7 +48,7 @@ TEST(ConvertFloats, narrow_with_one_rounding) {
     }
   }
   expect_form("cvt.rn.ftz.f32.f64 %ow, %d1;", inputs_of(float_format("f64"), 1), [&](const Input& in) {
-    return float_format("f32").flushed(converted(float_format("f64"), float_format("f32"), in.a, MPFR_RNDN));
+    return converted(float_format("f64"), float_format("f32"), in.a, MPFR_RNDN, true);
   });
 }
 
@@ -81,7 +81,10 @@ TEST(ConvertFloats, widen_exactly) {
   for (const auto& [source, target] : pairs) {
     const FloatFormat &from = float_format(source), &to = float_format(target);
     expect_form(fmt::format("cvt.{}.{} {}, {};", to.name, from.name, to.out(), from.in(1)), inputs_of(from, 1),
-                [&](const Input& in) { return converted(from, to, in.a, MPFR_RNDN); });
+                [&](const Input& in) {
+                  if (from.name == "bf16" && to.name == "f32") return in.a << 16;  // a move
+                  return converted(from, to, in.a, MPFR_RNDN);
+                });
   }
 }
 
@@ -93,6 +96,7 @@ TEST(ConvertFloats, to_whole_numbers) {
     for (const auto& [way, whole] : ways) {
       expect_form(fmt::format("cvt.{0}.{1}.{1} {2}, {3};", way, name, format.out(), format.in(1)), inputs_of(format, 1),
                   [&, whole = whole](const Input& in) {
+                    if (format.is_nan(in.a)) return format.nan_of({in.a});
                     return converted(float_format("f64"), format,
                                      std::bit_cast<std::uint64_t>(whole(format.value(in.a))), MPFR_RNDN);
                   });

@@ -27,6 +27,13 @@ std::uint64_t pattern(const FloatFormat& format, double x) {
   return format.bits == 64 ? std::bit_cast<std::uint64_t>(x) : encode(format_of(format), x);
 }
 
+/// Rounded to the format's precision -> its subnormals, or zero.
+void end_below(const FloatFormat& format, mpfr_t r, int inexact, mpfr_rnd_t mode, bool flush) {
+  const mpfr_exp_t least = 3 - (1 << (format.exponent_bits - 1));  // MPFR's exponent of the least normal number
+  if (flush && mpfr_regular_p(r) != 0 && mpfr_get_exp(r) < least) mpfr_set_zero(r, mpfr_signbit(r) != 0 ? -1 : 1);
+  mpfr_subnormalize(r, inexact, mode);
+}
+
 }  // namespace
 
 const FloatFormat& float_format(std::string_view name) {
@@ -36,6 +43,11 @@ const FloatFormat& float_format(std::string_view name) {
 std::uint64_t FloatFormat::saturated(std::uint64_t x) const {
   const double number = value(x);
   return number > 0 ? (number >= 1 ? one() : x) : 0;
+}
+
+std::uint64_t FloatFormat::nan_of(const std::vector<std::uint64_t>& x) const {
+  const auto nan = std::ranges::find_if(x, [&](std::uint64_t each) { return is_nan(each); });
+  return bits == 64 && nan != x.end() ? *nan | 1ULL << (precision - 2) : quiet;
 }
 
 double FloatFormat::value(std::uint64_t x) const {
@@ -48,7 +60,7 @@ const char* FloatFormat::in(int i) const {
 }
 const char* FloatFormat::out() const { return bits == 16 ? "%oh" : bits == 32 ? "%ow" : "%od"; }
 
-std::uint64_t rounded(const FloatFormat& format, mpfr_t x, mpfr_rnd_t mode) {
+std::uint64_t rounded(const FloatFormat& format, mpfr_t x, mpfr_rnd_t mode, bool flush) {
   const mpfr_exp_t low = mpfr_get_emin(), high = mpfr_get_emax();
   const int top = 1 << (format.exponent_bits - 1);
   mpfr_t r;
@@ -57,7 +69,7 @@ std::uint64_t rounded(const FloatFormat& format, mpfr_t x, mpfr_rnd_t mode) {
   mpfr_set_emin(4 - top - format.precision);
   mpfr_set_emax(top);
   inexact = mpfr_check_range(r, inexact, mode);
-  mpfr_subnormalize(r, inexact, mode);
+  end_below(format, r, inexact, mode, flush);
   const double number = mpfr_get_d(r, MPFR_RNDN);
   mpfr_set_emin(low);
   mpfr_set_emax(high);
@@ -66,7 +78,7 @@ std::uint64_t rounded(const FloatFormat& format, mpfr_t x, mpfr_rnd_t mode) {
 }
 
 std::uint64_t exact(const FloatFormat& format, std::string_view opcode, mpfr_rnd_t mode,
-                    const std::vector<std::uint64_t>& x) {
+                    const std::vector<std::uint64_t>& x, bool flush) {
   const mpfr_exp_t low = mpfr_get_emin(), high = mpfr_get_emax();
   const int top = 1 << (format.exponent_bits - 1);
   mpfr_t r, a, b, c;
@@ -84,19 +96,27 @@ std::uint64_t exact(const FloatFormat& format, std::string_view opcode, mpfr_rnd
   if (opcode == "rcp") inexact = mpfr_ui_div(r, 1, a, mode);
   if (opcode == "sqrt") inexact = mpfr_sqrt(r, a, mode);
   if (opcode == "fma" || opcode == "mad") inexact = mpfr_fma(r, a, b, c, mode);
-  mpfr_subnormalize(r, inexact, mode);
+  end_below(format, r, inexact, mode, flush);
   const double number = mpfr_get_d(r, MPFR_RNDN);
   mpfr_clears(r, a, b, c, nullptr);
   mpfr_set_emin(low);
   mpfr_set_emax(high);
-  return pattern(format, number);
+  if (!std::isnan(number)) return pattern(format, number);
+  std::vector<std::uint64_t> order =
+      x;  // whose NaN goes first: of a quotient the first, else the second, the third, the first
+  if (opcode != "div") std::ranges::rotate(order, order.begin() + (order.size() > 1 ? 1 : 0));
+  return format.nan_of(order);
 }
 
-std::uint64_t converted(const FloatFormat& from, const FloatFormat& to, std::uint64_t x, mpfr_rnd_t mode) {
+std::uint64_t converted(const FloatFormat& from, const FloatFormat& to, std::uint64_t x, mpfr_rnd_t mode, bool flush) {
+  if (from.is_nan(x) && (from.bits == 64 || to.bits == 64)) {  // keeps its sign and the upper bits of its fraction
+    const std::uint64_t fraction = x << (65 - from.precision) >> (65 - to.precision);
+    return ((x & from.sign()) != 0 ? to.sign() : 0) | to.infinity() | 1ULL << (to.precision - 2) | fraction;
+  }
   mpfr_t number;
   mpfr_init2(number, kWide);
   mpfr_set_d(number, from.value(x), MPFR_RNDN);
-  const std::uint64_t result = rounded(to, number, mode);
+  const std::uint64_t result = rounded(to, number, mode, flush);
   mpfr_clear(number);
   return result;
 }

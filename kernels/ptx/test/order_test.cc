@@ -23,7 +23,7 @@ std::uint64_t extremum(const FloatFormat& format, bool is_max, bool flush, bool 
   const std::uint64_t sign = (a ^ b) & format.sign();
   if (xorsign) a &= ~format.sign(), b &= ~format.sign();
   const bool a_nan = format.is_nan(a), b_nan = format.is_nan(b);
-  if ((a_nan && b_nan) || (keeps_nan && (a_nan || b_nan))) return format.quiet;
+  if ((a_nan && b_nan) || (keeps_nan && (a_nan || b_nan))) return format.nan_of({b, a});
   std::uint64_t result = a;
   if (a_nan || b_nan) {
     result = a_nan ? b : a;
