@@ -20,6 +20,11 @@ constexpr Form kForms[] = {
 };
 #undef FP_PTX_FORM
 
+constexpr InputClass kClasses[] = {InputClass::f16,      InputClass::bf16,    InputClass::f32,
+                                   InputClass::f64,      InputClass::integer, InputClass::f16_tiny,
+                                   InputClass::f32_tiny, InputClass::f64_tiny};
+constexpr const char* kClassNames[] = {"f16", "bf16", "f32", "f64", "integer", "f16_tiny", "f32_tiny", "f64_tiny"};
+
 const std::vector<Input>& operands_of(InputClass inputs) {
   static std::map<InputClass, std::vector<Input>> all;
   std::vector<Input>& operands = all[inputs];
@@ -53,17 +58,26 @@ std::string first_difference(std::size_t form, const std::vector<std::uint64_t>&
   return ": no result differs from the file";
 }
 
-TEST(PtxGolden, every_form_has_the_results_of_the_gpu) {
+class PtxGolden : public testing::TestWithParam<InputClass> {};
+
+TEST_P(PtxGolden, every_form_has_the_results_of_the_gpu) {
+  std::size_t forms = 0;
   for (std::size_t i = 0; i < std::size(kForms); ++i) {
+    if (kForms[i].inputs != GetParam()) continue;
+    ++forms;
     const std::vector<std::uint64_t> results = results_of(kForms[i]);
     const std::uint64_t hash = hash_of(results);
     EXPECT_EQ(hash, kForms[i].hash) << fmt::format("{} {:#x}, on the GPU {:#x}{}", kForms[i].text, hash, kForms[i].hash,
                                                    first_difference(i, results));
   }
+  EXPECT_GT(forms, 0U);
 }
 
+INSTANTIATE_TEST_SUITE_P(inputs, PtxGolden, testing::ValuesIn(kClasses),
+                         [](const auto& info) { return kClassNames[static_cast<std::size_t>(info.param)]; });
+
 /// One bit of one result, and two results that change places.
-TEST(PtxGolden, the_hash_sees_every_result_and_its_place) {
+TEST(PtxGoldenHash, sees_every_result_and_its_place) {
   std::vector<std::uint64_t> results(kInputs, 1);
   const std::uint64_t hash = hash_of(results);
   results[kInputs / 2] = 3;

@@ -48,20 +48,16 @@ const DeviceForm kForms[] = {
 #undef FP_PTX_FORM
 
 std::vector<std::uint64_t> results_of(const DeviceForm& form) {
-  static Word* arrays[4] = {};
-  const std::vector<Triple> inputs = inputs_of(form.form.inputs);
-  for (std::size_t k = 0; k < 4; ++k) {
-    if (arrays[k] == nullptr) gpu::check(cudaMalloc(&arrays[k], kInputs * sizeof(Word)), "memory of the GPU");
-    if (k == 3) continue;
-    std::vector<Word> operand;
-    for (const Triple& triple : inputs) operand.push_back(triple[k]);
-    gpu::check(cudaMemcpy(arrays[k], operand.data(), kInputs * sizeof(Word), cudaMemcpyHostToDevice), "inputs");
+  std::vector<Word> operands[3];
+  for (const Triple& triple : inputs_of(form.form.inputs)) {
+    for (std::size_t k = 0; k < 3; ++k) operands[k].push_back(triple[k]);
   }
-  form.kernel<<<kInputs / kThreads, kThreads>>>(arrays[0], arrays[1], arrays[2], arrays[3]);
-  gpu::check(cudaGetLastError(), form.form.text);
-  std::vector<std::uint64_t> results(kInputs);
-  gpu::check(cudaMemcpy(results.data(), arrays[3], kInputs * sizeof(Word), cudaMemcpyDeviceToHost), form.form.text);
-  return results;
+  const gpu::DeviceArray<Word> a(operands[0]), b(operands[1]), c(operands[2]), o(kInputs);
+  form.kernel<<<kInputs / kThreads, kThreads>>>(a.data(), b.data(), c.data(), o.data());
+  gpu::check_launch(form.form.text);
+  gpu::synchronize(form.form.text);
+  const std::vector<Word> results = o.fetch();
+  return {results.begin(), results.end()};
 }
 
 int check() {
