@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <map>
+#include <algorithm>
 #include <set>
 
+#include "kernels/ptx/parse/forms.h"
 #include "kernels/ptx/parse/lexer.h"
 #include "kernels/ptx/translate/translate.h"
 #include "reference/system/error.h"
@@ -24,14 +25,11 @@ std::string parameters(const Entry& entry) {
   return text.empty() ? "none" : fmt::format("{} ({} bytes)", text, entry.parameter_bytes);
 }
 
-/// mul and add without a rounding modifier: ptxas may make one fma of them, this executor does not.
+/// mul and add of floats without a rounding modifier: ptxas may make one fma of them, this executor does not.
 std::size_t open_roundings(const Entry& entry) {
-  std::size_t count = 0;
-  for (const Instruction& instruction : entry.instructions) {
-    for (const char* form : {"mul.f32", "mul.ftz.f32", "add.f32", "add.ftz.f32", "sub.f32", "sub.ftz.f32"})
-      count += instruction.form == form ? 1 : 0;
-  }
-  return count;
+  static constexpr const char* kOpen = "{add,sub,mul}{,.ftz}.{f64,f32,f16,f16x2,bf16,bf16x2}";
+  return static_cast<std::size_t>(std::ranges::count_if(
+      entry.instructions, [](const Instruction& instruction) { return matches(kOpen, instruction.form); }));
 }
 
 std::string launch_text(const Entry& entry, const Translation& made, const Module& module) {

@@ -6,6 +6,8 @@ namespace flashproof::ptx {
 
 std::span<const FormRow> form_rows() {
 #define INTEGERS "{u16,s16,u32,s32,u64,s64}"
+#define ANY_INTEGER "{u8,s8,u16,s16,u32,s32,u64,s64}"
+#define FLOAT_COMPARED "{{,.ftz}.{f32,f16,f16x2},.{f64,bf16,bf16x2}}"
 #define ANY_BITS "{b16,b32,b64}"
 #define ANY "{b8,u8,s8,b16,u16,s16,b32,u32,s32,f32,b64,u64,s64,f64}"
 #define ROUND "{,.rn,.rz,.rm,.rp}"
@@ -13,28 +15,47 @@ std::span<const FormRow> form_rows() {
 #define ORDER "{,.weak,.volatile,.relaxed{.cta,.gpu,.sys},.acquire{.cta,.gpu,.sys},.release{.cta,.gpu,.sys}}"
 #define SPACE "{,.global,.shared,.shared::cta,.local}"
 #define CACHE "{,.ca,.cg,.cs,.lu,.cv,.wb,.wt}"
-#define EVICT                                                                                                         \
-  "{,.L1::evict_normal,.L1::evict_first,.L1::evict_last,.L1::evict_unchanged,.L1::no_allocate}{,.L2::64B,.L2::128B,." \
-  "L2::256B}"
+#define EVICTED                                                                                                    \
+  "{,.L1::evict_normal,.L1::evict_first,.L1::evict_last,.L1::evict_unchanged,.L1::no_allocate}{,.L2::evict_last,." \
+  "L2::evict_normal,.L2::evict_first}"
+#define PREFETCHED "{,.L2::64B,.L2::128B,.L2::256B}"
+#define EVICT EVICTED PREFETCHED
 #define ATOMIC "{,.relaxed,.acquire,.release,.acq_rel}{,.cta,.gpu,.sys}{,.global,.shared,.shared::cta}"
+#define FLOAT_SUM ".add{.f32,.f64,.noftz.{f16,f16x2,bf16,bf16x2}}"
 #define FLOAT_COMPARISONS "{eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan}"
 #define INTEGER_COMPARISONS "{eq,ne,lt,le,gt,ge,lo,ls,hi,hs}"
 #define COMPARABLE "{b16,b32,b64,u16,s16,u32,s32,u64,s64}"
 #define COMBINE "{.and,.or,.xor}"
+// the ISA's order, and those of FlashAttention-2 and FlashInfer, which ptxas takes as well
+#define MATRICES "{.m8n8{.x1,.x2,.x4}{,.trans},{.x1,.x2,.x4}{,.trans}.m8n8,.trans.m8n8{.x1,.x2,.x4}}"
   static const FormRow rows[] = {
       // float
       {"{add,sub,mul}" ROUND "{,.ftz}{,.sat}.f32", "d s s", emit_float_arithmetic},
       {"{fma,mad}" ROUNDED "{,.ftz}{,.sat}.f32", "d s s s", emit_float_arithmetic},
       {"div" ROUNDED "{,.ftz}.f32", "d s s", emit_float_arithmetic},
       {"{rcp,sqrt}" ROUNDED "{,.ftz}.f32", "d s", emit_float_arithmetic},
-      {"{min,max}{,.ftz}{,.NaN}.f32", "d s s", emit_float_extremum},
-      {"{abs,neg}{,.ftz}.f32", "d s", emit_float_sign},
-      {"copysign.f32", "d s s", emit_copysign},
-      {"testp.{finite,infinite,number,notanumber,normal,subnormal}.f32", "P s", emit_testp},
+      {"{add,sub,mul}" ROUND ".f64", "d s s", emit_float_arithmetic},
+      {"{fma,mad}" ROUNDED ".f64", "d s s s", emit_float_arithmetic},
+      {"div" ROUNDED ".f64", "d s s", emit_float_arithmetic},
+      {"{rcp,sqrt}" ROUNDED ".f64", "d s", emit_float_arithmetic},
+      {"{add,sub,mul}{,.rn}{{,.ftz}{,.sat}.{f16,f16x2},.{bf16,bf16x2}}", "d s s", emit_half_arithmetic},
+      {"fma.rn{{,.ftz}{,.sat,.relu}.{f16,f16x2},{,.relu}.{bf16,bf16x2}}", "d s s s", emit_half_arithmetic},
+      {"{min,max}{{,.ftz}{,.NaN}{,.xorsign.abs}.{f32,f16,f16x2},{,.NaN}{,.xorsign.abs}.{bf16,bf16x2},.f64}", "d s s",
+       emit_float_extremum},
+      {"{abs,neg}{{,.ftz}.{f32,f16,f16x2},.{f64,bf16,bf16x2}}", "d s", emit_float_sign},
+      {"copysign.{f32,f64}", "d s s", emit_copysign},
+      {"testp.{finite,infinite,number,notanumber,normal,subnormal}.{f32,f64}", "P s", emit_testp},
       {"{ex2,lg2,rcp,rsqrt,sqrt,sin,cos}.approx{,.ftz}.f32", "d s", emit_special_function},
-      {"tanh.approx.f32", "d s", emit_special_function},
-      {"setp." FLOAT_COMPARISONS "{,.ftz}.f32", "P| s s", emit_setp},
-      {"setp." FLOAT_COMPARISONS COMBINE "{,.ftz}.f32", "P| s s p", emit_setp},
+      {"tanh.approx.{f32,f16,f16x2,bf16,bf16x2}", "d s", emit_special_function},
+      {"ex2.approx{.{f16,f16x2},.ftz.{bf16,bf16x2}}", "d s", emit_special_function},
+      {"div{.approx,.full}{,.ftz}.f32", "d s s", emit_special_function},
+      {"setp." FLOAT_COMPARISONS FLOAT_COMPARED, "P| s s", emit_setp},
+      {"setp." FLOAT_COMPARISONS COMBINE FLOAT_COMPARED, "P| s s p", emit_setp},
+      {"set." FLOAT_COMPARISONS "{,.ftz}.{u32,s32}.{f32,f16,f16x2}", "d:u32 s s", emit_set},
+      {"set." FLOAT_COMPARISONS ".{u32,s32}.{f64,bf16,bf16x2}", "d:u32 s s", emit_set},
+      {"set." FLOAT_COMPARISONS "{,.ftz}.f32.f32", "d s s", emit_set},
+      {"set." FLOAT_COMPARISONS "{,.ftz}.{{u16,s16,f16}.f16,f16x2.f16x2}", "d s s", emit_set},
+      {"set." FLOAT_COMPARISONS ".{{u16,s16,bf16}.bf16,bf16x2.bf16x2}", "d s s", emit_set},
       // integer
       {"setp." INTEGER_COMPARISONS "." COMPARABLE, "P| s s", emit_setp},
       {"setp." INTEGER_COMPARISONS COMBINE "." COMPARABLE, "P| s s p", emit_setp},
@@ -47,6 +68,8 @@ std::span<const FormRow> form_rows() {
       {"{div,rem}." INTEGERS, "d s s", emit_division},
       {"{min,max}." INTEGERS, "d s s", emit_integer_arithmetic},
       {"{abs,neg}.{s16,s32,s64}", "d s", emit_integer_arithmetic},
+      {"dp4a.{u32,s32}.{u32,s32}", "d:u32 s:u32 s:u32 s:u32", emit_dot_product},
+      {"sad." INTEGERS, "d s s s", emit_absolute_difference},
       {"{and,or,xor}." ANY_BITS, "d s s", emit_logic},
       {"not." ANY_BITS, "d s", emit_logic},
       {"{and,or,xor}.pred", "P p p", emit_logic},
@@ -58,41 +81,60 @@ std::span<const FormRow> form_rows() {
       {"brev.{b32,b64}", "d s", emit_bit_count},
       {"bfe.{u32,s32}", "d s s:u32 s:u32", emit_bit_field},
       {"bfi.b32", "d s s s:u32 s:u32", emit_bit_field},
+      {"bfind{,.shiftamt}.{u32,s32,u64,s64}", "d:u32 s", emit_bit_find},
       {"prmt.b32", "d s s s:u32", emit_prmt},
       {"lop3.b32", "d s s s i", emit_lop3},
       // moves and conversions
       {"selp.{b16,u16,s16,b32,u32,s32,f32,b64,u64,s64,f64}", "d s s p", emit_selp},
       {"mov.pred", "P p", emit_logic},
       {"mov.{b16,u16,s16,b32,u32,s32,f32,b64,u64,s64,f64}", "d x", emit_mov},
-      {"cvt{,.sat}.{u8,s8,u16,s16,u32,s32,u64,s64}.{u8,s8,u16,s16,u32,s32,u64,s64}", "d> s>:from", emit_cvt_integer},
-      {"cvt{.rni,.rzi,.rmi,.rpi}{,.ftz}{,.sat}.{u8,s8,u16,s16,u32,s32}.f32", "d> s:from", emit_cvt_to_integer},
-      {"cvt.rn.f32.{u8,s8,u16,s16,u32,s32,u64,s64}", "d s>:from", emit_cvt_from_integer},
-      {"cvt{,.rni,.rzi,.rmi,.rpi}{,.ftz}{,.sat}.f32.f32", "d s:from", emit_cvt_float},
-      {"cvt{,.ftz}.f32.f16", "d s:from", emit_cvt_half},
-      {"cvt.f32.bf16", "d s:from", emit_cvt_half},
-      {"cvt.rn.{f16,bf16}.f32", "d s:from", emit_cvt_half},
-      {"cvt.rn.{f16x2,bf16x2}.f32", "d s:f32 s:f32", emit_cvt_half},
+      {"cvt{,.sat}." ANY_INTEGER "." ANY_INTEGER, "d> s>:from", emit_cvt_integer},
+      {"cvt{.rni,.rzi,.rmi,.rpi}{,.ftz}{,.sat}." ANY_INTEGER ".f32", "d> s:from", emit_cvt_to_integer},
+      {"cvt{.rni,.rzi,.rmi,.rpi}{,.sat}." ANY_INTEGER ".{f64,f16,bf16}", "d> s:from", emit_cvt_to_integer},
+      {"cvt" ROUNDED "{,.sat}.{f32,f16}." ANY_INTEGER, "d s>:from", emit_cvt_from_integer},
+      {"cvt" ROUNDED ".bf16." ANY_INTEGER, "d s>:from", emit_cvt_from_integer},
+      {"cvt.rn{,.sat}.f64." ANY_INTEGER, "d s>:from", emit_cvt_from_integer},
+      {"cvt{,.rni,.rzi,.rmi,.rpi}{{,.ftz}{,.sat}.f32.f32,{,.sat}{.f64.f64,.f16.f16},.bf16.bf16}", "d s:from",
+       emit_cvt_float},
+      {"cvt{{,.ftz}{,.sat}.f32.f16,{,.sat}.f64.f16,.f32.bf16,.f64.bf16,{,.ftz}{,.sat}.f64.f32}", "d s:from",
+       emit_cvt_float},
+      {"cvt" ROUNDED "{{,.ftz}{,.sat}.f32.f64,{,.sat}.f16.f64}", "d s:from", emit_cvt_float},
+      {"cvt" ROUNDED "{,.ftz}{,.sat}.f16.f32", "d s:from", emit_cvt_float},
+      {"cvt" ROUNDED ".bf16.f32", "d s:from", emit_cvt_float},
+      {"cvt.rn.bf16.f64", "d s:from", emit_cvt_float},
+      {"cvt{.rn,.rz}{,.relu}{,.satfinite}.{f16,bf16}.f32", "d s:from", emit_cvt_float},
+      {"cvt{.rn,.rz}{,.relu}{,.satfinite}.{f16x2,bf16x2}.f32", "d s:f32 s:f32", emit_cvt_float},
+      {"cvt.rn.satfinite{,.relu}.{e4m3x2,e5m2x2}.f32", "d s:f32 s:f32", emit_cvt_fp8},
+      {"cvt.rn.satfinite{,.relu}.{e4m3x2,e5m2x2}.f16x2", "d s:from", emit_cvt_fp8},
+      {"cvt.rn{,.relu}.f16x2.{e4m3x2,e5m2x2}", "d s:from", emit_cvt_fp8},
       {"cvta{,.to}.{global,shared,shared::cta,local,const,param}.u64", "d x", emit_cvta},
       {"isspacep.{global,shared,local}", "P s:u64", emit_isspacep},
       // memory
       {"ld" ORDER SPACE CACHE "{,.nc}" EVICT "{,.v2,.v4}." ANY, "v> m", emit_load},
+      {"ld" ORDER SPACE CACHE "{,.nc}" EVICTED ".L2::cache_hint" PREFETCHED "{,.v2,.v4}." ANY, "v> m s:u64", emit_load},
       {"ld{,.weak}{.const,.param,.param::entry,.param::func}{,.v2,.v4}." ANY, "v> m", emit_load},
       {"st{,.weak}{.param,.param::func}{,.v2,.v4}." ANY, "m w>", emit_store},
       {"st" ORDER SPACE CACHE EVICT "{,.v2,.v4}." ANY, "m w>", emit_store},
+      {"st" ORDER SPACE CACHE EVICTED ".L2::cache_hint{,.v2,.v4}." ANY, "m w> s:u64", emit_store},
+      {"createpolicy.fractional.L2::{evict_last,evict_normal,evict_first,evict_unchanged}{,.L2::{evict_first,evict_"
+       "unchanged}}.b64",
+       "d ?s:f32", emit_policy},
       {"atom" ATOMIC ".{add,min,max}.{u32,s32,u64,s64}", "d m s", emit_atomic},
       {"atom" ATOMIC ".{and,or,xor,exch}.{b32,b64}", "d m s", emit_atomic},
       {"atom" ATOMIC ".{inc,dec}.u32", "d m s", emit_atomic},
-      {"atom" ATOMIC ".add.f32", "d m s", emit_atomic},
-      {"atom" ATOMIC ".cas.{b32,b64}", "d m s s", emit_atomic},
+      {"atom" ATOMIC FLOAT_SUM, "d m s", emit_atomic},
+      {"atom" ATOMIC ".cas.{b16,b32,b64}", "d m s s", emit_atomic},
       {"red" ATOMIC ".{add,min,max}.{u32,s32,u64,s64}", "m s", emit_atomic},
       {"red" ATOMIC ".{and,or,xor}.{b32,b64}", "m s", emit_atomic},
       {"red" ATOMIC ".{inc,dec}.u32", "m s", emit_atomic},
-      {"red" ATOMIC ".add.f32", "m s", emit_atomic},
-      {"cp.async.{ca,cg}.{shared,shared::cta}.global{,.L2::64B,.L2::128B,.L2::256B}", "m m i ?s:u32", emit_copy_async},
+      {"red" ATOMIC FLOAT_SUM, "m s", emit_atomic},
+      {"cp.async.{ca,cg}.{shared,shared::cta}.global" PREFETCHED, "m m i ?s:u32", emit_copy_async},
+      {"cp.async.{ca,cg}.{shared,shared::cta}.global.L2::cache_hint" PREFETCHED, "m m i ?s:u32 s:u64", emit_copy_async},
       {"cp.async.{commit_group,wait_all}", "", emit_copy_group},
       {"cp.async.wait_group", "i", emit_copy_group},
       // nothing to do where warps take turns and every store lands at once
       {"membar.{cta,gl,sys}", "", emit_nothing},
+      {"griddepcontrol.{wait,launch_dependents}", "", emit_nothing},  // a launch ends before the next one begins
       {"fence{,.acq_rel,.sc}.{cta,gpu,sys}", "", emit_nothing},
       {"prefetch{,.global,.local}{.L1,.L2}", "m", emit_nothing},
       {"nanosleep.u32", "s", emit_nothing},
@@ -105,7 +147,10 @@ std::span<const FormRow> form_rows() {
       {"redux.sync.{and,or,xor}.b32", "d s s:b32", emit_reduction},
       {"mma.sync.aligned.m16n8k16.row.col.f32.{f16.f16,bf16.bf16}.f32", "v4:f32 w4:b32 w2:b32 w4:f32", emit_mma},
       {"mma.sync.aligned.m16n8k8.row.col.f32.{f16.f16,bf16.bf16}.f32", "v4:f32 w2:b32 w1:b32 w4:f32", emit_mma},
-      {"ldmatrix.sync.aligned.m8n8{.x1,.x2,.x4}{,.trans}{,.shared,.shared::cta}.b16", "v:b32 m", emit_ldmatrix},
+      {"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", "v4:f32 w4:b32 w2:b32 w4:f32", emit_mma},
+      {"mma.sync.aligned.m16n8k32.row.col.f32.{e4m3.e4m3,e5m2.e5m2}.f32", "v4:f32 w4:b32 w2:b32 w4:f32", emit_mma},
+      {"ldmatrix.sync.aligned" MATRICES "{,.shared,.shared::cta}.b16", "v:b32 m", emit_ldmatrix},
+      {"stmatrix.sync.aligned" MATRICES "{,.shared,.shared::cta}.b16", "m w:b32", emit_stmatrix},
       {"activemask.b32", "d", emit_activemask},
       {"bar.warp.sync", "s:b32", emit_nothing},
       {"{bar,barrier,barrier.cta}.sync{,.aligned}", "s:u32 ?s:u32", emit_nothing},

@@ -59,7 +59,8 @@ class Lexer {
     std::size_t end = at_ + 1;
     if (starts_word(c)) {
       // "::" belongs to a word only inside: barrier::cta, L2::128B, but not $L__BB0_1: or a:: nothing
-      while (end < source_.size()) {
+      // and a directive ends where the next one begins: .reg.b32
+      while (end < source_.size() && !(c == '.' && source_[end] == '.')) {
         if (continues_word(source_[end])) {
           ++end;
         } else if (source_.substr(end, 2) == "::" && end + 2 < source_.size() &&

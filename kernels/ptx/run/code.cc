@@ -81,11 +81,6 @@ std::string BlockCode::predicate(const Operand& operand) {
   return operand.negated ? op("xor <32 x i1> {}, splat (i1 true)", name) : name;
 }
 
-std::string BlockCode::single(const Operand& operand, bool flush) {
-  const std::string bits = value(operand, {'f', 32});
-  return as_float(flush ? flushed(*this, bits) : bits);
-}
-
 void BlockCode::write(const Operand& to, const std::string& value, Type type) {
   if (to.kind != Operand::Kind::reg) return;
   const int bits = flow_.entry.registers[static_cast<std::size_t>(to.reg)].type.bits;

@@ -57,8 +57,6 @@ class BlockCode {
   /// A register, an immediate or (of what x stands for in forms.h) an address, as integers of the type's width.
   std::string value(const Operand& operand, Type type);
   std::string predicate(const Operand& operand);
-  /// As floats, subnormals flushed or not.
-  std::string single(const Operand& operand, bool flush = false);
   /// Integers of the type's width into the register, widened if it is wider; under the guard. A '_' takes nothing.
   void write(const Operand& to, const std::string& value, Type type);
   void write_predicate(const Operand& to, const std::string& value);
@@ -74,8 +72,6 @@ class BlockCode {
   /// The operand's value in the first lane that is here: of barriers.
   std::string uniform(const Operand& operand);
 
-  std::string as_float(const std::string& value) { return op("bitcast <32 x i32> {} to <32 x float>", value); }
-  std::string as_bits(const std::string& value) { return op("bitcast <32 x float> {} to <32 x i32>", value); }
   std::string lanes_of(const std::string& predicate) { return op("bitcast <32 x i1> {} to i32", predicate); }
   std::string predicate_of(const std::string& lanes) { return op("bitcast i32 {} to <32 x i1>", lanes); }
 

@@ -44,6 +44,9 @@ void ptx_mma(Context* context, std::uint32_t lanes, const std::uint32_t* a, cons
 /// Lane l brings the address of row l % 8 of matrix l / 8: site.count matrices, out[matrix][lane].
 void ptx_ldmatrix(Context* context, std::uint32_t lanes, const std::uint64_t* rows, std::uint32_t* out,
                   std::uint32_t site);
+/// The same the other way: in[matrix][lane] to the rows.
+void ptx_stmatrix(Context* context, std::uint32_t lanes, const std::uint64_t* rows, const std::uint32_t* in,
+                  std::uint32_t site);
 /// cp.async: from global to shared memory, zeros behind the first valid[lane] bytes; its groups; a wait for all but `pending` of them.
 void ptx_copy_async(Context* context, std::uint32_t lanes, const std::uint64_t* to, const std::uint64_t* from,
                     const std::uint32_t* valid, std::uint32_t site);
@@ -52,7 +55,12 @@ void ptx_copies_wait(Context* context, std::uint32_t lanes, std::uint32_t pendin
 /// A parameter or result of a call, from one place of the lanes' local memory to another.
 void ptx_pass(Context* context, std::uint32_t lanes, std::uint64_t from, std::uint64_t to, std::uint64_t bytes);
 /// One rounding in another direction. operands[0..2][lane] as the operation has them.
-void ptx_rounded(std::int32_t operation, std::int32_t mode, const float* operands, float* out);
+void ptx_rounded_f32(std::int32_t operation, std::int32_t mode, const float* operands, float* out);
+void ptx_rounded_f64(std::int32_t operation, std::int32_t mode, const double* operands, double* out);
+/// cvt of pairs between the format of 8 bits and f16 or f32.
+void ptx_narrow_f32_to_fp8(std::int32_t format, std::int32_t relu, const float* operands, std::uint16_t* out);
+void ptx_narrow_f16_to_fp8(std::int32_t format, std::int32_t relu, const std::uint32_t* operands, std::uint16_t* out);
+void ptx_widen_fp8(std::int32_t format, std::int32_t relu, const std::uint16_t* operands, std::uint32_t* out);
 void ptx_trap(Context* context, std::uint32_t lanes, std::uint32_t site);
 }
 

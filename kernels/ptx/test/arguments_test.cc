@@ -1,5 +1,6 @@
 // Words of a command line -> parameters; what a listing says.
 #include "kernels/ptx/run/arguments.h"
+#include "kernels/ptx/test/form_runner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -93,6 +94,13 @@ TEST(Listing, says_what_a_launch_needs_and_what_is_not_known_here) {
       text,
       HasSubstr(
           "executable  no: 1 instructions are not known here\n    f.ptx:18: no such instruction here: mma.sync\n"));
+}
+
+TEST(Listing, counts_what_ptxas_may_contract_in_every_float_format) {
+  const std::string text = listing(
+      parse("f.ptx", module_of("mul.f16x2 %w1, %w1, %w1;\nadd.f64 %d1, %d1, %d1;\nsub.bf16 %h1, %h1, %h1;\n"
+                               "add.rn.f16 %h1, %h1, %h1;\nadd.u32 %w1, %w1, %w1;\nmul.ftz.f32 %w1, %w1, %w1;")));
+  EXPECT_THAT(text, HasSubstr("rounding    4 additions and products without .rn"));
 }
 
 }  // namespace

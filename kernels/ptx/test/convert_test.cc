@@ -84,6 +84,7 @@ TEST(Conversion, float_to_whole_float) {
                                              ftz ? ".ftz" : "", sat ? ".sat" : "");
         expect_form(form + " %ow, %w1;", near_integers(), [&](const Input& in) -> std::uint64_t {
           float x = ftz ? flushed(as_float(in.a)) : as_float(in.a);
+          if (rounding[0] == 0 && !ftz && !sat) return in.a;  // a move
           if (rounding[0] != 0 && !std::isnan(x)) x = std::copysign(static_cast<float>(to_whole(x, rounding)), x);
           if (sat) x = x > 0 ? std::min(x, 1.0F) : 0.0F;
           if (ftz) x = flushed(x);
@@ -102,6 +103,7 @@ TEST(Conversion, halves_widen_exactly_all_of_them) {
     const std::string name(info(format).name);
     expect_form(fmt::format("cvt.f32.{} %ow, %h1;", name), all, [&](const Input& in) -> std::uint64_t {
       const double x = decode(format, in.a);
+      if (format == Format::bf16) return in.a << 16;  // a move
       return std::isnan(x) ? kQuiet : std::bit_cast<std::uint32_t>(static_cast<float>(x));
     });
   }

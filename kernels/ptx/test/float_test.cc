@@ -1,12 +1,11 @@
 // Every float form against MPFR: one rounding in the mode that its name says, with f32's range and subnormals.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <mpfr.h>
 
 #include <bit>
 #include <cmath>
 
-#include "kernels/ptx/test/form_runner.h"
+#include "kernels/ptx/test/exact.h"
 #include "kernels/special_functions/list.h"
 
 namespace flashproof::ptx {
@@ -16,34 +15,6 @@ constexpr std::uint32_t kQuiet = 0x7fffffff;
 
 float as_float(std::uint64_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits)); }
 std::uint32_t flushed(std::uint32_t bits) { return (bits & 0x7f800000) == 0 ? bits & 0x80000000 : bits; }
-
-/// The operation on x, rounded to f32 in the mode. Zeros, infinities and NaN follow IEEE 754, as MPFR's do.
-std::uint32_t exact(const std::string& opcode, mpfr_rnd_t mode, const float* x) {
-  mpfr_set_emin(-148);
-  mpfr_set_emax(128);
-  mpfr_t r, a, b, c;
-  mpfr_inits2(24, r, a, b, c, nullptr);
-  mpfr_set_flt(a, x[0], MPFR_RNDN);
-  mpfr_set_flt(b, x[1], MPFR_RNDN);
-  mpfr_set_flt(c, x[2], MPFR_RNDN);
-  int inexact = 0;
-  if (opcode == "add") inexact = mpfr_add(r, a, b, mode);
-  if (opcode == "sub") inexact = mpfr_sub(r, a, b, mode);
-  if (opcode == "mul") inexact = mpfr_mul(r, a, b, mode);
-  if (opcode == "div") inexact = mpfr_div(r, a, b, mode);
-  if (opcode == "rcp") inexact = mpfr_ui_div(r, 1, a, mode);
-  if (opcode == "sqrt") inexact = mpfr_sqrt(r, a, mode);
-  if (opcode == "fma" || opcode == "mad") inexact = mpfr_fma(r, a, b, c, mode);
-  mpfr_subnormalize(r, inexact, mode);
-  const std::uint32_t bits = mpfr_nan_p(r) ? kQuiet : std::bit_cast<std::uint32_t>(mpfr_get_flt(r, MPFR_RNDN));
-  mpfr_clears(r, a, b, c, nullptr);
-  return bits;
-}
-
-std::uint32_t saturated(std::uint32_t bits) {
-  const float x = as_float(bits);
-  return std::bit_cast<std::uint32_t>(x > 0 ? std::min(x, 1.0F) : 0.0F);
-}
 
 struct Arithmetic {
   std::string opcode;
@@ -69,13 +40,11 @@ TEST_P(FloatArithmetic, rounds_once_as_its_name_says) {
         const mpfr_rnd_t rounded = mode;
         expect_form(fmt::format("{} %ow, {};", form, sources[operands - 1]), inputs,
                     [&](const Input& in) -> std::uint64_t {
-                      std::uint32_t bits[] = {static_cast<std::uint32_t>(in.a), static_cast<std::uint32_t>(in.b),
-                                              static_cast<std::uint32_t>(in.c)};
-                      float x[3];
-                      for (int i = 0; i < 3; ++i) x[i] = as_float(ftz ? flushed(bits[i]) : bits[i]);
-                      std::uint32_t result = exact(opcode, rounded, x);
-                      if (saturates) result = saturated(result);
-                      return ftz ? flushed(result) : result;
+                      const FloatFormat& format = float_format("f32");
+                      std::vector<std::uint64_t> x = {in.a, in.b, in.c};
+                      for (std::uint64_t& each : x) each = ftz ? format.flushed(each) : each;
+                      const std::uint64_t result = exact(format, opcode, rounded, x, ftz);
+                      return saturates ? format.saturated(result) : result;
                     });
       }
     }

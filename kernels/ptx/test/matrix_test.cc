@@ -183,8 +183,13 @@ std::string ldmatrix_body(const std::string& form, int matrices, const char* spa
 TEST(Ldmatrix, gives_each_lane_its_elements) {
   for (const int matrices : {1, 2, 4}) {
     for (const bool transposed : {false, true}) {
-      const std::string form =
-          fmt::format("ldmatrix.sync.aligned.m8n8.x{}{}.shared.b16", matrices, transposed ? ".trans" : "");
+      const char* trans = transposed ? ".trans" : "";
+      const std::string form =  // in the orders that compilers write
+          "ldmatrix.sync.aligned" +
+          (matrices == 1   ? fmt::format("{}.m8n8.x1", trans)
+           : matrices == 2 ? fmt::format(".x2{}.m8n8", trans)
+                           : fmt::format(".m8n8.x4{}", trans)) +
+          ".shared.b16";
       std::vector<std::uint64_t> a(512), o(64);
       EXPECT_EQ(run_module(module_of(ldmatrix_body(form, matrices)), a, o, 1, 32).said, "") << form;
       for (int lane = 0; lane < 32; ++lane) {
@@ -229,7 +234,7 @@ TEST(MatrixOperands, are_counted) {
   EXPECT_THAT(said("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%w1}, [%w2];"),
               HasSubstr("operand 1: 2 elements wanted"));
   EXPECT_THAT(said("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%d1}, [%w2];"), HasSubstr("register %d1 has 64 bits"));
-  EXPECT_THAT(said("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%w1};"), HasSubstr("no such instruction here"));
+  EXPECT_THAT(said("mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%w1};"), HasSubstr("no such instruction here"));
 }
 
 }  // namespace

@@ -139,11 +139,31 @@ TEST(Forms, patterns) {
 }
 
 TEST(Forms, what_the_gpu_does_not_have_or_nobody_has_measured_is_not_there) {
-  for (const char* name :
-       {"add.f64", "add.rn.u32", "add", "", "fma.f32", "mul.u32", "ld.global.b128", "cvt.f32.u32", "cos.approx.f32",
-        "div.full.f32", "shfl.bfly.b32", "cvt.rzi.s64.f32", "add.ftz.rn.f32", "setp.lt.or.f64",
-        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", "mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32",
-        "ldmatrix.sync.aligned.m8n8.x3.shared.b16"}) {
+  for (const char* name : {"add.ftz.f64",
+                           "add.rn.u32",
+                           "add",
+                           "",
+                           "fma.f32",
+                           "mul.u32",
+                           "ld.global.b128",
+                           "cvt.f32.u32",
+                           "cos.approx.f32",
+                           "div.rn.f16",
+                           "shfl.bfly.b32",
+                           "cvt.rn.f16.f16",
+                           "add.ftz.rn.f32",
+                           "setp.lt.ftz.f64",
+                           "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32",
+                           "add.rz.f16",
+                           "fma.rn.ftz.bf16",
+                           "ex2.approx.ftz.f16x2",
+                           "max.ftz.f64",
+                           "max.f32x2",
+                           "cvt.rna.tf32.f32",
+                           "rcp.approx.ftz.f64",
+                           "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32",
+                           "mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32",
+                           "ldmatrix.sync.aligned.m8n8.x3.shared.b16"}) {
     EXPECT_EQ(find_form(name), nullptr) << name;
   }
 }

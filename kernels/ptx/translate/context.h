@@ -24,7 +24,7 @@ struct Site {
   std::uint8_t bytes;      // of an element
   std::uint8_t count;      // elements side by side
   std::uint8_t operation;  // AtomicOperation, or MatrixOperation
-  bool is_signed, is_float;
+  bool is_signed;
   std::int32_t block;  // of a meeting: where it stands
 };
 
@@ -38,11 +38,15 @@ enum class AtomicOperation : std::uint8_t {
   exchange,
   compare,
   increment,
-  decrement
+  decrement,
+  add_f64,
+  add_f32,
+  add_f16,  // this and the next of 32 bits: each half
+  add_bf16
 };
 
-/// Of mma: the factors. Of ldmatrix: whether rows are columns.
-enum class MatrixOperation : std::uint8_t { f16, bf16, plain, transposed };
+/// Of mma: the factors. Of ldmatrix and stmatrix: whether rows are columns.
+enum class MatrixOperation : std::uint8_t { f16, bf16, tf32, e4m3, e5m2, plain, transposed };
 
 struct Runtime;  // launch.cc
 

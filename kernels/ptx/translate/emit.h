@@ -14,23 +14,26 @@ void emit_float_sign(BlockCode& code, const Form& form, const Instruction& in);
 void emit_copysign(BlockCode& code, const Form& form, const Instruction& in);
 void emit_testp(BlockCode& code, const Form& form, const Instruction& in);
 void emit_special_function(BlockCode& code, const Form& form, const Instruction& in);
-/// f32 bits with subnormals made zeros of their sign.
-std::string flushed(BlockCode& code, const std::string& bits);
-/// The bits of an f32 result as the GPU gives them: saturated if .sat, flushed if .ftz, every NaN 0x7fffffff.
-std::string finished(BlockCode& code, const Form& form, const std::string& floats);
+
+// emit_half.cc
+void emit_half_arithmetic(BlockCode& code, const Form& form, const Instruction& in);
 
 // emit_compare.cc
 void emit_setp(BlockCode& code, const Form& form, const Instruction& in);
+void emit_set(BlockCode& code, const Form& form, const Instruction& in);
 void emit_selp(BlockCode& code, const Form& form, const Instruction& in);
 void emit_logic(BlockCode& code, const Form& form, const Instruction& in);
 
 // emit_integer.cc
 void emit_integer_arithmetic(BlockCode& code, const Form& form, const Instruction& in);
+void emit_absolute_difference(BlockCode& code, const Form& form, const Instruction& in);
+void emit_dot_product(BlockCode& code, const Form& form, const Instruction& in);
 void emit_division(BlockCode& code, const Form& form, const Instruction& in);
 
 // emit_bits.cc
 void emit_shift(BlockCode& code, const Form& form, const Instruction& in);
 void emit_funnel_shift(BlockCode& code, const Form& form, const Instruction& in);
+void emit_bit_find(BlockCode& code, const Form& form, const Instruction& in);
 void emit_bit_count(BlockCode& code, const Form& form, const Instruction& in);
 void emit_bit_field(BlockCode& code, const Form& form, const Instruction& in);
 void emit_prmt(BlockCode& code, const Form& form, const Instruction& in);
@@ -41,7 +44,9 @@ void emit_cvt_integer(BlockCode& code, const Form& form, const Instruction& in);
 void emit_cvt_to_integer(BlockCode& code, const Form& form, const Instruction& in);
 void emit_cvt_from_integer(BlockCode& code, const Form& form, const Instruction& in);
 void emit_cvt_float(BlockCode& code, const Form& form, const Instruction& in);
-void emit_cvt_half(BlockCode& code, const Form& form, const Instruction& in);
+
+// emit_fp8.cc
+void emit_cvt_fp8(BlockCode& code, const Form& form, const Instruction& in);
 
 // emit_move.cc
 void emit_mov(BlockCode& code, const Form& form, const Instruction& in);
@@ -60,6 +65,8 @@ Space space_of(const Form& form);
 void store_address(BlockCode& code, const Operand& operand, Space space, int room);
 void emit_load(BlockCode& code, const Form& form, const Instruction& in);
 void emit_store(BlockCode& code, const Form& form, const Instruction& in);
+/// A cache policy: nothing here asks what it says.
+void emit_policy(BlockCode& code, const Form& form, const Instruction& in);
 void emit_atomic(BlockCode& code, const Form& form, const Instruction& in);
 
 // emit_async.cc
@@ -75,6 +82,7 @@ void emit_call_result(BlockCode& code, const Form& form, const Instruction& in);
 // emit_matrix.cc
 void emit_mma(BlockCode& code, const Form& form, const Instruction& in);
 void emit_ldmatrix(BlockCode& code, const Form& form, const Instruction& in);
+void emit_stmatrix(BlockCode& code, const Form& form, const Instruction& in);
 
 // emit_warp.cc
 void emit_shuffle(BlockCode& code, const Form& form, const Instruction& in);

@@ -16,7 +16,8 @@ void emit_copy_async(BlockCode& code, const Form& form, const Instruction& in) {
   site.count = 1;
   store_address(code, in.operands[0], Space::shared, 0);
   store_address(code, in.operands[1], Space::global, 1);
-  const std::string valid = in.operands.size() > 3 ? code.value(in.operands[3], {'u', 32}) : integer_splat(bytes, 32);
+  const std::size_t given = in.operands.size() - (form.has("L2::cache_hint") ? 1 : 0);
+  const std::string valid = given > 3 ? code.value(in.operands[3], {'u', 32}) : integer_splat(bytes, 32);
   code.line("store <32 x i32> {}, ptr {}, align 128", valid, code.room(2));
   code.line("call void @ptx_copy_async(ptr %c, i32 {}, ptr {}, ptr {}, ptr {}, i32 {})", code.active(), code.room(0),
             code.room(1), code.room(2), code.site(site));

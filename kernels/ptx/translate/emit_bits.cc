@@ -73,6 +73,24 @@ void emit_bit_count(BlockCode& code, const Form& form, const Instruction& in) {
   code.write(in.operands[0], count, kWord);
 }
 
+/// The highest bit that is 1, of a negative number 0; its place, or by how much it could be shifted up. None: all ones.
+void emit_bit_find(BlockCode& code, const Form& form, const Instruction& in) {
+  const int bits = form.type.bits;
+  const std::string type = vector_type(bits);
+  std::string a = code.value(in.operands[1], form.type);
+  if (form.type.kind == 's') {
+    const std::string signs = code.op("ashr {} {}, splat (i{} {})", type, a, bits, bits - 1);
+    a = code.op("xor {} {}, {}", type, a, signs);
+  }
+  std::string zeros = code.op("call {0} @llvm.ctlz.v32i{1}({0} {2}, i1 false)", type, bits, a);
+  if (bits == 64) zeros = low(code, zeros);
+  const std::string none = code.op("icmp eq <32 x i32> {}, splat (i32 {})", zeros, bits);
+  const std::string place =
+      form.has("shiftamt") ? zeros : code.op("sub <32 x i32> splat (i32 {}), {}", bits - 1, zeros);
+  code.write(in.operands[0], code.op("select <32 x i1> {}, <32 x i32> splat (i32 -1), <32 x i32> {}", none, place),
+             kWord);
+}
+
 void emit_bit_field(BlockCode& code, const Form& form, const Instruction& in) {
   const std::string a = code.value(in.operands[1], kWord);
   if (form.parts[0] == "bfi") {

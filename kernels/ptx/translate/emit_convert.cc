@@ -1,10 +1,9 @@
-// cvt between integers, f32, f16 and bf16.
+// cvt between integers, f64, f32, f16 and bf16 (PTX ISA 9.7.9: cvt).
 #include "kernels/ptx/translate/emit.h"
+#include "kernels/ptx/translate/floats.h"
 
 namespace flashproof::ptx {
 namespace {
-
-constexpr const char* kHalfs = "<32 x half>";
 
 std::string extended(BlockCode& code, const std::string& x, Type from, int bits) {
   if (from.bits == bits) return x;
@@ -24,30 +23,39 @@ std::string saturated(BlockCode& code, const std::string& x, Type from, Type to)
   return extended(code, inside, {'u', 128}, to.bits);
 }
 
-std::string rounded_to_integer(BlockCode& code, const Form& form, const std::string& x) {
+std::string rounded_to_integer(BlockCode& code, const Floats& floats, const Form& form, const std::string& x) {
   static constexpr std::pair<std::string_view, const char*> kRoundings[] = {
       {"rni", "roundeven"}, {"rzi", "trunc"}, {"rmi", "floor"}, {"rpi", "ceil"}};
   for (const auto& [name, function] : kRoundings) {
-    if (form.has(name)) return code.op("call <32 x float> @llvm.{}.v32f32(<32 x float> {})", function, x);
+    if (form.has(name)) {
+      return code.op("call {0} @llvm.{1}.{2}({0} {3})", floats.wide_type(), function, floats.wide_name(), x);
+    }
   }
   return x;
 }
 
-/// f32 bits -> 16 bits, to nearest even, NaN 0x7fff.
-std::string to_half(BlockCode& code, const std::string& bits, bool brain) {
-  std::string half;
-  if (brain) {
-    const std::string last =
-        code.op("and <32 x i32> {}, splat (i32 1)", code.op("lshr <32 x i32> {}, splat (i32 16)", bits));
-    const std::string bias = code.op("add <32 x i32> {}, splat (i32 32767)", last);
-    const std::string sum = code.op("add <32 x i32> {}, {}", bits, bias);
-    half = code.op("trunc <32 x i32> {} to <32 x i16>", code.op("lshr <32 x i32> {}, splat (i32 16)", sum));
-  } else {
-    const std::string floats = code.as_float(bits);
-    half = code.op("bitcast {} {} to <32 x i16>", kHalfs, code.op("fptrunc <32 x float> {} to {}", floats, kHalfs));
-  }
-  const std::string nan = code.op("fcmp uno <32 x float> {0}, {0}", code.as_float(bits));
-  return code.op("select <32 x i1> {}, <32 x i16> splat (i16 32767), <32 x i16> {}", nan, half);
+/// Integers of 64 bits -> doubles, rounded to odd: what 53 bits do not hold becomes the bit before.
+std::string odd_doubles(BlockCode& code, const std::string& x, Type from) {
+  const char* opcode = from.kind == 's' ? "sitofp" : "uitofp";
+  if (from.bits < 64) return code.op("{} {} {} to <32 x double>", opcode, vector_type(from.bits), x);
+  const auto word = [&](const char* operation, const std::string& a, const char* b) {
+    return code.op("{} <32 x i64> {}, {}", operation, a, b);
+  };
+  const std::string low = word("icmp ne", word("and", x, "splat (i64 4095)"), "zeroinitializer");
+  const std::string sticky =
+      code.op("select <32 x i1> {}, <32 x i64> splat (i64 2048), <32 x i64> zeroinitializer", low);
+  const std::string cut = word("and", x, "splat (i64 -4096)");
+  const std::string odd = code.op("or <32 x i64> {}, {}", cut, sticky);
+  const std::string size =
+      from.kind == 's' ? code.op("call <32 x i64> @llvm.abs.v32i64(<32 x i64> {}, i1 false)", x) : x;
+  const std::string exact = word("icmp ult", size, "splat (i64 9007199254740992)");
+  const std::string kept = code.op("select <32 x i1> {}, <32 x i64> {}, <32 x i64> {}", exact, x, odd);
+  return code.op("{} <32 x i64> {} to <32 x double>", opcode, kept);
+}
+
+/// Nothing to round: the bits stay, those of a NaN, too (measured; f16 to f16 makes every NaN the one).
+bool is_move(const Form& form) {
+  return form.name == "cvt.f32.bf16" || form.name == "cvt.f32.f32" || form.name == "cvt.f64.f64";
 }
 
 }  // namespace
@@ -59,48 +67,67 @@ void emit_cvt_integer(BlockCode& code, const Form& form, const Instruction& in) 
   code.write(in.operands[0], result, form.type);
 }
 
+/// Out of range: the nearest number. NaN: 0, but half the range where 64 bits are on either side (PTX ISA 9.0, 9.7.9: cvt).
 void emit_cvt_to_integer(BlockCode& code, const Form& form, const Instruction& in) {
-  const std::string whole = rounded_to_integer(code, form, code.single(in.operands[1], form.has("ftz")));
-  const std::string type = vector_type(form.type.bits);  // out of range: the nearest number; NaN: 0
-  code.write(in.operands[0],
-             code.op("call {} @llvm.fpto{}i.sat.v32i{}.v32f32(<32 x float> {})", type,
-                     form.type.kind == 's' ? "s" : "u", form.type.bits, whole),
-             form.type);
+  Floats floats(code, form.parts.back());
+  const std::string x = floats.wide(floats.read(in.operands[1], form.has("ftz")));
+  const std::string whole = rounded_to_integer(code, floats, form, x);
+  const int bits = form.type.bits;
+  const std::string type = vector_type(bits);
+  std::string result = code.op("call {} @llvm.fpto{}i.sat.v32i{}.{}({} {})", type, form.type.kind == 's' ? "s" : "u",
+                               bits, floats.wide_name(), floats.wide_type(), whole);
+  if (bits == 64 || floats.bits() == 64) {
+    result = code.op("select <32 x i1> {0}, {1} {2}, {1} {3}", floats.is_nan(x), type,
+                     integer_splat(1ULL << (bits - 1), bits), result);
+  }
+  code.write(in.operands[0], result, form.type);
 }
 
 void emit_cvt_from_integer(BlockCode& code, const Form& form, const Instruction& in) {
+  Floats floats(code, form.parts[form.parts.size() - 2]);
   const std::string x = code.value(in.operands[1], form.from);
-  const std::string floats =
-      code.op("{} {} {} to <32 x float>", form.from.kind == 's' ? "sitofp" : "uitofp", vector_type(form.from.bits), x);
-  code.write(in.operands[0], code.as_bits(floats), {'f', 32});
-}
-
-void emit_cvt_float(BlockCode& code, const Form& form, const Instruction& in) {
-  const std::string x = rounded_to_integer(code, form, code.single(in.operands[1], form.has("ftz")));
-  code.write(in.operands[0], finished(code, form, x), form.type);
-}
-
-void emit_cvt_half(BlockCode& code, const Form& form, const Instruction& in) {
-  const std::string& to = form.parts[form.parts.size() - 2];
-  const bool brain = to.starts_with("bf16") || form.parts.back() == "bf16";
-  if (to == "f32") {
-    const std::string bits = code.value(in.operands[1], {'b', 16});
-    std::string floats;
-    if (brain) {
-      const std::string wide = code.op("zext <32 x i16> {} to <32 x i32>", bits);
-      floats = code.as_float(code.op("shl <32 x i32> {}, splat (i32 16)", wide));
-    } else {
-      floats = code.op("fpext {} {} to <32 x float>", kHalfs, code.op("bitcast <32 x i16> {} to {}", bits, kHalfs));
-    }
-    return code.write(in.operands[0], finished(code, form, floats), {'f', 32});
+  const Rounding rounding = rounding_of(form);
+  std::string bits;
+  if (!floats.is_half() && rounding == Rounding::nearest) {
+    const std::string number = code.op("{} {} {} to {}", form.from.kind == 's' ? "sitofp" : "uitofp",
+                                       vector_type(form.from.bits), x, floats.wide_type());
+    bits = floats.narrow(number, rounding);
+  } else {
+    bits = floats.narrow_double(odd_doubles(code, x, form.from), rounding);
   }
-  const std::string first = to_half(code, code.value(in.operands[1], {'f', 32}), brain);
-  if (!to.ends_with("x2")) return code.write(in.operands[0], first, {'b', 16});
-  const std::string second = to_half(code, code.value(in.operands[2], {'f', 32}), brain);
+  floats.write(in.operands[0], floats.finished(form, bits, false));
+}
+
+/// Float to float, by way of the wider of f32 and what is read. Of two f32 to a pair: the first operand is the high half.
+void emit_cvt_float(BlockCode& code, const Form& form, const Instruction& in) {
+  const std::string &to = form.parts[form.parts.size() - 2], &from = form.parts.back();
+  Floats source(code, from), result(code, to.substr(0, to.find("x2")));
+  std::string bits[2];
+  for (std::size_t i = 1; i < in.operands.size(); ++i) {
+    const bool flush =
+        form.has("ftz") && from == "f32" && to != "f16";  // measured: subnormals round to f16 as they are
+    const std::string read = source.read(in.operands[i], flush);
+    if (is_move(form)) return result.write(in.operands[0], result.narrow(source.wide(read), Rounding::nearest));
+    // the unit of f32, which flushes, has one NaN
+    const std::string nan = result.nan_from(source, flush ? source.splat(source.quiet()) : read);
+    std::string x = source.wide(read);
+    x = rounded_to_integer(code, source, form, x);
+    if (source.bits() == 64) {
+      const std::string above = form.has("ftz") ? source.raised(x) : "";
+      x = result.narrow_double(x, rounding_of(form));
+      if (!above.empty()) x = result.flushed_below(x, result.narrow_double(above, rounding_of(form)));
+    } else if (result.bits() == 64) {
+      x = result.narrow(code.op("fpext {} {} to {}", source.wide_type(), x, result.wide_type()), Rounding::nearest);
+    } else {
+      x = result.narrow(x, rounding_of(form));
+    }
+    bits[i - 1] = result.finished(form, x, form.has("ftz") && to == "f32", nan);
+  }
+  if (in.operands.size() == 2) return result.write(in.operands[0], bits[0]);
   const std::string high =
-      code.op("shl <32 x i32> {}, splat (i32 16)", code.op("zext <32 x i16> {} to <32 x i32>", first));
-  code.write(in.operands[0], code.op("or <32 x i32> {}, {}", high, code.op("zext <32 x i16> {} to <32 x i32>", second)),
-             {'b', 32});
+      code.op("shl <32 x i32> {}, splat (i32 16)", code.op("zext <32 x i16> {} to <32 x i32>", bits[0]));
+  const std::string low = code.op("zext <32 x i16> {} to <32 x i32>", bits[1]);
+  code.write(in.operands[0], code.op("or <32 x i32> {}, {}", high, low), {'b', 32});
 }
 
 }  // namespace flashproof::ptx

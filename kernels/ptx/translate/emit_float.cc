@@ -1,105 +1,113 @@
-// f32 arithmetic: one rounding each, NaN results 0x7fffffff.
+// Arithmetic of f32 and f64, and what floats of every format have in common. One rounding each, one NaN
+// (PTX ISA 9.7.3, 9.7.4: floating point and half precision floating point instructions).
+#include <algorithm>
+
 #include "kernels/ptx/run/runtime.h"
 #include "kernels/ptx/translate/emit.h"
+#include "kernels/ptx/translate/floats.h"
 #include "kernels/ptx/translate/special_functions.h"
 
 namespace flashproof::ptx {
 namespace {
 
-constexpr const char* kQuiet = "splat (i32 2147483647)";  // 0x7fffffff
-
 /// x + y and so on, rounded to nearest even.
-std::string nearest(BlockCode& code, std::string_view opcode, const std::vector<std::string>& x) {
-  constexpr const char* kOne = "splat (float 1.0)";
-  if (opcode == "add") return code.op("fadd <32 x float> {}, {}", x[0], x[1]);
-  if (opcode == "sub") return code.op("fsub <32 x float> {}, {}", x[0], x[1]);
-  if (opcode == "mul") return code.op("fmul <32 x float> {}, {}", x[0], x[1]);
-  if (opcode == "div") return code.op("fdiv <32 x float> {}, {}", x[0], x[1]);
-  if (opcode == "rcp") return code.op("fdiv <32 x float> {}, {}", kOne, x[0]);
-  if (opcode == "sqrt") return code.op("call <32 x float> @llvm.sqrt.v32f32(<32 x float> {})", x[0]);
-  return code.op("call <32 x float> @llvm.fma.v32f32(<32 x float> {}, <32 x float> {}, <32 x float> {})", x[0], x[1],
-                 x[2]);
+std::string nearest(BlockCode& code, const Floats& floats, std::string_view opcode, const std::vector<std::string>& x) {
+  static constexpr std::pair<std::string_view, const char*> kOperations[] = {
+      {"add", "fadd"}, {"sub", "fsub"}, {"mul", "fmul"}, {"div", "fdiv"}};
+  const std::string type = floats.wide_type();
+  for (const auto& [name, operation] : kOperations) {
+    if (name == opcode) return code.op("{} {} {}, {}", operation, type, x[0], x[1]);
+  }
+  if (opcode == "rcp") {
+    return code.op("fdiv {} splat ({} 1.0), {}", type, floats.bits() == 64 ? "double" : "float", x[0]);
+  }
+  if (opcode == "sqrt") return code.op("call {0} @llvm.sqrt.{1}({0} {2})", type, floats.wide_name(), x[0]);
+  return code.op("call {0} @llvm.fma.{1}({0} {2}, {0} {3}, {0} {4})", type, floats.wide_name(), x[0], x[1], x[2]);
 }
 
 /// The same in another direction, by the runtime: an optimiser may move arithmetic, but not a call.
-std::string directed(BlockCode& code, std::string_view opcode, std::string_view rounding,
-                     const std::vector<std::string>& x) {
+std::string directed(BlockCode& code, const Floats& floats, const Form& form, const std::vector<std::string>& x) {
   for (std::size_t i = 0; i < x.size(); ++i) {
-    code.line("store <32 x float> {}, ptr {}, align 128", x[i], code.room_of(0, static_cast<int>(i), 32));
+    code.line("store {} {}, ptr {}, align 128", floats.wide_type(), x[i],
+              code.room_of(0, static_cast<int>(i), floats.bits()));
   }
-  code.line("call void @ptx_rounded(i32 {}, i32 {}, ptr {}, ptr {})", rounded_operation(opcode),
-            rounding_mode(rounding), code.room(0), code.room(1));
-  return code.op("load <32 x float>, ptr {}, align 128", code.room(1));
+  code.line("call void @ptx_rounded_{}(i32 {}, i32 {}, ptr {}, ptr {})", floats.bits() == 64 ? "f64" : "f32",
+            rounded_operation(form.parts[0]), rounding_mode(form.one_of({"rz", "rm", "rp"})), code.room(0),
+            code.room(1));
+  return code.op("load {}, ptr {}, align 128", floats.wide_type(), code.room(1));
 }
 
-std::string is_nan(BlockCode& code, const std::string& x) { return code.op("fcmp uno <32 x float> {0}, {0}", x); }
+std::string rounded(BlockCode& code, Floats& floats, const Form& form, const std::vector<std::string>& x) {
+  const bool to_nearest = rounding_of(form) == Rounding::nearest;
+  const std::string result = to_nearest ? nearest(code, floats, form.parts[0], x) : directed(code, floats, form, x);
+  return floats.narrow(result, Rounding::nearest);
+}
 
-std::string select_bits(BlockCode& code, const std::string& condition, const std::string& yes, const std::string& no) {
-  return code.op("select <32 x i1> {}, <32 x i32> {}, <32 x i32> {}", condition, yes, no);
+/// .ftz of a result of these operands, f32. They are no subnormals, so that none that matters leaves the range when it is raised.
+std::string flushed(BlockCode& code, Floats& floats, const Form& form, std::vector<std::string> x,
+                    const std::string& result) {
+  const std::string& opcode = form.parts[0];
+  if (opcode == "add" || opcode == "sub" || opcode == "sqrt") return result;  // exact there, or never there
+  x[0] = opcode == "rcp" ? floats.lowered(x[0]) : floats.raised(x[0]);
+  if (x.size() == 3) x[2] = floats.raised(x[2]);
+  return floats.flushed_below(result, rounded(code, floats, form, x));
 }
 
 }  // namespace
 
-std::string flushed(BlockCode& code, const std::string& bits) {
-  const std::string exponent = code.op("and <32 x i32> {}, splat (i32 2139095040)", bits);
-  const std::string small = code.op("icmp eq <32 x i32> {}, zeroinitializer", exponent);
-  const std::string zero = code.op("and <32 x i32> {}, splat (i32 -2147483648)", bits);
-  return select_bits(code, small, zero, bits);
-}
-
-std::string finished(BlockCode& code, const Form& form, const std::string& floats) {
-  std::string result = floats;
-  if (form.has("sat")) {  // NaN and what is below +0 become +0
-    const std::string above = code.op("fcmp ogt <32 x float> {}, zeroinitializer", result);
-    result = code.op("select <32 x i1> {}, <32 x float> {}, <32 x float> zeroinitializer", above, result);
-    const std::string below = code.op("fcmp olt <32 x float> {}, splat (float 1.0)", result);
-    result = code.op("select <32 x i1> {}, <32 x float> {}, <32 x float> splat (float 1.0)", below, result);
-  }
-  const std::string bits = select_bits(code, is_nan(code, result), kQuiet, code.as_bits(result));
-  return form.has("ftz") ? flushed(code, bits) : bits;
-}
-
 void emit_float_arithmetic(BlockCode& code, const Form& form, const Instruction& in) {
-  std::vector<std::string> x;
-  for (std::size_t i = 1; i < in.operands.size(); ++i) x.push_back(code.single(in.operands[i], form.has("ftz")));
-  const std::string_view rounding = form.one_of({"rz", "rm", "rp", "rn"});
-  const std::string result =
-      rounding == "rn" ? nearest(code, form.parts[0], x) : directed(code, form.parts[0], rounding, x);
-  code.write(in.operands[0], finished(code, form, result), form.type);
+  const bool flush = form.has("ftz");
+  Floats floats(code, form.parts.back());
+  std::vector<std::string> bits, x;
+  for (std::size_t i = 1; i < in.operands.size(); ++i) {
+    bits.push_back(floats.read(in.operands[i], flush));
+    x.push_back(floats.wide(bits.back()));
+  }
+  std::string result = rounded(code, floats, form, x);
+  if (flush) result = flushed(code, floats, form, x, result);
+  // Of several NaN the second operand's stays, of a fused sum the third's before the first's, of a quotient the first's.
+  if (form.parts[0] != "div") std::ranges::rotate(bits, bits.size() > 1 ? bits.begin() + 1 : bits.begin());
+  floats.write(in.operands[0], floats.finished(form, result, flush, floats.nan_of(bits)));
 }
 
 void emit_float_extremum(BlockCode& code, const Form& form, const Instruction& in) {
   const bool is_max = form.parts[0] == "max";
-  const std::string a = code.single(in.operands[1], form.has("ftz"));
-  const std::string b = code.single(in.operands[2], form.has("ftz"));
-  const std::string a_bits = code.as_bits(a), b_bits = code.as_bits(b);
-  const std::string beyond = code.op("fcmp {} <32 x float> {}, {}", is_max ? "ogt" : "olt", a, b);
-  std::string result = select_bits(code, beyond, a_bits, b_bits);
-  const std::string equal = code.op("fcmp oeq <32 x float> {}, {}", a, b);  // only zeros differ in bits: -0 < +0
-  result = select_bits(code, equal, code.op("{} <32 x i32> {}, {}", is_max ? "and" : "or", a_bits, b_bits), result);
-  const std::string a_nan = is_nan(code, a), b_nan = is_nan(code, b);
-  std::string nan;
-  if (form.has("NaN")) {
-    nan = code.op("or <32 x i1> {}, {}", a_nan, b_nan);
-  } else {
-    nan = code.op("and <32 x i1> {}, {}", a_nan, b_nan);
-    result = select_bits(code, a_nan, b_bits, result);
-    result = select_bits(code, b_nan, a_bits, result);
+  Floats floats(code, form.parts.back());
+  std::string a_bits = floats.read(in.operands[1], form.has("ftz"));
+  std::string b_bits = floats.read(in.operands[2], form.has("ftz"));
+  std::string sign;
+  if (form.has("xorsign")) {  // of the absolute values; the sign is that of the product
+    sign = floats.with("and", code.op("xor {} {}, {}", floats.type(), a_bits, b_bits), floats.sign());
+    for (std::string* x : {&a_bits, &b_bits}) *x = floats.with("and", *x, floats.sign() - 1);
   }
-  code.write(in.operands[0], select_bits(code, nan, kQuiet, result), form.type);
+  const std::string a = floats.wide(a_bits), b = floats.wide(b_bits);
+  const auto compare = [&](const char* how) { return code.op("fcmp {} {} {}, {}", how, floats.wide_type(), a, b); };
+  std::string result = floats.select(compare(is_max ? "ogt" : "olt"), a_bits, b_bits);
+  const std::string joined = code.op("{} {} {}, {}", is_max ? "and" : "or", floats.type(), a_bits, b_bits);
+  result = floats.select(compare("oeq"), joined, result);  // only zeros differ in bits: -0 < +0
+  const std::string a_nan = floats.is_nan(a), b_nan = floats.is_nan(b);
+  const std::string nan = code.op("{} {} {}, {}", form.has("NaN") ? "or" : "and", floats.bools(), a_nan, b_nan);
+  if (!form.has("NaN")) {
+    result = floats.select(a_nan, b_bits, result);
+    result = floats.select(b_nan, a_bits, result);
+  }
+  if (!sign.empty()) result = code.op("or {} {}, {}", floats.type(), result, sign);
+  floats.write(in.operands[0], floats.select(nan, floats.nan_of({b_bits, a_bits}), result));
 }
 
 void emit_float_sign(BlockCode& code, const Form& form, const Instruction& in) {
-  const std::string bits = code.value(in.operands[1], form.type);
-  const std::string changed = form.parts[0] == "abs" ? code.op("and <32 x i32> {}, splat (i32 2147483647)", bits)
-                                                     : code.op("xor <32 x i32> {}, splat (i32 -2147483648)", bits);
-  code.write(in.operands[0], finished(code, form, code.as_float(changed)), form.type);
+  Floats floats(code, form.parts.back());
+  const std::string bits = floats.read(in.operands[1]);
+  const std::string changed =
+      form.parts[0] == "abs" ? floats.with("and", bits, floats.sign() - 1) : floats.with("xor", bits, floats.sign());
+  floats.write(in.operands[0], floats.finished(form, changed, form.has("ftz"), floats.nan_of({bits})));
 }
 
 void emit_copysign(BlockCode& code, const Form& form, const Instruction& in) {
-  const std::string sign = code.op("and <32 x i32> {}, splat (i32 -2147483648)", code.value(in.operands[1], form.type));
-  const std::string rest = code.op("and <32 x i32> {}, splat (i32 2147483647)", code.value(in.operands[2], form.type));
-  code.write(in.operands[0], code.op("or <32 x i32> {}, {}", sign, rest), form.type);
+  Floats floats(code, form.parts.back());
+  const std::string sign = floats.with("and", floats.read(in.operands[1]), floats.sign());
+  const std::string rest = floats.with("and", floats.read(in.operands[2]), floats.sign() - 1);
+  floats.write(in.operands[0], code.op("or {} {}, {}", floats.type(), sign, rest));
 }
 
 void emit_testp(BlockCode& code, const Form& form, const Instruction& in) {
@@ -111,14 +119,20 @@ void emit_testp(BlockCode& code, const Form& form, const Instruction& in) {
   for (const auto& [name, bits] : kClasses) {
     if (form.has(name)) mask = bits;
   }
-  code.write_predicate(in.operands[0], code.op("call <32 x i1> @llvm.is.fpclass.v32f32(<32 x float> {}, i32 {})",
-                                               code.single(in.operands[1]), mask));
+  Floats floats(code, form.parts.back());
+  const std::string x = floats.wide(floats.read(in.operands[1]));
+  code.write_predicate(in.operands[0], code.op("call <32 x i1> @llvm.is.fpclass.{}({} {}, i32 {})", floats.wide_name(),
+                                               floats.wide_type(), x, mask));
 }
 
 void emit_special_function(BlockCode& code, const Form& form, const Instruction& in) {
-  code.line("store <32 x i32> {}, ptr {}, align 128", code.value(in.operands[1], form.type), code.room(0));
+  const std::string type = vector_type(form.type.bits);
+  for (std::size_t i = 1; i < in.operands.size(); ++i) {
+    const std::string x = code.value(in.operands[i], form.type);
+    code.line("store {} {}, ptr {}, align 128", type, x, code.room_of(0, static_cast<int>(i) - 1, form.type.bits));
+  }
   code.line("call void @{}(ptr {}, ptr {})", special_function(form.name)->symbol, code.room(0), code.room(1));
-  code.write(in.operands[0], code.op("load <32 x i32>, ptr {}, align 128", code.room(1)), form.type);
+  code.write(in.operands[0], code.op("load {}, ptr {}, align 128", type, code.room(1)), form.type);
 }
 
 }  // namespace flashproof::ptx

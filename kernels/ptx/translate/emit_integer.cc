@@ -54,6 +54,33 @@ void emit_integer_arithmetic(BlockCode& code, const Form& form, const Instructio
   code.write(in.operands[0], result, result_type);
 }
 
+/// |a - b| + c.
+void emit_absolute_difference(BlockCode& code, const Form& form, const Instruction& in) {
+  const std::string type = vector_type(form.type.bits), sign = form.type.kind == 's' ? "s" : "u";
+  const std::string a = code.value(in.operands[1], form.type), b = code.value(in.operands[2], form.type);
+  const std::string high = call(code, sign + "max", form.type.bits, a, b);
+  const std::string low = call(code, sign + "min", form.type.bits, a, b);
+  const std::string difference = code.op("sub {} {}, {}", type, high, low);
+  code.write(in.operands[0], code.op("add {} {}, {}", type, difference, code.value(in.operands[3], form.type)),
+             form.type);
+}
+
+/// c and the products of four bytes each, extended as their words are typed.
+void emit_dot_product(BlockCode& code, const Form& form, const Instruction& in) {
+  const Type word{'u', 32};
+  const std::string x[] = {code.value(in.operands[1], word), code.value(in.operands[2], word)};
+  std::string sum = code.value(in.operands[3], word);
+  for (int byte = 0; byte < 4; ++byte) {
+    std::string factor[2];
+    for (std::size_t i = 0; i < 2; ++i) {
+      const std::string top = code.op("shl <32 x i32> {}, splat (i32 {})", x[i], 24 - 8 * byte);
+      factor[i] = code.op("{} <32 x i32> {}, splat (i32 24)", form.parts[i + 1] == "s32" ? "ashr" : "lshr", top);
+    }
+    sum = code.op("add <32 x i32> {}, {}", sum, code.op("mul <32 x i32> {}, {}", factor[0], factor[1]));
+  }
+  code.write(in.operands[0], sum, word);
+}
+
 /// By zero all bits are ones, as the code that ptxas makes has it; PTX leaves it open.
 void emit_division(BlockCode& code, const Form& form, const Instruction& in) {
   const int bits = form.type.bits;

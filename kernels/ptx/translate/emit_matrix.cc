@@ -1,4 +1,4 @@
-// mma and ldmatrix: fragments into rooms of the frame, the runtime does the work of the warp.
+// mma, ldmatrix and stmatrix: fragments into rooms of the frame, the runtime does the work of the warp.
 #include "kernels/ptx/translate/emit.h"
 
 namespace flashproof::ptx {
@@ -27,8 +27,15 @@ void write_fragment(BlockCode& code, const Operand& operand, int room) {
 
 void emit_mma(BlockCode& code, const Form& form, const Instruction& in) {
   Site site{};
-  site.count = form.has("m16n8k8") ? 8 : 16;
-  site.operation = static_cast<std::uint8_t>(form.has("f16") ? MatrixOperation::f16 : MatrixOperation::bf16);
+  site.count = form.has("m16n8k8") ? 8 : form.has("m16n8k32") ? 32 : 16;
+  static constexpr std::pair<std::string_view, MatrixOperation> kFactors[] = {{"f16", MatrixOperation::f16},
+                                                                              {"bf16", MatrixOperation::bf16},
+                                                                              {"tf32", MatrixOperation::tf32},
+                                                                              {"e4m3", MatrixOperation::e4m3},
+                                                                              {"e5m2", MatrixOperation::e5m2}};
+  for (const auto& [name, factors] : kFactors) {
+    if (form.has(name)) site.operation = static_cast<std::uint8_t>(factors);
+  }
   for (int i = 0; i < 3; ++i)
     store_fragment(code, in.operands[static_cast<std::size_t>(i) + 1], i == 2 ? form.type : kWord, i);
   code.line("call void @ptx_mma(ptr %c, i32 %m, ptr {}, ptr {}, ptr {}, ptr {}, i32 {})", code.room(0), code.room(1),
@@ -36,16 +43,33 @@ void emit_mma(BlockCode& code, const Form& form, const Instruction& in) {
   write_fragment(code, in.operands[0], 3);
 }
 
-void emit_ldmatrix(BlockCode& code, const Form& form, const Instruction& in) {
+namespace {
+
+Site matrix_site(const Form& form) {
   Site site{};
   site.space = space_of(form);
   site.bytes = 16;
   site.count = static_cast<std::uint8_t>(form.vector_size());
   site.operation = static_cast<std::uint8_t>(form.has("trans") ? MatrixOperation::transposed : MatrixOperation::plain);
+  return site;
+}
+
+}  // namespace
+
+void emit_ldmatrix(BlockCode& code, const Form& form, const Instruction& in) {
+  const Site site = matrix_site(form);
   store_address(code, in.operands[1], site.space, 0);
   code.line("call void @ptx_ldmatrix(ptr %c, i32 %m, ptr {}, ptr {}, i32 {})", code.room(0), code.room(1),
             code.site(site));
   write_fragment(code, in.operands[0], 1);
+}
+
+void emit_stmatrix(BlockCode& code, const Form& form, const Instruction& in) {
+  const Site site = matrix_site(form);
+  store_address(code, in.operands[0], site.space, 0);
+  store_fragment(code, in.operands[1], kWord, 1);
+  code.line("call void @ptx_stmatrix(ptr %c, i32 %m, ptr {}, ptr {}, i32 {})", code.room(0), code.room(1),
+            code.site(site));
 }
 
 }  // namespace flashproof::ptx

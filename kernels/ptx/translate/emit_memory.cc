@@ -124,6 +124,10 @@ void emit_store(BlockCode& code, const Form& form, const Instruction& in) {
             code.site(site));
 }
 
+void emit_policy(BlockCode& code, const Form&, const Instruction& in) {
+  code.write(in.operands[0], "zeroinitializer", {'b', 64});
+}
+
 void emit_atomic(BlockCode& code, const Form& form, const Instruction& in) {
   static constexpr std::pair<std::string_view, AtomicOperation> kOperations[] = {
       {"add", AtomicOperation::add},       {"min", AtomicOperation::min},     {"max", AtomicOperation::max},
@@ -135,7 +139,13 @@ void emit_atomic(BlockCode& code, const Form& form, const Instruction& in) {
     if (form.has(name)) site.operation = static_cast<std::uint8_t>(operation);
   }
   site.is_signed = form.type.kind == 's';
-  site.is_float = form.type.kind == 'f';
+  static constexpr std::pair<std::string_view, AtomicOperation> kSums[] = {{"f64", AtomicOperation::add_f64},
+                                                                           {"f32", AtomicOperation::add_f32},
+                                                                           {"f16", AtomicOperation::add_f16},
+                                                                           {"bf16", AtomicOperation::add_bf16}};
+  for (const auto& [name, sum] : kSums) {
+    if (form.parts.back().starts_with(name)) site.operation = static_cast<std::uint8_t>(sum);
+  }
   const std::size_t first = form.parts[0] == "red" ? 0 : 1;
   const std::string type = vector_type(form.type.bits);
   for (std::size_t i = first + 1; i < in.operands.size(); ++i) {

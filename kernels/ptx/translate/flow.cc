@@ -152,7 +152,7 @@ bool is_barrier(const Form& form) {
 bool is_collective(const Form& form) {
   const std::string& opcode = form.parts[0];
   return opcode == "shfl" || opcode == "vote" || opcode == "match" || opcode == "redux" || opcode == "mma" ||
-         opcode == "ldmatrix" || form.name == "bar.warp.sync";
+         opcode == "ldmatrix" || opcode == "stmatrix" || form.name == "bar.warp.sync";
 }
 
 const Operand& members_of(const Instruction& instruction) {
@@ -161,7 +161,7 @@ const Operand& members_of(const Instruction& instruction) {
     all.bits = ~0ULL;  // as -1 is written
     return all;
   }();
-  const bool is_matrix = instruction.form.starts_with("mma.") || instruction.form.starts_with("ldmatrix.");
+  const bool is_matrix = instruction.form.starts_with("mma.") || instruction.form.find("matrix.") != std::string::npos;
   return is_matrix ? everyone : instruction.operands.back();
 }
 

@@ -15,7 +15,8 @@ extern "C" std::uint16_t __truncsfhf2(float);
 namespace flashproof::ptx {
 namespace {
 
-float rounded(RoundedOperation operation, float a, float b, float c) {
+template <class Float>
+Float rounded(RoundedOperation operation, Float a, Float b, Float c) {
   switch (operation) {
     case RoundedOperation::add:
       return a + b;
@@ -32,6 +33,19 @@ float rounded(RoundedOperation operation, float a, float b, float c) {
     default:
       return std::fma(a, b, c);
   }
+}
+
+template <class Float>
+void of_lanes(std::int32_t operation, std::int32_t mode, const Float* operands, Float* out) {
+  static constexpr int kModes[] = {FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
+  const int before = std::fegetround();
+  std::fesetround(kModes[mode]);
+  for (int l = 0; l < kLanes; ++l) {
+    const volatile Float result =
+        rounded(static_cast<RoundedOperation>(operation), operands[l], operands[kLanes + l], operands[2 * kLanes + l]);
+    out[l] = result;
+  }
+  std::fesetround(before);
 }
 
 template <class Function>
@@ -53,16 +67,11 @@ int rounded_operation(std::string_view opcode) {
 
 int rounding_mode(std::string_view name) { return name == "rz" ? 0 : name == "rm" ? 1 : 2; }
 
-extern "C" void ptx_rounded(std::int32_t operation, std::int32_t mode, const float* operands, float* out) {
-  static constexpr int kModes[] = {FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
-  const int before = std::fegetround();
-  std::fesetround(kModes[mode]);
-  for (int l = 0; l < kLanes; ++l) {
-    const volatile float result =
-        rounded(static_cast<RoundedOperation>(operation), operands[l], operands[kLanes + l], operands[2 * kLanes + l]);
-    out[l] = result;
-  }
-  std::fesetround(before);
+extern "C" void ptx_rounded_f32(std::int32_t operation, std::int32_t mode, const float* operands, float* out) {
+  of_lanes(operation, mode, operands, out);
+}
+extern "C" void ptx_rounded_f64(std::int32_t operation, std::int32_t mode, const double* operands, double* out) {
+  of_lanes(operation, mode, operands, out);
 }
 
 std::span<const RuntimeSymbol> runtime_symbols() {
@@ -80,12 +89,22 @@ std::span<const RuntimeSymbol> runtime_symbols() {
                                        {"ptx_copies_commit", address(ptx_copies_commit)},
                                        {"ptx_copies_wait", address(ptx_copies_wait)},
                                        {"ptx_pass", address(ptx_pass)},
-                                       {"ptx_rounded", address(ptx_rounded)},
+                                       {"ptx_rounded_f32", address(ptx_rounded_f32)},
+                                       {"ptx_rounded_f64", address(ptx_rounded_f64)},
+                                       {"ptx_narrow_f32_to_fp8", address(ptx_narrow_f32_to_fp8)},
+                                       {"ptx_narrow_f16_to_fp8", address(ptx_narrow_f16_to_fp8)},
+                                       {"ptx_widen_fp8", address(ptx_widen_fp8)},
+                                       {"ptx_stmatrix", address(ptx_stmatrix)},
                                        {"ptx_trap", address(ptx_trap)},
                                        {"memcpy", address<void*(void*, const void*, std::size_t)>(std::memcpy)},
                                        {"memset", address<void*(void*, int, std::size_t)>(std::memset)},
                                        {"memmove", address<void*(void*, const void*, std::size_t)>(std::memmove)},
                                        {"fmaf", address<float(float, float, float)>(fmaf)},
+                                       {"fma", address<double(double, double, double)>(fma)},
+                                       {"roundeven", address<double(double)>(roundeven)},
+                                       {"floor", address<double(double)>(floor)},
+                                       {"ceil", address<double(double)>(ceil)},
+                                       {"trunc", address<double(double)>(trunc)},
                                        {"roundevenf", address<float(float)>(roundevenf)},
                                        {"floorf", address<float(float)>(floorf)},
                                        {"ceilf", address<float(float)>(ceilf)},

@@ -11,8 +11,8 @@ namespace flashproof::ptx {
 struct SpecialFunction {
   std::string_view form;  // "ex2.approx.ftz.f32"
   const char* symbol;     // by which translated code calls it; stands in cached objects
-  /// The f32 of 32 lanes, bit patterns.
-  void (*apply)(const std::uint32_t* x, std::uint32_t* y);
+  /// Bit patterns of 32 lanes: one operand, or the second one behind the first.
+  void (*apply)(const void* operands, void* result);
 };
 
 /// Every function that has a model.

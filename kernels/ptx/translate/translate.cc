@@ -91,11 +91,16 @@ constexpr const char* kDeclarations =
     "declare void @ptx_reduce(i32, i32, i32, ptr, ptr)\n"
     "declare void @ptx_mma(ptr, i32, ptr, ptr, ptr, ptr, i32)\n"
     "declare void @ptx_ldmatrix(ptr, i32, ptr, ptr, i32)\n"
+    "declare void @ptx_stmatrix(ptr, i32, ptr, ptr, i32)\n"
     "declare void @ptx_copy_async(ptr, i32, ptr, ptr, ptr, i32)\n"
     "declare void @ptx_copies_commit(ptr, i32)\n"
     "declare void @ptx_copies_wait(ptr, i32, i32)\n"
     "declare void @ptx_pass(ptr, i32, i64, i64, i64)\n"
-    "declare void @ptx_rounded(i32, i32, ptr, ptr)\n"
+    "declare void @ptx_rounded_f32(i32, i32, ptr, ptr)\n"
+    "declare void @ptx_rounded_f64(i32, i32, ptr, ptr)\n"
+    "declare void @ptx_narrow_f32_to_fp8(i32, i32, ptr, ptr)\n"
+    "declare void @ptx_narrow_f16_to_fp8(i32, i32, ptr, ptr)\n"
+    "declare void @ptx_widen_fp8(i32, i32, ptr, ptr)\n"
     "declare void @ptx_trap(ptr, i32, i32)\n";
 
 }  // namespace

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
 
 #include "kernels/ptx/run/access.h"
 #include "kernels/ptx/run/runtime.h"
+#include "kernels/ptx/translate/atomic_sum.h"
 
 namespace flashproof::ptx {
 
@@ -33,23 +33,13 @@ std::uint32_t combined(WarpReduction operation, bool is_signed, std::uint32_t a,
   }
 }
 
-/// One rounding; in global memory subnormals are zeros, operands and result alike.
-std::uint32_t float_sum(std::uint32_t a, std::uint32_t b, bool flush) {
-  const auto value = [&](std::uint32_t bits) {
-    return std::bit_cast<float>(flush && (bits & 0x7f800000) == 0 ? bits & 0x80000000 : bits);
-  };
-  const float sum = value(a) + value(b);
-  return std::isnan(sum) ? 0x7fffffff : std::bit_cast<std::uint32_t>(value(std::bit_cast<std::uint32_t>(sum)));
-}
-
 template <class T>
 T changed(const Site& site, bool flush, T old, T operand, T other) {
   using Signed = std::make_signed_t<T>;
   const bool less = site.is_signed ? static_cast<Signed>(old) < static_cast<Signed>(operand) : old < operand;
   switch (static_cast<AtomicOperation>(site.operation)) {
     case AtomicOperation::add:
-      if (site.is_float) return float_sum(static_cast<std::uint32_t>(old), static_cast<std::uint32_t>(operand), flush);
-      return old + operand;
+      return static_cast<T>(old + operand);
     case AtomicOperation::min:
       return less ? old : operand;
     case AtomicOperation::max:
@@ -65,9 +55,11 @@ T changed(const Site& site, bool flush, T old, T operand, T other) {
     case AtomicOperation::compare:
       return old == operand ? other : old;
     case AtomicOperation::increment:
-      return old >= operand ? 0 : old + 1;
+      return static_cast<T>(old >= operand ? 0 : old + 1);
+    case AtomicOperation::decrement:
+      return static_cast<T>(old == 0 || old > operand ? operand : old - 1);
     default:
-      return old == 0 || old > operand ? operand : old - 1;
+      return static_cast<T>(atomic_sum(site, flush, old, operand));
   }
 }
 
@@ -100,6 +92,10 @@ extern "C" void ptx_atomic(Context* context, std::uint32_t lanes, const std::uin
   if (site_at(context, site).bytes == 4) {
     return atomic(context, lanes, addresses, static_cast<const std::uint32_t*>(operands),
                   static_cast<std::uint32_t*>(out), site);
+  }
+  if (site_at(context, site).bytes == 2) {
+    return atomic(context, lanes, addresses, static_cast<const std::uint16_t*>(operands),
+                  static_cast<std::uint16_t*>(out), site);
   }
   atomic(context, lanes, addresses, static_cast<const std::uint64_t*>(operands), static_cast<std::uint64_t*>(out),
          site);
