@@ -63,6 +63,7 @@ extern "C" void ptx_copy_async(Context* context, std::uint32_t lanes, const std:
   const Access write = access_of(context, site, true);
   Site source = write.site;
   source.space = Space::global;
+  write.watch(lanes, to, Touch::write);
   for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const int l = std::countr_zero(rest);
     if (valid[l] > write.bytes) {
@@ -73,6 +74,7 @@ extern "C" void ptx_copy_async(Context* context, std::uint32_t lanes, const std:
     if (valid[l] != 0) {
       data = Access{runtime, source, false, valid[l], write.bytes}.place(from[l], l);
       if (data == nullptr) return;
+      Access{runtime, source, false, valid[l], 1}.watch(1U << l, from, Touch::read);
     }
     const std::byte* place = write.place(to[l], l);
     if (place == nullptr) return;

@@ -17,6 +17,24 @@ namespace flashproof::ptx {
 
 namespace {
 
+/// Of all accesses to memory that threads share the smallest, in bytes: the others are multiples of it.
+std::uint64_t least_access(const Layout& layout) {
+  std::uint64_t least = 16;
+  for (const Site& site : layout.sites) {
+    const std::uint64_t bytes = std::uint64_t{site.bytes} * site.count;
+    const bool is_common = site.space == Space::shared || site.space == Space::global || site.space == Space::generic;
+    if (is_common && bytes != 0) least = std::min(least, bytes);
+  }
+  return least;
+}
+
+bool has_fence(const Entry& entry) {
+  return std::ranges::any_of(entry.instructions, [](const Instruction& in) {
+    return in.form.starts_with("fence") || in.form.starts_with("membar") || in.form.find(".acq") != std::string::npos ||
+           in.form.find(".release") != std::string::npos;
+  });
+}
+
 class Grid {
  public:
   Grid(const Translation& entry, const BlockFunction* functions, const Launch& wanted)
@@ -44,6 +62,7 @@ class Grid {
     for (std::size_t i = 0; i < warps; ++i)
       prepare(runtime_.warps[i], static_cast<std::uint32_t>(i), registers_.get() + i * registers);
     prepare_context();
+    runtime_.races.prepare(warps, least_access(entry.layout), shared, has_fence(flow_.entry), wanted.grid.count() == 1);
   }
 
   void add_ranges(std::span<const Array> arrays) {
@@ -101,6 +120,7 @@ class Grid {
   }
 
   bool run_block() {
+    runtime_.races.begin_block();
     std::fill(runtime_.shared.begin(), runtime_.shared.end(), std::byte{0xff});  // NaN: what was not written shows
     std::fill(runtime_.shared_written.begin(), runtime_.shared_written.end(), std::uint8_t{0});
     if (!flow_.blocks[static_cast<std::size_t>(flow_.start)]
@@ -130,7 +150,7 @@ class Grid {
         alive |= warp.live != 0;
       }
       if (!alive) return true;
-      if (!release_barriers(runtime_.warps) && !ran) {
+      if (!release_barriers(runtime_) && !ran) {
         find_deadlock(runtime_, flow_);
         return false;
       }

@@ -9,6 +9,7 @@
 
 #include "kernels/ptx/run/async_copies.h"
 #include "kernels/ptx/run/launch.h"
+#include "kernels/ptx/run/races.h"
 
 namespace flashproof::ptx {
 
@@ -55,6 +56,7 @@ struct Runtime {
   std::vector<Warp> warps;
   Warp* warp = nullptr;
   std::set<int> lines_found;
+  Races races;
   LaunchResult result;
 
   /// A finding; `lane` of the warp that runs, or -1. Ends the launch unless `goes_on`.
@@ -68,7 +70,7 @@ void check_launch(const Translation& entry, const Launch& wanted);
 
 /// Barriers that everybody has come to are over: whether there was one. A barrier for a number of threads counts whole warps, as the
 /// hardware does.
-bool release_barriers(std::vector<Warp>& warps);
+bool release_barriers(Runtime& runtime);
 /// No lane can go on: a finding at the first place where lanes wait.
 void find_deadlock(Runtime& runtime, const Flow& flow);
 

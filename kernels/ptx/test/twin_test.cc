@@ -38,7 +38,9 @@ void compare(const std::string& what, const Tensor& fibers, const Tensor& ptx, C
   }
 }
 
-void run_both(TwinTarget& target, const Kernel& kernel, const Case& made, Count& count) {
+/// `finding`: where a finding of the launch goes; null: it is a failure.
+void run_both(TwinTarget& target, const Kernel& kernel, const Case& made, Count& count,
+              std::string* finding = nullptr) {
   Problem problem = made.problem;
   if (!kernel.supports(format_of(problem)) || !kernel.unsupported(problem).empty()) return;
   if (const AttentionProblem* attention = attention_of(problem);
@@ -52,7 +54,8 @@ void run_both(TwinTarget& target, const Kernel& kernel, const Case& made, Count&
     ++count.missing;
     return;
   } catch (const std::exception& error) {
-    ADD_FAILURE() << what << ": " << error.what();
+    if (finding == nullptr) ADD_FAILURE() << what << ": " << error.what();
+    if (finding != nullptr) *finding = error.what();
     return;
   }
   const Output fibers = run(kernel, problem);
@@ -98,6 +101,74 @@ void compare_all(Math math, std::uint64_t least_runs) {
 }
 
 TEST(Twin, fibers_and_ptx_have_the_same_bits) { compare_all(Math::det, FLASHPROOF_PTX_LEAST_RUNS); }
+
+/// A case of every family, and one of several warps and a width that no entry has for its own.
+std::vector<CaseSpec> cases_of(const Kernel& kernel, Format format) {
+  const std::string name(info(format).name);
+  std::vector<CaseSpec> list;
+  for (const Family& family : families()) {
+    if (family.serves(kernel.problem))
+      list.push_back({kernel.problem, std::string(family.name), 1, {{"format", name}}});
+  }
+  if (kernel.problem == ProblemKind::attention)
+    list.push_back(parse_case_spec("attention:normal:1:sq=40,sk=200,d=80,dv=72,chunk=64,format=" + name));
+  return list;
+}
+
+/// What the first case that shows anything says of kernels that this PTX replaces: a finding, or a bit that differs; "" if none does.
+std::string first_sign(const std::string& text) {
+  std::string folder = testing::TempDir() + "ptx-XXXXXX";
+  EXPECT_NE(::mkdtemp(folder.data()), nullptr);
+  std::ofstream(folder + "/k.ptx") << text;
+  TwinTarget target(folder);
+  std::string said;
+  for (const Kernel& kernel : kernels()) {
+    if (kernel.fault != nullptr || kernel.form == flashproof::Form::broken || !kernel.contract.deterministic) continue;
+    for (const Format format : kernel.formats) {
+      for (const CaseSpec& spec : cases_of(kernel, format)) {
+        Count count;
+        try {
+          if (said.empty()) run_both(target, kernel, make_case(spec), count, &said);
+        } catch (const UsageError&) {  // a family with formats of its own
+        }
+        if (said.empty()) said = count.first;
+      }
+    }
+  }
+  std::filesystem::remove_all(folder);
+  return said;
+}
+
+/// Barriers that order nothing: behind them no thread writes what was read before.
+constexpr std::pair<std::string_view, int> kRedundant[] = {{"softmax_three_pass.ptx", 1},
+                                                           {"softmax_three_pass.ptx", 3},
+                                                           {"softmax_split_row.ptx", 1},
+                                                           {"softmax_split_row.ptx", 3}};
+
+/// One file after another, every barrier of it by itself. The gradient's kernels are launched with one that no file has.
+TEST(Twin, a_barrier_that_is_missing_is_found) {
+  int deleted = 0, races = 0;
+  for (const auto& file : std::filesystem::directory_iterator(FLASHPROOF_PTX_FOLDER)) {
+    const std::string name = file.path().filename().string();
+    if (!name.ends_with(".ptx") || name.find(".native") != std::string::npos || name.starts_with("attention_backward"))
+      continue;
+    const std::string text = read_file(file.path().string(), 16 << 20);
+    int number = 0;
+    for (std::size_t at = text.find("bar.sync"); at != std::string::npos;
+         at = text.find("bar.sync", at + 1), ++number) {
+      std::string without = text;
+      without.replace(at, 2, "//");
+      const std::string said = first_sign(without);
+      const bool redundant =
+          std::ranges::find(kRedundant, std::pair(std::string_view(name), number)) != std::end(kRedundant);
+      EXPECT_EQ(said.empty(), redundant) << name << " without its barrier " << number << ": " << said;
+      ++deleted;
+      races += said.find("race: ") != std::string::npos ? 1 : 0;
+    }
+  }
+  std::printf("%d barriers deleted, %d of them told as races\n", deleted, races);
+  EXPECT_GT(deleted, 20);
+}
 
 #if defined(FLASHPROOF_PTX_LEAST_NATIVE_RUNS)
 TEST(Twin, the_same_with_native_math) { compare_all(Math::native, FLASHPROOF_PTX_LEAST_NATIVE_RUNS); }

@@ -21,7 +21,8 @@ void release(Warp& warp, std::uint32_t number, std::uint32_t votes, std::uint32_
 
 }  // namespace
 
-bool release_barriers(std::vector<Warp>& warps) {
+bool release_barriers(Runtime& runtime) {
+  std::vector<Warp>& warps = runtime.warps;
   bool released = false;
   std::vector<std::uint32_t> numbers;
   std::uint32_t live = 0;
@@ -46,7 +47,12 @@ bool release_barriers(std::vector<Warp>& warps) {
     }
     if (wanted == 0 ? here < live : whole < wanted) continue;
     released = true;
-    for (Warp& warp : warps) release(warp, number, votes, here);
+    std::vector<std::uint32_t> met;
+    for (Warp& warp : warps) {
+      if (std::ranges::find(warp.waiting, number, &Waiting::barrier) != warp.waiting.end()) met.push_back(warp.number);
+      release(warp, number, votes, here);
+    }
+    runtime.races.meet(met);
   }
   return released;
 }

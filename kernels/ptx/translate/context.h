@@ -25,6 +25,7 @@ struct Site {
   std::uint8_t count;      // elements side by side
   std::uint8_t operation;  // AtomicOperation, or MatrixOperation
   bool is_signed;
+  bool is_strong;      // a load or store that says volatile, relaxed, acquire or release
   std::int32_t block;  // of a meeting: where it stands
 };
 

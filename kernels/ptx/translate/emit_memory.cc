@@ -30,6 +30,7 @@ Site site_of(const Form& form) {
   site.space = space_of(form);
   site.bytes = static_cast<std::uint8_t>(form.type.bytes());
   site.count = static_cast<std::uint8_t>(form.vector_size());
+  site.is_strong = form.has("volatile") || form.has("relaxed") || form.has("acquire") || form.has("release");
   return site;
 }
 

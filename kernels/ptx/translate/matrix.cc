@@ -98,6 +98,11 @@ void multiply(MatrixOperation type, const std::uint32_t* a, const std::uint32_t*
   }
 }
 
+/// Those that bring the address of a row.
+std::uint32_t lanes_of(const Site& site) {
+  return site.count == 4 ? kAllLanes : (1U << (kMatrixRows * site.count)) - 1;
+}
+
 /// In shared memory; null after a finding.
 std::byte* row_of(const Access& access, std::uint64_t address, int lane) {
   if (access.site.space == Space::generic && address - kSharedWindow >= kWindowBytes) {
@@ -133,6 +138,7 @@ extern "C" void ptx_ldmatrix(Context* context, std::uint32_t lanes, const std::u
                              std::uint32_t number) {
   const Access access = access_of(context, number, false, 16);
   if (context->budget < 0 || !whole_warp(context, lanes, access.site)) return;
+  access.watch(lanes_of(access.site), rows, Touch::read);
   const bool transposed = static_cast<MatrixOperation>(access.site.operation) == MatrixOperation::transposed;
   for (int m = 0; m < access.site.count; ++m) {
     std::uint16_t element[kMatrixRows][kMatrixRows];
@@ -155,6 +161,7 @@ extern "C" void ptx_stmatrix(Context* context, std::uint32_t lanes, const std::u
                              std::uint32_t number) {
   const Access access = access_of(context, number, true, 16);
   if (context->budget < 0 || !whole_warp(context, lanes, access.site)) return;
+  access.watch(lanes_of(access.site), rows, Touch::write);
   const bool transposed = static_cast<MatrixOperation>(access.site.operation) == MatrixOperation::transposed;
   for (int m = 0; m < access.site.count; ++m) {
     std::uint16_t element[kMatrixRows][kMatrixRows];

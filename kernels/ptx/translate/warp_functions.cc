@@ -74,6 +74,7 @@ void atomic(Context* context, std::uint32_t lanes, const std::uint64_t* addresse
       at = access_of(context, number, write).place(addresses[l], l);
       if (at == nullptr) return;
     }
+    access_of(context, number, true).watch(1U << l, addresses, Touch::strong_write);
     const std::byte* shared = context->runtime->shared.data();
     const bool is_shared = at >= shared && at < shared + context->runtime->shared.size();
     T old;

@@ -1,0 +1,113 @@
+// Races between warps and blocks: what orders two accesses, and what is told where nothing does.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/ptx/test/form_runner.h"
+
+namespace flashproof::ptx {
+namespace {
+
+using testing::HasSubstr;
+
+/// 64 threads are two warps. %w1: the thread's place in shared memory, %w2: that of the thread 32 further on, around the end; %A: the first
+/// element of an array, %O: the thread's own; %p1: the first warp.
+std::string said(const std::string& body, unsigned threads = 64, unsigned blocks = 1) {
+  std::vector<std::uint64_t> a(256), o(256, 77);
+  return run_module(
+             module_of(
+                 ".shared .align 16 .b8 s[1024];\nmov.u32 %n, %tid.x;\nmov.u32 %w1, s;\nshl.b32 %w3, %n, 2;\nadd.u32 "
+                 "%w1, %w1, %w3;\nxor.b32 %w3, %w3, 128;\nmov.u32 %w2, s;\nadd.u32 %w2, %w2, %w3;\nsetp.lt.u32 %p1, "
+                 "%n, "
+                 "32;\nmov.u64 %C, %O;\nadd.s64 %O, %O, %at;\n" +
+                 body),
+             a, o, blocks, threads)
+      .said;
+}
+
+constexpr const char* kStore = "st.shared.u32 [%w1], %i;\n";
+constexpr const char* kLoadOther = "ld.shared.u32 %ow, [%w2];\n";
+constexpr const char* kBarrier = "bar.sync 0;\n";
+constexpr const char* kNoBarrier = "and no barrier orders the two";
+
+TEST(Races, a_barrier_orders_writes_before_reads_and_reads_before_writes) {
+  EXPECT_EQ(said(std::string(kStore) + kBarrier + kLoadOther + kBarrier + kStore), "");
+  const std::string late = said(kStore + std::string("@%p1 bra $L;\n") + kLoadOther + "$L:\n");
+  EXPECT_THAT(late, HasSubstr("race: reads 4 bytes at 0x0 of shared memory, which warp 0 wrote in line "));
+  EXPECT_THAT(late, HasSubstr(kNoBarrier));
+  EXPECT_THAT(said(std::string(kStore) + kBarrier + kLoadOther + "add.u32 %i, %i, 1;\n" + kStore),
+              HasSubstr(", which warp 0 read in line "));
+}
+
+TEST(Races, only_the_barrier_between_counts) {
+  EXPECT_THAT(said(std::string(kBarrier) + "@!%p1 bra $L;\n" + kStore + "$L:\n@%p1 bra $M;\n" + kLoadOther + "$M:\n" +
+                   kBarrier),
+              HasSubstr(kNoBarrier));
+}
+
+TEST(Races, one_warp_is_ordered_by_itself) {
+  EXPECT_EQ(said(std::string(kStore) + "xor.b32 %w3, %w3, 132;\nld.shared.u32 %ow, [%w1];\n" + kStore, 32), "");
+  EXPECT_EQ(said(std::string(kStore) + "ld.shared.u32 %ow, [%w1];\n"), "") << "every warp has its own half";
+}
+
+TEST(Races, a_barrier_of_others_orders_nothing) {
+  // Of three warps the first two meet.
+  const std::string meet = "setp.lt.u32 %p2, %n, 64;\n@%p2 bar.sync 1, 64;\n";
+  const std::string first = "setp.ne.u32 %p3, %n, 0;\n@%p3 bra $W;\nst.shared.u32 [%w1], %i;\n$W:\n" + meet;
+  const auto reads = [&](int thread) {
+    return said(
+        first + fmt::format("setp.ne.u32 %p3, %n, {};\n@%p3 bra $R;\nmov.u32 %w4, s;\nld.shared.u32 %ow, [%w4];\n$R:\n",
+                            thread),
+        96);
+  };
+  EXPECT_EQ(reads(40), "");
+  EXPECT_THAT(reads(70), HasSubstr("warp 0 wrote in line "));
+}
+
+TEST(Races, equal_stores_are_none) {
+  const std::string all = "mov.u32 %w4, s;\n";
+  EXPECT_EQ(said(all + "mov.u32 %w5, 7;\nst.shared.u32 [%w4], %w5;\nld.shared.u32 %ow, [%w4];\n"), "");
+  EXPECT_THAT(said(all + "st.shared.u32 [%w4], %i;\n"),
+              HasSubstr("race: writes 4 bytes at 0x0 of shared memory, which warp 0 wrote"));
+}
+
+TEST(Races, halves_of_a_word_are_different_bytes) {
+  const std::string halves =
+      "mov.u32 %w4, s;\nselp.u32 %w5, 0, 2, %p1;\nadd.u32 %w4, %w4, %w5;\ncvt.u16.u32 %h1, %i;\n";
+  EXPECT_EQ(said(halves + "setp.ne.u32 %p2, %n, 0;\nsetp.ne.u32 %p3, %n, 40;\nand.pred %p2, %p2, %p3;\n@%p2 bra "
+                          "$L;\nst.shared.u16 [%w4], %h1;\n$L:\n"),
+            "");
+}
+
+TEST(Races, atomics_are_none_and_order_only_beside_a_fence) {
+  EXPECT_EQ(said("mov.u32 %w4, s;\nst.shared.u32 [%w4], 0;\nbar.sync 0;\natom.shared.add.u32 %ow, [%w4], 1;\n"), "");
+  EXPECT_EQ(said("red.global.add.u32 [%C], 1;\n", 64, 4), "");
+  // The last thread to count reads what the others have written.
+  const auto last = [&](const std::string& fence) {
+    return said("st.global.u32 [%O+8], %i;\n" + fence +
+                    "setp.ne.u32 %p2, %n, 0;\n@%p2 bra $L;\natom.global.add.u32 %ow, [%C], 1;\nsetp.ne.u32 %p3, %ow, "
+                    "80;\n@%p3 bra "
+                    "$L;\nld.global.u32 %ow, [%C+8];\n$L:\n",
+                32, 4);
+  };
+  EXPECT_EQ(last("membar.gl;\n"), "");
+  EXPECT_THAT(last(""), HasSubstr("which a warp of another block wrote in line "));
+}
+
+TEST(Races, blocks_are_not_ordered) {
+  EXPECT_EQ(said("st.global.u32 [%O], %i;\n", 32, 4), "");
+  EXPECT_EQ(said("ld.global.u32 %ow, [%A];\nst.global.u32 [%O], %ow;\n", 32, 4), "")
+      << "what nobody writes may be read by all";
+  EXPECT_THAT(said("st.global.u32 [%C], %i;\n", 32, 2), HasSubstr("which a warp of another block wrote in line "));
+  EXPECT_THAT(said("ld.global.u32 %ow, [%C+8];\nst.global.u32 [%O], %i;\n", 32, 2),
+              HasSubstr("a warp of another block"));
+}
+
+TEST(Races, a_copy_into_what_others_still_read) {
+  const std::string copy = "and.b32 %w4, %w1, -16;\ncp.async.ca.shared.global [%w1], [%A], 4;\ncp.async.wait_all;\n";
+  EXPECT_EQ(said(copy + kBarrier + kLoadOther + kBarrier + copy), "");
+  EXPECT_THAT(said(copy + kBarrier + kLoadOther + copy), HasSubstr(", which warp 0 read in line "));
+}
+
+}  // namespace
+}  // namespace flashproof::ptx
