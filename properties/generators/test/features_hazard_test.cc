@@ -110,10 +110,18 @@ TEST(FeatureHazards, PackedSequencesAreUnequalAndSomeEmpty) {
 
 TEST(FeatureHazards, PagesOfEverySizePartlyUsed) {
   std::set<std::int64_t> sizes;
-  int partial = 0, unused = 0;
+  int partial = 0, unused = 0, shared = 0, parts = 0;
   for_each_problem("paged", [&](const AttentionProblem& p) {
     ASSERT_TRUE(p.paged());
     const std::int64_t size = p.k.shape[2];
+    for (std::int64_t s = 1; s < p.sequences(); ++s) {  // the last page of the shorter one
+      const std::int64_t shorter = std::min(p.k_length(0), p.k_length(s));
+      if (shorter == 0) continue;
+      const auto page = static_cast<std::size_t>((shorter - 1) / size);
+      const auto own = static_cast<std::size_t>(s * p.pages_per_sequence());
+      shared += p.page_table[0] == p.page_table[own];
+      parts += p.page_table[page] == p.page_table[own + page] && p.k_length(0) != p.k_length(s);
+    }
     sizes.insert(size);
     for (std::int64_t s = 0; s < p.sequences(); ++s) partial += p.visible_length(s) % size != 0;
     for (const std::int32_t page : p.page_table) unused += page < 0;
@@ -121,6 +129,8 @@ TEST(FeatureHazards, PagesOfEverySizePartlyUsed) {
   EXPECT_EQ(sizes, (std::set<std::int64_t>{1, 16, 64, 256}));
   EXPECT_GE(partial, 20);
   EXPECT_GE(unused, 10);
+  EXPECT_GE(shared, 10);
+  EXPECT_GE(parts, 5) << "of a shared page sequences use different parts";
 }
 
 TEST(FeatureHazards, GroupsAndDims) {
