@@ -212,6 +212,51 @@ TEST(FeatureHazards, FeaturesComeAtBothEndsOfTheirRanges) {
   }
 }
 
+/// What `feature_pairs` puts together, by the number of its part.
+std::vector<int> parts_of(const AttentionProblem& p) {
+  const bool has[] = {p.causal,
+                      p.k_heads() < p.q_heads(),
+                      !p.key_length.empty(),
+                      p.has(Feature::window),
+                      p.has_alibi(),
+                      p.has_bias(),
+                      p.softcap > 0,
+                      p.has_sink(),
+                      p.packed(),
+                      p.paged()};
+  std::vector<int> parts;
+  for (int part = 0; part < 10; ++part) {
+    if (has[part]) parts.push_back(part);
+  }
+  return parts;
+}
+
+// The first round has any two, the second and those two behind it any three: of n parts n (n - 1) (n - 2) / 6, but no bias beside packed
+// sequences.
+TEST(FeatureHazards, AnyTwoMeetInARoundAndAnyThreeInTheNext) {
+  for (const auto& [problem, of_two, of_three] :
+       {std::tuple{ProblemKind::attention, 44U, 112U}, std::tuple{ProblemKind::backward, 15U, 20U}}) {
+    const std::uint64_t rows = find_family("feature_pairs")->round(problem);
+    EXPECT_EQ(rows, of_two);
+    std::set<std::pair<int, int>> two;
+    std::set<std::tuple<int, int, int>> three;
+    for (const std::uint64_t round : {0, 1, 3, 5}) {
+      for (std::uint64_t seed = round * rows; seed < (round + 1) * rows; ++seed) {
+        const Problem drawn = make_case({problem, "feature_pairs", seed, {}}).problem;
+        const std::vector<int> parts = parts_of(*attention_of(drawn));
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+          for (std::size_t j = 0; j < i; ++j) {
+            if (round == 0) two.emplace(parts[j], parts[i]);
+            for (std::size_t k = 0; round > 0 && k < j; ++k) three.emplace(parts[k], parts[j], parts[i]);
+          }
+        }
+      }
+    }
+    EXPECT_EQ(two.size(), of_two) << name(problem);
+    EXPECT_EQ(three.size(), of_three) << name(problem);
+  }
+}
+
 TEST(FeatureHazards, FeaturesMeet) {
   std::set<std::pair<Feature, Feature>> met;
   for_each_problem("feature_mix", [&](const AttentionProblem& p) {
