@@ -27,9 +27,9 @@ template <std::size_t kCount>
 constexpr auto parts_together(bool three) {
   std::array<Parts, kCount> list{};
   std::size_t n = 0;
-  for (std::uint8_t last = 1; last < kParts; ++last) {
-    for (std::uint8_t middle = three ? 1 : last; middle < (three ? last : last + 1); ++middle) {
-      for (std::uint8_t first = 0; first < middle; ++first) {
+  for (std::size_t last = 1; last < kParts; ++last) {
+    for (std::size_t middle = three ? 1 : last; middle < (three ? last : last + 1); ++middle) {
+      for (std::size_t first = 0; first < middle; ++first) {
         const Parts parts{static_cast<Part>(first), static_cast<Part>(middle), static_cast<Part>(last)};
         if (meet(parts)) list[n++] = parts;
       }
