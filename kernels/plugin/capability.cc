@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -93,6 +94,19 @@ bool key_length(const Problem& problem) {
   return false;
 }
 
+/// Two sequences have keys in one page.
+bool shared_pages(const Problem& problem) {
+  const A& p = as<A>(problem);
+  std::map<std::int32_t, std::int64_t> user;  // of a page: the first sequence
+  for (std::int64_t s = 0; p.paged() && s < p.sequences(); ++s) {
+    for (std::int64_t page = 0; page * p.k.shape[2] < p.visible_length(s); ++page) {
+      const std::int32_t entry = p.page_table[static_cast<std::size_t>(s * p.pages_per_sequence() + page)];
+      if (user.try_emplace(entry, s).first->second != s && p.q_length(s) > 0) return true;
+    }
+  }
+  return false;
+}
+
 bool sink(const Problem& problem) {
   const A& p = as<A>(problem);
   for (std::int64_t h = 0; p.has_sink() && h < p.sink.shape[0]; ++h) {
@@ -131,6 +145,7 @@ constexpr Capability kAttention[] = {
     {"sink", sink},
     {"packed", [](const Problem& p) { return as<A>(p).packed() && as<A>(p).sequences() > 1; }},
     {"paged", [](const Problem& p) { return as<A>(p).page_table.size() > 1; }},
+    {"shared pages", shared_pages},
     {"descale", descale},
     {"mixed", [](const Problem& p) { return as<A>(p).k.format != as<A>(p).q.format; }},
     {"d != dv", [](const Problem& p) { return as<A>(p).head_dim() != as<A>(p).value_dim(); }},

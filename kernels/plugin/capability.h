@@ -14,7 +14,7 @@ struct Capability {
   bool (*tested_by)(const Problem& problem);
 };
 
-/// Of a field `takes`, or "strides: rows", "strides: any", "d != dv". Throws std::logic_error if there is none of that name.
+/// Of a field `takes`, or "shared pages", "strides: rows", "strides: any", "d != dv". Throws std::logic_error if there is none of that name.
 const Capability& capability(ProblemKind problem, std::string_view name);
 
 }  // namespace flashproof

@@ -56,7 +56,10 @@ std::vector<const Capability*> declared(ProblemKind problem, const Takes& takes,
     const Capability* one = &capability(problem, name);
     if (std::ranges::find(list, one) == list.end()) list.push_back(one);
   };
-  for (const std::string& word : words) add(word);
+  for (const std::string& word : words) {
+    add(word);
+    if (word == "paged") add("shared pages");
+  }
   if (takes.strides != Strides::dense) add("strides: rows");
   if (takes.strides == Strides::any) add("strides: any");
   if (forward_kind(problem) == ProblemKind::attention && takes_other_width(takes.limits)) add("d != dv");

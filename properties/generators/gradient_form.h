@@ -17,7 +17,7 @@ struct GradientForm {
 
 /// Of a family of so many rows: half of them in either mode, the other half in the next round.
 inline BackwardMode mode_in_turn(std::uint64_t seed, std::uint64_t rows) {
-  return (seed + seed / rows) % 2 == 0 ? BackwardMode::stage : BackwardMode::gradient;
+  return (seed % rows + seed / rows) % 2 == 0 ? BackwardMode::stage : BackwardMode::gradient;
 }
 
 }  // namespace flashproof

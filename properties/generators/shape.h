@@ -46,6 +46,10 @@ Problem draw_shape(const CaseSpec& spec, const ShapeWish& shape);
 /// The stream for the numbers of a case; disjoint from the one that draw_shape uses, different for every family.
 Random value_stream(const CaseSpec& spec);
 
+/// As with a cache of prefixes: sequences begin with pages of the first one, often with as many as both have: of the last one they may use
+/// different parts.
+void share_pages(AttentionProblem& problem, Random& random);
+
 /// A tensor of these extents, full of poison. dense: row-major. transposed: the last two axes change places in memory.
 /// padded: rows `pad` elements further apart than they are long, and with four axes the sequence outside the heads,
 /// (b, s, h, d), as most frameworks store them.

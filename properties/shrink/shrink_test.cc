@@ -103,6 +103,34 @@ TEST(Shrink, attention_with_a_hidden_key_keeps_its_mask) {
   EXPECT_EQ(least.q.elements() + least.k.elements() + least.v.elements(), 3);
 }
 
+TEST(Shrink, sequences_that_share_a_page_keep_it) {
+  const auto fails = [](const Problem& problem) {  // the first page of two sequences is one
+    const auto& p = std::get<AttentionProblem>(problem);
+    for (std::int64_t s = 1; p.paged() && s < p.sequences(); ++s) {
+      for (std::int64_t before = 0; before < s; ++before) {
+        if (p.k_length(before) == 0 || p.k_length(s) == 0 || p.q_length() == 0) continue;
+        if (p.page_table[static_cast<std::size_t>(s * p.pages_per_sequence())] ==
+            p.page_table[static_cast<std::size_t>(before * p.pages_per_sequence())]) {
+          return true;
+        }
+      }
+    }
+    return false;
+  };
+  const std::string keys = ":b=5,hq=2,hk=1,sq=7,sk=40,d=16,dv=8,format=f16";
+  int asked = 0;
+  for (int seed = 0; seed < 20 && asked < 3; ++seed) {
+    const Problem whole = problem_of("attention:paged:" + std::to_string(seed) + keys);
+    if (std::get<AttentionProblem>(whole).packed() || !fails(whole)) continue;
+    ++asked;
+    const auto least = std::get<AttentionProblem>(minimise(whole, fails, kTries));
+    EXPECT_EQ(least.sequences(), 2);
+    EXPECT_EQ(least.k.shape[0], 1) << "one page";
+    EXPECT_EQ(least.q.elements(), 2);
+  }
+  EXPECT_EQ(asked, 3);
+}
+
 TEST(Brief, says_what_is_unusual_and_the_numbers_if_they_are_few) {
   SoftmaxProblem softmax{Tensor::dense(Format::f16, {1, 2}), {2}, ChunkPlan::uniform(2, 1)};
   softmax.x.set({0, 0}, 65504);

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "properties/laws/support/change.h"
+#include "properties/shrink/sequences.h"
 #include "properties/shrink/shrink.h"
 #include "properties/shrink/tensors.h"
 
@@ -26,6 +27,12 @@ std::vector<Index> parts(std::int64_t n) {
   keep(0, n - 1);
   keep(1, n);
   return result;
+}
+
+Index all_but(std::int64_t n, std::int64_t gone) {
+  Index kept = iota(n);
+  kept.erase(kept.begin() + gone);
+  return kept;
 }
 
 /// The plan over the kept keys: every boundary moves to the number of kept keys before it, empty chunks go.
@@ -133,36 +140,6 @@ std::vector<Candidate> candidates(const MergeProblem& problem) {
   return c.list;
 }
 
-/// Sequence s of a packed or paged problem, or of a batch, as a plain problem of one.
-AttentionProblem one_sequence(const AttentionProblem& p, std::int64_t s) {
-  AttentionProblem result = p;
-  const auto copied = [&](const Tensor& from, std::int64_t heads, std::int64_t length, auto offset) {
-    Tensor to = Tensor::dense(from.format, {1, heads, length, from.shape[3]});
-    for (std::int64_t h = 0; h < heads; ++h) {
-      for (std::int64_t i = 0; i < length; ++i) {
-        for (std::int64_t d = 0; d < from.shape[3]; ++d) {
-          to.set_bits(((h * length) + i) * from.shape[3] + d, from.bits(offset(h, i) + d * from.stride[3]));
-        }
-      }
-    }
-    return to;
-  };
-  const std::int64_t keys = p.visible_length(s);
-  result.q = copied(p.q, p.q_heads(), p.q_length(s), [&](auto h, auto i) { return p.q_offset(s, h, i); });
-  result.k = copied(p.k, p.k_heads(), keys, [&](auto h, auto j) { return p.k_offset(s, h, j); });
-  result.v = copied(p.v, p.k_heads(), keys, [&](auto h, auto j) { return p.v_offset(s, h, j); });
-  if (p.has_bias()) result.bias = gather(gather(p.bias, 0, Index{s}), 3, iota(keys));
-  for (Tensor* factors : {&result.alibi, &result.q_descale, &result.k_descale, &result.v_descale}) {
-    if (!factors->shape.empty()) *factors = gather(*factors, 0, Index{s});
-  }
-  result.key_length.clear();
-  result.q_start.clear();
-  result.k_start.clear();
-  result.page_table.clear();
-  result.plan = kept_plan(p.plan, iota(keys));
-  return result;
-}
-
 template <class P>
 auto& forward_of(P& p) {
   if constexpr (ProblemOf<P, BackwardProblem>) {
@@ -193,7 +170,8 @@ void keep_first_query_heads(P& p) {
 
 template <class P>
 void keep_sequence(P& p, std::int64_t s) {
-  forward_of(p) = one_sequence(forward_of(p), s);
+  AttentionProblem& f = forward_of(p);
+  f = one_sequence(f, s, kept_plan(f.plan, iota(f.visible_length(s))));
   if constexpr (ProblemOf<P, BackwardProblem>) p.d_out = gather(p.d_out, 0, Index{s});
 }
 
@@ -205,13 +183,28 @@ std::vector<Candidate> candidates_of_attention(const P& whole) {
   for (std::int64_t s = 0; s < problem.sequences() && s < 8; ++s) c.add([s](P& p) { keep_sequence(p, s); });
   for (std::int64_t h = 0; h < problem.k_heads() && h < 8; ++h) c.add([h](P& p) { keep_kv_head(p, h); });
   c.add([](P& p) { keep_first_query_heads(p); });
+  if (!problem.packed()) {
+    const std::int64_t batch = problem.batch();
+    std::vector<Index> some = parts(batch);
+    for (std::int64_t s = 1; s + 1 < batch && s < 8; ++s) some.push_back(all_but(batch, s));
+    for (const Index& kept : some) c.add([kept](P& p) { keep_sequences(p, kept); });
+  }
+  if (problem.paged()) {
+    add(keep_used_pages);
+    for (const Index& kept : parts(problem.pages_per_sequence())) {
+      if (kept.front() > 0) continue;
+      add([pages = std::ssize(kept)](AttentionProblem& p) {
+        keep_first_pages(p, pages, kept_plan(p.plan, iota(pages * p.k.shape[2])));
+      });
+    }
+  }
   if (!problem.packed() && !problem.paged()) {
     c.add_parts(Axis::k_length, problem.k_length(), [](P& p, const Index& kept) {
       for (std::int32_t& length : forward_of(p).key_length) length = count_below(kept, length);
       forward_of(p).plan = kept_plan(forward_of(p).plan, kept);
     });
-    c.add_parts(Axis::q_length, problem.q_length());
   }
+  if (!problem.packed()) c.add_parts(Axis::q_length, problem.q_length());
   c.add_parts(Axis::d, problem.head_dim());
   c.add_parts(Axis::dv, problem.value_dim());
   add([](AttentionProblem& p) { p.bias = {}; });

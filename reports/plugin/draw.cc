@@ -34,7 +34,7 @@ bool takes(const Described& described, std::string_view name) {
   return std::ranges::find(described.declared, name, &Capability::name) != described.declared.end();
 }
 
-/// What keeps a family from what the description leaves out.
+/// What keeps a family from what the description leaves out; of one that takes pages sequences that can share them.
 Keys features_taken(const Described& described) {
   const auto takes = [&](std::string_view name) { return flashproof::takes(described, name); };
   Keys keys = storage_taken(described);
@@ -42,6 +42,7 @@ Keys features_taken(const Described& described) {
   if (!takes("causal")) keys["causal"] = "0";
   if (!takes("gqa")) keys["hq"] = keys["hk"] = "2";
   if (!takes("d != dv")) keys["d"] = keys["dv"] = "32";
+  if (takes("shared pages")) keys["b"] = "3";
   return keys;
 }
 

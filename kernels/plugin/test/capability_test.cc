@@ -45,7 +45,7 @@ TEST(Capability, every_word_of_a_description_has_one) {
   EXPECT_EQ(all("attention.row.mine", FLASHPROOF_ATTENTION,
                 R"("causal", "key_length", "bias", "gqa", "window", "softcap", "alibi", "sink", "packed", "paged",)"
                 R"("descale", "mixed")"),
-            15U);
+            16U);
   EXPECT_EQ(all("attention_backward.row.mine", FLASHPROOF_ATTENTION_BACKWARD,
                 R"("causal", "key_length", "bias", "gqa", "window", "alibi")"),
             9U);
@@ -97,6 +97,17 @@ TEST(Capability, is_tested_where_a_kernel_that_leaves_it_out_is_wrong) {
       for (std::int64_t h = 0; h < 2; ++h) p.v_descale.set({0, h}, value);
     };
   };
+  const auto pages = [](std::vector<std::int32_t> table, std::vector<std::int32_t> lengths) {
+    return [=](A& p) {
+      p.q = Tensor::dense(Format::f32, {2, 2, 3, 4});
+      p.page_table = table;
+      p.key_length = lengths;
+      p.k = p.v = Tensor::dense(Format::f32, {4, 2, 5, 4});
+    };
+  };
+  EXPECT_TRUE(tested("shared pages", pages({0, 1, 0, 2}, {9, 8})));
+  EXPECT_FALSE(tested("shared pages", pages({0, 1, 3, 2}, {9, 8})));
+  EXPECT_FALSE(tested("shared pages", pages({0, 0, 1, 0}, {9, 5}))) << "one sequence alone has keys there";
   EXPECT_TRUE(tested("descale", factors(0.5)));
   EXPECT_FALSE(tested("descale", factors(1)));
 }

@@ -64,6 +64,7 @@ enum class Hazard : std::uint8_t {
   packed_empty_sequence,
   partial_page,
   length_at_page_edge,
+  shared_page,
   sink_with_empty_first_split,
   softcap_saturated,
   steep_slope,

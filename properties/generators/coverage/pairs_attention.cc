@@ -149,7 +149,7 @@ void put_lengths(AttentionProblem& p, Random& random, Number level, Number room)
   }
 }
 
-/// A pool of a few pages more than are used, in any order. Pages without a key point nowhere.
+/// A pool of a few pages more than are used, in any order, some for several sequences. Pages without a key point nowhere.
 void put_pages(AttentionProblem& p, Random& random, Number per_sequence, Number pages) {
   const std::vector<std::int32_t> pool = draw_order(random, static_cast<int>(pages), 0, "random");
   const Number page = p.k.shape[2];
@@ -158,6 +158,7 @@ void put_pages(AttentionProblem& p, Random& random, Number per_sequence, Number 
     const bool used = p.key_length.empty() || entry % per_sequence * page < p.key_length[s];
     p.page_table.push_back(used ? pool[static_cast<std::size_t>(entry)] : -7'000'000);
   }
+  if (p.sequences() > 1 && random.chance(0.7)) share_pages(p, random);
 }
 
 Format key_format(Number level, Format of_q) {

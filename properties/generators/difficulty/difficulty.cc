@@ -64,6 +64,7 @@ std::span<const DifficultyField> difficulty_fields() {
       FP_FIELD(page_size),
       FP_FIELD(partial_pages),
       FP_FIELD(page_edges),
+      FP_FIELD(shared_pages),
       FP_FIELD(padding),
       FP_FIELD(broadcast),
       FP_FIELD(overlap),

@@ -129,9 +129,29 @@ void measure_hidden_keys(const AttentionProblem& p, std::span<const ScoreRow> ro
   }
 }
 
+/// Entries of the page table with keys whose page another sequence has keys in, too.
+double shared_pages(const AttentionProblem& p) {
+  std::map<std::int32_t, std::int64_t> users;
+  const std::int64_t per_sequence = p.pages_per_sequence(), size = p.k.shape[2];
+  const auto each_entry = [&](const auto& visit) {
+    for (std::int64_t s = 0; s < p.sequences(); ++s) {
+      for (std::int64_t page = 0; page * size < p.k_length(s); ++page) {
+        visit(p.page_table[static_cast<std::size_t>(s * per_sequence + page)]);
+      }
+    }
+  };
+  double shared = 0;
+  each_entry([&](std::int32_t page) { ++users[page]; });
+  each_entry([&](std::int32_t page) { shared += users[page] > 1; });
+  return shared;
+}
+
 void measure_sequences(const AttentionProblem& p, Difficulty& result) {
   if (p.packed()) result.sequences = static_cast<double>(p.sequences());
-  if (p.paged()) result.page_size = static_cast<double>(p.k.shape[2]);
+  if (p.paged()) {
+    result.page_size = static_cast<double>(p.k.shape[2]);
+    result.shared_pages = shared_pages(p);
+  }
   double edges = 0;
   for (std::int64_t s = 0; s < p.sequences(); ++s) {
     result.empty_sequences += p.packed() && (p.q_length(s) == 0 || p.k_length(s) == 0);

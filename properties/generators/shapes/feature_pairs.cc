@@ -1,5 +1,8 @@
 // Any two features of attention and nothing else: a row of `pairs` has many at once, and a kernel that does not take one of them is not
-// asked about the others. Windows cut on both sides, lengths differ, heads come in groups.
+// asked about the others. In every second round any three, of which `pairs` has only those that happen to meet, in any number of rounds:
+// a default run has the first round, a longer one the others, in as many cases. Windows cut on both sides, lengths differ, heads come in
+// groups.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -13,29 +16,45 @@ namespace {
 enum class Part : std::uint8_t { causal, groups, lengths, window, alibi, bias, softcap, sink, packed, paged };
 constexpr std::uint64_t kParts = 10, kOfGradients = 6;
 
-struct Two {
-  Part first, second;
-};
-/// In the order of the second, so that those of gradients come first. Packed sequences take no bias.
-constexpr auto kTwo = [] {
-  std::array<Two, kParts*(kParts - 1) / 2 - 1> list{};
+using Parts = std::array<Part, 3>;  // of two the second stands twice
+
+constexpr bool meet(const Parts& parts) {  // packed sequences take no bias
+  return std::ranges::find(parts, Part::bias) == parts.end() || std::ranges::find(parts, Part::packed) == parts.end();
+}
+
+/// In the order of the last, so that those of gradients come first.
+template <std::size_t kCount>
+constexpr auto parts_together(bool three) {
+  std::array<Parts, kCount> list{};
   std::size_t n = 0;
-  for (std::uint8_t second = 1; second < kParts; ++second) {
-    for (std::uint8_t first = 0; first < second; ++first) {
-      const Two two{static_cast<Part>(first), static_cast<Part>(second)};
-      if (two.first != Part::bias || two.second != Part::packed) list[n++] = two;
+  for (std::size_t last = 1; last < kParts; ++last) {
+    for (std::size_t middle = three ? 1 : last; middle < (three ? last : last + 1); ++middle) {
+      for (std::size_t first = 0; first < middle; ++first) {
+        const Parts parts{static_cast<Part>(first), static_cast<Part>(middle), static_cast<Part>(last)};
+        if (meet(parts)) list[n++] = parts;
+      }
     }
   }
   return list;
-}();
+}
+constexpr auto kTwo = parts_together<kParts*(kParts - 1) / 2 - 1>(false);
+constexpr auto kThree = parts_together<kParts*(kParts - 1) * (kParts - 2) / 6 - (kParts - 2)>(true);
+constexpr std::uint64_t kTwoOfGradients = kOfGradients * (kOfGradients - 1) / 2;
+constexpr std::uint64_t kThreeOfGradients = kTwoOfGradients * (kOfGradients - 2) / 3;
 
-std::uint64_t round(ProblemKind problem) {
-  return problem == ProblemKind::backward ? kOfGradients * (kOfGradients - 1) / 2 : kTwo.size();
+std::uint64_t round(ProblemKind problem) { return problem == ProblemKind::backward ? kTwoOfGradients : kTwo.size(); }
+
+/// Of round 0, 2, 4, ... two features, of round 1, 3, 5, ... the next so many of three.
+const Parts& parts_of(const CaseSpec& spec) {
+  const std::uint64_t rows = round(spec.problem), row = spec.seed % rows, rounds = spec.seed / rows;
+  if (rounds % 2 == 0) return kTwo[row];
+  const std::uint64_t all = spec.problem == ProblemKind::backward ? kThreeOfGradients : kThree.size();
+  return kThree[(rounds / 2 * rows + row) % all];
 }
 
 Case make(const CaseSpec& spec) {
-  const Two& two = kTwo[spec.seed % round(spec.problem)];
-  const auto has = [&](Part part) { return two.first == part || two.second == part; };
+  const Parts& parts = parts_of(spec);
+  const auto has = [&](Part part) { return std::ranges::find(parts, part) != parts.end(); };
   const std::int64_t heads = has(Part::groups) ? 4 : 2;
   Problem problem = draw_shape(spec, {.rows = 9,
                                       .length = 33,
@@ -62,15 +81,24 @@ Case make(const CaseSpec& spec) {
   return with_spread(spec, std::move(problem), random, 2);
 }
 
-/// Either mode of each, in turn.
-GradientForm gradient(const CaseSpec& spec) { return {.mode = mode_in_turn(spec.seed, round(spec.problem))}; }
+/// Either mode of each, in turn: two rounds are one turn.
+GradientForm gradient(const CaseSpec& spec) {
+  const std::uint64_t rows = round(spec.problem);
+  return {.mode = mode_in_turn(spec.seed / rows / 2 * rows + spec.seed % rows, rows)};
+}
 
 constexpr Promise kPromises[] = {{.field = &Difficulty::features, .at_least = 1, .share = 0.6}};
 
 }  // namespace
 
 Family feature_pairs() {
-  return {"any two features of attention and no other", kAttentionOnly, make, kPromises, round, false, gradient};
+  return {"any two features of attention and no other, in every second round any three",
+          kAttentionOnly,
+          make,
+          kPromises,
+          round,
+          false,
+          gradient};
 }
 
 }  // namespace flashproof::family

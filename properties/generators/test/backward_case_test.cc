@@ -96,6 +96,21 @@ TEST(GradientRows, are_valid_cases_and_a_key_beats_them) {
   }
 }
 
+// Whether a round has an even or an odd number of rows.
+TEST(GradientRows, come_in_either_mode) {
+  for (const char* family : {"sizes", "model_sizes", "feature_pairs", "feature_edges"}) {
+    const std::uint64_t rows = find_family(family)->round(ProblemKind::backward);
+    const std::uint64_t turn = std::string_view(family) == "feature_pairs" ? 2 * rows : rows;
+    for (std::uint64_t row = 0; row < 2; ++row) {
+      const auto mode = [&](std::uint64_t seed) {
+        return problem_from("attention_backward:" + std::string(family) + ":" + std::to_string(seed)).mode;
+      };
+      EXPECT_NE(mode(row), mode(row + turn)) << family;
+      EXPECT_NE(mode(row), mode(row + 1)) << family;
+    }
+  }
+}
+
 TEST(GradientCase, special_values_reach_d_out) {
   int special = 0;
   for (int seed = 0; seed < 12; ++seed) {

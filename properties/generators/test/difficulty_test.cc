@@ -131,6 +131,22 @@ TEST(Difficulty, OfKeysHiddenFromSomeRows) {
   EXPECT_EQ(d.hidden_share, 0.25);
 }
 
+TEST(Difficulty, OfPagesOfSeveralSequences) {
+  AttentionProblem p;
+  p.q = Tensor::dense(Format::f32, {3, 1, 1, 2});
+  p.k = Tensor::dense(Format::f32, {4, 1, 2, 2});
+  p.v = Tensor::dense(Format::f32, {4, 1, 2, 1});
+  for (Tensor* tensor : {&p.q, &p.k, &p.v}) std::ranges::fill(tensor->storage, std::byte{0});
+  p.page_table = {2, 0, 2, 1, 0, 2};
+  p.key_length = {4, 3, 1};  // the last sequence has no key in page 2
+  p.plan = ChunkPlan::uniform(4, 4);
+  EXPECT_EQ(difficulty(p).shared_pages, 4);  // page 2 of two sequences, page 0 of two
+  p.page_table = {2, 0, 3, 1, 0, 2};
+  EXPECT_EQ(difficulty(p).shared_pages, 2);
+  p.key_length = {2, 3, 1};
+  EXPECT_EQ(difficulty(p).shared_pages, 0);
+}
+
 TEST(Difficulty, EveryFieldHasItsName) {
   std::set<std::string_view> names;
   for (const DifficultyField& field : difficulty_fields()) EXPECT_TRUE(names.insert(field.name).second) << field.name;

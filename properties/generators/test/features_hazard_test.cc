@@ -110,10 +110,18 @@ TEST(FeatureHazards, PackedSequencesAreUnequalAndSomeEmpty) {
 
 TEST(FeatureHazards, PagesOfEverySizePartlyUsed) {
   std::set<std::int64_t> sizes;
-  int partial = 0, unused = 0;
+  int partial = 0, unused = 0, shared = 0, parts = 0;
   for_each_problem("paged", [&](const AttentionProblem& p) {
     ASSERT_TRUE(p.paged());
     const std::int64_t size = p.k.shape[2];
+    for (std::int64_t s = 1; s < p.sequences(); ++s) {  // the last page of the shorter one
+      const std::int64_t shorter = std::min(p.k_length(0), p.k_length(s));
+      if (shorter == 0) continue;
+      const auto page = static_cast<std::size_t>((shorter - 1) / size);
+      const auto own = static_cast<std::size_t>(s * p.pages_per_sequence());
+      shared += p.page_table[0] == p.page_table[own];
+      parts += p.page_table[page] == p.page_table[own + page] && p.k_length(0) != p.k_length(s);
+    }
     sizes.insert(size);
     for (std::int64_t s = 0; s < p.sequences(); ++s) partial += p.visible_length(s) % size != 0;
     for (const std::int32_t page : p.page_table) unused += page < 0;
@@ -121,6 +129,8 @@ TEST(FeatureHazards, PagesOfEverySizePartlyUsed) {
   EXPECT_EQ(sizes, (std::set<std::int64_t>{1, 16, 64, 256}));
   EXPECT_GE(partial, 20);
   EXPECT_GE(unused, 10);
+  EXPECT_GE(shared, 10);
+  EXPECT_GE(parts, 5) << "of a shared page sequences use different parts";
 }
 
 TEST(FeatureHazards, GroupsAndDims) {
@@ -199,6 +209,51 @@ TEST(FeatureHazards, FeaturesComeAtBothEndsOfTheirRanges) {
     EXPECT_EQ(met_caps, caps);
     EXPECT_GE(caps, 5);
     EXPECT_GT(largest_sink, 1e30);
+  }
+}
+
+/// What `feature_pairs` puts together, by the number of its part.
+std::vector<int> parts_of(const AttentionProblem& p) {
+  const bool has[] = {p.causal,
+                      p.k_heads() < p.q_heads(),
+                      !p.key_length.empty(),
+                      p.has(Feature::window),
+                      p.has_alibi(),
+                      p.has_bias(),
+                      p.softcap > 0,
+                      p.has_sink(),
+                      p.packed(),
+                      p.paged()};
+  std::vector<int> parts;
+  for (int part = 0; part < 10; ++part) {
+    if (has[part]) parts.push_back(part);
+  }
+  return parts;
+}
+
+// The first round has any two, the second and those two behind it any three: of n parts n (n - 1) (n - 2) / 6, but no bias beside packed
+// sequences.
+TEST(FeatureHazards, AnyTwoMeetInARoundAndAnyThreeInTheNext) {
+  for (const auto& [problem, of_two, of_three] :
+       {std::tuple{ProblemKind::attention, 44U, 112U}, std::tuple{ProblemKind::backward, 15U, 20U}}) {
+    const std::uint64_t rows = find_family("feature_pairs")->round(problem);
+    EXPECT_EQ(rows, of_two);
+    std::set<std::pair<int, int>> two;
+    std::set<std::tuple<int, int, int>> three;
+    for (const std::uint64_t round : {0, 1, 3, 5}) {
+      for (std::uint64_t seed = round * rows; seed < (round + 1) * rows; ++seed) {
+        const Problem drawn = make_case({problem, "feature_pairs", seed, {}}).problem;
+        const std::vector<int> parts = parts_of(*attention_of(drawn));
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+          for (std::size_t j = 0; j < i; ++j) {
+            if (round == 0) two.emplace(parts[j], parts[i]);
+            for (std::size_t k = 0; round > 0 && k < j; ++k) three.emplace(parts[k], parts[j], parts[i]);
+          }
+        }
+      }
+    }
+    EXPECT_EQ(two.size(), of_two) << name(problem);
+    EXPECT_EQ(three.size(), of_three) << name(problem);
   }
 }
 

@@ -163,7 +163,7 @@ std::vector<std::uint8_t> ordinary(const AttentionProblem& p) {
     for (std::int64_t c = 0; c < p.head_dim(); ++c) {
       good = good && std::isfinite(decode(p.q.format, p.q.bits(q + c * p.q.stride[3])));
     }
-    for (std::int64_t j = 0; p.has_bias() && j < p.k_length(); ++j) {
+    for (std::int64_t j = 0; p.has_bias() && j < p.visible_length(s); ++j) {  // beyond it lies no key
       good = good && finite_or_hiding(p.bias.at({s, h, i, j}));
     }
     if (p.has_sink()) good = good && finite_or_hiding(p.sink.at({h}));

@@ -1,4 +1,8 @@
-// Plants in q, k, v and bias: what every row sees of them follows from the keys that it sees.
+// Plants in q, k, v and bias. What is planted in k or v lies in a slot of storage, and a slot may be a key of several sequences, which
+// share its page, and hold several plants then: those of all of them. A row sees what lies in the slots of the keys that it sees,
+// whoever planted it: a NaN in k of one makes the row NaN; one in v its column, and several in one slot so many columns; of a slot
+// that is a key of its sequence, but hidden from it, a kernel that isolates hidden keys leaves nothing in the row; of one that is no key
+// of its sequence no kernel does, as of any storage that belongs to no key.
 #include <cmath>
 #include <limits>
 
@@ -24,19 +28,19 @@ std::vector<std::int64_t> index_of(const Tensor& tensor, std::int64_t offset) {
 
 /// Where NaN was planted, and in what: the index of the plant; −1: none.
 struct Places {
-  std::vector<std::int32_t> q;     // by row of the output: a row of it is a row of q
-  std::vector<std::int32_t> k;     // by key in dense k
-  std::vector<std::int32_t> v;     // by key in dense v; the last of its index is the column
-  std::vector<std::int32_t> bias;  // by row
+  std::vector<std::int32_t> q;               // by row of the output: a row of it is a row of q
+  std::vector<std::int32_t> k;               // by slot of dense k: the latest
+  std::vector<std::vector<std::int32_t>> v;  // by slot of dense v: all of them; the last of an index is the column
+  std::vector<std::int32_t> bias;            // by row
 };
 
 class Planter {
  public:
   Planter(const AttentionProblem& given, Planted& result, Random& random)
       : from_(given), result_(result), to_(std::get<AttentionProblem>(result.problem)), random_(random) {
-    const auto keys = static_cast<std::size_t>(from_.k.elements() / from_.head_dim());
-    places_ = {std::vector<std::int32_t>(result.lse.size(), -1), std::vector<std::int32_t>(keys, -1),
-               std::vector<std::int32_t>(keys, -1), std::vector<std::int32_t>(result.lse.size(), -1)};
+    const auto slots = static_cast<std::size_t>(from_.k.elements() / from_.head_dim());
+    places_ = {std::vector<std::int32_t>(result.lse.size(), -1), std::vector<std::int32_t>(slots, -1),
+               std::vector<std::vector<std::int32_t>>(slots), std::vector<std::int32_t>(result.lse.size(), -1)};
   }
 
   /// Into sequence s and the query heads of one kv head.
@@ -55,7 +59,7 @@ class Planter {
     }
     if (which == 3) {
       const std::int64_t column = random_.integer(0, from_.value_dim() - 1);
-      places_.v[index(s, kv, key)] = plant_nan("v", to_.v, from_.v_offset(s, kv, key) + column);
+      places_.v[slot(s, kv, key)].push_back(plant_nan("v", to_.v, from_.v_offset(s, kv, key) + column));
     }
     for (std::int64_t h = kv * group; h < (kv + 1) * group; ++h) {
       if (which == 0) {
@@ -78,14 +82,14 @@ class Planter {
       std::int32_t nan = places_.bias[r];
       std::vector<std::int32_t> values;
       for (std::int64_t j = 0; j < to_.visible_length(s); ++j) {
-        const std::size_t at = index(s, kv, j);
+        const std::size_t at = slot(s, kv, j);
         if (j < seen.first || j >= seen.last || to_.hidden_by_bias(s, h, i, j)) {
-          hides_one = hides_one || places_.k[at] >= 0 || places_.v[at] >= 0;
+          hides_one = hides_one || places_.k[at] >= 0 || !places_.v[at].empty();
           continue;
         }
         sees_any = true;
         if (nan < 0) nan = places_.k[at];
-        if (places_.v[at] >= 0) values.push_back(places_.v[at]);
+        values.insert(values.end(), places_.v[at].begin(), places_.v[at].end());
       }
       if (nan < 0 && sees_any) nan = places_.q[r];
       if (nan >= 0) {
@@ -107,7 +111,7 @@ class Planter {
   }
 
  private:
-  std::size_t index(std::int64_t s, std::int64_t kv, std::int64_t j) const {
+  std::size_t slot(std::int64_t s, std::int64_t kv, std::int64_t j) const {
     return static_cast<std::size_t>(from_.k_offset(s, kv, j) / from_.head_dim());
   }
 
@@ -119,7 +123,7 @@ class Planter {
   void plant_k(std::int64_t s, std::int64_t kv, KeyRange keys) {
     for (std::int64_t key = keys.first; key < keys.end; ++key) {
       const std::int64_t c = random_.integer(0, from_.head_dim() - 1);
-      places_.k[index(s, kv, key)] = plant_nan("k", to_.k, from_.k_offset(s, kv, key) + c);
+      places_.k[slot(s, kv, key)] = plant_nan("k", to_.k, from_.k_offset(s, kv, key) + c);
     }
   }
 

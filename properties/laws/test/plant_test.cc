@@ -6,6 +6,8 @@
 
 #include <cmath>
 
+#include "properties/generators/shape.h"
+#include "properties/laws/support/change.h"
 #include "properties/laws/test/teeth_check.h"
 
 namespace flashproof {
@@ -79,6 +81,53 @@ TEST(Plant, stands_where_it_is_said_to_stand) {
     EXPECT_GT(all.seen, 50) << line;
     EXPECT_GT(all.unseen, 5) << line;
   }
+}
+
+/// Whether what a row reads in the storage of the problem makes its column NaN: of all keys that it sees, whoever planted it.
+bool reads_nan(const AttentionProblem& p, std::int64_t s, std::int64_t h, std::int64_t i, std::int64_t column) {
+  const auto holds_nan = [](const Tensor& t, std::int64_t offset) {
+    for (std::int64_t c = 0; c < t.shape[3]; ++c) {
+      if (std::isnan(decode(t.format, t.bits(offset + c * t.stride[3])))) return true;
+    }
+    return false;
+  };
+  const auto seen = p.visible_keys(s, i);
+  const std::int64_t kv = p.kv_head(h);
+  for (std::int64_t j = seen.first; j < seen.last; ++j) {
+    if (holds_nan(p.q, p.q_offset(s, h, i)) || holds_nan(p.k, p.k_offset(s, kv, j))) return true;
+    if (std::isnan(decode(p.v.format, p.v.bits(p.v_offset(s, kv, j) + column * p.v.stride[3])))) return true;
+  }
+  return false;
+}
+
+/// Several sequences begin with the same pages: what lies in a slot is seen by all that read it.
+TEST(Plant, of_a_page_that_sequences_share_is_seen_by_all_of_them) {
+  int twice = 0;  // slots with two columns planted
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const std::string line =
+        "attention:paged:" + std::to_string(seed) + ":b=7,hq=2,hk=1,sq=3,sk=40,d=8,dv=8,layout=dense,format=f32";
+    auto p = std::get<AttentionProblem>(make_case(parse_case_spec(line)).problem);
+    p.bias = {};
+    Random random(seed, 1);
+    share_pages(p, random);
+    const std::vector<std::uint8_t> in_domain(static_cast<std::size_t>(output_shape(p).rows), 1);
+    for (int turn = 0; turn < kPlants; ++turn) {
+      const Planted result = planted(p, turn, random, true, in_domain);
+      const auto& after = std::get<AttentionProblem>(result.problem);
+      for_each_query(after, [&](std::int64_t s, std::int64_t h, std::int64_t i, std::int64_t row) {
+        for (std::int64_t c = 0; c < after.value_dim(); ++c) {
+          const bool nan = result.o[static_cast<std::size_t>(row * after.value_dim() + c)] == Expect::nan;
+          ASSERT_EQ(nan, reads_nan(after, s, h, i, c)) << line << ", row " << row << ", column " << c;
+        }
+      });
+      std::map<std::vector<std::int64_t>, std::set<std::int64_t>> columns;
+      for (const Plant& plant : result.plants) {
+        if (plant.tensor == "v") columns[{plant.index.begin(), plant.index.end() - 1}].insert(plant.index.back());
+      }
+      for (const auto& [slot, of_slot] : columns) twice += of_slot.size() > 1 ? 1 : 0;
+    }
+  }
+  EXPECT_GE(twice, 3);
 }
 
 TEST(Plant, is_told_with_tensor_index_and_value) {

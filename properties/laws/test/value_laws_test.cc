@@ -2,6 +2,7 @@
 // about is broken around it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
@@ -51,6 +52,16 @@ Runner with_output(Change change) {
     output.o = mapped(output.o, change);
     return output;
   };
+}
+
+TEST(ValueLaws, ABiasBehindTheLengthIsNoInput) {
+  auto p = std::get<AttentionProblem>(normal_case({{"b", "2"}}).problem);
+  p.bias = dense_bias(p);
+  p.key_length = {50, 90};
+  p.bias.set({0, 1, 2, 50}, NAN);
+  EXPECT_EQ(std::ranges::count(ordinary_rows(p), 0), 0);
+  p.bias.set({0, 1, 2, 49}, NAN);
+  EXPECT_EQ(std::ranges::count(ordinary_rows(p), 0), 1);
 }
 
 TEST(ValueLaws, ScalingSeesAnAbsoluteAmountInTheOutput) {

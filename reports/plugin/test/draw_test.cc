@@ -126,6 +126,8 @@ TEST(Draw, every_feature_of_attention_by_itself_and_with_narrow_limits) {
     const std::string takes = std::string("\"") + word + "\"";
     expect_drawn({ProblemKind::attention, takes, R"(, "limits": {"d": [64, 128, 64], "dv": "d"})"});
   }
+  // A kernel of few features refuses most cases in which sequences share pages.
+  expect_drawn({ProblemKind::attention, R"("paged", "key_length", "causal", "gqa")", ""});
   expect_drawn({ProblemKind::attention, "", R"(, "strides": "rows", "limits": {"d": [64, 64]})"});
   expect_drawn({ProblemKind::attention, "", R"(, "strides": "any")"});
 }
