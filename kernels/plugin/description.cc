@@ -174,6 +174,7 @@ Described describe(const PluginEntry& entry) {
     reader.refuse("semantics: diagonal: legal with alibi: bottom_right, from where its distances count");
   }
   d.sizes = sizes(takes.limits);
+  d.limits = in_words(takes.limits);
   d.refusal = Refusal(
       [takes, isolates = d.contract.isolates_hidden, semantics = d.contract.semantics](const Problem& problem) {
         std::string why = refused(takes, problem);

@@ -136,4 +136,19 @@ std::vector<std::pair<std::string, std::int64_t>> sizes(const std::vector<Limit>
   return list;
 }
 
+std::string in_words(const std::vector<Limit>& limits) {
+  std::string text;
+  for (const Limit& limit : limits) {
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", kAxes.at(static_cast<std::size_t>(limit.axis)));
+    if (limit.as_d) {
+      text += " as d";
+      continue;
+    }
+    text +=
+        limit.least == limit.most ? fmt::format(" {}", limit.least) : fmt::format(" {} to {}", limit.least, limit.most);
+    if (limit.step > 1) text += fmt::format(" by {}", limit.step);
+  }
+  return text;
+}
+
 }  // namespace flashproof

@@ -52,4 +52,7 @@ bool takes_other_width(const std::vector<Limit>& limits);
 /// Of each limited axis a size that is not the least unless it must be: 0 and 1 test little.
 std::vector<std::pair<std::string, std::int64_t>> sizes(const std::vector<Limit>& limits);
 
+/// "d 16 to 128 by 16, dv as d".
+std::string in_words(const std::vector<Limit>& limits);
+
 }  // namespace flashproof

@@ -1,6 +1,7 @@
 #include "reports/plugin/text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -240,6 +241,11 @@ std::string plugin_text(const Plugin& plugin) {
                         c.returns == Returns::both ? ""
                         : c.returns == Returns::o  ? ", returns o alone"
                                                    : ", returns lse alone");
+    const Described& described = plugin.described(kernel);
+    std::vector<std::string_view> takes;
+    for (const Capability* one : described.declared) takes.push_back(one->name);
+    if (!takes.empty()) text += fmt::format("    takes {}\n", fmt::join(takes, ", "));
+    if (!described.limits.empty()) text += fmt::format("    limits {}\n", described.limits);
     for (const std::string& word : semantics_words(c.semantics)) text += fmt::format("    {}\n", word);
   }
   return text;

@@ -13,6 +13,7 @@
 #include "reports/plugin/ask.h"
 #include "reports/plugin/block.h"
 #include "reports/plugin/main.h"
+#include "reports/plugin/text.h"
 
 namespace flashproof {
 namespace {
@@ -180,6 +181,15 @@ TEST(CheckPlugin, a_kernel_that_changes_the_folder_does_not_move_the_witness) {
   EXPECT_LE(std::get<SoftmaxProblem>(read_witness(r.failure->witness).content.problem).x.elements(), 2);
   std::filesystem::current_path(here);
   std::filesystem::remove_all(folder);
+}
+
+TEST(CheckPlugin, a_listing_says_what_kernels_take) {
+  const std::string text = plugin_text(Plugin(kFolder / "adversary.so"));
+  EXPECT_THAT(text, HasSubstr("\n    takes "));
+  EXPECT_THAT(text, HasSubstr("strides: any"));
+  EXPECT_THAT(text, HasSubstr("\n    limits k_length 0 to 1\n"));
+  EXPECT_THAT(text, HasSubstr("\n    limits cols 1\n"));
+  EXPECT_THAT(plugin_text(Plugin(kFolder / "evasive.so")), HasSubstr("\n    takes row_length\n"));
 }
 
 TEST(CheckPlugin, kernels_on_device_pointers) {
