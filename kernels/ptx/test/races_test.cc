@@ -97,7 +97,7 @@ TEST(Races, atomics_are_none_and_order_only_beside_a_fence) {
 TEST(Races, blocks_are_not_ordered) {
   EXPECT_EQ(said("st.global.u32 [%O], %i;\n", 32, 4), "");
   EXPECT_EQ(said("ld.global.u32 %ow, [%A];\nst.global.u32 [%O], %ow;\n", 32, 4), "")
-      << "what nobody writes may be read by all";
+      << "what no block writes may be read by all";
   EXPECT_THAT(said("st.global.u32 [%C], %i;\n", 32, 2), HasSubstr("which a warp of another block wrote in line "));
   EXPECT_THAT(said("ld.global.u32 %ow, [%C+8];\nst.global.u32 [%O], %i;\n", 32, 2),
               HasSubstr("a warp of another block"));

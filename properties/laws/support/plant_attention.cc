@@ -1,6 +1,6 @@
 // Plants in q, k, v and bias. What is planted in k or v lies in a slot of storage, and a slot may be a key of several sequences, which
 // share its page, and hold several plants then: those of all of them. A row sees what lies in the slots of the keys that it sees,
-// whoever planted it: a NaN in k of one makes the row NaN; one in v its column, and several in one slot so many columns; of a slot
+// whichever of them it was planted for: a NaN in k of one makes the row NaN; one in v its column, and several in one slot so many columns; of a slot
 // that is a key of its sequence, but hidden from it, a kernel that isolates hidden keys leaves nothing in the row; of one that is no key
 // of its sequence no kernel does, as of any storage that belongs to no key.
 #include <cmath>

@@ -83,7 +83,7 @@ TEST(Plant, stands_where_it_is_said_to_stand) {
   }
 }
 
-/// Whether what a row reads in the storage of the problem makes its column NaN: of all keys that it sees, whoever planted it.
+/// Whether what a row reads in the storage of the problem makes its column NaN: of all keys that it sees, whichever sequence it was planted for.
 bool reads_nan(const AttentionProblem& p, std::int64_t s, std::int64_t h, std::int64_t i, std::int64_t column) {
   const auto holds_nan = [](const Tensor& t, std::int64_t offset) {
     for (std::int64_t c = 0; c < t.shape[3]; ++c) {
