@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <string>
@@ -119,9 +120,10 @@ int with_plugin(const Arguments& a, Use use) {
   }
 }
 
-/// What a replay line begins with.
+/// What a replay line begins with: the launcher as it was called, from whatever folder.
 std::string replay_program(const Arguments& a) {
-  std::string program = "./flashproof replay";
+  const char* const launcher = std::getenv("FLASHPROOF_LAUNCHER");
+  std::string program = shell_word(launcher != nullptr && *launcher != '\0' ? launcher : "./flashproof") + " replay";
   if (!a.map.empty()) program += " --map " + shell_word(a.map);
   return program + (a.declare.empty() ? "" : " --declare " + shell_word(a.declare));
 }

@@ -121,6 +121,15 @@ TEST_F(AdversaryPlugin, cases_that_only_together_contradict_a_declaration_replay
   EXPECT_GT(cases, 1);
 }
 
+TEST_F(AdversaryPlugin, a_replay_line_begins_with_the_launcher_as_it_was_called) {
+  const std::string check =
+      "check '" FLASHPROOF_TEST_PLUGINS "/adversary.so' --kernel softmax.no_offset.test --law within_bound --quick";
+  EXPECT_EQ(run_shell("FLASHPROOF_LAUNCHER='../a b/flashproof' '" FLASHPROOF_CLI "' >stdout 2>stderr " + check), 1)
+      << err;
+  EXPECT_THAT(out, HasSubstr("'../a b/flashproof' replay "));
+  EXPECT_THAT(out, Not(HasSubstr("./flashproof replay")));
+}
+
 TEST_F(AdversaryPlugin, a_kernel_that_takes_nothing_is_a_finding) {
   EXPECT_EQ(check("softmax.nothing.test"), 1) << out;
 }
