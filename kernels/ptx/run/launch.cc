@@ -62,7 +62,7 @@ class Grid {
     for (std::size_t i = 0; i < warps; ++i)
       prepare(runtime_.warps[i], static_cast<std::uint32_t>(i), registers_.get() + i * registers);
     prepare_context();
-    runtime_.races.prepare(warps, least_access(entry.layout), shared, has_fence(flow_.entry), wanted.grid.count() == 1);
+    runtime_.races.prepare(warps, least_access(entry.layout), shared, has_fence(flow_.entry));
   }
 
   void add_ranges(std::span<const Array> arrays) {

@@ -1,6 +1,7 @@
 #include "kernels/ptx/run/races.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace flashproof::ptx {
 namespace {
@@ -13,11 +14,10 @@ bool is_strong(Touch how) { return how == Touch::strong_read || how == Touch::st
 
 }  // namespace
 
-void Races::prepare(std::size_t warps, std::uint64_t granule, std::uint64_t shared_bytes, bool fences, bool one_block) {
+void Races::prepare(std::size_t warps, std::uint64_t granule, std::uint64_t shared_bytes, bool fences) {
   warps_ = warps;
   granule_ = granule;
   fences_ = fences;
-  one_block_ = one_block;
   stride_ = reads + warps;
   clocks_.resize(warps * warps);
   shared_.assign((shared_bytes + granule - 1) / granule * stride_, 0);
@@ -55,56 +55,79 @@ void Races::order(std::uint32_t warp, std::uint64_t address, bool is_shared) {
   ++mine[warp];
 }
 
-std::optional<Conflict> Races::earlier_write(const std::uint32_t* cell, std::uint32_t warp, Touch how, bool is_global) {
+std::optional<Conflict> Races::earlier_write(const std::uint32_t* cell, const Accessor& by, Touch how, bool is_global) {
   if (is_strong(how) && (cell[flags] & strong_write_flag) != 0) return std::nullopt;
   const auto line = static_cast<int>(cell[write_line]);
+  const std::uint32_t* const known = clock_of(by.warp);
+  if (cell[write_block] == block_ && cell[write_warp] == by.warp) {
+    const bool ordered = (cell[write_lanes] >> by.lane & 1) != 0 || cell[write_clock] < known[by.warp] ||
+                         cell[write_instruction] == instruction_;
+    return ordered ? std::nullopt
+                   : std::optional(Conflict{true, false, by.warp, std::countr_zero(cell[write_lanes]), line});
+  }
   if (cell[write_block] == block_) {
-    const bool ordered = cell[write_warp] == warp || clock_of(warp)[cell[write_warp]] >= cell[write_clock];
-    return ordered ? std::nullopt : std::optional(Conflict{true, false, cell[write_warp], line});
+    const bool ordered = known[cell[write_warp]] >= cell[write_clock];
+    return ordered ? std::nullopt : std::optional(Conflict{true, false, cell[write_warp], -1, line});
   }
   if (!is_global || cell[write_block] == 0 || ordered_) return std::nullopt;
-  return Conflict{true, true, cell[write_warp], line};
+  return Conflict{true, true, cell[write_warp], -1, line};
 }
 
-std::optional<Conflict> Races::earlier_read(const std::uint32_t* cell, std::uint32_t warp, bool is_global) {
+std::optional<Conflict> Races::earlier_read(const std::uint32_t* cell, const Accessor& by, Touch how, bool is_global) {
   const auto line = static_cast<int>(cell[read_line]);
   const bool elsewhere = cell[read_block] != block_ && cell[read_block] != 0;
   if (is_global && !ordered_ && (elsewhere || (cell[flags] & other_blocks_read) != 0))
-    return Conflict{false, true, 0, line};
+    return Conflict{false, true, 0, -1, line};
   if (cell[read_block] != block_) return std::nullopt;
+  const std::uint32_t* const known = clock_of(by.warp);
   for (std::uint32_t other = 0; other < warps_; ++other) {
-    if (other != warp && cell[reads + other] > clock_of(warp)[other]) return Conflict{false, false, other, line};
+    if (other != by.warp && cell[reads + other] > known[other]) return Conflict{false, false, other, -1, line};
   }
-  return std::nullopt;
+  const std::uint32_t others = cell[read_lanes] & ~(1U << by.lane);
+  const bool by_lanes = cell[read_warp] == by.warp && cell[reads + by.warp] == known[by.warp] && others != 0 &&
+                        !is_strong(how) && cell[read_instruction] != instruction_;
+  return by_lanes ? std::optional(Conflict{false, false, by.warp, std::countr_zero(others), line}) : std::nullopt;
 }
 
-std::optional<Conflict> Races::touch(std::uint32_t* cell, std::uint32_t warp, Touch how, int line, bool is_global) {
-  std::optional<Conflict> found = earlier_write(cell, warp, how, is_global);
+void Races::note_read(std::uint32_t* cell, const Accessor& by) {
+  if (cell[read_block] != block_) {
+    cell[flags] |= cell[read_block] != 0 ? other_blocks_read : 0;
+    std::fill_n(cell + reads, warps_, 0);
+    cell[read_block] = block_;
+  }
+  const std::uint32_t now = clock_of(by.warp)[by.warp];
+  if (cell[read_warp] != by.warp || cell[reads + by.warp] != now) cell[read_lanes] = 0;
+  cell[reads + by.warp] = now;
+  cell[read_warp] = by.warp;
+  cell[read_lanes] |= 1U << by.lane;
+  cell[read_line] = static_cast<std::uint32_t>(by.line);
+  cell[read_instruction] = instruction_;
+}
+
+std::optional<Conflict> Races::touch(std::uint32_t* cell, const Accessor& by, Touch how, bool is_global) {
+  std::optional<Conflict> found = earlier_write(cell, by, how, is_global);
   if (is_write(how)) {
-    if (!found) found = earlier_read(cell, warp, is_global);
+    if (!found) found = earlier_read(cell, by, how, is_global);
+    const bool is_same =
+        cell[write_block] == block_ && cell[write_warp] == by.warp && cell[write_instruction] == instruction_;
+    cell[write_lanes] = (is_same ? cell[write_lanes] : 0) | 1U << by.lane;
     cell[write_block] = block_;
-    cell[write_clock] = clock_of(warp)[warp];
-    cell[write_warp] = warp;
-    cell[write_line] = static_cast<std::uint32_t>(line);
+    cell[write_clock] = clock_of(by.warp)[by.warp];
+    cell[write_warp] = by.warp;
+    cell[write_line] = static_cast<std::uint32_t>(by.line);
+    cell[write_instruction] = instruction_;
     cell[flags] = is_strong(how) ? strong_write_flag : 0;
     cell[read_block] = 0;
   } else if (!is_strong(how)) {
-    if (cell[read_block] != block_) {
-      cell[flags] |= cell[read_block] != 0 ? other_blocks_read : 0;
-      std::fill_n(cell + reads, warps_, 0);
-      cell[read_block] = block_;
-    }
-    cell[reads + warp] = clock_of(warp)[warp];
-    cell[read_line] = static_cast<std::uint32_t>(line);
+    note_read(cell, by);
   }
   return found;
 }
 
-std::optional<Conflict> Races::shared(std::uint32_t warp, std::uint64_t offset, std::uint64_t bytes, Touch how,
-                                      int line) {
+std::optional<Conflict> Races::shared(const Accessor& by, std::uint64_t offset, std::uint64_t bytes, Touch how) {
   std::optional<Conflict> found;
   for (std::uint64_t at = offset / granule_; at < (offset + bytes) / granule_; ++at) {
-    const auto here = touch(shared_.data() + at * stride_, warp, how, line, false);
+    const auto here = touch(shared_.data() + at * stride_, by, how, false);
     if (!found) found = here;
   }
   return found;
@@ -122,13 +145,12 @@ std::uint32_t* Races::cell_of(std::uint64_t address) {
   return last_cells_ + at % kPage * stride_;
 }
 
-std::optional<Conflict> Races::global(std::uint32_t warp, std::uint64_t address, std::uint64_t bytes, Touch how,
-                                      int line) {
+std::optional<Conflict> Races::global(const Accessor& by, std::uint64_t address, std::uint64_t bytes, Touch how) {
   std::optional<Conflict> found;
   for (std::uint64_t at = 0; at < bytes; at += granule_) {
     std::uint32_t* const cell = cell_of(address + at);
     if (cell == nullptr) return std::nullopt;
-    const auto here = touch(cell, warp, how, line, true);
+    const auto here = touch(cell, by, how, true);
     if (!found) found = here;
   }
   return found;

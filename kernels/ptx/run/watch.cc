@@ -46,26 +46,37 @@ bool changes_nothing(const Access& access, const Bytes& bytes, const std::byte* 
   return true;
 }
 
+/// "which warp 3 wrote in line 17, and no barrier orders the two".
+std::string words_of(const Conflict& conflict, const Warp& warp) {
+  std::string who = conflict.in_other_block ? "a warp of another block" : fmt::format("warp {}", conflict.warp),
+              order = "no barrier";
+  if (conflict.in_other_block) order = "nothing";
+  if (conflict.lane >= 0) {
+    const auto& t = warp.thread;
+    who = fmt::format("thread ({}, {}, {})", t[0][conflict.lane], t[1][conflict.lane], t[2][conflict.lane]);
+    order = "no bar.warp.sync";
+  }
+  return fmt::format("which {} {} in line {}, and {} orders the two", who, conflict.wrote ? "wrote" : "read",
+                     conflict.line, order);
+}
+
 }  // namespace
 
 void Access::watch(std::uint32_t lanes, const std::uint64_t* addresses, Touch how, const void* values) const {
   Races& races = runtime.races;
-  const std::uint32_t warp = runtime.warp->number;
-  if (races.is_alone(site.space == Space::shared)) return;
+  races.begin_instruction();
   for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     const auto at = bytes_of(*this, addresses[lane]);
     if (!at) continue;
-    if (how == Touch::strong_read || how == Touch::strong_write) races.order(warp, at->address, at->is_shared);
-    const auto conflict = at->is_shared ? races.shared(warp, at->address, bytes, how, site.line)
-                                        : races.global(warp, at->address, bytes, how, site.line);
+    const Accessor by{runtime.warp->number, lane, site.line};
+    if (how == Touch::strong_read || how == Touch::strong_write) races.order(by.warp, at->address, at->is_shared);
+    const auto conflict =
+        at->is_shared ? races.shared(by, at->address, bytes, how) : races.global(by, at->address, bytes, how);
     if (!conflict || changes_nothing(*this, *at, static_cast<const std::byte*>(values), lane)) continue;
-    const std::string other =
-        conflict->in_other_block ? "a warp of another block" : fmt::format("warp {}", conflict->warp);
     runtime.find(site.line,
-                 fmt::format("race: {}{}, which {} {} in line {}, and {} orders the two", text(addresses[lane]),
-                             at->is_shared ? " of shared memory" : "", other, conflict->wrote ? "wrote" : "read",
-                             conflict->line, conflict->in_other_block ? "nothing" : "no barrier"),
+                 fmt::format("race: {}{}, {}", text(addresses[lane]), at->is_shared ? " of shared memory" : "",
+                             words_of(*conflict, *runtime.warp)),
                  lane, true);
     return;
   }

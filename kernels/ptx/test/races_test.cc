@@ -1,4 +1,4 @@
-// Races between warps and blocks: what orders two accesses, and what is told where nothing does.
+// Races between lanes, warps and blocks: what orders two accesses, and what is told where nothing does.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,9 +45,35 @@ TEST(Races, only_the_barrier_between_counts) {
               HasSubstr(kNoBarrier));
 }
 
-TEST(Races, one_warp_is_ordered_by_itself) {
-  EXPECT_EQ(said(std::string(kStore) + "xor.b32 %w3, %w3, 132;\nld.shared.u32 %ow, [%w1];\n" + kStore, 32), "");
+TEST(Races, a_thread_is_ordered_by_itself) {
+  EXPECT_EQ(said(std::string(kStore) + "ld.shared.u32 %ow, [%w1];\n" + kStore, 32), "");
   EXPECT_EQ(said(std::string(kStore) + "ld.shared.u32 %ow, [%w1];\n"), "") << "every warp has its own half";
+}
+
+/// %w2: here of the thread 4 further on.
+TEST(Races, lanes_are_ordered_by_a_collective_alone) {
+  const std::string neighbour =
+      "add.u32 %w2, %w1, 4;\nand.b32 %w2, %w2, 127;\nmov.u32 %w3, s;\nadd.u32 %w2, %w2, %w3;\n";
+  const std::string exchange = neighbour + kStore, read = kLoadOther;
+  EXPECT_EQ(said(exchange + "bar.warp.sync -1;\n" + read + "bar.warp.sync -1;\nadd.u32 %i, %i, 1;\n" + kStore, 32), "");
+  EXPECT_EQ(said(exchange + kBarrier + read, 32), "");
+  EXPECT_EQ(said(exchange + "shfl.sync.bfly.b32 %w5, %i, 1, 31, -1;\n" + read, 32), "");
+  const std::string early = said(exchange + read, 32);
+  EXPECT_THAT(early, HasSubstr("race: reads 4 bytes at 0x4 of shared memory, which thread (1, 0, 0) wrote in line "));
+  EXPECT_THAT(early, HasSubstr("and no bar.warp.sync orders the two"));
+  EXPECT_THAT(said(exchange + "bar.warp.sync -1;\n" + read + "add.u32 %i, %i, 1;\n" + kStore, 32),
+              HasSubstr("race: writes 4 bytes at 0x0 of shared memory, which thread (31, 0, 0) read in line "));
+  EXPECT_EQ(said(exchange + "ld.volatile.shared.u32 %ow, [%w1];\n", 32), "") << "its own";
+}
+
+TEST(Races, one_instruction_of_several_lanes_is_none) {
+  const std::string one = "mov.u32 %w4, s;\n";
+  EXPECT_EQ(said(one + "st.shared.u32 [%w4], %i;\n", 32), "") << "one of the values is there afterwards";
+  EXPECT_THAT(said(one + "st.shared.u32 [%w4], %i;\n@%p2 bra $L;\nsetp.ne.u32 %p3, %n, 3;\n@%p3 bra $L;\nst.shared.u32 "
+                         "[%w4], 99;\n$L:\n"
+                         "setp.ne.u32 %p3, %n, 4;\n@%p3 bra $M;\nld.shared.u32 %ow, [%w4];\n$M:\n",
+                   32),
+              HasSubstr("which thread (3, 0, 0) wrote in line "));
 }
 
 TEST(Races, a_barrier_of_others_orders_nothing) {

@@ -12,6 +12,7 @@ void BlockCode::emit_body() {
     const Instruction& instruction = flow_.entry.instructions[i];
     begin(instruction);
     flow_.checked[i].form->row->emit(*this, *flow_.checked[i].form, instruction);
+    if (orders_lanes(*flow_.checked[i].form)) line("call void @ptx_order_lanes(ptr %c)");
   };
   if (block_.result >= 0) emit(static_cast<std::size_t>(block_.result));
   for (std::size_t i = block_.begin; i < block_.end; ++i) emit(i);

@@ -155,6 +155,10 @@ bool is_collective(const Form& form) {
          opcode == "ldmatrix" || opcode == "stmatrix" || form.name == "bar.warp.sync";
 }
 
+bool orders_lanes(const Form& form) {
+  return is_collective(form) && form.parts[0] != "mma" && form.parts[0] != "ldmatrix" && form.parts[0] != "stmatrix";
+}
+
 const Operand& members_of(const Instruction& instruction) {
   static const Operand everyone = [] {
     Operand all;

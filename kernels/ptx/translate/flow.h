@@ -46,6 +46,8 @@ void find_live(Flow& flow);
 
 /// shfl, vote, match, redux, bar.warp.sync, mma and ldmatrix: the lanes of a mask do it together.
 bool is_collective(const Form& form);
+/// Whether it orders what the lanes of a warp access: bar.warp.sync does; shuffles and so on, which the ISA does not say it of, are taken to.
+bool orders_lanes(const Form& form);
 bool is_barrier(const Form& form);
 /// The operand that holds the mask of a collective; of mma and ldmatrix, which have none, all lanes.
 const Operand& members_of(const Instruction& instruction);

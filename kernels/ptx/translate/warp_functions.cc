@@ -190,6 +190,10 @@ extern "C" void ptx_trap(Context* context, std::uint32_t lanes, std::uint32_t si
   if (lanes != 0) context->runtime->find(site_at(context, site).line, "trap", std::countr_zero(lanes));
 }
 
+extern "C" void ptx_order_lanes(Context* context) {
+  context->runtime->races.order_lanes(context->runtime->warp->number);
+}
+
 ShuffleMode shuffle_mode(std::string_view name) {
   return name == "up"     ? ShuffleMode::up
          : name == "down" ? ShuffleMode::down

@@ -60,7 +60,9 @@ TEST_F(MappedPtx, right_kernels_pass) {
 TEST_F(MappedPtx, says_of_itself_what_the_map_declares) {
   const ProgramRun listed = run({"list", path("softmax.ptx")});
   EXPECT_EQ(listed.code(), 0) << listed.err;
-  EXPECT_EQ(listed.out, "plugin softmax.ptx \n  softmax.two_launches.mine f32 on the CPU, deterministic\n");
+  EXPECT_EQ(listed.out,
+            "plugin softmax.ptx \n  softmax.two_launches.mine f32 on the CPU, deterministic\n    takes strides: rows\n"
+            "    limits rows 1 to 65535, cols 1 to 65536\n");
 }
 
 TEST_F(MappedPtx, pointers_may_lie_behind_the_first_element) {
@@ -127,11 +129,10 @@ TEST_F(MappedPtx, a_mask_that_is_left_out_is_named) {
 }
 
 TEST_F(MappedPtx, a_form_that_is_refused_is_named_before_anything_runs) {
-  replace("attention.ptx", "\tret;", "\tgriddepcontrol.wait;\n\tret;", true);
+  replace("attention.ptx", "\tret;", "\tsin.approx.f32 %f1, %f1;\n\tret;", true);
   const ProgramRun run = check({}, "attention");
   EXPECT_EQ(run.code(), 2) << run.out << run.err;
-  EXPECT_THAT(run.err,
-              ContainsRegex("^flashproof: attention.ptx:[0-9]+: no such instruction here: griddepcontrol.wait\n$"));
+  EXPECT_THAT(run.err, ContainsRegex("^flashproof: attention.ptx:[0-9]+: no such instruction here: sin.approx.f32\n$"));
 }
 
 TEST_F(MappedPtx, a_launch_that_cuda_would_refuse_is_a_finding) {
