@@ -62,7 +62,7 @@ TEST_F(MappedPtx, says_of_itself_what_the_map_declares) {
   EXPECT_EQ(listed.code(), 0) << listed.err;
   EXPECT_EQ(listed.out,
             "plugin softmax.ptx \n  softmax.two_launches.mine f32 on the CPU, deterministic\n    takes strides: rows\n"
-            "    limits rows 1 to 65535, cols 1 to 65536\n");
+            "    limits cols 1 to 65536, rows 1 to 65535\n");
 }
 
 TEST_F(MappedPtx, pointers_may_lie_behind_the_first_element) {
