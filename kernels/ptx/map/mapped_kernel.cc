@@ -58,6 +58,52 @@ std::map<std::string, std::int64_t> trial_sizes(const Described& described) {
   return sizes;
 }
 
+constexpr std::uint64_t kMostCompared = 64 << 20;  // bytes
+
+/// What the launches of a call may write, and a copy of it.
+class Written {
+ public:
+  Written(const std::deque<BoundLaunch>& bound, const ModuleVariables& variables) {
+    for (const BoundLaunch& one : bound) {
+      for (const Array& array : one.arrays) {
+        const auto same = [&](const Array& other) { return other.data == array.data && other.bytes == array.bytes; };
+        if (array.writable && array.bytes != 0 && std::ranges::none_of(arrays_, same)) arrays_.push_back(array);
+      }
+    }
+    if (variables.bytes != 0) arrays_.push_back({variables.image.get(), variables.bytes, true, ""});
+    for (const Array& array : arrays_) bytes_ += array.bytes;
+  }
+  std::uint64_t bytes() const { return bytes_; }
+  void keep() {
+    for (const Array& array : arrays_) {
+      const auto* const data = static_cast<const std::byte*>(array.data);
+      copies_.emplace_back(data, data + array.bytes);
+    }
+  }
+  /// What is there against the copy.
+  void exchange() {
+    for (std::size_t i = 0; i < arrays_.size(); ++i)
+      std::swap_ranges(copies_[i].begin(), copies_[i].end(), static_cast<std::byte*>(arrays_[i].data));
+  }
+  /// "o from byte 8 on"; of outputs alone: what scratch memory holds is the kernel's own affair.
+  std::string first_difference(const Map& map) const {
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      const bool is_scratch = std::ranges::find(map.scratch, arrays_[i].name, &Scratch::name) != map.scratch.end();
+      if (arrays_[i].name.empty() || is_scratch) continue;
+      const auto* const now = static_cast<const std::byte*>(arrays_[i].data);
+      const auto [copy, there] = std::mismatch(copies_[i].begin(), copies_[i].end(), now);
+      if (copy != copies_[i].end())
+        return fmt::format("{} from byte {} on", arrays_[i].name, copy - copies_[i].begin());
+    }
+    return {};
+  }
+
+ private:
+  std::vector<Array> arrays_;
+  std::vector<std::vector<std::byte>> copies_;
+  std::uint64_t bytes_ = 0;
+};
+
 }  // namespace
 
 MappedKernel::MappedKernel(Map map, const Module& module) : map_(std::move(map)), name_(module.file) {
@@ -76,6 +122,7 @@ MappedKernel::MappedKernel(Map map, const Module& module) : map_(std::move(map))
         describe({map_.id, map_.problem, FLASHPROOF_CPU, map_.description, !map_.scratch.empty()});
     if (described.formats.size() != 1) throw UsageError("formats: legal: one, as an entry takes one");
     sizes = trial_sizes(described);
+    deterministic_ = described.contract.deterministic;
   } catch (const UsageError& e) {
     throw UsageError(map_.file + ": beside id, scratch and launch: " + e.what());
   }
@@ -94,11 +141,11 @@ void MappedKernel::compile(const Module& module, const flashproof_call& trial) {
   } catch (const UsageError& e) {
     throw UsageError(fmt::format("{}: {}{}", map_.file, place, e.what()));
   }
-  const auto variables = std::make_shared<ModuleVariables>(module);
+  variables_ = std::make_shared<ModuleVariables>(module);
   for (std::size_t i = 0; i < bound.size(); ++i) {
     const MappedLaunch& one = map_.launches[i];
     const Program& program =
-        programs_.try_emplace(one.entry, module, one.entry, ProgramOptions{}, variables).first->second;
+        programs_.try_emplace(one.entry, module, one.entry, ProgramOptions{}, variables_).first->second;
     try {
       program.check(bound[i].launch);
     } catch (const UsageError& e) {
@@ -112,20 +159,41 @@ std::int64_t MappedKernel::scratch_bytes(const flashproof_call& call) const {
 }
 
 std::string MappedKernel::run(const flashproof_call& call) {
-  std::vector<std::int64_t> scratch;
+  std::deque<BoundLaunch> bound;
+  std::string place;
   try {
-    scratch = scratch_offsets(map_, call);
+    const std::vector<std::int64_t> scratch = scratch_offsets(map_, call);
+    for (const MappedLaunch& one : map_.launches) {
+      place = one.place + ": ";
+      bound.emplace_back(map_, one, programs_.at(one.entry).entry().parameter_bytes, scratch, call);
+    }
   } catch (const UsageError& e) {
-    return fmt::format("{}: {}", map_.file, e.what());
+    return fmt::format("{}: {}{}", map_.file, place, e.what());
   }
-  for (const MappedLaunch& one : map_.launches) {
-    const std::string place = map_.launches.size() > 1 ? one.place + ": " : "";
-    Program& program = programs_.at(one.entry);
+  Written memory(bound, *variables_);
+  if (!deterministic_ || memory.bytes() > kMostCompared) return launch_all(bound, false);
+  memory.keep();
+  std::string why = launch_all(bound, false);
+  if (!why.empty()) return why;
+  memory.exchange();
+  why = launch_all(bound, true);
+  const std::string differs = why.empty() ? memory.first_difference(map_) : "";
+  memory.exchange();
+  if (!why.empty()) return "blocks and warps in the order from the last to the first: " + why;
+  return differs.empty() ? ""
+                         : "it is declared deterministic, and blocks and warps in the order from the last to the first "
+                           "give other bits: " +
+                               differs;
+}
+
+std::string MappedKernel::launch_all(std::deque<BoundLaunch>& bound, bool last_first) {
+  for (std::size_t i = 0; i < bound.size(); ++i) {
+    const MappedLaunch& one = map_.launches[i];
     try {
-      BoundLaunch bound(map_, one, program.entry().parameter_bytes, scratch, call);
-      bound.launch.max_instructions = kMaxCallInstructions;
-      const LaunchResult result = program.launch(bound.launch);
-      if (!result.findings.empty()) return place + text_of(result.findings);
+      bound[i].launch.max_instructions = kMaxCallInstructions;
+      bound[i].launch.last_first = last_first;
+      const LaunchResult result = programs_.at(one.entry).launch(bound[i].launch);
+      if (!result.findings.empty()) return (bound.size() > 1 ? one.place + ": " : "") + text_of(result.findings);
     } catch (const UsageError& e) {
       return fmt::format("{}: {}: {}", map_.file, one.place, e.what());
     }

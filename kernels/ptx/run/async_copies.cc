@@ -12,11 +12,14 @@
 namespace flashproof::ptx {
 namespace {
 
-void arrive(Runtime& runtime, const AsyncCopy& copy) {
+/// A write at this moment, too: barriers since the start have not ordered it.
+void arrive(Runtime& runtime, int lane, const AsyncCopy& copy) {
   std::byte* to = runtime.shared.data() + copy.to;
   if (copy.valid != 0) std::memcpy(to, copy.from, copy.valid);
   std::memset(to + copy.valid, 0, copy.bytes - copy.valid);
   std::memset(runtime.shared_written.data() + copy.to, 1, copy.bytes);
+  runtime.races.begin_instruction();
+  runtime.races.shared({runtime.warp->number, lane, copy.line}, copy.to, copy.bytes, Touch::write);
 }
 
 }  // namespace
@@ -31,7 +34,7 @@ void AsyncCopies::clear() {
 void AsyncCopies::start(Runtime& runtime, int lane, AsyncCopy copy) {
   Lane& mine = lanes_[lane];
   if (mine.under_way.size() == kMostUnderWay) {
-    arrive(runtime, mine.under_way.front());
+    arrive(runtime, lane, mine.under_way.front());
     mine.under_way.erase(mine.under_way.begin());
   }
   copy.group = mine.committed;
@@ -45,7 +48,7 @@ void AsyncCopies::wait(Runtime& runtime, int lane, std::uint64_t pending) {
   if (mine.committed <= pending) return;
   const auto still = std::ranges::find_if(
       mine.under_way, [&](const AsyncCopy& copy) { return copy.group >= mine.committed - pending; });
-  std::for_each(mine.under_way.begin(), still, [&](const AsyncCopy& copy) { arrive(runtime, copy); });
+  std::for_each(mine.under_way.begin(), still, [&](const AsyncCopy& copy) { arrive(runtime, lane, copy); });
   mine.under_way.erase(mine.under_way.begin(), still);
 }
 
@@ -79,7 +82,8 @@ extern "C" void ptx_copy_async(Context* context, std::uint32_t lanes, const std:
     const std::byte* place = write.place(to[l], l);
     if (place == nullptr) return;
     const auto offset = static_cast<std::uint64_t>(place - runtime.shared.data());
-    runtime.warp->copies.start(runtime, l, {offset, data, static_cast<std::uint32_t>(write.bytes), valid[l], 0});
+    runtime.warp->copies.start(runtime, l,
+                               {offset, data, static_cast<std::uint32_t>(write.bytes), valid[l], 0, source.line});
   }
 }
 

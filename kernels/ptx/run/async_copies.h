@@ -15,6 +15,7 @@ struct AsyncCopy {
   const std::byte* from;  // null if `valid` is 0
   std::uint32_t bytes, valid;
   std::uint64_t group;  // how many its lane had committed when it was started
+  int line;
 };
 
 class AsyncCopies {

@@ -81,10 +81,12 @@ class Grid {
     Context& c = runtime_.context;
     const Dim& grid = wanted_.grid;
     bool goes_on = true;
-    for (c.block_index[2] = 0; goes_on && c.block_index[2] < grid.z; ++c.block_index[2]) {
-      for (c.block_index[1] = 0; goes_on && c.block_index[1] < grid.y; ++c.block_index[1]) {
-        for (c.block_index[0] = 0; goes_on && c.block_index[0] < grid.x; ++c.block_index[0]) goes_on = run_block();
-      }
+    for (std::uint64_t i = 0; goes_on && i < grid.count(); ++i) {
+      const std::uint64_t at = wanted_.last_first ? grid.count() - 1 - i : i;
+      c.block_index[0] = static_cast<std::uint32_t>(at % grid.x);
+      c.block_index[1] = static_cast<std::uint32_t>(at / grid.x % grid.y);
+      c.block_index[2] = static_cast<std::uint32_t>(at / grid.x / grid.y);
+      goes_on = run_block();
     }
     runtime_.result.completed = goes_on;
     if (goes_on)
@@ -142,7 +144,8 @@ class Grid {
     }
     while (true) {
       bool alive = false, ran = false;
-      for (Warp& warp : runtime_.warps) {
+      for (std::size_t i = 0; i < runtime_.warps.size(); ++i) {
+        Warp& warp = runtime_.warps[wanted_.last_first ? runtime_.warps.size() - 1 - i : i];
         if (warp.ready_count > 0) {
           ran = true;
           if (!run_warp(warp)) return false;

@@ -34,6 +34,7 @@ struct Launch {
   std::span<const std::byte> parameters;  // laid out as the entry declares them; pointers are host addresses
   std::span<const Array> arrays;
   std::int64_t max_instructions = 100'000'000'000;  // of all threads together; a launch beyond it ends with a finding
+  bool last_first = false;  // blocks and warps from the last to the first: an order that CUDA allows as well
 };
 
 struct Finding {

@@ -133,6 +133,10 @@ TEST(Races, a_copy_into_what_others_still_read) {
   const std::string copy = "and.b32 %w4, %w1, -16;\ncp.async.ca.shared.global [%w1], [%A], 4;\ncp.async.wait_all;\n";
   EXPECT_EQ(said(copy + kBarrier + kLoadOther + kBarrier + copy), "");
   EXPECT_THAT(said(copy + kBarrier + kLoadOther + copy), HasSubstr(", which warp 0 read in line "));
+  // The barrier in front of the wait does not order what arrives behind it.
+  const std::string early = "@!%p1 bra $L;\ncp.async.ca.shared.global [%w1], [%A], 4;\n$L:\nbar.sync 0;\n";
+  EXPECT_THAT(said(early + "@!%p1 bra $M;\ncp.async.wait_all;\n$M:\n@%p1 bra $N;\n" + kLoadOther + "$N:\n"),
+              HasSubstr(", which warp 0 wrote in line "));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "reference/error/judge.h"
 #include "reports/diagnose/row_look.h"
 #include "reports/diagnose/terms.h"
 
@@ -21,6 +22,7 @@ struct Row {
   Place may = Place::unknown;                       // where the largest score may lie for a failure to be explained
   Place must = Place::unknown;                      // where a row from which no maximum is subtracted cannot be right
   bool fails = false, passes = false, lost = true;  // lost: no failing element is an ordinary number
+  bool fails_in_o = false;
 };
 
 Row look_at_row(const Observation& seen, std::int64_t row) {
@@ -30,6 +32,7 @@ Row look_at_row(const Observation& seen, std::int64_t row) {
     r.passes = r.passes || kind == VerdictKind::pass;
     if (kind != VerdictKind::fail) return;
     r.fails = true;
+    r.fails_in_o = r.fails_in_o || part == Part::o;
     r.lost = r.lost && seen.symptom(part, index) != Symptom::number;
   };
   take(Part::lse, row);
@@ -54,7 +57,9 @@ struct Evidence {
     for (std::int64_t row = 0; row < seen.rows(Part::o); ++row) {
       const Row r = look_at_row(seen, row);
       if (r.fails) {
-        const bool explained = r.may == Place::below || (r.may == Place::above && r.lost);
+        // Where o is right the maximum was subtracted from its exponents, whatever became of lse.
+        const bool shown = r.fails_in_o || !returned(seen.kernel().contract, Part::o);
+        const bool explained = r.may == Place::below || (r.may == Place::above && r.lost && shown);
         explains = explains && explained;
         contradicted = contradicted || (r.may == Place::inside && r.lost);
         above += explained && r.may == Place::above ? 1 : 0;
@@ -91,7 +96,7 @@ std::vector<Cause> by_overflow(const Kernel& kernel, const Looked& looked, std::
     if (seen.error().empty()) evidence.add(seen);
   if (cause.cases == 0 || evidence.contradicted || evidence.infinite < kEnough || evidence.inside < kEnough) return {};
   for (std::size_t i = 0; i < open.size(); ++i) open[i] = open[i] && !explained[i];
-  cause.sentence = "no maximum is subtracted before the exponentials: e^score overflows in f32";
+  cause.sentence = "it computes as if no maximum were subtracted before the exponentials: e^score overflows in f32";
   const std::string small =
       evidence.below > 0 ? fmt::format(" and {} below -70.7, where e^score is 0 or loses digits,", evidence.below) : "";
   cause.condition =

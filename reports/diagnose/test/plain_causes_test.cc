@@ -106,6 +106,15 @@ TEST(OverflowCauses, other_limits_and_rows_that_pass_beyond_are_something_else) 
                      "exponent.no_maximum"));
 }
 
+TEST(OverflowCauses, an_lse_alone_that_overflows_is_something_else) {
+  const Kernel kernel = changed([](const SoftmaxProblem& p, Output& output) {
+    for (std::int64_t row = 0; row < p.x.shape[0]; ++row)
+      if (largest(p, row) > 88.7228)
+        output.lse.set_bits(row, encode(Format::f32, std::numeric_limits<double>::infinity()));
+  });
+  EXPECT_FALSE(tells(kernel, kBeyond, "exponent.no_maximum"));
+}
+
 TEST(OverflowCauses, wrong_numbers_beyond_are_something_else) {
   const Kernel scaled = changed([](const SoftmaxProblem& p, Output& output) {
     for (std::int64_t row = 0; row < p.x.shape[0]; ++row) {

@@ -128,6 +128,21 @@ TEST_F(MappedPtx, a_mask_that_is_left_out_is_named) {
   EXPECT_THAT(run.out, HasSubstr("causality is ignored"));
 }
 
+/// Volatile accesses are no races. That the first warp to run has the sum when the others read it shows in another order alone.
+TEST_F(MappedPtx, a_result_that_hangs_on_the_order_of_warps_is_a_finding) {
+  replace("softmax.ptx", R"((ld|st)\.shared\.f32)", "$1.volatile.shared.f32");
+  EXPECT_EQ(check({"--family", "normal"}).code(), 0);
+  std::string& text = texts_["softmax.ptx"];
+  std::size_t barrier = 0;
+  for (int i = 0; i < 8; ++i) barrier = text.find("bar.sync", barrier + 1);
+  ASSERT_NE(barrier, std::string::npos);
+  text.replace(barrier, 2, "//");
+  const ProgramRun run = check({"--family", "normal"});
+  EXPECT_EQ(run.code(), 1) << run.out << run.err;
+  EXPECT_THAT(std::regex_replace(run.out, std::regex("\n +"), " "),
+              HasSubstr("blocks and warps in the order from the last to the first"));
+}
+
 TEST_F(MappedPtx, a_form_that_is_refused_is_named_before_anything_runs) {
   replace("attention.ptx", "\tret;", "\tsin.approx.f32 %f1, %f1;\n\tret;", true);
   const ProgramRun run = check({}, "attention");
