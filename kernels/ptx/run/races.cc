@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::uint64_t kPage = 1024;          // granules
 constexpr std::uint64_t kMostBytes = 1 << 30;  // of pages
+constexpr std::size_t kMostStrong = 1 << 20;   // addresses
 
 bool is_write(Touch how) { return how == Touch::write || how == Touch::strong_write; }
 bool is_strong(Touch how) { return how == Touch::strong_read || how == Touch::strong_write; }
@@ -43,6 +44,10 @@ void Races::meet(std::span<const std::uint32_t> warps) {
 
 void Races::order(std::uint32_t warp, std::uint64_t address, bool is_shared) {
   if (!fences_) return;
+  if (strong_.size() == kMostStrong) {  // no room to remember more addresses: no claim about what such an access orders
+    strong_.clear();
+    ordered_ = true;
+  }
   Strong& there = strong_[is_shared ? address | 1ULL << 63 : address];
   std::uint32_t* const mine = clock_of(warp);
   if (there.block == block_) {

@@ -90,6 +90,12 @@ TEST(Races, a_barrier_of_others_orders_nothing) {
   EXPECT_THAT(reads(70), HasSubstr("warp 0 wrote in line "));
 }
 
+TEST(Races, what_a_warp_did_before_it_left_is_before_the_barrier) {
+  const std::string other = kLoadOther;
+  EXPECT_EQ(said(std::string(kStore) + "@!%p1 ret;\n" + kBarrier + other), "");
+  EXPECT_THAT(said(std::string(kStore) + "@%p1 ret;\n" + other), HasSubstr("warp 0 wrote in line "));
+}
+
 TEST(Races, equal_stores_are_none) {
   const std::string all = "mov.u32 %w4, s;\n";
   EXPECT_EQ(said(all + "mov.u32 %w5, 7;\nst.shared.u32 [%w4], %w5;\nld.shared.u32 %ow, [%w4];\n"), "");

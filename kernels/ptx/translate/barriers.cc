@@ -49,7 +49,9 @@ bool release_barriers(Runtime& runtime) {
     released = true;
     std::vector<std::uint32_t> met;
     for (Warp& warp : warps) {
-      if (std::ranges::find(warp.waiting, number, &Waiting::barrier) != warp.waiting.end()) met.push_back(warp.number);
+      // What has left is waited for no longer: what it did comes before.
+      const bool is_here = std::ranges::find(warp.waiting, number, &Waiting::barrier) != warp.waiting.end();
+      if (is_here || warp.live == 0) met.push_back(warp.number);
       release(warp, number, votes, here);
     }
     runtime.races.meet(met);
