@@ -52,13 +52,15 @@ std::vector<Format> formats_of(const DescriptionReader& reader) {
 /// All that a check must have tested.
 std::vector<const Capability*> declared(ProblemKind problem, const Takes& takes, std::span<const std::string> words) {
   std::vector<const Capability*> list;
+  const bool may_share = std::ranges::none_of(  // pages, two sequences
+      takes.limits, [](const Limit& limit) { return limit.axis == Axis::batch && limit.most < 2; });
   const auto add = [&](std::string_view name) {
     const Capability* one = &capability(problem, name);
     if (std::ranges::find(list, one) == list.end()) list.push_back(one);
   };
   for (const std::string& word : words) {
     add(word);
-    if (word == "paged") add("shared pages");
+    if (word == "paged" && may_share) add("shared pages");
   }
   if (takes.strides != Strides::dense) add("strides: rows");
   if (takes.strides == Strides::any) add("strides: any");

@@ -214,6 +214,7 @@ class Run {
     const std::uint64_t steps = per_case(task);
     const CaseSpec& spec = task.cases.at(step / steps);
     KernelRun& run = runs_.at(task.kernel);
+    if (crashes_.given_up.contains(task.kernel)) run.give_up();
     run.add(spec, step % steps, answer);
     if (step % steps != 0 && run.questions()[step % steps - 1].law->judge != nullptr &&
         answer.verdict.kind != VerdictKind::unsupported) {

@@ -44,7 +44,7 @@ void KernelRun::count(const CaseSpec& spec, std::size_t step, const Verdict& ver
   // By the law that every run asks of every case.
   const bool judged = step > 0 && questions_[step - 1].law == &judging_laws().front();
   const bool decided = judged && (verdict.kind == VerdictKind::pass || verdict.failed());
-  const bool refused = step == 0 && verdict.kind == VerdictKind::unsupported && !verdict.detail.starts_with(kNotAsked);
+  const bool refused = step == 0 && verdict.kind == VerdictKind::unsupported && !was_not_asked(verdict);
   for (std::size_t i = 0; found != tests_.end() && i < found->second.size(); ++i) {
     Tested& one = tested_[found->second[i]];
     one.decided += decided ? 1 : 0;
@@ -59,9 +59,10 @@ void KernelRun::add(const CaseSpec& spec, std::size_t step, const PluginAnswer& 
   count(spec, step, answer.verdict);
   if (!asked(step)) return decisions_.unasked(result.law, spec, answer.verdict);
   // The description takes it, or it would have been refused in every case of the family.
-  if (step == 0 && answer.verdict.kind == VerdictKind::unsupported && answer.verdict.detail.starts_with(kNotAsked)) {
+  const bool unsupported = step == 0 && answer.verdict.kind == VerdictKind::unsupported;
+  if (unsupported && was_not_asked(answer.verdict)) {
     ++not_asked_;
-  } else if (step == 0 && answer.verdict.kind == VerdictKind::unsupported && decisions_.asks(spec.family)) {
+  } else if (unsupported && decisions_.asks(spec.family)) {
     decisions_.refuse(spec.family);
     ++refused_;
   }

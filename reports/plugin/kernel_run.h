@@ -35,6 +35,8 @@ class KernelRun {
   void miss(const Problem& problem, const std::string& why);
   /// Of a case, in any order of the cases. Step 0 is call_returns, then the laws.
   void add(const CaseSpec& spec, std::size_t step, const PluginAnswer& answer);
+  /// From now on answers may say kNotAsked: of themselves, not because a library refuses in these words.
+  void give_up() { given_up_ = true; }
   /// After the last case. An open declaration that no single alternative explains is a failure of the first judging law, which
   /// `contradiction` then holds; if that was not asked for, it leaves the run undecided. `replay`: of chosen cases, which need not
   /// be enough of a test.
@@ -65,8 +67,12 @@ class KernelRun {
   RunDecisions decisions_;
   std::vector<Tested> tested_;
   std::map<std::string, std::vector<std::size_t>, std::less<>> tests_;  // places in tested_, by case
-  std::uint64_t refused_ = 0, not_asked_ = 0;                           // cases that the description takes, by the call
-  std::vector<std::uint64_t> refused_by_law_;                           // of the results
+  /// Of the call: refused for what the run knows itself.
+  bool was_not_asked(const Verdict& verdict) const { return given_up_ && verdict.detail.starts_with(kNotAsked); }
+
+  bool given_up_ = false;
+  std::uint64_t refused_ = 0, not_asked_ = 0;  // cases that the description takes, by the call
+  std::vector<std::uint64_t> refused_by_law_;  // of the results
 };
 
 }  // namespace flashproof

@@ -113,7 +113,8 @@ static int32_t run(const flashproof_call* call) {
   const float* in = flashproof_data(x);
   float *o = flashproof_data(call->o), *lse = flashproof_data(call->lse);
   if (refuses(call, way)) {
-    snprintf(call->error, call->error_size, "not this one");
+    /* One of them in the words that a run has for what it does not ask any more. */
+    snprintf(call->error, call->error_size, way == REFUSES_MOST ? "not asked: not this one" : "not this one");
     return FLASHPROOF_UNSUPPORTED;
   }
   if (way == ROUNDS_INPUT) in = rounded_down((float*)in);

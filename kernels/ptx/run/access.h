@@ -40,7 +40,7 @@ struct Access {
   /// If all lanes may access their bytes, in one way; else ask lane by lane. Whether shared memory was written is not asked.
   std::optional<Mapping> map(const Addresses& addresses) const;
   /// Before the access is made: a finding if it races with an earlier one. `values`: what a plain store brings, [element][lane]; one that
-  /// changes nothing is none.
+  /// changes nothing counts as a read that is no race.
   void watch(std::uint32_t lanes, const std::uint64_t* addresses, Touch how, const void* values = nullptr) const;
 
  private:

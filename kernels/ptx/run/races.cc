@@ -81,6 +81,7 @@ std::optional<Conflict> Races::earlier_write(const std::uint32_t* cell, const Ac
 std::optional<Conflict> Races::earlier_read(const std::uint32_t* cell, const Accessor& by, Touch how, bool is_global) {
   const auto line = static_cast<int>(cell[read_line]);
   const bool elsewhere = cell[read_block] != block_ && cell[read_block] != 0;
+  if (is_strong(how) && (cell[flags] & strong_read_flag) != 0) return std::nullopt;
   if (is_global && !ordered_ && (elsewhere || (cell[flags] & other_blocks_read) != 0))
     return Conflict{false, true, 0, -1, line};
   if (cell[read_block] != block_) return std::nullopt;
@@ -109,22 +110,30 @@ void Races::note_read(std::uint32_t* cell, const Accessor& by) {
   cell[read_instruction] = instruction_;
 }
 
+void Races::note_write(std::uint32_t* cell, const Accessor& by, Touch how) {
+  cell[write_lanes] = (is_of_this_instruction(cell, by) ? cell[write_lanes] : 0) | 1U << by.lane;
+  cell[write_block] = block_;
+  cell[write_clock] = clock_of(by.warp)[by.warp];
+  cell[write_warp] = by.warp;
+  cell[write_line] = static_cast<std::uint32_t>(by.line);
+  cell[write_instruction] = instruction_;
+  cell[flags] = is_strong(how) ? strong_write_flag : 0;
+  cell[read_block] = 0;
+}
+
 std::optional<Conflict> Races::touch(std::uint32_t* cell, const Accessor& by, Touch how, bool is_global) {
   std::optional<Conflict> found = earlier_write(cell, by, how, is_global);
+  if (how == Touch::same) {
+    // A look at what is there; over what another thread has just written it is the thread's own from now on.
+    found || is_of_this_instruction(cell, by) ? note_write(cell, by, how) : note_read(cell, by);
+    return std::nullopt;
+  }
   if (is_write(how)) {
     if (!found) found = earlier_read(cell, by, how, is_global);
-    const bool is_same =
-        cell[write_block] == block_ && cell[write_warp] == by.warp && cell[write_instruction] == instruction_;
-    cell[write_lanes] = (is_same ? cell[write_lanes] : 0) | 1U << by.lane;
-    cell[write_block] = block_;
-    cell[write_clock] = clock_of(by.warp)[by.warp];
-    cell[write_warp] = by.warp;
-    cell[write_line] = static_cast<std::uint32_t>(by.line);
-    cell[write_instruction] = instruction_;
-    cell[flags] = is_strong(how) ? strong_write_flag : 0;
-    cell[read_block] = 0;
-  } else if (!is_strong(how)) {
+    note_write(cell, by, how);
+  } else {
     note_read(cell, by);
+    cell[flags] |= is_strong(how) ? strong_read_flag : 0;
   }
   return found;
 }
@@ -154,7 +163,7 @@ std::optional<Conflict> Races::global(const Accessor& by, std::uint64_t address,
   std::optional<Conflict> found;
   for (std::uint64_t at = 0; at < bytes; at += granule_) {
     std::uint32_t* const cell = cell_of(address + at);
-    if (cell == nullptr) return std::nullopt;
+    if (cell == nullptr) return found;
     const auto here = touch(cell, by, how, true);
     if (!found) found = here;
   }

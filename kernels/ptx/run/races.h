@@ -15,8 +15,9 @@
 
 namespace flashproof::ptx {
 
-/// strong: an atomic, or an access that says volatile, relaxed, acquire or release. Two of them are no race.
-enum class Touch : std::uint8_t { read, write, strong_read, strong_write };
+/// same: a plain write of what is there, which is no race. strong: an atomic, or an access that says volatile, relaxed, acquire or
+/// release. Two of them are no race.
+enum class Touch : std::uint8_t { read, write, same, strong_read, strong_write };
 
 /// The earlier access of a race.
 struct Conflict {
@@ -70,7 +71,7 @@ class Races {
     flags,
     reads
   };
-  enum Flag : std::uint8_t { strong_write_flag = 1, other_blocks_read = 2 };
+  enum Flag : std::uint8_t { strong_write_flag = 1, other_blocks_read = 2, strong_read_flag = 4 };
   struct Strong {
     std::uint32_t block = 0;
     std::vector<std::uint32_t> clock = {};
@@ -83,6 +84,10 @@ class Races {
   std::optional<Conflict> earlier_write(const std::uint32_t* cell, const Accessor& by, Touch how, bool is_global);
   std::optional<Conflict> earlier_read(const std::uint32_t* cell, const Accessor& by, Touch how, bool is_global);
   void note_read(std::uint32_t* cell, const Accessor& by);
+  void note_write(std::uint32_t* cell, const Accessor& by, Touch how);
+  bool is_of_this_instruction(const std::uint32_t* cell, const Accessor& by) const {
+    return cell[write_block] == block_ && cell[write_warp] == by.warp && cell[write_instruction] == instruction_;
+  }
 
   std::size_t warps_ = 0, stride_ = 0;
   std::uint64_t granule_ = 1;

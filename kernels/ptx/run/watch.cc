@@ -71,9 +71,12 @@ void Access::watch(std::uint32_t lanes, const std::uint64_t* addresses, Touch ho
     if (!at) continue;
     const Accessor by{runtime.warp->number, lane, site.line};
     if (how == Touch::strong_read || how == Touch::strong_write) races.order(by.warp, at->address, at->is_shared);
+    const bool is_same =
+        how == Touch::write && changes_nothing(*this, *at, static_cast<const std::byte*>(values), lane);
+    const Touch as = is_same ? Touch::same : how;
     const auto conflict =
-        at->is_shared ? races.shared(by, at->address, bytes, how) : races.global(by, at->address, bytes, how);
-    if (!conflict || changes_nothing(*this, *at, static_cast<const std::byte*>(values), lane)) continue;
+        at->is_shared ? races.shared(by, at->address, bytes, as) : races.global(by, at->address, bytes, as);
+    if (!conflict) continue;
     runtime.find(site.line,
                  fmt::format("race: {}{}, {}", text(addresses[lane]), at->is_shared ? " of shared memory" : "",
                              words_of(*conflict, *runtime.warp)),

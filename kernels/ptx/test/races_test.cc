@@ -103,6 +103,26 @@ TEST(Races, equal_stores_are_none) {
               HasSubstr("race: writes 4 bytes at 0x0 of shared memory, which warp 0 wrote"));
 }
 
+/// Warp 0 stores, the first two warps meet, warp 1 stores the same again, and warp 2, which has met warp 0 alone, reads.
+TEST(Races, an_equal_store_is_none_of_what_others_read_later) {
+  const std::string store = "mov.u32 %w4, s;\nst.shared.u32 [%w4], 7;\n";
+  const std::string text = "setp.lt.u32 %p2, %n, 64;\n@!%p1 bra $A;\n" + store +
+                           "bar.sync 1, 64;\nbar.sync 2, 64;\nbra.uni $E;\n$A:\n" + "@!%p2 bra $B;\nbar.sync 1, 64;\n" +
+                           store +
+                           "bra.uni $E;\n$B:\nbar.sync 2, 64;\nmov.u32 %w4, s;\nld.shared.u32 "
+                           "%ow, [%w4];\n$E:\n";
+  EXPECT_EQ(said(text, 96), "");
+}
+
+TEST(Races, a_plain_store_over_what_a_volatile_load_still_reads) {
+  EXPECT_THAT(
+      said(std::string(kStore) + kBarrier + "ld.volatile.shared.u32 %ow, [%w2];\nadd.u32 %i, %i, 1;\n" + kStore),
+      HasSubstr(", which warp 0 read in line "));
+  EXPECT_EQ(said(std::string(kStore) + kBarrier +
+                 "ld.volatile.shared.u32 %ow, [%w2];\nadd.u32 %i, %i, 1;\nst.volatile.shared.u32 [%w1], %i;\n"),
+            "");
+}
+
 TEST(Races, halves_of_a_word_are_different_bytes) {
   const std::string halves =
       "mov.u32 %w4, s;\nselp.u32 %w5, 0, 2, %p1;\nadd.u32 %w4, %w4, %w5;\ncvt.u16.u32 %h1, %i;\n";
