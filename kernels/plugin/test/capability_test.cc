@@ -112,5 +112,15 @@ TEST(Capability, is_tested_where_a_kernel_that_leaves_it_out_is_wrong) {
   EXPECT_FALSE(tested("descale", factors(1)));
 }
 
+TEST(Capability, pages_of_a_single_sequence_are_not_shared) {
+  const auto shares = [](const std::string& limits) {
+    const auto names = declared("attention.row.mine", FLASHPROOF_ATTENTION, R"(, "takes": ["paged", "key_length"])" + limits);
+    return std::ranges::find(names, "shared pages") != names.end();
+  };
+  EXPECT_TRUE(shares(""));
+  EXPECT_TRUE(shares(R"(, "limits": {"batch": [1, 2]})"));
+  EXPECT_FALSE(shares(R"(, "limits": {"batch": [1, 1]})"));
+}
+
 }  // namespace
 }  // namespace flashproof
