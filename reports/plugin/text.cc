@@ -243,6 +243,7 @@ std::string plugin_text(const Plugin& plugin) {
                                                    : ", returns lse alone");
     const Described& described = plugin.described(kernel);
     std::vector<std::string_view> takes;
+    takes.reserve(described.declared.size());
     for (const Capability* one : described.declared) takes.push_back(one->name);
     if (!takes.empty()) text += fmt::format("    takes {}\n", fmt::join(takes, ", "));
     if (!described.limits.empty()) text += fmt::format("    limits {}\n", described.limits);

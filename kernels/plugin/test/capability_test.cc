@@ -114,7 +114,8 @@ TEST(Capability, is_tested_where_a_kernel_that_leaves_it_out_is_wrong) {
 
 TEST(Capability, pages_of_a_single_sequence_are_not_shared) {
   const auto shares = [](const std::string& limits) {
-    const auto names = declared("attention.row.mine", FLASHPROOF_ATTENTION, R"(, "takes": ["paged", "key_length"])" + limits);
+    const auto names =
+        declared("attention.row.mine", FLASHPROOF_ATTENTION, R"(, "takes": ["paged", "key_length"])" + limits);
     return std::ranges::find(names, "shared pages") != names.end();
   };
   EXPECT_TRUE(shares(""));
