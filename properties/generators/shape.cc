@@ -357,19 +357,6 @@ void require_product(const char* key, const char* product, std::initializer_list
 
 Random value_stream(const CaseSpec& spec) { return stream(spec, Purpose::values); }
 
-void share_pages(AttentionProblem& problem, Random& random) {
-  const std::int64_t per_sequence = problem.pages_per_sequence(), size = problem.k.shape[2];
-  const auto pages_of = [&](std::int64_t s) { return (problem.k_length(s) + size - 1) / size; };
-  for (std::int64_t s = 1; s < problem.sequences(); ++s) {
-    const std::int64_t both = std::min(pages_of(0), pages_of(s));
-    const std::int64_t common = random.chance(0.5) ? both : random.integer(std::min<std::int64_t>(both, 1), both);
-    for (std::int64_t page = 0; page < common; ++page) {
-      problem.page_table[static_cast<std::size_t>(s * per_sequence + page)] =
-          problem.page_table[static_cast<std::size_t>(page)];
-    }
-  }
-}
-
 Tensor& bias_of(AttentionProblem& problem) {
   if (!problem.has_bias()) {
     problem.bias =

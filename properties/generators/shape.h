@@ -46,8 +46,8 @@ Problem draw_shape(const CaseSpec& spec, const ShapeWish& shape);
 /// The stream for the numbers of a case; disjoint from the one that draw_shape uses, different for every family.
 Random value_stream(const CaseSpec& spec);
 
-/// As with a cache of prefixes: sequences begin with pages of the first one, often with as many as both have: of the last one they may use
-/// different parts.
+/// Sequences begin with the pages of an earlier one, as with a cache of prefixes, often with as many as both have: of the last one they may
+/// use different parts. Or some of a sequence's pages are any that it or an earlier one has, at any place of the table.
 void share_pages(AttentionProblem& problem, Random& random);
 
 /// A tensor of these extents, full of poison. dense: row-major. transposed: the last two axes change places in memory.

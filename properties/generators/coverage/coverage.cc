@@ -64,6 +64,7 @@ constexpr HazardInfo kList[] = {
     FP_HAZARD(partial_page, kAttention, d.partial_pages > 0),
     FP_HAZARD(length_at_page_edge, kAttention, d.page_size > 1 && d.page_edges == 1),
     FP_HAZARD(shared_page, kAttention, d.shared_pages > 0),
+    FP_HAZARD(moved_page, kAttention, d.moved_pages > 0),
     FP_HAZARD(sink_with_empty_first_split, kAttention, d.sink_beside_empty > 0),
     FP_HAZARD(softcap_saturated, kAttention, d.saturation > 3),
     FP_HAZARD(steep_slope, kAttention, d.slope > 1),

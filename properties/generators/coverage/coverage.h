@@ -65,6 +65,7 @@ enum class Hazard : std::uint8_t {
   partial_page,
   length_at_page_edge,
   shared_page,
+  moved_page,
   sink_with_empty_first_split,
   softcap_saturated,
   steep_slope,

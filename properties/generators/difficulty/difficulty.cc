@@ -65,6 +65,7 @@ std::span<const DifficultyField> difficulty_fields() {
       FP_FIELD(partial_pages),
       FP_FIELD(page_edges),
       FP_FIELD(shared_pages),
+      FP_FIELD(moved_pages),
       FP_FIELD(padding),
       FP_FIELD(broadcast),
       FP_FIELD(overlap),

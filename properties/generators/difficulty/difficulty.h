@@ -72,7 +72,8 @@ struct Difficulty {
   double page_size = 0;
   double partial_pages = 0;      // sequences whose last page is partly used
   double page_edges = 0;         // share of sequences one key before, at or after the end of a page
-  double shared_pages = 0;       // entries of the page table that lead to a page of another sequence, too
+  double shared_pages = 0;       // entries of the page table that lead to a page that another one leads to
+  double moved_pages = 0;        // of those: at another place of its sequence there
   double padding = 0;            // elements of storage that belong to no element of a tensor
   double broadcast = 0;          // axes of stride 0 with two elements and more
   double overlap = 0;            // 1 if elements of a tensor share storage without a stride of 0

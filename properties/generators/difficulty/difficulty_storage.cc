@@ -129,28 +129,38 @@ void measure_hidden_keys(const AttentionProblem& p, std::span<const ScoreRow> ro
   }
 }
 
-/// Entries of the page table with keys whose page another sequence has keys in, too.
-double shared_pages(const AttentionProblem& p) {
-  std::map<std::int32_t, std::int64_t> users;
+/// Entries of the page table with keys whose page another such entry leads to, and of those the ones whose page stands at another place of
+/// its sequence there.
+void measure_pages(const AttentionProblem& p, Difficulty& result) {
+  struct Users {
+    std::int64_t count = 0, first = -1;
+    bool moved = false;
+  };
+  std::map<std::int32_t, Users> users;
   const std::int64_t per_sequence = p.pages_per_sequence(), size = p.k.shape[2];
   const auto each_entry = [&](const auto& visit) {
     for (std::int64_t s = 0; s < p.sequences(); ++s) {
       for (std::int64_t page = 0; page * size < p.k_length(s); ++page) {
-        visit(p.page_table[static_cast<std::size_t>(s * per_sequence + page)]);
+        visit(p.page_table[static_cast<std::size_t>(s * per_sequence + page)], page);
       }
     }
   };
-  double shared = 0;
-  each_entry([&](std::int32_t page) { ++users[page]; });
-  each_entry([&](std::int32_t page) { shared += users[page] > 1; });
-  return shared;
+  each_entry([&](std::int32_t page, std::int64_t place) {
+    Users& of = users[page];
+    if (of.count++ == 0) of.first = place;
+    of.moved = of.moved || of.first != place;
+  });
+  each_entry([&](std::int32_t page, std::int64_t) {
+    result.shared_pages += users[page].count > 1;
+    result.moved_pages += users[page].moved;
+  });
 }
 
 void measure_sequences(const AttentionProblem& p, Difficulty& result) {
   if (p.packed()) result.sequences = static_cast<double>(p.sequences());
   if (p.paged()) {
     result.page_size = static_cast<double>(p.k.shape[2]);
-    result.shared_pages = shared_pages(p);
+    measure_pages(p, result);
   }
   double edges = 0;
   for (std::int64_t s = 0; s < p.sequences(); ++s) {

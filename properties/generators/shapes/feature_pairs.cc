@@ -1,10 +1,11 @@
 // Any two features of attention and nothing else: a row of `pairs` has many at once, and a kernel that does not take one of them is not
 // asked about the others. In every second round any three, of which `pairs` has only those that happen to meet, in any number of rounds:
 // a default run has the first round, a longer one the others, in as many cases. Windows cut on both sides, lengths differ, heads come in
-// groups.
+// groups, sequences share pages.
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "properties/generators/features.h"
 #include "properties/generators/gradient_form.h"
@@ -56,8 +57,11 @@ Case make(const CaseSpec& spec) {
   const Parts& parts = parts_of(spec);
   const auto has = [&](Part part) { return std::ranges::find(parts, part) != parts.end(); };
   const std::int64_t heads = has(Part::groups) ? 4 : 2;
-  Problem problem = draw_shape(spec, {.rows = 9,
-                                      .length = 33,
+  const bool several_pages = has(Part::paged) && spec.seed % 4 != 0;
+  CaseSpec with = spec;
+  if (has(Part::paged)) with.keys.try_emplace("b", "4");
+  Problem problem = draw_shape(with, {.rows = 9,
+                                      .length = several_pages ? 97 : 33,
                                       .causal_chance = has(Part::causal) ? 1.0 : 0.0,
                                       .ragged_chance = has(Part::lengths) ? 1.0 : 0.0,
                                       .bias_chance = has(Part::bias) ? 1.0 : 0.0,
@@ -67,7 +71,8 @@ Case make(const CaseSpec& spec) {
                                       .q_heads = heads,
                                       .k_heads = 2,
                                       .packed = has(Part::packed),
-                                      .paged = has(Part::paged)});
+                                      .paged = has(Part::paged),
+                                      .page = several_pages ? std::optional<std::int64_t>(16) : std::nullopt});
   Random random = value_stream(spec);
   auto& attention = std::get<AttentionProblem>(problem);
   if (has(Part::window)) {
@@ -76,6 +81,7 @@ Case make(const CaseSpec& spec) {
     attention.window_right = pick(random, kReach);
   }
   if (has(Part::softcap)) attention.softcap = 2;
+  if (has(Part::paged)) share_pages(attention, random);
   if (has(Part::alibi)) put_alibi(attention, random);
   if (has(Part::sink)) put_sink(attention, random, false);
   return with_spread(spec, std::move(problem), random, 2);
@@ -87,7 +93,8 @@ GradientForm gradient(const CaseSpec& spec) {
   return {.mode = mode_in_turn(spec.seed / rows / 2 * rows + spec.seed % rows, rows)};
 }
 
-constexpr Promise kPromises[] = {{.field = &Difficulty::features, .at_least = 1, .share = 0.6}};
+constexpr Promise kPromises[] = {{.field = &Difficulty::features, .at_least = 1, .share = 0.6},
+                                 {.field = &Difficulty::shared_pages, .at_least = 2, .share = 0.1}};
 
 }  // namespace
 

@@ -141,10 +141,15 @@ TEST(Difficulty, OfPagesOfSeveralSequences) {
   p.key_length = {4, 3, 1};  // the last sequence has no key in page 2
   p.plan = ChunkPlan::uniform(4, 4);
   EXPECT_EQ(difficulty(p).shared_pages, 4);  // page 2 of two sequences, page 0 of two
+  EXPECT_EQ(difficulty(p).moved_pages, 2);   // page 0 is the second of the first sequence and the first of the last
   p.page_table = {2, 0, 3, 1, 0, 2};
   EXPECT_EQ(difficulty(p).shared_pages, 2);
   p.key_length = {2, 3, 1};
   EXPECT_EQ(difficulty(p).shared_pages, 0);
+  p.page_table = {2, 2, 3, 1, 0, 2};
+  p.key_length = {4, 3, 1};
+  EXPECT_EQ(difficulty(p).shared_pages, 2) << "twice in one sequence";
+  EXPECT_EQ(difficulty(p).moved_pages, 2);
 }
 
 TEST(Difficulty, EveryFieldHasItsName) {

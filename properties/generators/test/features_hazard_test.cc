@@ -257,6 +257,22 @@ TEST(FeatureHazards, AnyTwoMeetInARoundAndAnyThreeInTheNext) {
   }
 }
 
+// Of the first round, which a default run has: beside every other feature sequences share a page, and beside those by which the place of a
+// key counts one that stands at another place there.
+TEST(FeatureHazards, PagesAreSharedBesideEachFeature) {
+  constexpr std::uint64_t kFirst = 35, kRows = 44;  // the pairs whose second is pages
+  for (std::uint64_t seed = kFirst; seed < kRows; ++seed) {
+    const Problem drawn = make_case({ProblemKind::attention, "feature_pairs", seed, {}}).problem;
+    const auto& p = std::get<AttentionProblem>(drawn);
+    ASSERT_TRUE(p.paged()) << seed;
+    const Difficulty d = difficulty(drawn);
+    EXPECT_GE(d.shared_pages, 2) << seed;
+    if (p.causal || p.has(Feature::window) || p.has_alibi()) {
+      EXPECT_GE(d.moved_pages, 2) << seed;
+    }
+  }
+}
+
 TEST(FeatureHazards, FeaturesMeet) {
   std::set<std::pair<Feature, Feature>> met;
   for_each_problem("feature_mix", [&](const AttentionProblem& p) {
