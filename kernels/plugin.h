@@ -129,7 +129,7 @@ typedef struct flashproof_attention {
   const flashproof_tensor* key_length; /* (B), or null: all */
   const flashproof_tensor* q_start; /* (sequences + 1): sequence s has the tokens [q_start[s], q_start[s+1]); or null */
   const flashproof_tensor* k_start; /* the same of k and v */
-  const flashproof_tensor* page_table; /* (B, pages per sequence) indices into axis 0 of k and v, any of them several times; or null */
+  const flashproof_tensor* page_table; /* (B, pages per sequence) in axis 0 of k and v, a page once or often; or null */
   float scale;
   float softcap; /* 0: none */
   int32_t causal;
