@@ -227,7 +227,7 @@ std::int64_t draw_paged_length(Random& random, std::int64_t sk, std::int64_t pag
 // A pool with a few pages more than are used, in any order. Entries of pages without a key point nowhere.
 KeyAxes draw_pages(const ShapeWish& shape, Random& random, std::int64_t sequences, std::int64_t sk,
                    AttentionProblem& problem) {
-  constexpr std::int64_t kPageSizes[] = {1, 16, 64, 256};
+  constexpr std::int64_t kPageSizes[] = {1, 1, 16, 16, 64, 256};
   constexpr std::int64_t kSmallPageSizes[] = {1, 16, 16, 32, 64};  // edges of 256 lie beyond the drawn lengths
   const std::int64_t size = shape.page         ? *shape.page
                             : shape.page_edges ? pick(random, kSmallPageSizes)

@@ -47,7 +47,7 @@ Problem draw_shape(const CaseSpec& spec, const ShapeWish& shape);
 Random value_stream(const CaseSpec& spec);
 
 /// Sequences begin with the pages of an earlier one, as with a cache of prefixes, often with as many as both have: of the last one they may
-/// use different parts. Or some of a sequence's pages are any that it or an earlier one has, at any place of the table.
+/// use different parts. Of the other pages some are any that it or an earlier one has, at another place.
 void share_pages(AttentionProblem& problem, Random& random);
 
 /// A tensor of these extents, full of poison. dense: row-major. transposed: the last two axes change places in memory.

@@ -12,14 +12,15 @@ void share_pages(AttentionProblem& problem, Random& random) {
     return problem.page_table[static_cast<std::size_t>(s * per_sequence + page)];
   };
   for (std::int64_t s = 0; s < problem.sequences(); ++s) {
-    const bool prefix = s > 0 && random.chance(0.5);
-    const std::int64_t from = prefix ? random.integer(0, s - 1) : s;
-    const std::int64_t both = std::min(pages_of(from), pages_of(s));
-    const std::int64_t common = random.chance(0.5) ? both : random.integer(std::min<std::int64_t>(both, 1), both);
-    for (std::int64_t page = 0; prefix && page < common; ++page) entry(s, page) = entry(from, page);
-    for (std::int64_t page = 0; !prefix && page < pages_of(s); ++page) {
+    std::int64_t common = 0;
+    if (s > 0 && random.chance(0.5)) {
+      const std::int64_t from = random.integer(0, s - 1), both = std::min(pages_of(from), pages_of(s));
+      common = random.chance(0.5) ? both : random.integer(std::min<std::int64_t>(both, 1), both);
+      for (std::int64_t page = 0; page < common; ++page) entry(s, page) = entry(from, page);
+    }
+    for (std::int64_t page = common; page < pages_of(s); ++page) {
       const std::int64_t other = random.integer(0, s), before = other < s ? pages_of(other) : page;
-      if (before == 0 || random.chance(s > 0 ? 0.4 : 0.8)) continue;
+      if (before == 0 || random.chance(0.5)) continue;
       const std::int64_t there = random.integer(0, before - 1);
       // At another place than there, unless it has one page.
       entry(s, page) = entry(other, there == page ? (there + 1) % before : there);

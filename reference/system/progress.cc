@@ -35,6 +35,10 @@ void Progress::update(std::uint64_t done, std::uint64_t total) {
                line.c_str());
 }
 
+void Progress::say(const std::string& line) const {
+  std::fprintf(stderr, "%sflashproof: %s\n", terminal_ ? "\r\033[K" : "", line.c_str());
+}
+
 Heartbeat::Heartbeat(std::string what)
     : terminal_(::isatty(STDERR_FILENO) == 1), thread_([this, what = std::move(what)] { beat(what); }) {}
 

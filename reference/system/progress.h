@@ -18,6 +18,8 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void update(std::uint64_t done, std::uint64_t total);
+  /// A line that stays, at once.
+  void say(const std::string& line) const;
 
  private:
   std::string what_;

@@ -20,7 +20,7 @@ Case make(const CaseSpec& spec) {
   if (random.chance(0.5)) put_softcap(attention, random);
   if (random.chance(0.5)) put_alibi(attention, random);
   if (random.chance(0.5)) put_sink(attention, random, false);
-  if (paged && random.chance(0.7)) share_pages(attention, random);
+  if (paged) share_pages(attention, random);
   return with_spread(spec, std::move(problem), random, 3);
 }
 

@@ -93,8 +93,7 @@ GradientForm gradient(const CaseSpec& spec) {
   return {.mode = mode_in_turn(spec.seed / rows / 2 * rows + spec.seed % rows, rows)};
 }
 
-constexpr Promise kPromises[] = {{.field = &Difficulty::features, .at_least = 1, .share = 0.6},
-                                 {.field = &Difficulty::shared_pages, .at_least = 2, .share = 0.1}};
+constexpr Promise kPromises[] = {{.field = &Difficulty::features, .at_least = 1, .share = 0.6}};
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 // Paged sequences of k pages, one key less and one key more, and of one key: the last page full, nearly full, or holding one
 // key. A page too many reads slots that are NaN, one too few loses keys; half of the logits are around -5, so that a slot
-// scored 0 takes over the row.
+// scored 0 takes over the row. In half of the cases sequences share pages.
 #include "properties/generators/features.h"
 
 namespace flashproof::family {
@@ -13,6 +13,7 @@ Case make(const CaseSpec& spec) {
       spec,
       {.length = pick(random, kRoom), .causal_chance = 0.3, .exact_scale = true, .paged = true, .page_edges = true});
   const double offset = random.chance(0.5) ? -5 : 0;
+  if (random.chance(0.5)) share_pages(std::get<AttentionProblem>(problem), random);
   return with_rows(spec, std::move(problem), random, normal_row(1, offset), {.noise = 0.5});
 }
 

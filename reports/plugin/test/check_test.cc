@@ -59,6 +59,18 @@ TEST(CheckPlugin, a_right_kernel_passes_every_law) {
   EXPECT_FALSE(report.found() || report.partial);
 }
 
+TEST(CheckPlugin, the_first_failure_is_told_at_once) {
+  const auto told = [](const char* kernel) {
+    testing::internal::CaptureStderr();
+    check_plugin(faulty(), small(kernel, {"within_bound"}));
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_THAT(told("wrong"),
+              testing::ContainsRegex("^flashproof: softmax.wrong.test f32 already fails within_bound on softmax:normal:"
+                                     "[01]:[^\n]*; going on to see where else, and why\n$"));
+  EXPECT_EQ(told("right"), "");
+}
+
 /// The law that a fault fails, and what is said of it.
 struct Finding {
   const char *kernel, *law;
