@@ -50,6 +50,14 @@ TEST(Warp, branches_join_again_behind_both_sides) {
                                                                               : 5; });
 }
 
+TEST(Warp, a_guard_that_its_instruction_writes_holds_for_both_results) {
+  expect_lanes(run("setp.ge.u32 %p1, %i, 16;\nsetp.gt.u32 %p2, %i, 99;\n@%p1 setp.eq.u32 %p1|%p2, %i, "
+                   "20;\nselp.u32 %ow, 1, 0, %p1;\n@%p2 add.u32 %ow, %ow, 2;"),
+               32, [](std::uint64_t i) -> std::uint64_t { return i < 16    ? 0
+                                                                 : i == 20 ? 1
+                                                                           : 2; });
+}
+
 TEST(Warp, nested_scopes_have_labels_and_registers_of_their_own) {
   expect_lanes(run("mov.u32 %ow, 1;\n{\n.reg .b32 %ow;\n.reg .pred p;\nmov.u32 %ow, 9;\nsetp.eq.u32 p, %i, 0;\n@p bra "
                    "done;\nadd.u32 %ow, %ow, 1;\ndone:\n}\n"
