@@ -167,7 +167,7 @@ class Grid {
     c.thread = &warp.thread[0][0];
     c.warp = warp.number;
     c.barrier_result = warp.result;
-    c.barrier_threads = warp.result_threads;
+    c.result_threads = warp.result_threads;
     while (warp.ready_count > 0) {
       std::uint32_t lanes = 0;
       int block = warp.take(lanes);

@@ -203,6 +203,14 @@ TEST(Barrier, reductions_over_the_block) {
                [](std::uint64_t) -> std::uint64_t { return 1; });
 }
 
+TEST(Barrier, whose_result_some_lanes_take_after_others_of_their_warp_have_come_to_the_next) {
+  const char* const reduce = "barrier.cta.red.and.pred %q, 0, %p2;\nselp.u32 %ow, 1, 0, %q;\nbarrier.cta.sync 1;\n";
+  expect_lanes(run(fmt::format("setp.ge.u32 %p1, %i, 16;\nsetp.ge.u32 %p2, %i, 0;\n@%p1 bra $B;\n{0}bra "
+                               "$E;\n$B:\n{0}$E:",
+                               reduce)),
+               32, [](std::uint64_t) -> std::uint64_t { return 1; });
+}
+
 TEST(Limits, a_loop_without_end_ends) {
   EXPECT_THAT(run("$L:\nbra $L;", 32, 100'000, "").said, HasSubstr("more than 100000 instructions"));
   EXPECT_THAT(run("$L:\nbar.warp.sync -1;\nsetp.ge.u32 %p1, %i, 0;\n@%p1 bra $L;", 32, 100'000, "").said,
