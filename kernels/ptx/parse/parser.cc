@@ -75,13 +75,11 @@ class ModuleParser {
   void declaration() {
     bool is_extern = false;
     while (true) {
-      const Token word = reader_.peek();
       if (reader_.accept(".extern")) {
         is_extern = true;
       } else if (!reader_.accept(".visible") && !reader_.accept(".weak") && !reader_.accept(".common")) {
         break;
       }
-      if (word.line < 0) return;
     }
     const Token word = reader_.take();
     if (word.is(".entry") || word.is(".func")) return function(word.is(".func"), word.line);

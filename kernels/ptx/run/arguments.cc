@@ -44,7 +44,7 @@ std::uint64_t scalar(std::size_t number, const std::string& word, Type type) {
   std::int64_t value = 0;
   if (word.starts_with("0x") ? read(std::string_view(word).substr(2), bits, 16) : read(word, bits)) {
     if (used == 64 || bits >> used == 0) return bits;
-  } else if (read(word, value) && value >= -(1LL << (used - 1))) {
+  } else if (read(word, value) && value >= INT64_MIN >> (64 - used)) {
     return static_cast<std::uint64_t>(value);
   }
   wrong(number, word, fmt::format("an integer of {} bits, hex:..., in:FORMAT:COUNT:FILL or out:FORMAT:COUNT", used));

@@ -27,6 +27,7 @@ void BlockCode::begin(const Instruction& instruction) {
   line_ = instruction.line;
   guard_ = instruction.guard;
   guard_negated_ = instruction.guard_negated;
+  guard_value_.clear();
 }
 
 void BlockCode::complain(const std::string& what) const { refuse(file(), line_, what); }
@@ -75,6 +76,17 @@ std::string BlockCode::value(const Operand& operand, Type type) {
   }
 }
 
+const std::string& BlockCode::guard() {
+  if (guard_value_.empty()) {
+    Operand operand;
+    operand.kind = Operand::Kind::reg;
+    operand.reg = guard_;
+    operand.negated = guard_negated_;
+    guard_value_ = predicate(operand);
+  }
+  return guard_value_;
+}
+
 std::string BlockCode::predicate(const Operand& operand) {
   if (operand.kind != Operand::Kind::reg) return integer_splat(operand.bits, 1);
   const std::string name = read(operand.reg);
@@ -89,12 +101,8 @@ void BlockCode::write(const Operand& to, const std::string& value, Type type) {
     wide = op("{} {} {} to {}", type.kind == 's' ? "sext" : "zext", vector_type(type.bits), value, vector_type(bits));
   }
   if (guard_ >= 0) {
-    Operand guard;
-    guard.kind = Operand::Kind::reg;
-    guard.reg = guard_;
-    guard.negated = guard_negated_;
     const std::string old = read(to.reg);
-    wide = op("select <32 x i1> {0}, {1} {2}, {1} {3}", predicate(guard), vector_type(bits), wide, old);
+    wide = op("select <32 x i1> {0}, {1} {2}, {1} {3}", guard(), vector_type(bits), wide, old);
   }
   current_[to.reg] = wide;
 }
@@ -103,11 +111,7 @@ void BlockCode::write_predicate(const Operand& to, const std::string& value) { w
 
 std::string BlockCode::active() {
   if (guard_ < 0) return "%m";
-  Operand guard;
-  guard.kind = Operand::Kind::reg;
-  guard.reg = guard_;
-  guard.negated = guard_negated_;
-  return op("and i32 %m, {}", lanes_of(predicate(guard)));
+  return op("and i32 %m, {}", lanes_of(guard()));
 }
 
 std::string BlockCode::field(std::size_t offset, const char* type) {

@@ -87,10 +87,11 @@ class BlockCode {
 
  private:
   std::string read(int reg);
+  /// The lanes whose guard is true in front of the instruction, which may write the guard itself.
+  const std::string& guard();
   void emit_end();
   void emit_jump(const std::string& taken_code, const std::string& mixed_code);
   void store_live();
-  std::string loop_phis(const std::string& body);
   bool is_loop() const;
 
   const Module& module_;
@@ -102,6 +103,7 @@ class BlockCode {
   int line_ = 0;
   int guard_ = -1;
   bool guard_negated_ = false;
+  std::string guard_value_;  // empty: not asked for yet
   std::string text_, loads_;
   std::map<int, std::string> current_, loaded_;
 };

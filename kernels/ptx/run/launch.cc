@@ -125,8 +125,7 @@ class Grid {
     runtime_.races.begin_block();
     std::fill(runtime_.shared.begin(), runtime_.shared.end(), std::byte{0xff});  // NaN: what was not written shows
     std::fill(runtime_.shared_written.begin(), runtime_.shared_written.end(), std::uint8_t{0});
-    if (!flow_.blocks[static_cast<std::size_t>(flow_.start)]
-             .live_in.empty()) {  // something may be read before it is written: the same in every block
+    if (flow_.reads_unwritten) {  // the same in every block
       std::memset(registers_.get(), 0,
                   static_cast<std::size_t>(runtime_.entry->layout.register_bytes) * runtime_.warps.size());
     }
@@ -167,7 +166,7 @@ class Grid {
     c.thread = &warp.thread[0][0];
     c.warp = warp.number;
     c.barrier_result = warp.result;
-    c.barrier_threads = warp.result_threads;
+    c.result_threads = warp.result_threads;
     while (warp.ready_count > 0) {
       std::uint32_t lanes = 0;
       int block = warp.take(lanes);

@@ -181,6 +181,9 @@ TEST(Memory, variables_of_the_module) {
 
 TEST(Memory, parameters_are_read_inside_only) {
   EXPECT_THAT(run("ld.param.u64 %d1, [n+4];").said, HasSubstr("8 bytes at byte 36 of the parameters"));
+  EXPECT_THAT(run("ld.param.u32 %w1, [a+0x7ffffffffffffffc];").said, HasSubstr("of the parameters, legal: inside"));
+  EXPECT_THAT(run("ld.param.u32 %w1, [b+0x7ffffffffffffffc];").said, HasSubstr("of the parameters, legal: inside"));
+  EXPECT_THAT(run("ld.param.u32 %w1, [b+-12];").said, HasSubstr("4 bytes at byte -4 of the parameters"));
   EXPECT_THAT(run("mov.u64 %d1, a;\nld.param.u64 %d2, [%d1+40];").said,
               HasSubstr("of the parameters, which has 36 bytes"));
 }

@@ -50,6 +50,14 @@ TEST(Warp, branches_join_again_behind_both_sides) {
                                                                               : 5; });
 }
 
+TEST(Warp, a_guard_that_its_instruction_writes_holds_for_both_results) {
+  expect_lanes(run("setp.ge.u32 %p1, %i, 16;\nsetp.gt.u32 %p2, %i, 99;\n@%p1 setp.eq.u32 %p1|%p2, %i, "
+                   "20;\nselp.u32 %ow, 1, 0, %p1;\n@%p2 add.u32 %ow, %ow, 2;"),
+               32, [](std::uint64_t i) -> std::uint64_t { return i < 16    ? 0
+                                                                 : i == 20 ? 1
+                                                                           : 2; });
+}
+
 TEST(Warp, nested_scopes_have_labels_and_registers_of_their_own) {
   expect_lanes(run("mov.u32 %ow, 1;\n{\n.reg .b32 %ow;\n.reg .pred p;\nmov.u32 %ow, 9;\nsetp.eq.u32 p, %i, 0;\n@p bra "
                    "done;\nadd.u32 %ow, %ow, 1;\ndone:\n}\n"
@@ -193,6 +201,14 @@ TEST(Barrier, reductions_over_the_block) {
                96, [](std::uint64_t) -> std::uint64_t { return 1095; });
   expect_lanes(run("setp.lt.u32 %p1, %i, 500;\nbar.red.and.pred %p3, 0, %p1;\nselp.u32 %ow, 1, 0, %p3;", 96), 96,
                [](std::uint64_t) -> std::uint64_t { return 1; });
+}
+
+TEST(Barrier, whose_result_some_lanes_take_after_others_of_their_warp_have_come_to_the_next) {
+  const char* const reduce = "barrier.cta.red.and.pred %q, 0, %p2;\nselp.u32 %ow, 1, 0, %q;\nbarrier.cta.sync 1;\n";
+  expect_lanes(run(fmt::format("setp.ge.u32 %p1, %i, 16;\nsetp.ge.u32 %p2, %i, 0;\n@%p1 bra $B;\n{0}bra "
+                               "$E;\n$B:\n{0}$E:",
+                               reduce)),
+               32, [](std::uint64_t) -> std::uint64_t { return 1; });
 }
 
 TEST(Limits, a_loop_without_end_ends) {

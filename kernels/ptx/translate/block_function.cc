@@ -20,9 +20,7 @@ void BlockCode::emit_body() {
 }
 
 void BlockCode::store_live() {
-  std::vector<int> written;
-  std::ranges::set_intersection(block_.writes, block_.live_out, std::back_inserter(written));
-  if (written.empty()) return;
+  if (block_.stored.empty()) return;
   const auto slot = [&](int reg) {
     return op("getelementptr i8, ptr %r, i64 {}", layout_.slots[static_cast<std::size_t>(reg)]);
   };
@@ -32,7 +30,7 @@ void BlockCode::store_live() {
     label(part ? "part" : "whole");
     std::string mask;
     if (part) mask = predicate_of("%m");
-    for (const int reg : written) {
+    for (const int reg : block_.stored) {
       const int bits = flow_.entry.registers[static_cast<std::size_t>(reg)].type.bits;
       const std::string at = slot(reg);
       std::string stored = current_.at(reg);

@@ -55,11 +55,12 @@ struct Runtime;  // launch.cc
 struct Context {
   std::int64_t budget;
   const std::byte* parameters;
-  std::uint64_t variables;         // host address of the module's global and constant variables
-  const std::uint32_t* thread;     // [3][32]: %tid.x, .y, .z of the warp's lanes
-  std::uint32_t way_back[kLanes];  // of lanes that return from a function: the block
-  std::uint32_t split;             // lanes that branch or leave where others go on
-  std::uint32_t barrier, barrier_threads, barrier_votes, barrier_result;
+  std::uint64_t variables;                                // host address of the module's global and constant variables
+  const std::uint32_t* thread;                            // [3][32]: %tid.x, .y, .z of the warp's lanes
+  std::uint32_t way_back[kLanes];                         // of lanes that return from a function: the block
+  std::uint32_t split;                                    // lanes that branch or leave where others go on
+  std::uint32_t barrier, barrier_threads, barrier_votes;  // of lanes that come to a barrier
+  std::uint32_t barrier_result, result_threads;           // of the one that they have left: votes, and of how many
   std::uint32_t block_size[3], block_index[3], grid_size[3];
   std::uint32_t warp;
   Runtime* runtime;

@@ -110,11 +110,12 @@ void emit_copysign(BlockCode& code, const Form& form, const Instruction& in) {
   floats.write(in.operands[0], code.op("or {} {}, {}", floats.type(), sign, rest));
 }
 
+/// Zeros count as normal numbers (PTX ISA 9.7.3: testp).
 void emit_testp(BlockCode& code, const Form& form, const Instruction& in) {
   static constexpr std::pair<std::string_view, int> kClasses[] = {// of llvm.is.fpclass
                                                                   {"finite", 0x1f8}, {"infinite", 0x204},
                                                                   {"number", 0x3fc}, {"notanumber", 0x003},
-                                                                  {"normal", 0x108}, {"subnormal", 0x090}};
+                                                                  {"normal", 0x168}, {"subnormal", 0x090}};
   int mask = 0;
   for (const auto& [name, bits] : kClasses) {
     if (form.has(name)) mask = bits;

@@ -38,21 +38,20 @@ Site site_of(const Form& form) {
 void load_parameter(BlockCode& code, const Form& form, const Instruction& in) {
   const Operand& from = in.operands[1];
   const std::vector<Operand> to = elements(in.operands[0]);
-  const std::int64_t bytes = form.type.bytes();
-  std::int64_t offset = static_cast<std::int64_t>(from.bits);
+  const auto bytes = static_cast<std::uint64_t>(form.type.bytes()), all = bytes * to.size();
+  const auto size = static_cast<std::uint64_t>(code.entry().parameter_bytes);
+  std::uint64_t offset = from.bits;  // modulo 2^64
   for (const Variable& parameter : code.entry().parameters) {
-    if (parameter.name == from.name) offset += parameter.offset;
+    if (parameter.name == from.name) offset += static_cast<std::uint64_t>(parameter.offset);
   }
-  const std::int64_t all = bytes * static_cast<std::int64_t>(to.size());
-  if (offset < 0 || offset + all > code.entry().parameter_bytes || offset % all != 0) {
+  if (offset > size || all > size - offset || offset % all != 0) {
     code.complain(
         fmt::format("{}: {} bytes at byte {} of the parameters, legal: inside their {} bytes, a multiple of the size",
-                    form.name, all, offset, code.entry().parameter_bytes));
+                    form.name, all, static_cast<std::int64_t>(offset), size));
   }
   const std::string base = code.field(offsetof(Context, parameters), "ptr");
   for (std::size_t i = 0; i < to.size(); ++i) {
-    const std::string at =
-        code.op("getelementptr i8, ptr {}, i64 {}", base, offset + bytes * static_cast<std::int64_t>(i));
+    const std::string at = code.op("getelementptr i8, ptr {}, i64 {}", base, offset + bytes * i);
     const std::string scalar = code.op("load i{}, ptr {}, align 1", form.type.bits, at);
     code.write(to[i], code.splat(scalar, form.type.bits), form.type);
   }
@@ -151,8 +150,8 @@ void emit_atomic(BlockCode& code, const Form& form, const Instruction& in) {
   const std::string type = vector_type(form.type.bits);
   for (std::size_t i = first + 1; i < in.operands.size(); ++i) {
     const std::string value = code.value(in.operands[i], form.type);
-    code.line("store {} {}, ptr {}, align 128", type, value,
-              code.room_of(1, static_cast<int>(i - first) - 1, form.type.bits));
+    code.line("store {} {}, ptr {}, align {}", type, value,
+              code.room_of(1, static_cast<int>(i - first) - 1, form.type.bits), kLanes * form.type.bytes());
   }
   store_address(code, in.operands[first], site.space, 0);
   code.line("call void @ptx_atomic(ptr %c, i32 {}, ptr {}, ptr {}, ptr {}, i32 {})", code.active(), code.room(0),

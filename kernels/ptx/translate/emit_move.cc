@@ -55,7 +55,7 @@ Found find_symbol(BlockCode& code, const Operand& operand, const Module& module)
         fmt::format("the address of '{}', a parameter of a function, is not known here", shown(operand.name)));
   if (found.variable->space == Space::shared) found.offset = layout.shared.at(operand.name);
   if (found.variable->space == Space::local) found.offset = layout.local.at(operand.name);
-  found.offset += static_cast<std::int64_t>(operand.bits);
+  found.offset = static_cast<std::int64_t>(static_cast<std::uint64_t>(found.offset) + operand.bits);  // modulo 2^64
   return found;
 }
 

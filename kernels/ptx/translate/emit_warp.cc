@@ -111,7 +111,7 @@ void emit_barrier(BlockCode& code, const Form& form, const Instruction& in) {
 void emit_barrier_result(BlockCode& code, const Form& form, const Instruction& in) {
   const std::string votes = code.field(offsetof(Context, barrier_result), "i32");
   if (form.has("popc")) return code.write(in.operands[0], code.splat(votes, 32), kWord);
-  const std::string wanted = form.has("and") ? code.field(offsetof(Context, barrier_threads), "i32") : "0";
+  const std::string wanted = form.has("and") ? code.field(offsetof(Context, result_threads), "i32") : "0";
   const std::string yes = code.op("icmp {} i32 {}, {}", form.has("and") ? "eq" : "ne", votes, wanted);
   const std::string lanes = code.op("sext i1 {} to i32", yes);
   code.write_predicate(in.operands[0], code.predicate_of(lanes));

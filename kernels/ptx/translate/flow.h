@@ -13,13 +13,13 @@ struct Block {
   enum class End : unsigned char { fall, branch, leave, trap, barrier, call, back };
   std::size_t begin = 0, end = 0;  // instructions, without the one that ends the block
   End how = End::fall;
-  int last = -1;                       // the instruction that ends it; -1: falls
-  int target = -1;                     // of a branch or a call, a block
-  bool falls = false;                  // some lanes may go on with the next block
-  int meet = -1;                       // the first collective: its members wait for one another in front of the block
-  int result = -1;                     // the barrier or call in front of the block, whose result is written first
-  std::vector<int> reads, writes;      // registers read before they are written here; written
-  std::vector<int> live_in, live_out;  // sorted
+  int last = -1;                   // the instruction that ends it; -1: falls
+  int target = -1;                 // of a branch or a call, a block
+  bool falls = false;              // some lanes may go on with the next block
+  int meet = -1;                   // the first collective: its members wait for one another in front of the block
+  int result = -1;                 // the barrier or call in front of the block, whose result is written first
+  std::vector<int> reads, writes;  // registers read before they are written here; written; sorted
+  std::vector<int> stored;         // of those written what may be read behind the block
 };
 
 struct CheckedInstruction {
@@ -31,7 +31,9 @@ struct CheckedInstruction {
 struct Flow {
   Entry entry;  // with the functions it calls; guarded collectives and so on have become a branch around unguarded ones
   std::vector<CheckedInstruction> checked;
-  std::vector<Block> blocks;  // in the order of the text; the last one does not fall
+  std::vector<Block> blocks;     // in the order of the text; the last one does not fall
+  std::vector<bool> across;      // by register: whether it lives from one block to another
+  bool reads_unwritten = false;  // a register may be read before anything has written it
   int start = 0;  // behind the blocks of functions, so that lanes that call run before those that wait for them
 };
 
@@ -41,7 +43,7 @@ Flow flow_of(const Module& module, const Entry& entry);
 /// The instructions of the entry and its functions that have no form, one "FILE:LINE: no such instruction here: NAME" each.
 std::vector<std::string> unsupported(const Module& module, const Entry& entry);
 
-/// Fills in what each block reads, writes, and what lives before and behind it: liveness.cc.
+/// Fills in what each block reads, writes and stores, and what lives across blocks: liveness.cc.
 void find_live(Flow& flow);
 
 /// shfl, vote, match, redux, bar.warp.sync, mma and ldmatrix: the lanes of a mask do it together.

@@ -14,16 +14,11 @@ namespace flashproof::ptx {
 namespace {
 
 void place_registers(const Flow& flow, Layout& layout) {
-  std::vector<bool> travels(flow.entry.registers.size());
-  for (const Block& block : flow.blocks) {
-    for (const int reg : block.live_in) travels[static_cast<std::size_t>(reg)] = true;
-    for (const int reg : block.live_out) travels[static_cast<std::size_t>(reg)] = true;
-  }
-  layout.slots.assign(travels.size(), -1);
+  layout.slots.assign(flow.across.size(), -1);
   for (const bool predicates : {false, true}) {  // predicates, 4 bytes, behind the vectors
-    for (std::size_t i = 0; i < travels.size(); ++i) {
+    for (std::size_t i = 0; i < flow.across.size(); ++i) {
       const int bits = flow.entry.registers[i].type.bits;
-      if (!travels[i] || (bits == 1) != predicates) continue;
+      if (!flow.across[i] || (bits == 1) != predicates) continue;
       const std::int64_t bytes = predicates ? 4 : kLanes * bits / 8;
       layout.register_bytes = align_up(layout.register_bytes, bytes);
       layout.slots[i] = layout.register_bytes;
