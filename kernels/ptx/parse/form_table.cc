@@ -21,7 +21,9 @@ std::span<const FormRow> form_rows() {
 #define PREFETCHED "{,.L2::64B,.L2::128B,.L2::256B}"
 #define EVICT EVICTED PREFETCHED
 #define ATOMIC "{,.relaxed,.acquire,.release,.acq_rel}{,.cta,.gpu,.sys}{,.global,.shared,.shared::cta}"
-#define FLOAT_SUM ".add{.f32,.f64,.noftz.{f16,f16x2,bf16,bf16x2}}"
+// as the ISA has it, and as libcu++ writes it, which ptxas takes as well
+#define ATOMIC_OF(operation) "{" ATOMIC "." operation ",." operation ATOMIC "}"
+#define FLOAT_SUM ATOMIC_OF("add") "{.f32,.f64,.noftz.{f16,f16x2,bf16,bf16x2}}"
 #define FLOAT_COMPARISONS "{eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan}"
 #define INTEGER_COMPARISONS "{eq,ne,lt,le,gt,ge,lo,ls,hi,hs}"
 #define COMPARABLE "{b16,b32,b64,u16,s16,u32,s32,u64,s64}"
@@ -119,23 +121,23 @@ std::span<const FormRow> form_rows() {
       {"createpolicy.fractional.L2::{evict_last,evict_normal,evict_first,evict_unchanged}{,.L2::{evict_first,evict_"
        "unchanged}}.b64",
        "d ?s:f32", emit_policy},
-      {"atom" ATOMIC ".{add,min,max}.{u32,s32,u64,s64}", "d m s", emit_atomic},
-      {"atom" ATOMIC ".{and,or,xor,exch}.{b32,b64}", "d m s", emit_atomic},
-      {"atom" ATOMIC ".{inc,dec}.u32", "d m s", emit_atomic},
-      {"atom" ATOMIC FLOAT_SUM, "d m s", emit_atomic},
-      {"atom" ATOMIC ".cas.{b16,b32,b64}", "d m s s", emit_atomic},
-      {"red" ATOMIC ".{add,min,max}.{u32,s32,u64,s64}", "m s", emit_atomic},
-      {"red" ATOMIC ".{and,or,xor}.{b32,b64}", "m s", emit_atomic},
-      {"red" ATOMIC ".{inc,dec}.u32", "m s", emit_atomic},
-      {"red" ATOMIC FLOAT_SUM, "m s", emit_atomic},
+      {"atom" ATOMIC_OF("{add,min,max}") ".{u32,s32,u64,s64}", "d m s", emit_atomic},
+      {"atom" ATOMIC_OF("{and,or,xor,exch}") ".{b32,b64}", "d m s", emit_atomic},
+      {"atom" ATOMIC_OF("{inc,dec}") ".u32", "d m s", emit_atomic},
+      {"atom" FLOAT_SUM, "d m s", emit_atomic},
+      {"atom" ATOMIC_OF("cas") ".{b16,b32,b64}", "d m s s", emit_atomic},
+      {"red" ATOMIC_OF("{add,min,max}") ".{u32,s32,u64,s64}", "m s", emit_atomic},
+      {"red" ATOMIC_OF("{and,or,xor}") ".{b32,b64}", "m s", emit_atomic},
+      {"red" ATOMIC_OF("{inc,dec}") ".u32", "m s", emit_atomic},
+      {"red" FLOAT_SUM, "m s", emit_atomic},
       {"cp.async.{ca,cg}.{shared,shared::cta}.global" PREFETCHED, "m m i ?s:u32", emit_copy_async},
       {"cp.async.{ca,cg}.{shared,shared::cta}.global.L2::cache_hint" PREFETCHED, "m m i ?s:u32 s:u64", emit_copy_async},
       {"cp.async.{commit_group,wait_all}", "", emit_copy_group},
       {"cp.async.wait_group", "i", emit_copy_group},
-      // nothing to do where warps take turns and every store lands at once
-      {"membar.{cta,gl,sys}", "", emit_nothing},
+      {"membar.{cta,gl,sys}", "", emit_fence},
       {"griddepcontrol.{wait,launch_dependents}", "", emit_nothing},  // a launch ends before the next one begins
-      {"fence{,.acq_rel,.sc}.{cta,gpu,sys}", "", emit_nothing},
+      {"fence{,.acq_rel,.sc}.{cta,gpu,sys}", "", emit_fence},
+      // nothing to do
       {"prefetch{,.global,.local}{.L1,.L2}", "m", emit_nothing},
       {"nanosleep.u32", "s", emit_nothing},
       // warps and blocks

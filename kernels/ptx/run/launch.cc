@@ -122,7 +122,7 @@ class Grid {
   }
 
   bool run_block() {
-    runtime_.races.begin_block();
+    runtime_.races.order.begin_block();
     std::fill(runtime_.shared.begin(), runtime_.shared.end(), std::byte{0xff});  // NaN: what was not written shows
     std::fill(runtime_.shared_written.begin(), runtime_.shared_written.end(), std::uint8_t{0});
     if (flow_.reads_unwritten) {  // the same in every block

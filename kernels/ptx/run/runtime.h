@@ -62,6 +62,7 @@ void ptx_narrow_f32_to_fp8(std::int32_t format, std::int32_t relu, const float* 
 void ptx_narrow_f16_to_fp8(std::int32_t format, std::int32_t relu, const std::uint32_t* operands, std::uint16_t* out);
 void ptx_widen_fp8(std::int32_t format, std::int32_t relu, const std::uint16_t* operands, std::uint32_t* out);
 void ptx_trap(Context* context, std::uint32_t lanes, std::uint32_t site);
+void ptx_fence(Context* context, std::uint32_t lanes, std::int32_t scope);
 /// A collective that is no matrix instruction: accesses before it are ordered before those behind it.
 void ptx_order_lanes(Context* context);
 }

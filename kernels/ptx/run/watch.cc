@@ -49,15 +49,15 @@ bool changes_nothing(const Access& access, const Bytes& bytes, const std::byte* 
 /// "which warp 3 wrote in line 17, and no barrier orders the two".
 std::string words_of(const Conflict& conflict, const Warp& warp) {
   std::string who = conflict.in_other_block ? "a warp of another block" : fmt::format("warp {}", conflict.warp),
-              order = "no barrier";
-  if (conflict.in_other_block) order = "nothing";
+              why = "no barrier orders the two";
+  if (conflict.in_other_block)
+    why = conflict.too_narrow ? "of scope .cta neither is for the other's block" : "nothing orders the two";
   if (conflict.lane >= 0) {
     const auto& t = warp.thread;
     who = fmt::format("thread ({}, {}, {})", t[0][conflict.lane], t[1][conflict.lane], t[2][conflict.lane]);
-    order = "no bar.warp.sync";
+    why = "no bar.warp.sync orders the two";
   }
-  return fmt::format("which {} {} in line {}, and {} orders the two", who, conflict.wrote ? "wrote" : "read",
-                     conflict.line, order);
+  return fmt::format("which {} {} in line {}, and {}", who, conflict.wrote ? "wrote" : "read", conflict.line, why);
 }
 
 }  // namespace
@@ -69,13 +69,20 @@ void Access::watch(std::uint32_t lanes, const std::uint64_t* addresses, Touch ho
     const int lane = std::countr_zero(rest);
     const auto at = bytes_of(*this, addresses[lane]);
     if (!at) continue;
-    const Accessor by{runtime.warp->number, lane, site.line};
-    if (how == Touch::strong_read || how == Touch::strong_write) races.order(by.warp, at->address, at->is_shared);
+    const Accessor by{runtime.warp->number, lane, site.line, site.scope != MemoryScope::cta};
+    const bool is_strong = how == Touch::strong_read || how == Touch::strong_write;
+    const bool follows = is_strong && races.is_strong(at->address, at->is_shared);
     const bool is_same =
         how == Touch::write && changes_nothing(*this, *at, static_cast<const std::byte*>(values), lane);
     const Touch as = is_same ? Touch::same : how;
     const auto conflict =
         at->is_shared ? races.shared(by, at->address, bytes, as) : races.global(by, at->address, bytes, as);
+    if (is_strong) {
+      const bool is_atomic = values == nullptr && how == Touch::strong_write;
+      races.order.access(
+          by.warp, lane, at->address, at->is_shared,
+          {site.scope, site.observes, how == Touch::strong_write, site.acquires, site.releases, is_atomic}, follows);
+    }
     if (!conflict) continue;
     runtime.find(site.line,
                  fmt::format("race: {}{}, {}", text(addresses[lane]), at->is_shared ? " of shared memory" : "",

@@ -180,4 +180,15 @@ RunResult run_module(const std::string& ptx, std::vector<std::uint64_t>& a, std:
   }
 }
 
+std::string said_of_threads(const std::string& body, unsigned threads, unsigned blocks) {
+  std::vector<std::uint64_t> a(256), o(256, 77);
+  return run_module(
+             module_of(".shared .align 16 .b8 s[1024];\nmov.u32 %n, %tid.x;\nmov.u32 %w1, s;\nshl.b32 %w3, %n, 2;\n"
+                       "add.u32 %w1, %w1, %w3;\nxor.b32 %w3, %w3, 128;\nmov.u32 %w2, s;\nadd.u32 %w2, %w2, %w3;\n"
+                       "setp.lt.u32 %p1, %n, 32;\nmov.u64 %C, %O;\nadd.s64 %O, %O, %at;\n" +
+                       body),
+             a, o, blocks, threads)
+      .said;
+}
+
 }  // namespace flashproof::ptx

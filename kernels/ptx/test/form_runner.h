@@ -40,4 +40,8 @@ RunResult run_module(const std::string& ptx, std::vector<std::uint64_t>& a, std:
                      unsigned blocks, unsigned threads, unsigned dynamic_shared = 0,
                      std::int64_t max_instructions = 50'000'000);
 
+/// The same of a body that threads share memory in: %n, the thread's number in its block; %w1, its place in 1024 bytes of shared memory s, %w2 that
+/// of the thread 32 further on or back; %C, the first of 256 elements 77, and %O, the thread's own; %p1, whether it is of the first warp.
+std::string said_of_threads(const std::string& body, unsigned threads = 64, unsigned blocks = 1);
+
 }  // namespace flashproof::ptx

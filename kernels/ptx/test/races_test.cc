@@ -10,19 +10,9 @@ namespace {
 
 using testing::HasSubstr;
 
-/// 64 threads are two warps. %w1: the thread's place in shared memory, %w2: that of the thread 32 further on, around the end; %A: the first
-/// element of an array, %O: the thread's own; %p1: the first warp.
+/// 64 threads are two warps.
 std::string said(const std::string& body, unsigned threads = 64, unsigned blocks = 1) {
-  std::vector<std::uint64_t> a(256), o(256, 77);
-  return run_module(
-             module_of(
-                 ".shared .align 16 .b8 s[1024];\nmov.u32 %n, %tid.x;\nmov.u32 %w1, s;\nshl.b32 %w3, %n, 2;\nadd.u32 "
-                 "%w1, %w1, %w3;\nxor.b32 %w3, %w3, 128;\nmov.u32 %w2, s;\nadd.u32 %w2, %w2, %w3;\nsetp.lt.u32 %p1, "
-                 "%n, "
-                 "32;\nmov.u64 %C, %O;\nadd.s64 %O, %O, %at;\n" +
-                 body),
-             a, o, blocks, threads)
-      .said;
+  return said_of_threads(body, threads, blocks);
 }
 
 constexpr const char* kStore = "st.shared.u32 [%w1], %i;\n";
@@ -131,19 +121,9 @@ TEST(Races, halves_of_a_word_are_different_bytes) {
             "");
 }
 
-TEST(Races, atomics_are_none_and_order_only_beside_a_fence) {
+TEST(Races, atomics_are_none) {
   EXPECT_EQ(said("mov.u32 %w4, s;\nst.shared.u32 [%w4], 0;\nbar.sync 0;\natom.shared.add.u32 %ow, [%w4], 1;\n"), "");
   EXPECT_EQ(said("red.global.add.u32 [%C], 1;\n", 64, 4), "");
-  // The last thread to count reads what the others have written.
-  const auto last = [&](const std::string& fence) {
-    return said("st.global.u32 [%O+8], %i;\n" + fence +
-                    "setp.ne.u32 %p2, %n, 0;\n@%p2 bra $L;\natom.global.add.u32 %ow, [%C], 1;\nsetp.ne.u32 %p3, %ow, "
-                    "80;\n@%p3 bra "
-                    "$L;\nld.global.u32 %ow, [%C+8];\n$L:\n",
-                32, 4);
-  };
-  EXPECT_EQ(last("membar.gl;\n"), "");
-  EXPECT_THAT(last(""), HasSubstr("which a warp of another block wrote in line "));
 }
 
 TEST(Races, blocks_are_not_ordered) {

@@ -19,6 +19,20 @@ void release(Warp& warp, std::uint32_t number, std::uint32_t votes, std::uint32_
   std::erase_if(warp.waiting, here);
 }
 
+/// More threads wait than the barrier is for: the first to come go on, and who that is nothing says.
+void find_crowd(Runtime& runtime, std::uint32_t number, std::uint32_t wanted, std::uint32_t here) {
+  for (Warp& warp : runtime.warps) {
+    const auto waiting = std::ranges::find(warp.waiting, number, &Waiting::barrier);
+    if (waiting == warp.waiting.end()) continue;
+    runtime.warp = &warp;
+    return runtime.find(waiting->line,
+                        fmt::format("barrier {} is for {} threads, and {} wait at it: which of them go on together "
+                                    "depends on the order in which they come",
+                                    number, wanted, here),
+                        -1, true);
+  }
+}
+
 }  // namespace
 
 bool release_barriers(Runtime& runtime) {
@@ -46,6 +60,7 @@ bool release_barriers(Runtime& runtime) {
       whole += lanes != 0 && lanes == warp.live ? kLanes : 0;
     }
     if (wanted == 0 ? here < live : whole < wanted) continue;
+    if (wanted != 0 && whole >= wanted + kLanes) find_crowd(runtime, number, wanted, whole);
     released = true;
     std::vector<std::uint32_t> met;
     for (Warp& warp : warps) {
@@ -54,7 +69,7 @@ bool release_barriers(Runtime& runtime) {
       if (is_here || warp.live == 0) met.push_back(warp.number);
       release(warp, number, votes, here);
     }
-    runtime.races.meet(met);
+    runtime.races.order.meet(met);
   }
   return released;
 }

@@ -17,6 +17,9 @@ inline constexpr std::uint64_t kSharedWindow = 0x5A00000000000000;
 inline constexpr std::uint64_t kLocalWindow = 0x5B00000000000000;
 inline constexpr std::uint64_t kParameterWindow = 0x5C00000000000000;
 
+/// Which threads a strong access or a fence is for. gpu: of the grid, or more.
+enum class MemoryScope : std::uint8_t { none, cta, gpu };
+
 /// One instruction that accesses memory or meets: its line and what it does.
 struct Site {
   std::int32_t line;
@@ -25,7 +28,9 @@ struct Site {
   std::uint8_t count;      // elements side by side
   std::uint8_t operation;  // AtomicOperation, or MatrixOperation
   bool is_signed;
-  bool is_strong;      // a load or store that says volatile, relaxed, acquire or release
+  MemoryScope scope;         // none: a weak access
+  bool acquires, releases;
+  bool observes;       // a load, or an atomic that returns what was there
   std::int32_t block;  // of a meeting: where it stands
 };
 

@@ -89,6 +89,7 @@ void emit_shuffle(BlockCode& code, const Form& form, const Instruction& in);
 void emit_vote(BlockCode& code, const Form& form, const Instruction& in);
 void emit_reduction(BlockCode& code, const Form& form, const Instruction& in);
 void emit_activemask(BlockCode& code, const Form& form, const Instruction& in);
+void emit_fence(BlockCode& code, const Form& form, const Instruction& in);
 /// The end of a block: number, threads and votes of the barrier into the context.
 void emit_barrier(BlockCode& code, const Form& form, const Instruction& in);
 /// Behind it: what bar.red has found.

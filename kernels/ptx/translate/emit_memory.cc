@@ -30,7 +30,13 @@ Site site_of(const Form& form) {
   site.space = space_of(form);
   site.bytes = static_cast<std::uint8_t>(form.type.bytes());
   site.count = static_cast<std::uint8_t>(form.vector_size());
-  site.is_strong = form.has("volatile") || form.has("relaxed") || form.has("acquire") || form.has("release");
+  const std::string& opcode = form.parts[0];
+  const bool is_atomic = opcode == "atom" || opcode == "red";
+  if (is_atomic || form.has("volatile") || form.has("relaxed") || form.has("acquire") || form.has("release"))
+    site.scope = form.has("cta") ? MemoryScope::cta : MemoryScope::gpu;
+  site.acquires = form.has("acquire") || form.has("acq_rel");
+  site.releases = form.has("release") || form.has("acq_rel");
+  site.observes = opcode == "ld" || opcode == "atom";
   return site;
 }
 

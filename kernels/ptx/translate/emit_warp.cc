@@ -96,6 +96,11 @@ void emit_activemask(BlockCode& code, const Form&, const Instruction& in) {
   code.write(in.operands[0], code.splat(code.active(), 32), kWord);
 }
 
+void emit_fence(BlockCode& code, const Form& form, const Instruction&) {
+  const MemoryScope scope = form.has("cta") ? MemoryScope::cta : MemoryScope::gpu;
+  code.line("call void @ptx_fence(ptr %c, i32 {}, i32 {})", code.active(), static_cast<int>(scope));
+}
+
 void emit_barrier(BlockCode& code, const Form& form, const Instruction& in) {
   const bool reduces = form.has("red");
   const std::size_t first = reduces ? 1 : 0;

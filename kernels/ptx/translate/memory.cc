@@ -141,7 +141,7 @@ extern "C" void ptx_load(Context* context, std::uint32_t lanes, const std::uint6
                          std::uint32_t site) {
   if (lanes == 0 || context->budget < 0) return;  // after a finding nothing is touched any more
   const Access access = access_of(context, site, false);
-  access.watch(lanes, addresses, access.site.is_strong ? Touch::strong_read : Touch::read);
+  access.watch(lanes, addresses, access.site.scope != MemoryScope::none ? Touch::strong_read : Touch::read);
   by_size(access.site, [&](auto element, auto count) {
     load<decltype(element), count()>(access, lanes, addresses, static_cast<decltype(element)*>(out));
   });
@@ -162,7 +162,7 @@ extern "C" void ptx_store(Context* context, std::uint32_t lanes, const std::uint
                           std::uint32_t site) {
   if (lanes == 0 || context->budget < 0) return;  // after a finding nothing is touched any more
   const Access access = access_of(context, site, true);
-  access.watch(lanes, addresses, access.site.is_strong ? Touch::strong_write : Touch::write, values);
+  access.watch(lanes, addresses, access.site.scope != MemoryScope::none ? Touch::strong_write : Touch::write, values);
   by_size(access.site, [&](auto element, auto count) {
     store<decltype(element), count()>(access, lanes, addresses, static_cast<const decltype(element)*>(values));
   });

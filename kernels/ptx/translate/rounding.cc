@@ -96,6 +96,7 @@ std::span<const RuntimeSymbol> runtime_symbols() {
                                        {"ptx_widen_fp8", address(ptx_widen_fp8)},
                                        {"ptx_stmatrix", address(ptx_stmatrix)},
                                        {"ptx_trap", address(ptx_trap)},
+                                       {"ptx_fence", address(ptx_fence)},
                                        {"ptx_order_lanes", address(ptx_order_lanes)},
                                        {"memcpy", address<void*(void*, const void*, std::size_t)>(std::memcpy)},
                                        {"memset", address<void*(void*, int, std::size_t)>(std::memset)},

@@ -97,6 +97,7 @@ constexpr const char* kDeclarations =
     "declare void @ptx_narrow_f16_to_fp8(i32, i32, ptr, ptr)\n"
     "declare void @ptx_widen_fp8(i32, i32, ptr, ptr)\n"
     "declare void @ptx_trap(ptr, i32, i32)\n"
+    "declare void @ptx_fence(ptr, i32, i32)\n"
     "declare void @ptx_order_lanes(ptr)\n";
 
 }  // namespace

@@ -190,8 +190,13 @@ extern "C" void ptx_trap(Context* context, std::uint32_t lanes, std::uint32_t si
   if (lanes != 0) context->runtime->find(site_at(context, site).line, "trap", std::countr_zero(lanes));
 }
 
+extern "C" void ptx_fence(Context* context, std::uint32_t lanes, std::int32_t scope) {
+  Runtime& runtime = *context->runtime;
+  runtime.races.order.fence(runtime.warp->number, lanes, static_cast<MemoryScope>(scope));
+}
+
 extern "C" void ptx_order_lanes(Context* context) {
-  context->runtime->races.order_lanes(context->runtime->warp->number);
+  context->runtime->races.order.collective(context->runtime->warp->number);
 }
 
 ShuffleMode shuffle_mode(std::string_view name) {

@@ -1,0 +1,90 @@
+// What orders the accesses of different threads (PTX ISA, "Memory Consistency Model"), by vector clocks. Barriers and collectives order
+// all that their warps did before. A fence does not by itself: what lies before it is published by the strong writes behind it, and
+// what a strong read has observed counts from the reader's next fence on, where the scopes of both include the other thread.
+// `.release` and `.acquire` are both in one.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "kernels/ptx/run/known.h"
+#include "kernels/ptx/translate/context.h"
+
+namespace flashproof::ptx {
+
+/// A strong access, or an atomic.
+struct Strong {
+  MemoryScope scope;
+  bool reads, writes;  // an atomic does both; `red` observes nothing that its thread goes on with
+  bool acquires, releases;
+  bool is_atomic;
+};
+
+class Order {
+ public:
+  /// `fences`: whether the code has one; without it strong accesses order nothing.
+  void prepare(std::size_t warps, bool fences);
+  void begin_block();
+
+  std::uint32_t block() const { return block_; }  // of the grid, from 1 on
+  std::uint32_t now(std::uint32_t warp) const { return clocks_[warp * warps_ + warp]; }
+  /// What this warp did before this clock is ordered before what any of its lanes does now.
+  std::uint32_t last_collective(std::uint32_t warp) const { return states_[warp].collective; }
+  /// Whether a barrier orders another warp's access of this block before what this warp does now.
+  bool met(std::uint32_t warp, std::uint32_t other, std::uint32_t clock) const {
+    return clocks_[warp * warps_ + other] >= clock;
+  }
+  /// Whether fences and strong accesses order an access of these lanes before what the lane does now.
+  bool knows(std::uint32_t warp, int lane, std::uint32_t block, std::uint32_t other, std::uint32_t clock,
+             std::uint32_t lanes) const;
+  /// Whether the lane is ordered behind anything of another block.
+  bool knows_another_block(std::uint32_t warp, int lane) const;
+
+  void collective(std::uint32_t warp);
+  /// These warps have come to a barrier.
+  void meet(std::span<const std::uint32_t> warps);
+  void fence(std::uint32_t warp, std::uint32_t lanes, MemoryScope scope);
+  /// A strong access is made. `follows`: the location's last write was strong, or an atomic.
+  void access(std::uint32_t warp, int lane, std::uint64_t address, bool is_shared, const Strong& how, bool follows);
+
+ private:
+  /// Of each scope: what a fence of this scope, or of a wider one, has been behind; what such a fence will make known.
+  struct Knowledge {
+    Known known, fenced_cta, fenced_gpu, pending_cta, pending_gpu;
+    void join(const Knowledge& other);
+  };
+  struct WarpState {
+    std::uint32_t collective = 1;
+    Knowledge all;
+    std::vector<Knowledge> lanes;  // beyond `all`, since the last collective; empty: none
+  };
+  /// At an address: what the last write, and the atomics since, publish to the grid, and to the threads of each block.
+  struct Published {
+    std::uint32_t block = 0, warp = 0;
+    int lane = 0;
+    Known to_grid;
+    std::map<std::uint32_t, Known> to_cta;
+  };
+
+  std::uint32_t& clock(std::uint32_t warp) { return clocks_[warp * warps_ + warp]; }
+  Knowledge& of_lane(std::uint32_t warp, int lane);
+  void gather(WarpState& warp);
+  /// All that is ordered before what the lane does next.
+  Known past(std::uint32_t warp, int lane);
+  void observe(std::uint32_t warp, int lane, const Published& there, const Strong& how);
+  void publish(std::uint32_t warp, int lane, Published& there, const Strong& how);
+
+  std::size_t warps_ = 0;
+  bool fences_ = false, gave_up_ = false;
+  std::uint32_t block_ = 0, first_there_ = 0;  // first_there_: the blocks before it are at their end
+  std::vector<std::uint32_t> clocks_;          // [warp][warp]: what the first knows of the second by barriers
+  std::vector<WarpState> states_;
+  std::unordered_map<std::uint64_t, Published> global_, shared_;  // by address
+};
+
+}  // namespace flashproof::ptx
