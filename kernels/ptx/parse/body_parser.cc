@@ -13,8 +13,7 @@ constexpr std::size_t kMaxNesting = 64;  // of scopes, and of braces in an opera
 
 class BodyParser {
  public:
-  BodyParser(TokenReader& reader, Entry& entry, std::size_t& instructions)
-      : reader_(reader), entry_(entry), instructions_(instructions) {}
+  BodyParser(TokenReader& reader, Entry& entry, FileSizes& sizes) : reader_(reader), entry_(entry), sizes_(sizes) {}
 
   void parse() {
     open_scope();
@@ -79,6 +78,8 @@ class BodyParser {
         continue;
       }
       const std::int64_t count = reader_.expect_count("registers", 1, kMaxRegisters);
+      if (sizes_.registers + static_cast<std::size_t>(count) > kMaxFileRegisters)
+        reader_.complain(fmt::format("more than {} registers in the file", kMaxFileRegisters));
       for (std::int64_t i = 0; i < count; ++i) add_register(base + std::to_string(i), *type);
       reader_.expect(">", "behind the number of registers");
     } while (reader_.accept(","));
@@ -91,12 +92,14 @@ class BodyParser {
     if (!scopes_.back().registers.emplace(name, static_cast<int>(entry_.registers.size())).second) {
       reader_.complain(fmt::format("register {} is declared twice", shown(name)));
     }
+    ++sizes_.registers;
     entry_.registers.push_back({name, type});
   }
 
   void variables(Space space) {
     for (Variable& variable : parse_variables(reader_, space)) {
       if (variable.count == 0) reader_.complain(fmt::format("{} has no size", shown(variable.name)));
+      count_variable(reader_, sizes_);
       for (const Variable& other : entry_.variables) {
         if (other.name == variable.name) reader_.complain(fmt::format("{} is declared twice", shown(variable.name)));
       }
@@ -113,7 +116,9 @@ class BodyParser {
       if (!scopes_.back().parameters.emplace(variable.name, unique).second)
         reader_.complain(fmt::format("{} is declared twice", shown(variable.name)));
       variable.name = unique;
-      if (parameter_names_.insert(unique).second) entry_.variables.push_back(std::move(variable));
+      if (!parameter_names_.insert(unique).second) continue;
+      count_variable(reader_, sizes_);
+      entry_.variables.push_back(std::move(variable));
     }
   }
 
@@ -147,7 +152,7 @@ class BodyParser {
       } while (reader_.accept(","));
       reader_.expect(";", fmt::format("behind {}", shown(made.form)));
     }
-    if (++instructions_ > kMaxInstructions)
+    if (++sizes_.instructions > kMaxInstructions)
       reader_.complain(fmt::format("more than {} instructions", kMaxInstructions));
     entry_.instructions.push_back(std::move(made));
   }
@@ -234,7 +239,7 @@ class BodyParser {
 
   TokenReader& reader_;
   Entry& entry_;
-  std::size_t& instructions_;
+  FileSizes& sizes_;
   Scopes scopes_;
   std::set<std::string> parameter_names_;
   int scopes_made_ = 0;
@@ -243,8 +248,10 @@ class BodyParser {
 
 }  // namespace
 
-void parse_body(TokenReader& reader, Entry& entry, std::size_t& instructions) {
-  BodyParser(reader, entry, instructions).parse();
+void count_variable(TokenReader& reader, FileSizes& sizes) {
+  if (++sizes.variables > kMaxVariables) reader.complain(fmt::format("more than {} variables", kMaxVariables));
 }
+
+void parse_body(TokenReader& reader, Entry& entry, FileSizes& sizes) { BodyParser(reader, entry, sizes).parse(); }
 
 }  // namespace flashproof::ptx

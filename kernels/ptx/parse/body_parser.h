@@ -13,7 +13,14 @@ std::vector<Variable> parse_variables(TokenReader& reader, Space space);
 /// Behind the '(', over the ')': appended, with their offsets. The bytes of all.
 std::int64_t parse_parameters(TokenReader& reader, std::vector<Variable>& parameters);
 
-/// Behind the '{', over the matching '}'. `instructions` counts those of the whole file.
-void parse_body(TokenReader& reader, Entry& entry, std::size_t& instructions);
+/// What the whole file has had so far.
+struct FileSizes {
+  std::size_t instructions = 0, registers = 0, variables = 0;
+};
+/// Throws UsageError beyond kMaxVariables.
+void count_variable(TokenReader& reader, FileSizes& sizes);
+
+/// Behind the '{', over the matching '}'.
+void parse_body(TokenReader& reader, Entry& entry, FileSizes& sizes);
 
 }  // namespace flashproof::ptx

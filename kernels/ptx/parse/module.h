@@ -93,6 +93,8 @@ struct Module {
 inline constexpr std::size_t kMaxFileBytes = 64u << 20;
 inline constexpr std::size_t kMaxRegisters = 65536;
 inline constexpr std::size_t kMaxInstructions = 200000;
+inline constexpr std::size_t kMaxFileRegisters = 1 << 19;  // of all its functions
+inline constexpr std::size_t kMaxVariables = 16384;        // of the file, parameters aside
 inline constexpr std::int64_t kMaxVariableBytes =
     64 << 20;  // of all global and constant variables, or of one thread's local memory
 inline constexpr std::int64_t kMaxSharedBytes = 227 << 10;  // static and dynamic together, of one block

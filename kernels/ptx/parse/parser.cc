@@ -92,6 +92,7 @@ class ModuleParser {
 
   void variables(Space space, bool is_extern) {
     for (Variable& variable : parse_variables(reader_, space)) {
+      count_variable(reader_, sizes_);
       if (!names_.insert(variable.name).second)
         reader_.complain(fmt::format("{} is declared twice", shown(variable.name)));
       if (variable.count == 0 && !(is_extern && space == Space::shared)) {
@@ -127,7 +128,7 @@ class ModuleParser {
     if (!names_.insert(entry.name).second)
       reader_.complain_at(line, fmt::format("{} is declared twice", shown(entry.name)));
     reader_.expect("{", "before the body of an entry");
-    parse_body(reader_, entry, instructions_);
+    parse_body(reader_, entry, sizes_);
     module_.entries.push_back(std::move(entry));
   }
 
@@ -153,7 +154,7 @@ class ModuleParser {
   Module module_;
   std::set<std::string, std::less<>> names_;
   std::int64_t image_ = 0;
-  std::size_t instructions_ = 0;
+  FileSizes sizes_;
 };
 
 }  // namespace

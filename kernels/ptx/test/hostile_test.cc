@@ -1,9 +1,11 @@
 // Mutated files: each ends in one clear line, in findings, or in a run; never in a crash, a hang, a refusal by LLVM, or a byte written
 // beside the launch's arrays.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -243,6 +245,37 @@ TEST(Hostile, mutations_of_whole_files_are_parsed_and_translated_or_refused) {
       EXPECT_TRUE(std::string_view(error.what()).starts_with("m.ptx:")) << error.what();
     }
   }
+}
+
+/// "m.ptx:LINE: what" of the first thing that is refused, "" if nothing is; in seconds that are not many.
+std::string refusal(const std::string& body, const std::string& functions = "") {
+  const auto begin = std::chrono::steady_clock::now();
+  std::string said;
+  try {
+    std::string text = module_of(body);
+    const Module module = parse("m.ptx", text.insert(text.find(".visible"), functions));
+    translate(module, find_entry(module, "k"));
+  } catch (const UsageError& error) {
+    said = error.what();
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  return said;
+}
+
+TEST(Hostile, small_files_do_not_ask_for_much) {
+  std::string functions, variables, chain = "bra $L0;\n$R:\n";
+  for (int i = 0; i < 400; ++i) functions += fmt::format(".func f{}() {{ .reg .b32 %r<65536>; ret; }}\n", i);
+  EXPECT_THAT(refusal("", functions), testing::HasSubstr("more than 524288 registers in the file"));
+  for (int i = 0; i < 100'000; ++i) variables += fmt::format(".local .b8 v{}[1];\n", i);
+  EXPECT_THAT(refusal(variables), testing::HasSubstr("more than 16384 variables"));
+  // Registers that live across a chain of branches, each backwards in the text.
+  constexpr int kLinks = 20'000, kRead = 6'000;
+  chain += fmt::format(".reg .b32 %x<{}>;\n", kRead);
+  for (int i = 0; i < kRead; ++i) chain += fmt::format("st.global.u32 [%O], %x{};\n", i);
+  chain += "ret;\n";
+  for (int i = kLinks; i-- > 0;)
+    chain += fmt::format("$L{}:\nbra {};\n", i, i + 1 < kLinks ? fmt::format("$L{}", i + 1) : "$R");
+  EXPECT_EQ(refusal(chain), "");
 }
 
 }  // namespace
