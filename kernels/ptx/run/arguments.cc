@@ -131,8 +131,8 @@ void Arguments::add_array(std::size_t number, const std::string& word, std::int6
   const std::vector<std::string> parts = split(word, ':');
   std::uint64_t count = 0;
   const std::size_t size = parts.size() > 1 ? size_of(parts[1]) : 0;
-  if (parts.size() < (is_input ? 4U : 3U) || size == 0 || !read(parts[2], count) || count == 0 ||
-      count > kMaxArrayBytes / size) {
+  const bool has_its_words = is_input ? parts.size() >= 4 : parts.size() == 3;
+  if (!has_its_words || size == 0 || !read(parts[2], count) || count == 0 || count > kMaxArrayBytes / size) {
     wrong(
         number, word,
         fmt::format("in:FORMAT:COUNT:FILL or out:FORMAT:COUNT, FORMAT f32, s32, u32, s64, u64 or u8, at most {} bytes",

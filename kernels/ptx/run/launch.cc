@@ -243,6 +243,21 @@ class Grid {
   std::unique_ptr<std::byte, decltype(&std::free)> registers_{nullptr, &std::free};
 };
 
+/// Round to nearest, subnormals kept, whatever the caller has set and gets back.
+class DefaultRounding {
+ public:
+  DefaultRounding() {
+    std::feholdexcept(&before_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~DefaultRounding() { std::fesetenv(&before_); }
+  DefaultRounding(const DefaultRounding&) = delete;
+  DefaultRounding& operator=(const DefaultRounding&) = delete;
+
+ private:
+  std::fenv_t before_{};
+};
+
 }  // namespace
 
 LaunchResult launch(const Translation& entry, const BlockFunction* blocks, std::span<std::byte> variables,
@@ -252,12 +267,8 @@ LaunchResult launch(const Translation& entry, const BlockFunction* blocks, std::
   grid.add_ranges(wanted.arrays);
   grid.add_ranges(variable_ranges);
   grid.set_variables(variables);
-  std::fenv_t before;
-  std::feholdexcept(&before);
-  std::fesetenv(FE_DFL_ENV);  // round to nearest, subnormals kept, whatever the caller has set
-  LaunchResult result = grid.run();
-  std::fesetenv(&before);
-  return result;
+  const DefaultRounding while_it_runs;
+  return grid.run();
 }
 
 }  // namespace flashproof::ptx

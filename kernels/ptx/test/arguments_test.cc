@@ -71,6 +71,7 @@ TEST(Arguments, refusals_name_the_argument) {
   EXPECT_THAT(refusal({"0", "0", "in:f32:4:one", hex}), HasSubstr("the parameter has 4 bytes, a pointer 8"));
   EXPECT_THAT(refusal({"in:f16:4:one", "0", "1", hex}), HasSubstr("FORMAT f32, s32"));
   EXPECT_THAT(refusal({"in:f32:0:one", "0", "1", hex}), HasSubstr("argument 1"));
+  EXPECT_THAT(refusal({"out:f32:4:one", "0", "1", hex}), HasSubstr("or out:FORMAT:COUNT, FORMAT"));
   EXPECT_THAT(refusal({"in:f32:99999999999:one", "0", "1", hex}), HasSubstr("at most 4294967296 bytes"));
   EXPECT_THAT(refusal({"in:f32:4:some", "0", "1", hex}), HasSubstr("FILL: zero, one, iota or random:SEED"));
   EXPECT_THAT(refusal({"0", "0", "1", "hex:00"}), HasSubstr("hex: and 16 bytes of two digits each"));
