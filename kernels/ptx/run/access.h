@@ -28,6 +28,10 @@ struct Addresses {
   bool lie_in(std::uint64_t low, std::uint64_t high, std::uint64_t bytes) const;
 };
 
+inline std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
+  return (hash ^ value ^ hash >> 29) * 0x9e3779b97f4a7c15;
+}
+
 struct Access {
   Runtime& runtime;
   const Site& site;

@@ -1,4 +1,4 @@
-// The scheduler: blocks of the grid one after another, the warps of a block in turns, the lanes of a warp by the lowest block of code
+// The scheduler: blocks of the grid one after another or, where they may wait for one another, in turns; the warps of a block in turns, the lanes of a warp by the lowest block of code
 // that any of them waits for. A warp's state is memory, so that a barrier is a return.
 #include "kernels/ptx/run/launch.h"
 
@@ -8,7 +8,10 @@
 #include <bit>
 #include <cfenv>
 #include <cstring>
+#include <utility>
 
+#include "kernels/ptx/run/access.h"
+#include "kernels/ptx/run/residents.h"
 #include "kernels/ptx/run/runtime.h"
 #include "kernels/ptx/run/runtime_state.h"
 #include "reference/system/error.h"
@@ -17,23 +20,9 @@ namespace flashproof::ptx {
 
 namespace {
 
-/// Of all accesses to memory that threads share the smallest, in bytes: the others are multiples of it.
-std::uint64_t least_access(const Layout& layout) {
-  std::uint64_t least = 16;
-  for (const Site& site : layout.sites) {
-    const std::uint64_t bytes = std::uint64_t{site.bytes} * site.count;
-    const bool is_common = site.space == Space::shared || site.space == Space::global || site.space == Space::generic;
-    if (is_common && bytes != 0) least = std::min(least, bytes);
-  }
-  return least;
-}
-
-bool has_fence(const Entry& entry) {
-  return std::ranges::any_of(entry.instructions, [](const Instruction& in) {
-    return in.form.starts_with("fence") || in.form.starts_with("membar") || in.form.find(".acq") != std::string::npos ||
-           in.form.find(".release") != std::string::npos;
-  });
-}
+constexpr std::size_t kFewBlocks = 8;  // that go on in turns though none of them has to wait
+constexpr std::size_t kMostIdleRounds =
+    100;  // in which no warp reads, writes or computes anything that it has not before
 
 class Grid {
  public:
@@ -41,28 +30,10 @@ class Grid {
       : flow_(entry.flow),
         functions_(functions),
         wanted_(wanted),
-        threads_(static_cast<std::uint32_t>(wanted.block.count())) {
-    runtime_.entry = &entry;
-    const auto shared = static_cast<std::size_t>(entry.layout.static_shared_bytes) + wanted.dynamic_shared_bytes;
-    runtime_.shared.resize(shared);
-    runtime_.shared_written.resize(shared);
-    const std::size_t warps = (threads_ + kLanes - 1) / kLanes;
-    const auto locals = static_cast<std::size_t>(entry.layout.local_bytes) * warps * kLanes;
-    const auto registers = static_cast<std::size_t>(entry.layout.register_bytes);
-    if (registers * warps > (512U << 20)) {
-      throw UsageError(fmt::format("{}: {} warps with {} bytes of registers each, legal: at most 512 MiB together",
-                                   entry.file, warps, registers));
-    }
-    if (locals != 0) runtime_.local.reset(static_cast<std::byte*>(std::calloc(locals, 1)));
-    registers_.reset(static_cast<std::byte*>(std::aligned_alloc(256, std::max<std::size_t>(registers * warps, 256))));
-    if ((locals != 0 && !runtime_.local) || !registers_)
-      throw InfrastructureError("no memory for the threads of a block");
-    std::memset(registers_.get(), 0, registers * warps);
-    runtime_.warps.resize(warps);
-    for (std::size_t i = 0; i < warps; ++i)
-      prepare(runtime_.warps[i], static_cast<std::uint32_t>(i), registers_.get() + i * registers);
+        threads_(static_cast<std::uint32_t>(wanted.block.count())),
+        runtime_(runtime_of(entry)),
+        residents_(runtime_, entry.flow, wanted) {
     prepare_context();
-    runtime_.races.prepare(warps, least_access(entry.layout), shared, has_fence(flow_.entry));
   }
 
   void add_ranges(std::span<const Array> arrays) {
@@ -78,35 +49,22 @@ class Grid {
   }
 
   LaunchResult run() {
-    Context& c = runtime_.context;
-    const Dim& grid = wanted_.grid;
-    bool goes_on = true;
-    for (std::uint64_t i = 0; goes_on && i < grid.count(); ++i) {
-      const std::uint64_t at = wanted_.last_first ? grid.count() - 1 - i : i;
-      c.block_index[0] = static_cast<std::uint32_t>(at % grid.x);
-      c.block_index[1] = static_cast<std::uint32_t>(at / grid.x % grid.y);
-      c.block_index[2] = static_cast<std::uint32_t>(at / grid.x / grid.y);
-      goes_on = run_block();
+    const bool completed = run_blocks();
+    runtime_.result.completed = completed;
+    if (completed) {
+      runtime_.result.instructions =
+          static_cast<std::uint64_t>(wanted_.max_instructions - runtime_.context.budget - prices_);
     }
-    runtime_.result.completed = goes_on;
-    if (goes_on)
-      runtime_.result.instructions = static_cast<std::uint64_t>(wanted_.max_instructions - c.budget - prices_);
     return std::move(runtime_.result);
   }
 
  private:
-  void prepare(Warp& warp, std::uint32_t number, std::byte* registers) {
-    warp.number = number;
-    warp.registers = registers;
-    warp.ready.resize(flow_.blocks.size());
-    warp.parked.resize(flow_.blocks.size());
-    warp.ready_blocks.resize(flow_.blocks.size() / 64 + 1);
-    for (std::uint32_t l = 0; l < kLanes; ++l) {
-      const std::uint32_t t = kLanes * number + l;
-      warp.thread[0][l] = t % wanted_.block.x;
-      warp.thread[1][l] = t / wanted_.block.x % wanted_.block.y;
-      warp.thread[2][l] = t / wanted_.block.x / wanted_.block.y;
-    }
+  enum class Turn : std::uint8_t { ended, waits, failed };
+
+  static Runtime runtime_of(const Translation& entry) {
+    Runtime runtime;
+    runtime.entry = &entry;
+    return runtime;
   }
 
   void prepare_context() {
@@ -121,17 +79,74 @@ class Grid {
     std::memcpy(c.grid_size, grid, sizeof grid);
   }
 
-  bool run_block() {
+  /// One block after another; those that read strongly, as who waits for others does, in turns. More begin where none of these goes on.
+  bool run_blocks() {
+    const std::uint64_t count = wanted_.grid.count();
+    std::size_t most = kFewBlocks;
+    for (std::uint64_t begun = 0; begun < count || !waiting_.empty();) {
+      if (begun < count && waiting_.size() < most && (waiting_.empty() || residents_.has_room())) {
+        waiting_.push_back(residents_.begin());
+        begin_block(wanted_.last_first ? count - 1 - begun : begun);
+        ++begun;
+        if (!go_on_with(waiting_.size() - 1)) return false;
+        continue;
+      }
+      const std::uint64_t changes = runtime_.changes, news = runtime_.news;
+      const std::size_t before = waiting_.size();
+      // There and back: of a chain, whichever way it goes, each finds that the one before it has ended.
+      for (std::size_t i = before; is_back_ && i > 0; --i) {
+        if (!go_on_with(i - 1)) return false;
+      }
+      for (std::size_t i = 0; !is_back_ && i < waiting_.size();) {
+        const std::size_t there = waiting_.size();
+        if (!go_on_with(i)) return false;
+        i += waiting_.size() == there ? 1 : 0;
+      }
+      is_back_ = !is_back_;
+      if (waiting_.size() != before || runtime_.changes != changes) {
+        idle_ = 0;
+        continue;
+      }
+      most = SIZE_MAX;
+      idle_ = runtime_.news == news || idle_ == 0 ? idle_ + 1 : 0;
+      if (idle_ == kMostIdleRounds) return find_endless(begun < count);
+    }
+    return true;
+  }
+
+  /// The turn of a block that waits.
+  bool go_on_with(std::size_t i) {
+    const std::size_t place = waiting_[i];
+    residents_.bring(place);
+    const Turn turn = run_turn();
+    if (turn == Turn::ended) {
+      residents_.end(place);
+      waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
+      std::uint32_t first = UINT32_MAX;
+      for (const std::size_t other : waiting_) first = std::min(first, residents_.number(other));
+      runtime_.races.order.set_first(first);
+    }
+    return turn != Turn::failed;
+  }
+
+  void begin_block(std::uint64_t at) {
+    Context& c = runtime_.context;
+    const Dim& grid = wanted_.grid;
+    const std::uint32_t index[] = {static_cast<std::uint32_t>(at % grid.x),
+                                   static_cast<std::uint32_t>(at / grid.x % grid.y),
+                                   static_cast<std::uint32_t>(at / grid.x / grid.y)};
+    std::memcpy(runtime_.block_index, index, sizeof index);
+    std::memcpy(c.block_index, index, sizeof index);
     runtime_.races.order.begin_block();
     std::fill(runtime_.shared.begin(), runtime_.shared.end(), std::byte{0xff});  // NaN: what was not written shows
     std::fill(runtime_.shared_written.begin(), runtime_.shared_written.end(), std::uint8_t{0});
     if (flow_.reads_unwritten) {  // the same in every block
-      std::memset(registers_.get(), 0,
+      std::memset(runtime_.registers.get(), 0,
                   static_cast<std::size_t>(runtime_.entry->layout.register_bytes) * runtime_.warps.size());
     }
     const auto price = 64 + static_cast<std::int64_t>(runtime_.shared.size() /
                                                       32);  // an empty grid of 2^31 blocks takes its time as well
-    runtime_.context.budget -= price;
+    c.budget -= price;
     prices_ += price;
     std::uint32_t left_over = threads_;
     for (Warp& warp : runtime_.warps) {
@@ -139,27 +154,83 @@ class Grid {
       left_over -= here;
       warp.live = here == kLanes ? kAllLanes : (1U << here) - 1;
       warp.copies.clear();
+      warp.seen.clear();
+      warp.from = 0;
+      warp.idle = false;
       warp.add(flow_.start, warp.live);
     }
+  }
+
+  /// To the block's end, or until it has read memory of the grid as who waits for another block does.
+  Turn run_turn() {
     while (true) {
       bool alive = false, ran = false;
+      polled_ = asked_ = false;
+      const std::uint64_t changes = runtime_.changes;
       for (std::size_t i = 0; i < runtime_.warps.size(); ++i) {
         Warp& warp = runtime_.warps[wanted_.last_first ? runtime_.warps.size() - 1 - i : i];
         if (warp.ready_count > 0) {
           ran = true;
-          if (!run_warp(warp)) return false;
+          if (!run_warp(warp)) return Turn::failed;
         }
         alive |= warp.live != 0;
       }
-      if (!alive) return true;
-      if (!release_barriers(runtime_) && !ran) {
+      if (!alive) return Turn::ended;
+      const bool released = release_barriers(runtime_);
+      if (!released && !ran) {
         find_deadlock(runtime_, flow_);
-        return false;
+        return Turn::failed;
       }
+      runtime_.news += released ? 1 : 0;
+      if (asked_ || (polled_ && !released && runtime_.changes == changes)) return Turn::waits;
     }
   }
 
-  /// Until no lane can go on. False: the launch is over.
+  bool find_endless(bool has_more) {
+    for (Warp& warp : runtime_.warps) {
+      std::uint32_t lanes = 0;
+      if (warp.ready_count == 0) continue;
+      runtime_.warp = &warp;
+      runtime_.find(line_of(warp.take(lanes)),
+                    has_more ? fmt::format("waits in a loop, perhaps for a block that has not begun: {} have room here",
+                                           residents_.most())
+                             : "waits in a loop for what no thread writes",
+                    -1);
+      break;
+    }
+    return false;
+  }
+
+  /// Whether other warps go on behind this block of code, or before the next: who waits for them must let them. It does so where it
+  /// has read strongly and where it is about to, so that others come between, and at an atomic that has changed and seen nothing new.
+  bool yields(Warp& warp, int block, int next, std::uint64_t changes, std::uint64_t news) {
+    const Poll done = flow_.blocks[static_cast<std::size_t>(block)].poll,
+               ahead = next >= 0 ? flow_.blocks[static_cast<std::size_t>(next)].poll : Poll::none;
+    if (done == Poll::none && ahead == Poll::none) return false;
+    if (done != Poll::none) warp.idle = runtime_.changes == changes && runtime_.news == news;
+    const auto stops = [&](Poll poll) { return poll != Poll::none && (poll != Poll::atomic || warp.idle); };
+    if (stops(ahead) && warp.idle) warp.from = next + 1;
+    const bool stop = stops(done) || stops(ahead);
+    if (stop && idle_ > 0) observe_registers(warp, block);
+    polled_ |= stop;
+    asked_ |= done == Poll::load || ahead == Poll::load;
+    return stop;
+  }
+
+  /// A loop that computes something between two reads, as one that counts them, may end by itself.
+  void observe_registers(Warp& warp, int block) {
+    std::uint64_t hash = static_cast<std::uint64_t>(block), word = 0;
+    for (std::int64_t at = 0; at < runtime_.entry->layout.register_bytes; at += 8) {
+      std::memcpy(&word, warp.registers + at, sizeof word);
+      hash = mixed(hash, word);
+    }
+    const bool is_poll = flow_.blocks[static_cast<std::size_t>(block)].poll != Poll::none;
+    runtime_.news += std::exchange(warp.state[is_poll ? 1 : 0], hash) != hash ? 1 : 0;
+  }
+
+  bool is_poll(int block) const { return flow_.blocks[static_cast<std::size_t>(block)].poll != Poll::none; }
+
+  /// Until no lane can go on, or others should. False: the launch is over.
   bool run_warp(Warp& warp) {
     Context& c = runtime_.context;
     runtime_.warp = &warp;
@@ -169,9 +240,11 @@ class Grid {
     c.result_threads = warp.result_threads;
     while (warp.ready_count > 0) {
       std::uint32_t lanes = 0;
+      const std::uint64_t changes = runtime_.changes, news = runtime_.news;
       int block = warp.take(lanes);
       std::int32_t next = functions_[block](warp.registers, &c, lanes);
-      while (next >= 0 && warp.ready_count == 0 && warp.parked_count == 0) {  // all of them go on together
+      while (next >= 0 && warp.ready_count == 0 && warp.parked_count == 0 && !is_poll(block) &&
+             !is_poll(next)) {  // all of them go on together
         block = next;
         next = functions_[block](warp.registers, &c, lanes);
       }
@@ -188,6 +261,7 @@ class Grid {
       if (warp.parked_count > 0 && warp.live != live) {  // who has left is waited for no longer
         for (std::size_t b = 0; b < warp.parked.size(); ++b) warp.add(static_cast<int>(b), warp.parked[b]);
       }
+      if (yields(warp, block, next, changes, news)) break;
     }
     return true;
   }
@@ -240,7 +314,11 @@ class Grid {
   std::uint32_t threads_;
   std::int64_t prices_ = 0;
   Runtime runtime_;
-  std::unique_ptr<std::byte, decltype(&std::free)> registers_{nullptr, &std::free};
+  Residents residents_;
+  std::vector<std::size_t> waiting_;  // places of the blocks that have begun and not ended, in this order
+  std::size_t idle_ = 0;              // rounds
+  bool is_back_ = false;
+  bool polled_ = false, asked_ = false;  // in this round of the block's warps: of memory at all, of the grid's
 };
 
 /// Round to nearest, subnormals kept, whatever the caller has set and gets back.

@@ -26,10 +26,10 @@ void Order::prepare(std::size_t warps, bool fences) {
 }
 
 void Order::begin_block() {
-  first_there_ = ++block_;
-  clocks_.assign(warps_ * warps_, 0);
-  states_.assign(warps_, {});
-  shared_.clear();
+  here_.number = ++blocks_;
+  here_.clocks.assign(warps_ * warps_, 0);
+  here_.warps.assign(warps_, {});
+  here_.shared.clear();
   for (std::uint32_t warp = 0; warp < warps_; ++warp) clock(warp) = 1;
 }
 
@@ -40,19 +40,21 @@ bool Order::knows(std::uint32_t warp, int lane, std::uint32_t block, std::uint32
     const std::vector<Seen>* seen = find(known, block);
     return seen != nullptr && (*seen)[other].holds(clock, lanes);
   };
-  const WarpState& state = states_[warp];
+  const WarpState& state = here_.warps[warp];
   return holds(state.all.known) || (!state.lanes.empty() && holds(state.lanes[static_cast<std::size_t>(lane)].known));
 }
 
 bool Order::knows_another_block(std::uint32_t warp, int lane) const {
-  const auto has_another = [&](const Known& known) { return known && (known->bit != 0 || known->block != block_); };
-  const WarpState& state = states_[warp];
+  const auto has_another = [&](const Known& known) {
+    return known && (known->bit != 0 || known->block != here_.number);
+  };
+  const WarpState& state = here_.warps[warp];
   return gave_up_ || has_another(state.all.known) ||
          (!state.lanes.empty() && has_another(state.lanes[static_cast<std::size_t>(lane)].known));
 }
 
 Order::Knowledge& Order::of_lane(std::uint32_t warp, int lane) {
-  std::vector<Knowledge>& lanes = states_[warp].lanes;
+  std::vector<Knowledge>& lanes = here_.warps[warp].lanes;
   if (lanes.empty()) lanes.resize(kLanes);
   return lanes[static_cast<std::size_t>(lane)];
 }
@@ -63,41 +65,41 @@ void Order::gather(WarpState& warp) {
 }
 
 void Order::collective(std::uint32_t warp) {
-  states_[warp].collective = ++clock(warp);
-  gather(states_[warp]);
+  here_.warps[warp].collective = ++clock(warp);
+  gather(here_.warps[warp]);
 }
 
 void Order::meet(std::span<const std::uint32_t> warps) {
   std::vector<std::uint32_t> joined(warps_);
   Knowledge all;
   for (const std::uint32_t warp : warps) {
-    for (std::size_t i = 0; i < warps_; ++i) joined[i] = std::max(joined[i], clocks_[warp * warps_ + i]);
+    for (std::size_t i = 0; i < warps_; ++i) joined[i] = std::max(joined[i], here_.clocks[warp * warps_ + i]);
     if (!fences_) continue;
-    gather(states_[warp]);
-    all.join(states_[warp].all);
+    gather(here_.warps[warp]);
+    all.join(here_.warps[warp].all);
   }
   // A barrier behind the reader's atomic is taken for a fence: threadFenceReduction of NVIDIA's samples has no other.
   add(all.known, join(all.pending_cta, all.pending_gpu));
   all.pending_cta = all.pending_gpu = nullptr;
   for (const std::uint32_t warp : warps) {
-    std::ranges::copy(joined, clocks_.data() + warp * warps_);
-    states_[warp].collective = ++clock(warp);
-    if (fences_) states_[warp].all = all;
+    std::ranges::copy(joined, here_.clocks.data() + warp * warps_);
+    here_.warps[warp].collective = ++clock(warp);
+    if (fences_) here_.warps[warp].all = all;
   }
 }
 
 Known Order::past(std::uint32_t warp, int lane) {
   std::vector<Seen> seen(warps_);
-  for (std::size_t i = 0; i < warps_; ++i) seen[i].all = clocks_[warp * warps_ + i];
-  seen[warp] = {states_[warp].collective - 1, clock(warp), 1U << lane};
-  return join(join(states_[warp].all.known, of_lane(warp, lane).known), of_block(block_, std::move(seen)));
+  for (std::size_t i = 0; i < warps_; ++i) seen[i].all = here_.clocks[warp * warps_ + i];
+  seen[warp] = {here_.warps[warp].collective - 1, clock(warp), 1U << lane};
+  return join(join(here_.warps[warp].all.known, of_lane(warp, lane).known), of_block(here_.number, std::move(seen)));
 }
 
 void Order::fence(std::uint32_t warp, std::uint32_t lanes, MemoryScope scope) {
   for (; lanes != 0; lanes &= lanes - 1) {
     const int lane = std::countr_zero(lanes);
     Knowledge& mine = of_lane(warp, lane);
-    const Knowledge& all = states_[warp].all;
+    const Knowledge& all = here_.warps[warp].all;
     add(mine.known, join(all.pending_cta, mine.pending_cta));
     if (scope == MemoryScope::gpu) add(mine.known, join(all.pending_gpu, mine.pending_gpu));
     mine.fenced_cta = past(warp, lane);
@@ -108,22 +110,22 @@ void Order::fence(std::uint32_t warp, std::uint32_t lanes, MemoryScope scope) {
 
 void Order::observe(std::uint32_t warp, int lane, const Published& there, const Strong& how) {
   Knowledge& mine = of_lane(warp, lane);
-  const auto here = there.to_cta.find(block_);
+  const auto here = there.to_cta.find(here_.number);
   if (here != there.to_cta.end()) add(how.acquires ? mine.known : mine.pending_cta, here->second);
   if (how.scope == MemoryScope::gpu) add(how.acquires ? mine.known : mine.pending_gpu, there.to_grid);
 }
 
 void Order::publish(std::uint32_t warp, int lane, Published& there, const Strong& how) {
-  const bool is_mine = there.block == block_ && there.warp == warp && there.lane == lane;
+  const bool is_mine = there.block == here_.number && there.warp == warp && there.lane == lane;
   if (!how.is_atomic && !is_mine) there = {};
-  there.block = block_;
+  there.block = here_.number;
   there.warp = warp;
   there.lane = lane;
-  const Knowledge &all = states_[warp].all, &mine = of_lane(warp, lane);
+  const Knowledge &all = here_.warps[warp].all, &mine = of_lane(warp, lane);
   there.to_cta.erase(there.to_cta.begin(),
-                     there.to_cta.lower_bound(first_there_));  // nobody asks for those who have left
+                     there.to_cta.lower_bound(first_));  // nobody asks for those who have left
   const Known released = how.releases ? past(warp, lane) : nullptr;
-  add(there.to_cta[block_], join(join(all.fenced_cta, mine.fenced_cta), released));
+  add(there.to_cta[here_.number], join(join(all.fenced_cta, mine.fenced_cta), released));
   if (how.scope == MemoryScope::gpu) add(there.to_grid, join(join(all.fenced_gpu, mine.fenced_gpu), released));
   if (how.releases) ++clock(warp);
 }
@@ -135,7 +137,7 @@ void Order::access(std::uint32_t warp, int lane, std::uint64_t address, bool is_
     gave_up_ = true;
     return;
   }
-  auto& places = is_shared ? shared_ : global_;
+  auto& places = is_shared ? here_.shared : global_;
   if (!follows) places.erase(address);
   const auto there = places.find(address);
   if (how.reads && there != places.end()) observe(warp, lane, there->second, how);

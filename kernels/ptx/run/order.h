@@ -26,32 +26,6 @@ struct Strong {
 };
 
 class Order {
- public:
-  /// `fences`: whether the code has one; without it strong accesses order nothing.
-  void prepare(std::size_t warps, bool fences);
-  void begin_block();
-
-  std::uint32_t block() const { return block_; }  // of the grid, from 1 on
-  std::uint32_t now(std::uint32_t warp) const { return clocks_[warp * warps_ + warp]; }
-  /// What this warp did before this clock is ordered before what any of its lanes does now.
-  std::uint32_t last_collective(std::uint32_t warp) const { return states_[warp].collective; }
-  /// Whether a barrier orders another warp's access of this block before what this warp does now.
-  bool met(std::uint32_t warp, std::uint32_t other, std::uint32_t clock) const {
-    return clocks_[warp * warps_ + other] >= clock;
-  }
-  /// Whether fences and strong accesses order an access of these lanes before what the lane does now.
-  bool knows(std::uint32_t warp, int lane, std::uint32_t block, std::uint32_t other, std::uint32_t clock,
-             std::uint32_t lanes) const;
-  /// Whether the lane is ordered behind anything of another block.
-  bool knows_another_block(std::uint32_t warp, int lane) const;
-
-  void collective(std::uint32_t warp);
-  /// These warps have come to a barrier.
-  void meet(std::span<const std::uint32_t> warps);
-  void fence(std::uint32_t warp, std::uint32_t lanes, MemoryScope scope);
-  /// A strong access is made. `follows`: the location's last write was strong, or an atomic.
-  void access(std::uint32_t warp, int lane, std::uint64_t address, bool is_shared, const Strong& how, bool follows);
-
  private:
   /// Of each scope: what a fence of this scope, or of a wider one, has been behind; what such a fence will make known.
   struct Knowledge {
@@ -71,7 +45,46 @@ class Order {
     std::map<std::uint32_t, Known> to_cta;
   };
 
-  std::uint32_t& clock(std::uint32_t warp) { return clocks_[warp * warps_ + warp]; }
+ public:
+  /// What one block of the grid has of its own.
+  struct Block {
+    std::uint32_t number = 0;           // from 1 on
+    std::vector<std::uint32_t> clocks;  // [warp][warp]: what the first knows of the second by barriers
+    std::vector<WarpState> warps;
+    std::unordered_map<std::uint64_t, Published> shared;  // by address
+  };
+
+  /// `fences`: whether the code has one; without it strong accesses order nothing.
+  void prepare(std::size_t warps, bool fences);
+  void begin_block();
+  /// Another block goes on; what the one before has is kept.
+  void exchange(Block& other) { std::swap(here_, other); }
+  /// The blocks before this one are at their end.
+  void set_first(std::uint32_t block) { first_ = block; }
+
+  std::uint32_t block() const { return here_.number; }
+  std::uint32_t now(std::uint32_t warp) const { return here_.clocks[warp * warps_ + warp]; }
+  /// What this warp did before this clock is ordered before what any of its lanes does now.
+  std::uint32_t last_collective(std::uint32_t warp) const { return here_.warps[warp].collective; }
+  /// Whether a barrier orders another warp's access of this block before what this warp does now.
+  bool met(std::uint32_t warp, std::uint32_t other, std::uint32_t clock) const {
+    return here_.clocks[warp * warps_ + other] >= clock;
+  }
+  /// Whether fences and strong accesses order an access of these lanes before what the lane does now.
+  bool knows(std::uint32_t warp, int lane, std::uint32_t block, std::uint32_t other, std::uint32_t clock,
+             std::uint32_t lanes) const;
+  /// Whether the lane is ordered behind anything of another block.
+  bool knows_another_block(std::uint32_t warp, int lane) const;
+
+  void collective(std::uint32_t warp);
+  /// These warps have come to a barrier.
+  void meet(std::span<const std::uint32_t> warps);
+  void fence(std::uint32_t warp, std::uint32_t lanes, MemoryScope scope);
+  /// A strong access is made. `follows`: the location's last write was strong, or an atomic.
+  void access(std::uint32_t warp, int lane, std::uint64_t address, bool is_shared, const Strong& how, bool follows);
+
+ private:
+  std::uint32_t& clock(std::uint32_t warp) { return here_.clocks[warp * warps_ + warp]; }
   Knowledge& of_lane(std::uint32_t warp, int lane);
   void gather(WarpState& warp);
   /// All that is ordered before what the lane does next.
@@ -81,10 +94,9 @@ class Order {
 
   std::size_t warps_ = 0;
   bool fences_ = false, gave_up_ = false;
-  std::uint32_t block_ = 0, first_there_ = 0;  // first_there_: the blocks before it are at their end
-  std::vector<std::uint32_t> clocks_;          // [warp][warp]: what the first knows of the second by barriers
-  std::vector<WarpState> states_;
-  std::unordered_map<std::uint64_t, Published> global_, shared_;  // by address
+  std::uint32_t blocks_ = 0, first_ = 0;
+  Block here_;
+  std::unordered_map<std::uint64_t, Published> global_;  // by address
 };
 
 }  // namespace flashproof::ptx

@@ -18,7 +18,7 @@ void Races::prepare(std::size_t warps, std::uint64_t granule, std::uint64_t shar
   warps_ = warps;
   granule_ = granule;
   stride_ = reads + warps;
-  shared_.assign((shared_bytes + granule - 1) / granule * stride_, 0);
+  shared_cells_ = (shared_bytes + granule - 1) / granule;
   order.prepare(warps, fences);
 }
 

@@ -39,7 +39,18 @@ struct Accessor {
 class Races {
  public:
   /// `granule`: bytes that every access is a multiple of and aligned to. `fences`: see Order.
+  /// Of a launch; the first block's room comes by new_block().
   void prepare(std::size_t warps, std::uint64_t granule, std::uint64_t shared_bytes, bool fences);
+  /// What one block of the grid has of its own.
+  struct Block {
+    Order::Block order;
+    std::vector<std::uint32_t> shared;
+  };
+  Block new_block() const { return {{}, std::vector<std::uint32_t>(shared_cells_ * stride_)}; }
+  void exchange(Block& other) {
+    order.exchange(other.order);
+    shared_.swap(other.shared);
+  }
   /// An instruction of a warp: what its lanes access is no race among them.
   void begin_instruction() { ++instruction_; }
   /// Whether what was last written there was written by an atomic or a strong store.
@@ -91,7 +102,7 @@ class Races {
     return cell[write_block] == order.block() && cell[write_warp] == by.warp && cell[write_instruction] == instruction_;
   }
 
-  std::size_t warps_ = 0, stride_ = 0;
+  std::size_t warps_ = 0, stride_ = 0, shared_cells_ = 0;
   std::uint64_t granule_ = 1;
   std::uint32_t instruction_ = 0;
   std::vector<std::uint32_t> shared_;

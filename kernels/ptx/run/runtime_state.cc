@@ -21,10 +21,15 @@ void Warp::park(int block, std::uint32_t lanes) {
 }
 
 int Warp::take(std::uint32_t& lanes) {
-  std::size_t word = 0;
-  while (ready_blocks[word] == 0) ++word;
-  const std::size_t b = 64 * word + static_cast<std::size_t>(std::countr_zero(ready_blocks[word]));
-  ready_blocks[word] &= ready_blocks[word] - 1;
+  std::size_t word = static_cast<std::size_t>(from) / 64;
+  std::uint64_t bits = ready_blocks[word] & ~0ULL << (from % 64);
+  while (bits == 0) {
+    word = word + 1 < ready_blocks.size() ? word + 1 : 0;
+    bits = ready_blocks[word];
+  }
+  from = 0;
+  const std::size_t b = 64 * word + static_cast<std::size_t>(std::countr_zero(bits));
+  ready_blocks[word] &= ~(1ULL << (b % 64));
   lanes = ready[b] | parked[b];
   parked_count -= parked[b] != 0 ? 1 : 0;
   ready[b] = parked[b] = 0;
@@ -44,6 +49,12 @@ void Runtime::find(int line, const std::string& what, int lane, bool goes_on) {
     where += fmt::format(", warp {}", warp->number);
   }
   result.findings.push_back({fmt::format("{}:{}: {}, {}", entry->file, line, what, where), line});
+}
+
+void Runtime::observe(std::uint32_t site, std::uint64_t hash) {
+  if (warp->seen.empty()) warp->seen.resize(entry->layout.sites.size());
+  news += warp->seen[site] != hash ? 1 : 0;
+  warp->seen[site] = hash;
 }
 
 const Range* Runtime::range(std::uint64_t low, std::uint64_t high) {

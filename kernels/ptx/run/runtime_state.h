@@ -31,10 +31,15 @@ struct Warp {
   std::uint32_t result = 0, result_threads = 0;  // of the last barrier that reduces
   std::byte* registers = nullptr;
   AsyncCopies copies;
+  std::vector<std::uint64_t> seen;  // by site: a hash of what its last strong read has seen
+  std::uint64_t state[2] =
+      {};             // a hash of its registers where it last let others go on: before such a read, behind one
+  bool idle = false;  // it saw nothing new, and changed nothing
+  int from = 0;       // a block of code: that and those behind it go on first
 
   void add(int block, std::uint32_t lanes);
   void park(int block, std::uint32_t lanes);
-  /// The lowest block with ready lanes, and with them those that wait there for their members.
+  /// The lowest block with ready lanes, and with them those that wait there for their members. Of those from `from` on, if there is one.
   int take(std::uint32_t& lanes);
 };
 
@@ -44,23 +49,34 @@ struct Range {
   const std::string* name;
 };
 
-struct Runtime {
+using Bytes = std::unique_ptr<std::byte, decltype(&std::free)>;
+
+/// What a block of the grid has of its own.
+struct BlockState {
+  std::vector<std::byte> shared;
+  std::vector<std::uint8_t> shared_written;  // by byte
+  Bytes local{nullptr, &std::free}, registers{nullptr, &std::free};
+  std::vector<Warp> warps;
+  std::uint32_t block_index[3] = {};
+};
+
+/// Of the block that runs, and of the launch.
+struct Runtime : BlockState {
   const Translation* entry = nullptr;
   Context context{};
-  std::vector<std::byte> shared;
-  std::vector<std::uint8_t> shared_written;  // by byte, of this block
-  std::unique_ptr<std::byte, decltype(&std::free)> local{nullptr, &std::free};
   std::int64_t parameter_bytes = 0;
   std::vector<Range> ranges;
   std::size_t last_range = 0;
-  std::vector<Warp> warps;
   Warp* warp = nullptr;
+  std::uint64_t changes = 0, news = 0;  // writes to memory that others see; strong reads that saw something new
   std::set<int> lines_found;
   Races races;
   LaunchResult result;
 
   /// A finding; `lane` of the warp that runs, or -1. Ends the launch unless `goes_on`.
   void find(int line, const std::string& what, int lane, bool goes_on = false);
+  /// A strong read of the warp that runs: is what it saw, by its hash, new to it?
+  void observe(std::uint32_t site, std::uint64_t hash);
   /// The range that holds [low, high), or null.
   const Range* range(std::uint64_t low, std::uint64_t high);
 };

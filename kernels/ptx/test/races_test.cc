@@ -107,7 +107,7 @@ TEST(Races, an_equal_store_is_none_of_what_others_read_later) {
 TEST(Races, a_plain_store_over_what_a_volatile_load_still_reads) {
   EXPECT_THAT(
       said(std::string(kStore) + kBarrier + "ld.volatile.shared.u32 %ow, [%w2];\nadd.u32 %i, %i, 1;\n" + kStore),
-      HasSubstr(", which warp 0 read in line "));
+      HasSubstr(", which warp 1 read in line "));
   EXPECT_EQ(said(std::string(kStore) + kBarrier +
                  "ld.volatile.shared.u32 %ow, [%w2];\nadd.u32 %i, %i, 1;\nst.volatile.shared.u32 [%w1], %i;\n"),
             "");

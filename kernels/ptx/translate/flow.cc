@@ -69,7 +69,11 @@ class Builder {
     for (std::size_t i = 0; i < instructions.size(); ++i) {
       take_labels(i);
       if (is_collective(*form(i))) start_at_collective(i);
-      if (ending(*form(i)) != Block::End::fall) {
+      if (poll_of(*form(i)) != Poll::none) {
+        if (open_.begin < i || open_.result >= 0) close(i, -1);
+        open_.poll = poll_of(*form(i));
+        close(i + 1, -1);
+      } else if (ending(*form(i)) != Block::End::fall) {
         close(i, static_cast<int>(i));
       } else {
         for (const int written : flow_.checked[i].effects.writes) {
@@ -147,6 +151,12 @@ class Builder {
 bool is_barrier(const Form& form) {
   const std::string& opcode = form.parts[0];
   return (opcode == "bar" || opcode == "barrier") && !form.has("warp");
+}
+
+Poll poll_of(const Form& form) {
+  if (form.parts[0] == "atom") return Poll::atomic;
+  if (form.parts[0] != "ld" || !(form.has("volatile") || form.has("relaxed") || form.has("acquire"))) return Poll::none;
+  return form.has("shared") || form.has("shared::cta") ? Poll::shared_load : Poll::load;
 }
 
 bool is_collective(const Form& form) {

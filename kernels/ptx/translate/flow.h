@@ -9,6 +9,9 @@
 
 namespace flashproof::ptx {
 
+/// What a loop that waits for another thread asks memory with: a strong load, of memory of the grid or of the block, or an atomic.
+enum class Poll : unsigned char { none, load, shared_load, atomic };
+
 struct Block {
   enum class End : unsigned char { fall, branch, leave, trap, barrier, call, back };
   std::size_t begin = 0, end = 0;  // instructions, without the one that ends the block
@@ -17,6 +20,7 @@ struct Block {
   int target = -1;                 // of a branch or a call, a block
   bool falls = false;              // some lanes may go on with the next block
   int meet = -1;                   // the first collective: its members wait for one another in front of the block
+  Poll poll = Poll::none;          // the block is such an instruction alone
   int result = -1;                 // the barrier or call in front of the block, whose result is written first
   std::vector<int> reads, writes;  // registers read before they are written here; written; sorted
   std::vector<int> stored;         // of those written what may be read behind the block
@@ -51,6 +55,7 @@ bool is_collective(const Form& form);
 /// Whether it orders what the lanes of a warp access: bar.warp.sync does; shuffles and so on, which the ISA does not say it of, are taken to.
 bool orders_lanes(const Form& form);
 bool is_barrier(const Form& form);
+Poll poll_of(const Form& form);
 /// The operand that holds the mask of a collective; of mma and ldmatrix, which have none, all lanes.
 const Operand& members_of(const Instruction& instruction);
 

@@ -145,6 +145,19 @@ extern "C" void ptx_load(Context* context, std::uint32_t lanes, const std::uint6
   by_size(access.site, [&](auto element, auto count) {
     load<decltype(element), count()>(access, lanes, addresses, static_cast<decltype(element)*>(out));
   });
+  if (access.site.scope == MemoryScope::none || context->budget < 0) return;
+  const std::size_t size = access.site.bytes;
+  std::uint64_t hash = lanes;
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+    std::uint64_t value = 0;
+    for (std::size_t k = 0; k < access.site.count; ++k) {
+      std::memcpy(&value, static_cast<std::byte*>(out) + (k * kLanes + lane) * size, size);
+      hash = mixed(hash, value);
+    }
+    hash = mixed(hash, addresses[lane]);
+  }
+  access.runtime.observe(site, hash);
 }
 
 extern "C" void ptx_pass(Context* context, std::uint32_t lanes, std::uint64_t from, std::uint64_t to,
@@ -166,6 +179,7 @@ extern "C" void ptx_store(Context* context, std::uint32_t lanes, const std::uint
   by_size(access.site, [&](auto element, auto count) {
     store<decltype(element), count()>(access, lanes, addresses, static_cast<const decltype(element)*>(values));
   });
+  ++(access.site.space != Space::local ? access.runtime.changes : access.runtime.news);
 }
 
 }  // namespace flashproof::ptx

@@ -67,6 +67,8 @@ template <class T>
 void atomic(Context* context, std::uint32_t lanes, const std::uint64_t* addresses, const T* operands, T* out,
             std::uint32_t number) {
   const Site& site = site_at(context, number);
+  Runtime& runtime = *context->runtime;
+  std::uint64_t hash = lanes;
   for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const int l = std::countr_zero(rest);
     std::byte* at = nullptr;
@@ -75,14 +77,17 @@ void atomic(Context* context, std::uint32_t lanes, const std::uint64_t* addresse
       if (at == nullptr) return;
     }
     access_of(context, number, true).watch(1U << l, addresses, Touch::strong_write);
-    const std::byte* shared = context->runtime->shared.data();
-    const bool is_shared = at >= shared && at < shared + context->runtime->shared.size();
+    const std::byte* shared = runtime.shared.data();
+    const bool is_shared = at >= shared && at < shared + runtime.shared.size();
     T old;
     std::memcpy(&old, at, sizeof old);
     const T now = changed(site, !is_shared, old, operands[l], operands[kLanes + l]);
     std::memcpy(at, &now, sizeof now);
     out[l] = old;
+    runtime.changes += now != old ? 1 : 0;
+    hash = mixed(mixed(hash, old), addresses[l]);
   }
+  runtime.observe(number, hash);
 }
 
 }  // namespace
