@@ -27,6 +27,7 @@ void Order::prepare(std::size_t warps, bool fences) {
 
 void Order::begin_block() {
   here_.number = ++blocks_;
+  first_ = std::min(first_, blocks_);
   here_.clocks.assign(warps_ * warps_, 0);
   here_.warps.assign(warps_, {});
   here_.shared.clear();

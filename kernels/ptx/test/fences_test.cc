@@ -132,8 +132,9 @@ std::string warps(const std::string& before, const std::string& after) {
   return said_of_threads(
       "st.shared.u32 [s+512], 0;\nbar.sync 0;\nand.b32 %w4, %n, 31;\nsetp.ne.u32 %p2, %w4, 0;\n@%p2 bra "
       "$E;\nst.shared.u32 [%w1], %i;\n" +
-      before + "atom.shared.add.u32 %w5, [s+512], 1;\n" + after +
-      "setp.ne.u32 %p3, %w5, 1;\n@%p3 bra $E;\nld.shared.u32 %ow, [%w2];\n$E:\n");
+          before + "atom.shared.add.u32 %w5, [s+512], 1;\n" + after +
+          "setp.ne.u32 %p3, %w5, 1;\n@%p3 bra $E;\nld.shared.u32 %ow, [%w2];\n$E:\n",
+      64, 2);
 }
 
 TEST(Fences, a_ticket_among_warps) {
