@@ -98,12 +98,12 @@ Plugin::Plugin(PluginSource source, double seconds, const Declare& declare) : fi
     try {
       described_.push_back(describe(entry));
     } catch (const UsageError& e) {
-      if (entry.description != listing_.kernels[i].description) throw;
-      throw PluginFault(e.what());
+      throw UsageError("plugin " + quote(path()) + ": " + e.what());
     }
     const std::string& id = described_.back().id;
     if (std::ranges::count(described_, id, &Described::id) > 1) {
-      throw PluginFault("kernel " + quote(id) + ": declared twice, an id names one kernel");
+      throw UsageError("plugin " + quote(path()) + ": kernel " + quote(id) +
+                       ": declared twice, an id names one kernel");
     }
     for (std::size_t f = 0; f < described_.back().formats.size(); ++f) places.push_back({i, f, i});
   }

@@ -18,8 +18,7 @@
 
 namespace flashproof {
 
-/// The library breaks the rules of plugin.h: another ABI version, a crash while it is loaded, two kernels of one id, a
-/// description that says nothing. A finding.
+/// The library breaks the rules of plugin.h: another ABI version, a null, a crash while it is loaded. A finding.
 struct PluginFault : KernelFault {
   using KernelFault::KernelFault;
 };
@@ -57,7 +56,7 @@ class Plugin {
   /// What to read in place of a kernel's own description: (id, description) -> description.
   using Declare = std::function<std::string(const std::string& id, const std::string& description)>;
 
-  /// Throws what list_plugin() throws, and PluginFault for what describe() refuses; UsageError where it is `declare` that made it so.
+  /// Throws what list_plugin() throws, and UsageError for what describe() refuses and for two kernels of one id.
   explicit Plugin(PluginSource source, double seconds = 30, const Declare& declare = {});
   explicit Plugin(const std::filesystem::path& library, double seconds = 30, const Declare& declare = {})
       : Plugin(library_source(library), seconds, declare) {}

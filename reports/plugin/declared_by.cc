@@ -6,6 +6,7 @@
 
 #include "reference/system/error.h"
 #include "reference/system/near_matches.h"
+#include "reference/system/read_file.h"
 #include "reference/system/strict_json.h"
 #include "reference/system/text.h"
 #include "reports/compare/toml_reader.h"
@@ -26,8 +27,7 @@ void put_over(const Json& fields, Json& description) {
 
 Json toml_fields(const std::filesystem::path& file) {
   const std::string name = printable(file.string(), 200);
-  const std::string text = compare::TomlFile(file).json();
-  if (text.size() > kMostBytes) throw UsageError(fmt::format("{}: legal: at most {} bytes", name, kMostBytes));
+  const std::string text = compare::TomlFile(read_file(file, kMostBytes), name).json();
   try {
     return strict_json<Json>(text, kDeepest);
   } catch (const UsageError& e) {

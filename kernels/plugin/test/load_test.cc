@@ -86,17 +86,22 @@ TEST(Load, what_breaks_the_rules_is_a_finding) {
   EXPECT_THAT(fault("3"), HasSubstr("kernel_count 0"));
   EXPECT_THAT(fault("4"), HasSubstr("kernels[2] is null"));
   EXPECT_THAT(fault("5"), HasSubstr("kernels[1]: id, description and run"));
-  EXPECT_THAT(fault("6"), HasSubstr("declared twice"));
-  EXPECT_THAT(fault("7"), HasSubstr("no JSON"));
-  EXPECT_THAT(fault("8"), HasSubstr("near: row_length"));
-  EXPECT_THAT(fault("9"), HasSubstr("three names"));
-  EXPECT_THAT(fault("10"), HasSubstr("problem 9"));
   EXPECT_THAT(fault("11"), HasSubstr("returned null"));
   EXPECT_THAT(fault("12"), HasSubstr("was killed by signal 6"));
   EXPECT_THAT(fault("13", 0.3), HasSubstr("gave no result within 0.3 s"));
   EXPECT_THAT(fault("14"), HasSubstr("exited with code 0"));
   EXPECT_THAT(fault("16"), HasSubstr("reserved 7: legal 0"));
   EXPECT_THAT(fault("17"), HasSubstr("closed its socket to the judge"));  // and hangs
+}
+
+TEST(Load, a_wrong_description_is_a_wrong_argument) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"6", "declared twice"}, {"7", "no JSON"}, {"8", "near: row_length"}, {"9", "three names"}, {"10", "problem 9"}};
+  for (const auto& [name, says] : cases) {
+    const std::filesystem::path path = kFolder / ("load_fault_" + std::string(name) + ".so");
+    EXPECT_THAT(thrown<UsageError>(path),
+                AllOf(HasSubstr("plugin \"" + path.string() + "\": kernel "), HasSubstr(says)));
+  }
 }
 
 TEST(Load, a_process_that_a_library_leaves_behind_is_a_finding_and_ended) {

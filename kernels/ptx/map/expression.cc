@@ -103,6 +103,16 @@ struct Expression::Parser {
     while (at < text.size() && (is_letter(text[at]) || is_digit(text[at]))) ++at;
     return text.substr(begin, at - begin);
   }
+  /// Up to the bracket that closes: a digit below the number of axes.
+  int axis_of(const TensorName& tensor) {
+    skip();
+    std::string_view axis = text.substr(at, text.find(')', at) - at);
+    at += axis.size();
+    axis = axis.substr(0, axis.find_last_not_of(' ') + 1);
+    if (axis.size() == 1 && axis[0] >= '0' && axis[0] < '0' + tensor.axes) return axis[0] - '0';
+    const std::string most = tensor.axes > 1 ? fmt::format("..{}", tensor.axes - 1) : "";
+    refuse(fmt::format("axis {}: legal: 0{}, of {}", quote(axis), most, tensor.name));
+  }
   template <class Names>
   std::size_t known(std::string_view what, std::string_view word, const Names& names) const {
     std::vector<std::string_view> list;
@@ -136,9 +146,7 @@ struct Expression::Parser {
     if (kind == Step::Kind::size || kind == Step::Kind::stride) {
       const std::size_t tensor = known("tensor", word(), tensor_names(problem));
       expect(',');
-      const std::string_view axis = word();
-      if (axis.size() != 1 || axis[0] < '0' || axis[0] > '3') refuse(fmt::format("axis {}: legal: 0..3", quote(axis)));
-      steps.push_back({kind, {}, tensor, axis[0] - '0'});
+      steps.push_back({kind, {}, tensor, axis_of(tensor_names(problem)[tensor])});
     } else {
       sum();
       if (kind == Step::Kind::least || kind == Step::Kind::most) {

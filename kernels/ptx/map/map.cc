@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "kernels/ptx/map/address.h"
 #include "kernels/ptx/map/argument.h"
 #include "kernels/ptx/translate/translate.h"
 #include "reference/problem/problems.h"
@@ -73,7 +74,14 @@ MappedLaunch launch_of(const Json& table, const Map& map, const Module& module, 
   }
   for (std::size_t i = 0; i < arguments->size(); ++i) {
     const std::string where = fmt::format("arguments {}", i + 1);
-    std::vector<Piece> pieces = at(where, [&] { return pieces_of((*arguments)[i], entry.parameters[i], map); });
+    std::vector<Piece> pieces = at(where, [&] {
+      std::vector<Piece> made = pieces_of((*arguments)[i], entry.parameters[i], map);
+      if (made[0].kind == Piece::Kind::value && made[0].expression.text() != "0" && is_address(entry, i)) {
+        throw UsageError(fmt::format("{}: {} uses it as an address, legal: a tensor, scratch memory, 0 for none",
+                                     quote(made[0].expression.text()), quote(entry.name)));
+      }
+      return made;
+    });
     for (Piece& piece : pieces) {
       piece.place = where;
       launch.pieces.push_back(std::move(piece));

@@ -14,6 +14,7 @@ namespace flashproof::ptx {
 
 struct TensorName {
   std::string_view name;
+  int axes;
   bool is_output;
   /// Null where the problem has none.
   const flashproof_tensor* (*of)(const flashproof_call& call);
@@ -29,7 +30,7 @@ std::span<const TensorName> tensor_names(int problem);
 std::span<const ValueName> value_names(int problem);
 std::vector<std::string_view> all_names(int problem);
 
-/// 0 of a tensor that is not there, and of an axis that it has not.
+/// 0 of a tensor that is not there.
 std::int64_t size_of(const flashproof_tensor* tensor, int axis);
 std::int64_t stride_of(const flashproof_tensor* tensor, int axis);
 

@@ -15,19 +15,18 @@ Variable attributes(TokenReader& reader, Space space) {
   variable.line = reader.line();
   std::int64_t align = 0;
   bool has_type = false;
-  bool pointer = false;  // behind .ptr: .align is of what it points to
   while (reader.peek().kind == Token::Kind::word && reader.peek().text.front() == '.') {
     const std::string_view word = reader.take().text;
     if (word == ".align") {
       const std::int64_t given = reader.expect_count("alignment", 1, 4096);
       if (!std::has_single_bit(static_cast<std::uint64_t>(given))) reader.complain("an alignment is a power of two");
-      if (!pointer) align = given;
+      if (!variable.pointer) align = given;  // behind .ptr: of what it points to
     } else if (word == ".ptr") {
-      pointer = true;
+      variable.pointer = true;
     } else if (const auto type = type_of(word.substr(1)); type && type->kind != 'p') {
       variable.type = *type;
       has_type = true;
-    } else if (!pointer || (word != ".global" && word != ".shared" && word != ".local" && word != ".const")) {
+    } else if (!variable.pointer || (word != ".global" && word != ".shared" && word != ".local" && word != ".const")) {
       reader.complain(fmt::format("'{}' in a declaration is not known here", shown(word)));
     }
   }

@@ -33,6 +33,7 @@ struct Variable {
   std::vector<std::byte> initial;  // empty: zeros
   std::int64_t offset = 0;         // in the space of its owner; set by the parser
   int line = 0;
+  bool pointer = false;  // .ptr: a parameter that is an address
   std::int64_t bytes() const { return count * type.bytes(); }
 };
 

@@ -99,6 +99,31 @@ for command in explain export; do
 done
 run report --exec auto
 expect 'report --exec auto is none of them' is "$code" 2
+while read -r word range line; do # what the table of options says, before a build
+  # shellcheck disable=SC2086  # words
+  run $line
+  expect "$line is a usage error" is "$code" 2
+  expect "$line says what is legal" is "$err" "flashproof: ${word/_/ } must be $range"
+done <<'LINES'
+--seconds_'-1': 1..1e8 fuzz --seconds -1
+--seconds_'0': 1..1e8 fuzz softmax --seconds=0
+--seconds_'1e9': 1..1e8 fuzz softmax --seconds 1e9
+--seconds_'nan': 1..1e8 fuzz softmax --seconds nan
+--jobs_'0': 1..4096 report --jobs 0
+--jobs_'5000': 1..4096 check softmax.safe.hardened --jobs 5000
+--jobs_'2.5': 1..4096 compare --jobs 2.5
+--seed_'-1': 0.. report --seed -1
+--cases_'0': 1..1000000 properties --cases 0
+--seconds_'0': 0.1..3600 replay softmax:normal:0:format=f32 --plugin /bin/sh --seconds 0
+--seconds_'1e7': 0..1e6 attack --seconds 1e7
+LINES
+expect 'and nothing was built for one' is "$(ls "$tree/build" 2>/dev/null)" ''
+for line in 'fuzz --seconds' 'properties --out' 'attack --jobs'; do
+  # shellcheck disable=SC2086
+  run $line
+  expect "$line is a usage error" is "$code" 2
+  expect "$line needs a value" has "$err" "flashproof: ${line#* } needs a value: "
+done
 run setup
 expect 'setup needs to know what' is "$code" 2
 expect 'setup says what it takes' has "$err" 'setup takes --cuda'

@@ -7,6 +7,8 @@
 #include <fstream>
 
 #include "kernels/ptx/map/mapped_kernel.h"
+#include "kernels/ptx/map/names.h"
+#include "kernels/ptx/map/trial.h"
 #include "kernels/ptx/parse/parser.h"
 #include "reference/system/error.h"
 #include "reference/system/test/temporary_folder.h"
@@ -48,12 +50,12 @@ std::string map_with(const std::string& key, const std::string& line) {
   return text;
 }
 
-std::string complaint(const std::string& toml) {
+std::string complaint(const std::string& toml, const std::string& ptx = kPtx) {
   const TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "my.toml";
   std::ofstream(file) << toml;
   try {
-    const ptx::Module module = ptx::parse("my.ptx", kPtx);
+    const ptx::Module module = ptx::parse("my.ptx", ptx);
     const ptx::MappedKernel kernel(ptx::read_map("my.toml", toml_fields(file), module), module);
   } catch (const UsageError& e) {
     return e.what();
@@ -168,6 +170,44 @@ TEST(MapErrors, are_none_where_an_attention_has_what_an_expression_needs) {
     EXPECT_EQ(complaint(before + limits + launch + "\"q_heads / k_heads\"\n"), "") << limits;
   }
   EXPECT_EQ(complaint(before + launch + "[\"batch * size(page_table, 1)\", \"size(q_start, 0) - 1\"]\n"), "");
+}
+
+TEST(MapErrors, are_numbers_where_the_entry_has_an_address) {
+  const auto complaint_of = [](const std::string& parameter, const std::string& body, const std::string& argument) {
+    const std::string ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry two(.param " + parameter +
+                            " a)\n{\n\t.reg .b32 %r<2>;\n\t.reg .b64 %rd<4>;\n\tld.param.u64 %rd1, [a];\n" + body +
+                            "\tret;\n}\n";
+    const std::string toml =
+        "id = \"softmax.row.mine\"\nformats = [\"f32\"]\n[[launch]]\ngrid = 1\nblock = 1\narguments = [" + argument +
+        "]\n";
+    return complaint(toml, ptx);
+  };
+  const std::string wrong = "launch 1: arguments 1: \"cols\": \"two\" uses it as an address, legal: a tensor";
+  const std::string cvta = "\tcvta.to.global.u64 %rd2, %rd1;\n", load = "\tld.global.u32 %r1, [%rd1+4];\n";
+  for (const std::string& body : {cvta, load}) {
+    for (const char* argument : {"\"cols\"", "{ u64 = \"cols\" }"})
+      EXPECT_THAT(complaint_of(".u64", body, argument), testing::HasSubstr(wrong)) << body;
+    for (const char* argument : {"\"x\"", "0", "{ hex = \"0000000000000000\" }"})
+      EXPECT_EQ(complaint_of(".u64", body, argument), "") << body << argument;
+  }
+  EXPECT_THAT(complaint_of(".u64 .ptr .global .align 16", "", "\"cols\""), testing::HasSubstr(wrong));
+  // A count of 64 bits, and a register that holds something else by then.
+  EXPECT_EQ(complaint_of(".u64", "\tadd.s64 %rd2, %rd1, 1;\n", "\"cols\""), "");
+  EXPECT_EQ(complaint_of(".u64", "\tmov.u64 %rd1, 0;\n" + cvta, "\"cols\""), "");
+}
+
+TEST(MapErrors, are_told_of_a_large_file_before_it_is_read) {
+  EXPECT_THAT(complaint(map_with("", "") + std::string(65536, '[')), testing::HasSubstr("must be at most 65536"));
+}
+
+TEST(MapErrors, know_the_axes_of_every_tensor) {
+  for (int problem = FLASHPROOF_SOFTMAX; problem <= FLASHPROOF_ATTENTION_BACKWARD; ++problem) {
+    const ptx::TrialCall trial(problem, {});
+    for (const ptx::TensorName& one : ptx::tensor_names(problem)) {
+      ASSERT_NE(one.of(trial.call()), nullptr) << one.name;
+      EXPECT_EQ(one.of(trial.call())->ndim, one.axes) << one.name;
+    }
+  }
 }
 
 TEST(MapErrors, end_the_program_with_2) {
