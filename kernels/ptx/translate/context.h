@@ -28,7 +28,7 @@ struct Site {
   std::uint8_t count;      // elements side by side
   std::uint8_t operation;  // AtomicOperation, or MatrixOperation
   bool is_signed;
-  MemoryScope scope;         // none: a weak access
+  MemoryScope scope;  // none: a weak access
   bool acquires, releases;
   bool observes;       // a load, or an atomic that returns what was there
   std::int32_t block;  // of a meeting: where it stands
