@@ -274,7 +274,8 @@ AttentionProblem shape(const CaseSpec& spec, const Numbers& n, Random& random) {
   }
   p.k = with_layout(layout, pad, kv, {outer, e.hk, length, e.d});
   p.v = with_layout(layout, pad, kv, {outer, e.hk, length, e.dv});
-  if (n[kBias] == 1) p.bias = with_layout(layout, pad, Format::f32, {e.b, e.hq, e.sq, e.sk});
+  const Number keys = page > 0 ? per_sequence * page : e.sk;
+  if (n[kBias] == 1) p.bias = with_layout(layout, pad, Format::f32, {e.b, e.hq, e.sq, keys});
   // Keys of a sequence in pages are as many as its length says: of none, all that have room.
   put_lengths(p, random, n[kLengths], e.sk);
   if (page > 0) put_pages(p, random, per_sequence, outer);

@@ -148,5 +148,13 @@ TEST(Keys, FamiliesOfTwoKeysAcceptTheSmallestShapes) {
   }
 }
 
+// Pages of 16 hold more keys than 4: the bias is as wide as they are.
+TEST(Keys, a_bias_beside_pages_has_a_column_per_slot) {
+  const Problem made = make_case(parse_case_spec("attention:pairs:80:sk=4,sq=4")).problem;
+  const auto& attention = std::get<AttentionProblem>(made);
+  ASSERT_TRUE(attention.has_bias() && attention.paged());
+  EXPECT_EQ(attention.bias.shape[3], attention.k_length());
+}
+
 }  // namespace
 }  // namespace flashproof
