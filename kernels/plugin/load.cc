@@ -18,6 +18,9 @@ namespace {
 
 constexpr std::uint64_t kMostKernels = 256;
 
+/// A path is told whole: what distinguishes two of them is at the end.
+std::string named(const std::string& path) { return "plugin \"" + printable(path, 300) + "\": "; }
+
 const flashproof_plugin* entry_of(const std::string& path) {
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -26,7 +29,7 @@ const flashproof_plugin* entry_of(const std::string& path) {
   }
   auto* entry = reinterpret_cast<flashproof_plugin_entry_function>(::dlsym(library, "flashproof_plugin_entry"));
   if (entry == nullptr) {
-    throw UsageError("plugin " + quote(path) + ": has no function flashproof_plugin_entry (kernels/plugin.h)");
+    throw UsageError(named(path) + "has no function flashproof_plugin_entry (kernels/plugin.h)");
   }
   const flashproof_plugin* plugin = entry(FLASHPROOF_PLUGIN_ABI);
   if (plugin == nullptr) {
@@ -98,12 +101,11 @@ Plugin::Plugin(PluginSource source, double seconds, const Declare& declare) : fi
     try {
       described_.push_back(describe(entry));
     } catch (const UsageError& e) {
-      throw UsageError("plugin " + quote(path()) + ": " + e.what());
+      throw UsageError(named(path()) + e.what());
     }
     const std::string& id = described_.back().id;
     if (std::ranges::count(described_, id, &Described::id) > 1) {
-      throw UsageError("plugin " + quote(path()) + ": kernel " + quote(id) +
-                       ": declared twice, an id names one kernel");
+      throw UsageError(named(path()) + "kernel " + quote(id) + ": declared twice, an id names one kernel");
     }
     for (std::size_t f = 0; f < described_.back().formats.size(); ++f) places.push_back({i, f, i});
   }

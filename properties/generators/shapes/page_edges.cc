@@ -6,6 +6,8 @@
 namespace flashproof::family {
 namespace {
 
+constexpr std::uint64_t kSharing = 0x5a3ed9e5;  // a stream of its own
+
 Case make(const CaseSpec& spec) {
   constexpr std::int64_t kRoom[] = {1, 16, 17, 31, 32, 33, 48, 63, 64, 65};
   Random random = value_stream(spec);
@@ -13,7 +15,8 @@ Case make(const CaseSpec& spec) {
       spec,
       {.length = pick(random, kRoom), .causal_chance = 0.3, .exact_scale = true, .paged = true, .page_edges = true});
   const double offset = random.chance(0.5) ? -5 : 0;
-  if (random.chance(0.5)) share_pages(std::get<AttentionProblem>(problem), random);
+  Random sharing(spec.seed, kSharing);
+  if (sharing.chance(0.5)) share_pages(std::get<AttentionProblem>(problem), sharing);
   return with_rows(spec, std::move(problem), random, normal_row(1, offset), {.noise = 0.5});
 }
 
