@@ -124,7 +124,7 @@ void Order::publish(std::uint32_t warp, int lane, Published& there, const Strong
   there.lane = lane;
   const Knowledge &all = here_.warps[warp].all, &mine = of_lane(warp, lane);
   there.to_cta.erase(there.to_cta.begin(),
-                     there.to_cta.lower_bound(first_));  // nobody asks for those who have left
+                     there.to_cta.lower_bound(first_));  // no thread of those runs any more
   const Known released = how.releases ? past(warp, lane) : nullptr;
   add(there.to_cta[here_.number], join(join(all.fenced_cta, mine.fenced_cta), released));
   if (how.scope == MemoryScope::gpu) add(there.to_grid, join(join(all.fenced_gpu, mine.fenced_gpu), released));
