@@ -127,6 +127,7 @@ constexpr std::pair<const char*, const char*> kDoors[] = {
     {"reports/compare/toml_reader.cc", "gate, waivers, declare"},
     {"reports/ledger/text.cc", "ledger"},
     {"reports/plugin/before.cc", "before"},
+    {"reports/plugin/declared_by.cc", "declare"},
     {"reports/record/json_at.cc", "json, and those of reports and benchmarks"},
     {"reports/run/environment.cc", "/proc, and git's names of commits"},
     {"reports/run/this_build.cc", "the build's own cache"},
