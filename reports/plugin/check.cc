@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <set>
 
 #include "kernels/plugin/plugin_process.h"
@@ -92,10 +91,7 @@ class Run {
     report.parts = parts_;
     {
       Progress progress("families of kernels");
-      first_failure_ = [&](const Kernel* kernel, std::string_view law, const CaseSpec& spec) {
-        progress.say(fmt::format("{} {} already fails {} on {}; going on to see where else, and why", kernel->id,
-                                 info(kernel->formats[0]).name, law, to_string(spec)));
-      };
+      progress_ = &progress;
       hooks.progress = [&](std::uint64_t done) { progress.update(done, tasks_.size()); };
       const PoolOutcome outcome = run_pool(tasks_.size(), hooks, {.jobs = jobs(), .step_seconds = step_seconds()});
       report.partial = !outcome.complete;
@@ -227,7 +223,10 @@ class Run {
     }
     crashes_.note(task.kernel, {task_number, step / steps}, step % steps == 0, answer.verdict);
     if (!answer.verdict.failed()) return;
-    if (first_.empty() && options_.replay.empty()) first_failure_(task.kernel, run.results()[step % steps].law, spec);
+    if (first_.empty() && options_.replay.empty()) {  // it decides the run's verdict, and the rest takes minutes
+      progress_->say(fmt::format("{} {} already fails {} on {}; going on to see where else, and why", task.kernel->id,
+                                 info(task.kernel->formats[0]).name, run.results()[step % steps].law, to_string(spec)));
+    }
     // Workers finish in any order; the first is the first of the list.
     const auto at = std::pair(task_number, step);
     const auto [first, is_new] =
@@ -244,8 +243,7 @@ class Run {
   std::map<std::pair<std::uint64_t, std::uint64_t>, bool> judged_;  // by task and case: a judging law rejects it
   using TaskStep = std::pair<std::uint64_t, std::uint64_t>;
   std::map<std::pair<const Kernel*, std::size_t>, std::pair<TaskStep, PluginFailure>> first_;  // by kernel and step
-  /// Told of the first failure as soon as it is known: it decides the run's verdict, and the rest takes minutes.
-  std::function<void(const Kernel*, std::string_view, const CaseSpec&)> first_failure_;
+  const Progress* progress_ = nullptr;                                                         // while cases are asked
 };
 
 }  // namespace

@@ -107,7 +107,7 @@ class Liveness {
 
   std::uint64_t* in(std::size_t b) { return in_.data() + b * words_; }
 
-  /// What lives behind the block, into live_.
+  /// The registers that are live behind the block, into live_.
   void look_behind(std::size_t b) {
     std::ranges::fill(live_, 0);
     for (const std::size_t later : next(b)) {
@@ -115,7 +115,7 @@ class Liveness {
     }
   }
 
-  /// Whether more lives in front of the block than was known.
+  /// Whether more registers are live in front of the block than was known.
   bool update(std::size_t b) {
     look_behind(b);
     for (const int r : flow_.blocks[b].writes) live_[word_of(r)] &= ~bit_of(r);
@@ -143,7 +143,7 @@ class Liveness {
   Flow& flow_;
   std::size_t count_, words_;
   std::vector<std::size_t> written_in_;           // by register: the last block that was seen to write it
-  std::vector<std::uint64_t> in_, live_;          // of each block what lives in front of it; of one
+  std::vector<std::uint64_t> in_, live_;          // registers that are live in front of each block; of one block
   std::vector<std::vector<std::size_t>> before_;  // of each block those that go on with it
 };
 
