@@ -35,7 +35,7 @@ inline constexpr Format kStorageFormats[] = {Format::f32, Format::f16, Format::b
 struct RunOptions;  // run.h
 
 /// The code of a kernel that is not ours: behind the C ABI of plugin.h, or a callable of another language. Of the options it
-/// follows `executor`, `workspace_fill`, `guard_inputs`, `placement` and `new_process`. `problem` is valid, of the declared kind and format, and taken. Returns
+/// follows `executor`, `workspace_fill`, `zeroed_outputs`, `guard_inputs`, `placement` and `new_process`. `problem` is valid, of the declared kind and format, and taken. Returns
 /// outputs of the shapes and formats of run(); throws KernelFault for what the kernel did wrong, UsageError for what it does not
 /// take, InfrastructureError for the machine.
 using ForeignRun = std::function<Output(const Problem& problem, const RunOptions& options)>;

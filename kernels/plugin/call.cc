@@ -33,12 +33,13 @@ flashproof_dtype dtype_of(Format format) {
 /// The structures of one call, with the addresses that they will have in the shared block, and the regions behind them.
 class Call {
  public:
-  Call(const ForeignKernel& kernel, const Problem& problem, const CallRecord* there)
+  Call(const ForeignKernel& kernel, const Problem& problem, const CallRecord* there, bool zeroed_outputs)
       : there_(there), device_(kernel.on_device ? FLASHPROOF_CUDA : FLASHPROOF_CPU) {
     call_.struct_size = sizeof call_;
     std::visit([&](const auto& p) { inputs(p); }, problem);
     for (const Part part : parts(kind_of(problem))) {
       output_[part] = poisoned(output_format(problem, part), output_shape(problem, part));
+      if (zeroed_outputs) std::ranges::fill(output_[part].storage, std::byte{0});
       const bool left_out =
           (part == Part::o && kernel.returns == Returns::lse) || (part == Part::lse && kernel.returns == Returns::o);
       if (!left_out) *member(part) = output(name(part), output_[part], shape_seen(problem, part));
@@ -249,7 +250,7 @@ Output call_plugin(PluginProcess& process, const ForeignKernel& kernel, const Pr
   }
   if (options.new_process) process.restart();
   Arena& arena = process.arena();
-  Call built(kernel, problem, arena.record());
+  Call built(kernel, problem, arena.record(), options.zeroed_outputs);
   built.place(options.placement, kernel.alignment);
   if (kernel.has_workspace) {
     arena.write(built.record());

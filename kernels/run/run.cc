@@ -172,6 +172,7 @@ Output run(const Kernel& kernel, const Problem& problem, const RunOptions& optio
   Output output;
   for (const Part part : parts(kernel.problem)) {
     output[part] = poisoned(output_format(problem, part), output_shape(problem, part));
+    if (options.zeroed_outputs) std::ranges::fill(output[part].storage, std::byte{0});
   }
   Tensor workspace = workspace_of(kernel, problem);
   std::ranges::fill(workspace.storage, options.workspace_fill);

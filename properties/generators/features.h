@@ -5,6 +5,12 @@
 
 namespace flashproof::family {
 
+/// Every second case has two sequences.
+inline CaseSpec with_sequences(CaseSpec spec) {
+  if (spec.seed % 2 == 1) spec.keys.try_emplace("b", "2");
+  return spec;
+}
+
 /// One side or both of 0, a few or many keys.
 inline void put_window(AttentionProblem& problem, Random& random) {
   constexpr std::int32_t kReach[] = {0, 1, 3, 8, 20, 100};

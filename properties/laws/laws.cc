@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -97,9 +99,8 @@ Verdict ask_judging(const Law& law, Trial& trial) {
   return *best;
 }
 
-/// Of more rows than 16 bits count the judging laws alone speak, of one run: every row is looked at, and a score of runs of each law that
-/// relates two would be most of a check's time.
-constexpr std::int64_t kMostRowsRelated = 65'535;
+/// Of more rows the judging laws alone speak, of one run that has every row: laws that relate runs would be most of a check's time.
+constexpr std::int64_t kMostRowsRelated = 16'384;
 
 }  // namespace
 
@@ -112,7 +113,8 @@ Verdict ask(const Law& law, Trial& trial) {
     return {VerdictKind::unsupported, Failure::none, std::move(why)};
   }
   if (law.judge == nullptr && output_shape(trial.problem()).rows > kMostRowsRelated) {
-    return {VerdictKind::unsupported, Failure::none, "of more than 65535 rows the judging laws alone speak"};
+    return {VerdictKind::unsupported, Failure::none,
+            fmt::format("of more than {} rows the judging laws alone speak", kMostRowsRelated)};
   }
   try {
     return law.judge != nullptr ? ask_judging(law, trial) : law.relation(kind)(trial);

@@ -115,7 +115,18 @@ PluginOutcome KernelRun::outcome(bool replay, std::optional<PluginFailure>& cont
       outcome.undecided.push_back(verdict.detail);
     }
   }
-  if (replay) return outcome;
+  if (replay) {
+    const auto laws = std::span(results_).subspan(1);
+    const auto silent = [](const PluginResult& law) { return law.decided() == 0 && !law.tally.verdict.failed(); };
+    const auto is_asked = [&](const PluginResult& law) {
+      return asked(static_cast<std::size_t>(&law - results_.data()));
+    };
+    if (std::ranges::any_of(laws, is_asked) && std::ranges::all_of(laws, silent) && outcome.undecided.empty()) {
+      outcome.undecided.emplace_back(
+          "no law that was asked decided a case: what it looks at lies beyond the declared range, or is not there");
+    }
+    return outcome;
+  }
   add_untested(outcome.undecided);
   outcome.refused = refused_;
   outcome.not_asked = not_asked_;

@@ -19,6 +19,11 @@ enum Way {
   /* What is declared and not done. */
   IGNORES_LENGTH,
   IGNORES_STRIDES,
+  /* What one kind of call alone shows. */
+  KEEPS_LENGTHS,   /* by the shape */
+  ADDS_TO_OUTPUT,  /* where that is a number */
+  SHARED_ROW_ONCE, /* of a row stride of 0 the first row alone is right */
+  ONE_NAN,         /* one with a sign hides its column */
   /* UNSUPPORTED in place of a wrong answer. */
   REFUSES_HARD,
   REFUSES_STUBBORNLY, /* and what follows, for as long as it has the same shape */
@@ -103,6 +108,23 @@ static float softmax_of(const float* x, int64_t step, int64_t length, int64_t co
   return max + logf(sum);
 }
 
+static int signed_nan_among(const float* x, int64_t length) {
+  for (int64_t j = 0; j < length; ++j) {
+    if (isnan(x[j]) && signbit(x[j])) return 1;
+  }
+  return 0;
+}
+
+/* Those that the shape had when it came first in a row. */
+static const int32_t* kept_lengths(const flashproof_tensor* x, const int32_t* given) {
+  static int64_t shape[2] = {-1, -1};
+  static int32_t kept[4096];
+  if (!given || x->shape[0] > 4096) return given;
+  for (int64_t r = 0; r < x->shape[0] && (x->shape[0] != shape[0] || x->shape[1] != shape[1]); ++r) kept[r] = given[r];
+  shape[0] = x->shape[0], shape[1] = x->shape[1];
+  return kept;
+}
+
 static float* rounded_down(float* pointer) { return (float*)((uintptr_t)pointer & ~(uintptr_t)15); }
 
 static int32_t run(const flashproof_call* call) {
@@ -112,6 +134,7 @@ static int32_t run(const flashproof_call* call) {
   const int64_t rows = x->shape[0], cols = x->shape[1];
   const float* in = flashproof_data(x);
   float *o = flashproof_data(call->o), *lse = flashproof_data(call->lse);
+  if (way == KEEPS_LENGTHS) row_length = kept_lengths(x, row_length);
   if (refuses(call, way)) {
     /* One of them in the words that a run has for what it does not ask any more. */
     snprintf(call->error, call->error_size, way == REFUSES_MOST ? "not asked: not this one" : "not this one");
@@ -123,7 +146,11 @@ static int32_t run(const flashproof_call* call) {
   for (int64_t r = 0; r < rows; ++r) {
     const int64_t length = row_length && way != IGNORES_LENGTH ? row_length[r] : cols;
     const int dense = way == IGNORES_STRIDES;
+    const float before = lse[r];
     lse[r] = softmax_of(in + r * (dense ? cols : x->strides[0]), dense ? 1 : x->strides[1], length, cols, o + r * cols);
+    if (way == ADDS_TO_OUTPUT && !isnan(before)) lse[r] += before + 1.0F;
+    if (way == SHARED_ROW_ONCE && x->strides[0] == 0 && r > 0) lse[r] += 1.0F;
+    if (way == ONE_NAN && signed_nan_among(in + r * x->strides[0], length)) lse[r] = 0.0F;
   }
   if (way == WRONG_ALIGNED && (uintptr_t)in % 16 == 0 && rows > 0) lse[rows - 1] += 1.0F;
   pthread_t thread;
@@ -154,6 +181,7 @@ static int32_t run(const flashproof_call* call) {
    0,                                  \
    (void*)(intptr_t)(way)}
 #define LENGTHS ", \"takes\": [\"row_length\"]"
+#define DETERMINISTIC ", \"deterministic\": true"
 static const flashproof_kernel kernels[] = {
     KERNEL(RIGHT, "right", LENGTHS ", \"strides\": \"any\", \"deterministic\": true"),
     KERNEL(ROUNDS_INPUT, "rounds_input", ""),
@@ -163,6 +191,10 @@ static const flashproof_kernel kernels[] = {
     KERNEL(WRONG_ALIGNED, "wrong_aligned", ""),
     KERNEL(IGNORES_LENGTH, "ignores_length", LENGTHS),
     KERNEL(IGNORES_STRIDES, "ignores_strides", ", \"strides\": \"any\""),
+    KERNEL(KEEPS_LENGTHS, "keeps_lengths", LENGTHS DETERMINISTIC),
+    KERNEL(ADDS_TO_OUTPUT, "adds_to_output", DETERMINISTIC),
+    KERNEL(SHARED_ROW_ONCE, "shared_row_once", ", \"strides\": \"rows\"" DETERMINISTIC),
+    KERNEL(ONE_NAN, "one_nan", DETERMINISTIC),
     KERNEL(REFUSES_HARD, "refuses_hard", ""),
     KERNEL(REFUSES_STUBBORNLY, "refuses_stubbornly", ""),
     KERNEL(REFUSES_AT_RANDOM, "refuses_at_random", ""),

@@ -11,7 +11,7 @@ namespace flashproof::pairs {
 /// A few or many keys, mostly fewer than `within`: a window that reaches further ends nowhere. The longest of these as often as all the
 /// others. Not 0: of 0 keys to the left a sequence that ends earlier sees nothing (`feature_edges` has those).
 inline std::int32_t window_reach(Random& random, std::int64_t within) {
-  constexpr std::int32_t kReach[] = {1, 3, 8, 20, 100};
+  constexpr std::int32_t kReach[] = {1, 3, 8, 20, 100, 200};
   std::int64_t end = 0;
   for (const std::int32_t reach : kReach) end += reach < within ? 1 : 0;
   const bool any = random.chance(0.2), longest = random.chance(0.5);

@@ -18,7 +18,7 @@ struct Heads {
   std::int64_t batch, q, k, queries, keys, d, dv;
   std::int64_t shortest = 0;  // length of the first sequence; 0: each has all keys
   std::int64_t page = 0;
-  bool packed = false;
+  bool packed = false, causal = false;
 };
 constexpr Heads kHeads[] = {{1, 5, 5, 3, 40, 24, 24},
                             {4, 5, 1, 2, 24, 48, 48},
@@ -53,6 +53,19 @@ constexpr Heads kHeads[] = {{1, 5, 5, 3, 40, 24, 24},
                             {1, 1, 1, 2, 390, 8, 8},
                             {1, 1, 1, 2, 8200, 8, 8},
                             {2, 2, 1, 3, 600, 8, 8, 13},
+                            // Widths that 8 does not divide, beyond a vector's and a tile's.
+                            {2, 6, 2, 3, 20, 44, 36},
+                            {1, 4, 2, 3, 40, 100, 76},
+                            {1, 2, 1, 3, 24, 70, 70},
+                            {1, 1, 1, 2, 12, 132, 131},
+                            // Beyond a tile on two axes and three; with and without a mask.
+                            {1, 2, 1, 130, 300, 80, 80},
+                            {1, 1, 1, 520, 520, 8, 8},
+                            {1, 16, 1, 2, 100, 8, 8},
+                            {1, 1, 1, 20, 80, 136, 136},
+                            {2, 8, 2, 36, 40, 16, 16, 0, 0, false, true},
+                            {2, 8, 1, 24, 70, 16, 16},
+                            {33, 16, 16, 1, 2, 8, 8},
                             // A gradient has none of these.
                             {1, 2, 2, 2, 150, 8, 8, 0, 32},
                             {1, 1, 1, 2, 300, 8, 8, 0, 128},
@@ -62,7 +75,9 @@ constexpr Heads kHeads[] = {{1, 5, 5, 3, 40, 24, 24},
                             {33, 2, 1, 2, 5, 8, 8, 0, 0, true},
                             {258, 1, 1, 1, 3, 8, 8, 0, 0, true},
                             {3, 2, 1, 90, 12, 8, 8, 0, 0, true},
-                            {1, 1, 1, 65537, 2, 8, 8},
+                            {3, 1, 1, 1, 9000, 8, 8, 0, 64},
+                            {7, 2, 1, 400, 20, 8, 8, 0, 0, true},
+                            {1, 1, 1, 65537, 2, 17, 8},
                             {257, 256, 1, 1, 2, 8, 8}};
 constexpr std::size_t kOfGradients =
     std::ranges::find_if(kHeads, [](const Heads& h) { return h.page > 0 || h.packed; }) - std::begin(kHeads);
@@ -70,14 +85,15 @@ struct Extents {
   std::int64_t rows, length;
   std::int64_t shortest = 0;  // of every second row
 };
-constexpr Extents kSoftmax[] = {{2100, 12}, {300, 40}, {4, 48},   {6, 64},    {3, 96},       {3, 100},
-                                {2, 192},   {2, 384},  {7, 640},  {2, 768},   {3, 1000},     {2, 1280},
-                                {2, 1536},  {2, 3072}, {1, 5120}, {64, 1030}, {6, 2500, 13}, {65537, 3}};
+constexpr Extents kSoftmax[] = {{2100, 12}, {300, 40},  {4, 48},       {6, 64},    {3, 96},    {3, 100},  {2, 192},
+                                {2, 384},   {7, 640},   {2, 768},      {3, 1000},  {2, 1280},  {2, 1536}, {2, 3072},
+                                {1, 5120},  {64, 1030}, {6, 2500, 13}, {65537, 3}, {260, 1030}};
 struct States {
   std::int64_t states, rows, dv;
 };
 constexpr States kMerge[] = {{5, 6, 24},    {6, 12, 48},  {10, 7, 72},  {12, 10, 96}, {24, 48, 112},
-                             {48, 20, 160}, {32, 6, 224}, {2, 1100, 8}, {3, 4, 640},  {2, 3, 1024}};
+                             {48, 20, 160}, {32, 6, 224}, {2, 1100, 8}, {3, 4, 640},  {2, 3, 1024},
+                             {25, 5, 70},   {26, 4, 100}, {4, 3, 134},  {2, 4200, 3}};
 
 std::uint64_t round(ProblemKind problem) {
   switch (problem) {
@@ -113,6 +129,7 @@ Problem shape(CaseSpec spec) {
   }
   const Heads& heads = kHeads[at];
   spec.keys.try_emplace("b", std::to_string(heads.batch));
+  if (heads.causal) spec.keys.try_emplace("causal", "1");
   Problem problem = draw_shape(spec, {.rows = heads.queries,
                                       .length = heads.keys,
                                       .ragged_chance = heads.shortest > 0 ? 1.0 : 0.0,

@@ -34,10 +34,14 @@ Case make_softcap(const CaseSpec& spec) {
 constexpr Promise kSoftcapPromises[] = {{.field = &Difficulty::saturation, .at_least = 0.004},
                                         {.field = &Difficulty::saturation, .at_least = 1, .share = 0.25}};
 
-// ALiBi: a bias of minus slope times distance on top of the scores; slopes 0, negative and steep as well.
+// ALiBi: a bias of minus slope times distance on top of the scores; slopes 0, negative and steep as well. Every second case has
+// several sequences, each with slopes of its own.
 Case make_alibi(const CaseSpec& spec) {
-  return with_feature(spec, {.causal_chance = 0.5, .ragged_chance = 0.2, .bias_chance = 0.2, .exact_scale = true},
-                      put_alibi);
+  Case made =
+      with_feature(with_sequences(spec),
+                   {.causal_chance = 0.5, .ragged_chance = 0.2, .bias_chance = 0.2, .exact_scale = true}, put_alibi);
+  made.spec = spec;
+  return made;
 }
 constexpr Promise kAlibiPromises[] = {{.field = &Difficulty::slope, .at_least = 0.0039, .share = 0.9}};
 

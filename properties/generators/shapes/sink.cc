@@ -18,7 +18,13 @@ void hidden_first_chunk(Random& random, const LogitSite& site, std::span<double>
 Case make(const CaseSpec& spec) {
   Problem problem = draw_shape(spec, {.causal_chance = 0.2, .ragged_chance = 0.3, .exact_scale = true});
   Random random = value_stream(spec);
-  put_sink(std::get<AttentionProblem>(problem), random, true);
+  auto& attention = std::get<AttentionProblem>(problem);
+  put_sink(attention, random, true);
+  // Every fourth case has a NaN, every fourth +inf.
+  if (const std::uint64_t special = spec.seed % 4; special >= 2) {
+    attention.sink.set({random.integer(0, attention.q_heads() - 1)},
+                       special == 2 ? std::numeric_limits<double>::quiet_NaN() : kInf);
+  }
   if (random.chance(0.5)) {
     return with_rows(spec, std::move(problem), random, hidden_first_chunk, {.carrier = Carrier::bias, .noise = 1});
   }

@@ -128,13 +128,14 @@ void add_attention_corners(ProblemKind problem, Rows& rows) {
 /// Windows in more than eight sequences, with more queries than the longest reaches, and beside a causal mask. More than
 /// once: how far one reaches is drawn.
 void add_window_corners(ProblemKind problem, Rows& rows) {
-  constexpr std::int64_t kRight = 2, kBoth = 3;
+  constexpr std::int64_t kLeft = 1, kRight = 2, kBoth = 3;
   struct Corner {
     std::int64_t window, batch, queries, keys;
     bool causal;
   };
   constexpr Corner kMask = {kRight, 1, 17, 33, true};
-  constexpr Corner kCorners[] = {{kBoth, 9, 17, 33, false}, {kRight, 1, 129, 130, false}, kMask, kMask};
+  constexpr Corner kCorners[] = {{kBoth, 9, 17, 33, false},  {kRight, 1, 129, 130, false}, kMask, kMask,
+                                 {kLeft, 1, 70, 300, false}, {kRight, 1, 140, 260, false}};
   for (int twice = 0; twice < 2; ++twice) {
     for (const Corner& corner : kCorners) {
       Numbers row = pairs::kind_for(problem).plain();

@@ -1,11 +1,17 @@
 // The same numbers with other strides give the same bits: without gaps, with the axes' order in storage reversed or drawn,
 // with gaps of drawn widths, in aligned memory and not. A kernel may load 16 bytes at a time where a layout is aligned and one element where it is
 // not; the arithmetic is declared without a word about layout, so the bits are the same on either path; of a kernel that does not declare itself
-// deterministic the numbers, within both bounds.
+// deterministic the numbers, within both bounds. And what is the same all along an axis – one bias for all heads, one slope for every
+// sequence – gives the same bits as one slice with a stride of 0.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 #include <numeric>
+#include <span>
 
 #include "properties/laws/law.h"
+#include "properties/laws/support/change.h"
 #include "properties/laws/support/compare.h"
 #include "properties/laws/support/layout.h"
 #include "properties/laws/support/same_outputs.h"
@@ -50,6 +56,75 @@ void lay_out(Problem& problem, Layout layout, Random& random) {
              problem);
 }
 
+/// A tensor of the problem, by its place among them, and an axis of it.
+struct Shared {
+  int tensor;
+  int axis;
+  std::string what;  // "bias along axis 1"
+};
+
+std::vector<Shared> axes_to_share(const Problem& problem) {
+  std::vector<Shared> list;
+  std::visit(
+      [&](const auto& p) {
+        int at = 0;
+        for_each_tensor(p, [&](const Field& field, const Tensor& t) {
+          for (std::size_t axis = 0; axis < t.shape.size() && t.elements() > 0; ++axis) {
+            if (t.shape[axis] < 2) continue;
+            list.push_back({at, static_cast<int>(axis), fmt::format("{} along axis {}", field.name, axis)});
+          }
+          ++at;
+        });
+      },
+      problem);
+  return list;
+}
+
+/// The first slice all along the axis: copied, or once with a stride of 0.
+Problem with_one_slice(Problem problem, const Shared& shared, bool copied) {
+  std::visit(
+      [&](auto& p) {
+        int at = 0;
+        for_each_tensor(p, [&](const Field&, Tensor& t) {
+          if (at++ != shared.tensor) return;
+          const auto axis = static_cast<std::size_t>(shared.axis);
+          const std::int64_t extent = t.shape[axis];
+          const std::vector<std::int64_t> first(copied ? static_cast<std::size_t>(extent) : 1, 0);
+          t = gather(t, shared.axis, first);
+          if (copied) return;
+          t.shape[axis] = extent;
+          t.stride[axis] = 0;
+        });
+      },
+      problem);
+  return problem;
+}
+
+/// Of the axes those of slopes and factors, which are small and mostly one for all in use, one of a bias, and one of any tensor. Of a
+/// gradient bits alone are compared: what bounds say is about the trial's own problem.
+void share_axes(Trial& trial, Random& random, Comparison& tally) {
+  const bool gradient = kind_of(trial.problem()) == ProblemKind::backward;
+  if (gradient && !trial.contract().deterministic) return;
+  const std::vector<Shared> axes = axes_to_share(trial.problem());
+  const auto is_of = [](const Shared& s, std::string_view name) { return s.what.find(name) < s.what.find(' '); };
+  std::vector<Shared> drawn, of_bias;
+  for (const Shared& one : axes) {
+    if (is_of(one, "alibi") || is_of(one, "descale")) drawn.push_back(one);
+    if (is_of(one, "bias")) of_bias.push_back(one);
+  }
+  for (const std::span<const Shared> from : {std::span<const Shared>(of_bias), std::span<const Shared>(axes)}) {
+    if (!from.empty()) drawn.push_back(from[static_cast<std::size_t>(random.integer(0, std::ssize(from) - 1))]);
+  }
+  for (const Shared& shared : drawn) {
+    const Problem once = with_one_slice(trial.problem(), shared, false),
+                  copied = with_one_slice(trial.problem(), shared, true);
+    if (!tally.taken(trial.refusal(once)) || !tally.taken(trial.refusal(copied))) continue;
+    const Output one = trial.run(once), many = trial.run(copied);
+    const Verdict same = gradient ? same_outputs(trial, one, many) : same_answers(trial, {once, one}, {copied, many});
+    if (!tally.add(same, Failure::leak, ", " + shared.what + " with a stride of 0 against copies")) return;
+  }
+}
+
 Verdict relate(Trial& trial) {
   if (no_rows(trial.problem())) return {VerdictKind::vacuous, Failure::none, "no row"};
   Random random = trial.random(kName);
@@ -65,8 +140,9 @@ Verdict relate(Trial& trial) {
     const bool same = tally.add(
         same_outputs(trial, trial.run(changed, options), trial.output()), Failure::leak,
         ", every input " + std::string(kLayoutNames[static_cast<int>(layout)]) + " against the layout of the case");
-    if (!same) break;
+    if (!same) return tally.verdict("");
   }
+  share_axes(trial, random, tally);
   return tally.verdict("no other layout");
 }
 

@@ -38,7 +38,7 @@ Planted planted(const SoftmaxProblem& p, std::int64_t turn, Random& random) {
     if (plant == 3) {
       for (std::int64_t c = 0; c < length; ++c) x.set({r, c}, -kInf);
     }
-    for (std::int64_t c = range.first; c < range.end; ++c) x.set({r, c}, plant == 4 ? kInf : kNan);
+    for (std::int64_t c = range.first; c < range.end; ++c) plant_at(x, x.offset({r, c}), plant == 4 ? kInf : kNan);
     result.set_row(r, Expect::nan);
     result.seen[static_cast<std::size_t>(r)] =
         result.note({"x", {r, range.first}, plant == 4 ? kInf : kNan, range.end - range.first, plant == 3});
@@ -67,7 +67,7 @@ Planted planted(const MergeProblem& p, std::int64_t turn, Random& random, bool i
     if (plant == 4) {
       if (empty(n, r)) continue;
       const std::int64_t c = random.integer(0, dv - 1);
-      to.o.set({n, r, c}, kNan);
+      plant_at(to.o, to.o.offset({n, r, c}), kNan);
       seen = result.note({"o", {n, r, c}, kNan});
       const std::int64_t column = p.form == MergeForm::concat ? n * dv + c : c;
       result.o[static_cast<std::size_t>(r * shape.width + column)] =
@@ -79,14 +79,14 @@ Planted planted(const MergeProblem& p, std::int64_t turn, Random& random, bool i
     }
     if (plant == 5 && p.has_l()) {
       if (p.lse.at({n, r}) == -kInf) continue;
-      to.l.set({n, r}, kNan);
+      plant_at(to.l, to.l.offset({n, r}), kNan);
       seen = result.note({"l", {n, r}, kNan});
     } else if (plant == 5) {
-      for (std::int64_t other = 0; other < states; ++other) to.lse.set({other, r}, kNan);
+      for (std::int64_t other = 0; other < states; ++other) plant_at(to.lse, to.lse.offset({other, r}), kNan);
       seen = result.note({"lse", {0, r}, kNan, states});
     } else {
       const double special = plant == 2 && infinities ? kInf : kNan;
-      to.lse.set({n, r}, special);
+      plant_at(to.lse, to.lse.offset({n, r}), special);
       seen = result.note({"lse", {n, r}, special, 1, plant == 3});
     }
     result.set_row(r, Expect::nan);

@@ -116,7 +116,7 @@ class Planter {
   }
 
   std::int32_t plant_nan(std::string_view name, Tensor& tensor, std::int64_t offset) {
-    tensor.set_bits(offset, encode(tensor.format, kNan));
+    plant_at(tensor, offset, kNan);
     return result_.note({name, index_of(tensor, offset), kNan});
   }
 
@@ -134,7 +134,7 @@ class Planter {
       if (seen.first >= seen.last) continue;
       const std::int64_t key = one_of({seen.first, seen.last}, random_);
       for (std::int64_t j = seen.first; !infinite && j < seen.last; ++j) to_.bias.set({s, h, i, j}, -kInf);
-      to_.bias.set({s, h, i, key}, infinite ? kInf : kNan);
+      plant_at(to_.bias, to_.bias.offset({s, h, i, key}), infinite ? kInf : kNan);
       places_.bias[static_cast<std::size_t>(from_.output_row(s, h, i))] =
           result_.note({"bias", {s, h, i, key}, infinite ? kInf : kNan, 1, !infinite});
     }

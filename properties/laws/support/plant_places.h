@@ -1,7 +1,8 @@
-// Where the planting of NaN begins: one element of a range of keys, or a chunk of them.
+// What is planted, a NaN of either sign, and where that begins: one element of a range of keys, or a chunk of them.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "reference/problem/problems.h"
@@ -26,6 +27,12 @@ inline KeyRange chunk_in(KeyRange range, const ChunkPlan& plan, Random& random) 
   const KeyRange chunk{std::max<std::int64_t>(range.first, plan.boundary[c]),
                        std::min<std::int64_t>(range.end, plan.boundary[c + 1])};
   return chunk.first < chunk.end ? chunk : range;
+}
+
+/// A NaN, or +inf. NaN is of either sign, by its place: a kernel that asks the bits for one pattern shows.
+inline void plant_at(Tensor& tensor, std::int64_t offset, double special) {
+  const std::uint64_t negative = std::isnan(special) ? static_cast<std::uint64_t>(offset) & 1 : 0;
+  tensor.set_bits(offset, encode(tensor.format, special) | negative << (info(tensor.format).bits - 1));
 }
 
 }  // namespace flashproof

@@ -71,6 +71,24 @@ INSTANTIATE_TEST_SUITE_P(
         Evasion{"refuses_unaligned", "aligned to 256 bytes, for which \"alignment\" in its description can"}),
     [](const auto& info) { return std::string(info.param.kernel); });
 
+struct Kept {
+  const char *kernel, *law, *family, *said;
+};
+
+// Each is right in all that a judge of single results asks of this family.
+TEST(Found, what_only_one_kind_of_call_shows) {
+  for (const Kept& one :
+       {Kept{"keeps_lengths", "rerun_is_bitwise", "pairs", "in a process that ran other lengths"},
+        Kept{"adds_to_output", "rerun_is_bitwise", "normal", "a second run against the first"},
+        Kept{"shared_row_once", "layout_invariance", "normal", "x along axis 0 with a stride of 0 against copies"},
+        Kept{"one_nan", "visible_nan_is_not_laundered", "normal", "sees nan planted at x["}}) {
+    EXPECT_FALSE(check(one.kernel, {"within_bound"}, {one.family}).found()) << one.kernel;
+    const PluginReport report = check(one.kernel, {one.law}, {one.family});
+    EXPECT_TRUE(report.found()) << one.kernel;
+    EXPECT_THAT(said(report), HasSubstr(one.said)) << one.kernel;
+  }
+}
+
 TEST(Found, a_kernel_that_refuses_the_second_launch_of_a_law) {
   const PluginReport report = check("refuses_again", {"shift_invariance", "key_permutation_within_bound"});
   EXPECT_TRUE(report.found());
