@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::size_t kShared = 8192;
+constexpr std::size_t kShared = 16384;
 
 /// The map as a parameter; thread 0 copies the box at the coordinates into shared memory, all write that out. Or the other way.
 std::string module_of(std::uint32_t rank, const std::string& start, bool loads) {
