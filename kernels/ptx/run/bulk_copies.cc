@@ -41,13 +41,15 @@ void BulkCopies::start(Runtime& runtime, BulkCopy copy) {
     std::memset(runtime.shared.data() + part.shared, 0xff, part.bytes);
     std::memset(runtime.shared_written.data() + part.shared, 0, part.bytes);
   }
-  loading_.push_back({std::move(copy)});
+  loading_.push_back({std::move(copy), {}});
 }
 
 void BulkCopies::hurry(Runtime& runtime, std::uint64_t mbarrier) {
   for (std::size_t i = 0; i < loading_.size();) {
     Loading& loading = loading_[i];
-    if (loading.copy.mbarrier != mbarrier || !std::exchange(loading.was_looked_for, true)) {
+    const bool is_second = std::ranges::find(loading.looked, runtime.warp->number) != loading.looked.end();
+    if (loading.copy.mbarrier != mbarrier || !is_second) {
+      if (loading.copy.mbarrier == mbarrier) loading.looked.push_back(runtime.warp->number);
       ++i;
       continue;
     }

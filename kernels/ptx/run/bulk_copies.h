@@ -1,6 +1,5 @@
-// cp.async.bulk, of bytes and of tensors' boxes: what a block has under way. One into shared memory arrives once somebody has looked at
-// its mbarrier in vain, not at the first look, so that others come between; one out of it reads and writes when its thread waits for
-// its group. From the start on the destination in shared memory counts as not written and holds 0xff, as that of cp.async does.
+// cp.async.bulk, of bytes and of tensors' boxes: what a block has under way. One into shared memory arrives when a warp looks at its
+// mbarrier in vain a second time, as one that waits in a loop does; one out of it reads and writes when its thread waits for its group. From the start on the destination in shared memory counts as not written and holds 0xff, as that of cp.async does.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +29,7 @@ class BulkCopies {
   void clear();
   /// Into shared memory.
   void start(Runtime& runtime, BulkCopy copy);
-  /// Somebody looks at this mbarrier, and its phase is not over.
+  /// The warp that runs looks at this mbarrier, and its phase is not over.
   void hurry(Runtime& runtime, std::uint64_t mbarrier);
   /// Out of shared memory, by this thread of the block.
   void start(std::uint32_t thread, BulkCopy copy) {
@@ -48,7 +47,7 @@ class BulkCopies {
  private:
   struct Loading {
     BulkCopy copy;
-    bool was_looked_for = false;
+    std::vector<std::uint32_t> looked;  // warps that have
   };
   struct Storing {
     BulkCopy copy;

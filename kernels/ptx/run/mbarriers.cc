@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cstring>
+#include <set>
 
 #include "kernels/ptx/run/access.h"
 #include "kernels/ptx/run/runtime.h"
@@ -200,6 +201,7 @@ extern "C" std::uint32_t ptx_mbarrier_wait(Context* context, std::uint32_t lanes
   const bool by_parity = static_cast<Operation>(access.site.operation) == Operation::wait_parity;
   std::uint32_t over = 0;
   std::uint64_t hash = lanes;
+  std::set<std::uint64_t> in_vain;
   for (; lanes != 0; lanes &= lanes - 1) {
     const int l = std::countr_zero(lanes);
     const auto offset = Mbarriers::offset(access, addresses[l], l);
@@ -209,13 +211,12 @@ extern "C" std::uint32_t ptx_mbarrier_wait(Context* context, std::uint32_t lanes
     if (barrier == nullptr) return 0;
     const bool is_over = barrier->is_over(values[l], by_parity);
     hash = mixed(mixed(hash, addresses[l]), 2 * barrier->phase + (is_over ? 1 : 0));
-    if (!is_over) {
-      runtime.bulk.hurry(runtime, *offset);
-      continue;
-    }
+    if (!is_over) in_vain.insert(*offset);
+    if (!is_over) continue;
     over |= 1U << l;
     runtime.races.order.acquire(runtime.warp->number, l, barrier->completed, access.site.acquires);
   }
+  for (const std::uint64_t offset : in_vain) runtime.bulk.hurry(runtime, offset);
   runtime.observe(number, hash);
   return over;
 }
