@@ -17,7 +17,7 @@ using Json = nlohmann::json;
 
 constexpr const char* kLegal =
     "legal: a tensor, scratch memory, a number, an expression, { TENSOR = elements behind its first }, { TYPE = "
-    "expression }, { hex = bytes } or an array of them, a structure";
+    "expression }, { hex = bytes }, { tensor_map = TENSOR, box = [...] } or an array of them, a structure";
 
 /// Of { TYPE = ... }.
 Type scalar_type(const std::string& name) {
@@ -43,6 +43,47 @@ std::vector<std::byte> bytes_of(const Json& given) {
     bytes.push_back(static_cast<std::byte>(value));
   }
   return bytes;
+}
+
+std::vector<Expression> list_of(const Json& table, const char* key, int problem) {
+  const auto given = table.find(key);
+  if (given == table.end()) return {};
+  if (!given->is_array() || given->empty() || given->size() > kMostAxes)
+    throw UsageError(fmt::format("{}: legal: an array of 1 to {} numbers or expressions", key, kMostAxes));
+  std::vector<Expression> list;
+  for (const Json& one : *given) list.push_back(expression_of(one, problem));
+  return list;
+}
+
+Piece tensor_map(const Json& given, const Map& map) {
+  static constexpr std::string_view kKeys[] = {"tensor_map", "box", "shape", "strides", "swizzle"};
+  for (const auto& [key, value] : given.items()) {
+    if (std::ranges::find(kKeys, key) == std::end(kKeys))
+      throw UsageError(
+          fmt::format("unknown key {}{}; legal: {}", quote(key), did_you_mean(key, kKeys), fmt::join(kKeys, ", ")));
+  }
+  const std::string name = given.at("tensor_map").is_string() ? given.at("tensor_map").get<std::string>() : "";
+  const auto tensors = tensor_names(map.problem);
+  const auto found = std::ranges::find(tensors, name, &TensorName::name);
+  if (found == tensors.end()) throw UsageError("tensor_map: legal: the name of a tensor, in quotes");
+  Piece piece;
+  piece.kind = Piece::Kind::tensor_map;
+  piece.index = static_cast<std::size_t>(found - tensors.begin());
+  piece.map = {list_of(given, "box", map.problem), list_of(given, "shape", map.problem),
+               list_of(given, "strides", map.problem), Swizzle::none};
+  if (piece.map.box.empty() || piece.map.shape.size() != piece.map.strides.size() ||
+      (!piece.map.shape.empty() && piece.map.shape.size() != piece.map.box.size())) {
+    throw UsageError(
+        "tensor_map: box: legal: the elements of each axis, the outermost first; shape and strides: as many, or "
+        "neither");
+  }
+  const auto swizzle = given.find("swizzle");
+  if (swizzle == given.end()) return piece;
+  for (const Swizzle legal : {Swizzle::none, Swizzle::bytes_32, Swizzle::bytes_64, Swizzle::bytes_128}) {
+    piece.map.swizzle = legal;
+    if (*swizzle == (legal == Swizzle::none ? 0 : 16 << static_cast<int>(legal))) return piece;
+  }
+  throw UsageError("swizzle: legal: 0, 32, 64 or 128, in bytes");
 }
 
 /// A name alone, known or not: no number and no expression.
@@ -81,12 +122,14 @@ void refuse_unknown(const std::string& text, const Map& map) {
 
 std::int64_t bytes_of(const Piece& piece) {
   if (piece.kind == Piece::Kind::bytes) return static_cast<std::int64_t>(piece.bytes.size());
+  if (piece.kind == Piece::Kind::tensor_map) return sizeof(TensorMap);
   return piece.kind == Piece::Kind::value ? piece.type.bytes() : 8;
 }
 
 /// One of { TYPE = ... }, { NAME = ... } and { hex = ... }, a name of a pointer, or, where `own` says of what type, a number.
 Piece piece_of(const Json& given, const std::optional<Type>& own, const Map& map) {
   Piece piece;
+  if (given.is_object() && given.contains("tensor_map")) return tensor_map(given, map);
   if (given.is_object() && given.size() == 1) {
     const std::string& key = given.begin().key();
     if (key == "hex") {
@@ -137,7 +180,10 @@ std::vector<Piece> pieces_of(const Json& given, const Variable& parameter, const
   if (given.is_array()) {
     for (const Json& member : given) {
       Piece piece = piece_of(member, std::nullopt, map);
-      const std::int64_t bytes = bytes_of(piece), align = piece.kind == Piece::Kind::bytes ? 1 : bytes;
+      const std::int64_t bytes = bytes_of(piece), align = piece.kind == Piece::Kind::bytes ? 1
+                                                          : piece.kind == Piece::Kind::tensor_map
+                                                              ? std::int64_t{kMapAlign}
+                                                              : bytes;
       widest = std::max(widest, align);
       piece.offset = (end + align - 1) / align * align;
       end = piece.offset + bytes;

@@ -67,6 +67,45 @@ std::uint64_t point_to(const Scratch& scratch, std::int64_t offset, std::int64_t
   return reinterpret_cast<std::uint64_t>(at) + static_cast<std::uint64_t>(bytes);
 }
 
+TensorType type_of(flashproof_dtype dtype) {
+  if (dtype.bits == 8) return TensorType::u8;
+  if (dtype.bits == 16) return dtype.code == FLASHPROOF_BFLOAT ? TensorType::bf16 : TensorType::f16;
+  const bool is_float = dtype.code == FLASHPROOF_FLOAT;
+  if (dtype.bits == 64) return is_float ? TensorType::f64 : TensorType::s64;
+  return is_float ? TensorType::f32 : TensorType::s32;
+}
+
+/// The map of a tensor, zeros where the call has none. Of a call without data, a trial, only the expressions are looked at.
+TensorMap tensor_map_of(const TensorName& name, const MapArgument& given, const flashproof_call& call,
+                        std::vector<Array>& arrays) {
+  const flashproof_tensor* tensor = name.of(call);
+  if (tensor == nullptr) return {};
+  const auto rank = static_cast<std::size_t>(given.shape.empty() ? tensor->ndim : static_cast<int>(given.shape.size()));
+  if (rank != given.box.size())
+    throw UsageError(fmt::format("box: {} axes, legal: {}, as {} has", given.box.size(), rank, name.name));
+  TiledTensor tiled;
+  tiled.type = type_of(tensor->dtype);
+  tiled.rank = static_cast<std::uint32_t>(rank);
+  tiled.swizzle = given.swizzle;
+  for (std::size_t i = 0; i < rank; ++i) {  // from the outermost axis on
+    const std::size_t axis = rank - 1 - i;
+    const bool is_own = given.shape.empty();
+    const std::int64_t size = is_own ? tensor->shape[i] : given.shape[i].whole(call, 0, kMostBehind),
+                       stride = is_own ? tensor->strides[i] : given.strides[i].whole(call, 0, kMostBehind);
+    tiled.box[axis] = static_cast<std::uint32_t>(given.box[i].whole(call, 0, INT32_MAX));
+    tiled.sizes[axis] = static_cast<std::uint64_t>(size);
+    if (axis > 0) {
+      tiled.strides[axis - 1] = static_cast<std::uint64_t>(stride) * (tensor->dtype.bits / 8);
+    } else if (stride != 1) {
+      throw UsageError(fmt::format("stride of the last axis: {}, legal: 1", stride));
+    }
+  }
+  tiled.address = flashproof_data(tensor);
+  if (tiled.address == nullptr) return {};
+  if (std::ranges::find(arrays, name.name, &Array::name) == arrays.end()) arrays.push_back(array_of(name, *tensor));
+  return encode_tiled(tiled);
+}
+
 Dim dim_of(const std::string& what, const std::array<Expression, 3>& sizes, const std::array<std::uint32_t, 3>& most,
            const flashproof_call& call) {
   std::array<std::uint32_t, 3> dim{};
@@ -113,6 +152,11 @@ BoundLaunch::BoundLaunch(const Map& map, const MappedLaunch& mapped, std::int64_
       continue;
     }
     try {
+      if (piece.kind == Piece::Kind::tensor_map) {
+        const TensorMap made = tensor_map_of(tensor_names(map.problem)[piece.index], piece.map, call, arrays);
+        std::ranges::copy(made.bytes, parameters.begin() + piece.offset);
+        continue;
+      }
       if (piece.kind == Piece::Kind::value) {
         bits = bits_of(piece.expression, piece.type, call);
         bytes = static_cast<std::size_t>(piece.type.bytes());

@@ -11,18 +11,27 @@
 
 #include "kernels/ptx/map/expression.h"
 #include "kernels/ptx/parse/module.h"
+#include "kernels/ptx/run/tensor_map.h"
 
 namespace flashproof::ptx {
 
-/// A part of an entry's parameters: a pointer, a number, or bytes as they are.
+/// A tensor map, each from the outermost axis to the innermost, as the tensor has them.
+struct MapArgument {
+  std::vector<Expression> box;
+  std::vector<Expression> shape, strides;  // elements; empty: the tensor's own
+  Swizzle swizzle = Swizzle::none;
+};
+
+/// A part of an entry's parameters: a pointer, a tensor map, a number, or bytes as they are.
 struct Piece {
-  enum class Kind : std::uint8_t { tensor, scratch, value, bytes };
+  enum class Kind : std::uint8_t { tensor, scratch, tensor_map, value, bytes };
   Kind kind = Kind::bytes;
   std::int64_t offset = 0;  // in the parameters of the entry
-  std::size_t index = 0;    // of tensor: in tensor_names(); of scratch: in Map::scratch
+  std::size_t index = 0;    // of tensor and tensor_map: in tensor_names(); of scratch: in Map::scratch
   Type type;                // of value; kind 'b': an integer, signed or not
   Expression expression;    // of value: itself; of tensor and scratch: elements, or bytes, behind the first
   std::vector<std::byte> bytes;
+  MapArgument map;
   std::string place;  // "launch 1: arguments 3", for messages
 };
 

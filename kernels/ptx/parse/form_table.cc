@@ -30,6 +30,15 @@ std::span<const FormRow> form_rows() {
 #define COMBINE "{.and,.or,.xor}"
 // the ISA's order, and those of FlashAttention-2 and FlashInfer, which ptxas takes as well
 #define MATRICES "{.m8n8{.x1,.x2,.x4}{,.trans},{.x1,.x2,.x4}{,.trans}.m8n8,.trans.m8n8{.x1,.x2,.x4}}"
+#define COLUMNS                                                                                              \
+  "{8,16,24,32,40,48,56,64,72,80,88,96,104,112,120,128,136,144,152,160,168,176,184,192,200,208,216,224,232," \
+  "240,248,256}"
+#define AXES ".{1d,2d,3d,4d,5d}"
+#define INTO "{.shared::cluster,.shared::cta}"
+#define COMPLETED ".mbarrier::complete_tx::bytes"
+#define CLUSTER_SPACE "{,.shared,.shared::cta,.shared::cluster}"
+#define ARRIVAL "{,.release.cta,.release.cluster,.relaxed.cta,.relaxed.cluster}"
+#define LOOK "{,.acquire.cta,.acquire.cluster,.relaxed.cta,.relaxed.cluster}{,.shared,.shared::cta}"
   static const FormRow rows[] = {
       // float
       {"{add,sub,mul}" ROUND "{,.ftz}{,.sat}.f32", "d s s", emit_float_arithmetic},
@@ -134,9 +143,48 @@ std::span<const FormRow> form_rows() {
       {"cp.async.{ca,cg}.{shared,shared::cta}.global.L2::cache_hint" PREFETCHED, "m m i ?s:u32 s:u64", emit_copy_async},
       {"cp.async.{commit_group,wait_all}", "", emit_copy_group},
       {"cp.async.wait_group", "i", emit_copy_group},
+      {"cp.async.bulk" INTO ".global" COMPLETED, "m m s:u32 m", emit_bulk_copy},
+      {"cp.async.bulk" INTO ".global" COMPLETED ".L2::cache_hint", "m m s:u32 m s:u64", emit_bulk_copy},
+      {"cp.async.bulk.global.shared::cta.bulk_group", "m m s:u32", emit_bulk_copy},
+      {"cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint", "m m s:u32 s:u64", emit_bulk_copy},
+      {"cp.async.bulk.tensor" AXES INTO ".global{,.tile}" COMPLETED, "m t m", emit_bulk_copy},
+      {"cp.async.bulk.tensor" AXES INTO ".global{,.tile}" COMPLETED ".L2::cache_hint", "m t m s:u64", emit_bulk_copy},
+      {"cp.async.bulk.tensor" AXES ".global.shared::cta{,.tile}.bulk_group", "t m", emit_bulk_copy},
+      {"cp.async.bulk.tensor" AXES ".global.shared::cta{,.tile}.bulk_group.L2::cache_hint", "t m s:u64",
+       emit_bulk_copy},
+      {"cp.async.bulk.prefetch.L2.global", "m s:u32", emit_nothing},
+      {"cp.async.bulk.prefetch.L2.global.L2::cache_hint", "m s:u32 s:u64", emit_nothing},
+      {"cp.async.bulk.prefetch.tensor" AXES ".L2.global{,.tile}", "t", emit_nothing},
+      {"cp.async.bulk.prefetch.tensor" AXES ".L2.global{,.tile}.L2::cache_hint", "t s:u64", emit_nothing},
+      {"prefetch{,.param,.const}.tensormap", "m", emit_nothing},
+      {"cp.async.bulk.commit_group", "", emit_bulk_group},
+      {"cp.async.bulk.wait_group{,.read}", "i", emit_bulk_group},
       {"membar.{cta,gl,sys}", "", emit_fence},
       {"griddepcontrol.{wait,launch_dependents}", "", emit_nothing},  // a launch ends before the next one begins
-      {"fence{,.acq_rel,.sc}.{cta,gpu,sys}", "", emit_fence},
+      {"fence{,.acq_rel,.sc}.{cta,cluster,gpu,sys}", "", emit_fence},
+      {"fence.proxy.async{,.global,.shared::cta,.shared::cluster}", "", emit_proxy_fence},
+      {"fence.{proxy.alias,mbarrier_init.release.cluster}", "", emit_nothing},
+      // mbarrier
+      {"mbarrier.init{,.shared,.shared::cta}.b64", "m s:u32", emit_mbarrier},
+      {"mbarrier.inval{,.shared,.shared::cta}.b64", "m", emit_mbarrier},
+      {"mbarrier.{expect_tx,complete_tx}{,.relaxed.cta,.relaxed.cluster}" CLUSTER_SPACE ".b64", "m s:u32",
+       emit_mbarrier},
+      {"mbarrier.{arrive,arrive_drop}" ARRIVAL CLUSTER_SPACE ".b64", "d m ?s:u32", emit_mbarrier},
+      {"mbarrier.{arrive,arrive_drop}.expect_tx" ARRIVAL CLUSTER_SPACE ".b64", "d m s:u32", emit_mbarrier},
+      {"mbarrier.{arrive,arrive_drop}.noComplete{,.release.cta}{,.shared,.shared::cta}.b64", "d m s:u32",
+       emit_mbarrier},
+      {"mbarrier.test_wait" LOOK ".b64", "P m s", emit_mbarrier_wait},
+      {"mbarrier.test_wait.parity" LOOK ".b64", "P m s:u32", emit_mbarrier_wait},
+      {"mbarrier.try_wait" LOOK ".b64", "P m s ?s:u32", emit_mbarrier_wait},
+      {"mbarrier.try_wait.parity" LOOK ".b64", "P m s:u32 ?s:u32", emit_mbarrier_wait},
+      {"mbarrier.pending_count.b64", "d:u32 s", emit_pending_count},
+      // a cluster of one block
+      {"mapa{,.shared::cluster}.{u32,u64}", "d x s:u32", emit_map_address},
+      {"getctarank{,.shared::cluster}.{u32,u64}", "d:u32 x", emit_rank_of_address},
+      {"barrier.cluster.arrive{,.release,.relaxed}{,.aligned}", "", emit_nothing},
+      {"barrier.cluster.wait{,.acquire}{,.aligned}", "", emit_nothing},
+      {"elect.sync", "d|:b32 s:b32", emit_elect},
+      {"setmaxnreg.{inc,dec}.sync.aligned.u32", "i", emit_register_count},
       // nothing to do
       {"prefetch{,.global,.local}{.L1,.L2}", "m", emit_nothing},
       {"nanosleep.u32", "s", emit_nothing},
@@ -151,11 +199,19 @@ std::span<const FormRow> form_rows() {
       {"mma.sync.aligned.m16n8k8.row.col.f32.{f16.f16,bf16.bf16}.f32", "v4:f32 w2:b32 w1:b32 w4:f32", emit_mma},
       {"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", "v4:f32 w4:b32 w2:b32 w4:f32", emit_mma},
       {"mma.sync.aligned.m16n8k32.row.col.f32.{e4m3.e4m3,e5m2.e5m2}.f32", "v4:f32 w4:b32 w2:b32 w4:f32", emit_mma},
+      {"wgmma.mma_async.sync.aligned.m64n" COLUMNS "k16.f32.{f16.f16,bf16.bf16}", "u:f32 a:b32 s:b64 p i i i ?i",
+       emit_wgmma},
+      {"wgmma.mma_async.sync.aligned.m64n" COLUMNS "{k8.f32.tf32.tf32,k32.f32.{e4m3.e4m3,e5m2.e5m2}}",
+       "u:f32 a:b32 s:b64 p i i", emit_wgmma},
+      {"wgmma.fence.sync.aligned", "", emit_nothing},
+      {"wgmma.commit_group.sync.aligned", "", emit_wgmma_group},
+      {"wgmma.wait_group.sync.aligned", "i", emit_wgmma_group},
       {"ldmatrix.sync.aligned" MATRICES "{,.shared,.shared::cta}.b16", "v:b32 m", emit_ldmatrix},
       {"stmatrix.sync.aligned" MATRICES "{,.shared,.shared::cta}.b16", "m w:b32", emit_stmatrix},
       {"activemask.b32", "d", emit_activemask},
       {"bar.warp.sync", "s:b32", emit_nothing},
       {"{bar,barrier,barrier.cta}.sync{,.aligned}", "s:u32 ?s:u32", emit_nothing},
+      {"{bar,barrier,barrier.cta}.arrive{,.aligned}", "s:u32 s:u32", emit_nothing},
       {"{bar,barrier,barrier.cta}.red{,.aligned}.{and,or}.pred", "P s:u32 ?s:u32 p", emit_barrier_result},
       {"{bar,barrier,barrier.cta}.red{,.aligned}.popc.u32", "d:u32 s:u32 ?s:u32 p", emit_barrier_result},
       // control: translate/flow.cc

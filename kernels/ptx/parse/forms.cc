@@ -90,6 +90,14 @@ std::string_view Form::one_of(std::initializer_list<std::string_view> wanted) co
   return *(wanted.end() - 1);
 }
 
+int Form::columns() const {
+  int columns = 0;  // "m64n128k16"
+  for (std::size_t i = 4; i < parts[4].size() && parts[4][i] != 'k'; ++i) columns = 10 * columns + (parts[4][i] - '0');
+  return columns;
+}
+
+int Form::axes() const { return one_of({"1d", "2d", "3d", "4d", "5d"}).front() - '0'; }
+
 bool matches(std::string_view pattern, std::string_view name) { return matches_before(pattern, name, {}); }
 
 const Form* find_form(std::string_view name) {
@@ -112,7 +120,10 @@ std::vector<OperandRule> rules_of(const Form& form) {
     if (word.front() == '?') rule.optional = true, word.remove_prefix(1);
     rule.kind = word.front();
     word.remove_prefix(1);
-    rule.elements = form.vector_size();
+    rule.elements = rule.kind == 't'   ? form.axes()
+                    : rule.kind == 'u' ? form.columns() / 2
+                    : rule.kind == 'a' ? 4
+                                       : form.vector_size();
     if (!word.empty() && word.front() >= '1' && word.front() <= '4') {
       rule.elements = word.front() - '0';
       word.remove_prefix(1);
@@ -129,9 +140,8 @@ Effects effects_of(const std::vector<OperandRule>& rules, const Instruction& ins
   Effects effects;
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const char kind = rules[i].kind;
-    if (kind == 'd' || kind == 'P' || kind == 'v') {
-      add_written(instruction.operands[i], effects.writes);
-    } else {
+    if (kind == 'd' || kind == 'P' || kind == 'v' || kind == 'u') add_written(instruction.operands[i], effects.writes);
+    if (kind != 'd' && kind != 'P' && kind != 'v') {
       add_read(instruction.operands[i], effects.reads);
     }
   }

@@ -21,6 +21,8 @@ struct FormRow {
   ///   p P     predicate read, perhaps negated; predicate written, perhaps the pair %p|%q
   ///   d| P|   written, or the pair %r|%p
   ///   v w     one register, or {a, b} as many as .v2, .x4 and the like say, or a digit behind it: written, read
+  ///   u       the sums of wgmma, half as many as the name's columns, read and written; a its first factor, a descriptor or four registers
+  ///   t       an address with coordinates, as many as the name's .1d to .5d says: [map, {c0, c1}]
   ///   x       read: what `s` takes, a special register or the address of a variable; m address, L label, i integer
   ///   C       arguments or results of a call, checked by translate/calls.cc
   /// Behind it ':' and the type (":u32"; ":from" the second type of the name, ":wide" twice the width); without, the last type of
@@ -40,6 +42,8 @@ struct Form {
   bool has(std::string_view part) const;
   /// The first of these that is a part; the last one if none is.
   std::string_view one_of(std::initializer_list<std::string_view> parts) const;
+  int columns() const;  // of wgmma: 8 to 256
+  int axes() const;     // of a tensor: 1 to 5
   int vector_size() const { return has("v2") || has("x2") ? 2 : has("v4") || has("x4") ? 4 : 1; }
 };
 

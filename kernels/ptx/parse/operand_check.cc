@@ -99,9 +99,19 @@ struct Checker {
       case 'v':
       case 'w':
         return check_vector(number, operand, rule, rule.kind == 'v');
+      case 'u':
+        if (operand.kind != Kind::vector) refuse_operand(number, fmt::format("{} elements wanted", rule.elements));
+        return check_vector(number, operand, rule, true);
+      case 'a':
+        if (operand.kind == Kind::vector) return check_vector(number, operand, rule, false);
+        return check_read(number, operand, {'b', 64}, false);
       case 'm':
-        if (operand.kind != Kind::address || !operand.parts.empty())
-          refuse_operand(number, "an address is wanted there");
+      case 't':
+        if (operand.kind != Kind::address || operand.parts.size() != (rule.kind == 't' ? 1 : 0))
+          refuse_operand(number, rule.kind == 't' ? "a tensor map and its coordinates are wanted there"
+                                                  : "an address is wanted there");
+        if (rule.kind == 't')
+          check_vector(number, operand.parts[0], {'w', false, false, false, rule.elements, {'s', 32}}, false);
         if (operand.reg >= 0) {
           const Type type = entry.registers[static_cast<std::size_t>(operand.reg)].type;
           if (type.bits != 32 && type.bits != 64) refuse_operand(number, "an address is a register of 32 or 64 bits");

@@ -143,9 +143,16 @@ class ModuleParser {
       for (int i = 0; required && i < 3; ++i) entry.required_threads[i] = static_cast<std::uint32_t>(sizes[i]);
     } else if (word.is(".minnctapersm") || word.is(".maxnreg") || word.is(".maxnctapersm")) {
       reader_.expect_count(word.text.substr(1), 0, 1 << 20);
+    } else if (word.is(".reqnctapercluster")) {
+      for (int i = 0; i < 3 && (i == 0 || reader_.accept(",")); ++i) {
+        if (reader_.expect_count("blocks", 1, 1024) != 1)
+          reader_.complain_at(word.line, ".reqnctapercluster: clusters of more than one block are not known here");
+      }
+    } else if (word.is(".maxclusterrank")) {
+      reader_.expect_count("blocks", 1, 1024);
     } else if (word.is(".pragma")) {
       reader_.skip_over(";");
-    } else if (!word.is(".noreturn")) {
+    } else if (!word.is(".explicitcluster") && !word.is(".noreturn")) {
       reader_.complain_at(word.line, fmt::format("entry directive '{}' is not known here", shown(word.text)));
     }
   }

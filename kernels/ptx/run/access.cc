@@ -97,9 +97,12 @@ std::byte* Access::shared(std::uint64_t address, int lane) const {
     if (runtime.lines_found.contains(site.line)) return runtime.shared.data() + address;
     const bool under_way = std::ranges::any_of(
         runtime.warps, [&](const Warp& warp) { return warp.copies.write(address, address + bytes); });
+    const bool in_bulk = runtime.bulk.write(address, address + bytes);
     runtime.find(site.line,
                  fmt::format("{} of shared memory that {}", text(address),
-                             under_way ? "a cp.async writes which was not waited for" : "were not all written before"),
+                             under_way ? "a cp.async writes which was not waited for"
+                             : in_bulk ? "a cp.async.bulk writes which was not waited for"
+                                       : "were not all written before"),
                  lane, true);
   }
   return runtime.shared.data() + address;

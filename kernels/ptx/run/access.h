@@ -55,6 +55,10 @@ struct Access {
   std::string near(std::uint64_t address) const;
 };
 
+/// The same of an asynchronous operation, of bytes that are there; what orders it begin_async() has said. shared: an offset. True: a finding.
+bool watch_async(Runtime& runtime, int line, int lane, bool is_shared, std::uint64_t address, std::uint64_t bytes,
+                 Touch how);
+
 /// `bytes` of each lane; 0: as many as the site says.
 Access access_of(Context* context, std::uint32_t site, bool write, std::uint64_t bytes = 0);
 

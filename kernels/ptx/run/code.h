@@ -75,6 +75,8 @@ class BlockCode {
   std::string lanes_of(const std::string& predicate) { return op("bitcast <32 x i1> {} to i32", predicate); }
   std::string predicate_of(const std::string& lanes) { return op("bitcast i32 {} to <32 x i1>", lanes); }
 
+  /// Room of 32 x 128 elements of 32 bits there, of the sums of wgmma.
+  static constexpr const char* kSums = "%sums";
   /// Room of 32 x 4 elements of 64 bits in the function's frame; there are four.
   std::string room(int number);
   std::string room_of(int number, int element, int bits);  // a pointer to the element-th vector there

@@ -146,6 +146,9 @@ class Grid {
       std::memset(runtime_.registers.get(), 0, registers);
       cleared += registers;
     }
+    runtime_.mbarriers.clear();
+    runtime_.bulk.clear();
+    runtime_.cluster = {};
     // An empty grid of 2^31 blocks takes its time as well.
     const auto price = 64 + static_cast<std::int64_t>(cleared / 32);
     c.budget -= price;
@@ -156,6 +159,9 @@ class Grid {
       left_over -= here;
       warp.live = here == kLanes ? kAllLanes : (1U << here) - 1;
       warp.copies.clear();
+      warp.waiting.clear();  // arrivals that nobody has waited for
+      warp.may_pass = 0;
+      warp.wgmma = {};
       warp.seen.clear();
       warp.from = 0;
       warp.idle = false;
@@ -177,7 +183,10 @@ class Grid {
         }
         alive |= warp.live != 0;
       }
-      if (!alive) return Turn::ended;
+      if (!alive) {
+        runtime_.bulk.end(runtime_);
+        return Turn::ended;
+      }
       const bool released = release_barriers(runtime_);
       if (!released && !ran) {
         find_deadlock(runtime_, flow_);
@@ -193,11 +202,13 @@ class Grid {
       std::uint32_t lanes = 0;
       if (warp.ready_count == 0) continue;
       runtime_.warp = &warp;
-      runtime_.find(line_of(warp.take(lanes)),
-                    has_more ? fmt::format("waits in a loop, perhaps for a block that has not begun: {} have room here",
-                                           residents_.most())
-                             : "waits in a loop for what no thread writes",
-                    -1);
+      runtime_.find(
+          line_of(warp.take(lanes)),
+          (has_more ? fmt::format("waits in a loop, perhaps for a block that has not begun: {} have room here",
+                                  residents_.most())
+                    : "waits in a loop for what no thread writes") +
+              runtime_.mbarriers.words(),
+          -1);
       break;
     }
     return false;
@@ -276,8 +287,7 @@ class Grid {
         warp.add(block + 1, lanes & ~c.split);
         break;
       case at_barrier:
-        warp.waiting.push_back(
-            {c.barrier, c.barrier_threads, lanes, c.barrier_votes & lanes, block + 1, line_of(block)});
+        come_to_barrier(warp, block, lanes);
         break;
       case left:
         warp.live &= ~lanes;
@@ -297,6 +307,26 @@ class Grid {
       default:
         warp.add(next, lanes);
     }
+  }
+
+  void come_to_barrier(Warp& warp, int block, std::uint32_t lanes) {
+    const Context& c = runtime_.context;
+    const auto kind = static_cast<BarrierKind>(c.barrier_kind);
+    const bool stays = kind == BarrierKind::sync || kind == BarrierKind::cluster_wait,
+               is_cluster = kind >= BarrierKind::cluster_arrive;
+    Waiting waiting{is_cluster ? kClusterBarrier : c.barrier,
+                    c.barrier_threads,
+                    lanes,
+                    c.barrier_votes & lanes,
+                    stays ? block + 1 : -1,
+                    line_of(block),
+                    {}};
+    if (!stays) {
+      if (kind != BarrierKind::cluster_arrive_relaxed) waiting.released = runtime_.races.order.release(warp.number);
+      warp.add(block + 1, lanes);
+      ++runtime_.changes;
+    }
+    warp.waiting.push_back(std::move(waiting));
   }
 
   int line_of(int block) const {

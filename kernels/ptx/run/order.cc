@@ -12,16 +12,22 @@ void add(Known& to, const Known& what) { to = join(to, what); }
 
 }  // namespace
 
+void Released::join(const Released& other) {
+  add(known, other.known);
+  add(proxied, other.proxied);
+}
+
 void Order::Knowledge::join(const Knowledge& other) {
   add(known, other.known);
   add(fenced_cta, other.fenced_cta);
   add(fenced_gpu, other.fenced_gpu);
   add(pending_cta, other.pending_cta);
   add(pending_gpu, other.pending_gpu);
+  add(proxied, other.proxied);
 }
 
-void Order::prepare(std::size_t warps, bool fences) {
-  warps_ = warps;
+void Order::prepare(std::size_t warps, bool fences, bool async) {
+  warps_ = warps + (async ? 1 : 0);
   fences_ = fences;
 }
 
@@ -43,6 +49,33 @@ bool Order::knows(std::uint32_t warp, int lane, std::uint32_t block, std::uint32
   };
   const WarpState& state = here_.warps[warp];
   return holds(state.all.known) || (!state.lanes.empty() && holds(state.lanes[static_cast<std::size_t>(lane)].known));
+}
+
+std::uint32_t Order::begin_async(std::uint32_t warp, int lane) {
+  const std::uint32_t now = ++clock(agent());
+  Knowledge& known = here_.warps[agent()].all;
+  known.known = past(warp, lane);
+  known.proxied = ptx::join(here_.warps[warp].all.proxied, of_lane(warp, lane).proxied);
+  return now;
+}
+
+std::uint32_t Order::begin_async(std::uint32_t warp) {
+  const Released before = release(warp);
+  Knowledge& known = here_.warps[agent()].all;
+  known.known = before.known;
+  known.proxied = before.proxied;
+  return ++clock(agent());
+}
+
+Released Order::finished(std::uint32_t clock) const {
+  std::vector<Seen> seen(warps_);
+  seen[agent()].all = clock;
+  return {of_block(here_.number, std::move(seen)), nullptr};
+}
+
+bool Order::is_proxied(std::uint32_t block, std::uint32_t warp, std::uint32_t clock, std::uint32_t lanes) const {
+  const std::vector<Seen>* seen = find(here_.warps[agent()].all.proxied, block);
+  return gave_up_ || (seen != nullptr && (*seen)[warp].holds(clock, lanes));
 }
 
 bool Order::knows_another_block(std::uint32_t warp, int lane) const {
@@ -107,6 +140,42 @@ void Order::fence(std::uint32_t warp, std::uint32_t lanes, MemoryScope scope) {
     if (scope == MemoryScope::gpu) mine.fenced_gpu = mine.fenced_cta;
   }
   ++clock(warp);
+}
+
+void Order::fence_proxy(std::uint32_t warp, std::uint32_t lanes) {
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int lane = std::countr_zero(lanes);
+    of_lane(warp, lane).proxied = past(warp, lane);
+  }
+  ++clock(warp);
+}
+
+Released Order::release(std::uint32_t warp, int lane, bool releases) {
+  const Knowledge &all = here_.warps[warp].all, &mine = of_lane(warp, lane);
+  Released released{releases ? past(warp, lane) : ptx::join(all.fenced_cta, mine.fenced_cta),
+                    ptx::join(all.proxied, mine.proxied)};
+  if (releases) ++clock(warp);
+  return released;
+}
+
+void Order::acquire(std::uint32_t warp, int lane, const Released& released, bool acquires) {
+  Knowledge& mine = of_lane(warp, lane);
+  add(acquires ? mine.known : mine.pending_cta, released.known);
+  add(mine.proxied, released.proxied);
+}
+
+Released Order::release(std::uint32_t warp) {
+  gather(here_.warps[warp]);
+  std::vector<Seen> seen(warps_);
+  for (std::size_t i = 0; i < warps_; ++i) seen[i].all = here_.clocks[warp * warps_ + i];
+  ++clock(warp);
+  const Knowledge& all = here_.warps[warp].all;
+  return {ptx::join(all.known, of_block(here_.number, std::move(seen))), all.proxied};
+}
+
+void Order::acquire(std::uint32_t warp, const Released& released) {
+  add(here_.warps[warp].all.known, released.known);
+  add(here_.warps[warp].all.proxied, released.proxied);
 }
 
 void Order::observe(std::uint32_t warp, int lane, const Published& there, const Strong& how) {

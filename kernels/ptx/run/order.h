@@ -25,11 +25,18 @@ struct Strong {
   bool is_atomic;
 };
 
+/// What an arrival passes on to those that wait for it: what is ordered before it and, of that, what async operations may read.
+struct Released {
+  Known known, proxied;
+  void join(const Released& other);
+};
+
 class Order {
  private:
   /// Of each scope: what a fence of this scope, or of a wider one, has been behind; what such a fence will make known.
   struct Knowledge {
     Known known, fenced_cta, fenced_gpu, pending_cta, pending_gpu;
+    Known proxied;  // of `known` what a fence.proxy.async has been behind
     void join(const Knowledge& other);
   };
   struct WarpState {
@@ -54,8 +61,9 @@ class Order {
     std::unordered_map<std::uint64_t, Published> shared;  // by address
   };
 
-  /// `fences`: whether the code has one; without it strong accesses order nothing.
-  void prepare(std::size_t warps, bool fences);
+  /// `fences`: whether the code has one; without it strong accesses order nothing. `async`: whether it has asynchronous operations, which
+  /// are done by an agent of the block's own that counts as one warp more.
+  void prepare(std::size_t warps, bool fences, bool async);
   void begin_block();
   /// Another block goes on; what the one before has is kept.
   void exchange(Block& other) { std::swap(here_, other); }
@@ -76,10 +84,29 @@ class Order {
   /// Whether the lane is ordered behind anything of another block.
   bool knows_another_block(std::uint32_t warp, int lane) const;
 
+  /// The agent of asynchronous operations, where there is one.
+  std::uint32_t agent() const { return static_cast<std::uint32_t>(warps_) - 1; }
+  /// It does something from now on that comes behind what this lane has done; at which clock of its own.
+  std::uint32_t begin_async(std::uint32_t warp, int lane);
+  /// The same of all its lanes.
+  std::uint32_t begin_async(std::uint32_t warp);
+  /// What who has waited for it knows: all that it has done up to this clock.
+  Released finished(std::uint32_t clock) const;
+  /// Whether the agent may read what was written so: a fence.proxy.async lies between.
+  bool is_proxied(std::uint32_t block, std::uint32_t warp, std::uint32_t clock, std::uint32_t lanes) const;
+
   void collective(std::uint32_t warp);
   /// These warps have come to a barrier.
   void meet(std::span<const std::uint32_t> warps);
   void fence(std::uint32_t warp, std::uint32_t lanes, MemoryScope scope);
+  void fence_proxy(std::uint32_t warp, std::uint32_t lanes);
+  /// Of an arrival: what it passes on, by itself if it releases, else what a fence before it published.
+  Released release(std::uint32_t warp, int lane, bool releases);
+  /// Of a wait that is over: what the arrivals passed on; without `acquires` from the lane's next fence on.
+  void acquire(std::uint32_t warp, int lane, const Released& released, bool acquires);
+  /// The same of all lanes of a warp.
+  Released release(std::uint32_t warp);
+  void acquire(std::uint32_t warp, const Released& released);
   /// A strong access is made. `follows`: the location's last write was strong, or an atomic.
   void access(std::uint32_t warp, int lane, std::uint64_t address, bool is_shared, const Strong& how, bool follows);
 

@@ -14,12 +14,12 @@ bool is_strong(Touch how) { return how == Touch::strong_read || how == Touch::st
 
 }  // namespace
 
-void Races::prepare(std::size_t warps, std::uint64_t granule, std::uint64_t shared_bytes, bool fences) {
-  warps_ = warps;
+void Races::prepare(std::size_t warps, std::uint64_t granule, std::uint64_t shared_bytes, bool fences, bool async) {
+  warps_ = warps + (async ? 1 : 0);
   granule_ = granule;
-  stride_ = reads + warps;
+  stride_ = reads + warps_;
   shared_cells_ = (shared_bytes + granule - 1) / granule;
-  order.prepare(warps, fences);
+  order.prepare(warps, fences, async);
 }
 
 bool Races::is_strong(std::uint64_t address, bool is_shared) {
@@ -34,18 +34,26 @@ std::optional<Conflict> Races::earlier_write(const std::uint32_t* cell, const Ac
   if (block == 0 || (!is_here && !is_global)) return std::nullopt;
   const bool both_strong = ptx::is_strong(how) && (cell[flags] & strong_write) != 0;
   if (both_strong && (is_here || (by.is_wide && (cell[flags] & narrow_write) == 0))) return std::nullopt;
-  if (is_here && warp == by.warp) {
+  if (is_here && warp == by.warp && !by.is_async) {
     const bool ordered = (cell[write_lanes] >> by.lane & 1) != 0 || clock < order.last_collective(warp) ||
                          cell[write_instruction] == instruction_;
     if (ordered) return std::nullopt;
-  } else if (is_here && order.met(by.warp, warp, clock)) {
+  } else if (is_here && !by.is_async && order.met(by.warp, warp, clock)) {
     return std::nullopt;
   }
   // Who has read a strong write strongly comes behind it.
   if (cell[observed_block] == order.block() && (!is_here || cell[observed_warp] == by.warp)) return std::nullopt;
   if (order.knows(by.warp, by.lane, block, warp, clock, cell[write_lanes])) return std::nullopt;
-  return Conflict{
-      true, !is_here, both_strong, warp, is_here && warp == by.warp ? std::countr_zero(cell[write_lanes]) : -1, line};
+  const bool of_lane = is_here && warp == by.warp && !by.is_async;
+  return Conflict{true, !is_here, both_strong, false, warp, of_lane ? std::countr_zero(cell[write_lanes]) : -1, line};
+}
+
+/// What a thread has written an asynchronous operation reads only behind a fence.proxy.async.
+std::optional<Conflict> Races::unproxied_write(const std::uint32_t* cell) {
+  const std::uint32_t block = cell[write_block], warp = cell[write_warp];
+  if (block == 0 || warp == order.agent() || order.is_proxied(block, warp, cell[write_clock], cell[write_lanes]))
+    return std::nullopt;
+  return Conflict{true, block != order.block(), false, true, warp, -1, static_cast<int>(cell[write_line])};
 }
 
 /// Of another block. Of several the last one stands for all.
@@ -61,7 +69,7 @@ std::optional<Conflict> Races::read_elsewhere(const std::uint32_t* cell, const A
     }
   }
   if (ordered) return std::nullopt;
-  return Conflict{false, true, (cell[flags] & narrow_read) != 0, 0, -1, static_cast<int>(cell[read_line])};
+  return Conflict{false, true, (cell[flags] & narrow_read) != 0, false, 0, -1, static_cast<int>(cell[read_line])};
 }
 
 std::optional<Conflict> Races::earlier_read(const std::uint32_t* cell, const Accessor& by, Touch how, bool is_global) {
@@ -76,15 +84,15 @@ std::optional<Conflict> Races::earlier_read(const std::uint32_t* cell, const Acc
   if (!is_here || both_strong) return std::nullopt;
   for (std::uint32_t other = 0; other < warps_; ++other) {
     const std::uint32_t clock = cell[reads + other], lanes = other == cell[read_warp] ? cell[read_lanes] : 0;
-    if (other != by.warp && !order.met(by.warp, other, clock) &&
-        !order.knows(by.warp, by.lane, order.block(), other, clock, lanes))
-      return Conflict{false, false, false, other, -1, line};
+    if (clock == 0 || (!by.is_async && (other == by.warp || order.met(by.warp, other, clock)))) continue;
+    if (!order.knows(by.warp, by.lane, order.block(), other, clock, lanes))
+      return Conflict{false, false, false, false, other, -1, line};
   }
   const std::uint32_t others = cell[read_lanes] & ~(1U << by.lane), clock = cell[reads + by.warp];
   const bool by_lanes = cell[read_warp] == by.warp && clock >= order.last_collective(by.warp) && others != 0 &&
                         !ptx::is_strong(how) && cell[read_instruction] != instruction_ &&
                         !order.knows(by.warp, by.lane, order.block(), by.warp, clock, others);
-  return by_lanes ? std::optional(Conflict{false, false, false, by.warp, std::countr_zero(others), line})
+  return by_lanes ? std::optional(Conflict{false, false, false, false, by.warp, std::countr_zero(others), line})
                   : std::nullopt;
 }
 
@@ -129,6 +137,7 @@ std::optional<Conflict> Races::touch(std::uint32_t* cell, const Accessor& by, To
     if (!found) found = earlier_read(cell, by, how, is_global);
     note_write(cell, by, how);
   } else {
+    if (!found && by.is_async) found = unproxied_write(cell);
     note_read(cell, by, how);
   }
   return found;

@@ -24,6 +24,7 @@ struct Conflict {
   bool wrote;
   bool in_other_block;
   bool too_narrow;     // both are strong, and of scope .cta in two blocks
+  bool unproxied;      // it is ordered, but no fence.proxy.async makes it visible to an asynchronous read
   std::uint32_t warp;  // of this block; of reads one of them
   int lane;            // of the same warp; -1: of another
   int line;
@@ -33,14 +34,15 @@ struct Conflict {
 struct Accessor {
   std::uint32_t warp;
   int lane, line;
-  bool is_wide = true;  // of scope .gpu or .sys
+  bool is_wide = true;    // of scope .gpu or .sys
+  bool is_async = false;  // the agent of asynchronous operations, whose lane is 0
 };
 
 class Races {
  public:
   /// `granule`: bytes that every access is a multiple of and aligned to. `fences`: see Order.
   /// Of a launch; the first block's room comes by new_block().
-  void prepare(std::size_t warps, std::uint64_t granule, std::uint64_t shared_bytes, bool fences);
+  void prepare(std::size_t warps, std::uint64_t granule, std::uint64_t shared_bytes, bool fences, bool async);
   /// What one block of the grid has of its own.
   struct Block {
     Order::Block order;
@@ -95,6 +97,7 @@ class Races {
   std::optional<Conflict> touch(std::uint32_t* cell, const Accessor& by, Touch how, bool is_global);
   std::optional<Conflict> earlier_write(const std::uint32_t* cell, const Accessor& by, Touch how, bool is_global);
   std::optional<Conflict> earlier_read(const std::uint32_t* cell, const Accessor& by, Touch how, bool is_global);
+  std::optional<Conflict> unproxied_write(const std::uint32_t* cell);
   std::optional<Conflict> read_elsewhere(const std::uint32_t* cell, const Accessor& by);
   void note_read(std::uint32_t* cell, const Accessor& by, Touch how);
   void note_write(std::uint32_t* cell, const Accessor& by, Touch how);

@@ -21,10 +21,19 @@ std::uint64_t least_access(const Layout& layout) {
   return least;
 }
 
+/// Whether the code has what orders threads by itself, beside barriers that all come to and collectives.
 bool has_fence(const Entry& entry) {
   return std::ranges::any_of(entry.instructions, [](const Instruction& in) {
-    return in.form.starts_with("fence") || in.form.starts_with("membar") || in.form.find(".acq") != std::string::npos ||
-           in.form.find(".release") != std::string::npos;
+    static constexpr std::string_view kStarts[] = {"fence", "membar", "mbarrier"},
+                                      kParts[] = {".acq", ".release", ".arrive"};
+    return std::ranges::any_of(kStarts, [&](std::string_view start) { return in.form.starts_with(start); }) ||
+           std::ranges::any_of(kParts, [&](std::string_view part) { return in.form.find(part) != std::string::npos; });
+  });
+}
+
+bool has_async(const Entry& entry) {
+  return std::ranges::any_of(entry.instructions, [](const Instruction& in) {
+    return in.form.starts_with("cp.async.bulk") || in.form.starts_with("wgmma");
   });
 }
 
@@ -51,7 +60,8 @@ Residents::Residents(Runtime& runtime, const Flow& flow, const Launch& wanted)
   const Layout& layout = runtime.entry->layout;
   const std::size_t shared = static_cast<std::size_t>(layout.static_shared_bytes) + wanted.dynamic_shared_bytes,
                     warps = warps_of(wanted);
-  runtime.races.prepare(warps, least_access(layout), shared, has_fence(flow.entry));
+  runtime.races.prepare(warps, least_access(layout), shared, has_fence(flow.entry) || has_async(flow.entry),
+                        has_async(flow.entry));
   const auto registers = static_cast<std::size_t>(layout.register_bytes);
   if (registers * warps > (512U << 20)) {
     throw UsageError(fmt::format("{}: {} warps with {} bytes of registers each, legal: at most 512 MiB together",

@@ -41,6 +41,14 @@ void ptx_reduce(std::uint32_t lanes, std::int32_t operation, std::int32_t is_sig
 /// d = a·b + c of the whole warp, site.count products each; [register][lane] of the fragments.
 void ptx_mma(Context* context, std::uint32_t lanes, const std::uint32_t* a, const std::uint32_t* b,
              const std::uint32_t* c, std::uint32_t* d, std::uint32_t site);
+/// wgmma of the warp's 16 rows. sums: [register][lane], in and out; registers: of a, if flags say so; descriptors of a and b by lane; flags:
+/// WgmmaFlag; site.count: columns / 8. Its groups; a wait for all but `pending` of them.
+void ptx_wgmma(Context* context, std::uint32_t lanes, std::uint32_t* sums, const std::uint32_t* registers,
+               const std::uint64_t* descriptors, std::uint32_t flags, std::uint32_t site);
+void ptx_wgmma_commit(Context* context);
+void ptx_wgmma_wait(Context* context, std::uint32_t pending);
+/// An instruction uses a register of a wgmma behind which at least `age` groups were committed (-1: it may not be itself).
+void ptx_wgmma_early(Context* context, std::int32_t age, std::uint32_t site);
 /// Lane l brings the address of row l % 8 of matrix l / 8: site.count matrices, out[matrix][lane].
 void ptx_ldmatrix(Context* context, std::uint32_t lanes, const std::uint64_t* rows, std::uint32_t* out,
                   std::uint32_t site);
@@ -52,6 +60,20 @@ void ptx_copy_async(Context* context, std::uint32_t lanes, const std::uint64_t* 
                     const std::uint32_t* valid, std::uint32_t site);
 void ptx_copies_commit(Context* context, std::uint32_t lanes);
 void ptx_copies_wait(Context* context, std::uint32_t lanes, std::uint32_t pending);
+/// An operation on mbarriers; values: arrivals or bytes, states: what there was before.
+void ptx_mbarrier(Context* context, std::uint32_t lanes, const std::uint64_t* addresses, const std::uint64_t* values,
+                  std::uint64_t* states, std::uint32_t site);
+/// The lanes whose phase, by a state or a parity, is over.
+std::uint32_t ptx_mbarrier_wait(Context* context, std::uint32_t lanes, const std::uint64_t* addresses,
+                                const std::uint64_t* values, std::uint32_t site);
+/// cp.async.bulk: addresses in global memory (of tensors the map's), in shared memory, of the mbarrier; numbers: bytes, or a tensor's
+/// coordinates. Its groups; a wait for all but `pending` of them, or for what they read.
+void ptx_bulk_copy(Context* context, std::uint32_t lanes, const std::uint64_t* addresses, const std::uint32_t* numbers,
+                   std::uint32_t site);
+void ptx_bulk_commit(Context* context, std::uint32_t lanes);
+void ptx_bulk_wait(Context* context, std::uint32_t lanes, std::uint32_t pending, std::uint32_t for_reads);
+/// A block of the cluster is named: there is one.
+void ptx_cluster_rank(Context* context, std::uint32_t lanes, const std::uint32_t* ranks, std::uint32_t site);
 /// A parameter or result of a call, from one place of the lanes' local memory to another.
 void ptx_pass(Context* context, std::uint32_t lanes, std::uint64_t from, std::uint64_t to, std::uint64_t bytes);
 /// One rounding in another direction. operands[0..2][lane] as the operation has them.
@@ -63,6 +85,8 @@ void ptx_narrow_f16_to_fp8(std::int32_t format, std::int32_t relu, const std::ui
 void ptx_widen_fp8(std::int32_t format, std::int32_t relu, const std::uint16_t* operands, std::uint32_t* out);
 void ptx_trap(Context* context, std::uint32_t lanes, std::uint32_t site);
 void ptx_fence(Context* context, std::uint32_t lanes, std::int32_t scope);
+/// fence.proxy.async: what lies before it asynchronous operations behind it may read.
+void ptx_fence_proxy(Context* context, std::uint32_t lanes);
 /// A collective that is no matrix instruction: accesses before it are ordered before those behind it.
 void ptx_order_lanes(Context* context);
 }

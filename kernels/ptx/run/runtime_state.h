@@ -8,16 +8,31 @@
 #include <vector>
 
 #include "kernels/ptx/run/async_copies.h"
+#include "kernels/ptx/run/bulk_copies.h"
 #include "kernels/ptx/run/launch.h"
+#include "kernels/ptx/run/mbarriers.h"
 #include "kernels/ptx/run/races.h"
 
 namespace flashproof::ptx {
 
-/// Lanes that stand in a barrier.
+/// Lanes that stand in a barrier, or that have come to it and gone on.
 struct Waiting {
   std::uint32_t barrier, threads, lanes, votes;
-  int next;  // block of code
+  int next;  // block of code; -1: they have gone on
   int line;
+  Released released;  // of those
+  bool stays() const { return next >= 0; }
+};
+
+/// The barrier of the cluster of one block, by its number among those that Waiting has.
+inline constexpr std::uint32_t kClusterBarrier = 16;
+
+/// wgmma of a warp: up to which clock of the agent the one that came last reads, and so of each group that was not waited for.
+struct WarpgroupProducts {
+  static constexpr std::size_t kMostGroups = 64;  // the oldest of more is over, as it may be on hardware
+  std::uint32_t clock = 0;
+  bool is_open = false;  // one is not committed
+  std::vector<std::uint32_t> groups;
 };
 
 struct Warp {
@@ -29,8 +44,10 @@ struct Warp {
   int ready_count = 0, parked_count = 0;     // blocks with such lanes
   std::vector<Waiting> waiting;
   std::uint32_t result = 0, result_threads = 0;  // of the last barrier that reduces
+  std::uint32_t may_pass = 0;                    // lanes that need not wait at the cluster's barrier any more
   std::byte* registers = nullptr;
   AsyncCopies copies;
+  WarpgroupProducts wgmma;
   std::vector<std::uint64_t> seen;  // by site: a hash of what its last strong read has seen
   std::uint64_t state[2] =
       {};             // a hash of its registers where it last let others go on: before such a read, behind one
@@ -58,6 +75,9 @@ struct BlockState {
   Bytes local{nullptr, &std::free}, registers{nullptr, &std::free};
   std::vector<Warp> warps;
   std::uint32_t block_index[3] = {};
+  Mbarriers mbarriers;
+  BulkCopies bulk;
+  Released cluster;  // what the arrivals at its barrier have passed on
 };
 
 /// Of the block that runs, and of the launch.

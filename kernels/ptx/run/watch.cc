@@ -47,16 +47,20 @@ bool changes_nothing(const Access& access, const Bytes& bytes, const std::byte* 
 }
 
 /// "which warp 3 wrote in line 17, and no barrier orders the two".
-std::string words_of(const Conflict& conflict, const Warp& warp) {
-  std::string who = conflict.in_other_block ? "a warp of another block" : fmt::format("warp {}", conflict.warp),
-              why = "no barrier orders the two";
+std::string words_of(const Conflict& conflict, const Runtime& runtime) {
+  const bool is_async = conflict.warp == runtime.warps.size();
+  std::string who = conflict.in_other_block ? "a warp of another block"
+                    : is_async              ? "an asynchronous operation"
+                                            : fmt::format("warp {}", conflict.warp),
+              why = is_async ? "no wait for it orders the two" : "no barrier orders the two";
   if (conflict.in_other_block)
     why = conflict.too_narrow ? "of scope .cta neither is for the other's block" : "nothing orders the two";
   if (conflict.lane >= 0) {
-    const auto& t = warp.thread;
+    const auto& t = runtime.warp->thread;
     who = fmt::format("thread ({}, {}, {})", t[0][conflict.lane], t[1][conflict.lane], t[2][conflict.lane]);
     why = "no bar.warp.sync orders the two";
   }
+  if (conflict.unproxied) why = "no fence.proxy.async lies between the two";
   return fmt::format("which {} {} in line {}, and {}", who, conflict.wrote ? "wrote" : "read", conflict.line, why);
 }
 
@@ -86,10 +90,28 @@ void Access::watch(std::uint32_t lanes, const std::uint64_t* addresses, Touch ho
     if (!conflict) continue;
     runtime.find(site.line,
                  fmt::format("race: {}{}, {}", text(addresses[lane]), at->is_shared ? " of shared memory" : "",
-                             words_of(*conflict, *runtime.warp)),
+                             words_of(*conflict, runtime)),
                  lane, true);
     return;
   }
+}
+
+bool watch_async(Runtime& runtime, int line, int lane, bool is_shared, std::uint64_t address, std::uint64_t bytes,
+                 Touch how) {
+  if (!is_shared) {
+    const Range* range = runtime.range(address, address + bytes);
+    if (range == nullptr || !range->writable) return false;
+  }
+  runtime.races.begin_instruction();
+  const Accessor by{runtime.races.order.agent(), 0, line, true, true};
+  const auto conflict =
+      is_shared ? runtime.races.shared(by, address, bytes, how) : runtime.races.global(by, address, bytes, how);
+  if (!conflict) return false;
+  runtime.find(line,
+               fmt::format("race: {} {} bytes at {:#x}{} asynchronously, {}", how == Touch::write ? "writes" : "reads",
+                           bytes, address, is_shared ? " of shared memory" : "", words_of(*conflict, runtime)),
+               lane, true);
+  return true;
 }
 
 }  // namespace flashproof::ptx

@@ -58,6 +58,21 @@ std::vector<std::string> small_kernels() {
       "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%w1, %w2, %w7, %w8}, {%w3, %w4, %w5, %w6}, {%w4, %w6}, {%w1, "
       "%w1, %w2, %w3};\nst.global.v2.u32 [%O+8], {%w1, %w8};\n$E:\ncp.async.wait_all;"));
   list.push_back(module_of(
+      ".shared .align 1024 .b8 s[2048];\n.reg .f32 %f<4>;\nmov.u32 %w1, s;\nsetp.eq.u32 %p1, %i, 0;\nelect.sync "
+      "%w2|%p2, -1;\n@%p1 mbarrier.init.shared.b64 [s+1024], 1;\nbar.sync 0;\n@%p1 "
+      "mbarrier.arrive.expect_tx.shared.b64 "
+      "%d1, [s+1024], 256;\n@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [%A], 256, "
+      "[s+1024];\n$W:\nmbarrier.try_wait.parity.shared.b64 %p3, [s+1024], 0;\n@!%p3 bra $W;\nmov.u64 %d2, "
+      "0x0000001000080000;\nmov.b32 %f0, 0;\nmov.b32 %f1, 0;\nmov.b32 %f2, 0;\nmov.b32 %f3, 0;\n"
+      "wgmma.fence.sync.aligned;\nwgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, {%w1, %w2, "
+      "%w1, "
+      "%w2}, %d2, %p1, 1, -1, 1;\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned "
+      "0;\nfence.proxy.async;\n"
+      "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%O], [s], 256;\ncp.async.bulk.commit_group;\n"
+      "cp.async.bulk.wait_group.read 0;\n@%p1 cp.async.bulk.prefetch.tensor.2d.L2.global [%A, {%w1, %w2}];\nbar.arrive "
+      "1, "
+      "64;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n"));
+  list.push_back(module_of(
       "{\n.param .b32 x0;\nst.param.b32 [x0+0], %i;\n.param .align 16 .b8 x1[16];\nst.param.v2.u64 [x1], {%A, "
       "5};\n.param "
       ".b32 r0;\ncall.uni (r0), f, (x0, x1);\nld.param.b32 %w1, [r0+0];\n}\nsetp.lt.u32 %p1, %w1, 9;\n@%p1 call g, "

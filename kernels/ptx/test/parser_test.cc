@@ -115,16 +115,16 @@ TEST(Parser, refuses_wrong_operands) {
 }
 
 TEST(Parser, what_cannot_be_executed_is_named_with_its_line_all_of_it) {
-  const Module module =
-      parse("f.ptx", kHead +
-                         ".entry k() {\n.reg .b32 %r<9>;\nadd.u32 %r1, %r1, "
-                         "1;\nwgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {%r1, %r2}, 5, 6, 1, 1, 1, 0, 0;\n"
-                         "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%r2, "
-                         "{%r3, %r4}], [%r5];\nsin.approx.ftz.f32 %r1, %r1;\nret;\n}\n");
+  const Module module = parse(
+      "f.ptx", kHead +
+                   ".entry k() {\n.reg .b32 %r<9>;\nadd.u32 %r1, %r1, "
+                   "1;\nwgmma.mma_async.sync.aligned.m64n64k16.f16.f16.f16 {%r1, %r2}, 5, 6, 1, 1, 1, 0, 0;\n"
+                   "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r1], [%r2, "
+                   "{%r3, %r4}], [%r5];\nsin.approx.ftz.f32 %r1, %r1;\nret;\n}\n");
   EXPECT_THAT(unsupported(module, module.entries[0]),
-              ElementsAre("f.ptx:7: no such instruction here: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16",
+              ElementsAre("f.ptx:7: no such instruction here: wgmma.mma_async.sync.aligned.m64n64k16.f16.f16.f16",
                           "f.ptx:8: no such instruction here: "
-                          "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes",
+                          "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes",
                           "f.ptx:9: no such instruction here: sin.approx.ftz.f32"));
   EXPECT_THROW(translate(module, module.entries[0]), UsageError);
 }

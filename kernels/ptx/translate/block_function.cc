@@ -11,6 +11,8 @@ void BlockCode::emit_body() {
   const auto emit = [&](std::size_t i) {
     const Instruction& instruction = flow_.entry.instructions[i];
     begin(instruction);
+    if (flow_.checked[i].early != CheckedInstruction::kNotEarly)
+      line("call void @ptx_wgmma_early(ptr %c, i32 {}, i32 {})", flow_.checked[i].early, site({}));
     flow_.checked[i].form->row->emit(*this, *flow_.checked[i].form, instruction);
     if (orders_lanes(*flow_.checked[i].form)) line("call void @ptx_order_lanes(ptr %c)");
   };
@@ -126,6 +128,8 @@ std::string BlockCode::function() {
       head += fmt::format("  {} = alloca [128 x i64], align 256\n", room(i));
     }
   }
+  if (text_.find(kSums) != std::string::npos)
+    head += fmt::format("  {} = alloca [128 x <32 x i32>], align 128\n", kSums);
   const auto meeting = [&] {
     const Operand& members = members_of(flow_.entry.instructions[static_cast<std::size_t>(block_.meet)]);
     begin(flow_.entry.instructions[static_cast<std::size_t>(block_.meet)]);

@@ -26,7 +26,7 @@ struct Site {
   Space space;
   std::uint8_t bytes;      // of an element
   std::uint8_t count;      // elements side by side
-  std::uint8_t operation;  // AtomicOperation, or MatrixOperation
+  std::uint8_t operation;  // AtomicOperation, MbarrierOperation, BulkOperation or MatrixOperation
   bool is_signed;
   MemoryScope scope;  // none: a weak access
   bool acquires, releases;
@@ -51,6 +51,38 @@ enum class AtomicOperation : std::uint8_t {
   add_bf16
 };
 
+/// Of mbarrier; those from `arrive` on arrive, from `drop` on for this phase and all behind it.
+enum class MbarrierOperation : std::uint8_t {
+  init,
+  invalidate,
+  expect,
+  complete,
+  wait_state,
+  wait_parity,
+  arrive,
+  arrive_expect,
+  arrive_no_complete,
+  drop,
+  drop_expect,
+  drop_no_complete
+};
+
+/// Of wgmma: where a is, how the matrices are read, whether the sums go on.
+enum WgmmaFlag : std::uint32_t {
+  wgmma_registers = 1,
+  wgmma_transposed_a = 2,
+  wgmma_transposed_b = 4,
+  wgmma_negated_a = 8,
+  wgmma_negated_b = 16,
+  wgmma_adds = 32
+};
+
+/// Of cp.async.bulk: into shared memory, or out of it.
+enum class BulkOperation : std::uint8_t { load, store };
+
+/// What lanes do at a barrier. Of a cluster arrival and wait are two instructions.
+enum class BarrierKind : std::uint32_t { sync, arrive, cluster_arrive, cluster_arrive_relaxed, cluster_wait };
+
 /// Of mma: the factors. Of ldmatrix and stmatrix: whether rows are columns.
 enum class MatrixOperation : std::uint8_t { f16, bf16, tf32, e4m3, e5m2, plain, transposed };
 
@@ -65,6 +97,7 @@ struct Context {
   std::uint32_t way_back[kLanes];                         // of lanes that return from a function: the block
   std::uint32_t split;                                    // lanes that branch or leave where others go on
   std::uint32_t barrier, barrier_threads, barrier_votes;  // of lanes that come to a barrier
+  std::uint32_t barrier_kind;                             // BarrierKind
   std::uint32_t barrier_result, result_threads;           // of the one that they have left: votes, and of how many
   std::uint32_t block_size[3], block_index[3], grid_size[3];
   std::uint32_t warp;

@@ -73,6 +73,23 @@ void emit_atomic(BlockCode& code, const Form& form, const Instruction& in);
 void emit_copy_async(BlockCode& code, const Form& form, const Instruction& in);
 void emit_copy_group(BlockCode& code, const Form& form, const Instruction& in);
 
+// emit_mbarrier.cc
+void emit_mbarrier(BlockCode& code, const Form& form, const Instruction& in);
+void emit_mbarrier_wait(BlockCode& code, const Form& form, const Instruction& in);
+void emit_pending_count(BlockCode& code, const Form& form, const Instruction& in);
+
+// emit_cluster.cc
+void emit_map_address(BlockCode& code, const Form& form, const Instruction& in);
+void emit_rank_of_address(BlockCode& code, const Form& form, const Instruction& in);
+void emit_elect(BlockCode& code, const Form& form, const Instruction& in);
+/// setmaxnreg: nothing here runs out of registers.
+void emit_register_count(BlockCode& code, const Form& form, const Instruction& in);
+void emit_proxy_fence(BlockCode& code, const Form& form, const Instruction& in);
+
+// emit_bulk.cc
+void emit_bulk_copy(BlockCode& code, const Form& form, const Instruction& in);
+void emit_bulk_group(BlockCode& code, const Form& form, const Instruction& in);
+
 // emit_call.cc
 /// The end of a block: arguments to the function's parameters, and where to go back to.
 void emit_call(BlockCode& code, const Instruction& in);
@@ -83,6 +100,12 @@ void emit_call_result(BlockCode& code, const Form& form, const Instruction& in);
 void emit_mma(BlockCode& code, const Form& form, const Instruction& in);
 void emit_ldmatrix(BlockCode& code, const Form& form, const Instruction& in);
 void emit_stmatrix(BlockCode& code, const Form& form, const Instruction& in);
+
+MatrixOperation matrix_operation(const Form& form);  // of the factors
+
+// emit_wgmma.cc
+void emit_wgmma(BlockCode& code, const Form& form, const Instruction& in);
+void emit_wgmma_group(BlockCode& code, const Form& form, const Instruction& in);
 
 // emit_warp.cc
 void emit_shuffle(BlockCode& code, const Form& form, const Instruction& in);

@@ -25,17 +25,21 @@ void write_fragment(BlockCode& code, const Operand& operand, int room) {
 
 }  // namespace
 
-void emit_mma(BlockCode& code, const Form& form, const Instruction& in) {
-  Site site{};
-  site.count = form.has("m16n8k8") ? 8 : form.has("m16n8k32") ? 32 : 16;
-  static constexpr std::pair<std::string_view, MatrixOperation> kFactors[] = {{"f16", MatrixOperation::f16},
-                                                                              {"bf16", MatrixOperation::bf16},
+MatrixOperation matrix_operation(const Form& form) {
+  static constexpr std::pair<std::string_view, MatrixOperation> kFactors[] = {{"bf16", MatrixOperation::bf16},
                                                                               {"tf32", MatrixOperation::tf32},
                                                                               {"e4m3", MatrixOperation::e4m3},
                                                                               {"e5m2", MatrixOperation::e5m2}};
   for (const auto& [name, factors] : kFactors) {
-    if (form.has(name)) site.operation = static_cast<std::uint8_t>(factors);
+    if (form.has(name)) return factors;
   }
+  return MatrixOperation::f16;
+}
+
+void emit_mma(BlockCode& code, const Form& form, const Instruction& in) {
+  Site site{};
+  site.count = form.has("m16n8k8") ? 8 : form.has("m16n8k32") ? 32 : 16;
+  site.operation = static_cast<std::uint8_t>(matrix_operation(form));
   for (int i = 0; i < 3; ++i)
     store_fragment(code, in.operands[static_cast<std::size_t>(i) + 1], i == 2 ? form.type : kWord, i);
   code.line("call void @ptx_mma(ptr %c, i32 %m, ptr {}, ptr {}, ptr {}, ptr {}, i32 {})", code.room(0), code.room(1),

@@ -69,9 +69,13 @@ std::string place(BlockCode& code, const Found& found) {
 }  // namespace
 
 std::string special_register(BlockCode& code, const Operand& operand, Type type) {
-  static constexpr std::pair<std::string_view, std::size_t> kFields[] = {{"%ntid.", offsetof(Context, block_size)},
-                                                                         {"%ctaid.", offsetof(Context, block_index)},
-                                                                         {"%nctaid.", offsetof(Context, grid_size)}};
+  static constexpr std::pair<std::string_view, std::size_t> kFields[] = {
+      {"%ntid.", offsetof(Context, block_size)},
+      {"%ctaid.", offsetof(Context, block_index)},
+      {"%nctaid.", offsetof(Context, grid_size)},
+      // of clusters of one block
+      {"%clusterid.", offsetof(Context, block_index)},
+      {"%nclusterid.", offsetof(Context, grid_size)}};
   const std::string_view name = operand.name;
   std::string word;
   const std::size_t axis = name.ends_with(".x") ? 0 : name.ends_with(".y") ? 1 : name.ends_with(".z") ? 2 : 3;
@@ -84,6 +88,11 @@ std::string special_register(BlockCode& code, const Operand& operand, Type type)
     word = code.op("load <32 x i32>, ptr {}, align 128",
                    code.op("getelementptr i8, ptr {}, i64 {}", lanes, axis * kLanes * 4));
   }
+  for (const auto& [own, of] : {std::pair{"%cluster_ctaid", "0"}, {"%cluster_nctaid", "1"}}) {  // of one block
+    if (axis < 3 && name.substr(0, name.size() - 2) == own) word = fmt::format("splat (i32 {})", of);
+  }
+  if (name == "%cluster_ctarank") word = "splat (i32 0)";
+  if (name == "%cluster_nctarank") word = "splat (i32 1)";
   if (name == "%laneid") word = kIota;
   if (name == "%warpid") word = scalar_field(code, offsetof(Context, warp));
   if (name.starts_with("%lanemask_") && name.size() == 12) {

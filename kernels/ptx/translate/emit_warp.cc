@@ -102,7 +102,13 @@ void emit_fence(BlockCode& code, const Form& form, const Instruction&) {
 }
 
 void emit_barrier(BlockCode& code, const Form& form, const Instruction& in) {
-  const bool reduces = form.has("red");
+  const bool reduces = form.has("red"), is_cluster = form.has("cluster");
+  const BarrierKind arrival = !is_cluster           ? BarrierKind::arrive
+                              : form.has("relaxed") ? BarrierKind::cluster_arrive_relaxed
+                                                    : BarrierKind::cluster_arrive;
+  const BarrierKind kind = form.has("arrive") ? arrival : is_cluster ? BarrierKind::cluster_wait : BarrierKind::sync;
+  code.set_field(offsetof(Context, barrier_kind), "i32", std::to_string(static_cast<std::uint32_t>(kind)));
+  if (is_cluster) return code.set_field(offsetof(Context, barrier), "i32", "0");
   const std::size_t first = reduces ? 1 : 0;
   const std::size_t numbers = in.operands.size() - 2 * first;  // the barrier, and the threads or not
   code.set_field(offsetof(Context, barrier), "i32", code.uniform(in.operands[first]));

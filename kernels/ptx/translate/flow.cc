@@ -154,7 +154,7 @@ bool is_barrier(const Form& form) {
 }
 
 Poll poll_of(const Form& form) {
-  if (form.parts[0] == "atom") return Poll::atomic;
+  if (form.parts[0] == "atom" || form.has("try_wait") || form.has("test_wait")) return Poll::atomic;
   if (form.parts[0] != "ld" || !(form.has("volatile") || form.has("relaxed") || form.has("acquire"))) return Poll::none;
   return form.has("shared") || form.has("shared::cta") ? Poll::shared_load : Poll::load;
 }
@@ -162,11 +162,14 @@ Poll poll_of(const Form& form) {
 bool is_collective(const Form& form) {
   const std::string& opcode = form.parts[0];
   return opcode == "shfl" || opcode == "vote" || opcode == "match" || opcode == "redux" || opcode == "mma" ||
-         opcode == "ldmatrix" || opcode == "stmatrix" || form.name == "bar.warp.sync";
+         opcode == "wgmma" || opcode == "ldmatrix" || opcode == "stmatrix" || opcode == "elect" ||
+         opcode == "setmaxnreg" || form.name == "bar.warp.sync";
 }
 
 bool orders_lanes(const Form& form) {
-  return is_collective(form) && form.parts[0] != "mma" && form.parts[0] != "ldmatrix" && form.parts[0] != "stmatrix";
+  const std::string& opcode = form.parts[0];
+  return is_collective(form) && opcode != "mma" && opcode != "wgmma" && opcode != "ldmatrix" && opcode != "stmatrix" &&
+         opcode != "setmaxnreg";
 }
 
 const Operand& members_of(const Instruction& instruction) {
@@ -175,8 +178,10 @@ const Operand& members_of(const Instruction& instruction) {
     all.bits = ~0ULL;  // as -1 is written
     return all;
   }();
-  const bool is_matrix = instruction.form.starts_with("mma.") || instruction.form.find("matrix.") != std::string::npos;
-  return is_matrix ? everyone : instruction.operands.back();
+  const bool is_whole = instruction.form.starts_with("mma.") || instruction.form.starts_with("wgmma.") ||
+                        instruction.form.starts_with("setmaxnreg.") ||
+                        instruction.form.find("matrix.") != std::string::npos;
+  return is_whole ? everyone : instruction.operands.back();
 }
 
 std::vector<std::string> unsupported(const Module& module, const Entry& entry) {
@@ -199,12 +204,14 @@ Flow flow_of(const Module& module, const Entry& entry) {
   for (const Instruction& instruction : flow.entry.instructions) {
     const Form* form = find_form(instruction.form);
     if (form == nullptr) refuse(file, instruction.line, "no such instruction here: " + shown(instruction.form));
-    CheckedInstruction checked{form, checked_operands(file, *form, flow.entry, instruction), {}};
+    CheckedInstruction checked{
+        form, checked_operands(file, *form, flow.entry, instruction), {}, CheckedInstruction::kNotEarly};
     checked.effects = effects_of(checked.rules, instruction);
     flow.checked.push_back(std::move(checked));
   }
   Builder(file, flow).build();
   find_live(flow);
+  find_early_uses(flow);
   return flow;
 }
 

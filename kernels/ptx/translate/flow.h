@@ -9,7 +9,8 @@
 
 namespace flashproof::ptx {
 
-/// What a loop that waits for another thread asks memory with: a strong load, of memory of the grid or of the block, or an atomic.
+/// What a loop that waits for another thread asks memory with: a strong load, of memory of the grid or of the block, or an atomic, which
+/// stands for a look at an mbarrier as well.
 enum class Poll : unsigned char { none, load, shared_load, atomic };
 
 struct Block {
@@ -27,9 +28,12 @@ struct Block {
 };
 
 struct CheckedInstruction {
+  static constexpr int kNotEarly = -2;
   const Form* form = nullptr;
   std::vector<OperandRule> rules;
   Effects effects;
+  int early =
+      kNotEarly;  // it may use a register of a wgmma with so many groups committed behind it, -1: that is not committed itself
 };
 
 struct Flow {
@@ -50,13 +54,16 @@ std::vector<std::string> unsupported(const Module& module, const Entry& entry);
 /// Fills in what each block reads, writes and stores, and what lives across blocks: liveness.cc.
 void find_live(Flow& flow);
 
-/// shfl, vote, match, redux, bar.warp.sync, mma and ldmatrix: the lanes of a mask do it together.
+/// Fills in `early`: wgmma_uses.cc.
+void find_early_uses(Flow& flow);
+
+/// shfl, vote, match, redux, elect, bar.warp.sync, mma, wgmma, ldmatrix and setmaxnreg: the lanes of a mask do it together.
 bool is_collective(const Form& form);
 /// Whether it orders what the lanes of a warp access: bar.warp.sync does; shuffles and so on, which the ISA does not say it of, are taken to.
 bool orders_lanes(const Form& form);
 bool is_barrier(const Form& form);
 Poll poll_of(const Form& form);
-/// The operand that holds the mask of a collective; of mma and ldmatrix, which have none, all lanes.
+/// The operand that holds the mask of a collective; of mma, ldmatrix and setmaxnreg, which have none, all lanes.
 const Operand& members_of(const Instruction& instruction);
 
 }  // namespace flashproof::ptx

@@ -8,6 +8,7 @@
 
 #include "kernels/ptx/run/access.h"
 #include "kernels/ptx/run/runtime.h"
+#include "kernels/ptx/translate/matrix.h"
 #include "reference/model/attention/block_tile.h"
 #include "reference/model/block_fma.h"
 
@@ -19,14 +20,6 @@ constexpr int kMatrixRows = 8;
 constexpr std::uint32_t kQuietNan = 0x7fffffff;
 
 std::uint16_t half_of(std::uint32_t word, int which) { return static_cast<std::uint16_t>(word >> (16 * which)); }
-
-/// False after a finding.
-bool whole_warp(Context* context, std::uint32_t lanes, const Site& site) {
-  if (lanes == kAllLanes) return true;
-  context->runtime->find(
-      site.line, fmt::format("a matrix instruction by a part of a warp: lanes {:#010x} are missing", ~lanes), -1);
-  return false;
-}
 
 /// Registers of a and b go by (rows, then k): a[0] (g, t), a[1] (g + 8, t), a[2] (g, t + 8), a[3] (g + 8, t + 8); b[0] (t, g),
 /// b[1] (t + 8, g). With 8 products the upper halves in k are zeros, which add nothing.
@@ -64,10 +57,15 @@ void factors_of(MatrixOperation type, const std::uint32_t* const (&fragment)[2],
   }
 }
 
-/// The sum as sm_90 has it. Of 8 bits: two steps of the unit of f16, which begin with 0, first k = 0 1 4 5 8 9 ..., then the rest; c
-/// is added last, in f32. (kernels/probe/README.md; 200,000 random steps of each type on an H200: reference/bound/profiles.)
-float sum_of(MatrixOperation type, const float* a, const float* b, float c) {
+/// The sum as sm_90 has it. Of 8 bits wgmma has a unit of its own, and mma two steps of the unit of f16, which begin with 0, first k = 0 1
+/// 4 5 8 9 ..., then the rest; c is added last, in f32. (kernels/probe/README.md; 200,000 random steps of each type on an H200:
+/// reference/bound/profiles.)
+float sum_of(MatrixUnit unit, MatrixOperation type, const float* a, const float* b, float c) {
   if (type == MatrixOperation::tf32) return block_fma(kHopperTf32, {Format::f32, Format::f32}, c, a, b, 8);
+  if (unit == MatrixUnit::warpgroup) {
+    const Format format = type == MatrixOperation::e4m3 ? Format::e4m3fn : Format::e5m2;
+    return block_fma(kHopperWgmmaFp8, {format, format}, c, a, b, 32);
+  }
   float sum = 0;
   for (int step = 0; step < 2; ++step) {
     float x[16], y[16];
@@ -82,8 +80,8 @@ float sum_of(MatrixOperation type, const float* a, const float* b, float c) {
 }
 
 /// Registers of a: (g, low k), (g + 8, low k), (g, high k), (g + 8, high k); of b: low k, high k.
-void multiply(MatrixOperation type, const std::uint32_t* a, const std::uint32_t* b, const std::uint32_t* c,
-              std::uint32_t* d) {
+void multiply(MatrixUnit unit, MatrixOperation type, const std::uint32_t* a, const std::uint32_t* b,
+              const std::uint32_t* c, std::uint32_t* d) {
   float columns[8][32];
   for (int column = 0; column < 8; ++column) factors_of(type, {b, b + kLanes}, column, columns[column]);
   for (int row = 0; row < 16; ++row) {
@@ -92,7 +90,7 @@ void multiply(MatrixOperation type, const std::uint32_t* a, const std::uint32_t*
     factors_of(type, {a + lower * kLanes, a + (2 + lower) * kLanes}, row % kHalf, x);
     for (int column = 0; column < 8; ++column) {
       const int at = (2 * lower + column % 2) * kLanes + 4 * (row % kHalf) + column / 2;
-      const float sum = sum_of(type, x, columns[column], std::bit_cast<float>(c[at]));
+      const float sum = sum_of(unit, type, x, columns[column], std::bit_cast<float>(c[at]));
       d[at] = std::isnan(sum) ? kQuietNan : std::bit_cast<std::uint32_t>(sum);
     }
   }
@@ -116,14 +114,18 @@ std::byte* row_of(const Access& access, std::uint64_t address, int lane) {
 
 }  // namespace
 
-extern "C" void ptx_mma(Context* context, std::uint32_t lanes, const std::uint32_t* a, const std::uint32_t* b,
-                        const std::uint32_t* c, std::uint32_t* d, std::uint32_t number) {
-  const Site& site = context->runtime->entry->layout.sites[number];
-  if (context->budget < 0 || !whole_warp(context, lanes, site)) return;
-  const auto type = static_cast<MatrixOperation>(site.operation);
-  if (type != MatrixOperation::f16 && type != MatrixOperation::bf16) return multiply(type, a, b, c, d);
+bool whole_warp(Context* context, std::uint32_t lanes, const Site& site) {
+  if (lanes == kAllLanes) return true;
+  context->runtime->find(
+      site.line, fmt::format("a matrix instruction by a part of a warp: lanes {:#010x} are missing", ~lanes), -1);
+  return false;
+}
+
+void multiply_fragments(MatrixUnit unit, MatrixOperation type, int halves, const std::uint32_t* a,
+                        const std::uint32_t* b, const std::uint32_t* c, std::uint32_t* d) {
+  if (type != MatrixOperation::f16 && type != MatrixOperation::bf16) return multiply(unit, type, a, b, c, d);
   BlockTile tile;
-  fill(tile, site.count / kHalf, a, b, c);
+  fill(tile, halves, a, b, c);
   block_fma_tile(kHopperF16, type == MatrixOperation::bf16 ? Format::bf16 : Format::f16, tile);
   for (int lane = 0; lane < kLanes; ++lane) {
     const int g = lane / 4, t = 2 * (lane % 4);
@@ -132,6 +134,14 @@ extern "C" void ptx_mma(Context* context, std::uint32_t lanes, const std::uint32
       d[(2 + i) * kLanes + lane] = std::bit_cast<std::uint32_t>(tile.d[g + kHalf][t + i]);
     }
   }
+}
+
+extern "C" void ptx_mma(Context* context, std::uint32_t lanes, const std::uint32_t* a, const std::uint32_t* b,
+                        const std::uint32_t* c, std::uint32_t* d, std::uint32_t number) {
+  const Site& site = context->runtime->entry->layout.sites[number];
+  if (context->budget < 0 || !whole_warp(context, lanes, site)) return;
+  const auto type = static_cast<MatrixOperation>(site.operation);
+  multiply_fragments(MatrixUnit::warp, type, site.count / kHalf, a, b, c, d);
 }
 
 extern "C" void ptx_ldmatrix(Context* context, std::uint32_t lanes, const std::uint64_t* rows, std::uint32_t* out,

@@ -200,6 +200,21 @@ extern "C" void ptx_fence(Context* context, std::uint32_t lanes, std::int32_t sc
   runtime.races.order.fence(runtime.warp->number, lanes, static_cast<MemoryScope>(scope));
 }
 
+extern "C" void ptx_fence_proxy(Context* context, std::uint32_t lanes) {
+  Runtime& runtime = *context->runtime;
+  runtime.races.order.fence_proxy(runtime.warp->number, lanes);
+}
+
+extern "C" void ptx_cluster_rank(Context* context, std::uint32_t lanes, const std::uint32_t* ranks,
+                                 std::uint32_t site) {
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int l = std::countr_zero(lanes);
+    if (ranks[l] == 0) continue;
+    return context->runtime->find(site_at(context, site).line,
+                                  fmt::format("block {} of the cluster, which has one: legal: 0", ranks[l]), l);
+  }
+}
+
 extern "C" void ptx_order_lanes(Context* context) {
   context->runtime->races.order.collective(context->runtime->warp->number);
 }

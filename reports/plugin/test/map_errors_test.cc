@@ -196,6 +196,34 @@ TEST(MapErrors, are_numbers_where_the_entry_has_an_address) {
   EXPECT_EQ(complaint_of(".u64", "\tmov.u64 %rd1, 0;\n" + cvta, "\"cols\""), "");
 }
 
+TEST(MapErrors, of_a_tensor_map) {
+  const auto said = [](const std::string& argument, int bytes = 128) {
+    const std::string ptx =
+        ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry two(.param .align 64 .b8 a[" +
+        std::to_string(bytes) + "])\n{\n\tret;\n}\n";
+    return complaint(
+        "id = \"attention.row.mine\"\nformats = [\"f16\"]\n[[launch]]\ngrid = 1\nblock = 1\narguments = [" + argument +
+            "]\n",
+        ptx);
+  };
+  using testing::HasSubstr;
+  EXPECT_EQ(said("{ tensor_map = 'q', box = [1, 1, 64, 'd'], swizzle = 128 }"), "");
+  EXPECT_EQ(said("{ tensor_map = 'k', box = [64, 64], shape = ['k_length', 'd'], strides = ['stride(k, 2)', 1] }"), "");
+  const std::pair<const char*, const char*> wrong[] = {
+      {"'z', box = [1]", "arguments 1: tensor_map: legal: the name of a tensor"},
+      {"'q'", "box: legal: the elements of each axis"},
+      {"'q', box = [1, 2, 3, 4, 5, 6]", "box: legal: an array of 1 to 5"},
+      {"'q', box = [1, 2], shape = [1, 2]", "shape and strides: as many"},
+      {"'q', box = [1, 2, 4, 8], swizzle = 16", "swizzle: legal: 0, 32, 64 or 128"},
+      {"'q', boxes = [1]", "unknown key \"boxes\" (did you mean box?)"},
+      {"'q', box = [64, 64]", "box: 2 axes, legal: 4, as q has"},
+      {"'q', box = [1, 1, 64, 'd'], shape = [1, 1, 1, 'd'], strides = [1, 1, 1, 'd']",
+       "stride of the last axis: 33, legal: 1"}};
+  for (const auto& [argument, says] : wrong)
+    EXPECT_THAT(said(std::string("{ tensor_map = ") + argument + " }"), HasSubstr(says)) << argument;
+  EXPECT_THAT(said("{ tensor_map = 'q', box = [1, 1, 64, 'd'] }", 64), HasSubstr("arguments 1: 128 bytes, legal: 64"));
+}
+
 TEST(MapErrors, are_told_of_a_large_file_before_it_is_read) {
   EXPECT_THAT(complaint(map_with("", "") + std::string(65536, '[')), testing::HasSubstr("must be at most 65536"));
 }
