@@ -9,7 +9,6 @@
 
 #include "kernels/plugin.h"
 #include "kernels/plugin/description_reader.h"
-#include "kernels/plugin/takes.h"
 #include "reference/bound/backward/arithmetic_json.h"
 #include "reference/bound/declare/arithmetic_json.h"
 #include "reference/error/semantics/declared_terms.h"
@@ -175,8 +174,7 @@ Described describe(const PluginEntry& entry) {
   if (d.contract.semantics.diagonal == Diagonal::top_left && std::ranges::count(features, Feature::alibi) > 0) {
     reader.refuse("semantics: diagonal: legal with alibi: bottom_right, from where its distances count");
   }
-  d.sizes = sizes(takes.limits);
-  d.limits = in_words(takes.limits);
+  d.limits = takes.limits;
   d.refusal = Refusal(
       [takes, isolates = d.contract.isolates_hidden, semantics = d.contract.semantics](const Problem& problem) {
         std::string why = refused(takes, problem);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/plugin/capability.h"
+#include "kernels/plugin/takes.h"
 #include "kernels/registry.h"
 
 namespace flashproof {
@@ -34,10 +35,8 @@ struct Described {
   std::vector<std::vector<BackwardArithmetic>> backward;  // of a gradient, for each format: one of these
   std::size_t alignment = 1;                              // of the first element of each tensor, in bytes
   Refusal refusal;
-  std::string limits;                       // in words: "d 16 to 128 by 16, dv as d"; empty: none
+  std::vector<Limit> limits;
   std::vector<const Capability*> declared;  // that a check must have tested
-  /// Of each axis with a limit a size within it, by its key in a case spec: "sk", 64.
-  std::vector<std::pair<std::string, std::int64_t>> sizes;
 };
 
 /// Throws UsageError with one line "kernel ID: FIELD ...: what is legal".

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "kernels/dense_features.h"
 
@@ -134,6 +136,72 @@ std::vector<std::pair<std::string, std::int64_t>> sizes(const std::vector<Limit>
     if (limit.as_d && d > 0) list.emplace_back("dv", d);
   }
   return list;
+}
+
+namespace {
+
+const Limit* limit_of(const std::vector<Limit>& limits, Axis axis) {
+  const auto at = std::ranges::find(limits, axis, &Limit::axis);
+  return at == limits.end() ? nullptr : &*at;
+}
+
+/// The largest legal size up to `size`, the least from 1 on where there is none below; -1 where nothing is legal.
+std::int64_t legal_below(const Limit* limit, std::int64_t size) {
+  if (limit == nullptr) return std::max<std::int64_t>(size, 1);
+  const std::int64_t least = (std::max<std::int64_t>(limit->least, 1) + limit->step - 1) / limit->step * limit->step;
+  const std::int64_t most = limit->most / limit->step * limit->step;
+  return least > most ? -1 : std::clamp(size / limit->step * limit->step, least, most);
+}
+
+/// Products of one element with another.
+double work(ProblemKind problem, const std::vector<std::pair<Axis, std::int64_t>>& list) {
+  const bool scores = forward_kind(problem) == ProblemKind::attention;
+  double product = 1;
+  for (const auto& [axis, extent] : list) {
+    if (axis != Axis::k_heads && !(scores && axis == Axis::dv)) product *= static_cast<double>(extent);
+  }
+  return scores ? 2 * product : product;  // q k and p v
+}
+
+}  // namespace
+
+Sizes fitted(const std::vector<Limit>& limits, const Problem& problem) {
+  auto list = std::visit([](const auto& p) { return extents(p); }, problem);
+  std::vector<bool> moved(list.size(), false);
+  const auto put = [&](std::size_t i, std::int64_t size) {
+    moved[i] = moved[i] || list[i].second != size;
+    list[i].second = size;
+  };
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Limit* limit = limit_of(limits, list[i].first);
+    if (limit == nullptr || limit->as_d || (list[i].second == 0 && limit->least == 0)) continue;
+    const std::int64_t size = legal_below(limit, list[i].second + (limit->step - 1));
+    if (size < 0) return {};
+    put(i, size);
+  }
+  const auto put_as_d = [&] {
+    const Limit* dv = limit_of(limits, Axis::dv);
+    if (dv != nullptr && dv->as_d) put(list.size() - 1, list[list.size() - 2].second);
+  };
+  put_as_d();
+  if (std::ranges::find(moved, true) == moved.end()) return {};
+  const ProblemKind kind = kind_of(problem);
+  std::vector<std::size_t> by_extent(list.size());
+  std::iota(by_extent.begin(), by_extent.end(), std::size_t{0});
+  std::ranges::sort(by_extent, std::greater<>(), [&](std::size_t i) { return list[i].second; });
+  for (const std::size_t i : by_extent) {
+    const double excess = work(kind, list) / static_cast<double>(kFittedWork);
+    if (excess <= 1) break;
+    const Limit* limit = limit_of(limits, list[i].first);
+    if (limit != nullptr && limit->as_d) continue;
+    put(i, legal_below(limit, static_cast<std::int64_t>(static_cast<double>(list[i].second) / excess)));
+  }
+  put_as_d();
+  Sizes sizes;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (moved[i]) sizes.emplace_back(kKeys[static_cast<std::size_t>(list[i].first)], list[i].second);
+  }
+  return sizes;
 }
 
 std::string in_words(const std::vector<Limit>& limits) {

@@ -49,8 +49,16 @@ struct Takes {
 std::string refused(const Takes& takes, const Problem& problem);
 /// Whether d and dv may differ.
 bool takes_other_width(const std::vector<Limit>& limits);
+/// Sizes by the keys of a case spec: "sk", 64.
+using Sizes = std::vector<std::pair<std::string, std::int64_t>>;
 /// Of each limited axis a size that is not the least unless it must be: 0 and 1 test little.
-std::vector<std::pair<std::string, std::int64_t>> sizes(const std::vector<Limit>& limits);
+Sizes sizes(const std::vector<Limit>& limits);
+/// What makes of a problem beyond the limits the nearest one within: of each axis that breaks a limit the next size above that is legal,
+/// else the largest; then, while that is more than kFittedWork, other axes, the longest first, at their least legal size from 1 on. Empty
+/// for a problem within the limits, and where an axis has no legal size.
+Sizes fitted(const std::vector<Limit>& limits, const Problem& problem);
+/// Products of one element with another: some milliseconds of truth, as the dearest drawn cases.
+inline constexpr std::int64_t kFittedWork = std::int64_t{1} << 21;
 
 /// "d 16 to 128 by 16, dv as d".
 std::string in_words(const std::vector<Limit>& limits);

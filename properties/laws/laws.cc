@@ -97,6 +97,10 @@ Verdict ask_judging(const Law& law, Trial& trial) {
   return *best;
 }
 
+/// Of more rows than 16 bits count the judging laws alone speak, of one run: every row is looked at, and a score of runs of each law that
+/// relates two would be most of a check's time.
+constexpr std::int64_t kMostRowsRelated = 65'535;
+
 }  // namespace
 
 Verdict ask(const Law& law, Trial& trial) {
@@ -106,6 +110,9 @@ Verdict ask(const Law& law, Trial& trial) {
   }
   if (std::string why = trial.refusal(trial.problem()); !why.empty()) {
     return {VerdictKind::unsupported, Failure::none, std::move(why)};
+  }
+  if (law.judge == nullptr && output_shape(trial.problem()).rows > kMostRowsRelated) {
+    return {VerdictKind::unsupported, Failure::none, "of more than 65535 rows the judging laws alone speak"};
   }
   try {
     return law.judge != nullptr ? ask_judging(law, trial) : law.relation(kind)(trial);

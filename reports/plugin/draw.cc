@@ -48,7 +48,7 @@ Keys features_taken(const Described& described) {
 
 Keys sizes_taken(const Described& described) {
   Keys keys = features_taken(described);
-  for (const auto& [key, size] : described.sizes) keys[key] = std::to_string(size);
+  for (const auto& [key, size] : sizes(described.limits)) keys[key] = std::to_string(size);
   return keys;
 }
 
@@ -76,6 +76,24 @@ void draw_with(KernelRun& run, const Keys& keys, std::uint64_t seed, std::span<P
       add_taken(run, task, spec, *problem);
     }
   }
+}
+
+/// The problem of the spec, if the description takes it; else of the same seed, and the spec with it, held by keys to what it takes: a
+/// row of a covering array to its storage, since the sizes and features of that row are in no other; then the sizes to its limits.
+std::optional<Problem> taken_problem(const Kernel& kernel, const Described& described, bool covering, CaseSpec& spec) {
+  const auto takes = [&](const std::optional<Problem>& problem) {
+    return problem && kernel.unsupported(*problem).empty();
+  };
+  std::optional<Problem> problem = problem_of(kernel, spec);
+  if (takes(problem)) return problem;
+  const Sizes sizes = problem ? fitted(described.limits, *problem) : Sizes{};
+  if (!covering && sizes.empty()) return std::nullopt;
+  for (const auto& [key, word] : storage_taken(described)) spec.keys[key] = word;
+  problem = problem_of(kernel, spec);
+  if (takes(problem) || sizes.empty()) return takes(problem) ? problem : std::nullopt;
+  for (const auto& [key, size] : sizes) spec.keys[key] = std::to_string(size);
+  problem = problem_of(kernel, spec);
+  return takes(problem) ? problem : std::nullopt;
 }
 
 }  // namespace
@@ -106,7 +124,7 @@ Turn turn_of(const Kernel& kernel, std::span<const Kernel* const> checked) {
 }
 
 std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint64_t seed, std::uint64_t cases,
-                                 Turn turn, const Keys& storage) {
+                                 Turn turn, const Described& described) {
   const Kernel& kernel = run.kernel();
   const auto [wanted, round] = covering_cases(family, kernel.problem, cases);
   // Each row of a covering array once: further rounds have the same pairs of levels.
@@ -116,18 +134,13 @@ std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint
     if (round != 0 && !family.draws(i, cases, turn.format, turn.formats)) continue;
     CaseSpec spec = spec_of(kernel, family.name, seed + i);
     if (i < wanted) first.push_back(spec);
-    std::optional<Problem> problem = problem_of(kernel, spec);
-    // The sizes and features in a row that is stored as the kernel does not take it are in no other row.
-    if (round != 0 && !storage.empty() && (!problem || !kernel.unsupported(*problem).empty())) {
-      spec = spec_of(kernel, family.name, seed + i, storage);
-      problem = problem_of(kernel, spec);
-    }
-    if (!problem || !kernel.unsupported(*problem).empty()) continue;
+    const std::optional<Problem> problem = taken_problem(kernel, described, round != 0, spec);
+    if (!problem) continue;
     taken.push_back(spec);
     run.draw(spec, *problem);
   }
   // A format whose turns are all rows that the description does not take has the others'.
-  if (taken.empty() && round != 0 && turn.formats > 1) return draw_cases(run, family, seed, cases, {}, storage);
+  if (taken.empty() && round != 0 && turn.formats > 1) return draw_cases(run, family, seed, cases, {}, described);
   run.offer(family.name, !taken.empty());
   return taken.empty() ? first : taken;
 }
@@ -135,10 +148,9 @@ std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint
 std::vector<PluginTask> draw_tasks(KernelRun& run, const Described& described, std::span<const Family* const> families,
                                    const PluginCheck& options, Turn turn) {
   std::vector<PluginTask> tasks;
-  const Keys storage = storage_taken(described);
   for (const Family* family : families) {
     if (!family->serves(run.kernel().problem)) continue;
-    tasks.push_back({&run.kernel(), draw_cases(run, *family, options.seed, options.cases, turn, storage)});
+    tasks.push_back({&run.kernel(), draw_cases(run, *family, options.seed, options.cases, turn, described)});
   }
   draw_declared(run, described, options.seed, tasks);
   return tasks;

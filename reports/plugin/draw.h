@@ -33,10 +33,10 @@ using Keys = std::map<std::string, std::string>;
 /// What holds a case to the storage that the description takes.
 Keys storage_taken(const Described& described);
 
-/// Of one family, for as many as `cases` of other families, from the seed on; where the description takes none, the first of all,
-/// so that it shows. `storage`: with these keys a row of a covering array is drawn again that the kernel does not take.
+/// Of one family, for as many as `cases` of other families, from the seed on, sizes brought within the limits of the description; where
+/// it takes none, the first of all, so that it shows.
 std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint64_t seed, std::uint64_t cases,
-                                 Turn turn, const Keys& storage = {});
+                                 Turn turn, const Described& described);
 
 /// All cases of a run of this kernel, one task per family that serves its problem.
 std::vector<PluginTask> draw_tasks(KernelRun& run, const Described& described, std::span<const Family* const> families,

@@ -246,7 +246,7 @@ std::string plugin_text(const Plugin& plugin) {
     takes.reserve(described.declared.size());
     for (const Capability* one : described.declared) takes.push_back(one->name);
     if (!takes.empty()) text += fmt::format("    takes {}\n", fmt::join(takes, ", "));
-    if (!described.limits.empty()) text += fmt::format("    limits {}\n", described.limits);
+    if (!described.limits.empty()) text += fmt::format("    limits {}\n", in_words(described.limits));
     for (const std::string& word : semantics_words(c.semantics)) text += fmt::format("    {}\n", word);
   }
   return text;

@@ -9,7 +9,6 @@
 #include <exception>
 
 #include "kernels/plugin/description.h"
-#include "kernels/plugin/takes.h"
 #include "kernels/ptx/map/bound_launch.h"
 #include "kernels/ptx/map/trial.h"
 #include "reference/system/error.h"
@@ -51,12 +50,12 @@ std::string text_of(const std::vector<Finding>& findings) {
 
 /// Sizes within the limits, by axis.
 std::map<std::string, std::int64_t> trial_sizes(const Described& described) {
-  std::map<std::string, std::int64_t> sizes;
-  for (const auto& [key, size] : described.sizes) {
+  std::map<std::string, std::int64_t> by_axis;
+  for (const auto& [key, size] : sizes(described.limits)) {
     const auto* const at = std::ranges::find(kKeys, key);
-    sizes[std::string(kAxes.at(static_cast<std::size_t>(at - kKeys.begin())))] = size;
+    by_axis[std::string(kAxes.at(static_cast<std::size_t>(at - kKeys.begin())))] = size;
   }
-  return sizes;
+  return by_axis;
 }
 
 constexpr std::uint64_t kMostCompared = 64 << 20;  // bytes

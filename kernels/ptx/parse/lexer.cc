@@ -22,6 +22,9 @@ class Lexer {
     std::vector<Token> tokens;
     tokens.reserve(source_.size() / 5);
     do {
+      if (tokens.size() == kMaxTokens) {
+        refuse(file_, line_, fmt::format("more than {} words, numbers and signs", kMaxTokens));
+      }
       tokens.push_back(next());
     } while (tokens.back().kind != Token::Kind::end);
     return tokens;

@@ -92,6 +92,7 @@ struct Module {
 
 /// What a file may ask for. A file beyond it is refused by name.
 inline constexpr std::size_t kMaxFileBytes = 64u << 20;
+inline constexpr std::size_t kMaxTokens = 8u << 20;  // of 32 bytes
 inline constexpr std::size_t kMaxRegisters = 65536;
 inline constexpr std::size_t kMaxInstructions = 200000;
 inline constexpr std::size_t kMaxFileRegisters = 1 << 19;  // of all its functions

@@ -144,12 +144,14 @@ class Grid {
     runtime_.races.order.begin_block();
     std::fill(runtime_.shared.begin(), runtime_.shared.end(), std::byte{0xff});  // NaN: what was not written shows
     std::fill(runtime_.shared_written.begin(), runtime_.shared_written.end(), std::uint8_t{0});
+    std::size_t cleared = runtime_.shared.size();
     if (flow_.reads_unwritten) {  // the same in every block
-      std::memset(runtime_.registers.get(), 0,
-                  static_cast<std::size_t>(runtime_.entry->layout.register_bytes) * runtime_.warps.size());
+      const auto registers = static_cast<std::size_t>(runtime_.entry->layout.register_bytes) * runtime_.warps.size();
+      std::memset(runtime_.registers.get(), 0, registers);
+      cleared += registers;
     }
-    const auto price = 64 + static_cast<std::int64_t>(runtime_.shared.size() /
-                                                      32);  // an empty grid of 2^31 blocks takes its time as well
+    // An empty grid of 2^31 blocks takes its time as well.
+    const auto price = 64 + static_cast<std::int64_t>(cleared / 32);
     c.budget -= price;
     runtime_.prices += price;
     std::uint32_t left_over = threads_;

@@ -268,6 +268,7 @@ TEST(Hostile, small_files_do_not_ask_for_much) {
   EXPECT_THAT(refusal("", functions), testing::HasSubstr("more than 524288 registers in the file"));
   for (int i = 0; i < 100'000; ++i) variables += fmt::format(".local .b8 v{}[1];\n", i);
   EXPECT_THAT(refusal(variables), testing::HasSubstr("more than 16384 variables"));
+  EXPECT_THAT(refusal(std::string(kMaxTokens, ';')), testing::HasSubstr("more than 8388608 words, numbers and signs"));
   // Registers that live across a chain of branches, each backwards in the text.
   constexpr int kLinks = 20'000, kRead = 6'000;
   chain += fmt::format(".reg .b32 %x<{}>;\n", kRead);

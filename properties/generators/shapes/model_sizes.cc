@@ -1,7 +1,8 @@
 // Sizes that models and the tiles of others' kernels have, and this project's own kernels do not: head dimensions that are multiples of
 // 8 and 16 but no powers of two, to 576; groups of 3, 5, 6, 7, 8 and 16 heads, 32 heads, batches of 4 and 6, pages of 8, 32, 128 and 512,
-// two tiles and a part on both axes, more than 8192 keys, more than a thousand rows, widths of 768; 33 and 258 packed sequences; short
-// sequences in long rooms. A kernel that names such a size and is wrong there is right at every threshold of `sizes`.
+// two tiles and a part on both axes, more than 8192 keys, widths of 768; 33 and 258 packed sequences; short sequences in long rooms; more
+// rows, queries, and pairs of batch and head than 16 bits count and the second axis of a grid takes. A kernel that names such a size and
+// is wrong there is right at every threshold of `sizes`.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -60,16 +61,18 @@ constexpr Heads kHeads[] = {{1, 5, 5, 3, 40, 24, 24},
                             {2, 2, 1, 2, 800, 8, 8, 5, 8},
                             {33, 2, 1, 2, 5, 8, 8, 0, 0, true},
                             {258, 1, 1, 1, 3, 8, 8, 0, 0, true},
-                            {3, 2, 1, 90, 12, 8, 8, 0, 0, true}};
+                            {3, 2, 1, 90, 12, 8, 8, 0, 0, true},
+                            {1, 1, 1, 65537, 2, 8, 8},
+                            {257, 256, 1, 1, 2, 8, 8}};
 constexpr std::size_t kOfGradients =
     std::ranges::find_if(kHeads, [](const Heads& h) { return h.page > 0 || h.packed; }) - std::begin(kHeads);
 struct Extents {
   std::int64_t rows, length;
   std::int64_t shortest = 0;  // of every second row
 };
-constexpr Extents kSoftmax[] = {{2100, 12}, {300, 40}, {4, 48},   {6, 64},    {3, 96},      {3, 100},
-                                {2, 192},   {2, 384},  {7, 640},  {2, 768},   {3, 1000},    {2, 1280},
-                                {2, 1536},  {2, 3072}, {1, 5120}, {64, 1030}, {6, 2500, 13}};
+constexpr Extents kSoftmax[] = {{2100, 12}, {300, 40}, {4, 48},   {6, 64},    {3, 96},       {3, 100},
+                                {2, 192},   {2, 384},  {7, 640},  {2, 768},   {3, 1000},     {2, 1280},
+                                {2, 1536},  {2, 3072}, {1, 5120}, {64, 1030}, {6, 2500, 13}, {65537, 3}};
 struct States {
   std::int64_t states, rows, dv;
 };

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/plugin.h"
@@ -41,7 +44,7 @@ void expect_drawn(const Taken& taken) {
   EXPECT_EQ(run.wants_more(), !described.declared.empty());
   std::vector<PluginTask> tasks;
   for (const Family& family : families()) {
-    if (family.serves(kernel.problem)) tasks.push_back({&kernel, draw_cases(run, family, 0, 1, {})});
+    if (family.serves(kernel.problem)) tasks.push_back({&kernel, draw_cases(run, family, 0, 1, {}, described)});
   }
   draw_declared(run, described, 0, tasks);
   EXPECT_FALSE(run.wants_more()) << taken.takes << taken.more;
@@ -68,18 +71,20 @@ TEST(Draw, a_default_check_has_the_covering_arrays_whole) {
       kernel.problem = problem;
       kernel.formats = kFormats;
       KernelRun run(kernel, {});
+      Described any;  // of everything, as it is stored
+      any.problem = problem;
       std::vector<std::uint64_t> taken, drawn;
       for (std::uint64_t seed = 0; seed < rows; ++seed) {
         const Case row = make_case({problem, std::string(family.name), seed, {{"format", "f32"}}});
         if (kernel.unsupported(row.problem).empty()) taken.push_back(seed);
       }
-      for (const CaseSpec& spec : draw_cases(run, family, 0, PluginCheck{}.cases, {})) drawn.push_back(spec.seed);
+      for (const CaseSpec& spec : draw_cases(run, family, 0, PluginCheck{}.cases, {}, any)) drawn.push_back(spec.seed);
       EXPECT_FALSE(taken.empty()) << family.name;
       EXPECT_EQ(drawn, taken) << family.name;
       // Three formats of one kernel take all of it together, each row once where the family is drawn in turn.
       std::vector<std::uint64_t> of_all;
       for (std::uint64_t format = 0; format < 3; ++format) {
-        for (const CaseSpec& spec : draw_cases(run, family, 0, PluginCheck{}.cases, {format, 3}))
+        for (const CaseSpec& spec : draw_cases(run, family, 0, PluginCheck{}.cases, {format, 3}, any))
           of_all.push_back(spec.seed);
       }
       std::ranges::sort(of_all);
@@ -138,6 +143,51 @@ TEST(Draw, every_feature_of_a_merge_and_a_softmax) {
   }
   expect_drawn(
       {ProblemKind::softmax, R"("row_length")", R"(, "strides": "any", "limits": {"cols": [128, 4096, 128]})"});
+}
+
+/// Of a description's run over these families: the cases that are taken.
+std::vector<Problem> problems_taken(const Taken& taken, std::span<const std::string_view> names) {
+  const Described described = described_as(taken);
+  const Kernel kernel = kernel_of(described);
+  KernelRun run(kernel, {}, described.declared);
+  std::vector<Problem> problems;
+  for (const std::string_view name : names) {
+    const auto specs = draw_cases(run, *find_family(name), 0, PluginCheck{}.cases, {}, described);
+    if (!run.asks(name)) continue;  // none: the first of all
+    for (const CaseSpec& spec : specs) problems.push_back(make_case(parse_case_spec(to_string(spec))).problem);
+  }
+  for (const Problem& problem : problems) EXPECT_EQ(kernel.unsupported(problem), "");
+  return problems;
+}
+
+// Of a kernel of whole tiles no family draws a case: its sizes are brought within the limits, whatever the family has otherwise.
+TEST(Draw, a_kernel_of_whole_tiles_has_most_families) {
+  const Taken tiles{
+      ProblemKind::attention, R"("causal", "gqa")",
+      R"(, "limits": {"q_length": [64, 4096, 64], "k_length": [64, 4096, 64], "d": [64, 128, 64], "dv": "d"})"};
+  constexpr std::string_view kFamilies[] = {"normal", "logit_spread", "mask_random", "tile_edges", "gqa", "pairs"};
+  const std::vector<Problem> problems = problems_taken(tiles, kFamilies);
+  EXPECT_GE(problems.size(), 25U);
+  std::set<std::vector<std::int64_t>> sizes;
+  for (const Problem& problem : problems) {
+    const auto& p = std::get<AttentionProblem>(problem);
+    sizes.insert({p.q_heads(), p.q_length(), p.k_length(), p.head_dim(), p.causal ? 1 : 0});
+  }
+  EXPECT_GE(sizes.size(), 8U);
+}
+
+TEST(Draw, one_size_alone_is_drawn_beside_others_that_it_can_be_judged_with) {
+  for (const auto& [problem, limits] :
+       {std::pair{ProblemKind::softmax, R"(, "limits": {"rows": [65535, 65535]})"},
+        std::pair{ProblemKind::softmax, R"(, "limits": {"cols": [65536, 65536]})"},
+        std::pair{ProblemKind::merge, R"(, "limits": {"states": [2, 2], "dv": [512, 512]})"},
+        std::pair{ProblemKind::attention,
+                  R"(, "limits": {"q_length": [1, 1], "q_heads": [32, 32], "k_heads": [8, 8]})"},
+        std::pair{ProblemKind::backward, R"(, "limits": {"q_length": [128, 128], "d": [64, 64], "dv": "d"})"}}) {
+    const std::string gqa = forward_kind(problem) == ProblemKind::attention ? R"("gqa", "causal")" : "";
+    constexpr std::string_view kFamilies[] = {"normal", "logit_spread", "equal", "deep_negative"};
+    EXPECT_EQ(problems_taken({problem, gqa, limits}, kFamilies).size(), 16U) << name(problem) << limits;
+  }
 }
 
 }  // namespace
