@@ -34,12 +34,14 @@ std::string how_to_make_one(const std::filesystem::path& path) {
       {".cu", "nvcc -O2 -arch=native -shared -Xcompiler -fPIC"}};
   if (path.extension() == ".py") return "a Python callable is checked by python3 -m flashproof FILE.py:FUNCTION";
   if (path.extension() == ".ptx") return "of a .ptx --map MY.toml says what it computes (kernels/ptx/README.md)";
+  const std::string or_map =
+      path.extension() == ".cu" ? "; or --map MY.toml, for a verdict on the CPU (kernels/ptx/README.md)" : "";
   const auto compiler = kCompilers.find(path.extension());
   if (compiler == kCompilers.end()) return "legal: what a linker makes with -shared (.so)";
   std::filesystem::path library = path;
   library.replace_extension(".so");
-  return fmt::format("compile it, FP being the checkout of flashproof: {} -I \"$FP\" {} -o {} -lm", compiler->second,
-                     shell_word(path.string()), shell_word(library.string()));
+  return fmt::format("compile it, FP being the checkout of flashproof: {} -I \"$FP\" {} -o {} -lm{}", compiler->second,
+                     shell_word(path.string()), shell_word(library.string()), or_map);
 }
 
 using Json = nlohmann::json;

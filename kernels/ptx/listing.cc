@@ -54,7 +54,10 @@ std::string launch_text(const Entry& entry, const Translation& made, const Modul
 std::string entry_text(const Module& module, const Entry& entry) {
   std::set<std::string> forms;
   for (const Instruction& instruction : entry.instructions) forms.insert(instruction.form);
-  std::string text = fmt::format("entry {}\n  parameters  {}\n", shown(entry.name), parameters(entry));
+  std::string text = fmt::format("entry {}\n", shown(entry.name));
+  if (const std::string name = source_name(entry.name); name != entry.name)
+    text += fmt::format("  C++         {}\n", shown(name));
+  text += fmt::format("  parameters  {}\n", parameters(entry));
   const std::string code = fmt::format("{} instructions of {} forms", entry.instructions.size(), forms.size());
   try {
     if (const std::vector<std::string> missing = unsupported(module, entry); !missing.empty()) {

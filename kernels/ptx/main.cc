@@ -1,4 +1,4 @@
-// flashproof-ptx: list FILE.ptx, run FILE.ptx. ./flashproof starts it.
+// flashproof-ptx: list FILE, run FILE, of a .ptx or a .cu. ./flashproof starts it.
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "kernels/ptx/cuda/source.h"
 #include "kernels/ptx/listing.h"
-#include "kernels/ptx/parse/parser.h"
 #include "kernels/ptx/run/arguments.h"
 #include "kernels/ptx/run/program.h"
 #include "reference/system/exit_codes.h"
@@ -28,19 +28,21 @@ struct Command {
 };
 
 int list(const Command& command) {
-  const std::string text = listing(parse_file(command.file));
+  const std::string text = listing(read_module(command.file));
   std::fwrite(text.data(), 1, text.size(), stdout);
   return kExitFine;
 }
 
 int run(const Command& command) {
-  const Module module = parse_file(command.file);
+  const ProgramOptions options{!command.no_cache, command.cache};
+  const Module module = read_module(command.file, options);
   const Entry& entry = find_entry(module, command.entry);
   const Arguments arguments(entry, command.arguments);
   const Dim grid = parse_dim("--grid", command.grid), block = parse_dim("--block", command.block);
-  Program program(module, entry.name, {!command.no_cache, command.cache});
+  Program program(module, entry.name, options);
   const LaunchResult result = program.launch(
       {grid, block, command.shared, arguments.parameters(), arguments.arrays(), command.max_instructions});
+  std::fwrite(result.printed.data(), 1, result.printed.size(), stderr);
   for (const Finding& finding : result.findings) std::fprintf(stderr, "%s\n", finding.text.c_str());
   if (!result.completed) return kExitFinding;
   fmt::print("{}{} instructions\n", arguments.outputs(command.show), result.instructions);
@@ -54,7 +56,8 @@ int start(int argc, char** argv) {
   auto* lists =
       app.add_subcommand("list", "entries, parameters, what a launch needs, and what cannot be executed here");
   auto* runs = app.add_subcommand("run", "one launch; findings go to stderr, outputs to stdout");
-  for (CLI::App* each : {lists, runs}) each->add_option("FILE.ptx", command.file, "")->required()->type_name("");
+  for (CLI::App* each : {lists, runs})
+    each->add_option("FILE", command.file, "a .ptx, or a .cu that nvcc compiles")->required()->type_name("");
   runs->add_option("--entry", command.entry, "the kernel; default: the only one")->type_name("NAME");
   runs->add_option("--grid", command.grid, "blocks: 64 or 8,2,1; default 1")->type_name("X,Y,Z");
   runs->add_option("--block", command.block, "threads of a block; default 32")->type_name("X,Y,Z");

@@ -80,7 +80,7 @@ std::vector<OptionDeclaration> option_rows() {
       {"--out", "DIR", any, "where the witnesses go, one per finding; default none are written", "properties"},
 
       // flashproof-plugin: check, suggest, replay and list of a library.
-      {"PLUGIN", "", any, "a shared library with flashproof_plugin_entry(), or a .ptx with --map",
+      {"PLUGIN", "", any, "a shared library with flashproof_plugin_entry(), or a .ptx or .cu with --map",
        "check-library list-library suggest", false, true},
       {"CASE", "", any, ".safetensors witnesses or problem:family:seed[:key=value,...]", "replay-library", true, true},
       {"--plugin", "PLUGIN", any, "the library", "replay-library", false, true},
@@ -91,7 +91,7 @@ std::vector<OptionDeclaration> option_rows() {
       {"--seconds", "S", real_number(0.1, 3600),
        "longest call of a kernel, of its process's own time; longer is a hang; default 20",
        "check-library replay-library suggest"},
-      {"--map", "FILE", any, "TOML beside a .ptx: what it computes, and how it is launched",
+      {"--map", "FILE", any, "TOML beside a .ptx or a .cu: what it computes, and how it is launched",
        "check-library replay-library list-library suggest"},
       {"--declare", "FILE", any, "TOML in place of fields of the descriptions: semantics, arithmetic, ...",
        "check-library replay-library list-library suggest"},

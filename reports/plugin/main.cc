@@ -96,13 +96,13 @@ int broken_plugin(const std::string& path, const std::exception& e) {
 }
 
 PluginSource source_of(const Arguments& a) {
-  const bool is_ptx = a.plugin.ends_with(".ptx");
+  const bool is_ptx = a.plugin.ends_with(".ptx") || (a.plugin.ends_with(".cu") && !a.map.empty());
   if (is_ptx && a.map.empty()) {
     throw UsageError(
         quote(a.plugin) +
         ": needs --map MY.toml, which says what it computes and how it is launched (kernels/ptx/README.md)");
   }
-  if (!is_ptx && !a.map.empty()) throw UsageError("--map: legal with a .ptx, not with " + quote(a.plugin));
+  if (!is_ptx && !a.map.empty()) throw UsageError("--map: legal with a .ptx or a .cu, not with " + quote(a.plugin));
   return is_ptx ? mapped_ptx(a.plugin, a.map) : library_source(a.plugin);
 }
 

@@ -3,8 +3,8 @@
 #include <cfenv>
 #include <memory>
 
+#include "kernels/ptx/cuda/source.h"
 #include "kernels/ptx/map/mapped_kernel.h"
-#include "kernels/ptx/parse/parser.h"
 #include "reference/system/text.h"
 #include "reports/plugin/declared_by.h"
 
@@ -24,8 +24,9 @@ struct Mapped {
 }  // namespace
 
 PluginSource mapped_ptx(const std::filesystem::path& ptx, const std::filesystem::path& map) {
-  ptx::Module module = ptx::parse_file(ptx.string());
-  module.file = ptx.filename().string();  // findings are short, and the verdict has the path
+  ptx::Module module = ptx::read_module(ptx.string());
+  module.file =
+      std::filesystem::path(module.file).filename().string();  // findings are short, and the verdict has the path
   const std::string name = printable(map.string(), 200);
   const auto mapped = std::make_shared<Mapped>(ptx::read_map(name, toml_fields(map), module), module);
   return {{library_path(ptx).string(), library_path(map).string()},

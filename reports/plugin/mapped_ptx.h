@@ -1,4 +1,4 @@
-// ./flashproof check MY.ptx --map MY.toml: a compiled kernel and its map (kernels/ptx/README.md) in place of a library.
+// ./flashproof check MY.ptx --map MY.toml, or MY.cu: a compiled kernel and its map (kernels/ptx/README.md) in place of a library.
 #pragma once
 
 #include <filesystem>

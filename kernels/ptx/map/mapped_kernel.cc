@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <deque>
 #include <exception>
@@ -192,6 +193,7 @@ std::string MappedKernel::launch_all(std::deque<BoundLaunch>& bound, bool last_f
       bound[i].launch.max_instructions = kMaxCallInstructions;
       bound[i].launch.last_first = last_first;
       const LaunchResult result = programs_.at(one.entry).launch(bound[i].launch);
+      if (!last_first) std::fwrite(result.printed.data(), 1, result.printed.size(), stderr);
       if (!result.findings.empty()) return (bound.size() > 1 ? one.place + ": " : "") + text_of(result.findings);
     } catch (const UsageError& e) {
       return fmt::format("{}: {}: {}", map_.file, one.place, e.what());

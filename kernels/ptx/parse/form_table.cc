@@ -76,6 +76,8 @@ std::span<const FormRow> form_rows() {
       {"mul.wide.{u16,s16,u32,s32}", "d:wide s s", emit_integer_arithmetic},
       {"mad{.lo,.hi}." INTEGERS, "d s s s", emit_integer_arithmetic},
       {"mad.wide.{u16,s16,u32,s32}", "d:wide s s s:wide", emit_integer_arithmetic},
+      {"{{add,sub}.cc,{addc,subc}{,.cc}}.{u32,s32,u64,s64}", "d s s", emit_with_carry},
+      {"{mad{.lo,.hi}.cc,madc{.lo,.hi}{,.cc}}.{u32,s32,u64,s64}", "d s s s", emit_with_carry},
       {"{div,rem}." INTEGERS, "d s s", emit_division},
       {"{min,max}." INTEGERS, "d s s", emit_integer_arithmetic},
       {"{abs,neg}.{s16,s32,s64}", "d s", emit_integer_arithmetic},
@@ -91,7 +93,10 @@ std::span<const FormRow> form_rows() {
       {"{popc,clz}.{b32,b64}", "d:u32 s", emit_bit_count},
       {"brev.{b32,b64}", "d s", emit_bit_count},
       {"bfe.{u32,s32}", "d s s:u32 s:u32", emit_bit_field},
+      {"bfe.{u64,s64}", "d s s:u32 s:u32", emit_wide_bit_field},
       {"bfi.b32", "d s s s:u32 s:u32", emit_bit_field},
+      {"bfi.b64", "d s s s:u32 s:u32", emit_wide_bit_field},
+      {"bmsk.{clamp,wrap}.b32", "d s s", emit_bit_mask},
       {"bfind{,.shiftamt}.{u32,s32,u64,s64}", "d:u32 s", emit_bit_find},
       {"prmt.b32", "d s s s:u32", emit_prmt},
       {"lop3.b32", "d s s s i", emit_lop3},
@@ -221,6 +226,8 @@ std::span<const FormRow> form_rows() {
       {"call{,.uni}", "", emit_nothing},
       {"call of function", "L d:u32 C C", emit_call_result},
       {"return from function", "s:u32", emit_nothing},
+      {"vprintf of the driver", "C C", emit_print},
+      {"__assertfail of the driver", "C C", emit_assert_fail},
   };
   return rows;
 }

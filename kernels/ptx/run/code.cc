@@ -107,6 +107,12 @@ void BlockCode::write(const Operand& to, const std::string& value, Type type) {
   current_[to.reg] = wide;
 }
 
+void BlockCode::keep_carry(const std::string& value) {
+  carry = guard_ < 0 ? value
+                     : op("select <32 x i1> {}, <32 x i1> {}, <32 x i1> {}", guard(), value,
+                          carry.empty() ? "zeroinitializer" : carry);
+}
+
 void BlockCode::write_predicate(const Operand& to, const std::string& value) { write(to, value, {'p', 1}); }
 
 std::string BlockCode::active() {

@@ -20,6 +20,7 @@ struct Layout {
   std::map<std::string, std::int64_t, std::less<>> shared, local;
   std::int64_t static_shared_bytes = 0, local_bytes = 0;
   std::vector<Site> sites;
+  std::map<std::string, std::string> outlined;  // by name, functions of forms; empty: the form stands where it is used
 };
 
 std::string vector_type(int bits);  // "<32 x i32>"; 1: "<32 x i1>"
@@ -86,6 +87,12 @@ class BlockCode {
   /// The whole function, once body and end are emitted.
   std::string function();
   void emit_body();
+  /// A function of the instruction alone, which takes its registers' memory: translate/outlined.h.
+  std::string function_of(const Form& form, const Instruction& instruction, const std::string& name);
+  /// Of the last instruction with .cc in this block; empty: there was none. "<32 x i1>"
+  std::string carry;
+  void keep_carry(const std::string& value);  // of lanes whose guard is true
+  std::map<std::string, std::string>& outlined() { return layout_.outlined; }
 
  private:
   std::string read(int reg);

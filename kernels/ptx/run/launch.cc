@@ -53,7 +53,11 @@ class Grid {
     runtime_.result.completed = completed;
     if (completed) {
       runtime_.result.instructions =
-          static_cast<std::uint64_t>(wanted_.max_instructions - runtime_.context.budget - prices_);
+          static_cast<std::uint64_t>(wanted_.max_instructions - runtime_.context.budget - runtime_.prices);
+    }
+    if (runtime_.unprinted != 0) {
+      runtime_.result.printed += fmt::format("\n({} bytes more were printed: at most {} of a launch are kept)\n",
+                                             runtime_.unprinted, kMaxPrinted);
     }
     return std::move(runtime_.result);
   }
@@ -152,7 +156,7 @@ class Grid {
     // An empty grid of 2^31 blocks takes its time as well.
     const auto price = 64 + static_cast<std::int64_t>(cleared / 32);
     c.budget -= price;
-    prices_ += price;
+    runtime_.prices += price;
     std::uint32_t left_over = threads_;
     for (Warp& warp : runtime_.warps) {
       const std::uint32_t here = std::min<std::uint32_t>(left_over, kLanes);
@@ -344,7 +348,6 @@ class Grid {
   const BlockFunction* functions_;
   const Launch& wanted_;
   std::uint32_t threads_;
-  std::int64_t prices_ = 0;
   Runtime runtime_;
   Residents residents_;
   std::vector<std::size_t> waiting_;  // places of the blocks that have begun and not ended, in this order

@@ -46,9 +46,12 @@ struct LaunchResult {
   bool completed = false;          // false: a finding ended it; what arrays hold is then not the kernel's result
   std::uint64_t instructions = 0;  // of all threads; 0 if not completed
   std::vector<Finding> findings;   // at most one per line of the file, and 16
+  std::string printed;  // by printf of device code; legible, at most kMaxPrinted bytes and a line about the rest
 };
 
 inline constexpr std::size_t kMaxFindings = 16;
+inline constexpr std::size_t kMaxPrinted =
+    1 << 20;  // as much as a GPU keeps unless told otherwise (cudaLimitPrintfFifoSize)
 
 /// Runs the grid to its end, block after block. `variables`: the module's global and constant variables, which outlive the launch.
 /// Throws UsageError for a launch that CUDA would refuse: sizes, parameters, memory.

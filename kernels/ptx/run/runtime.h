@@ -11,6 +11,7 @@ namespace flashproof::ptx {
 
 enum class ShuffleMode : std::uint8_t { up, down, bfly, idx };
 enum class WarpReduction : std::uint8_t { add, min, max, bit_and, bit_or, bit_xor, match };
+enum class LaneOperation : std::uint8_t { mul_hi, div, rem, permute, field, insert, mask_clamp, mask_wrap };
 enum class RoundedOperation : std::uint8_t { add, sub, mul, div, rcp, sqrt, fma };
 
 ShuffleMode shuffle_mode(std::string_view name);      // "up", ...
@@ -76,6 +77,16 @@ void ptx_bulk_wait(Context* context, std::uint32_t lanes, std::uint32_t pending,
 void ptx_cluster_rank(Context* context, std::uint32_t lanes, const std::uint32_t* ranks, std::uint32_t site);
 /// A parameter or result of a call, from one place of the lanes' local memory to another.
 void ptx_pass(Context* context, std::uint32_t lanes, std::uint64_t from, std::uint64_t to, std::uint64_t bytes);
+/// vprintf and __assertfail of the driver: the arguments, and the place of the result, are places in the lanes' local memory.
+void ptx_print(Context* context, std::uint32_t lanes, std::uint64_t format, std::uint64_t arguments,
+               std::uint64_t result, std::uint32_t site);
+void ptx_assert_fail(Context* context, std::uint32_t lanes, std::uint64_t message, std::uint64_t file,
+                     std::uint64_t line, std::uint64_t function, std::uint32_t site);
+/// What LLVM makes hundreds of instructions of, lane by lane. operands[0..3][lane] as the operation has them.
+void ptx_lanes_u32(std::int32_t operation, const std::uint32_t* operands, std::uint32_t* out);
+void ptx_lanes_s32(std::int32_t operation, const std::int32_t* operands, std::int32_t* out);
+void ptx_lanes_u64(std::int32_t operation, const std::uint64_t* operands, std::uint64_t* out);
+void ptx_lanes_s64(std::int32_t operation, const std::int64_t* operands, std::int64_t* out);
 /// One rounding in another direction. operands[0..2][lane] as the operation has them.
 void ptx_rounded_f32(std::int32_t operation, std::int32_t mode, const float* operands, float* out);
 void ptx_rounded_f64(std::int32_t operation, std::int32_t mode, const double* operands, double* out);

@@ -48,7 +48,7 @@ void Runtime::find(int line, const std::string& what, int lane, bool goes_on) {
   } else if (warp != nullptr) {
     where += fmt::format(", warp {}", warp->number);
   }
-  result.findings.push_back({fmt::format("{}:{}: {}, {}", entry->file, line, what, where), line});
+  result.findings.push_back({fmt::format("{}: {}, {}", entry->place(line), what, where), line});
 }
 
 void Runtime::observe(std::uint32_t site, std::uint64_t hash) {

@@ -92,6 +92,8 @@ struct Runtime : BlockState {
   std::set<int> lines_found;
   Races races;
   LaunchResult result;
+  std::int64_t prices = 0;      // of the budget's count what are no instructions
+  std::uint64_t unprinted = 0;  // bytes beyond kMaxPrinted
 
   /// A finding; `lane` of the warp that runs, or -1. Ends the launch unless `goes_on`.
   void find(int line, const std::string& what, int lane, bool goes_on = false);

@@ -171,7 +171,7 @@ RunResult run_module(const std::string& ptx, std::vector<std::uint64_t>& a, std:
     std::vector<std::uint64_t> b = a, c = a;
     const LaunchResult result = launch_on(ptx, {&a, &b, &c, &o}, {blocks, 1, 1}, {threads, 1, 1}, dynamic_shared,
                                           max_instructions, static_cast<unsigned>(a.size()));
-    RunResult run{"", result.instructions};
+    RunResult run{"", result.instructions, result.printed};
     for (const Finding& finding : result.findings) run.said += (run.said.empty() ? "" : "\n") + finding.text;
     EXPECT_EQ(result.completed && result.findings.empty(), run.said.empty());
     return run;

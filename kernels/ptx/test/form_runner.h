@@ -35,6 +35,7 @@ std::string module_of(const std::string& body);
 struct RunResult {
   std::string said;
   std::uint64_t instructions = 0;
+  std::string printed = {};  // by printf
 };
 RunResult run_module(const std::string& ptx, std::vector<std::uint64_t>& a, std::vector<std::uint64_t>& o,
                      unsigned blocks, unsigned threads, unsigned dynamic_shared = 0,

@@ -1,7 +1,9 @@
 // Every integer form against the host's arithmetic in a wider type.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "kernels/ptx/test/form_runner.h"
@@ -186,16 +188,23 @@ TEST(Bits, fields) {
   });
 }
 
+std::uint64_t permuted(std::uint64_t a, std::uint64_t b, std::uint64_t selectors) {
+  std::uint64_t out = 0;
+  for (int k = 0; k < 4; ++k) {
+    const std::uint64_t selector = selectors >> 4 * k & 15, byte = (a | b << 32) >> 8 * (selector & 7) & 255;
+    out |= (selector < 8 ? byte : byte >> 7 ? 255 : 0) << 8 * k;
+  }
+  return out;
+}
+
 TEST(Bits, permutations) {
   const auto inputs = integer_inputs(32, 3);
-  expect_form("prmt.b32 %ow, %w1, %w2, %w3;", inputs, [](const Input& in) {
-    std::uint64_t out = 0;
-    for (int k = 0; k < 4; ++k) {
-      const std::uint64_t selector = in.c >> 4 * k & 15, byte = (in.a | in.b << 32) >> 8 * (selector & 7) & 255;
-      out |= (selector < 8 ? byte : byte >> 7 ? 255 : 0) << 8 * k;
-    }
-    return out;
-  });
+  expect_form("prmt.b32 %ow, %w1, %w2, %w3;", inputs, [](const Input& in) { return permuted(in.a, in.b, in.c); });
+  for (const unsigned selector :
+       {0x3210U, 0x5410U, 0x7632U, 0x0123U, 0x4567U, 0xba98U, 0xfedcU, 0x3b19U, 0x0000U, 0xf0e5U, 0x10008321U}) {
+    expect_form(fmt::format("prmt.b32 %ow, %w1, %w2, {};", selector), inputs,
+                [&](const Input& in) { return permuted(in.a, in.b, selector); });
+  }
   for (const int table : {0x96, 0xe8, 0x3c, 0x01, 0xff}) {
     expect_form(fmt::format("lop3.b32 %ow, %w1, %w2, %w3, {};", table), inputs, [&](const Input& in) {
       std::uint64_t out = 0;
@@ -243,6 +252,74 @@ TEST(Predicates, logic) {
   expect_form("xor.pred %q, %p1, %p2;", inputs, [](const Input& in) { return (in.a ^ in.b) & 1; });
   expect_form("not.pred %q, %p1;", inputs, [](const Input& in) { return ~in.a & 1; });
   expect_form("mov.pred %q, -1;\n@%p1 mov.pred %q, 0;", inputs, [](const Input& in) { return ~in.a & 1; });
+}
+
+TEST(Integer, sums_of_several_words_carry) {
+  // 128 bits in four words of 32: a = (w1, w2, w1, w2), b = (w3, w1, w2, w3)
+  const auto wide = [](std::uint64_t x, std::uint64_t y, std::uint64_t z, std::uint64_t w) {
+    return static_cast<WideUnsigned>(w << 32 | z) << 64 | (y << 32 | x);
+  };
+  const auto inputs = integer_inputs(32, 3);
+  for (const char* const op : {"add", "sub"}) {
+    for (const int word : {0, 1, 2, 3}) {
+      const std::string text = fmt::format(
+          "{{ .reg .b32 r<4>; {0}.cc.u32 r0, %w1, %w3; {0}c.cc.u32 r1, %w2, %w1; {0}c.cc.u32 r2, %w1, %w2; {0}c.u32 "
+          "r3, %w2, "
+          "%w3; mov.b32 %ow, r{1}; }}",
+          op, word);
+      expect_form(text, inputs, [&](const Input& in) {
+        const WideUnsigned a = wide(in.a, in.b, in.a, in.b), b = wide(in.c, in.a, in.b, in.c);
+        const WideUnsigned result = op[0] == 'a' ? a + b : a - b;
+        return static_cast<std::uint32_t>(result >> (32 * word));
+      });
+    }
+  }
+  expect_form(
+      "{ .reg .b64 r<4>; mad.lo.cc.u64 r0, %d1, %d2, %d3; madc.hi.u64 r1, %d1, %d2, %d3; xor.b64 %od, r0, r1; }",
+      integer_inputs(64, 3), [](const Input& in) {
+        const WideUnsigned all =
+            static_cast<WideUnsigned>(in.a) * in.b + (static_cast<WideUnsigned>(in.c) << 64 | in.c);
+        return static_cast<std::uint64_t>(all) ^ static_cast<std::uint64_t>(all >> 64);
+      });
+}
+
+TEST(Integer, a_carry_stays_in_lanes_whose_guard_is_false_and_in_its_block) {
+  expect_form("add.cc.u32 %w4, %w1, %w1; @%p1 add.cc.u32 %w4, %w2, %w2; addc.u32 %ow, 0, 0;", integer_inputs(32, 2),
+              [](const Input& in) { return (in.a & 1 ? in.b : in.a) >> 31; });
+  std::vector<std::uint64_t> a(32), o(32);
+  EXPECT_THAT(run_module(module_of("add.cc.u32 %w1, %w1, %w1;\n$L:\naddc.u32 %w1, 0, 0;"), a, o, 1, 32).said,
+              testing::HasSubstr("addc.u32: no instruction with .cc before it in its block of code"));
+}
+
+TEST(Bits, fields_of_64_bits_and_masks) {
+  const auto inputs = integer_inputs(64, 3, true);
+  for (const bool is_signed : {false, true}) {
+    expect_form(fmt::format("bfe.{}64 %od, %d1, %w2, %w3;", is_signed ? 's' : 'u'), inputs, [&](const Input& in) {
+      const std::uint64_t at = in.b & 255, count = in.c & 255;
+      const std::uint64_t sign = is_signed && count > 0 ? in.a >> std::min<std::uint64_t>(at + count - 1, 63) & 1 : 0;
+      std::uint64_t out = 0;
+      for (std::uint64_t i = 0; i < 64; ++i) out |= (i < count && at + i < 64 ? in.a >> (at + i) & 1 : sign) << i;
+      return out;
+    });
+  }
+  expect_form("bfi.b64 %od, %d1, %d2, %w3, %w2;", inputs, [](const Input& in) {
+    std::uint64_t out = in.b;
+    for (std::uint64_t i = 0; i < (in.b & 255) && (in.c & 255) + i < 64; ++i) {
+      const std::uint64_t at = (in.c & 255) + i;
+      out = (out & ~(1ULL << at)) | (in.a >> i & 1) << at;
+    }
+    return out;
+  });
+  for (const bool clamps : {true, false}) {
+    expect_form(fmt::format("bmsk.{}.b32 %ow, %w1, %w2;", clamps ? "clamp" : "wrap"), integer_inputs(32, 2, true),
+                [&](const Input& in) {
+                  const std::uint64_t at = clamps ? in.a : in.a & 31, count = clamps ? in.b : in.b & 31;
+                  std::uint64_t out = 0;
+                  for (std::uint64_t i = 0; i < 32; ++i)
+                    out |= static_cast<std::uint64_t>(i >= at && i - at < count) << i;
+                  return out;
+                });
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "kernels/ptx/run/code.h"
 #include "kernels/ptx/translate/emit.h"
+#include "kernels/ptx/translate/outlined.h"
 
 namespace flashproof::ptx {
 
@@ -11,10 +12,11 @@ void BlockCode::emit_body() {
   const auto emit = [&](std::size_t i) {
     const Instruction& instruction = flow_.entry.instructions[i];
     begin(instruction);
-    if (flow_.checked[i].early != CheckedInstruction::kNotEarly)
-      line("call void @ptx_wgmma_early(ptr %c, i32 {}, i32 {})", flow_.checked[i].early, site({}));
-    flow_.checked[i].form->row->emit(*this, *flow_.checked[i].form, instruction);
-    if (orders_lanes(*flow_.checked[i].form)) line("call void @ptx_order_lanes(ptr %c)");
+    const CheckedInstruction& checked = flow_.checked[i];
+    if (checked.early != CheckedInstruction::kNotEarly)
+      line("call void @ptx_wgmma_early(ptr %c, i32 {}, i32 {})", checked.early, site({}));
+    if (!emit_outlined(*this, checked, instruction)) checked.form->row->emit(*this, *checked.form, instruction);
+    if (orders_lanes(*checked.form)) line("call void @ptx_order_lanes(ptr %c)");
   };
   if (block_.result >= 0) emit(static_cast<std::size_t>(block_.result));
   for (std::size_t i = block_.begin; i < block_.end; ++i) emit(i);
@@ -118,6 +120,18 @@ void BlockCode::emit_end() {
       conditional ? emit_jump(std::to_string(left), std::to_string(some_left))
                   : line("ret i32 {}", static_cast<int>(left));
   }
+}
+
+std::string BlockCode::function_of(const Form& form, const Instruction& instruction, const std::string& name) {
+  begin(instruction);
+  form.row->emit(*this, form, instruction);
+  const auto result = current_.find(instruction.operands[0].reg);
+  if (result == current_.end()) return "";
+  const int bits = flow_.entry.registers[static_cast<std::size_t>(result->first)].type.bits;
+  return fmt::format(
+      "define internal void @{}(ptr noalias %r) noinline nounwind {{\n{}{}  store {} {}, ptr %r, align 128\n  ret "
+      "void\n}}\n",
+      name, loads_, text_, vector_type(bits), result->second);
 }
 
 std::string BlockCode::function() {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "kernels/ptx/parse/lexer.h"
+#include "kernels/ptx/translate/cuts.h"
 
 namespace flashproof::ptx {
 namespace {
@@ -41,6 +42,29 @@ const Entry* find_function(const Module& module, std::string_view name) {
   return found == module.entries.end() ? nullptr : &*found;
 }
 
+Variable passed_value(int bits) {
+  Variable variable;
+  variable.space = Space::param;
+  variable.type = {'b', bits};
+  return variable;
+}
+
+/// printf and assert of device code call these ("Formatted Output" and "Assertion" in the CUDA Programming Guide); nvcc and clang declare
+/// them without a body. Null: no function of the driver, or none that is known here.
+const Entry* find_driver_function(std::string_view name) {
+  static const std::vector<Entry> functions = [] {
+    std::vector<Entry> made(2);
+    made[0].name = "vprintf";  // format, arguments
+    for (const int bits : {64, 64}) made[0].parameters.push_back(passed_value(bits));
+    made[0].returned.push_back(passed_value(32));
+    made[1].name = "__assertfail";  // message, file, line, function, bytes of a character
+    for (const int bits : {64, 64, 32, 64, 64}) made[1].parameters.push_back(passed_value(bits));
+    return made;
+  }();
+  const auto found = std::ranges::find(functions, name, &Entry::name);
+  return found == functions.end() ? nullptr : &*found;
+}
+
 /// Callees first.
 class Reached {
  public:
@@ -64,6 +88,7 @@ class Reached {
     const auto complain = [&](const char* what) {
       refuse(module_.file, instruction.line, fmt::format("{}: '{}' {}", instruction.form, shown(name), what));
     };
+    if (function == nullptr && find_driver_function(name) != nullptr) return;
     if (function == nullptr) complain("is no function of this file");
     if (std::ranges::find(open_, function) != open_.end()) complain("calls itself, which is not known here");
     if (open_.size() == kMaxDepth) complain("is called too deeply, legal: 64 calls in one another");
@@ -163,6 +188,13 @@ class Joiner {
   void make_call(Instruction& instruction) {
     Call call = call_of(module_.file, instruction);
     const Entry* function = find_function(module_, call.function);
+    if (function == nullptr) {
+      function = find_driver_function(call.function);
+      instruction.form = function->name + kDriverCall;
+      instruction.operands = {passed(instruction, call.arguments, *function, function->parameters, "arguments"),
+                              passed(instruction, call.results, *function, function->returned, "results")};
+      return;
+    }
     Operand label;
     label.kind = Operand::Kind::label;
     label.name = start_label(*function);
@@ -228,6 +260,7 @@ Entry with_functions(const Module& module, const Entry& entry) {
   made.labels.clear();
   Joiner joiner(module, entry, made);
   for (const Entry* part : reached_functions(module, entry)) joiner.add(*part);
+  cut_long_code(made);
   return made;
 }
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "kernels/ptx/run/code.h"
+#include "kernels/ptx/run/runtime.h"
 
 namespace flashproof::ptx {
 
@@ -25,9 +27,12 @@ void emit_selp(BlockCode& code, const Form& form, const Instruction& in);
 void emit_logic(BlockCode& code, const Form& form, const Instruction& in);
 
 // emit_integer.cc
+/// The operation by the runtime, lane by lane, on numbers of 32 or 64 bits.
+std::string by_lanes(BlockCode& code, LaneOperation operation, Type type, const std::vector<std::string>& x);
 void emit_integer_arithmetic(BlockCode& code, const Form& form, const Instruction& in);
 void emit_absolute_difference(BlockCode& code, const Form& form, const Instruction& in);
 void emit_dot_product(BlockCode& code, const Form& form, const Instruction& in);
+void emit_with_carry(BlockCode& code, const Form& form, const Instruction& in);
 void emit_division(BlockCode& code, const Form& form, const Instruction& in);
 
 // emit_bits.cc
@@ -36,6 +41,8 @@ void emit_funnel_shift(BlockCode& code, const Form& form, const Instruction& in)
 void emit_bit_find(BlockCode& code, const Form& form, const Instruction& in);
 void emit_bit_count(BlockCode& code, const Form& form, const Instruction& in);
 void emit_bit_field(BlockCode& code, const Form& form, const Instruction& in);
+void emit_wide_bit_field(BlockCode& code, const Form& form, const Instruction& in);
+void emit_bit_mask(BlockCode& code, const Form& form, const Instruction& in);
 void emit_prmt(BlockCode& code, const Form& form, const Instruction& in);
 void emit_lop3(BlockCode& code, const Form& form, const Instruction& in);
 
@@ -95,6 +102,8 @@ void emit_bulk_group(BlockCode& code, const Form& form, const Instruction& in);
 void emit_call(BlockCode& code, const Instruction& in);
 /// Behind it: what the function has returned.
 void emit_call_result(BlockCode& code, const Form& form, const Instruction& in);
+void emit_print(BlockCode& code, const Form& form, const Instruction& in);
+void emit_assert_fail(BlockCode& code, const Form& form, const Instruction& in);
 
 // emit_matrix.cc
 void emit_mma(BlockCode& code, const Form& form, const Instruction& in);

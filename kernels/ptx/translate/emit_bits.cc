@@ -1,4 +1,6 @@
 // Shifts, fields, counts and permutations of bits.
+#include <cstdlib>
+
 #include "kernels/ptx/translate/emit.h"
 
 namespace flashproof::ptx {
@@ -114,26 +116,63 @@ void emit_bit_field(BlockCode& code, const Form& form, const Instruction& in) {
   code.write(in.operands[0], low(code, field), form.type);
 }
 
-void emit_prmt(BlockCode& code, const Form& form, const Instruction& in) {
-  const std::string a = wide(code, code.value(in.operands[1], kWord));
-  const std::string b = wide(code, code.value(in.operands[2], kWord));
-  const std::string both = code.op("or <32 x i64> {}, {}", code.op("shl <32 x i64> {}, splat (i64 32)", b), a);
-  const std::string selectors = wide(code, code.value(in.operands[3], kWord));
-  std::string result = "zeroinitializer";
-  for (int k = 0; k < 4; ++k) {
-    const std::string selector = code.op("lshr <32 x i64> {}, splat (i64 {})", selectors, 4 * k);
-    const std::string bit =
-        code.op("shl <32 x i64> {}, splat (i64 3)", code.op("and <32 x i64> {}, splat (i64 7)", selector));
-    const std::string byte =
-        code.op("and <32 x i64> {}, splat (i64 255)", code.op("lshr <32 x i64> {}, {}", both, bit));
-    const std::string top = code.op("lshr <32 x i64> {}, splat (i64 7)", byte);
-    const std::string signs = code.op("mul <32 x i64> {}, splat (i64 255)", top);
-    const std::string wanted = code.op("and <32 x i64> {}, splat (i64 8)", selector);
-    const std::string plain = code.op("icmp eq <32 x i64> {}, zeroinitializer", wanted);
-    const std::string chosen = code.op("select <32 x i1> {}, <32 x i64> {}, <32 x i64> {}", plain, byte, signs);
-    result = code.op("or <32 x i64> {}, {}", result, code.op("shl <32 x i64> {}, splat (i64 {})", chosen, 8 * k));
+/// Places and counts as numbers of 64 bits.
+void emit_wide_bit_field(BlockCode& code, const Form& form, const Instruction& in) {
+  std::vector<std::string> x;
+  for (std::size_t i = 1; i < in.operands.size(); ++i) {
+    const bool is_value = i == 1 || (i == 2 && form.parts[0] == "bfi");
+    x.push_back(is_value ? code.value(in.operands[i], form.type) : wide(code, code.value(in.operands[i], kWord)));
   }
-  code.write(in.operands[0], low(code, result), form.type);
+  const LaneOperation operation = form.parts[0] == "bfi" ? LaneOperation::insert : LaneOperation::field;
+  code.write(in.operands[0], by_lanes(code, operation, form.type, x), form.type);
+}
+
+void emit_bit_mask(BlockCode& code, const Form& form, const Instruction& in) {
+  const LaneOperation operation = form.has("clamp") ? LaneOperation::mask_clamp : LaneOperation::mask_wrap;
+  code.write(in.operands[0],
+             by_lanes(code, operation, kWord, {code.value(in.operands[1], kWord), code.value(in.operands[2], kWord)}),
+             form.type);
+}
+
+namespace {
+
+/// The bytes of x that the selector takes from it, at their places: those that move equally far together.
+std::string bytes_taken(BlockCode& code, const std::string& x, int first, std::uint64_t selector) {
+  std::string result = "zeroinitializer";
+  const auto add = [&](const std::string& part, std::uint32_t mask) {
+    const std::string kept = code.op("and <32 x i32> {}, {}", part, integer_splat(mask, 32));
+    result = result == "zeroinitializer" ? kept : code.op("or <32 x i32> {}, {}", result, kept);
+  };
+  std::uint32_t moved[7] = {};  // by how many bytes up, and 3
+  for (int k = 0; k < 4; ++k) {
+    const int nibble = static_cast<int>(selector >> (4 * k) & 15), byte = (nibble & 7) - first;
+    if (byte < 0 || byte > 3) continue;
+    if ((nibble & 8) == 0) {
+      moved[k - byte + 3] |= 0xffU << (8 * k);
+    } else {
+      const std::string top = code.op("shl <32 x i32> {}, splat (i32 {})", x, 24 - 8 * byte);
+      add(code.op("ashr <32 x i32> {}, splat (i32 31)", top), 0xffU << (8 * k));
+    }
+  }
+  for (int by = -3; by <= 3; ++by) {
+    if (moved[by + 3] == 0) continue;
+    add(by == 0 ? x : code.op("{} <32 x i32> {}, splat (i32 {})", by > 0 ? "shl" : "lshr", x, 8 * std::abs(by)),
+        moved[by + 3]);
+  }
+  return result;
+}
+
+}  // namespace
+
+void emit_prmt(BlockCode& code, const Form& form, const Instruction& in) {
+  const std::string a = code.value(in.operands[1], kWord), b = code.value(in.operands[2], kWord);
+  const Operand& selector = in.operands[3];
+  if (!selector.is_immediate()) {
+    return code.write(in.operands[0],
+                      by_lanes(code, LaneOperation::permute, kWord, {a, b, code.value(selector, kWord)}), form.type);
+  }
+  const std::string low = bytes_taken(code, a, 0, selector.bits), high = bytes_taken(code, b, 4, selector.bits);
+  code.write(in.operands[0], code.op("or <32 x i32> {}, {}", low, high), form.type);
 }
 
 void emit_lop3(BlockCode& code, const Form& form, const Instruction& in) {

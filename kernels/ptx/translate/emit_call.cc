@@ -20,4 +20,25 @@ void emit_call_result(BlockCode& code, const Form&, const Instruction& in) {
   }
 }
 
+namespace {
+
+/// Where the caller has put the number-th of them, in the thread's local memory.
+std::int64_t place(const BlockCode& code, const Operand& passed, std::size_t number) {
+  return code.layout().local.at(passed.parts[number].parts[0].name);
+}
+
+}  // namespace
+
+void emit_print(BlockCode& code, const Form&, const Instruction& in) {
+  code.line("call void @ptx_print(ptr %c, i32 {}, i64 {}, i64 {}, i64 {}, i32 {})", code.active(),
+            place(code, in.operands[0], 0), place(code, in.operands[0], 1), place(code, in.operands[1], 0),
+            code.site({}));
+}
+
+void emit_assert_fail(BlockCode& code, const Form&, const Instruction& in) {
+  const Operand& given = in.operands[0];
+  code.line("call void @ptx_assert_fail(ptr %c, i32 {}, i64 {}, i64 {}, i64 {}, i64 {}, i32 {})", code.active(),
+            place(code, given, 0), place(code, given, 1), place(code, given, 2), place(code, given, 3), code.site({}));
+}
+
 }  // namespace flashproof::ptx

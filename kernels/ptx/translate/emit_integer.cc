@@ -1,4 +1,6 @@
 // Integer arithmetic, modulo 2^width.
+#include <algorithm>
+
 #include "kernels/ptx/translate/emit.h"
 
 namespace flashproof::ptx {
@@ -12,6 +14,7 @@ std::string widened(BlockCode& code, const std::string& x, Type type) {
 std::string product(BlockCode& code, const Form& form, const std::string& a, const std::string& b) {
   const Type type = form.type;
   if (!form.has("wide") && !form.has("hi")) return code.op("mul {} {}, {}", vector_type(type.bits), a, b);
+  if (form.has("hi") && type.bits == 64) return by_lanes(code, LaneOperation::mul_hi, type, {a, b});
   const std::string wide_a = widened(code, a, type), wide_b = widened(code, b, type);
   const std::string wide = vector_type(2 * type.bits);
   std::string all = code.op("mul {} {}, {}", wide, wide_a, wide_b);
@@ -25,6 +28,16 @@ std::string call(BlockCode& code, std::string_view name, int bits, const std::st
 }
 
 }  // namespace
+
+std::string by_lanes(BlockCode& code, LaneOperation operation, Type type, const std::vector<std::string>& x) {
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    code.line("store {} {}, ptr {}, align 128", vector_type(type.bits), x[i],
+              code.room_of(0, static_cast<int>(i), type.bits));
+  }
+  code.line("call void @ptx_lanes_{}{}(i32 {}, ptr {}, ptr {})", type.kind == 's' ? 's' : 'u', type.bits,
+            static_cast<int>(operation), code.room(0), code.room(1));
+  return code.op("load {}, ptr {}, align 128", vector_type(type.bits), code.room(1));
+}
 
 void emit_integer_arithmetic(BlockCode& code, const Form& form, const Instruction& in) {
   const std::string& opcode = form.parts[0];
@@ -81,24 +94,43 @@ void emit_dot_product(BlockCode& code, const Form& form, const Instruction& in) 
   code.write(in.operands[0], sum, word);
 }
 
+/// Numbers of several words: a sum with the carry of the one before, a difference with what that borrowed. The carry is a value of the block of code: a compiler writes
+/// such chains without a label between.
+void emit_with_carry(BlockCode& code, const Form& form, const Instruction& in) {
+  const std::string type = vector_type(form.type.bits), &opcode = form.parts[0];
+  const bool is_difference = opcode.starts_with("sub"), takes = opcode.ends_with('c');
+  std::string a = code.value(in.operands[1], form.type), b = code.value(in.operands[2], form.type);
+  if (opcode.starts_with("mad")) {
+    a = product(code, form, a, b);
+    b = code.value(in.operands[3], form.type);
+  }
+  const auto beyond = [&](const std::string& x, const std::string& y) {  // of x + y or x - y, as y's sum or difference
+    return code.op("icmp ult {} {}, {}", type, x, y);
+  };
+  const char* operation = is_difference ? "sub" : "add";
+  std::string result = code.op("{} {} {}, {}", operation, type, a, b);
+  std::string carry = is_difference ? beyond(a, b) : beyond(result, a);
+  if (takes) {
+    if (code.carry.empty()) code.complain(form.name + ": no instruction with .cc before it in its block of code");
+    const std::string more = code.op("zext <32 x i1> {} to {}", code.carry, type);
+    const std::string sum = code.op("{} {} {}, {}", operation, type, result, more);
+    carry = code.op("or <32 x i1> {}, {}", carry, is_difference ? beyond(result, more) : beyond(sum, result));
+    result = sum;
+  }
+  code.write(in.operands[0], result, form.type);
+  if (form.has("cc")) code.keep_carry(carry);
+}
+
 /// By zero all bits are ones, as the code that ptxas makes has it; PTX leaves it open.
 void emit_division(BlockCode& code, const Form& form, const Instruction& in) {
-  const int bits = form.type.bits;
-  const std::string type = vector_type(bits);
-  const std::string a = code.value(in.operands[1], form.type), b = code.value(in.operands[2], form.type);
-  const std::string zero = code.op("icmp eq {} {}, zeroinitializer", type, b);
-  std::string unsafe = zero;
-  if (form.type.kind == 's') {  // the least number by -1 would trap; by 1 it has the same quotient and rest
-    const std::string least =
-        code.op("icmp eq {} {}, splat (i{} {})", type, a, bits, bits == 64 ? INT64_MIN : -(1LL << (bits - 1)));
-    const std::string minus_one = code.op("icmp eq {} {}, splat (i{} -1)", type, b, bits);
-    unsafe = code.op("or <32 x i1> {}, {}", zero, code.op("and <32 x i1> {}, {}", least, minus_one));
+  const Type type = form.type, wide{type.kind, std::max(type.bits, 32)};
+  std::vector<std::string> x = {code.value(in.operands[1], type), code.value(in.operands[2], type)};
+  if (type.bits < 32) {
+    for (std::string& each : x) each = widened(code, each, type);
   }
-  const std::string by = code.op("select <32 x i1> {0}, {1} splat (i{2} 1), {1} {3}", unsafe, type, bits, b);
-  const std::string opcode = (form.type.kind == 's' ? "s" : "u") + form.parts[0];
-  const std::string result = code.op("{} {} {}, {}", opcode, type, a, by);
-  code.write(in.operands[0], code.op("select <32 x i1> {0}, {1} splat (i{2} -1), {1} {3}", zero, type, bits, result),
-             form.type);
+  std::string result = by_lanes(code, form.parts[0] == "div" ? LaneOperation::div : LaneOperation::rem, wide, x);
+  if (type.bits < 32) result = code.op("trunc <32 x i32> {} to {}", result, vector_type(type.bits));
+  code.write(in.operands[0], result, type);
 }
 
 }  // namespace flashproof::ptx

@@ -1,6 +1,7 @@
 // mov, special registers, addresses of variables, generic addresses.
 #include "kernels/ptx/parse/lexer.h"
 #include "kernels/ptx/translate/emit.h"
+#include "reference/system/text.h"
 
 namespace flashproof::ptx {
 namespace {
@@ -29,6 +30,12 @@ std::string lane_mask(BlockCode& code, std::string_view which) {
   if (which == "ge") return code.op("xor <32 x i32> {}, splat (i32 -1)", below);
   const std::string through = code.op("or <32 x i32> {}, {}", below, own);
   return which == "le" ? through : code.op("xor <32 x i32> {}, splat (i32 -1)", through);
+}
+
+/// %envreg0 to %envreg31, which the driver sets: 0 where a launch is no cooperative one.
+bool is_environment(std::string_view name) {
+  const auto number = name.starts_with("%envreg") ? parse_u64(name.substr(7)) : std::nullopt;
+  return number && *number < 32;
 }
 
 struct Found {
@@ -100,6 +107,7 @@ std::string special_register(BlockCode& code, const Operand& operand, Type type)
       if (name.ends_with(which)) word = lane_mask(code, which);
     }
   }
+  if (is_environment(name)) word = "zeroinitializer";
   if (word.empty())
     code.complain(fmt::format("'{}' is no register of this entry and no special register here", shown(name)));
   return resized(code, word, 32, type.bits);

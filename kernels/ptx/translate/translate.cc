@@ -1,8 +1,11 @@
 #include "kernels/ptx/translate/translate.h"
 
+#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
 #include <set>
 
 #include "kernels/ptx/parse/body_parser.h"
@@ -102,6 +105,12 @@ constexpr const char* kDeclarations =
     "declare void @ptx_cluster_rank(ptr, i32, ptr, i32)\n"
     "declare void @ptx_fence_proxy(ptr, i32)\n"
     "declare void @ptx_pass(ptr, i32, i64, i64, i64)\n"
+    "declare void @ptx_print(ptr, i32, i64, i64, i64, i32)\n"
+    "declare void @ptx_assert_fail(ptr, i32, i64, i64, i64, i64, i32)\n"
+    "declare void @ptx_lanes_u32(i32, ptr, ptr)\n"
+    "declare void @ptx_lanes_s32(i32, ptr, ptr)\n"
+    "declare void @ptx_lanes_u64(i32, ptr, ptr)\n"
+    "declare void @ptx_lanes_s64(i32, ptr, ptr)\n"
     "declare void @ptx_rounded_f32(i32, i32, ptr, ptr)\n"
     "declare void @ptx_rounded_f64(i32, i32, ptr, ptr)\n"
     "declare void @ptx_narrow_f32_to_fp8(i32, i32, ptr, ptr)\n"
@@ -116,6 +125,7 @@ constexpr const char* kDeclarations =
 Translation translate(const Module& module, const Entry& entry) {
   Translation made;
   made.file = module.file;
+  made.sources = module.sources;
   made.flow = flow_of(module, entry);
   place_registers(made.flow, made.layout);
   place_memory(module, made.flow, made.layout);
@@ -127,11 +137,39 @@ Translation translate(const Module& module, const Entry& entry) {
     table += fmt::format("{}ptr @b{}", b == 0 ? "" : ", ", b);
     made.targets.push_back(made.flow.blocks[b].target);
   }
+  for (const auto& [name, function] : made.layout.outlined) made.ir += function;
   for (const SpecialFunction& function : special_functions())
     made.ir += fmt::format("declare void @{}(ptr, ptr)\n", function.symbol);
   made.ir += kDeclarations;
   made.ir += fmt::format("@blocks = constant [{} x ptr] [{}]\n", made.flow.blocks.size(), table);
   return made;
+}
+
+std::string Translation::place(int line) const {
+  const std::string here = fmt::format("{}:{}", file, line);
+  const auto instruction = std::ranges::find_if(
+      flow.entry.instructions, [&](const Instruction& each) { return each.line == line && each.source_line != 0; });
+  if (instruction == flow.entry.instructions.end()) return here;
+  const auto source = std::ranges::find(sources, instruction->source_file, &std::pair<int, std::string>::first);
+  if (source == sources.end()) return here;
+  const std::string name = source->second.substr(source->second.rfind('/') + 1);
+  return fmt::format("{} ({}:{})", here, shown(name), instruction->source_line);
+}
+
+std::string source_name(const std::string& name) {
+  if (!name.starts_with("_Z") || name.size() > 4096) return name;
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
+                                                         &std::free);
+  if (status != 0) return name;
+  std::string_view made = text.get();  // "void f<float, 64>(float*)": a template has its result in front
+  if (made.starts_with("void ")) made.remove_prefix(5);
+  std::size_t end = made.rfind(')');  // of the parameters, which may hold other parentheses
+  for (int open = end == std::string_view::npos ? 0 : 1; open > 0 && end > 0;) {
+    --end;
+    open += made[end] == ')' ? 1 : made[end] == '(' ? -1 : 0;
+  }
+  return std::string(made.substr(0, end));
 }
 
 const Entry& find_entry(const Module& module, std::string_view name) {
@@ -143,6 +181,9 @@ const Entry& find_entry(const Module& module, std::string_view name) {
     entries.push_back(&entry);
     if (entries.size() <= 8) names += (names.empty() ? "" : ", ") + shown(entry.name);
   }
+  const auto is_named = [&](const Entry* entry) { return source_name(entry->name) == name; };
+  const auto found = std::ranges::find_if(entries, is_named);
+  if (found != entries.end() && std::ranges::count_if(entries, is_named) == 1) return **found;
   if (entries.empty()) throw UsageError(module.file + ": no entry in it");
   if (name.empty() && entries.size() == 1) return *entries[0];
   if (entries.size() > 8) names += fmt::format(" and {} more", entries.size() - 8);

@@ -68,10 +68,10 @@ void add_launched_commands(CLI::App& app, Options& o, Command& command) {
       "1 on a finding");
   add_foreign(app, "campaign", "fuzz on many machines: a Slurm job array of shards, merged at the end",
               "Or Kubernetes, or by hand ([how](fuzz/campaign/README.md)).", "1 on a finding");
-  add_foreign(app, "run", "run FILE.ptx: one launch of a compiled kernel on the CPU, every access checked",
-              "`run FILE.ptx [--entry NAME] [--grid X,Y,Z] [--block X,Y,Z] [--shared BYTES] --arg WORD ...`, a word "
+  add_foreign(app, "run", "run FILE: one launch of a .ptx or .cu on the CPU, every access checked",
+              "`run FILE [--entry NAME] [--grid X,Y,Z] [--block X,Y,Z] [--shared BYTES] --arg WORD ...`, a word "
               "per parameter: "
-              "a number, `hex:BYTES`, `in:FORMAT:COUNT:FILL` or `out:FORMAT:COUNT`. `list FILE.ptx`: entries, "
+              "a number, `hex:BYTES`, `in:FORMAT:COUNT:FILL` or `out:FORMAT:COUNT`. `list FILE`: entries, "
               "parameters, and what cannot be "
               "executed here ([how](kernels/ptx/README.md)). Needs libLLVM 19.",
               "1 on a finding");

@@ -134,7 +134,7 @@ void add_list(CLI::App& app, Options& o, Command& command) {
       app, "list", "kernels, families, laws, faults, coverage or commands",
       "`coverage`: sizes, storage, features and plans × the cases of a default report; `commands`: this table; "
       "`completion`: a script for a shell, for bash `source <(./flashproof list completion)`; `man`: a man page, "
-      "`./flashproof list man >flashproof.1`. `list FILE.ptx`: what a compiled kernel needs.",
+      "`./flashproof list man >flashproof.1`. `list FILE`: what the kernels of a .ptx or .cu need.",
       "");
   add_positional(list, "WHAT", o.what, "kernels, families, laws, faults, coverage, commands, completion or man");
   list->add_flag("--json", o.json, "for programs");

@@ -50,8 +50,9 @@ void add_check(CLI::App& app, Options& o, Command& command) {
       "crash, a hang or a "
       "write out of bounds is a finding ([how](reports/guides/plugin.md), options: `check ./MY.so --help`). `list "
       "./MY.so` shows what it says "
-      "of itself, `replay WITNESS --plugin ./MY.so` runs a finding again. A .ptx takes the place of a library, on the "
-      "CPU: `check ./MY.ptx --map MY.toml` ([how](kernels/ptx/README.md#a-verdict)).",
+      "of itself, `replay WITNESS --plugin ./MY.so` runs a finding again. A .ptx or a .cu takes the place of a "
+      "library, "
+      "on the CPU: `check ./MY.cu --map MY.toml` ([how](kernels/ptx/README.md#a-verdict)).",
       "1 on any finding; 4 if too little was decided, or if kernels of a library need a GPU and there is none");
   check->add_option("KERNEL", o.sweep.filters.kernels, "kernel ids or globs")->required()->type_name("");
   add_filters(check, o.sweep);

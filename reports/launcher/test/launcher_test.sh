@@ -154,7 +154,8 @@ mkdir -p "$tree/build"
 exec 8>"$tree/build/.lock"
 flock 8
 for command in 'check ./my.so' 'check --quick ./my' 'check my.c' 'check --seed 3 --quik my.so' 'list ./my.so' 'suggest ./my.so' \
-  'replay --plugin ./my.so x' 'list ./my.ptx' 'run ./my.ptx --arg 1' 'check ./my.ptx --map my.toml' 'replay --plugin my.ptx x'; do
+  'replay --plugin ./my.so x' 'list ./my.ptx' 'run ./my.ptx --arg 1' 'check ./my.ptx --map my.toml' 'replay --plugin my.ptx x' \
+  'list ./my.cu' 'run my.cu' 'check my.cu --map my.toml' 'suggest ./my.cu --map my.toml' 'replay --map my.toml --plugin my.cu x'; do
   read -ra words <<<"$command"
   run "${words[@]}"
   expect "$command without the file is a usage error" is "$code" 2
@@ -236,6 +237,12 @@ run --no-install --no-build list ./my.ptx
 expect 'list FILE.ptx does not' lacks "$err" libllvm19
 run --no-install check my.ptx --map my.c
 expect 'a verdict on a .ptx does' has "$err" libllvm19
+mv "$work/here/my.ptx" "$work/here/my.cu"
+run --no-build run ./my.cu
+expect 'a .cu is for the program of PTX' has "$err" kernels/ptx/flashproof-ptx
+run --no-install check my.cu --map my.c
+expect 'so is a verdict on a .cu' has "$err" libllvm19
+mv "$work/here/my.cu" "$work/here/my.ptx"
 run check my.ptx
 expect 'nor is there one without a map' is "$code" 2
 expect 'which the message names' has "$err" 'flashproof: a .ptx needs --map MY.toml'

@@ -75,6 +75,44 @@ TEST_F(MappedPtx, pointers_may_lie_behind_the_first_element) {
   EXPECT_THAT(std::regex_replace(run.out, std::regex("\n +"), " "), HasSubstr("(0 bytes behind the end of x)"));
 }
 
+#ifdef FLASHPROOF_NVCC
+TEST_F(MappedPtx, a_cuda_source_is_judged_and_told_by_its_own_lines) {
+  texts_["softmax.cu"] = read_file(std::filesystem::path(FLASHPROOF_PTX_EXAMPLES) / "softmax.cu");
+  const auto with_cache = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--map", path("softmax.toml")});
+    return run_plugin_program(words,
+                              [cache = folder_.path().string()] { ::setenv("XDG_CACHE_HOME", cache.c_str(), 1); });
+  };
+  const auto check = [&] {
+    return with_cache({"check", path("softmax.cu"), "--quick", "--family", "normal", "--law", "call_returns", "--law",
+                       "within_bound", "--out", (folder_.path() / "out").string()});
+  };
+  EXPECT_EQ(check().code(), 0);
+  replace("softmax.toml", R"("cols", )", R"("cols + 1", )");
+  const ProgramRun run = check();
+  EXPECT_EQ(run.code(), 1) << run.out << run.err;
+  EXPECT_THAT(std::regex_replace(run.out, std::regex("\n +"), " "),
+              ContainsRegex("softmax.ptx:[0-9]+ .softmax.cu:1[0-9].: reads 4 bytes at"));
+  const std::string witness = folder_.path() / "out/witnesses/softmax.two_launches.mine.f32.call_returns.safetensors";
+  const ProgramRun again = with_cache({"replay", witness, "--plugin", path("softmax.cu")});
+  EXPECT_EQ(again.code(), 1) << again.out << again.err;
+  EXPECT_THAT(again.out, HasSubstr("(softmax.cu:1"));
+  replace("softmax.cu", "float most = -INFINITY;", "float mist = -INFINITY;");
+  const ProgramRun wrong = check();
+  EXPECT_EQ(wrong.code(), 2) << wrong.out << wrong.err;
+  EXPECT_THAT(wrong.err, HasSubstr("error: identifier \"most\" is undefined"));
+  EXPECT_THAT(wrong.err, HasSubstr("softmax.cu: nvcc does not compile it (exit code 1; its messages stand above)"));
+}
+#endif
+
+TEST_F(MappedPtx, a_cuda_source_without_a_map_is_told_both_ways) {
+  texts_["softmax.cu"] = read_file(std::filesystem::path(FLASHPROOF_PTX_EXAMPLES) / "softmax.cu");
+  const ProgramRun run = run_plugin_program({"check", path("softmax.cu"), "--quick"});
+  EXPECT_EQ(run.code(), 2) << run.out << run.err;
+  EXPECT_THAT(run.err, HasSubstr("-shared -Xcompiler -fPIC"));
+  EXPECT_THAT(run.err, HasSubstr("or --map MY.toml, for a verdict on the CPU"));
+}
+
 TEST_F(MappedPtx, a_column_too_few_is_never_written) {
   replace("softmax.toml", R"("cols", )", R"("cols - 1", )");
   const ProgramRun run = check({"--family", "normal"});
