@@ -149,7 +149,7 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law layout_invariance() {
-  return {.summary = "the same numbers with other strides give the same bits",
+  return {.summary = "the same numbers with other strides, 0 among them, give the same bits",
           .relate = relate,
           .of_gradients = relate,
           .must_reject = kTeeth};
