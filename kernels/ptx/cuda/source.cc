@@ -54,8 +54,8 @@ std::string architecture() {
   if (given.empty()) return "sm_80";
   const std::string first = given.substr(0, given.find_first_of(";-"));
   const std::size_t digits = std::min(first.find_first_not_of("0123456789"), first.size());
-  if (digits < 2 || digits > 3 ||
-      (first.substr(digits) != "" && first.substr(digits) != "a" && first.substr(digits) != "f"))
+  const std::string suffix = first.substr(digits);
+  if (digits < 2 || digits > 3 || (!suffix.empty() && suffix != "a" && suffix != "f"))
     throw UsageError(
         fmt::format("FLASHPROOF_CUDA_ARCHITECTURES={}: legal: numbers like 80 or 90a, joined by ;", quote(given)));
   return "sm_" + first;
