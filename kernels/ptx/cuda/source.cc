@@ -109,7 +109,7 @@ std::string compiled(const std::string& nvcc, const std::string& path, std::vect
 std::string ptx_of(const std::string& path, const ProgramOptions& options) {
   if (path.find_first_of("$`\"\\\n") != std::string::npos)
     throw UsageError(shown(path) + R"(: nvcc hands paths to a shell, legal: without $, `, ", \ and line ends)");
-  read_file(path, kMaxFileBytes);  // one that is none is told before anything else
+  read_file(path, kMaxFileBytes);  // no regular file: told before anything else
   const std::string nvcc = find_nvcc();
   if (nvcc.empty()) {
     throw InfrastructureError(

@@ -39,7 +39,7 @@ class BulkCopies {
   void commit(std::uint32_t thread) { ++threads_[thread].committed; }
   /// Until at most so many of the thread's groups are under way, or read. The agent's clock up to which all is done, or 0.
   std::uint32_t wait(Runtime& runtime, std::uint32_t thread, std::uint64_t pending, bool for_reads);
-  /// At the block's end: a finding for what nobody has waited for.
+  /// At the block's end: a finding for what was not waited for.
   void end(Runtime& runtime);
   /// Whether a copy under way writes into [low, high) of shared memory.
   bool write(std::uint64_t low, std::uint64_t high) const;

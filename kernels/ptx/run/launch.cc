@@ -163,7 +163,7 @@ class Grid {
       left_over -= here;
       warp.live = here == kLanes ? kAllLanes : (1U << here) - 1;
       warp.copies.clear();
-      warp.waiting.clear();  // arrivals that nobody has waited for
+      warp.waiting.clear();  // arrivals that were not waited for
       warp.may_pass = 0;
       warp.wgmma = {};
       warp.seen.clear();

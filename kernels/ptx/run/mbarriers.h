@@ -1,6 +1,6 @@
-// mbarrier objects of a block (PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier"): beside shared memory, by
-// their place in it, for what an object's 8 bytes hold is nobody's. They count as not written: who reads them is told, and who wrote
-// them is at the next operation.
+// mbarrier objects of a block (PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier"): kept beside shared memory,
+// by their place in it, since an object's 8 bytes are opaque. They count as not written: a read of them is a finding, and so is the next
+// operation after a write to them.
 #pragma once
 
 #include <cstddef>

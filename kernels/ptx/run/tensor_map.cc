@@ -142,7 +142,7 @@ std::optional<TiledTensor> decode(const TensorMap& map) {
   tensor.rank = get(std::uint8_t{});
   tensor.swizzle = Swizzle{get(std::uint8_t{})};
   try {
-    if (encode_tiled(tensor).bytes != map.bytes) return std::nullopt;  // bytes that somebody else wrote
+    if (encode_tiled(tensor).bytes != map.bytes) return std::nullopt;  // bytes that encode_tiled did not make
   } catch (const UsageError&) {
     return std::nullopt;
   }

@@ -9,7 +9,7 @@
 namespace flashproof::ptx {
 namespace {
 
-/// Nothing may come between it and the one before: a carry lives in a block.
+/// Nothing may come between it and the one before: a carry is kept within a block.
 bool takes_carry(const Instruction& instruction) {
   return instruction.form.starts_with("addc.") || instruction.form.starts_with("subc.") ||
          instruction.form.starts_with("madc.");
