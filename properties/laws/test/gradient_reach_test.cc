@@ -49,7 +49,7 @@ constexpr Fault kFaults[] = {
     {"keys from the 3073rd on have no dk", [](const Problem& p) { return measured(p, kKeys) > kFewKeys; },
      [](Output& g) { zero_from(g.dk, 2, kFewKeys); }, true, "feature_edges model_sizes"},
     {"dq of 100 and more tiles is 0", [](const Problem& p) { return measured(p, kTiles) >= kFewTiles; },
-     [](Output& g) { zero_from(g.dq, 2, 0); }, true},
+     [](Output& g) { zero_from(g.dq, 2, 0); }, true, "model_sizes"},
     {"a scale below 2^-120 is 0", [](const Problem& p) { return measured(p, kScale) < kLeastScale; },
      [](Output& g) {
        zero_from(g.dq, 2, 0);
