@@ -37,6 +37,9 @@ inline std::int64_t length_of(const Problem& problem) {
   return std::get<AttentionProblem>(problem).k_length();
 }
 
+/// The seeds of checks and reports, of which a few must have everything, take what is rare in turn; those of searches draw it.
+inline bool in_turn(const CaseSpec& spec) { return spec.seed < 1000; }
+
 /// Normal logits around one number.
 inline LogitRow normal_row(double deviation, double offset = 0) {
   return [=](Random& random, const LogitSite&, std::span<double> logits) {

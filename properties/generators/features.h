@@ -7,7 +7,7 @@ namespace flashproof::family {
 
 /// Every second case has two sequences.
 inline CaseSpec with_sequences(CaseSpec spec) {
-  if (spec.seed % 2 == 1) spec.keys.try_emplace("b", "2");
+  if (in_turn(spec) && spec.seed % 2 == 1) spec.keys.try_emplace("b", "2");
   return spec;
 }
 

@@ -24,8 +24,9 @@ void survivor_row(Random& random, const LogitSite& site, std::span<double> logit
 
 Case make(const CaseSpec& spec) {
   ShapeWish wish{.exact_scale = true};
-  if (spec.seed % 4 == 3 && spec.problem == ProblemKind::softmax) wish.length = kWithTail;
-  if (spec.seed % 4 == 3 && spec.problem == ProblemKind::merge) wish.length = kManyStates;
+  const bool long_row = in_turn(spec) && spec.seed % 4 == 3;
+  if (long_row && spec.problem == ProblemKind::softmax) wish.length = kWithTail;
+  if (long_row && spec.problem == ProblemKind::merge) wish.length = kManyStates;
   return with_rows(spec, wish, survivor_row, {.carrier = Carrier::bias, .noise = 1});
 }
 

@@ -21,7 +21,7 @@ Case make(const CaseSpec& spec) {
   auto& attention = std::get<AttentionProblem>(problem);
   put_sink(attention, random, true);
   // Every fourth case has a NaN, every fourth +inf.
-  if (const std::uint64_t special = spec.seed % 4; special >= 2) {
+  if (const std::uint64_t special = spec.seed % 4; in_turn(spec) && special >= 2) {
     attention.sink.set({random.integer(0, attention.q_heads() - 1)},
                        special == 2 ? std::numeric_limits<double>::quiet_NaN() : kInf);
   }

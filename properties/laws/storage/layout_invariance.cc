@@ -100,18 +100,14 @@ Problem with_one_slice(Problem problem, const Shared& shared, bool copied) {
   return problem;
 }
 
-/// Of the axes those of slopes and factors, which are small and mostly one for all in use, one of a bias, and one of any tensor. Of a
-/// gradient bits alone are compared: what bounds say is about the trial's own problem.
+/// Of the axes one of a bias, which is mostly one for all heads or rows in use, and one of any tensor. Slopes and factors are handed over
+/// dense. Of a gradient bits alone are compared: what bounds say is about the trial's own problem.
 void share_axes(Trial& trial, Random& random, Comparison& tally) {
   const bool gradient = kind_of(trial.problem()) == ProblemKind::backward;
   if (gradient && !trial.contract().deterministic) return;
   const std::vector<Shared> axes = axes_to_share(trial.problem());
-  const auto is_of = [](const Shared& s, std::string_view name) { return s.what.find(name) < s.what.find(' '); };
   std::vector<Shared> drawn, of_bias;
-  for (const Shared& one : axes) {
-    if (is_of(one, "alibi") || is_of(one, "descale")) drawn.push_back(one);
-    if (is_of(one, "bias")) of_bias.push_back(one);
-  }
+  std::ranges::copy_if(axes, std::back_inserter(of_bias), [](const Shared& s) { return s.what.starts_with("bias"); });
   for (const std::span<const Shared> from : {std::span<const Shared>(of_bias), std::span<const Shared>(axes)}) {
     if (!from.empty()) drawn.push_back(from[static_cast<std::size_t>(random.integer(0, std::ssize(from) - 1))]);
   }
