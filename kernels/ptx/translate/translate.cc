@@ -146,7 +146,7 @@ Translation translate(const Module& module, const Entry& entry) {
 }
 
 std::string Translation::place(int line) const {
-  const std::string here = fmt::format("{}:{}", file, line);
+  std::string here = fmt::format("{}:{}", file, line);
   const auto instruction = std::ranges::find_if(
       flow.entry.instructions, [&](const Instruction& each) { return each.line == line && each.source_line != 0; });
   if (instruction == flow.entry.instructions.end()) return here;
