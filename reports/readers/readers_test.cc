@@ -99,7 +99,7 @@ TEST(ReadFile, takes_regular_files_alone) {
   fs::remove_all(folder);
 }
 
-/// Who opens files from outside, and by which reader (reader_cases.cc, fuzz_reader_cases.cc) or test what they hold is tested on mutated
+/// Sources that open files from outside, and by which reader (reader_cases.cc, fuzz_reader_cases.cc) or test what they hold is tested on mutated
 /// ones. A source that opens one and is not here has a reader that no test attacks.
 constexpr std::pair<const char*, const char*> kDoors[] = {
     {"fuzz/campaign/campaign_findings.cc", "an input, of any bytes: fuzz/input/codec_test.cc"},
@@ -116,6 +116,8 @@ constexpr std::pair<const char*, const char*> kDoors[] = {
     {"fuzz/targets/session.cc", "an input, and case"},
     {"kernels/plugin/list.cc", "the first four bytes of a regular file, compared"},
     {"kernels/plugin/own_time.cc", "/proc"},
+    {"kernels/ptx/cuda/dependencies.cc", "its own files, and sources, hashed: kernels/ptx/test/cuda_test.cc"},
+    {"kernels/ptx/cuda/source.cc", "nvcc reads it: kernels/ptx/test/cuda_test.cc"},
     {"kernels/ptx/run/object_cache.cc", "its own files, by their hash: kernels/ptx/test/cache_test.cc"},
     {"kernels/ptx/parse/parser.cc", "kernels/ptx/test/hostile_test.cc"},
     {"reference/bound/declare/profile_json.cc", "profile"},
