@@ -54,10 +54,10 @@ using Sizes = std::vector<std::pair<std::string, std::int64_t>>;
 /// Of each limited axis a size that is not the least unless it must be: 0 and 1 test little.
 Sizes sizes(const std::vector<Limit>& limits);
 /// What makes of a problem beyond the limits the nearest one within: of each axis that breaks a limit the next size above that is legal,
-/// else the largest; then, while that is more than kFittedWork, other axes, the longest first, at their least legal size from 1 on. Empty
-/// for a problem within the limits, and where an axis has no legal size.
+/// else the largest; then, while that is more than kFittedWork, the axes, the longest first, made shorter by as much, as far as is legal.
+/// Empty for a problem within the limits, and where an axis has no legal size.
 Sizes fitted(const std::vector<Limit>& limits, const Problem& problem);
-/// Products of one element with another: some milliseconds of truth, as the dearest drawn cases.
+/// Products of one element with another, so that a case that is brought within limits costs little where they let it.
 inline constexpr std::int64_t kFittedWork = std::int64_t{1} << 21;
 
 /// "d 16 to 128 by 16, dv as d".

@@ -1,4 +1,4 @@
-// A cluster of one block, which is what a launch that asks for none has: its rank is 0, its shared memory the block's own, its barrier
+// A cluster of one block, as in a launch without clusters: its rank is 0, its shared memory the block's own, its barrier
 // one of the block's threads. And what sm_90 adds for a warp as a whole.
 #include "kernels/ptx/translate/emit.h"
 

@@ -1,8 +1,8 @@
 // The same numbers with other strides give the same bits: without gaps, with the axes' order in storage reversed or drawn,
 // with gaps of drawn widths, in aligned memory and not. A kernel may load 16 bytes at a time where a layout is aligned and one element where it is
 // not; the arithmetic is declared without a word about layout, so the bits are the same on either path; of a kernel that does not declare itself
-// deterministic the numbers, within both bounds. And what is the same all along an axis – one bias for all heads, one slope for every
-// sequence – gives the same bits as one slice with a stride of 0.
+// deterministic the numbers, within both bounds. And what is the same all along an axis, as one bias
+// for all heads, gives the same bits as one slice with a stride of 0.
 #include <fmt/format.h>
 
 #include <algorithm>
