@@ -246,7 +246,8 @@ TEST(Hostile, mutated_kernels_are_refused_or_run_in_their_own_memory) {
 
 TEST(Hostile, mutations_of_whole_files_are_parsed_and_translated_or_refused) {
   std::vector<std::string> files;
-  for (const auto& file : std::filesystem::directory_iterator(FLASHPROOF_PTX_FOLDER)) {
+  for (const auto& file : std::filesystem::recursive_directory_iterator(FLASHPROOF_PTX_FOLDER)) {
+    if (file.path().extension() != ".ptx") continue;
     std::ifstream in(file.path(), std::ios::binary);
     files.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
   }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes kernels/triton.sm_90a.ptx, three entries as Triton translates them for a GPU of Hopper:
+"""Makes triton.sm_90a.ptx, three entries as Triton translates them for a GPU of Hopper:
 
     python3 kernels/ptx/test/make_triton_ptx.py        with the package triton; 3.9.0 made what is here
 
@@ -86,7 +86,7 @@ def main() -> None:
     # One module: the head and the shared memory of the first.
     entry = re.compile(r"^\.visible \.entry .*^\}\n", re.M | re.S)  # a text has one; braces in it may start a line, too
     head = re.sub(r"^\.global .*\n", "", entry.sub("", texts[0]), flags=re.M)
-    to = pathlib.Path(__file__).resolve().parent / "kernels/triton.sm_90a.ptx"
+    to = pathlib.Path(__file__).resolve().parent / "triton.sm_90a.ptx"
     kind = f"// kernels/ptx/test/make_triton_ptx.py, through triton {triton.__version__}\n"
     to.write_text(kind + head + "".join(entry.search(text).group(0) for text in texts))
     print(to.name, to.stat().st_size)

@@ -1,4 +1,4 @@
-// Kernels that Triton made for sm_90a (kernels/triton.sm_90a.ptx), unchanged: softmax, and attention by cp.async and by tensor maps, with
+// Kernels that Triton made for sm_90a (triton.sm_90a.ptx), unchanged: softmax, and attention by cp.async and by tensor maps, with
 // wgmma, against plain arithmetic in double; and that what is deleted of their synchronisation is missed.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 constexpr std::size_t kRows = 128, kKeys = 192, kD = 64;
 
-std::string text() { return read_file(FLASHPROOF_PTX_FOLDER "/triton.sm_90a.ptx", 1 << 20); }
+std::string text() { return read_file(FLASHPROOF_PTX_TRITON, 1 << 20); }
 
 class Parameters {
  public:

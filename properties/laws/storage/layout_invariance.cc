@@ -80,7 +80,8 @@ std::vector<Shared> axes_to_share(const Problem& problem) {
   return list;
 }
 
-/// The first slice all along the axis: copied, or once with a stride of 0.
+/// The first slice all along the axis: copied, or once with a stride of 0. The other slices stay in storage: what takes the tensor for a
+/// dense one reads numbers of the case, and nothing beyond.
 Problem with_one_slice(Problem problem, const Shared& shared, bool copied) {
   std::visit(
       [&](auto& p) {
@@ -88,12 +89,11 @@ Problem with_one_slice(Problem problem, const Shared& shared, bool copied) {
         for_each_tensor(p, [&](const Field&, Tensor& t) {
           if (at++ != shared.tensor) return;
           const auto axis = static_cast<std::size_t>(shared.axis);
-          const std::int64_t extent = t.shape[axis];
-          const std::vector<std::int64_t> first(copied ? static_cast<std::size_t>(extent) : 1, 0);
-          t = gather(t, shared.axis, first);
-          if (copied) return;
-          t.shape[axis] = extent;
-          t.stride[axis] = 0;
+          if (copied) {
+            t = gather(t, shared.axis, std::vector<std::int64_t>(static_cast<std::size_t>(t.shape[axis]), 0));
+          } else {
+            t.stride[axis] = 0;
+          }
         });
       },
       problem);

@@ -33,6 +33,13 @@ AttentionProblem drawn(std::string_view family, std::uint64_t seed, std::map<std
       make_case({ProblemKind::attention, std::string(family), seed, std::move(keys)}).problem);
 }
 
+bool finite(const Tensor& tensor) {
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    if (!std::isfinite(decode(tensor.format, tensor.bits(i)))) return false;
+  }
+  return true;
+}
+
 /// size, 1.25·size, 1.5·size, ... from head to head.
 Tensor factors(const AttentionProblem& p, double size) {
   Tensor result = Tensor::dense(Format::f32, {p.sequences(), p.k_heads()});
@@ -93,6 +100,7 @@ TEST(DescaleKernels, AreRightBesideEveryOtherFeature) {
       p.k_descale = factors(p, 0.9);
       p.v_descale = factors(p, -1.1);
       if (seed > 2) narrow(p, kFormats[seed % 2], seed % 3 != 0);
+      if (!finite(p.sink)) continue;  // of such a sink no number is right
       Asked judge(p);
       for (const Kernel* kernel : descaling_kernels()) {
         if (!takes(*kernel, p)) continue;
