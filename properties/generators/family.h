@@ -30,6 +30,8 @@ struct Family {
   /// Of a family whose cases of the gradient are rows of their own: `make` of a spec of that problem gives the forward problem, this
   /// the rest. Null: a case of the gradient is the attention case of the same seed.
   GradientForm (*gradient)(const CaseSpec& spec) = nullptr;
+  /// How many seeds behind a round are rows that cost as much as all of it: for a check of one kernel of a library alone.
+  std::uint64_t (*costly)(ProblemKind problem) = nullptr;
   std::string_view name = {};  // the function's, by the list in CMakeLists.txt
 
   bool serves(ProblemKind problem) const;

@@ -7,10 +7,11 @@ import pytest
 
 import flashproof
 
-#: Merges of many states and gradients are slow in NumPy: for most of their mistakes these three families stand for all.
-FEW = {"merge": dict(families=["normal", "merge_tree", "lse_gaps"]),
+#: In NumPy all but a softmax is slow: for most of their mistakes these families stand for all.
+FEW = {"attention": dict(families=["normal", "pairs"]), "merge": dict(families=["normal", "merge_tree", "lse_gaps"]),
        "attention_backward": dict(families=["normal", "logit_spread", "gqa"], cases=8)}
-AT_DEFAULTS = {("merge", "states merged by their mean"), ("attention_backward", "no maximum is subtracted"),
+AT_DEFAULTS = {("attention", "causal mask one key too far"), ("attention", "no maximum is subtracted"),
+               ("attention", "a wholly masked row is NaN"), ("merge", "states merged by their mean"), ("attention_backward", "no maximum is subtracted"),
                ("attention_backward", "a wholly masked row is NaN")}
 
 ALL = [(problem, what) for problem, kernels in classic_mistakes.WRONG.items() for what in kernels]

@@ -116,6 +116,7 @@ void collect_attention(const AttentionProblem& p, const RowTerms& t, const RowLo
   c.count("d", "d", p.head_dim());
   c.count("dv", "dv", p.value_dim());
   c.real("scale", "the scale", std::fabs(p.scale));
+  c.yes("negative_scale", "the scale is negative", p.scale < 0);
   c.count("query", "the query", t.i);
   c.count("head", "the query head", t.h);
   c.count("sequence", "the sequence", t.s);
@@ -182,6 +183,8 @@ void collect_gradient(const BackwardProblem& p, Part part, std::int64_t row, Col
   c.count("length", "the number of keys", f.k_length());
   c.count("d", "d", f.head_dim());
   c.count("dv", "dv", f.value_dim());
+  c.real("scale", "the scale", std::fabs(f.scale));
+  c.yes("negative_scale", "the scale is negative", f.scale < 0);
   c.count("head", "the head", h);
   c.count("position", "the position", i);
   c.count("sequence", "the sequence", b);

@@ -110,7 +110,9 @@ Keys storage_taken(const Described& described) {
 CoveringCases covering_cases(const Family& family, ProblemKind problem, std::uint64_t cases) {
   const std::uint64_t stands_for = family.cases(problem, cases);
   if (family.round == nullptr) return {stands_for, 0};
-  return {std::max(family.whole(problem, cases), stands_for), family.round(problem)};
+  const std::uint64_t costly = family.costly != nullptr ? family.costly(problem) : 0,
+                      whole = family.whole(problem, cases);
+  return {std::max(whole > 0 ? whole + costly : 0, stands_for), family.round(problem) + costly};
 }
 
 Turn turn_of(const Kernel& kernel, std::span<const Kernel* const> checked) {

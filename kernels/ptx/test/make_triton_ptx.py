@@ -4,6 +4,7 @@
     python3 kernels/ptx/test/make_triton_ptx.py        with the package triton; 3.9.0 made what is here
 
 No GPU is needed. The sources are here: a softmax, an attention whose tiles come by cp.async, and one whose tiles come by tensor maps.
+The second takes the maximum before the scale, as many kernels do: where the scale is negative, that is the least score.
 """
 import pathlib
 import re
@@ -25,11 +26,16 @@ def row_softmax(x, o, cols, stride, WIDTH: tl.constexpr):
 
 
 @triton.jit
-def add_tile(q, k, v, most, total, sums, scale):
+def add_tile(q, k, v, most, total, sums, scale, SCALE_FIRST: tl.constexpr):
     """Online softmax: the tile's keys and values on top of what was before."""
     scores = tl.dot(q, tl.trans(k))
-    now = tl.maximum(most, tl.max(scores, 1) * scale)
-    weights = tl.exp2(scores * scale - now[:, None])
+    if SCALE_FIRST:
+        scores = scores * scale
+        now = tl.maximum(most, tl.max(scores, 1))
+    else:
+        now = tl.maximum(most, tl.max(scores, 1) * scale)
+        scores = scores * scale
+    weights = tl.exp2(scores - now[:, None])
     before = tl.exp2(most - now)
     sums = tl.dot(weights.to(v.dtype), v, sums * before[:, None])
     return now, total * before + tl.sum(weights, 1), sums
@@ -45,7 +51,7 @@ def attention_by_pointers(q, k, v, o, lse, scale, keys, ROWS: tl.constexpr, KEYS
     sums = tl.zeros([ROWS, D], tl.float32)
     for first in range(0, keys, KEYS):
         at = (first + tl.arange(0, KEYS))[:, None] * D + columns[None, :]
-        most, total, sums = add_tile(q_tile, tl.load(k + at), tl.load(v + at), most, total, sums, scale * LOG2_E)
+        most, total, sums = add_tile(q_tile, tl.load(k + at), tl.load(v + at), most, total, sums, scale * LOG2_E, False)
     tl.store(o + rows[:, None] * D + columns[None, :], (sums / total[:, None]).to(o.dtype.element_ty))
     tl.store(lse + rows, (most + tl.log2(total)) / LOG2_E)
 
@@ -58,7 +64,8 @@ def attention_by_maps(q, k, v, o, lse, scale, keys, ROWS: tl.constexpr, KEYS: tl
     total = tl.zeros([ROWS], tl.float32)
     sums = tl.zeros([ROWS, D], tl.float32)
     for first in range(0, keys, KEYS):
-        most, total, sums = add_tile(q_tile, k.load([first, 0]), v.load([first, 0]), most, total, sums, scale * LOG2_E)
+        k_tile, v_tile = k.load([first, 0]), v.load([first, 0])
+        most, total, sums = add_tile(q_tile, k_tile, v_tile, most, total, sums, scale * LOG2_E, True)
     o.store([start, 0], (sums / total[:, None]).to(tl.float16))
     tl.store(lse + start + tl.arange(0, ROWS), (most + tl.log2(total)) / LOG2_E)
 

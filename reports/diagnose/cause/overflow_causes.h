@@ -1,4 +1,5 @@
-// Exponentials of scores from which no maximum is subtracted: right where e^score is a number of f32, lost beyond.
+// Exponentials of scores from which no maximum is subtracted, or the maximum of q.k times a negative scale, the least of them: right
+// where the result is a number of f32, lost beyond.
 #pragma once
 
 #include <vector>
@@ -8,8 +9,8 @@
 
 namespace flashproof {
 
-/// One cause at most, of forward kernels: rows fail where the largest score has no exponential in f32, and no row passes whose
-/// largest score is beyond that. Closes the open cases of which this is so of every failing row.
+/// Of forward kernels: rows fail where the largest exponent has no exponential in f32, and no row fails elsewhere. Closes the open cases
+/// of which this is so of every failing row.
 std::vector<Cause> by_overflow(const Kernel& kernel, const Looked& looked, std::vector<bool>& open);
 
 }  // namespace flashproof

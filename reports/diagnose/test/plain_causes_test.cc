@@ -7,6 +7,8 @@
 
 #include "reports/diagnose/cause/cause.h"
 #include "reports/diagnose/diagnosed_kernel.h"
+#include "reports/diagnose/row_look.h"
+#include "reports/diagnose/terms.h"
 #include "reports/diagnose/test/told_as.h"
 
 namespace flashproof {
@@ -65,6 +67,30 @@ Kernel nan_where(std::function<bool(double)> fails) {
   });
 }
 
+/// Scores of either sign of the scale, spread over less than 60, over 60 to 88, and over more.
+const std::vector<CaseSpec> kScales =
+    specs({"attention:normal:1:format=f32,scale=-0.5", "attention:normal:2:format=f32,scale=-1",
+           "attention:normal:3:format=f32,scale=-4", "attention:normal:4:format=f32,scale=-8",
+           "attention:normal:5:format=f32,scale=-20", "attention:normal:6:format=f32,scale=-40",
+           "attention:normal:7:format=f32,scale=0.5", "attention:normal:8:format=f32,scale=4",
+           "attention:normal:9:format=f32,scale=20", "attention:normal:10:format=f32,scale=40"});
+
+/// The exact attention, and NaN in the rows of which `fails` says so, of the scale and of how far the scores are spread.
+Kernel nan_where_scaled(std::function<bool(double, double)> fails) {
+  return kernel_that("attention.online_element.hardened", [fails](const Problem& problem, const RunOptions&) {
+    Output output = exact_output(problem);
+    const auto& p = std::get<AttentionProblem>(problem);
+    const Kernel& kernel = *find_kernel("attention.online_element.hardened");
+    for (std::int64_t row = 0; row < output.lse.elements(); ++row) {
+      const RowLook look = look_at(row_terms(problem, kernel.arithmetic, row));
+      if (look.visible == 0 || !fails(p.scale, static_cast<double>(look.most - look.least))) continue;
+      for (std::int64_t c = 0; c < p.value_dim(); ++c)
+        output.o.set_bits(row * p.value_dim() + c, encode(output.o.format, std::nan("")));
+    }
+    return output;
+  });
+}
+
 bool tells(const Kernel& kernel, const std::vector<CaseSpec>& cases, std::string_view id) {
   const std::vector<Cause> causes = diagnose(kernel, cases, {}, Executor::cpu);
   return std::ranges::any_of(causes, [&](const Cause& cause) { return cause.id == id && cause.confident; });
@@ -96,6 +122,18 @@ TEST(OverflowCauses, a_softmax_without_a_maximum_is_named) {
     for (std::int64_t row = 0; row < p.x.shape[0]; ++row) compute_row(p, row, 0, output);
   });
   EXPECT_TRUE(tells(naive, kBeyond, "exponent.no_maximum"));
+}
+
+TEST(OverflowCauses, a_maximum_before_a_negative_scale_is_named) {
+  constexpr std::string_view kId = "exponent.least_subtracted";
+  EXPECT_TRUE(
+      tells(nan_where_scaled([](double scale, double spread) { return scale < 0 && spread > 88.723; }), kScales, kId));
+  EXPECT_FALSE(tells(nan_where_scaled([](double, double spread) { return spread > 88.723; }), kScales, kId));
+  EXPECT_FALSE(tells(nan_where_scaled([](double scale, double) { return scale < 0; }), kScales, kId));
+  EXPECT_FALSE(
+      tells(nan_where_scaled([](double scale, double spread) { return scale < 0 && spread > 30; }), kScales, kId));
+  EXPECT_FALSE(
+      tells(nan_where_scaled([](double scale, double spread) { return scale > 0 && spread > 88.723; }), kScales, kId));
 }
 
 TEST(OverflowCauses, other_limits_and_rows_that_pass_beyond_are_something_else) {

@@ -75,6 +75,44 @@ TEST_F(MappedPtx, pointers_may_lie_behind_the_first_element) {
   EXPECT_THAT(std::regex_replace(run.out, std::regex("\n +"), " "), HasSubstr("(0 bytes behind the end of x)"));
 }
 
+/// What Triton made for sm_90a (kernels/ptx/test/make_triton_ptx.py), by its cp.async, tensor maps and wgmma.
+class TritonPtx : public MappedPtx {
+ protected:
+  TritonPtx() { texts_["triton.ptx"] = read_file(tests_ / "triton.sm_90a.ptx"); }
+
+  ProgramRun check(const std::string& map, std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"check", path("triton.ptx"), "--map", (tests_ / map).string(), "--out",
+                               (folder_.path() / "out").string()});
+    return run_plugin_program(more);
+  }
+
+ private:
+  const std::filesystem::path tests_ = FLASHPROOF_PTX_TESTS;
+};
+
+TEST_F(TritonPtx, right_kernels_pass) {
+  for (const char* map : {"triton_softmax.toml", "triton_maps.toml"}) {
+    const ProgramRun run = check(map);
+    EXPECT_EQ(run.code(), 0) << run.out << run.err;
+    EXPECT_THAT(run.out, HasSubstr("PASS       1 kernel and format does what it declares"));
+  }
+}
+
+TEST_F(TritonPtx, a_maximum_before_a_negative_scale_is_named) {
+  const ProgramRun run = check("triton_pointers.toml");
+  EXPECT_EQ(run.code(), 1) << run.out << run.err;
+  const std::string text = std::regex_replace(run.out, std::regex("\n +"), " ");
+  EXPECT_THAT(text, HasSubstr("FAIL       1 cause of failure"));
+  EXPECT_THAT(text, HasSubstr("it takes the maximum before the scale: of a negative scale that is the least score"));
+}
+
+// In the loop the tiles of k and v begin at key 0, as before it.
+TEST_F(TritonPtx, a_tile_of_the_wrong_keys_is_a_finding) {
+  replace("triton.ptx", R"((cp\.async\.bulk\.tensor\.2d\.shared::[^\n]*\{%r71, )%r485\})", "$1%r71}");
+  const ProgramRun run = check("triton_maps.toml", {"--family", "sizes", "--law", "within_bound"});
+  EXPECT_EQ(run.code(), 1) << run.out << run.err;
+}
+
 #ifdef FLASHPROOF_NVCC
 TEST_F(MappedPtx, a_cuda_source_is_judged_and_told_by_its_own_lines) {
   texts_["softmax.cu"] = read_file(std::filesystem::path(FLASHPROOF_PTX_EXAMPLES) / "softmax.cu");
