@@ -37,13 +37,15 @@ struct Row {
 /// Of several tiles the largest of what is least in each is subtracted, and a kernel may keep f32: a row of any spread may be right.
 Row placed_by_spread(const Problem& problem, const RowLook& look, Row r) {
   const auto* p = std::get_if<AttentionProblem>(&problem);
-  r.must = r.may = Place::inside;
-  if (p == nullptr || p->scale >= 0) return r;
-  const Real spread = look.most - look.least, rows_sum = std::log(static_cast<Real>(look.visible));
-  r.infinite = spread > (p->v.format == Format::f16 ? kInfiniteInF16 : kInfiniteFrom);
-  if (!r.infinite && !(spread > kInfiniteFrom - rows_sum)) return r;
-  r.may = Place::above;
-  r.must = Place::unknown;
+  const bool negative = p != nullptr && p->scale < 0;
+  const Real spread = negative ? look.most - look.least : 0, rows_sum = std::log(static_cast<Real>(look.visible));
+  if (!std::isfinite(spread)) return r;
+  r.infinite = spread > (negative && p->v.format == Format::f16 ? kInfiniteInF16 : kInfiniteFrom);
+  if (r.infinite || (negative && spread > kInfiniteFrom - rows_sum)) {
+    r.may = Place::above;
+  } else {
+    r.must = r.may = Place::inside;
+  }
   return r;
 }
 
@@ -63,8 +65,8 @@ Row look_at_row(const Observation& seen, std::int64_t row, Subtracted subtracted
   if (look.nan_score || look.visible == 0) return r;
   if (subtracted == Subtracted::least) return placed_by_spread(seen.subject().problem, look, r);
   const Real most = look.most, rows_sum = std::log(static_cast<Real>(look.visible));
-  r.infinite = most > kInfiniteFrom;
-  r.must = r.infinite ? Place::above : most < kZeroBelow ? Place::below : Place::inside;
+  r.infinite = std::isfinite(most) && most > kInfiniteFrom;
+  r.must = most > kInfiniteFrom ? Place::above : most < kZeroBelow ? Place::below : Place::inside;
   r.may = most > kInfiniteFrom - rows_sum ? Place::above : most < kExactFrom ? Place::below : Place::inside;
   if (std::isinf(most)) r.must = Place::unknown;
   return r;
