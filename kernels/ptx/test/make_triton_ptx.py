@@ -4,7 +4,7 @@
     python3 kernels/ptx/test/make_triton_ptx.py        with the package triton; 3.9.0 made what is here
 
 No GPU is needed. The sources are here: a softmax, an attention whose tiles come by cp.async, and one whose tiles come by tensor maps.
-The second takes the maximum before the scale, as many kernels do: where the scale is negative, that is the least score.
+The second takes the maximum before the scale: where the scale is negative, that is the least score.
 """
 import pathlib
 import re

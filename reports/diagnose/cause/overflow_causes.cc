@@ -105,8 +105,7 @@ std::string condition(const Evidence& evidence) {
   if (evidence.subtracted == Subtracted::least) {
     return fmt::format(
         "{} rows of a negative scale fail, whose scores spread so far that e^spread is infinite in a format of the "
-        "kernel; "
-        "{} rows of a smaller spread or a positive scale do not",
+        "kernel; {} rows of a smaller spread or a positive scale do not",
         evidence.above, evidence.inside);
   }
   const std::string small =

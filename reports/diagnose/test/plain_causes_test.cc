@@ -67,7 +67,7 @@ Kernel nan_where(std::function<bool(double)> fails) {
   });
 }
 
-/// Scores of either sign of the scale, spread over less than 60, over 60 to 88, and over more.
+/// Scores of either sign of the scale, spread over less than 30, over 30 to 88, and over more.
 const std::vector<CaseSpec> kScales =
     specs({"attention:normal:1:format=f32,scale=-0.5", "attention:normal:2:format=f32,scale=-1",
            "attention:normal:3:format=f32,scale=-4", "attention:normal:4:format=f32,scale=-8",

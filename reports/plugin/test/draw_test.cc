@@ -126,6 +126,29 @@ TEST(Draw, a_kernel_of_dense_tensors_has_every_size) {
   }
 }
 
+// A count of rows in 16 bits, a grid's second axis: for a check alone, and a seed of any other run has fewer.
+TEST(Draw, a_default_check_has_more_rows_than_16_bits_count) {
+  constexpr std::int64_t kMost = 65535;
+  const Family& sizes = *find_family("model_sizes");
+  for (const ProblemKind problem : {ProblemKind::softmax, ProblemKind::attention}) {
+    const auto rows = [](const CaseSpec& spec) { return output_shape(make_case(spec).problem).rows; };
+    const Described described = described_as({problem, problem == ProblemKind::attention ? R"("gqa")" : "", ""});
+    const Kernel kernel = kernel_of(described);
+    KernelRun run(kernel, {}, described.declared);
+    const Family* const only[] = {&sizes};
+    const auto tasks = draw_tasks(run, described, only, PluginCheck{}, Turn{});
+    ASSERT_EQ(tasks.size(), 1U);
+    EXPECT_EQ(std::ranges::count_if(tasks[0].cases, [&](const CaseSpec& spec) { return rows(spec) > kMost; }),
+              static_cast<std::ptrdiff_t>(sizes.costly(problem)))
+        << name(problem);
+    const std::uint64_t round = sizes.round(problem), behind = round + sizes.costly(problem);
+    for (std::uint64_t i = 0; i < round; ++i) {
+      EXPECT_LE(rows({problem, "model_sizes", i, {}}), kMost) << i;
+      EXPECT_LE(rows({problem, "model_sizes", behind + i, {}}), kMost) << behind + i;
+    }
+  }
+}
+
 TEST(Draw, every_feature_of_attention_by_itself_and_with_narrow_limits) {
   for (const char* word : {"causal", "key_length", "bias", "gqa", "window", "softcap", "alibi", "sink", "packed",
                            "paged\", \"key_length", "descale", "mixed\", \"descale"}) {

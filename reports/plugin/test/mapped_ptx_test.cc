@@ -86,7 +86,7 @@ class TritonPtx : public MappedPtx {
     return run_plugin_program(more);
   }
 
-  /// Which draw scales of either sign. All families take half a minute of two cores.
+  /// Which draw scales of either sign. All families take half a minute.
   const std::vector<std::string> some_{"--quick", "--family", "normal",       "--family",
                                        "pairs",   "--family", "feature_edges"};
 
