@@ -50,7 +50,7 @@ std::vector<pid_t>& own_processes() {
   return pids;
 }
 
-/// A library that answers in the place of our code would have to know which question it was.
+/// A late answer to one question is not taken for the answer to another.
 std::uint64_t unguessable() {
   std::uint64_t number = 0;
   while (::getrandom(&number, sizeof number, 0) != sizeof number) {
@@ -272,7 +272,10 @@ PluginProcess::Answer PluginProcess::exchange(State& state, PluginRequest::What 
   } while (part.reply.more != 0);
   state.printed->show_last();  // by this call; the judge may ask no other
   answer.value = part.reply.value;
-  if (Packet stray; receive(state.socket.get(), stray) == Received::packet) state.check(stray);
+  if (Packet stray; receive(state.socket.get(), stray) == Received::packet) {
+    state.number = 0;  // which is never asked: nothing follows the last part of an answer
+    state.check(stray);
+  }
   if (part.reply.kind == PluginReply::Kind::done) {
     if (state.left_something()) state.fault(kForked);
     if (what != PluginRequest::What::load) state.called = id;

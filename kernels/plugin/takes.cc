@@ -153,6 +153,10 @@ std::int64_t legal_below(const Limit* limit, std::int64_t size) {
   return least > most ? -1 : std::clamp(size / limit->step * limit->step, least, most);
 }
 
+bool counts_rows(Axis axis) {
+  return axis == Axis::batch || axis == Axis::q_heads || axis == Axis::q_length || axis == Axis::rows;
+}
+
 /// Products of one element with another.
 double work(ProblemKind problem, const std::vector<std::pair<Axis, std::int64_t>>& list) {
   const bool scores = forward_kind(problem) == ProblemKind::attention;
@@ -186,11 +190,15 @@ Sizes fitted(const std::vector<Limit>& limits, const Problem& problem) {
   put_as_d();
   if (std::ranges::find(moved, true) == moved.end()) return {};
   const ProblemKind kind = kind_of(problem);
+  const bool of_rows = output_shape(problem).rows > kManyRows;
+  const auto order = [&](std::size_t i) {  // of a problem about its many rows, the axes that count them come last
+    return std::pair(!(of_rows && counts_rows(list[i].first)), list[i].second);
+  };
   std::vector<std::size_t> by_extent(list.size());
   std::iota(by_extent.begin(), by_extent.end(), std::size_t{0});
-  std::ranges::sort(by_extent, std::greater<>(), [&](std::size_t i) { return list[i].second; });
+  std::ranges::sort(by_extent, std::greater<>(), order);
   for (const std::size_t i : by_extent) {
-    const double excess = work(kind, list) / static_cast<double>(kFittedWork);
+    const double excess = work(kind, list) / static_cast<double>(of_rows ? kFittedWorkOfRows : kFittedWork);
     if (excess <= 1) break;
     const Limit* limit = limit_of(limits, list[i].first);
     if (limit != nullptr && limit->as_d) continue;

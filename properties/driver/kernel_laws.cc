@@ -168,7 +168,7 @@ bool KernelLaws::fails_as_drawn(const Case& c) {
     if (result.failure || !is_its_turn(law)) continue;
     if (law > 0 && stopped()) break;  // all laws of one large case may take as long as the rest of the run
     now_running(kernel_.id, questions_[law].law->name, to_string(c.spec));
-    Verdict verdict = ask(*questions_[law].law, trial);
+    Verdict verdict = ask(*questions_[law].law, trial, extent(law));
     if (!questions_[law].asked) {
       if (taken) decisions_.unasked(result.law, c.spec, verdict);
       continue;
@@ -194,6 +194,8 @@ bool KernelLaws::is_its_turn(std::size_t law) const {
   return questions_[law].law->judge != nullptr || results_[law].decided() < kDecided ||
          (law + family_ + turn_.number) % turn_.of == 0;
 }
+
+Extent KernelLaws::extent(std::size_t law) const { return results_[law].decided() == 0 ? Extent::any : Extent::usual; }
 
 bool KernelLaws::fails_again(Failing& failing, const Case& c) {
   if (stopped()) return false;

@@ -68,6 +68,7 @@ class KernelLaws {
   bool fails(const Case& c);
   bool fails_as_drawn(const Case& c);
   bool is_its_turn(std::size_t law) const;
+  Extent extent(std::size_t law) const;
   /// In the same way: a case that fails in another is another finding. A run that is to stop looks for no simpler one.
   bool fails_again(Failing& failing, const Case& c);
   void keep(const Failing& failing, const Case& drawn, const Case& simplest);

@@ -40,6 +40,15 @@ inline std::int64_t length_of(const Problem& problem) {
 /// The seeds of checks and reports, of which a few must have everything, take what is rare in turn; those of searches draw it.
 inline bool in_turn(const CaseSpec& spec) { return spec.seed < 1000; }
 
+/// Of every third seed of checks and reports the scale of an attention is negative, unless a key gives it: of far-spread scores a maximum that is taken before the
+/// scale is the least one then, and exponentials overflow.
+inline void turn_scale(const CaseSpec& spec, Problem& problem) {
+  auto* attention = std::get_if<AttentionProblem>(&problem);
+  if (attention != nullptr && in_turn(spec) && spec.seed % 3 == 1 && !text_key(spec, "scale")) {
+    attention->scale = -std::abs(attention->scale);
+  }
+}
+
 /// Normal logits around one number.
 inline LogitRow normal_row(double deviation, double offset = 0) {
   return [=](Random& random, const LogitSite&, std::span<double> logits) {

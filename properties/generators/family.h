@@ -18,6 +18,9 @@ inline constexpr std::uint64_t kDefaultSeeds = 12;
 /// Cases per family of a default check of one kernel.
 inline constexpr std::uint64_t kDefaultCases = 4;
 
+/// The first seed of `Family::costly`: none of a run that counts its seeds from one that a user gives.
+inline constexpr std::uint64_t kCostlySeeds = std::uint64_t{1} << 48;
+
 struct Family {
   std::string_view summary;  // one line: what is hazardous about it
   std::span<const ProblemKind> problems;
@@ -30,7 +33,8 @@ struct Family {
   /// Of a family whose cases of the gradient are rows of their own: `make` of a spec of that problem gives the forward problem, this
   /// the rest. Null: a case of the gradient is the attention case of the same seed.
   GradientForm (*gradient)(const CaseSpec& spec) = nullptr;
-  /// How many seeds behind a round are rows that cost as much as all of it: for a check of one kernel of a library alone.
+  /// How many seeds from kCostlySeeds on are further rows, which cost more than all of a round: drawn by a check of a library, and by
+  /// no other run.
   std::uint64_t (*costly)(ProblemKind problem) = nullptr;
   std::string_view name = {};  // the function's, by the list in CMakeLists.txt
 
@@ -51,6 +55,8 @@ struct Family {
 /// Every family, in the order of the report.
 std::span<const Family> families();
 const Family* find_family(std::string_view name);
+/// Whether it is a case of Family::costly.
+bool is_costly(const CaseSpec& spec);
 
 /// Looks the family up, checks every key of the spec (name, type, range) and makes the case; the result is valid().
 /// Throws UsageError naming the key, its legal range, and for a wrong name the near matches.

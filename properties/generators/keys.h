@@ -21,7 +21,7 @@ struct KeyInfo {
 };
 
 /// No tensor of a generated case has more elements than this, so that a typo cannot ask for gigabytes.
-constexpr std::int64_t kMaxCaseElements = std::int64_t{1} << 21;  // the exact truth of so many takes tens of seconds
+constexpr std::int64_t kMaxCaseElements = std::int64_t{1} << 23;  // the exact truth of so many takes tens of seconds
 
 std::span<const KeyInfo> keys_of(ProblemKind problem);
 

@@ -26,6 +26,13 @@ const Family* find_family(std::string_view name) {
   return nullptr;
 }
 
+bool is_costly(const CaseSpec& spec) {
+  if (spec.seed < kCostlySeeds) return false;
+  const Family* family = find_family(spec.family);
+  return family != nullptr && family->costly != nullptr && family->serves(spec.problem) &&
+         spec.seed - kCostlySeeds < family->costly(spec.problem);
+}
+
 Case make_case(const CaseSpec& spec) {
   if (spec.problem == ProblemKind::backward) return make_gradient_case(spec);
   const Family* family = find_family(spec.family);

@@ -159,7 +159,7 @@ Heads draw_heads(const CaseSpec& spec, const ShapeWish& shape, Random& random, s
   if (shape.q_heads) heads = {1, *shape.q_heads, *shape.k_heads};
   if (shape.packed) {
     heads.b = random.integer(2, 4);
-    if (heads.b * heads.hq * row_cost > kTruthBudget) heads = {2, 1, 1};
+    if (!shape.q_heads && heads.b * heads.hq * row_cost > kTruthBudget) heads = {2, 1, 1};
   }
   heads.b = integer_key(spec, "b").value_or(heads.b);
   const auto hq = integer_key(spec, "hq"), hk = integer_key(spec, "hk");

@@ -5,6 +5,7 @@
 // what it allows between them follows from the two a-priori bounds. It never asks what is true.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -69,11 +70,19 @@ const Law* find_law(std::string_view name);
 /// Those that the globs name, in the order of laws(); all without a glob. Throws UsageError for one that names none.
 std::vector<const Law*> select_laws(std::span<const std::string> globs);
 
+/// Of more rows, and of cases of Family::costly, the judging laws alone speak, of one run that has every row; the detail of the others.
+inline constexpr std::int64_t kMostRowsRelated = 16'384;
+inline constexpr std::string_view kNotRelated = "of a case this large the judging laws alone speak";
 /// How the detail of a vacuous verdict begins where a foreign kernel took the case, and refused what the law made of it.
 inline constexpr std::string_view kRefusedByLaw = "refused when it was called: ";
 
+/// How many rows a case may have that a relating law is asked of.
+enum class Extent : std::uint8_t { usual, any };
+
 /// The law's verdict: unsupported if the kernel does not take the case, fail(error) for what its executor found. Throws
 /// std::logic_error if the law runs it on a problem that it does not take, or that is not valid: a defect of the law.
-Verdict ask(const Law& law, Trial& trial);
+/// Extent::usual leaves cases of more rows than kMostRowsRelated, and costly ones, to the judging laws: laws that relate runs would be most of a check's time
+/// there. A kernel may take no smaller case: a check asks every law of the first case of a family, properties until it has decided one.
+Verdict ask(const Law& law, Trial& trial, Extent extent = Extent::any);
 
 }  // namespace flashproof

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -8,6 +6,7 @@
 #include <utility>
 
 #include "kernels/simt/cpu/schedule.h"
+#include "properties/generators/family.h"
 #include "properties/generators/glob.h"
 #include "properties/laws/law.h"
 #include "reference/system/error.h"
@@ -99,12 +98,9 @@ Verdict ask_judging(const Law& law, Trial& trial) {
   return *best;
 }
 
-/// Of more rows the judging laws alone speak, of one run that has every row: laws that relate runs would be most of a check's time.
-constexpr std::int64_t kMostRowsRelated = 16'384;
-
 }  // namespace
 
-Verdict ask(const Law& law, Trial& trial) {
+Verdict ask(const Law& law, Trial& trial, Extent extent) {
   const ProblemKind kind = kind_of(trial.problem());
   if (!law.is_of(kind)) {
     return {VerdictKind::unsupported, Failure::none, "no law of " + std::string(name(kind)) + " problems"};
@@ -112,9 +108,9 @@ Verdict ask(const Law& law, Trial& trial) {
   if (std::string why = trial.refusal(trial.problem()); !why.empty()) {
     return {VerdictKind::unsupported, Failure::none, std::move(why)};
   }
-  if (law.judge == nullptr && output_shape(trial.problem()).rows > kMostRowsRelated) {
-    return {VerdictKind::unsupported, Failure::none,
-            fmt::format("of more than {} rows the judging laws alone speak", kMostRowsRelated)};
+  const bool large = is_costly(trial.subject().spec) || output_shape(trial.problem()).rows > kMostRowsRelated;
+  if (extent == Extent::usual && law.judge == nullptr && large) {
+    return {VerdictKind::unsupported, Failure::none, std::string(kNotRelated)};
   }
   try {
     return law.judge != nullptr ? ask_judging(law, trial) : law.relation(kind)(trial);

@@ -8,7 +8,7 @@ import pytest
 import flashproof
 
 #: In NumPy all but a softmax is slow: for most of their mistakes these families stand for all.
-FEW = {"attention": dict(families=["normal", "huge", "flat_tail"]), "merge": dict(families=["normal", "merge_tree", "lse_gaps"]),
+FEW = {"attention": dict(families=["normal", "huge", "overflow_edge", "flat_tail"]), "merge": dict(families=["normal", "merge_tree", "lse_gaps"]),
        "attention_backward": dict(families=["normal", "logit_spread", "gqa"], cases=8)}
 AT_DEFAULTS = {("attention", "causal mask one key too far"), ("attention", "a wholly masked row is NaN"), ("merge", "states merged by their mean"),
                ("attention_backward", "no maximum is subtracted"), ("attention_backward", "a wholly masked row is NaN")}

@@ -108,7 +108,7 @@ PluginAnswer answer(Subject& subject, const Law* law) {
     if (result.verdict.kind == VerdictKind::unsupported) subject.failed = result.verdict.detail;
     return result;
   }
-  return ask_law(*law, trial);
+  return ask_law(*law, trial, subject.index == 0 ? Extent::any : Extent::usual);
 }
 
 Verdict returned(Trial& trial) {
@@ -202,9 +202,9 @@ Verdict call_returns(Trial& trial) {
   return verdict;
 }
 
-PluginAnswer ask_law(const Law& law, Trial& trial) {
-  PluginAnswer result{ask(law, trial)};
-  explain_by_alignment(trial, result.verdict, [&](Trial& aligned) { return ask(law, aligned); });
+PluginAnswer ask_law(const Law& law, Trial& trial, Extent extent) {
+  PluginAnswer result{ask(law, trial, extent)};
+  explain_by_alignment(trial, result.verdict, [&](Trial& aligned) { return ask(law, aligned, extent); });
   const bool judged = result.verdict.kind != VerdictKind::unsupported && result.verdict.failure != Failure::error;
   if (law.judge != nullptr && judged) {
     result.ratio = ratio_of(trial);

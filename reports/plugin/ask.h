@@ -67,6 +67,6 @@ bool held_up_process(const Verdict& verdict);
 /// 256 bytes, the verdict says so.
 Verdict call_returns(Trial& trial);
 /// One law, of a kernel whose call returned; a judging one with what it has seen. Failures as of call_returns().
-PluginAnswer ask_law(const Law& law, Trial& trial);
+PluginAnswer ask_law(const Law& law, Trial& trial, Extent extent = Extent::any);
 
 }  // namespace flashproof

@@ -172,11 +172,11 @@ class Run {
     for (const ProblemKind problem : problems) {
       for (const Family* family : families) {
         if (!family->serves(problem)) continue;
-        const auto [drawn, round] = covering_cases(*family, problem, options_.cases);
-        if (drawn >= round) continue;
+        const CoveringCases cases = covering_cases(*family, problem, options_.cases);
+        if (cases.drawn >= cases.round) continue;
         parts_.push_back(
             fmt::format("{}: {} of the {} rows of the covering array of {} were drawn: --cases {} takes all",
-                        name(problem), drawn, round, family->name, PluginCheck{}.cases));
+                        name(problem), cases.drawn, cases.round, family->name, PluginCheck{}.cases));
       }
     }
   }
@@ -283,7 +283,8 @@ bool PluginReport::undecided() const {
 }
 
 std::vector<const Kernel*> PluginReport::untested() const {
-  if (partial) return {};  // what did not come to its turn is no fault of a kernel
+  // What did not come to its turn is no fault of a kernel, nor a chosen case that it does not take.
+  if (partial || replay) return {};
   std::vector<const Kernel*> kernels;
   for (const PluginResult& r : results) {
     if (r.law == kCallReturns && r.decided() == 0) kernels.push_back(r.kernel);

@@ -109,10 +109,10 @@ Keys storage_taken(const Described& described) {
 
 CoveringCases covering_cases(const Family& family, ProblemKind problem, std::uint64_t cases) {
   const std::uint64_t stands_for = family.cases(problem, cases);
-  if (family.round == nullptr) return {stands_for, 0};
-  const std::uint64_t costly = family.costly != nullptr ? family.costly(problem) : 0,
-                      whole = family.whole(problem, cases);
-  return {std::max(whole > 0 ? whole + costly : 0, stands_for), family.round(problem) + costly};
+  if (family.round == nullptr) return {stands_for, 0, 0};
+  const std::uint64_t whole = family.whole(problem, cases);
+  const bool costly = family.costly != nullptr && whole > 0;
+  return {std::max(whole, stands_for), family.round(problem), costly ? family.costly(problem) : 0};
 }
 
 Turn turn_of(const Kernel& kernel, std::span<const Kernel* const> checked) {
@@ -128,19 +128,24 @@ Turn turn_of(const Kernel& kernel, std::span<const Kernel* const> checked) {
 std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint64_t seed, std::uint64_t cases,
                                  Turn turn, const Described& described) {
   const Kernel& kernel = run.kernel();
-  const auto [wanted, round] = covering_cases(family, kernel.problem, cases);
+  const auto [wanted, round, costly] = covering_cases(family, kernel.problem, cases);
   // Each row of a covering array once: further rounds have the same pairs of levels.
   const std::uint64_t tries = round == 0 ? kTries * wanted : std::max(wanted, std::min(round, kTries * wanted));
   std::vector<CaseSpec> taken, first;
-  for (std::uint64_t i = 0; i < tries && taken.size() < wanted; ++i) {
-    if (round != 0 && !family.draws(i, cases, turn.format, turn.formats)) continue;
-    CaseSpec spec = spec_of(kernel, family.name, seed + i);
-    if (i < wanted) first.push_back(spec);
+  const auto take = [&](CaseSpec spec) {
     const std::optional<Problem> problem = taken_problem(kernel, described, round != 0, spec);
-    if (!problem) continue;
+    if (!problem) return;
     taken.push_back(spec);
     run.draw(spec, *problem);
+  };
+  for (std::uint64_t i = 0; i < tries && taken.size() < wanted; ++i) {
+    if (round != 0 && !family.draws(i, cases, turn.format, turn.formats)) continue;
+    const CaseSpec spec = spec_of(kernel, family.name, seed + i);
+    if (i < wanted) first.push_back(spec);
+    take(spec);
   }
+  // Whatever the seed of the run is.
+  for (std::uint64_t i = 0; i < costly; ++i) take(spec_of(kernel, family.name, kCostlySeeds + i));
   // A format whose turns are all rows that the description does not take has the others'.
   if (taken.empty() && round != 0 && turn.formats > 1) return draw_cases(run, family, seed, cases, {}, described);
   run.offer(family.name, !taken.empty());

@@ -15,8 +15,9 @@
 namespace flashproof {
 
 struct CoveringCases {
-  std::uint64_t drawn;  // cases that a check wants, of the covering array each row once
-  std::uint64_t round;  // rows of the covering array; 0: the family has none
+  std::uint64_t drawn;   // cases that a check wants, of the covering array each row once
+  std::uint64_t round;   // rows of the covering array; 0: the family has none
+  std::uint64_t costly;  // further rows, Family::costly
 };
 /// Of a family for so many cases of other families (Family::whole).
 CoveringCases covering_cases(const Family& family, ProblemKind problem, std::uint64_t cases);

@@ -82,7 +82,10 @@ void KernelRun::add_untested(std::vector<std::string>& undecided) const {
     const PluginResult& result = results_[1 + i];
     const bool promised = asked && law->promised != nullptr && law->promised(kernel_->contract);
     // A judging law that says nothing of any case has no bound for them: nothing was asked of the kernel.
-    if (promised && (result.executed() > 0 || law->judge != nullptr) && result.decided() == 0) {
+    const bool was_asked = result.executed() > 0 || law->judge != nullptr;
+    if (promised && result.does_not_apply == kNotRelated && !was_asked) {
+      undecided.push_back(fmt::format("{} was asked of no case: {}", result.law, kNotRelated));
+    } else if (promised && was_asked && result.decided() == 0) {
       undecided.push_back(fmt::format("{} was asked and decided no case", result.law));
     } else if (asked && refused_by_law_[1 + i] > result.decided()) {
       undecided.push_back(
@@ -114,6 +117,10 @@ PluginOutcome KernelRun::outcome(bool replay, std::optional<PluginFailure>& cont
     } else if (outcome.undecided.empty()) {
       outcome.undecided.push_back(verdict.detail);
     }
+  }
+  if (replay && results_.front().tally.verdict.kind == VerdictKind::unsupported) {
+    outcome.undecided.push_back("the kernel does not take this case: " + results_.front().does_not_apply);
+    return outcome;
   }
   if (replay) {
     const auto laws = std::span(results_).subspan(1);

@@ -138,8 +138,10 @@ int check(Arguments& a) {
     if (a.verbose) std::printf("%s", plugin_text(plugin).c_str());
     PluginReport report = check_plugin(plugin, a.check);
     if (before) report.changed = before->changes(report);
+    const int code =
+        show(report, plugin, program, a.verbose);  // first: a file that cannot be written takes no verdict away
     write_plugin_files(report, plugin, program, a.junit, a.json);
-    return show(report, plugin, program, a.verbose);
+    return code;
   });
 }
 

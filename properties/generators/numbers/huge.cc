@@ -92,6 +92,7 @@ void put_partial_overflow(AttentionProblem& problem, Random& random) {
 
 Case make(const CaseSpec& spec) {
   Problem problem = draw_shape(spec, {.causal_chance = 0.2});
+  turn_scale(spec, problem);
   Random random = value_stream(spec);
   const bool huge_scores = random.chance(0.65);
   const bool to_the_top = random.chance(0.3);

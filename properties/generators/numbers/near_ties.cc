@@ -10,6 +10,7 @@ constexpr double kLevels[] = {0.5, -0.5, 1, 3, -11, 30, -50, 80, 1000.5};
 
 Case make(const CaseSpec& spec) {
   Problem problem = draw_shape(spec, {.min_length = 2, .exact_scale = true});
+  turn_scale(spec, problem);
   Random random = value_stream(spec);
   const std::int64_t n = length_of(problem);
   const std::int64_t one = random.integer(0, std::max<std::int64_t>(n - 1, 0));

@@ -38,6 +38,7 @@ void gap_row(Random& random, const LogitSite&, std::span<double> logits) {
 
 Case make(const CaseSpec& spec) {
   Problem problem = draw_shape(spec, {.min_length = 2, .exact_scale = true});
+  turn_scale(spec, problem);
   Random random = value_stream(spec);
   const bool gaps = random.chance(0.5) && spec.problem == ProblemKind::merge;
   return with_rows(spec, std::move(problem), random, gaps ? gap_row : edge_row);

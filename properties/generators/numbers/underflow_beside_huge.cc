@@ -10,6 +10,7 @@ namespace {
 
 Case make(const CaseSpec& spec) {
   Problem problem = draw_shape(spec, {.min_length = 2, .exact_scale = true});
+  turn_scale(spec, problem);
   Random random = value_stream(spec);
   const Format format = format_of(problem);
   const bool half_weights = random.chance(0.5) && format == Format::f16;

@@ -39,10 +39,10 @@ TEST(Keys, FamilyThatDoesNotServe) {
 }
 
 TEST(Keys, TypesAndRanges) {
-  EXPECT_THAT(message("softmax:normal:0:cols=x"), AllOf(HasSubstr("key cols"), HasSubstr("0..2097152")));
-  EXPECT_THAT(message("softmax:normal:0:cols=1.5"), HasSubstr("0..2097152"));
-  EXPECT_THAT(message("softmax:normal:0:cols=-1"), HasSubstr("0..2097152"));
-  EXPECT_THAT(message("softmax:normal:0:cols=99999999999999999999"), HasSubstr("0..2097152"));
+  EXPECT_THAT(message("softmax:normal:0:cols=x"), AllOf(HasSubstr("key cols"), HasSubstr("0..8388608")));
+  EXPECT_THAT(message("softmax:normal:0:cols=1.5"), HasSubstr("0..8388608"));
+  EXPECT_THAT(message("softmax:normal:0:cols=-1"), HasSubstr("0..8388608"));
+  EXPECT_THAT(message("softmax:normal:0:cols=99999999999999999999"), HasSubstr("0..8388608"));
   EXPECT_THAT(message("softmax:normal:0:chunk=0"), AllOf(HasSubstr("key chunk"), HasSubstr("1..")));
   EXPECT_THAT(message("attention:normal:0:causal=2"), AllOf(HasSubstr("key causal"), HasSubstr("0..1")));
   EXPECT_THAT(message("attention:normal:0:d=0"), AllOf(HasSubstr("key d"), HasSubstr("1..1024")));
@@ -62,9 +62,9 @@ TEST(Keys, TypesAndRanges) {
 
 TEST(Keys, Together) {
   EXPECT_THAT(message("softmax:normal:0:rows=1000000,cols=1000000"),
-              AllOf(HasSubstr("key cols"), HasSubstr("2097152")));
-  EXPECT_THAT(message("attention:normal:0:sq=1000000,sk=1000000"), HasSubstr("must be at most 2097152"));
-  EXPECT_THAT(message("merge:normal:0:n=4096,rows=1000000,dv=65536"), HasSubstr("must be at most 2097152"));
+              AllOf(HasSubstr("key cols"), HasSubstr("8388608")));
+  EXPECT_THAT(message("attention:normal:0:sq=1000000,sk=1000000"), HasSubstr("must be at most 8388608"));
+  EXPECT_THAT(message("merge:normal:0:n=4096,rows=1000000,dv=65536"), HasSubstr("must be at most 8388608"));
   EXPECT_THAT(message("attention:normal:0:hq=4,hk=3"), AllOf(HasSubstr("key hk"), HasSubstr("divide hq = 4")));
   EXPECT_THAT(message("softmax:staircase:0:cols=2"), AllOf(HasSubstr("key cols"), HasSubstr("at least 3")));
   EXPECT_THAT(message("softmax:staircase:0:cols=100,chunk=50"), AllOf(HasSubstr("key chunk"), HasSubstr("1..49")));

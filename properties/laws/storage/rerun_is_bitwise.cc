@@ -1,7 +1,7 @@
 // A kernel that declares itself deterministic returns the same bits from a second run, whatever the workspace and the outputs held
 // before. Sees state that is read before it is written: a split that leaves its part of the workspace alone, a sum onto an output. And
 // whatever the process has run before: tensors of the same shapes with other lengths, starts, pages, window, softcap and scale. Sees what a
-// kernel keeps by the shape: a plan, a table.
+// kernel keeps by the shape: a plan, a table. That part asks libraries without a GPU alone, since a process with one takes long to begin.
 #include <algorithm>
 #include <functional>
 
