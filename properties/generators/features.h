@@ -1,6 +1,8 @@
 // What an attention problem may have beyond the plain form (Feature), drawn into a problem that has its shape.
 #pragma once
 
+#include <algorithm>
+
 #include "properties/generators/build.h"
 
 namespace flashproof::family {
@@ -49,6 +51,14 @@ inline void put_sink(AttentionProblem& problem, Random& random, bool specials) {
     if (specials && dice == 19) sink = random.chance(0.5) ? kInf : std::numeric_limits<double>::quiet_NaN();
     problem.sink.set({h}, sink);
   }
+}
+
+/// Normal scores of about this deviation, from q and k alone, as a network has them.
+inline void put_spread(AttentionProblem& problem, Random& random, double deviation) {
+  const double scale = std::abs(static_cast<double>(problem.scale));
+  const double root = std::sqrt(static_cast<double>(problem.head_dim()));
+  put_queries(problem, random, scale == 0 ? 1 : std::clamp(deviation / (scale * root), pow2(-12), pow2(10)));
+  put_keys(problem, random, 1);
 }
 
 /// Normal logits of this deviation, the planting left to put_logits().

@@ -1,7 +1,7 @@
 // Normal logits of standard deviation 0.1 to 8, one value per seed: nearly uniform weights at one end, one key for the row
 // at the other, and in between those where a lazy rescale is skipped often and P has its widest use of a narrow format.
 // Attention gets them from q and k as a network would, all components at work.
-#include "properties/generators/build.h"
+#include "properties/generators/features.h"
 
 namespace flashproof::family {
 namespace {
@@ -13,10 +13,7 @@ Case make(const CaseSpec& spec) {
   Random random = value_stream(spec);
   const double deviation = kDeviations[spec.seed % std::size(kDeviations)];
   if (auto* attention = std::get_if<AttentionProblem>(&problem)) {
-    const double scale = std::abs(static_cast<double>(attention->scale));
-    const double root = std::sqrt(static_cast<double>(attention->head_dim()));
-    put_queries(*attention, random, scale == 0 ? 1 : std::clamp(deviation / (scale * root), pow2(-12), pow2(10)));
-    put_keys(*attention, random, 1);
+    put_spread(*attention, random, deviation);
   } else {
     put_logits(problem, random, normal_row(deviation));
   }

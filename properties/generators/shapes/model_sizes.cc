@@ -5,7 +5,6 @@
 // queries and keys at the head dimensions of models, with and without a causal mask, decoding at them, and more rows, queries, and pairs of
 // batch and head than 16 bits count and the second axis of a grid takes.
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -195,20 +194,12 @@ Problem shape(CaseSpec spec) {
   return problem;
 }
 
-/// From q and k alone: most kernels take no bias, which planted scores may need.
-void put_scores(AttentionProblem& problem, Random& random) {
-  const double scale =
-      std::abs(static_cast<double>(problem.scale)) * std::sqrt(static_cast<double>(problem.head_dim()));
-  put_queries(problem, random, scale == 0 ? 1 : std::clamp(2 / scale, pow2(-12), pow2(10)));
-  put_keys(problem, random, 1);
-}
-
 Case make(const CaseSpec& spec) {
   Problem problem = shape(spec);
   Random random = value_stream(spec);
   auto* attention = std::get_if<AttentionProblem>(&problem);
   if (attention != nullptr && is_costly(spec)) {
-    put_scores(*attention, random);
+    put_spread(*attention, random, 2);  // most kernels take no bias, which planted scores may need
     put_values(problem, random);
     return {spec, std::move(problem)};
   }
