@@ -169,7 +169,7 @@ double work(ProblemKind problem, const std::vector<std::pair<Axis, std::int64_t>
 
 }  // namespace
 
-Sizes fitted(const std::vector<Limit>& limits, const Problem& problem) {
+Sizes fitted(const std::vector<Limit>& limits, const Problem& problem, bool costly) {
   auto list = std::visit([](const auto& p) { return extents(p); }, problem);
   std::vector<bool> moved(list.size(), false);
   const auto put = [&](std::size_t i, std::int64_t size) {
@@ -198,7 +198,7 @@ Sizes fitted(const std::vector<Limit>& limits, const Problem& problem) {
   std::iota(by_extent.begin(), by_extent.end(), std::size_t{0});
   std::ranges::sort(by_extent, std::greater<>(), order);
   for (const std::size_t i : by_extent) {
-    const double excess = work(kind, list) / static_cast<double>(of_rows ? kFittedWorkOfRows : kFittedWork);
+    const double excess = work(kind, list) / static_cast<double>(of_rows || costly ? kFittedWorkOfMany : kFittedWork);
     if (excess <= 1) break;
     const Limit* limit = limit_of(limits, list[i].first);
     if (limit != nullptr && limit->as_d) continue;

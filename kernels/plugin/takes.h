@@ -55,11 +55,12 @@ using Sizes = std::vector<std::pair<std::string, std::int64_t>>;
 Sizes sizes(const std::vector<Limit>& limits);
 /// What makes of a problem beyond the limits the nearest one within: of each axis that breaks a limit the next size above that is legal,
 /// else the largest; then, while that is more than kFittedWork, the axes, the longest first, made shorter by as much, as far as is legal.
-/// A problem of more rows than kManyRows, which is about them, has more work, and of its axes those that count the rows come last.
+/// A costly one (several tiles on each axis) has kFittedWorkOfMany, and so has one of more rows than kManyRows, which is about them: of its
+/// axes those that count the rows come last.
 /// Empty for a problem within the limits, and where an axis has no legal size.
-Sizes fitted(const std::vector<Limit>& limits, const Problem& problem);
+Sizes fitted(const std::vector<Limit>& limits, const Problem& problem, bool costly);
 /// Products of one element with another, so that a case that is brought within limits costs little where they let it.
-inline constexpr std::int64_t kFittedWork = std::int64_t{1} << 21, kFittedWorkOfRows = std::int64_t{1} << 25;
+inline constexpr std::int64_t kFittedWork = std::int64_t{1} << 21, kFittedWorkOfMany = std::int64_t{1} << 25;
 /// What 16 bits count, and the second axis of a grid takes.
 inline constexpr std::int64_t kManyRows = 65'535;
 

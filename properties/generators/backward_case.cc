@@ -8,6 +8,7 @@
 #include "properties/generators/family.h"
 #include "properties/generators/gradient_form.h"
 #include "properties/generators/keys.h"
+#include "properties/generators/make_of.h"
 #include "reference/error/element.h"
 #include "reference/oracle/oracle.h"
 #include "reference/problem/random.h"
@@ -89,10 +90,7 @@ Format other_format(Format q) { return q == Format::f32 ? Format::bf16 : Format:
 /// Of a family that has rows of its own for gradients, or of attention.
 Problem make_forward(const CaseSpec& spec, const Family* own) {
   if (own == nullptr) return make_case(spec).problem;
-  check_keys(spec);
-  Problem made = own->make(spec).problem;
-  validate(made);
-  return made;
+  return make_of(*own, spec).problem;
 }
 
 BackwardProblem make_gradient(const CaseSpec& spec, const std::function<void(Problem&)>& change) {

@@ -49,6 +49,11 @@ inline void turn_scale(const CaseSpec& spec, Problem& problem) {
   }
 }
 
+/// Family::costly of a family of numbers: rows longer than the usual ones (draw_shape).
+inline std::uint64_t long_rows(ProblemKind problem) {
+  return problem == ProblemKind::softmax ? 2 : problem == ProblemKind::attention ? 1 : 0;
+}
+
 /// Normal logits around one number.
 inline LogitRow normal_row(double deviation, double offset = 0) {
   return [=](Random& random, const LogitSite&, std::span<double> logits) {

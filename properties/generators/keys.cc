@@ -18,6 +18,7 @@ constexpr std::string_view kFormats[] = {"f32", "f16", "bf16"};
 constexpr std::string_view kLayouts[] = {"dense", "padded", "transposed"};
 constexpr std::string_view kOrders[] = {"forward", "reverse", "random"};
 constexpr std::string_view kForms[] = {"sum", "concat"};
+constexpr std::string_view kNone[] = {"none"};
 constexpr std::string_view kEightBits[] = {"e4m3fn", "e5m2"};
 constexpr std::string_view kDescale[] = {"around_one", "powers", "large", "tiny", "negative", "zero"};
 
@@ -51,6 +52,7 @@ constexpr KeyInfo kAttentionKeys[] = {
     {"dv", integer, 1, 1024},
     {"causal", integer, 0, 1},
     {"scale", number, 0, 0},
+    {"bias", choice, 0, 0, kNone},
     {"kv_format", choice, 0, 0, kEightBits},
     {"descale", choice, 0, 0, kDescale},
     {"chunk", integer, 1, kMaxRows},

@@ -1,6 +1,8 @@
 #include "properties/generators/backward_case.h"
 #include "properties/generators/family.h"
+#include "properties/generators/features.h"
 #include "properties/generators/keys.h"
+#include "properties/generators/make_of.h"
 #include "reference/system/error.h"
 #include "reference/system/near_matches.h"
 #include "reference/system/text.h"
@@ -33,6 +35,19 @@ bool is_costly(const CaseSpec& spec) {
          spec.seed - kCostlySeeds < family->costly(spec.problem);
 }
 
+Case make_of(const Family& family, const CaseSpec& spec) {
+  check_keys(spec);
+  Case made = family.make(spec);
+  auto* attention = std::get_if<AttentionProblem>(&made.problem);
+  if (attention != nullptr && attention->has_bias() && text_key(spec, "bias")) {
+    attention->bias = {};
+    Random random = value_stream(spec);
+    family::put_spread(*attention, random, 2);
+  }
+  validate(made.problem);
+  return made;
+}
+
 Case make_case(const CaseSpec& spec) {
   if (spec.problem == ProblemKind::backward) return make_gradient_case(spec);
   const Family* family = find_family(spec.family);
@@ -49,10 +64,7 @@ Case make_case(const CaseSpec& spec) {
     throw UsageError("family " + spec.family + " does not serve " + std::string(name(spec.problem)) + "; it serves " +
                      join(problems, " and "));
   }
-  check_keys(spec);
-  Case made = family->make(spec);
-  validate(made.problem);
-  return made;
+  return make_of(*family, spec);
 }
 
 }  // namespace flashproof

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "properties/generators/family.h"
 #include "properties/generators/keys.h"
 #include "properties/generators/numbers.h"
 #include "properties/generators/plan.h"
@@ -109,10 +110,12 @@ SoftmaxProblem draw_softmax(const CaseSpec& spec, const ShapeWish& shape, Random
   const bool wide = random.chance(0.5);
   const std::int64_t drawn_cols = pick_length(random, kCols, shape.min_length);
   std::int64_t cols = block ? (wide ? 1024 : 512) : drawn_cols;
+  if (is_costly(spec)) cols = spec.seed % 2 == 0 ? 9001 : 20'000;  // beyond what a block holds at once
   cols = integer_key(spec, "cols").value_or(shape.length.value_or(cols));
   const std::int64_t affordable =
       std::max<std::int64_t>(kTruthBudget / (kExpCost * std::max<std::int64_t>(cols, 1)), 1);
-  const std::int64_t rows = integer_key(spec, "rows").value_or(shape.rows.value_or(std::min(drawn_rows, affordable)));
+  const std::int64_t drawn_or_few = is_costly(spec) ? 2 : std::min(drawn_rows, affordable);
+  const std::int64_t rows = integer_key(spec, "rows").value_or(shape.rows.value_or(drawn_or_few));
   require_length(spec, "cols", cols, shape.min_length);
   require_product("cols", "rows * cols", {rows, cols});
 
@@ -269,7 +272,8 @@ AttentionProblem draw_attention(const CaseSpec& spec, const ShapeWish& shape, Ra
   constexpr std::int64_t kWidths[] = {8, 16, 20, 32, 64};
   constexpr std::int64_t kChunks[] = {8, 16, 32, 64};
   const Layout layout = drawn_layout(spec, random);
-  const std::int64_t drawn_keys = pick_length(random, kKeys, shape.min_length);
+  const std::int64_t picked_keys = pick_length(random, kKeys, shape.min_length);
+  const std::int64_t drawn_keys = is_costly(spec) ? 600 : picked_keys;
   const std::int64_t drawn_queries = pick(random, kQueries);
   const std::int64_t drawn_d = pick(random, kWidths);
   const std::int64_t drawn_dv = pick(random, kWidths);

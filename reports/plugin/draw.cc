@@ -86,9 +86,12 @@ std::optional<Problem> taken_problem(const Kernel& kernel, const Described& desc
   };
   std::optional<Problem> problem = problem_of(kernel, spec);
   if (takes(problem)) return problem;
-  const Sizes sizes = problem ? fitted(described.limits, *problem) : Sizes{};
+  const Sizes sizes = problem ? fitted(described.limits, *problem, is_costly(spec)) : Sizes{};
   if (!covering && sizes.empty()) return std::nullopt;
   for (const auto& [key, word] : storage_taken(described)) spec.keys[key] = word;
+  if (covering && forward_kind(described.problem) == ProblemKind::attention && !flashproof::takes(described, "bias")) {
+    spec.keys["bias"] = "none";
+  }
   problem = problem_of(kernel, spec);
   if (takes(problem) || sizes.empty()) return takes(problem) ? problem : std::nullopt;
   for (const auto& [key, size] : sizes) spec.keys[key] = std::to_string(size);
@@ -109,10 +112,9 @@ Keys storage_taken(const Described& described) {
 
 CoveringCases covering_cases(const Family& family, ProblemKind problem, std::uint64_t cases) {
   const std::uint64_t stands_for = family.cases(problem, cases);
-  if (family.round == nullptr) return {stands_for, 0, 0};
-  const std::uint64_t whole = family.whole(problem, cases);
-  const bool costly = family.costly != nullptr && whole > 0;
-  return {std::max(whole, stands_for), family.round(problem), costly ? family.costly(problem) : 0};
+  const std::uint64_t costly = family.costly != nullptr && cases >= kDefaultCases ? family.costly(problem) : 0;
+  if (family.round == nullptr) return {stands_for, 0, costly};
+  return {std::max(family.whole(problem, cases), stands_for), family.round(problem), costly};
 }
 
 Turn turn_of(const Kernel& kernel, std::span<const Kernel* const> checked) {

@@ -35,6 +35,12 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::ties, .at_least = 2},
 
 }  // namespace
 
-Family duplicate_maxima() { return {"several keys at exactly the maximum, v of one sign", kAll, make, kPromises}; }
+Family duplicate_maxima() {
+  return {.summary = "several keys at exactly the maximum, v of one sign",
+          .problems = kAll,
+          .make = make,
+          .promises = kPromises,
+          .costly = long_rows};
+}
 
 }  // namespace flashproof::family

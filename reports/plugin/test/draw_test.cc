@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <set>
 #include <span>
 #include <string>
@@ -223,6 +225,71 @@ std::vector<Problem> problems_taken(const Taken& taken, std::span<const std::str
   }
   for (const Problem& problem : problems) EXPECT_EQ(kernel.unsupported(problem), "");
   return problems;
+}
+
+/// Of problems of attention.
+bool some(const std::vector<Problem>& problems, const std::function<bool(const AttentionProblem&)>& holds) {
+  return std::ranges::any_of(problems,
+                             [&](const Problem& problem) { return holds(std::get<AttentionProblem>(problem)); });
+}
+
+bool second_tiles(const AttentionProblem& p) { return p.q_length() > 128 && p.k_length() > 256; }
+
+// Half of the rows hold their scores in a bias, and each feature stood in one tile of queries: wrong kernels were right there.
+TEST(Draw, a_kernel_without_bias_has_the_sizes_and_the_features) {
+  constexpr std::string_view kRows[] = {"model_sizes", "feature_pairs", "pairs", "sizes"};
+  const auto of = [&](const char* takes) { return problems_taken({ProblemKind::attention, takes, ""}, kRows); };
+  const std::vector<Problem> grouped = of(R"("gqa", "causal")");
+  EXPECT_TRUE(some(grouped,
+                   [](const AttentionProblem& p) { return p.causal && p.q_heads() > p.k_heads() && second_tiles(p); }));
+  EXPECT_TRUE(some(grouped, [](const AttentionProblem& p) { return p.k_length() > 8192 && p.k_length() < 9000; }));
+  EXPECT_TRUE(some(grouped, [](const AttentionProblem& p) { return p.k_length() > 32'768; }));
+  EXPECT_TRUE(some(grouped, [](const AttentionProblem& p) {
+    return p.causal && p.q_length() > 128 && (p.k_length() - p.q_length()) % 128 == 1;
+  }));
+  EXPECT_FALSE(some(grouped, &AttentionProblem::has_bias));
+  EXPECT_TRUE(some(of(R"("causal", "alibi")"),
+                   [](const AttentionProblem& p) { return p.has_alibi() && p.causal && second_tiles(p); }));
+  EXPECT_TRUE(some(of(R"("softcap")"), [](const AttentionProblem& p) { return p.softcap != 0 && second_tiles(p); }));
+  EXPECT_TRUE(some(of(R"("causal", "window")"),
+                   [](const AttentionProblem& p) { return p.window_left > 0 && p.causal && second_tiles(p); }));
+  EXPECT_TRUE(some(of(R"("causal", "gqa", "sink")"),
+                   [](const AttentionProblem& p) { return p.has_sink() && second_tiles(p); }));
+  EXPECT_TRUE(some(of(R"("causal", "gqa", "key_length")"),
+                   [](const AttentionProblem& p) { return !p.key_length.empty() && p.causal && second_tiles(p); }));
+  EXPECT_TRUE(some(of(R"("causal", "gqa", "packed")"), [](const AttentionProblem& p) {
+    return p.packed() && p.causal && p.q_length(0) + p.q_length(1) > 128 && p.k_length() > 256;
+  }));
+}
+
+// Sizes brought within limits stood for one tile and one head.
+TEST(Draw, a_kernel_of_whole_tiles_has_several_of_them_and_heads) {
+  constexpr std::string_view kRows[] = {"model_sizes"};
+  const char* limits =
+      R"(, "limits": {"d": [64, 64], "dv": [64, 64], "q_length": [128, 4096, 128], "k_length": [128, 4096, 128]})";
+  for (const char* takes : {"", R"("causal", "gqa")"}) {
+    const std::vector<Problem> drawn = problems_taken({ProblemKind::attention, takes, limits}, kRows);
+    EXPECT_TRUE(some(drawn, [](const AttentionProblem& p) { return p.q_length() > 128 && p.k_length() > 256; }))
+        << takes;
+    EXPECT_TRUE(some(drawn, [](const AttentionProblem& p) { return p.q_heads() > 1 && p.q_length() > 128; })) << takes;
+  }
+}
+
+// A kernel that takes thousands of columns a step, or hundreds of keys, is in its first step in the usual rows.
+TEST(Draw, families_of_numbers_have_long_rows) {
+  for (const std::string_view family : {"huge", "staircase", "descending", "underflow_beside_huge", "near_ties",
+                                        "logit_spread", "duplicate_maxima", "mask_random"}) {
+    const std::string_view names[] = {family};
+    std::int64_t most = 0;
+    for (const Problem& problem : problems_taken({ProblemKind::softmax, "", ""}, names)) {
+      most = std::max(most, std::get<SoftmaxProblem>(problem).x.shape[1]);
+    }
+    EXPECT_EQ(most, 20'000) << family;
+    if (family == "mask_random") continue;  // of attention a bias
+    EXPECT_TRUE(some(problems_taken({ProblemKind::attention, R"("causal", "bias", "gqa", "key_length")", ""}, names),
+                     [](const AttentionProblem& p) { return p.k_length() == 600; }))
+        << family;
+  }
 }
 
 // Of a kernel of whole tiles no family draws a case: its sizes are brought within the limits, whatever the family has otherwise.
