@@ -1,6 +1,8 @@
 // The reductions with a running maximum.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
 #include <utility>
@@ -14,6 +16,23 @@ namespace flashproof::bound {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
+
+struct Chunk {
+  KeyRange range;
+  double high;    // the largest x
+  int above = 0;  // chunks whose largest is larger
+};
+
+void count_above(std::vector<Chunk>& chunks) {
+  std::vector<std::pair<double, std::uint32_t>> highs(chunks.size());
+  for (std::size_t c = 0; c < chunks.size(); ++c) highs[c] = {chunks[c].high, static_cast<std::uint32_t>(c)};
+  std::ranges::sort(highs, std::greater(), &std::pair<double, std::uint32_t>::first);
+  int above = 0;
+  for (std::size_t i = 0; i < highs.size(); ++i) {
+    if (i > 0 && highs[i].first != highs[i - 1].first) above = static_cast<int>(i);
+    chunks[highs[i].second].above = above;
+  }
+}
 
 }  // namespace
 
@@ -143,39 +162,40 @@ void walk_chunked_local(const ChunkPlan& plan, const Arithmetic& arithmetic, con
 /// is that of a chunk that then no longer follows, so that a rescale becomes the exponential of a larger argument, which
 /// errs by no more. (But for fl(f·ĉ), which is charged at the frame of largest magnitude.)
 void walk_any_order(const ChunkPlan& smallest, const Arithmetic& arithmetic, const Lanes& lanes, SoftmaxPaths& paths) {
-  struct Chunk {
-    KeyRange range;
-    double high;
-    std::vector<int> in_lane;
-  };
   const int joins = joins_after_lane(paths, arithmetic, lanes.lanes);
   paths.widest.resize(paths.size());
+  const std::size_t most = std::min(paths.size(), static_cast<std::size_t>(smallest.chunks()));
   std::vector<Chunk> chunks;  // those that are not empty
-  std::vector<double> highs;
+  chunks.reserve(most);
+  std::vector<int> in_lane(most * lanes.lanes, 0);  // keys of every lane, chunk after chunk
   std::vector<int> others(lanes.lanes, 0);  // additions that a chunk before or after costs a lane: its keys, or its sum
+  std::size_t next = 0;
   for (int c = 0; c < smallest.chunks(); ++c) {
     const std::int64_t first = smallest.boundary[c];
-    Chunk chunk{keys_between(paths, first, smallest.boundary[c + 1]), -kInf, std::vector<int>(lanes.lanes, 0)};
+    Chunk chunk{{next, next}, -kInf};
+    while (next < paths.size() && paths.column[next] < smallest.boundary[c + 1]) ++next;
+    chunk.range.end = next;
     if (chunk.range.begin == chunk.range.end) continue;
+    const std::span<int> count = std::span(in_lane).subspan(chunks.size() * lanes.lanes, lanes.lanes);
     for (std::size_t i = chunk.range.end; i-- > chunk.range.begin;) {
       chunk.high = std::max(chunk.high, paths.x[i]);
-      paths.roundings[i] = ++chunk.in_lane[lanes.of(paths.column[i], first)];
+      paths.roundings[i] = ++count[lanes.of(paths.column[i], first)];
     }
-    for (int lane = 0; lane < lanes.lanes; ++lane) others[lane] += std::max(1, chunk.in_lane[lane]);
-    highs.push_back(chunk.high);
-    chunks.push_back(std::move(chunk));
+    for (int lane = 0; lane < lanes.lanes; ++lane) others[lane] += std::max(1, count[lane]);
+    chunks.push_back(chunk);
   }
-  std::ranges::sort(highs);
-  for (const Chunk& chunk : chunks) {
-    const auto above = static_cast<int>(highs.end() - std::ranges::upper_bound(highs, chunk.high));
+  count_above(chunks);
+  for (std::size_t c = 0; c < chunks.size(); ++c) {
+    const Chunk& chunk = chunks[c];
+    const std::span<const int> count = std::span(in_lane).subspan(c * lanes.lanes, lanes.lanes);
     for (std::size_t i = chunk.range.begin; i < chunk.range.end; ++i) {
       const std::size_t lane =
           lanes.of(paths.column[i], 0);  // of every chunk: boundaries are whole rounds of the lanes
       paths.entry[i] = chunk.high;
       paths.widest[i] = std::fabs(paths.max) > std::fabs(chunk.high) ? paths.max : chunk.high;
-      paths.rescales[i] = above;
+      paths.rescales[i] = chunk.above;
       // Its own chunk's sum is added to the running one, or by the next join.
-      paths.roundings[i] += others[lane] - std::max(1, chunk.in_lane[lane]) + joins + above + 1;
+      paths.roundings[i] += others[lane] - std::max(1, count[lane]) + joins + chunk.above + 1;
     }
   }
 }
