@@ -9,7 +9,7 @@ namespace flashproof {
 
 /// What a form declares beyond its arithmetic and its launch.
 struct FormDetails {
-  Refusal unsupported;
+  Refusal unsupported = {};
   std::int64_t (*workspace)(const Problem&) = nullptr;
   bool refuses_beyond_range = false;
 };

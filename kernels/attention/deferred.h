@@ -13,7 +13,6 @@
 //   chosen     safe exp of subtracted scores instead of the fused exponent fma(s·c − m·c)
 #pragma once
 
-#include "kernels/attention/parts/tile.h"
 #include "kernels/attention/parts/tile_scores.h"
 #include "kernels/attention/parts/unsupported.h"
 #include "kernels/declaration.h"
@@ -23,23 +22,16 @@ namespace flashproof::FP_EXECUTOR {
 
 template <class Variant, int kGroups>
 __global__ void deferred(AttentionArgs a, TileShape shape) {
-  FP_DYNAMIC_SHARED(float, shared);
-  const Tile tile(a, shape, shared);
-  if (tile.idle()) {
-    return;
-  }
+  const Tile tile(a, shape);
+  if (tile.idle()) return;
   const Scoring<Variant> scoring(a, tile.place);
-  load_queries(a, tile);
-
   float m = scoring.sink_frame(a, tile.place);
   float l_lane = tile.lane == 0 ? sink_sum(m) : 0.0F;  // this lane's share of the sum
   float4 acc[kGroups];
   fill4(acc, sink_output(m));
   for (int n = 0; n < a.chunks; ++n) {
     const Chunk<Variant> chunk(a, tile, n);
-    if (chunk.skip) {
-      continue;
-    }
+    if (chunk.skip) continue;
     const float m_new = max_nan(m, chunk_scores<Variant>(a, tile, scoring, chunk.begin, chunk.keys));
     const bool empty = m_new == kMinusInf;  // still no key that counts for this row: its weights become kHidden
     const float alpha = empty ? 1.0F : scoring.ratio(m, m_new);

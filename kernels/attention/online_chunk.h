@@ -16,7 +16,6 @@
 //              the reciprocal 1/l' multiplied in, m = −inf, l = 0, o = 0 at the start; max ignores NaN when published
 #pragma once
 
-#include "kernels/attention/parts/tile.h"
 #include "kernels/attention/parts/tile_scores.h"
 #include "kernels/attention/parts/unsupported.h"
 #include "kernels/declaration.h"
@@ -26,23 +25,16 @@ namespace flashproof::FP_EXECUTOR {
 
 template <class Variant, int kGroups>
 __global__ void online_chunk(AttentionArgs a, TileShape shape) {
-  FP_DYNAMIC_SHARED(float, shared);
-  const Tile tile(a, shape, shared);
-  if (tile.idle()) {
-    return;
-  }
+  const Tile tile(a, shape);
+  if (tile.idle()) return;
   const Scoring<Variant> scoring(a, tile.place);
-  load_queries(a, tile);
-
   float m = scoring.sink_frame(a, tile.place);
   float l = sink_sum(m);
   float4 o[kGroups];
   fill4(o, sink_output(m));
   for (int n = 0; n < a.chunks; ++n) {
     const Chunk<Variant> chunk(a, tile, n);
-    if (chunk.skip) {
-      continue;
-    }
+    if (chunk.skip) continue;
     const float m_chunk = chunk_scores<Variant>(a, tile, scoring, chunk.begin, chunk.keys);
     const float l_chunk = row_sum(chunk_weights<Variant>(tile, scoring, chunk.keys, m_chunk));
     float4 pv[kGroups] = {};

@@ -131,7 +131,7 @@ set(FLASHPROOF_FAULT_RACE_LIST ${folder}/races.cc)
 set(FLASHPROOF_FAULT_RACE_SOURCES)
 # Sixty copies of large templates: built as cheaply as they can be run. That they misbehave needs no sanitizer to say; what
 # they do to memory, ASan still does.
-set(cheaply -O2)
+set(cheaply -O1)
 if(FLASHPROOF_SANITIZE)
   set(cheaply -O0 -fno-sanitize=undefined)
 endif()

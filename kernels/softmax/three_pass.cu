@@ -1,6 +1,94 @@
-#include "kernels/softmax/three_pass.h"
+// Three passes over the row, one launch each, a read of the row each: maximum, sum, quotients.
+//
+//   computes   o[r,j] = exp(x[r,j] − m[r]) / d[r], d[r] = Σ exp(x[r,j] − m[r]);  lse[r] = m[r] + ln d[r]
+//   shapes     x, o (rows, cols); columns beyond row_length belong to no row, o there is 0; lse (rows)
+//   launch     three of grid = rows, block = 128 (4 warps); workspace: m and d, 8 bytes a row. 3MN + 3M reads, MN writes
+//   edges      published: a row of −inf gives −inf − (−inf) = NaN. hardened: reference semantics
+//   arithmetic f32; lane t sums columns t, t+128, ... left to right, butterfly in the warp (5), left fold over the warps
+//              (4); exp accurate; one division per output
+//   source     seed 001 ("the three-pass baseline", equations of pass 1, 2 and 3)
+//   chosen     fixed by the seed: the three passes, division. Open there and chosen here: a launch for each; the order
+//              inside the sum; max ignores NaN when published
+
+#include "kernels/softmax/parts/whole_row.h"
+#include "kernels/softmax/parts/workspace.h"
 
 namespace flashproof::FP_EXECUTOR {
+
+/// Pass 1: m.
+template <Format F, class Variant>
+__global__ void three_pass_maximum(SoftmaxArgs a, float* m) {
+  FP_SHARED(float, partial, kRowWarps);
+  const int row = static_cast<int>(blockIdx.x);
+  const int t = static_cast<int>(threadIdx.x);
+  const int length = a.row_length ? a.row_length[row] : a.cols;
+  const auto maximum = [](float p, float q) { return larger<Variant>(p, q); };
+  float local = kMinusInf;
+  for (std::int64_t j = t; j < length; j += kRowThreads) {
+    local = maximum(local, load<F>(a.x, row * a.x_row + j * a.x_col));
+  }
+  local = block_reduce<kRowWarps>(local, partial, maximum);
+  if (t == 0) {
+    m[row] = local;
+  }
+}
+
+/// Pass 2: d, and lse.
+template <Format F, class Variant>
+__global__ void three_pass_sum(SoftmaxArgs a, const float* m, float* d) {
+  FP_SHARED(float, partial, kRowWarps);
+  const int row = static_cast<int>(blockIdx.x);
+  const int t = static_cast<int>(threadIdx.x);
+  const int length = a.row_length ? a.row_length[row] : a.cols;
+  const float frame = m[row];
+  float sum = 0.0F;
+  for (std::int64_t j = t; j < length; j += kRowThreads) {
+    sum = __fadd_rn(sum, math_exp(__fsub_rn(load<F>(a.x, row * a.x_row + j * a.x_col), frame)));
+  }
+  sum = block_reduce<kRowWarps>(sum, partial, Plus{});
+  if (t == 0) {
+    const bool empty = Variant::kGuardsEmpty && frame == kMinusInf;
+    d[row] = sum;
+    store<Format::f32>(a.lse, row, empty ? kMinusInf : __fadd_rn(frame, math_log(sum)));
+  }
+}
+
+/// Pass 3: o.
+template <Format F, class Variant>
+__global__ void three_pass_normalise(SoftmaxArgs a, const float* m, const float* d) {
+  const int row = static_cast<int>(blockIdx.x);
+  const int length = a.row_length ? a.row_length[row] : a.cols;
+  const float frame = m[row];
+  const float sum = d[row];
+  const bool empty = Variant::kGuardsEmpty && frame == kMinusInf;
+  for (std::int64_t j = threadIdx.x; j < a.cols; j += kRowThreads) {
+    float y = 0.0F;
+    if (j < length && !empty) {
+      y = __fdiv_rn(math_exp(__fsub_rn(load<F>(a.x, row * a.x_row + j * a.x_col), frame)), sum);
+    }
+    store<F>(a.o, static_cast<std::int64_t>(row) * a.cols + j, y);
+  }
+}
+
+inline std::int64_t three_pass_bytes(const SoftmaxExtents& e) { return 8 * e.rows; }
+inline std::int64_t three_pass_workspace(const Problem& problem) {
+  return three_pass_bytes(SoftmaxExtents::of(problem));
+}
+
+template <class Variant>
+void launch_three_pass(const SoftmaxArgs& args, Stream stream) {
+  require_workspace(args.workspace, three_pass_bytes(SoftmaxExtents::of(args)));
+  auto* const m = static_cast<float*>(args.workspace.data);
+  float* const d = m + args.rows;
+  const dim3 grid(static_cast<unsigned>(args.rows));
+  dispatch_format(args.format, [&]<Format F>() {
+    launch(three_pass_maximum<F, Variant>, grid, dim3(kRowThreads), 0, stream, args, m);
+    launch(three_pass_sum<F, Variant>, grid, dim3(kRowThreads), 0, stream, args, m, d);
+    launch(three_pass_normalise<F, Variant>, grid, dim3(kRowThreads), 0, stream, args, m, d);
+  });
+}
+
+inline constexpr Arithmetic kThreePassArithmetic = row_arithmetic(Reduction::two_pass, Ending::divide);
 
 std::span<const KernelDeclaration> softmax_three_pass() {
   static const KernelDeclaration declarations[] = {

@@ -1,4 +1,4 @@
-// Who works on what in the split decoding kernels (split_kv.h has the contract), and what lies where: the shared memory
+// Who works on what in the split decoding kernels (split_kv.cu has the contract), and what lies where: the shared memory
 // of a block, the states of the parts in the workspace.
 //
 //   block      128 threads: 8 groups of 16 lanes, a group per key; a lane has columns 8t .. 8t + 7 of every set of 128

@@ -1,4 +1,4 @@
-// The first of the two split decoding kernels: (o, lse) of one part of the plan for one query. split_kv.h has the
+// The first of the two split decoding kernels: (o, lse) of one part of the plan for one query. split_kv.cu has the
 // contract.
 //
 //   part       chunks [p·n/4, (p+1)·n/4) in visiting order; part 0 begins with the sink, the others with nothing

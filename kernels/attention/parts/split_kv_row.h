@@ -1,4 +1,4 @@
-// One query of the split decoding kernels in one block: the scores of a chunk, their weights, the values. split_kv.h has
+// One query of the split decoding kernels in one block: the scores of a chunk, their weights, the values. split_kv.cu has
 // the contract, split_kv_part.h the loop over chunks and the barrier between weights() and values().
 #pragma once
 

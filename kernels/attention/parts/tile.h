@@ -61,41 +61,6 @@ struct TileShape {
   }
 };
 
-/// One block's place in the problem and its shared memory.
-struct Tile {
-  Sequence place;
-  int row, lane;    // of this thread: query row in the tile, lane in the row
-  int query;        // index of `row` in the sequence; may be beyond q_length
-  int first, last;  // keys that the row sees by position
-  int ld_d, ld_v, ld_p, keys;
-  float *q, *kv, *p;  // p: of this row
-
-  __device__ Tile(const AttentionArgs& a, const TileShape& shape, float* shared)
-      : place(a, static_cast<int>(blockIdx.z), static_cast<int>(blockIdx.y)) {
-    row = static_cast<int>(threadIdx.x) / kRowLanes;
-    lane = static_cast<int>(threadIdx.x) % kRowLanes;
-    query = first_query() + row;
-    first = query < place.q_length ? place.first_key(a, query) : 0;
-    last = query < place.q_length ? place.last_key(a, query) : 0;
-    ld_d = leading(a.head_dim);
-    ld_v = leading(a.value_dim);
-    ld_p = shape.scores;
-    keys = shape.keys;
-    q = shared;
-    kv = q + kTileRows * ld_d;
-    p = kv + keys * (ld_d > ld_v ? ld_d : ld_v) + row * ld_p;
-  }
-
-  __device__ static int first_query() { return static_cast<int>(blockIdx.x) * kTileRows; }
-  /// The block lies beyond the queries of its sequence.
-  __device__ bool idle() const { return first_query() >= place.q_length; }
-  /// Some row of the block sees some of the keys [begin, end).
-  __device__ bool block_sees(const AttentionArgs& a, int begin, int end) const {
-    const int last_query = min(first_query() + kTileRows, place.q_length) - 1;
-    return place.first_key(a, first_query()) < end && begin < place.last_key(a, last_query);
-  }
-};
-
 /// Row r of the tile becomes the `dim` numbers at offset(r), 8 lanes a row; columns dim..ld-5 become zero.
 template <Format F, class Offset>
 __device__ inline void load_rows(float* tile, int ld, const void* base, std::int64_t col_stride, int rows, int dim,
@@ -114,11 +79,47 @@ __device__ inline void load_tile(float* tile, int ld, Format format, const void*
   with_format(format, [&]<Format F>() { load_rows<F>(tile, ld, base, col_stride, rows, dim, offset); });
 }
 
-__device__ inline void load_queries(const AttentionArgs& a, const Tile& tile) {
-  const int first = Tile::first_query();
-  load_tile(tile.q, tile.ld_d, a.format, a.q, a.q_stride[3], min(kTileRows, tile.place.q_length - first), a.head_dim,
-            [&](int r) { return tile.place.q_offset(a, first + r); });
-}
+/// One block's place in the problem and its shared memory, the queries loaded.
+struct Tile {
+  Sequence place;
+  int row, lane;    // of this thread: query row in the tile, lane in the row
+  int query;        // index of `row` in the sequence; may be beyond q_length
+  int first, last;  // keys that the row sees by position
+  int ld_d, ld_v, ld_p, keys;
+  float *q, *kv, *p;  // p: of this row
+
+  __device__ Tile(const AttentionArgs& a, const TileShape& shape)
+      : place(a, static_cast<int>(blockIdx.z), static_cast<int>(blockIdx.y)) {
+    FP_DYNAMIC_SHARED(float, shared);
+    row = static_cast<int>(threadIdx.x) / kRowLanes;
+    lane = static_cast<int>(threadIdx.x) % kRowLanes;
+    query = first_query() + row;
+    first = query < place.q_length ? place.first_key(a, query) : 0;
+    last = query < place.q_length ? place.last_key(a, query) : 0;
+    ld_d = leading(a.head_dim);
+    ld_v = leading(a.value_dim);
+    ld_p = shape.scores;
+    keys = shape.keys;
+    q = shared;
+    kv = q + kTileRows * ld_d;
+    p = kv + keys * (ld_d > ld_v ? ld_d : ld_v) + row * ld_p;
+    load_queries(a);
+  }
+
+  __device__ static int first_query() { return static_cast<int>(blockIdx.x) * kTileRows; }
+  /// The block lies beyond the queries of its sequence.
+  __device__ bool idle() const { return first_query() >= place.q_length; }
+  /// Some row of the block sees some of the keys [begin, end).
+  __device__ bool block_sees(const AttentionArgs& a, int begin, int end) const {
+    const int last_query = min(first_query() + kTileRows, place.q_length) - 1;
+    return place.first_key(a, first_query()) < end && begin < place.last_key(a, last_query);
+  }
+  __device__ void load_queries(const AttentionArgs& a) const {
+    const int first = first_query();
+    load_tile(q, ld_d, a.format, a.q, a.q_stride[3], min(kTileRows, place.q_length - first), a.head_dim,
+              [&](int r) { return place.q_offset(a, first + r); });
+  }
+};
 
 /// One chunk of the plan, clipped to the keys of the sequence; skip(): there is nothing to do for the whole block.
 template <class Variant>

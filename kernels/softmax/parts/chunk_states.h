@@ -1,5 +1,5 @@
 // What the n-way merges of a softmax begin with: every chunk of every row a softmax of its own, (p, m, d), in the
-// workspace. merge_md.h and merge_lse_naive.h combine them.
+// workspace. merge_md.cu and merge_lse_naive.cu combine them.
 //
 // One warp per chunk: lane t sums columns t, t+32, ... of the chunk left to right, then a butterfly (5).
 #pragma once
