@@ -8,14 +8,14 @@
 #include "reference/system/program.h"
 #include "reports/cli/help.h"
 #include "reports/cli/options/options.h"
-#include "reports/plugin/main.h"
+#include "reports/plugin/command_line.h"
 #include "reports/views/terminal/text.h"
 
 namespace flashproof {
 namespace {
 
 int parse_and_run(int argc, char** argv) {
-  if (is_plugin_command(argc, argv)) return plugin_main(argc, argv);
+  if (is_plugin_command(argc, argv)) run_plugin_program(argv);
   CLI::App app{"Numerical analysis and fuzz testing of online softmax, LSE merge and flash attention kernels.",
                "flashproof"};
   app.require_subcommand(1);

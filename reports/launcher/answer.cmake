@@ -4,7 +4,7 @@
 #   what is to be said on stderr, or nothing
 #   a word of the command line that is run, before the arguments: a line each
 #
-# TESTS is ON or OFF, ARCHITECTURES are of the CUDA build or none, TARGET is what to build, none where nothing is, or help where the
+# TESTS is ON, FAULTS for the seeded faults alone, or OFF, ARCHITECTURES are of the CUDA build or none, TARGET is what to build, none where nothing is, or help where the
 # text of all commands is shown; GROUP is one of packages.txt. Or "exit CODE" where that is all; what follows its second line is for stdout.
 cmake_path(SET root NORMALIZE "${CMAKE_CURRENT_LIST_DIR}/../../flashproof")
 cmake_path(GET root PARENT_PATH root)

@@ -50,7 +50,7 @@ function(exec_words command result)
 endfunction()
 
 # The argument that is a path of a library: with a slash, or with the ending of a library or of what one is compiled from; not the value
-# of an option. As is_plugin_command() of reports/plugin/main.cc has it, whose flags take no value.
+# of an option. As is_plugin_command() of reports/plugin/command_line.cc has it, whose flags take no value.
 function(find_library_argument result)
   set(${result} "" PARENT_SCOPE)
   string(REGEX MATCHALL "{\"--[a-z-]+\", \"\",[^}]*check-library[^}]*}" flags "${option_rows}")

@@ -2,7 +2,7 @@
 
     build.py ROOT PRESET TESTS ARCHITECTURES TARGET
 
-TESTS is ON or OFF, ARCHITECTURES are of the CUDA build or empty. What CMake and ninja say goes to build/PRESET/configure.log and
+TESTS is ON, FAULTS for the seeded faults alone, or OFF; ARCHITECTURES are of the CUDA build or empty. What CMake and ninja say goes to build/PRESET/configure.log and
 build.log; stderr has how far the build is and, where something fails, the end of its log. Exit 3 then.
 """
 
@@ -36,11 +36,14 @@ def lines_of(path):
 
 
 def to_configure(root, build, tests, architectures):
-    """The settings to configure with, none where nothing has changed; a moved tree has the old place in its cache, and tests stay once they are there."""
+    """The settings to configure with, none where nothing has changed; a moved tree has the old place in its cache. What was built once stays."""
     cache, done, presets = [], build / ".configured", root / "CMakePresets.json"
     if (build / "build.ninja").exists():
         cache = lines_of(build / "CMakeCache.txt")
-    settings = ["FLASHPROOF_TESTS:BOOL=" + ("ON" if "FLASHPROOF_TESTS:BOOL=ON" in cache else tests)]
+    wanted = {"FLASHPROOF_TESTS": tests == "ON"}
+    if not build.name.startswith("fuzz"):  # whose presets say it
+        wanted["FLASHPROOF_FAULTS"] = tests != "OFF"
+    settings = [f"{name}:BOOL=" + ("ON" if on or f"{name}:BOOL=ON" in cache else "OFF") for name, on in wanted.items()]
     if architectures:
         settings.append(f"CMAKE_CUDA_ARCHITECTURES:STRING={architectures}")
     same = all(line in cache for line in [f"CMAKE_HOME_DIRECTORY:INTERNAL={root}", *settings])

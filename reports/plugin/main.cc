@@ -2,8 +2,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -177,43 +175,7 @@ int replay(Arguments& a) {
   });
 }
 
-/// Of an option that check does not have, too: what follows is its value then, so far as anyone knows.
-bool takes_value(const CLI::App& check_app, const std::string& word) {
-  if (!word.starts_with("--") || word.find('=') != std::string::npos) return false;
-  const CLI::Option* option = check_app.get_option_no_throw(word);
-  return option == nullptr || option->get_items_expected_min() > 0;
-}
-
 }  // namespace
-
-bool names_plugin(std::string_view argument) {
-  constexpr std::array<std::string_view, 8> kEndings = {".so", ".c", ".cc", ".cpp", ".cu", ".o", ".py", ".ptx"};
-  return !argument.starts_with('-') &&
-         (argument.find('/') != std::string_view::npos ||
-          std::ranges::any_of(kEndings, [&](std::string_view ending) { return argument.ends_with(ending); }));
-}
-
-bool is_plugin_command(int argc, const char* const* argv) {
-  if (argc > 1 && std::string_view(argv[1]) == "suggest") return true;
-  if (argc < 3) return false;
-  const std::string_view command = argv[1];
-  if (command == "check" || command == "list") {
-    CLI::App app;
-    Arguments a;
-    add_check(&app, a);
-    for (int i = 2; i < argc; ++i) {
-      const std::string_view word = argv[i];
-      if (names_plugin(word) && (word.ends_with(".so") || !takes_value(app, argv[i - 1]))) return true;
-    }
-    return false;
-  }
-  if (command != "replay") return false;
-  for (int i = 2; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    if (word == "--plugin" || word.starts_with("--plugin=")) return true;
-  }
-  return false;
-}
 
 int plugin_main(int argc, char** argv) {
   forbid_tracing();

@@ -11,7 +11,6 @@
 #include "kernels/plugin/load.h"
 #include "reports/plugin/block.h"
 #include "reports/plugin/check.h"
-#include "reports/plugin/main.h"
 
 namespace flashproof {
 namespace {

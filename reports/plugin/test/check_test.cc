@@ -12,7 +12,7 @@
 #include "reference/system/error.h"
 #include "reports/plugin/ask.h"
 #include "reports/plugin/block.h"
-#include "reports/plugin/main.h"
+#include "reports/plugin/command_line.h"
 #include "reports/plugin/text.h"
 
 namespace flashproof {
