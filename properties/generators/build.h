@@ -51,7 +51,7 @@ inline void turn_scale(const CaseSpec& spec, Problem& problem) {
 
 /// Family::costly of a family of numbers: rows longer than the usual ones (draw_shape).
 inline std::uint64_t long_rows(ProblemKind problem) {
-  return problem == ProblemKind::softmax ? 2 : problem == ProblemKind::attention ? 1 : 0;
+  return problem == ProblemKind::softmax || problem == ProblemKind::attention ? 2 : 0;
 }
 
 /// Normal logits around one number.

@@ -318,7 +318,9 @@ AttentionProblem draw_attention(const CaseSpec& spec, const ShapeWish& shape, Ra
 
 }  // namespace
 
-Problem draw_shape(const CaseSpec& spec, const ShapeWish& shape) {
+Problem draw_shape(const CaseSpec& spec, const ShapeWish& wish) {
+  ShapeWish shape = wish;
+  if (is_costly(spec) && shape.ragged_chance < 1) shape.ragged_chance = shape.causal_chance = shape.bias_chance = 0;
   Random random = stream(spec, Purpose::shape);
   switch (spec.problem) {
     case ProblemKind::softmax:

@@ -135,7 +135,7 @@ std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint
   const std::uint64_t tries = round == 0 ? kTries * wanted : std::max(wanted, std::min(round, kTries * wanted));
   std::vector<CaseSpec> taken, first;
   const auto take = [&](CaseSpec spec) {
-    const std::optional<Problem> problem = taken_problem(kernel, described, round != 0, spec);
+    const std::optional<Problem> problem = taken_problem(kernel, described, round != 0 || is_costly(spec), spec);
     if (!problem) return;
     taken.push_back(spec);
     run.draw(spec, *problem);
