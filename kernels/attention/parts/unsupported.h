@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "kernels/attention/parts/tile.h"
 #include "kernels/refusal.h"
@@ -73,10 +74,10 @@ inline std::string raw_unsupported(const Problem& problem) {
 
 /// What the documents' formulas leave open: which keys a row sees, what is added to its scores, where sequences lie.
 inline Refusal published_refusal(Refusal::Own own = tile_unsupported) {
-  return {own, {Feature::window, Feature::alibi, Feature::packed}};
+  return {std::move(own), {Feature::window, Feature::alibi, Feature::packed}};
 }
 inline Refusal hardened_refusal(Refusal::Own own = tile_unsupported) {
-  return {own,
+  return {std::move(own),
           {Feature::window, Feature::softcap, Feature::alibi, Feature::sink, Feature::packed, Feature::paged,
            Feature::descale, Feature::mixed}};
 }

@@ -41,7 +41,7 @@ void launch_elsewhere(LaunchTarget& target, const void* kernel, const Grid& grid
     std::memcpy(bytes + used, data, size);
     used += size;
   };
-  (add(&parameters, sizeof parameters, alignof(Parameters)), ...);
+  (add(static_cast<const void*>(&parameters), sizeof parameters, alignof(Parameters)), ...);
   target.launch({kernel, grid.size, block, dynamic_shared_bytes, {bytes, used}});
 }
 
