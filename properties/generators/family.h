@@ -33,8 +33,8 @@ struct Family {
   /// Of a family whose cases of the gradient are rows of their own: `make` of a spec of that problem gives the forward problem, this
   /// the rest. Null: a case of the gradient is the attention case of the same seed.
   GradientForm (*gradient)(const CaseSpec& spec) = nullptr;
-  /// How many seeds from kCostlySeeds on are further rows, which cost more than all of a round: drawn by a check of a library, and by
-  /// no other run.
+  /// How many seeds from kCostlySeeds on are further rows, which cost more than all of a round: drawn by a check of a library or of
+  /// a PTX file with a map, and by suggest of one.
   std::uint64_t (*costly)(ProblemKind problem) = nullptr;
   std::string_view name = {};  // the function's, by the list in CMakeLists.txt
 

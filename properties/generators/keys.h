@@ -20,8 +20,9 @@ struct KeyInfo {
   std::span<const std::string_view> choices = {};
 };
 
-/// No tensor of a generated case has more elements than this, so that a typo cannot ask for gigabytes.
-constexpr std::int64_t kMaxCaseElements = std::int64_t{1} << 23;  // the exact truth of so many takes tens of seconds
+/// No tensor of a generated case has more elements than this, so that a typo cannot ask for gigabytes. More rows than 16 bits count have
+/// 128 columns each.
+constexpr std::int64_t kMaxCaseElements = std::int64_t{1} << 24;
 
 std::span<const KeyInfo> keys_of(ProblemKind problem);
 

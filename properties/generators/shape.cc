@@ -320,6 +320,7 @@ AttentionProblem draw_attention(const CaseSpec& spec, const ShapeWish& shape, Ra
 
 Problem draw_shape(const CaseSpec& spec, const ShapeWish& wish) {
   ShapeWish shape = wish;
+  // Long rows are there for their numbers: plain, unless the family asks for lengths in every case.
   if (is_costly(spec) && shape.ragged_chance < 1) shape.ragged_chance = shape.causal_chance = shape.bias_chance = 0;
   Random random = stream(spec, Purpose::shape);
   switch (spec.problem) {

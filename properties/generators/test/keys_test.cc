@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
 #include "properties/generators/family.h"
 #include "properties/generators/keys.h"
 #include "reference/system/error.h"
@@ -39,10 +43,10 @@ TEST(Keys, FamilyThatDoesNotServe) {
 }
 
 TEST(Keys, TypesAndRanges) {
-  EXPECT_THAT(message("softmax:normal:0:cols=x"), AllOf(HasSubstr("key cols"), HasSubstr("0..8388608")));
-  EXPECT_THAT(message("softmax:normal:0:cols=1.5"), HasSubstr("0..8388608"));
-  EXPECT_THAT(message("softmax:normal:0:cols=-1"), HasSubstr("0..8388608"));
-  EXPECT_THAT(message("softmax:normal:0:cols=99999999999999999999"), HasSubstr("0..8388608"));
+  EXPECT_THAT(message("softmax:normal:0:cols=x"), AllOf(HasSubstr("key cols"), HasSubstr("0..16777216")));
+  EXPECT_THAT(message("softmax:normal:0:cols=1.5"), HasSubstr("0..16777216"));
+  EXPECT_THAT(message("softmax:normal:0:cols=-1"), HasSubstr("0..16777216"));
+  EXPECT_THAT(message("softmax:normal:0:cols=99999999999999999999"), HasSubstr("0..16777216"));
   EXPECT_THAT(message("softmax:normal:0:chunk=0"), AllOf(HasSubstr("key chunk"), HasSubstr("1..")));
   EXPECT_THAT(message("attention:normal:0:causal=2"), AllOf(HasSubstr("key causal"), HasSubstr("0..1")));
   EXPECT_THAT(message("attention:normal:0:d=0"), AllOf(HasSubstr("key d"), HasSubstr("1..1024")));
@@ -62,9 +66,9 @@ TEST(Keys, TypesAndRanges) {
 
 TEST(Keys, Together) {
   EXPECT_THAT(message("softmax:normal:0:rows=1000000,cols=1000000"),
-              AllOf(HasSubstr("key cols"), HasSubstr("8388608")));
-  EXPECT_THAT(message("attention:normal:0:sq=1000000,sk=1000000"), HasSubstr("must be at most 8388608"));
-  EXPECT_THAT(message("merge:normal:0:n=4096,rows=1000000,dv=65536"), HasSubstr("must be at most 8388608"));
+              AllOf(HasSubstr("key cols"), HasSubstr("16777216")));
+  EXPECT_THAT(message("attention:normal:0:sq=1000000,sk=1000000"), HasSubstr("must be at most 16777216"));
+  EXPECT_THAT(message("merge:normal:0:n=4096,rows=1000000,dv=65536"), HasSubstr("must be at most 16777216"));
   EXPECT_THAT(message("attention:normal:0:hq=4,hk=3"), AllOf(HasSubstr("key hk"), HasSubstr("divide hq = 4")));
   EXPECT_THAT(message("softmax:staircase:0:cols=2"), AllOf(HasSubstr("key cols"), HasSubstr("at least 3")));
   EXPECT_THAT(message("softmax:staircase:0:cols=100,chunk=50"), AllOf(HasSubstr("key chunk"), HasSubstr("1..49")));
@@ -154,6 +158,42 @@ TEST(Keys, a_bias_beside_pages_has_a_column_per_slot) {
   const auto& attention = std::get<AttentionProblem>(made);
   ASSERT_TRUE(attention.has_bias() && attention.paged());
   EXPECT_EQ(attention.bias.shape[3], attention.k_length());
+}
+
+/// Of the first query of the first head, the scores of the first keys: paged, of the first page.
+std::vector<double> scores(const AttentionProblem& p) {
+  std::vector<double> sums;
+  const std::int64_t place = p.paged() ? p.page_table.front() : 0;
+  for (std::int64_t j = 0; j < std::min(p.k.shape[2], p.visible_length(0)); ++j) {
+    double sum = 0;
+    for (std::int64_t c = 0; c < p.head_dim(); ++c) sum += p.q.at({0, 0, 0, c}) * p.k.at({place, 0, j, c});
+    sums.push_back(sum);
+  }
+  return sums;
+}
+
+TEST(Keys, without_the_bias_a_row_has_its_sizes_and_ordinary_scores) {
+  std::size_t with_bias = 0;
+  for (std::uint64_t seed = 0; seed < find_family("pairs")->round(ProblemKind::attention); ++seed) {
+    const auto given = std::get<AttentionProblem>(make_case({ProblemKind::attention, "pairs", seed, {}}).problem);
+    if (!given.has_bias()) continue;
+    ++with_bias;
+    const auto made =
+        std::get<AttentionProblem>(make_case({ProblemKind::attention, "pairs", seed, {{"bias", "none"}}}).problem);
+    EXPECT_FALSE(made.has_bias()) << seed;
+    EXPECT_EQ(made.q.shape, given.q.shape) << seed;
+    EXPECT_EQ(made.k.shape, given.k.shape) << seed;
+    EXPECT_EQ(made.v.shape, given.v.shape) << seed;
+    EXPECT_EQ(made.key_length, given.key_length) << seed;
+    EXPECT_EQ(made.causal, given.causal) << seed;
+    if (made.q_length(0) == 0) continue;
+    const std::vector<double> of_a_row = scores(made);
+    for (const double score : of_a_row) EXPECT_TRUE(std::isfinite(score)) << seed;
+    if (of_a_row.size() < 2) continue;
+    EXPECT_NE(std::ranges::min(of_a_row), std::ranges::max(of_a_row)) << seed;
+  }
+  EXPECT_GT(with_bias, 10U);
+  EXPECT_THAT(message("attention:pairs:0:bias=some"), AllOf(HasSubstr("key bias"), HasSubstr("none")));
 }
 
 }  // namespace

@@ -130,9 +130,8 @@ TEST(Draw, a_kernel_of_dense_tensors_has_every_size) {
 }
 
 /// What a check of a kernel with these limits draws of model_sizes, from the seed on.
-std::vector<Case> sizes_drawn(ProblemKind problem, const char* more, std::uint64_t seed) {
-  const Described described =
-      described_as({problem, problem == ProblemKind::attention ? R"("gqa", "causal")" : "", more});
+std::vector<Case> sizes_drawn(const Taken& taken, std::uint64_t seed) {
+  const Described described = described_as(taken);
   const Kernel kernel = kernel_of(described);
   KernelRun run(kernel, {}, described.declared);
   const Family* const only[] = {find_family("model_sizes")};
@@ -148,15 +147,25 @@ std::int64_t rows(const Case& one) { return output_shape(one.problem).rows; }
 
 // A count of rows in 16 bits, a grid's second axis: whatever the seed of the check is, and where the kernel holds the width to a tile.
 TEST(Draw, a_default_check_has_more_rows_than_16_bits_count) {
-  for (const auto& [problem, more] :
-       {std::pair{ProblemKind::softmax, ""}, std::pair{ProblemKind::softmax, R"(, "limits": {"cols": [64, 4096, 64]})"},
-        std::pair{ProblemKind::merge, ""}, std::pair{ProblemKind::attention, ""},
-        std::pair{ProblemKind::attention, R"(, "limits": {"d": [64, 64], "dv": "d"})"},
-        std::pair{ProblemKind::attention, R"(, "limits": {"d": [64, 128, 64], "dv": "d"})"}}) {
+  for (const Taken& taken : {Taken{ProblemKind::softmax, "", ""},
+                             {ProblemKind::softmax, "", R"(, "limits": {"cols": [64, 4096, 64]})"},
+                             {ProblemKind::softmax, "", R"(, "limits": {"cols": [128, 4096, 128]})"},
+                             {ProblemKind::merge, "", ""},
+                             {ProblemKind::attention, R"("gqa", "causal")", ""},
+                             {ProblemKind::attention, R"("causal")", R"(, "limits": {"d": [64, 64], "dv": "d"})"},
+                             {ProblemKind::attention, "", R"(, "limits": {"d": [64, 128, 64], "dv": "d"})"},
+                             {ProblemKind::attention, "", R"(, "limits": {"d": [128, 128], "dv": "d"})"}}) {
     for (const std::uint64_t seed : {0, 1, 100}) {
-      const std::vector<Case> cases = sizes_drawn(problem, more, seed);
+      const std::vector<Case> cases = sizes_drawn(taken, seed);
       EXPECT_TRUE(std::ranges::any_of(cases, [](const Case& one) { return rows(one) > kManyRows; }))
-          << name(problem) << more << " " << seed;
+          << name(taken.problem) << taken.more << " " << seed;
+      if (taken.problem != ProblemKind::attention) continue;
+      EXPECT_TRUE(std::ranges::any_of(cases,
+                                      [](const Case& one) {
+                                        const auto& p = std::get<AttentionProblem>(one.problem);
+                                        return p.batch() * p.k_heads() > kManyRows;
+                                      }))
+          << taken.takes << taken.more << " " << seed;
     }
   }
 }
@@ -174,21 +183,26 @@ TEST(Draw, rows_that_cost_as_much_as_a_round_are_in_no_round) {
 
 // Faults were found that show only beyond one tile of queries and two of keys at a head dimension of models, or where one query decodes.
 TEST(Draw, a_default_check_has_the_tiles_of_models) {
-  const std::vector<Case> cases = sizes_drawn(ProblemKind::attention, "", 0);
-  const auto any = [&](const auto& holds) {
-    return std::ranges::any_of(cases, [&](const Case& one) { return holds(std::get<AttentionProblem>(one.problem)); });
-  };
-  for (const std::int64_t d : {64, 128, 256}) {
-    for (const bool causal : {false, true}) {
+  for (const char* takes : {"", R"("causal")", R"("gqa", "causal")"}) {
+    const std::vector<Case> cases = sizes_drawn({ProblemKind::attention, takes, ""}, 0);
+    const auto any = [&](const auto& holds) {
+      return std::ranges::any_of(cases,
+                                 [&](const Case& one) { return holds(std::get<AttentionProblem>(one.problem)); });
+    };
+    const bool takes_causal = *takes != 0, takes_groups = std::string_view(takes).starts_with(R"("gqa")");
+    for (const std::int64_t d : {64, 128, 256}) {
+      for (const bool causal : {false, true}) {
+        if (causal && !takes_causal) continue;
+        EXPECT_TRUE(any([&](const AttentionProblem& p) {
+          return p.head_dim() == d && p.causal == causal && p.q_length() > 64 && p.k_length() > 64;
+        })) << takes
+            << d << " " << causal;
+      }
+      if (d == 256 || !takes_groups) continue;
       EXPECT_TRUE(any([&](const AttentionProblem& p) {
-        return p.head_dim() == d && p.causal == causal && p.q_length() > 64 && p.k_length() > 64;
-      })) << d
-          << " " << causal;
+        return p.head_dim() == d && p.q_length() == 1 && p.k_length() > 512 && p.q_heads() >= 4 * p.k_heads();
+      })) << d;
     }
-    if (d == 256) continue;
-    EXPECT_TRUE(any([&](const AttentionProblem& p) {
-      return p.head_dim() == d && p.q_length() == 1 && p.k_length() > 512 && p.q_heads() >= 4 * p.k_heads();
-    })) << d;
   }
 }
 
@@ -320,7 +334,8 @@ TEST(Draw, one_size_alone_is_drawn_beside_others_that_it_can_be_judged_with) {
                   R"(, "limits": {"q_length": [1, 1], "q_heads": [32, 32], "k_heads": [8, 8]})"},
         std::pair{ProblemKind::backward, R"(, "limits": {"q_length": [128, 128], "d": [64, 64], "dv": "d"})"}}) {
     const std::string gqa = forward_kind(problem) == ProblemKind::attention ? R"("gqa", "causal")" : "";
-    constexpr std::string_view kFamilies[] = {"normal", "overflow_edge", "equal", "deep_negative"};  // without long rows
+    constexpr std::string_view kFamilies[] = {"normal", "overflow_edge", "equal",
+                                              "deep_negative"};  // without long rows
     EXPECT_EQ(problems_taken({problem, gqa, limits}, kFamilies).size(), 16U) << name(problem) << limits;
   }
 }
