@@ -36,6 +36,7 @@ constexpr int kPatience = 1000;    // milliseconds that a process without its so
 constexpr double kThreadsRun = 1;  // seconds that a thread which is ready to run may wait for a processor
 constexpr std::size_t kMostText = std::size_t{1} << 24;  // of an answer
 
+constexpr const char* kAnotherAnswer = "gave an answer that was not asked for: run() must return once";
 constexpr const char* kForked = "forked: what a kernel starts must have ended when it returns";
 
 struct Packet {
@@ -203,7 +204,7 @@ struct PluginProcess::State {
 
   void check(const Packet& packet) {
     if (packet.from != pid) fault(kForked);
-    if (packet.reply.number != number) fault("gave an answer that was not asked for: run() must return once");
+    if (packet.reply.number != number) fault(kAnotherAnswer);
     if (packet.reply.forked != 0) fault(kForked);
   }
 };
@@ -272,9 +273,9 @@ PluginProcess::Answer PluginProcess::exchange(State& state, PluginRequest::What 
   } while (part.reply.more != 0);
   state.printed->show_last();  // by this call; the judge may ask no other
   answer.value = part.reply.value;
-  if (Packet stray; receive(state.socket.get(), stray) == Received::packet) {
-    state.number = 0;  // which is never asked: nothing follows the last part of an answer
-    state.check(stray);
+  if (Packet stray;
+      receive(state.socket.get(), stray) == Received::packet) {  // nothing follows the last part of an answer
+    state.fault(stray.from != state.pid || stray.reply.forked != 0 ? kForked : kAnotherAnswer);
   }
   if (part.reply.kind == PluginReply::Kind::done) {
     if (state.left_something()) state.fault(kForked);
