@@ -24,20 +24,20 @@ std::filesystem::path witness_path(const PropertyOptions& options, const Propert
 
 namespace {
 
-/// Of a law that promises what it asks, whose every case was left undecided. A law that judges and says nothing of the cases
-/// that the kernel took has no bound for them: nothing was asked.
-void require_promise(PropertyResult& result, bool promised, bool judges) {
-  const bool was_asked = result.executed() > 0 || (judges && result.taken > 0);
-  if (promised && was_asked && result.decided() == 0) result.undecided = "it decided no case";
+/// Of a law whose promise the kernel makes. A law that judges and says nothing of the cases that the kernel took has no bound for them:
+/// nothing was asked. Families that were chosen need not hold what a relating law asks about.
+void require_promise(PropertyResult& result, bool judges, bool all_families) {
+  const bool was_asked = result.executed() > 0 || (result.taken > 0 && (judges || all_families));
+  if (was_asked && result.decided() == 0) result.undecided = "it decided no case";
 }
 
 /// Whether a run that was stopped says of this law no more than that it was not asked. One that promises nothing may have nothing
 /// to say of this kernel: that is so where most of the families had a case of it.
-bool left_unasked(const PropertyResult& result, const Law& law, const Contract& contract, std::size_t families) {
+bool left_unasked(const PropertyResult& result, const Law& law, const Kernel& kernel, std::size_t families) {
   if (result.failure || result.executed() > 0) return false;
   if (result.by_family.empty()) return true;
   if (law.promised == nullptr) return 2 * result.by_family.size() < families;
-  return law.promised(contract) && result.by_family.size() < families;
+  return law.promised(kernel.problem, kernel.contract) && result.by_family.size() < families;
 }
 
 std::string keep_witness(const PropertyOptions& options, const Case& c, const PropertyResult& result,
@@ -80,8 +80,8 @@ void KernelLaws::conclude() {
   const Conclusion conclusion = decisions_.conclude(kernel_);
   for (std::size_t i = 0; i < questions_.size(); ++i) {
     const auto& [law, asked] = questions_[i];
-    const bool promised = asked && law->promised != nullptr && law->promised(kernel_.contract);
-    require_promise(results_[i], promised, law->judge != nullptr);
+    if (!asked || !law->is_promised(kernel_.problem, kernel_.contract)) continue;
+    require_promise(results_[i], law->judge != nullptr, options_.families.empty());
   }
   PropertyResult* result = as_a_whole();
   if (result == nullptr) return;
@@ -101,7 +101,7 @@ void KernelLaws::conclude() {
 void KernelLaws::mark_unasked(std::size_t families) {
   for (std::size_t i = 0; i < questions_.size(); ++i) {
     PropertyResult& result = results_[i];
-    result.unasked = left_unasked(result, *questions_[i].law, kernel_.contract, families);
+    result.unasked = left_unasked(result, *questions_[i].law, kernel_, families);
     if (result.unasked && result.undecided.empty()) result.undecided = kLeftUnasked;
   }
 }
@@ -195,7 +195,9 @@ bool KernelLaws::is_its_turn(std::size_t law) const {
          (law + family_ + turn_.number) % turn_.of == 0;
 }
 
-Extent KernelLaws::extent(std::size_t law) const { return results_[law].decided() == 0 ? Extent::any : Extent::usual; }
+Extent KernelLaws::extent(std::size_t law) const {
+  return !options_.replay.empty() || results_[law].decided() == 0 ? Extent::any : Extent::usual;
+}
 
 bool KernelLaws::fails_again(Failing& failing, const Case& c) {
   if (stopped()) return false;

@@ -46,12 +46,15 @@ struct Law {
   // A relating law: of forward problems, of some of which it may still have nothing to say (unsupported); of gradients; or of both.
   Verdict (*relate)(Trial& trial) = nullptr;
   Verdict (*of_gradients)(Trial& trial) = nullptr;
-  /// Whether a kernel with this contract promises what the law asks, so that a run in which the law decided no case has left a
-  /// promise untested. Null: the law says something of some problems only.
-  bool (*promised)(const Contract& contract) = nullptr;
+  /// Whether a kernel of such problems with this contract promises what the law asks, so that a run in which the law decided no case
+  /// has left a promise untested. Null: the law says something of some problems only.
+  bool (*promised)(ProblemKind problem, const Contract& contract) = nullptr;
   /// Seeded faults that it must reject on at least one default case of the families (teeth; asserted by a test).
   std::span<const std::string_view> must_reject = {};
 
+  bool is_promised(ProblemKind problem, const Contract& contract) const {
+    return promised != nullptr && promised(problem, contract);
+  }
   bool is_of(ProblemKind problem) const { return judge != nullptr || relation(problem) != nullptr; }
   auto relation(ProblemKind problem) const -> Verdict (*)(Trial&) {
     return problem == ProblemKind::backward ? of_gradients : relate;
@@ -82,7 +85,8 @@ enum class Extent : std::uint8_t { usual, any };
 /// The law's verdict: unsupported if the kernel does not take the case, fail(error) for what its executor found. Throws
 /// std::logic_error if the law runs it on a problem that it does not take, or that is not valid: a defect of the law.
 /// Extent::usual leaves cases of more rows than kMostRowsRelated, and costly ones, to the judging laws: laws that relate runs would be most of a check's time
-/// there. A kernel may take no smaller case: a check asks every law of the first case of a family, properties until it has decided one.
+/// there. A kernel may take no smaller case: a check asks every law of the first case of a family, and of its first costly one
+/// those that are promised; properties until it has decided one; a replay of every case.
 Verdict ask(const Law& law, Trial& trial, Extent extent = Extent::any);
 
 }  // namespace flashproof

@@ -20,6 +20,7 @@ namespace {
 /// A case and what is known of it so far.
 struct Subject {
   std::uint64_t index = 0;
+  bool first_costly = false;
   std::optional<Case> own;
   std::string refused;  // the family has no such case
   std::string failed;   // why no law is asked
@@ -84,6 +85,8 @@ void make(Subject& subject, const PluginTask& task, std::uint64_t index) {
   subject.trial.reset();
   subject.own.reset();
   subject.index = index;
+  subject.first_costly =
+      task.data == nullptr && index > 0 && is_costly(task.cases[index]) && !is_costly(task.cases[index - 1]);
   subject.refused.clear();
   subject.failed.clear();
   const Case* content = task.data;
@@ -108,7 +111,8 @@ PluginAnswer answer(Subject& subject, const Law* law) {
     if (result.verdict.kind == VerdictKind::unsupported) subject.failed = result.verdict.detail;
     return result;
   }
-  return ask_law(*law, trial, subject.index == 0 ? Extent::any : Extent::usual);
+  const bool promised = law->is_promised(trial.kernel().problem, trial.contract());
+  return ask_law(*law, trial, subject.index == 0 || (subject.first_costly && promised) ? Extent::any : Extent::usual);
 }
 
 Verdict returned(Trial& trial) {

@@ -60,7 +60,7 @@ struct PluginResult {
   std::string_view law;
   PluginTally tally;
   std::map<std::string, PluginTally, std::less<>> by_family = {};
-  std::string does_not_apply = {};            // why the law says nothing, of one case
+  std::string does_not_apply = {};            // why the law says nothing, of most cases of which it says nothing
   std::optional<PluginFailure> failure = {};  // of the first family and seed that failed
 
   /// Cases in which the kernel ran and the law was asked.

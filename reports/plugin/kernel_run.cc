@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace flashproof {
@@ -11,6 +12,7 @@ KernelRun::KernelRun(const Kernel& kernel, std::vector<Question> questions, std:
     : kernel_(&kernel), questions_(std::move(questions)) {
   for (const Capability* one : declared) tested_.push_back({one});
   refused_by_law_.resize(questions_.size() + 1);
+  reasons_.resize(questions_.size() + 1);
   results_.push_back({kernel_, kCallReturns, {}});
   for (const Question& one : questions_) results_.push_back({kernel_, one.law->name, {}});
 }
@@ -68,24 +70,29 @@ void KernelRun::add(const CaseSpec& spec, std::size_t step, const PluginAnswer& 
   }
   result.tally.add(answer.verdict, answer.ratio);
   result.by_family[spec.family].add(answer.verdict, answer.ratio);
-  // A law's own reason says more than that the kernel does not take the case.
-  const std::string& refused = results_.front().does_not_apply;
-  if (answer.verdict.kind == VerdictKind::unsupported &&
-      (result.does_not_apply.empty() || answer.verdict.detail != refused)) {
-    result.does_not_apply = answer.verdict.detail;
-  }
+  if (answer.verdict.kind == VerdictKind::unsupported) ++reasons_.at(step)[answer.verdict.detail];
+}
+
+std::string KernelRun::reason(std::size_t step) const {
+  const auto rank = [&](const auto& said) {  // a law's own reason says more than that the kernel does not take the case
+    const bool own = step == 0 || !reasons_.front().contains(said.first);
+    return std::tuple(own && said.first != kNotRelated, own, said.second);
+  };
+  const auto& said = reasons_.at(step);
+  const auto most = std::ranges::max_element(said, {}, rank);
+  return most == said.end() ? "" : most->first;
 }
 
 void KernelRun::add_untested(std::vector<std::string>& undecided) const {
   for (std::size_t i = 0; i < questions_.size(); ++i) {
     const auto& [law, asked] = questions_[i];
     const PluginResult& result = results_[1 + i];
-    const bool promised = asked && law->promised != nullptr && law->promised(kernel_->contract);
+    const bool promised = asked && law->is_promised(kernel_->problem, kernel_->contract);
     // A judging law that says nothing of any case has no bound for them: nothing was asked of the kernel.
     const bool was_asked = result.executed() > 0 || law->judge != nullptr;
-    if (promised && result.does_not_apply == kNotRelated && !was_asked) {
-      undecided.push_back(fmt::format("{} was asked of no case: {}", result.law, kNotRelated));
-    } else if (promised && was_asked && result.decided() == 0) {
+    if (promised && !was_asked) {
+      undecided.push_back(fmt::format("{} was asked of no case: {}", result.law, reason(1 + i)));
+    } else if (promised && result.decided() == 0) {
       undecided.push_back(fmt::format("{} was asked and decided no case", result.law));
     } else if (asked && refused_by_law_[1 + i] > result.decided()) {
       undecided.push_back(
@@ -107,6 +114,7 @@ void KernelRun::add_untested(std::vector<std::string>& undecided) const {
 
 PluginOutcome KernelRun::outcome(bool replay, std::optional<PluginFailure>& contradiction) {
   PluginOutcome outcome{.kernel = kernel_};
+  for (std::size_t step = 0; step < results_.size(); ++step) results_[step].does_not_apply = reason(step);
   const Conclusion conclusion = decisions_.conclude(*kernel_);
   outcome.undecided = conclusion.unasked;
   if (conclusion.contradiction) {

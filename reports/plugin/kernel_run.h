@@ -58,6 +58,8 @@ class KernelRun {
 
   /// Whether the case was judged or refused by the call, of each capability that it tests.
   void count(const CaseSpec& spec, std::size_t step, const Verdict& verdict);
+  /// PluginResult::does_not_apply: of the law's own reasons the most frequent, else of the kernel's; whatever the order of cases.
+  std::string reason(std::size_t step) const;
   /// Sentences of PluginOutcome::undecided: a law, or a capability, without an answer.
   void add_untested(std::vector<std::string>& undecided) const;
 
@@ -73,6 +75,8 @@ class KernelRun {
   bool given_up_ = false;
   std::uint64_t refused_ = 0, not_asked_ = 0;  // cases that the description takes, by the call
   std::vector<std::uint64_t> refused_by_law_;  // of the results
+  std::vector<std::map<std::string, std::uint64_t>>
+      reasons_;  // of the results: why nothing was said, in how many cases
 };
 
 }  // namespace flashproof

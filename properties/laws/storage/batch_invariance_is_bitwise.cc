@@ -4,10 +4,13 @@
 // What is left keeps every argument: positions count from the bottom right, so the queries that stay are the last ones; the
 // plan is an argument too, and a packed sequence alone would have a shorter one, so the longest sequence stays beside it.
 #include <algorithm>
+#include <functional>
+#include <optional>
 
 #include "properties/laws/of_gradients.h"
 #include "properties/laws/support/change.h"
 #include "properties/laws/support/compare.h"
+#include "properties/laws/support/fewest.h"
 #include "properties/laws/support/same_outputs.h"
 
 namespace flashproof {
@@ -52,13 +55,30 @@ Part part_of(const P& p, const Index& rows, std::string name) {
   return {part, rows, std::move(name)};
 }
 
-/// One row, and the rows from a drawn one on.
+/// "a row alone", "64 rows alone"
+std::string alone(std::int64_t count, std::string_view one, std::string_view many) {
+  return (count == 1 ? std::string(one) : std::to_string(count) + " " + std::string(many)) + " alone";
+}
+
+using Takes = std::function<bool(const Problem&)>;
+std::optional<Part> if_taken(const Takes& takes, Part part) {
+  if (!takes(part.problem)) return std::nullopt;
+  return part;
+}
+
+/// One row, or as few as the kernel takes, and the rows from a drawn one on.
 template <class P>
-std::vector<Part> parts_of(const P& p, Random& random) {
+std::vector<Part> parts_of(const P& p, Random& random, const Takes& takes) {
   const std::int64_t rows = output_shape(p).rows;
   if (rows < 2) return {};
-  const std::int64_t alone = random.integer(0, rows - 1), first = random.integer(1, rows - 1);
-  return {part_of(p, {alone}, "a row alone"), part_of(p, range(first, rows), "the last rows alone")};
+  std::vector<Part> parts;
+  const auto few = [&](std::int64_t first, std::int64_t count) {
+    return if_taken(takes, part_of(p, range(first, first + count), alone(count, "a row", "rows")));
+  };
+  if (std::optional<Part> part = fewest(rows, random, few)) parts.push_back(std::move(*part));
+  const std::int64_t first = random.integer(1, rows - 1);
+  parts.push_back(part_of(p, range(first, rows), "the last rows alone"));
+  return parts;
 }
 
 /// Sequences and heads as listed, of every sequence the queries from `first` on, or its last one.
@@ -121,25 +141,49 @@ Part part_of(const AttentionProblem& p, const Index& sequences, const Index& hea
   return result;
 }
 
-std::vector<Part> parts_of(const AttentionProblem& p, Random& random) {
+/// Neighbours; a packed sequence alone would have a shorter plan, so the longest stays beside it.
+Index sequences_from(const AttentionProblem& p, std::int64_t first, std::int64_t count) {
+  Index kept = range(first, first + count);
+  if (!p.packed() || p.paged()) return kept;
+  const auto is_longest = [&](std::int64_t s) { return p.k_length(s) == p.k_length(); };
+  if (std::ranges::any_of(kept, is_longest)) return kept;
+  const Index all = iota(p.sequences());
+  kept.push_back(*std::ranges::find_if(all, is_longest));
+  return kept;
+}
+
+std::vector<Part> parts_of(const AttentionProblem& p, Random& random, const Takes& takes) {
   if (output_shape(p).rows == 0) return {};
   const Index every_sequence = iota(p.sequences()), every_head = iota(p.q_heads());
-  const Index head = {random.integer(0, p.q_heads() - 1)};
-  Index sequence = {random.integer(0, p.sequences() - 1)};
-  if (p.packed() && !p.paged() && p.k_length(sequence[0]) < p.k_length()) {
-    const auto longest = std::ranges::find_if(every_sequence, [&](auto s) { return p.k_length(s) == p.k_length(); });
-    sequence.push_back(*longest);
-  }
+  const std::int64_t group = p.q_heads() / p.k_heads();
   std::int64_t queries = 0;
   for (const std::int64_t s : every_sequence) queries = std::max(queries, p.q_length(s));
-  // The first queries of a mask that is aligned top left see the first keys: none but the whole ends as it does.
-  const std::int64_t first = queries < 2 || p.top_left ? 0 : random.integer(1, queries - 1);
-  const bool fewer_sequences = sequence.size() < every_sequence.size(), fewer_heads = p.q_heads() > 1;
+  Index sequence = every_sequence, head = every_head;
   std::vector<Part> parts;
-  if (fewer_sequences) parts.push_back(part_of(p, sequence, every_head, 0, "a batch entry alone"));
-  if (fewer_heads) parts.push_back(part_of(p, every_sequence, head, 0, "a head alone"));
-  if (first > 0) parts.push_back(part_of(p, every_sequence, every_head, first, "the last queries alone"));
-  if (queries > 0 && (fewer_sequences || fewer_heads)) {
+  const auto add = [&](std::optional<Part> part) {
+    if (part) parts.push_back(std::move(*part));
+  };
+  add(fewest(p.sequences(), random, [&](std::int64_t first, std::int64_t count) {
+    sequence = sequences_from(p, first, count);
+    if (sequence.size() == every_sequence.size()) return std::optional<Part>();
+    return if_taken(takes, part_of(p, sequence, every_head, 0, alone(count, "a batch entry", "batch entries")));
+  }));
+  add(fewest(p.q_heads(), random, [&](std::int64_t first, std::int64_t count) {
+    if (count % group != 0 && group % count != 0) return std::optional<Part>();  // no whole groups, nor part of one
+    head = range(first, first + count);
+    return if_taken(takes, part_of(p, every_sequence, head, 0, alone(count, "a head", "heads")));
+  }));
+  // The first queries of a mask that is aligned top left see the first keys: none but the whole ends as it does.
+  if (!p.top_left && queries > 1) {
+    const auto last = [&](std::int64_t count) {
+      return part_of(p, every_sequence, every_head, queries - count, "the last queries alone");
+    };
+    Part drawn = last(random.integer(1, queries - 1));
+    std::optional<Part> taken = if_taken(takes, drawn);
+    if (!taken) taken = fewest(queries, random, [&](auto, std::int64_t count) { return if_taken(takes, last(count)); });
+    parts.push_back(taken ? std::move(*taken) : std::move(drawn));
+  }
+  if (queries > 0 && (sequence.size() < every_sequence.size() || head.size() < every_head.size())) {
     parts.push_back(
         part_of(p, sequence, head, p.top_left ? 0 : queries - 1,
                 p.top_left ? "a head of a batch entry alone" : "the last query of a head of a batch entry alone"));
@@ -150,7 +194,11 @@ std::vector<Part> parts_of(const AttentionProblem& p, Random& random) {
 Verdict relate(Trial& trial) {
   if (!trial.contract().batch_invariant) return unsupported("the kernel declares itself not batch invariant");
   Random random = trial.random(kName);
-  const std::vector<Part> parts = visit_forward([&](const auto& p) { return parts_of(p, random); }, trial.problem());
+  const std::vector<Part> parts = visit_forward(
+      [&](const auto& p) {
+        return parts_of(p, random, [&](const Problem& part) { return trial.refusal(part).empty(); });
+      },
+      trial.problem());
   Comparison tally;
   for (const Part& part : parts) {
     if (!tally.taken(trial.refusal(part.problem))) continue;
@@ -171,7 +219,8 @@ Law batch_invariance_is_bitwise() {
               "as in the whole",
           .relate = relate,
           .of_gradients = batch_invariance_of_gradients,
-          .promised = [](const Contract& contract) { return contract.deterministic && contract.batch_invariant; },
+          .promised = [](ProblemKind,
+                         const Contract& contract) { return contract.deterministic && contract.batch_invariant; },
           .must_reject = kTeeth};
 }
 

@@ -4,8 +4,12 @@
 // query as they are stored. So: of a batch entry alone, and of a kv head with its group alone, dq, dk and dv; of one query
 // head alone, and of the last queries alone, dq; of the last keys alone, dk and dv. Positions count from the bottom right,
 // so that what stays sees what it saw. A kernel that is not deterministic is asked for its bounds.
+#include <numeric>
+#include <optional>
+
 #include "properties/laws/of_gradients.h"
 #include "properties/laws/support/compare_backward.h"
+#include "properties/laws/support/fewest.h"
 #include "properties/laws/support/parts_backward.h"
 #include "properties/laws/support/same_outputs.h"
 
@@ -15,34 +19,72 @@ namespace {
 constexpr std::string_view kName = "batch_invariance_is_bitwise";
 
 struct Alone {
-  GradientSlice slice;
+  GradientPart part;
   std::string_view name;
   bool queries, keys;  // dq, and dk and dv, are those of the whole
 };
 
-std::vector<Alone> parts_of(const AttentionProblem& p, Random& random) {
+std::vector<Alone> parts_of(Trial& trial, Random& random) {
+  const BackwardProblem& problem = gradient_of(trial);
+  const AttentionProblem& p = problem.forward;
   const GradientSlice all = whole_slice(p);
-  const std::int64_t kv = random.integer(0, p.k_heads() - 1), h = random.integer(0, p.q_heads() - 1);
-  GradientSlice batch = all, group = all, head = all, queries = all, keys = all, corner = all;
-  corner.batches = batch.batches = {random.integer(0, p.batch() - 1)};
-  corner.k_heads = group.k_heads = {kv};
-  corner.q_heads = group.q_heads = group_of(p, kv);
-  head.q_heads = {h};
-  head.k_heads = {p.kv_head(h)};
-  if (p.q_length() > 1) queries.first_query = random.integer(1, p.q_length() - 1);
-  if (p.k_length() > 1) keys.first_key = random.integer(1, p.k_length() - 1);
+  const std::int64_t per_group = p.q_heads() / p.k_heads();
+  const auto part_of = [&](const GradientSlice& slice, std::string_view name, bool queries, bool keys) {
+    return Alone{slice_of(problem, slice), name, queries, keys};
+  };
+  const auto if_taken = [&](Alone part) -> std::optional<Alone> {
+    if (!trial.refusal(part.part.problem).empty()) return std::nullopt;
+    return part;
+  };
+  const auto neighbours = [](std::int64_t first, std::int64_t count) {
+    std::vector<std::int64_t> kept(static_cast<std::size_t>(count));
+    std::iota(kept.begin(), kept.end(), first);
+    return kept;
+  };
   std::vector<Alone> parts;
-  if (p.batch() > 1) parts.push_back({batch, "a batch entry alone", true, true});
-  if (p.k_heads() > 1) parts.push_back({group, "a kv head and its group alone", true, true});
-  if (p.q_heads() > p.k_heads()) parts.push_back({head, "a query head alone", true, false});
-  if (queries.first_query > 0) parts.push_back({queries, "the last queries alone", true, false});
-  if (keys.first_key > 0) parts.push_back({keys, "the last keys alone", false, true});
-  if (p.batch() > 1 && p.k_heads() > 1) parts.push_back({corner, "a group of a batch entry alone", true, true});
+  const auto add = [&](std::optional<Alone> part) {
+    if (part) parts.push_back(std::move(*part));
+  };
+  GradientSlice corner = all;
+  add(fewest(p.batch(), random, [&](std::int64_t first, std::int64_t count) {
+    GradientSlice slice = all;
+    corner.batches = slice.batches = neighbours(first, count);
+    return if_taken(part_of(slice, "some batch entries alone", true, true));
+  }));
+  add(fewest(p.k_heads(), random, [&](std::int64_t first, std::int64_t count) {
+    GradientSlice slice = all;
+    corner.k_heads = slice.k_heads = neighbours(first, count);
+    corner.q_heads = slice.q_heads = neighbours(first * per_group, count * per_group);
+    return if_taken(part_of(slice, "some kv heads and their groups alone", true, true));
+  }));
+  if (per_group > 1) {
+    GradientSlice slice = all;
+    slice.q_heads = {random.integer(0, p.q_heads() - 1)};
+    slice.k_heads = {p.kv_head(slice.q_heads[0])};
+    parts.push_back(part_of(slice, "a query head alone", true, false));
+  }
+  add(fewest(p.q_length(), random, [&](std::int64_t first, std::int64_t count) {
+    GradientSlice slice = all;
+    slice.first_query = first > 0 ? first : p.q_length() - count;
+    return if_taken(part_of(slice, "the last queries alone", true, false));
+  }));
+  add(fewest(p.k_length(), random, [&](std::int64_t first, std::int64_t count) {
+    GradientSlice slice = all;
+    slice.first_key = first > 0 ? first : p.k_length() - count;
+    return if_taken(part_of(slice, "the last keys alone", false, true));
+  }));
+  if (parts.empty() && p.q_length() > 1) {  // refused: that is the reason
+    GradientSlice slice = all;
+    slice.first_query = 1;
+    parts.push_back(part_of(slice, "the last queries alone", true, false));
+  }
+  if (p.batch() > 1 && p.k_heads() > 1) parts.push_back(part_of(corner, "a group of a batch entry alone", true, true));
   return parts;
 }
 
 /// "" if the part's rows are those of the whole.
-std::string unlike(Trial& trial, const GradientPart& part, const Alone& alone) {
+std::string unlike(Trial& trial, const Alone& alone) {
+  const GradientPart& part = alone.part;
   const Output gradients = trial.run(part.problem);
   const auto rows = [&](Part of) -> const std::vector<std::int64_t>& {
     return of == Part::dq ? part.query_row : part.key_row;
@@ -76,16 +118,14 @@ std::string unlike(Trial& trial, const GradientPart& part, const Alone& alone) {
 
 Verdict batch_invariance_of_gradients(Trial& trial) {
   if (!trial.contract().batch_invariant) return unsupported("the kernel declares itself not batch invariant");
-  const AttentionProblem& forward = gradient_of(trial).forward;
   if (gradient_of(trial).query_rows() == 0 || gradient_of(trial).key_rows() == 0) {
     return {VerdictKind::vacuous, Failure::none, "no row"};
   }
   Random random = trial.random(kName);
   Comparison tally;
-  for (const Alone& alone : parts_of(forward, random)) {
-    const GradientPart part = slice_of(gradient_of(trial), alone.slice);
-    if (!tally.taken(trial.refusal(part.problem))) continue;
-    if (const std::string why = unlike(trial, part, alone); !why.empty()) {
+  for (const Alone& alone : parts_of(trial, random)) {
+    if (!tally.taken(trial.refusal(alone.part.problem))) continue;
+    if (const std::string why = unlike(trial, alone); !why.empty()) {
       return {VerdictKind::fail, Failure::nondeterministic,
               why + ", " + std::string(alone.name) + " against the whole"};
     }

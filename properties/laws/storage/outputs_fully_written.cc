@@ -32,7 +32,7 @@ Verdict check(const Evaluation& e) {
 Law outputs_fully_written() {
   return {.summary = "every element of every output is stored",
           .judge = check,
-          .promised = [](const Contract&) { return true; },
+          .promised = [](ProblemKind, const Contract&) { return true; },
           .must_reject = kTeeth};
 }
 

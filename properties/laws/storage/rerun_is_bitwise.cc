@@ -86,7 +86,7 @@ Law rerun_is_bitwise() {
   return {.summary = "a second run returns the same bits, whatever the workspace and the outputs held",
           .relate = relate,
           .of_gradients = relate,
-          .promised = [](const Contract& contract) { return contract.deterministic; },
+          .promised = [](ProblemKind, const Contract& contract) { return contract.deterministic; },
           .must_reject = kTeeth};
 }
 

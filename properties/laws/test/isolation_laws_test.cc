@@ -149,6 +149,35 @@ TEST(IsolationLaws, AnAnswerThatDependsOnTheOtherRowsIsFound) {
                  }));
 }
 
+// A row alone is nothing that it takes, a tile alone is.
+TEST(IsolationLaws, OfAKernelOfWholeTilesATileAloneIsAsked) {
+  constexpr const char* kLaw = "batch_invariance_is_bitwise";
+  Kernel rows = softmax();
+  rows.unsupported = Refusal(+[](const Problem& problem) -> std::string {
+    return output_shape(problem).rows % 4 == 0 ? "" : "tiles of 4 rows";
+  });
+  const char* line = "softmax:normal:1:rows=8,cols=40,chunk=16,format=f32";
+  EXPECT_EQ(to_string(asked(kLaw, rows, line)), "pass");
+  const Verdict of_rows =
+      asked(kLaw, rows, line,
+            spoiled([](const Problem& problem, const RunOptions&) { return output_shape(problem).rows == 4; }));
+  EXPECT_TRUE(of_rows.failed());
+  EXPECT_THAT(of_rows.detail, HasSubstr("4 rows alone against the whole"));
+
+  Kernel groups = attention();
+  groups.unsupported = Refusal(+[](const Problem& problem) -> std::string {
+    const auto& p = std::get<AttentionProblem>(problem);
+    return p.q_heads() % 2 == 0 && p.batch() == 3 && p.q_length() == 8 ? "" : "pairs of heads, whole batches";
+  });
+  line = "attention:normal:1:b=3,hq=4,hk=2,sq=8,sk=8,d=16,dv=16,causal=1,format=f32";
+  EXPECT_EQ(to_string(asked(kLaw, groups, line)), "pass");
+  const Verdict of_heads = asked(kLaw, groups, line, spoiled([](const Problem& problem, const RunOptions&) {
+                                   return std::get<AttentionProblem>(problem).q_heads() == 2;
+                                 }));
+  EXPECT_TRUE(of_heads.failed());
+  EXPECT_THAT(of_heads.detail, HasSubstr("2 heads alone against the whole"));
+}
+
 TEST(IsolationLaws, AnAnswerThatDependsOnTheScheduleIsFound) {
   for (const bool lazy : {false, true}) {
     expect_failure("schedule_invariance_is_bitwise", kSoftmaxCase, Failure::nondeterministic,

@@ -68,7 +68,7 @@ Verdict check(const Evaluation& e) {
 Law class_matches_semantics() {
   return {.summary = "NaN, inf and finite appear exactly where the semantics say",
           .judge = check,
-          .promised = [](const Contract&) { return true; },
+          .promised = [](ProblemKind, const Contract&) { return true; },
           .must_reject = kTeeth};
 }
 

@@ -119,7 +119,10 @@ Law hidden_nan_is_isolated() {
       .summary = "NaN and inf in keys that a query does not see, and in queries that see no key, leave its bits alone",
       .relate = relate,
       .of_gradients = hidden_nan_of_gradients,
-      .promised = [](const Contract& contract) { return contract.isolates_hidden; },
+      .promised =
+          [](ProblemKind problem, const Contract& contract) {
+            return forward_kind(problem) == ProblemKind::attention && contract.isolates_hidden;
+          },
       .must_reject = kTeeth};
 }
 

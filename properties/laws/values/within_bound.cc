@@ -45,7 +45,7 @@ Verdict check(const Evaluation& e) {
 Law within_bound() {
   return {.summary = "every finite result lies within its a-priori bound, through the output rounding",
           .judge = check,
-          .promised = [](const Contract&) { return true; },
+          .promised = [](ProblemKind, const Contract&) { return true; },
           .must_reject = kTeeth};
 }
 
