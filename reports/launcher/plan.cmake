@@ -165,7 +165,7 @@ if(NOT help AND NOT exec STREQUAL "cpu")
   endif()
 endif()
 
-# The seeded faults are a tenth of the first build. These commands run one only where it is named, or a pattern may name it.
+# These commands run one only where it is named, or a pattern may name it.
 if(NOT command MATCHES "^(report|check|compare|properties)$")
   set(tests FAULTS)
 endif()

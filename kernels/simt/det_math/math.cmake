@@ -6,7 +6,9 @@ flashproof_test(storage_test SOURCES test/fp8_test.cc test/storage_test.cc)
 # Loops over all 2^32 floats: optimised in every build type. Not under sanitizers, which would make them take minutes and have
 # nothing to find there (the two tests above run the same functions under them). By day det_math_golden below holds the bits.
 if(NOT FLASHPROOF_SANITIZE)
-  flashproof_test(storage_exhaustive_test SOURCES test/storage_exhaustive_test.cc)
+  flashproof_test(storage_exhaustive_test
+    NIGHTLY Storage.StoreIsMonotoneOverAllFloats
+    SOURCES test/storage_exhaustive_test.cc)
   flashproof_test(det_math_exhaustive_test SOURCES det_math/det_math_exhaustive_test.cc LIBS PkgConfig::MPFR PkgConfig::GMP
     LABEL nightly TIMEOUT 3600)
   foreach(target storage_exhaustive_test det_math_exhaustive_test)
