@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "reference/problem/problems.h"
+#include "reference/problem/fields.h"
 
 namespace flashproof {
 
@@ -12,21 +12,32 @@ inline bool is_dense(const Tensor& tensor) {
   return tensor.shape.empty() || tensor.stride == dense_stride(tensor.shape);
 }
 
+/// visit(Tensor) for those that args.h has no strides for: the optional ones of fewer than 4 axes.
+template <class P, class Visit>
+void for_each_small_tensor(P& p, Visit&& visit) {
+  for_each_tensor(p, [&](const Field& field, auto& tensor) {
+    if (field.presence == Presence::optional && field.axes < 4) {
+      visit(tensor);
+    }
+  });
+}
+
 inline bool has_dense_features(const AttentionProblem& p) {
-  return is_dense(p.alibi) && is_dense(p.sink) && is_dense(p.q_descale) && is_dense(p.k_descale) &&
-         is_dense(p.v_descale);
+  bool dense = true;
+  for_each_small_tensor(p, [&](const Tensor& tensor) { dense = dense && is_dense(tensor); });
+  return dense;
 }
 
 /// The same numbers.
 inline AttentionProblem with_dense_features(AttentionProblem p) {
-  for (Tensor* tensor : {&p.alibi, &p.sink, &p.q_descale, &p.k_descale, &p.v_descale}) {
-    if (is_dense(*tensor)) {
-      continue;
+  for_each_small_tensor(p, [](Tensor& tensor) {
+    if (is_dense(tensor)) {
+      return;
     }
-    const std::vector<std::byte> bytes = dense_bytes(*tensor);
-    *tensor = tensor_from_dense(tensor->format, tensor->shape, dense_stride(tensor->shape),
-                                static_cast<std::int64_t>(bytes.size()), bytes);
-  }
+    const std::vector<std::byte> bytes = dense_bytes(tensor);
+    tensor = tensor_from_dense(tensor.format, tensor.shape, dense_stride(tensor.shape),
+                               static_cast<std::int64_t>(bytes.size()), bytes);
+  });
   return p;
 }
 

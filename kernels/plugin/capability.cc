@@ -7,6 +7,9 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
+
+#include "reference/problem/fields.h"
 
 namespace flashproof {
 namespace {
@@ -140,8 +143,6 @@ constexpr Capability kAttention[] = {
     {"bias", [](const Problem& p) { return as<A>(p).has_bias() && not_all_zero(as<A>(p).bias); }},
     {"gqa", [](const Problem& p) { return as<A>(p).q_heads() != as<A>(p).k_heads(); }},
     {"window", window},
-    {"softcap", [](const Problem& p) { return as<A>(p).softcap > 0; }},
-    {"alibi", [](const Problem& p) { return as<A>(p).has_alibi() && not_all_zero(as<A>(p).alibi); }},
     {"sink", sink},
     {"packed", [](const Problem& p) { return as<A>(p).packed() && as<A>(p).sequences() > 1; }},
     {"paged", [](const Problem& p) { return as<A>(p).page_table.size() > 1; }},
@@ -157,13 +158,36 @@ std::span<const Capability> capabilities(ProblemKind problem) {
   return problem == ProblemKind::merge ? std::span<const Capability>(kMerge) : kAttention;
 }
 
+/// Of a feature without a rule of its own: it is there, and where it is a tensor not all of that is 0.
+template <Feature kFeature>
+bool used(const Problem& problem) {
+  const A& p = as<A>(problem);
+  bool zero = false;
+  for_each_tensor(p, [&](const Field& field, const Tensor& t) {
+    zero = zero || (field.name == name(kFeature) && !not_all_zero(t));
+  });
+  return p.has(kFeature) && !zero;
+}
+
+template <std::size_t... kIndex>
+const Capability* capability_of_feature(std::string_view name, std::index_sequence<kIndex...>) {
+  static const Capability kAll[] = {
+      {flashproof::name(static_cast<Feature>(kIndex)), used<static_cast<Feature>(kIndex)>}...};
+  const auto found = std::ranges::find(kAll, name, &Capability::name);
+  return found == std::end(kAll) ? nullptr : &*found;
+}
+
 }  // namespace
 
 const Capability& capability(ProblemKind problem, std::string_view name) {
   const std::span<const Capability> list = capabilities(problem);
   const auto found = std::ranges::find(list, name, &Capability::name);
-  if (found == list.end()) throw std::logic_error("no capability " + std::string(name));
-  return *found;
+  if (found != list.end()) return *found;
+  constexpr auto kEach = std::make_index_sequence<std::size(kFeatures)>();
+  const Capability* of_feature =
+      forward_kind(problem) == ProblemKind::attention ? capability_of_feature(name, kEach) : nullptr;
+  if (of_feature == nullptr) throw std::logic_error("no capability " + std::string(name));
+  return *of_feature;
 }
 
 }  // namespace flashproof

@@ -20,8 +20,6 @@
 namespace flashproof {
 namespace {
 
-constexpr int kFeatures = static_cast<int>(Feature::joins) + 1;
-
 /// The first is drawn beside the second alone: pages are partly used, and 8 bits are scaled.
 constexpr std::array<std::array<std::string_view, 2>, 2> kTakenTogether = {
     {{"paged", "key_length"}, {"mixed", "descale"}}};
@@ -101,8 +99,7 @@ std::vector<std::string> read_takes(const DescriptionReader& reader, ProblemKind
     if (problem_of(static_cast<Plain>(i)) != forward_kind(problem)) continue;
     known_plain.push_back(static_cast<Plain>(i)), names.push_back(kPlain[i]);
   }
-  for (int i = 0; i < kFeatures; ++i) {
-    const auto feature = static_cast<Feature>(i);
+  for (const Feature feature : kFeatures) {
     if (has_feature(problem, feature)) known_features.push_back(feature), names.push_back(name(feature));
   }
   std::vector<std::string> words = reader.words("takes");
@@ -171,8 +168,10 @@ Described describe(const PluginEntry& entry) {
   takes.limits = reader.limits(d.problem);
   std::vector<Feature> features;
   d.declared = declared(d.problem, takes, read_takes(reader, d.problem, takes.plain, features));
-  if (d.contract.semantics.diagonal == Diagonal::top_left && std::ranges::count(features, Feature::alibi) > 0) {
-    reader.refuse("semantics: diagonal: legal with alibi: bottom_right, from where its distances count");
+  const auto counts = std::ranges::find_if(features, [](Feature feature) { return counts_distances(feature); });
+  if (d.contract.semantics.diagonal == Diagonal::top_left && counts != features.end()) {
+    reader.refuse(
+        fmt::format("semantics: diagonal: legal with {}: bottom_right, from where its distances count", name(*counts)));
   }
   d.limits = takes.limits;
   d.refusal = Refusal(

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "properties/generators/plan.h"
+#include "reference/problem/score_terms.h"
 
 namespace flashproof {
 namespace {
@@ -31,10 +32,7 @@ double score_of(const AttentionProblem& p, std::int64_t s, std::int64_t h, std::
     row.saturation = std::max(row.saturation, std::abs(score) / p.softcap);
     score = p.softcap * std::tanh(score / p.softcap);
   }
-  const double bias = p.has_bias() ? p.bias.at({s, h, i, j}) : 0;
-  const double slope = p.has_alibi() ? p.alibi.at({s, h}) : 0;
-  const auto distance = static_cast<double>(std::abs(i + p.k_length(s) - p.q_length(s) - j));
-  return score + bias - slope * distance;
+  return score + added_to_score(p, s, h, i, j);
 }
 
 }  // namespace

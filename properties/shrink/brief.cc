@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "properties/laws/support/change.h"
+#include "reference/problem/fields.h"
 
 namespace flashproof {
 namespace {
@@ -52,8 +53,7 @@ std::string text_of(const AttentionProblem& p) {
   if (p.causal) text += "; causal";
   if (p.scale != 1.0F) text += fmt::format("; scale {:.6g}", p.scale);
   if (p.softcap != 0.0F) text += fmt::format("; cap {:.6g}", p.softcap);
-  text += tensor_text("q", p.q) + tensor_text("k", p.k) + tensor_text("v", p.v) + tensor_text("bias", p.bias);
-  text += tensor_text("sink", p.sink) + tensor_text("alibi", p.alibi);
+  for_each_tensor(p, [&](const Field& field, const Tensor& tensor) { text += tensor_text(field.name, tensor); });
   return text + list_text("key_length", p.key_length) + plan_text(p.plan);
 }
 

@@ -207,9 +207,14 @@ std::vector<Candidate> candidates_of_attention(const P& whole) {
   if (!problem.packed()) c.add_parts(Axis::q_length, problem.q_length());
   c.add_parts(Axis::d, problem.head_dim());
   c.add_parts(Axis::dv, problem.value_dim());
-  add([](AttentionProblem& p) { p.bias = {}; });
-  add([](AttentionProblem& p) { p.alibi = {}; });
-  add([](AttentionProblem& p) { p.sink = {}; });
+  for_each_tensor(problem, [&](const Field& field, const Tensor&) {
+    if (field.presence != Presence::optional) return;
+    add([name = field.name](AttentionProblem& p) {
+      for_each_tensor(p, [&](const Field& one, Tensor& tensor) {
+        if (one.name == name) tensor = {};
+      });
+    });
+  });
   add([](AttentionProblem& p) { p.q_descale = p.k_descale = p.v_descale = {}; });
   add([](AttentionProblem& p) { p.softcap = 0; });
   add([](AttentionProblem& p) { p.window_left = p.window_right = -1; });

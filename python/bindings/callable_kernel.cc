@@ -85,7 +85,7 @@ std::string CallableKernel::refusal(const Problem& problem) {
   }
   if (why.empty() && !kernel_.contract.isolates_hidden) why = needs_isolation(problem);
   const auto* masked = std::get_if<AttentionProblem>(&problem);
-  if (why.empty() && masked != nullptr && masked->top_left && masked->has_alibi())
+  if (why.empty() && masked != nullptr && masked->top_left && masked->counts_distances())
     why = "alibi: legal with semantics: diagonal: bottom_right, from where its distances count";
   if (!why.empty() || !refuses_) return why;
   ask(fmt::format(R"({{"ask":"refuses","problem":{}}})", to_json(problem)), [&](const Json& said) {

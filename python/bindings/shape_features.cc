@@ -1,7 +1,6 @@
 #include "python/bindings/shape_features.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "reference/system/error.h"
@@ -9,10 +8,6 @@
 
 namespace flashproof::python {
 namespace {
-
-constexpr std::array<Feature, 10> kFeatures = {
-    Feature::window, Feature::softcap, Feature::alibi, Feature::sink,         Feature::packed,
-    Feature::paged,  Feature::descale, Feature::mixed, Feature::unnormalised, Feature::joins};
 
 /// One thing that a problem may use, and what is legal for a callable that does not take it.
 struct Shape {
@@ -71,7 +66,7 @@ std::vector<Feature> features_among(std::span<const std::string> names) {
   for (const std::string& text : names) {
     if (std::ranges::find(kShapes, text, &Shape::name) != std::end(kShapes)) continue;
     const auto* feature = std::ranges::find(kFeatures, text, [](Feature f) { return name(f); });
-    if (feature == kFeatures.end()) {
+    if (feature == std::end(kFeatures)) {
       std::string legal;
       for (const std::string_view one : feature_names()) legal += (legal.empty() ? "" : ", ") + std::string(one);
       throw UsageError("feature " + quote(text) + ": legal " + legal);

@@ -5,6 +5,7 @@
 
 #include "reference/bound/row/decode_row.h"
 #include "reference/error/error_stats.h"
+#include "reference/problem/score_terms.h"
 
 namespace flashproof {
 
@@ -221,11 +222,7 @@ class Head {
     for (std::int64_t j = keys.first; j < keys.last; ++j) {
       double score = factor_ * dots_[static_cast<std::size_t>(j)];
       if (cap != 0) score = cap * std::tanh(score / cap);
-      if (p_.has_bias()) score += p_.bias.at({s_, h_, i, j});
-      if (p_.has_alibi()) {
-        const std::int64_t distance = i + p_.k_length(s_) - p_.q_length(s_) - j;
-        score -= p_.alibi.at({s_, h_}) * static_cast<double>(distance < 0 ? -distance : distance);
-      }
+      score += added_to_score(p_, s_, h_, i, j);
       largest = score > largest ? score : largest;
     }
     return largest;

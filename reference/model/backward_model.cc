@@ -9,6 +9,7 @@
 
 #include "reference/model/machine.h"
 #include "reference/model/products.h"
+#include "reference/problem/score_terms.h"
 
 namespace flashproof {
 
@@ -93,11 +94,10 @@ class Run {
     float x = sum_products(machine_, a_.dot, {scaled_q, factor_format()}, {scaled_k, factor_format()}, 0);
     if (a_.unit == ScoreUnit::raw) return x;
     if (!a_.factors_scaled) x = machine_.mul(x, f_.scale);
-    if (f_.has_bias()) x = machine_.add(x, static_cast<float>(f_.bias.at({b, h, i, j})));
-    if (f_.has_alibi()) {
-      const auto distance = static_cast<float>(std::abs(i + sk_ - sq_ - j));
-      x = machine_.add(x, machine_.mul(static_cast<float>(-f_.alibi.at({b, h})), distance));
-    }
+    for_each_added_term(f_, b, h, i, j, [&](double value, std::int64_t times) {
+      const auto term = static_cast<float>(value);
+      x = machine_.add(x, times == 1 ? term : machine_.mul(term, static_cast<float>(times)));
+    });
     return x;
   }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
 #include "reference/oracle/descale.h"
@@ -78,11 +77,6 @@ AttentionRow locate(const AttentionProblem& problem, std::int64_t output_row) {
   const auto next = std::upper_bound(problem.q_start.begin(), problem.q_start.end(), query);
   const std::int64_t sequence = next - problem.q_start.begin() - 1;
   return {sequence, head, query - problem.q_start[sequence]};
-}
-
-std::int64_t alibi_distance(const AttentionProblem& problem, std::int64_t sequence, std::int64_t query,
-                            std::int64_t key) {
-  return std::abs(query + problem.k_length(sequence) - problem.q_length(sequence) - key);
 }
 
 HeadFlags::HeadFlags(const AttentionProblem& problem, std::int64_t sequence, std::int64_t kv_head)

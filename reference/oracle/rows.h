@@ -27,10 +27,6 @@ struct AttentionRow {
 };
 AttentionRow locate(const AttentionProblem& problem, std::int64_t output_row);
 
-/// |i + Sk − Sq − j|: what an ALiBi slope multiplies. Below 2^31.
-std::int64_t alibi_distance(const AttentionProblem& problem, std::int64_t sequence, std::int64_t query,
-                            std::int64_t key);
-
 /// Which vectors of one (sequence, kv head) are finite. Each is looked at once, when it is first asked for: a window of
 /// a long sequence, and a page that no key_length reaches, must not cost or be touched.
 class HeadFlags {

@@ -36,7 +36,13 @@ struct SoftmaxProblem {
 /// What a problem may have beyond the plain form of its kind: of attention q, k, v, scale, causal, key_length, bias and
 /// plan, of a merge o, lse, order and form. A kernel that does not say that it takes a feature must refuse it, by this name.
 enum class Feature : std::uint8_t { window, softcap, alibi, sink, packed, paged, descale, mixed, unnormalised, joins };
+inline constexpr Feature kFeatures[] = {Feature::window,       Feature::softcap, Feature::alibi,   Feature::sink,
+                                        Feature::packed,       Feature::paged,   Feature::descale, Feature::mixed,
+                                        Feature::unnormalised, Feature::joins};
+static_assert(std::size(kFeatures) == static_cast<std::size_t>(Feature::joins) + 1, "each once, the last one last");
 std::string_view name(Feature feature);
+/// Whether it counts the distances of queries and keys, bottom right.
+constexpr bool counts_distances(Feature feature) { return feature == Feature::alibi; }
 /// The arguments of a problem without it: "softcap = 0".
 std::string_view absence(Feature feature);
 
@@ -106,6 +112,9 @@ struct AttentionProblem {
   bool paged() const { return !page_table.empty(); }
   bool has_bias() const { return !bias.shape.empty(); }
   bool has_alibi() const { return !alibi.shape.empty(); }
+  /// Whether the distance of query and key adds to a score; whether anything hangs on the place of a key.
+  bool counts_distances() const { return has_alibi(); }
+  bool positions_matter() const { return causal || window_left >= 0 || window_right >= 0 || counts_distances(); }
   bool has_sink() const { return !sink.shape.empty(); }
   bool has_descale() const { return !q_descale.shape.empty() || !k_descale.shape.empty() || !v_descale.shape.empty(); }
   /// One of the three, of one sequence and kv head; 1 without it.
@@ -143,6 +152,10 @@ struct AttentionProblem {
     return k_start.empty() ? k.shape[2] : k_start[s + 1] - k_start[s];
   }
   std::int64_t visible_length(std::int64_t s) const { return key_length.empty() ? k_length(s) : key_length[s]; }
+  /// Of query i and key j, as ALiBi counts: i + Sk − Sq − j.
+  std::int64_t distance(std::int64_t s, std::int64_t i, std::int64_t j) const {
+    return i + k_length(s) - q_length(s) - j;
+  }
   /// Position only (length, causal, window): query i of sequence s sees the keys [first, last), none if first >= last.
   struct Keys {
     std::int64_t first, last;

@@ -16,10 +16,6 @@ struct Overloaded : Visitors... {
 template <class... Visitors>
 Overloaded(Visitors...) -> Overloaded<Visitors...>;
 
-constexpr Feature kFeatures[] = {Feature::window,       Feature::softcap, Feature::alibi,   Feature::sink,
-                                 Feature::packed,       Feature::paged,   Feature::descale, Feature::mixed,
-                                 Feature::unnormalised, Feature::joins};
-
 template <class P>
 std::vector<Feature> features_of(const P& problem) {
   std::vector<Feature> result;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "reference/bound/declare/declaration.h"
+#include "reference/problem/score_terms.h"
 
 namespace flashproof {
 namespace {
@@ -68,10 +69,9 @@ RowTerms of_attention(const AttentionProblem& p, const Arithmetic& arithmetic, s
     term.raw = dot(p, q, p.k_offset(r.s, kv, j));
     Real score = scale * term.raw;
     if (p.softcap > 0) score = p.softcap * std::tanh(score / p.softcap);
-    if (p.has_bias()) score += p.bias.at({r.s, r.h, r.i, j});
-    if (p.has_alibi())
-      score -= static_cast<Real>(p.alibi.at({r.s, r.h})) *
-               static_cast<Real>(std::abs(r.i + p.k_length(r.s) - p.q_length(r.s) - j));
+    for_each_added_term(p, r.s, r.h, r.i, j, [&](double value, std::int64_t times) {
+      score += static_cast<Real>(value) * static_cast<Real>(times);
+    });
     term.score = score;
     term.visible = keys.first <= j && j < keys.last && !p.hidden_by_bias(r.s, r.h, r.i, j) && score != kNothing;
     chunks.place(term, r.parts);

@@ -172,7 +172,7 @@ class Search {
     if (kernel_.problem != ProblemKind::attention) return false;
     return std::ranges::any_of(all_, [](const Case& one) {
       const auto& p = std::get<AttentionProblem>(one.problem);
-      return (p.causal || p.window_left >= 0 || p.window_right >= 0) && !p.has_alibi();
+      return (p.causal || p.window_left >= 0 || p.window_right >= 0) && !p.counts_distances();
     });
   }
 

@@ -14,6 +14,7 @@
 #include "properties/laws/law.h"
 #include "properties/laws/support/change.h"
 #include "properties/laws/support/lost_keys.h"
+#include "reference/problem/score_terms.h"
 
 namespace flashproof {
 namespace {
@@ -30,11 +31,13 @@ constexpr std::string_view kTeeth[] = {"softmax.broken.tail_dropped",
                                        "attention.broken.idle_split_not_written"};
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// What ALiBi takes from a score.
+/// What the distance of query and key takes from a score.
 Measured penalty(const AttentionProblem& p, std::int64_t s, std::int64_t h, std::int64_t i, std::int64_t j) {
-  if (!p.has_alibi()) return exactly(0);
-  const auto distance = static_cast<double>(std::abs(i + p.k_length(s) - p.q_length(s) - j));
-  return exactly(p.alibi.at({s, h})) * exactly(distance);
+  Measured taken = exactly(0);
+  for_each_distance_term(p, s, h, p.distance(s, i, j), [&](double value, std::int64_t times) {
+    taken = taken - exactly(value) * exactly(static_cast<double>(times));
+  });
+  return taken;
 }
 
 class Check {
@@ -218,7 +221,7 @@ Verdict Check::of(AttentionProblem p) {
     runs_.compare(p, changed, lost_, value);
   };
   const bool windowed = p.window_left >= 0 || p.window_right >= 0;
-  if (!p.paged() || !(p.causal || windowed || p.has_alibi())) {  // there a length moves the keys
+  if (!p.paged() || !p.positions_matter()) {  // there a length moves the keys
     narrower(without_last_keys(p));
   }
   if (windowed) {

@@ -22,7 +22,7 @@ std::vector<std::int64_t> shuffled(Random& random, std::int64_t n) {
 
 std::string refused(const AttentionProblem& p) {
   if (p.packed() || p.paged()) return "the sequences share storage";
-  if (p.causal || p.window_left >= 0 || p.window_right >= 0 || p.has_alibi()) return "a key's position matters";
+  if (p.positions_matter()) return "a key's position matters";
   if (!p.key_length.empty()) return "keys beyond a sequence's length stay where they are";
   return {};
 }

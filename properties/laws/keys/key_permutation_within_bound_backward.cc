@@ -52,7 +52,7 @@ void compare(Trial& trial, const BackwardProblem& changed, const Index& queries,
 
 Verdict key_permutation_of_gradients(Trial& trial) {
   const AttentionProblem& p = gradient_of(trial).forward;
-  if (p.causal || p.window_left >= 0 || p.window_right >= 0 || p.has_alibi()) {
+  if (p.positions_matter()) {
     return unsupported("a key's position matters");
   }
   Random random = trial.random(kName);

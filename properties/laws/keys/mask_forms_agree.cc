@@ -46,7 +46,7 @@ AttentionProblem as_bias(const AttentionProblem& p) {
 
 /// Query i alone, with a length; false if it does not see its keys from the first one on, or a position matters otherwise.
 bool as_length(AttentionProblem& p, std::int64_t i) {
-  if (p.packed() || p.has_alibi()) return false;
+  if (p.packed() || p.counts_distances()) return false;
   const AttentionProblem from = p;
   p = unmasked(p);
   p.key_length.clear();

@@ -16,10 +16,6 @@ namespace {
 constexpr std::string_view kName = "paged_equals_contiguous";
 constexpr std::string_view kTeeth[] = {"attention.broken.last_page_floored", "attention.broken.batch_stride_of_k"};
 
-bool positions_matter(const AttentionProblem& p) {
-  return p.causal || p.window_left >= 0 || p.window_right >= 0 || p.has_alibi();
-}
-
 /// The `width` components of one key, to one place of a dense tensor.
 void copy_key(const Tensor& from, std::int64_t from_offset, Tensor& to, std::int64_t to_offset) {
   for (std::int64_t c = 0; c < to.shape[3]; ++c) {
@@ -57,7 +53,7 @@ bool stretch(AttentionProblem& p, std::int64_t room) {
 
 /// Pages of this size, one more than needed, in random order.
 bool page(const AttentionProblem& from, AttentionProblem& to, std::int64_t size, Random& random) {
-  if (!from.paged() && !from.key_length.empty() && positions_matter(from)) return false;
+  if (!from.paged() && !from.key_length.empty() && from.positions_matter()) return false;
   to = from;
   const std::int64_t most = from.k_length(), each = (most + size - 1) / size, pages = each * from.sequences() + 1;
   if (most == 0 || from.sequences() == 0 || !stretch(to, each * size)) return false;
@@ -82,7 +78,7 @@ bool make_contiguous(const AttentionProblem& from, AttentionProblem& to, bool& s
   to.page_table.clear();
   if (!from.packed()) {
     for (std::int64_t s = 0; s < from.sequences(); ++s) {
-      if (positions_matter(from) && from.k_length(s) != from.k_length()) return false;
+      if (from.positions_matter() && from.k_length(s) != from.k_length()) return false;
     }
     lay_out(to, from.sequences(), from.k_length());
     same_chunks = true;

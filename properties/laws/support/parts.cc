@@ -7,6 +7,7 @@
 
 #include "properties/laws/support/change.h"
 #include "reference/error/element.h"
+#include "reference/problem/score_terms.h"
 
 namespace flashproof {
 namespace {
@@ -42,8 +43,7 @@ void fill_keys(Tensor& tensor, std::int64_t first, std::int64_t n, double value)
 
 std::string without_positions(AttentionProblem& p, bool exact) {
   if (p.packed() || p.paged()) return "the sequences share storage";
-  const bool windowed = p.window_left >= 0 || p.window_right >= 0;
-  if (!p.causal && !windowed && !p.has_alibi() && p.key_length.empty()) return {};
+  if (!p.positions_matter() && p.key_length.empty()) return {};
   Tensor bias = dense_bias(p);
   bool held = true;
   for_each_query(p, [&](std::int64_t s, std::int64_t h, std::int64_t i, std::int64_t) {
@@ -51,16 +51,19 @@ std::string without_positions(AttentionProblem& p, bool exact) {
     for (std::int64_t j = 0; j < p.k_length(); ++j) {
       if (j < keys.first || j >= keys.last) {
         bias.set({s, h, i, j}, -kInfinity);
-      } else if (p.has_alibi()) {
-        const auto distance = static_cast<double>(std::abs(i + p.k_length(s) - p.q_length(s) - j));
-        const TwoSum sum = two_sum(bias.at({s, h, i, j}), -p.alibi.at({s, h}) * distance);
-        if (class_of(sum.sum) != kFinite) continue;  // −inf hides, whatever is added
-        bias.set({s, h, i, j}, sum.sum);
-        held = held && sum.tail == 0 && bias.at({s, h, i, j}) == sum.sum;
+      } else if (p.counts_distances() && class_of(bias.at({s, h, i, j})) == kFinite) {  // −inf hides, whatever is added
+        double sum = bias.at({s, h, i, j});
+        for_each_distance_term(p, s, h, p.distance(s, i, j), [&](double value, std::int64_t times) {
+          const TwoSum more = two_sum(sum, value * static_cast<double>(times));
+          held = held && more.tail == 0;
+          sum = more.sum;
+        });
+        bias.set({s, h, i, j}, sum);
+        held = held && bias.at({s, h, i, j}) == sum;
       }
     }
   });
-  if (exact && !held) return "the bias cannot hold the ALiBi terms exactly";
+  if (exact && !held) return "the bias cannot hold exactly what distances add";
   if (!p.key_length.empty()) {
     zero_beyond_lengths(p.k, p);
     zero_beyond_lengths(p.v, p);
@@ -68,7 +71,7 @@ std::string without_positions(AttentionProblem& p, bool exact) {
   p.bias = std::move(bias);
   p.causal = false;
   p.window_left = p.window_right = -1;
-  p.alibi = {};
+  without_distances(p);
   p.key_length.clear();
   return {};
 }

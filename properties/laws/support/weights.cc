@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "properties/laws/support/change.h"
+#include "reference/problem/score_terms.h"
 
 namespace flashproof {
 namespace {
@@ -51,11 +52,9 @@ class AttentionRows {
     const Measured unit = exactly(p_.scale) * exactly(AttentionProblem::descale(p_.q_descale, s, kv)) *
                           exactly(AttentionProblem::descale(p_.k_descale, s, kv));
     Measured score = capped(unit * dot(p_, p_.q_offset(s, h, i), p_.k_offset(s, kv, j)), p_.softcap);
-    if (p_.has_bias()) score = score + exactly(p_.bias.at({s, h, i, j}));
-    if (p_.has_alibi()) {
-      const std::int64_t distance = std::abs(i + p_.k_length(s) - p_.q_length(s) - j);
-      score = score - exactly(p_.alibi.at({s, h})) * exactly(static_cast<double>(distance));
-    }
+    for_each_added_term(p_, s, h, i, j, [&](double value, std::int64_t times) {
+      score = score + exactly(value) * exactly(static_cast<double>(times));
+    });
     return score;
   }
 

@@ -140,9 +140,7 @@ bool AttentionRows::collect_scores(std::int64_t i, Leaves& leaves) {
   range_ = {};
   const std::int64_t query = first_ + i;
   const AttentionProblem::Keys keys = p_.visible_keys(sequence_, query);
-  const ScoreTerms terms{.bias = nullptr,
-                         .slope = p_.has_alibi() ? p_.alibi.at({sequence_, head_index_}) : 0,
-                         .aligned = query + p_.k_length(sequence_) - p_.q_length(sequence_)};
+  const ScoreTerms terms{.bias = nullptr, .sequence = sequence_, .head = head_index_, .query = query};
   made_.resize(kKeyBlock);
   if (p_.has_sink()) {
     const double sink = p_.sink.at({head_index_});

@@ -278,8 +278,11 @@ void ScoreModel::add_bias(const double* bias, std::int64_t count, Scores& to) co
       [&](std::int64_t j) { return relative * std::fabs(bias[j]) + absolute; });
 }
 
-/// `distance` is that of the first key, i + Sk − Sq − j.
-void ScoreModel::add_alibi(double slope, std::int64_t distance, std::int64_t count, Scores& to) const {
+/// What the distances i + Sk − Sq − j of the keys [first, first + count) add.
+void ScoreModel::add_distances(const ScoreTerms& terms, std::int64_t first, std::int64_t count, Scores& to) const {
+  const std::int64_t distance = p_.distance(terms.sequence, terms.query, first);
+  const double slope = p_.has_alibi() ? p_.alibi.at({terms.sequence, terms.head}) : 0;
+  if (slope == 0) return;
   const int rounded = raw_ ? 2 : 1;
   const double near = (growth(roundings(rounded)) + quotient_error()) * std::fabs(slope);
   const double far = (growth(roundings(rounded + 1)) + quotient_error()) * std::fabs(slope);
@@ -296,7 +299,7 @@ void ScoreModel::score(const double* dot, const double* size, const QueryRow& q,
   score_dots(dot, size, q, head, first, count, to);
   if (p_.softcap != 0) add_softcap(dot, count, to);
   if (terms.bias != nullptr) add_bias(terms.bias, count, to);
-  if (terms.slope != 0) add_alibi(terms.slope, terms.aligned - first, count, to);
+  if (p_.counts_distances()) add_distances(terms, first, count, to);
   for (std::int64_t j = 0; j < count; ++j) to.error[j] *= kSafe;
 }
 

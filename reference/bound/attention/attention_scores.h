@@ -83,8 +83,7 @@ struct Scores {
 /// What is added to the scores of a row after they are capped.
 struct ScoreTerms {
   const double* bias = nullptr;  // one per key, or none
-  double slope = 0;              // of ALiBi, 0 without it
-  std::int64_t aligned = 0;      // the key beside the query
+  std::int64_t sequence = 0, head = 0, query = 0;
 };
 
 /// Everything about a score that does not depend on the key.
@@ -114,7 +113,7 @@ class ScoreModel {
                   std::int64_t first, std::int64_t count, Scores& to) const;
   void add_softcap(const double* dot, std::int64_t count, Scores& to) const;
   void add_bias(const double* bias, std::int64_t count, Scores& to) const;
-  void add_alibi(double slope, std::int64_t distance, std::int64_t count, Scores& to) const;
+  void add_distances(const ScoreTerms& terms, std::int64_t first, std::int64_t count, Scores& to) const;
   template <class Term, class TermError>
   void add(std::int64_t count, Scores& to, double formed, Term&& term, TermError&& term_error) const;
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "reference/model/products.h"
+#include "reference/problem/score_terms.h"
 
 namespace flashproof::model {
 
@@ -31,7 +31,7 @@ class Scorer {
     scale_ = model.scaled_query() ? 1.0F : model.scale;
   }
 
-  float score(float dot, const AttentionRow& row, std::int64_t key, float bias) const {
+  float score(float dot, const AttentionRow& row, std::int64_t key) const {
     float x = dot;
     if (!raw_ && scale_ != 1.0F) x = machine_.mul(scale_, x);
     if (p_.softcap != 0.0F && raw_) {
@@ -39,13 +39,11 @@ class Scorer {
     } else if (p_.softcap != 0.0F) {
       x = machine_.mul(p_.softcap, machine_.tanh(machine_.div(x, p_.softcap), 0));
     }
-    if (p_.has_bias()) x = machine_.add(x, raw_ ? machine_.div(bias, unit_) : bias);
-    if (p_.has_alibi()) {
-      auto slope = static_cast<float>(p_.alibi.at({row.sequence, row.head}));
-      if (raw_) slope = machine_.div(slope, unit_);
-      const std::int64_t aligned = row.query + p_.k_length(row.sequence) - p_.q_length(row.sequence);
-      x = machine_.sub(x, machine_.mul(slope, static_cast<float>(std::llabs(aligned - key))));
-    }
+    for_each_added_term(p_, row.sequence, row.head, row.query, key, [&](double value, std::int64_t times) {
+      auto term = static_cast<float>(value);
+      if (raw_) term = machine_.div(term, unit_);
+      x = machine_.add(x, times == 1 ? term : machine_.mul(term, static_cast<float>(times)));
+    });
     return x;
   }
   float sink(float x) const { return raw_ ? machine_.div(x, unit_) : x; }
@@ -115,7 +113,7 @@ AttentionRow score_row(const AttentionModel& model, Machine& machine, std::int64
     if (bias == kMinusInf) continue;
     const std::vector<float> k = vector_at(p.k, p.k_offset(s, p.kv_head(h), j));
     const float dot = sum_products(machine, a.dot, {q, q_format}, {k, p.k.format}, 0.0F);
-    float score = scorer.score(dot, row, j, bias);
+    float score = scorer.score(dot, row, j);
     // Finite factors that leave the range must not lose their key in silence.
     if (score == kMinusInf && q_finite && all_finite(k)) score = kNan;
     row.poisoned = row.poisoned || !(score < HUGE_VALF);

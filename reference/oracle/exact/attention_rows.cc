@@ -11,11 +11,12 @@
 #include "reference/oracle/exact/exact_tier.h"
 #include "reference/oracle/exact/row_truth.h"
 #include "reference/oracle/rows.h"
+#include "reference/problem/score_terms.h"
 
 namespace flashproof {
 namespace {
 
-static_assert(kMaxHeadDim + 2 <= (1 << 23), "ExactScore takes 2^23 terms: d products, bias, ALiBi");
+static_assert(kMaxHeadDim + 16 <= (1 << 23), "ExactScore takes 2^23 terms: d products and what is added to them");
 
 double finite_or_zero(double x) { return std::isfinite(x) ? x : 0.0; }
 
@@ -130,7 +131,6 @@ class AttentionRows : public RowTier {
     const auto [s, h, i] = at;
     const std::int64_t kv = problem_.kv_head(h);
     const bool softcap = problem_.softcap > 0.0F;
-    const Dyadic slope = problem_.has_alibi() ? dyadic(-problem_.alibi.at({s, h})) : Dyadic{};
     scale_query(at);
     const Dyadic one{1, -unit_};
     score_.clear();
@@ -144,8 +144,8 @@ class AttentionRows : public RowTier {
       } else {
         add_dot(problem_.k_offset(s, kv, j), softcap ? capped : score);
       }
-      if (problem_.has_bias()) score.add(dyadic(problem_.bias.at({s, h, i, j})), one);
-      score.add(slope, {alibi_distance(problem_, s, i, j), -unit_});
+      for_each_added_term(problem_, s, h, i, j,
+                          [&](double value, std::int64_t times) { score.add(dyadic(value), {times, -unit_}); });
       score.normalize();
       score_.push_back(score);
       if (!softcap) continue;

@@ -39,10 +39,10 @@ std::string gpu_tier_unsupported(const AttentionProblem& problem) {
   if (problem.packed()) return refuse("q_start: the GPU tier takes no packed sequences");
   if (problem.paged()) return refuse("page_table: the GPU tier takes no pages");
   if (problem.has_bias()) return refuse("bias: the GPU tier takes none");
-  if (problem.has_alibi()) return refuse("alibi: the GPU tier takes none");
-  if (problem.has_descale()) return refuse("descale: the GPU tier takes no descale factors");
-  if (problem.has(Feature::mixed)) return refuse("mixed: the GPU tier takes one format for q, k and v, not of 8 bits");
-  if (problem.softcap != 0) return refuse("softcap: the GPU tier takes none");
+  constexpr Feature kTaken[] = {Feature::window, Feature::sink};
+  if (const auto feature = problem.beyond(kTaken)) {
+    return refuse(std::string(name(*feature)) + ": the GPU tier needs " + std::string(absence(*feature)));
+  }
   if (problem.scale == 0) return refuse("scale 0: the GPU tier needs another");
   if (problem.head_dim() > gpu::kDepth) return refuse("q: the GPU tier takes a head dim of at most 128");
   if (problem.value_dim() > gpu::kDepth) return refuse("v: the GPU tier takes a value dim of at most 128");

@@ -203,7 +203,7 @@ HWY_INLINE bool weigh_row(const AttentionProblem& problem, const AttentionOption
   WeightInput in{};
   in.scores = row_scores(problem, terms, chunk, block, r, seen, scratch);
   in.certificate = terms.certificate;
-  const bool offsets = problem.has_bias() || problem.has_alibi() || problem.softcap > 0.0F || state.keys != nullptr;
+  const bool offsets = has_offsets(problem) || problem.softcap > 0.0F || state.keys != nullptr;
   if (offsets && !add_offsets(problem, terms, chunk, state, seen, scratch, in.scores)) {
     state.special = true;
     return false;

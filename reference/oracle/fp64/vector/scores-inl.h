@@ -47,6 +47,9 @@ struct RowScores {
   std::int64_t keys;  // extent of the arrays, a multiple of kTerms
 };
 
+/// Whether row_offsets() has anything to add.
+inline bool has_offsets(const AttentionProblem& problem) { return problem.has_bias() || problem.counts_distances(); }
+
 /// offset_j = bias_j − slope·distance_j and its error for the keys [first, last) of the chunk. False: a bias is NaN or
 /// +inf. The distance is an integer below 2^31, so base − j is exact.
 HWY_INLINE bool row_offsets(const AttentionProblem& problem, const RowState& state, const Chunk& chunk,
