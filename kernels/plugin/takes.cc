@@ -153,6 +153,12 @@ std::int64_t legal_below(const Limit* limit, std::int64_t size) {
   return least > most ? -1 : std::clamp(size / limit->step * limit->step, least, most);
 }
 
+/// A length, not a width or a count of heads: a kernel walks it in tiles.
+bool is_length(Axis axis) {
+  return axis == Axis::rows || axis == Axis::cols || axis == Axis::states || axis == Axis::q_length ||
+         axis == Axis::k_length;
+}
+
 bool counts_rows(Axis axis) {
   return axis == Axis::batch || axis == Axis::q_heads || axis == Axis::q_length || axis == Axis::rows;
 }
@@ -179,7 +185,8 @@ Sizes fitted(const std::vector<Limit>& limits, const Problem& problem, bool cost
   for (std::size_t i = 0; i < list.size(); ++i) {
     const Limit* limit = limit_of(limits, list[i].first);
     if (limit == nullptr || limit->as_d || (list[i].second == 0 && limit->least == 0)) continue;
-    const std::int64_t size = legal_below(limit, list[i].second + (limit->step - 1));
+    const bool two_tiles = is_length(list[i].first) && list[i].second % limit->step != 0 && list[i].second % 2 != 0;
+    const std::int64_t size = legal_below(limit, list[i].second + (limit->step - 1) + (two_tiles ? limit->step : 0));
     if (size < 0) return {};
     put(i, size);
   }

@@ -206,6 +206,24 @@ TEST(Draw, a_default_check_has_the_tiles_of_models) {
   }
 }
 
+// One head of one batch entry: of what it computes only a tile of queries can be asked alone.
+TEST(Draw, a_quick_check_of_whole_tiles_has_two_of_them) {
+  const Described described = described_as(
+      {ProblemKind::attention, "",
+       R"(, "limits": {"batch": [1, 1], "q_heads": [1, 1], "k_heads": [1, 1], "q_length": [64, 4096, 64], "k_length": [64, 65536, 64], "d": [64, 64], "dv": [64, 64]})"});
+  const Kernel kernel = kernel_of(described);
+  KernelRun run(kernel, {}, described.declared);
+  int several = 0;
+  for (const Family& family : families()) {
+    if (!family.serves(kernel.problem)) continue;
+    for (const CaseSpec& spec : draw_cases(run, family, 0, 1, {}, described)) {
+      const auto p = std::get<AttentionProblem>(make_case(spec).problem);
+      several += described.refusal(Problem(p)).empty() && p.q_length() >= 128 ? 1 : 0;
+    }
+  }
+  EXPECT_GE(several, 5);
+}
+
 TEST(Draw, every_feature_of_attention_by_itself_and_with_narrow_limits) {
   for (const char* word : {"causal", "key_length", "bias", "gqa", "window", "softcap", "alibi", "sink", "packed",
                            "paged\", \"key_length", "descale", "mixed\", \"descale"}) {
