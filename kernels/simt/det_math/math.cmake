@@ -13,6 +13,7 @@ if(NOT FLASHPROOF_SANITIZE)
     LABEL nightly TIMEOUT 3600)
   foreach(target storage_exhaustive_test det_math_exhaustive_test)
     target_compile_options(${target} PRIVATE -O3)
+    set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
   endforeach()
 endif()
 
