@@ -185,7 +185,8 @@ Sizes fitted(const std::vector<Limit>& limits, const Problem& problem, bool cost
   for (std::size_t i = 0; i < list.size(); ++i) {
     const Limit* limit = limit_of(limits, list[i].first);
     if (limit == nullptr || limit->as_d || (list[i].second == 0 && limit->least == 0)) continue;
-    const bool two_tiles = is_length(list[i].first) && list[i].second % limit->step != 0 && list[i].second % 2 != 0;
+    const bool odd = list[i].second % limit->step != 0 && list[i].second % 2 != 0;
+    const bool two_tiles = odd && !costly && is_length(list[i].first);
     const std::int64_t size = legal_below(limit, list[i].second + (limit->step - 1) + (two_tiles ? limit->step : 0));
     if (size < 0) return {};
     put(i, size);

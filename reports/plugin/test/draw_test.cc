@@ -159,7 +159,8 @@ TEST(Draw, a_default_check_has_more_rows_than_16_bits_count) {
       const std::vector<Case> cases = sizes_drawn(taken, seed);
       EXPECT_TRUE(std::ranges::any_of(cases, [](const Case& one) { return rows(one) > kManyRows; }))
           << name(taken.problem) << taken.more << " " << seed;
-      if (taken.problem != ProblemKind::attention) continue;
+      // So many pairs of 128 columns, two keys each, are more than kMaxCaseElements.
+      if (taken.problem != ProblemKind::attention || taken.more.find("[128, 128]") != std::string::npos) continue;
       EXPECT_TRUE(std::ranges::any_of(cases,
                                       [](const Case& one) {
                                         const auto& p = std::get<AttentionProblem>(one.problem);
