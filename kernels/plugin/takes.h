@@ -54,9 +54,10 @@ using Sizes = std::vector<std::pair<std::string, std::int64_t>>;
 /// Of each limited axis a size that is not the least unless it must be: 0 and 1 test little.
 Sizes sizes(const std::vector<Limit>& limits);
 /// What makes of a problem beyond the limits the nearest one within: of each axis that breaks a limit the next size above that is legal,
-/// of an odd length the one behind that, so that what comes in tiles has more than one (a costly one has several as it is); else the largest; then, while that is more than kFittedWork, the axes, the longest first, made shorter by as much, as far as is legal.
-/// A costly one (several tiles on each axis) has kFittedWorkOfMany, and so has one of more rows than kManyRows, which is about them: of its
-/// axes those that count the rows come last.
+/// of an odd length the one behind that, so that what comes in tiles has more than one (a costly one has several as it is); else the
+/// largest; then, while that is more than kFittedWork, the axes, the longest first, made shorter by as much, as far as is legal.
+/// A costly one (several tiles on each axis) has kFittedWorkOfMany, and so has one of more rows than kManyRows, which is about them: of
+/// its axes those that count the rows come last.
 /// Empty for a problem within the limits, and where an axis has no legal size.
 Sizes fitted(const std::vector<Limit>& limits, const Problem& problem, bool costly);
 /// Products of one element with another, so that a case that is brought within limits costs little where they let it.
