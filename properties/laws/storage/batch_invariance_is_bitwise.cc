@@ -42,12 +42,6 @@ void keep(Tensor& tensor, int axis, const Index& index) {
   if (!tensor.shape.empty()) tensor = gather(tensor, axis, index);
 }
 
-Index range(std::int64_t first, std::int64_t end) {
-  Index index;
-  for (std::int64_t i = first; i < end; ++i) index.push_back(i);
-  return index;
-}
-
 template <class P>
 Part part_of(const P& p, const Index& rows, std::string name) {
   P part = p;
@@ -73,11 +67,11 @@ std::vector<Part> parts_of(const P& p, Random& random, const Takes& takes) {
   if (rows < 2) return {};
   std::vector<Part> parts;
   const auto few = [&](std::int64_t first, std::int64_t count) {
-    return if_taken(takes, part_of(p, range(first, first + count), alone(count, "a row", "rows")));
+    return if_taken(takes, part_of(p, neighbours(first, count), alone(count, "a row", "rows")));
   };
   if (std::optional<Part> part = fewest(rows, random, few)) parts.push_back(std::move(*part));
   const std::int64_t first = random.integer(1, rows - 1);
-  parts.push_back(part_of(p, range(first, rows), "the last rows alone"));
+  parts.push_back(part_of(p, neighbours(first, rows - first), "the last rows alone"));
   return parts;
 }
 
@@ -111,7 +105,7 @@ Part part_of(const AttentionProblem& p, const Index& sequences, const Index& hea
       keep(part.v, 2, keys);
     }
   } else {
-    const Index queries = range(first_query(0), p.q_length());
+    const Index queries = neighbours(first_query(0), p.q_length() - first_query(0));
     keep(part.q, 0, sequences);
     keep(part.q, 2, queries);
     keep(part.bias, 0, sequences);
@@ -143,7 +137,7 @@ Part part_of(const AttentionProblem& p, const Index& sequences, const Index& hea
 
 /// Neighbours; a packed sequence alone would have a shorter plan, so the longest stays beside it.
 Index sequences_from(const AttentionProblem& p, std::int64_t first, std::int64_t count) {
-  Index kept = range(first, first + count);
+  Index kept = neighbours(first, count);
   if (!p.packed() || p.paged()) return kept;
   const auto is_longest = [&](std::int64_t s) { return p.k_length(s) == p.k_length(); };
   if (std::ranges::any_of(kept, is_longest)) return kept;
@@ -170,7 +164,7 @@ std::vector<Part> parts_of(const AttentionProblem& p, Random& random, const Take
   }));
   add(fewest(p.q_heads(), random, [&](std::int64_t first, std::int64_t count) {
     if (count % group != 0 && group % count != 0) return std::optional<Part>();  // no whole groups, nor part of one
-    head = range(first, first + count);
+    head = neighbours(first, count);
     return if_taken(takes, part_of(p, every_sequence, head, 0, alone(count, "a head", "heads")));
   }));
   // The first queries of a mask that is aligned top left see the first keys: none but the whole ends as it does.

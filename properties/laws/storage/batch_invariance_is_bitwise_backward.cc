@@ -4,7 +4,6 @@
 // query as they are stored. So: of a batch entry alone, and of a kv head with its group alone, dq, dk and dv; of one query
 // head alone, and of the last queries alone, dq; of the last keys alone, dk and dv. Positions count from the bottom right,
 // so that what stays sees what it saw. A kernel that is not deterministic is asked for its bounds.
-#include <numeric>
 #include <optional>
 
 #include "properties/laws/of_gradients.h"
@@ -35,11 +34,6 @@ std::vector<Alone> parts_of(Trial& trial, Random& random) {
   const auto if_taken = [&](Alone part) -> std::optional<Alone> {
     if (!trial.refusal(part.part.problem).empty()) return std::nullopt;
     return part;
-  };
-  const auto neighbours = [](std::int64_t first, std::int64_t count) {
-    std::vector<std::int64_t> kept(static_cast<std::size_t>(count));
-    std::iota(kept.begin(), kept.end(), first);
-    return kept;
   };
   std::vector<Alone> parts;
   const auto add = [&](std::optional<Alone> part) {

@@ -2,11 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <optional>
+#include <vector>
 
 #include "reference/problem/random.h"
 
 namespace flashproof {
+
+/// first, first + 1, ...: `count` of them.
+inline std::vector<std::int64_t> neighbours(std::int64_t first, std::int64_t count) {
+  std::vector<std::int64_t> index(static_cast<std::size_t>(count));
+  std::iota(index.begin(), index.end(), first);
+  return index;
+}
 
 /// Of `total` that lie in order, `count` neighbours from `first` on, count a divisor of total below it and first a multiple of count:
 /// what make(first, count) returns for the least count for which that is something. Where it lies is drawn.
