@@ -55,9 +55,7 @@ inline void put_sink(AttentionProblem& problem, Random& random, bool specials) {
 
 /// Normal scores of about this deviation, from q and k alone, as a network has them.
 inline void put_spread(AttentionProblem& problem, Random& random, double deviation) {
-  const double scale = std::abs(static_cast<double>(problem.scale));
-  const double root = std::sqrt(static_cast<double>(problem.head_dim()));
-  put_queries(problem, random, scale == 0 ? 1 : std::clamp(deviation / (scale * root), pow2(-12), pow2(10)));
+  put_queries(problem, random, query_amplitude(problem, deviation));
   put_keys(problem, random, 1);
 }
 

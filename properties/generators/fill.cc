@@ -70,12 +70,19 @@ void set_row(Tensor& tensor, std::int64_t offset, std::int64_t first, Value valu
   store_run(tensor, offset + first * tensor.stride.back(), tensor.stride.back(), row);
 }
 
-// The random part of q and k, from axis `first` of the head on: the scaled score gets the standard deviation `noise`.
-void put_noise(AttentionProblem& problem, Random& random, double noise, std::int64_t first) {
+}  // namespace
+
+double query_amplitude(const AttentionProblem& problem, double deviation) {
   const double scale = std::abs(static_cast<double>(problem.scale));
   const double root = std::sqrt(static_cast<double>(problem.head_dim()));
-  // Bounds keep q normal in f16, whatever scale the user asked for.
-  const double amplitude = noise == 0 ? 0 : scale == 0 ? 1 : std::clamp(noise / (scale * root), pow2(-12), pow2(10));
+  return scale == 0 ? 1 : std::clamp(deviation / (scale * root), pow2(-12), pow2(10));
+}
+
+namespace {
+
+// The random part of q and k, from axis `first` of the head on: the scaled score gets the standard deviation `noise`.
+void put_noise(AttentionProblem& problem, Random& random, double noise, std::int64_t first) {
+  const double amplitude = noise == 0 ? 0 : query_amplitude(problem, noise);
   for (std::int64_t b = 0; b < problem.sequences(); ++b) {
     for (std::int64_t h = 0; h < problem.q_heads(); ++h) {
       for (std::int64_t i = 0; i < problem.q_length(b); ++i) {

@@ -45,6 +45,9 @@ void put_values(Problem& problem, Random& random, const Value& value);
 /// Normal numbers of variance 1.
 void put_values(Problem& problem, Random& random);
 
+/// Of normal queries, beside normal keys of deviation 1: that of the scaled scores is `deviation` then, as far as q stays normal in f16,
+/// whatever scale the user asked for.
+double query_amplitude(const AttentionProblem& problem, double deviation);
 /// q and k normal with these standard deviations.
 void put_queries(AttentionProblem& problem, Random& random, double amplitude);
 void put_keys(AttentionProblem& problem, Random& random, double amplitude);

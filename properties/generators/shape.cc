@@ -202,12 +202,13 @@ Format draw_kv_format(const CaseSpec& spec, const ShapeWish& shape, Random& rand
 }
 
 // Sequences of 0..longest elements, one after another.
-std::vector<std::int32_t> draw_starts(Random& random, std::int64_t sequences, std::int64_t longest) {
+std::vector<std::int32_t> draw_starts(Random& random, std::int64_t sequences, std::int64_t longest, bool long_last) {
   std::vector<std::int32_t> start{0};
   for (std::int64_t s = 0; s < sequences; ++s) {
     const bool empty = random.chance(0.2);
-    const auto length = static_cast<std::int32_t>(random.integer(std::min<std::int64_t>(1, longest), longest));
-    start.push_back(start.back() + (empty ? 0 : length));
+    const std::int64_t length = random.integer(std::min<std::int64_t>(1, longest), longest);
+    const std::int64_t all = long_last && s + 1 == sequences ? longest : empty ? 0 : length;
+    start.push_back(start.back() + static_cast<std::int32_t>(all));
   }
   return start;
 }
@@ -241,6 +242,7 @@ KeyAxes draw_pages(const ShapeWish& shape, Random& random, std::int64_t sequence
     const std::int64_t length = draw_paged_length(random, sk, size, shape.page_edges);
     problem.key_length.push_back(static_cast<std::int32_t>(length));
   }
+  if (shape.long_last) problem.key_length.back() = static_cast<std::int32_t>(std::max<std::int64_t>(sk - 1, 0));
   std::vector<std::int32_t> pool(static_cast<std::size_t>(pages));
   for (std::size_t i = 0; i < pool.size(); ++i) pool[i] = static_cast<std::int32_t>(i);
   for (std::size_t i = pool.size(); i > 1; --i) {
@@ -256,10 +258,10 @@ KeyAxes draw_pages(const ShapeWish& shape, Random& random, std::int64_t sequence
 
 KeyAxes draw_storage(const ShapeWish& shape, Random& random, std::int64_t sequences, std::int64_t sq, std::int64_t sk,
                      AttentionProblem& problem) {
-  if (shape.packed) problem.q_start = draw_starts(random, sequences, sq);
+  if (shape.packed) problem.q_start = draw_starts(random, sequences, sq, shape.long_last);
   if (shape.paged) return draw_pages(shape, random, sequences, sk, problem);
   if (!shape.packed) return {sequences, sk};
-  problem.k_start = draw_starts(random, sequences, sk);
+  problem.k_start = draw_starts(random, sequences, sk, shape.long_last);
   return {1, problem.k_start.back() + random.integer(0, 2)};
 }
 
@@ -308,7 +310,9 @@ AttentionProblem draw_attention(const CaseSpec& spec, const ShapeWish& shape, Ra
   if (problem.key_length.empty()) problem.key_length = draw_lengths(shape, random, heads.b, sk);
   for (std::size_t b = 0; b < problem.key_length.size(); ++b) {
     const std::int64_t longest = problem.k_start.empty() ? sk : problem.k_length(static_cast<std::int64_t>(b));
-    problem.key_length[b] = static_cast<std::int32_t>(std::min<std::int64_t>(problem.key_length[b], longest));
+    const bool last = shape.long_last && b + 1 == problem.key_length.size();
+    problem.key_length[b] = static_cast<std::int32_t>(last ? std::max<std::int64_t>(longest - 1, 0)
+                                                           : std::min<std::int64_t>(problem.key_length[b], longest));
   }
   if (random.chance(shape.bias_chance)) {
     problem.bias = layout.make(Format::f32, {heads.b, heads.hq, sq, problem.k_length()});
@@ -320,8 +324,10 @@ AttentionProblem draw_attention(const CaseSpec& spec, const ShapeWish& shape, Ra
 
 Problem draw_shape(const CaseSpec& spec, const ShapeWish& wish) {
   ShapeWish shape = wish;
-  // Long rows are there for their numbers: plain, unless the family asks for lengths in every case.
-  if (is_costly(spec) && shape.ragged_chance < 1) shape.ragged_chance = shape.causal_chance = shape.bias_chance = 0;
+  // Long rows are there for their numbers: plain, but for what the family asks for in every case.
+  for (double* chance : {&shape.ragged_chance, &shape.causal_chance, &shape.bias_chance}) {
+    if (is_costly(spec) && *chance < 1) *chance = 0;
+  }
   Random random = stream(spec, Purpose::shape);
   switch (spec.problem) {
     case ProblemKind::softmax:

@@ -103,7 +103,7 @@ std::optional<Problem> taken_problem(const Kernel& kernel, const Described& desc
 
 Keys storage_taken(const Described& described) {
   Keys keys;
-  if (!takes(described, "strides: rows")) keys["layout"] = "dense";
+  if (!takes(described, "strides: any")) keys["layout"] = takes(described, "strides: rows") ? "padded" : "dense";
   if (described.problem != ProblemKind::merge) return keys;
   if (!takes(described, "order")) keys["order"] = "forward";
   if (!takes(described, "concat")) keys["form"] = "sum";

@@ -2,7 +2,7 @@
 // 8 and 16 but no powers of two, to 576; groups of 3, 5, 6, 7, 8 and 16 heads, 32 heads, batches of 4 and 6, pages of 8, 32, 128 and 512,
 // two tiles and a part on both axes, more than 8192 keys, widths of 768; 33 and 258 packed sequences; short sequences in long rooms. A
 // kernel that names such a size and is wrong there is right at every threshold of `sizes`. In a check of a library also several tiles of
-// queries and keys at the head dimensions of models, plain, causal and with one feature each, decoding at them, and more rows, queries, and
+// queries and keys at the head dimensions of models, plain and causal, groups that end inside a tile, decoding at them, and more rows, queries, and
 // pairs of batch and head than 16 bits count and the second axis of a grid takes.
 #include <algorithm>
 #include <cstdint>
@@ -21,7 +21,6 @@ struct Heads {
   std::int64_t shortest = 0;  // length of the first sequence; 0: each has all keys
   std::int64_t page = 0;
   bool packed = false, causal = false;
-  void (*put)(AttentionProblem&, Random&) = nullptr;  // a feature, in a check of a library alone
 };
 constexpr Heads kHeads[] = {
     {1, 5, 5, 3, 40, 24, 24},
@@ -84,52 +83,42 @@ constexpr Heads kHeads[] = {
 };
 constexpr std::size_t kOfGradients =
     std::ranges::find_if(kHeads, [](const Heads& h) { return h.page > 0 || h.packed; }) - std::begin(kHeads);
-/// The last 64 keys, whose edge lies at every column of a tile in turn.
-void put_last_keys(AttentionProblem& problem, Random& /*random*/) {
-  problem.window_left = 63;
-  problem.window_right = 0;
-}
-void put_sinks(AttentionProblem& problem, Random& random) { put_sink(problem, random, false); }
-void put_usual_bias(AttentionProblem& problem, Random& random) { put_bias(problem, random, normal_row(2)); }
 
 // Of a check of a library alone, those of gradients first. 140 queries and 300 keys have a second tile of 128 on both axes.
-constexpr Heads kCostlyHeads[] = {{1, 1, 1, 70, 140, 64, 64, 0, 0, false, true},
-                                  {1, 2, 2, 130, 200, 64, 64},
-                                  {1, 1, 1, 200, 100, 64, 64, 0, 0, false, true},
-                                  {1, 1, 1, 130, 260, 128, 128, 0, 0, false, true},
-                                  {1, 2, 2, 66, 130, 128, 128},
-                                  {1, 1, 1, 66, 70, 256, 256, 0, 0, false, true},
-                                  {1, 1, 1, 70, 130, 256, 256},
-                                  {1, 1, 1, 65, 130, 192, 128, 0, 0, false, true},
-                                  {4, 66, 66, 1, 64, 8, 8},
-                                  {1, 1, 1, 1100, 70, 8, 8},
-                                  {1, 1, 1, 4100, 8, 8, 8},
-                                  {1, 4, 2, 140, 300, 64, 64, 0, 0, false, true},
-                                  {1, 2, 2, 140, 300, 64, 64},
-                                  {1, 1, 1, 256, 257, 16, 16, 0, 0, false, true},
-                                  {1, 2, 1, 140, 200, 80, 80, 0, 0, false, true},
-                                  {2, 2, 1, 140, 300, 16, 16, 150, 0, false, true},
-                                  {1, 2, 2, 140, 300, 64, 64, 0, 0, false, true, put_last_keys},
-                                  {1, 2, 2, 140, 300, 16, 16, 0, 0, false, true, put_alibi},
-                                  {1, 1, 1, 140, 300, 16, 16, 0, 0, false, false, put_alibi},
-                                  {1, 1, 1, 140, 300, 16, 16, 0, 0, false, false, put_usual_bias},
-                                  // A gradient has none of these.
-                                  {1, 4, 2, 140, 300, 16, 16, 0, 0, false, true, put_sinks},
-                                  {1, 1, 1, 140, 260, 128, 128, 0, 0, false, false, put_softcap},
-                                  {2, 70, 70, 1, 300, 8, 8},
-                                  {1, 1, 1, 2, 33000, 4, 4},
-                                  {1, 8, 2, 1, 700, 128, 128},
-                                  {2, 8, 1, 1, 1100, 64, 64},
-                                  {2, 8, 2, 1, 700, 128, 128, 0, 16},
-                                  {2, 2, 1, 70, 140, 64, 64, 0, 64, false, true},
-                                  {1, 1, 1, 65537, 2, 2, 2},
-                                  {257, 256, 256, 1, 2, 2, 2},
-                                  {3, 5, 1, 20, 40, 16, 16, 0, 0, true},
-                                  {3, 7, 1, 20, 40, 16, 16, 0, 0, true},
-                                  {4, 2, 1, 300, 600, 16, 16, 0, 0, true, true},
-                                  {70, 4, 2, 2, 5, 8, 8, 0, 0, true}};
+constexpr Heads kCostlyHeads[] = {
+    {1, 1, 1, 70, 140, 64, 64, 0, 0, false, true},
+    {1, 2, 2, 130, 200, 64, 64},
+    {1, 1, 1, 200, 100, 64, 64, 0, 0, false, true},
+    {1, 1, 1, 130, 260, 128, 128, 0, 0, false, true},
+    {1, 2, 2, 66, 130, 128, 128},
+    {1, 1, 1, 66, 70, 256, 256, 0, 0, false, true},
+    {1, 1, 1, 70, 130, 256, 256},
+    {1, 1, 1, 65, 130, 192, 128, 0, 0, false, true},
+    {4, 66, 66, 1, 64, 8, 8},
+    {1, 1, 1, 1100, 70, 8, 8},
+    {1, 1, 1, 4100, 8, 8, 8},
+    {1, 4, 2, 140, 300, 64, 64, 0, 0, false, true},
+    {1, 2, 2, 140, 300, 64, 64},
+    {1, 1, 1, 256, 257, 16, 16, 0, 0, false, true},
+    {1, 2, 1, 140, 200, 80, 80, 0, 0, false, true},
+    // A gradient has none of these.
+    {2, 70, 70, 1, 300, 8, 8},
+    {1, 1, 1, 2, 33000, 4, 4},
+    {1, 8, 2, 1, 700, 128, 128},
+    {2, 8, 1, 1, 1100, 64, 64},
+    {2, 8, 2, 1, 700, 128, 128, 0, 16},
+    {2, 2, 1, 70, 140, 64, 64, 0, 64, false, true},
+    {1, 1, 1, 65537, 2, 2, 2},
+    {257, 256, 256, 1, 2, 2, 2},
+    {3, 5, 1, 20, 40, 16, 16, 0, 0, true},
+    {3, 7, 1, 20, 40, 16, 16, 0, 0, true},
+    // Groups of 3 and 5 packed into tiles of 64 or 128 rows end inside a group, at queries 42 and 51; the
+    // last key of these is the first of the next tile of keys.
+    {1, 6, 2, 60, 146, 64, 64, 0, 0, false, true},
+    {1, 5, 1, 60, 137, 64, 64, 0, 0, false, true},
+    {70, 4, 2, 2, 5, 8, 8, 0, 0, true}};
 constexpr std::size_t kCostlyGradients =
-    std::ranges::find_if(kCostlyHeads, [](const Heads& h) { return h.put == put_sinks; }) - std::begin(kCostlyHeads);
+    std::ranges::find_if(kCostlyHeads, [](const Heads& h) { return h.q == 70; }) - std::begin(kCostlyHeads);
 struct Extents {
   std::int64_t rows, length;
   std::int64_t shortest = 0;  // of every second row
@@ -228,8 +217,6 @@ Case make(const CaseSpec& spec) {
   if (attention != nullptr && is_costly(spec)) {
     put_spread(*attention, random, 2);  // most kernels take no bias, which planted scores may need
     put_values(problem, random);
-    const Heads& heads = row_of<Heads>(spec, kHeads, kCostlyHeads);
-    if (heads.put != nullptr) heads.put(*attention, random);
     return {spec, std::move(problem)};
   }
   return with_spread(spec, std::move(problem), random, 2);

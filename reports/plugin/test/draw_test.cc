@@ -129,12 +129,12 @@ TEST(Draw, a_kernel_of_dense_tensors_has_every_size) {
   }
 }
 
-/// What a check of a kernel with these limits draws of model_sizes, from the seed on.
-std::vector<Case> sizes_drawn(const Taken& taken, std::uint64_t seed) {
+/// What a check of a kernel with these limits draws of a family, from the seed on.
+std::vector<Case> sizes_drawn(const Taken& taken, std::uint64_t seed, std::string_view family = "model_sizes") {
   const Described described = described_as(taken);
   const Kernel kernel = kernel_of(described);
   KernelRun run(kernel, {}, described.declared);
-  const Family* const only[] = {find_family("model_sizes")};
+  const Family* const only[] = {find_family(family)};
   PluginCheck options;
   options.seed = seed;
   std::vector<Case> cases;
@@ -205,6 +205,43 @@ TEST(Draw, a_default_check_has_the_tiles_of_models) {
       })) << d;
     }
   }
+}
+
+// Where a tile's last query, a group's last row, a length or a packed sequence decides what a second tile sees.
+TEST(Draw, a_default_check_has_edges_in_the_second_tile) {
+  const Taken taken{ProblemKind::attention, R"("gqa", "causal", "key_length", "packed")", ""};
+  std::vector<Case> cases = sizes_drawn(taken, 0);
+  std::ranges::copy(sizes_drawn(taken, 0, "feature_pairs"), std::back_inserter(cases));
+  const auto any = [&](const auto& holds) {
+    return std::ranges::any_of(cases, [&](const Case& one) {
+      const auto& p = std::get<AttentionProblem>(one.problem);
+      return p.causal && holds(p);
+    });
+  };
+  // Rows of queries beside one another, a group's heads in turn: the tile ends inside a group, and the last key of its last query
+  // begins a tile of keys.
+  for (const std::int64_t rows : {64, 128}) {
+    EXPECT_TRUE(any([&](const AttentionProblem& p) {
+      const std::int64_t group = p.q_heads() / p.k_heads(), shift = p.k_length() - p.q_length();
+      if (p.packed() || !p.key_length.empty() || group < 3) return false;
+      bool found = false;
+      for (std::int64_t end = rows; end < p.q_length() * group; end += rows) {
+        found = found || (end % group != 0 && (end / group + shift) % 128 == 0);
+      }
+      return found;
+    })) << rows;
+  }
+  EXPECT_TRUE(any([](const AttentionProblem& p) {
+    if (p.key_length.empty() || p.packed() || p.q_length() <= 128) return false;
+    const std::int64_t length = p.key_length.back();
+    return length < p.k_length() && 129 + p.k_length() - p.q_length() < length;
+  })) << "a length and a mask in the second tile of queries";
+  EXPECT_TRUE(any([](const AttentionProblem& p) {
+    for (std::int64_t s = 0; p.packed() && s < p.sequences(); ++s) {
+      if (p.q_length(s) > 128 && p.k_length(s) != p.q_length(s) && p.k_length(s) > 0) return true;
+    }
+    return false;
+  })) << "a packed sequence of two tiles, with more or fewer keys than queries";
 }
 
 // One head of one batch entry: of what it computes only a tile of queries can be asked alone.
@@ -316,11 +353,16 @@ TEST(Draw, families_of_numbers_have_long_rows) {
   for (const std::string_view family : {"huge", "staircase", "descending", "underflow_beside_huge", "near_ties",
                                         "logit_spread", "duplicate_maxima", "mask_random"}) {
     const std::string_view names[] = {family};
-    std::int64_t most = 0;
-    for (const Problem& problem : problems_taken({ProblemKind::softmax, "", ""}, names)) {
-      most = std::max(most, std::get<SoftmaxProblem>(problem).x.shape[1]);
+    for (const char* strides : {"", R"(, "strides": "rows")", R"(, "strides": "any")"}) {
+      std::int64_t most = 0, longest = 0;
+      for (const Problem& problem : problems_taken({ProblemKind::softmax, "", strides}, names)) {
+        const std::int64_t columns = std::get<SoftmaxProblem>(problem).x.shape[1];
+        most = std::max(most, columns);
+        longest += columns > 8192 ? 1 : 0;
+      }
+      EXPECT_EQ(most, 20'000) << family << strides;
+      EXPECT_EQ(longest, 2) << family << strides;
     }
-    EXPECT_EQ(most, 20'000) << family;
     if (family == "mask_random") continue;  // of attention a bias
     EXPECT_TRUE(some(problems_taken({ProblemKind::attention, R"("causal", "bias", "gqa", "key_length")", ""}, names),
                      [](const AttentionProblem& p) { return p.k_length() == 600; }))
