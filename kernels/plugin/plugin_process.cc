@@ -51,8 +51,8 @@ std::vector<pid_t>& own_processes() {
   return pids;
 }
 
-/// A late answer to one question is not taken for the answer to another.
-std::uint64_t unguessable() {
+/// Drawn by the kernel of the system, so that no library guesses it: a late answer to one question is not taken for the answer to another.
+std::uint64_t call_number() {
   std::uint64_t number = 0;
   while (::getrandom(&number, sizeof number, 0) != sizeof number) {
   }
@@ -252,7 +252,7 @@ PluginProcess::Answer PluginProcess::ask(PluginRequest::What what, std::uint32_t
 
 PluginProcess::Answer PluginProcess::exchange(State& state, PluginRequest::What what, std::uint32_t kernel,
                                               std::string_view id) const {
-  state.number = unguessable();
+  state.number = call_number();
   const PluginRequest request{state.number, what, kernel, state.memory.used(), state.memory.phase()};
   std::string packet(reinterpret_cast<const char*>(&request), sizeof request);
   packet += id;

@@ -2,14 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <string>
 
+#include "reference/bound/test/extreme_seed.h"
 #include "reference/model/attack/attack_extreme.h"
 #include "reference/model/attack/attack_judge.h"
 
-#ifndef FLASHPROOF_EXTREME_CASES  // of all kinds of problem together; each is run several times
+#ifdef FLASHPROOF_EXTREME_CASES  // of all kinds of problem together; each is run several times
+#define FLASHPROOF_EXTREME_NIGHTLY true
+#else
+#define FLASHPROOF_EXTREME_NIGHTLY false
 #define FLASHPROOF_EXTREME_CASES 100'000
 #endif
 
@@ -17,12 +21,6 @@ namespace flashproof {
 namespace {
 
 constexpr int kRunsPerCase = 4;  // aligned, opposed, extreme, up
-
-/// FLASHPROOF_EXTREME_SEED=N: one case alone, the one that a failure names.
-std::uint64_t first_seed(std::uint64_t otherwise) {
-  const char* given = std::getenv("FLASHPROOF_EXTREME_SEED");
-  return given == nullptr ? otherwise : std::strtoull(given, nullptr, 10);
-}
 
 struct Share {
   ProblemKind kind;
@@ -33,12 +31,14 @@ class ExtremeAttack : public testing::TestWithParam<Share> {};
 
 TEST_P(ExtremeAttack, never_exceeds_the_bound) {
   const auto [kind, percent] = GetParam();
-  const bool alone = std::getenv("FLASHPROOF_EXTREME_SEED") != nullptr;
+  const std::optional<std::uint64_t> alone = attack::only_seed();
   const std::int64_t cases = alone ? 1 : FLASHPROOF_EXTREME_CASES * percent / 100;
+  const std::uint64_t first =
+      alone ? *alone : attack::first_seed(static_cast<std::uint64_t>(cases), FLASHPROOF_EXTREME_NIGHTLY);
   attack::Violations all;
   std::int64_t violating = 0, judged = 0;
   for (std::int64_t i = 0; i < cases; ++i) {
-    const std::uint64_t seed = first_seed(0) + static_cast<std::uint64_t>(i);
+    const std::uint64_t seed = first + static_cast<std::uint64_t>(i);
     const auto [problem, arithmetic] = attack::extreme(kind, seed);
     const attack::Violations tally = attack::attack(problem, arithmetic, arithmetic, seed, kRunsPerCase);
     if (tally.violations > 0 && ++violating <= 20) {
@@ -47,8 +47,8 @@ TEST_P(ExtremeAttack, never_exceeds_the_bound) {
     judged += tally.elements > 0 ? 1 : 0;
     all.take(tally);
   }
-  std::cout << name(kind) << ": " << cases << " cases x " << kRunsPerCase << " runs, " << judged
-            << " with an element that is judged, " << all.refused << " refused, " << violating
+  std::cout << name(kind) << ": " << cases << " cases from seed " << first << " x " << kRunsPerCase << " runs, "
+            << judged << " with an element that is judged, " << all.refused << " refused, " << violating
             << " beyond a bound; best err/bound " << all.worst.text() << '\n';
   EXPECT_EQ(violating, 0);
   EXPECT_TRUE(alone || judged > cases / 5) << "the attack has gone soft: " << judged;

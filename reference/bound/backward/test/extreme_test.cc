@@ -3,23 +3,23 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 
 #include "reference/bound/backward/test/attack.h"
 #include "reference/bound/backward/test/attack_extreme.h"
+#include "reference/bound/test/extreme_seed.h"
 #include "reference/oracle/backward/backward_truth.h"
 
 namespace flashproof {
 namespace {
 
-#ifndef FLASHPROOF_BACKWARD_EXTREME_RUNS
-#define FLASHPROOF_BACKWARD_EXTREME_RUNS 100'000  // the nightly build has more
+#ifdef FLASHPROOF_BACKWARD_EXTREME_RUNS  // of the nightly build
+#define FLASHPROOF_EXTREME_NIGHTLY true
+#else
+#define FLASHPROOF_EXTREME_NIGHTLY false
+#define FLASHPROOF_BACKWARD_EXTREME_RUNS 100'000
 #endif
 constexpr int kDeclarations = 3, kRunsEach = 3;  // a named one, and drawn ones
-
-/// FLASHPROOF_EXTREME_SEED=N: one problem alone, the one that a failure names.
-const char* alone() { return std::getenv("FLASHPROOF_EXTREME_SEED"); }
 
 /// Of what holds for no element: a key that is out of its domain may be lost, its dk and dv 0. Those alone are left out.
 std::int64_t inside(const test::Attack& one) { return one.dq.violations + one.dk.violations + one.dv.violations; }
@@ -58,11 +58,9 @@ void attack_seed(std::uint64_t seed, Tally& named, Tally& drawn) {
 
 TEST(BackwardExtreme, problems_stay_within_their_bounds) {
   Tally named, drawn;
-  if (alone() != nullptr) {
-    attack_seed(std::strtoull(alone(), nullptr, 10), named, drawn);
-    return;
-  }
-  std::uint64_t seed = 0;
+  if (const auto alone = attack::only_seed()) return attack_seed(*alone, named, drawn);
+  std::uint64_t seed = attack::first_seed(FLASHPROOF_BACKWARD_EXTREME_RUNS, FLASHPROOF_EXTREME_NIGHTLY);
+  std::printf("[ extreme ] from seed %llu\n", static_cast<unsigned long long>(seed));
   while (named.runs + drawn.runs < FLASHPROOF_BACKWARD_EXTREME_RUNS) attack_seed(seed++, named, drawn);
   for (const Tally* tally : {&named, &drawn}) {
     EXPECT_EQ(tally->violating, 0);
