@@ -28,7 +28,11 @@ namespace {
 /// nothing was asked. Families that were chosen need not hold what a relating law asks about.
 void require_promise(PropertyResult& result, bool judges, bool all_families) {
   const bool was_asked = result.executed() > 0 || (result.taken > 0 && (judges || all_families));
-  if (was_asked && result.decided() == 0) result.undecided = "it decided no case";
+  if (was_asked && result.decided() == 0) {
+    result.undecided = "it decided no case";
+  } else if (std::string why = undecided_promise(result.law, result.power); all_families && !why.empty()) {
+    result.undecided = std::move(why);
+  }
 }
 
 /// Whether a run that was stopped says of this law no more than that it was not asked. One that promises nothing may have nothing
@@ -80,6 +84,8 @@ void KernelLaws::conclude() {
   const Conclusion conclusion = decisions_.conclude(kernel_);
   for (std::size_t i = 0; i < questions_.size(); ++i) {
     const auto& [law, asked] = questions_[i];
+    if (const auto at = conclusion.by_law.find(law->name); at != conclusion.by_law.end())
+      results_[i].power = at->second;
     if (!asked || !law->is_promised(kernel_.problem, kernel_.contract)) continue;
     require_promise(results_[i], law->judge != nullptr, options_.families.empty());
   }
@@ -179,6 +185,7 @@ bool KernelLaws::fails_as_drawn(const Case& c) {
     }
     ++result.counts[static_cast<std::size_t>(verdict.kind)];
     ++result.by_family[family][static_cast<std::size_t>(verdict.kind)];
+    if (verdict.kind == VerdictKind::pass || verdict.failed()) decisions_.said(result.law, c.spec);
     if (verdict.failed()) failing_.push_back({law, std::move(verdict)});
   }
   if (taken && kernel_.foreign) {

@@ -64,8 +64,8 @@ struct PropertyResult {
   std::string undecided =
       {};  // why the run is no pass though nothing failed; of one law of the kernel, or of a promise
   std::string suggestion = {};  // of an open reduction: what explains the whole run, as members of a declaration
-  // Of the first judging law: what the run has decided, and the families of which too little was (RunPower::open()).
-  Power power = {};
+  Power power = {};  // of the cases of which the law says something; of the first judging law what the run has decided
+  // Of the first judging law: the families of which too little was decided (RunPower::open()).
   std::vector<std::string> open = {};
 
   /// Cases in which the kernel ran and the law was asked.

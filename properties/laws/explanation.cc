@@ -8,9 +8,24 @@
 #include <utility>
 
 #include "reference/bound/alternatives.h"
+#include "reference/bound/backward/arithmetic_json.h"
 #include "reference/bound/declare/arithmetic_json.h"
 
 namespace flashproof {
+
+std::vector<std::string> alternative_members(const KernelDeclaration& kernel) {
+  std::vector<std::string> members;
+  if (kernel.problem == ProblemKind::backward) {
+    const Format inputs = kernel.formats.front();
+    for (const BackwardArithmetic& a : Kernel{kernel}.backward_for(inputs))
+      members.push_back(declaring_members(a, inputs));
+    return members;
+  }
+  for (const Arithmetic& a : alternatives(kernel.arithmetic, kernel.problem)) {
+    members.push_back(difference_json(kernel.arithmetic, a));
+  }
+  return members;
+}
 
 bool comes_before(const CaseSpec& a, const CaseSpec& b) {
   return std::tie(a.family, a.seed, a.keys) < std::tie(b.family, b.seed, b.keys);
@@ -38,10 +53,8 @@ std::uint32_t Explanation::left() const {
   return asked & left;
 }
 
-std::optional<Explanation::Contradiction> Explanation::contradiction(const Arithmetic& declared,
-                                                                     ProblemKind problem) const {
+std::optional<Explanation::Contradiction> Explanation::contradiction(const std::vector<std::string>& members) const {
   if (groups_.empty() || left() != 0) return std::nullopt;
-  const std::vector<Arithmetic> list = alternatives(declared, problem);
   Contradiction found;
   std::map<int, CaseSpec> first;
   for (const auto& [asked, group] : groups_) {
@@ -51,10 +64,9 @@ std::optional<Explanation::Contradiction> Explanation::contradiction(const Arith
       if (!is_new && comes_before(spec, at->second)) at->second = spec;
     }
   }
-  std::string text = "no single one of the declarations that an open reduction stands for explains every case:";
+  std::string text = "no single one of the declarations that an open one stands for explains every case:";
   for (const auto& [index, spec] : first) {
-    text += fmt::format(" {{{}}} fails in {};", difference_json(declared, list.at(static_cast<std::size_t>(index))),
-                        to_string(spec));
+    text += fmt::format(" {{{}}} fails in {};", members.at(static_cast<std::size_t>(index)), to_string(spec));
   }
   text.pop_back();
   std::ranges::sort(found.cases, comes_before);
@@ -79,14 +91,18 @@ std::optional<std::size_t> Explanation::survivor(std::uint32_t asked) const {
   return static_cast<std::size_t>(std::countr_zero(left));
 }
 
-std::string Explanation::suggestion(const Arithmetic& declared, ProblemKind problem) const {
+std::string Explanation::suggestion(const std::vector<std::string>& members) const {
   const std::optional<std::size_t> index = explaining();
-  return index ? difference_json(declared, alternatives(declared, problem).at(*index)) : std::string();
+  return index ? members.at(*index) : std::string();
 }
 
 std::string narrower_text(const std::string& suggestion) {
-  return "the declaration may add " + suggestion +
-         R"( to {"preset": "unknown"}, if the kernel computes so: every result fits it, and smaller errors would be found)";
+  // Members with a preset are a declaration of their own.
+  const std::string declaration = suggestion.starts_with("\"preset\"")
+                                      ? "be {" + suggestion + "}"
+                                      : "add " + suggestion + R"( to {"preset": "unknown"})";
+  return "the declaration may " + declaration +
+         ", if the kernel computes so: every result fits it, and smaller errors would be found";
 }
 
 }  // namespace flashproof

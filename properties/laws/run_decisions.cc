@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "properties/laws/run_power.h"
 #include "reference/system/text.h"
@@ -20,6 +21,7 @@ std::vector<Question> questions(ProblemKind problem, std::span<const Law* const>
 void RunDecisions::add(const CaseSpec& spec, const AlternativesSeen& seen, const std::map<std::size_t, Power>& powers) {
   explanation_.add(seen, spec);
   for (const auto& [alternative, power] : powers) powers_[seen.asked][alternative].add(spec, power);
+  if (!powers.empty()) added_.insert_or_assign(to_string(spec), Added{spec, seen.asked, powers});
 }
 
 void RunDecisions::unasked(std::string_view law, const CaseSpec& spec, const Verdict& verdict) {
@@ -38,18 +40,40 @@ void RunDecisions::offer(std::string_view family, bool taken) {
   if (taken) asked_.emplace(family);
 }
 
+template <class PerAlternative>
+const PerAlternative& RunDecisions::chosen(std::uint32_t group, const std::map<std::size_t, PerAlternative>& by) const {
+  const std::optional<std::size_t> left = explanation_.explaining();
+  auto at = left ? by.find(*left) : by.end();
+  if (at == by.end()) {
+    if (const auto survivor = explanation_.survivor(group)) at = by.find(*survivor);
+  }
+  // Where no alternative is left the domain is a finding all the same.
+  return at == by.end() ? by.begin()->second : at->second;
+}
+
+std::map<std::string, Power, std::less<>> RunDecisions::power_by_law() const {
+  std::map<std::string, Power, std::less<>> by_law;
+  for (const auto& [law, cases] : said_) {
+    RunPower power;
+    for (const std::string& name : cases) {
+      const auto added = added_.find(name);
+      if (added != added_.end()) power.add(added->second.spec, chosen(added->second.group, added->second.powers));
+    }
+    by_law.emplace(law, power.balanced());
+  }
+  return by_law;
+}
+
+std::string undecided_promise(std::string_view law, const Power& power) {
+  const std::optional<Part> part = power.weakest(std::numeric_limits<double>::min());
+  if (!part) return {};
+  return fmt::format("{} was asked, and of its cases {}", law, power_text(*part, power.of(*part)));
+}
+
 std::optional<RunPower> RunDecisions::power() const {
   if (powers_.empty() && asked_.empty()) return std::nullopt;
-  const std::optional<std::size_t> left = explanation_.explaining();
   RunPower power;
-  for (const auto& [group, by_alternative] : powers_) {
-    auto by = left ? by_alternative.find(*left) : by_alternative.end();
-    if (by == by_alternative.end()) {
-      if (const auto survivor = explanation_.survivor(group)) by = by_alternative.find(*survivor);
-    }
-    // Where no alternative is left the domain is a finding all the same.
-    power.merge(by == by_alternative.end() ? by_alternative.begin()->second : by->second);
-  }
+  for (const auto& [group, by_alternative] : powers_) power.merge(chosen(group, by_alternative));
   for (const std::string& family : asked_) power.ask(family);
   for (const auto& [family, cases] : refused_) power.refuse(family, cases);
   return power;
@@ -70,6 +94,7 @@ Conclusion RunDecisions::conclude() const {
       conclusion.undecided.push_back(fmt::format("{} was not asked, and decides no case", law));
     }
   }
+  conclusion.by_law = power_by_law();
   const std::optional<RunPower> of_run = power();
   if (!of_run) return conclusion;
   conclusion.power = of_run->balanced();
@@ -81,10 +106,9 @@ Conclusion RunDecisions::conclude() const {
 
 Conclusion RunDecisions::conclude(const KernelDeclaration& kernel) const {
   Conclusion conclusion = conclude();
-  if (kernel.problem != ProblemKind::backward) {  // of a gradient no reduction is open
-    conclusion.contradiction = explanation_.contradiction(kernel.arithmetic, kernel.problem);
-    if (!conclusion.contradiction) conclusion.suggestion = explanation_.suggestion(kernel.arithmetic, kernel.problem);
-  }
+  const std::vector<std::string> members = alternative_members(kernel);
+  conclusion.contradiction = explanation_.contradiction(members);
+  if (!conclusion.contradiction) conclusion.suggestion = explanation_.suggestion(members);
   if (const std::optional<RunPower> of_run = power()) {
     conclusion.narrow = of_run->narrow_declaration(kernel);
     if (!conclusion.narrow.empty()) conclusion.lost = of_run->families().find(of_run->lost().front())->second.lost;

@@ -24,12 +24,16 @@ std::uint64_t outside_of(const Power& power) {
   return sum;
 }
 
-/// As the case is judged; an open reduction by its first alternative.
+/// As the case is judged; an open declaration by the first alternative that has a meaning for it.
 Bound bound_of(const KernelDeclaration& declared, const Case& subject) {
   Kernel kernel{declared};
-  if (kernel.problem != ProblemKind::backward)
-    kernel.arithmetic = alternatives(kernel.arithmetic, subject.problem).front();
   CaseTruth truth(subject);
+  if (const auto* gradient = std::get_if<BackwardProblem>(&subject.problem); gradient != nullptr) {
+    for (std::optional<Bound>& bound : judged_bounds(kernel, *gradient, truth)) {
+      if (bound) return std::move(*bound);
+    }
+  }
+  kernel.arithmetic = alternatives(kernel.arithmetic, subject.problem).front();
   return judged_bound(kernel, subject, truth);
 }
 

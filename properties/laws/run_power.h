@@ -107,7 +107,12 @@ struct Conclusion {
   std::size_t families = 0;            // that were asked
   std::string suggestion;              // Explanation::suggestion()
   Power power;                         // by the declaration, or by the alternative that explains the run
+  /// Of each law the cases of which it says pass or fail, each family alike: a law that speaks of easy cases alone shows little.
+  std::map<std::string, Power, std::less<>> by_law;
 };
+
+/// That a law which the kernel's declaration promises rests on cases of which nothing of some output is decided; empty where it does not.
+std::string undecided_promise(std::string_view law, const Power& power);
 
 /// One kernel over many cases, by each alternative of its declaration.
 class RunDecisions {
@@ -122,6 +127,8 @@ class RunDecisions {
   void refuse(std::string_view family) { ++refused_[std::string(family)]; }
   /// `powers`: of the case, by alternative; empty where another law was asked.
   void add(const CaseSpec& spec, const AlternativesSeen& seen, const std::map<std::size_t, Power>& powers);
+  /// A law that was asked for says pass or fail of a case, before or after it is added.
+  void said(std::string_view law, const CaseSpec& spec) { said_[std::string(law)].insert(to_string(spec)); }
   /// What a judging law that was not asked for says of a case that the kernel takes.
   void unasked(std::string_view law, const CaseSpec& spec, const Verdict& verdict);
   Conclusion conclude(const KernelDeclaration& kernel) const;
@@ -132,12 +139,23 @@ class RunDecisions {
   /// By the declaration, or by the alternative that explains the run; of cases for which that one has no meaning by the first that
   /// explains those. Empty where no family was asked.
   std::optional<RunPower> power() const;
+  /// The same choice in one group of problems; where no alternative is left, the first.
+  template <class PerAlternative>
+  const PerAlternative& chosen(std::uint32_t group, const std::map<std::size_t, PerAlternative>& by) const;
+  std::map<std::string, Power, std::less<>> power_by_law() const;
   std::size_t offered_ = 0;
   std::set<std::string, std::less<>> asked_;
   std::map<std::string, std::uint64_t, std::less<>> refused_;
   Explanation explanation_;
   /// By AlternativesSeen::asked – cases of one group have the same alternatives – and alternative.
   std::map<std::uint32_t, std::map<std::size_t, RunPower>> powers_;
+  struct Added {
+    CaseSpec spec;
+    std::uint32_t group;
+    std::map<std::size_t, Power> powers;  // by alternative
+  };
+  std::map<std::string, Added, std::less<>> added_;                 // by case
+  std::map<std::string, std::set<std::string>, std::less<>> said_;  // cases by law
   struct Unasked {
     bool decided = false;
     std::optional<Verdict> verdict = {};  // the worst of those that fail or are inconclusive

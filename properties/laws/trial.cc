@@ -97,11 +97,16 @@ GradientArithmetic both_passes(const Kernel& kernel) { return {kernel.arithmetic
 
 }  // namespace
 
+std::vector<std::optional<Bound>> judged_bounds(const Kernel& kernel, const BackwardProblem& problem,
+                                                CaseTruth& truth) {
+  if (kernel.own_forward) return gradient_bounds(problem, both_passes(kernel));
+  return backward_bounds(problem, kernel.backward_for(problem.forward.q.format), truth.forward());
+}
+
 Bound judged_bound(const Kernel& kernel, const Case& subject, CaseTruth& truth) {
   const auto* gradient = std::get_if<BackwardProblem>(&subject.problem);
   if (gradient == nullptr) return compute_bound(subject.problem, kernel.arithmetic);
-  if (kernel.own_forward) return gradient_bound(*gradient, both_passes(kernel));
-  return backward_bound(*gradient, kernel.backward_for(gradient->forward.q.format), truth.forward());
+  return widest(judged_bounds(kernel, *gradient, truth));
 }
 
 Bound Trial::bound_of(const Problem& problem) const {
@@ -162,8 +167,13 @@ const std::vector<Trial::Judged>& Trial::judged() {
     one.judgement = judged_by(one.bound, 0);
     one.power = power_of(returned(), truth(), one.bound, one.judgement, contract(), translated ? *translated : gaps);
   };
-  if (kernel_->problem == ProblemKind::backward || kernel_->arithmetic.reduction != Reduction::any) {
-    add(0, kernel_->problem == ProblemKind::backward || declared ? judged_bound(kernel_->arithmetic) : bound());
+  if (const auto* gradient = std::get_if<BackwardProblem>(&problem()); gradient != nullptr) {
+    std::vector<std::optional<Bound>> list = judged_bounds(*kernel_, *gradient, *truth_);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (list[i]) add(i, std::move(*list[i]));
+    }
+  } else if (kernel_->arithmetic.reduction != Reduction::any) {
+    add(0, declared ? judged_bound(kernel_->arithmetic) : bound());
   } else {
     const auto list = alternatives_in_place(kernel_->arithmetic, problem());
     for (std::size_t i = 0; i < list.size(); ++i) {

@@ -79,14 +79,14 @@ class Trial {
   /// The same with this number in its witnesses.
   Judgement measured(std::uint64_t case_index);
 
-  /// The output judged by one declaration: the kernel's own, or one of those that an open reduction stands for.
+  /// The output judged by one declaration: the kernel's own, or one of those that an open one stands for.
   struct Judged {
-    std::size_t alternative = 0;  // index into alternatives()
+    std::size_t alternative = 0;  // index into alternatives(), of a gradient into Kernel::backward_for()
     Bound bound;
     Judgement judgement;
     Power power;
   };
-  /// Of an open reduction one for each alternative that has a meaning for this problem, else one.
+  /// Of an open declaration one for each alternative that has a meaning for this problem, else one.
   const std::vector<Judged>& judged();
   /// What the judging laws that were asked() said of them.
   const AlternativesSeen& alternatives_seen() const { return seen_; }

@@ -88,7 +88,9 @@ def _tested(result: "Result") -> List[Tuple[str, str]]:
 
 def narrower(result: "Result") -> str:
     """What a declaration that leaves the order of the sums open may say in its place: as narrower_text() of properties/laws."""
-    return f"the declaration may add {result.suggestion} to " + '{"preset": "unknown"}, if the kernel computes so: every result fits it, and smaller errors would be found'
+    whole = result.suggestion.startswith('"preset"')
+    declaration = f"be {{{result.suggestion}}}" if whole else f"add {result.suggestion} to " + '{"preset": "unknown"}'
+    return f"the declaration may {declaration}, if the kernel computes so: every result fits it, and smaller errors would be found"
 
 
 def block(result: "Result", colour: bool = False) -> str:

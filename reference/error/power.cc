@@ -121,6 +121,17 @@ std::string power_text(Part part, const PowerCounts& counts) {
                      reason_text(reason));
 }
 
+std::string shares_text(const Power& power) {
+  std::string text;
+  for (std::size_t part = 0; part < kPartCount; ++part) {
+    const PowerCounts& counts = power.parts[part];
+    if (counts.elements() == 0) continue;
+    text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", name(static_cast<Part>(part)),
+                        std::floor(100 * counts.share()));
+  }
+  return text;
+}
+
 Verdict require_power(Verdict verdict, const Power& power) {
   if (verdict.kind != VerdictKind::pass) return verdict;
   const std::optional<Part> weakest = power.weakest();

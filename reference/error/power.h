@@ -84,6 +84,9 @@ Power power_of(const Output& output, const Truth& truth, const Bound& bound, con
 /// domain that the kernel declares".
 std::string power_text(Part part, const PowerCounts& counts);
 
+/// "o 95 %, lse 97 %", rounded down; outputs without elements are left out.
+std::string shares_text(const Power& power);
+
 /// A pass that has decided too little of some output is `undecided`, with the sentence of its weakest one. Anything else stays.
 Verdict require_power(Verdict verdict, const Power& power);
 

@@ -25,6 +25,7 @@ constexpr std::size_t kCases = 24;       // by which bounds are compared
 constexpr std::int64_t kColumns = 1024;  // for lanes that follow from them
 
 std::optional<Arithmetic> with_members(const Kernel& kernel, const std::string& members) {
+  if (kernel.problem == ProblemKind::backward) return std::nullopt;
   try {
     Json json = Json::parse(arithmetic_json(kernel.arithmetic, kColumns));
     json.update(strict_json<Json>("{" + members + "}"));

@@ -150,13 +150,7 @@ std::string library_text(const Plugin& plugin, const PluginReport& report) {
 
 /// "o 95 %, lse 97 %, 43 of 44 families"; empty where nothing was judged.
 std::string decided_text(const PluginOutcome& outcome) {
-  std::string text;
-  for (std::size_t part = 0; part < kPartCount; ++part) {
-    const PowerCounts& counts = outcome.power.parts[part];
-    if (counts.elements() == 0) continue;
-    text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", name(static_cast<Part>(part)),
-                        std::floor(100 * counts.share()));
-  }
+  const std::string text = shares_text(outcome.power);
   if (text.empty()) return text;
   return text + fmt::format(", {} of {} families", outcome.families - outcome.open.size(), outcome.families);
 }

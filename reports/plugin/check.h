@@ -60,6 +60,7 @@ struct PluginResult {
   std::string_view law;
   PluginTally tally;
   std::map<std::string, PluginTally, std::less<>> by_family = {};
+  Power power = {};                           // of the cases of which a law said something: Conclusion::by_law
   std::string does_not_apply = {};            // why the law says nothing, of most cases of which it says nothing
   std::optional<PluginFailure> failure = {};  // of the first family and seed that failed
 

@@ -68,6 +68,8 @@ void KernelRun::add(const CaseSpec& spec, std::size_t step, const PluginAnswer& 
     decisions_.refuse(spec.family);
     ++refused_;
   }
+  if (step > 0 && (answer.verdict.kind == VerdictKind::pass || answer.verdict.failed()))
+    decisions_.said(result.law, spec);
   result.tally.add(answer.verdict, answer.ratio);
   result.by_family[spec.family].add(answer.verdict, answer.ratio);
   if (answer.verdict.kind == VerdictKind::unsupported) ++reasons_.at(step)[answer.verdict.detail];
@@ -94,6 +96,8 @@ void KernelRun::add_untested(std::vector<std::string>& undecided) const {
       undecided.push_back(fmt::format("{} was asked of no case: {}", result.law, reason(1 + i)));
     } else if (promised && result.decided() == 0) {
       undecided.push_back(fmt::format("{} was asked and decided no case", result.law));
+    } else if (std::string why = undecided_promise(result.law, result.power); promised && !why.empty()) {
+      undecided.push_back(std::move(why));
     } else if (asked && refused_by_law_[1 + i] > result.decided()) {
       undecided.push_back(
           fmt::format("{} was asked, and in {} of {} cases the kernel refused what the law made of them", result.law,
@@ -116,6 +120,9 @@ PluginOutcome KernelRun::outcome(bool replay, std::optional<PluginFailure>& cont
   PluginOutcome outcome{.kernel = kernel_};
   for (std::size_t step = 0; step < results_.size(); ++step) results_[step].does_not_apply = reason(step);
   const Conclusion conclusion = decisions_.conclude(*kernel_);
+  for (PluginResult& result : results_) {
+    if (const auto at = conclusion.by_law.find(result.law); at != conclusion.by_law.end()) result.power = at->second;
+  }
   outcome.undecided = conclusion.unasked;
   if (conclusion.contradiction) {
     const auto& [verdict, cases] = *conclusion.contradiction;

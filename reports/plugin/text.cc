@@ -104,6 +104,7 @@ std::string result_text(const PluginResult& result, const Plugin& plugin, const 
   }
   if (result.tally.ratio >= 0 && result.law == judging_laws().front().name)
     line += "  error/bound " + short_number(result.tally.ratio);
+  if (const std::string shares = shares_text(result.power); !shares.empty()) line += "  decided " + shares;
   if (word(result) == "skip") line += "  " + one_line(result.does_not_apply);
   if (result.failure) {
     line += "\n  " + finding_line(result);
@@ -118,15 +119,8 @@ std::string outcomes_text(const PluginReport& report) {
   std::string out;
   for (const PluginOutcome& outcome : report.outcomes) {
     const std::string name = full_name(*outcome.kernel);
-    std::string line;
-    for (std::size_t part = 0; part < kPartCount; ++part) {
-      const PowerCounts& counts = outcome.power.parts[part];
-      if (counts.elements() == 0) continue;
-      line += fmt::format("{} {:.0f} % of {}", line.empty() ? "" : ",", std::floor(100 * counts.share()),
-                          flashproof::name(static_cast<Part>(part)));
-    }
-    if (!line.empty()) {
-      out += fmt::format("decided {}:{}, {} of {} families\n", name, line, outcome.families - outcome.open.size(),
+    if (const std::string shares = shares_text(outcome.power); !shares.empty()) {
+      out += fmt::format("decided {}: {}, {} of {} families\n", name, shares, outcome.families - outcome.open.size(),
                          outcome.families);
     }
     if (outcome.refused > 0) {
@@ -187,16 +181,23 @@ JunitSuite junit_of(const PluginReport& report, const Plugin& plugin, const std:
   return suite;
 }
 
+/// The decided share by output.
+nlohmann::ordered_json shares_json(const Power& power) {
+  nlohmann::ordered_json shares = nlohmann::ordered_json::object();
+  for (std::size_t part = 0; part < kPartCount; ++part) {
+    const PowerCounts& counts = power.parts[part];
+    if (counts.elements() > 0) shares[std::string(name(static_cast<Part>(part)))] = counts.share();
+  }
+  return shares;
+}
+
 nlohmann::ordered_json outcome_json(const PluginOutcome& outcome) {
   nlohmann::ordered_json one{
       {"kernel", outcome.kernel->id},     {"format", info(outcome.kernel->formats[0]).name},
       {"undecided", outcome.undecided},   {"refused", outcome.refused},
       {"not_asked", outcome.not_asked},   {"declaration", outcome.narrow},
       {"suggestion", outcome.suggestion}, {"semantics", semantics_words(outcome.kernel->contract.semantics)}};
-  for (std::size_t part = 0; part < kPartCount; ++part) {
-    const PowerCounts& counts = outcome.power.parts[part];
-    if (counts.elements() > 0) one["decided"][std::string(name(static_cast<Part>(part)))] = counts.share();
-  }
+  if (auto shares = shares_json(outcome.power); !shares.empty()) one["decided"] = std::move(shares);
   return one;
 }
 
@@ -215,6 +216,7 @@ std::string json_of(const PluginReport& report, const Plugin& plugin, const std:
     for (std::size_t kind = 0; kind < kVerdictKinds; ++kind) {
       one["cases"][std::string(name(static_cast<VerdictKind>(kind)))] = result.tally.counts[kind];
     }
+    if (auto shares = shares_json(result.power); !shares.empty()) one["decided"] = std::move(shares);
     for (const auto& [family, tally] : result.by_family) one["families"][family] = cell(tally);
     if (result.tally.ratio >= 0 && std::isfinite(result.tally.ratio)) one["error_over_bound"] = result.tally.ratio;
     if (result.failure) {

@@ -4,11 +4,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "properties/generators/backward_case.h"
 #include "properties/generators/family.h"
 #include "properties/laws/law.h"
+#include "properties/laws/trial.h"
 #include "reference/bound/alternatives.h"
+#include "reference/bound/backward/arithmetic_json.h"
 #include "reference/bound/declare/arithmetic_json.h"
 
 namespace flashproof {
@@ -20,20 +27,33 @@ CaseSpec spec_of(std::string_view family, std::uint64_t seed) {
   return {ProblemKind::attention, std::string(family), seed, {{"format", "f32"}}};
 }
 
-Arithmetic open_attention() { return parse_arithmetic("unknown", ProblemKind::attention, Format::f32); }
+constexpr Format kF16 = Format::f16;
+
+Kernel open_kernel(ProblemKind problem) {
+  Kernel kernel;
+  kernel.problem = problem;
+  kernel.formats = std::span(&kF16, 1);
+  if (problem == ProblemKind::backward) {
+    kernel.backward_one_of = parse_backward_arithmetic("unknown", kF16);
+  } else {
+    kernel.arithmetic = parse_arithmetic("unknown", problem, kF16);
+  }
+  return kernel;
+}
 
 TEST(Explanation, two_cases_that_two_alternatives_explain_are_no_explanation) {
-  const Arithmetic open = open_attention();
-  ASSERT_GE(alternatives(open, ProblemKind::attention).size(), 3U);
+  const Kernel kernel = open_kernel(ProblemKind::attention);
+  const std::vector<std::string> members = alternative_members(kernel);
+  ASSERT_GE(members.size(), 3U);
   Explanation explanation;
-  EXPECT_FALSE(explanation.contradiction(open, ProblemKind::attention));
+  EXPECT_FALSE(explanation.contradiction(members));
   explanation.add({.asked = 0b111, .failed = 0b001}, spec_of("normal", 1));
-  EXPECT_FALSE(explanation.contradiction(open, ProblemKind::attention));
+  EXPECT_FALSE(explanation.contradiction(members));
   EXPECT_EQ(explanation.explaining(), 1U);
-  EXPECT_EQ(explanation.suggestion(open, ProblemKind::attention),
-            difference_json(open, alternatives(open, ProblemKind::attention)[1]));
+  const Arithmetic& open = kernel.arithmetic;
+  EXPECT_EQ(explanation.suggestion(members), difference_json(open, alternatives(open, ProblemKind::attention)[1]));
   explanation.add({.asked = 0b111, .failed = 0b110}, spec_of("huge", 2));
-  const auto contradiction = explanation.contradiction(open, ProblemKind::attention);
+  const auto contradiction = explanation.contradiction(members);
   ASSERT_TRUE(contradiction);
   EXPECT_TRUE(contradiction->verdict.failed());
   EXPECT_THAT(contradiction->verdict.detail, HasSubstr("attention:huge:2:format=f32"));
@@ -43,8 +63,56 @@ TEST(Explanation, two_cases_that_two_alternatives_explain_are_no_explanation) {
 TEST(Explanation, a_declaration_that_is_not_open_has_none) {
   Explanation explanation;
   explanation.add({.asked = 1, .failed = 1}, spec_of("normal", 1));
-  EXPECT_FALSE(explanation.contradiction(open_attention(), ProblemKind::attention));
+  EXPECT_FALSE(explanation.contradiction(alternative_members(open_kernel(ProblemKind::attention))));
   EXPECT_FALSE(explanation.explaining());
+}
+
+TEST(Explanation, of_a_gradient_one_backward_pass_explains_every_case_or_the_run_fails) {
+  const Kernel kernel = open_kernel(ProblemKind::backward);
+  const std::size_t count = kernel.backward_one_of.size();
+  ASSERT_GE(count, 3U);
+  const std::uint32_t all = (1U << count) - 1;
+  RunDecisions decisions;
+  decisions.add(spec_of("normal", 1), {.asked = all, .failed = 0b1}, {});
+  EXPECT_FALSE(decisions.conclude(kernel).contradiction);
+  EXPECT_EQ(decisions.conclude(kernel).suggestion, R"("preset": "cudnn", "scale": "weights", "unit": "natural")");
+  decisions.add(spec_of("huge", 2), {.asked = all, .failed = all & ~1U}, {});
+  const Conclusion conclusion = decisions.conclude(kernel);
+  ASSERT_TRUE(conclusion.contradiction);
+  EXPECT_TRUE(conclusion.contradiction->verdict.failed());
+  EXPECT_THAT(conclusion.contradiction->verdict.detail, HasSubstr("cudnn"));
+  EXPECT_EQ(conclusion.suggestion, "");
+}
+
+/// Raw scores have no bound beside a bias: of those cases the others are asked.
+TEST(Trial, a_gradient_is_judged_by_each_backward_pass_that_has_a_bound) {
+  Kernel kernel = open_kernel(ProblemKind::backward);
+  const std::size_t count = kernel.backward_one_of.size();
+  const auto raw =
+      static_cast<std::size_t>(std::ranges::count(kernel.backward_one_of, ScoreUnit::raw, &BackwardArithmetic::unit));
+  ASSERT_GT(raw, 0U);
+  std::set<std::size_t> judged;
+  for (std::uint64_t seed = 0; seed < 12 && judged.size() < 2; ++seed) {
+    const std::string family = seed % 2 == 0 ? "normal" : "alibi";
+    const Case subject = make_case({ProblemKind::backward, family, seed, {{"format", "f16"}}});
+    const auto& problem = std::get<BackwardProblem>(subject.problem);
+    const Runner nothing = [&](const Kernel&, const Problem&, const RunOptions&) {
+      Output output;
+      output[Part::dq] = Tensor::dense(kF16, problem.forward.q.shape);
+      output[Part::dk] = Tensor::dense(kF16, problem.forward.k.shape);
+      output[Part::dv] = Tensor::dense(kF16, problem.forward.v.shape);
+      return output;
+    };
+    Trial trial(kernel, subject, nullptr, {}, nothing);
+    const bool added = problem.forward.has_bias() || problem.forward.has_alibi();
+    EXPECT_EQ(trial.judged().size(), added ? count - raw : count) << to_string(subject.spec);
+    judged.insert(trial.judged().size());
+    for (const Trial::Judged& by : trial.judged()) {
+      const Bound alone = backward_bound(problem, kernel.backward_one_of[by.alternative], forward_errors(problem));
+      EXPECT_EQ(by.bound.dq.front().total(), alone.dq.front().total()) << by.alternative;
+    }
+  }
+  EXPECT_EQ(judged, (std::set{count - raw, count}));
 }
 
 Power power_of_counts(std::uint64_t decided, std::uint64_t outside) {
@@ -75,6 +143,26 @@ TEST(RunDecisions, cases_for_which_the_explaining_alternative_has_no_meaning_cou
   decisions.add(spec_of("softcap", 1), {.asked = 0b110, .failed = 0b010},
                 {{1, power_of_counts(0, 10)}, {2, power_of_counts(10, 0)}});
   EXPECT_THAT(decisions.conclude().open, testing::ElementsAre("sizes (refused)"));
+}
+
+TEST(RunDecisions, a_law_has_the_power_of_the_cases_of_which_it_says_something) {
+  RunDecisions decisions;
+  const Kernel kernel = open_kernel(ProblemKind::attention);
+  for (const char* family : {"normal", "huge"}) decisions.offer(family, true);
+  decisions.said("convex_hull", spec_of("huge", 1));  // answers come in any order
+  // By the alternative that explains the run: the other would have decided all.
+  decisions.add(spec_of("normal", 1), {.asked = 0b11, .failed = 0b01},
+                {{0, power_of_counts(0, 10)}, {1, power_of_counts(10, 0)}});
+  decisions.add(spec_of("huge", 1), {.asked = 0b11, .failed = 0},
+                {{0, power_of_counts(10, 0)}, {1, power_of_counts(0, 10)}});
+  decisions.said("shift_invariance", spec_of("normal", 1));
+  decisions.said("shift_invariance", spec_of("huge", 1));
+  const Conclusion conclusion = decisions.conclude();
+  EXPECT_EQ(conclusion.by_law.at("convex_hull").of(Part::o).share(), 0);
+  EXPECT_EQ(conclusion.by_law.at("shift_invariance").of(Part::o).share(), 0.5);
+  EXPECT_EQ(undecided_promise("shift_invariance", conclusion.by_law.at("shift_invariance")), "");
+  EXPECT_THAT(undecided_promise("convex_hull", conclusion.by_law.at("convex_hull")),
+              HasSubstr("convex_hull was asked, and of its cases nothing of o was decided"));
 }
 
 TEST(RunPower, nothing_judged_is_said_so) {

@@ -32,6 +32,8 @@ struct Accumulation {
   Format partial = Format::f32;
   // With heads_apart: the heads' queries may as well be one sum, it is not known which. The bound holds for both.
   bool heads_any = false;
+
+  constexpr bool operator==(const Accumulation&) const = default;
 };
 
 struct BackwardArithmetic {
@@ -56,6 +58,8 @@ struct BackwardArithmetic {
   DeltaSum delta = DeltaSum::output;
   bool apart = false;  // dŜ = fl(fl(P̂·dP̂) − fl(P̂·D̂)) in place of fl(P̂·fl(dP̂ − D̂))
   Underflow underflow = Underflow::gradual;
+
+  constexpr bool operator==(const BackwardArithmetic&) const = default;
 };
 
 }  // namespace flashproof

@@ -2,6 +2,7 @@
 #include "reference/bound/backward/arithmetic_json.h"
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 
 #include "reference/bound/backward/arithmetic_fields.h"
@@ -25,7 +26,48 @@ std::vector<BackwardArithmetic> preset(std::string_view name, Format inputs) {
       fmt::format("arithmetic: preset {}: of a forward and a backward pass in one, legal here: {}", name, names));
 }
 
+bound::Json as_json(const BackwardArithmetic& a) {
+  bound::Json json;
+  bound::fields(a, bound::FieldWriter(json));
+  return json;
+}
+
+/// What must be said beside the preset, for all that it stands for to be this one; nullopt: it never is.
+std::optional<bound::Json> beside(const ArithmeticPreset& preset, const BackwardArithmetic& wanted, Format inputs) {
+  std::vector<BackwardArithmetic> list;
+  try {
+    list = gradient_preset(preset.name, inputs).backward;
+  } catch (const UsageError&) {  // of other formats
+    return std::nullopt;
+  }
+  const bound::Json meant = as_json(wanted);
+  bound::Json members = bound::Json::object();
+  for (const BackwardArithmetic& one : list) {
+    if (one.delta != wanted.delta) return std::nullopt;  // no field
+    const bound::Json has = as_json(one);
+    for (const auto& [field, value] : meant.items()) {
+      if (has[field] != value) members[field] = value;
+    }
+  }
+  return members;
+}
+
 }  // namespace
+
+std::string declaring_members(const BackwardArithmetic& arithmetic, Format inputs) {
+  bound::Json least = as_json(arithmetic);
+  for (const ArithmeticPreset& preset : gradient_presets()) {
+    const std::optional<bound::Json> members = beside(preset, arithmetic, inputs);
+    if (!members || members->size() + 1 >= least.size()) continue;
+    least = {{"preset", preset.name}};
+    least.update(*members);
+  }
+  std::string text;
+  for (const auto& [field, value] : least.items()) {
+    text += fmt::format("{}\"{}\": {}", text.empty() ? "" : ", ", field, value.dump());
+  }
+  return text;
+}
 
 std::vector<ArithmeticPreset> backward_presets() {
   std::vector<ArithmeticPreset> list;
@@ -68,9 +110,8 @@ std::vector<WithoutField> without_each_field(std::span<const BackwardArithmetic>
                                     .stored_weights = first.stored_weights,
                                     .delta = first.delta,
                                     .apart = first.apart};
-  bound::Json declared, defaults;
-  bound::fields(first, bound::FieldWriter(declared));
-  bound::fields(std::as_const(same_algorithm), bound::FieldWriter(defaults));
+  const bound::Json declared = as_json(first);
+  bound::Json defaults = as_json(same_algorithm);
   std::vector<WithoutField> list;
   for (const auto& [field, value] : declared.items()) {
     if (value == defaults[field]) continue;

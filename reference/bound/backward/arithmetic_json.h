@@ -23,6 +23,8 @@ struct WithoutField {
   std::vector<BackwardArithmetic> one_of;
 };
 std::vector<WithoutField> without_each_field(std::span<const BackwardArithmetic> one_of, Format inputs);
+/// The members of a declaration that means this one alone: a preset that is or has it, and what the preset leaves open or has otherwise.
+std::string declaring_members(const BackwardArithmetic& arithmetic, Format inputs);
 /// Names that it takes, `unknown` last.
 std::vector<ArithmeticPreset> backward_presets();
 

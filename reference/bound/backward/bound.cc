@@ -342,25 +342,38 @@ std::string backward_refused(const AttentionProblem& forward, std::span<const Ba
   return why;
 }
 
-Bound backward_bound(const BackwardProblem& problem, std::span<const BackwardArithmetic> one_of,
-                     const ForwardErrors& forward) {
+std::vector<std::optional<Bound>> backward_bounds(const BackwardProblem& problem,
+                                                  std::span<const BackwardArithmetic> one_of,
+                                                  const ForwardErrors& forward) {
   if (const std::string why = backward_refused(problem.forward, one_of); !why.empty()) throw UsageError(why);
-  std::optional<Bound> widest;
+  std::vector<std::optional<Bound>> bounds;
   for (const BackwardArithmetic& a : one_of) {
-    if (!backward_refused(problem.forward, a).empty()) continue;
-    Bound one = backward_bound(problem, a, forward);
-    if (!widest) {
-      widest = std::move(one);
+    std::optional<Bound>& bound = bounds.emplace_back();
+    if (backward_refused(problem.forward, a).empty()) bound = backward_bound(problem, a, forward);
+  }
+  return bounds;
+}
+
+Bound widest(std::vector<std::optional<Bound>> bounds) {
+  std::optional<Bound> widest;
+  for (std::optional<Bound>& one : bounds) {
+    if (!widest || !one) {
+      if (one) widest = std::move(one);
       continue;
     }
-    widen(widest->dq, one.dq);
-    widen(widest->dk, one.dk);
-    widen(widest->dv, one.dv);
-    require_all(widest->query_domain, one.query_domain);
-    require_all(widest->key_domain, one.key_domain);
+    widen(widest->dq, one->dq);
+    widen(widest->dk, one->dk);
+    widen(widest->dv, one->dv);
+    require_all(widest->query_domain, one->query_domain);
+    require_all(widest->key_domain, one->key_domain);
   }
   if (!widest) throw std::invalid_argument("a declaration that is one of several: legal: at least one");
   return std::move(*widest);
+}
+
+Bound backward_bound(const BackwardProblem& problem, std::span<const BackwardArithmetic> one_of,
+                     const ForwardErrors& forward) {
+  return widest(backward_bounds(problem, one_of, forward));
 }
 
 }  // namespace flashproof

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,8 +34,13 @@ Bound backward_bound(const BackwardProblem& problem, const BackwardArithmetic& a
 /// Of a declaration that is one of these, it is not known which; at least one. Empty if one of them has a bound, else why the last has
 /// none.
 std::string backward_refused(const AttentionProblem& forward, std::span<const BackwardArithmetic> one_of);
-/// Element by element the largest bound of those that have one; a row leaves the domain where it leaves one of theirs. Throws as
-/// backward_bound() of one.
+/// Of each by itself, in their order; nullopt: it has no bound for this problem. Throws as backward_bound() of one, and where none has.
+std::vector<std::optional<Bound>> backward_bounds(const BackwardProblem& problem,
+                                                  std::span<const BackwardArithmetic> one_of,
+                                                  const ForwardErrors& forward = {});
+/// Element by element the largest of those that there are, at least one; a row leaves the domain where it leaves one of theirs.
+Bound widest(std::vector<std::optional<Bound>> bounds);
+/// widest() of backward_bounds().
 Bound backward_bound(const BackwardProblem& problem, std::span<const BackwardArithmetic> one_of,
                      const ForwardErrors& forward = {});
 

@@ -74,17 +74,23 @@ std::string gradient_refused(const BackwardProblem& problem, const GradientArith
   return why;
 }
 
-Bound gradient_bound(const BackwardProblem& problem, const GradientArithmetic& arithmetic) {
+std::vector<std::optional<Bound>> gradient_bounds(const BackwardProblem& problem,
+                                                  const GradientArithmetic& arithmetic) {
   if (const std::string why = gradient_refused(problem, arithmetic); !why.empty()) throw UsageError(why);
   const Bound forward = compute_bound(problem.forward, arithmetic.forward);
   const ForwardErrors errors = errors_of_forward(problem, forward);
-  std::vector<BackwardArithmetic> meant;
+  std::vector<std::optional<Bound>> bounds;
   for (const BackwardArithmetic& a : arithmetic.backward) {
-    if (refused(problem.forward, a).empty()) meant.push_back(a);
+    std::optional<Bound>& bound = bounds.emplace_back();
+    if (!refused(problem.forward, a).empty()) continue;
+    bound = backward_bound(problem, a, errors);
+    require_forward(*bound, forward, problem);
   }
-  Bound bound = backward_bound(problem, meant, errors);
-  require_forward(bound, forward, problem);
-  return bound;
+  return bounds;
+}
+
+Bound gradient_bound(const BackwardProblem& problem, const GradientArithmetic& arithmetic) {
+  return widest(gradient_bounds(problem, arithmetic));
 }
 
 }  // namespace flashproof

@@ -2,6 +2,7 @@
 // pass's own bound says how far its o and lse may be off, which the backward pass then reads.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -24,9 +25,11 @@ GradientArithmetic gradient_preset(std::string_view name, Format inputs);
 /// Empty, or why the declaration has no meaning for this problem, in one line: raw scores with a bias, ALiBi or τ <= 0.
 std::string gradient_refused(const BackwardProblem& problem, const GradientArithmetic& arithmetic);
 
-/// Gradient mode; what o and lse of the problem hold is not read. Element by element the largest bound of the alternatives
-/// that have a meaning for the problem; a row of the domain fails where one of theirs does, or the forward pass's. Throws
+/// Of each backward pass, in their order, after whatever the forward pass stands for; nullopt: it has no meaning for the problem.
+/// Gradient mode; what o and lse of the problem hold is not read. A row of the domain fails where the forward pass's does, too. Throws
 /// UsageError with gradient_refused()'s text.
+std::vector<std::optional<Bound>> gradient_bounds(const BackwardProblem& problem, const GradientArithmetic& arithmetic);
+/// widest() of these.
 Bound gradient_bound(const BackwardProblem& problem, const GradientArithmetic& arithmetic);
 
 }  // namespace flashproof

@@ -22,7 +22,7 @@ namespace flashproof::bound {
 using Json = nlohmann::ordered_json;
 
 inline constexpr std::size_t kMostBytes = 1 << 16;
-inline constexpr int kDeepest = 3;  // a declaration, its products, their unit
+inline constexpr int kDeepest = 4;  // a declaration, a gradient's sum, its products, their unit
 
 [[noreturn]] inline void refuse(const std::string& path, const std::string& legal) {
   throw UsageError(fmt::format("arithmetic: {}: legal: {}", path, legal));

@@ -29,8 +29,6 @@ class Declared {
     return gradient_ == nullptr ? compute_bound(problem_, forward_[i])
                                 : backward_bound(*gradient_, backward_[i], errors_);
   }
-  /// Of a gradient the one that it is judged by: the largest of all.
-  Bound widest() const { return gradient_ == nullptr ? bound(0) : backward_bound(*gradient_, backward_, errors_); }
 
  private:
   const Problem& problem_;
@@ -94,12 +92,12 @@ Output nan_where_one_leaves(const Kernel& kernel, const Problem& problem, Output
 }
 
 Output at_edge_of_bound(const Kernel& kernel, const Problem& problem, Output right) {
-  return by_bound(Declared(kernel, problem).widest(), parts(kernel.problem), std::move(right),
+  return by_bound(Declared(kernel, problem).bound(0), parts(kernel.problem), std::move(right),
                   [](double value, double bound) { return value + 0.9 * bound; });
 }
 
 Output zero_where_accepted(const Kernel& kernel, const Problem& problem, Output right) {
-  return by_bound(Declared(kernel, problem).widest(), parts(kernel.problem), std::move(right),
+  return by_bound(Declared(kernel, problem).bound(0), parts(kernel.problem), std::move(right),
                   [](double value, double bound) { return std::fabs(value) < 0.999 * bound ? 0 : value; });
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string>
 
+#include "reference/bound/backward/arithmetic_json.h"
 #include "reference/bound/backward/test/attack.h"
 #include "reference/oracle/backward/backward_problems.h"
 #include "reference/oracle/backward/backward_truth.h"
@@ -152,6 +153,19 @@ TEST(GradientBound, names_and_formats_are_refused_by_name) {
   EXPECT_NE(said("fa2_sm8", Format::f16).find("did you mean fa2_sm80"), std::string::npos);
   EXPECT_NE(said("fa2_sm80", Format::f32).find("legal: f16, bf16"), std::string::npos);
   EXPECT_NE(said("unknown", Format::e4m3fn).find("legal: f32, f16, bf16"), std::string::npos);
+}
+
+/// What a run that one backward pass explains suggests: text that means this one and no other.
+TEST(GradientBound, what_declares_one_of_several_means_that_one_alone) {
+  for (const Format inputs : {Format::f32, Format::f16, Format::bf16}) {
+    for (const BackwardArithmetic& one :
+         parse_backward_arithmetic(R"({"preset": "unknown", "exp_error": 0.01})", inputs)) {
+      const std::string text = "{" + declaring_members(one, inputs) + "}";
+      for (const BackwardArithmetic& meant : parse_backward_arithmetic(text, inputs)) EXPECT_EQ(meant, one) << text;
+    }
+  }
+  EXPECT_EQ(declaring_members(gradient_preset("pytorch_math", Format::f32).backward.front(), Format::f32),
+            R"("preset": "pytorch_math")");
 }
 
 }  // namespace
