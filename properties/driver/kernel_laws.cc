@@ -169,6 +169,7 @@ bool KernelLaws::fails_as_drawn(const Case& c) {
   const std::string& family = c.spec.family;
   Trial trial(kernel_, c);
   const bool taken = trial.refusal(c.problem).empty();
+  std::vector<std::string_view> said;
   for (std::size_t law = 0; law < questions_.size(); ++law) {
     PropertyResult& result = results_[law];
     if (result.failure || !is_its_turn(law)) continue;
@@ -185,14 +186,18 @@ bool KernelLaws::fails_as_drawn(const Case& c) {
     }
     ++result.counts[static_cast<std::size_t>(verdict.kind)];
     ++result.by_family[family][static_cast<std::size_t>(verdict.kind)];
-    if (verdict.kind == VerdictKind::pass || verdict.failed()) decisions_.said(result.law, c.spec);
+    if (verdict.kind == VerdictKind::pass || verdict.failed()) said.push_back(result.law);
     if (verdict.failed()) failing_.push_back({law, std::move(verdict)});
   }
   if (taken && kernel_.foreign) {
     taken_[family] = true;
     if (!trial.returns()) decisions_.refuse(family);
   }
-  if (trial.alternatives_seen().asked != 0) decisions_.add(c.spec, trial.alternatives_seen(), trial.powers());
+  if (const AlternativesSeen& seen = trial.alternatives_seen(); seen.asked != 0) {
+    const std::map<std::size_t, Power> powers = trial.powers();
+    decisions_.add(c.spec, seen, powers);
+    for (const std::string_view law : said) decisions_.said(law, c.spec, seen, powers);
+  }
   return !failing_.empty();
 }
 

@@ -53,6 +53,7 @@ constexpr KeyInfo kAttentionKeys[] = {
     {"causal", integer, 0, 1},
     {"scale", number, 0, 0},
     {"bias", choice, 0, 0, kNone},
+    {"features", integer, 0, 1023},
     {"kv_format", choice, 0, 0, kEightBits},
     {"descale", choice, 0, 0, kDescale},
     {"chunk", integer, 1, kMaxRows},

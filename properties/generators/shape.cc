@@ -266,6 +266,9 @@ KeyAxes draw_storage(const ShapeWish& shape, Random& random, std::int64_t sequen
 }
 
 AttentionProblem draw_attention(const CaseSpec& spec, const ShapeWish& shape, Random& random) {
+  if (!shape.takes_features && integer_key(spec, "features")) {
+    throw UsageError("key features: legal only for feature_pairs, from seed " + std::to_string(kCostlySeeds) + " on");
+  }
   if (!shape.takes_descale && text_key(spec, "descale")) {
     throw UsageError("key descale: family " + spec.family + " has no factors, legal only for descale");
   }

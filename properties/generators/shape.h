@@ -27,11 +27,12 @@ struct ShapeWish {
   std::optional<std::uint64_t> order_index = {};  // default: the seed
   std::int64_t min_head_dim = 1;
   double causal_chance = 0;
-  double ragged_chance = 0;    // row_length / key_length present, each row or batch its own, now and then 0
-  double bias_chance = 0;      // attention: an f32 bias, to be filled by the family
-  bool exact_scale = false;    // attention: a power of two, so that planted logits are rounded only once
-  bool eight_bits = false;     // attention: k and v are e4m3fn or e5m2, whatever q is; the key kv_format is legal
-  bool takes_descale = false;  // attention: the key descale is legal, for the family to read
+  double ragged_chance = 0;     // row_length / key_length present, each row or batch its own, now and then 0
+  double bias_chance = 0;       // attention: an f32 bias, to be filled by the family
+  bool exact_scale = false;     // attention: a power of two, so that planted logits are rounded only once
+  bool eight_bits = false;      // attention: k and v are e4m3fn or e5m2, whatever q is; the key kv_format is legal
+  bool takes_descale = false;   // attention: the key descale is legal, for the family to read
+  bool takes_features = false;  // attention: the same of the key features
   std::optional<std::int64_t> head_dim = {}, value_dim = {};  // attention
   std::optional<std::int64_t> q_heads = {}, k_heads = {};     // attention, both or none
   bool packed = false;  // attention: 2..4 sequences (key b) one after another, now and then an empty one

@@ -21,7 +21,12 @@ std::vector<Question> questions(ProblemKind problem, std::span<const Law* const>
 void RunDecisions::add(const CaseSpec& spec, const AlternativesSeen& seen, const std::map<std::size_t, Power>& powers) {
   explanation_.add(seen, spec);
   for (const auto& [alternative, power] : powers) powers_[seen.asked][alternative].add(spec, power);
-  if (!powers.empty()) added_.insert_or_assign(to_string(spec), Added{spec, seen.asked, powers});
+}
+
+void RunDecisions::said(std::string_view law, const CaseSpec& spec, const AlternativesSeen& seen,
+                        const std::map<std::size_t, Power>& powers) {
+  Powers& of_law = powers_by_law_[std::string(law)];
+  for (const auto& [alternative, power] : powers) of_law[seen.asked][alternative].add(spec, power);
 }
 
 void RunDecisions::unasked(std::string_view law, const CaseSpec& spec, const Verdict& verdict) {
@@ -40,28 +45,18 @@ void RunDecisions::offer(std::string_view family, bool taken) {
   if (taken) asked_.emplace(family);
 }
 
-template <class PerAlternative>
-const PerAlternative& RunDecisions::chosen(std::uint32_t group, const std::map<std::size_t, PerAlternative>& by) const {
+RunPower RunDecisions::chosen(const Powers& powers) const {
   const std::optional<std::size_t> left = explanation_.explaining();
-  auto at = left ? by.find(*left) : by.end();
-  if (at == by.end()) {
-    if (const auto survivor = explanation_.survivor(group)) at = by.find(*survivor);
-  }
-  // Where no alternative is left the domain is a finding all the same.
-  return at == by.end() ? by.begin()->second : at->second;
-}
-
-std::map<std::string, Power, std::less<>> RunDecisions::power_by_law() const {
-  std::map<std::string, Power, std::less<>> by_law;
-  for (const auto& [law, cases] : said_) {
-    RunPower power;
-    for (const std::string& name : cases) {
-      const auto added = added_.find(name);
-      if (added != added_.end()) power.add(added->second.spec, chosen(added->second.group, added->second.powers));
+  RunPower power;
+  for (const auto& [group, by_alternative] : powers) {
+    auto by = left ? by_alternative.find(*left) : by_alternative.end();
+    if (by == by_alternative.end()) {
+      if (const auto survivor = explanation_.survivor(group)) by = by_alternative.find(*survivor);
     }
-    by_law.emplace(law, power.balanced());
+    // Where no alternative is left the domain is a finding all the same.
+    power.merge(by == by_alternative.end() ? by_alternative.begin()->second : by->second);
   }
-  return by_law;
+  return power;
 }
 
 std::string undecided_promise(std::string_view law, const Power& power) {
@@ -72,8 +67,7 @@ std::string undecided_promise(std::string_view law, const Power& power) {
 
 std::optional<RunPower> RunDecisions::power() const {
   if (powers_.empty() && asked_.empty()) return std::nullopt;
-  RunPower power;
-  for (const auto& [group, by_alternative] : powers_) power.merge(chosen(group, by_alternative));
+  RunPower power = chosen(powers_);
   for (const std::string& family : asked_) power.ask(family);
   for (const auto& [family, cases] : refused_) power.refuse(family, cases);
   return power;
@@ -94,7 +88,7 @@ Conclusion RunDecisions::conclude() const {
       conclusion.undecided.push_back(fmt::format("{} was not asked, and decides no case", law));
     }
   }
-  conclusion.by_law = power_by_law();
+  for (const auto& [law, powers] : powers_by_law_) conclusion.by_law.emplace(law, chosen(powers).balanced());
   const std::optional<RunPower> of_run = power();
   if (!of_run) return conclusion;
   conclusion.power = of_run->balanced();

@@ -127,8 +127,9 @@ class RunDecisions {
   void refuse(std::string_view family) { ++refused_[std::string(family)]; }
   /// `powers`: of the case, by alternative; empty where another law was asked.
   void add(const CaseSpec& spec, const AlternativesSeen& seen, const std::map<std::size_t, Power>& powers);
-  /// A law that was asked for says pass or fail of a case, before or after it is added.
-  void said(std::string_view law, const CaseSpec& spec) { said_[std::string(law)].insert(to_string(spec)); }
+  /// A law that was asked for says pass or fail of a case with these `powers`.
+  void said(std::string_view law, const CaseSpec& spec, const AlternativesSeen& seen,
+            const std::map<std::size_t, Power>& powers);
   /// What a judging law that was not asked for says of a case that the kernel takes.
   void unasked(std::string_view law, const CaseSpec& spec, const Verdict& verdict);
   Conclusion conclude(const KernelDeclaration& kernel) const;
@@ -139,23 +140,17 @@ class RunDecisions {
   /// By the declaration, or by the alternative that explains the run; of cases for which that one has no meaning by the first that
   /// explains those. Empty where no family was asked.
   std::optional<RunPower> power() const;
-  /// The same choice in one group of problems; where no alternative is left, the first.
-  template <class PerAlternative>
-  const PerAlternative& chosen(std::uint32_t group, const std::map<std::size_t, PerAlternative>& by) const;
-  std::map<std::string, Power, std::less<>> power_by_law() const;
+  /// By group of problems and alternative.
+  using Powers = std::map<std::uint32_t, std::map<std::size_t, RunPower>>;
+  /// By the same choice as power(): of each group the alternative that explains the run.
+  RunPower chosen(const Powers& powers) const;
   std::size_t offered_ = 0;
   std::set<std::string, std::less<>> asked_;
   std::map<std::string, std::uint64_t, std::less<>> refused_;
   Explanation explanation_;
   /// By AlternativesSeen::asked – cases of one group have the same alternatives – and alternative.
-  std::map<std::uint32_t, std::map<std::size_t, RunPower>> powers_;
-  struct Added {
-    CaseSpec spec;
-    std::uint32_t group;
-    std::map<std::size_t, Power> powers;  // by alternative
-  };
-  std::map<std::string, Added, std::less<>> added_;                 // by case
-  std::map<std::string, std::set<std::string>, std::less<>> said_;  // cases by law
+  Powers powers_;
+  std::map<std::string, Powers, std::less<>> powers_by_law_;  // of the cases of which it said something
   struct Unasked {
     bool decided = false;
     std::optional<Verdict> verdict = {};  // the worst of those that fail or are inconclusive

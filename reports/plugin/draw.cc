@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
+#include "properties/generators/shapes/feature_tiles.h"
+#include "properties/shrink/brief.h"
 #include "reference/error/semantics/declared_terms.h"
 #include "reference/system/error.h"
 
@@ -78,6 +81,27 @@ void draw_with(KernelRun& run, const Keys& keys, std::uint64_t seed, std::span<P
   }
 }
 
+/// The features that the description takes, as bits of the key `features`.
+std::uint32_t features_bits(const Described& described) {
+  constexpr std::string_view kNames[] = {"causal", "gqa",     "key_length", "window", "alibi",
+                                         "bias",   "softcap", "sink",       "packed", "paged"};
+  static_assert(std::size(kNames) == family::kParts);
+  std::uint32_t bits = 0;
+  for (std::size_t i = 0; i < std::size(kNames); ++i) {
+    if (takes(described, kNames[i])) bits |= std::uint32_t{1} << i;
+  }
+  return bits;
+}
+
+/// A row of several features holds to those that the description takes; false where it takes none of them.
+bool hold_features(const Described& described, CaseSpec& spec) {
+  if (spec.family != "feature_pairs" || !is_costly(spec)) return true;
+  const std::uint32_t row = family::feature_tiles(spec.problem)[spec.seed - kCostlySeeds].features;
+  const std::uint32_t taken = features_bits(described);
+  if ((row & ~taken) != 0) spec.keys["features"] = std::to_string(taken);
+  return (row & taken) != 0;
+}
+
 /// The problem of the spec, if the description takes it; else of the same seed, and the spec with it, held by keys to what it takes: a
 /// row of a covering array to its storage, since the sizes and features of that row are in no other; then the sizes to its limits.
 std::optional<Problem> taken_problem(const Kernel& kernel, const Described& described, bool covering, CaseSpec& spec) {
@@ -134,9 +158,11 @@ std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint
   // Each row of a covering array once: further rounds have the same pairs of levels.
   const std::uint64_t tries = round == 0 ? kTries * wanted : std::max(wanted, std::min(round, kTries * wanted));
   std::vector<CaseSpec> taken, first;
+  std::set<std::string> costly_taken;  // those that hold to less become alike
   const auto take = [&](CaseSpec spec) {
+    if (!hold_features(described, spec)) return;
     const std::optional<Problem> problem = taken_problem(kernel, described, round != 0 || is_costly(spec), spec);
-    if (!problem) return;
+    if (!problem || (is_costly(spec) && !costly_taken.insert(brief(*problem)).second)) return;
     taken.push_back(spec);
     run.draw(spec, *problem);
   };

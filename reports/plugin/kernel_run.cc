@@ -55,9 +55,21 @@ void KernelRun::count(const CaseSpec& spec, std::size_t step, const Verdict& ver
   if (verdict.kind == VerdictKind::vacuous && verdict.detail.starts_with(kRefusedByLaw)) ++refused_by_law_.at(step);
 }
 
+void KernelRun::tell_power(const CaseSpec& spec, std::size_t step, const PluginAnswer& answer) {
+  const std::string name = to_string(spec);
+  // The first judging law brings them; a case's other laws come after it.
+  if (!answer.powers.empty()) open_.insert_or_assign(name, Judged{answer.alternatives, answer.powers});
+  const auto judged = open_.find(name);
+  if (judged == open_.end()) return;
+  const bool said = answer.verdict.kind == VerdictKind::pass || answer.verdict.failed();
+  if (said && asked(step)) decisions_.said(results_.at(step).law, spec, judged->second.seen, judged->second.powers);
+  if (step == questions_.size()) open_.erase(judged);
+}
+
 void KernelRun::add(const CaseSpec& spec, std::size_t step, const PluginAnswer& answer) {
   PluginResult& result = results_.at(step);
   decisions_.add(spec, answer.alternatives, answer.powers);
+  tell_power(spec, step, answer);
   count(spec, step, answer.verdict);
   if (!asked(step)) return decisions_.unasked(result.law, spec, answer.verdict);
   // The description takes it, or it would have been refused in every case of the family.
@@ -68,8 +80,6 @@ void KernelRun::add(const CaseSpec& spec, std::size_t step, const PluginAnswer& 
     decisions_.refuse(spec.family);
     ++refused_;
   }
-  if (step > 0 && (answer.verdict.kind == VerdictKind::pass || answer.verdict.failed()))
-    decisions_.said(result.law, spec);
   result.tally.add(answer.verdict, answer.ratio);
   result.by_family[spec.family].add(answer.verdict, answer.ratio);
   if (answer.verdict.kind == VerdictKind::unsupported) ++reasons_.at(step)[answer.verdict.detail];

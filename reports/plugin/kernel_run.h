@@ -58,6 +58,8 @@ class KernelRun {
 
   /// Whether the case was judged or refused by the call, of each capability that it tests.
   void count(const CaseSpec& spec, std::size_t step, const Verdict& verdict);
+  /// To the law's share, what is decided of the case.
+  void tell_power(const CaseSpec& spec, std::size_t step, const PluginAnswer& answer);
   /// PluginResult::does_not_apply: of the law's own reasons the most frequent, else of the kernel's; whatever the order of cases.
   std::string reason(std::size_t step) const;
   /// Sentences of PluginOutcome::undecided: a law, or a capability, without an answer.
@@ -69,6 +71,11 @@ class KernelRun {
   RunDecisions decisions_;
   std::vector<Tested> tested_;
   std::map<std::string, std::vector<std::size_t>, std::less<>> tests_;  // places in tested_, by case
+  struct Judged {
+    AlternativesSeen seen;
+    std::map<std::size_t, Power> powers;
+  };
+  std::map<std::string, Judged, std::less<>> open_;  // cases whose last law has not come
   /// Of the call: refused for what the run knows itself.
   bool was_not_asked(const Verdict& verdict) const { return given_up_ && verdict.detail.starts_with(kNotAsked); }
 

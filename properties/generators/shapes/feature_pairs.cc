@@ -1,8 +1,7 @@
 // Any two features of attention and nothing else: a row of `pairs` has many at once, and a kernel that does not take one of them is not
 // asked about the others. In every second round any three, of which `pairs` has only those that happen to meet, in any number of rounds:
 // a default run has the first round, a longer one the others, in as many cases. Windows cut on both sides, lengths differ, heads come in
-// groups, sequences share pages. A check of a library has any two once more where queries and keys have a second tile of 128 (of
-// gradients, of 64), since what a feature does there is other code.
+// groups, sequences share pages. A check of a library has the rows of feature_tiles.h, too.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -10,13 +9,10 @@
 
 #include "properties/generators/features.h"
 #include "properties/generators/gradient_form.h"
+#include "properties/generators/shapes/feature_tiles.h"
 
 namespace flashproof::family {
 namespace {
-
-// Those that a gradient has come first.
-enum class Part : std::uint8_t { causal, groups, lengths, window, alibi, bias, softcap, sink, packed, paged };
-constexpr std::uint64_t kParts = 10, kOfGradients = 6;
 
 using Parts = std::array<Part, 3>;  // of two the second stands twice
 
@@ -41,72 +37,54 @@ constexpr auto parts_together(bool three) {
 }
 constexpr auto kTwo = parts_together<kParts*(kParts - 1) / 2 - 1>(false);
 constexpr auto kThree = parts_together<kParts*(kParts - 1) * (kParts - 2) / 6 - (kParts - 2)>(true);
-constexpr std::uint64_t kTwoOfGradients = kOfGradients * (kOfGradients - 1) / 2;
-constexpr std::uint64_t kThreeOfGradients = kTwoOfGradients * (kOfGradients - 2) / 3;
+constexpr std::uint64_t kTwoOfGradients = kPartsOfGradients * (kPartsOfGradients - 1) / 2;
+constexpr std::uint64_t kThreeOfGradients = kTwoOfGradients * (kPartsOfGradients - 2) / 3;
 
 std::uint64_t round(ProblemKind problem) { return problem == ProblemKind::backward ? kTwoOfGradients : kTwo.size(); }
 
-std::uint64_t costly(ProblemKind problem) { return round(problem); }
-
 /// Of round 0, 2, 4, ... two features, of round 1, 3, 5, ... the next so many of three.
 const Parts& parts_of(const CaseSpec& spec) {
-  if (is_costly(spec)) return kTwo[spec.seed - kCostlySeeds];
   const std::uint64_t rows = round(spec.problem), row = spec.seed % rows, rounds = spec.seed / rows;
   if (rounds % 2 == 0) return kTwo[row];
   const std::uint64_t all = spec.problem == ProblemKind::backward ? kThreeOfGradients : kThree.size();
   return kThree[(rounds / 2 * rows + row) % all];
 }
 
-struct Size {
-  std::int64_t queries, keys, page;
-};
-
-Size size_of(const CaseSpec& spec, bool several_pages) {
-  if (!is_costly(spec)) return {9, several_pages ? 97 : 33, 16};
-  return spec.problem == ProblemKind::backward ? Size{70, 140, 64} : Size{140, 270, 64};
-}
-
-void put_window(AttentionProblem& attention, Random& random, bool costly) {
-  constexpr std::int32_t kReach[] = {1, 3, 6};
-  attention.window_left = costly ? 70 : pick(random, kReach);
-  attention.window_right = pick(random, kReach);
-}
+std::uint64_t costly(ProblemKind problem) { return feature_tiles(problem).size(); }
 
 Case make(const CaseSpec& spec) {
+  if (is_costly(spec)) return make_feature_tile(spec);
   const Parts& parts = parts_of(spec);
   const auto has = [&](Part part) { return std::ranges::find(parts, part) != parts.end(); };
-  const bool is_long = is_costly(spec);
-  const bool several_pages = has(Part::paged) && (is_long || spec.seed % 4 != 0);
-  const Size size = size_of(spec, several_pages);
+  const std::int64_t heads = has(Part::groups) ? 4 : 2;
+  const bool several_pages = has(Part::paged) && spec.seed % 4 != 0;
   CaseSpec with = spec;
-  const bool differ = has(Part::lengths) || has(Part::packed) || has(Part::paged);
-  if (differ && (is_long || has(Part::paged))) with.keys.try_emplace("b", is_long ? "2" : "4");
-  Problem problem = draw_shape(with, {.rows = size.queries,
-                                      .length = size.keys,
+  if (has(Part::paged)) with.keys.try_emplace("b", "4");
+  Problem problem = draw_shape(with, {.rows = 9,
+                                      .length = several_pages ? 97 : 33,
                                       .causal_chance = has(Part::causal) ? 1.0 : 0.0,
                                       .ragged_chance = has(Part::lengths) ? 1.0 : 0.0,
                                       .bias_chance = has(Part::bias) ? 1.0 : 0.0,
                                       .exact_scale = true,
                                       .head_dim = 8,
                                       .value_dim = 8,
-                                      .q_heads = has(Part::groups) ? 4 : 2,
+                                      .q_heads = heads,
                                       .k_heads = 2,
                                       .packed = has(Part::packed),
                                       .paged = has(Part::paged),
-                                      .page = several_pages ? std::optional(size.page) : std::nullopt,
-                                      .long_last = is_long});
+                                      .page = several_pages ? std::optional<std::int64_t>(16) : std::nullopt});
   Random random = value_stream(spec);
   auto& attention = std::get<AttentionProblem>(problem);
-  if (has(Part::window)) put_window(attention, random, is_long);
+  if (has(Part::window)) {
+    constexpr std::int32_t kReach[] = {1, 3, 6};
+    attention.window_left = pick(random, kReach);
+    attention.window_right = pick(random, kReach);
+  }
   if (has(Part::softcap)) attention.softcap = 2;
   if (has(Part::paged)) share_pages(attention, random);
   if (has(Part::alibi)) put_alibi(attention, random);
   if (has(Part::sink)) put_sink(attention, random, false);
-  if (!is_long) return with_spread(spec, std::move(problem), random, 2);
-  put_spread(attention, random, 2);  // most kernels take no bias, which planted scores may need
-  if (attention.has_bias()) put_bias(attention, random, normal_row(2));
-  put_values(problem, random);
-  return {spec, std::move(problem)};
+  return with_spread(spec, std::move(problem), random, 2);
 }
 
 /// Either mode of each, in turn: two rounds are one turn.

@@ -147,16 +147,16 @@ TEST(RunDecisions, cases_for_which_the_explaining_alternative_has_no_meaning_cou
 
 TEST(RunDecisions, a_law_has_the_power_of_the_cases_of_which_it_says_something) {
   RunDecisions decisions;
-  const Kernel kernel = open_kernel(ProblemKind::attention);
   for (const char* family : {"normal", "huge"}) decisions.offer(family, true);
-  decisions.said("convex_hull", spec_of("huge", 1));  // answers come in any order
+  const AlternativesSeen one{.asked = 0b11, .failed = 0b01}, other{.asked = 0b11, .failed = 0};
   // By the alternative that explains the run: the other would have decided all.
-  decisions.add(spec_of("normal", 1), {.asked = 0b11, .failed = 0b01},
-                {{0, power_of_counts(0, 10)}, {1, power_of_counts(10, 0)}});
-  decisions.add(spec_of("huge", 1), {.asked = 0b11, .failed = 0},
-                {{0, power_of_counts(10, 0)}, {1, power_of_counts(0, 10)}});
-  decisions.said("shift_invariance", spec_of("normal", 1));
-  decisions.said("shift_invariance", spec_of("huge", 1));
+  const std::map<std::size_t, Power> all = {{0, power_of_counts(0, 10)}, {1, power_of_counts(10, 0)}};
+  const std::map<std::size_t, Power> nothing = {{0, power_of_counts(10, 0)}, {1, power_of_counts(0, 10)}};
+  decisions.add(spec_of("normal", 1), one, all);
+  decisions.said("shift_invariance", spec_of("normal", 1), one, all);
+  decisions.add(spec_of("huge", 1), other, nothing);
+  decisions.said("shift_invariance", spec_of("huge", 1), other, nothing);
+  decisions.said("convex_hull", spec_of("huge", 1), other, nothing);
   const Conclusion conclusion = decisions.conclude();
   EXPECT_EQ(conclusion.by_law.at("convex_hull").of(Part::o).share(), 0);
   EXPECT_EQ(conclusion.by_law.at("shift_invariance").of(Part::o).share(), 0.5);

@@ -51,6 +51,12 @@ TEST(CheckPlugin, a_right_kernel_passes_every_law) {
                           "red_zones_untouched", "layout_invariance", "batch_invariance_is_bitwise"}) {
     EXPECT_GT(result(report, law).decided(), 0U) << law;
   }
+  // A law has the share of the cases of which it speaks.
+  for (const PluginResult& r : report.results) {
+    const bool speaks = r.law != kCallReturns && r.decided() > 0;
+    EXPECT_EQ(r.power.of(Part::o).elements() > 0, speaks) << r.law;
+    EXPECT_GT(r.power.of(Part::lse).share(), 0.5) << r.law;
+  }
   // What only the CPU executor can show says nothing here.
   for (const char* law : {"schedule_invariance_is_bitwise", "no_race", "offsets_beyond_int32"}) {
     EXPECT_EQ(result(report, law).decided(), 0U) << law;
