@@ -34,7 +34,8 @@ Bound backward_bound(const BackwardProblem& problem, const BackwardArithmetic& a
 /// Of a declaration that is one of these, it is not known which; at least one. Empty if one of them has a bound, else why the last has
 /// none.
 std::string backward_refused(const AttentionProblem& forward, std::span<const BackwardArithmetic> one_of);
-/// Of each by itself, in their order; nullopt: it has no bound for this problem. Throws as backward_bound() of one, and where none has.
+/// Of each by itself, in their order; nullopt: it has no bound for this problem. Throws as backward_bound() of one, and if there is no
+/// bound at all.
 std::vector<std::optional<Bound>> backward_bounds(const BackwardProblem& problem,
                                                   std::span<const BackwardArithmetic> one_of,
                                                   const ForwardErrors& forward = {});
