@@ -228,6 +228,14 @@ std::int64_t draw_paged_length(Random& random, std::int64_t sk, std::int64_t pag
   return std::clamp<std::int64_t>(pages == 0 ? 1 : pages * page + off, std::min<std::int64_t>(1, sk), sk);
 }
 
+/// `room`: of each sequence.
+void set_edge_lengths(std::vector<std::int32_t>& lengths, const auto& room) {
+  constexpr std::int64_t kTile = 128;
+  if (lengths.empty()) return;
+  if (room(0) > kTile) lengths.front() = static_cast<std::int32_t>((room(0) - 1) / kTile * kTile);
+  lengths.back() = static_cast<std::int32_t>(std::max<std::int64_t>(room(lengths.size() - 1) - 1, 0));
+}
+
 // A pool with a few pages more than are used, in any order. Entries of pages without a key point nowhere.
 KeyAxes draw_pages(const ShapeWish& shape, Random& random, std::int64_t sequences, std::int64_t sk,
                    AttentionProblem& problem) {
@@ -242,7 +250,7 @@ KeyAxes draw_pages(const ShapeWish& shape, Random& random, std::int64_t sequence
     const std::int64_t length = draw_paged_length(random, sk, size, shape.page_edges);
     problem.key_length.push_back(static_cast<std::int32_t>(length));
   }
-  if (shape.long_last) problem.key_length.back() = static_cast<std::int32_t>(std::max<std::int64_t>(sk - 1, 0));
+  if (shape.edge_lengths) set_edge_lengths(problem.key_length, [&](std::size_t) { return sk; });
   std::vector<std::int32_t> pool(static_cast<std::size_t>(pages));
   for (std::size_t i = 0; i < pool.size(); ++i) pool[i] = static_cast<std::int32_t>(i);
   for (std::size_t i = pool.size(); i > 1; --i) {
@@ -258,10 +266,10 @@ KeyAxes draw_pages(const ShapeWish& shape, Random& random, std::int64_t sequence
 
 KeyAxes draw_storage(const ShapeWish& shape, Random& random, std::int64_t sequences, std::int64_t sq, std::int64_t sk,
                      AttentionProblem& problem) {
-  if (shape.packed) problem.q_start = draw_starts(random, sequences, sq, shape.long_last);
+  if (shape.packed) problem.q_start = draw_starts(random, sequences, sq, shape.edge_lengths);
   if (shape.paged) return draw_pages(shape, random, sequences, sk, problem);
   if (!shape.packed) return {sequences, sk};
-  problem.k_start = draw_starts(random, sequences, sk, shape.long_last);
+  problem.k_start = draw_starts(random, sequences, sk, shape.edge_lengths);
   return {1, problem.k_start.back() + random.integer(0, 2)};
 }
 
@@ -311,11 +319,12 @@ AttentionProblem draw_attention(const CaseSpec& spec, const ShapeWish& shape, Ra
   problem.causal = integer_key(spec, "causal").value_or(causal ? 1 : 0) == 1;
   problem.plan = draw_plan(spec, shape, random, problem.k_length(), kChunks);
   if (problem.key_length.empty()) problem.key_length = draw_lengths(shape, random, heads.b, sk);
+  const auto room = [&](std::size_t b) {
+    return problem.k_start.empty() ? sk : problem.k_length(static_cast<std::int64_t>(b));
+  };
+  if (shape.edge_lengths) set_edge_lengths(problem.key_length, room);
   for (std::size_t b = 0; b < problem.key_length.size(); ++b) {
-    const std::int64_t longest = problem.k_start.empty() ? sk : problem.k_length(static_cast<std::int64_t>(b));
-    const bool last = shape.long_last && b + 1 == problem.key_length.size();
-    problem.key_length[b] = static_cast<std::int32_t>(last ? std::max<std::int64_t>(longest - 1, 0)
-                                                           : std::min<std::int64_t>(problem.key_length[b], longest));
+    problem.key_length[b] = static_cast<std::int32_t>(std::min<std::int64_t>(problem.key_length[b], room(b)));
   }
   if (random.chance(shape.bias_chance)) {
     problem.bias = layout.make(Format::f32, {heads.b, heads.hq, sq, problem.k_length()});

@@ -38,7 +38,8 @@ struct ShapeWish {
   bool packed = false;  // attention: 2..4 sequences (key b) one after another, now and then an empty one
   bool paged = false;   // attention: keys in pages of 1, 16, 64 or 256 slots, the last of a sequence partly used
   std::optional<std::int64_t> page = {};  // paged: slots of a page
-  bool long_last = false;   // attention: the last of sequences that differ has all queries, and all keys but one
+  // attention, of sequences that differ: the first ends with a tile of 128 keys, the last has all queries, and all keys but one
+  bool edge_lengths = false;
   bool page_edges = false;  // paged: lengths one before, at and one after a multiple of the page, and 1
 };
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, List, Tuple
 
 from . import _flashproof
@@ -88,8 +89,8 @@ def _tested(result: "Result") -> List[Tuple[str, str]]:
 
 def narrower(result: "Result") -> str:
     """What a declaration that leaves the order of the sums open may say in its place: as narrower_text() of properties/laws."""
-    whole = result.suggestion.startswith('"preset"')
-    declaration = f"be {{{result.suggestion}}}" if whole else f"add {result.suggestion} to " + '{"preset": "unknown"}'
+    preset = json.loads("{" + result.suggestion + "}").get("preset")  # of a gradient, whose arithmetic is a name here
+    declaration = f'be "{preset}"' if preset else f"add {result.suggestion} to " + '{"preset": "unknown"}'
     return f"the declaration may {declaration}, if the kernel computes so: every result fits it, and smaller errors would be found"
 
 

@@ -66,7 +66,7 @@ def test_cases_that_only_together_contradict_a_declaration_replay_together():
     small = ("--problem", "softmax", "--returns", "o")
     for asked in (("--law", "within_bound", "--measured", "0"), ("--cases", "0", "--measured", "2")):
         done = run("kernels:two_minds", *small, *asked)
-        said = "no single one of the declarations that an open reduction stands for explains every case"
+        said = "no single one of the declarations that an open one stands for explains every case"
         assert done.returncode == 1 and unfolded(done.stdout).count(said) == 1, done.stdout
         again = replayed(done, HERE)
         assert again.returncode == 1 and said in unfolded(again.stdout), again.stdout + again.stderr

@@ -106,7 +106,7 @@ Case make_feature_tile(const CaseSpec& spec) {
                                       .packed = has(Part::packed),
                                       .paged = has(Part::paged),
                                       .page = kPages[number % 4],
-                                      .long_last = true});
+                                      .edge_lengths = true});
   Random random = value_stream(spec);
   auto& attention = std::get<AttentionProblem>(problem);
   if (has(Part::window)) {

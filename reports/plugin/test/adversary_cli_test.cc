@@ -107,7 +107,7 @@ TEST_F(AdversaryPlugin, what_evades_a_test_is_told_by_its_kind) {
 TEST_F(AdversaryPlugin, cases_that_only_together_contradict_a_declaration_replay_together) {
   EXPECT_EQ(run("check '" FLASHPROOF_TEST_PLUGINS "/two_minds.so' --verbose --law within_bound --cases 2 --jobs 1"), 1)
       << err;
-  const std::string said = "no single one of the declarations that an open reduction stands for explains every case";
+  const std::string said = "no single one of the declarations that an open one stands for explains every case";
   EXPECT_THAT(out, HasSubstr(said));
   const std::string program = "  replay: ./flashproof ";
   const std::size_t at = out.find(program);
