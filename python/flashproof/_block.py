@@ -88,8 +88,12 @@ def _tested(result: "Result") -> List[Tuple[str, str]]:
 
 
 def narrower(result: "Result") -> str:
-    """What a declaration that leaves the order of the sums open may say in its place: as narrower_text() of properties/laws."""
+    """What a declaration that leaves the arithmetic open may say in its place, as narrower_text() of properties/laws; empty: nothing."""
+    if not result.suggestion:
+        return ""
     preset = json.loads("{" + result.suggestion + "}").get("preset")  # of a gradient, whose arithmetic is a name here
+    if preset == "unknown":
+        return ""
     declaration = f'be "{preset}"' if preset else f"add {result.suggestion} to " + '{"preset": "unknown"}'
     return f"the declaration may {declaration}, if the kernel computes so: every result fits it, and smaller errors would be found"
 
@@ -104,7 +108,7 @@ def block(result: "Result", colour: bool = False) -> str:
     refused = [f.family for f in result.families if not f.ran]
     if refused:
         notes.append(("not taken", f"{counted(len(refused), 'input family', 'input families')}: {', '.join(refused)}"))
-    if result.suggestion:
+    if narrower(result):
         notes.append(("narrower", narrower(result)))
     text = _flashproof.call(
         "block_text",

@@ -281,7 +281,7 @@ class Result:
         lines += [str(f) for f in self.findings] or (["no findings"] if not self.undecided else [])
         lines += [f"UNDECIDED: {why}" for why in self.undecided]
         lines += [self.decided_line()] if self.decided else []
-        lines += [narrower(self)] if self.suggestion else []
+        lines += [narrower(self)] if narrower(self) else []
         return shown("\n".join(lines))
 
 

@@ -174,9 +174,9 @@ class Run {
         if (!family->serves(problem)) continue;
         const CoveringCases cases = covering_cases(*family, problem, options_.cases);
         if (cases.drawn >= cases.round) continue;
-        parts_.push_back(
-            fmt::format("{}: {} of the {} rows of the covering array of {} were drawn: --cases {} takes all",
-                        name(problem), cases.drawn, cases.round, family->name, PluginCheck{}.cases));
+        parts_.push_back(fmt::format(
+            "{}: {} of the {} rows of the covering array of {} were drawn: {} cases per family, the default, take all",
+            name(problem), cases.drawn, cases.round, family->name, PluginCheck{}.cases));
       }
     }
   }
