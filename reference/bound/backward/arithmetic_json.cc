@@ -41,6 +41,7 @@ std::optional<bound::Json> beside(const ArithmeticPreset& preset, const Backward
     return std::nullopt;
   }
   if (reads_forward(wanted)) std::erase_if(list, [](const BackwardArithmetic& a) { return !reads_forward(a); });
+  if (list.empty()) return std::nullopt;
   const bound::Json meant = as_json(wanted);
   bound::Json members = bound::Json::object();
   for (const BackwardArithmetic& one : list) {
