@@ -158,11 +158,11 @@ std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint
   // Each row of a covering array once: further rounds have the same pairs of levels.
   const std::uint64_t tries = round == 0 ? kTries * wanted : std::max(wanted, std::min(round, kTries * wanted));
   std::vector<CaseSpec> taken, first;
-  std::set<std::string> costly_taken;  // those that hold to less become alike
+  std::set<std::string> held;  // rows that hold to fewer features become alike
   const auto take = [&](CaseSpec spec) {
     if (!hold_features(described, spec)) return;
     const std::optional<Problem> problem = taken_problem(kernel, described, round != 0 || is_costly(spec), spec);
-    if (!problem || (is_costly(spec) && !costly_taken.insert(brief(*problem)).second)) return;
+    if (!problem || (spec.keys.contains("features") && !held.insert(brief(*problem)).second)) return;
     taken.push_back(spec);
     run.draw(spec, *problem);
   };

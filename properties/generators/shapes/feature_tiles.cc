@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <set>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "properties/generators/features.h"
