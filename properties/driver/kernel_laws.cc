@@ -146,7 +146,10 @@ PropertyResult* KernelLaws::as_a_whole() {
 
 void KernelLaws::tell(const Conclusion& conclusion, PropertyResult& result) {
   if (!conclusion.unasked.empty()) result.undecided = conclusion.unasked.front();
-  if (!conclusion.contradiction || result.failure) return;
+  // Where a case by itself is wrong, nothing explains every case: that is no finding of its own.
+  const auto judged_wrong = [](const PropertyResult& r) { return r.failure && find_law(r.law)->judge != nullptr; };
+  const bool told = !conclusion.unasked.empty() || std::ranges::any_of(results_, judged_wrong);
+  if (!conclusion.contradiction || result.failure || told) return;
   const auto& [verdict, cases] = *conclusion.contradiction;
   if (find_law(result.law)->judge == nullptr) {
     if (result.undecided.empty()) result.undecided = verdict.detail;

@@ -63,7 +63,7 @@ class KernelLaws {
   /// The first of the laws that were asked and said something tells what the run says as a whole; null where none did.
   PropertyResult* as_a_whole();
   /// What makes no pass of a run in which no law failed that was asked.
-  static void tell(const Conclusion& conclusion, PropertyResult& result);
+  void tell(const Conclusion& conclusion, PropertyResult& result);
   /// Drawn: asks every law that has not failed yet, and counts, until the run is to stop. Shrunk: asks the first that failed.
   bool fails(const Case& c);
   bool fails_as_drawn(const Case& c);

@@ -111,7 +111,8 @@ void add_conclusion(Json& root, const std::optional<Conclusion>& measured, const
         result.undecided != kLeftUnasked)  // also of a law that took no case, where others were measured
       undecided.push_back(result.law == first ? result.undecided : std::string(result.law) + ": " + result.undecided);
     if (!result.suggestion.empty()) suggestion = result.suggestion;
-    if (result.power.elements() == 0) continue;
+    // The first that decided something stands for the run, the others each for a law.
+    if (power.elements() > 0 || result.power.elements() == 0) continue;
     power = result.power;
     open = result.open;
   }

@@ -150,9 +150,9 @@ std::string library_text(const Plugin& plugin, const PluginReport& report) {
 
 /// "o 95 %, lse 97 %, 43 of 44 families"; empty where nothing was judged.
 std::string decided_text(const PluginOutcome& outcome) {
-  const std::string text = shares_text(outcome.power);
-  if (text.empty()) return text;
-  return text + fmt::format(", {} of {} families", outcome.families - outcome.open.size(), outcome.families);
+  const std::string shares = shares_text(outcome.power);
+  if (shares.empty()) return "";
+  return fmt::format("{}, {} of {} families", shares, outcome.families - outcome.open.size(), outcome.families);
 }
 
 /// `alone`: of the only kernel, whose name the block has already. `fails`: by a law; then what was not decided decides nothing more.
@@ -202,7 +202,8 @@ std::string full_name(const Kernel& kernel) { return fmt::format("{} {}", kernel
 
 std::string not_tested_text(const PluginOutcome& outcome) {
   return fmt::format(
-      "{} of {}, where a wrong answer would pass, too (reports/guides/reading.md has the words in brackets): {}",
+      "{} of {}: too little was decided there, so that a wrong answer could pass (the words in brackets: "
+      "reports/guides/reading.md): {}",
       outcome.open.size(), counted(outcome.families, "input family", "input families"), fmt::join(outcome.open, ", "));
 }
 
