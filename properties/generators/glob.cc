@@ -37,7 +37,9 @@ std::string unknown_name(std::string_view what, std::string_view wrong, std::spa
   if (!near.empty()) return line + "; near: " + fmt::format("{}", fmt::join(near, ", "));
   constexpr std::size_t kListed = 12;
   std::vector<std::string_view> shown(names.begin(), names.end());
-  // Seeded faults are the last thing that a wrong name was meant for.
+  // Those of the same problem first; seeded faults are the last thing that a wrong name was meant for.
+  const std::string_view head = wrong.substr(0, wrong.find('.') + 1);
+  std::ranges::stable_partition(shown, [&](std::string_view name) { return name.starts_with(head); });
   std::ranges::stable_partition(shown, [](std::string_view name) { return name.find(".broken.") == name.npos; });
   shown.resize(std::min(shown.size(), kListed));
   return line + fmt::format("; there are: {}{}", fmt::join(shown, ", "), names.size() > kListed ? ", ..." : "");

@@ -43,13 +43,14 @@ class InProcess {
  public:
   explicit InProcess(CallableKernel& kernel) : kernel_(kernel) {}
 
-  std::vector<std::vector<CaseSaid>> operator()(std::span<const Kernel> candidates, std::span<const Case> cases) {
+  std::vector<std::vector<CaseSaid>> operator()(std::span<const Kernel> candidates, std::span<const Case> cases,
+                                                AskedLaws laws) {
     std::vector<std::vector<CaseSaid>> said;
     for (std::size_t c = 0; c < candidates.size(); ++c) {
       std::vector<CaseSaid>& of = said.emplace_back();
       for (const Case& one : cases) {
         if (kernel_.interrupted()) throw Interrupted("the search was ended from Python");
-        of.push_back(ask_case(candidates[c], one));
+        of.push_back(ask_case(candidates[c], one, laws));
       }
       kernel_.show_progress(c + 1, candidates.size(), "declarations");
     }

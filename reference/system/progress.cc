@@ -23,7 +23,7 @@ void Progress::update(std::uint64_t done, std::uint64_t total) {
   last_ = now;
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const double rate = static_cast<double>(done) / seconds;
-  std::string line = fmt::format("{} of {} {}, {:.0f}/s", done, total, what_, rate);
+  std::string line = fmt::format("{} of {} {}, {:.{}f}/s", done, total, what_, rate, rate < 10 ? 1 : 0);
   if (done > 0) line += fmt::format(", {:.0f} s left", static_cast<double>(total - done) / rate);
   if (!terminal_) {
     std::fprintf(stderr, "flashproof: %s\n", line.c_str());

@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <regex>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -36,10 +38,16 @@ std::string line(std::string_view name, std::string_view text) {
   return fmt::format("  {:<14}{}\n", name, text.substr(0, text.find('\n')));
 }
 
+/// Descriptions stand in the README, too: [how](FILE) is "how: FILE" on a terminal, [words](FILE) "words (FILE)".
+std::string without_links(const std::string& text) {
+  static const std::regex kHow(R"(\[how\]\(([^)]*)\))"), kLink(R"(\[([^\]]*)\]\(([^)]*)\))");
+  return std::regex_replace(std::regex_replace(text, kHow, "how: $1"), kLink, "$1 ($2)");
+}
+
 class Help : public CLI::Formatter {
  public:
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
-    return app->get_parent() == nullptr ? help_text(*app) : Formatter::make_help(app, name, mode);
+    return app->get_parent() == nullptr ? help_text(*app) : without_links(Formatter::make_help(app, name, mode));
   }
 };
 
@@ -82,7 +90,9 @@ void set_help(CLI::App& app) {
       "CUDA is built for the GPUs found here, else for sm_90a; FLASHPROOF_CUDA_ARCHITECTURES=80 or '80;90a'\n"
       "names others. stdout is data, stderr is progress. Exit codes: 0 fine, 1 finding, 2 usage,\n"
       "3 infrastructure (packages, build, driver), 4 skipped (no GPU) or undecided.\n");
-  app.formatter(std::make_shared<Help>());
+  const auto help = std::make_shared<Help>();
+  app.formatter(help);
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) command->formatter(help);
 }
 
 }  // namespace flashproof

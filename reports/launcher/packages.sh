@@ -27,6 +27,6 @@ install_packages() { # of packages.txt those of the groups; without dpkg what is
   fi
   removed=$("${dry_run[@]}" | awk '$1 == "Remv" { printf " %s", $2 }') # Debian has the headers of one Boost at a time, we need 1.81
   [[ -z $removed ]] || fail 3 "apt would remove$removed: do that, or work in a container, then: apt-get ${install[*]}"
-  say 'installing them through apt (log: build/apt.log)'
+  say 'installing them through apt, which takes some minutes (log: build/apt.log)'
   apt "${install[@]}" || { apt update && apt "${install[@]}"; } || failed 'apt-get install failed' apt.log
 }

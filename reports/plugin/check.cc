@@ -73,6 +73,7 @@ class Run {
       std::ranges::move(draw_tasks(run, described, families, options, turn_of(*kernel, kernels_)),
                         std::back_inserter(tasks_));
     }
+    for (const PluginTask& task : tasks_) cases_ += task.cases.size();
     add_parts(families);
   }
 
@@ -90,9 +91,8 @@ class Run {
     report.replay = !options_.replay.empty();
     report.parts = parts_;
     {
-      Progress progress("families of kernels");
+      Progress progress("cases");
       progress_ = &progress;
-      hooks.progress = [&](std::uint64_t done) { progress.update(done, tasks_.size()); };
       const PoolOutcome outcome = run_pool(tasks_.size(), hooks, {.jobs = jobs(), .step_seconds = step_seconds()});
       report.partial = !outcome.complete;
       report.failure = outcome.failure;
@@ -215,6 +215,7 @@ class Run {
     const std::uint64_t steps = per_case(task);
     const CaseSpec& spec = task.cases.at(step / steps);
     KernelRun& run = runs_.at(task.kernel);
+    if (step % steps == steps - 1) progress_->update(++asked_cases_, cases_);
     if (crashes_.given_up.contains(task.kernel)) run.give_up();
     run.add(spec, step % steps, answer);
     if (step % steps != 0 && run.questions()[step % steps - 1].law->judge != nullptr &&
@@ -243,7 +244,8 @@ class Run {
   std::map<std::pair<std::uint64_t, std::uint64_t>, bool> judged_;  // by task and case: a judging law rejects it
   using TaskStep = std::pair<std::uint64_t, std::uint64_t>;
   std::map<std::pair<const Kernel*, std::size_t>, std::pair<TaskStep, PluginFailure>> first_;  // by kernel and step
-  const Progress* progress_ = nullptr;                                                         // while cases are asked
+  Progress* progress_ = nullptr;                                                               // while cases are asked
+  std::uint64_t cases_ = 0, asked_cases_ = 0;                                                  // of all tasks
 };
 
 }  // namespace

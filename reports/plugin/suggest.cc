@@ -1,5 +1,7 @@
 #include "reports/plugin/suggest.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <utility>
@@ -15,6 +17,7 @@
 #include "reports/plugin/gpu.h"
 #include "reports/plugin/kernel_run.h"
 #include "reports/suggest/special_rows.h"
+#include "reports/views/terminal/text.h"
 
 namespace flashproof {
 namespace {
@@ -24,9 +27,9 @@ constexpr double kStepSeconds = 600;
 
 bool is_made(const Case& one) { return one.spec.keys.contains(kPlanted); }
 
-std::vector<Question> judging_questions(ProblemKind problem) {
-  const std::vector<const Law*> none;
-  std::vector<Question> list = questions(problem, none);  // every run asks the judging laws
+std::vector<Question> questions_of(ProblemKind problem, AskedLaws laws) {
+  if (laws == AskedLaws::all) return questions(problem, laws_of(problem));
+  std::vector<Question> list = questions(problem, {});  // every run asks the judging laws
   std::erase_if(list, [](const Question& one) { return one.law->judge == nullptr; });
   return list;
 }
@@ -36,7 +39,8 @@ class InWorkers {
  public:
   explicit InWorkers(const PluginCheck& options) : options_(options) {}
 
-  std::vector<std::vector<CaseSaid>> operator()(std::span<const Kernel> candidates, std::span<const Case> cases) {
+  std::vector<std::vector<CaseSaid>> operator()(std::span<const Kernel> candidates, std::span<const Case> cases,
+                                                AskedLaws asked) {
     std::vector<std::vector<CaseSaid>> said(candidates.size(), std::vector<CaseSaid>(cases.size()));
     std::vector<PluginTask> tasks;
     std::vector<std::pair<std::size_t, std::size_t>> places;  // candidate and first case of each task
@@ -54,7 +58,7 @@ class InWorkers {
       }
     }
     if (tasks.empty()) return said;
-    const std::vector<Question> laws = judging_questions(candidates.front().problem);
+    const std::vector<Question> laws = questions_of(candidates.front().problem, asked);
     const std::uint64_t per_case = laws.size() + 1;
     const auto at = [&](std::uint64_t task, std::uint64_t step) -> CaseSaid& {
       const auto& [candidate, first] = places.at(task);
@@ -64,6 +68,8 @@ class InWorkers {
     const auto learn = [&](std::uint64_t task, std::uint64_t step, const Verdict& verdict) {
       crashes.note(tasks.at(task).kernel, {task, step / per_case}, step % per_case == 0, verdict);
     };
+    Progress progress(fmt::format("answers about {}", counted(candidates.size(), "declaration", "declarations")));
+    std::uint64_t answers = 0;
     PoolHooks hooks;
     hooks.steps = [&](std::uint64_t task) { return tasks.at(task).cases.size() * per_case; };
     hooks.work = [&](std::uint64_t task, std::uint64_t first_step, StepReporter& reporter) {
@@ -73,6 +79,7 @@ class InWorkers {
       PluginAnswer answer = PluginAnswer::parse(text);
       learn(task, step, answer.verdict);
       add(std::move(answer), step % per_case == 0, at(task, step));
+      progress.update(++answers, candidates.size() * cases.size() * per_case);
     };
     hooks.crashed = [&](std::uint64_t task, std::uint64_t step, const std::string& how) {
       const Verdict verdict{VerdictKind::fail, Failure::error, "the process " + how};
@@ -107,7 +114,7 @@ class InWorkers {
 std::vector<Case> drawn_cases(const Plugin& plugin, const Kernel& kernel, std::span<const Family* const> families,
                               const PluginCheck& options) {
   const Described& described = plugin.described(kernel);
-  KernelRun run(kernel, judging_questions(kernel.problem), described.declared);
+  KernelRun run(kernel, questions_of(kernel.problem, AskedLaws::judging), described.declared);
   std::vector<Case> cases;
   for (const PluginTask& task :
        draw_tasks(run, described, families, options, turn_of(kernel, chosen_kernels(plugin, options)))) {

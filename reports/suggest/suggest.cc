@@ -89,12 +89,15 @@ class Search {
     kernel.arithmetic = arithmetic;
     return kernel;
   }
+  std::vector<Said> judge(std::span<const Kernel> candidates, std::span<const Case> cases) const {
+    return ask_(candidates, cases, AskedLaws::judging);
+  }
   Arithmetic parsed(const std::string& text) const {
     return parse_arithmetic(text, kernel_.problem, kernel_.formats[0]);
   }
 
   void leave_out_refused() {
-    const Said said = ask_(std::vector{candidate(without_special_rows({}), parsed("unknown"))}, all_).front();
+    const Said said = judge(std::vector{candidate(without_special_rows({}), parsed("unknown"))}, all_).front();
     // What does not come back is explained by no declaration.
     const auto broken = [](const CaseSaid& one) { return one.verdict.failure == Failure::error; };
     if (std::ranges::any_of(said, broken)) {
@@ -133,7 +136,7 @@ class Search {
     std::vector<Kernel> list;
     list.reserve(bases.size());
     for (const Semantics& base : bases) list.push_back(candidate(base, working_));
-    const std::vector<Said> said = ask_(list, all_);
+    const std::vector<Said> said = judge(list, all_);
     const auto best = std::ranges::min_element(said, {}, failures) - said.begin();
     base_ = bases[static_cast<std::size_t>(best)];
     Said of_base = said[static_cast<std::size_t>(best)];
@@ -150,7 +153,7 @@ class Search {
     std::erase_if(wider, [](const ArithmeticCandidate& c) { return c.json.find("unknown") == std::string::npos; });
     list.reserve(wider.size());
     for (const ArithmeticCandidate& one : wider) list.push_back(candidate(base_, one.arithmetic));
-    std::vector<Said> said = ask_(list, all_);
+    std::vector<Said> said = judge(list, all_);
     const auto best = std::ranges::min_element(said, {}, failures) - said.begin();
     if (failures(said[static_cast<std::size_t>(best)]) >= failures(of_base)) return;
     of_base = std::move(said[static_cast<std::size_t>(best)]);
@@ -203,7 +206,7 @@ class Search {
     Semantics nan = semantics_, empty = semantics_;
     nan.nan_o = empty.nan_o = NanOutput::nan;
     empty.inf_state = InfiniteState::empty;
-    const std::vector<Said> said = ask_(std::vector{candidate(nan, working_), candidate(empty, working_)}, cases);
+    const std::vector<Said> said = judge(std::vector{candidate(nan, working_), candidate(empty, working_)}, cases);
     if (failures(said[0]) > 0 && failures(said[1]) == 0) {
       semantics_.inf_state = base_.inf_state = InfiniteState::empty;
       for (std::size_t i = 0; i < all_.size(); ++i) kinds_[i] = row_kinds(as_declared(all_[i].problem, semantics_));
@@ -231,7 +234,7 @@ class Search {
       of.set(with, value);
       list.push_back(candidate(with, working_));
     }
-    const std::vector<Said> said = ask_(list, cases);
+    const std::vector<Said> said = judge(list, cases);
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (failures(said[i]) == 0) return of.set(semantics_, values[i]);
     }
@@ -251,16 +254,17 @@ class Search {
     std::vector<Kernel> kernels;
     kernels.reserve(list.size());
     for (const ArithmeticCandidate& one : list) kernels.push_back(candidate(semantics_, one.arithmetic));
-    const std::vector<Said> quick = ask_(kernels, first);
+    const std::vector<Said> quick = judge(kernels, first);
     std::vector<std::size_t> left;
     for (std::size_t i = 0; i < list.size(); ++i) {
       if (failures(quick[i]) == 0) left.push_back(i);
     }
+    if (!left.empty()) widest_ = &kernels[left.back()];
     for (std::size_t begin = 0; begin < left.size() && !result_.found; begin += kAtOnce) {
       const std::size_t end = std::min(left.size(), begin + kAtOnce);
       std::vector<Kernel> some;
       for (std::size_t i = begin; i < end; ++i) some.push_back(kernels[left[i]]);
-      const std::vector<Said> said = ask_(some, all_);
+      const std::vector<Said> said = judge(some, all_);
       for (std::size_t i = 0; i < some.size() && !result_.found; ++i) consider(some[i], list[left[begin + i]], said[i]);
     }
     result_.semantics = semantics_json(semantics_, kernel_.problem);
@@ -284,8 +288,15 @@ class Search {
                         : !conclusion.narrow.empty()    ? conclusion.narrow
                         : !conclusion.undecided.empty() ? conclusion.undecided.front()
                                                         : "";
+      if (why.empty() && refuted(kernel)) {
+        if (!result_.arithmetic.empty()) return;
+        result_.arithmetic = declared.json;
+        result_.unexplained = {refutations_.back()};
+        return;
+      }
       if (why.empty()) {
         result_.found = true;
+        result_.unexplained.clear();
         result_.alternative = conclusion.suggestion;
         result_.undecided.clear();
       } else if (!result_.undecided.empty()) {
@@ -300,6 +311,24 @@ class Search {
     tell_unexplained(said);
   }
 
+  /// By a law that relates runs, on a case that such a law takes under the widest declaration that explains the kernel. What fails
+  /// there, too, is no declaration's fault.
+  bool refuted(const Kernel& kernel) {
+    if (kernel.arithmetic == widest_->arithmetic) return false;
+    const auto fails = [&](const Kernel& asked, const Case& one) {
+      return ask_(std::span(&asked, 1), std::span(&one, 1), AskedLaws::all).front().front().verdict.failed();
+    };
+    if (std::ranges::any_of(refuting_, [&](const Case& one) { return fails(kernel, one); })) return true;
+    const Said said = ask_(std::span(&kernel, 1), all_, AskedLaws::all).front();
+    for (std::size_t i = 0; i < said.size(); ++i) {
+      if (!said[i].verdict.failed() || fails(*widest_, all_[i])) continue;
+      refuting_.push_back(all_[i]);
+      refutations_.push_back({all_[i].spec, said[i].verdict});
+      return true;
+    }
+    return false;
+  }
+
   /// Where every arithmetic fails the first cases already.
   void tell_nearest(const std::vector<ArithmeticCandidate>& list, const std::vector<Said>& quick) {
     std::size_t best = list.size();
@@ -308,7 +337,7 @@ class Search {
       if (is_preset(list[i]) && better) best = i;
     }
     result_.arithmetic = list[best].json;
-    tell_unexplained(ask_(std::vector{candidate(semantics_, list[best].arithmetic)}, all_).front());
+    tell_unexplained(judge(std::vector{candidate(semantics_, list[best].arithmetic)}, all_).front());
   }
 
   void tell_unexplained(const Said& said) {
@@ -328,12 +357,15 @@ class Search {
   std::vector<bool> fails_anyway_;           // the same
   Semantics base_, semantics_;
   Arithmetic working_;
+  const Kernel* widest_ = nullptr;        // of those that explain the first cases
+  std::vector<Case> refuting_;            // an arithmetic that explained every output
+  std::vector<Unexplained> refutations_;  // the same
   Suggestion result_;
 };
 
 }  // namespace
 
-CaseSaid ask_case(const Kernel& candidate, const Case& subject) {
+CaseSaid ask_case(const Kernel& candidate, const Case& subject, AskedLaws laws) {
   CaseSaid said;
   Trial trial(candidate, subject);
   bool first = true;
@@ -346,6 +378,11 @@ CaseSaid ask_case(const Kernel& candidate, const Case& subject) {
   if (said.verdict.failure == Failure::error) return said;
   said.seen = trial.alternatives_seen();
   said.powers = trial.powers();
+  if (laws == AskedLaws::judging) return said;
+  for (const Law* law : laws_of(candidate.problem)) {
+    Verdict verdict = law->judge == nullptr ? ask(*law, trial) : said.verdict;
+    if (verdict.failed() && outweighs(verdict, said.verdict)) said.verdict = std::move(verdict);
+  }
   return said;
 }
 

@@ -3,7 +3,8 @@
 //   1. base of lse and alignment of the mask, every row without numbers left out (`any`), under the widest arithmetic;
 //   2. on drawn cases, and some with such rows in addition: rows without keys, rows that see NaN and +inf: the first value that explains all such rows, field by field; where none
 //      does, `any`;
-//   3. arithmetic: presets, and one field of them changed, in the order of how wide their bounds are on some of the cases.
+//   3. arithmetic: presets, and one field of them changed, in the order of how wide their bounds are on some of the cases. The first that explains them must also
+//      stand before the relating laws, by which check would refute it: they see errors that lie inside the bound of each output alone.
 //
 // A declaration is suggested only if no case contradicts it and a run of these cases would pass by it (RunDecisions): one under
 // which they decide nothing is none.
@@ -22,17 +23,20 @@
 
 namespace flashproof {
 
-/// What the judging laws say of one case of a kernel.
+/// Which laws: those that judge an output by itself, or all of the problem.
+enum class AskedLaws : std::uint8_t { judging, all };
+
+/// What laws say of one case of a kernel.
 struct CaseSaid {
   Verdict verdict = {};  // the worst; unsupported: refused, which says nothing of a declaration
   AlternativesSeen seen = {};
   std::map<std::size_t, Power> powers = {};
 };
 /// Of each candidate, of each case. A candidate is the kernel with another declaration; the references must not be kept.
-using AskCases =
-    std::function<std::vector<std::vector<CaseSaid>>(std::span<const Kernel> candidates, std::span<const Case> cases)>;
-/// The judging laws in this process.
-CaseSaid ask_case(const Kernel& candidate, const Case& subject);
+using AskCases = std::function<std::vector<std::vector<CaseSaid>>(std::span<const Kernel> candidates,
+                                                                  std::span<const Case> cases, AskedLaws laws)>;
+/// In this process.
+CaseSaid ask_case(const Kernel& candidate, const Case& subject, AskedLaws laws);
 
 struct Unexplained {
   CaseSpec spec;  // "planted=inf" where the first row of the case has that in addition (special_rows.h)

@@ -71,10 +71,10 @@ std::string suggestion_text(const Suggestion& s, const std::string& heading, con
     text = fmt::format("UNDECIDED {}: what explains all of {} cases would decide too little: {}\n", heading, s.cases,
                        one_line(s.undecided));
   } else {
-    text = fmt::format("NOT EXPLAINED {}: no declaration explains {} of {} cases. The nearest:\n  {}\n", heading,
-                       s.unexplained.size(), s.cases,
-                       fmt::format("semantics {}, arithmetic {}", s.semantics, s.arithmetic));
-    text += "what it leaves, the smallest case first:\n" + unexplained(s);
+    text = fmt::format(
+        "NOT EXPLAINED {}: no declaration explains all of {} cases; the nearest leaves {} unexplained:\n  {}\n",
+        heading, s.cases, s.unexplained.size(), fmt::format("semantics {}, arithmetic {}", s.semantics, s.arithmetic));
+    text += "unexplained, the smallest case first:\n" + unexplained(s);
   }
   for (const std::string& note : s.notes) text += fmt::format("note: {}\n", note);
   return text;

@@ -55,6 +55,7 @@ TEST_F(Checkout, every_command_has_its_own_help_and_an_unknown_one_its_neighbour
   for (const char* command : {"report", "compare", "test", "bench", "fuzz", "doctor", "setup"}) {
     EXPECT_EQ(run(std::string(command) + " --help"), kExitFine) << command;
     EXPECT_THAT(out, HasSubstr(std::string("flashproof ") + command));
+    EXPECT_THAT(out, Not(HasSubstr("]("))) << command;
   }
   EXPECT_EQ(run("replya"), kExitUsage);
   expect_one_line_complaint();

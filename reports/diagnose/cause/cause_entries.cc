@@ -61,7 +61,7 @@ std::vector<CauseEntry> cause_entries(const std::vector<Cause>& causes, const Di
     std::string extent = fmt::format("explains {} of {}", cause.cases, looked_at(cause.failing_cases));
     if (cause.elements > 0) extent += fmt::format(" ({} elements)", cause.elements);
     // What a mistake leaves behind looks like other mistakes: it is said, and is no cause of its own.
-    if (entries.empty() && !open.empty()) extent += fmt::format(", leaves {}: {}", open_cases, open);
+    if (entries.empty() && !open.empty()) extent += fmt::format(", leaves elements of {}: {}", open_cases, open);
     entries.push_back({fmt::format("{}: {}", kernel.name, sentence), fmt::format("{}; {}", extent, kernel.failing),
                        replay(cause.witness)});
   }

@@ -160,7 +160,8 @@ TEST(Cause, what_a_mistake_leaves_is_no_cause_of_its_own) {
   const DiagnosedKernel kernel{"attention.mine", "2 laws", [](const std::string& line) { return line; }};
   const std::vector<CauseEntry> told = cause_entries({certain, rest}, kernel);
   ASSERT_EQ(told.size(), 1U);
-  EXPECT_THAT(told[0].extent, HasSubstr("explains 11 of 12 failing cases that were looked at, leaves 1: numbers"));
+  EXPECT_THAT(told[0].extent,
+              HasSubstr("explains 11 of 12 failing cases that were looked at, leaves elements of 1: numbers"));
   EXPECT_THAT(cause_entries({rest}, kernel).at(0).sentence, HasSubstr("no cause is certain: numbers"));
 }
 
