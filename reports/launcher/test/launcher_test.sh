@@ -11,7 +11,7 @@ expect 'help exits 0' is "$code" 0
 for command in report render merge compare test properties list check explain export truth replay attack ledger twin certify probe traffic experiment bench fuzz campaign doctor setup; do
   expect "help lists $command" has "$out" $'\n'"  $command"
 done
-expect 'and is what no argument shows' is "$(cd / && "$tree/flashproof" 2>&1 >/dev/null)" "$out"$'\nflashproof: no command'
+expect 'and is what no argument shows' is "$(cd / && "$tree/flashproof" 2>&1 >/dev/null)" "$out"$'\nflashproof: no command; a first one is ./flashproof report'
 run
 expect 'no command is a usage error' is "$code" 2
 run help
