@@ -24,16 +24,23 @@ std::uint64_t outside_of(const Power& power) {
   return sum;
 }
 
-/// As the case is judged; an open declaration by the first alternative that has a meaning for it.
-Bound bound_of(const KernelDeclaration& declared, const Case& subject) {
+/// The one of this index, or, where it has no meaning for the problem, the first that has one.
+template <class T>
+T one_of(std::vector<std::optional<T>> list, std::size_t index) {
+  if (index < list.size() && list[index]) return std::move(*list[index]);
+  for (std::optional<T>& one : list) {
+    if (one) return std::move(*one);
+  }
+  throw UsageError("the declaration has no meaning for this problem");
+}
+
+/// As the case is judged; of an open declaration by this alternative.
+Bound bound_of(const KernelDeclaration& declared, const Case& subject, std::size_t alternative) {
   Kernel kernel{declared};
   CaseTruth truth(subject);
-  if (const auto* gradient = std::get_if<BackwardProblem>(&subject.problem); gradient != nullptr) {
-    for (std::optional<Bound>& bound : judged_bounds(kernel, *gradient, truth)) {
-      if (bound) return std::move(*bound);
-    }
-  }
-  kernel.arithmetic = alternatives(kernel.arithmetic, subject.problem).front();
+  if (const auto* gradient = std::get_if<BackwardProblem>(&subject.problem); gradient != nullptr)
+    return one_of(judged_bounds(kernel, *gradient, truth), alternative);
+  kernel.arithmetic = one_of(alternatives_in_place(kernel.arithmetic, subject.problem), alternative);
   return judged_bound(kernel, subject, truth);
 }
 
@@ -42,8 +49,8 @@ double share(std::int64_t some, std::size_t all) {
 }
 
 /// Rows of the case that are outside, of all: of a gradient the larger share of queries and keys.
-double rows_outside(const KernelDeclaration& kernel, const Case& subject) {
-  const Bound bound = bound_of(kernel, subject);
+double rows_outside(const KernelDeclaration& kernel, const Case& subject, std::size_t alternative) {
+  const Bound bound = bound_of(kernel, subject, alternative);
   double most = share(std::ranges::count_if(bound.accumulator_outside, [](std::uint8_t out) { return out != 0; }),
                       bound.o.size());
   for (const auto* rows : {&bound.domain, &bound.query_domain, &bound.key_domain}) {
@@ -56,7 +63,8 @@ double rows_outside(const KernelDeclaration& kernel, const Case& subject) {
 /// The kernel with one member of its declaration as the default has it, for each that differs, with the member as JSON. What names
 /// the algorithm is none: a kernel cannot declare another one.
 std::vector<std::pair<std::string, KernelDeclaration>> without_each_member(const KernelDeclaration& kernel,
-                                                                           const Problem& problem) {
+                                                                           const Problem& problem,
+                                                                           std::size_t alternative) {
   constexpr std::int64_t kColumns = 1024;
   std::vector<std::pair<std::string, KernelDeclaration>> list;
   const auto add = [&](std::string member) -> KernelDeclaration& {
@@ -64,7 +72,7 @@ std::vector<std::pair<std::string, KernelDeclaration>> without_each_member(const
   };
   if (kernel.problem == ProblemKind::backward) {
     const auto declared = Kernel{kernel}.backward_for(format_of(problem));
-    for (WithoutField& without : without_each_field(declared, format_of(problem)))
+    for (WithoutField& without : without_each_field(declared, alternative, format_of(problem)))
       add(std::move(without.field)).backward_one_of = std::move(without.one_of);
     return list;
   }
@@ -88,12 +96,12 @@ std::vector<std::pair<std::string, KernelDeclaration>> without_each_member(const
 }
 
 /// The member of the declaration whose default brings back most of the case.
-std::string guilty_field(const KernelDeclaration& kernel, const Case& subject) {
-  double least = rows_outside(kernel, subject) / 2;
+std::string guilty_field(const KernelDeclaration& kernel, const Case& subject, std::size_t alternative) {
+  double least = rows_outside(kernel, subject, alternative) / 2;
   std::string guilty;
-  for (const auto& [member, without] : without_each_member(kernel, subject.problem)) {
+  for (const auto& [member, without] : without_each_member(kernel, subject.problem, alternative)) {
     try {
-      const double left = rows_outside(without, subject);
+      const double left = rows_outside(without, subject, alternative);
       if (left >= least) continue;
       least = left;
       guilty = member;
@@ -104,8 +112,8 @@ std::string guilty_field(const KernelDeclaration& kernel, const Case& subject) {
   return guilty;
 }
 
-std::string failing_precondition(const KernelDeclaration& kernel, const Case& subject) {
-  const Bound bound = bound_of(kernel, subject);
+std::string failing_precondition(const KernelDeclaration& kernel, const Case& subject, std::size_t alternative) {
+  const Bound bound = bound_of(kernel, subject, alternative);
   for (const auto* rows : {&bound.domain, &bound.query_domain, &bound.key_domain}) {
     for (const RowDomain& row : *rows) {
       if (!row.holds()) return fmt::format("the precondition \"{}\"", row.nearest.name);
@@ -228,7 +236,7 @@ namespace {
 constexpr std::size_t kMostLost = 8;  // families that are asked for the guilty field
 }  // namespace
 
-std::string RunPower::narrow_declaration(const KernelDeclaration& kernel) const {
+std::string RunPower::narrow_declaration(const KernelDeclaration& kernel, std::size_t alternative) const {
   const std::vector<std::string_view> names = lost();
   if (2 * names.size() <= families_.size()) return {};
   const auto served =
@@ -238,11 +246,12 @@ std::string RunPower::narrow_declaration(const KernelDeclaration& kernel) const 
   try {
     // Of the first family no field may be guilty alone: where the default's domain ends, too, another family tells.
     for (std::size_t i = 0; i < std::min(names.size(), kMostLost) && field.empty(); ++i) {
-      field = guilty_field(kernel, make_case(families_.find(names[i])->second.lost));
+      field = guilty_field(kernel, make_case(families_.find(names[i])->second.lost), alternative);
     }
     const Case lost = make_case(families_.find(names.front())->second.lost);
-    const bool refused = kernel.contract.refuses_beyond_range && rows_outside(kernel, lost) <= 0.5;
-    if (field.empty() && most) field = refused ? "\"refuses_beyond_range\": true" : failing_precondition(kernel, lost);
+    const bool refused = kernel.contract.refuses_beyond_range && rows_outside(kernel, lost, alternative) <= 0.5;
+    if (field.empty() && most)
+      field = refused ? "\"refuses_beyond_range\": true" : failing_precondition(kernel, lost, alternative);
   } catch (const UsageError&) {  // a case that was not drawn from a family
     if (most) field = "the declaration";
   }

@@ -10,6 +10,7 @@
 #include "python/bindings/semantics.h"
 #include "python/bindings/shape_features.h"
 #include "python/bindings/values.h"
+#include "reference/bound/backward/arithmetic_json.h"
 #include "reference/bound/backward/gradient_bound.h"
 #include "reference/bound/declare/arithmetic_json.h"
 #include "reference/bound/declare/declaration.h"
@@ -62,7 +63,7 @@ CallableKernel::CallableKernel(const Json& declared, const Python& python)
   contract.overflow = value_or(declared, "saturates", false) ? Overflow::saturate : Overflow::ieee;
   const auto arithmetic = value_or<std::string>(declared, "arithmetic", "unknown");
   if (kernel_.problem == ProblemKind::backward) {
-    GradientArithmetic both = gradient_preset(arithmetic, formats_[0]);
+    GradientArithmetic both = parse_gradient_arithmetic(arithmetic, formats_[0]);
     kernel_.arithmetic = both.forward;
     kernel_.backward_one_of = std::move(both.backward);
     kernel_.own_forward = true;

@@ -17,7 +17,7 @@ namespace flashproof::python {
 class CallableKernel {
  public:
   /// declared: "id", "problem", "format", "returns", "takes" (shape_features.h). If given: "arithmetic", a preset's name or JSON
-  /// (reference/bound/declare/arithmetic_json.h), of a gradient a name (gradient_presets()); "semantics"; the promises, as check() of Python
+  /// (reference/bound/declare/arithmetic_json.h), of a gradient as parse_gradient_arithmetic() takes it; "semantics"; the promises, as check() of Python
   /// names them; "refuses": there is a predicate to be asked about every problem; "progress": it is to be told. Throws UsageError for
   /// what it gets wrong. `python` must outlive it.
   CallableKernel(const Json& declared, const Python& python);

@@ -8,6 +8,7 @@
 #include "properties/generators/family.h"
 #include "python/bindings/problem_json.h"
 #include "python/bindings/values.h"
+#include "reference/bound/backward/arithmetic_json.h"
 #include "reference/bound/backward/gradient_bound.h"
 #include "reference/bound/bound.h"
 #include "reference/bound/declare/arithmetic_json.h"
@@ -37,7 +38,7 @@ Truth truth_of(const Problem& problem, bool narrow) {
 
 Bound bound_of(const Problem& problem, const std::string& arithmetic) {
   if (const auto* gradient = std::get_if<BackwardProblem>(&problem))
-    return gradient_bound(*gradient, gradient_preset(arithmetic, format_of(problem)));
+    return gradient_bound(*gradient, parse_gradient_arithmetic(arithmetic, format_of(problem)));
   return compute_bound(problem, parse_arithmetic(arithmetic, kind_of(problem), format_of(problem)));
 }
 

@@ -91,11 +91,11 @@ def narrower(result: "Result") -> str:
     """What a declaration that leaves the arithmetic open may say in its place, as narrower_text() of properties/laws; empty: nothing."""
     if not result.suggestion:
         return ""
-    preset = json.loads("{" + result.suggestion + "}").get("preset")  # of a gradient, whose arithmetic is a name here
-    if preset == "unknown":
-        return ""
-    declaration = f'be "{preset}"' if preset else f"add {result.suggestion} to " + '{"preset": "unknown"}'
-    return f"the declaration may {declaration}, if the kernel computes so: every result fits it, and smaller errors would be found"
+    whole = "preset" in json.loads("{" + result.suggestion + "}")
+    declaration = f"be {{{result.suggestion}}}" if whole else f"add {result.suggestion} to " + '{"preset": "unknown"}'
+    # Of a gradient the forward pass was the open one's.
+    computes = "so, its forward pass, too: every dq, dk and dv fits the backward pass" if whole else "so: every result fits it"
+    return f"the declaration may {declaration}, if the kernel computes {computes}, and smaller errors would be found"
 
 
 def block(result: "Result", colour: bool = False) -> str:

@@ -171,7 +171,8 @@ def check(
         it takes: scale, causal (or is_causal), bias, key_length, window, softcap, alibi, sink, ... (reports/guides/python.md).
         What it has no parameter for is never asked of it. Returns o, lse or (o, lse): o as q (or x), lse float32.
         `attention_backward` f(q, k, v, do) with do as o: returns (dq, dk, dv), as q, k and v, of both passes in one call.
-    arithmetic: a preset's name (flashproof.arithmetics(problem)) or, but of gradients, a dict {"preset": name, field: value, ...}.
+    arithmetic: a preset's name (flashproof.arithmetics(problem)) or a dict {"preset": name, field: value, ...}; of gradients the fields are
+        those of the backward pass.
     semantics: what it returns where right kernels differ: a preset's name ("flash-attention-2") or a dict of fields ({"lse_base": "2"});
         flashproof.semantics(problem) lists both, flashproof.suggest() proposes one. Not of gradients.
     arrays, device: numpy, torch, jax or cupy; the default is the module that the callable comes from, else numpy.
@@ -222,7 +223,7 @@ def check(
         ", ".join(OUTPUTS[problem]) if problem == "attention_backward" else kernel.returns,
         {"deterministic": deterministic, "batch_invariant": batch_invariant, "isolates_hidden": isolates_hidden, "saturates": saturates},
         features,
-        [LawResult(law["law"], law["cases"], finding_of(law), law.get("message", "") if law["skipped"] else "", law["unasked"], law.get("same_as", "")) for law in found["laws"]],
+        [LawResult(law["law"], law["cases"], finding_of(law), law.get("message", "") if law["skipped"] else "", law["unasked"], law.get("same_as", ""), law["taken"]) for law in found["laws"]],
         [FamilyResult(f["family"], f["cases"], f["refused"], f["finding"], {part: Statistics.of(s) for part, s in f["outputs"].items()})
          for f in found["families"]],
         time.monotonic() - start, found["partial"], found["lost"], found["undecided"], found["decided"], found["open"], found["suggestion"],

@@ -184,7 +184,7 @@ def gradients(q: Any, k: Any, v: Any, do: Any, **options: Any) -> Gradients:
     return Gradients(**_balls(_backward((q, k, v, do), options)))
 
 
-def gradient_bound(q: Any, k: Any, v: Any, do: Any, *, arithmetic: str = "unknown", **options: Any) -> GradientBound:
+def gradient_bound(q: Any, k: Any, v: Any, do: Any, *, arithmetic: Union[str, Dict[str, Any]] = "unknown", **options: Any) -> GradientBound:
     """What autograd of a kernel of this declared arithmetic may be off by, its own forward pass included; arguments as for gradients()."""
     terms, in_domain, _ = _terms(_backward((q, k, v, do), options), arithmetic)
     return GradientBound(**terms, in_domain=in_domain)

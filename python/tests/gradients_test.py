@@ -45,6 +45,10 @@ def test_a_right_gradient_has_no_findings(dtype):
 def test_what_does_as_declared_passes(kernel, dtype, arithmetic):
     result = flashproof.check(kernel, dtype=dtype, arithmetic=arithmetic, **FAST)
     assert result.ok and result.max_ratio > 0, str(result)
+    if arithmetic == "unknown":  # of what it stands for, the one that explains the run
+        narrower = json.loads("{" + result.suggestion + "}")
+        assert narrower["preset"] != "unknown" and json.dumps(narrower) in str(result)
+        assert flashproof.check(kernel, dtype=dtype, arithmetic=narrower, **FAST).ok
 
 
 @pytest.mark.parametrize("kernel, dtype, arithmetic", [
@@ -277,7 +281,7 @@ def test_arguments_are_refused_by_name(call, named):
 
 
 @pytest.mark.parametrize("options, named", [
-    (dict(dtype="float8_e5m2"), "dtype"), (dict(arithmetic="fa9"), "fa9"), (dict(arithmetic={"preset": "unknown"}), "arithmetic"), (dict(returns="o"), "returns"),
+    (dict(dtype="float8_e5m2"), "dtype"), (dict(arithmetic="fa9"), "fa9"), (dict(arithmetic={"preset": "fa9"}), "fa9"), (dict(arithmetic={"preset": "cudnn", "lanes": 3}), "lanes"), (dict(arithmetic={"exp_error": 1}), "preset"), (dict(returns="o"), "returns"),
     (dict(laws=["convex_hull"]), "laws"),
     (dict(families=["nomral"]), "nomral"), (dict(case="attention_backward:normal:2:mode=stage"), "mode"), (dict(case="none.safetensors"), "none"),
 ])

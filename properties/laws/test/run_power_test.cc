@@ -253,6 +253,12 @@ TEST(RunPower, a_field_of_a_gradient_that_loses_the_families_asked_is_named) {
   kernel.backward.dot.unit = {.k = 1, .f = 1, .ofb = 7};
   EXPECT_THAT(run.narrow_declaration(kernel), HasSubstr("\"dot\": "));
   EXPECT_THAT(run.narrow_declaration(kernel), HasSubstr("1 of 1 input families"));
+  // Of an open declaration by the one that explains the run.
+  BackwardArithmetic right = kernel.backward;
+  right.dot.unit = {};
+  kernel.backward_one_of = {right, kernel.backward};
+  EXPECT_EQ(run.narrow_declaration(kernel, 0), "");
+  EXPECT_THAT(run.narrow_declaration(kernel, 1), HasSubstr("\"dot\": "));
 }
 
 TEST(RunPower, what_names_the_algorithm_is_no_field_that_excuses) {

@@ -7,7 +7,6 @@
 
 #include "reference/bound/backward/arithmetic_fields.h"
 #include "reference/bound/backward/bound.h"
-#include "reference/bound/backward/gradient_bound.h"
 #include "reference/bound/declare/arithmetic_reader.h"
 
 namespace flashproof {
@@ -30,6 +29,34 @@ bound::Json as_json(const BackwardArithmetic& a) {
   bound::Json json;
   bound::fields(a, bound::FieldWriter(json));
   return json;
+}
+
+/// The members of the object in place of the fields of that name, in each of the list. What then is the same stands there once.
+void put_fields(std::vector<BackwardArithmetic>& list, const bound::Json& json, Format inputs) {
+  for (BackwardArithmetic& one : list) {
+    bound::FieldReader reader(json, "");
+    reader.allow("preset");
+    bound::fields(one, reader);
+    reader.end();
+    try {
+      require_declaration(one, inputs, inputs);
+    } catch (const std::invalid_argument& e) {
+      throw UsageError(e.what());
+    }
+  }
+  std::vector<BackwardArithmetic> distinct;
+  for (const BackwardArithmetic& one : list) {
+    if (std::ranges::find(distinct, one) == distinct.end()) distinct.push_back(one);
+  }
+  list = std::move(distinct);
+}
+
+/// nullptr: it names none.
+const std::string* preset_name(const bound::Json& json) {
+  const auto name = json.find("preset");
+  if (name == json.end()) return nullptr;
+  if (!name->is_string()) bound::refuse("preset", "a name");
+  return &name->get_ref<const std::string&>();
 }
 
 /// What must be said beside the preset, for all that it stands for to be this one; nullopt: it never is.
@@ -82,29 +109,27 @@ std::vector<ArithmeticPreset> backward_presets() {
 std::vector<BackwardArithmetic> parse_backward_arithmetic(std::string_view text, Format inputs) {
   if (!bound::is_object(text)) return preset(text, inputs);
   const bound::Json json = bound::parse_object(text);
-  std::vector<BackwardArithmetic> list{BackwardArithmetic{}};
-  if (const auto name = json.find("preset"); name != json.end()) {
-    if (!name->is_string()) bound::refuse("preset", "a name");
-    list = preset(name->get_ref<const std::string&>(), inputs);
-  } else if (!json.contains("exp_error")) {
+  const std::string* name = preset_name(json);
+  if (name == nullptr && !json.contains("exp_error"))
     throw UsageError("arithmetic: exp_error: missing, legal: it, or a preset");
-  }
-  for (BackwardArithmetic& one : list) {
-    bound::FieldReader reader(json, "");
-    reader.allow("preset");
-    bound::fields(one, reader);
-    reader.end();
-    try {
-      require_declaration(one, inputs, inputs);
-    } catch (const std::invalid_argument& e) {
-      throw UsageError(e.what());
-    }
-  }
+  std::vector<BackwardArithmetic> list = name == nullptr ? std::vector{BackwardArithmetic{}} : preset(*name, inputs);
+  put_fields(list, json, inputs);
   return list;
 }
 
-std::vector<WithoutField> without_each_field(std::span<const BackwardArithmetic> one_of, Format inputs) {
-  const BackwardArithmetic& first = one_of.front();
+GradientArithmetic parse_gradient_arithmetic(std::string_view text, Format inputs) {
+  if (!bound::is_object(text)) return gradient_preset(text, inputs);
+  const bound::Json json = bound::parse_object(text);
+  const std::string* name = preset_name(json);
+  if (name == nullptr) throw UsageError("arithmetic: preset: missing; it says what the forward pass computes");
+  GradientArithmetic both = gradient_preset(*name, inputs);
+  put_fields(both.backward, json, inputs);
+  return both;
+}
+
+std::vector<WithoutField> without_each_field(std::span<const BackwardArithmetic> one_of, std::size_t index,
+                                             Format inputs) {
+  const BackwardArithmetic& first = one_of[std::min(index, one_of.size() - 1)];
   BackwardArithmetic same_algorithm{.exponent = first.exponent,
                                     .unit = first.unit,
                                     .scale = first.scale,

@@ -165,6 +165,12 @@ TEST(GradientBound, what_declares_one_of_several_means_that_one_alone) {
       for (const BackwardArithmetic& meant : parse_backward_arithmetic(text, inputs)) EXPECT_EQ(meant, one) << text;
     }
   }
+  // And of both passes in one call, what sums D from P of its own among them.
+  for (const BackwardArithmetic& one : parse_gradient_arithmetic("unknown", Format::bf16).backward) {
+    const std::string text = "{" + declaring_members(one, Format::bf16) + "}";
+    const std::vector<BackwardArithmetic> meant = parse_gradient_arithmetic(text, Format::bf16).backward;
+    EXPECT_EQ(meant, std::vector{one}) << text;
+  }
   EXPECT_EQ(declaring_members(gradient_preset("pytorch_math", Format::f32).backward.front(), Format::f32),
             R"("preset": "pytorch_math")");
 }
