@@ -78,7 +78,8 @@ class InWorkers {
     hooks.result = [&](std::uint64_t task, std::uint64_t step, const std::string& text) {
       PluginAnswer answer = PluginAnswer::parse(text);
       learn(task, step, answer.verdict);
-      add(std::move(answer), step % per_case == 0, at(task, step));
+      const std::uint64_t at_case = step % per_case;
+      add(std::move(answer), at_case == 0 ? nullptr : laws[at_case - 1].law, at(task, step));
       progress.update(++answers, candidates.size() * cases.size() * per_case);
     };
     hooks.crashed = [&](std::uint64_t task, std::uint64_t step, const std::string& how) {
@@ -95,8 +96,9 @@ class InWorkers {
  private:
   int jobs(std::span<const Kernel> candidates) const { return candidates.front().has_cuda ? 1 : options_.jobs; }
 
-  static void add(PluginAnswer answer, bool call, CaseSaid& said) {
-    if (call) {
+  /// nullptr: of the call. As ask_case().
+  static void add(PluginAnswer answer, const Law* law, CaseSaid& said) {
+    if (law == nullptr) {
       said.verdict = std::move(answer.verdict);
       return;
     }
@@ -104,8 +106,9 @@ class InWorkers {
     said.seen.failed |= answer.alternatives.failed;
     if (!answer.powers.empty()) said.powers = std::move(answer.powers);
     // That the call returned is no verdict of a law.
-    if (said.verdict.kind == VerdictKind::pass || outweighs(answer.verdict, said.verdict))
-      said.verdict = std::move(answer.verdict);
+    const bool first = law == &judging_laws().front() && said.verdict.kind == VerdictKind::pass;
+    const bool says = law->judge != nullptr || answer.verdict.failed();
+    if (first || (says && outweighs(answer.verdict, said.verdict))) said.verdict = std::move(answer.verdict);
   }
 
   const PluginCheck& options_;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "properties/laws/law.h"
@@ -66,6 +66,12 @@ const std::vector<RowField>& row_fields() {
 /// Not one with a field changed.
 bool is_preset(const ArithmeticCandidate& candidate) { return candidate.json.front() == '"'; }
 
+/// Of an arithmetic that explained every output.
+struct Refutation {
+  Case refuting;
+  Verdict verdict;
+};
+
 class Search {
  public:
   Search(const Kernel& kernel, std::span<const Case> cases, const AskCases& ask)
@@ -111,7 +117,13 @@ class Search {
     }
     std::vector<Case> taken;
     for (std::size_t i = 0; i < all_.size(); ++i) {
-      if (said[i].verdict.kind != VerdictKind::unsupported) taken.push_back(std::move(all_[i]));
+      const std::string& family = all_[i].spec.family;
+      const bool drawn = !all_[i].spec.keys.contains(kPlanted),
+                 refused = said[i].verdict.kind == VerdictKind::unsupported;
+      const bool described = kernel_.unsupported(all_[i].problem).empty();
+      if (drawn) tried_[family] = tried_[family] || described;
+      if (drawn && refused && described) ++refused_[family];
+      if (!refused) taken.push_back(std::move(all_[i]));
     }
     all_ = std::move(taken);
     if (all_.empty()) throw UsageError("no case: the kernel takes none that was drawn");
@@ -259,7 +271,6 @@ class Search {
     for (std::size_t i = 0; i < list.size(); ++i) {
       if (failures(quick[i]) == 0) left.push_back(i);
     }
-    if (!left.empty()) widest_ = &kernels[left.back()];
     for (std::size_t begin = 0; begin < left.size() && !result_.found; begin += kAtOnce) {
       const std::size_t end = std::min(left.size(), begin + kAtOnce);
       std::vector<Kernel> some;
@@ -277,10 +288,10 @@ class Search {
         is_preset(declared) && (result_.arithmetic.empty() || failures(said) < result_.unexplained.size());
     if (failures(said) == 0) {
       RunDecisions decisions;
-      std::set<std::string> families;
+      for (const auto& [family, described] : tried_) decisions.offer(family, described);
+      for (const auto& [family, cases] : refused_) decisions.refuse(family, cases);
       for (std::size_t i = 0; i < said.size(); ++i) {
         if (all_[i].spec.keys.contains(kPlanted)) continue;  // no draw of the family
-        if (families.insert(all_[i].spec.family).second) decisions.offer(all_[i].spec.family, true);
         if (!said[i].powers.empty()) decisions.add(all_[i].spec, said[i].seen, said[i].powers);
       }
       const Conclusion conclusion = decisions.conclude(kernel);
@@ -291,7 +302,7 @@ class Search {
       if (why.empty() && refuted(kernel)) {
         if (!result_.arithmetic.empty()) return;
         result_.arithmetic = declared.json;
-        result_.unexplained = {refutations_.back()};
+        result_.unexplained = {{refutations_.back().refuting.spec, refutations_.back().verdict}};
         return;
       }
       if (why.empty()) {
@@ -311,22 +322,17 @@ class Search {
     tell_unexplained(said);
   }
 
-  /// By a law that relates runs, on a case that such a law takes under the widest declaration that explains the kernel. What fails
-  /// there, too, is no declaration's fault.
+  /// By a law that relates runs: first on the cases on which others were.
   bool refuted(const Kernel& kernel) {
-    if (kernel.arithmetic == widest_->arithmetic) return false;
-    const auto fails = [&](const Kernel& asked, const Case& one) {
-      return ask_(std::span(&asked, 1), std::span(&one, 1), AskedLaws::all).front().front().verdict.failed();
+    const auto fails = [&](const Refutation& one) {
+      return ask_(std::span(&kernel, 1), std::span(&one.refuting, 1), AskedLaws::all).front().front().verdict.failed();
     };
-    if (std::ranges::any_of(refuting_, [&](const Case& one) { return fails(kernel, one); })) return true;
+    if (std::ranges::any_of(refutations_, fails)) return true;
     const Said said = ask_(std::span(&kernel, 1), all_, AskedLaws::all).front();
-    for (std::size_t i = 0; i < said.size(); ++i) {
-      if (!said[i].verdict.failed() || fails(*widest_, all_[i])) continue;
-      refuting_.push_back(all_[i]);
-      refutations_.push_back({all_[i].spec, said[i].verdict});
-      return true;
-    }
-    return false;
+    const auto first = std::ranges::find_if(said, [](const CaseSaid& one) { return one.verdict.failed(); });
+    if (first == said.end()) return false;
+    refutations_.push_back({all_[static_cast<std::size_t>(first - said.begin())], first->verdict});
+    return true;
   }
 
   /// Where every arithmetic fails the first cases already.
@@ -357,9 +363,9 @@ class Search {
   std::vector<bool> fails_anyway_;           // the same
   Semantics base_, semantics_;
   Arithmetic working_;
-  const Kernel* widest_ = nullptr;        // of those that explain the first cases
-  std::vector<Case> refuting_;            // an arithmetic that explained every output
-  std::vector<Unexplained> refutations_;  // the same
+  std::map<std::string, bool> tried_;             // families, and whether the description takes a case
+  std::map<std::string, std::uint64_t> refused_;  // cases of them that the call refused
+  std::vector<Refutation> refutations_;
   Suggestion result_;
 };
 

@@ -117,6 +117,27 @@ TEST(SuggestNothing, explains_a_kernel_that_crashes_or_hangs) {
   }
 }
 
+/// What check would not pass: a law that fails under every declaration, and a kernel that refuses what its description takes.
+TEST(SuggestNothing, that_a_run_would_not_pass) {
+  const Plugin plugin(std::filesystem::path(FLASHPROOF_TEST_PLUGINS) / "evasive.so");
+  const auto suggested = [&](const std::string& kernel) {
+    PluginCheck options;
+    options.kernels = {"softmax." + kernel + ".evasive"};
+    options.families = {"normal", "logit_spread"};
+    options.cases = 2;
+    options.jobs = 2;
+    return suggest_for(plugin, options).front().suggestion;
+  };
+  EXPECT_TRUE(suggested("right").found);
+  const Suggestion one_nan = suggested("one_nan");
+  EXPECT_FALSE(one_nan.found);
+  ASSERT_FALSE(one_nan.unexplained.empty());
+  EXPECT_THAT(one_nan.unexplained.front().verdict.detail, HasSubstr("sees nan planted"));
+  const Suggestion refuses = suggested("refuses_most");
+  EXPECT_FALSE(refuses.found);
+  EXPECT_THAT(refuses.undecided, HasSubstr("were refused when the kernel was called"));
+}
+
 /// A preset is what its library does, and every kernel here passes by it.
 TEST(SuggestPresets, pass_by_their_names) {
   for (const auto& [kernel, preset] : {std::pair{"attention.torch", "torch-sdpa"},
