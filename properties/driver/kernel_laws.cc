@@ -35,6 +35,12 @@ void require_promise(PropertyResult& result, bool judges, bool all_families) {
   }
 }
 
+/// The truth does not tell whether such a case is right.
+void require_conclusive(PropertyResult& result) {
+  const std::uint64_t open = result.counts[static_cast<std::size_t>(VerdictKind::inconclusive)];
+  if (open > 0) result.undecided = fmt::format("{} of its cases {} inconclusive", open, open == 1 ? "is" : "are");
+}
+
 /// Whether a run that was stopped says of this law no more than that it was not asked. One that promises nothing may have nothing
 /// to say of this kernel: that is so where most of the families had a case of it.
 bool left_unasked(const PropertyResult& result, const Law& law, const Kernel& kernel, std::size_t families) {
@@ -86,6 +92,7 @@ void KernelLaws::conclude() {
     const auto& [law, asked] = questions_[i];
     if (const auto at = conclusion.by_law.find(law->name); at != conclusion.by_law.end())
       results_[i].power = at->second;
+    require_conclusive(results_[i]);
     if (!asked || !law->is_promised(kernel_.problem, kernel_.contract)) continue;
     require_promise(results_[i], law->judge != nullptr, options_.families.empty());
   }
@@ -123,7 +130,12 @@ void KernelLaws::replay(std::span<const Case> cases) {
       results_[failing.law].failure = {cases[i].spec, failing.verdict, options_.replay[i], {}};
     }
   }
-  if (PropertyResult* result = as_a_whole()) tell(decisions_.conclude(kernel_), *result);
+  for (PropertyResult& one : results_) require_conclusive(one);
+  PropertyResult* result = as_a_whole();
+  if (result == nullptr) return;
+  const Conclusion conclusion = decisions_.conclude(kernel_);
+  tell(conclusion, *result);
+  if (!conclusion.judged && result->undecided.empty()) result->undecided = kJudgedNothing;
 }
 
 std::optional<FoundCase> KernelLaws::next(const Draws& draws, std::uint64_t most) {

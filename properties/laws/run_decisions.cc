@@ -88,6 +88,9 @@ Conclusion RunDecisions::conclude() const {
       conclusion.undecided.push_back(fmt::format("{} was not asked, and decides no case", law));
     }
   }
+  const std::string_view judge = judging_laws().front().name;
+  const auto seen = unasked_.find(judge);
+  conclusion.judged = powers_by_law_.contains(judge) || (seen != unasked_.end() && seen->second.decided);
   for (const auto& [law, powers] : powers_by_law_) conclusion.by_law.emplace(law, chosen(powers).balanced());
   const std::optional<RunPower> of_run = power();
   if (!of_run) return conclusion;
@@ -104,7 +107,7 @@ Conclusion RunDecisions::conclude(const KernelDeclaration& kernel) const {
   conclusion.contradiction = explanation_.contradiction(members);
   if (!conclusion.contradiction) conclusion.suggestion = explanation_.suggestion(members);
   if (const std::optional<RunPower> of_run = power()) {
-    conclusion.narrow = of_run->narrow_declaration(kernel);
+    conclusion.narrow = of_run->narrow_declaration(kernel, explanation_.explaining().value_or(0));
     if (!conclusion.narrow.empty()) conclusion.lost = of_run->families().find(of_run->lost().front())->second.lost;
   }
   return conclusion;

@@ -79,7 +79,8 @@ class RunPower {
   /// out of its domain, and the families. The field is found by putting the default in its place and asking the bound
   /// again; where no single field brings a lost case back, the precondition that fails is named. That is a finding only where most
   /// families of the problem are lost: an algorithm has its range, and who asks just for what lies beyond learns nothing new.
-  std::string narrow_declaration(const KernelDeclaration& kernel) const;
+  /// Of an open declaration `alternative` is the one that explains the run (Explanation::explaining()).
+  std::string narrow_declaration(const KernelDeclaration& kernel, std::size_t alternative = 0) const;
 
  private:
   /// As undecided(): that no case or no element was judged, or more than kMostRefused were refused.
@@ -96,12 +97,17 @@ struct Question {
 /// Of the laws of this problem, in the order of laws(): those that were asked for, and the judging laws.
 std::vector<Question> questions(ProblemKind problem, std::span<const Law* const> asked);
 
+/// Of a replay: Conclusion::judged is false. It need not be a test as a run is, but a kernel of NaN passes what was not judged.
+inline constexpr std::string_view kJudgedNothing =
+    "no case was judged right or wrong: it lies beyond the declared range, or its bound says too little";
+
 /// What a run says of its kernel's declaration after the last case.
 struct Conclusion {
   std::optional<Explanation::Contradiction> contradiction;  // a finding: no single alternative explains the run
   std::string narrow;                                       // a finding: RunPower::narrow_declaration()
   CaseSpec lost;                                            // of it: a case that lies outside
   std::vector<std::string> unasked;    // sentences: judging laws that were not asked for and are no pass
+  bool judged = false;                 // by the first judging law, asked or not, some case is right or wrong
   std::vector<std::string> undecided;  // RunPower::undecided(), and too few families that were asked
   std::vector<std::string> open;       // RunPower::open()
   std::size_t families = 0;            // that were asked
@@ -124,7 +130,7 @@ class RunDecisions {
   void ask(std::string_view family) { asked_.emplace(family); }
   bool asks(std::string_view family) const { return asked_.contains(family); }
   /// A case that the description takes was refused when the kernel was called.
-  void refuse(std::string_view family) { ++refused_[std::string(family)]; }
+  void refuse(std::string_view family, std::uint64_t cases = 1) { refused_[std::string(family)] += cases; }
   /// `powers`: of the case, by alternative; empty where another law was asked.
   void add(const CaseSpec& spec, const AlternativesSeen& seen, const std::map<std::size_t, Power>& powers);
   /// A law that was asked for says pass or fail of a case with these `powers`.

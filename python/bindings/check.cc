@@ -58,6 +58,7 @@ Json law_result(const PropertyResult& result, const std::string& program) {
             {"finding", result.failure.has_value()},
             {"skipped", result.executed() == 0},
             {"unasked", result.unasked},
+            {"taken", result.taken > 0},
             {"cases", counts(result.counts)}};
   if (!result.failure) {
     if (result.executed() == 0) json["message"] = result.unasked ? std::string(kLeftUnasked) : result.does_not_apply;
@@ -116,6 +117,11 @@ void add_conclusion(Json& root, const std::optional<Conclusion>& measured, const
     power = result.power;
     open = result.open;
   }
+  const auto silent = [](const PropertyResult& r) {
+    return !r.failure && !r.unasked && r.executed() == 0 && r.taken > 0;
+  };
+  if (!results.empty() && std::ranges::all_of(results, silent))
+    undecided.push_back("no law that was asked says anything about this kernel: " + results.front().does_not_apply);
   root["declaration"] = Json::object();
   if (measured) {
     undecided = measured->undecided;
@@ -324,7 +330,7 @@ Json run(CallableKernel& kernel, const Request& request) {
     if (record.asked() || record.complete) root["families"].push_back(std::move(family));
   }
   std::optional<Conclusion> alone;
-  const auto had_no_case = [](const PropertyResult& result) { return result.by_family.empty(); };
+  const auto had_no_case = [](const PropertyResult& result) { return result.executed() == 0; };
   if (std::ranges::all_of(results, had_no_case) && !records.empty()) {
     for (const FamilyRecord& record : records) decisions.offer(record.family, record.taken());
     alone = decisions.conclude(kernel.declaration());

@@ -105,6 +105,7 @@ class LawResult:
     message: str  #: why it was skipped
     unasked: bool = False  #: the run ended before a case of it was asked
     same_as: str = ""  #: the law whose finding tells of this one's fault of the call, itself where it is the first
+    taken: bool = False  #: the kernel takes a case of it
 
     @property
     def status(self) -> str:
@@ -186,7 +187,8 @@ class Result:
         if self.declaration:
             found.append(self.declaration)
         stopped = self.interrupted or bool(self.unasked) or any(law.unasked for law in self.laws)  # what was not asked was not refused
-        if not stopped and not any(f.ran for f in self.families) and not any(law.status in ("ok", "FAIL") for law in self.laws):
+        ran = any(f.ran for f in self.families) or any(law.taken or law.status in ("ok", "FAIL") for law in self.laws)
+        if not stopped and not ran:
             refused = next((f.refused for f in self.families if f.refused), "") or next((law.message for law in self.laws if law.message), "")
             found.append(Finding("judged", "nothing_tested", f"the kernel takes none of these cases: {refused}", "-"))
         return found

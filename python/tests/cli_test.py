@@ -44,10 +44,16 @@ def replayed(done, folder):
 
 
 def test_what_decides_nothing_is_no_pass_and_no_finding():
-    one_zero = run("kernels:attention", "--replay", "attention:normal:3621410295:format=f32", "--law", "within_bound")
-    assert one_zero.returncode == 0, one_zero.stdout  # a replay need not be a test
+    for law in ("within_bound", "rerun_is_bitwise"):
+        one_zero = run("kernels:attention", "--replay", "attention:normal:3621410295:format=f32", "--law", law)
+        assert one_zero.returncode == 4 and "no case was judged right or wrong" in unfolded(one_zero.stdout), (law, one_zero.stdout)
     alone = run("kernels:nothing", "--family", "normal", "--law", "rerun_is_bitwise", "--cases", "4", "--measured", "0")
     assert alone.returncode == 4 and alone.stdout.startswith("UNDECIDED ") and " was not asked, and says fail(class_mismatch)" in unfolded(alone.stdout), alone.stdout
+
+
+def test_a_law_that_says_nothing_of_the_kernel_is_no_pass_and_no_finding():
+    done = run("kernels:softmax", "--problem", "softmax", "--returns", "o", "--law", "merge_commutes", "--measured", "0")
+    assert done.returncode == 4 and "no law that was asked says anything about this kernel" in unfolded(done.stdout), done.stdout
 
 
 def test_gradients_of_nothing_decided_have_the_same_exit_code(tmp_path):
@@ -64,7 +70,8 @@ def test_gradients_of_nothing_decided_have_the_same_exit_code(tmp_path):
 
 def test_cases_that_only_together_contradict_a_declaration_replay_together():
     small = ("--problem", "softmax", "--returns", "o")
-    for asked in (("--law", "within_bound", "--measured", "0"), ("--cases", "0", "--measured", "2")):
+    # A law that says nothing of a softmax leaves the measured cases their conclusion.
+    for asked in (("--law", "within_bound", "--measured", "0"), ("--cases", "0", "--measured", "2"), ("--law", "merge_commutes", "--measured", "2")):
         done = run("kernels:two_minds", *small, *asked)
         said = "no single one of the declarations that an open one stands for explains every case"
         assert done.returncode == 1 and unfolded(done.stdout).count(said) == 1, done.stdout

@@ -275,13 +275,7 @@ bool PluginReport::found() const {
 
 bool PluginReport::undecided() const {
   if (found()) return false;
-  // Of a replay, which need not be enough of a test, the case itself.
-  const auto open = [&](const PluginResult& r) {
-    const VerdictKind kind = r.tally.verdict.kind;
-    return kind == VerdictKind::inconclusive || (replay && kind == VerdictKind::undecided);
-  };
-  return std::ranges::any_of(results, open) ||
-         std::ranges::any_of(outcomes, [](const PluginOutcome& o) { return !o.undecided.empty(); });
+  return std::ranges::any_of(outcomes, [](const PluginOutcome& o) { return !o.undecided.empty(); });
 }
 
 std::vector<const Kernel*> PluginReport::untested() const {

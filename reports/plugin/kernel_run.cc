@@ -134,6 +134,11 @@ PluginOutcome KernelRun::outcome(bool replay, std::optional<PluginFailure>& cont
     if (const auto at = conclusion.by_law.find(result.law); at != conclusion.by_law.end()) result.power = at->second;
   }
   outcome.undecided = conclusion.unasked;
+  for (std::size_t step = 0; step < results_.size(); ++step) {
+    const Verdict& worst = results_[step].tally.verdict;
+    if (asked(step) && worst.kind == VerdictKind::inconclusive)
+      outcome.undecided.push_back(fmt::format("{} is inconclusive: {}", results_[step].law, worst.detail));
+  }
   if (conclusion.contradiction) {
     const auto& [verdict, cases] = *conclusion.contradiction;
     if (asked(1)) {
@@ -149,13 +154,16 @@ PluginOutcome KernelRun::outcome(bool replay, std::optional<PluginFailure>& cont
   }
   if (replay) {
     const auto laws = std::span(results_).subspan(1);
-    const auto silent = [](const PluginResult& law) { return law.decided() == 0 && !law.tally.verdict.failed(); };
+    const auto failed = [](const PluginResult& law) { return law.tally.verdict.failed(); };
+    const auto silent = [](const PluginResult& law) { return law.decided() == 0; };
     const auto is_asked = [&](const PluginResult& law) {
       return asked(static_cast<std::size_t>(&law - results_.data()));
     };
-    if (std::ranges::any_of(laws, is_asked) && std::ranges::all_of(laws, silent) && outcome.undecided.empty()) {
-      outcome.undecided.emplace_back(
-          "no law that was asked decided a case: what it looks at lies beyond the declared range, or is not there");
+    if (std::ranges::any_of(results_, failed) || !outcome.undecided.empty()) return outcome;
+    if (!conclusion.judged) {
+      outcome.undecided.emplace_back(kJudgedNothing);
+    } else if (std::ranges::any_of(laws, is_asked) && std::ranges::all_of(laws, silent)) {
+      outcome.undecided.emplace_back("no law that was asked decided a case: what it looks at is not there");
     }
     return outcome;
   }

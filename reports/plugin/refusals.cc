@@ -1,5 +1,6 @@
 #include "reports/plugin/refusals.h"
 
+#include <cmath>
 #include <string>
 
 #include "properties/laws/support/change.h"
@@ -20,12 +21,22 @@ bool takes(const Kernel& kernel, const Problem& problem, const RunOptions& optio
   }
 }
 
+/// What a kernel is asked again with: one that refuses by size of its numbers has to refuse all of these, and the families then,
+/// whose numbers are mostly such ones.
+constexpr Numbers kOthers[] = {{1, Numbers::uniform},
+                               {0x1p-4, Numbers::normal},
+                               {1, Numbers::normal},
+                               {4, Numbers::normal},
+                               {32, Numbers::normal}};
+
 /// Empty, or under which circumstances the kernel takes what it has refused.
 std::string taken_otherwise(const Kernel& kernel, const Problem& problem, const RunOptions& options, bool anew) {
   RunOptions other = options;
   if (takes(kernel, problem, other)) return "when it is asked again";
-  const Problem plain = with_plain_numbers(problem, options.placement);
-  if (takes(kernel, plain, other)) return "with other numbers of the same shape";
+  for (const Numbers numbers : kOthers) {
+    if (takes(kernel, with_numbers(problem, numbers, options.placement), other))
+      return "with other numbers of the same shape";
+  }
   other.placement = 0;
   if (takes(kernel, problem, other)) {
     return "where every tensor is aligned to 256 bytes, for which \"alignment\" in its description can ask";
@@ -34,12 +45,14 @@ std::string taken_otherwise(const Kernel& kernel, const Problem& problem, const 
   other = options;
   other.new_process = true;
   if (takes(kernel, problem, other)) return "in a new process";
-  return takes(kernel, plain, other) ? "in a new process with other numbers" : "";
+  return takes(kernel, with_numbers(problem, kOthers[0], options.placement), other)
+             ? "in a new process with other numbers"
+             : "";
 }
 
 }  // namespace
 
-Problem with_plain_numbers(Problem problem, std::uint64_t seed) {
+Problem with_numbers(Problem problem, Numbers numbers, std::uint64_t seed) {
   constexpr std::uint64_t kStream = 0x706c61696e;
   Random random(seed, kStream);
   const auto* merge = std::get_if<MergeProblem>(&problem);
@@ -47,9 +60,10 @@ Problem with_plain_numbers(Problem problem, std::uint64_t seed) {
   std::visit(
       [&](auto& p) {
         for_each_tensor(p, [&](const Field&, Tensor& tensor) {
-          const double least = &tensor == sums ? 0 : -1;
           for_each_offset(tensor, [&](std::int64_t offset) {
-            tensor.set_bits(offset, encode(tensor.format, random.uniform(least, 1)));
+            const double one = numbers.law == Numbers::normal ? random.normal() : random.uniform(-1, 1);
+            const double drawn = numbers.scale * (&tensor == sums ? std::fabs(one) : one);
+            tensor.set_bits(offset, encode(tensor.format, drawn));
           });
         });
       },

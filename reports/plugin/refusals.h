@@ -10,12 +10,17 @@
 namespace flashproof {
 
 /// Runs a kernel behind the C ABI, of one case. Where it returns FLASHPROOF_UNSUPPORTED for a problem that its description takes, it is
-/// asked the same again, with every tensor aligned, with plain numbers, and, the first time, in a new process. Throws what run()
+/// asked the same again, with every tensor aligned, with other numbers, and, the first time, in a new process. Throws what run()
 /// throws, and KernelFault where it takes one of these.
 Runner runner_that_asks_again();
 
-/// The same problem, every stored number drawn between -1 and 1, of sums of weights between 0 and 1: nothing by which a kernel could
-/// tell it from a case.
-Problem with_plain_numbers(Problem problem, std::uint64_t seed);
+/// scale times a number drawn between -1 and 1, or by Random::normal().
+struct Numbers {
+  double scale;
+  enum Law { uniform, normal } law;
+};
+
+/// The same problem, every stored number drawn anew; sums of weights are not negative.
+Problem with_numbers(Problem problem, Numbers numbers, std::uint64_t seed);
 
 }  // namespace flashproof

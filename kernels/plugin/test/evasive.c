@@ -27,6 +27,7 @@ enum Way {
   OTHER_BITS,      /* in every second call */
   /* UNSUPPORTED in place of a wrong answer. */
   REFUSES_HARD,
+  REFUSES_BUT_MIDDLING, /* rows of neither large nor small numbers are taken */
   REFUSES_STUBBORNLY, /* and what follows, for as long as it has the same shape */
   REFUSES_AT_RANDOM,
   REFUSES_LATER,
@@ -76,6 +77,11 @@ static int refuses(const flashproof_call* call, enum Way way) {
         if (!(fabsf(in[i]) < 80.0F)) return 1;
       }
       return 0;
+    case REFUSES_BUT_MIDDLING: {
+      float most = 0;
+      for (int64_t i = 0; i < x->shape[0] * x->shape[1]; ++i) most = fmaxf(most, fabsf(in[i]));
+      return !(most > 1.0F && most < 80.0F);
+    }
     case REFUSES_AT_RANDOM:
       return (calls * 2654435761U >> 8) % 3 == 0;
     case REFUSES_LATER:
@@ -201,6 +207,7 @@ static const flashproof_kernel kernels[] = {
     KERNEL(OTHER_BITS, "other_bits_of_many_rows",
            ", \"limits\": {\"rows\": [16385, 70000], \"cols\": [1, 8]}" DETERMINISTIC),
     KERNEL(REFUSES_HARD, "refuses_hard", ""),
+    KERNEL(REFUSES_BUT_MIDDLING, "refuses_but_middling", ""),
     KERNEL(REFUSES_STUBBORNLY, "refuses_stubbornly", ""),
     KERNEL(REFUSES_AT_RANDOM, "refuses_at_random", ""),
     KERNEL(REFUSES_LATER, "refuses_later", ""),

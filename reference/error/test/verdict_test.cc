@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <iterator>
 #include <set>
 #include <vector>
 
@@ -10,10 +12,14 @@ namespace {
 
 using K = VerdictKind;
 
+constexpr K kKinds[] = {K::pass, K::vacuous, K::out_of_domain, K::unsupported, K::undecided, K::inconclusive, K::fail};
+static_assert(std::size(kKinds) == kVerdictKinds);
+
 std::vector<Verdict> every_verdict() {
   std::vector<Verdict> all;
-  for (const K kind : {K::pass, K::vacuous, K::out_of_domain, K::unsupported, K::inconclusive})
-    all.push_back({kind, {}, {}});
+  for (const K kind : kKinds) {
+    if (kind != K::fail) all.push_back({kind, {}, {}});
+  }
   for (std::size_t f = 1; f < kFailures; ++f) all.push_back({K::fail, static_cast<Failure>(f), {}});
   return all;
 }
@@ -41,8 +47,10 @@ TEST(Verdict, CombineIsACommutativeAssociativeIdempotentOperation) {
 
 TEST(Verdict, PassNeedsAPass) {
   const Verdict pass, vacuous{K::vacuous, {}, {}}, outside{K::out_of_domain, {}, {}}, none{K::unsupported, {}, {}},
-      unsure{K::inconclusive, {}, {}}, wrong{K::fail, Failure::exceeds_bound, {}};
+      unsure{K::inconclusive, {}, {}}, little{K::undecided, {}, {}}, wrong{K::fail, Failure::exceeds_bound, {}};
   EXPECT_EQ(combine(std::vector{vacuous, pass, outside, none}).kind, K::pass);
+  EXPECT_EQ(combine(std::vector{little, pass}).kind, K::pass);
+  EXPECT_EQ(combine(std::vector{outside, little, vacuous, none}).kind, K::undecided);
   EXPECT_EQ(combine(std::vector{none, vacuous, outside}).kind, K::out_of_domain);
   EXPECT_EQ(combine(std::vector{none, vacuous}).kind, K::vacuous);
   EXPECT_EQ(combine(std::vector{none, none}).kind, K::unsupported);
@@ -61,14 +69,13 @@ TEST(Verdict, DetailStaysWithTheOneThatStandsForBoth) {
 }
 
 TEST(Verdict, CountsFollowTheSameRule) {
-  const K kinds[] = {K::pass, K::vacuous, K::out_of_domain, K::unsupported, K::inconclusive, K::fail};
-  for (unsigned subset = 1; subset < 64; ++subset) {
+  for (unsigned subset = 1; subset < 1U << kVerdictKinds; ++subset) {
     std::array<std::uint64_t, kVerdictKinds> counts{};
     std::vector<Verdict> list;
-    for (unsigned i = 0; i < 6; ++i) {
+    for (unsigned i = 0; i < kVerdictKinds; ++i) {
       if ((subset >> i & 1) == 0) continue;
-      counts[static_cast<std::size_t>(kinds[i])] = 3;
-      list.push_back({kinds[i], kinds[i] == K::fail ? Failure::leak : Failure::none, {}});
+      counts[static_cast<std::size_t>(kKinds[i])] = 3;
+      list.push_back({kKinds[i], kKinds[i] == K::fail ? Failure::leak : Failure::none, {}});
     }
     EXPECT_EQ(combine(counts, K::unsupported), combine(list).kind);
   }

@@ -51,12 +51,14 @@ SweepOptions replay_options() {
   return options;
 }
 
-/// Prints every result; the exit code.
+/// Prints every result; the exit code: kExitSkipped where nothing failed and some kernel decides too little of the case.
 int show(const SweepResult& result, const ReplayArguments& arguments, const CaseSpec& spec) {
-  bool finding = false;
+  bool finding = false, undecided = false;
   for (const StepResult& r : result.results) {
     std::printf("%s\n", one_line(verdict_line(*r.step.kernel, r.step.executor, spec, r.result)).c_str());
-    if (r.result.verdict.kind < VerdictKind::inconclusive) continue;
+    const VerdictKind kind = r.result.verdict.kind;
+    undecided = undecided || (kind != VerdictKind::pass && kind != VerdictKind::unsupported);
+    if (kind < VerdictKind::inconclusive) continue;
     for (const std::string& text : element_lines(r.result.elements, r.result.failing_elements)) {
       std::printf("%s\n", one_line(text).c_str());
     }
@@ -70,7 +72,7 @@ int show(const SweepResult& result, const ReplayArguments& arguments, const Case
     say("no selected kernel takes this case, so nothing was tested");
     return kExitUsage;
   }
-  return closing_code(result.partial, result.failure, finding);
+  return closing_code(result.partial, result.failure, finding, undecided);
 }
 
 /// "kernel law cpu case verdict"; the exit code.
@@ -126,12 +128,14 @@ int replay_command(const ReplayArguments& arguments) {
   if (plan.executors.empty()) return kExitSkipped;
   choose_math(plan, place.math, arguments.profile);
   stop_on_signals();
-  int code = show(sweep(plan, replay_options()), arguments, planned.spec);
+  const int code = show(sweep(plan, replay_options()), arguments, planned.spec);
   const Case c{planned.spec, planned.data->problem};
-  if (code > kExitFinding || place.executor != name(Executor::cpu)) return code;
-  if (notes.contains("law")) code = std::max(code, replay_law(c, plan, notes["law"]));
-  if (notes.contains("against")) code = std::max(code, replay_pair(c, plan, notes["against"]));
-  return code;
+  const bool was_judged = code <= kExitFinding || code == kExitSkipped;
+  if (!was_judged || place.executor != name(Executor::cpu)) return code;
+  int more = kExitFine;
+  if (notes.contains("law")) more = replay_law(c, plan, notes["law"]);
+  if (notes.contains("against")) more = std::max(more, replay_pair(c, plan, notes["against"]));
+  return more == kExitFinding ? more : code;
 }
 
 }  // namespace flashproof

@@ -124,6 +124,18 @@ TEST_F(AdversaryPlugin, cases_that_only_together_contradict_a_declaration_replay
   EXPECT_GT(cases, 1);
 }
 
+/// Beyond the declared range NaN is right, too, and storage that is left alone or other runs with the same bits say nothing of the numbers.
+TEST_F(AdversaryPlugin, a_replay_of_what_is_not_judged_is_no_pass) {
+  for (const char* law : {"within_bound", "red_zones_untouched", "rerun_is_bitwise"}) {
+    EXPECT_EQ(run("replay softmax:huge:0:format=f32 --plugin '" FLASHPROOF_TEST_PLUGINS
+                  "/adversary.so' --kernel softmax.no_offset.test --law " +
+                  std::string(law)),
+              4)
+        << out << err;
+    EXPECT_THAT(out, HasSubstr("undecided  no case was judged right or wrong"));
+  }
+}
+
 TEST_F(AdversaryPlugin, a_replay_line_begins_with_the_launcher_as_it_was_called) {
   const std::string check =
       "check '" FLASHPROOF_TEST_PLUGINS "/adversary.so' --kernel softmax.no_offset.test --law within_bound --quick";
