@@ -135,7 +135,7 @@ void KernelLaws::replay(std::span<const Case> cases) {
   if (result == nullptr) return;
   const Conclusion conclusion = decisions_.conclude(kernel_);
   tell(conclusion, *result);
-  if (!conclusion.judged && result->undecided.empty()) result->undecided = kJudgedNothing;
+  if (!conclusion.judged && result->taken > 0 && result->undecided.empty()) result->undecided = kJudgedNothing;
 }
 
 std::optional<FoundCase> KernelLaws::next(const Draws& draws, std::uint64_t most) {

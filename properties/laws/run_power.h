@@ -99,7 +99,7 @@ std::vector<Question> questions(ProblemKind problem, std::span<const Law* const>
 
 /// Of a replay: Conclusion::judged is false. It need not be a test as a run is, but a kernel of NaN passes what was not judged.
 inline constexpr std::string_view kJudgedNothing =
-    "no case was judged right or wrong: it lies beyond the declared range, or its bound says too little";
+    "no case was judged right or wrong: too little of its output is decided";
 
 /// What a run says of its kernel's declaration after the last case.
 struct Conclusion {

@@ -281,7 +281,7 @@ def test_arguments_are_refused_by_name(call, named):
 
 
 @pytest.mark.parametrize("options, named", [
-    (dict(dtype="float8_e5m2"), "dtype"), (dict(arithmetic="fa9"), "fa9"), (dict(arithmetic={"preset": "fa9"}), "fa9"), (dict(arithmetic={"preset": "cudnn", "lanes": 3}), "lanes"), (dict(arithmetic={"exp_error": 1}), "preset"), (dict(returns="o"), "returns"),
+    (dict(dtype="float8_e5m2"), "dtype"), (dict(arithmetic="fa9"), "fa9"), (dict(arithmetic={"preset": "fa9"}), "fa9"), (dict(arithmetic={"preset": "pytorch_math", "lanes": 3}), "lanes"), (dict(arithmetic={"exp_error": 1}), "preset"), (dict(returns="o"), "returns"),
     (dict(laws=["convex_hull"]), "laws"),
     (dict(families=["nomral"]), "nomral"), (dict(case="attention_backward:normal:2:mode=stage"), "mode"), (dict(case="none.safetensors"), "none"),
 ])

@@ -131,7 +131,7 @@ class Commands(unittest.TestCase):
         ran, listed, skipped = 0, [], []
         for path in documents():
             where = path.relative_to(ROOT)
-            for command in commands_of(path.read_text()):
+            for command in dict.fromkeys(commands_of(path.read_text())):
                 entry = COMMANDS.get(command)
                 if entry is None:
                     continue  # the other test says so

@@ -156,9 +156,9 @@ macro(require_legal_values command)
   endforeach()
 endmacro()
 
-# Those of any other command, by the table of README.md, which is what the program prints; empty where a command has none there.
+# Those of any other command, by the table of COMMANDS.md, which is what the program prints; empty where a command has none there.
 function(command_options command result)
-  file(STRINGS "${root}/README.md" row REGEX "^\\| `${command}[ `]" LIMIT_COUNT 1 ENCODING UTF-8)
+  file(STRINGS "${root}/COMMANDS.md" row REGEX "^\\| `${command}[ `]" LIMIT_COUNT 1 ENCODING UTF-8)
   string(REGEX REPLACE "^\\| `([^`]*)`.*$" "\\1" usage "${row}")
   string(REGEX MATCHALL "--[a-z][a-z-]*" options "${usage}")
   set(${result} "${options}" PARENT_SCOPE)

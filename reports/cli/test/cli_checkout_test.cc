@@ -45,9 +45,9 @@ TEST_F(Checkout, the_launcher_has_the_help_of_the_program) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
 }
 
-TEST_F(Checkout, the_readme_has_the_table_of_commands) {
+TEST_F(Checkout, the_document_has_the_table_of_commands) {
   ASSERT_EQ(run("list commands"), kExitFine);
-  EXPECT_THAT(read_file(kSource / "README.md"), HasSubstr(out + "\n")) << "flashproof-cli list commands";
+  EXPECT_THAT(read_file(kSource / "COMMANDS.md"), HasSubstr(out + "\n")) << "flashproof-cli list commands";
   EXPECT_EQ(run("list commands --json"), kExitUsage);
 }
 

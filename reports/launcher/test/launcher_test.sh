@@ -212,7 +212,7 @@ while read -r usage; do # each option of each command is one of its
   mapfile -t options < <(grep -oP -- '--[a-z-]+' <<<"$usage" | sed 's/$/=cpu/')
   run --no-build "$command" "${options[@]}"
   expect "$command has ${options[*]}" lacks "$err" 'unknown option'
-done < <(sed -n 's/^| `\([a-z]* [^`]*\)`.*/\1/p' "$repository/README.md")
+done < <(sed -n 's/^| `\([a-z]* [^`]*\)`.*/\1/p' "$repository/COMMANDS.md")
 run --no-build bench --benchmark_filter=x
 expect 'bench takes those of Google Benchmark' is "$code" 3
 run --no-build truth -- --no-option

@@ -26,7 +26,7 @@ PYTHON
 } >"$tree/fuzz/campaign/campaign.py"
 mkdir -p "$tree/reference/system" # the table of options
 cp "$repository/reference/system/option_rows.cc" "$tree/reference/system/"
-cp "$repository/README.md" "$tree/" # the table of commands
+cp "$repository/COMMANDS.md" "$tree/" # the options of commands
 cat >"$tree/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.25)
 project(flashproof VERSION 4.5.6 LANGUAGES CXX)
