@@ -90,11 +90,14 @@ void KernelLaws::conclude() {
   const Conclusion conclusion = decisions_.conclude(kernel_);
   for (std::size_t i = 0; i < questions_.size(); ++i) {
     const auto& [law, asked] = questions_[i];
-    if (const auto at = conclusion.by_law.find(law->name); at != conclusion.by_law.end())
-      results_[i].power = at->second;
-    require_conclusive(results_[i]);
-    if (!asked || !law->is_promised(kernel_.problem, kernel_.contract)) continue;
-    require_promise(results_[i], law->judge != nullptr, options_.families.empty());
+    PropertyResult& result = results_[i];
+    if (const auto at = conclusion.by_law.find(law->name); at != conclusion.by_law.end()) result.power = at->second;
+    if (!asked) continue;
+    require_conclusive(result);
+    if (result.refused_by_law > result.decided())
+      result.undecided = refused_law_text(law->name, result.refused_by_law, result.executed());
+    if (law->is_promised(kernel_.problem, kernel_.contract))
+      require_promise(result, law->judge != nullptr, options_.families.empty());
   }
   PropertyResult* result = as_a_whole();
   if (result == nullptr) return;
@@ -201,6 +204,7 @@ bool KernelLaws::fails_as_drawn(const Case& c) {
     }
     ++result.counts[static_cast<std::size_t>(verdict.kind)];
     ++result.by_family[family][static_cast<std::size_t>(verdict.kind)];
+    if (verdict.detail.starts_with(kRefusedByLaw)) ++result.refused_by_law;
     if (verdict.kind == VerdictKind::pass || verdict.failed()) said.push_back(result.law);
     if (verdict.failed()) failing_.push_back({law, std::move(verdict)});
   }

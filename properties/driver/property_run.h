@@ -57,6 +57,7 @@ struct PropertyResult {
   std::array<std::uint64_t, kVerdictKinds> counts{};  // cases by VerdictKind
   std::map<std::string, std::array<std::uint64_t, kVerdictKinds>, std::less<>> by_family = {};
   std::uint64_t taken = 0;                      // cases that the kernel takes
+  std::uint64_t refused_by_law = 0;             // of which it refused what the law made of them
   std::string does_not_apply = {};              // why the law says nothing about a case that the kernel takes
   std::optional<PropertyFailure> failure = {};  // the first
 

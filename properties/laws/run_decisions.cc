@@ -65,6 +65,11 @@ std::string undecided_promise(std::string_view law, const Power& power) {
   return fmt::format("{} was asked, and of its cases {}", law, power_text(*part, power.of(*part)));
 }
 
+std::string refused_law_text(std::string_view law, std::uint64_t refused, std::uint64_t executed) {
+  return fmt::format("{} was asked, and in {} of {} cases the kernel refused what the law made of them", law, refused,
+                     executed);
+}
+
 std::optional<RunPower> RunDecisions::power() const {
   if (powers_.empty() && asked_.empty()) return std::nullopt;
   RunPower power = chosen(powers_);

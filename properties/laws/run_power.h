@@ -120,6 +120,9 @@ struct Conclusion {
 /// That a law which the kernel's declaration promises rests on cases of which nothing of some output is decided; empty where it does not.
 std::string undecided_promise(std::string_view law, const Power& power);
 
+/// That a kernel refused what a law made of more cases than the law decided.
+std::string refused_law_text(std::string_view law, std::uint64_t refused, std::uint64_t executed);
+
 /// One kernel over many cases, by each alternative of its declaration.
 class RunDecisions {
  public:

@@ -109,9 +109,7 @@ void KernelRun::add_untested(std::vector<std::string>& undecided) const {
     } else if (std::string why = undecided_promise(result.law, result.power); promised && !why.empty()) {
       undecided.push_back(std::move(why));
     } else if (asked && refused_by_law_[1 + i] > result.decided()) {
-      undecided.push_back(
-          fmt::format("{} was asked, and in {} of {} cases the kernel refused what the law made of them", result.law,
-                      refused_by_law_[1 + i], result.executed()));
+      undecided.push_back(refused_law_text(result.law, refused_by_law_[1 + i], result.executed()));
     }
   }
   std::vector<std::string> list;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -11,15 +12,18 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "kernels/run/run.h"
 #include "properties/driver/property_run.h"
 #include "properties/generators/family.h"
 #include "properties/laws/law.h"
 #include "reference/problem/case.h"
 #include "reference/problem/witness/witness.h"
+#include "reference/system/error.h"
 #include "reference/system/option_table.h"
 #include "reference/system/test/temporary_folder.h"
 
@@ -341,6 +345,26 @@ TEST(property_run, a_law_that_a_stopped_run_did_not_reach_is_neither_skipped_nor
   EXPECT_EQ(results[1].executed(), 0U);
   EXPECT_TRUE(results[1].unasked && results[1].unproven() && !results[1].skipped() && !results[1].finding());
   EXPECT_EQ(results[1].undecided, kLeftUnasked);
+}
+
+/// It takes every case, and nothing of what a law makes of one.
+TEST(property_run, a_law_whose_problems_a_foreign_kernel_refuses_leaves_the_run_undecided) {
+  const Kernel own{declaration("softmax.safe.hardened")};
+  KernelDeclaration refuses = own;
+  refuses.launch = static_cast<void (*)(const SoftmaxArgs&, Stream)>(nullptr);
+  PropertyOptions options;
+  options.laws = {"within_bound", "shift_invariance"};
+  options.families = {"normal"};
+  options.cases = 3;
+  std::set<std::vector<std::int64_t>> shapes;
+  refuses.foreign = [&](const Problem& problem, const RunOptions& with) {
+    if (!shapes.insert(std::get<SoftmaxProblem>(problem).x.shape).second) throw UsageError("not this shape again");
+    return run(own, problem, with);
+  };
+  const auto results = run_properties(std::span(&refuses, 1), options);
+  const auto shift = std::ranges::find(results, "shift_invariance", &PropertyResult::law);
+  ASSERT_NE(shift, results.end());
+  EXPECT_THAT(shift->undecided, HasSubstr("cases the kernel refused what the law made of them"));
 }
 
 }  // namespace
