@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <cerrno>
 #include <csignal>
@@ -26,6 +27,15 @@ void open_standard_descriptors() {
   }
 }
 
+/// Arrays of a case are freed and allocated again by the thousand: given back to the kernel each time, their pages were a fifth of the
+/// time of a check.
+void keep_freed_memory() {
+  constexpr int kMiB = 1 << 20;
+  ::mallopt(M_TRIM_THRESHOLD, 1024 * kMiB);
+  ::mallopt(M_MMAP_THRESHOLD, 32 * kMiB);  // the most that it takes
+  ::mallopt(M_TOP_PAD, 16 * kMiB);
+}
+
 int flush_stdout(int code) {
   errno = 0;
   const bool before = std::ferror(stdout) != 0;
@@ -42,6 +52,7 @@ int flush_stdout(int code) {
 
 int run_program(const std::function<int()>& body) {
   open_standard_descriptors();
+  keep_freed_memory();
   std::signal(SIGCHLD, SIG_DFL);  // a parent that ignored it left that to us: no child could be waited for
   const auto complain = [](const char* what) { std::fprintf(stderr, "flashproof: %s\n", one_line(what).c_str()); };
   try {

@@ -2,13 +2,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "reference/bound/row/row_model.h"
+#include "reference/bound/softmax/larger_count.h"
 #include "reference/bound/softmax/softmax_paths.h"
 
 namespace flashproof::bound {
@@ -16,23 +15,6 @@ namespace flashproof::bound {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-
-struct Chunk {
-  KeyRange range;
-  double high;    // the largest x
-  int above = 0;  // chunks whose largest is larger
-};
-
-void count_above(std::vector<Chunk>& chunks) {
-  std::vector<std::pair<double, std::uint32_t>> highs(chunks.size());
-  for (std::size_t c = 0; c < chunks.size(); ++c) highs[c] = {chunks[c].high, static_cast<std::uint32_t>(c)};
-  std::ranges::sort(highs, std::greater(), &std::pair<double, std::uint32_t>::first);
-  int above = 0;
-  for (std::size_t i = 0; i < highs.size(); ++i) {
-    if (i > 0 && highs[i].first != highs[i - 1].first) above = static_cast<int>(i);
-    chunks[highs[i].second].above = above;
-  }
-}
 
 }  // namespace
 
@@ -165,37 +147,42 @@ void walk_any_order(const ChunkPlan& smallest, const Arithmetic& arithmetic, con
   const int joins = joins_after_lane(paths, arithmetic, lanes.lanes);
   paths.widest.resize(paths.size());
   const std::size_t most = std::min(paths.size(), static_cast<std::size_t>(smallest.chunks()));
-  std::vector<Chunk> chunks;  // those that are not empty
+  std::vector<KeyRange> chunks;  // those that are not empty
+  std::vector<double> highs;     // the largest x of each
   chunks.reserve(most);
+  highs.reserve(most);
   std::vector<int> in_lane(most * lanes.lanes, 0);  // keys of every lane, chunk after chunk
   std::vector<int> others(lanes.lanes, 0);  // additions that a chunk before or after costs a lane: its keys, or its sum
   std::size_t next = 0;
   for (int c = 0; c < smallest.chunks(); ++c) {
     const std::int64_t first = smallest.boundary[c];
-    Chunk chunk{{next, next}, -kInf};
+    KeyRange chunk{next, next};
     while (next < paths.size() && paths.column[next] < smallest.boundary[c + 1]) ++next;
-    chunk.range.end = next;
-    if (chunk.range.begin == chunk.range.end) continue;
+    chunk.end = next;
+    if (chunk.begin == chunk.end) continue;
+    double high = -kInf;
     const std::span<int> count = std::span(in_lane).subspan(chunks.size() * lanes.lanes, lanes.lanes);
-    for (std::size_t i = chunk.range.end; i-- > chunk.range.begin;) {
-      chunk.high = std::max(chunk.high, paths.x[i]);
+    for (std::size_t i = chunk.end; i-- > chunk.begin;) {
+      high = std::max(high, paths.x[i]);
       paths.roundings[i] = ++count[lanes.of(paths.column[i], first)];
     }
     for (int lane = 0; lane < lanes.lanes; ++lane) others[lane] += std::max(1, count[lane]);
     chunks.push_back(chunk);
+    highs.push_back(high);
   }
-  count_above(chunks);
+  const std::vector<int> above = larger_count(highs);
   for (std::size_t c = 0; c < chunks.size(); ++c) {
-    const Chunk& chunk = chunks[c];
+    const KeyRange& chunk = chunks[c];
+    const double frame = highs[c], widest = std::fabs(paths.max) > std::fabs(frame) ? paths.max : frame;
     const std::span<const int> count = std::span(in_lane).subspan(c * lanes.lanes, lanes.lanes);
-    for (std::size_t i = chunk.range.begin; i < chunk.range.end; ++i) {
+    for (std::size_t i = chunk.begin; i < chunk.end; ++i) {
       const std::size_t lane =
           lanes.of(paths.column[i], 0);  // of every chunk: boundaries are whole rounds of the lanes
-      paths.entry[i] = chunk.high;
-      paths.widest[i] = std::fabs(paths.max) > std::fabs(chunk.high) ? paths.max : chunk.high;
-      paths.rescales[i] = chunk.above;
+      paths.entry[i] = frame;
+      paths.widest[i] = widest;
+      paths.rescales[i] = above[c];
       // Its own chunk's sum is added to the running one, or by the next join.
-      paths.roundings[i] += others[lane] - std::max(1, count[lane]) + joins + chunk.above + 1;
+      paths.roundings[i] += others[lane] - std::max(1, count[lane]) + joins + above[c] + 1;
     }
   }
 }
