@@ -55,7 +55,7 @@ def suggest(
     """Runs a callable on a few cases of every family and proposes semantics and arithmetic that explain all of them.
 
     cases: per family; seed: of the first one. The other arguments are those of check(). Nothing is suggested that a run of these
-    cases would not pass by. Throws UsageError for an argument that is wrong, and for gradients, which have no semantics.
+    cases would not pass by, but for what fails whatever is declared: a note says so. Throws UsageError for an argument that is wrong, and for gradients, which have no semantics.
     """
     _must_be_kernel(function, problem)
     for what, value in (("--cases", cases), ("--seed", seed)):

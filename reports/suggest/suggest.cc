@@ -322,17 +322,32 @@ class Search {
     tell_unexplained(said);
   }
 
-  /// By a law that relates runs: first on the cases on which others were.
+  /// By a law that relates runs, which passes the case under the open declaration. First the cases on which others were.
   bool refuted(const Kernel& kernel) {
-    const auto fails = [&](const Refutation& one) {
-      return ask_(std::span(&kernel, 1), std::span(&one.refuting, 1), AskedLaws::all).front().front().verdict.failed();
-    };
-    if (std::ranges::any_of(refutations_, fails)) return true;
+    if (std::ranges::any_of(refutations_, [&](const Refutation& one) { return fails(kernel, one.refuting); }))
+      return true;
     const Said said = ask_(std::span(&kernel, 1), all_, AskedLaws::all).front();
-    const auto first = std::ranges::find_if(said, [](const CaseSaid& one) { return one.verdict.failed(); });
-    if (first == said.end()) return false;
-    refutations_.push_back({all_[static_cast<std::size_t>(first - said.begin())], first->verdict});
-    return true;
+    for (std::size_t i = 0; i < said.size(); ++i) {
+      if (!said[i].verdict.failed() || fails_whatever_is_declared(i, said[i].verdict)) continue;
+      refutations_.push_back({all_[i], said[i].verdict});
+      return true;
+    }
+    return false;
+  }
+
+  bool fails(const Kernel& kernel, const Case& one) const {
+    return ask_(std::span(&kernel, 1), std::span(&one, 1), AskedLaws::all).front().front().verdict.failed();
+  }
+
+  /// A promise that the kernel breaks, or what no bound excuses.
+  bool fails_whatever_is_declared(std::size_t i, const Verdict& verdict) {
+    const auto [at, is_new] = fails_whatever_.try_emplace(i, false);
+    if (!is_new) return at->second;
+    at->second = fails(candidate(semantics_, working_), all_[i]);
+    if (at->second)
+      result_.notes.push_back(
+          fmt::format("{} fails whatever is declared: {}", to_string(all_[i].spec), verdict.detail));
+    return at->second;
   }
 
   /// Where every arithmetic fails the first cases already.
@@ -366,6 +381,7 @@ class Search {
   std::map<std::string, bool> tried_;             // families, and whether the description takes a case
   std::map<std::string, std::uint64_t> refused_;  // cases of them that the call refused
   std::vector<Refutation> refutations_;
+  std::map<std::size_t, bool> fails_whatever_;  // of all_, by index: fails_whatever_is_declared()
   Suggestion result_;
 };
 

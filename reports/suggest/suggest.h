@@ -4,7 +4,8 @@
 //   2. on drawn cases, and some with such rows in addition: rows without keys, rows that see NaN and +inf: the first value that explains all such rows, field by field; where none
 //      does, `any`;
 //   3. arithmetic: presets, and one field of them changed, in the order of how wide their bounds are on some of the cases. The first that explains them must also
-//      stand before the relating laws, by which check would refute it: they see errors that lie inside the bound of each output alone.
+//      stand before the relating laws, by which check would refute it: they see errors that lie inside the bound of each output alone. What they reject under the open declaration, too,
+//      is a note.
 //
 // A declaration is suggested only if no case contradicts it and a run of these cases would pass by it (RunDecisions): one under
 // which they decide nothing is none.
