@@ -144,6 +144,22 @@ void look_at_neighbours(const Kernel& kernel, Executor executor, Looked& looked)
   }
 }
 
+/// Where nothing but a condition may say what is wrong, twice as many failing cases: two predicates of shape that separate the rows of a
+/// dozen cases are often refuted by the next.
+void look_at_more(const Kernel& kernel, std::span<const CaseSpec> given, Executor executor, Looked& looked,
+                  std::vector<bool>& open) {
+  std::deque<Case> cases = choose_cases(kernel, given, 2 * kMostFailing);
+  std::erase_if(cases, [&](const Case& c) {
+    const auto is_it = [&](const Observation& seen) { return seen.subject().spec == c.spec; };
+    return std::ranges::any_of(looked.failing, is_it) || std::ranges::any_of(looked.passing, is_it);
+  });
+  look(kernel, std::move(cases), executor, looked.failing, &looked.passing);
+  while (open.size() < looked.failing.size()) {
+    open.push_back(looked.failing[open.size()].error().empty());
+    if (!looked.again.empty()) looked.again.push_back(Again::same);  // not asked
+  }
+}
+
 /// Laws, on the cases that were given as failing. Where no number fails, larger ones say more of batches and offsets than the
 /// smallest.
 std::vector<Cause> by_laws_of(const Kernel& kernel, std::span<const CaseSpec> given, const Looked& looked,
@@ -187,6 +203,7 @@ std::vector<Cause> diagnose(const Kernel& kernel, std::span<const CaseSpec> fail
   add(by_leaks(kernel, looked, open, executor));
   add(by_cleaning(kernel, looked, open, executor));
   const auto explained = static_cast<std::size_t>(std::ranges::count(open, false));
+  if (explained == 0) look_at_more(kernel, failing, executor, looked, open);
   for (Cause& cause : by_symptoms(kernel, looked, open)) {
     // What is left beside causes that explain most may be the same mistakes, seen through an overflow.
     if (2 * explained >= open.size() && explained > 0 && cause.id.find("unwritten") != 0) cause.confident = false;

@@ -53,6 +53,16 @@ void add_ends(std::vector<Hypothesis>& list, std::string_view what) {
                       w.drop(j);
                       return true;
                     }});
+    list.push_back({.id = fmt::format("keys.{}_not_summed", which),
+                    .sentence = fmt::format(
+                        "the {} {} that counts for a row is missing in the sum of weights, and not in o", which, what),
+                    .complexity = 2,
+                    .row = [last](const RowTerms& t, RowWeights& w) {
+                      const std::size_t j = end_of(t, last);
+                      if (j == t.terms.size()) return false;
+                      w.denominator[j] = kNothing;
+                      return true;
+                    }});
     list.push_back({.id = fmt::format("keys.{}_twice", which),
                     .sentence = fmt::format("the {} {} that counts for a row is counted twice", which, what),
                     .row = [last](const RowTerms& t, RowWeights& w) {

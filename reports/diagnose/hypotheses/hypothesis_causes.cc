@@ -123,7 +123,7 @@ std::vector<Candidate> candidates(const Kernel& kernel, const Looked& looked) {
 /// the two.
 std::string condition_of(const Kernel& kernel, const Candidate& c, const Looked& looked, bool& exact) {
   Units units(kernel);
-  std::size_t refuted = 0;
+  std::size_t explained = 0, refuted = 0;
   const auto add = [&](const Observation& seen, const std::vector<RowOfPart>& rows, bool failing) {
     const auto n = static_cast<std::int64_t>(rows.size());
     for (std::int64_t i = 0; i < n; i += stride_of(n))
@@ -133,6 +133,7 @@ std::string condition_of(const Kernel& kernel, const Candidate& c, const Looked&
     if (!c.fits[i]) continue;
     add(looked.failing[i], c.fits[i]->explained, true);
     add(looked.failing[i], c.fits[i]->refuted, false);
+    explained += c.fits[i]->explained.size();
     refuted += c.fits[i]->refuted.size();
   }
   for (const Observation& seen : looked.passing) {
@@ -144,9 +145,14 @@ std::string condition_of(const Kernel& kernel, const Candidate& c, const Looked&
   if (exact) return "";
   const auto found = units.condition("rows");
   exact = found.has_value();
-  return found ? found->sentence
-               : fmt::format("only in some rows: {}, where it would show, {} right",
-                             counted(refuted, "other", "others"), refuted == 1 ? "is" : "are");
+  if (found) return found->sentence;
+  constexpr std::size_t kFew = 10;  // one of so many is no condition that was not found
+  if (kFew * refuted < explained) {
+    return fmt::format("but {} of {}, where it would show, {} right", refuted,
+                       counted(explained + refuted, "row", "rows"), refuted == 1 ? "is" : "are");
+  }
+  return fmt::format("only in some rows: {}, where it would show, {} right", counted(refuted, "other", "others"),
+                     refuted == 1 ? "is" : "are");
 }
 
 /// Of two that explain the same cases.
