@@ -29,7 +29,9 @@ const flashproof_plugin* entry_of(const std::string& path) {
   }
   auto* entry = reinterpret_cast<flashproof_plugin_entry_function>(::dlsym(library, "flashproof_plugin_entry"));
   if (entry == nullptr) {
-    throw UsageError(named(path) + "has no function flashproof_plugin_entry (kernels/plugin.h)");
+    throw UsageError(
+        named(path) +
+        "has no function flashproof_plugin_entry: FLASHPROOF_PLUGIN_OF_ONE of kernels/plugin.h defines it");
   }
   const flashproof_plugin* plugin = entry(FLASHPROOF_PLUGIN_ABI);
   if (plugin == nullptr) {

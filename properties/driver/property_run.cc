@@ -18,14 +18,6 @@
 
 namespace flashproof {
 
-void forget(const std::filesystem::path& path) {
-  replaceable_file(path);  // refuses a folder or a device
-  std::error_code error;
-  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
-  if (!error) std::filesystem::remove(path, error);
-  if (error) throw InfrastructureError(quote(path.string()) + ": " + error.message());
-}
-
 std::uint64_t PropertyResult::executed() const {
   std::uint64_t sum = 0;
   for (std::size_t kind = 0; kind < kVerdictKinds; ++kind) {
@@ -86,7 +78,7 @@ std::vector<PropertyResult> run_kernel(const KernelDeclaration& declaration, Tur
   std::vector<PropertyResult> its;
   for (const Question& one : plan.questions) {
     its.push_back({.kernel = declaration.id, .law = one.law->name});
-    if (one.asked && replay.empty() && !options.out.empty()) forget(witness_path(options, its.back()));
+    if (one.asked && replay.empty() && !options.out.empty()) remove_earlier(witness_path(options, its.back()), "");
   }
   const Kernel kernel = options.kernel_of != nullptr ? options.kernel_of(declaration) : Kernel{declaration};
   KernelLaws run(kernel, turn, plan.questions, options, its);

@@ -84,9 +84,6 @@ struct PropertyResult {
 /// PropertyResult::undecided of a law that was left unasked, where nothing else is.
 inline constexpr std::string_view kLeftUnasked = "the run ended before it was asked";
 
-/// An earlier run's file would be taken for this one's if this one ends early.
-void forget(const std::filesystem::path& path);
-
 /// Kernel by kernel, law by law within it; each kernel is asked those of the chosen laws that are of its problem. None where that
 /// is none of them for any kernel. Throws UsageError for a glob that matches nothing, for two kernels of one id, and where no
 /// chosen kernel has a case.

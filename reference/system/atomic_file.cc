@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <string>
 
 #include "reference/system/descriptor.h"
@@ -129,6 +130,23 @@ void write_atomically(const fs::path& path, std::span<const std::byte> bytes) {
   file.write(bytes);
   file.set_mode(exists ? old.st_mode & 07777U : mode_of_new_files());
   file.rename_to(target);
+}
+
+void remove_earlier(const fs::path& path, std::string_view mark) {
+  const fs::path target = replaceable_file(path);
+  std::error_code error;
+  if (fs::exists(target, error) && !mark.empty()) {
+    std::string begin(4096, '\0');
+    std::ifstream in(target, std::ios::binary);
+    begin.resize(static_cast<std::size_t>(in.read(begin.data(), std::ssize(begin)).gcount()));
+    if (!begin.empty() && begin.find(mark) == std::string::npos) {
+      throw UsageError(
+          fmt::format("{}: is there and no result of an earlier run, must be one or a new name", shown(path)));
+    }
+  }
+  if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
+  if (!error) fs::remove(path, error);
+  if (error) throw InfrastructureError(fmt::format("{}: {}", shown(path), error.message()));
 }
 
 void try_writing_in(const fs::path& directory) { const TemporaryFile probe(directory, directory); }

@@ -20,6 +20,11 @@ inline void write_atomically(const std::filesystem::path& path, std::string_view
   write_atomically(path, std::as_bytes(std::span(text)));
 }
 
+/// Removes what an earlier run wrote to `path`, which would be taken for this one's if this one ends early, and makes its folder. Throws
+/// UsageError for what replaceable_file() refuses, and for a file that is not empty and does not hold `mark` in its first 4 KiB: that is
+/// no earlier run's, but the user's. InfrastructureError where it cannot be removed. An empty mark: whatever it holds.
+void remove_earlier(const std::filesystem::path& path, std::string_view mark);
+
 /// Makes a file in `directory` and removes it. Throws InfrastructureError with the reason if that fails.
 void try_writing_in(const std::filesystem::path& directory);
 

@@ -192,6 +192,7 @@ std::string sentence(const PluginReport& report, const VerdictBlock& block, std:
     case BlockOutcome::pass:
       break;
   }
+  if (report.replay) return "no finding: all that was asked of this case holds";
   return fmt::format("{} {} what {}: no law finds anything", all, kernels == 1 ? "does" : "do",
                      kernels == 1 ? "it declares" : "they declare");
 }

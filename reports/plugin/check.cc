@@ -56,7 +56,7 @@ namespace {
 class Run {
  public:
   Run(const Plugin& plugin, const std::vector<const Kernel*>& kernels, const PluginCheck& options)
-      : options_(options), kernels_(kernels) {
+      : options_(options), kernels_(kernels), library_(std::filesystem::path(plugin.path()).stem().string()) {
     const std::vector<const Law*> asked = chosen_laws();
     if (!options.replay.empty()) replay();
     const auto families = !options.replay.empty() ? std::vector<const Family*>{} : chosen_families();
@@ -111,7 +111,7 @@ class Run {
     }
     end_children_except({});  // of a library whose judge was ended
     if (!report.partial) report.causes = diagnoses();
-    if (!report.replay && !options_.out.empty()) keep_witnesses(report.results, options_, jobs());
+    if (!report.replay && !options_.out.empty()) keep_witnesses(report.results, library_, options_, jobs());
     return report;
   }
 
@@ -237,6 +237,7 @@ class Run {
 
   const PluginCheck& options_;
   std::vector<const Kernel*> kernels_;
+  std::string library_;  // its file, without folder and extension
   std::map<const Kernel*, KernelRun> runs_;
   std::vector<PluginTask> tasks_;
   std::vector<std::string> parts_;  // PluginReport::parts

@@ -131,8 +131,8 @@ int check(Arguments& a) {
   if (a.nightly) a.check.cases = 40;
   const std::string program = replay_program(a);
   const std::optional<Before> before = a.before.empty() ? std::nullopt : std::optional<Before>(a.before);
-  forget_plugin_files(a.junit, a.json);
   return with_plugin(a, [&](const Plugin& plugin) {
+    remove_earlier_files(a.junit, a.json);  // not before all that is read was read
     if (a.verbose) std::printf("%s", plugin_text(plugin).c_str());
     PluginReport report = check_plugin(plugin, a.check);
     if (before) report.changed = before->changes(report);

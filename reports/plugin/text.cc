@@ -299,15 +299,11 @@ int show(const PluginReport& report, const Plugin& plugin, const std::string& pr
   return code;
 }
 
-void forget_plugin_files(const std::string& junit, const std::string& json) {
-  for (const std::filesystem::path path : {junit, json}) {
-    if (path.empty()) continue;
-    replaceable_file(path);  // refuses a folder or a device
-    std::error_code error;
-    if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
-    if (!error) std::filesystem::remove(path, error);
-    if (error) throw InfrastructureError(quote(path.string()) + ": " + error.message());
-  }
+void remove_earlier_files(const std::string& junit, const std::string& json) {
+  if (!json.empty() && junit == json)
+    throw UsageError("--junit and --json: " + quote(json) + " is one file, must be two");
+  if (!junit.empty()) remove_earlier(junit, "<testsuite");
+  if (!json.empty()) remove_earlier(json, "\"results\"");
 }
 
 void write_plugin_files(const PluginReport& report, const Plugin& plugin, const std::string& program,

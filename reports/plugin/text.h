@@ -20,7 +20,7 @@ int show(const PluginReport& report, const Plugin& plugin, const std::string& pr
 
 /// Before the work: makes the folders, and removes files of an earlier run, which would be taken for this one's. Throws UsageError,
 /// InfrastructureError.
-void forget_plugin_files(const std::string& junit, const std::string& json);
+void remove_earlier_files(const std::string& junit, const std::string& json);
 /// Empty names: not written. An interrupted run writes neither: a reader would take it for a whole one.
 void write_plugin_files(const PluginReport& report, const Plugin& plugin, const std::string& program,
                         const std::string& junit, const std::string& json);

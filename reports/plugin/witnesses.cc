@@ -24,13 +24,13 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kTries = 400;
 
-std::filesystem::path path_of(const PluginResult& result, const std::filesystem::path& out) {
-  return out / "witnesses" /
+std::filesystem::path path_of(const PluginResult& result, const std::filesystem::path& folder) {
+  return folder /
          fmt::format("{}.{}.{}.safetensors", result.kernel->id, info(result.kernel->formats[0]).name, result.law);
 }
 
-void write(const PluginResult& result, const std::filesystem::path& out, const Case& content) {
-  write_witness(path_of(result, out),
+void write(const PluginResult& result, const std::filesystem::path& folder, const Case& content) {
+  write_witness(path_of(result, folder),
                 {content,
                  {{"kernel", std::string(result.kernel->id)},
                   {"law", std::string(result.law)},
@@ -53,11 +53,12 @@ bool fails(const PluginResult& result, const Case& c, std::string& detail) {
 
 }  // namespace
 
-void keep_witnesses(std::vector<PluginResult>& results, const PluginCheck& options, int jobs) {
+void keep_witnesses(std::vector<PluginResult>& results, const std::string& library, const PluginCheck& options,
+                    int jobs) {
   std::error_code error;
-  const std::filesystem::path out =
-      std::filesystem::absolute(options.out);  // a kernel may change the folder of a worker
-  std::filesystem::create_directories(out / "witnesses", error);
+  const std::filesystem::path given = std::filesystem::path(options.out) / "witnesses" / library;
+  const std::filesystem::path out = std::filesystem::absolute(given);  // a kernel may change the folder of a worker
+  std::filesystem::create_directories(out, error);
   std::vector<PluginResult*> found;
   for (PluginResult& result : results) {
     if (!error) std::filesystem::remove(path_of(result, out), error);
@@ -65,7 +66,7 @@ void keep_witnesses(std::vector<PluginResult>& results, const PluginCheck& optio
     if (!result.failure || !result.failure->together.empty())
       continue;  // no single case fails: the replay line has them all
     write(result, out, make_case(result.failure->spec));
-    result.failure->witness = path_of(result, options.out).string();
+    result.failure->witness = path_of(result, given).string();
     // A process per try would be slow: what ends its process, or its GPU, is kept as it was drawn.
     const Verdict& verdict = result.failure->verdict;
     const bool lost_gpu = result.kernel->has_cuda && verdict.failure == Failure::error;

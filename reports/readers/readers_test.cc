@@ -121,6 +121,7 @@ constexpr std::pair<const char*, const char*> kDoors[] = {
     {"kernels/ptx/run/object_cache.cc", "its own files, by their hash: kernels/ptx/test/cache_test.cc"},
     {"kernels/ptx/parse/parser.cc", "kernels/ptx/test/hostile_test.cc"},
     {"reference/bound/declare/profile_json.cc", "profile"},
+    {"reference/system/atomic_file.cc", "the first bytes of a regular file that is to be replaced, compared"},
     {"reference/system/read_file.cc", "the door itself"},
     {"reference/problem/witness/witness.cc", "witness"},
     {"reports/baseline/records.cc", "elite"},

@@ -201,6 +201,7 @@ static const flashproof_kernel kernels[] = {
     KERNEL(IGNORES_LENGTH, "ignores_length", LENGTHS),
     KERNEL(IGNORES_STRIDES, "ignores_strides", ", \"strides\": \"any\""),
     KERNEL(KEEPS_LENGTHS, "keeps_lengths", LENGTHS DETERMINISTIC),
+    KERNEL(ADDS_TO_OUTPUT, "adds_undeclared", ""),
     KERNEL(ADDS_TO_OUTPUT, "adds_to_output", DETERMINISTIC),
     KERNEL(SHARED_ROW_ONCE, "shared_row_once", ", \"strides\": \"rows\"" DETERMINISTIC),
     KERNEL(ONE_NAN, "one_nan", DETERMINISTIC),

@@ -171,7 +171,7 @@ TEST(CheckPlugin, a_finding_leaves_a_simpler_witness_that_fails_again) {
   const PluginReport report = check_plugin(faulty(), options);
   const PluginResult& r = result(report, "within_bound");
   ASSERT_TRUE(r.failure);
-  EXPECT_EQ(r.failure->witness, folder + "/witnesses/softmax.wrong.test.f32.within_bound.safetensors");
+  EXPECT_EQ(r.failure->witness, folder + "/witnesses/faulty/softmax.wrong.test.f32.within_bound.safetensors");
   EXPECT_NE(r.failure->shrunk, "");
   const Witness witness = read_witness(r.failure->witness);
   EXPECT_EQ(witness.notes.at("law"), "within_bound");
@@ -194,7 +194,7 @@ TEST(CheckPlugin, a_kernel_that_changes_the_folder_does_not_move_the_witness) {
   const PluginReport report = check_plugin(faulty(), options);
   const PluginResult& r = result(report, "within_bound");
   ASSERT_TRUE(r.failure);
-  EXPECT_EQ(r.failure->witness, "out/witnesses/softmax.wanders.test.f32.within_bound.safetensors");
+  EXPECT_EQ(r.failure->witness, "out/witnesses/faulty/softmax.wanders.test.f32.within_bound.safetensors");
   EXPECT_NE(r.failure->shrunk, "");
   EXPECT_LE(std::get<SoftmaxProblem>(read_witness(r.failure->witness).content.problem).x.elements(), 2);
   std::filesystem::current_path(here);

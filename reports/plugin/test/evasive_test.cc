@@ -82,6 +82,7 @@ TEST(Found, what_only_one_kind_of_call_shows) {
   for (const Kept& one :
        {Kept{"keeps_lengths", "rerun_is_bitwise", "pairs", "in a process that ran other lengths"},
         Kept{"adds_to_output", "rerun_is_bitwise", "normal", "a second run against the first"},
+        Kept{"adds_undeclared", "rerun_is_bitwise", "normal", "a second run against the first"},
         Kept{"other_bits_of_many_rows", "rerun_is_bitwise", "normal", "a second run against the first"},
         Kept{"shared_row_once", "layout_invariance", "normal", "x along axis 0 with a stride of 0 against copies"},
         Kept{"one_nan", "visible_nan_is_not_laundered", "normal", "sees nan planted at x["}}) {

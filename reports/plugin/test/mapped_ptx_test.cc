@@ -138,7 +138,8 @@ TEST_F(MappedPtx, a_cuda_source_is_judged_and_told_by_its_own_lines) {
   EXPECT_EQ(run.code(), 1) << run.out << run.err;
   EXPECT_THAT(std::regex_replace(run.out, std::regex("\n +"), " "),
               ContainsRegex("softmax.ptx:[0-9]+ .softmax.cu:1[0-9].: reads 4 bytes at"));
-  const std::string witness = folder_.path() / "out/witnesses/softmax.two_launches.mine.f32.call_returns.safetensors";
+  const std::string witness =
+      folder_.path() / "out/witnesses/softmax/softmax.two_launches.mine.f32.call_returns.safetensors";
   const ProgramRun again = with_cache({"replay", witness, "--plugin", path("softmax.cu")});
   EXPECT_EQ(again.code(), 1) << again.out << again.err;
   EXPECT_THAT(again.out, HasSubstr("(softmax.cu:1"));
@@ -173,7 +174,8 @@ TEST_F(MappedPtx, a_read_out_of_bounds_is_told_by_line_and_replays) {
   EXPECT_THAT(text,
               ContainsRegex("launch 1: softmax.ptx:[0-9]+: reads 4 bytes at 0x[0-9a-f]+, in no array of the launch"));
   EXPECT_THAT(text, HasSubstr("(0 bytes behind the end of x), in block (0, 0, 0), thread (1, 0, 0)"));
-  const std::string witness = folder_.path() / "out/witnesses/softmax.two_launches.mine.f32.call_returns.safetensors";
+  const std::string witness =
+      folder_.path() / "out/witnesses/softmax/softmax.two_launches.mine.f32.call_returns.safetensors";
   EXPECT_THAT(text, HasSubstr("./flashproof replay --map " + path("softmax.toml") + " "));
   const ProgramRun again = this->run({"replay", witness, "--plugin", path("softmax.ptx")});
   EXPECT_EQ(again.code(), 1) << again.out << again.err;
