@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <set>
 #include <utility>
 #include <vector>
@@ -80,15 +81,18 @@ std::span<const FeatureTile> feature_tiles(ProblemKind problem) {
 }
 
 Case make_feature_tile(const CaseSpec& spec) {
-  constexpr std::int64_t kPages[] = {16, 256, 96, 64};
+  constexpr std::int64_t kPages[] = {16, 256, 96, 64}, kGroups[] = {2, 3, 4, 7, 6};
+  constexpr std::int32_t kWindows[] = {70, 127, 31, 256};
+  constexpr float kCaps[] = {2, 30, 50};
   const std::uint64_t number = spec.seed - kCostlySeeds;
   const FeatureTile& row = feature_tiles(spec.problem)[number];
   const auto taken = static_cast<std::uint32_t>(integer_key(spec, "features").value_or((1 << kParts) - 1));
   const auto has = [&](Part part) { return (row.features & taken & bit(part)) != 0; };
   const Place& place = spec.problem == ProblemKind::backward ? kWhereOfGradients[row.place] : kWhere[row.place];
-  // Groups of 2 and 3, and of 16 where there is one query.
-  const std::int64_t groups = !has(Part::groups) || number % 2 == 0 ? 2 : 1;
-  const std::int64_t group = !has(Part::groups) ? 1 : place.queries == 1 ? 16 : groups == 2 ? 2 : 3;
+  // Groups of models, and of 16 where there is one query. A gradient's exact values cost most.
+  const std::int64_t tiled = kGroups[number % (spec.problem == ProblemKind::backward ? 3 : std::size(kGroups))];
+  const std::int64_t group = !has(Part::groups) ? 1 : place.queries == 1 ? 16 : tiled;
+  const std::int64_t groups = group <= 2 || group == 16 ? 2 : 1;
   const bool differ = has(Part::lengths) || has(Part::packed) || has(Part::paged);
   CaseSpec with = spec;
   with.keys.try_emplace("b", std::to_string(differ ? std::max<std::int64_t>(place.batch, 2) : place.batch));
@@ -110,10 +114,10 @@ Case make_feature_tile(const CaseSpec& spec) {
   Random random = value_stream(spec);
   auto& attention = std::get<AttentionProblem>(problem);
   if (has(Part::window)) {
-    attention.window_left = 70;
+    attention.window_left = kWindows[number % 4];
     attention.window_right = static_cast<std::int32_t>(random.integer(0, 6));
   }
-  if (has(Part::softcap)) attention.softcap = 2;
+  if (has(Part::softcap)) attention.softcap = kCaps[number % 3];
   if (has(Part::paged)) share_pages(attention, random);
   if (has(Part::alibi)) put_alibi(attention, random);
   if (has(Part::sink)) put_sink(attention, random, false);

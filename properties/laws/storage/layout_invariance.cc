@@ -56,10 +56,10 @@ void lay_out(Problem& problem, Layout layout, Random& random) {
              problem);
 }
 
-/// A tensor of the problem, by its place among them, and an axis of it.
+/// A tensor of the problem, by its place among them, and an axis of it, or two.
 struct Shared {
   int tensor;
-  int axis;
+  std::vector<std::size_t> axes;
   std::string what;  // "bias along axis 1"
 };
 
@@ -71,7 +71,7 @@ std::vector<Shared> axes_to_share(const Problem& problem) {
         for_each_tensor(p, [&](const Field& field, const Tensor& t) {
           for (std::size_t axis = 0; axis < t.shape.size() && t.elements() > 0; ++axis) {
             if (t.shape[axis] < 2) continue;
-            list.push_back({at, static_cast<int>(axis), fmt::format("{} along axis {}", field.name, axis)});
+            list.push_back({at, {axis}, fmt::format("{} along axis {}", field.name, axis)});
           }
           ++at;
         });
@@ -80,7 +80,7 @@ std::vector<Shared> axes_to_share(const Problem& problem) {
   return list;
 }
 
-/// The first slice all along the axis: copied, or once with a stride of 0. The other slices stay in storage: what takes the tensor for a
+/// The first slice all along the axes: copied, or once with a stride of 0. The other slices stay in storage: what takes the tensor for a
 /// dense one reads numbers of the case, and nothing beyond.
 Problem with_one_slice(Problem problem, const Shared& shared, bool copied) {
   std::visit(
@@ -88,11 +88,13 @@ Problem with_one_slice(Problem problem, const Shared& shared, bool copied) {
         int at = 0;
         for_each_tensor(p, [&](const Field&, Tensor& t) {
           if (at++ != shared.tensor) return;
-          const auto axis = static_cast<std::size_t>(shared.axis);
-          if (copied) {
-            t = gather(t, shared.axis, std::vector<std::int64_t>(static_cast<std::size_t>(t.shape[axis]), 0));
-          } else {
-            t.stride[axis] = 0;
+          for (const std::size_t axis : shared.axes) {
+            if (copied) {
+              t = gather(t, static_cast<int>(axis),
+                         std::vector<std::int64_t>(static_cast<std::size_t>(t.shape[axis]), 0));
+            } else {
+              t.stride[axis] = 0;
+            }
           }
         });
       },
@@ -100,7 +102,7 @@ Problem with_one_slice(Problem problem, const Shared& shared, bool copied) {
   return problem;
 }
 
-/// Of the axes one of a bias, which is mostly one for all heads or rows in use, and one of any tensor. Slopes and factors are handed over
+/// Of the axes one of a bias, which is mostly one for all heads or rows in use, both of these (a padding mask), and one of any tensor. Slopes and factors are handed over
 /// dense. Of a gradient bits alone are compared: what bounds say is about the trial's own problem.
 void share_axes(Trial& trial, Random& random, Comparison& tally) {
   const bool gradient = kind_of(trial.problem()) == ProblemKind::backward;
@@ -108,6 +110,10 @@ void share_axes(Trial& trial, Random& random, Comparison& tally) {
   const std::vector<Shared> axes = axes_to_share(trial.problem());
   std::vector<Shared> drawn, of_bias;
   std::ranges::copy_if(axes, std::back_inserter(of_bias), [](const Shared& s) { return s.what.starts_with("bias"); });
+  const auto heads = std::ranges::find(of_bias, std::vector<std::size_t>{1}, &Shared::axes),
+             queries = std::ranges::find(of_bias, std::vector<std::size_t>{2}, &Shared::axes);
+  if (heads != of_bias.end() && queries != of_bias.end())
+    drawn.push_back({heads->tensor, {1, 2}, "bias along heads and queries"});
   for (const std::span<const Shared> from : {std::span<const Shared>(of_bias), std::span<const Shared>(axes)}) {
     if (!from.empty()) drawn.push_back(from[static_cast<std::size_t>(random.integer(0, std::ssize(from) - 1))]);
   }
