@@ -46,7 +46,7 @@ COMMANDS = {
     "./flashproof test": Listed("runs this test"),
     f"./flashproof check {ONLINE}.published": Run(1, instead=f"./flashproof check {ONLINE}.published {SMALL}"),
     f"./flashproof replay out/witnesses/{ONLINE}.published.f32.mask_first_tile.safetensors": Run(1),
-    "./flashproof replay attention:mask_first_tile:0:format=f32": Run(1),
+    f"./flashproof replay attention:mask_first_tile:0:format=f32 --kernel {ONLINE}.published": Run(1),
     "./flashproof render out/report.json": Run(),
     "./flashproof merge a/report.json b/report.json --out both":
         Run(instead=f"for seed in 0 12; do ./flashproof report --seed $seed {SHARD} --out s$seed; done; "
