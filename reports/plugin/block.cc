@@ -83,6 +83,10 @@ bool is_judging(const PluginResult& result) {
   return std::ranges::find(judging_laws(), result.law, &Law::name) != judging_laws().end();
 }
 
+bool has_judging(const Failing& failing) {
+  return std::ranges::any_of(failing.results, [](const PluginResult* r) { return is_judging(*r); });
+}
+
 /// Of no family: what all cases together say (Explanation::contradiction).
 bool is_of_a_case(const Failing& failing) {
   return std::ranges::any_of(failing.results, [](const PluginResult* result) {
@@ -95,8 +99,7 @@ std::vector<Failing> without_consequences(std::vector<Failing> list) {
   const std::vector<Failing> all = list;
   std::erase_if(list, [&](const Failing& one) {
     return !is_of_a_case(one) && std::ranges::any_of(all, [&](const Failing& other) {
-      return other.kernel == one.kernel && is_of_a_case(other) &&
-             std::ranges::any_of(other.results, [](const PluginResult* r) { return is_judging(*r); });
+      return other.kernel == one.kernel && is_of_a_case(other) && has_judging(other);
     });
   });
   return list;
@@ -114,15 +117,33 @@ void add_diagnoses(const PluginReport& report, bool alone, VerdictBlock& block) 
   }
 }
 
+/// The causes of its kernel are told in place of it.
+bool is_diagnosed(const PluginReport& report, const Failing& failing) {
+  const auto causes = report.causes.find(failing.kernel);
+  return !report.replay && has_judging(failing) && causes != report.causes.end() && is_certain(causes->second);
+}
+
+/// Laws that relate runs and fail in the way that a judging law does, whose causes are told: in no entry otherwise.
+void add_relating(const PluginReport& report, bool alone, VerdictBlock& block) {
+  for (const Failing& one : without_consequences(failing_of(report))) {
+    if (!is_diagnosed(report, one)) continue;
+    std::vector<std::string> laws;
+    for (const PluginResult* result : one.results) {
+      if (!is_judging(*result)) laws.emplace_back(result->law);
+    }
+    if (laws.empty()) continue;
+    block.notes.push_back({"also fails", fmt::format("{}{}: {}", alone ? "" : full_name(*one.kernel) + ": ",
+                                                     fmt::join(laws, ", "), in_words(one.failure))});
+  }
+}
+
 /// Kernel by kernel: what a diagnosis says for certain of those that a judging law rejects, and the other ways of failing: an element,
 /// the smallest case and its witness say more than what may be.
 std::vector<CauseEntry> entries_of(const PluginReport& report, const Plugin& plugin, const std::string& program) {
   std::vector<CauseEntry> entries;
   std::set<const Kernel*> told;
   for (const Failing& one : without_consequences(failing_of(report))) {
-    const auto causes = report.causes.find(one.kernel);
-    const bool judged = std::ranges::any_of(one.results, [](const PluginResult* r) { return is_judging(*r); });
-    if (report.replay || !judged || causes == report.causes.end() || !is_certain(causes->second)) {
+    if (!is_diagnosed(report, one)) {
       entries.push_back(cause_of(one, plugin, program));
       continue;
     }
@@ -135,7 +156,7 @@ std::vector<CauseEntry> entries_of(const PluginReport& report, const Plugin& plu
                                    return fmt::format("{} {} --plugin {} --kernel {}", program, shell_word(line),
                                                       shell_word(plugin.path()), one.kernel->id);
                                  }};
-    for (CauseEntry& entry : cause_entries(causes->second, kernel)) entries.push_back(std::move(entry));
+    for (CauseEntry& entry : cause_entries(report.causes.at(one.kernel), kernel)) entries.push_back(std::move(entry));
   }
   return entries;
 }
@@ -146,6 +167,16 @@ std::string library_text(const Plugin& plugin, const PluginReport& report) {
       std::ranges::any_of(report.results, [&](const PluginResult& r) { return r.kernel->id != plugin.name(); });
   if (!named && plugin.version().empty()) return "";
   return fmt::format("{}{}{}: ", plugin.name(), plugin.version().empty() ? "" : " ", plugin.version());
+}
+
+/// Those that were asked of some case: "19 laws (14 do not apply)".
+std::string laws_text(const PluginReport& report, bool alone) {
+  const auto asked = static_cast<std::size_t>(
+      std::ranges::count_if(report.results, [](const PluginResult& r) { return r.executed() > 0; }));
+  std::string text = alone ? counted(asked, "law", "laws") : counted(asked, "pair", "pairs") + " of a kernel and a law";
+  const std::size_t others = report.results.size() - asked;
+  if (others > 0) text += fmt::format(" ({} {} not apply)", others, others == 1 ? "does" : "do");
+  return text;
 }
 
 /// "o 95 %, lse 97 %, 43 of 44 families"; empty where nothing was judged.
@@ -231,18 +262,16 @@ VerdictBlock plugin_block(const PluginReport& report, const Plugin& plugin, cons
     block.causes.push_back({full_name(*kernel) + ": no case was run to its end: nothing was tested", "", ""});
   }
   block.tested.push_back(
-      {"tested",
-       fmt::format("{}{} of {}, {}{}", library_text(plugin, report),
-                   kernels.size() == 1 ? full_name(**kernels.begin())
-                                       : counted(kernels.size(), "kernel and format", "kernels and formats"),
-                   plugin.path(),
-                   kernels.size() == 1 ? counted(report.results.size(), "law", "laws")
-                                       : counted(report.results.size(), "pair", "pairs") + " of a kernel and a law",
-                   cases > 0 ? fmt::format(", on {}", counted(cases, "case", "cases")) : "")});
+      {"tested", fmt::format("{}{} of {}, {}{}", library_text(plugin, report),
+                             kernels.size() == 1 ? full_name(**kernels.begin())
+                                                 : counted(kernels.size(), "kernel and format", "kernels and formats"),
+                             plugin.path(), laws_text(report, kernels.size() == 1),
+                             cases > 0 ? fmt::format(", on {}", counted(cases, "case", "cases")) : "")});
   for (const PluginOutcome& outcome : report.outcomes) {
     add_outcome(outcome, kernels.size() == 1, failing.contains(outcome.kernel), block);
     if (!outcome.narrow.empty()) failing.insert(outcome.kernel);
   }
+  add_relating(report, kernels.size() == 1, block);
   if (report.replay) add_diagnoses(report, kernels.size() == 1, block);
   for (const std::string& part : report.parts) block.notes.push_back({"not whole", part});
   for (const std::string& changed : report.changed) block.notes.push_back({"precision", changed});

@@ -65,6 +65,21 @@ TEST(CheckPlugin, a_right_kernel_passes_every_law) {
   EXPECT_FALSE(report.found() || report.partial);
 }
 
+/// A law that compares runs and fails beside one that judges is in no entry of a cause; it is named all the same.
+TEST(CheckPlugin, every_law_that_fails_is_named) {
+  for (const char* kernel : {"wrong", "unsteady", "from_workspace"}) {
+    const PluginReport report = check_plugin(faulty(), small(kernel, {}));
+    const std::string text = block_text(plugin_block(report, faulty(), "replay"), Colour::off);
+    int failing = 0;
+    for (const PluginResult& r : report.results) {
+      if (!r.failure) continue;
+      EXPECT_THAT(text, HasSubstr(r.law)) << kernel;
+      ++failing;
+    }
+    EXPECT_GT(failing, 0) << kernel;
+  }
+}
+
 TEST(CheckPlugin, the_first_failure_is_told_at_once) {
   const auto told = [](const char* kernel) {
     testing::internal::CaptureStderr();
