@@ -143,7 +143,7 @@ def test_a_dropped_key_is_found_and_shrunk(tmp_path):
 def test_random_outputs_are_not_deterministic():
     assert kinds(flashproof.check(kernels.Drifts(), laws=["rerun_is_bitwise"], **{**FAST, "measured": 0})) == {"nondeterministic"}
     result = flashproof.check(kernels.Drifts(), laws=["rerun_is_bitwise"], deterministic=False, **{**FAST, "measured": 0})
-    assert result.laws[0].status == "skip"
+    assert result.laws[0].status == "ok", "other bits, within both bounds"
 
 
 def test_hidden_specials_are_asked_of_who_promises_isolation():

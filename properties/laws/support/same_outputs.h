@@ -2,7 +2,7 @@
 //
 // Of a kernel that does not declare itself deterministic (dq is commonly added up by atomics, in whatever order) each of two
 // runs lies within the a-priori bound of the one exact result, so they differ by at most twice that bound, and by the
-// rounding of each. Laws about determinism itself ask a forward kernel of this kind nothing. Where no element of such a pair of
+// rounding of each. A law that only other bits could show asks a forward kernel of this kind nothing. Where no element of such a pair of
 // runs can be compared, as where every row is outside the domain, nothing was asked: vacuous, and no pass.
 #pragma once
 
