@@ -68,10 +68,7 @@ int stopped(const std::vector<PropertyResult>& results, const std::string& progr
 
 int property_tests(PropertyOptions options, std::span<const KernelDeclaration> kernels) {
   const std::string program = options.program;
-  if (!options.json.empty() && options.junit == options.json)
-    throw UsageError("--junit and --json: " + quote(options.json.string()) + " is one file, must be two");
-  if (!options.junit.empty()) remove_earlier(options.junit, "<testsuite");
-  if (!options.json.empty()) remove_earlier(options.json, "\"results\"");
+  remove_earlier_results(options.junit, options.json);
   constexpr unsigned kSecondsPerCase = 300;  // one law on one case: seconds at most, many times that under a sanitizer
   tell_crashes(program, kSecondsPerCase);
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, stop);

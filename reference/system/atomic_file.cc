@@ -138,6 +138,9 @@ void remove_earlier(const fs::path& path, std::string_view mark) {
   if (fs::exists(target, error) && !mark.empty()) {
     std::string begin(4096, '\0');
     std::ifstream in(target, std::ios::binary);
+    if (!in)
+      throw UsageError(fmt::format("{}: is there and cannot be read, must be a result of an earlier run or a new name",
+                                   shown(path)));
     begin.resize(static_cast<std::size_t>(in.read(begin.data(), std::ssize(begin)).gcount()));
     if (!begin.empty() && begin.find(mark) == std::string::npos) {
       throw UsageError(
@@ -147,6 +150,14 @@ void remove_earlier(const fs::path& path, std::string_view mark) {
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
   if (!error) fs::remove(path, error);
   if (error) throw InfrastructureError(fmt::format("{}: {}", shown(path), error.message()));
+}
+
+void remove_earlier_results(const fs::path& junit, const fs::path& json) {
+  const auto place = [](const fs::path& path) { return fs::weakly_canonical(fs::absolute(path)); };
+  if (!junit.empty() && !json.empty() && place(junit) == place(json))
+    throw UsageError(fmt::format("--junit and --json: {} is one file, must be two", shown(json)));
+  if (!junit.empty()) remove_earlier(junit, "<testsuite");
+  if (!json.empty()) remove_earlier(json, "\"results\"");
 }
 
 void try_writing_in(const fs::path& directory) { const TemporaryFile probe(directory, directory); }

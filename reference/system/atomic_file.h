@@ -24,6 +24,8 @@ inline void write_atomically(const std::filesystem::path& path, std::string_view
 /// UsageError for what replaceable_file() refuses, and for a file that is not empty and does not hold `mark` in its first 4 KiB: that is
 /// no earlier run's, but the user's. InfrastructureError where it cannot be removed. An empty mark: whatever it holds.
 void remove_earlier(const std::filesystem::path& path, std::string_view mark);
+/// The same of what --junit and --json name; an empty path is none. Throws UsageError, too, where both are one file.
+void remove_earlier_results(const std::filesystem::path& junit, const std::filesystem::path& json);
 
 /// Makes a file in `directory` and removes it. Throws InfrastructureError with the reason if that fails.
 void try_writing_in(const std::filesystem::path& directory);

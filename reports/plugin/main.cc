@@ -15,6 +15,7 @@
 #include "properties/generators/family.h"
 #include "reference/problem/witness/witness.h"
 #include "reference/system/add_option.h"
+#include "reference/system/atomic_file.h"
 #include "reference/system/error.h"
 #include "reference/system/exit_codes.h"
 #include "reference/system/parse_arguments.h"
@@ -132,7 +133,7 @@ int check(Arguments& a) {
   const std::string program = replay_program(a);
   const std::optional<Before> before = a.before.empty() ? std::nullopt : std::optional<Before>(a.before);
   return with_plugin(a, [&](const Plugin& plugin) {
-    remove_earlier_files(a.junit, a.json);  // not before all that is read was read
+    remove_earlier_results(a.junit, a.json);  // not before all that is read was read
     if (a.verbose) std::printf("%s", plugin_text(plugin).c_str());
     PluginReport report = check_plugin(plugin, a.check);
     if (before) report.changed = before->changes(report);

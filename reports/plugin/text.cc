@@ -299,13 +299,6 @@ int show(const PluginReport& report, const Plugin& plugin, const std::string& pr
   return code;
 }
 
-void remove_earlier_files(const std::string& junit, const std::string& json) {
-  if (!json.empty() && junit == json)
-    throw UsageError("--junit and --json: " + quote(json) + " is one file, must be two");
-  if (!junit.empty()) remove_earlier(junit, "<testsuite");
-  if (!json.empty()) remove_earlier(json, "\"results\"");
-}
-
 void write_plugin_files(const PluginReport& report, const Plugin& plugin, const std::string& program,
                         const std::string& junit, const std::string& json) {
   if (report.partial || report.results.empty() || (!report.is_whole() && !report.found())) return;

@@ -18,9 +18,6 @@ std::string replay_line(const std::string& program, const Plugin& plugin, const 
 /// Returns the exit code and says on stderr what is in neither.
 int show(const PluginReport& report, const Plugin& plugin, const std::string& program, bool verbose);
 
-/// Before the work: makes the folders, and removes files of an earlier run, which would be taken for this one's. Throws UsageError,
-/// InfrastructureError.
-void remove_earlier_files(const std::string& junit, const std::string& json);
 /// Empty names: not written. An interrupted run writes neither: a reader would take it for a whole one.
 void write_plugin_files(const PluginReport& report, const Plugin& plugin, const std::string& program,
                         const std::string& junit, const std::string& json);

@@ -1,5 +1,5 @@
-// A radix sort of 32-bit keys, three digits of 11 bits: of a thousand numbers twice, of ten thousand ten times as fast as sorting by
-// comparison, and rows of that length are where most of a bound's time goes.
+// A radix sort of 32-bit keys, three digits of 11 bits: of 1,000 numbers twice, of 20,000 sixteen times as fast as sorting pairs by
+// comparison.
 #include "reference/bound/softmax/larger_count.h"
 
 #include <algorithm>

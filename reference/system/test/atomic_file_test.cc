@@ -61,6 +61,24 @@ TEST_F(AtomicFile, a_pipe_a_directory_and_a_link_to_either_are_refused_and_survi
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
 
+TEST_F(AtomicFile, results_of_an_earlier_run_are_removed_and_no_file_of_the_user) {
+  const fs::path earlier = folder / "r.json", notes = folder / "notes.txt", empty = folder / "empty";
+  const auto put = [](const fs::path& path, const char* text) { std::ofstream(path) << text; };
+  put(earlier, "{\"seed\": 1, \"results\": []}");
+  put(notes, "mine");
+  put(empty, "");
+  remove_earlier_results("", earlier);
+  remove_earlier_results(empty, folder / "new/r.json");
+  EXPECT_FALSE(fs::exists(earlier) || fs::exists(empty));
+  EXPECT_TRUE(fs::is_directory(folder / "new"));
+  for (const fs::path& none : {notes, fs::path("/proc/self/exe")}) {
+    EXPECT_THROW(remove_earlier_results("", none), UsageError) << none;
+    EXPECT_THROW(remove_earlier_results(none, ""), UsageError) << none;
+  }
+  EXPECT_EQ(fs::file_size(notes), 4U);
+  EXPECT_THROW(remove_earlier_results(folder / "x", folder / "." / "x"), UsageError);
+}
+
 TEST_F(AtomicFile, a_link_to_a_regular_file_is_written_through) {
   fs::create_directory(folder / "elsewhere");
   write_atomically(folder / "elsewhere/real", "old");
