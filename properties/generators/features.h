@@ -9,7 +9,7 @@ namespace flashproof::family {
 
 /// Every second case has two sequences.
 inline CaseSpec with_sequences(CaseSpec spec) {
-  if (in_turn(spec) && spec.seed % 2 == 1) spec.keys.try_emplace("b", "2");
+  if (is_costly(spec) || (in_turn(spec) && spec.seed % 2 == 1)) spec.keys.try_emplace("b", "2");
   return spec;
 }
 

@@ -19,7 +19,9 @@ Story story_of(Random& random, const CaseSpec& spec) {
   constexpr std::string_view kNames[] = {"around_one", "powers", "large", "tiny", "negative", "zero"};
   constexpr std::string_view kTurns[] = {"around_one", "negative", "zero", "large", "powers", "tiny"};
   const std::string_view drawn = pick(random, kNames);
-  const std::string_view given = in_turn(spec) ? kTurns[spec.seed % std::size(kTurns)] : drawn;
+  const std::string_view given = is_costly(spec) ? kNames[0]
+                                 : in_turn(spec) ? kTurns[spec.seed % std::size(kTurns)]
+                                                 : drawn;
   const std::string name = text_key(spec, "descale").value_or(std::string(given));
   Story story;
   if (name == "powers") story.powers = true;
@@ -47,8 +49,8 @@ Tensor factors(const AttentionProblem& p, Random& random, const Story& story, in
 }
 
 Case make(const CaseSpec& spec) {
-  Problem problem = draw_shape(
-      with_sequences(spec), {.causal_chance = 0.2, .ragged_chance = 0.2, .exact_scale = true, .takes_descale = true});
+  const ShapeWish wish{.causal_chance = 0.2, .ragged_chance = 0.2, .exact_scale = true, .takes_descale = true};
+  Problem problem = draw_shape(with_sequences(spec), with_descaled_tile(spec, wish));
   Random random = value_stream(spec);
   auto& attention = std::get<AttentionProblem>(problem);
   Story story = story_of(random, spec);
@@ -56,7 +58,7 @@ Case make(const CaseSpec& spec) {
   attention.q_descale = factors(attention, random, story, story.exponent);
   attention.k_descale = factors(attention, random, story, -story.exponent);
   attention.v_descale = factors(attention, random, story, random.chance(0.3) ? story.exponent / 2 : 0);
-  const std::int64_t kept = random.integer(1, 7);  // some of the three, at least one
+  const std::int64_t kept = is_costly(spec) ? 7 : random.integer(1, 7);  // some of the three, at least one
   if ((kept & 1) == 0 && story.exponent == 0) attention.q_descale = {};
   if ((kept & 2) == 0 && story.exponent == 0) attention.k_descale = {};
   if ((kept & 4) == 0 && !(in_turn(spec) && (story.negative || story.zero))) attention.v_descale = {};
@@ -68,6 +70,12 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::descale, .at_least = 0.5
 
 }  // namespace
 
-Family descale() { return {"descale factors of q, k and v, per sequence and head", kAttentionOnly, make, kPromises}; }
+Family descale() {
+  return {.summary = "descale factors of q, k and v, per sequence and head",
+          .problems = kAttentionOnly,
+          .make = make,
+          .promises = kPromises,
+          .costly = descaled_tiles};
+}
 
 }  // namespace flashproof::family

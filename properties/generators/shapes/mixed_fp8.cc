@@ -1,6 +1,6 @@
 // Keys and values of 8 bits beside queries of the case's format, with the descale factors that a quantiser makes: the largest
 // number of a head stands near the largest of e4m3fn (no infinity, NaN in one pattern) or e5m2 (2 fraction bits).
-#include "properties/generators/build.h"
+#include "properties/generators/features.h"
 
 namespace flashproof::family {
 namespace {
@@ -17,15 +17,16 @@ Tensor factors(const AttentionProblem& p, Random& random, double around) {
 }
 
 Case make(const CaseSpec& spec) {
-  Problem problem = draw_shape(spec, {.causal_chance = 0.3, .ragged_chance = 0.3, .eight_bits = true});
+  const ShapeWish wish{.causal_chance = 0.3, .ragged_chance = 0.3, .eight_bits = true};
+  Problem problem = draw_shape(is_costly(spec) ? with_sequences(spec) : spec, with_descaled_tile(spec, wish));
   Random random = value_stream(spec);
   auto& attention = std::get<AttentionProblem>(problem);
   const double size = amplitude(attention.k.format);
-  const bool subnormal = random.chance(0.15);  // k and v among the least numbers of their format
+  const bool subnormal = !is_costly(spec) && random.chance(0.15);  // k and v among the least numbers of their format
   const double stored = subnormal ? 4 * min_subnormal(attention.k.format) : size;
   attention.k_descale = factors(attention, random, 1 / stored);
   attention.v_descale = factors(attention, random, 1 / stored);
-  if (random.chance(0.3)) attention.q_descale = factors(attention, random, 1);
+  if (is_costly(spec) || random.chance(0.3)) attention.q_descale = factors(attention, random, 1);
   put_queries(attention, random, 1);
   const double limit = info(attention.k.format).max_finite;
   put_keys(attention, random, stored);
@@ -38,6 +39,12 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::least_bits, .at_most = 8
 
 }  // namespace
 
-Family mixed_fp8() { return {"k and v of 8 bits, descaled, beside a wider q", kAttentionOnly, make, kPromises}; }
+Family mixed_fp8() {
+  return {.summary = "k and v of 8 bits, descaled, beside a wider q",
+          .problems = kAttentionOnly,
+          .make = make,
+          .promises = kPromises,
+          .costly = descaled_tiles};
+}
 
 }  // namespace flashproof::family

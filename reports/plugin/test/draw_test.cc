@@ -348,6 +348,26 @@ TEST(Draw, a_kernel_of_whole_tiles_has_several_of_them_and_heads) {
   }
 }
 
+// Behind the first tile of keys a factor is often applied by other code.
+TEST(Draw, descale_factors_reach_beyond_a_tile) {
+  for (const std::string_view family : {"descale", "mixed_fp8"}) {
+    const std::string_view names[] = {family};
+    const std::vector<Problem> drawn =
+        problems_taken({ProblemKind::attention, R"("causal", "gqa", "descale", "mixed")", ""}, names);
+    for (const std::int64_t dim : {64, 128}) {
+      for (const bool decodes : {false, true}) {
+        EXPECT_TRUE(some(drawn,
+                         [&](const AttentionProblem& p) {
+                           return p.head_dim() == dim && p.k_length() > 256 && (p.q_length() == 1) == decodes &&
+                                  p.sequences() == 2 && !p.q_descale.shape.empty() && !p.k_descale.shape.empty() &&
+                                  !p.v_descale.shape.empty();
+                         }))
+            << family << " " << dim << decodes;
+      }
+    }
+  }
+}
+
 // A kernel that takes thousands of columns a step, or hundreds of keys, is in its first step in the usual rows.
 TEST(Draw, families_of_numbers_have_long_rows) {
   for (const std::string_view family : {"huge", "staircase", "descending", "underflow_beside_huge", "near_ties",
