@@ -121,6 +121,10 @@ class DescriptionReader {
       const Limit limit{axes[index], count(field, range[0], 0), count(field, range[1], 0),
                         range.size() == 3 ? count(field, range[2], 1) : 1};
       if (limit.least > limit.most) refuse(field + ": legal: least <= most");
+      if (limit.most < limit.step || limit.most / limit.step * limit.step < limit.least) {
+        refuse(fmt::format("{}: no size but 0 is a multiple of {} in {}..{}, legal: limits that hold one", field,
+                           limit.step, limit.least, limit.most));
+      }
       list.push_back(limit);
     }
     return list;

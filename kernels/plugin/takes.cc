@@ -128,7 +128,6 @@ std::vector<std::pair<std::string, std::int64_t>> sizes(const std::vector<Limit>
     const std::int64_t size = std::clamp(kSize, limit.least, limit.most);
     const std::int64_t up = (size + limit.step - 1) / limit.step * limit.step;
     const std::int64_t fit = up <= limit.most ? up : limit.most / limit.step * limit.step;
-    if (fit < limit.least) continue;  // no size at all
     list.emplace_back(kKeys[static_cast<std::size_t>(limit.axis)], fit);
     if (limit.axis == Axis::d) d = fit;
   }
@@ -145,12 +144,12 @@ const Limit* limit_of(const std::vector<Limit>& limits, Axis axis) {
   return at == limits.end() ? nullptr : &*at;
 }
 
-/// The largest legal size up to `size`, the least from 1 on where there is none below; -1 where nothing is legal.
+/// The largest legal size up to `size`, the least from 1 on where there is none below.
 std::int64_t legal_below(const Limit* limit, std::int64_t size) {
   if (limit == nullptr) return std::max<std::int64_t>(size, 1);
   const std::int64_t least = (std::max<std::int64_t>(limit->least, 1) + limit->step - 1) / limit->step * limit->step;
   const std::int64_t most = limit->most / limit->step * limit->step;
-  return least > most ? -1 : std::clamp(size / limit->step * limit->step, least, most);
+  return std::clamp(size / limit->step * limit->step, least, most);
 }
 
 /// A length, not a width or a count of heads: a kernel walks it in tiles.
@@ -187,9 +186,7 @@ Sizes fitted(const std::vector<Limit>& limits, const Problem& problem, bool cost
     if (limit == nullptr || limit->as_d || (list[i].second == 0 && limit->least == 0)) continue;
     const bool odd = list[i].second % limit->step != 0 && list[i].second % 2 != 0;
     const bool two_tiles = odd && !costly && is_length(list[i].first);
-    const std::int64_t size = legal_below(limit, list[i].second + (limit->step - 1) + (two_tiles ? limit->step : 0));
-    if (size < 0) return {};
-    put(i, size);
+    put(i, legal_below(limit, list[i].second + (limit->step - 1) + (two_tiles ? limit->step : 0)));
   }
   const auto put_as_d = [&] {
     const Limit* dv = limit_of(limits, Axis::dv);

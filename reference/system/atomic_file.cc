@@ -160,6 +160,19 @@ void remove_earlier_results(const fs::path& junit, const fs::path& json) {
   if (!json.empty()) remove_earlier(json, "\"results\"");
 }
 
-void try_writing_in(const fs::path& directory) { const TemporaryFile probe(directory, directory); }
+void require_writable(const fs::path& directory, std::string_view option) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error || !fs::is_directory(directory, error)) {
+    throw InfrastructureError(fmt::format("{} {}: cannot create the directory: {}", option, shown(directory),
+                                          error ? error.message() : "a file is in the way"));
+  }
+  const TemporaryFile probe(directory, directory);
+}
+
+void require_writable_file(const fs::path& file, std::string_view option) {
+  require_writable(fs::absolute(file).parent_path(), option);
+  replaceable_file(file);
+}
 
 }  // namespace flashproof

@@ -27,7 +27,10 @@ void remove_earlier(const std::filesystem::path& path, std::string_view mark);
 /// The same of what --junit and --json name; an empty path is none. Throws UsageError, too, where both are one file.
 void remove_earlier_results(const std::filesystem::path& junit, const std::filesystem::path& json);
 
-/// Makes a file in `directory` and removes it. Throws InfrastructureError with the reason if that fails.
-void try_writing_in(const std::filesystem::path& directory);
+/// For a command that works long before it writes: creates the directory, makes a file in it and removes that. Throws
+/// InfrastructureError, which names `option`.
+void require_writable(const std::filesystem::path& directory, std::string_view option);
+/// The same for a file: its folder is made, and what stands there can be replaced.
+void require_writable_file(const std::filesystem::path& file, std::string_view option);
 
 }  // namespace flashproof

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reference/system/add_option.h"
 #include "reference/system/error.h"
 #include "reports/run/environment.h"
 
@@ -47,7 +48,20 @@ std::string without_links(const std::string& text) {
 class Help : public CLI::Formatter {
  public:
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
-    return app->get_parent() == nullptr ? help_text(*app) : without_links(Formatter::make_help(app, name, mode));
+    if (app->get_parent() == nullptr) return help_text(*app);
+    return without_links(Formatter::make_help(app, name, mode)) + of_a_library(app->get_name());
+  }
+
+ private:
+  /// What the command takes where it is about a library, whose options are other ones; empty where it never is.
+  std::string of_a_library(const std::string& command) const {
+    CLI::App library;
+    library.set_help_flag();
+    add_foreign_options(&library, command + "-library");
+    if (library.get_options().empty()) return "";
+    return fmt::format("\n{} {}, a library of yours:\n{}{}", command,
+                       command == "replay" ? "CASE --plugin ./MY.so" : "./MY.so", make_positionals(&library),
+                       make_groups(&library, CLI::AppFormatMode::Normal));
   }
 };
 

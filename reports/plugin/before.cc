@@ -79,6 +79,8 @@ Before::Before(const std::filesystem::path& file) {
   if (!root.is_object() || !root.contains("outcomes") || !root["outcomes"].is_array()) {
     wrong("legal: a file that check ./MY.so --json wrote");
   }
+  if (root.contains("partial") && root["partial"] != false)
+    wrong("is of a run that did not end, must be of one that did");
   for (const Json& one : root["outcomes"]) {
     const auto field = [&](const char* key) {
       if (!one.is_object() || !one.contains(key) || !one[key].is_string())

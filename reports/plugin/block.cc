@@ -206,16 +206,20 @@ void add_outcome(const PluginOutcome& outcome, bool alone, bool fails, VerdictBl
   for (const std::string& why : outcome.undecided) block.notes.push_back({"undecided", head + why});
 }
 
+std::string not_whole_text(const PluginReport& report) {
+  if (!report.failure.empty()) return "given up: " + report.failure;
+  return report.partial ? "interrupted before every case had run" : report.replaced;
+}
+
 /// The block's outcome in words, of so many kernels, of which so many fail.
 std::string sentence(const PluginReport& report, const VerdictBlock& block, std::size_t kernels, std::size_t failing) {
   const std::string all = counted(kernels, "kernel and format", "kernels and formats");
   switch (block.outcome) {
     case BlockOutcome::fail:
-      return fmt::format("{}, in {} of {}", counted(block.causes.size(), "cause of failure", "causes of failure"),
-                         failing, all);
+      return fmt::format("{}, in {} of {}{}", counted(block.causes.size(), "cause of failure", "causes of failure"),
+                         failing, all, report.is_whole() ? "" : "; " + not_whole_text(report));
     case BlockOutcome::partial:
-      if (!report.failure.empty()) return "given up: " + report.failure;
-      return report.partial ? "interrupted before every case had run" : report.replaced;
+      return not_whole_text(report);
     case BlockOutcome::undecided:
       return report.undecided() ? "nothing failed, but too little was decided: this is no pass"
                                 : "nothing failed, but not every kernel was run: this is no pass";

@@ -1,6 +1,7 @@
 #include "reports/plugin/check.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -170,14 +171,17 @@ class Run {
     std::set<ProblemKind> problems;
     for (const Kernel* kernel : kernels_) problems.insert(kernel->problem);
     for (const ProblemKind problem : problems) {
+      std::vector<std::string> drawn;
       for (const Family* family : families) {
         if (!family->serves(problem)) continue;
         const CoveringCases cases = covering_cases(*family, problem, options_.cases);
-        if (cases.drawn >= cases.round) continue;
-        parts_.push_back(fmt::format(
-            "{}: {} of the {} rows of the covering array of {} were drawn: {} cases per family, the default, take all",
-            name(problem), cases.drawn, cases.round, family->name, PluginCheck{}.cases));
+        if (cases.drawn < cases.round) {
+          drawn.push_back(fmt::format("{} of {} rows of {}", cases.drawn, cases.round, family->name));
+        }
       }
+      if (drawn.empty()) continue;
+      parts_.push_back(fmt::format("{}: of covering arrays {}; {} cases per family, the default, take all",
+                                   name(problem), fmt::join(drawn, ", "), PluginCheck{}.cases));
     }
   }
 

@@ -133,6 +133,7 @@ int check(Arguments& a) {
   const std::string program = replay_program(a);
   const std::optional<Before> before = a.before.empty() ? std::nullopt : std::optional<Before>(a.before);
   return with_plugin(a, [&](const Plugin& plugin) {
+    if (!a.check.out.empty()) require_writable(a.check.out, "--out");
     remove_earlier_results(a.junit, a.json);  // not before all that is read was read
     if (a.verbose) std::printf("%s", plugin_text(plugin).c_str());
     PluginReport report = check_plugin(plugin, a.check);

@@ -205,6 +205,7 @@ std::string json_of(const PluginReport& report, const Plugin& plugin, const std:
   nlohmann::ordered_json root{{"plugin", plugin.name()},
                               {"version", plugin.version()},
                               {"finding", report.found()},
+                              {"partial", !report.is_whole()},
                               {"undecided", report.undecided()}};
   auto& list = root["results"] = nlohmann::ordered_json::array();
   for (const PluginResult& result : report.results) {
@@ -301,7 +302,7 @@ int show(const PluginReport& report, const Plugin& plugin, const std::string& pr
 
 void write_plugin_files(const PluginReport& report, const Plugin& plugin, const std::string& program,
                         const std::string& junit, const std::string& json) {
-  if (report.partial || report.results.empty() || (!report.is_whole() && !report.found())) return;
+  if (report.results.empty() || (!report.is_whole() && !report.found())) return;
   const JunitSuite suite = junit_of(report, plugin, program);
   if (!junit.empty()) write_atomically(junit, junit_xml(std::span(&suite, 1)));
   if (!json.empty()) write_atomically(json, json_of(report, plugin, program));

@@ -9,7 +9,6 @@
 
 #include "properties/generators/family.h"
 #include "properties/laws/run_power.h"
-#include "reference/system/atomic_file.h"
 #include "reference/system/error.h"
 #include "reports/views/terminal/text.h"
 
@@ -105,22 +104,6 @@ std::string open_line(const std::vector<Record>& records, bool nightly) {
   if (open.elements == 0 && open.runs == 0) return "";
   return fmt::format("Inconclusive at the oracle's last tier: {} elements, {} runs{}.\n", open.elements, open.runs,
                      nightly ? ": a nightly run fails for it" : "");
-}
-
-void require_writable(const fs::path& directory, std::string_view option) {
-  std::error_code error;
-  fs::create_directories(directory, error);
-  if (error || !fs::is_directory(directory, error)) {
-    throw InfrastructureError(fmt::format("{} {}: cannot create the directory: {}", option,
-                                          one_line(directory.string()),
-                                          error ? error.message() : "a file is in the way"));
-  }
-  try_writing_in(directory);
-}
-
-void require_writable_file(const fs::path& file, std::string_view option) {
-  require_writable(fs::absolute(file).parent_path(), option);
-  replaceable_file(file);
 }
 
 }  // namespace flashproof

@@ -148,11 +148,6 @@ std::string run_line(const Run& run);
 /// `list kernels|families|laws --json`.
 std::string list_json(std::string_view what);
 
-/// Creates the directory and proves that a file can be written there. Throws InfrastructureError, which names `option`.
-void require_writable(const std::filesystem::path& directory, std::string_view option);
-/// The same for a file: its folder is made, and what stands there can be replaced (atomic_file.h).
-void require_writable_file(const std::filesystem::path& file, std::string_view option);
-
 std::uint64_t count_of(const Record& record, VerdictKind kind);
 /// What no tier of the oracle decided, of every kernel.
 struct Open {

@@ -109,6 +109,8 @@ Semantics preset(const std::string& name, ProblemKind problem) {
   for (const SemanticsPreset& one : kPresets) {
     if (one.problem == problem) names.push_back(one.name), list.push_back(&one);
   }
+  if (names.empty())
+    throw UsageError(fmt::format("preset {}: there is none of {}", quote(name), flashproof::name(problem)));
   return list[known("unknown preset", name, names)]->semantics;
 }
 

@@ -63,6 +63,8 @@ TEST(SemanticsJson, a_preset_may_be_changed_in_a_field) {
 TEST(SemanticsJson, what_is_wrong_is_named_with_what_is_legal) {
   EXPECT_THAT(refusal(R"("flash-attention")"),
               HasSubstr(R"(unknown preset "flash-attention"; near: flash-attention-2)"));
+  EXPECT_THAT(refusal(R"("flash-attention-2")", ProblemKind::softmax),
+              HasSubstr(R"(preset "flash-attention-2": there is none of softmax)"));
   EXPECT_THAT(refusal(R"({"lse_base": "10"})"), HasSubstr(R"(lse_base: "10"; legal: e, 2)"));
   EXPECT_THAT(refusal(R"({"lse_base": 2})"), HasSubstr("lse_base: legal: a text"));
   EXPECT_THAT(refusal(R"({"empty": "nan"})"), HasSubstr(R"(unknown field "empty"; near: empty_o)"));

@@ -123,9 +123,14 @@ TEST_F(AtomicFile, a_place_that_cannot_be_written_is_one_clear_line) {
   write_atomically(folder / "file", "x");
   EXPECT_THROW(write_atomically(folder / "file/below", "x"), InfrastructureError);
   EXPECT_THROW(write_atomically(folder / "missing/below", "x"), InfrastructureError);
-  EXPECT_THROW(try_writing_in(folder / "file"), InfrastructureError);
-  try_writing_in(folder);
-  EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(AtomicFile, that_a_folder_can_be_written_is_shown_before_the_work) {
+  write_atomically(folder / "file", "x");
+  EXPECT_THROW(require_writable(folder / "file", "--out"), InfrastructureError);
+  EXPECT_THROW(require_writable(folder / "file/below", "--out"), InfrastructureError);
+  require_writable(folder / "new/nested", "--out");
+  EXPECT_TRUE(fs::is_empty(folder / "new/nested"));
 }
 
 /// In a child whose root is the folder: nothing is mounted there.
@@ -136,7 +141,7 @@ TEST_F(AtomicFile, without_proc_a_file_is_written_under_a_temporary_name) {
     if (::chroot(folder.c_str()) != 0 || ::chdir("/") != 0) ::_exit(kNoRoot);
     write_atomically("/a", "old");
     write_atomically("/a", "new");
-    try_writing_in("/");
+    require_writable("/", "--out");
   };
   const int status = reap(fork_child(elsewhere), 10'000);
   ASSERT_TRUE(WIFEXITED(status)) << status;

@@ -1,6 +1,7 @@
 // merge: several report.json as one, with its table, page and files.
 #include <fmt/format.h>
 
+#include "reference/system/atomic_file.h"
 #include "reference/system/error.h"
 #include "reference/system/exit_codes.h"
 #include "reports/cli/commands/commands.h"

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "reference/system/atomic_file.h"
 #include "reference/system/error.h"
 #include "reference/system/exit_codes.h"
 #include "reference/system/progress.h"

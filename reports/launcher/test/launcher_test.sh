@@ -57,7 +57,7 @@ run --version --help
 expect 'help and version are help' has "$out" $'\n  replay'
 run replya
 expect 'an unknown command is a usage error' is "$code" 2
-expect 'and named' has "$err" "flashproof: unknown command 'replya'; "
+expect 'and named, with what is near' has "$err" "flashproof: unknown command 'replya'; near: report replay; the commands are: "
 expect 'and gets the names of all' has "$err" ' replay explain '
 run --no-biuld check
 expect 'an option before the command gets the three, too' is "$err" \

@@ -64,6 +64,7 @@ TEST_F(BeforeTest, what_cannot_be_read_is_told_and_compares_nothing) {
   EXPECT_THAT(changes(R"("reduction": "sideways")", kWide),
               ElementsAre(HasSubstr("before by \"reduction\": \"sideways\"")));
   EXPECT_THAT(refusal("[]"), HasSubstr("legal: a file that check ./MY.so --json wrote"));
+  EXPECT_THAT(refusal(R"({"partial": true, "outcomes": []})"), HasSubstr("of a run that did not end"));
   EXPECT_THAT(refusal(R"({"outcomes": [3]})"), HasSubstr("outcomes: kernel: legal: a text"));
   EXPECT_THAT(refusal("{"), HasSubstr("no JSON"));
   const std::string folder = std::filesystem::temp_directory_path().string();

@@ -10,6 +10,7 @@
 #include "properties/generators/family.h"
 #include "reference/problem/witness/witness.h"
 #include "reference/system/error.h"
+#include "reference/system/read_file.h"
 #include "reports/plugin/ask.h"
 #include "reports/plugin/block.h"
 #include "reports/plugin/command_line.h"
@@ -78,6 +79,18 @@ TEST(CheckPlugin, every_law_that_fails_is_named) {
     }
     EXPECT_GT(failing, 0) << kernel;
   }
+}
+
+TEST(CheckPlugin, a_failure_of_an_interrupted_run_is_told_and_written_as_that) {
+  PluginReport report = check_plugin(faulty(), small("wrong", {}));
+  ASSERT_TRUE(report.found() && report.is_whole());
+  report.partial = true;
+  EXPECT_THAT(plugin_block(report, faulty(), "replay").sentence, HasSubstr("; interrupted before every case had run"));
+  const std::filesystem::path json = testing::TempDir() + "flashproof-interrupted.json";
+  write_plugin_files(report, faulty(), "replay", "", json.string());
+  const std::string text = read_file(json, 1 << 20);
+  std::filesystem::remove(json);
+  EXPECT_THAT(text, testing::AllOf(HasSubstr("\"finding\": true"), HasSubstr("\"partial\": true")));
 }
 
 TEST(CheckPlugin, the_first_failure_is_told_at_once) {

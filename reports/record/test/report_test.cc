@@ -367,15 +367,5 @@ TEST(ReportTable, has_the_matrix_the_kernels_and_the_replay_lines_and_no_colour_
   EXPECT_THAT(table_text(f.report, 120, true), HasSubstr("\033[31m"));
 }
 
-TEST(RequireWritable, makes_the_directory_and_leaves_nothing_in_it) {
-  const TemporaryFolder folder;
-  const fs::path file = folder.path() / "file";
-  std::ofstream(file) << "x";
-  EXPECT_THROW(require_writable(file / "below", "--out"), InfrastructureError);
-  EXPECT_THROW(require_writable(file, "--out"), InfrastructureError);
-  require_writable(folder.path() / "new" / "nested", "--out");
-  EXPECT_TRUE(fs::is_empty(folder.path() / "new" / "nested"));
-}
-
 }  // namespace
 }  // namespace flashproof
