@@ -11,6 +11,7 @@
 #include "python/bindings/door.h"
 #include "python/bindings/door_time.h"
 #include "python/bindings/problem_json.h"
+#include "python/bindings/ptx.h"
 #include "python/bindings/references.h"
 #include "python/bindings/semantics.h"
 #include "python/bindings/shape_features.h"
@@ -125,6 +126,11 @@ constexpr std::pair<std::string_view, Function> kFunctions[] = {{"arithmetics", 
                                                                 {"make_case", make_case},
                                                                 {"option_number", option_number},
                                                                 {"options", option_list},
+                                                                {"ptx_drop", ptx_drop},
+                                                                {"ptx_launch", ptx_launch},
+                                                                {"ptx_module", ptx_module},
+                                                                {"ptx_program", ptx_program},
+                                                                {"ptx_tensor_map", ptx_tensor_map},
                                                                 {"read_witness", read_witness},
                                                                 {"seconds_per_call", seconds_per_call},
                                                                 {"semantics", semantics_table},

@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, Iterator
 
 import pytest
 
@@ -123,3 +123,11 @@ def flashproof_family(request: pytest.FixtureRequest, flashproof_check: Callable
         return result
 
     return run
+
+
+@pytest.fixture
+def triton_on_cpu(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Triton's launches in this test run on the CPU: flashproof.triton_on_cpu. @pytest.mark.parametrize("triton_on_cpu", [80, 90], indirect=True) says as which GPU."""
+    from .triton_on_cpu import triton_on_cpu as on_cpu
+    with on_cpu(getattr(request, "param", 80)):
+        yield

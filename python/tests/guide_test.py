@@ -34,6 +34,7 @@ def test_block_runs(number, tmp_path):
         text = "import sys\nsys.path.insert(0, %r)\nfrom kernels import attention as my_attention\n" % str(ROOT / "python/tests") + text
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "block_test.py"]
     (tmp_path / "block_test.py").write_text(text, encoding="utf-8")
+    (tmp_path / "kernels").symlink_to(ROOT / "kernels")  # paths are those of a checkout
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
