@@ -156,7 +156,7 @@ class Module:
         self.target: str = told["target"]
 
     def __del__(self) -> None:
-        if self._number and call is not None:
+        if self._number and _call is not None:
             _call("ptx_drop", module=self._number)
 
 
@@ -179,11 +179,11 @@ class Kernel:
         self._parameter_bytes: int = told["parameter_bytes"]
 
     def __del__(self) -> None:
-        if self._number and call is not None:
+        if self._number and _call is not None:
             _call("ptx_drop", program=self._number)
 
     def __call__(self, *arguments: Any, grid: Dim = 1, block: Dim = 32, shared: int = 0, arrays: Sequence[Any] = (),
-                 max_instructions: int = 10**11, last_first: bool = False) -> Launch:
+                 max_instructions: int = 10**10, last_first: bool = False) -> Launch:
         """One launch, which is over when this returns.
 
         arguments: of each parameter in order an array (NumPy, or PyTorch on the CPU; None is a null pointer), a number, a scalar of NumPy (its bits),
