@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -89,6 +90,7 @@ void ptx_module(const Json& request, const Python& python) {
   ptx::Module module = request.contains("file")
                            ? ptx::read_module(value<std::string>(request, "file"))
                            : ptx::parse(value<std::string>(request, "name"), value<std::string>(request, "text"));
+  module.file = std::filesystem::path(module.file).filename().string();  // findings are short
   Json entries = Json::array();
   for (const ptx::Entry& entry : module.entries) {
     if (!entry.is_function) entries.push_back(entry.name);
