@@ -78,7 +78,7 @@ LIMITS = {"problem": "softmax", "cases": 1, "seconds": 0, "families": ["normal",
 
 
 def test_every_law_is_asked_of_a_triton_kernel(triton_on_cpu):
-    result = flashproof.check(softmax, **LIMITS)
+    result = flashproof.check(softmax, deterministic=False, **LIMITS)  # Triton compiles again where a stride is no multiple of 16: sums in another order
     assert result.ok, str(result)
     assert result.max_ratio > 0 and result.decided["o"] > 0.5
 
