@@ -13,7 +13,7 @@ namespace flashproof::attack {
 
 namespace {
 
-constexpr std::uint64_t kStream = 41;
+constexpr std::uint64_t kStream = 41, kEdgeStream = 410;
 
 /// One change after the other, each kept if the declaration still has a meaning.
 void widen(Random& random, Arithmetic& a) {
@@ -141,13 +141,10 @@ void many_parts(Random& random, AttentionProblem& p, Arithmetic& a) {
 
 }  // namespace
 
-ExtremeCase extreme(ProblemKind kind, std::uint64_t seed) {
-  Random random(seed, kStream + static_cast<std::uint64_t>(kind));
-  ExtremeCase made;
-  made.problem = extreme_problem(random, kind);
-  made.arithmetic = declaration(random, made.problem);
-  made.arithmetic.underflow = random.chance(0.5) ? Underflow::flush : Underflow::gradual;
-  if (kind != ProblemKind::attention) return made;
+namespace {
+
+/// Of an attention, beyond a problem and a declaration.
+void extend(Random& random, ExtremeCase& made) {
   widen(random, made.arithmetic);
   const Exponent exponent = made.arithmetic.exponent;
   if ((exponent == Exponent::fused || exponent == Exponent::unfused) && random.chance(0.25)) {
@@ -157,6 +154,20 @@ ExtremeCase extreme(ProblemKind kind, std::uint64_t seed) {
   } else if (random.chance(0.04)) {
     many_parts(random, std::get<AttentionProblem>(made.problem), made.arithmetic);
   }
+}
+
+}  // namespace
+
+ExtremeCase extreme(ProblemKind kind, std::uint64_t seed) {
+  constexpr double kEdges = 0.15;  // of the cases
+  Random random(seed, kStream + static_cast<std::uint64_t>(kind)),
+      edges(seed, kEdgeStream + static_cast<std::uint64_t>(kind));
+  ExtremeCase made;
+  made.problem = extreme_problem(random, kind);
+  made.arithmetic = declaration(random, made.problem);
+  made.arithmetic.underflow = random.chance(0.5) ? Underflow::flush : Underflow::gradual;
+  if (kind == ProblemKind::attention) extend(random, made);
+  if (edges.chance(kEdges)) to_an_edge(edges, made);
   return made;
 }
 
