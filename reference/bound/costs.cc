@@ -30,8 +30,10 @@ Precondition head_room(const Arithmetic& a, Nats frame, double terms) {
 
 double reciprocal_cost(const Arithmetic& a, double largest) {
   if (a.ending != Ending::multiply_reciprocal) return 0;
-  const double lost = largest < 0x1p126 ? 0 : product_underflow(a) * largest * kSlack;
-  const double relative = (a.reciprocal_error == 0 ? kU : a.reciprocal_error) + lost;
+  const double error = a.reciprocal_error == 0 ? kU : a.reciprocal_error;
+  // The computed one may be subnormal where the exact one is not.
+  const double lost = largest < 0x1p126 * (1 - error) ? 0 : product_underflow(a) * largest * kSlack;
+  const double relative = error + lost;
   return relative < 1 ? -std::log1p(-relative) * kSlack : std::numeric_limits<double>::infinity();
 }
 

@@ -199,10 +199,17 @@ AttentionSplit::Joined AttentionSplit::join(const RowModel& row, const Attention
   // A frame of max_sum is the m of a part; that of a tree, where its sides may change places, an lse above all parts'.
   const double frame = sums_ ? most : std::max(most, turned(tree, plain, doubt + 2 * deepest * doubted.largest));
   const double last = sums_ ? 0 : unsettled(tree, plain, total, roundings(1) * (most + doubt), doubt);
+  // The sum whose logarithm a join takes is off by both sides' doubt, and so far may that logarithm reach further.
+  const double logarithm = sums_ ? 0 : a_.log_error * 2 * doubt;
   const double more = slope * (4 * doubt + 2 * lag + (sums_ ? highest - lowest : 0)) + exponential_cost(a_).count +
                       frame_cost(a_, {frame}).count +
-                      (a_.exponent == Exponent::unfused ? frame_cost(a_, {frame}).count : 0) + last;
-  const bool may_underflow = highest - lowest + 2 * doubt + more >= kLogMinNormal - 1;
+                      (a_.exponent == Exponent::unfused ? frame_cost(a_, {frame}).count : 0) + last + logarithm;
+  double gap = highest - lowest;  // of frames: of sums the maxima, whichever of which is lazy
+  if (sums_) {
+    const auto [least, most_of_all] = std::ranges::minmax(states_, {}, &State::max);
+    gap = std::max(gap, most_of_all.max - least.max) + lag;
+  }
+  const bool may_underflow = gap + 2 * doubt + more >= kLogMinNormal - 1;
   return {.tree = tree,
           .deepest = deepest,
           .free = free,
@@ -227,7 +234,12 @@ void AttentionSplit::charge_leaves(RowModel& row, const AttentionPaths& paths, c
     Leaves& leaves = row.leaves;
     const double extra =
         states_.size() == 1 && !paths.exponents().rounds_frame() ? 0 : joined.tree.depth[c] * joined.more;
-    const double share = std::exp(leaves.score[j] - state.lse);  // of its part
+    // ln of its share of the part, at most: computed scores may be in more doubt than the part as a whole. Of sums the weight in the
+    // part's frame, which may lie far below the exact one, beside the exact l.
+    const double highest = leaves.score[j] + leaves.score_error[j];
+    const double above = highest - paths.visits().parts()[state.part].low;
+    const double log_share = sums_ ? std::min(0.0, above) + leaves.exponent[j] - (state.lse - state.max)
+                                   : std::min(0.0, highest + leaves.exponent[j] - state.lse + state.doubt);
     const double added = joined.free ? own(state, paths) : joined.o.row.leaves.exponent[c] + extra;
     leaves.exponent[j] += added;
     // What the part lost stands beside weights that all have its κ; the last frame lies above its own, if anywhere.
@@ -235,13 +247,14 @@ void AttentionSplit::charge_leaves(RowModel& row, const AttentionPaths& paths, c
     const double moved = std::min(0.0, height) + (joined.free ? state.local : paths.common(state.part) + added);
     leaves.lost[j] = rescaled(leaves.lost[j], moved);
     leaves.lost_numerator[j] = rescaled(leaves.lost_numerator[j], moved);
-    const double lost =
-        joined.o.row.leaves.lost[c] + (joined.may_underflow ? 4 * joined.deepest * exp_underflow(a_) * joined.unit : 0);
-    if (lost > 0 && share > 0) leaves.lost[j] += lost * share;
+    // The largest state is 1 there, and the largest weight here.
+    const double lost = joined.o.row.leaves.lost[c] * std::exp(joined.highest - row.frame.max) +
+                        (joined.may_underflow ? 4 * joined.deepest * exp_underflow(a_) * joined.unit : 0);
+    // Sums beside a lazy frame are up to e^lag of what they are beside the maximum.
+    if (lost > 0) leaves.lost[j] += lost * std::exp(std::min(log_share + joined.lag, 700.0)) * kSlack;
     double numerator = joined.o.row.leaves.numerator[c] + joined.o.common;
     if (joined.o.total == MergeTotal::joint) numerator += joined.o.node[c];
-    if (joined.free)
-      numerator += joined.o.row.leaves.exponent[c] + 4 * joined.deepest * joined.more + a_.log_error * joined.doubt;
+    if (joined.free) numerator += joined.o.row.leaves.exponent[c] + 4 * joined.deepest * joined.more;
     if (a_.split.weights == MergeWeights::one_sided) numerator += joined.deepest * joined.more;
     if (sums_) numerator += roundings(joined.tree.depth[c]);  // a factor that merge_paths() takes for 1
     leaves.numerator[j] += leaves.key[j] < 0 ? 0 : numerator;

@@ -32,6 +32,7 @@ void charge_weights(const std::vector<MergeState>& states, const Arithmetic& a, 
   const bool shifted = a.merge_weights != MergeWeights::unshifted;
   const bool chain = a.merge_weights == MergeWeights::max_sum;  // l is a chain of fma too
   const double unit = std::exp(std::min((shifted ? 0 : -frame.count) - row.frame.max, 700.0));
+  row.common = shifted ? frame_cost(a, abs(frame) + doubt).count : 0;
   for (std::size_t c = 0; c < states.size(); ++c) {
     const Nats below = (shifted ? frame : Nats{}) - states[c].max;
     Nats own, constant;
@@ -47,12 +48,12 @@ void charge_weights(const std::vector<MergeState>& states, const Arithmetic& a, 
     const double later = n - static_cast<double>(c);
     leaves.denominator[c] = roundings(chain ? later : std::min(later, n - 1));
     leaves.numerator[c] = roundings(form == MergeForm::concat ? 1 : later);
-    if (below.count + leaves.exponent[c] + 2 * doubt.count > kLogMinNormal - 0x1p-10) {
+    if (leaves.score[c] == row.frame.max) row.largest_error = std::max(row.largest_error, leaves.exponent[c]);
+    if (below.count + leaves.exponent[c] + row.common + 2 * doubt.count > kLogMinNormal - 0x1p-10) {
       leaves.lost[c] = exp_underflow(a) * states[c].sum * unit;
       if (states[c].sum != 1) row.largest_leads = false;
     }
   }
-  row.common = shifted ? frame_cost(a, abs(frame) + doubt).count : 0;
   if (!shifted || chain || doubt.count > 0 || rounds_frame(a)) {
     // No weight is 1 for certain. Where some are lost the bracket of lse is not used, and frames err as their m do.
     row.frame.error = row.largest_leads ? std::ranges::max(leaves.exponent) : doubt.count;
@@ -145,7 +146,8 @@ MergePaths flat_paths(const std::vector<MergeState>& states, const Arithmetic& a
     set_weights(paths);
   } else {
     paths.ending = merge_ending(a, log_size + doubt.count + paths.lse.total(), lse_size);
-    if (shifted) require_factor(a, std::log(sum) - doubt.count - paths.lse.total(), paths);
+    const double log_l = shifted ? std::log(sum) : weights.lse;  // an unshifted factor is e^{−λ^}
+    require_factor(a, log_l - doubt.count - paths.lse.total(), paths);
   }
   require_sum(paths);
   const auto n = static_cast<double>(states.size());

@@ -135,12 +135,13 @@ class Walk {
     const bool in_doubt = std::fabs(gap) <= doubt;  // which side the kernel takes for the smaller
     const double share_a = log_share(gap + doubt, theta);
     const double share_b = log_share(-gap + doubt, theta);
+    const double reciprocal = reciprocal_cost(a_, 4);  // of 1 + e
     // e^{−|gap|} and e/s are subnormal; or e^{|gap|} is infinite, and a weight 0.
-    const double lost = stable() ? (widest + theta > kLogMinNormal - 0x1p-10 ? 2 * exp_underflow(a_) : 0)
+    const double depth = widest + theta + reciprocal;
+    const double lost = stable() ? (depth > kLogMinNormal - 0x1p-10 ? 2 * exp_underflow(a_) : 0)
                                  : (widest + theta > kLogF32Max ? std::exp(std::min(theta, 700.0) - kLogF32Max) : 0);
     const bool a_smaller = gap < 0;
     const Settled settled = settle(a.pending, b.pending, gap);
-    const double reciprocal = reciprocal_cost(a_, 4);  // of 1 + e
     for (const bool left : {true, false}) {
       Edge& edge = edges_[left ? join.left : join.right];
       const bool smaller = left == a_smaller;

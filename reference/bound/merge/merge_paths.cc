@@ -50,12 +50,16 @@ void require_factor(const Arithmetic& a, double least, MergePaths& paths) {
     const double log = paths.ending.log_units - least;
     paths.preconditions.push_back({"e^(m - lse) below the f32 range: log of it", log, kLogF32Max, false});
   } else if (a.ending == Ending::multiply_reciprocal) {
-    paths.preconditions.push_back(
-        {"reciprocal of l below the f32 range: log of it", 0x1p-10 - least, kLogF32Max, false});
+    const double error = std::max(0x1p-10, std::log1p(a.reciprocal_error));
+    paths.preconditions.push_back({"reciprocal of l below the f32 range: log of it", error - least, kLogF32Max, false});
   }
 }
 
 void require_sum(MergePaths& paths) {
+  if (!(paths.weights.denominator < 1)) {  // 0/0 of a block that is 0
+    paths.preconditions.push_back(
+        {"share of the sum of weights that underflow may take", paths.weights.denominator, 1});
+  }
   if (paths.row.largest_leads) return;
   paths.preconditions.push_back(
       {"sum of weights above 0: -log of what is certainly left", -std::log(paths.weights.low), 700});

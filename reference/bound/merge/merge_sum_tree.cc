@@ -29,6 +29,9 @@ struct Walk {
   std::vector<Node> nodes;  // the leaves, then the joins
   std::vector<Edge> edges;  // of every node but the root, to its join; after carry_down() to the root
   std::vector<int> exps;    // exponentials on it
+  // Log units by which the factors on it exceed 1 at most: what is lost at one of them the others multiply, and a rounded
+  // frame makes each of them e^κ, whatever the exponents say.
+  std::vector<double> frames;
 };
 
 /// Of one side of a join: its rescaling, which nothing pays that keeps its frame.
@@ -45,6 +48,7 @@ void charge_side(Walk& walk, std::int32_t side, const Node& join, double frame, 
     edge.numerator += roundings(1);
     edge.denominator += roundings(1);
     walk.exps[side] = 1;
+    walk.frames[side] = frame;
     paths.largest = std::max(paths.largest, edge.exponent + frame);
     const Nats constant = constant_cost(arithmetic, {gap + 2 * doubt});
     paths.constant = std::max(paths.constant, constant_share(constant, {edge.exponent}));
@@ -62,6 +66,7 @@ Walk walk_up(const std::vector<MergeState>& states, const Arithmetic& arithmetic
   }
   walk.edges.resize(2 * states.size() - 1);
   walk.exps.assign(walk.edges.size(), 0);
+  walk.frames.assign(walk.edges.size(), 0);
   paths.descent.assign(walk.edges.size(), 1);
   for (const Join& join : joins) {
     const Node& a = walk.nodes[join.left];
@@ -78,8 +83,10 @@ Walk walk_up(const std::vector<MergeState>& states, const Arithmetic& arithmetic
     walk.nodes.push_back(node);
   }
   for (std::size_t k = joins.size(); k-- > 0;) {
-    walk.exps[joins[k].left] += walk.exps[states.size() + k];
-    walk.exps[joins[k].right] += walk.exps[states.size() + k];
+    for (const std::int32_t side : {joins[k].left, joins[k].right}) {
+      walk.exps[side] += walk.exps[states.size() + k];
+      walk.frames[side] += walk.frames[states.size() + k];
+    }
   }
   carry_down(joins, walk.edges);
   return walk;
@@ -102,10 +109,15 @@ LeafSums charge_leaves(const std::vector<MergeState>& states, const Arithmetic& 
     leaves.exponent[c] = (walk.edges[c].exponent + 0x1p-50 * (frame - states[c].max).count) * kSlack;
     leaves.numerator[c] = walk.edges[c].numerator;
     leaves.denominator[c] = walk.edges[c].denominator;
+    if (leaves.score[c] == paths.row.frame.max) {
+      paths.row.largest_error = std::max(paths.row.largest_error, leaves.exponent[c]);
+    }
     const int exps = walk.exps[c];
-    if (exps > 0 && (frame - states[c].max).count + leaves.exponent[c] + 2 * walk.doubt > kLogMinNormal - 0x1p-10) {
-      const double growth_of_later = std::exp(2 * (arithmetic.exp_error * exps) + walk.nodes.back().pending);
-      leaves.lost[c] = exps * exp_underflow(arithmetic) * states[c].sum * growth_of_later * unit;
+    const double depth = (frame - states[c].max).count + leaves.exponent[c] + walk.frames[c] + 2 * walk.doubt;
+    if (exps > 0 && depth > kLogMinNormal - 0x1p-10) {
+      const double growth_of_others = 2 * (arithmetic.exp_error * exps) + walk.nodes.back().pending + walk.frames[c];
+      leaves.lost[c] =
+          exps * exp_underflow(arithmetic) * states[c].sum * std::exp(std::min(growth_of_others, kMostGrowth)) * unit;
       paths.row.largest_leads = false;
     }
     all.sum += states[c].sum * std::exp((states[c].max - frame).count);
@@ -129,8 +141,10 @@ MergePaths sum_tree_paths(const std::vector<MergeState>& states, const Arithmeti
   LeafSums leaves = charge_leaves(states, arithmetic, walk, unit, paths);
 
   row.common = walk.nodes.back().pending;
-  row.numerator_underflow = underflow_of(arithmetic, 3 * n, 3 * n) * unit * later(3 * n);
-  row.denominator_underflow = underflow_of(arithmetic, 2 * n, 3 * n) * unit * later(3 * n);
+  const double frames = *std::max_element(walk.frames.begin(), walk.frames.begin() + std::ssize(states));
+  const double factors = std::exp(std::min(frames, kMostGrowth)) * later(3 * n);  // behind a product that underflows
+  row.numerator_underflow = underflow_of(arithmetic, 3 * n, 3 * n) * unit * factors;
+  row.denominator_underflow = underflow_of(arithmetic, 2 * n, 3 * n) * unit * factors;
   // No weight is 1 for certain. Where some are lost the bracket of lse is not used, and frames err as their m do.
   row.frame.error = row.largest_leads ? leaves.widest : doubt;
   set_weights(paths);

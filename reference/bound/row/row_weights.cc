@@ -62,12 +62,13 @@ void perturbed_weights(const RowModel& row, RowWeights& weights) {
   weights.low = std::max(sums.low / kSlack, 1 - sums.loss * kSlack);  // Σ p = 1, so nothing is lost beside it
   weights.up = 1 + sums.q * kSlack;
   // The maximum itself weighs e^{−lead} at least, but for κ: unless it may be lost.
-  const double largest = row.largest_leads ? std::exp(-row.common - row.lead) : 0x1p-1000;
+  const double largest_error = std::min(row.largest_error, 690.0);  // 0 would leave 0/0
+  const double largest = row.largest_leads ? std::exp(-row.common - row.lead - largest_error) : 0x1p-1000;
   weights.sum = std::max(largest, weights.low * scale.unit) / kSlack;
 
   // Upwards ln up, downwards −ln low. Without a lead the computed sum of weights also lies in [1, n] times e^{m̂−f},
   // whatever the scores: every weight is at most the maximum's.
-  const double count = std::log(static_cast<double>(n));
+  const double count = std::log(static_cast<double>(n)) + row.above;
   const double boxes = std::max(std::log(weights.up), -std::log(weights.low));
   weights.frame = frame.pivot_error + row.common;
   weights.lse_weights = weights.frame +

@@ -7,6 +7,7 @@
 
 #include "reference/bound/declare/presets.h"
 #include "reference/bound/test/one_row.h"
+#include "reference/model/attack/attack_extreme.h"
 #include "reference/model/attack/attack_judge.h"
 #include "reference/oracle/oracle.h"
 
@@ -273,6 +274,52 @@ TEST(AttackCases, joins_far_below_the_largest_keep_their_differences) {
   const Problem problem = states({0x1p87F, 1, 0, 0x1p18F}, {1, 1, 1, 1});
   const Bound bound = compute_bound(problem, merge(Reduction::pairwise_tree, MergeWeights::running));
   EXPECT_FALSE(bound.domain[0].form.holds()) << "e^(2^18) of the second pair is infinite";
+}
+
+// The second state's own factor in the first join is 2^0.09 of the frame's rounding, which what the second join loses is multiplied by.
+TEST(AttackCases, what_a_join_of_sums_loses_has_the_kappa_of_earlier_joins) {
+  MergeProblem p = states({-33554430, -29249380, 0}, {0x1.da3a16p-62F, 0x1.02p+62F, 0x1.8p+62F}, MergeForm::concat);
+  p.l = Tensor::dense(Format::f32, {3, 1});
+  const double l[] = {0x1.1b2e6ep+63, 0x1.183accp-63, 0x1.8p+45};
+  for (int c = 0; c < 3; ++c) p.l.set({c, 0}, l[c]);
+  Arithmetic a = merge(Reduction::pairwise_tree, MergeWeights::max_sum);
+  a.exponent = Exponent::fused;
+  a.underflow = Underflow::gradual;
+  a.ending = Ending::multiply_reciprocal;
+  expect_no_violation(p, a);
+}
+
+struct Beyond {
+  ProblemKind kind;
+  std::uint64_t seed;
+  const char* what;
+};
+
+// Cases of extreme() whose draws say more than a row written out here would.
+TEST(AttackCases, what_was_beyond_its_bound_is_within) {
+  constexpr auto kMerge = ProblemKind::merge, kAttention = ProblemKind::attention;
+  constexpr Beyond kCases[] = {
+      {kAttention, 145502616001, "the logarithm of a join has the doubt of both sides"},
+      {kMerge, 7100006131998, "a reciprocal is subnormal where the exact one is not"},
+      {kMerge, 7100008609295, "a flushed or subnormal product beside an unshifted weight that is too small"},
+      {kMerge, 7100029875862, "e^-lse of an unshifted sum leaves the range by the logarithm's error"},
+      {kMerge, 7100031411295, "a weight is subnormal by the rounding of the frame alone"},
+      {kMerge, 1005101, "a sum that is flushed makes 0/0 of a block that is 0"},
+      {kMerge, 8100000387270, "e/(1 + e) is flushed by the error of the reciprocal"},
+      {kAttention, 7000049497865, "o is subnormal in f32 beside far larger values that are hidden"},
+      {kAttention, 7000044873010, "a key in more doubt than its part takes all that a join loses"},
+      {kAttention, 7000093796099, "what a join loses is e^lag of it beside a lazy frame"},
+      {kAttention, 7000097645154, "a fused weight is above 1, and a sum above the number of keys"},
+      {kAttention, 8000023072869, "a lazy frame is so far below that its factor is subnormal"},
+      {kAttention, 8000024641895, "a key of a part whose computed maximum is far below the exact one"},
+      {kAttention, 8000048800346, "what a join loses is of all states together, not of the largest key"},
+  };
+  for (const auto& [kind, seed, what] : kCases) {
+    const auto [problem, arithmetic] = attack::extreme(kind, seed);
+    const Violations tally = attack::attack(problem, arithmetic, arithmetic, seed, 7);
+    EXPECT_EQ(tally.violations, 0) << what << ": " << tally.first;
+    EXPECT_EQ(tally.refused, 0) << what << ": " << tally.refusal;
+  }
 }
 
 TEST(AttackJudge, grants_no_rounding_into_f32_where_the_bound_has_it_already) {
