@@ -87,8 +87,9 @@ inline void finish_columns(const PassRow& row, const RowConstants& k, const doub
     // Left to double: vacuous, not a number, or what f32 may have lost is not negligible.
     const auto lost = hn::Mul(unit, hn::Mul(floor, set(0x1p10)));
     const auto finite = hn::And(hn::Lt(total, hn::Mul(range, set(0.5))), hn::Le(lost, total));
-    // Beside far larger values that are hidden, o may be subnormal in f32: what its rounding loses is in no slop.
-    const auto kept = hn::Or(hn::Ge(sum(kSize), set(0x1p-90)), hn::Eq(sum(kSize), zero));
+    // Beside far larger values that are hidden, o may be subnormal in f32: the 2^-150 that its rounding loses are in no slop, unless
+    // Σ p|v| is large enough for kChainError of it to be far more.
+    const auto kept = hn::Or(hn::Ge(sum(kSize), set(0x1p-110)), hn::Eq(sum(kSize), zero));
     const auto settled = hn::And(finite, kept);
 
     HWY_ALIGN double parts[8][8];
