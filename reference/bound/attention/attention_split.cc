@@ -200,16 +200,22 @@ AttentionSplit::Joined AttentionSplit::join(const RowModel& row, const Attention
   const double frame = sums_ ? most : std::max(most, turned(tree, plain, doubt + 2 * deepest * doubted.largest));
   const double last = sums_ ? 0 : unsettled(tree, plain, total, roundings(1) * (most + doubt), doubt);
   // The sum whose logarithm a join takes is off by both sides' doubt, and so far may that logarithm reach further.
-  const double logarithm = sums_ ? 0 : a_.log_error * 2 * doubt;
+  const double log2 = a_.split.weights == MergeWeights::stable ? std::log(2.0) : kInf;  // ln(1 + e), e <= 1
+  const double logarithm = sums_ ? 0 : a_.log_error * std::min(2 * doubt, log2);
   const double more = slope * (4 * doubt + 2 * lag + (sums_ ? highest - lowest : 0)) + exponential_cost(a_).count +
                       frame_cost(a_, {frame}).count +
                       (a_.exponent == Exponent::unfused ? frame_cost(a_, {frame}).count : 0) + last + logarithm;
-  double gap = highest - lowest;  // of frames: of sums the maxima, whichever of which is lazy
+  // How far the computed frame of a state may lie below the root's: of sums it is a maximum, in more doubt than their sums are.
+  double reach = highest + std::log(total) - lowest + 2 * doubt;
   if (sums_) {
-    const auto [least, most_of_all] = std::ranges::minmax(states_, {}, &State::max);
-    gap = std::max(gap, most_of_all.max - least.max) + lag;
+    double high = -kInf, low = kInf;
+    for (const State& state : states_) {
+      high = std::max(high, paths.visits().parts()[state.part].high);
+      low = std::min(low, paths.visits().parts()[state.part].low);
+    }
+    reach = high - low + lag;
   }
-  const bool may_underflow = gap + 2 * doubt + more >= kLogMinNormal - 1;
+  const bool may_underflow = reach + more >= kLogMinNormal - 1;
   return {.tree = tree,
           .deepest = deepest,
           .free = free,
@@ -247,11 +253,16 @@ void AttentionSplit::charge_leaves(RowModel& row, const AttentionPaths& paths, c
     const double moved = std::min(0.0, height) + (joined.free ? state.local : paths.common(state.part) + added);
     leaves.lost[j] = rescaled(leaves.lost[j], moved);
     leaves.lost_numerator[j] = rescaled(leaves.lost_numerator[j], moved);
-    // The largest state is 1 there, and the largest weight here.
-    const double lost = joined.o.row.leaves.lost[c] * std::exp(joined.highest - row.frame.max) +
-                        (joined.may_underflow ? 4 * joined.deepest * exp_underflow(a_) * joined.unit : 0);
-    // Sums beside a lazy frame are up to e^lag of what they are beside the maximum.
+    // The largest state is 1 there, and the largest weight here. Sums beside a lazy frame are up to e^lag of what they are beside the
+    // maximum. What doubt alone makes subnormal is lost in units of the kernel's frame, of sums the leaf's own weight there.
+    const double lost = joined.o.row.leaves.lost[c] * std::exp(joined.highest - row.frame.max);
     if (lost > 0) leaves.lost[j] += lost * std::exp(std::min(log_share + joined.lag, 700.0)) * kSlack;
+    if (joined.may_underflow) {
+      const double whole = sums_ ? state.lse - state.max : std::log(joined.unit);  // ln of what log_share is a share of
+      const double grown = joined.deepest * joined.more + (joined.free ? 2 * joined.doubt : joined.lag);
+      leaves.lost[j] +=
+          4 * joined.deepest * exp_underflow(a_) * std::exp(std::min(log_share + whole + grown, 700.0)) * kSlack;
+    }
     double numerator = joined.o.row.leaves.numerator[c] + joined.o.common;
     if (joined.o.total == MergeTotal::joint) numerator += joined.o.node[c];
     if (joined.free) numerator += joined.o.row.leaves.exponent[c] + 4 * joined.deepest * joined.more;

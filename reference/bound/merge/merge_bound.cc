@@ -221,6 +221,13 @@ Precondition unshifted_sums(const MergeProblem& problem, const MergePaths& paths
   return sums;
 }
 
+/// A given l may be flushed, and with it the whole sum: then 0/0 is the answer of a block that is 0.
+void require_denominator(const MergeProblem& problem, const MergePaths& paths, std::vector<Precondition>& list) {
+  if (!problem.has_l() || paths.weights.denominator < 1) return;
+  const double share = paths.row.denominator_underflow / paths.weights.sum;
+  list.push_back({"share of the sum of weights that underflow may take", std::max(share, 1.0), 1});
+}
+
 /// Bound::frame. Of weights whose largest is 1 the sum is in [1, n]; with a given l it may be anything, but m̂ is the largest
 /// m_c: of all states, or of those with l_c > 0.
 double frame_beyond(const MergeProblem& problem, const Row& row, std::int64_t r, double size) {
@@ -252,7 +259,8 @@ Bound merge_bound(const MergeProblem& problem, const Arithmetic& arithmetic) {
   for (std::int64_t r = 0; r < rows; ++r) {
     const Row row = row_of(problem, joins, r);
     if (row.states.empty()) continue;
-    const MergePaths paths = merge_paths(row.states, arithmetic, row.joins, problem.form, problem.o.format);
+    MergePaths paths = merge_paths(row.states, arithmetic, row.joins, problem.form, problem.o.format);
+    require_denominator(problem, paths, paths.preconditions);
     bound.lse[r] = paths.lse;
     bound.frame[r] = frame_beyond(problem, row, r, paths.lse.size);
     const bool unshifted = arithmetic.merge_weights == MergeWeights::unshifted;
@@ -302,6 +310,7 @@ std::vector<Precondition> merge_preconditions(const MergeProblem& problem, const
   if (row.states.empty()) return {};
   const MergePaths paths = merge_paths(row.states, arithmetic, row.joins, problem.form, problem.o.format);
   std::vector<Precondition> all = paths.preconditions;
+  require_denominator(problem, paths, all);
   if (arithmetic.merge_weights == MergeWeights::unshifted) {
     all.push_back(unshifted_sums(problem, paths, row, r));
     return all;

@@ -48,7 +48,8 @@ void charge_weights(const std::vector<MergeState>& states, const Arithmetic& a, 
     const double later = n - static_cast<double>(c);
     leaves.denominator[c] = roundings(chain ? later : std::min(later, n - 1));
     leaves.numerator[c] = roundings(form == MergeForm::concat ? 1 : later);
-    if (leaves.score[c] == row.frame.max) row.largest_error = std::max(row.largest_error, leaves.exponent[c]);
+    // Whatever a state's error is, the largest computed one is 1 but for its own exponential.
+    if (leaves.score[c] == row.frame.max) row.largest_error = std::max(row.largest_error, own.count);
     if (below.count + leaves.exponent[c] + row.common + 2 * doubt.count > kLogMinNormal - 0x1p-10) {
       leaves.lost[c] = exp_underflow(a) * states[c].sum * unit;
       if (states[c].sum != 1) row.largest_leads = false;
@@ -81,6 +82,7 @@ void charge_division_free(const std::vector<MergeState>& states, const Arithmeti
                           MergePaths& paths) {
   const Nats lse{paths.weights.lse}, error{paths.lse.total() + paths.lse_last};
   Leaves& leaves = paths.row.leaves;
+  const double frame = frame_cost(a, abs(lse) + error).count;
   for (std::size_t c = 0; c < states.size(); ++c) {
     const Nats reach = (paths.frame - states[c].max + Nats{log_sum} + error + doubt) * kSlack;
     const Nats own = argument_cost(a, reach, abs(states[c].max) + doubt, abs(lse) + error) + exponential_cost(a);
@@ -88,14 +90,13 @@ void charge_division_free(const std::vector<MergeState>& states, const Arithmeti
     leaves.exponent[c] = (states[c].error + own + reach * 0x1p-50).count * kSlack;
     charge_own(paths, c, own, constant);
     leaves.denominator[c] = 0;
-    leaves.lost[c] = reach.count + leaves.exponent[c] > kLogMinNormal - 0x1p-10 ? exp_underflow(a) : 0;
+    leaves.lost[c] = reach.count + leaves.exponent[c] + frame > kLogMinNormal - 0x1p-10 ? exp_underflow(a) : 0;
     leaves.lost[c] *= std::exp(log_sum - paths.row.frame.max) * kSlack;
   }
   // These weights sum to 1, the leaves' to more: what is lost beside them, too, is in the leaves' units.
   paths.row.numerator_underflow *= std::exp(log_sum - paths.row.frame.max) * kSlack;
   paths.row.denominator_underflow = 0;
   paths.row.denominator_square = 0;
-  const double frame = frame_cost(a, abs(lse) + error).count;
   paths.common = error.count + frame;
   // For the chance model: the logarithm, λ^ and its product are one rounding each, of all states.
   paths.largest =

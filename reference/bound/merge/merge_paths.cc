@@ -56,10 +56,6 @@ void require_factor(const Arithmetic& a, double least, MergePaths& paths) {
 }
 
 void require_sum(MergePaths& paths) {
-  if (!(paths.weights.denominator < 1)) {  // 0/0 of a block that is 0
-    paths.preconditions.push_back(
-        {"share of the sum of weights that underflow may take", paths.weights.denominator, 1});
-  }
   if (paths.row.largest_leads) return;
   paths.preconditions.push_back(
       {"sum of weights above 0: -log of what is certainly left", -std::log(paths.weights.low), 700});

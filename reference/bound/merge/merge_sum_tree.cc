@@ -32,6 +32,7 @@ struct Walk {
   // Log units by which the factors on it exceed 1 at most: what is lost at one of them the others multiply, and a rounded
   // frame makes each of them e^κ, whatever the exponents say.
   std::vector<double> frames;
+  std::vector<double> own;  // log units of the exponentials on it
 };
 
 /// Of one side of a join: its rescaling, which nothing pays that keeps its frame.
@@ -44,7 +45,8 @@ void charge_side(Walk& walk, std::int32_t side, const Node& join, double frame, 
   paths.descent[side] = std::exp(-gap);
   if (gap > 0 || doubt > 0 || rounds_frame(arithmetic)) {  // else the factor is exactly 1
     const Nats exp_cost = exponential_cost(arithmetic);
-    edge.exponent += (argument_cost(arithmetic, {gap + 2 * doubt}, node.max, join.max) + exp_cost).count;
+    walk.own[side] = (argument_cost(arithmetic, {gap + 2 * doubt}, node.max, join.max) + exp_cost).count;
+    edge.exponent += walk.own[side];
     edge.numerator += roundings(1);
     edge.denominator += roundings(1);
     walk.exps[side] = 1;
@@ -67,6 +69,7 @@ Walk walk_up(const std::vector<MergeState>& states, const Arithmetic& arithmetic
   walk.edges.resize(2 * states.size() - 1);
   walk.exps.assign(walk.edges.size(), 0);
   walk.frames.assign(walk.edges.size(), 0);
+  walk.own.assign(walk.edges.size(), 0);
   paths.descent.assign(walk.edges.size(), 1);
   for (const Join& join : joins) {
     const Node& a = walk.nodes[join.left];
@@ -86,6 +89,7 @@ Walk walk_up(const std::vector<MergeState>& states, const Arithmetic& arithmetic
     for (const std::int32_t side : {joins[k].left, joins[k].right}) {
       walk.exps[side] += walk.exps[states.size() + k];
       walk.frames[side] += walk.frames[states.size() + k];
+      walk.own[side] += walk.own[states.size() + k];
     }
   }
   carry_down(joins, walk.edges);
@@ -110,7 +114,7 @@ LeafSums charge_leaves(const std::vector<MergeState>& states, const Arithmetic& 
     leaves.numerator[c] = walk.edges[c].numerator;
     leaves.denominator[c] = walk.edges[c].denominator;
     if (leaves.score[c] == paths.row.frame.max) {
-      paths.row.largest_error = std::max(paths.row.largest_error, leaves.exponent[c]);
+      paths.row.largest_error = std::max(paths.row.largest_error, walk.own[c] + walk.frames[c]);
     }
     const int exps = walk.exps[c];
     const double depth = (frame - states[c].max).count + leaves.exponent[c] + walk.frames[c] + 2 * walk.doubt;

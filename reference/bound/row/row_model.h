@@ -79,14 +79,14 @@ Frame frame_of(const Leaves& leaves);
 /// of key j is e^{s_j − f}. Where f is the computed maximum, as it is without `lead` and `lag`, the largest is exactly 1.
 struct RowModel {
   Leaves leaves;
-  Frame frame;                     // of the leaves
-  double common = 0;               // |κ|, log units: error of the frame that all weights share; lse alone sees it
-  double lead = 0;                 // log units: how far f may lie above the computed maximum (a stale frame)
-  double lag = 0;                  // log units: how far it may lie below it (a lazy frame): weights up to e^lag
-  double largest_error = 0;        // log units: by which the largest weight may be below 1 where it is not exactly that
-  double above = 0;                // log units: by which a weight may exceed 1, or e^lag, at most
-  bool largest_leads = true;       // the maximum's weight loses nothing, and no other exceeds it by what it loses
-  double numerator_underflow = 0;  // absolute, of the un-normalised Σ w v
+  Frame frame;                // of the leaves
+  double common = 0;          // |κ|, log units: error of the frame that all weights share; lse alone sees it
+  double lead = 0;            // log units: how far f may lie above the computed maximum (a stale frame)
+  double lag = 0;             // log units: how far it may lie below it (a lazy frame): weights up to e^lag
+  double largest_error = 0;   // log units: by which the largest weight may be below 1; of merges, which have no lead
+  double above = 0;           // log units: by which a weight may exceed 1, or e^lag, at most
+  bool largest_leads = true;  // the maximum's weight loses nothing, and no other exceeds it by what it loses
+  double numerator_underflow = 0;    // absolute, of the un-normalised Σ w v
   double denominator_underflow = 0;  // absolute, of the un-normalised Σ w
   // For the chance model (probable.h): Σ δ² over the roundings of the accumulator and of the denominator that many keys
   // share (0: none is taken as random), and the share of `numerator`, 0..1, that always has the same sign (truncation).

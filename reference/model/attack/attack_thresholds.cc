@@ -74,8 +74,10 @@ void hidden_beside(Random& random, AttentionProblem& p) {
 /// Parts of a split, or chunks, that are less than a normal weight below a sink, or one another; a key of each in far more doubt than
 /// the others. Where frames are lazy, up to their lag further.
 void parts_below(Random& random, AttentionProblem& p, Arithmetic& a) {
+  const std::int64_t n = p.k.shape[2];
+  const bool each = random.chance(0.3);  // a part for each key: what they have together lies above all of them
   Arithmetic changed = a;
-  changed.split = {.parts = static_cast<int>(random.integer(2, 4)),
+  changed.split = {.parts = static_cast<int>(each ? n : random.integer(2, 4)),
                    .combine = any_of(random, {Reduction::flat, Reduction::pairwise_fold, Reduction::pairwise_tree}),
                    .weights = any_of(random, {MergeWeights::max_sum, MergeWeights::stable, MergeWeights::running,
                                               MergeWeights::division_free, MergeWeights::shifted})};
@@ -85,7 +87,6 @@ void parts_below(Random& random, AttentionProblem& p, Arithmetic& a) {
     changed.query = any_of(random, {Format::bf16, Format::e4m3fn, Format::e5m2});
   }
   if (attention_contradiction(changed).empty()) a = changed;
-  const std::int64_t n = p.k.shape[2];
   const double lag = a.lazy_log2 * std::log(2.0);
   p.softcap = 0;
   p.bias = Tensor::dense(Format::f32, {1, 1, 1, n});
@@ -98,7 +99,7 @@ void parts_below(Random& random, AttentionProblem& p, Arithmetic& a) {
     p.sink = Tensor::dense(Format::f32, {1});
     put(p.sink, 0, random.uniform(-2, 2) + (random.chance(0.5) ? kLeast : 0));
   }
-  p.plan = ChunkPlan::uniform(n, random.integer(1, n));
+  p.plan = ChunkPlan::uniform(n, each ? 1 : random.integer(1, n));
 }
 
 }  // namespace
