@@ -122,8 +122,8 @@ class DescriptionReader {
                         range.size() == 3 ? count(field, range[2], 1) : 1};
       if (limit.least > limit.most) refuse(field + ": legal: least <= most");
       if (limit.most < limit.step || limit.most / limit.step * limit.step < limit.least) {
-        refuse(fmt::format("{}: no size but 0 is a multiple of {} in {}..{}, legal: limits that hold one", field,
-                           limit.step, limit.least, limit.most));
+        refuse(fmt::format("{}: {}..{} holds no multiple of {} above 0, legal: limits that do", field, limit.least,
+                           limit.most, limit.step));
       }
       list.push_back(limit);
     }

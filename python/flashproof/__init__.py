@@ -5,7 +5,7 @@
     print(result)                                # the verdict, what failed and how to see it again
     assert result.ok
 
-The seven things one needs:
+The eight things one needs:
 
 check(f, problem="attention", dtype="bfloat16", arrays="torch", arithmetic="fa2_sm80", seconds=60)
     runs the laws over the input families; what f takes it says by the names of its parameters.
@@ -17,6 +17,8 @@ truth(q, k, v, causal=True), bound(q, k, v, causal=True, arithmetic="triton")
     of your own arrays what is right, and what a kernel may be off by.
 suggest(f)
     the declaration, semantics="flash-attention-2" and arithmetic=..., that explains what f returns.
+ptx.Kernel("my.ptx", "entry"), with triton_on_cpu():
+    compiled kernels, and Triton's as they stand, on the CPU with a GPU's bits.
 arithmetics("attention"), semantics("attention"), families("attention"), laws(), features()
     the names that `arithmetic`, `semantics`, `families`, `laws` and `without` take.
 pytest's fixtures flashproof_check and flashproof_family (a test per input family)
@@ -28,6 +30,7 @@ help(flashproof.check) has every option. The guide is reports/guides/python.md o
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as _version
 
+from . import ptx
 from ._check import check, replay
 from ._flashproof import InfrastructureError, UsageError
 from ._problem import arithmetics, families, features, laws, semantics
@@ -35,6 +38,7 @@ from ._references import (Balls, Bound, GradientBound, Gradients, Terms, Truth, 
                           write_witness)
 from ._result import FamilyResult, Finding, LawResult, Result, Statistics, Worst
 from ._suggest import Suggestion, suggest
+from ._triton import triton_array, triton_on_cpu
 
 try:
     __version__ = _version("flashproof")
@@ -43,6 +47,6 @@ except PackageNotFoundError:  # imported from a build folder
 
 __all__ = [
     "Balls", "Bound", "FamilyResult", "Finding", "GradientBound", "Gradients", "InfrastructureError", "LawResult", "Result", "Statistics", "Suggestion", "Terms", "Truth",
-    "UsageError", "Witness", "Worst", "arithmetics", "bound", "check", "families", "features", "gradient_bound", "gradients", "laws", "make_case", "read_witness",
-    "replay", "semantics", "suggest", "truth", "write_witness",
+    "UsageError", "Witness", "Worst", "arithmetics", "bound", "check", "families", "features", "gradient_bound", "gradients", "laws", "make_case", "ptx", "read_witness",
+    "replay", "semantics", "suggest", "triton_array", "triton_on_cpu", "truth", "write_witness",
 ]

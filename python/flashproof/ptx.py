@@ -19,9 +19,11 @@ takes for a fault of the call. It needs libLLVM 19 (Debian: libllvm19), which is
 
 from __future__ import annotations
 
+import collections
 import ctypes
 import os
 import struct
+import sys
 import threading
 from dataclasses import dataclass
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
@@ -36,6 +38,7 @@ __all__ = ["Finding", "Kernel", "Launch", "LaunchError", "Module", "TensorMap"]
 Dim = Union[int, Sequence[int]]
 
 _lock = threading.RLock()  # programs are made, launched and dropped by one thread at a time
+_dropped: "collections.deque[Dict[str, int]]" = collections.deque()  # by whatever thread collects garbage, to be told to the library later
 
 
 class Finding(NamedTuple):
@@ -76,18 +79,34 @@ def _extent(address: int, shape: Sequence[int], strides: Sequence[int], itemsize
     return Memory(address, address + sum(s for s in steps if s < 0), address + sum(s for s in steps if s > 0) + itemsize, writable)
 
 
-def memory_of(value: Any) -> Optional[Memory]:
+def unwrapped(value: Any) -> Any:
+    """Of what triton.reinterpret() makes the tensor in it."""
+    return value.base if type(value).__name__ == "TensorWrapper" and hasattr(value, "base") else value
+
+
+def memory_of(what: str, value: Any) -> Optional[Memory]:
     """Of a NumPy array or a tensor of PyTorch on the CPU; None of what is neither. Throws UsageError for a tensor that is elsewhere."""
+    value = unwrapped(value)
     if isinstance(value, np.ndarray):
         if value.dtype.hasobject:
-            raise UsageError(f"an array of {value.dtype}: legal numbers")
+            raise UsageError(f"{what}: an array of {value.dtype}, legal one of numbers")
         return _extent(value.__array_interface__["data"][0], value.shape, value.strides, value.itemsize, value.flags.writeable)
-    if type(value).__module__.split(".")[0] == "torch" and hasattr(value, "data_ptr"):
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
         if value.device.type != "cpu":
-            raise UsageError(f"a tensor on {value.device}: legal one on the cpu")
+            raise UsageError(f"{what}: a tensor on {value.device}, legal one on the cpu")
         size = value.element_size()
         return _extent(value.data_ptr(), value.shape, [s * size for s in value.stride()], size, True)
     return None
+
+
+def strides_of(array: Any) -> List[int]:
+    """In elements. Throws UsageError where bytes between two are no multiple of one."""
+    if not isinstance(array, np.ndarray):
+        return list(array.stride())
+    if any(s % array.itemsize for s in array.strides):
+        raise UsageError(f"strides {array.strides} in bytes: legal multiples of an element, {array.itemsize}")
+    return [s // array.itemsize for s in array.strides]
 
 
 class TensorMap:
@@ -103,17 +122,20 @@ class TensorMap:
 
     def __init__(self, array: Any, box: Sequence[int], swizzle: int = 0, dtype: str = "", shape: Optional[Sequence[int]] = None,
                  strides: Optional[Sequence[int]] = None, steps: Optional[Sequence[int]] = None) -> None:
-        memory = memory_of(array)
+        memory = memory_of("tensor map", array)
         if memory is None:
             raise UsageError(f"tensor map of {said(array)}: legal a NumPy array or a tensor of PyTorch")
+        array = unwrapped(array)
         dtype = dtype or str(array.dtype).rsplit(".", 1)[-1]
-        if dtype not in self._TYPES:
+        if not isinstance(dtype, str) or dtype not in self._TYPES:
             raise UsageError(f"tensor map: dtype {said(dtype)}, legal {', '.join(self._TYPES)}")
         if swizzle not in self._SWIZZLES:
             raise UsageError(f"tensor map: swizzle {said(swizzle)}, legal {', '.join(map(str, self._SWIZZLES))}")
+        for what, given in (("box", box), ("shape", shape), ("strides", strides), ("steps", steps)):
+            if given is not None and not isinstance(given, (tuple, list)) or what == "box" and given is None:
+                raise UsageError(f"tensor map: {what} {said(given)}, legal one number for each axis")
         shape = list(array.shape if shape is None else shape)
-        if strides is None:
-            strides = array.stride() if hasattr(array, "stride") else [s // array.itemsize for s in array.strides]
+        strides = strides_of(array) if strides is None else strides
         size = array.itemsize if isinstance(array, np.ndarray) else array.element_size()
         if len(strides) != len(shape) or (len(strides) and strides[-1] != 1):
             raise UsageError(f"tensor map: strides {list(strides)}, legal one for each axis, the last 1")
@@ -138,6 +160,8 @@ def _whole(what: str, values: Sequence[int]) -> List[int]:
 
 def _call(function: str, **request: Any) -> Any:
     with _lock:
+        while _dropped:
+            call("ptx_drop", **_dropped.popleft())
         return call(function, **request)
 
 
@@ -146,18 +170,18 @@ class Module:
 
     def __init__(self, source: Union[str, "os.PathLike[str]"], name: str = "kernel.ptx") -> None:
         """source: a path, or the text of a PTX, which findings call `name`."""
-        self._number = 0
+        self._number: int = 0
         if isinstance(source, str) and "\n" in source:
             told = _call("ptx_module", text=utf8_argument("the text of a PTX", source), name=utf8_argument("name", name))
         else:
             told = _call("ptx_module", file=path_argument("a PTX", source, ".ptx or a .cu"))
-        self._number: int = told["module"]
+        self._number = told["module"]
         self.entries: Tuple[str, ...] = tuple(told["entries"])
         self.target: str = told["target"]
 
     def __del__(self) -> None:
-        if self._number and _call is not None:
-            _call("ptx_drop", module=self._number)
+        if self._number:
+            _dropped.append({"module": self._number})
 
 
 class Kernel:
@@ -167,20 +191,20 @@ class Kernel:
     """
 
     def __init__(self, source: Union[Module, str, "os.PathLike[str]"], entry: str = "") -> None:
-        self._number = 0
+        self._number: int = 0
         self.module = source if isinstance(source, Module) else Module(source)
         if not isinstance(entry, str):
             raise UsageError(f"entry {said(entry)}: legal a name")
         told = _call("ptx_program", module=self.module._number, entry=utf8_argument("entry", entry))
-        self._number: int = told["program"]
+        self._number = told["program"]
         self.entry: str = told["entry"]
         self.parameters: List[Dict[str, Any]] = told["parameters"]
         self.required_threads: Tuple[int, ...] = tuple(told["required_threads"])  #: of a block; 0: any
         self._parameter_bytes: int = told["parameter_bytes"]
 
     def __del__(self) -> None:
-        if self._number and _call is not None:
-            _call("ptx_drop", program=self._number)
+        if self._number:
+            _dropped.append({"program": self._number})
 
     def __call__(self, *arguments: Any, grid: Dim = 1, block: Dim = 32, shared: int = 0, arrays: Sequence[Any] = (),
                  max_instructions: int = 10**10, last_first: bool = False) -> Launch:
@@ -198,7 +222,7 @@ class Kernel:
             packed = _packed(f"argument {i}", argument, parameter, memory)
             parameters[parameter["offset"]:parameter["offset"] + len(packed)] = packed
         for i, one in enumerate(arrays):
-            reached = memory_of(one)
+            reached = memory_of(f"arrays[{i}]", one)
             if reached is None:
                 raise UsageError(f"arrays[{i}] {said(one)}: legal a NumPy array or a tensor of PyTorch")
             memory.append((reached, f"arrays[{i}]"))
@@ -237,13 +261,14 @@ def _packed(what: str, argument: Any, parameter: Dict[str, Any], memory: List[Tu
         given = bytes(argument)
     elif isinstance(argument, np.generic):
         given = argument.tobytes()
-    elif (reached := memory_of(argument)) is not None:
+    elif (reached := memory_of(what, argument)) is not None:
         memory.append((reached, what))
         given = struct.pack("<Q", reached.address)
     elif isinstance(argument, (bool, int, float)) and not parameter["is_structure"]:
         given = _number(what, argument, parameter)
     else:
-        raise UsageError(f"{what} {said(argument)}: legal an array, a number, bytes, a TensorMap or None")
+        legal = "the bytes of a structure or a TensorMap" if parameter["is_structure"] else "an array, a number, bytes, a TensorMap or None"
+        raise UsageError(f"{what} {said(argument)}: legal {legal}")
     if len(given) != size:
         raise UsageError(f"{what} {line(argument, 60)}: {len(given)} bytes, the parameter has {size}")
     return given
@@ -252,10 +277,11 @@ def _packed(what: str, argument: Any, parameter: Dict[str, Any], memory: List[Tu
 def _number(what: str, argument: Union[bool, int, float], parameter: Dict[str, Any]) -> bytes:
     kind, bits = parameter["kind"], parameter["bits"]
     if kind == "f":
+        form = "<d" if bits == 64 else "<f"
         try:
-            return struct.pack("<d" if bits == 64 else "<f", argument)
-        except OverflowError:  # beyond f32
-            return struct.pack("<f", float("inf") if argument > 0 else float("-inf"))
+            return struct.pack(form, float(argument))
+        except OverflowError:  # beyond the format
+            return struct.pack(form, float("inf") if argument > 0 else float("-inf"))
     if isinstance(argument, float):
         raise UsageError(f"{what} {argument}: the parameter is .{kind}{bits}, legal a whole number or a scalar of NumPy, np.float32({argument})")
     if not -(1 << bits - 1) <= argument < 1 << bits:

@@ -23,7 +23,7 @@ from typing import Any, Callable, Dict, Iterator
 
 import pytest
 
-from . import Result, UsageError, _flashproof, check
+from . import Result, UsageError, _flashproof, _triton, check
 from ._check import names_of
 from ._options import help_of, number
 from ._text import said, shown
@@ -127,7 +127,6 @@ def flashproof_family(request: pytest.FixtureRequest, flashproof_check: Callable
 
 @pytest.fixture
 def triton_on_cpu(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Triton's launches in this test run on the CPU: flashproof.triton_on_cpu. @pytest.mark.parametrize("triton_on_cpu", [80, 90], indirect=True) says as which GPU."""
-    from .triton_on_cpu import triton_on_cpu as on_cpu
-    with on_cpu(getattr(request, "param", 80)):
+    """Triton's launches in this test run on the CPU: flashproof.triton_on_cpu(). @pytest.mark.parametrize("triton_on_cpu", [80, 90], indirect=True) says as which GPU."""
+    with _triton.triton_on_cpu(getattr(request, "param", 80)):
         yield

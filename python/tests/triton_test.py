@@ -11,8 +11,8 @@ from flashproof import ptx
 triton = pytest.importorskip("triton")
 import triton.language as tl  # noqa: E402
 
-from flashproof.triton_on_cpu import array  # noqa: E402
-from flashproof.triton_on_cpu import triton_on_cpu as on_cpu  # noqa: E402
+from flashproof import triton_array as array  # noqa: E402
+from flashproof import triton_on_cpu as on_cpu  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

@@ -152,7 +152,7 @@ TEST(Description, what_is_wrong_is_named_with_what_is_legal) {
   EXPECT_THAT(refusal(R"({"formats": ["f32"], "limits": {"cols": [2, 1]}})"), HasSubstr("least <= most"));
   for (const char* none : {"[65, 127, 64]", "[0, 63, 64]", "[0, 0]"}) {
     EXPECT_THAT(refusal(std::string(R"({"formats": ["f32"], "limits": {"cols": )") + none + "}}"),
-                HasSubstr("limits.cols: no size but 0 is a multiple of "))
+                testing::ContainsRegex("limits.cols: [0-9.]+ holds no multiple of [0-9]+ above 0, legal: "))
         << none;
   }
   EXPECT_THAT(refusal(R"({"formats": ["f32"], "limits": {"cols": [1, 2, 0]}})"), HasSubstr("integers in 1.."));

@@ -1,25 +1,24 @@
 """Triton kernels without a GPU: unmodified `kernel[grid](...)`, autotuning and heuristics too, on tensors of PyTorch on the CPU.
 
-    from flashproof.triton_on_cpu import triton_on_cpu
-
-    with triton_on_cpu(capability=80):                     # or 90; pytest: the fixture triton_on_cpu
+    with flashproof.triton_on_cpu(capability=80):          # or 90; pytest: the fixture triton_on_cpu
         print(flashproof.check(my_triton_attention, arrays="torch"))
 
 Triton compiles for that GPU as it always does; the PTX that it made is what runs (ptx.py), with an H100's bits, and what is wrong with a launch
-is raised as a LaunchError. Where PyTorch is not installed array() makes of a NumPy array one that Triton takes.
+is raised as a LaunchError. Where PyTorch is not installed triton_array() makes of a NumPy array one that Triton takes.
 """
 
 from __future__ import annotations
 
 import contextlib
+import inspect
+import os
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 
 from . import ptx
 from ._flashproof import UsageError
-
-__all__ = ["Array", "array", "triton_on_cpu"]
+from ._text import said
 
 _SHARED = {80: 163 << 10, 86: 99 << 10, 89: 99 << 10, 90: 227 << 10}  # bytes of a block by compute capability (CUDA programming guide)
 
@@ -34,7 +33,7 @@ class Array(np.ndarray):
         return self.itemsize
 
     def stride(self, axis: Optional[int] = None) -> Any:
-        strides = tuple(s // self.itemsize for s in self.strides)
+        strides = tuple(ptx.strides_of(self))
         return strides if axis is None else strides[axis]
 
     def clone(self) -> "Array":
@@ -48,8 +47,10 @@ class Array(np.ndarray):
         return self.copy_(0)
 
 
-def array(values: np.ndarray) -> Array:
+def triton_array(values: np.ndarray) -> Array:
     """The same memory, as Triton takes it."""
+    if not isinstance(values, np.ndarray):
+        raise UsageError(f"triton_array({said(values)}): legal an array of NumPy")
     return values.view(Array)
 
 
@@ -70,10 +71,12 @@ class _Utils:
         pass
 
     def fill_tma_descriptor_tiled(self, address: int, swizzle: int, size: int, element: int, box: Sequence[int], shape: Sequence[int], strides: Sequence[int],
-                                  padding: int) -> bytes:
+                                  padding: int = 0) -> bytes:
         if padding:
             raise UsageError("a tensor descriptor that fills with NaN: legal zeros")
         return ptx.tensor_map_bytes(element, address, shape, [s * size for s in strides], box, [1] * len(shape), swizzle)
+
+    fill_tma_descriptor = fill_tma_descriptor_tiled  # its name before Triton 3.7
 
 
 class _Launcher:
@@ -83,10 +86,10 @@ class _Launcher:
         from triton.runtime.cache import get_cache_manager
         self._types = list(src.signature.values())
         self._metadata = metadata
-        group = get_cache_manager(metadata.hash).get_group(f"{metadata.name}.json") or {}
+        group = get_cache_manager(metadata.hash).get_group(f"{metadata.name[:150]}.json") or {}  # as long as Triton lets a name be
         files = [path for name, path in group.items() if name.endswith(".ptx")]
-        if len(files) != 1:
-            raise RuntimeError(f"Triton's cache has no PTX of {metadata.name}")
+        if len(files) != 1 or not os.path.isfile(files[0]):
+            raise UsageError(f"Triton keeps no PTX of {metadata.name}: legal without TRITON_STORE_BINARY_ONLY, and with a cache folder")
         with open(files[0], encoding="utf-8") as file:
             self._kernel = ptx.Kernel(ptx.Module(file.read(), f"{metadata.name}.ptx"), metadata.name)
 
@@ -128,8 +131,9 @@ def _flatten(kind: Any, value: Any, descriptions: Iterator[Any], values: List[An
             _flatten(inner, one, descriptions, values, arrays)
     elif kind.startswith("tensordesc"):
         from triton.backends.nvidia.driver import make_tensordesc_arg
-        arrays.append(value.base)
-        values += make_tensordesc_arg(value, next(descriptions, None), None)
+        arrays.append(ptx.unwrapped(value.base))
+        known = (value, next(descriptions, None), None)
+        values += make_tensordesc_arg(*known[:len(inspect.signature(make_tensordesc_arg).parameters)])
     elif kind != "constexpr":
         values.append(_scalar(kind)(value) if kind in _SCALARS else value)
 
@@ -148,7 +152,10 @@ class _Benchmark:
     """The time of a launch is the number of its instructions: an autotuner has the same choice in every run."""
     instructions = 0
 
-    def __call__(self, call: Callable[[], Any], *, quantiles: Sequence[float] = (0.5,), **_: Any) -> List[float]:
+    def __call__(self, call: Callable[[], Any], *, quantiles: Sequence[float] = (0.5,), **options: Any) -> Any:
+        from triton.runtime import driver
+        if not hasattr(driver.active, "is_flashproofs"):  # a kernel that was tuned here first keeps this object
+            return driver.active.get_benchmarker()(call, quantiles=quantiles, **options)
         before = _Benchmark.instructions
         call()
         return [float(_Benchmark.instructions - before)] * len(quantiles)
@@ -159,6 +166,8 @@ def _driver(capability: int) -> Any:
     from triton.backends.driver import DriverBase
 
     class Driver(DriverBase):  # type: ignore[misc]
+        is_flashproofs = True
+
         def __init__(self) -> None:
             self.utils = _Utils(capability)
             self.launcher_cls = _Launcher
@@ -192,21 +201,25 @@ def _driver(capability: int) -> Any:
         def get_benchmarker(self) -> _Benchmark:
             return _Benchmark()
 
+        def get_device_interface(self) -> Any:
+            raise UsageError("a clock of the GPU: legal autotune without warmup, rep and use_cuda_graph, which counts instructions here")
+
     return Driver()
 
 
 @contextlib.contextmanager
 def triton_on_cpu(capability: int = 80) -> Iterator[None]:
     """Triton's launches inside run on the CPU, as compiled for sm_80, 86, 89 or 90 (Triton's 90 is sm_90a)."""
-    if capability not in _SHARED:
-        raise UsageError(f"capability {capability}: legal {', '.join(map(str, _SHARED))}")
+    if isinstance(capability, bool) or not isinstance(capability, int) or capability not in _SHARED:
+        raise UsageError(f"capability {said(capability)}: legal {', '.join(map(str, _SHARED))}")
     try:
         from triton.runtime import driver
     except ImportError:
         raise UsageError("triton_on_cpu: Triton is not installed (pip install triton)") from None
-    before = driver._active
+    name = "_active" if "_active" in vars(driver) else "active"  # Triton 3.4; nothing asks for a GPU here
+    before = vars(driver)[name]
     driver.set_active(_driver(capability))
     try:
         yield
     finally:
-        driver._active = before
+        setattr(driver, name, before)
