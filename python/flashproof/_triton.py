@@ -70,14 +70,6 @@ class _Utils:
     def unload_module(self, module: Any) -> None:
         pass
 
-    def fill_tma_descriptor_tiled(self, address: int, swizzle: int, size: int, element: int, box: Sequence[int], shape: Sequence[int], strides: Sequence[int],
-                                  padding: int = 0) -> bytes:
-        if padding:
-            raise UsageError("a tensor descriptor that fills with NaN: legal zeros")
-        return ptx.tensor_map_bytes(element, address, shape, [s * size for s in strides], box, [1] * len(shape), swizzle)
-
-    fill_tma_descriptor = fill_tma_descriptor_tiled  # its name before Triton 3.7
-
 
 class _Launcher:
     """Of one compiled kernel."""
@@ -130,12 +122,25 @@ def _flatten(kind: Any, value: Any, descriptions: Iterator[Any], values: List[An
         for inner, one in zip(kind, value):
             _flatten(inner, one, descriptions, values, arrays)
     elif kind.startswith("tensordesc"):
-        from triton.backends.nvidia.driver import make_tensordesc_arg
         arrays.append(ptx.unwrapped(value.base))
-        known = (value, next(descriptions, None), None)
-        values += make_tensordesc_arg(*known[:len(inspect.signature(make_tensordesc_arg).parameters)])
+        values += _descriptor(value, next(descriptions, None))
     elif kind != "constexpr":
         values.append(_scalar(kind)(value) if kind in _SCALARS else value)
+
+
+def _descriptor(value: Any, description: Optional[Dict[str, Any]]) -> List[Any]:
+    """What a kernel gets of a TensorDescriptor: its parts, or, where the GPU has tensor maps, one, as CUDA would encode it."""
+    from triton.backends.nvidia import driver
+    if description is None:
+        known = (value, None, None)
+        return list(driver.make_tensordesc_arg(*known[:len(inspect.signature(driver.make_tensordesc_arg).parameters)]))
+    if description["fp4_padded"] or description.get("is_im2col") or getattr(value, "padding", "zero") == "nan":
+        raise UsageError("a tensor descriptor of 4 bits, of im2col, or that fills with NaN: legal tiles that fill with 0")
+    strides = [s * description["elem_size"] for s in value.strides]
+    element = driver.TMA_DTYPE_DEVICE_TO_HOST[description["elem_type"]]
+    box = description["block_size"]
+    tensor_map = ptx.tensor_map_bytes(element, value.base.data_ptr(), list(value.shape), strides, list(box), [1] * len(box), description["swizzle"])
+    return [tensor_map, *value.shape, *value.strides]
 
 
 _SCALARS = ("fp16", "bf16", "fp32", "fp64")

@@ -43,12 +43,12 @@ def test_a_grid_of_a_function_autotuning_and_heuristics(triton_on_cpu):
 
 def test_what_was_active_is_active_again():
     from triton.runtime import driver
-    before = driver._active
+    before = dict(vars(driver))
     with on_cpu(80):
         with on_cpu(90):
             assert driver.active.get_current_target().arch == 90
         assert driver.active.get_current_target().arch == 80
-    assert driver._active is before
+    assert vars(driver) == before
     with pytest.raises(flashproof.UsageError, match="capability 75: legal 80, 86, 89, 90"):
         with on_cpu(75):
             pass
