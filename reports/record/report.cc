@@ -14,8 +14,6 @@
 
 namespace flashproof {
 
-namespace fs = std::filesystem;
-
 std::uint64_t count_of(const Record& record, VerdictKind kind) {
   return record.by_case[static_cast<std::size_t>(kind)];
 }
