@@ -54,6 +54,29 @@ def test_what_was_active_is_active_again():
             pass
 
 
+def test_a_kernel_that_was_tuned_here_is_timed_by_another_driver_there():
+    from triton.runtime import driver
+    x = array(np.ones(256, np.float32))
+    with on_cpu(80):
+        def run():
+            add[lambda given: (triton.cdiv(256, given["BLOCK"]),)](x, x, array(np.zeros(256, np.float32)), 256)
+        run()
+        counted = add.do_bench(run, quantiles=(0.5, 0.2, 0.8))
+        assert len(counted) == 3 and counted[0] > 1000
+    name = "_active" if "_active" in vars(driver) else "active"
+    before = vars(driver)[name]
+
+    class Other:
+        def get_benchmarker(self):
+            return lambda call, **options: "timed"
+
+    try:
+        driver.set_active(Other())
+        assert add.do_bench(lambda: None, quantiles=(0.5,)) == "timed"
+    finally:
+        setattr(driver, name, before)
+
+
 @triton.jit
 def row_softmax(x, o, lse, cols, stride, WIDTH: tl.constexpr, MASKED: tl.constexpr):
     at = tl.arange(0, WIDTH)
