@@ -7,7 +7,7 @@
 
 namespace flashproof::family {
 
-/// Every second case has two sequences.
+/// Every second case has two sequences, and every costly one.
 inline CaseSpec with_sequences(CaseSpec spec) {
   if (is_costly(spec) || (in_turn(spec) && spec.seed % 2 == 1)) spec.keys.try_emplace("b", "2");
   return spec;

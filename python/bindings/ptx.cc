@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,21 +62,6 @@ std::string hex_of(std::span<const std::byte> bytes) {
   return text;
 }
 
-std::vector<std::byte> bytes_of(const std::string& hex) {
-  const auto digit = [](char c) {
-    const std::string_view digits = "0123456789abcdef";
-    const std::size_t at = digits.find(c);
-    if (at == std::string_view::npos) throw UsageError("parameters: legal hexadecimal digits");
-    return at;
-  };
-  if (hex.size() % 2 != 0) throw UsageError("parameters: legal two digits a byte");
-  std::vector<std::byte> bytes(hex.size() / 2);
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<std::byte>(digit(hex[2 * i]) << 4 | digit(hex[2 * i + 1]));
-  }
-  return bytes;
-}
-
 ptx::Dim dim(const Json& request, const char* what) {
   const auto sizes = value<std::vector<std::uint32_t>>(request, what);
   if (sizes.size() != 3) throw UsageError(fmt::format("{}: legal three sizes", what));
@@ -126,7 +112,9 @@ void ptx_program(const Json& request, const Python& python) {
 
 void ptx_launch(const Json& request, const Python& python) {
   ptx::Program& program = programs().at(request, "program");
-  const std::vector<std::byte> parameters = bytes_of(value<std::string>(request, "parameters"));
+  const auto bytes = static_cast<std::size_t>(program.entry().parameter_bytes);
+  const std::span parameters(static_cast<const std::byte*>(pointer(value<std::uint64_t>(request, "parameters"))),
+                             bytes);
   std::vector<ptx::Array> arrays;
   for (const Json& one : request.at("arrays")) {
     arrays.push_back({pointer(one.at(0).get<std::uint64_t>()), one.at(1).get<std::uint64_t>(), one.at(2).get<bool>(),

@@ -10,7 +10,7 @@ namespace flashproof::python {
 void ptx_module(const Json& request, const Python& python);
 /// {"module", "entry"}: the number of its program, compiled or taken from the cache, and what a launch needs.
 void ptx_program(const Json& request, const Python& python);
-/// {"program", "grid", "block", "shared", "parameters": hexadecimal, "arrays": [[address, bytes, writable, name]], "max_instructions",
+/// {"program", "grid", "block", "shared", "parameters": address, "arrays": [[address, bytes, writable, name]], "max_instructions",
 /// "last_first"}: what was found, counted and printed. The addresses are the caller's, who keeps the memory until this returns.
 void ptx_launch(const Json& request, const Python& python);
 /// {"type", "address", "sizes", "strides", "box", "steps", "swizzle"}, axes from the innermost on: the 128 bytes in hexadecimal.

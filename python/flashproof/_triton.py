@@ -17,7 +17,8 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tupl
 import numpy as np
 
 from . import ptx
-from ._flashproof import UsageError
+from ._arrays import dtype_of
+from ._flashproof import UsageError, _address
 from ._text import said
 
 _SHARED = {80: 163 << 10, 86: 99 << 10, 89: 99 << 10, 90: 227 << 10}  # bytes of a block by compute capability (CUDA programming guide)
@@ -27,7 +28,7 @@ class Array(np.ndarray):
     """With the methods of a tensor that Triton and its autotuner call."""
 
     def data_ptr(self) -> int:
-        return int(self.__array_interface__["data"][0])
+        return _address(self)
 
     def element_size(self) -> int:
         return self.itemsize
@@ -125,7 +126,7 @@ def _flatten(kind: Any, value: Any, descriptions: Iterator[Any], values: List[An
         arrays.append(ptx.unwrapped(value.base))
         values += _descriptor(value, next(descriptions, None))
     elif kind != "constexpr":
-        values.append(_scalar(kind)(value) if kind in _SCALARS else value)
+        values.append(_FLOATS[kind](value) if kind in _FLOATS else value)
 
 
 def _descriptor(value: Any, description: Optional[Dict[str, Any]]) -> List[Any]:
@@ -143,14 +144,8 @@ def _descriptor(value: Any, description: Optional[Dict[str, Any]]) -> List[Any]:
     return [tensor_map, *value.shape, *value.strides]
 
 
-_SCALARS = ("fp16", "bf16", "fp32", "fp64")
-
-
-def _scalar(kind: str) -> Callable[[Any], Any]:
-    if kind == "bf16":
-        import ml_dtypes
-        return ml_dtypes.bfloat16
-    return {"fp16": np.float16, "fp32": np.float32, "fp64": np.float64}[kind]
+_FLOATS: Dict[str, Callable[[Any], Any]] = {
+    "fp16": np.float16, "fp32": np.float32, "fp64": np.float64, "bf16": lambda value: dtype_of("bf16").type(value)}
 
 
 class _Benchmark:

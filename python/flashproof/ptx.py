@@ -30,7 +30,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from ._flashproof import UsageError, call
+from ._flashproof import UsageError, _address, call
 from ._text import line, path_argument, said, utf8_argument
 
 __all__ = ["Finding", "Kernel", "Launch", "LaunchError", "Module", "TensorMap"]
@@ -90,7 +90,7 @@ def memory_of(what: str, value: Any) -> Optional[Memory]:
     if isinstance(value, np.ndarray):
         if value.dtype.hasobject:
             raise UsageError(f"{what}: an array of {value.dtype}, legal one of numbers")
-        return _extent(value.__array_interface__["data"][0], value.shape, value.strides, value.itemsize, value.flags.writeable)
+        return _extent(_address(value), value.shape, value.strides, value.itemsize, value.flags.writeable)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
         if value.device.type != "cpu":
@@ -132,7 +132,7 @@ class TensorMap:
         if swizzle not in self._SWIZZLES:
             raise UsageError(f"tensor map: swizzle {said(swizzle)}, legal {', '.join(map(str, self._SWIZZLES))}")
         for what, given in (("box", box), ("shape", shape), ("strides", strides), ("steps", steps)):
-            if given is not None and not isinstance(given, (tuple, list)) or what == "box" and given is None:
+            if not isinstance(given, (tuple, list)) and (given is not None or what == "box"):
                 raise UsageError(f"tensor map: {what} {said(given)}, legal one number for each axis")
         shape = list(array.shape if shape is None else shape)
         strides = strides_of(array) if strides is None else strides
@@ -217,17 +217,17 @@ class Kernel:
         if len(arguments) != len(self.parameters):
             raise UsageError(f"{self.entry}: {len(arguments)} arguments, it has {len(self.parameters)} parameters")
         memory: List[Tuple[Memory, str]] = []
-        parameters = bytearray(self._parameter_bytes)
+        parameters = np.zeros(max(self._parameter_bytes, 1), np.uint8)
         for i, (argument, parameter) in enumerate(zip(arguments, self.parameters)):
             packed = _packed(f"argument {i}", argument, parameter, memory)
-            parameters[parameter["offset"]:parameter["offset"] + len(packed)] = packed
+            parameters[parameter["offset"]:parameter["offset"] + len(packed)] = np.frombuffer(packed, np.uint8)
         for i, one in enumerate(arrays):
             reached = memory_of(f"arrays[{i}]", one)
             if reached is None:
                 raise UsageError(f"arrays[{i}] {said(one)}: legal a NumPy array or a tensor of PyTorch")
             memory.append((reached, f"arrays[{i}]"))
         told = _call("ptx_launch", program=self._number, grid=_dim("grid", grid), block=_dim("block", block), shared=_sized("shared", shared, 1 << 31),
-                     parameters=parameters.hex(), arrays=[[m.low, m.high - m.low, m.writable, name] for m, name in memory],
+                     parameters=_address(parameters), arrays=[[m.low, m.high - m.low, m.writable, name] for m, name in memory],
                      max_instructions=_sized("max_instructions", max_instructions, 1 << 60), last_first=bool(last_first))
         launch = Launch(told["completed"], told["instructions"], tuple(Finding(*one) for one in told["findings"]), told["printed"])
         if launch.findings or not launch.completed:

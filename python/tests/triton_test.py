@@ -1,6 +1,8 @@
 """Triton kernels on the CPU, unmodified: right ones pass the laws, wrong ones are findings with their line."""
 
+import pathlib
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -10,6 +12,9 @@ from flashproof import ptx
 
 triton = pytest.importorskip("triton")
 import triton.language as tl  # noqa: E402
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "kernels" / "ptx" / "test"))
+from make_triton_ptx import attention_by_maps  # noqa: E402
 
 from flashproof import triton_array as array  # noqa: E402
 from flashproof import triton_on_cpu as on_cpu  # noqa: E402
@@ -32,7 +37,7 @@ def add(x, y, out, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
         tl.store(out + at, tl.load(x + at, mask=at < n) + tl.load(y + at, mask=at < n), mask=at < n)
 
 
-@pytest.mark.parametrize("triton_on_cpu", [80, 90], indirect=True)
+@pytest.mark.parametrize("triton_on_cpu", [80, 86, 89, 90], indirect=True)
 def test_a_grid_of_a_function_autotuning_and_heuristics(triton_on_cpu):
     for n in (512, 500):
         x, y = (array(np.random.default_rng(seed).normal(size=n).astype(np.float32)) for seed in (1, 2))
@@ -112,26 +117,6 @@ def test_a_load_without_its_mask_is_a_finding_with_its_line(triton_on_cpu):
     assert re.search(r"LaunchError: row_softmax\.ptx:\d+ \(triton_test\.py:\d+\): reads .*behind the end of argument 0", result.details()), result.details()
 
 
-@triton.jit
-def attention(q, k, v, o, lse, scale, keys, ROWS: tl.constexpr, KEYS: tl.constexpr, D: tl.constexpr):
-    start = tl.program_id(0) * ROWS
-    q_tile = q.load([start, 0])
-    most = tl.full([ROWS], float("-inf"), tl.float32)
-    total = tl.zeros([ROWS], tl.float32)
-    sums = tl.zeros([ROWS, D], tl.float32)
-    for first in range(0, keys, KEYS):
-        scores = tl.dot(q_tile, tl.trans(k.load([first, 0]))) * (scale * 1.4426950408889634)
-        now = tl.maximum(most, tl.max(scores, 1))
-        weights = tl.exp2(scores - now[:, None])
-        before = tl.exp2(most - now)
-        total = total * before + tl.sum(weights, 1)
-        v_tile = v.load([first, 0])
-        sums = tl.dot(weights.to(v_tile.dtype), v_tile, sums * before[:, None])
-        most = now
-    o.store([start, 0], (sums / total[:, None]).to(tl.float16))
-    tl.store(lse + start + tl.arange(0, ROWS), (most + tl.log2(total)) / 1.4426950408889634)
-
-
 @pytest.mark.parametrize("triton_on_cpu", [80, 90], indirect=True)
 def test_tensor_descriptors_of_the_host(triton_on_cpu):
     descriptor = pytest.importorskip("triton.tools.tensor_descriptor").TensorDescriptor
@@ -139,11 +124,13 @@ def test_tensor_descriptors_of_the_host(triton_on_cpu):
     q, k, v = (array(random.normal(size=(128, 64)).astype(np.float16)) for _ in range(3))
     o, lse = array(np.zeros((128, 64), np.float16)), array(np.zeros(128, np.float32))
     maps = [descriptor(x, x.shape, x.stride(), [64, 64]) for x in (q, k, v, o)]
-    attention[(2,)](*maps, lse, 0.125, 128, ROWS=64, KEYS=64, D=64)
-    scores = q.astype(np.float64) @ k.astype(np.float64).T * 0.125
-    weights = np.exp(scores)
-    assert np.abs(lse - np.log(weights.sum(1))).max() < 1e-5
-    assert np.abs(o - weights / weights.sum(1, keepdims=True) @ v.astype(np.float64)).max() < 2e-3
+    attention_by_maps[(2,)](*maps, lse, 0.125, 128, ROWS=64, KEYS=64, D=64)
+    inputs = [np.asarray(x)[None, None] for x in (q, k, v)]
+    truth, bound = flashproof.truth(*inputs, scale=0.125), flashproof.bound(*inputs, scale=0.125)
+    exact, error = truth.o.value[0, 0], bound.o.total[0, 0]
+    assert (error < bound.range[0, 0] / 2).all(), "a bound that says nothing"
+    rounded = (np.abs(exact) + error) * 2.0**-11 + 2.0**-25  # o into float16, which the bound is in front of; its least number is 2^-24
+    assert (np.abs(o - exact) <= error + rounded).all() and (np.abs(lse - truth.lse.value[0, 0]) <= bound.lse.total[0, 0] + np.abs(lse) * 2.0**-24).all()  # lse into float32
 
 
 def test_a_launch_that_the_executor_refuses_says_so(triton_on_cpu):

@@ -49,7 +49,7 @@ class Help : public CLI::Formatter {
  public:
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
     if (app->get_parent() == nullptr) return help_text(*app);
-    return without_links(Formatter::make_help(app, name, mode)) + of_a_library(app->get_name());
+    return without_links(Formatter::make_help(app, name, mode) + of_a_library(app->get_name()));
   }
 
  private:

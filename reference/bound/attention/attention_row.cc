@@ -232,10 +232,10 @@ bool AttentionRows::build(std::int64_t i, AttentionRow& row) {
   paths_->charge(model, head_);
   const bool parts = a_.split.parts > 1;
   if (parts) split_->charge(model, *paths_);
+  const double floor = model.frame.max - model.frame.error;
   // Fused, a rounded frame leaves arguments above 0: such a weight is above 1, and its exponential errs further up.
   model.above = 0;
   if (a_.exponent == Exponent::fused) {
-    const double floor = model.frame.max - model.frame.error;
     for (std::size_t j = 0; j < leaves.size(); ++j) {
       const double height = std::min(0.0, leaves.score[j] + leaves.score_error[j] - floor);
       model.above = std::max(model.above, height + leaves.exponent[j]);
@@ -243,7 +243,6 @@ bool AttentionRows::build(std::int64_t i, AttentionRow& row) {
   }
   if (parts || paths_->exponents().rounds_frame() || model.lag > 0) {
     // The largest weight is not exactly 1 then: it errs by its own exponent.
-    const double floor = model.frame.max - model.frame.error;
     for (std::size_t j = 0; j < leaves.size(); ++j) {
       if (leaves.score[j] + leaves.score_error[j] >= floor) model.lead = std::max(model.lead, leaves.exponent[j]);
     }

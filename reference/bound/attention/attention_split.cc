@@ -215,7 +215,7 @@ AttentionSplit::Joined AttentionSplit::join(const RowModel& row, const Attention
     }
     reach = high - low + lag;
   }
-  const bool may_underflow = reach + more >= kLogMinNormal - 1;
+  const bool may_underflow = !(reach + more < kLogMinNormal - 1);
   return {.tree = tree,
           .deepest = deepest,
           .free = free,

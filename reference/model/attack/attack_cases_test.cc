@@ -7,7 +7,6 @@
 
 #include "reference/bound/declare/presets.h"
 #include "reference/bound/test/one_row.h"
-#include "reference/model/attack/attack_extreme.h"
 #include "reference/model/attack/attack_judge.h"
 #include "reference/oracle/oracle.h"
 
@@ -330,13 +329,13 @@ Arithmetic split(int parts, Reduction combine, MergeWeights weights) {
 // The maximum of a part is in more doubt than its sum, which many sure keys make certain.
 TEST(AttackCases, a_frame_of_sums_is_a_maximum_in_doubt) {
   const AttentionProblem p = keys_of({{1000, 0, 0, 0}, {1, 67.37F, -80, 0}, {1001, 0, -84, 0x1p60F}}, 1001);
-  EXPECT_EQ(of(p, split(2, Reduction::flat, MergeWeights::max_sum)).violations, 0);
+  expect_no_violation(p, split(2, Reduction::flat, MergeWeights::max_sum));
 }
 
 // What is lost is lost of each weight in the kernel's frame, however many keys the part has.
 TEST(AttackCases, a_lost_factor_of_sums_is_not_shared_by_the_keys) {
   std::vector<Keys> groups = {{1, 3.2F, -3.8F, 0}, {999, 0, -1000, 0}, {1000, 0, -87.2F, 0x1p60F}};
-  EXPECT_EQ(of(keys_of(groups, 1000), split(2, Reduction::flat, MergeWeights::max_sum)).violations, 0);
+  expect_no_violation(keys_of(groups, 1000), split(2, Reduction::flat, MergeWeights::max_sum));
 }
 
 // All parts together lie ln of their number above each.
@@ -345,7 +344,7 @@ TEST(AttackCases, an_lse_of_many_parts_lies_above_all_of_them) {
   for (const auto& [combine, weights] : {std::pair{Reduction::flat, MergeWeights::division_free},
                                          std::pair{Reduction::pairwise_fold, MergeWeights::stable},
                                          std::pair{Reduction::pairwise_fold, MergeWeights::running}}) {
-    EXPECT_EQ(of(p, split(64, combine, weights)).violations, 0) << static_cast<int>(weights);
+    expect_no_violation(p, split(64, combine, weights));
   }
 }
 
@@ -357,46 +356,7 @@ TEST(AttackCases, a_weight_that_nothing_divides_is_subnormal_by_the_rounding_of_
   a.underflow = Underflow::flush;
   const std::vector<float> lse = {kFirst,          kFirst - 0.625F, kFirst - 0.625F,
                                   kFirst - 4.875F, kFirst - 2.875F, kFirst - 86.375F};
-  EXPECT_EQ(of(states(lse, {0, 0, 0, 0, 0, 0x1p60F}), a).violations, 0);
-}
-
-struct Beyond {
-  ProblemKind kind;
-  std::uint64_t seed;
-  double lse;  // the exact one: of the case that is meant, not of another one of this seed
-  const char* what;
-};
-
-// Cases of extreme() whose draws say more than a row written out here would.
-TEST(AttackCases, what_was_beyond_its_bound_is_within) {
-  constexpr auto kMerge = ProblemKind::merge, kAttention = ProblemKind::attention;
-  constexpr Beyond kCases[] = {
-      {kAttention, 145502616001, 3.003807300218439, "the logarithm of a join has the doubt of both sides"},
-      {kMerge, 7100006131998, 87.9107451185866, "a reciprocal is subnormal where the exact one is not"},
-      {kMerge, 7100008609295, -12.105607032775879,
-       "a flushed or subnormal product beside an unshifted weight that is too small"},
-      {kMerge, 7100029875862, -86.86416625976562,
-       "e^-lse of an unshifted sum leaves the range by the logarithm's error"},
-      {kMerge, 7100031411295, 756633664.6931472, "a weight is subnormal by the rounding of the frame alone"},
-      {kMerge, 1005101, -87.338451890063, "a sum that is flushed makes 0/0 of a block that is 0"},
-      {kMerge, 8100000387270, 8.178162949449609e-38, "e/(1 + e) is flushed by the error of the reciprocal"},
-      {kAttention, 7000049497865, 45.565162658691406, "o is subnormal in f32 beside far larger values that are hidden"},
-      {kAttention, 7000044873010, 4194304, "a key in more doubt than its part takes all that a join loses"},
-      {kAttention, 7000093796099, 16382.281435417894, "what a join loses is e^lag of it beside a lazy frame"},
-      {kAttention, 7000097645154, 0.6930256541496519, "a fused weight is above 1, and a sum above the number of keys"},
-      {kAttention, 8000023072869, 88.08321380615234, "a lazy frame is so far below that its factor is subnormal"},
-      {kAttention, 8000024641895, 88.12435913085938,
-       "a key of a part whose computed maximum is far below the exact one"},
-      {kAttention, 8000048800346, -1.154060501463717,
-       "what a join loses is of all states together, not of the largest key"},
-  };
-  for (const auto& [kind, seed, lse, what] : kCases) {
-    const auto [problem, arithmetic] = attack::extreme(kind, seed);
-    EXPECT_EQ(narrow_truth(problem, Format::f32).lse[0].hi, lse) << what << ": extreme() draws another case now";
-    const Violations tally = attack::attack(problem, arithmetic, arithmetic, seed, 7);
-    EXPECT_EQ(tally.violations, 0) << what << ": " << tally.first;
-    EXPECT_EQ(tally.refused, 0) << what << ": " << tally.refusal;
-  }
+  expect_no_violation(states(lse, {0, 0, 0, 0, 0, 0x1p60F}), a);
 }
 
 TEST(AttackJudge, grants_no_rounding_into_f32_where_the_bound_has_it_already) {

@@ -139,10 +139,6 @@ void many_parts(Random& random, AttentionProblem& p, Arithmetic& a) {
   p.plan = ChunkPlan::uniform(n, 1);
 }
 
-}  // namespace
-
-namespace {
-
 /// Of an attention, beyond a problem and a declaration.
 void extend(Random& random, ExtremeCase& made) {
   widen(random, made.arithmetic);

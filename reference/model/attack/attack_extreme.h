@@ -21,7 +21,7 @@ struct ExtremeCase {
 /// apart would make nearly every row one-hot, uniform or infinite. The declaration is one of declaration()'s, with
 /// underflow, matrix units, P's format and scale and lazy frames over all that is legal.
 ExtremeCase extreme(ProblemKind kind, std::uint64_t seed);
-/// Moves a case to an edge that chance hardly meets (attack_thresholds.cc); of a softmax nothing.
+/// Moves a case to an edge that chance hardly meets (attack_edges.cc); of a softmax nothing.
 void to_an_edge(Random& random, ExtremeCase& made);
 
 }  // namespace flashproof::attack

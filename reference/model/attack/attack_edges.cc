@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "reference/bound/declare/declaration.h"
+#include "reference/bound/row/row_model.h"
 #include "reference/model/attack/attack_draws.h"
 #include "reference/model/attack/attack_extreme.h"
 #include "reference/model/attack/attack_magnitudes.h"
@@ -11,8 +12,6 @@
 namespace flashproof::attack {
 
 namespace {
-
-constexpr double kLeast = 87.336544;  // −ln 2^-126
 
 /// Of any size that f32 has.
 double any_value(Random& random) {
@@ -41,7 +40,8 @@ void far_below(Random& random, MergeProblem& p) {
   const double kappa = random.chance(0.3) ? 0 : std::exp(random.uniform(-3, 4.2));
   const double frame = sign(random) * std::ldexp(kappa, 24);
   for (std::int64_t c = 0; c < p.o.shape[0]; ++c) {
-    const double below = random.chance(0.3) ? random.uniform(0, 3) : kLeast + random.uniform(-1.5, 1.5) * (kappa + 2);
+    const double below =
+        random.chance(0.3) ? random.uniform(0, 3) : bound::kLogMinNormal + random.uniform(-1.5, 1.5) * (kappa + 2);
     put(p.lse, c, frame - (c == 0 ? 0 : below));
     put(p.o, c, any_value(random));
   }
@@ -50,7 +50,7 @@ void far_below(Random& random, MergeProblem& p) {
 void merge_edges(Random& random, const Arithmetic& a, MergeProblem& p) {
   if (a.merge_weights == MergeWeights::max_sum && random.chance(0.5)) return near_reciprocal(random, a, p);
   if (a.merge_weights == MergeWeights::unshifted) {
-    const double edge = random.chance(0.7) ? -kLeast : 88.72;
+    const double edge = random.chance(0.7) ? -bound::kLogMinNormal : 88.72;
     for (std::int64_t c = 0; c < p.o.shape[0]; ++c) put(p.lse, c, edge + random.uniform(-7, 3));
     return;
   }
@@ -91,13 +91,13 @@ void parts_below(Random& random, AttentionProblem& p, Arithmetic& a) {
   p.softcap = 0;
   p.bias = Tensor::dense(Format::f32, {1, 1, 1, n});
   for (std::int64_t j = 0; j < n; ++j) {
-    const double below = kLeast + random.uniform(-1.2, 1.2) * (lag + 3);
+    const double below = bound::kLogMinNormal + random.uniform(-1.2, 1.2) * (lag + 3);
     put(p.bias, j, random.chance(0.4) ? random.uniform(-2, 2) : -below);
     for (std::int64_t c = 0; c < p.v.shape[3]; ++c) put(p.v, j * p.v.shape[3] + c, any_value(random));
   }
   if (random.chance(0.5)) {
     p.sink = Tensor::dense(Format::f32, {1});
-    put(p.sink, 0, random.uniform(-2, 2) + (random.chance(0.5) ? kLeast : 0));
+    put(p.sink, 0, random.uniform(-2, 2) + (random.chance(0.5) ? bound::kLogMinNormal : 0));
   }
   p.plan = ChunkPlan::uniform(n, each ? 1 : random.integer(1, n));
 }
