@@ -30,8 +30,9 @@ int test_command(const TestArguments& a) {
   fmt::print("seed: {} (random tests repeat with it; change: cmake --preset {} -DFLASHPROOF_SEED=N)\n",
              build.cached("FLASHPROOF_SEED"), build.preset());
   stop_on_signals();
-  const int code = run_command(
-      {.words = {"ctest", "--preset", preset, "--parallel", std::to_string(default_jobs())}, .folder = build.root});
+  const int jobs = default_jobs() * 3 / 2;  // every tenth second of a test it waits: for a limit, a process, a browser
+  const int code =
+      run_command({.words = {"ctest", "--preset", preset, "--parallel", std::to_string(jobs)}, .folder = build.root});
   const std::string summary = build.root / "properties/driver/summary.py";
   const bool idle = run_command({.words = {"python3", "-B", summary, counts.string()}}) != 0;
   if (code != 0 && code != kTestFailed) throw InfrastructureError(fmt::format("ctest could not run (exit {})", code));
