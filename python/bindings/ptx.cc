@@ -122,7 +122,8 @@ void ptx_launch(const Json& request, const Python& python) {
   }
   const ptx::LaunchResult result =
       program.launch({dim(request, "grid"), dim(request, "block"), value<std::uint32_t>(request, "shared"), parameters,
-                      arrays, value<std::int64_t>(request, "max_instructions"), value<bool>(request, "last_first")});
+                      arrays, value<std::int64_t>(request, "max_instructions"), value<bool>(request, "last_first"),
+                      [&python] { return !python.ask(R"({"ask":"signals"})"); }});
   Json findings = Json::array();
   for (const ptx::Finding& finding : result.findings) findings.push_back({finding.text, finding.line});
   python.answer({{"completed", result.completed},

@@ -3,6 +3,9 @@
 import ctypes
 import pathlib
 import re
+import signal
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -151,6 +154,28 @@ def test_a_race_is_a_finding():
     with pytest.raises(ptx.LaunchError, match="kernel.ptx:7: "):
         racy(np.zeros(1, np.uint32), grid=2, block=1)
     racy(np.zeros(1, np.uint32), grid=1, block=1)
+
+
+def test_ctrl_c_ends_a_launch():
+    endless = ptx.Kernel(""".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry endless(.param .u64 out) {
+  .reg .b32 %r<2>; .reg .b64 %rd<2>; .reg .pred %p<2>;
+  ld.param.u64 %rd1, [out]; mov.u32 %r1, 1;
+AGAIN:
+  add.u32 %r1, %r1, 2; setp.ne.u32 %p1, %r1, 0;
+  @%p1 bra AGAIN;
+  st.global.u32 [%rd1], %r1;
+  ret;
+}
+""")
+    out = np.zeros(1, np.uint32)
+    threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        endless(out, block=1, max_instructions=10**15)  # days
+    assert time.monotonic() - began < 60 and not out.any()
 
 
 def test_a_tensor_map_says_what_is_wrong():

@@ -75,6 +75,7 @@ class Grid {
     Context& c = runtime_.context;
     c.runtime = &runtime_;
     c.budget = wanted_.max_instructions;
+    if (wanted_.is_interrupted) ask_below_ = c.budget - kAskedEvery;
     c.parameters = wanted_.parameters.data();
     runtime_.parameter_bytes = static_cast<std::int64_t>(wanted_.parameters.size());
     const std::uint32_t block[] = {wanted_.block.x, wanted_.block.y, wanted_.block.z},
@@ -260,11 +261,12 @@ class Grid {
       const std::uint64_t changes = runtime_.changes, news = runtime_.news;
       int block = warp.take(lanes);
       std::int32_t next = functions_[block](warp.registers, &c, lanes);
-      while (next >= 0 && warp.ready_count == 0 && warp.parked_count == 0 && !is_poll(block) &&
-             !is_poll(next)) {  // all of them go on together
+      while (next >= 0 && warp.ready_count == 0 && warp.parked_count == 0 && !is_poll(block) && !is_poll(next) &&
+             c.budget > ask_below_) {  // all of them go on together
         block = next;
         next = functions_[block](warp.registers, &c, lanes);
       }
+      if (c.budget <= ask_below_ && next != stopped) ask_whether_interrupted();
       if (next == stopped) {
         if (c.budget > kNoBudget / 2) out_of_budget(block);
         return false;
@@ -281,6 +283,11 @@ class Grid {
       if (yields(warp, block, next, changes, news)) break;
     }
     return true;
+  }
+
+  void ask_whether_interrupted() {
+    if (wanted_.is_interrupted()) throw Interrupted("the launch was interrupted");
+    ask_below_ = runtime_.context.budget - kAskedEvery;
   }
 
   void go_on(Warp& warp, int block, std::uint32_t lanes, std::int32_t next) {
@@ -350,8 +357,9 @@ class Grid {
   std::uint32_t threads_;
   Runtime runtime_;
   Residents residents_;
-  std::vector<std::size_t> waiting_;  // places of the blocks that have begun and not ended, in this order
-  std::size_t idle_ = 0;              // rounds
+  std::vector<std::size_t> waiting_;    // places of the blocks that have begun and not ended, in this order
+  std::size_t idle_ = 0;                // rounds
+  std::int64_t ask_below_ = INT64_MIN;  // the budget at which is_interrupted() is asked next
   bool is_back_ = false;
   bool polled_ = false, asked_ = false;  // in this round of the block's warps: of memory at all, of the grid's
 };

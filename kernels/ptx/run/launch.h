@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,7 +36,10 @@ struct Launch {
   std::span<const Array> arrays;
   std::int64_t max_instructions = 100'000'000'000;  // of all threads together; a launch beyond it ends with a finding
   bool last_first = false;  // blocks and warps from the last to the first: an order that CUDA allows as well
+  std::function<bool()> is_interrupted;  // if set: asked every kAskedEvery instructions; true ends the launch
 };
+
+inline constexpr std::int64_t kAskedEvery = 50'000'000;  // some tenth of a second
 
 struct Finding {
   std::string text;  // "FILE:LINE: what, in block (0, 0, 0), thread 3"
@@ -54,7 +58,7 @@ inline constexpr std::size_t kMaxPrinted =
     1 << 20;  // as much as a GPU keeps unless told otherwise (cudaLimitPrintfFifoSize)
 
 /// Runs the grid to its end, block after block. `variables`: the module's global and constant variables, which outlive the launch.
-/// Throws UsageError for a launch that CUDA would refuse: sizes, parameters, memory.
+/// Throws UsageError for a launch that CUDA would refuse: sizes, parameters, memory; Interrupted where is_interrupted() says so.
 LaunchResult launch(const Translation& entry, const BlockFunction* blocks, std::span<std::byte> variables,
                     std::span<const Array> variable_ranges, const Launch& wanted);
 
