@@ -120,6 +120,8 @@ std::span<const FormRow> form_rows() {
       {"cvt.rn.bf16.f64", "d s:from", emit_cvt_float},
       {"cvt{.rn,.rz}{,.relu}{,.satfinite}.{f16,bf16}.f32", "d s:from", emit_cvt_float},
       {"cvt{.rn,.rz}{,.relu}{,.satfinite}.{f16x2,bf16x2}.f32", "d s:f32 s:f32", emit_cvt_float},
+      {"cvt.rna{,.satfinite}.tf32.f32", "d:b32 s:f32", emit_cvt_tf32},
+      {"cvt{.rn,.rz}{,.relu}.tf32.f32", "d:b32 s:f32", emit_cvt_tf32},
       {"cvt.rn.satfinite{,.relu}.{e4m3x2,e5m2x2}.f32", "d s:f32 s:f32", emit_cvt_fp8},
       {"cvt.rn.satfinite{,.relu}.{e4m3x2,e5m2x2}.f16x2", "d s:from", emit_cvt_fp8},
       {"cvt.rn{,.relu}.f16x2.{e4m3x2,e5m2x2}", "d s:from", emit_cvt_fp8},
@@ -148,6 +150,7 @@ std::span<const FormRow> form_rows() {
       {"cp.async.{ca,cg}.{shared,shared::cta}.global.L2::cache_hint" PREFETCHED, "m m i ?s:u32 s:u64", emit_copy_async},
       {"cp.async.{commit_group,wait_all}", "", emit_copy_group},
       {"cp.async.wait_group", "i", emit_copy_group},
+      {"cp.async.mbarrier.arrive{,.noinc}{,.shared,.shared::cta}.b64", "m", emit_mbarrier},
       {"cp.async.bulk" INTO ".global" COMPLETED, "m m s:u32 m", emit_bulk_copy},
       {"cp.async.bulk" INTO ".global" COMPLETED ".L2::cache_hint", "m m s:u32 m s:u64", emit_bulk_copy},
       {"cp.async.bulk.global.shared::cta.bulk_group", "m m s:u32", emit_bulk_copy},
@@ -221,7 +224,7 @@ std::span<const FormRow> form_rows() {
       {"{bar,barrier,barrier.cta}.red{,.aligned}.popc.u32", "d:u32 s:u32 ?s:u32 p", emit_barrier_result},
       // control: translate/flow.cc
       {"bra{,.uni}", "L", emit_nothing},
-      {"{ret,ret.uni,exit,trap}", "", emit_nothing},
+      {"{ret,ret.uni,exit,trap,brkpt}", "", emit_nothing},
       // functions: translate/calls.cc makes the other two of call and ret, which it checks
       {"call{,.uni}", "", emit_nothing},
       {"call of function", "L d:u32 C C", emit_call_result},

@@ -62,6 +62,19 @@ bool change(const Access& access, Mbarrier& barrier, Operation operation, std::u
   return true;
 }
 
+/// An arrival behind the copies of the lane. False after a finding.
+bool follow(const Access& access, Mbarrier& barrier, std::uint64_t offset, int lane) {
+  if (static_cast<Operation>(access.site.operation) == Operation::follow && ++barrier.pending > Mbarrier::kMost) {
+    access.runtime.find(access.site.line,
+                        fmt::format("one arrival more at an mbarrier that {} are missing of, legal: at most {}",
+                                    barrier.pending - 1, Mbarrier::kMost),
+                        lane);
+    return false;
+  }
+  access.runtime.warp->copies.follow(access.runtime, lane, {.mbarrier = offset, .line = access.site.line});
+  return access.runtime.context.budget >= 0;
+}
+
 /// An operation of a lane on what others see. It orders nothing by itself: mbarriers pass on what their phases do.
 void watch(const Access& access, int lane, const std::uint64_t* addresses, Touch how) {
   Site site = access.site;
@@ -188,6 +201,10 @@ extern "C" void ptx_mbarrier(Context* context, std::uint32_t lanes, const std::u
       runtime.mbarriers.invalidate(*offset);
       continue;
     }
+    if (operation == Operation::follow || operation == Operation::follow_no_count) {
+      if (!follow(access, *barrier, *offset, l)) return;
+      continue;
+    }
     states[l] = barrier->state();
     if (!change(access, *barrier, operation, values[l], l)) return;
   }
@@ -216,7 +233,10 @@ extern "C" std::uint32_t ptx_mbarrier_wait(Context* context, std::uint32_t lanes
     over |= 1U << l;
     runtime.races.order.acquire(runtime.warp->number, l, barrier->completed, access.site.acquires);
   }
-  for (const std::uint64_t offset : in_vain) runtime.bulk.hurry(runtime, offset);
+  for (const std::uint64_t offset : in_vain) {
+    runtime.bulk.hurry(runtime, offset);
+    for (Warp& warp : runtime.warps) warp.copies.hurry(runtime, offset);
+  }
   runtime.observe(number, hash);
   return over;
 }

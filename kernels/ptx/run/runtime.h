@@ -94,6 +94,7 @@ void ptx_rounded_f64(std::int32_t operation, std::int32_t mode, const double* op
 void ptx_narrow_f32_to_fp8(std::int32_t format, std::int32_t relu, const float* operands, std::uint16_t* out);
 void ptx_narrow_f16_to_fp8(std::int32_t format, std::int32_t relu, const std::uint32_t* operands, std::uint16_t* out);
 void ptx_widen_fp8(std::int32_t format, std::int32_t relu, const std::uint16_t* operands, std::uint32_t* out);
+/// A trap, or with an operation of 1 a brkpt, which without a debugger ends the launch as well.
 void ptx_trap(Context* context, std::uint32_t lanes, std::uint32_t site);
 void ptx_fence(Context* context, std::uint32_t lanes, std::int32_t scope);
 /// fence.proxy.async: what lies before it asynchronous operations behind it may read.

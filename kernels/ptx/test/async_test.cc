@@ -1,4 +1,4 @@
-// cp.async: bytes arrive at the wait for their group, and who reads before is told.
+// cp.async: bytes arrive at the wait for their group, or at that for the mbarrier that follows them, and who reads before is told.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -120,6 +120,57 @@ TEST(CopyAsync, without_any_wait_memory_does_not_grow) {
                 "add.u32 %w4, %w4, 1;\nsetp.lt.u32 %p1, %w4, 3000;\n@%p1 bra $L;\ncp.async.wait_all;\n" + kRead)
                 .said,
             "");
+}
+
+/// Two warps; each thread copies its 16 bytes, does what `between` says, waits at an mbarrier of so many arrivals, and reads those of a
+/// thread of the other warp.
+Ran run_with_mbarrier(int arrivals, const std::string& between, const std::string& copy = kCopy,
+                      const std::string& read = kRead) {
+  return run(fmt::format(".shared .align 8 .b8 m[8];\nsetp.eq.u32 %p1, %i, 0;\n@%p1 mbarrier.init.shared.b64 [m], {};\n"
+                         "bar.sync 0;\n{}{}$WAIT:\nmbarrier.try_wait.parity.shared.b64 %p1, [m], 0;\n@!%p1 bra "
+                         "$WAIT;\nxor.b32 %w1, %w1, 512;\n{}",
+                         arrivals, copy, between, read),
+             64);
+}
+
+constexpr const char* kFollowed = "cp.async.mbarrier.arrive.shared.b64 [m];\n";
+constexpr const char* kFollowedNoInc = "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [m];\n";
+constexpr const char* kArrive = "mbarrier.arrive.shared.b64 %d1, [m];\n";
+
+TEST(CopyAsync, an_mbarrier_follows_the_copies) {
+  const Ran of_expected = run_with_mbarrier(64, kFollowedNoInc),
+            of_one_more = run_with_mbarrier(64, std::string(kFollowed) + kArrive),
+            waited_for = run_with_mbarrier(64, kFollowedNoInc + std::string("cp.async.wait_all;\n"));
+  for (const Ran& ran : {of_expected, of_one_more, waited_for}) {
+    EXPECT_EQ(ran.said, "");
+    for (std::size_t i = 0; i < 128; ++i) EXPECT_EQ(ran.o[i], 1000 + (i ^ 64)) << i;
+  }
+}
+
+TEST(CopyAsync, an_mbarrier_that_follows_counts_what_it_expects) {
+  EXPECT_THAT(run_with_mbarrier(65, kFollowedNoInc).said,
+              HasSubstr("phase 0, 1 of 65 arrivals and 0 bytes are missing"));
+  EXPECT_THAT(run_with_mbarrier(64, kFollowed).said, HasSubstr("phase 0, 64 of 64 arrivals"))
+      << "each has added the one that it was";
+  EXPECT_THAT(run_with_mbarrier(1048575, kFollowed).said,
+              HasSubstr("one arrival more at an mbarrier that 1048575 are missing of"));
+}
+
+TEST(CopyAsync, an_mbarrier_passes_on_what_lies_before_it_alone) {
+  EXPECT_THAT(run_with_mbarrier(64, kFollowedNoInc + std::string(kCopy), "").said, HasSubstr(kEarly))
+      << "the copy comes behind it";
+  const std::string store = "st.shared.v2.u64 [%w1], {%at, %at};\n";
+  EXPECT_EQ(run_with_mbarrier(64, store + kFollowedNoInc, "").said, "");
+  EXPECT_THAT(run_with_mbarrier(64, kFollowedNoInc + store, "").said, HasSubstr("race: "));
+  EXPECT_THAT(run_with_mbarrier(64, std::string(kArrive), kCopy).said, HasSubstr(kEarly)) << "a plain arrival";
+}
+
+TEST(CopyAsync, an_mbarrier_that_follows_must_be_there) {
+  const std::string init = ".shared .align 8 .b8 m[8];\nmbarrier.init.shared.b64 [m], 1;\n";
+  EXPECT_THAT(run(kCopy + std::string(".shared .align 8 .b8 m[8];\n") + kFollowed, 1).said,
+              HasSubstr("no mbarrier was initialised"));
+  EXPECT_THAT(run(init + kCopy + kFollowedNoInc + "mbarrier.inval.shared.b64 [m];\ncp.async.wait_all;\n", 1).said,
+              HasSubstr("copies arrive whose mbarrier was invalidated before"));
 }
 
 }  // namespace

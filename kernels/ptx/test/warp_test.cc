@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <vector>
 
+#include "kernels/ptx/parse/parser.h"
+#include "kernels/ptx/run/program.h"
 #include "kernels/ptx/test/form_runner.h"
+#include "reference/system/error.h"
 
 namespace flashproof::ptx {
 namespace {
@@ -230,6 +234,8 @@ TEST(Limits, trap_is_a_finding_of_the_lanes_that_reach_it) {
   EXPECT_THAT(run("setp.eq.u32 %p1, %i, 3;\n@%p1 trap;\nmov.u32 %ow, 0;").said,
               HasSubstr("trap, in block (0, 0, 0), thread (3, 0, 0)"));
   EXPECT_EQ(run("setp.eq.u32 %p1, %i, 99;\n@%p1 trap;\nmov.u32 %ow, 0;").said, "");
+  EXPECT_THAT(run("setp.eq.u32 %p1, %i, 3;\n@%p1 brkpt;\nmov.u32 %ow, 0;").said,
+              HasSubstr("brkpt, in block (0, 0, 0), thread (3, 0, 0)"));
 }
 
 TEST(Limits, instructions_are_counted_by_thread) {
@@ -241,6 +247,15 @@ TEST(Limits, instructions_are_counted_by_thread) {
   EXPECT_EQ(count("", 7), 7 * empty);
   EXPECT_EQ(count("mov.u32 %w1, 0;\n$L:\nadd.u32 %w1, %w1, 1;\nsetp.lt.u32 %p1, %w1, 10;\n@%p1 bra $L;", 33),
             33 * (empty + 1 + 30));
+}
+
+TEST(Warp, an_interrupted_launch_ends) {
+  Program program(parse("test.ptx", module_of("$L:\nadd.u32 %ow, %ow, 1;\nbra $L;")), "k", {.use_cache = false});
+  const std::vector<std::byte> parameters(static_cast<std::size_t>(program.entry().parameter_bytes));
+  int asked = 0;
+  Launch endless{.parameters = parameters, .arrays = {}, .is_interrupted = [&] { return ++asked == 2; }};
+  EXPECT_THROW(program.launch(endless), Interrupted);
+  EXPECT_EQ(asked, 2);
 }
 
 }  // namespace

@@ -83,7 +83,9 @@ void BlockCode::emit_end() {
          op("getelementptr i8, ptr %c, i64 {}", offsetof(Context, way_back)));
   }
   if (block_.how == Block::End::trap) {
-    line("call void @ptx_trap(ptr %c, i32 {}, i32 {})", taken, site({}));
+    Site at{};
+    at.operation = last->form == "brkpt" ? 1 : 0;
+    line("call void @ptx_trap(ptr %c, i32 {}, i32 {})", taken, site(at));
   }
   line("br label %end");
   label("end");

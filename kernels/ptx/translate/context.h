@@ -59,6 +59,8 @@ enum class MbarrierOperation : std::uint8_t {
   complete,
   wait_state,
   wait_parity,
+  follow,           // cp.async.mbarrier.arrive: one arrival more, which comes behind the lane's copies
+  follow_no_count,  // .noinc: one of those that are expected
   arrive,
   arrive_expect,
   arrive_no_complete,

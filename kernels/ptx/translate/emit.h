@@ -50,6 +50,7 @@ void emit_lop3(BlockCode& code, const Form& form, const Instruction& in);
 void emit_cvt_integer(BlockCode& code, const Form& form, const Instruction& in);
 void emit_cvt_to_integer(BlockCode& code, const Form& form, const Instruction& in);
 void emit_cvt_from_integer(BlockCode& code, const Form& form, const Instruction& in);
+void emit_cvt_tf32(BlockCode& code, const Form& form, const Instruction& in);
 void emit_cvt_float(BlockCode& code, const Form& form, const Instruction& in);
 
 // emit_fp8.cc

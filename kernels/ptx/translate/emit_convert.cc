@@ -98,6 +98,32 @@ void emit_cvt_from_integer(BlockCode& code, const Form& form, const Instruction&
   floats.write(in.operands[0], floats.finished(form, bits, false));
 }
 
+/// To 11 bits, the lower 13 zero. Measured on an H200 for every input: .rna cuts a NaN's bits as well, which may leave an infinity, and
+/// .satfinite takes the number before what is beyond, a NaN or not; .rn and .rz have one NaN.
+void emit_cvt_tf32(BlockCode& code, const Form& form, const Instruction& in) {
+  const auto word = [&](const char* operation, const std::string& a, const std::string& b) {
+    return code.op("{} <32 x i32> {}, {}", operation, a, b);
+  };
+  const auto constant = [](std::uint64_t x) { return integer_splat(x, 32); };
+  const auto select = [&](const std::string& which, const std::string& a, const std::string& b) {
+    return code.op("select <32 x i1> {}, <32 x i32> {}, <32 x i32> {}", which, a, b);
+  };
+  const std::string x = code.value(in.operands[1], {'b', 32});
+  const std::string is_nan = word("icmp ugt", word("and", x, constant(0x7fffffff)), constant(0x7f800000));
+  const std::string sign = word("and", x, constant(0x80000000));
+  std::string added = constant(0);
+  if (form.has("rna")) added = select(is_nan, added, constant(0x1000));
+  if (form.has("rn")) added = word("add", word("and", word("lshr", x, constant(13)), constant(1)), constant(0xfff));
+  std::string result = word("and", word("add", x, added), constant(0xffffe000));
+  if (form.has("satfinite")) {
+    const std::string is_beyond = word("icmp uge", word("and", result, constant(0x7fffffff)), constant(0x7f800000));
+    result = select(is_beyond, word("sub", result, constant(0x2000)), result);
+  }
+  if (form.has("relu")) result = select(word("icmp ne", sign, constant(0)), constant(0), result);
+  if (!form.has("rna")) result = select(is_nan, constant(0x7fffe000), result);
+  code.write(in.operands[0], result, {'b', 32});
+}
+
 /// Float to float, by way of the wider of f32 and what is read. Of two f32 to a pair: the first operand is the high half.
 void emit_cvt_float(BlockCode& code, const Form& form, const Instruction& in) {
   const std::string &to = form.parts[form.parts.size() - 2], &from = form.parts.back();

@@ -10,6 +10,7 @@ MbarrierOperation operation_of(const Form& form) {
   using Operation = MbarrierOperation;
   if (form.has("test_wait") || form.has("try_wait"))
     return form.has("parity") ? Operation::wait_parity : Operation::wait_state;
+  if (form.has("async")) return form.has("noinc") ? Operation::follow_no_count : Operation::follow;
   if (form.has("arrive") || form.has("arrive_drop")) {
     const bool drops = form.has("arrive_drop");
     if (form.has("expect_tx")) return drops ? Operation::drop_expect : Operation::arrive_expect;
@@ -45,7 +46,7 @@ void store_value(BlockCode& code, const Operand& operand, Type type) {
 }  // namespace
 
 void emit_mbarrier(BlockCode& code, const Form& form, const Instruction& in) {
-  const bool arrives = form.has("arrive") || form.has("arrive_drop");
+  const bool arrives = (form.has("arrive") || form.has("arrive_drop")) && !form.has("async");
   const std::size_t at = arrives ? 1 : 0;
   const Site site = site_of(form);
   store_address(code, in.operands[at], site.space, 0);

@@ -52,7 +52,7 @@ Block::End ending(const Form& form) {
   const std::string& opcode = form.parts[0];
   if (opcode == "bra") return Block::End::branch;
   if (opcode == "ret" || opcode == "exit") return Block::End::leave;
-  if (opcode == "trap") return Block::End::trap;
+  if (opcode == "trap" || opcode == "brkpt") return Block::End::trap;
   if (form.name == kCall) return Block::End::call;
   if (form.name == kReturn) return Block::End::back;
   return is_barrier(form) ? Block::End::barrier : Block::End::fall;

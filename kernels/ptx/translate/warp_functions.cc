@@ -192,7 +192,9 @@ extern "C" void ptx_reduce(std::uint32_t lanes, std::int32_t operation, std::int
 }
 
 extern "C" void ptx_trap(Context* context, std::uint32_t lanes, std::uint32_t site) {
-  if (lanes != 0) context->runtime->find(site_at(context, site).line, "trap", std::countr_zero(lanes));
+  if (lanes == 0) return;
+  const Site& at = site_at(context, site);
+  context->runtime->find(at.line, at.operation != 0 ? "brkpt" : "trap", std::countr_zero(lanes));
 }
 
 extern "C" void ptx_fence(Context* context, std::uint32_t lanes, std::int32_t scope) {
