@@ -22,7 +22,7 @@ file(REMOVE_RECURSE ${WORK})
 file(COPY ${SOURCE}/properties/examples/downstream/ DESTINATION ${WORK}/example)
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/example/flashproof)
 set(ENV{CXX} ${CXX})
-set(ENV{CMAKE_CXX_COMPILER_LAUNCHER} ${LAUNCHER})
+set(ENV{CMAKE_CXX_COMPILER_LAUNCHER} "${LAUNCHER}")
 
 # Plugins, in C and, where there is nvcc, in CUDA: built against the tree by what needs nothing but the header.
 function(plugin example)
