@@ -22,7 +22,7 @@ std::string escaped(std::string_view text, std::string_view special) {
 }
 
 /// In single quotes of a POSIX shell, bash and zsh, in which nothing is special.
-std::string quoted(std::string_view text) {
+std::string shell_quoted(std::string_view text) {
   std::string result = "'";
   for (const char c : text) {
     if (c == '\'') {
@@ -59,16 +59,17 @@ std::string zsh_action(const OptionRow& option) {
 /// A word of _arguments.
 std::string zsh_spec(const OptionRow& option) {
   if (option.positional) {
-    return quoted(fmt::format("{}:{}:{}", option.repeats ? "*" : "", escaped(option.name, ":\\"), zsh_action(option)));
+    return shell_quoted(
+        fmt::format("{}:{}:{}", option.repeats ? "*" : "", escaped(option.name, ":\\"), zsh_action(option)));
   }
   const std::string help = fmt::format("[{}]", escaped(option.help, ":[]\\"));
   if (!option.short_name.empty()) {
     const std::string both = fmt::format("({} {})", option.short_name, option.name);
-    return quoted(both + option.short_name + help) + " " + quoted(both + option.name + help);
+    return shell_quoted(both + option.short_name + help) + " " + shell_quoted(both + option.name + help);
   }
   const std::string spec = (option.repeats ? "*" : "") + option.name;
-  if (option.type.empty()) return quoted(spec + help);
-  return quoted(fmt::format("{}={}:{}:{}", spec, help, escaped(option.type, ":\\"), zsh_action(option)));
+  if (option.type.empty()) return shell_quoted(spec + help);
+  return shell_quoted(fmt::format("{}={}:{}:{}", spec, help, escaped(option.type, ":\\"), zsh_action(option)));
 }
 
 std::string zsh_specs(const std::vector<OptionRow>& options) {
@@ -127,7 +128,7 @@ complete -o default -F _flashproof flashproof ./flashproof
 std::string zsh_completion(const CLI::App& app) {
   std::string names, cases;
   for (const CommandRow& command : command_rows(app)) {
-    names += fmt::format("    {}\n", quoted(command.name + ":" + escaped(command.summary, "\\")));
+    names += fmt::format("    {}\n", shell_quoted(command.name + ":" + escaped(command.summary, "\\")));
     cases += fmt::format("    {})\n      _arguments{} ;;\n", command.name, zsh_specs(command.options));
   }
   return fmt::format(R"(#compdef flashproof

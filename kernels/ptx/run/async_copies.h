@@ -26,7 +26,7 @@ struct AsyncArrival {
   std::uint64_t mbarrier;  // in shared memory
   int line;
   std::uint64_t copies = 0;                // how many its lane had started
-  Released released;                       // what it passes on: what its lane has done before, and these copies
+  Released released = {};                  // what it passes on: what its lane has done before, and these copies
   std::vector<std::uint32_t> looked = {};  // warps that have looked at the mbarrier in vain
 };
 

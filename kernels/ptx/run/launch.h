@@ -36,7 +36,7 @@ struct Launch {
   std::span<const Array> arrays;
   std::int64_t max_instructions = 100'000'000'000;  // of all threads together; a launch beyond it ends with a finding
   bool last_first = false;  // blocks and warps from the last to the first: an order that CUDA allows as well
-  std::function<bool()> is_interrupted;  // if set: asked every kAskedEvery instructions; true ends the launch
+  std::function<bool()> is_interrupted = {};  // if set: asked every kAskedEvery instructions; true ends the launch
 };
 
 inline constexpr std::int64_t kAskedEvery = 50'000'000;  // some tenth of a second

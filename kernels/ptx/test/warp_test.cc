@@ -250,10 +250,12 @@ TEST(Limits, instructions_are_counted_by_thread) {
 }
 
 TEST(Warp, an_interrupted_launch_ends) {
-  Program program(parse("test.ptx", module_of("$L:\nadd.u32 %ow, %ow, 1;\nbra $L;")), "k", {.use_cache = false});
+  Program program(parse("test.ptx", module_of("$L:\nadd.u32 %ow, %ow, 1;\nbra $L;")), "k",
+                  {.use_cache = false, .cache_folder = ""});
   const std::vector<std::byte> parameters(static_cast<std::size_t>(program.entry().parameter_bytes));
   int asked = 0;
-  Launch endless{.parameters = parameters, .arrays = {}, .is_interrupted = [&] { return ++asked == 2; }};
+  Launch endless{
+      .grid = {}, .block = {}, .parameters = parameters, .arrays = {}, .is_interrupted = [&] { return ++asked == 2; }};
   EXPECT_THROW(program.launch(endless), Interrupted);
   EXPECT_EQ(asked, 2);
 }
