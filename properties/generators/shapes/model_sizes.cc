@@ -249,10 +249,9 @@ Family model_sizes() {
           kAll,
           make,
           kPromises,
+          costly,
           round,
-          false,
-          gradient,
-          costly};
+          gradient};
 }
 
 }  // namespace flashproof::family
