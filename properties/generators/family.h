@@ -26,16 +26,16 @@ struct Family {
   std::span<const ProblemKind> problems;
   Case (*make)(const CaseSpec& spec);
   std::span<const Promise> promises = {};  // what its cases keep: difficulty_test fails where a family has gone soft
-  /// Of a covering array (pairs.h): how many seeds in a row are all of it. Null: one seed is as good as another.
-  std::uint64_t (*round)(ProblemKind problem) = nullptr;
-  /// A default report draws each case of a round in one of its formats, not in all.
-  bool in_turn = false;
-  /// Of a family whose cases of the gradient are rows of their own: `make` of a spec of that problem gives the forward problem, this
-  /// the rest. Null: a case of the gradient is the attention case of the same seed.
-  GradientForm (*gradient)(const CaseSpec& spec) = nullptr;
   /// How many seeds from kCostlySeeds on are further rows, which cost more than all of a round: drawn by a check of a library or of
   /// a PTX file with a map, and by suggest of one.
   std::uint64_t (*costly)(ProblemKind problem) = nullptr;
+  /// Of a covering array (pairs.h): how many seeds in a row are all of it. Null: one seed is as good as another.
+  std::uint64_t (*round)(ProblemKind problem) = nullptr;
+  /// Of a family whose cases of the gradient are rows of their own: `make` of a spec of that problem gives the forward problem, this
+  /// the rest. Null: a case of the gradient is the attention case of the same seed.
+  GradientForm (*gradient)(const CaseSpec& spec) = nullptr;
+  /// A default report draws each case of a round in one of its formats, not in all.
+  bool in_turn = false;
   std::string_view name = {};  // the function's, by the list in CMakeLists.txt
 
   bool serves(ProblemKind problem) const;

@@ -223,17 +223,8 @@ int Dimension::level_of(std::int64_t number) const {
 }
 
 std::span<const Dimension> dimensions(ProblemKind problem) {
-  switch (problem) {
-    case ProblemKind::softmax:
-      return kSoftmax;
-    case ProblemKind::merge:
-      return kMerge;
-    case ProblemKind::attention:
-      return kAttention;
-    case ProblemKind::backward:
-      return gradient_dimensions();
-  }
-  return {};
+  const std::span<const Dimension> all[] = {kSoftmax, kMerge, kAttention, gradient_dimensions()};
+  return all[static_cast<int>(problem)];
 }
 
 }  // namespace flashproof

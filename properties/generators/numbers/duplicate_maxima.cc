@@ -36,11 +36,7 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::ties, .at_least = 2},
 }  // namespace
 
 Family duplicate_maxima() {
-  return {.summary = "several keys at exactly the maximum, v of one sign",
-          .problems = kAll,
-          .make = make,
-          .promises = kPromises,
-          .costly = long_rows};
+  return {"several keys at exactly the maximum, v of one sign", kAll, make, kPromises, long_rows};
 }
 
 }  // namespace flashproof::family

@@ -130,12 +130,6 @@ constexpr Promise kPromises[] = {
 
 }  // namespace
 
-Family huge() {
-  return {.summary = "magnitudes from 1e3 to the largest finite number",
-          .problems = kAll,
-          .make = make,
-          .promises = kPromises,
-          .costly = long_rows};
-}
+Family huge() { return {"magnitudes from 1e3 to the largest finite number", kAll, make, kPromises, long_rows}; }
 
 }  // namespace flashproof::family

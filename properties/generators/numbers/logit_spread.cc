@@ -28,11 +28,7 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::deviation, .at_most = 9}
 }  // namespace
 
 Family logit_spread() {
-  return {.summary = "normal logits of deviation 0.1 to 8, one per seed",
-          .problems = kAll,
-          .make = make,
-          .promises = kPromises,
-          .costly = long_rows};
+  return {"normal logits of deviation 0.1 to 8, one per seed", kAll, make, kPromises, long_rows};
 }
 
 }  // namespace flashproof::family

@@ -43,11 +43,7 @@ constexpr Promise kPromises[] = {
 }  // namespace
 
 Family near_ties() {
-  return {.summary = "two keys with logits 0 to 2 spacings apart and opposite v",
-          .problems = kAll,
-          .make = make,
-          .promises = kPromises,
-          .costly = long_rows};
+  return {"two keys with logits 0 to 2 spacings apart and opposite v", kAll, make, kPromises, long_rows};
 }
 
 }  // namespace flashproof::family

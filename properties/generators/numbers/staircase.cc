@@ -38,18 +38,10 @@ constexpr Promise kFallingPromises[] = {{.field = &Difficulty::first_is_max, .at
 }  // namespace
 
 Family staircase() {
-  return {.summary = "the running maximum rises at every visited chunk",
-          .problems = kAll,
-          .make = make<1>,
-          .promises = kRisingPromises,
-          .costly = long_rows};
+  return {"the running maximum rises at every visited chunk", kAll, make<1>, kRisingPromises, long_rows};
 }
 Family descending() {
-  return {.summary = "the maximum stands in the chunk visited first",
-          .problems = kAll,
-          .make = make<-1>,
-          .promises = kFallingPromises,
-          .costly = long_rows};
+  return {"the maximum stands in the chunk visited first", kAll, make<-1>, kFallingPromises, long_rows};
 }
 
 }  // namespace flashproof::family

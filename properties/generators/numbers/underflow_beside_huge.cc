@@ -49,11 +49,8 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::spread, .at_least = 9.7}
 }  // namespace
 
 Family underflow_beside_huge() {
-  return {.summary = "subnormal weights and rescale factors times |v| = 1e30, beside peaks with v = 0",
-          .problems = kAll,
-          .make = make,
-          .promises = kPromises,
-          .costly = long_rows};
+  return {"subnormal weights and rescale factors times |v| = 1e30, beside peaks with v = 0", kAll, make, kPromises,
+          long_rows};
 }
 
 }  // namespace flashproof::family

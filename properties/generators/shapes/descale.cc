@@ -71,11 +71,7 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::descale, .at_least = 0.5
 }  // namespace
 
 Family descale() {
-  return {.summary = "descale factors of q, k and v, per sequence and head",
-          .problems = kAttentionOnly,
-          .make = make,
-          .promises = kPromises,
-          .costly = descaled_tiles};
+  return {"descale factors of q, k and v, per sequence and head", kAttentionOnly, make, kPromises, descaled_tiles};
 }
 
 }  // namespace flashproof::family

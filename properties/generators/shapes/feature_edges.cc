@@ -161,8 +161,8 @@ Family feature_edges() {
           kAttentionOnly,
           make,
           kPromises,
+          nullptr,
           round,
-          false,
           gradient};
 }
 

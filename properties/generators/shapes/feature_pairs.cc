@@ -102,10 +102,9 @@ Family feature_pairs() {
           kAttentionOnly,
           make,
           kPromises,
+          costly,
           round,
-          false,
-          gradient,
-          costly};
+          gradient};
 }
 
 }  // namespace flashproof::family

@@ -31,11 +31,7 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::hidden_share, .at_least 
 }  // namespace
 
 Family mask_random() {
-  return {.summary = "random -inf entries, from one to nearly all; ragged, causal",
-          .problems = kAll,
-          .make = make,
-          .promises = kPromises,
-          .costly = long_rows};
+  return {"random -inf entries, from one to nearly all; ragged, causal", kAll, make, kPromises, long_rows};
 }
 
 }  // namespace flashproof::family

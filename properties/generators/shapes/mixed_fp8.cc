@@ -40,11 +40,7 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::least_bits, .at_most = 8
 }  // namespace
 
 Family mixed_fp8() {
-  return {.summary = "k and v of 8 bits, descaled, beside a wider q",
-          .problems = kAttentionOnly,
-          .make = make,
-          .promises = kPromises,
-          .costly = descaled_tiles};
+  return {"k and v of 8 bits, descaled, beside a wider q", kAttentionOnly, make, kPromises, descaled_tiles};
 }
 
 }  // namespace flashproof::family

@@ -148,33 +148,13 @@ constexpr States kMerge[] = {{5, 6, 24},    {6, 12, 48},  {10, 7, 72},  {12, 10,
                              {25, 5, 70},   {26, 4, 100}, {4, 3, 134},  {2, 4200, 3}};
 constexpr States kCostlyMerge[] = {{9, 130, 128}, {70, 40, 256}, {3, 65537, 1}, {3, 260, 64}, {4, 260, 128}};
 
-std::uint64_t costly(ProblemKind problem) {
-  switch (problem) {
-    case ProblemKind::softmax:
-      return std::size(kCostlySoftmax);
-    case ProblemKind::merge:
-      return std::size(kCostlyMerge);
-    case ProblemKind::backward:
-      return kCostlyGradients;
-    case ProblemKind::attention:
-      break;
-  }
-  return std::size(kCostlyHeads);
-}
+// By ProblemKind.
+constexpr std::uint64_t kCostlyRound[] = {std::size(kCostlySoftmax), std::size(kCostlyMerge), std::size(kCostlyHeads),
+                                          kCostlyGradients};
+constexpr std::uint64_t kRound[] = {std::size(kSoftmax), std::size(kMerge), std::size(kHeads), kOfGradients};
 
-std::uint64_t round(ProblemKind problem) {
-  switch (problem) {
-    case ProblemKind::softmax:
-      return std::size(kSoftmax);
-    case ProblemKind::merge:
-      return std::size(kMerge);
-    case ProblemKind::backward:
-      return kOfGradients;
-    case ProblemKind::attention:
-      break;
-  }
-  return std::size(kHeads);
-}
+std::uint64_t costly(ProblemKind problem) { return kCostlyRound[static_cast<int>(problem)]; }
+std::uint64_t round(ProblemKind problem) { return kRound[static_cast<int>(problem)]; }
 
 /// Of the spec's seed.
 template <typename Size>
@@ -249,10 +229,9 @@ Family model_sizes() {
           kAll,
           make,
           kPromises,
+          costly,
           round,
-          false,
-          gradient,
-          costly};
+          gradient};
 }
 
 }  // namespace flashproof::family

@@ -205,9 +205,10 @@ Family pairs() {
           kAll,
           make,
           kPromises,
+          nullptr,
           [](ProblemKind problem) { return std::uint64_t{pairs::rows(problem).size()}; },
-          true,
-          gradient};
+          gradient,
+          true};
 }
 
 }  // namespace family

@@ -192,8 +192,13 @@ constexpr Promise kPromises[] = {
 }  // namespace
 
 Family sizes() {
-  return {"sizes at the tiles, vectors, parts and limits of kernels, one less and one more", kAll,  make,    kPromises,
-          [](ProblemKind problem) { return std::uint64_t{rows(problem).size()}; },           false, gradient};
+  return {"sizes at the tiles, vectors, parts and limits of kernels, one less and one more",
+          kAll,
+          make,
+          kPromises,
+          nullptr,
+          [](ProblemKind problem) { return std::uint64_t{rows(problem).size()}; },
+          gradient};
 }
 
 }  // namespace family

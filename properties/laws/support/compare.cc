@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "properties/laws/trial.h"
 #include "reference/error/error_stats.h"
 #include "reference/error/semantics/declared_truth.h"
 
@@ -161,6 +162,10 @@ Specials specials(const Measured& a, const Measured& b, Format format) {
   return towards + reach >= most ? Specials::may_be : Specials::differ;
 }
 
+std::string Comparison::difference_of(const Measured& computed, const Measured& expected, const std::string& what) {
+  return fmt::format("{}: {} against {}", what, number(computed.value), number(expected.value));
+}
+
 void Comparison::same_element(const Reading& computed, const Reading& expected, Part part, std::int64_t row,
                               std::int64_t column, std::int64_t expected_row, std::int64_t expected_column,
                               std::string_view relation) {
@@ -176,14 +181,7 @@ void Comparison::same_element(const Reading& computed, const Reading& expected, 
     agree(left, right, sharp, what);
     return;
   }
-  switch (specials(left, right, computed.format(part))) {
-    case Specials::same:
-      return held();
-    case Specials::may_be:
-      return;
-    case Specials::differ:
-      fail(Failure::class_mismatch, fmt::format("{}: {} against {}", what(), number(left.value), number(right.value)));
-  }
+  agree_specials(left, right, computed.format(part), what);
 }
 
 void Comparison::same(const Reading& computed, const Reading& expected, std::string_view relation,
@@ -202,10 +200,9 @@ Verdict Comparison::verdict(std::string_view nothing) const {
     return verdict;
   }
   if (sharp_ > 0) return {};
-  if (!undecided_.empty()) return {VerdictKind::vacuous, Failure::none, undecided_};
-  if (blunt_ == 0 && !refusal_.empty()) return {VerdictKind::unsupported, Failure::none, refusal_};
-  return {VerdictKind::vacuous, Failure::none,
-          blunt_ > 0 ? "every bound is too wide to compare anything" : std::string(nothing)};
+  if (!undecided_.empty()) return vacuous(undecided_);
+  if (blunt_ == 0 && !refusal_.empty()) return unsupported(refusal_);
+  return vacuous(blunt_ > 0 ? "every bound is too wide to compare anything" : std::string(nothing));
 }
 
 namespace {

@@ -115,22 +115,12 @@ void check_row(const Problem& problem, const RowWeights& row, const Reading& rea
               [&] { return fmt::format("{} and the rest of its row, summed", place_of(Part::o, row.row, 0)); });
 }
 
-Verdict relate(Trial& trial) {
-  Problem changed = trial.problem();
-  if (auto* p = std::get_if<AttentionProblem>(&changed)) plant_one_hot(*p);
-  if (auto* p = std::get_if<MergeProblem>(&changed)) plant_one_hot(*p);
-  return relate_planted(trial, changed, Scores::compute,
-                        [&](const RowWeights& row, const Reading& reading, Comparison& tally) {
-                          check_row(changed, row, reading, tally);
-                        });
-}
+Verdict relate(Trial& trial) { return relate_planted(trial, plant_one_hot, Scores::compute, check_row); }
 
 }  // namespace
 
 Law one_hot_v_returns_p() {
-  return {.summary = "unit vectors for v return the weights: they sum to 1 and their ratios follow the scores",
-          .relate = relate,
-          .must_reject = kTeeth};
+  return {"unit vectors for v return the weights: they sum to 1 and their ratios follow the scores", kTeeth, relate};
 }
 
 }  // namespace flashproof
