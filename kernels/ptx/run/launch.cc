@@ -74,6 +74,7 @@ class Grid {
   void prepare_context() {
     Context& c = runtime_.context;
     c.runtime = &runtime_;
+    runtime_.wanted = &wanted_;
     c.budget = wanted_.max_instructions;
     c.parameters = wanted_.parameters.data();
     runtime_.parameter_bytes = static_cast<std::int64_t>(wanted_.parameters.size());

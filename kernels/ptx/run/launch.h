@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,11 +36,18 @@ struct Launch {
   std::span<const Array> arrays;
   std::int64_t max_instructions = 100'000'000'000;  // of all threads together; a launch beyond it ends with a finding
   bool last_first = false;  // blocks and warps from the last to the first: an order that CUDA allows as well
+  bool finds_races = true;
+  /// What an address in none of the arrays is, for the finding: "memory of the host". Null, or an empty text: nothing is known.
+  std::function<std::string(std::uint64_t address)> foreign = nullptr;
 };
+
+/// What CUDA has errors of their own for, and races.
+enum class FindingKind : std::uint8_t { other, address, alignment, assertion, race };
 
 struct Finding {
   std::string text;  // "FILE:LINE: what, in block (0, 0, 0), thread 3"
   int line = 0;
+  FindingKind kind = FindingKind::other;
 };
 
 struct LaunchResult {
