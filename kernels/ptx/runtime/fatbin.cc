@@ -82,8 +82,8 @@ std::string unpacked(const Image& image) {
     throw UsageError(fmt::format(
         "the fat binary has PTX for compute_{} only, and this device runs compute_{} and older", newer, capability));
   }
-  throw UsageError(fmt::format("the fat binary has {} no PTX: compile with -gencode arch=compute_{},code=compute_{}",
-                               has_cubin ? "machine code (SASS) and" : "", capability, capability));
+  throw UsageError(fmt::format("the fat binary has {}no PTX: compile with -gencode arch=compute_{},code=compute_{}",
+                               has_cubin ? "machine code (SASS) and " : "", capability, capability));
 }
 
 }  // namespace
