@@ -134,10 +134,10 @@ std::string Memory::words(std::uint64_t address) const {
   if (one != nullptr && address - one->low < one->bytes)
     return one->live ? "" : fmt::format("in {}, {} bytes, which was freed", one->name, one->bytes);
   if (address < kGuard) return "a null pointer, or near one";
-  // What lies near an array has missed it: the executor names the array then.
+  // What lies in a guard, or on the last page of a module's variables, has missed an array: the executor names it then.
   const auto region = reserved_.upper_bound(address);
   const bool is_guard = region != reserved_.begin() && address < std::prev(region)->second,
-             is_near = one != nullptr && one->live && address - one->high() < kGuard;
+             is_near = one != nullptr && one->place == Place::variable && address < whole_pages(one->high());
   return !is_guard && !is_near && is_mapped(address) ? "memory of the host, which no CUDA call has allocated" : "";
 }
 
