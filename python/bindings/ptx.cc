@@ -121,9 +121,14 @@ void ptx_launch(const Json& request, const Python& python) {
                       one.at(3).get<std::string>()});
   }
   const ptx::LaunchResult result =
-      program.launch({dim(request, "grid"), dim(request, "block"), value<std::uint32_t>(request, "shared"), parameters,
-                      arrays, value<std::int64_t>(request, "max_instructions"), value<bool>(request, "last_first"),
-                      [&python] { return !python.ask(R"({"ask":"signals"})"); }});
+      program.launch({.grid = dim(request, "grid"),
+                      .block = dim(request, "block"),
+                      .dynamic_shared_bytes = value<std::uint32_t>(request, "shared"),
+                      .parameters = parameters,
+                      .arrays = arrays,
+                      .max_instructions = value<std::int64_t>(request, "max_instructions"),
+                      .last_first = value<bool>(request, "last_first"),
+                      .is_interrupted = [&python] { return !python.ask(R"({"ask":"signals"})"); }});
   Json findings = Json::array();
   for (const ptx::Finding& finding : result.findings) findings.push_back({finding.text, finding.line});
   python.answer({{"completed", result.completed},

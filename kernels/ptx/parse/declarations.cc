@@ -23,6 +23,9 @@ Variable attributes(TokenReader& reader, Space space) {
       if (!variable.pointer) align = given;  // behind .ptr: of what it points to
     } else if (word == ".ptr") {
       variable.pointer = true;
+    } else if (word ==
+               ".attribute") {  // .managed: here the host sees every variable; .unified is an address for linkers
+      reader.skip_over(")");
     } else if (const auto type = type_of(word.substr(1)); type && type->kind != 'p') {
       variable.type = *type;
       has_type = true;

@@ -22,14 +22,16 @@ std::string Access::text(std::uint64_t address) const {
 }
 
 std::byte* Access::outside(std::uint64_t address, int lane, Space space, std::uint64_t size) const {
-  runtime.find(site.line, fmt::format("{} of {}, which has {} bytes", text(address), name(space), size), lane);
+  runtime.find(site.line, fmt::format("{} of {}, which has {} bytes", text(address), name(space), size), lane, false,
+               FindingKind::address);
   return nullptr;
 }
 
 /// Where the lane's bytes lie; null after a finding.
 std::byte* Access::place(std::uint64_t address, int lane) const {
   if (address % align != 0) {
-    runtime.find(site.line, fmt::format("{}, which is no multiple of {}", text(address), align), lane);
+    runtime.find(site.line, fmt::format("{}, which is no multiple of {}", text(address), align), lane, false,
+                 FindingKind::alignment);
     return nullptr;
   }
   Space space = site.space;
@@ -51,18 +53,22 @@ std::byte* Access::place(std::uint64_t address, int lane) const {
   }
   const Range* range = runtime.range(address, address + bytes);
   if (range == nullptr) {
-    runtime.find(site.line, fmt::format("{}, in no array of the launch{}", text(address), near(address)), lane);
+    runtime.find(site.line, fmt::format("{}, in no array of the launch{}", text(address), near(address)), lane, false,
+                 FindingKind::address);
     return nullptr;
   }
   if (write && !range->writable) {
-    runtime.find(site.line, fmt::format("{}, in {}, which is read only", text(address), *range->name), lane);
+    runtime.find(site.line, fmt::format("{}, in {}, which is read only", text(address), *range->name), lane, false,
+                 FindingKind::address);
     return nullptr;
   }
   return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr): kernels compute with addresses
 }
 
-/// The array that the address only just misses.
+/// What the caller knows of the address, or the array that it only just misses.
 std::string Access::near(std::uint64_t address) const {
+  const auto& foreign = runtime.wanted->foreign;
+  if (const std::string known = foreign ? foreign(address) : ""; !known.empty()) return fmt::format(" ({})", known);
   std::uint64_t least = 65536;
   std::string text;
   for (const Range& range : runtime.ranges) {

@@ -74,6 +74,7 @@ class Grid {
   void prepare_context() {
     Context& c = runtime_.context;
     c.runtime = &runtime_;
+    runtime_.wanted = &wanted_;
     c.budget = wanted_.max_instructions;
     if (wanted_.is_interrupted) ask_below_ = c.budget - kAskedEvery;
     c.parameters = wanted_.parameters.data();

@@ -36,14 +36,22 @@ struct Launch {
   std::span<const Array> arrays;
   std::int64_t max_instructions = 100'000'000'000;  // of all threads together; a launch beyond it ends with a finding
   bool last_first = false;  // blocks and warps from the last to the first: an order that CUDA allows as well
-  std::function<bool()> is_interrupted = {};  // if set: asked every kAskedEvery instructions; true ends the launch
+  bool finds_races = true;
+  /// What an address in none of the arrays is, for the finding: "memory of the host". Null, or an empty text: nothing is known.
+  std::function<std::string(std::uint64_t address)> foreign = nullptr;
+  /// Null, or asked every kAskedEvery instructions; true ends the launch.
+  std::function<bool()> is_interrupted = nullptr;
 };
 
 inline constexpr std::int64_t kAskedEvery = 50'000'000;  // some tenth of a second
 
+/// What CUDA has errors of their own for, and races.
+enum class FindingKind : std::uint8_t { other, address, alignment, assertion, race };
+
 struct Finding {
   std::string text;  // "FILE:LINE: what, in block (0, 0, 0), thread 3"
   int line = 0;
+  FindingKind kind = FindingKind::other;
 };
 
 struct LaunchResult {

@@ -126,7 +126,7 @@ extern "C" void ptx_assert_fail(Context* context, std::uint32_t lanes, std::uint
     runtime.find(here,
                  fmt::format("the assertion `{}' fails, {}:{}, {}", text(message), text(file),
                              memory.number(Space::local, line, 4), text(function)),
-                 lane);
+                 lane, false, FindingKind::assertion);
   } catch (const NotThere&) {  // NOLINT(bugprone-empty-catch)
   }
 }

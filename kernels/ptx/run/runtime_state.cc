@@ -37,7 +37,7 @@ int Warp::take(std::uint32_t& lanes) {
   return static_cast<int>(b);
 }
 
-void Runtime::find(int line, const std::string& what, int lane, bool goes_on) {
+void Runtime::find(int line, const std::string& what, int lane, bool goes_on, FindingKind kind) {
   if (!goes_on) context.budget = kNoBudget;
   if (result.findings.size() == kMaxFindings || !lines_found.insert(line).second) return;
   std::string where =
@@ -48,7 +48,7 @@ void Runtime::find(int line, const std::string& what, int lane, bool goes_on) {
   } else if (warp != nullptr) {
     where += fmt::format(", warp {}", warp->number);
   }
-  result.findings.push_back({fmt::format("{}: {}, {}", entry->place(line), what, where), line});
+  result.findings.push_back({fmt::format("{}: {}, {}", entry->place(line), what, where), line, kind});
 }
 
 void Runtime::observe(std::uint32_t site, std::uint64_t hash) {

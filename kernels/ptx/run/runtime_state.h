@@ -83,6 +83,7 @@ struct BlockState {
 /// Of the block that runs, and of the launch.
 struct Runtime : BlockState {
   const Translation* entry = nullptr;
+  const Launch* wanted = nullptr;
   Context context{};
   std::int64_t parameter_bytes = 0;
   std::vector<Range> ranges;
@@ -96,7 +97,7 @@ struct Runtime : BlockState {
   std::uint64_t unprinted = 0;  // bytes beyond kMaxPrinted
 
   /// A finding; `lane` of the warp that runs, or -1. Ends the launch unless `goes_on`.
-  void find(int line, const std::string& what, int lane, bool goes_on = false);
+  void find(int line, const std::string& what, int lane, bool goes_on = false, FindingKind kind = FindingKind::other);
   /// A strong read of the warp that runs: is what it saw, by its hash, new to it?
   void observe(std::uint32_t site, std::uint64_t hash);
   /// The range that holds [low, high), or null.

@@ -67,6 +67,7 @@ std::string words_of(const Conflict& conflict, const Runtime& runtime) {
 }  // namespace
 
 void Access::watch(std::uint32_t lanes, const std::uint64_t* addresses, Touch how, const void* values) const {
+  if (!runtime.wanted->finds_races) return;
   Races& races = runtime.races;
   races.begin_instruction();
   for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
@@ -91,13 +92,14 @@ void Access::watch(std::uint32_t lanes, const std::uint64_t* addresses, Touch ho
     runtime.find(site.line,
                  fmt::format("race: {}{}, {}", text(addresses[lane]), at->is_shared ? " of shared memory" : "",
                              words_of(*conflict, runtime)),
-                 lane, true);
+                 lane, true, FindingKind::race);
     return;
   }
 }
 
 bool watch_async(Runtime& runtime, int line, int lane, bool is_shared, std::uint64_t address, std::uint64_t bytes,
                  Touch how) {
+  if (!runtime.wanted->finds_races) return false;
   if (!is_shared) {
     const Range* range = runtime.range(address, address + bytes);
     if (range == nullptr || !range->writable) return false;
@@ -110,7 +112,7 @@ bool watch_async(Runtime& runtime, int line, int lane, bool is_shared, std::uint
   runtime.find(line,
                fmt::format("race: {} {} bytes at {:#x}{} asynchronously, {}", how == Touch::write ? "writes" : "reads",
                            bytes, address, is_shared ? " of shared memory" : "", words_of(*conflict, runtime)),
-               lane, true);
+               lane, true, FindingKind::race);
   return true;
 }
 
