@@ -76,7 +76,7 @@ class Grid {
     c.runtime = &runtime_;
     runtime_.wanted = &wanted_;
     c.budget = wanted_.max_instructions;
-    if (wanted_.is_interrupted) ask_below_ = c.budget - kAskedEvery;
+    c.ask_below = wanted_.is_interrupted ? c.budget - kAskedEvery : INT64_MIN;
     c.parameters = wanted_.parameters.data();
     runtime_.parameter_bytes = static_cast<std::int64_t>(wanted_.parameters.size());
     const std::uint32_t block[] = {wanted_.block.x, wanted_.block.y, wanted_.block.z},
@@ -263,11 +263,11 @@ class Grid {
       int block = warp.take(lanes);
       std::int32_t next = functions_[block](warp.registers, &c, lanes);
       while (next >= 0 && warp.ready_count == 0 && warp.parked_count == 0 && !is_poll(block) && !is_poll(next) &&
-             c.budget > ask_below_) {  // all of them go on together
+             c.budget > c.ask_below) {  // all of them go on together
         block = next;
         next = functions_[block](warp.registers, &c, lanes);
       }
-      if (c.budget <= ask_below_ && next != stopped) ask_whether_interrupted();
+      if (c.budget <= c.ask_below && next != stopped) ask_whether_interrupted();
       if (next == stopped) {
         if (c.budget > kNoBudget / 2) out_of_budget(block);
         return false;
@@ -288,7 +288,7 @@ class Grid {
 
   void ask_whether_interrupted() {
     if (wanted_.is_interrupted()) throw Interrupted("the launch was interrupted");
-    ask_below_ = runtime_.context.budget - kAskedEvery;
+    runtime_.context.ask_below = runtime_.context.budget - kAskedEvery;
   }
 
   void go_on(Warp& warp, int block, std::uint32_t lanes, std::int32_t next) {
@@ -358,9 +358,8 @@ class Grid {
   std::uint32_t threads_;
   Runtime runtime_;
   Residents residents_;
-  std::vector<std::size_t> waiting_;    // places of the blocks that have begun and not ended, in this order
-  std::size_t idle_ = 0;                // rounds
-  std::int64_t ask_below_ = INT64_MIN;  // the budget at which is_interrupted() is asked next
+  std::vector<std::size_t> waiting_;  // places of the blocks that have begun and not ended, in this order
+  std::size_t idle_ = 0;              // rounds
   bool is_back_ = false;
   bool polled_ = false, asked_ = false;  // in this round of the block's warps: of memory at all, of the grid's
 };

@@ -11,6 +11,9 @@ namespace flashproof::ptx {
 namespace {
 
 constexpr std::uint64_t kMark = 0x70616d2d72736e74;  // of what encode_tiled() has made
+// The second word stays empty: CUTLASS 4 clears bit 21 of it in maps of small tensors where the driver is 13.1 or older
+// (include/cute/atom/copy_traits_sm90_tma.hpp).
+constexpr std::size_t kFirst = 2 * sizeof kMark;
 
 void check(const std::string& what, std::uint64_t value, std::uint64_t least, std::uint64_t most,
            std::uint64_t multiple = 1) {
@@ -104,7 +107,7 @@ TensorMap encode_tiled(const TiledTensor& tensor) {
   check("bytes of box 0", row, 16, span == 0 ? 256 * tensor.element() : span, 16);
   TensorMap map;
   std::memcpy(map.bytes.data(), &kMark, sizeof kMark);
-  std::byte* at = map.bytes.data() + sizeof kMark;
+  std::byte* at = map.bytes.data() + kFirst;
   const auto put = [&](auto value) {
     std::memcpy(at, &value, sizeof value);
     at += sizeof value;
@@ -130,6 +133,7 @@ std::optional<TiledTensor> decode(const TensorMap& map) {
     return value;
   };
   if (get(std::uint64_t{}) != kMark) return std::nullopt;
+  at = map.bytes.data() + kFirst;
   TiledTensor tensor;
   tensor.address = reinterpret_cast<void*>(get(std::uint64_t{}));  // NOLINT(performance-no-int-to-ptr): as encoded
   for (std::uint64_t& stride : tensor.strides) stride = get(stride);

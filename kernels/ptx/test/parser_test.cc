@@ -162,7 +162,7 @@ TEST(Forms, what_the_gpu_does_not_have_or_nobody_has_measured_is_not_there) {
                            "ex2.approx.ftz.f16x2",
                            "max.ftz.f64",
                            "max.f32x2",
-                           "cvt.rna.tf32.f32",
+                           "cvt.rn.satfinite.tf32.f32",
                            "rcp.approx.ftz.f64",
                            "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32",
                            "mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32",

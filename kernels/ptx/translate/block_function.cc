@@ -96,7 +96,9 @@ void BlockCode::emit_end() {
   line("ret i32 {}", static_cast<int>(stopped));
   label("go");
   if (is_loop()) {
-    line("br i1 {}, label %body, label %leave", op("icmp eq i32 %taken, %m"));
+    const std::string all = op("icmp eq i32 %taken, %m"),
+                      goes_on = op("icmp sgt i64 {}, {}", left_over, field(offsetof(Context, ask_below), "i64"));
+    line("br i1 {}, label %body, label %leave", op("and i1 {}, {}", all, goes_on));
     label("leave");
   }
   store_live();

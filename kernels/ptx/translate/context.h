@@ -93,6 +93,7 @@ struct Runtime;  // launch.cc
 /// Of one block of the grid, for the warp that runs. `budget` counts down; below 0 the launch ends at the end of the block of code.
 struct Context {
   std::int64_t budget;
+  std::int64_t ask_below;  // a loop of one block of code lets the scheduler go on when the budget has come down to it
   const std::byte* parameters;
   std::uint64_t variables;                                // host address of the module's global and constant variables
   const std::uint32_t* thread;                            // [3][32]: %tid.x, .y, .z of the warp's lanes
