@@ -223,8 +223,17 @@ int Dimension::level_of(std::int64_t number) const {
 }
 
 std::span<const Dimension> dimensions(ProblemKind problem) {
-  const std::span<const Dimension> all[] = {kSoftmax, kMerge, kAttention, gradient_dimensions()};
-  return all[static_cast<int>(problem)];
+  switch (problem) {
+    case ProblemKind::softmax:
+      return kSoftmax;
+    case ProblemKind::merge:
+      return kMerge;
+    case ProblemKind::attention:
+      return kAttention;
+    case ProblemKind::backward:
+      return gradient_dimensions();
+  }
+  return {};
 }
 
 }  // namespace flashproof

@@ -72,7 +72,7 @@ TEST(TeethMeta, AskFaultCountsNoRejectionThatTheRightKernelShares) {
   TeethCase& c = teeth_cases(kernel.problem).front();
   Trial trial(kernel, c.content, &c.truth);
   const auto rejects = [&](Verdict (*relate)(Trial&)) {
-    return ask_fault(kernel, {.name = "any", .summary = "", .relate = relate}, c, trial).rejects();
+    return ask_fault(kernel, {.summary = "", .relate = relate, .name = "any"}, c, trial).rejects();
   };
   EXPECT_TRUE(rejects(fails_faults));
   EXPECT_FALSE(rejects(fails));
@@ -92,7 +92,7 @@ TEST(TeethMeta, ALawThatSaysNothingIsFound) {
 
 TEST(TeethMeta, AFaultThatNoLawNamesIsFound) {
   const Kernel faults[] = {*find_kernel("softmax.broken.tail_dropped"), *find_kernel("softmax.broken.no_empty_guard")};
-  const Law names_one[] = {{.name = "one", .summary = "", .relate = passes, .must_reject = kFault}};
+  const Law names_one[] = {{.summary = "", .must_reject = kFault, .relate = passes, .name = "one"}};
   EXPECT_THAT(unnamed_faults(names_one, faults), ElementsAre(HasSubstr("softmax.broken.no_empty_guard")));
 }
 
