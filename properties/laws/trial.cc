@@ -74,7 +74,13 @@ bool Trial::returns() {
 }
 
 const Bound& Trial::bound() {
-  if (!bound_) bound_ = bound_of(problem());
+  if (bound_) return *bound_;
+  // The largest of those that the output is judged by, where these are in the reference's terms.
+  const bool joined = judged_ && kernel_->arithmetic.reduction == Reduction::any &&
+                      kernel_->problem != ProblemKind::backward && kernel_->contract.semantics == Semantics{};
+  if (!joined) return bound_.emplace(bound_of(problem()));
+  bound_ = judged_->front().bound;
+  for (std::size_t i = 1; i < judged_->size(); ++i) bound::join((*judged_)[i].bound, *bound_);
   return *bound_;
 }
 
@@ -131,7 +137,10 @@ Judgement Trial::measured(std::uint64_t case_index) { return judged_by(judged_bo
 
 Bound Trial::judged_bound(const Arithmetic& arithmetic) {
   if (kernel_->problem == ProblemKind::backward) return flashproof::judged_bound(*kernel_, *subject_, *truth_);
-  Bound bound = compute_bound(problem(), arithmetic);
+  return as_judged(compute_bound(problem(), arithmetic), arithmetic);
+}
+
+Bound Trial::as_judged(Bound bound, const Arithmetic& arithmetic) {
   add_state_rounding(problem(), kernel_->contract.semantics, bound);
   const DeclaredTruth* declared = this->declared();
   if (declared == nullptr) return bound;
@@ -176,8 +185,12 @@ const std::vector<Trial::Judged>& Trial::judged() {
     add(0, declared ? judged_bound(kernel_->arithmetic) : bound());
   } else {
     const auto list = alternatives_in_place(kernel_->arithmetic, problem());
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      if (list[i]) add(i, judged_bound(*list[i]));
+    const std::vector<Arithmetic> in_place = alternatives(kernel_->arithmetic, problem());
+    std::vector<Bound> bounds = compute_bounds(problem(), in_place);
+    for (std::size_t i = 0, next = 0; i < list.size(); ++i) {
+      if (!list[i]) continue;
+      add(i, as_judged(std::move(bounds[next]), *list[i]));
+      ++next;
     }
   }
   return judged_.emplace(std::move(judged));

@@ -121,6 +121,8 @@ class Trial {
   const DeclaredTruth* declared();
   /// Of returned(), where the arithmetic is no open one.
   Bound judged_bound(const Arithmetic& arithmetic);
+  /// Of a forward problem: compute_bound() of it, in the terms of returned().
+  Bound as_judged(Bound bound, const Arithmetic& arithmetic);
   Judgement judged_by(const Bound& bound, std::uint64_t case_index);
 
   const Kernel* kernel_;

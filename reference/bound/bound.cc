@@ -117,15 +117,19 @@ void require_covered(ProblemKind problem, const Arithmetic& a) {
 }
 
 struct Evaluate {
-  const Arithmetic& arithmetic;
-  Bound operator()(const SoftmaxProblem& p) const { return bound::softmax_bound(p, arithmetic); }
-  Bound operator()(const MergeProblem& p) const { return bound::merge_bound(p, arithmetic); }
-  Bound operator()(const AttentionProblem& p) const { return bound::attention_bound(p, arithmetic); }
-};
+  std::span<const Arithmetic> arithmetics;
+  std::vector<Bound> operator()(const SoftmaxProblem& p) const { return each(p, bound::softmax_bound); }
+  std::vector<Bound> operator()(const MergeProblem& p) const { return each(p, bound::merge_bound); }
+  std::vector<Bound> operator()(const AttentionProblem& p) const { return bound::attention_bounds(p, arithmetics); }
 
-Bound evaluate(const Problem& problem, const Arithmetic& arithmetic) {
-  return visit_forward(Evaluate{arithmetic}, problem);
-}
+ private:
+  template <class P>
+  std::vector<Bound> each(const P& p, Bound (*bound_by)(const P&, const Arithmetic&)) const {
+    std::vector<Bound> bounds;
+    for (const Arithmetic& one : arithmetics) bounds.push_back(bound_by(p, one));
+    return bounds;
+  }
+};
 
 /// A problem may have what the declaration gives no meaning to.
 void require_derived(const Problem& problem, const Arithmetic& arithmetic) {
@@ -148,17 +152,26 @@ void require_declaration(ProblemKind problem, const Arithmetic& arithmetic) {
   for (const Arithmetic& alternative : alternatives(arithmetic, problem)) require_covered(problem, alternative);
 }
 
+std::vector<Bound> compute_bounds(const Problem& problem, std::span<const Arithmetic> arithmetics) {
+  for (const Arithmetic& one : arithmetics) {
+    require_covered(kind_of(problem), one);
+    require_derived(problem, one);
+  }
+  std::vector<Bound> bounds = visit_forward(Evaluate{arithmetics}, problem);
+  const auto is_number = [](const ElementBound& b) { return b.total() >= 0; };
+  for (const Bound& bound : bounds) {
+    if (!std::ranges::all_of(bound.o, is_number) || !std::ranges::all_of(bound.lse, is_number)) {
+      throw std::logic_error("a bound is not a number: the evaluation in reference/bound is wrong for this case");
+    }
+  }
+  return bounds;
+}
+
 Bound compute_bound(const Problem& problem, const Arithmetic& arithmetic) {
   require_declaration(kind_of(problem), arithmetic);
-  const std::vector<Arithmetic> list = alternatives(arithmetic, problem);
-  for (const Arithmetic& alternative : list) require_derived(problem, alternative);
-  Bound bound = evaluate(problem, list.front());
-  for (std::size_t i = 1; i < list.size(); ++i) bound::join(evaluate(problem, list[i]), bound);
-  const auto is_number = [](const ElementBound& b) { return b.total() >= 0; };
-  if (!std::ranges::all_of(bound.o, is_number) || !std::ranges::all_of(bound.lse, is_number)) {
-    throw std::logic_error("a bound is not a number: the evaluation in reference/bound is wrong for this case");
-  }
-  return bound;
+  std::vector<Bound> bounds = compute_bounds(problem, alternatives(arithmetic, problem));
+  for (std::size_t i = 1; i < bounds.size(); ++i) bound::join(bounds[i], bounds.front());
+  return std::move(bounds.front());
 }
 
 std::vector<Precondition> preconditions(const Problem& problem, const Arithmetic& arithmetic, std::int64_t row) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "reference/bound/declare/arithmetic.h"
@@ -111,6 +112,8 @@ void require_declaration(ProblemKind problem, const Arithmetic& arithmetic);
 /// what is legal, and std::invalid_argument as require_declaration(). Reduction::any: element by element the largest of its
 /// alternatives (alternatives.h). Rows whose answer is symbolic (NaN, inf, empty) get zero bounds: the class decides there.
 Bound compute_bound(const Problem& problem, const Arithmetic& arithmetic);
+/// By each of several declarations that name their reductions, as compute_bound() of it: what they have in common is done once.
+std::vector<Bound> compute_bounds(const Problem& problem, std::span<const Arithmetic> arithmetics);
 
 /// Every precondition of one row, 0 <= row < output_shape(problem).rows, those of all its columns joined; where the answer
 /// is symbolic those of its scores, or none. Throws as compute_bound().

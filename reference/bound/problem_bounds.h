@@ -1,6 +1,9 @@
 // One function per problem; compute_bound() picks.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "reference/bound/bound.h"
 #include "reference/bound/row/row_model.h"
 
@@ -8,7 +11,8 @@ namespace flashproof::bound {
 
 Bound softmax_bound(const SoftmaxProblem& problem, const Arithmetic& arithmetic);
 Bound merge_bound(const MergeProblem& problem, const Arithmetic& arithmetic);
-Bound attention_bound(const AttentionProblem& problem, const Arithmetic& arithmetic);
+/// By each of them, which share what no declaration changes.
+std::vector<Bound> attention_bounds(const AttentionProblem& problem, std::span<const Arithmetic> arithmetics);
 
 std::vector<Precondition> softmax_preconditions(const SoftmaxProblem& problem, const Arithmetic& arithmetic,
                                                 std::int64_t row);

@@ -16,7 +16,7 @@ Progress::~Progress() {
   if (terminal_) std::fputs("\r\033[K", stderr);
 }
 
-void Progress::update(std::uint64_t done, std::uint64_t total) {
+void Progress::update(std::uint64_t done, std::uint64_t total, std::optional<double> share) {
   const auto now = Clock::now();
   const double since_last = std::chrono::duration<double>(now - last_).count();
   if (since_last < (terminal_ ? 0.1 : last_ == start_ ? 1.0 : 10.0)) return;
@@ -24,7 +24,8 @@ void Progress::update(std::uint64_t done, std::uint64_t total) {
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const double rate = static_cast<double>(done) / seconds;
   std::string line = fmt::format("{} of {} {}, {:.{}f}/s", done, total, what_, rate, rate < 10 ? 1 : 0);
-  if (done > 0) line += fmt::format(", {:.0f} s left", static_cast<double>(total - done) / rate);
+  const double part = share.value_or(static_cast<double>(done) / static_cast<double>(total));
+  if (done > 0 && part > 0) line += fmt::format(", {:.0f} s left", seconds * (1 - part) / part);
   if (!terminal_) {
     std::fprintf(stderr, "flashproof: %s\n", line.c_str());
     return;

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -17,7 +18,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void update(std::uint64_t done, std::uint64_t total);
+  /// `share`: of the time of all, which what is done has taken; where it is not known, as many as are done.
+  void update(std::uint64_t done, std::uint64_t total, std::optional<double> share = {});
   /// A line that stays, at once.
   void say(const std::string& line) const;
 

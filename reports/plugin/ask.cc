@@ -20,7 +20,7 @@ namespace {
 /// A case and what is known of it so far.
 struct Subject {
   std::uint64_t index = 0;
-  bool first_costly = false;
+  bool first = false, first_costly = false;  // of its family
   std::optional<Case> own;
   std::string refused;  // the family has no such case
   std::string failed;   // why no law is asked
@@ -85,8 +85,10 @@ void make(Subject& subject, const PluginTask& task, std::uint64_t index) {
   subject.trial.reset();
   subject.own.reset();
   subject.index = index;
+  const CaseSpec* const before = index > 0 ? &task.cases[index - 1] : task.before ? &*task.before : nullptr;
+  subject.first = before == nullptr;
   subject.first_costly =
-      task.data == nullptr && index > 0 && is_costly(task.cases[index]) && !is_costly(task.cases[index - 1]);
+      task.data == nullptr && before != nullptr && is_costly(task.cases[index]) && !is_costly(*before);
   subject.refused.clear();
   subject.failed.clear();
   const Case* content = task.data;
@@ -112,7 +114,7 @@ PluginAnswer answer(Subject& subject, const Law* law) {
     return result;
   }
   const bool promised = law->is_promised(trial.kernel().problem, trial.contract());
-  return ask_law(*law, trial, subject.index == 0 || (subject.first_costly && promised) ? Extent::any : Extent::usual);
+  return ask_law(*law, trial, subject.first || (subject.first_costly && promised) ? Extent::any : Extent::usual);
 }
 
 Verdict returned(Trial& trial) {

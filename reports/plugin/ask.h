@@ -22,7 +22,8 @@ namespace flashproof {
 struct PluginTask {
   const Kernel* kernel;
   std::vector<CaseSpec> cases;
-  const Case* data = nullptr;  // in place of the one spec
+  const Case* data = nullptr;           // in place of the one spec
+  std::optional<CaseSpec> before = {};  // the case of the family before the first of these, which another task has
 };
 
 /// A verdict as it goes through a pipe, with the largest error/bound (−1: none was measured). Of the first judging law also what

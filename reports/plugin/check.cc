@@ -17,6 +17,7 @@
 #include "reports/plugin/draw.h"
 #include "reports/plugin/gpu.h"
 #include "reports/plugin/kernel_run.h"
+#include "reports/plugin/pieces.h"
 #include "reports/plugin/witnesses.h"
 
 namespace flashproof {
@@ -74,20 +75,31 @@ class Run {
       std::ranges::move(draw_tasks(run, described, families, options, turn_of(*kernel, kernels_)),
                         std::back_inserter(tasks_));
     }
-    for (const PluginTask& task : tasks_) cases_ += task.cases.size();
+    tasks_ = in_pieces(std::move(tasks_), work_);
+    turns_ = turns(tasks_, work_);
+    for (const PluginTask& task : tasks_) {
+      cases_ += task.cases.size();
+      for (const CaseSpec& spec : task.cases) all_work_ += work_(task, spec);
+    }
     add_parts(families);
   }
 
   PluginReport run() {
     PoolHooks hooks;
-    hooks.steps = [&](std::uint64_t task) { return tasks_.at(task).cases.size() * per_case(tasks_.at(task)); };
-    hooks.work = [&](std::uint64_t task, std::uint64_t first_step, StepReporter& reporter) {
+    hooks.steps = [&](std::uint64_t turn) {
+      const PluginTask& task = tasks_.at(turns_.at(turn));
+      return task.cases.size() * per_case(task);
+    };
+    hooks.work = [&](std::uint64_t turn, std::uint64_t first_step, StepReporter& reporter) {
+      const std::uint64_t task = turns_[turn];
       ask_laws(tasks_[task], task, runs_.at(tasks_[task].kernel).questions(), crashes_, first_step, reporter);
     };
-    hooks.result = [&](std::uint64_t task, std::uint64_t step, const std::string& text) {
-      add(task, step, PluginAnswer::parse(text));
+    hooks.result = [&](std::uint64_t turn, std::uint64_t step, const std::string& text) {
+      add(turns_.at(turn), step, PluginAnswer::parse(text));
     };
-    hooks.crashed = [&](std::uint64_t task, std::uint64_t step, const std::string& how) { crashed(task, step, how); };
+    hooks.crashed = [&](std::uint64_t turn, std::uint64_t step, const std::string& how) {
+      crashed(turns_.at(turn), step, how);
+    };
     PluginReport report;
     report.replay = !options_.replay.empty();
     report.parts = parts_;
@@ -219,7 +231,10 @@ class Run {
     const std::uint64_t steps = per_case(task);
     const CaseSpec& spec = task.cases.at(step / steps);
     KernelRun& run = runs_.at(task.kernel);
-    if (step % steps == steps - 1) progress_->update(++asked_cases_, cases_);
+    if (step % steps == steps - 1) {
+      asked_work_ += work_(task, spec);
+      progress_->update(++asked_cases_, cases_, asked_work_ / all_work_);
+    }
     if (crashes_.given_up.contains(task.kernel)) run.give_up();
     run.add(spec, step % steps, answer);
     if (step % steps != 0 && run.questions()[step % steps - 1].law->judge != nullptr &&
@@ -243,14 +258,17 @@ class Run {
   std::vector<const Kernel*> kernels_;
   std::string library_;  // its file, without folder and extension
   std::map<const Kernel*, KernelRun> runs_;
-  std::vector<PluginTask> tasks_;
-  std::vector<std::string> parts_;  // PluginReport::parts
+  WorkOf work_ = [this](const PluginTask& task, const CaseSpec& spec) { return runs_.at(task.kernel).work(spec); };
+  std::vector<PluginTask> tasks_;     // in the order of the list
+  std::vector<std::uint64_t> turns_;  // places in it, in the order in which they begin
+  std::vector<std::string> parts_;    // PluginReport::parts
   PluginCrashes crashes_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, bool> judged_;  // by task and case: a judging law rejects it
   using TaskStep = std::pair<std::uint64_t, std::uint64_t>;
   std::map<std::pair<const Kernel*, std::size_t>, std::pair<TaskStep, PluginFailure>> first_;  // by kernel and step
   Progress* progress_ = nullptr;                                                               // while cases are asked
   std::uint64_t cases_ = 0, asked_cases_ = 0;                                                  // of all tasks
+  double all_work_ = 0, asked_work_ = 0;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "reports/plugin/draw.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -10,6 +11,7 @@
 #include "properties/generators/shapes/feature_tiles.h"
 #include "properties/shrink/brief.h"
 #include "reference/error/semantics/declared_terms.h"
+#include "reference/oracle/threads.h"
 #include "reference/system/error.h"
 
 namespace flashproof {
@@ -17,6 +19,7 @@ namespace {
 
 constexpr std::uint64_t kTries = 12;      // per case wanted; some features a family has in every case
 constexpr std::uint64_t kMoreTries = 24;  // of each family for a capability
+constexpr std::size_t kAtOnce = 2;        // cases per thread: the largest take much memory
 
 CaseSpec spec_of(const Kernel& kernel, std::string_view family, std::uint64_t seed, const Keys& keys = {}) {
   CaseSpec spec{kernel.problem, std::string(family), seed, {{"format", std::string(info(kernel.formats[0]).name)}}};
@@ -123,6 +126,18 @@ std::optional<Problem> taken_problem(const Kernel& kernel, const Described& desc
   return takes(problem) ? problem : std::nullopt;
 }
 
+/// taken_problem() of each, after hold_features().
+std::vector<std::optional<Problem>> taken_problems(const Kernel& kernel, const Described& described, bool covering,
+                                                   std::span<CaseSpec> specs, int jobs) {
+  std::vector<std::optional<Problem>> problems(specs.size());
+  Threads(jobs).for_each(static_cast<std::int64_t>(specs.size()), [&](std::int64_t i) {
+    CaseSpec& spec = specs[static_cast<std::size_t>(i)];
+    if (!hold_features(described, spec)) return;
+    problems[static_cast<std::size_t>(i)] = taken_problem(kernel, described, covering || is_costly(spec), spec);
+  });
+  return problems;
+}
+
 }  // namespace
 
 Keys storage_taken(const Described& described) {
@@ -152,30 +167,42 @@ Turn turn_of(const Kernel& kernel, std::span<const Kernel* const> checked) {
 }
 
 std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint64_t seed, std::uint64_t cases,
-                                 Turn turn, const Described& described) {
+                                 Turn turn, const Described& described, int jobs) {
   const Kernel& kernel = run.kernel();
   const auto [wanted, round, costly] = covering_cases(family, kernel.problem, cases);
   // Each row of a covering array once: further rounds have the same pairs of levels.
   const std::uint64_t tries = round == 0 ? kTries * wanted : std::max(wanted, std::min(round, kTries * wanted));
   std::vector<CaseSpec> taken, first;
   std::set<std::string> held;  // rows that hold to fewer features become alike
-  const auto take = [&](CaseSpec spec) {
-    if (!hold_features(described, spec)) return;
-    const std::optional<Problem> problem = taken_problem(kernel, described, round != 0 || is_costly(spec), spec);
-    if (!problem || (spec.keys.contains("features") && !held.insert(brief(*problem)).second)) return;
-    taken.push_back(spec);
-    run.draw(spec, *problem);
+  const auto take = [&](std::span<CaseSpec> specs, std::uint64_t most) {
+    const std::vector<std::optional<Problem>> problems = taken_problems(kernel, described, round != 0, specs, jobs);
+    for (std::size_t i = 0; i < specs.size() && taken.size() < most; ++i) {
+      if (!problems[i] || (specs[i].keys.contains("features") && !held.insert(brief(*problems[i])).second)) continue;
+      taken.push_back(specs[i]);
+      run.draw(specs[i], *problems[i]);
+    }
   };
+  const std::size_t at_once = jobs > 1 ? kAtOnce * static_cast<std::size_t>(jobs) : 1;
+  std::vector<CaseSpec> next;
   for (std::uint64_t i = 0; i < tries && taken.size() < wanted; ++i) {
-    if (round != 0 && !family.draws(i, cases, turn.format, turn.formats)) continue;
-    const CaseSpec spec = spec_of(kernel, family.name, seed + i);
-    if (i < wanted) first.push_back(spec);
-    take(spec);
+    if (round == 0 || family.draws(i, cases, turn.format, turn.formats)) {
+      next.push_back(spec_of(kernel, family.name, seed + i));
+      if (i < wanted) first.push_back(next.back());
+    }
+    if (next.size() < at_once && i + 1 < tries) continue;
+    take(next, wanted);
+    next.clear();
   }
   // Whatever the seed of the run is.
-  for (std::uint64_t i = 0; i < costly; ++i) take(spec_of(kernel, family.name, kCostlySeeds + i));
+  for (std::uint64_t i = 0; i < costly; i += at_once) {
+    next.clear();
+    for (std::uint64_t n = i; n < std::min<std::uint64_t>(i + at_once, costly); ++n) {
+      next.push_back(spec_of(kernel, family.name, kCostlySeeds + n));
+    }
+    take(next, std::numeric_limits<std::uint64_t>::max());
+  }
   // A format whose turns are all rows that the description does not take has the others'.
-  if (taken.empty() && round != 0 && turn.formats > 1) return draw_cases(run, family, seed, cases, {}, described);
+  if (taken.empty() && round != 0 && turn.formats > 1) return draw_cases(run, family, seed, cases, {}, described, jobs);
   run.offer(family.name, !taken.empty());
   return taken.empty() ? first : taken;
 }
@@ -185,7 +212,8 @@ std::vector<PluginTask> draw_tasks(KernelRun& run, const Described& described, s
   std::vector<PluginTask> tasks;
   for (const Family* family : families) {
     if (!family->serves(run.kernel().problem)) continue;
-    tasks.push_back({&run.kernel(), draw_cases(run, *family, options.seed, options.cases, turn, described)});
+    tasks.push_back(
+        {&run.kernel(), draw_cases(run, *family, options.seed, options.cases, turn, described, options.jobs)});
   }
   draw_declared(run, described, options.seed, tasks);
   return tasks;

@@ -35,9 +35,9 @@ using Keys = std::map<std::string, std::string>;
 Keys storage_taken(const Described& described);
 
 /// Of one family, for as many as `cases` of other families, from the seed on, sizes brought within the limits of the description; where
-/// it takes none, the first of all, so that it shows.
+/// it takes none, the first of all, so that it shows. Cases are made by as many threads as `jobs` says, to see which are taken.
 std::vector<CaseSpec> draw_cases(KernelRun& run, const Family& family, std::uint64_t seed, std::uint64_t cases,
-                                 Turn turn, const Described& described);
+                                 Turn turn, const Described& described, int jobs = 1);
 
 /// All cases of a run of this kernel, one task per family that serves its problem.
 std::vector<PluginTask> draw_tasks(KernelRun& run, const Described& described, std::span<const Family* const> families,

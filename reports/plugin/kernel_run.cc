@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "reports/plugin/pieces.h"
+
 namespace flashproof {
 
 KernelRun::KernelRun(const Kernel& kernel, std::vector<Question> questions, std::span<const Capability* const> declared)
@@ -19,11 +21,17 @@ KernelRun::KernelRun(const Kernel& kernel, std::vector<Question> questions, std:
 
 void KernelRun::draw(const CaseSpec& spec, const Problem& problem) {
   std::vector<std::size_t>& places = tests_[to_string(spec)];
+  work_[to_string(spec)] = work_of(problem);
   for (std::size_t i = 0; i < tested_.size(); ++i) {
     if (!tested_[i].capability->tested_by(problem)) continue;
     ++tested_[i].drawn;
     places.push_back(i);
   }
+}
+
+double KernelRun::work(const CaseSpec& spec) const {
+  const auto found = work_.find(to_string(spec));
+  return found == work_.end() ? kLeastWork : found->second;
 }
 
 bool KernelRun::wants(const Problem& problem) const {

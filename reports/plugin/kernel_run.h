@@ -26,8 +26,10 @@ class KernelRun {
   /// Of a family that was offered and not taken: cases of another make were found. As RunDecisions::asks() from then on.
   void ask(std::string_view family) { decisions_.ask(family); }
   bool asks(std::string_view family) const { return decisions_.asks(family); }
-  /// Of a case of the run: which capabilities it tests is remembered.
+  /// Of a case of the run: which capabilities it tests and how long it takes are remembered.
   void draw(const CaseSpec& spec, const Problem& problem);
+  /// work_of() the case, if it was drawn.
+  double work(const CaseSpec& spec) const;
   /// Whether the problem tests a capability that fewer than kCasesOfCapability cases do so far.
   bool wants(const Problem& problem) const;
   bool wants_more() const;
@@ -71,6 +73,7 @@ class KernelRun {
   RunDecisions decisions_;
   std::vector<Tested> tested_;
   std::map<std::string, std::vector<std::size_t>, std::less<>> tests_;  // places in tested_, by case
+  std::map<std::string, double, std::less<>> work_;                     // by case
   struct Judged {
     AlternativesSeen seen;
     std::map<std::size_t, Power> powers;

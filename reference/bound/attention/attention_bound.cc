@@ -1,7 +1,10 @@
 // Bounds of attention: every row of every head (README.md).
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "reference/bound/attention/attention_row.h"
@@ -70,39 +73,63 @@ void descale(const AttentionRows& rows, std::int64_t first, std::int64_t count, 
   }
 }
 
+/// The bounds by one declaration, block by block of the input.
+class ByArithmetic {
+ public:
+  ByArithmetic(const AttentionProblem& p, const Arithmetic& arithmetic, const AttentionInput& input)
+      : p_(p),
+        rows_(p, arithmetic, input),
+        built_(AttentionInput::kBlock),
+        bound_(zero_bound(p.batch() * p.q_heads() * p.q_length(), p.value_dim())) {}
+
+  void use_head() { rows_.use_head(); }
+  /// Of the loaded block, whose rows are those of the output from `at` on.
+  void take_block(std::int64_t at, std::int64_t count, const ValueTable& values) {
+    Block block(rows_, values, bound_);
+    for (std::int64_t i = 0; i < count; ++i) {
+      AttentionRow& row = built_[static_cast<std::size_t>(i)];
+      const bool weighted = rows_.build(i, row);
+      for (const Precondition& precondition : row.preconditions) bound_.domain[at + i].require(precondition);
+      if (weighted) block.take(row, at + i);
+    }
+    block.flush();
+    if (!p_.v_descale.shape.empty()) descale(rows_, at, count, bound_);
+  }
+  Bound& bound() { return bound_; }
+
+ private:
+  const AttentionProblem& p_;
+  AttentionRows rows_;
+  std::vector<AttentionRow> built_;
+  Bound bound_;
+};
+
 }  // namespace
 
-Bound attention_bound(const AttentionProblem& p, const Arithmetic& arithmetic) {
-  const std::int64_t width = p.value_dim();
-  Bound bound = zero_bound(p.batch() * p.q_heads() * p.q_length(), width);
-  AttentionRows rows(p, arithmetic);
-  std::vector<AttentionRow> built(AttentionRows::kBlock);
+std::vector<Bound> attention_bounds(const AttentionProblem& p, std::span<const Arithmetic> arithmetics) {
+  AttentionInput input(p);
+  std::deque<ByArithmetic> each;  // which refer to what they own
+  for (const Arithmetic& one : arithmetics) each.emplace_back(p, one, input);
   const std::int64_t group = p.q_heads() / p.k_heads();
   for (std::int64_t s = 0; s < p.sequences(); ++s) {
     const std::int64_t queries = p.q_length(s);
     if (queries == 0) continue;
     for (std::int64_t kv = 0; kv < p.k_heads(); ++kv) {
-      rows.load_head(s, kv);
-      const ValueTable values(rows.head().v.data(), rows.head().keys, width);
+      input.load_head(s, kv);
+      for (ByArithmetic& one : each) one.use_head();
+      const ValueTable values(input.head().v.data(), input.head().keys, p.value_dim());
       for (std::int64_t h = kv * group; h < (kv + 1) * group; ++h) {
-        for (std::int64_t first = 0; first < queries; first += AttentionRows::kBlock) {
-          const std::int64_t count = std::min(AttentionRows::kBlock, queries - first);
-          rows.load_queries(h, first, count);
-          Block block(rows, values, bound);
-          for (std::int64_t i = 0; i < count; ++i) {
-            AttentionRow& row = built[static_cast<std::size_t>(i)];
-            const std::int64_t at = p.output_row(s, h, first) + i;
-            const bool weighted = rows.build(i, row);
-            for (const Precondition& precondition : row.preconditions) bound.domain[at].require(precondition);
-            if (weighted) block.take(row, at);
-          }
-          block.flush();
-          if (!p.v_descale.shape.empty()) descale(rows, p.output_row(s, h, first), count, bound);
+        for (std::int64_t first = 0; first < queries; first += AttentionInput::kBlock) {
+          const std::int64_t count = std::min(AttentionInput::kBlock, queries - first);
+          input.load_queries(h, first, count);
+          for (ByArithmetic& one : each) one.take_block(p.output_row(s, h, first), count, values);
         }
       }
     }
   }
-  return bound;
+  std::vector<Bound> bounds;
+  for (ByArithmetic& one : each) bounds.push_back(std::move(one.bound()));
+  return bounds;
 }
 
 std::vector<Precondition> attention_preconditions(const AttentionProblem& p, const Arithmetic& arithmetic,
@@ -111,10 +138,12 @@ std::vector<Precondition> attention_preconditions(const AttentionProblem& p, con
     for (std::int64_t h = 0; h < p.q_heads(); ++h) {
       const std::int64_t query = index - p.output_row(s, h, 0);
       if (query < 0 || query >= p.q_length(s)) continue;
-      AttentionRows rows(p, arithmetic);
+      AttentionInput input(p);
+      AttentionRows rows(p, arithmetic, input);
       AttentionRow row;
-      rows.load_head(s, p.kv_head(h));
-      rows.load_queries(h, query, 1);
+      input.load_head(s, p.kv_head(h));
+      input.load_queries(h, query, 1);
+      rows.use_head();
       if (!rows.build(0, row)) return row.preconditions;
       double largest = 0;
       for (std::int64_t c = 0; c < p.value_dim(); ++c) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kLanes = 8;
-constexpr std::int64_t kKeyBlock = 1024;  // keys per table: a row asks only for the blocks that it sees
+constexpr std::int64_t kKeyBlock = AttentionInput::kKeyBlock;
 
 /// Of two computed scores, at most.
 double spread(const Leaves& leaves) {
@@ -26,7 +26,8 @@ double spread(const Leaves& leaves) {
 
 }  // namespace
 
-AttentionRows::AttentionRows(const AttentionProblem& p, const Arithmetic& a) : p_(p), a_(a) {
+AttentionRows::AttentionRows(const AttentionProblem& p, const Arithmetic& a, const AttentionInput& input)
+    : p_(p), a_(a), input_(input) {
   if (!p.has_descale()) use_scale(0, 0);
 }
 
@@ -38,45 +39,13 @@ void AttentionRows::use_scale(std::int64_t s, std::int64_t kv) {
   split_.emplace(p_, a_, scale, value_factor_);
 }
 
-void AttentionRows::load_head(std::int64_t s, std::int64_t kv) {
-  sequence_ = s;
-  if (p_.has_descale()) use_scale(s, kv);
-  head_.load(p_, s, kv);
-  tables_.clear();
-  for (std::int64_t at = 0; at < head_.keys; at += kKeyBlock) {
-    const std::int64_t keys = std::min(kKeyBlock, head_.keys - at);
-    tables_.emplace_back(Matrix{head_.k.data() + at * p_.head_dim(), keys, p_.head_dim()});
-  }
-  dot_.resize(kBlock * head_.keys);
-  size_.resize(kBlock * head_.keys);
-}
-
-void AttentionRows::load_queries(std::int64_t h, std::int64_t first, std::int64_t count) {
-  head_index_ = h;
-  first_ = first;
-  const std::int64_t d = p_.head_dim();
-  const double normal = min_normal(p_.q.format);
-  q_.resize(kBlock * d);
-  std::int64_t begin = head_.keys, end = 0;
-  for (std::int64_t r = 0; r < count; ++r) {
-    const std::int64_t at = p_.q_offset(sequence_, h, first + r);
-    decode_row(p_.q, at, p_.q.stride[3], d, &q_[r * d]);
-    const KeySize size = size_of(&q_[r * d], d, normal);
-    queries_[r] = {.sum = size.sum, .largest = size.largest, .tiny = size.tiny};
-    const AttentionProblem::Keys keys = p_.visible_keys(sequence_, first + r);
-    begin = std::min(begin, keys.first);
-    end = std::max(end, keys.last);
-  }
-  for (std::size_t b = 0; b < tables_.size(); ++b) {
-    const std::int64_t at = static_cast<std::int64_t>(b) * kKeyBlock;
-    if (at >= end || at + kKeyBlock <= begin) continue;
-    dots({q_.data(), count, d}, tables_[b], dot_.data() + at * kBlock, size_.data() + at * kBlock);
-  }
+void AttentionRows::use_head() {
+  if (p_.has_descale()) use_scale(input_.sequence(), input_.kv_head());
 }
 
 void AttentionRows::load_bias(std::int64_t query, std::int64_t first, std::int64_t count) {
   bias_.resize(std::max<std::size_t>(bias_.size(), count));
-  const std::int64_t at = p_.bias.offset({sequence_, head_index_, query, 0});
+  const std::int64_t at = p_.bias.offset({input_.sequence(), input_.head_index(), query, 0});
   for (std::int64_t j = 0; j < count; ++j) {
     bias_[j] = decode(p_.bias.format, p_.bias.bits(at + (first + j) * p_.bias.stride[3]));
   }
@@ -97,7 +66,7 @@ bool AttentionRows::append(const double* dot, std::int64_t i, std::int64_t first
         // Finite products beside an infinite one may overflow first.
         double finite = 0;
         for (std::int64_t c = 0; c < p_.head_dim(); ++c) {
-          const double product = std::fabs(q_[i * p_.head_dim() + c] * head_.k[(first + j) * p_.head_dim() + c]);
+          const double product = std::fabs(input_.q(i)[c] * head().k[(first + j) * p_.head_dim() + c]);
           finite += std::isfinite(product) ? product : 0;
         }
         range_.largest = std::max(range_.largest, Raw{scores_->partial_sum(finite)});
@@ -138,12 +107,12 @@ bool AttentionRows::collect_scores(std::int64_t i, Leaves& leaves) {
   leaves.key.clear();
   for (auto* array : {&leaves.score, &leaves.score_error, &leaves.own}) array->clear();
   range_ = {};
-  const std::int64_t query = first_ + i;
-  const AttentionProblem::Keys keys = p_.visible_keys(sequence_, query);
-  const ScoreTerms terms{.bias = nullptr, .sequence = sequence_, .head = head_index_, .query = query};
+  const std::int64_t query = input_.query(i);
+  const AttentionProblem::Keys keys = p_.visible_keys(input_.sequence(), query);
+  const ScoreTerms terms{.bias = nullptr, .sequence = input_.sequence(), .head = input_.head_index(), .query = query};
   made_.resize(kKeyBlock);
   if (p_.has_sink()) {
-    const double sink = p_.sink.at({head_index_});
+    const double sink = p_.sink.at({input_.head_index()});
     if (std::isnan(sink) || sink == kInf) return false;
     if (sink != -kInf) {
       scores_->sink(sink, made_);
@@ -159,14 +128,14 @@ bool AttentionRows::collect_scores(std::int64_t i, Leaves& leaves) {
   for (std::int64_t first = std::max<std::int64_t>(keys.first, 0); first < keys.last; first = end) {
     const std::int64_t block = first / kKeyBlock * kKeyBlock;
     end = std::min(block + kKeyBlock, keys.last);
-    const std::int64_t at = block * kBlock + i * std::min(kKeyBlock, head_.keys - block) + (first - block);
+    const double* const dot = input_.dot(i, first);
     ScoreTerms here = terms;
     if (p_.has_bias()) {
       load_bias(query, first, end - first);
       here.bias = bias_.data();
     }
-    scores_->score(&dot_[at], &size_[at], queries_[i], head_, first, end - first, here, made_);
-    if (!append(&dot_[at], i, first, end - first, here.bias != nullptr, leaves)) return false;
+    scores_->score(dot, input_.size(i, first), input_.sizes(i), head(), first, end - first, here, made_);
+    if (!append(dot, i, first, end - first, here.bias != nullptr, leaves)) return false;
   }
   return leaves.size() > 0;
 }
@@ -221,7 +190,7 @@ bool AttentionRows::build(std::int64_t i, AttentionRow& row) {
   row.preconditions.clear();
   if (!collect_scores(i, leaves)) {
     if (leaves.size() == 0 && range_.lost) {
-      score_preconditions(scores_->scale(), range_, scores_->query_range(queries_[i]), row.preconditions);
+      score_preconditions(scores_->scale(), range_, scores_->query_range(input_.sizes(i)), row.preconditions);
     }
     return false;
   }
@@ -229,7 +198,7 @@ bool AttentionRows::build(std::int64_t i, AttentionRow& row) {
   for (auto* array : {&leaves.lost, &leaves.lost_numerator, &leaves.own_numerator}) array->assign(leaves.size(), 0);
   model.frame = frame_of(leaves);
   model.lead = 0;
-  paths_->charge(model, head_);
+  paths_->charge(model, head());
   const bool parts = a_.split.parts > 1;
   if (parts) split_->charge(model, *paths_);
   const double floor = model.frame.max - model.frame.error;
@@ -249,7 +218,7 @@ bool AttentionRows::build(std::int64_t i, AttentionRow& row) {
     model.lag += model.lead;
   }
   perturbed_weights(model, row.weights);
-  paths_->add_underflow(model, row.weights, head_, parts ? split_->normalised_underflow() : 0,
+  paths_->add_underflow(model, row.weights, head(), parts ? split_->normalised_underflow() : 0,
                         parts ? split_->least_log() : 0);
   if (parts) {
     row.ending = split_->ending();
@@ -261,7 +230,7 @@ bool AttentionRows::build(std::int64_t i, AttentionRow& row) {
   }
   if (a_.unit == ScoreUnit::raw) range_.apart = {spread(leaves)};
   auto& list = row.preconditions;
-  row_preconditions(a_, scores_->scale(), range_, scores_->query_range(queries_[i]), *paths_, row.weights, list);
+  row_preconditions(a_, scores_->scale(), range_, scores_->query_range(input_.sizes(i)), *paths_, row.weights, list);
   if (parts) list.insert(list.end(), split_->preconditions().begin(), split_->preconditions().end());
   if (a_.ending == Ending::division_free) {
     const double units = parts ? split_->largest_ending() : row.ending.log_units;
@@ -276,7 +245,7 @@ double AttentionRows::largest_value(const AttentionRow& row, std::int64_t column
   double largest = 0;
   for (const std::int64_t key : row.model.leaves.key) {
     if (key < 0) continue;
-    const double v = head_.v[key * p_.value_dim() + column];
+    const double v = head().v[key * p_.value_dim() + column];
     largest = std::isfinite(v) ? std::max(largest, std::fabs(v)) : kInf;
   }
   return largest;

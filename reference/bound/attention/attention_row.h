@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "reference/bound/attention/attention_domain.h"
+#include "reference/bound/attention/attention_input.h"
 #include "reference/bound/attention/attention_paths.h"
 #include "reference/bound/attention/attention_scores.h"
 #include "reference/bound/attention/attention_split.h"
@@ -24,21 +25,19 @@ struct AttentionRow {
   AccumulatorRange accumulator;
 };
 
-/// Everything that is kept from row to row. load_head(), then load_queries() for a block, then rows of it.
+/// Everything that is kept from row to row. use_head() for each head of the input, then rows of its blocks.
 class AttentionRows {
  public:
-  static constexpr std::int64_t kBlock = 8;  // query rows per pass over the keys
+  /// `input` is of the same problem, and must outlive this.
+  AttentionRows(const AttentionProblem& p, const Arithmetic& arithmetic, const AttentionInput& input);
 
-  AttentionRows(const AttentionProblem& p, const Arithmetic& arithmetic);
-
-  void load_head(std::int64_t s, std::int64_t kv);
-  /// Rows [first, first + count) of head h of the loaded sequence, count <= kBlock.
-  void load_queries(std::int64_t h, std::int64_t first, std::int64_t count);
-  /// Makes row i of the block. False: the answer is symbolic, there is nothing to bound; the preconditions are those of
+  /// Of the head that the input has loaded.
+  void use_head();
+  /// Makes row i of the block that the input has loaded. False: the answer is symbolic, there is nothing to bound; the preconditions are those of
   /// its scores, if they alone leave it without a weight (README.md, section 8).
   bool build(std::int64_t i, AttentionRow& row);
 
-  const AttentionHead& head() const { return head_; }
+  const AttentionHead& head() const { return input_.head(); }
   /// v_descale of the loaded head: the rows' bounds of o are those of Σ p v, and descaled() makes them those of its product.
   double value_factor() const { return value_factor_; }
   ElementBound descaled(const ElementBound& bound) const;
@@ -59,11 +58,7 @@ class AttentionRows {
   std::optional<AttentionPaths> paths_;
   std::optional<AttentionSplit> split_;
   double value_factor_ = 1;  // v_descale
-  AttentionHead head_;
-  std::vector<KeyTable> tables_;
-  std::int64_t sequence_ = 0, head_index_ = 0, first_ = 0;
-  std::vector<double> q_, dot_, size_;
-  QueryRow queries_[kBlock];
+  const AttentionInput& input_;
   ScoreRange range_;
   Scores made_;
   std::vector<double> bias_;
