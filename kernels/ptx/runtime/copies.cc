@@ -51,6 +51,7 @@ void copy(Device& device, void* to, std::size_t to_pitch, const void* from, std:
   check(device, "the source", from, extent("the source", from_pitch, rows),
         way == Direction::device_to_host || way == Direction::device_to_device, is_any);
   if (rows.width == 0) return;
+  const Opened opened(device.memory);
   for (std::size_t row = 0; row < rows.height; ++row) {
     std::memmove(static_cast<std::byte*>(to) + row * to_pitch, static_cast<const std::byte*>(from) + row * from_pitch,
                  rows.width);
@@ -60,6 +61,7 @@ void copy(Device& device, void* to, std::size_t to_pitch, const void* from, std:
 void fill(Device& device, void* to, std::size_t pitch, int value, Rows rows) {
   check(device, "the memory", to, extent("the memory", pitch, rows), true, false);
   if (rows.width == 0) return;
+  const Opened opened(device.memory);
   for (std::size_t row = 0; row < rows.height; ++row)
     std::memset(static_cast<std::byte*>(to) + row * pitch, value, rows.width);
 }

@@ -130,6 +130,7 @@ void launch(Device& device, const LaunchRequest& request) {
   wanted.foreign = [&](std::uint64_t address) { return device.memory.words(address); };
   ptx::LaunchResult result;
   try {
+    const Opened opened(device.memory);
     result = run_in_order(*kernel.program, wanted, device.settings.order);
   } catch (const UsageError& error) {
     throw Refused(invalid_configuration, error.what());

@@ -48,6 +48,7 @@ void* Memory::allocate(std::uint64_t bytes, Place place) {
   if (mprotect(pointer(low), whole_pages(bytes), PROT_READ | PROT_WRITE) != 0)
     throw Refused(memory_allocation, fmt::format("{} bytes: the system has no room for them", bytes));
   if (bytes <= kFilled) std::memset(pointer(low), 0xff, bytes);
+  if (place == Place::device) mprotect(pointer(low), whole_pages(bytes), PROT_NONE);
   used_ += bytes;
   all_[low] = {low, bytes, place, true, true, fmt::format("allocation {} of {}", ++number_, call_of(place))};
   return pointer(low);
@@ -90,6 +91,13 @@ void Memory::release(void* data, bool of_host) {
   // The pages go back, the addresses stay: who uses them later is told.
   madvise(data, whole_pages(allocation.bytes), MADV_DONTNEED);
   mprotect(data, whole_pages(allocation.bytes), PROT_NONE);
+}
+
+void Memory::open(bool is_open) const {
+  for (const auto& [low, one] : all_) {
+    if (one.live && one.place == Place::device)
+      mprotect(pointer(low), whole_pages(one.bytes), is_open ? PROT_READ | PROT_WRITE : PROT_NONE);
+  }
 }
 
 void Memory::forget(const void* data) { all_.erase(reinterpret_cast<std::uint64_t>(data)); }

@@ -46,6 +46,10 @@ class Memory {
   /// "memory of the host, which no CUDA call has allocated", "in allocation 3 of cudaMalloc, which was freed", or nothing.
   std::string words(std::uint64_t address) const;
 
+  /// Whether this process may touch what cudaMalloc has given: only while a kernel or a copy runs, so that a program which follows a
+  /// device's pointer itself dies of it, as on a GPU.
+  void open(bool is_open) const;
+
   std::uint64_t most() const { return most_; }
   std::uint64_t free() const { return most_ - used_; }
 
@@ -58,6 +62,18 @@ class Memory {
   std::map<std::uint64_t, std::uint64_t> reserved_;  // where each begins and ends
   std::uint64_t number_ = 0;                         // of the last allocation
   std::map<std::uint64_t, Allocation> all_;          // by address
+};
+
+/// The device's memory is open while this lives.
+class Opened {
+ public:
+  explicit Opened(const Memory& memory) : memory_(memory) { memory_.open(true); }
+  ~Opened() { memory_.open(false); }
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+
+ private:
+  const Memory& memory_;
 };
 
 }  // namespace flashproof::cudart

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -103,6 +104,20 @@ TEST(CudartMemory, knows_what_an_address_is) {
   EXPECT_EQ(memory.words(inside - 4), "");  // the executor says what it has missed
   EXPECT_EQ(memory.words(inside + 5000), "");
   EXPECT_EQ(memory.words(inside + 30000), "");
+}
+
+TEST(CudartMemory, of_the_device_is_closed_to_the_host) {
+  Memory memory(1 << 20);
+  auto* data = static_cast<std::uint32_t*>(memory.allocate(100, Place::device));
+  auto* shared = static_cast<std::uint32_t*>(memory.allocate(100, Place::managed));
+  EXPECT_EXIT(*data = 1, testing::KilledBySignal(SIGSEGV), "");
+  *shared = 1;
+  {
+    const Opened opened(memory);
+    EXPECT_EQ(*data, 0xffffffffU);
+    *data = 1;
+  }
+  EXPECT_EXIT(*data = 1, testing::KilledBySignal(SIGSEGV), "");
 }
 
 TEST(CudartMemory, is_given_back_by_its_first_byte_once) {
