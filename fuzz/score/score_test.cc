@@ -69,9 +69,10 @@ TEST(Score, nothing_written_is_a_finding) {
 }
 
 TEST(Score, a_relating_law_is_asked_and_named) {
-  const Law refuses = {.name = "refuses", .summary = "", .relate = [](Trial&) -> Verdict {
-                         return {VerdictKind::fail, Failure::nondeterministic, "because"};
-                       }};
+  const Law refuses = {
+      .summary = "",
+      .relate = [](Trial&) -> Verdict { return {VerdictKind::fail, Failure::nondeterministic, "because"}; },
+      .name = "refuses"};
   ScoreOptions options;
   options.law = &refuses;
   const Score s = score(kernel("merge.nway.hardened"), case_of(kMerge), options);

@@ -37,20 +37,20 @@ struct Evaluation {
 };
 
 struct Law {
-  std::string_view name = {};  // of a law in laws.cmake: that of its file
   std::string_view summary;
-  // One of the two. A failing verdict's detail is one line: which element, the numbers compared, what they may differ by.
+  /// Seeded faults that it must reject on at least one default case of the families (teeth; asserted by a test).
+  std::span<const std::string_view> must_reject = {};
+  // One of the two kinds. A failing verdict's detail is one line: which element, the numbers compared, what they may differ by.
   // vacuous: the case has nothing that the law could see (none of its hazard, or bounds too wide); unsupported: the law
   // says nothing about such a problem or kernel, and why.
-  Verdict (*judge)(const Evaluation& evaluation) = nullptr;  // of every problem
   // A relating law: of forward problems, of some of which it may still have nothing to say (unsupported); of gradients; or of both.
   Verdict (*relate)(Trial& trial) = nullptr;
   Verdict (*of_gradients)(Trial& trial) = nullptr;
+  Verdict (*judge)(const Evaluation& evaluation) = nullptr;  // of every problem
   /// Whether a kernel of such problems with this contract promises what the law asks, so that a run in which the law decided no case
   /// has left a promise untested. Null: the law says something of some problems only.
   bool (*promised)(ProblemKind problem, const Contract& contract) = nullptr;
-  /// Seeded faults that it must reject on at least one default case of the families (teeth; asserted by a test).
-  std::span<const std::string_view> must_reject = {};
+  std::string_view name = {};  // of a law in laws.cmake: that of its file
 
   bool is_promised(ProblemKind problem, const Contract& contract) const {
     return promised != nullptr && promised(problem, contract);

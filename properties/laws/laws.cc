@@ -102,16 +102,10 @@ Verdict ask_judging(const Law& law, Trial& trial) {
 
 Verdict ask(const Law& law, Trial& trial, Extent extent) {
   const ProblemKind kind = kind_of(trial.problem());
-  if (!law.is_of(kind)) {
-    return {VerdictKind::unsupported, Failure::none, "no law of " + std::string(name(kind)) + " problems"};
-  }
-  if (std::string why = trial.refusal(trial.problem()); !why.empty()) {
-    return {VerdictKind::unsupported, Failure::none, std::move(why)};
-  }
+  if (!law.is_of(kind)) return unsupported("no law of " + std::string(name(kind)) + " problems");
+  if (std::string why = trial.refusal(trial.problem()); !why.empty()) return unsupported(std::move(why));
   const bool large = is_costly(trial.subject().spec) || output_shape(trial.problem()).rows > kMostRowsRelated;
-  if (extent == Extent::usual && law.judge == nullptr && large) {
-    return {VerdictKind::unsupported, Failure::none, std::string(kNotRelated)};
-  }
+  if (extent == Extent::usual && law.judge == nullptr && large) return unsupported(std::string(kNotRelated));
   try {
     return law.judge != nullptr ? ask_judging(law, trial) : law.relation(kind)(trial);
   } catch (const UsageError& error) {

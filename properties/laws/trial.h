@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "kernels/registry.h"
 #include "kernels/run/run.h"
@@ -138,5 +139,9 @@ class Trial {
   std::uint64_t runs_ = 0;
   bool consulted_truth_ = false;
 };
+
+/// What a law says where it has nothing to say: of such a problem or kernel, and of this case.
+inline Verdict unsupported(std::string why) { return {VerdictKind::unsupported, Failure::none, std::move(why)}; }
+inline Verdict vacuous(std::string why) { return {VerdictKind::vacuous, Failure::none, std::move(why)}; }
 
 }  // namespace flashproof

@@ -12,9 +12,8 @@ constexpr std::string_view kTeeth[] = {"merge.broken.misprinted_lse"};
 
 Verdict relate(Trial& trial) {
   const auto* given = std::get_if<MergeProblem>(&trial.problem());
-  if (given == nullptr) return {VerdictKind::unsupported, Failure::none, "a law of merges"};
-  if (given->order.size() < 2 || !given->joins.empty())
-    return {VerdictKind::vacuous, Failure::none, "no order to reverse"};
+  if (given == nullptr) return unsupported("a law of merges");
+  if (given->order.size() < 2 || !given->joins.empty()) return vacuous("no order to reverse");
   MergeProblem changed = *given;
   std::ranges::reverse(changed.order);
   const Output output = trial.run(changed);
@@ -27,8 +26,6 @@ Verdict relate(Trial& trial) {
 
 }  // namespace
 
-Law merge_reverses() {
-  return {.summary = "states may be merged backwards, within both bounds", .relate = relate, .must_reject = kTeeth};
-}
+Law merge_reverses() { return {"states may be merged backwards, within both bounds", kTeeth, relate}; }
 
 }  // namespace flashproof

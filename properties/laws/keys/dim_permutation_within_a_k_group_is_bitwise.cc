@@ -28,10 +28,9 @@ std::vector<std::int64_t> shuffled_groups(std::int64_t d, std::int64_t group, Ra
 Verdict relate(Trial& trial) {
   const auto* p = std::get_if<AttentionProblem>(&trial.problem());
   const std::int64_t group = trial.kernel().arithmetic.dot.unit.k;
-  if (p == nullptr || group == 0) return {VerdictKind::unsupported, Failure::none, "no scores from a matrix unit"};
+  if (p == nullptr || group == 0) return unsupported("no scores from a matrix unit");
   if (trial.kernel().foreign) {
-    return {VerdictKind::unsupported, Failure::none,
-            "what a foreign kernel declares bounds its matrix unit, and need not be it"};
+    return unsupported("what a foreign kernel declares bounds its matrix unit, and need not be it");
   }
   Random random = trial.random(kName);
   AttentionProblem permuted = *p;
@@ -39,9 +38,7 @@ Verdict relate(Trial& trial) {
   permuted.q = gather(permuted.q, 3, from);
   permuted.k = gather(permuted.k, 3, from);
   const Problem changed = std::move(permuted);
-  if (std::string why = trial.refusal(changed); !why.empty()) {
-    return {VerdictKind::unsupported, Failure::none, std::move(why)};
-  }
+  if (std::string why = trial.refusal(changed); !why.empty()) return unsupported(std::move(why));
   const Output output = trial.run(changed);
   Comparison tally;
   const Verdict same = same_answers(trial, {changed, output}, {trial.problem(), trial.output()});
@@ -53,9 +50,7 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law dim_permutation_within_a_k_group_is_bitwise() {
-  return {.summary = "components of q and k permuted alike within a step of the matrix unit give the same bits",
-          .relate = relate,
-          .must_reject = kTeeth};
+  return {"components of q and k permuted alike within a step of the matrix unit give the same bits", kTeeth, relate};
 }
 
 }  // namespace flashproof

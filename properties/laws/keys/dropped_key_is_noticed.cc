@@ -67,7 +67,7 @@ class Check {
 
 Verdict Check::of(SoftmaxProblem p) {
   const std::int64_t rows = p.x.shape[0], cols = p.x.shape[1];
-  if (cols == 0) return {VerdictKind::vacuous, Failure::none, "no columns"};
+  if (cols == 0) return vacuous("no columns");
   const auto some = telling_places(cols, &p.plan, random_);
   const auto length = [&](std::int64_t r) { return length_of(p, r); };
   const auto visible = [&](std::int64_t r, std::int64_t j) {
@@ -173,7 +173,7 @@ AttentionProblem with_smaller_window(const AttentionProblem& p) {
 }
 
 Verdict Check::of(AttentionProblem p) {
-  if (p.k_length() == 0) return {VerdictKind::vacuous, Failure::none, "no keys"};
+  if (p.k_length() == 0) return vacuous("no keys");
   std::vector<std::int64_t> some;
   if (!p.packed()) {
     some = telling_places(p.k_length(), &p.plan, random_);
@@ -236,8 +236,6 @@ Verdict relate(Trial& trial) {
 
 }  // namespace
 
-Law dropped_key_is_noticed() {
-  return {.summary = "a key taken away takes its weight from lse and o", .relate = relate, .must_reject = kTeeth};
-}
+Law dropped_key_is_noticed() { return {"a key taken away takes its weight from lse and o", kTeeth, relate}; }
 
 }  // namespace flashproof

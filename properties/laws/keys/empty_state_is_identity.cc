@@ -156,10 +156,8 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law empty_state_is_identity() {
-  return {.summary = "a state or a key that stands for nothing changes nothing, and nothing else is 0 and -inf",
-          .relate = relate,
-          .of_gradients = empty_state_of_gradients,
-          .must_reject = kTeeth};
+  return {"a state or a key that stands for nothing changes nothing, and nothing else is 0 and -inf", kTeeth, relate,
+          empty_state_of_gradients};
 }
 
 }  // namespace flashproof

@@ -67,7 +67,7 @@ void with_hidden_keys(Trial& trial, BackwardProblem p, Comparison& tally) {
 
 Verdict empty_state_of_gradients(Trial& trial) {
   const BackwardProblem given = with_any_forward(trial);
-  if (given.query_rows() == 0 || given.key_rows() == 0) return {VerdictKind::vacuous, Failure::none, "no pair"};
+  if (given.query_rows() == 0 || given.key_rows() == 0) return vacuous("no pair");
   Comparison tally;
   with_hidden_keys(trial, given, tally);
   BackwardProblem nothing = given;

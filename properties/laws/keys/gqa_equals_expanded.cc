@@ -31,17 +31,15 @@ std::int64_t largest_proper_divisor(std::int64_t n) {
 
 Verdict relate(Trial& trial) {
   const auto* p = std::get_if<AttentionProblem>(&trial.problem());
-  if (p == nullptr) return {VerdictKind::unsupported, Failure::none, "attention only: there are no heads"};
-  if (p->q_heads() == 1) return {VerdictKind::vacuous, Failure::none, "one query head"};
+  if (p == nullptr) return unsupported("attention only: there are no heads");
+  if (p->q_heads() == 1) return vacuous("one query head");
   const bool sharing = p->k_heads() < p->q_heads();
   AttentionProblem grouped = sharing ? *p : with_heads(*p, iota(largest_proper_divisor(p->q_heads())));
   std::vector<std::int64_t> from(static_cast<std::size_t>(p->q_heads()));
   for (std::int64_t h = 0; h < p->q_heads(); ++h) from[static_cast<std::size_t>(h)] = grouped.kv_head(h);
   const Problem copies = with_heads(grouped, from), shared = std::move(grouped);
   for (const Problem* other : {&shared, &copies}) {
-    if (std::string why = trial.refusal(*other); !why.empty()) {
-      return {VerdictKind::unsupported, Failure::none, std::move(why)};
-    }
+    if (std::string why = trial.refusal(*other); !why.empty()) return unsupported(std::move(why));
   }
   const Output output = sharing ? trial.output() : trial.run(shared), expanded = trial.run(copies);
   Comparison tally;
@@ -53,12 +51,10 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law gqa_equals_expanded() {
-  return {.summary =
-              "query heads that share a kv head: o, lse and dq as with copies of their own, bit by bit; dk and dv the "
-              "sums of those of the copies",
-          .relate = relate,
-          .of_gradients = gqa_of_gradients,
-          .must_reject = kTeeth};
+  return {
+      "query heads that share a kv head: o, lse and dq as with copies of their own, bit by bit; dk and dv the "
+      "sums of those of the copies",
+      kTeeth, relate, gqa_of_gradients};
 }
 
 }  // namespace flashproof

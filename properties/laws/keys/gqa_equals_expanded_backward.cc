@@ -59,8 +59,8 @@ void compare_keys(Comparison& tally, Part part, const GradientReading& shared, c
 
 Verdict gqa_of_gradients(Trial& trial) {
   const AttentionProblem& p = gradient_of(trial).forward;
-  if (p.q_heads() == 1) return {VerdictKind::vacuous, Failure::none, "one query head"};
-  if (no_rows(gradient_of(trial))) return {VerdictKind::vacuous, Failure::none, "no row"};
+  if (p.q_heads() == 1) return vacuous("one query head");
+  if (no_rows(gradient_of(trial))) return vacuous("no row");
   const bool sharing = p.k_heads() < p.q_heads();
   const BackwardProblem grouped =
       sharing ? gradient_of(trial) : with_heads(gradient_of(trial), iota(largest_proper_divisor(p.q_heads())));

@@ -52,7 +52,7 @@ Verdict relate(Trial& trial) {
   Random random = trial.random(kName);
   std::string why = visit_forward([&](auto& p) { return permute(p, random); }, changed);
   if (why.empty()) why = trial.refusal(changed);
-  if (!why.empty()) return {VerdictKind::unsupported, Failure::none, std::move(why)};
+  if (!why.empty()) return unsupported(std::move(why));
   const Output output = trial.run(changed);
   const Bound bound = trial.bound_of(changed);
   Comparison tally;
@@ -64,11 +64,8 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law key_permutation_within_bound() {
-  return {
-      .summary = "the order of the keys, of gradients also that of the queries, does not matter, within both bounds",
-      .relate = relate,
-      .of_gradients = key_permutation_of_gradients,
-      .must_reject = kTeeth};
+  return {"the order of the keys, of gradients also that of the queries, does not matter, within both bounds", kTeeth,
+          relate, key_permutation_of_gradients};
 }
 
 }  // namespace flashproof

@@ -123,10 +123,10 @@ class Forms {
 
 Verdict relate(Trial& trial) {
   const auto* p = std::get_if<AttentionProblem>(&trial.problem());
-  if (p == nullptr) return {VerdictKind::unsupported, Failure::none, "attention only: there are no masks"};
+  if (p == nullptr) return unsupported("attention only: there are no masks");
   AttentionProblem base = *p;
   if (!masked(base)) base.causal = true;
-  if (const std::string why = trial.refusal(base); !why.empty()) return {VerdictKind::unsupported, Failure::none, why};
+  if (const std::string why = trial.refusal(base); !why.empty()) return unsupported(why);
   Forms forms(trial, base);
   Random random = trial.random(kName);
   forms.other_spelling();
@@ -138,10 +138,8 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law mask_forms_agree() {
-  return {.summary = "causal, window, a bias of -inf and a length that show the same keys agree within both bounds",
-          .relate = relate,
-          .of_gradients = mask_forms_of_gradients,
-          .must_reject = kTeeth};
+  return {"causal, window, a bias of -inf and a length that show the same keys agree within both bounds", kTeeth,
+          relate, mask_forms_of_gradients};
 }
 
 }  // namespace flashproof

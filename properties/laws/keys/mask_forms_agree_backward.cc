@@ -75,7 +75,7 @@ class Forms {
 }  // namespace
 
 Verdict mask_forms_of_gradients(Trial& trial) {
-  if (no_rows(gradient_of(trial))) return {VerdictKind::vacuous, Failure::none, "no row"};
+  if (no_rows(gradient_of(trial))) return vacuous("no row");
   BackwardProblem base = gradient_of(trial);
   if (!masked(base.forward)) base.forward.causal = true;
   if (std::string why = trial.refusal(base); !why.empty()) return unsupported(std::move(why));

@@ -98,9 +98,9 @@ void merge_in_parts(Trial& trial, const MergeProblem& p, std::size_t cut, std::s
 
 Verdict relate(Trial& trial) {
   const auto* p = std::get_if<MergeProblem>(&trial.problem());
-  if (p == nullptr) return {VerdictKind::unsupported, Failure::none, "a law of merges"};
+  if (p == nullptr) return unsupported("a law of merges");
   const std::size_t n = p->order.size();
-  if (n < 2) return {VerdictKind::vacuous, Failure::none, "one state"};
+  if (n < 2) return vacuous("one state");
   Random random = trial.random(kName);
   const auto rows = ordinary_rows(*p);
   Comparison tally;
@@ -120,16 +120,13 @@ Verdict relate(Trial& trial) {
   if (trial.refusal(sum).empty()) {
     const auto last = static_cast<std::int64_t>(n) - 1;
     merge_in_parts(trial, sum, static_cast<std::size_t>(random.integer(1, last)), rows, tally);
-  } else if (!tried) {
-    return {VerdictKind::unsupported, Failure::none, "the kernel neither sums states nor takes joins"};
-  }
+  } else if (!tried)
+    return unsupported("the kernel neither sums states nor takes joins");
   return tally.verdict("no row of ordinary numbers");
 }
 
 }  // namespace
 
-Law merge_any_tree_within_bound() {
-  return {.summary = "states may be merged by any tree, of joins or of runs", .relate = relate, .must_reject = kTeeth};
-}
+Law merge_any_tree_within_bound() { return {"states may be merged by any tree, of joins or of runs", kTeeth, relate}; }
 
 }  // namespace flashproof

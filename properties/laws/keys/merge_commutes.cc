@@ -13,14 +13,12 @@ constexpr std::string_view kTeeth[] = {"merge.broken.misprinted_lse", "merge.bro
 
 Verdict relate(Trial& trial) {
   const auto* given = std::get_if<MergeProblem>(&trial.problem());
-  if (given == nullptr) return {VerdictKind::unsupported, Failure::none, "a law of merges"};
-  if (given->order.size() < 2) return {VerdictKind::vacuous, Failure::none, "one state"};
+  if (given == nullptr) return unsupported("a law of merges");
+  if (given->order.size() < 2) return vacuous("one state");
   MergeProblem changed = *given;
   std::swap(changed.order[0], changed.order[1]);
   for (Join& join : changed.joins) std::swap(join.left, join.right);
-  if (std::string why = trial.refusal(changed); !why.empty()) {
-    return {VerdictKind::unsupported, Failure::none, std::move(why)};
-  }
+  if (std::string why = trial.refusal(changed); !why.empty()) return unsupported(std::move(why));
   const Output output = trial.run(changed);
   const Bound bound = trial.bound_of(changed);
   Comparison tally;
@@ -31,9 +29,6 @@ Verdict relate(Trial& trial) {
 
 }  // namespace
 
-Law merge_commutes() {
-  return {
-      .summary = "two states of a merge may be exchanged, within both bounds", .relate = relate, .must_reject = kTeeth};
-}
+Law merge_commutes() { return {"two states of a merge may be exchanged, within both bounds", kTeeth, relate}; }
 
 }  // namespace flashproof

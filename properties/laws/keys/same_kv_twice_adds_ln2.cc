@@ -88,7 +88,7 @@ Verdict relate(Trial& trial) {
   Problem changed = trial.problem();
   std::string why = visit_forward([](auto& p) { return double_all(p); }, changed);
   if (why.empty()) why = trial.refusal(changed);
-  if (!why.empty()) return {VerdictKind::unsupported, Failure::none, std::move(why)};
+  if (!why.empty()) return unsupported(std::move(why));
   const Output output = trial.run(changed);
   const Bound bound = trial.bound_of(changed);
   const Reading computed(output, bound, trial.contract());
@@ -129,10 +129,8 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law same_kv_twice_adds_ln2() {
-  return {.summary = "every key twice: the same o, and lse + ln 2; the same dq, and each copy half of dk and dv",
-          .relate = relate,
-          .of_gradients = same_kv_twice_of_gradients,
-          .must_reject = kTeeth};
+  return {"every key twice: the same o, and lse + ln 2; the same dq, and each copy half of dk and dv", kTeeth, relate,
+          same_kv_twice_of_gradients};
 }
 
 }  // namespace flashproof

@@ -60,7 +60,7 @@ void compare(Comparison& tally, Part part, const GradientReading& computed, cons
 
 Verdict same_kv_twice_of_gradients(Trial& trial) {
   BackwardProblem once = with_any_forward(trial);
-  if (once.query_rows() == 0 || once.key_rows() == 0) return {VerdictKind::vacuous, Failure::none, "no pair"};
+  if (once.query_rows() == 0 || once.key_rows() == 0) return vacuous("no pair");
   if (std::string why = without_positions(once.forward, true); !why.empty()) return unsupported(std::move(why));
   const double step = step_of(largest(once.lse) + 1, info(Format::f32).precision);
   once.lse = rounded_to(once.lse, step);

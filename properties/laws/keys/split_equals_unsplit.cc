@@ -121,7 +121,7 @@ void against_whole(Trial& trial, const Cut& parts, std::int64_t at, std::span<co
 
 template <class P>
 Verdict relate_to(Trial& trial, const P& p, std::int64_t keys) {
-  if (keys < 2) return {VerdictKind::vacuous, Failure::none, "one key"};
+  if (keys < 2) return vacuous("one key");
   Random random = trial.random(kName);
   const auto rows = ordinary_rows(p);
   Comparison tally;
@@ -144,15 +144,13 @@ Verdict relate(Trial& trial) {
   const Problem& problem = trial.problem();
   if (const auto* p = std::get_if<SoftmaxProblem>(&problem)) return relate_to(trial, *p, p->x.shape[1]);
   if (const auto* p = std::get_if<AttentionProblem>(&problem)) return relate_to(trial, *p, p->k_length());
-  return {VerdictKind::unsupported, Failure::none, "states are split by merge_any_tree_within_bound"};
+  return unsupported("states are split by merge_any_tree_within_bound");
 }
 
 }  // namespace
 
 Law split_equals_unsplit() {
-  return {.summary = "another chunk plan, or two halves joined exactly, give the same",
-          .relate = relate,
-          .must_reject = kTeeth};
+  return {"another chunk plan, or two halves joined exactly, give the same", kTeeth, relate};
 }
 
 }  // namespace flashproof

@@ -211,11 +211,12 @@ Law batch_invariance_is_bitwise() {
   return {.summary =
               "a row, a head or a batch entry alone, of gradients also the last queries or keys, gives the same bits "
               "as in the whole",
+          .must_reject = kTeeth,
           .relate = relate,
           .of_gradients = batch_invariance_of_gradients,
-          .promised = [](ProblemKind,
-                         const Contract& contract) { return contract.deterministic && contract.batch_invariant; },
-          .must_reject = kTeeth};
+          .promised = [](ProblemKind, const Contract& contract) {
+            return contract.deterministic && contract.batch_invariant;
+          }};
 }
 
 }  // namespace flashproof

@@ -29,7 +29,7 @@ Verdict relate(Trial& trial) {
   if (trial.options().executor != Executor::cpu) return unsupported("the race shadow sees the CPU executor alone");
   if (race_observer == nullptr) return unsupported("this program has no kernels built for the race shadow");
   if (work(trial.problem()) > kMost) {
-    return {VerdictKind::vacuous, Failure::none, "more than " + std::to_string(kMost) + " products: too slow to watch"};
+    return vacuous("more than " + std::to_string(kMost) + " products: too slow to watch");
   }
   const RunOptions& options = trial.options();
   Observation seen;
@@ -37,13 +37,13 @@ Verdict relate(Trial& trial) {
     seen = race_observer(trial.kernel(), trial.problem(),
                          {.schedule = options.schedule, .matrix_unit = options.matrix_unit, .dose = options.dose});
   } catch (const UsageError& error) {  // not built for the shadow, or too many blocks for it
-    return {VerdictKind::unsupported, Failure::none, error.what()};
+    return unsupported(error.what());
   }
   if (seen.race_count > 0) {
     return {VerdictKind::fail, Failure::nondeterministic,
             std::to_string(seen.race_count) + " races, first " + seen.races.front().text};
   }
-  if (seen.accesses == 0) return {VerdictKind::vacuous, Failure::none, "the kernel touched no memory"};
+  if (seen.accesses == 0) return vacuous("the kernel touched no memory");
   return {};
 }
 
@@ -51,11 +51,6 @@ Verdict relate(Trial& trial) {
 
 void set_race_observer(RaceObserver observer) { race_observer = observer; }
 
-Law no_race() {
-  return {.summary = "no two accesses are left without an order",
-          .relate = relate,
-          .of_gradients = relate,
-          .must_reject = kTeeth};
-}
+Law no_race() { return {"no two accesses are left without an order", kTeeth, relate, relate}; }
 
 }  // namespace flashproof

@@ -31,9 +31,9 @@ Verdict check(const Evaluation& e) {
 
 Law outputs_fully_written() {
   return {.summary = "every element of every output is stored",
+          .must_reject = kTeeth,
           .judge = check,
-          .promised = [](ProblemKind, const Contract&) { return true; },
-          .must_reject = kTeeth};
+          .promised = [](ProblemKind, const Contract&) { return true; }};
 }
 
 }  // namespace flashproof

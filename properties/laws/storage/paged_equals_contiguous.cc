@@ -101,7 +101,7 @@ bool make_contiguous(const AttentionProblem& from, AttentionProblem& to, bool& s
 
 Verdict relate(Trial& trial) {
   const auto* p = std::get_if<AttentionProblem>(&trial.problem());
-  if (p == nullptr) return {VerdictKind::unsupported, Failure::none, "attention only: there are no pages"};
+  if (p == nullptr) return unsupported("attention only: there are no pages");
   Random random = trial.random(kName);
   const std::vector<std::uint8_t> rows = ordinary_rows(*p);
   Comparison tally;
@@ -131,16 +131,15 @@ Verdict relate(Trial& trial) {
       break;
     }
   }
-  if (!asked) return {VerdictKind::unsupported, Failure::none, "no other storage that the kernel takes"};
+  if (!asked) return unsupported("no other storage that the kernel takes");
   return tally.verdict("no key");
 }
 
 }  // namespace
 
 Law paged_equals_contiguous() {
-  return {.summary = "keys in pages and contiguous ones give the same o and lse, the same bits under the same plan",
-          .relate = relate,
-          .must_reject = kTeeth};
+  return {"keys in pages and contiguous ones give the same o and lse, the same bits under the same plan", kTeeth,
+          relate};
 }
 
 }  // namespace flashproof

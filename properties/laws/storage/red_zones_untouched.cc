@@ -25,11 +25,6 @@ Verdict relate(Trial& trial) {
 
 }  // namespace
 
-Law red_zones_untouched() {
-  return {.summary = "no write beside the outputs and the workspace",
-          .relate = relate,
-          .of_gradients = relate,
-          .must_reject = kTeeth};
-}
+Law red_zones_untouched() { return {"no write beside the outputs and the workspace", kTeeth, relate, relate}; }
 
 }  // namespace flashproof

@@ -178,16 +178,14 @@ constexpr std::string_view kTeeth[] = {"merge.broken.empty_state_read", "attenti
                                        "attention_backward.broken.lse_taken_for_dense"};
 
 Verdict relate(Trial& trial) {
-  if (no_rows(trial.problem())) return {VerdictKind::vacuous, Failure::none, "no row"};
+  if (no_rows(trial.problem())) return vacuous("no row");
   Problem changed = trial.problem();
   make_room(changed);
   std::optional<Output> first;
   Comparison tally;
   for (const Fill fill : {Fill::nan, Fill::zero, Fill::infinite, Fill::large}) {
     fill_unused(changed, fill);
-    if (std::string why = trial.refusal(changed); !why.empty()) {
-      return {VerdictKind::unsupported, Failure::none, std::move(why)};
-    }
+    if (std::string why = trial.refusal(changed); !why.empty()) return unsupported(std::move(why));
     Output output = trial.run(changed);
     if (!first) {
       first = std::move(output);
@@ -204,10 +202,7 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law unused_storage_is_isolated() {
-  return {.summary = "storage that belongs to no key may hold anything",
-          .relate = relate,
-          .of_gradients = relate,
-          .must_reject = kTeeth};
+  return {"storage that belongs to no key may hold anything", kTeeth, relate, relate};
 }
 
 }  // namespace flashproof

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "properties/laws/trial.h"
 #include "reference/error/error_stats.h"
 #include "reference/error/semantics/declared_truth.h"
 
@@ -202,10 +203,9 @@ Verdict Comparison::verdict(std::string_view nothing) const {
     return verdict;
   }
   if (sharp_ > 0) return {};
-  if (!undecided_.empty()) return {VerdictKind::vacuous, Failure::none, undecided_};
-  if (blunt_ == 0 && !refusal_.empty()) return {VerdictKind::unsupported, Failure::none, refusal_};
-  return {VerdictKind::vacuous, Failure::none,
-          blunt_ > 0 ? "every bound is too wide to compare anything" : std::string(nothing)};
+  if (!undecided_.empty()) return vacuous(undecided_);
+  if (blunt_ == 0 && !refusal_.empty()) return unsupported(refusal_);
+  return vacuous(blunt_ > 0 ? "every bound is too wide to compare anything" : std::string(nothing));
 }
 
 namespace {

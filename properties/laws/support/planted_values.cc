@@ -80,9 +80,7 @@ Verdict relate_planted(
     Trial& trial, const Problem& changed, Scores scores,
     const std::function<void(const RowWeights& row, const Reading& reading, Comparison& tally)>& check) {
   const bool planted = kind_of(changed) != ProblemKind::softmax;
-  if (std::string why = trial.refusal(changed); !why.empty()) {
-    return {VerdictKind::unsupported, Failure::none, std::move(why)};
-  }
+  if (std::string why = trial.refusal(changed); !why.empty()) return unsupported(std::move(why));
   const Output output = planted ? trial.run(changed) : trial.output();
   const Bound bound = planted ? trial.bound_of(changed) : trial.bound();
   const Reading reading(output, bound, trial.contract());

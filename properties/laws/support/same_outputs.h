@@ -49,6 +49,4 @@ inline bool no_rows(const Problem& problem) {
   return output_shape(problem).rows == 0 && (gradient == nullptr || gradient->key_rows() == 0);
 }
 
-inline Verdict unsupported(std::string why) { return {VerdictKind::unsupported, Failure::none, std::move(why)}; }
-
 }  // namespace flashproof

@@ -18,7 +18,7 @@ constexpr std::string_view kNoFault[] = {"softmax.safe.hardened"};
 
 Verdict passes(Trial&) { return {}; }
 Verdict fails(Trial&) { return {VerdictKind::fail, Failure::exceeds_bound, "always"}; }
-Verdict says_nothing(Trial&) { return {VerdictKind::vacuous, Failure::none, "nothing to see"}; }
+Verdict says_nothing(Trial&) { return vacuous("nothing to see"); }
 bool is_right(const Trial& trial) { return trial.kernel().fault == nullptr; }
 Verdict fails_faults(Trial& trial) { return is_right(trial) ? Verdict{} : fails(trial); }
 Verdict fails_faults_only_where_vacuous(Trial& trial) { return is_right(trial) ? says_nothing(trial) : fails(trial); }
@@ -38,13 +38,13 @@ Complaints doubts_of(const Law& law) {
 }
 
 TEST(TeethMeta, ALawThatAlwaysPassesAcceptsItsFault) {
-  const Law law{.name = "gullible", .summary = "", .relate = passes, .must_reject = kFault};
+  const Law law{.summary = "", .must_reject = kFault, .relate = passes, .name = "gullible"};
   EXPECT_THAT(accepted_faults(law), ElementsAre(HasSubstr("gullible accepts softmax.broken.tail_dropped")));
   EXPECT_THAT(doubts_of(law), IsEmpty());
 }
 
 TEST(TeethMeta, ALawThatAlwaysFailsRejectsWhatIsRight) {
-  const Law law{.name = "paranoid", .summary = "", .relate = fails, .must_reject = kFault};
+  const Law law{.summary = "", .must_reject = kFault, .relate = fails, .name = "paranoid"};
   EXPECT_THAT(accepted_faults(law),
               ElementsAre(HasSubstr("paranoid rejects softmax.online_block.hardened, which is right")));
   EXPECT_THAT(doubts_of(law), Contains(HasSubstr("fail(exceeds_bound) always")));
@@ -52,18 +52,18 @@ TEST(TeethMeta, ALawThatAlwaysFailsRejectsWhatIsRight) {
 }
 
 TEST(TeethMeta, ARejectionCountsWhereTheRightKernelPasses) {
-  const Law law{.name = "just", .summary = "", .relate = fails_faults, .must_reject = kFault};
+  const Law law{.summary = "", .must_reject = kFault, .relate = fails_faults, .name = "just"};
   EXPECT_THAT(accepted_faults(law), IsEmpty());
-  const Law silent{.name = "silent", .summary = "", .relate = fails_faults_only_where_vacuous, .must_reject = kFault};
+  const Law silent{.summary = "", .must_reject = kFault, .relate = fails_faults_only_where_vacuous, .name = "silent"};
   EXPECT_THAT(accepted_faults(silent),
               ElementsAre(HasSubstr("only where softmax.online_block.hardened does not pass")));
 }
 
 TEST(TeethMeta, OutOfDomainHoldsOnlyWhereTheContractRefuses) {
-  const Law law{.name = "far", .summary = "", .relate = fails_faults_out_of_domain, .must_reject = kFault};
+  const Law law{.summary = "", .must_reject = kFault, .relate = fails_faults_out_of_domain, .name = "far"};
   EXPECT_THAT(accepted_faults(law), ElementsAre(HasSubstr("does not pass")));
   constexpr std::string_view kRefusing[] = {"softmax.broken.sum_overflow_not_refused"};
-  const Law refusing{.name = "far", .summary = "", .relate = fails_faults_out_of_domain, .must_reject = kRefusing};
+  const Law refusing{.summary = "", .must_reject = kRefusing, .relate = fails_faults_out_of_domain, .name = "far"};
   EXPECT_THAT(accepted_faults(refusing), IsEmpty());
 }
 
@@ -72,7 +72,7 @@ TEST(TeethMeta, AskFaultCountsNoRejectionThatTheRightKernelShares) {
   TeethCase& c = teeth_cases(kernel.problem).front();
   Trial trial(kernel, c.content, &c.truth);
   const auto rejects = [&](Verdict (*relate)(Trial&)) {
-    return ask_fault(kernel, {.name = "any", .summary = "", .relate = relate}, c, trial).rejects();
+    return ask_fault(kernel, {.summary = "", .relate = relate, .name = "any"}, c, trial).rejects();
   };
   EXPECT_TRUE(rejects(fails_faults));
   EXPECT_FALSE(rejects(fails));
@@ -80,24 +80,24 @@ TEST(TeethMeta, AskFaultCountsNoRejectionThatTheRightKernelShares) {
 }
 
 TEST(TeethMeta, ARelatingLawThatAsksWhatIsTrueIsFound) {
-  const Law law{.name = "oracular", .summary = "", .relate = asks_the_truth};
+  const Law law{.summary = "", .relate = asks_the_truth, .name = "oracular"};
   EXPECT_THAT(doubts_of(law), Contains(HasSubstr("asked what is true")));
 }
 
 TEST(TeethMeta, ALawThatSaysNothingIsFound) {
-  const Law law{.name = "silent", .summary = "", .relate = says_nothing, .must_reject = kFault};
+  const Law law{.summary = "", .must_reject = kFault, .relate = says_nothing, .name = "silent"};
   EXPECT_THAT(doubts_of(law), ElementsAre(HasSubstr("passed nothing")));
   EXPECT_THAT(accepted_faults(law), ElementsAre(HasSubstr("silent accepts")));
 }
 
 TEST(TeethMeta, AFaultThatNoLawNamesIsFound) {
   const Kernel faults[] = {*find_kernel("softmax.broken.tail_dropped"), *find_kernel("softmax.broken.no_empty_guard")};
-  const Law names_one[] = {{.name = "one", .summary = "", .relate = passes, .must_reject = kFault}};
+  const Law names_one[] = {{.summary = "", .must_reject = kFault, .relate = passes, .name = "one"}};
   EXPECT_THAT(unnamed_faults(names_one, faults), ElementsAre(HasSubstr("softmax.broken.no_empty_guard")));
 }
 
 TEST(TeethMeta, ALawThatNamesWhatIsNoFaultIsFound) {
-  const Law law{.name = "mistaken", .summary = "", .relate = fails, .must_reject = kNoFault};
+  const Law law{.summary = "", .must_reject = kNoFault, .relate = fails, .name = "mistaken"};
   EXPECT_THAT(accepted_faults(law), ElementsAre(HasSubstr("which is no seeded fault")));
 }
 

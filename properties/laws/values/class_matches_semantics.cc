@@ -51,15 +51,13 @@ Verdict check(const Evaluation& e) {
   }
   const std::uint64_t any = undeclared(e);
   if (any != 0 && static_cast<double>(all - free - any) < kLeastDecided * static_cast<double>(all)) {
-    return {VerdictKind::vacuous, Failure::none, "the kernel declares nothing of most elements"};
+    return vacuous("the kernel declares nothing of most elements");
   }
   // A bound that reaches infinity allows any class: where nothing finite came of it, none was asked for.
-  const std::uint64_t vacuous = of(VerdictKind::vacuous);
+  const std::uint64_t blunt = of(VerdictKind::vacuous);
   std::uint64_t finite = 0;
   for (const Part part : parts_of(e.output)) finite += e.judgement[part].classes[0];
-  if (vacuous != 0 && finite == 0 && vacuous == all) {
-    return {VerdictKind::vacuous, Failure::none, detail_of_first(e, VerdictKind::vacuous)};
-  }
+  if (blunt != 0 && finite == 0 && blunt == all) return vacuous(detail_of_first(e, VerdictKind::vacuous));
   return {};
 }
 
@@ -67,9 +65,9 @@ Verdict check(const Evaluation& e) {
 
 Law class_matches_semantics() {
   return {.summary = "NaN, inf and finite appear exactly where the semantics say",
+          .must_reject = kTeeth,
           .judge = check,
-          .promised = [](ProblemKind, const Contract&) { return true; },
-          .must_reject = kTeeth};
+          .promised = [](ProblemKind, const Contract&) { return true; }};
 }
 
 }  // namespace flashproof

@@ -90,9 +90,7 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law convex_hull() {
-  return {.summary = "every o lies between the least and the largest value that its row sees, within the bound",
-          .relate = relate,
-          .must_reject = kTeeth};
+  return {"every o lies between the least and the largest value that its row sees, within the bound", kTeeth, relate};
 }
 
 }  // namespace flashproof

@@ -107,7 +107,7 @@ void compare(const BackwardProblem& p, const Expected& expected, const Output& g
 
 Verdict relate(Trial& trial) {
   BackwardProblem changed = gradient_of(trial);
-  if (changed.forward.k_length() == 0) return {VerdictKind::vacuous, Failure::none, "no key"};
+  if (changed.forward.k_length() == 0) return vacuous("no key");
   changed.mode = BackwardMode::stage;
   equal_keys(changed.forward);
   changed.o = like(changed.o);
@@ -119,9 +119,7 @@ Verdict relate(Trial& trial) {
     const Expected expected = fill_row(changed, row, forward);
     if (std::isfinite(expected.over_key.value) && std::isfinite(expected.over_key.radius)) rows.push_back(expected);
   });
-  if (const std::string why = trial.refusal(changed); !why.empty()) {
-    return {VerdictKind::unsupported, Failure::none, why};
-  }
+  if (const std::string why = trial.refusal(changed); !why.empty()) return unsupported(why);
   const Output gradients = trial.run(changed);
   const Bound bound = trial.bound_of(changed);
   Comparison tally;
@@ -135,8 +133,8 @@ constexpr std::string_view kTeeth[] = {"attention_backward.broken.delta_not_subt
 
 Law dq_is_zero_for_equal_keys() {
   return {.summary = "with all keys equal dq is 0 within its bound: the rows of dS sum to 0",
-          .of_gradients = relate,
-          .must_reject = kTeeth};
+          .must_reject = kTeeth,
+          .of_gradients = relate};
 }
 
 }  // namespace flashproof

@@ -104,7 +104,7 @@ void compare(const AttentionProblem& f, std::int64_t b, std::int64_t kv, const C
 
 Verdict relate(Trial& trial) {
   BackwardProblem changed = with_any_forward(trial);
-  if (no_rows(changed)) return {VerdictKind::vacuous, Failure::none, "no row"};
+  if (no_rows(changed)) return vacuous("no row");
   changed.lse = mapped(changed.lse, [](double x) { return x; });
   Columns columns(changed);
   if (std::string why = trial.refusal(changed); !why.empty()) return unsupported(std::move(why));
@@ -125,8 +125,8 @@ Verdict relate(Trial& trial) {
 
 Law dv_sums_to_d_out() {
   return {.summary = "dv summed over the keys is dO summed over the queries: the weights sum to 1",
-          .of_gradients = relate,
-          .must_reject = kTeeth};
+          .must_reject = kTeeth,
+          .of_gradients = relate};
 }
 
 }  // namespace flashproof

@@ -136,7 +136,7 @@ void Sums::of_queries(std::int64_t cut) {
 }
 
 Verdict relate(Trial& trial) {
-  if (no_rows(gradient_of(trial))) return {VerdictKind::vacuous, Failure::none, "no row"};
+  if (no_rows(gradient_of(trial))) return vacuous("no row");
   const AttentionProblem& p = gradient_of(trial).forward;
   Random random = trial.random(kName);
   Sums sums(trial);
@@ -150,8 +150,8 @@ Verdict relate(Trial& trial) {
 
 Law gradients_are_additive() {
   return {.summary = "linear in dO, sums over keys and over queries: two parts add up to the whole, within the bounds",
-          .of_gradients = relate,
-          .must_reject = kTeeth};
+          .must_reject = kTeeth,
+          .of_gradients = relate};
 }
 
 }  // namespace flashproof

@@ -117,13 +117,12 @@ Verdict relate(Trial& trial) {
 Law hidden_nan_is_isolated() {
   return {
       .summary = "NaN and inf in keys that a query does not see, and in queries that see no key, leave its bits alone",
+      .must_reject = kTeeth,
       .relate = relate,
       .of_gradients = hidden_nan_of_gradients,
-      .promised =
-          [](ProblemKind problem, const Contract& contract) {
-            return forward_kind(problem) == ProblemKind::attention && contract.isolates_hidden;
-          },
-      .must_reject = kTeeth};
+      .promised = [](ProblemKind problem, const Contract& contract) {
+        return forward_kind(problem) == ProblemKind::attention && contract.isolates_hidden;
+      }};
 }
 
 }  // namespace flashproof

@@ -66,7 +66,7 @@ int plant(BackwardProblem& p, double value) {
 
 Verdict hidden_nan_of_gradients(Trial& trial) {
   if (!trial.contract().isolates_hidden) return unsupported("the kernel does not declare mask isolation");
-  if (no_rows(gradient_of(trial))) return {VerdictKind::vacuous, Failure::none, "no row"};
+  if (no_rows(gradient_of(trial))) return vacuous("no row");
   const BackwardProblem base = shortened(with_any_forward(trial));
   const Case subject{trial.subject().spec, base};
   Trial shorter(trial.kernel(), subject, nullptr, trial.options(), trial.runner());
@@ -74,7 +74,7 @@ Verdict hidden_nan_of_gradients(Trial& trial) {
   Comparison tally;
   for (const double special : kSpecial) {
     BackwardProblem changed = base;
-    if (plant(changed, special) == 0) return {VerdictKind::vacuous, Failure::none, "every query sees every key"};
+    if (plant(changed, special) == 0) return vacuous("every query sees every key");
     const bool same = tally.add(same_outputs(shorter, shorter.run(changed), shorter.output()), Failure::leak,
                                 ", " + std::to_string(special) + " in keys and queries that see nothing of each other");
     if (!same) break;

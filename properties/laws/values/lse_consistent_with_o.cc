@@ -58,9 +58,7 @@ std::vector<double> known_scores(Trial& trial) {
 /// value(row) is the new one's value in a column that is its own.
 template <class Own, class Value>
 Verdict of_values(Trial& trial, const Problem& changed, const std::vector<double>& z, Own own, Value value) {
-  if (std::string why = trial.refusal(changed); !why.empty()) {
-    return {VerdictKind::unsupported, Failure::none, std::move(why)};
-  }
+  if (std::string why = trial.refusal(changed); !why.empty()) return unsupported(std::move(why));
   const Output output = trial.run(changed);
   const Bound bound = trial.bound_of(changed);
   const Reading computed(output, bound, trial.contract());
@@ -96,9 +94,8 @@ Verdict of_states(Trial& trial, MergeProblem p) {
 }
 
 Verdict of_keys(Trial& trial, AttentionProblem p) {
-  if (std::string why = without_positions(p, false); !why.empty())
-    return {VerdictKind::unsupported, Failure::none, why};
-  if (p.k_length() == 0) return {VerdictKind::vacuous, Failure::none, "no keys"};
+  if (std::string why = without_positions(p, false); !why.empty()) return unsupported(why);
+  if (p.k_length() == 0) return vacuous("no keys");
   const auto z = known_scores(trial);
   Random random = trial.random(kName);
   p.v = mapped(p.v, [](double) { return 0.0; });
@@ -122,9 +119,6 @@ Verdict relate(Trial& trial) {
 
 }  // namespace
 
-Law lse_consistent_with_o() {
-  return {
-      .summary = "a key of score z and value 1 among zeros: o = e^(z - lse)", .relate = relate, .must_reject = kTeeth};
-}
+Law lse_consistent_with_o() { return {"a key of score z and value 1 among zeros: o = e^(z - lse)", kTeeth, relate}; }
 
 }  // namespace flashproof

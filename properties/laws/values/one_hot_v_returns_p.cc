@@ -128,9 +128,7 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law one_hot_v_returns_p() {
-  return {.summary = "unit vectors for v return the weights: they sum to 1 and their ratios follow the scores",
-          .relate = relate,
-          .must_reject = kTeeth};
+  return {"unit vectors for v return the weights: they sum to 1 and their ratios follow the scores", kTeeth, relate};
 }
 
 }  // namespace flashproof

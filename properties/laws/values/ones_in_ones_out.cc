@@ -100,9 +100,7 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law ones_in_ones_out() {
-  return {.summary = "the weights of a row sum to 1: ones in, ones out, within the bound",
-          .relate = relate,
-          .must_reject = kTeeth};
+  return {"the weights of a row sum to 1: ones in, ones out, within the bound", kTeeth, relate};
 }
 
 }  // namespace flashproof

@@ -199,9 +199,7 @@ void compare_queries(Trial& trial, const AttentionProblem& p, Comparison& tally)
 }
 
 Verdict relate(Trial& trial) {
-  if (std::holds_alternative<SoftmaxProblem>(trial.problem())) {
-    return {VerdictKind::unsupported, Failure::none, "softmax has nothing that scales"};
-  }
+  if (std::holds_alternative<SoftmaxProblem>(trial.problem())) return unsupported("softmax has nothing that scales");
   Comparison tally;
   compare_values(trial, tally);
   if (const auto* p = std::get_if<AttentionProblem>(&trial.problem())) compare_queries(trial, *p, tally);
@@ -211,12 +209,10 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law power_of_two_scaling_is_bitwise() {
-  return {.summary =
-              "v times 2^k: o times 2^k; dO, or v and o, times 2^k: gradients times 2^k; q times 2^k with scale times "
-              "2^-k: the same o, dq times 2^-k, bit by bit",
-          .relate = relate,
-          .of_gradients = power_of_two_scaling_of_gradients,
-          .must_reject = kTeeth};
+  return {
+      "v times 2^k: o times 2^k; dO, or v and o, times 2^k: gradients times 2^k; q times 2^k with scale times "
+      "2^-k: the same o, dq times 2^-k, bit by bit",
+      kTeeth, relate, power_of_two_scaling_of_gradients};
 }
 
 }  // namespace flashproof

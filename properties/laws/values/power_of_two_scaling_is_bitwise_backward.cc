@@ -147,7 +147,7 @@ class Scalings {
 }  // namespace
 
 Verdict power_of_two_scaling_of_gradients(Trial& trial) {
-  if (no_rows(gradient_of(trial))) return {VerdictKind::vacuous, Failure::none, "no row"};
+  if (no_rows(gradient_of(trial))) return vacuous("no row");
   Scalings scalings(trial);
   if (scalings.refused()) return scalings.verdict();
   Random random = trial.random(kName);

@@ -100,7 +100,7 @@ Verdict relate(Trial& trial) {
   if (const auto* p = std::get_if<SoftmaxProblem>(&trial.problem())) return check(trial, *p);
   if (const auto* p = std::get_if<MergeProblem>(&trial.problem())) return check(trial, *p);
   AttentionProblem p = std::get<AttentionProblem>(trial.problem());
-  if (p.packed()) return {VerdictKind::unsupported, Failure::none, "packed sequences have no bias"};
+  if (p.packed()) return unsupported("packed sequences have no bias");
   p.bias = dense_bias(p);
   return check(trial, p);
 }
@@ -108,11 +108,8 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law shift_invariance() {
-  return {
-      .summary = "c added to every score: the same o, and lse + c; of gradients to lse, too: the same dq, dk and dv",
-      .relate = relate,
-      .of_gradients = shift_of_gradients,
-      .must_reject = kTeeth};
+  return {"c added to every score: the same o, and lse + c; of gradients to lse, too: the same dq, dk and dv", kTeeth,
+          relate, shift_of_gradients};
 }
 
 }  // namespace flashproof

@@ -28,7 +28,7 @@ bool make_room(Tensor& entries, double c) {
 }  // namespace
 
 Verdict shift_of_gradients(Trial& trial) {
-  if (no_rows(gradient_of(trial))) return {VerdictKind::vacuous, Failure::none, "no row"};
+  if (no_rows(gradient_of(trial))) return vacuous("no row");
   Random random = trial.random("shift_invariance");
   const double c = kShifts[random.integer(0, std::ssize(kShifts) - 1)];
   BackwardProblem base = with_any_forward(trial);

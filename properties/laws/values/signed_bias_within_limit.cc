@@ -150,15 +150,13 @@ Verdict relate(Trial& trial) {
   Problem changed = trial.problem();
   Random random = trial.random(kName);
   if (std::string why = visit_forward([](const auto& p) { return refused(p); }, changed); !why.empty()) {
-    return {VerdictKind::unsupported, Failure::none, std::move(why)};
+    return unsupported(std::move(why));
   }
   const Format weights = trial.kernel().arithmetic.weights.format;
   const double unit = weights == Format::f32 ? 0 : unit_roundoff(weights);
   if (auto* p = std::get_if<AttentionProblem>(&changed); p != nullptr && unit > 0) lengthen(*p);
   const Columns value = visit_forward([&](auto& p) { return plant(p, random); }, changed);
-  if (std::string why = trial.refusal(changed); !why.empty()) {
-    return {VerdictKind::unsupported, Failure::none, std::move(why)};
-  }
+  if (std::string why = trial.refusal(changed); !why.empty()) return unsupported(std::move(why));
   const Output output = trial.run(changed);
   const Bound bound = trial.bound_of(changed);
   const Reading reading(output, bound, trial.contract());
@@ -166,7 +164,7 @@ Verdict relate(Trial& trial) {
   for_each_row(changed, unit > 0 ? Scores::compute : Scores::leave, [&](const RowWeights& row) {
     if (!row.empty() && reading.width() > 0) add_row(reading, bound, value, row, unit, sums);
   });
-  if (sums.rows == 0) return {VerdictKind::vacuous, Failure::none, "no row sees anything"};
+  if (sums.rows == 0) return vacuous("no row sees anything");
   const double n = static_cast<double>(sums.rows);
   const double mean = sums.error / n, limit = std::min(sums.probable.limit(n), sums.stored.limit(n));
   if (std::fabs(mean) > limit) {
@@ -177,18 +175,17 @@ Verdict relate(Trial& trial) {
                     "= {:.3g}",
                     sums.rows, mean / u, limit / u, u)};
   }
-  if (limit >= sums.bound / n) return {VerdictKind::vacuous, Failure::none, "too few rows to tell a bias from chance"};
+  if (limit >= sums.bound / n) return vacuous("too few rows to tell a bias from chance");
   return {};
 }
 
 }  // namespace
 
 Law signed_bias_within_limit() {
-  return {.summary =
-              "over random q and k the signed mean error of many rows is what roundings allow if they are independent "
-              "and centred",
-          .relate = relate,
-          .must_reject = kTeeth};
+  return {
+      "over random q and k the signed mean error of many rows is what roundings allow if they are independent "
+      "and centred",
+      kTeeth, relate};
 }
 
 }  // namespace flashproof

@@ -113,17 +113,15 @@ void compare(Comparison& tally, Comparison& unseen, const Runs& runs, const Plan
 
 Verdict relate(Trial& trial) {
   if (trial.contract().semantics.nan_o == NanOutput::any) {
-    return {VerdictKind::unsupported, Failure::none, "the kernel declares nothing of rows that see NaN"};
+    return unsupported("the kernel declares nothing of rows that see NaN");
   }
   const OutputShape shape = output_shape(trial.problem());
-  if (shape.rows == 0) return {VerdictKind::vacuous, Failure::none, "no row"};
+  if (shape.rows == 0) return vacuous("no row");
   Random random = trial.random(kName);
   Problem given = trial.problem();
   visit_forward([](auto& p) { pack_together(p); }, given);
   add_bias(given, trial, random);
-  if (std::string why = trial.refusal(given); !why.empty()) {
-    return {VerdictKind::unsupported, Failure::none, std::move(why)};
-  }
+  if (std::string why = trial.refusal(given); !why.empty()) return unsupported(std::move(why));
   const Output before = trial.run(given);
   const std::int64_t start = random.integer(0, kPlants - 1);
   const Bound bound = trial.bound_of(given);
@@ -145,10 +143,8 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law visible_nan_is_not_laundered() {
-  return {.summary = "a NaN that a row or a pair sees makes its outputs and gradients NaN, and no other",
-          .relate = relate,
-          .of_gradients = visible_nan_of_gradients,
-          .must_reject = kTeeth};
+  return {"a NaN that a row or a pair sees makes its outputs and gradients NaN, and no other", kTeeth, relate,
+          visible_nan_of_gradients};
 }
 
 }  // namespace flashproof

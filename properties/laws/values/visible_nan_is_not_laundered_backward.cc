@@ -241,7 +241,7 @@ Verdict visible_nan_of_gradients(Trial& trial) {
   const AttentionProblem& f = gradient_of(trial).forward;
   if (gradient_of(trial).query_rows() == 0 || gradient_of(trial).key_rows() == 0 || f.head_dim() == 0 ||
       f.value_dim() == 0) {
-    return {VerdictKind::vacuous, Failure::none, "no pair"};
+    return vacuous("no pair");
   }
   Random random = trial.random(kName);
   const OrdinaryGradients ordinary = ordinary_gradients(gradient_of(trial));

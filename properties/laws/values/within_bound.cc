@@ -32,9 +32,7 @@ Verdict check(const Evaluation& e) {
   for (const Part part : parts_of(e.output)) finite += e.judgement[part].finite_elements;
   const std::uint64_t undecided = counts[static_cast<std::size_t>(VerdictKind::inconclusive)] +
                                   counts[static_cast<std::size_t>(VerdictKind::out_of_domain)];
-  if (finite == 0 && undecided == 0) {
-    return {VerdictKind::vacuous, Failure::none, "no element has a finite exact and a finite computed value"};
-  }
+  if (finite == 0 && undecided == 0) return vacuous("no element has a finite exact and a finite computed value");
   const VerdictKind kind = combine(counts, VerdictKind::vacuous);
   if (kind == VerdictKind::pass) return e.power == nullptr ? Verdict{} : require_power({}, *e.power);
   return {kind, Failure::none, detail_of_first(e, kind)};
@@ -44,9 +42,9 @@ Verdict check(const Evaluation& e) {
 
 Law within_bound() {
   return {.summary = "every finite result lies within its a-priori bound, through the output rounding",
+          .must_reject = kTeeth,
           .judge = check,
-          .promised = [](ProblemKind, const Contract&) { return true; },
-          .must_reject = kTeeth};
+          .promised = [](ProblemKind, const Contract&) { return true; }};
 }
 
 }  // namespace flashproof
