@@ -1,11 +1,5 @@
 // charge_key(), sum_key() (softmax_keys.h) and quotient() (softmax_quotient.h), eight keys at a time. To be included from a file that foreach_target.h compiles once per
 // target, after weights-inl.h.
-#if defined(FLASHPROOF_BOUND_SOFTMAX_KEYS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef FLASHPROOF_BOUND_SOFTMAX_KEYS_INL_H_
-#undef FLASHPROOF_BOUND_SOFTMAX_KEYS_INL_H_
-#else
-#define FLASHPROOF_BOUND_SOFTMAX_KEYS_INL_H_
-#endif
 
 #include <cstdint>
 
@@ -163,5 +157,3 @@ inline std::int64_t quotients(const QuotientRow& row, std::int64_t n, ElementBou
 
 }  // namespace flashproof::bound::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#endif  // per-target include guard

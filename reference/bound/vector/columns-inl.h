@@ -1,11 +1,5 @@
 // Sums over the keys for 16 columns at a time, up to four rows together. Every column is a chain of its own in the order of
 // the keys, so all targets compute the same bits. To be included from a file that foreach_target.h compiles once per target.
-#if defined(FLASHPROOF_BOUND_COLUMNS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef FLASHPROOF_BOUND_COLUMNS_INL_H_
-#undef FLASHPROOF_BOUND_COLUMNS_INL_H_
-#else
-#define FLASHPROOF_BOUND_COLUMNS_INL_H_
-#endif
 
 #include <algorithm>
 #include <cstdint>
@@ -301,5 +295,3 @@ inline void sum_columns(const PassRow* rows, std::int64_t count, const PassValue
 
 }  // namespace flashproof::bound::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#endif  // per-target include guard

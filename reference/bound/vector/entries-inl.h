@@ -1,11 +1,5 @@
 // The loops of row_entries.cc and attention_scores.cc over the keys of a row, eight at a time; a last, short group is
 // masked. To be included from a file that foreach_target.h compiles once per target.
-#if defined(FLASHPROOF_BOUND_ENTRIES_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef FLASHPROOF_BOUND_ENTRIES_INL_H_
-#undef FLASHPROOF_BOUND_ENTRIES_INL_H_
-#else
-#define FLASHPROOF_BOUND_ENTRIES_INL_H_
-#endif
 
 #include <algorithm>
 #include <cstdint>
@@ -172,5 +166,3 @@ inline void score_dots(const DotCosts& costs, const DotInputs& in, std::int64_t 
 
 }  // namespace flashproof::bound::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#endif  // per-target include guard

@@ -1,11 +1,5 @@
 // closed_form() and add_probable() for eight columns at a time, from sums in f32 with what those may have lost. To be
 // included from a file that foreach_target.h compiles once per target.
-#if defined(FLASHPROOF_BOUND_FINISH_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef FLASHPROOF_BOUND_FINISH_INL_H_
-#undef FLASHPROOF_BOUND_FINISH_INL_H_
-#else
-#define FLASHPROOF_BOUND_FINISH_INL_H_
-#endif
 
 #include <algorithm>
 #include <cstdint>
@@ -113,5 +107,3 @@ inline void finish_columns(const PassRow& row, const RowConstants& k, const doub
 
 }  // namespace flashproof::bound::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#endif  // per-target include guard

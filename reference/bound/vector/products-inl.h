@@ -1,11 +1,5 @@
 // Dot products and their sizes, panel by panel, with the tiles of the oracle. To be included from a file that
 // foreach_target.h compiles once per target.
-#if defined(FLASHPROOF_BOUND_PRODUCTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef FLASHPROOF_BOUND_PRODUCTS_INL_H_
-#undef FLASHPROOF_BOUND_PRODUCTS_INL_H_
-#else
-#define FLASHPROOF_BOUND_PRODUCTS_INL_H_
-#endif
 
 #include <algorithm>
 #include <cstdint>
@@ -37,5 +31,3 @@ inline void products(const double* q, const float* q_size, std::int64_t rows, co
 
 }  // namespace flashproof::bound::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#endif  // per-target include guard

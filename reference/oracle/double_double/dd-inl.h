@@ -1,11 +1,5 @@
 // The Highway form of dd.h and dd_exp.h: the same operations in the same order, hence the same bits in every lane on
 // every target. To be included from a file that foreach_target.h compiles once per target (hence no `#pragma once`).
-#if defined(FLASHPROOF_ORACLE_DOUBLE_DOUBLE_DD_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef FLASHPROOF_ORACLE_DOUBLE_DOUBLE_DD_INL_H_
-#undef FLASHPROOF_ORACLE_DOUBLE_DOUBLE_DD_INL_H_
-#else
-#define FLASHPROOF_ORACLE_DOUBLE_DOUBLE_DD_INL_H_
-#endif
 
 #include "hwy/highway.h"
 #include "reference/oracle/double_double/dd_exp.h"
@@ -136,5 +130,3 @@ HWY_INLINE DdVec<V> ExpDd(D d, DdVec<V> x) {
 // NOLINTEND(readability-identifier-naming)
 }  // namespace flashproof::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#endif  // per-target include guard

@@ -1,11 +1,5 @@
 // One chunk of keys for one block of rows: products, weights, products, and the update of the rows' sums. To be included
 // from a file that foreach_target.h compiles once per target.
-#if defined(FLASHPROOF_ORACLE_FP64_CHUNK_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef FLASHPROOF_ORACLE_FP64_CHUNK_INL_H_
-#undef FLASHPROOF_ORACLE_FP64_CHUNK_INL_H_
-#else
-#define FLASHPROOF_ORACLE_FP64_CHUNK_INL_H_
-#endif
 
 #include <algorithm>
 
@@ -137,5 +131,3 @@ inline void add_chunk(const AttentionProblem& problem, const AttentionOptions& o
 
 }  // namespace flashproof::attention64::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#endif  // per-target include guard

@@ -5,6 +5,9 @@
 // too, where MulAdd is not an FMA: other bits, and none of the proofs holds. Naming the baseline outright also makes
 // plain x86-64 builds, and -march=native on CPUs that Highway does not know, compile the same two targets. has_fp64_tier()
 // (tiers.h) must be true before any of that code runs.
+//
+// Such a file includes each NAME-inl.h once for every target. Those that it reaches by more than one way have Highway's guard
+// (HWY_TARGET_TOGGLE); the others need none.
 #pragma once
 
 #ifdef HIGHWAY_HWY_DETECT_TARGETS_H_

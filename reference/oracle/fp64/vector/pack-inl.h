@@ -1,11 +1,5 @@
 // Packing: keys, values and queries to doubles in the order in which the tiles read them, with the norms that the radii
 // and the exactness certificate need. To be included from a file that foreach_target.h compiles once per target.
-#if defined(FLASHPROOF_ORACLE_FP64_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef FLASHPROOF_ORACLE_FP64_PACK_INL_H_
-#undef FLASHPROOF_ORACLE_FP64_PACK_INL_H_
-#else
-#define FLASHPROOF_ORACLE_FP64_PACK_INL_H_
-#endif
 
 #include <algorithm>
 #include <cmath>
@@ -198,5 +192,3 @@ inline void load_queries(const AttentionProblem& problem, RowBlock& block, Scrat
 
 }  // namespace flashproof::attention64::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#endif  // per-target include guard

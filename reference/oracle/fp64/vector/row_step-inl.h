@@ -1,11 +1,5 @@
 // One row over one chunk of keys: scores, weights, and the scalar half of its running sums. To be included from a file
 // that foreach_target.h compiles once per target.
-#if defined(FLASHPROOF_ORACLE_FP64_ROW_STEP_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef FLASHPROOF_ORACLE_FP64_ROW_STEP_INL_H_
-#undef FLASHPROOF_ORACLE_FP64_ROW_STEP_INL_H_
-#else
-#define FLASHPROOF_ORACLE_FP64_ROW_STEP_INL_H_
-#endif
 
 #include <algorithm>
 #include <cmath>
@@ -239,5 +233,3 @@ HWY_INLINE bool weigh_row(const AttentionProblem& problem, const AttentionOption
 
 }  // namespace flashproof::attention64::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#endif  // per-target include guard

@@ -1,12 +1,6 @@
 // One row of exact scores: the largest score, the weights w_j = e^(x_j − m) with their radii ρ_j, and the sums. Shared by
 // softmax and merge. Derivation: README.md, "Softmax". To be included from a file that foreach_target.h compiles once
 // per target; every target computes the same bits, because all sums run over 8 virtual lanes in one fixed tree.
-#if defined(FLASHPROOF_ORACLE_FP64_ROW_WEIGHTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef FLASHPROOF_ORACLE_FP64_ROW_WEIGHTS_INL_H_
-#undef FLASHPROOF_ORACLE_FP64_ROW_WEIGHTS_INL_H_
-#else
-#define FLASHPROOF_ORACLE_FP64_ROW_WEIGHTS_INL_H_
-#endif
 
 #include <algorithm>
 #include <cstdint>
@@ -227,5 +221,3 @@ HWY_INLINE void normalize(double* w, double* radius, std::int64_t n, const RowSu
 
 }  // namespace flashproof::rows64::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#endif  // per-target include guard

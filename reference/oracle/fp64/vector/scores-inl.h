@@ -1,11 +1,5 @@
 // From dot products to scores: bias, ALiBi slope, hidden keys, softcap, with the absolute error of each. To be included
 // from a file that foreach_target.h compiles once per target.
-#if defined(FLASHPROOF_ORACLE_FP64_SCORES_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef FLASHPROOF_ORACLE_FP64_SCORES_INL_H_
-#undef FLASHPROOF_ORACLE_FP64_SCORES_INL_H_
-#else
-#define FLASHPROOF_ORACLE_FP64_SCORES_INL_H_
-#endif
 
 #include <algorithm>
 #include <cmath>
@@ -200,5 +194,3 @@ inline double top_error(const RowScores& row, const Top& top, double certificate
 
 }  // namespace flashproof::attention64::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#endif  // per-target include guard

@@ -1,12 +1,6 @@
 // The matrix products: c[row][column] += Σ_l a[row][l]·b[l][column], kTerms products per accumulator. Each element is
 // one chain of FMAs in the order of l whatever the shape of the tile, so every target computes the same bits. To be
 // included from a file that foreach_target.h compiles once per target.
-#if defined(FLASHPROOF_ORACLE_FP64_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef FLASHPROOF_ORACLE_FP64_TILE_INL_H_
-#undef FLASHPROOF_ORACLE_FP64_TILE_INL_H_
-#else
-#define FLASHPROOF_ORACLE_FP64_TILE_INL_H_
-#endif
 
 #include <cstdint>
 
@@ -111,5 +105,3 @@ HWY_INLINE void float_tile(const float* a, std::int64_t a_stride, const float* b
 
 }  // namespace flashproof::attention64::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#endif  // per-target include guard

@@ -1,12 +1,6 @@
 // From scores to weights w_j = e^(s_j − m), their radii ρ_j, and the sums over one chunk. Letters: README.md, "Attention".
 // To be included from a file that foreach_target.h compiles once per target. All sums run over 32 virtual lanes (key
 // mod 32), whatever the width of a vector: the same bits on every target.
-#if defined(FLASHPROOF_ORACLE_FP64_WEIGHTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef FLASHPROOF_ORACLE_FP64_WEIGHTS_INL_H_
-#undef FLASHPROOF_ORACLE_FP64_WEIGHTS_INL_H_
-#else
-#define FLASHPROOF_ORACLE_FP64_WEIGHTS_INL_H_
-#endif
 
 #include <algorithm>
 
@@ -166,5 +160,3 @@ HWY_INLINE WeightSums weigh(const WeightInput& in, const AttentionTerms& terms, 
 
 }  // namespace flashproof::attention64::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#endif  // per-target include guard
