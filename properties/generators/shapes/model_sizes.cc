@@ -148,32 +148,26 @@ constexpr States kMerge[] = {{5, 6, 24},    {6, 12, 48},  {10, 7, 72},  {12, 10,
                              {25, 5, 70},   {26, 4, 100}, {4, 3, 134},  {2, 4200, 3}};
 constexpr States kCostlyMerge[] = {{9, 130, 128}, {70, 40, 256}, {3, 65537, 1}, {3, 260, 64}, {4, 260, 128}};
 
-std::uint64_t costly(ProblemKind problem) {
+/// One of four numbers.
+constexpr std::uint64_t of(ProblemKind problem, std::uint64_t softmax, std::uint64_t merge, std::uint64_t attention,
+                           std::uint64_t gradient) {
   switch (problem) {
     case ProblemKind::softmax:
-      return std::size(kCostlySoftmax);
+      return softmax;
     case ProblemKind::merge:
-      return std::size(kCostlyMerge);
+      return merge;
     case ProblemKind::backward:
-      return kCostlyGradients;
+      return gradient;
     case ProblemKind::attention:
       break;
   }
-  return std::size(kCostlyHeads);
+  return attention;
 }
-
+std::uint64_t costly(ProblemKind problem) {
+  return of(problem, std::size(kCostlySoftmax), std::size(kCostlyMerge), std::size(kCostlyHeads), kCostlyGradients);
+}
 std::uint64_t round(ProblemKind problem) {
-  switch (problem) {
-    case ProblemKind::softmax:
-      return std::size(kSoftmax);
-    case ProblemKind::merge:
-      return std::size(kMerge);
-    case ProblemKind::backward:
-      return kOfGradients;
-    case ProblemKind::attention:
-      break;
-  }
-  return std::size(kHeads);
+  return of(problem, std::size(kSoftmax), std::size(kMerge), std::size(kHeads), kOfGradients);
 }
 
 /// Of the spec's seed.

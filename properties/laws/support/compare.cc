@@ -162,6 +162,10 @@ Specials specials(const Measured& a, const Measured& b, Format format) {
   return towards + reach >= most ? Specials::may_be : Specials::differ;
 }
 
+std::string Comparison::difference_of(const Measured& computed, const Measured& expected, const std::string& what) {
+  return fmt::format("{}: {} against {}", what, number(computed.value), number(expected.value));
+}
+
 void Comparison::same_element(const Reading& computed, const Reading& expected, Part part, std::int64_t row,
                               std::int64_t column, std::int64_t expected_row, std::int64_t expected_column,
                               std::string_view relation) {
@@ -177,14 +181,7 @@ void Comparison::same_element(const Reading& computed, const Reading& expected, 
     agree(left, right, sharp, what);
     return;
   }
-  switch (specials(left, right, computed.format(part))) {
-    case Specials::same:
-      return held();
-    case Specials::may_be:
-      return;
-    case Specials::differ:
-      fail(Failure::class_mismatch, fmt::format("{}: {} against {}", what(), number(left.value), number(right.value)));
-  }
+  agree_specials(left, right, computed.format(part), what);
 }
 
 void Comparison::same(const Reading& computed, const Reading& expected, std::string_view relation,

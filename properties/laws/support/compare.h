@@ -91,6 +91,13 @@ class Comparison {
     if (count(difference, allowed, sharp))
       fail(Failure::exceeds_bound, difference, allowed, computed, expected, what());
   }
+  /// The same of two that are not both finite: what specials() says of them.
+  template <class What>
+  void agree_specials(const Measured& computed, const Measured& expected, Format format, What what) {
+    const Specials found = specials(computed, expected, format);
+    if (found == Specials::same) held();
+    if (found == Specials::differ) fail(Failure::class_mismatch, difference_of(computed, expected, what()));
+  }
   /// Element (part, row, column) of one reading and of another must be the same number, or both special; where either is
   /// excused nothing is compared.
   void same_element(const Reading& computed, const Reading& expected, Part part, std::int64_t row, std::int64_t column,
@@ -115,6 +122,7 @@ class Comparison {
   Verdict verdict(std::string_view nothing) const;
 
  private:
+  static std::string difference_of(const Measured& computed, const Measured& expected, const std::string& what);
   /// True if it fails.
   bool count(double difference, double allowed, double sharp);
   void fail(Failure failure, double difference, double allowed, const Measured& computed, const Measured& expected,

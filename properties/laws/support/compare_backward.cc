@@ -83,14 +83,7 @@ void same_gradient(Comparison& tally, Part part, const GradientReading& computed
   if (a == Standing::number && b == Standing::number) {
     return tally.agree(left, right, std::min(computed.sharp(part), expected.sharp(part)), what);
   }
-  switch (specials(left, right, computed.format(part))) {
-    case Specials::same:
-      return tally.held();
-    case Specials::may_be:
-      return;
-    case Specials::differ:
-      tally.fail(Failure::class_mismatch, fmt::format("{}: {:.9g} against {:.9g}", what(), left.value, right.value));
-  }
+  tally.agree_specials(left, right, computed.format(part), what);
 }
 
 void same_rows(Comparison& tally, Part part, const GradientReading& computed, const GradientReading& expected,

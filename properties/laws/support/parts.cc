@@ -197,14 +197,7 @@ void compare(Comparison& tally, const Reading& computed, Part part, std::int64_t
     tally.agree(is, should, std::min(computed.sharp(part, row, column), expected.sharp), what);
     return;
   }
-  switch (specials(is, should, computed.format(part))) {
-    case Specials::same:
-      return tally.held();
-    case Specials::may_be:
-      return;
-    case Specials::differ:
-      tally.fail(Failure::class_mismatch, fmt::format("{}: {:.9g} against {:.9g}", what(), is.value, should.value));
-  }
+  tally.agree_specials(is, should, computed.format(part), what);
 }
 
 Joint::Joint(const Expected& a, const Expected& b) {

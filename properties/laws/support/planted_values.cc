@@ -30,17 +30,7 @@ void plant_states(MergeProblem& p, Value value) {
   p.o = std::move(o);
 }
 
-}  // namespace
-
-void plant_ones(AttentionProblem& p) {
-  p.v = mapped(p.v, [](double) { return 1.0; });
-}
-
-void plant_ones(MergeProblem& p) {
-  plant_states(p, [](std::int64_t, std::int64_t) { return 1.0; });
-}
-
-void plant_one_hot(AttentionProblem& p) {
+void plant_hot_columns(AttentionProblem& p) {
   Tensor v = mapped(p.v, [](double) { return 0.0; });
   const std::int64_t slots = v.shape[2], width = v.shape[3];
   for (std::int64_t b = 0; b < v.shape[0]; ++b) {
@@ -51,15 +41,25 @@ void plant_one_hot(AttentionProblem& p) {
   p.v = std::move(v);
 }
 
+}  // namespace
+
+void plant_ones(Problem& problem) {
+  if (auto* p = std::get_if<AttentionProblem>(&problem)) p->v = mapped(p->v, [](double) { return 1.0; });
+  if (auto* p = std::get_if<MergeProblem>(&problem)) plant_states(*p, [](std::int64_t, std::int64_t) { return 1.0; });
+}
+
+void plant_one_hot(Problem& problem) {
+  if (auto* p = std::get_if<AttentionProblem>(&problem)) plant_hot_columns(*p);
+  if (auto* p = std::get_if<MergeProblem>(&problem)) {
+    const std::int64_t width = p->o.shape[2];
+    const bool apart = p->form == MergeForm::concat;
+    plant_states(*p, [&](std::int64_t n, std::int64_t c) { return apart || n % width == c ? 1.0 : 0.0; });
+  }
+}
+
 std::int64_t hot_column(const AttentionProblem& p, std::int64_t s, std::int64_t kv, std::int64_t j) {
   const std::int64_t offset = p.v_offset(s, kv, j);  // v is dense
   return (offset / p.v.stride[0] * p.v.shape[2] + offset / p.v.stride[2] % p.v.shape[2]) % p.v.shape[3];
-}
-
-void plant_one_hot(MergeProblem& p) {
-  const std::int64_t width = p.o.shape[2];
-  const bool apart = p.form == MergeForm::concat;
-  plant_states(p, [&](std::int64_t n, std::int64_t c) { return apart || n % width == c ? 1.0 : 0.0; });
 }
 
 Measured weight_of_keys(const RowWeights& weights, const Reading& reading) {

@@ -8,14 +8,12 @@
 
 namespace flashproof {
 
-/// Every value 1: v, or the o of every state. States (m, l, O) get O = l, l rounded into the format of O (1 where that is
-/// 0 or infinite), so that what they stand for is 1 exactly.
-void plant_ones(AttentionProblem& problem);
-void plant_ones(MergeProblem& problem);
+/// Every value 1: v, or the o of every state; a softmax has no values. States (m, l, O) get O = l, l rounded into the format of O
+/// (1 where that is 0 or infinite), so that what they stand for is 1 exactly.
+void plant_ones(Problem& problem);
 /// Attention and the sum of states: a value is the unit vector e_c, c the place of its key in storage mod dv (pages may be
 /// shared, so a key's position would not do), or its state mod dv. Of a concatenation: ones.
-void plant_one_hot(AttentionProblem& problem);
-void plant_one_hot(MergeProblem& problem);
+void plant_one_hot(Problem& problem);
 /// That c, of a problem planted so.
 std::int64_t hot_column(const AttentionProblem& problem, std::int64_t s, std::int64_t kv, std::int64_t j);
 

@@ -132,9 +132,7 @@ constexpr std::string_view kTeeth[] = {"attention_backward.broken.delta_not_subt
 }  // namespace
 
 Law dq_is_zero_for_equal_keys() {
-  return {.summary = "with all keys equal dq is 0 within its bound: the rows of dS sum to 0",
-          .must_reject = kTeeth,
-          .of_gradients = relate};
+  return {"with all keys equal dq is 0 within its bound: the rows of dS sum to 0", kTeeth, nullptr, relate};
 }
 
 }  // namespace flashproof

@@ -124,9 +124,7 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law dv_sums_to_d_out() {
-  return {.summary = "dv summed over the keys is dO summed over the queries: the weights sum to 1",
-          .must_reject = kTeeth,
-          .of_gradients = relate};
+  return {"dv summed over the keys is dO summed over the queries: the weights sum to 1", kTeeth, nullptr, relate};
 }
 
 }  // namespace flashproof

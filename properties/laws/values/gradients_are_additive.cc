@@ -149,9 +149,8 @@ Verdict relate(Trial& trial) {
 }  // namespace
 
 Law gradients_are_additive() {
-  return {.summary = "linear in dO, sums over keys and over queries: two parts add up to the whole, within the bounds",
-          .must_reject = kTeeth,
-          .of_gradients = relate};
+  return {"linear in dO, sums over keys and over queries: two parts add up to the whole, within the bounds", kTeeth,
+          nullptr, relate};
 }
 
 }  // namespace flashproof

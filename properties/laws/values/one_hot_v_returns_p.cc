@@ -117,8 +117,7 @@ void check_row(const Problem& problem, const RowWeights& row, const Reading& rea
 
 Verdict relate(Trial& trial) {
   Problem changed = trial.problem();
-  if (auto* p = std::get_if<AttentionProblem>(&changed)) plant_one_hot(*p);
-  if (auto* p = std::get_if<MergeProblem>(&changed)) plant_one_hot(*p);
+  plant_one_hot(changed);
   return relate_planted(trial, changed, Scores::compute,
                         [&](const RowWeights& row, const Reading& reading, Comparison& tally) {
                           check_row(changed, row, reading, tally);

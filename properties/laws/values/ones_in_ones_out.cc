@@ -89,8 +89,7 @@ void check_row(const Problem& problem, const RowWeights& weights, const Reading&
 
 Verdict relate(Trial& trial) {
   Problem changed = trial.problem();
-  if (auto* p = std::get_if<AttentionProblem>(&changed)) plant_ones(*p);
-  if (auto* p = std::get_if<MergeProblem>(&changed)) plant_ones(*p);
+  plant_ones(changed);
   return relate_planted(trial, changed, Scores::leave,
                         [&](const RowWeights& row, const Reading& reading, Comparison& tally) {
                           check_row(changed, row, reading, tally);
