@@ -32,17 +32,10 @@ double class_of_dot(const Tensor& q, std::int64_t q_offset, const Tensor& k, std
 }
 
 void add_sink(double score, RowKeys& keys) {
-  switch (classify_score(score)) {
-    case ScoreClass::finite:
-      keys.has_sink = true;
-      keys.sink = score;
-      break;
-    case ScoreClass::hidden:
-      break;
-    case ScoreClass::poison:
-      keys.poisoned = true;
-      break;
-  }
+  const ScoreClass score_class = classify_score(score);
+  keys.has_sink = score_class == ScoreClass::finite;
+  if (keys.has_sink) keys.sink = score;
+  if (score_class == ScoreClass::poison) keys.poisoned = true;
 }
 
 double score_of_state(const MergeProblem& problem, std::int64_t state, std::int64_t row) {
@@ -127,20 +120,14 @@ void collect_keys(const AttentionProblem& problem, const AttentionRow& row, Head
     if (bias != -std::numeric_limits<double>::infinity() && !(finite_query && flags.finite_key(j))) {
       dot = class_of_dot(problem.q, q_offset, problem.k, problem.k_offset(s, kv, j));
     }
-    switch (classify_score(factor, dot, problem.softcap, bias)) {
-      case ScoreClass::finite:
-        keys.key.push_back(j);
-        if (capped) {
-          const double x = factor * dot;
-          const std::int8_t sign = x > 0.0 ? 1 : -1;
-          keys.infinite.push_back(std::isinf(x) ? sign : std::int8_t{0});
-        }
-        break;
-      case ScoreClass::hidden:
-        break;
-      case ScoreClass::poison:
-        keys.poisoned = true;
-        break;
+    const ScoreClass score_class = classify_score(factor, dot, problem.softcap, bias);
+    if (score_class == ScoreClass::poison) keys.poisoned = true;
+    if (score_class != ScoreClass::finite) continue;
+    keys.key.push_back(j);
+    if (capped) {
+      const double x = factor * dot;
+      const std::int8_t sign = x > 0.0 ? 1 : -1;
+      keys.infinite.push_back(std::isinf(x) ? sign : std::int8_t{0});
     }
   }
 }

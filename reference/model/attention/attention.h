@@ -50,6 +50,10 @@ float largest_score(const AttentionRow& row, std::int64_t begin, std::int64_t en
 void add_values(const RowRun& run, const ChunkWeights& weights, std::vector<float>& o);
 /// Takes the declared scale of P off again.
 void unscale(const RowRun& run, std::vector<float>& o);
+/// A chunk in a frame of its own, its largest score; the declared scale of P is off.
+State chunk_state(const RowRun& run, Exponentials& exponentials, std::int32_t chunk);
+/// What a reduction ends with whose o is normalised already.
+Normalised normalised(State&& state, Endings& endings);
 /// [begin, end) of a chunk, clipped to the row.
 std::pair<std::int64_t, std::int64_t> clipped(const RowRun& run, std::int32_t chunk);
 

@@ -12,31 +12,21 @@ Normalised run_normalized(const RowRun& run) {
   Endings endings(machine, run.model.arithmetic, run.model.unit());
   State state = start(run);
   for (const std::int32_t chunk : run.chunks) {
-    const auto [begin, end] = clipped(run, chunk);
-    const float frame = largest_score(run.row, begin, end);
-    if (frame == kMinusInf) continue;
-    const double pull = run.row.pull_of(begin, end);
-    const ChunkWeights weights = weigh(run, exponentials, begin, end, frame);
-    const float chunk_sum = sum_in_lanes(run, weights.summand);
-    std::vector<float> pv(state.o.size(), 0.0F);
-    add_values(run, weights, pv);
-    unscale(run, pv);
-
-    const float joined = Machine::max(state.frame, frame);
-    const float beta = exponentials.ratio(frame, joined, pull);
+    const State part = chunk_state(run, exponentials, chunk);
+    if (part.empty()) continue;
+    const float joined = Machine::max(state.frame, part.frame);
+    const float beta = exponentials.ratio(part.frame, joined, part.pull);
     const float kept = machine.mul(state.l, exponentials.ratio(state.frame, joined, state.pull));
     state.frame = joined;
-    state.l = machine.add(kept, machine.mul(beta, chunk_sum));
+    state.l = machine.add(kept, machine.mul(beta, part.l));
     const float prepared = endings.factor(joined, state.l, 0);
-    for (std::size_t c = 0; c < pv.size(); ++c) {
-      const float sum = machine.add(machine.mul(kept, state.o[c]), machine.mul(beta, pv[c]));
+    for (std::size_t c = 0; c < part.o.size(); ++c) {
+      const float sum = machine.add(machine.mul(kept, state.o[c]), machine.mul(beta, part.o[c]));
       state.o[c] = endings.quotient(sum, state.l, prepared);
     }
-    state.pull += pull;
+    state.pull += part.pull;
   }
-  Normalised result{.o = std::move(state.o), .pull = state.pull};
-  if (!state.empty()) result.lse = endings.lse(state.frame, state.l);
-  return result;
+  return normalised(std::move(state), endings);
 }
 
 }  // namespace flashproof::model

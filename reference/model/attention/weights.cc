@@ -1,5 +1,6 @@
 // What the attention reductions share: where they start, the weights of a chunk and their products with v.
 #include <algorithm>
+#include <utility>
 
 #include "reference/model/attention/attention.h"
 #include "reference/model/products.h"
@@ -75,6 +76,24 @@ void unscale(const RowRun& run, std::vector<float>& o) {
   const auto scale = static_cast<float>(run.model.arithmetic.weights.scale);
   if (scale == 1.0F) return;
   for (float& x : o) x = run.machine.mul(x, 1 / scale);
+}
+
+State chunk_state(const RowRun& run, Exponentials& exponentials, std::int32_t chunk) {
+  const auto [begin, end] = clipped(run, chunk);
+  State state{.frame = largest_score(run.row, begin, end)};
+  if (state.empty()) return state;
+  state.pull = run.row.pull_of(begin, end);
+  const ChunkWeights weights = weigh(run, exponentials, begin, end, state.frame);
+  state.l = sum_in_lanes(run, weights.summand);
+  state.o.assign(static_cast<std::size_t>(run.model.problem.value_dim()), 0.0F);
+  add_values(run, weights, state.o);
+  unscale(run, state.o);
+  return state;
+}
+
+Normalised normalised(State&& state, Endings& endings) {
+  const float lse = state.empty() ? kMinusInf : endings.lse(state.frame, state.l);
+  return {.o = std::move(state.o), .lse = lse, .pull = state.pull};
 }
 
 }  // namespace flashproof::model
