@@ -12,12 +12,6 @@
 namespace flashproof::compare {
 namespace {
 
-int order(double base, double head) {
-  if (std::isnan(base) || std::isnan(head))
-    return static_cast<int>(std::isnan(head)) - static_cast<int>(std::isnan(base));
-  return head > base ? 1 : head < base ? -1 : 0;
-}
-
 int order_of(const TensorFigures& base, const TensorFigures& head) {
   if (base.octaves.elements() > 0 && head.octaves.elements() > 0) {
     for (const double q : {0.99, 0.9, 0.5}) {
@@ -25,16 +19,16 @@ int order_of(const TensorFigures& base, const TensorFigures& head) {
       if (steps != 0) return steps;
     }
   }
-  if (const int by = order(base.max_ulp, head.max_ulp); by != 0) return by;
-  if (const int by = order(base.rmse, head.rmse); by != 0) return by;
-  return order(std::fabs(base.bias), std::fabs(head.bias));
+  if (const int by = order_of_errors(base.max_ulp, head.max_ulp); by != 0) return by;
+  if (const int by = order_of_errors(base.rmse, head.rmse); by != 0) return by;
+  return order_of_errors(std::fabs(base.bias), std::fabs(head.bias));
 }
 
 Direction direction(int sign) { return sign > 0 ? Direction::worse : sign < 0 ? Direction::better : Direction::same; }
 
 /// Sums over families. RMSE and mean again from sums, in double: good to the digits that are shown.
 void merge(Errors& to, const Errors& from) {
-  to.max_ratio = order(to.max_ratio, from.max_ratio) > 0 ? from.max_ratio : to.max_ratio;
+  to.max_ratio = order_of_errors(to.max_ratio, from.max_ratio) > 0 ? from.max_ratio : to.max_ratio;
   for (const auto& [tensor, f] : from.figures) {
     TensorFigures& t = to.figures[tensor];
     const auto n = static_cast<double>(t.finite_elements), m = static_cast<double>(f.finite_elements);
@@ -53,9 +47,9 @@ void merge(Errors& to, const Errors& from) {
     t.biased = std::fabs(t.bias) > t.bias_limit;
     t.elements += f.elements;
     t.finite_elements += f.finite_elements;
-    t.max_ratio = order(t.max_ratio, f.max_ratio) > 0 ? f.max_ratio : t.max_ratio;
-    t.max_ulp = order(t.max_ulp, f.max_ulp) > 0 ? f.max_ulp : t.max_ulp;
-    t.max_budget = order(t.max_budget, f.max_budget) > 0 ? f.max_budget : t.max_budget;
+    t.max_ratio = order_of_errors(t.max_ratio, f.max_ratio) > 0 ? f.max_ratio : t.max_ratio;
+    t.max_ulp = order_of_errors(t.max_ulp, f.max_ulp) > 0 ? f.max_ulp : t.max_ulp;
+    t.max_budget = order_of_errors(t.max_budget, f.max_budget) > 0 ? f.max_budget : t.max_budget;
     t.octaves.merge(f.octaves);
   }
 }
@@ -104,10 +98,16 @@ void add_kernels(Comparison& c) {
 
 }  // namespace
 
+int order_of_errors(double base, double head) {
+  if (std::isnan(base) || std::isnan(head))
+    return static_cast<int>(std::isnan(head)) - static_cast<int>(std::isnan(base));
+  return head > base ? 1 : head < base ? -1 : 0;
+}
+
 Errors errors_of(const RecordOf& record) { return {record.max_ratio, record.figures}; }
 
 Direction direction_of(const Errors& base, const Errors& head) {
-  if (const int by = order(base.max_ratio, head.max_ratio); by != 0) return direction(by);
+  if (const int by = order_of_errors(base.max_ratio, head.max_ratio); by != 0) return direction(by);
   for (const auto& [tensor, figures] : base.figures) {
     const auto other = head.figures.find(tensor);
     if (other == head.figures.end()) continue;
@@ -118,7 +118,7 @@ Direction direction_of(const Errors& base, const Errors& head) {
 
 double growth(const Errors& base, const Errors& head) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (order(base.max_ratio, head.max_ratio) == 0) return 1;
+  if (order_of_errors(base.max_ratio, head.max_ratio) == 0) return 1;
   if (std::isnan(head.max_ratio) || !(base.max_ratio > 0)) return kInfinity;
   if (std::isnan(base.max_ratio)) return 0;
   return std::isinf(base.max_ratio) ? 0 : head.max_ratio / base.max_ratio;

@@ -11,6 +11,9 @@
 
 namespace flashproof::compare {
 
+/// +1: HEAD's error is worse. NaN is worse than every number.
+int order_of_errors(double base, double head);
+
 enum class Direction : int { better = -1, same = 0, worse = 1 };
 
 /// Of a record or of a kernel: its errors in both reports.

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "reports/compare/intervals.h"
@@ -10,13 +9,6 @@
 
 namespace flashproof::compare {
 namespace {
-
-/// +1: HEAD is worse. NaN is worse than every number.
-int sign_of(double base, double head) {
-  if (std::isnan(base) || std::isnan(head))
-    return static_cast<int>(std::isnan(head)) - static_cast<int>(std::isnan(base));
-  return head > base ? 1 : head < base ? -1 : 0;
-}
 
 struct Counts {
   std::uint64_t cases = 0;
@@ -42,7 +34,7 @@ std::vector<PairedGroup> paired_groups(const std::vector<PairedCase>& cases, std
     ++n.cases;
     if (c.base_figures.empty() || c.head_figures.empty()) continue;
     for (std::size_t i = 0; i < metrics; ++i) {
-      const int sign = sign_of(c.base_figures.at(i), c.head_figures.at(i));
+      const int sign = order_of_errors(c.base_figures.at(i), c.head_figures.at(i));
       ++(sign > 0 ? n.tests[i].worse : sign < 0 ? n.tests[i].better : n.tests[i].equal);
     }
   }
