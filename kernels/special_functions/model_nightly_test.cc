@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/special_functions/model_hashes.h"
+#include "reference/system/test/test_name.h"
 
 namespace flashproof::special {
 namespace {
@@ -15,13 +16,8 @@ TEST_P(AllInputs, have_the_outputs_of_the_gpu) {
   }
 }
 
-std::string name_of(const testing::TestParamInfo<GoldenClasses>& info) {
-  std::string name(info.param.instruction);
-  for (char& c : name) c = c == '.' ? '_' : c;
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(SpecialFunctions, AllInputs, testing::ValuesIn(kClassesSm90), name_of);
+INSTANTIATE_TEST_SUITE_P(SpecialFunctions, AllInputs, testing::ValuesIn(kClassesSm90),
+                         [](const auto& info) { return test_name(info.param.instruction); });
 
 }  // namespace
 }  // namespace flashproof::special

@@ -17,6 +17,7 @@
 #include "reference/oracle/oracle.h"
 #include "reference/oracle/test/test_problems.h"
 #include "reference/system/error.h"
+#include "reference/system/test/test_name.h"
 
 #ifndef FLASHPROOF_EXTREME_KERNEL_CASES  // drawn for each kernel; it takes a part of them
 #define FLASHPROOF_EXTREME_KERNEL_CASES 400
@@ -101,11 +102,8 @@ TEST_P(ExtremeKernels, stay_within_their_bounds) {
             << " rows in the domain\n";
 }
 
-INSTANTIATE_TEST_SUITE_P(all, ExtremeKernels, testing::ValuesIn(hardened()), [](const auto& info) {
-  std::string id(info.param->id);
-  for (char& c : id) c = c == '.' ? '_' : c;
-  return id;
-});
+INSTANTIATE_TEST_SUITE_P(all, ExtremeKernels, testing::ValuesIn(hardened()),
+                         [](const auto& info) { return test_name(info.param->id); });
 
 }  // namespace
 }  // namespace flashproof

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 
 #include "reference/system/child_process.h"
 #include "reference/system/error.h"
@@ -81,17 +82,20 @@ TEST(Load, one_path_is_looked_at_and_loaded) {
 }
 
 TEST(Load, what_breaks_the_rules_is_a_finding) {
-  EXPECT_THAT(fault("1"), HasSubstr("ABI version 2: this flashproof has 1"));
-  EXPECT_THAT(fault("2"), HasSubstr("kernels[3].struct_size 8"));
-  EXPECT_THAT(fault("3"), HasSubstr("kernel_count 0"));
-  EXPECT_THAT(fault("4"), HasSubstr("kernels[2] is null"));
-  EXPECT_THAT(fault("5"), HasSubstr("kernels[1]: id, description and run"));
-  EXPECT_THAT(fault("11"), HasSubstr("returned null"));
-  EXPECT_THAT(fault("12"), HasSubstr("was killed by signal 6"));
+  const std::pair<const char*, const char*> cases[] = {
+      {"1", "ABI version 2: this flashproof has 1"},
+      {"2", "kernels[3].struct_size 8"},
+      {"3", "kernel_count 0"},
+      {"4", "kernels[2] is null"},
+      {"5", "kernels[1]: id, description and run"},
+      {"11", "returned null"},
+      {"12", "was killed by signal 6"},
+      {"14", "exited with code 0"},
+      {"16", "reserved 7: legal 0"},
+      {"17", "closed its socket to the judge"},  // and hangs
+  };
+  for (const auto& [name, says] : cases) EXPECT_THAT(fault(name), HasSubstr(says)) << name;
   EXPECT_THAT(fault("13", 0.3), HasSubstr("gave no result within 0.3 s"));
-  EXPECT_THAT(fault("14"), HasSubstr("exited with code 0"));
-  EXPECT_THAT(fault("16"), HasSubstr("reserved 7: legal 0"));
-  EXPECT_THAT(fault("17"), HasSubstr("closed its socket to the judge"));  // and hangs
 }
 
 TEST(Load, a_wrong_description_is_a_wrong_argument) {

@@ -10,18 +10,9 @@ namespace flashproof::ptx {
 namespace {
 
 const char* name(Space space) {
-  switch (space) {
-    case Space::shared:
-      return "shared memory";
-    case Space::local:
-      return "local memory";
-    case Space::param:
-      return "the parameters";
-    case Space::constant:
-      return "constant memory";
-    default:
-      return "memory";
-  }
+  constexpr const char* kNames[] = {"memory",        "memory",       "constant memory",
+                                    "shared memory", "local memory", "the parameters"};
+  return kNames[static_cast<int>(space)];
 }
 
 }  // namespace

@@ -143,16 +143,7 @@ std::vector<Input> inputs_of(const FloatFormat& format, int operands) {
   for (std::size_t i = nasty.size(); i-- > 0;) {
     if (operands < 3 || i % 2 == 0) nasty.push_back(nasty[i] | format.sign());
   }
-  std::vector<Input> inputs;
-  for (const std::uint64_t a : nasty) {
-    for (const std::uint64_t b : nasty) {
-      if (operands < 2 && b != 0) break;
-      for (const std::uint64_t c : nasty) {
-        if (operands < 3 && c != 0) break;
-        inputs.push_back({a, b, c});
-      }
-    }
-  }
+  std::vector<Input> inputs = tuples_of(nasty, operands);
   std::mt19937_64 random(3);
   const std::uint64_t all = ~0ULL >> (64 - format.bits);
   for (int i = 0; i < 6000; ++i) {

@@ -116,21 +116,26 @@ void expect_form(const std::string& instruction, const std::vector<Input>& input
   EXPECT_EQ(wrong, 0U) << instruction;
 }
 
-std::vector<Input> float_inputs(int operands) {
-  static constexpr std::uint32_t kNasty[] = {0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007fffff, 0x807fffff,
-                                             0x00800000, 0x80800000, 0x3f800000, 0xbf800000, 0x3f800001, 0x3f7fffff,
-                                             0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001,
-                                             0x7f800001, 0x3f000000, 0x33800000, 0x4b000001, 0x5f800000, 0x00400000};
+std::vector<Input> tuples_of(const std::vector<std::uint64_t>& values, int operands) {
   std::vector<Input> inputs;
-  for (const std::uint32_t a : kNasty) {
-    for (const std::uint32_t b : kNasty) {
+  for (const std::uint64_t a : values) {
+    for (const std::uint64_t b : values) {
       if (operands < 2 && b != 0) break;
-      for (const std::uint32_t c : kNasty) {
+      for (const std::uint64_t c : values) {
         if (operands < 3 && c != 0) break;
         inputs.push_back({a, b, c});
       }
     }
   }
+  return inputs;
+}
+
+std::vector<Input> float_inputs(int operands) {
+  static constexpr std::uint32_t kNasty[] = {0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007fffff, 0x807fffff,
+                                             0x00800000, 0x80800000, 0x3f800000, 0xbf800000, 0x3f800001, 0x3f7fffff,
+                                             0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001,
+                                             0x7f800001, 0x3f000000, 0x33800000, 0x4b000001, 0x5f800000, 0x00400000};
+  std::vector<Input> inputs = tuples_of({std::begin(kNasty), std::end(kNasty)}, operands);
   std::mt19937_64 random(1);
   for (int i = 0; i < 4000; ++i) {  // half of them near one another in exponent
     Input input{static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random()),

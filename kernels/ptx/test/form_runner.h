@@ -23,6 +23,8 @@ std::vector<std::uint64_t> run_form(const std::string& instruction, const std::v
 void expect_form(const std::string& instruction, const std::vector<Input>& inputs,
                  const std::function<std::uint64_t(const Input&)>& expected);
 
+/// Each of these operands alone, or every pair or triple of them.
+std::vector<Input> tuples_of(const std::vector<std::uint64_t>& values, int operands);
 /// Every pair, or triple, of nasty f32, and random ones.
 std::vector<Input> float_inputs(int operands);
 /// The same of integers of so many bits; `shifts`: the last operand is small more often than not.

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 
 #include "kernels/ptx/parse/forms.h"
 #include "kernels/ptx/test/form_runner.h"
@@ -96,22 +97,24 @@ TEST(Parser, refuses_with_file_and_line) {
 }
 
 TEST(Parser, refuses_wrong_operands) {
-  EXPECT_THAT(of_body("add.u32 %r1, %r2;"), HasSubstr("f.ptx:9: add.u32: 2 operands, wanted 3"));
-  EXPECT_THAT(of_body("add.u32 %r1, %r2, %rd1;"), HasSubstr("operand 3: register %rd1 has 64 bits, wanted 32"));
-  EXPECT_THAT(of_body("add.u32 %r1, %r2, %p1;"), HasSubstr("register %p1 has 1 bits (a predicate), wanted 32"));
-  EXPECT_THAT(of_body("add.u32 7, %r2, %r3;"), HasSubstr("operand 1: a register is written there"));
-  EXPECT_THAT(of_body("add.u32 %r1, %r2, nothing;"),
-              HasSubstr("operand 3: a register or a number of 32 bits is read there"));
-  EXPECT_THAT(of_body("mov.u32 %r1, nothing;"), HasSubstr("'nothing' is no variable, parameter or register"));
-  EXPECT_THAT(of_body("bra nowhere;"), HasSubstr("'nowhere' is no label"));
-  EXPECT_THAT(of_body("@%r1 bra nowhere;"), HasSubstr("'%r1' is no predicate"));
-  EXPECT_THAT(of_body("ld.shared.u32 %r1, [p];"), HasSubstr("'p' lies in another memory"));
-  EXPECT_THAT(of_body("ld.global.v2.u32 %r1, [%rd1];"), HasSubstr("2 elements wanted"));
-  EXPECT_THAT(of_body("ld.global.v2.u32 {%r1, %r2, %r3}, [%rd1];"), HasSubstr("2 elements wanted"));
-  EXPECT_THAT(of_body("setp.lt.u32 %p1|%p1, %r1, !%r2;"), HasSubstr("'!' is for predicates"));
-  EXPECT_THAT(of_body("add.f32 %r1, %r2, 3;"), HasSubstr("an integer stands for a float"));
-  EXPECT_THAT(of_body("x: add.u32 %r1, %r1, 1;\nx: ret;"), HasSubstr("label x stands twice"));
-  EXPECT_THAT(of_body("mov.u32 %r1, 99999999999999999999;"), HasSubstr("is no number of 64 bits"));
+  const std::pair<const char*, const char*> cases[] = {
+      {"add.u32 %r1, %r2;", "f.ptx:9: add.u32: 2 operands, wanted 3"},
+      {"add.u32 %r1, %r2, %rd1;", "operand 3: register %rd1 has 64 bits, wanted 32"},
+      {"add.u32 %r1, %r2, %p1;", "register %p1 has 1 bits (a predicate), wanted 32"},
+      {"add.u32 7, %r2, %r3;", "operand 1: a register is written there"},
+      {"add.u32 %r1, %r2, nothing;", "operand 3: a register or a number of 32 bits is read there"},
+      {"mov.u32 %r1, nothing;", "'nothing' is no variable, parameter or register"},
+      {"bra nowhere;", "'nowhere' is no label"},
+      {"@%r1 bra nowhere;", "'%r1' is no predicate"},
+      {"ld.shared.u32 %r1, [p];", "'p' lies in another memory"},
+      {"ld.global.v2.u32 %r1, [%rd1];", "2 elements wanted"},
+      {"ld.global.v2.u32 {%r1, %r2, %r3}, [%rd1];", "2 elements wanted"},
+      {"setp.lt.u32 %p1|%p1, %r1, !%r2;", "'!' is for predicates"},
+      {"add.f32 %r1, %r2, 3;", "an integer stands for a float"},
+      {"x: add.u32 %r1, %r1, 1;\nx: ret;", "label x stands twice"},
+      {"mov.u32 %r1, 99999999999999999999;", "is no number of 64 bits"},
+  };
+  for (const auto& [body, says] : cases) EXPECT_THAT(of_body(body), HasSubstr(says)) << body;
 }
 
 TEST(Parser, what_cannot_be_executed_is_named_with_its_line_all_of_it) {

@@ -11,6 +11,7 @@
 #include "kernels/run/run.h"
 #include "properties/generators/family.h"
 #include "reference/problem/random.h"
+#include "reference/system/test/test_name.h"
 
 namespace flashproof {
 namespace {
@@ -141,11 +142,8 @@ TEST_P(BackwardRaceTest, gives_the_same_bits_under_every_schedule) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Hardened, BackwardRaceTest, testing::ValuesIn(hardened()), [](const auto& param) {
-  std::string name(param.param->id);
-  for (char& c : name) c = c == '.' ? '_' : c;
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Hardened, BackwardRaceTest, testing::ValuesIn(hardened()),
+                         [](const auto& info) { return test_name(info.param->id); });
 
 }  // namespace
 }  // namespace flashproof

@@ -9,6 +9,7 @@
 #include "kernels/run/observe.h"
 #include "kernels/run/run.h"
 #include "properties/generators/family.h"
+#include "reference/system/test/test_name.h"
 
 namespace flashproof {
 namespace {
@@ -100,11 +101,8 @@ TEST_P(RaceTest, gives_the_same_bits_under_every_schedule) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Hardened, RaceTest, testing::ValuesIn(hardened()), [](const auto& param) {
-  std::string name(param.param->id);
-  for (char& c : name) c = c == '.' ? '_' : c;
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Hardened, RaceTest, testing::ValuesIn(hardened()),
+                         [](const auto& info) { return test_name(info.param->id); });
 
 }  // namespace
 }  // namespace flashproof

@@ -9,12 +9,7 @@
 namespace flashproof {
 namespace {
 
-using attention64::check::EnclosureCounts;
-using attention64::check::Fine;
-using attention64::check::judge;
-using attention64::check::kFineBits;
-using attention64::check::run_tier0;
-using attention64::check::Tier0;
+using namespace attention64::check;
 
 constexpr std::int64_t kPage = 97;
 constexpr std::int64_t kPages = 10400;

@@ -12,12 +12,7 @@
 namespace flashproof {
 namespace {
 
-using attention64::check::EnclosureCounts;
-using attention64::check::Fine;
-using attention64::check::judge;
-using attention64::check::kFineBits;
-using attention64::check::run_tier0;
-using attention64::check::Tier0;
+using namespace attention64::check;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();

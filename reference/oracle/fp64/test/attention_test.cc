@@ -14,10 +14,7 @@
 namespace flashproof {
 namespace {
 
-using attention64::check::check_tier0;
-using attention64::check::EnclosureCounts;
-using attention64::check::run_tier0;
-using attention64::check::Tier0;
+using namespace attention64::check;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 

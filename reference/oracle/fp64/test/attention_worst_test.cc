@@ -10,8 +10,7 @@
 namespace flashproof {
 namespace {
 
-using attention64::check::Fine;
-using attention64::check::run_tier0;
+using namespace attention64::check;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// A little more than half an ulp of 1: 1 + this rounds up, by almost 2^-53.

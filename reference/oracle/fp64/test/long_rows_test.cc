@@ -23,9 +23,7 @@
 namespace flashproof {
 namespace {
 
-using attention64::check::EnclosureCounts;
-using attention64::check::Fine;
-using attention64::check::Tier0;
+using namespace attention64::check;
 
 constexpr std::int64_t kKeys = (std::int64_t{1} << 20) + 37;
 constexpr std::int64_t kBefore = 13;  // keys of another sequence
