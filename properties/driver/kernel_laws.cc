@@ -46,8 +46,8 @@ void require_conclusive(PropertyResult& result) {
 bool left_unasked(const PropertyResult& result, const Law& law, const Kernel& kernel, std::size_t families) {
   if (result.failure || result.executed() > 0) return false;
   if (result.by_family.empty()) return true;
-  if (law.promised == nullptr) return 2 * result.by_family.size() < families;
-  return law.promised(kernel.problem, kernel.contract) && result.by_family.size() < families;
+  if (law.is_promised(kernel.problem, kernel.contract)) return result.by_family.size() < families;
+  return law.promised == nullptr && 2 * result.by_family.size() < families;
 }
 
 std::string keep_witness(const PropertyOptions& options, const Case& c, const PropertyResult& result,

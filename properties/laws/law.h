@@ -48,12 +48,12 @@ struct Law {
   Verdict (*of_gradients)(Trial& trial) = nullptr;
   Verdict (*judge)(const Evaluation& evaluation) = nullptr;  // of every problem
   /// Whether a kernel of such problems with this contract promises what the law asks, so that a run in which the law decided no case
-  /// has left a promise untested. Null: the law says something of some problems only.
+  /// has left a promise untested; of a judging law always. Null: the law says something of some problems only.
   bool (*promised)(ProblemKind problem, const Contract& contract) = nullptr;
   std::string_view name = {};  // of a law in laws.cmake: that of its file
 
   bool is_promised(ProblemKind problem, const Contract& contract) const {
-    return promised != nullptr && promised(problem, contract);
+    return judge != nullptr || (promised != nullptr && promised(problem, contract));
   }
   bool is_of(ProblemKind problem) const { return judge != nullptr || relation(problem) != nullptr; }
   auto relation(ProblemKind problem) const -> Verdict (*)(Trial&) {

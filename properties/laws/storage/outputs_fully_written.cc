@@ -30,10 +30,7 @@ Verdict check(const Evaluation& e) {
 }  // namespace
 
 Law outputs_fully_written() {
-  return {.summary = "every element of every output is stored",
-          .must_reject = kTeeth,
-          .judge = check,
-          .promised = [](ProblemKind, const Contract&) { return true; }};
+  return {.summary = "every element of every output is stored", .must_reject = kTeeth, .judge = check};
 }
 
 }  // namespace flashproof

@@ -76,16 +76,18 @@ double value_factor(const Problem& problem, const RowWeights& weights) {
   return p == nullptr ? 1 : AttentionProblem::descale(p->v_descale, weights.sequence, weights.kv_head);
 }
 
-Verdict relate_planted(
-    Trial& trial, const Problem& changed, Scores scores,
-    const std::function<void(const RowWeights& row, const Reading& reading, Comparison& tally)>& check) {
+Verdict relate_planted(Trial& trial, void (*plant)(Problem&), Scores scores,
+                       void (*check)(const Problem& changed, const RowWeights& row, const Reading& reading,
+                                     Comparison& tally)) {
+  Problem changed = trial.problem();
+  plant(changed);
   const bool planted = kind_of(changed) != ProblemKind::softmax;
   if (std::string why = trial.refusal(changed); !why.empty()) return unsupported(std::move(why));
   const Output output = planted ? trial.run(changed) : trial.output();
   const Bound bound = planted ? trial.bound_of(changed) : trial.bound();
   const Reading reading(output, bound, trial.contract());
   Comparison tally;
-  for_each_row(changed, scores, [&](const RowWeights& row) { check(row, reading, tally); });
+  for_each_row(changed, scores, [&](const RowWeights& row) { check(changed, row, reading, tally); });
   return tally.verdict("no row of ordinary numbers");
 }
 

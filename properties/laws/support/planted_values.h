@@ -1,8 +1,6 @@
 // Values of which the answer is known, planted into a problem that keeps its logits, masks and plan.
 #pragma once
 
-#include <functional>
-
 #include "properties/laws/support/weights.h"
 #include "properties/laws/trial.h"
 
@@ -21,11 +19,11 @@ std::int64_t hot_column(const AttentionProblem& problem, std::int64_t s, std::in
 /// +inf where lse is no number.
 Measured weight_of_keys(const RowWeights& weights, const Reading& reading);
 
-/// Runs the kernel on `changed`, whose values were planted (a softmax has none: then it is the case itself), and calls `check`
-/// for every ordinary row.
-Verdict relate_planted(
-    Trial& trial, const Problem& changed, Scores scores,
-    const std::function<void(const RowWeights& row, const Reading& reading, Comparison& tally)>& check);
+/// Runs the kernel on the case with planted values (of a softmax, which has none, the case itself), and calls `check` for every
+/// ordinary row.
+Verdict relate_planted(Trial& trial, void (*plant)(Problem&), Scores scores,
+                       void (*check)(const Problem& changed, const RowWeights& row, const Reading& reading,
+                                     Comparison& tally));
 
 /// What multiplies the finished sum of this row.
 double value_factor(const Problem& problem, const RowWeights& weights);

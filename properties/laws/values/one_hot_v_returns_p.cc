@@ -115,14 +115,7 @@ void check_row(const Problem& problem, const RowWeights& row, const Reading& rea
               [&] { return fmt::format("{} and the rest of its row, summed", place_of(Part::o, row.row, 0)); });
 }
 
-Verdict relate(Trial& trial) {
-  Problem changed = trial.problem();
-  plant_one_hot(changed);
-  return relate_planted(trial, changed, Scores::compute,
-                        [&](const RowWeights& row, const Reading& reading, Comparison& tally) {
-                          check_row(changed, row, reading, tally);
-                        });
-}
+Verdict relate(Trial& trial) { return relate_planted(trial, plant_one_hot, Scores::compute, check_row); }
 
 }  // namespace
 

@@ -43,8 +43,7 @@ Verdict check(const Evaluation& e) {
 Law within_bound() {
   return {.summary = "every finite result lies within its a-priori bound, through the output rounding",
           .must_reject = kTeeth,
-          .judge = check,
-          .promised = [](ProblemKind, const Contract&) { return true; }};
+          .judge = check};
 }
 
 }  // namespace flashproof
