@@ -148,27 +148,13 @@ constexpr States kMerge[] = {{5, 6, 24},    {6, 12, 48},  {10, 7, 72},  {12, 10,
                              {25, 5, 70},   {26, 4, 100}, {4, 3, 134},  {2, 4200, 3}};
 constexpr States kCostlyMerge[] = {{9, 130, 128}, {70, 40, 256}, {3, 65537, 1}, {3, 260, 64}, {4, 260, 128}};
 
-/// One of four numbers.
-constexpr std::uint64_t of(ProblemKind problem, std::uint64_t softmax, std::uint64_t merge, std::uint64_t attention,
-                           std::uint64_t gradient) {
-  switch (problem) {
-    case ProblemKind::softmax:
-      return softmax;
-    case ProblemKind::merge:
-      return merge;
-    case ProblemKind::backward:
-      return gradient;
-    case ProblemKind::attention:
-      break;
-  }
-  return attention;
-}
-std::uint64_t costly(ProblemKind problem) {
-  return of(problem, std::size(kCostlySoftmax), std::size(kCostlyMerge), std::size(kCostlyHeads), kCostlyGradients);
-}
-std::uint64_t round(ProblemKind problem) {
-  return of(problem, std::size(kSoftmax), std::size(kMerge), std::size(kHeads), kOfGradients);
-}
+// By ProblemKind.
+constexpr std::uint64_t kCostlyRound[] = {std::size(kCostlySoftmax), std::size(kCostlyMerge), std::size(kCostlyHeads),
+                                          kCostlyGradients};
+constexpr std::uint64_t kRound[] = {std::size(kSoftmax), std::size(kMerge), std::size(kHeads), kOfGradients};
+
+std::uint64_t costly(ProblemKind problem) { return kCostlyRound[static_cast<int>(problem)]; }
+std::uint64_t round(ProblemKind problem) { return kRound[static_cast<int>(problem)]; }
 
 /// Of the spec's seed.
 template <typename Size>
