@@ -36,15 +36,9 @@ template <Format F, class Variant>
 __global__ void eager_max(SoftmaxArgs a, EagerSpace space) {
   FP_SHARED(float, partial, kRowWarps);
   const int row = static_cast<int>(blockIdx.x);
-  const int length = eager_length(a, row);
-  const auto maximum = [](float p, float q) { return larger<Variant>(p, q); };
-  float local = kMinusInf;
-  for (std::int64_t j = threadIdx.x; j < length; j += kRowThreads) {
-    local = maximum(local, load<F>(a.x, row * a.x_row + j * a.x_col));
-  }
-  local = block_reduce<kRowWarps>(local, partial, maximum);
+  const float m = columns_maximum<F, Variant>(a, row * a.x_row, 0, eager_length(a, row), partial);
   if (threadIdx.x == 0) {
-    space.m[row] = local;
+    space.m[row] = m;
   }
 }
 

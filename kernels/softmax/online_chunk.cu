@@ -19,10 +19,8 @@ template <Format F, class Variant>
 __global__ void online_chunk(SoftmaxArgs a) {
   FP_SHARED(float, partial, kRowWarps);
   const int row = static_cast<int>(blockIdx.x);
-  const int t = static_cast<int>(threadIdx.x);
   const int length = a.row_length ? a.row_length[row] : a.cols;
   const std::int64_t base = row * a.x_row;
-  const auto maximum = [](float p, float q) { return larger<Variant>(p, q); };
 
   float m = kMinusInf;
   float l = 0.0F;
@@ -32,33 +30,19 @@ __global__ void online_chunk(SoftmaxArgs a) {
     if (begin >= end) {
       continue;  // nothing of this row in the chunk
     }
-    float m_chunk = kMinusInf;
-    for (std::int64_t j = begin + t; j < end; j += kRowThreads) {
-      m_chunk = maximum(m_chunk, load<F>(a.x, base + j * a.x_col));
-    }
-    m_chunk = block_reduce<kRowWarps>(m_chunk, partial, maximum);
+    const float m_chunk = columns_maximum<F, Variant>(a, base, begin, end, partial);
     if (Variant::kGuardsEmpty && m_chunk == kMinusInf) {
       continue;
     }
-    float l_chunk = 0.0F;
-    for (std::int64_t j = begin + t; j < end; j += kRowThreads) {
-      l_chunk = __fadd_rn(l_chunk, math_exp(__fsub_rn(load<F>(a.x, base + j * a.x_col), m_chunk)));
-    }
-    l_chunk = block_reduce<kRowWarps>(l_chunk, partial, Plus{});
-    const float m_new = maximum(m, m_chunk);
+    const float l_chunk = columns_sum<F>(a, base, begin, end, m_chunk, partial);
+    const float m_new = larger<Variant>(m, m_chunk);
     l = __fadd_rn(__fmul_rn(l, math_exp(__fsub_rn(m, m_new))), __fmul_rn(l_chunk, math_exp(__fsub_rn(m_chunk, m_new))));
     m = m_new;
   }
 
   const bool empty = Variant::kGuardsEmpty && m == kMinusInf;
-  for (std::int64_t j = t; j < a.cols; j += kRowThreads) {
-    float y = 0.0F;
-    if (j < length && !empty) {
-      y = __fdiv_rn(math_exp(__fsub_rn(load<F>(a.x, base + j * a.x_col), m)), l);
-    }
-    store<F>(a.o, static_cast<std::int64_t>(row) * a.cols + j, y);
-  }
-  if (t == 0) {
+  store_quotients<F>(a, row, length, m, l, empty);
+  if (threadIdx.x == 0) {
     store<Format::f32>(a.lse, row, empty ? kMinusInf : __fadd_rn(m, math_log(l)));
   }
 }

@@ -21,10 +21,8 @@ template <Format F, class Variant>
 __global__ void online_two_pass(SoftmaxArgs a) {
   FP_SHARED(float, partial, kRowWarps);
   const int row = static_cast<int>(blockIdx.x);
-  const int t = static_cast<int>(threadIdx.x);
   const int length = a.row_length ? a.row_length[row] : a.cols;
   const std::int64_t base = row * a.x_row;
-  const auto maximum = [](float p, float q) { return larger<Variant>(p, q); };
 
   // pass 1: running (m, d)
   float m = kMinusInf;
@@ -35,32 +33,19 @@ __global__ void online_two_pass(SoftmaxArgs a) {
     if (begin >= end) {
       continue;  // nothing of this row in the chunk
     }
-    float local = kMinusInf;
-    for (std::int64_t j = begin + t; j < end; j += kRowThreads) {
-      local = maximum(local, load<F>(a.x, base + j * a.x_col));
-    }
-    const float m_new = maximum(m, block_reduce<kRowWarps>(local, partial, maximum));
+    const float m_new = larger<Variant>(m, columns_maximum<F, Variant>(a, base, begin, end, partial));
     if (Variant::kGuardsEmpty && m_new == kMinusInf) {
       continue;
     }
-    float sum = 0.0F;
-    for (std::int64_t j = begin + t; j < end; j += kRowThreads) {
-      sum = __fadd_rn(sum, math_exp(__fsub_rn(load<F>(a.x, base + j * a.x_col), m_new)));
-    }
-    d = __fadd_rn(__fmul_rn(d, math_exp(__fsub_rn(m, m_new))), block_reduce<kRowWarps>(sum, partial, Plus{}));
+    const float sum = columns_sum<F>(a, base, begin, end, m_new, partial);
+    d = __fadd_rn(__fmul_rn(d, math_exp(__fsub_rn(m, m_new))), sum);
     m = m_new;
   }
 
   // pass 2: normalise
   const bool empty = Variant::kGuardsEmpty && m == kMinusInf;
-  for (std::int64_t j = t; j < a.cols; j += kRowThreads) {
-    float y = 0.0F;
-    if (j < length && !empty) {
-      y = __fdiv_rn(math_exp(__fsub_rn(load<F>(a.x, base + j * a.x_col), m)), d);
-    }
-    store<F>(a.o, static_cast<std::int64_t>(row) * a.cols + j, y);
-  }
-  if (t == 0) {
+  store_quotients<F>(a, row, length, m, d, empty);
+  if (threadIdx.x == 0) {
     store<Format::f32>(a.lse, row, empty ? kMinusInf : __fadd_rn(m, math_log(d)));
   }
 }

@@ -20,16 +20,10 @@ template <Format F, class Variant>
 __global__ void three_pass_maximum(SoftmaxArgs a, float* m) {
   FP_SHARED(float, partial, kRowWarps);
   const int row = static_cast<int>(blockIdx.x);
-  const int t = static_cast<int>(threadIdx.x);
   const int length = a.row_length ? a.row_length[row] : a.cols;
-  const auto maximum = [](float p, float q) { return larger<Variant>(p, q); };
-  float local = kMinusInf;
-  for (std::int64_t j = t; j < length; j += kRowThreads) {
-    local = maximum(local, load<F>(a.x, row * a.x_row + j * a.x_col));
-  }
-  local = block_reduce<kRowWarps>(local, partial, maximum);
-  if (t == 0) {
-    m[row] = local;
+  const float frame = columns_maximum<F, Variant>(a, row * a.x_row, 0, length, partial);
+  if (threadIdx.x == 0) {
+    m[row] = frame;
   }
 }
 
@@ -38,15 +32,10 @@ template <Format F, class Variant>
 __global__ void three_pass_sum(SoftmaxArgs a, const float* m, float* d) {
   FP_SHARED(float, partial, kRowWarps);
   const int row = static_cast<int>(blockIdx.x);
-  const int t = static_cast<int>(threadIdx.x);
   const int length = a.row_length ? a.row_length[row] : a.cols;
   const float frame = m[row];
-  float sum = 0.0F;
-  for (std::int64_t j = t; j < length; j += kRowThreads) {
-    sum = __fadd_rn(sum, math_exp(__fsub_rn(load<F>(a.x, row * a.x_row + j * a.x_col), frame)));
-  }
-  sum = block_reduce<kRowWarps>(sum, partial, Plus{});
-  if (t == 0) {
+  const float sum = columns_sum<F>(a, row * a.x_row, 0, length, frame, partial);
+  if (threadIdx.x == 0) {
     const bool empty = Variant::kGuardsEmpty && frame == kMinusInf;
     d[row] = sum;
     store<Format::f32>(a.lse, row, empty ? kMinusInf : __fadd_rn(frame, math_log(sum)));
@@ -58,16 +47,8 @@ template <Format F, class Variant>
 __global__ void three_pass_normalise(SoftmaxArgs a, const float* m, const float* d) {
   const int row = static_cast<int>(blockIdx.x);
   const int length = a.row_length ? a.row_length[row] : a.cols;
-  const float frame = m[row];
-  const float sum = d[row];
-  const bool empty = Variant::kGuardsEmpty && frame == kMinusInf;
-  for (std::int64_t j = threadIdx.x; j < a.cols; j += kRowThreads) {
-    float y = 0.0F;
-    if (j < length && !empty) {
-      y = __fdiv_rn(math_exp(__fsub_rn(load<F>(a.x, row * a.x_row + j * a.x_col), frame)), sum);
-    }
-    store<F>(a.o, static_cast<std::int64_t>(row) * a.cols + j, y);
-  }
+  const bool empty = Variant::kGuardsEmpty && m[row] == kMinusInf;
+  store_quotients<F>(a, row, length, m[row], d[row], empty);
 }
 
 inline std::int64_t three_pass_bytes(const SoftmaxExtents& e) { return 8 * e.rows; }

@@ -21,6 +21,42 @@ inline constexpr int kRowWarps = kRowThreads / 32;
 /// Is a sum of unshifted exponentials a normal number? Below, its terms have lost bits; above, it is infinity.
 __device__ __forceinline__ bool in_normal_range(float sum) { return sum >= kLeastNormal && sum <= kLargestFinite; }
 
+/// The largest of the columns [begin, end) of the row that begins at element `base`; published, NaN aside.
+template <Format F, class Variant>
+__device__ __forceinline__ float columns_maximum(const SoftmaxArgs& a, std::int64_t base, int begin, int end,
+                                                 float* partial) {
+  const auto maximum = [](float p, float q) { return larger<Variant>(p, q); };
+  float m = kMinusInf;
+  for (std::int64_t j = begin + static_cast<int>(threadIdx.x); j < end; j += kRowThreads) {
+    m = maximum(m, load<F>(a.x, base + j * a.x_col));
+  }
+  return block_reduce<kRowWarps>(m, partial, maximum);
+}
+
+/// Their Σ exp(x − m).
+template <Format F>
+__device__ __forceinline__ float columns_sum(const SoftmaxArgs& a, std::int64_t base, int begin, int end, float m,
+                                             float* partial) {
+  float sum = 0.0F;
+  for (std::int64_t j = begin + static_cast<int>(threadIdx.x); j < end; j += kRowThreads) {
+    sum = __fadd_rn(sum, math_exp(__fsub_rn(load<F>(a.x, base + j * a.x_col), m)));
+  }
+  return block_reduce<kRowWarps>(sum, partial, Plus{});
+}
+
+/// o = exp(x − m) / d of a row, 0 beyond its length and where it is empty.
+template <Format F>
+__device__ __forceinline__ void store_quotients(const SoftmaxArgs& a, int row, int length, float m, float d,
+                                                bool empty) {
+  for (std::int64_t j = threadIdx.x; j < a.cols; j += kRowThreads) {
+    float y = 0.0F;
+    if (j < length && !empty) {
+      y = __fdiv_rn(math_exp(__fsub_rn(load<F>(a.x, row * a.x_row + j * a.x_col), m)), d);
+    }
+    store<F>(a.o, static_cast<std::int64_t>(row) * a.cols + j, y);
+  }
+}
+
 /// `kShifted`: x − max is exponentiated; `kDivides`: y = e / d, else y = exp(x − lse).
 template <bool shifted, Ending ending>
 struct RowFormula {
@@ -35,14 +71,10 @@ __global__ void whole_row(SoftmaxArgs a) {
   const int t = static_cast<int>(threadIdx.x);
   const int length = a.row_length ? a.row_length[row] : a.cols;
   const std::int64_t base = row * a.x_row;
-  const auto maximum = [](float p, float q) { return larger<Variant>(p, q); };
 
   float m = kMinusInf;  // unshifted, it only tells whether the row is empty
   if (Formula::kShifted || Variant::kGuardsEmpty) {
-    for (std::int64_t j = t; j < length; j += kRowThreads) {
-      m = maximum(m, load<F>(a.x, base + j * a.x_col));
-    }
-    m = block_reduce<kRowWarps>(m, partial, maximum);
+    m = columns_maximum<F, Variant>(a, base, 0, length, partial);
   }
   const auto shifted = [m](float x) { return Formula::kShifted ? __fsub_rn(x, m) : x; };
 
