@@ -11,9 +11,7 @@ namespace flashproof {
 namespace {
 
 using rows64::value_roundings;
-using test::certify;
-using test::check;
-using test::EnclosureCounts;
+using namespace test;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();

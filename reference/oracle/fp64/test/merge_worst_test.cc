@@ -8,10 +8,7 @@
 namespace flashproof {
 namespace {
 
-using test::check;
-using test::expect_needed;
-using test::reach;
-using test::Reach;
+using namespace test;
 
 /// States of equal weight, one column. Each group is 1 and then u(1 + 2^-20) all through: every addition rounds up by
 /// u(1 − 2^-20), 32 in the first group, 31 in the later ones.

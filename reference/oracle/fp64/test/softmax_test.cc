@@ -12,11 +12,7 @@ namespace flashproof {
 namespace {
 
 using rows64::sum_roundings;
-using test::Certified;
-using test::certify;
-using test::check;
-using test::EnclosureCounts;
-using test::Fine;
+using namespace test;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();

@@ -13,10 +13,7 @@ namespace {
 
 using rows64::kBlock;
 using rows64::kVirtualLanes;
-using test::check;
-using test::expect_needed;
-using test::reach;
-using test::Reach;
+using namespace test;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 

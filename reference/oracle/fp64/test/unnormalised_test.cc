@@ -11,12 +11,7 @@
 namespace flashproof {
 namespace {
 
-using test::certify;
-using test::check;
-using test::EnclosureCounts;
-using test::expect_needed;
-using test::reach;
-using test::Reach;
+using namespace test;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
