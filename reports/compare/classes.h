@@ -2,6 +2,7 @@
 // without looking. A change of classes is a change of how many cases stand on each rung.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -78,5 +79,16 @@ std::string counts_text(const ClassCounts& base, const ClassCounts& head);
 std::string moves_text(const ClassChange& change);
 /// For sorting: the most harmful first; worse before better.
 bool harms_more(const ClassChange& a, const ClassChange& b);
+
+/// Those of which cases changed class, the most harmful first.
+template <class T>
+std::vector<const T*> by_harm(const std::vector<T>& all) {
+  std::vector<const T*> list;
+  for (const T& one : all) {
+    if (one.classes.any()) list.push_back(&one);
+  }
+  std::ranges::stable_sort(list, [](const T* a, const T* b) { return harms_more(a->classes, b->classes); });
+  return list;
+}
 
 }  // namespace flashproof::compare

@@ -133,14 +133,7 @@ std::size_t Comparison::changed() const {
   return static_cast<std::size_t>(std::ranges::count_if(records, [](const RecordChange& r) { return r.differs; }));
 }
 
-std::vector<const RecordChange*> Comparison::by_class() const {
-  std::vector<const RecordChange*> list;
-  for (const RecordChange& r : records) {
-    if (r.classes.any()) list.push_back(&r);
-  }
-  std::ranges::stable_sort(list, [](const auto* a, const auto* b) { return harms_more(a->classes, b->classes); });
-  return list;
-}
+std::vector<const RecordChange*> Comparison::by_class() const { return by_harm(records); }
 
 std::vector<const RecordChange*> Comparison::by_error() const {
   std::vector<const RecordChange*> list;

@@ -46,14 +46,7 @@ std::vector<PairedGroup> paired_groups(const std::vector<PairedCase>& cases, std
   return groups;
 }
 
-std::vector<const PairedCase*> Paired::class_changes() const {
-  std::vector<const PairedCase*> list;
-  for (const PairedCase& c : cases) {
-    if (c.classes.any()) list.push_back(&c);
-  }
-  std::ranges::stable_sort(list, [](const auto* a, const auto* b) { return harms_more(a->classes, b->classes); });
-  return list;
-}
+std::vector<const PairedCase*> Paired::class_changes() const { return by_harm(cases); }
 
 std::string pair_command(const std::string& base, const std::string& head, const std::string& case_line,
                          const Key& key) {
