@@ -4,8 +4,6 @@
 //   merge       elements/s at 8 states x 64 rows x dv = 128, f32
 #include <benchmark/benchmark.h>
 
-#include <string>
-
 #include "kernels/run/make_args.h"
 #include "kernels/run/run.h"
 #include "kernels/run/run_cuda.h"

@@ -1,7 +1,5 @@
 #include "fuzz/archive/text_rules.h"
 
-#include <cstdint>
-
 #include "reference/system/text.h"
 
 namespace flashproof::archive {

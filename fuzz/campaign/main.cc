@@ -1,7 +1,6 @@
 // flashproof-fuzz: the driver of fuzz campaigns. The launcher ./flashproof builds it and the targets, and hands `fuzz` over.
 #include <CLI/CLI.hpp>
 #include <functional>
-#include <string>
 
 #include "fuzz/campaign/options.h"
 #include "reference/system/error.h"

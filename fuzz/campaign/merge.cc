@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "fuzz/campaign/corpus.h"
 #include "fuzz/campaign/folder.h"

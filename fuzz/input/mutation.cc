@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <functional>
-#include <utility>
 
 #include "properties/generators/numbers.h"
 #include "reference/problem/random.h"

@@ -1,5 +1,4 @@
 // The question to a library, in its process: the text that comes back is as little trusted as the library.
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <fstream>

@@ -1,7 +1,6 @@
 // A profile as Markdown, for people.
 #include <fmt/format.h>
 
-#include <bit>
 #include <cmath>
 
 #include "kernels/probe/probe.h"

@@ -1,7 +1,6 @@
 // What a matrix unit does at the edges of its formats.
 #include <fmt/format.h>
 
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <utility>

@@ -1,8 +1,6 @@
 // The same kernels on fibers and as PTX: launches, and what compiling costs.
 #include <benchmark/benchmark.h>
 
-#include <cmath>
-
 #include "kernels/ptx/parse/parser.h"
 #include "kernels/ptx/run/jit.h"
 #include "kernels/ptx/test/twin_target.h"

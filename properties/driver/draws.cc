@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 
 #include "properties/laws/trial.h"
 #include "properties/shrink/shrink.h"

@@ -12,7 +12,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 
 #include "properties/generators/glob.h"
 #include "reference/system/descriptor.h"

@@ -1,6 +1,5 @@
 #include "kernels/ptx/map/names.h"
 
-#include <algorithm>
 #include <array>
 
 namespace flashproof::ptx {

@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <cstring>
-#include <optional>
 
 #include "kernels/ptx/parse/lexer.h"
 #include "kernels/ptx/run/access.h"

@@ -1,6 +1,4 @@
 // A block of code as a whole: the meeting of its lanes, its registers in and out, its end.
-#include <algorithm>
-#include <iterator>
 
 #include "kernels/ptx/run/code.h"
 #include "kernels/ptx/translate/emit.h"

@@ -1,5 +1,4 @@
 // Conversions of pairs between 8 bits and f16 or f32, for emit_fp8.cc. The first operand of two is the high one.
-#include <bit>
 
 #include "kernels/ptx/run/runtime.h"
 #include "reference/problem/formats.h"

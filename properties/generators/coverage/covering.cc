@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
-#include <optional>
 
 #include "reference/problem/random.h"
 

@@ -6,7 +6,6 @@
 // over many queries and beside a causal mask.
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <tuple>
 #include <utility>
 

@@ -1,7 +1,6 @@
 // Keys in another order, and queries in another order: the same dq, dk and dv of each, within both bounds. dq is a sum over
 // keys, dk and dv over queries, and each term is what it was. Where position means something (causal, window, ALiBi, lengths
 // within a longer room) the order is not free: unsupported.
-#include <algorithm>
 
 #include "properties/laws/of_gradients.h"
 #include "properties/laws/support/change.h"

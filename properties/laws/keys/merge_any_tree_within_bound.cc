@@ -2,7 +2,6 @@
 // - joins of one run, where the kernel takes them: from left to right, balanced, at random; within both bounds;
 // - several runs: the kernel on the states before a cut, on those behind it, and on the two results. These are rounded
 //   to storage, their radii (compare.h) say by how much they may be off, and Joint says what that makes of the whole.
-#include <algorithm>
 
 #include "properties/laws/law.h"
 #include "properties/laws/support/change.h"

@@ -8,7 +8,6 @@
 // row, leaves τ κ do·o.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <vector>
 

@@ -1,7 +1,6 @@
 #include "reference/bound/attention/attention_visits.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numbers>
 

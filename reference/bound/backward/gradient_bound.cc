@@ -1,6 +1,5 @@
 #include "reference/bound/backward/gradient_bound.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "reference/bound/declare/declaration.h"

@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 #include <stdexcept>
-#include <type_traits>
 
 #include "reference/bound/bound.h"
 #include "reference/bound/declare/arithmetic_fields.h"

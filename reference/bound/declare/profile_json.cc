@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 
