@@ -20,7 +20,8 @@
 namespace flashproof {
 namespace {
 
-constexpr std::size_t kMostLaws = 6;  // named in one line
+constexpr std::size_t kMostLaws = 6;      // named in one line
+constexpr std::size_t kMostFamilies = 7;  // named with why, in the lines that a note has
 
 std::string names_text(const std::vector<std::string>& names, std::size_t most) {
   const std::size_t shown = std::min(names.size(), most);
@@ -199,7 +200,7 @@ void add_outcome(const PluginOutcome& outcome, bool alone, bool fails, VerdictBl
   if (outcome.not_asked > 0) block.notes.push_back({"not run", head + not_asked_text(outcome)});
   // Part of a pass: what it says nothing about.
   if (!outcome.open.empty() && outcome.undecided.empty())
-    block.notes.push_back({"not tested", head + not_tested_text(outcome)});
+    block.notes.push_back({"not tested", head + not_tested_text(outcome, kMostFamilies)});
   if (!outcome.suggestion.empty()) block.notes.push_back({"narrower", head + narrower_text(outcome.suggestion)});
   if (!outcome.narrow.empty()) block.causes.push_back({name + ": its declaration. " + outcome.narrow, "", ""});
   if (fails) return;
@@ -236,11 +237,11 @@ std::string sentence(const PluginReport& report, const VerdictBlock& block, std:
 
 std::string full_name(const Kernel& kernel) { return fmt::format("{} {}", kernel.id, info(kernel.formats[0]).name); }
 
-std::string not_tested_text(const PluginOutcome& outcome) {
+std::string not_tested_text(const PluginOutcome& outcome, std::size_t most) {
   return fmt::format(
       "{} of {}: too little was decided there, so that a wrong answer could pass (the words in brackets: "
       "reports/guides/reading.md): {}",
-      outcome.open.size(), counted(outcome.families, "input family", "input families"), fmt::join(outcome.open, ", "));
+      outcome.open.size(), counted(outcome.families, "input family", "input families"), names_text(outcome.open, most));
 }
 
 std::string refused_text(const PluginOutcome& outcome) {

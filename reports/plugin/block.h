@@ -12,8 +12,9 @@ namespace flashproof {
 /// "softmax.mine f16".
 std::string full_name(const Kernel& kernel);
 
-/// The input families of which a pass says nothing, and why; the words in brackets are those of reports/guides/reading.md.
-std::string not_tested_text(const PluginOutcome& outcome);
+/// The input families of which a pass says nothing, and why, of more than `most` the number; the words in brackets are those of
+/// reports/guides/reading.md.
+std::string not_tested_text(const PluginOutcome& outcome, std::size_t most);
 /// "153 cases that its description takes, when it was called", and what was not asked of it any more.
 std::string refused_text(const PluginOutcome& outcome);
 std::string not_asked_text(const PluginOutcome& outcome);

@@ -1,7 +1,6 @@
 #include "reports/plugin/pieces.h"
 
 #include <algorithm>
-#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -20,7 +19,7 @@ double work_of_all(const PluginTask& task, const WorkOf& work) {
 double most_of_a_piece(std::span<const PluginTask> tasks, const WorkOf& work) {
   double sum = 0;
   for (const PluginTask& task : tasks) sum += work_of_all(task, work);
-  return kShare * sum;
+  return std::max(kShare * sum, kSoonDone);
 }
 
 void cut(PluginTask task, const WorkOf& work, double most, std::vector<PluginTask>& pieces) {

@@ -13,6 +13,8 @@ namespace flashproof {
 
 /// How long a case takes beside others, in products of two numbers; so many at least, for what every case takes.
 inline constexpr double kLeastWork = 0x1p17;
+/// Whatever the others take: soon done.
+inline constexpr double kSoonDone = 0x1p22;
 double work_of(const Problem& problem);
 
 /// The work of a case of a task.

@@ -129,7 +129,7 @@ std::string outcomes_text(const PluginReport& report) {
     if (outcome.not_asked > 0) out += fmt::format("not run {}: {}\n", name, not_asked_text(outcome));
     // Part of a pass: what it says nothing about.
     if (!outcome.open.empty() && outcome.undecided.empty()) {
-      out += fmt::format("not tested {}: {}\n", name, not_tested_text(outcome));
+      out += fmt::format("not tested {}: {}\n", name, not_tested_text(outcome, outcome.open.size()));
     }
     if (!outcome.suggestion.empty()) {
       out += fmt::format("narrower {}: {}\n", name, narrower_text(outcome.suggestion));

@@ -58,6 +58,23 @@ void expect_drawn(const Taken& taken) {
   }
 }
 
+// Threads make them, and may end in any order.
+TEST(Draw, is_the_same_by_any_number_of_threads) {
+  const Described described = described_as({ProblemKind::softmax, R"("row_length")", ""});
+  const Kernel kernel = kernel_of(described);
+  KernelRun one_by_one(kernel, {}, described.declared), together(kernel, {}, described.declared);
+  for (const Family& family : families()) {
+    if (!family.serves(kernel.problem)) continue;
+    const auto expected = draw_cases(one_by_one, family, 0, kDefaultCases, {}, described);
+    const auto drawn = draw_cases(together, family, 0, kDefaultCases, {}, described, 3);
+    ASSERT_EQ(drawn.size(), expected.size()) << family.name;
+    for (std::size_t i = 0; i < drawn.size(); ++i) {
+      EXPECT_EQ(to_string(drawn[i]), to_string(expected[i]));
+      EXPECT_EQ(together.work(drawn[i]), one_by_one.work(expected[i])) << to_string(drawn[i]);
+    }
+  }
+}
+
 // Of a covering array a part leaves out most pairs of levels: the default draws all of it that the kernel takes.
 TEST(Draw, a_default_check_has_the_covering_arrays_whole) {
   for (const Family& family : families()) {
