@@ -50,7 +50,9 @@ TEST(Pieces, know_the_case_before_them) {
   for (const PluginTask& piece : pieces) {
     const bool first = before == nullptr || before->family != piece.cases.front().family;
     ASSERT_EQ(piece.before.has_value(), !first);
-    if (!first) EXPECT_EQ(to_string(*piece.before), to_string(*before));
+    if (!first) {
+      EXPECT_EQ(to_string(*piece.before), to_string(*before));
+    }
     before = &piece.cases.back();
   }
 }
@@ -68,7 +70,9 @@ TEST(Pieces, begin_with_the_small_ones_as_they_stand_and_end_with_the_least_of_t
   std::vector<std::uint64_t> small, large;
   for (const std::uint64_t place : turns(pieces, seed_of)) {
     const std::uint64_t seed = pieces[place].cases.front().seed;
-    if (seed < 200) EXPECT_TRUE(large.empty());
+    if (seed < 200) {
+      EXPECT_TRUE(large.empty());
+    }
     (seed < 200 ? small : large).push_back(seed < 200 ? place : seed);
   }
   EXPECT_TRUE(std::ranges::is_sorted(small));
