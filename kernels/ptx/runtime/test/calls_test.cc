@@ -110,7 +110,7 @@ class Cudart : public testing::Test {
   /// What scale<<<grid, 128>>>(out, n) is.
   template <class... Arguments>
   static int launch(const char* kernel, Dim grid, Arguments... values) {
-    std::array<void*, sizeof...(values)> arguments = {&values...};
+    std::array<void*, sizeof...(values)> arguments = {static_cast<void*>(&values)...};
     Dim popped_grid, block;
     std::size_t shared = 0;
     void* stream = nullptr;
@@ -190,7 +190,7 @@ TEST_F(Cudart, reports_races_and_results_that_depend_on_the_order_of_blocks) {
 
 TEST_F(Cudart, refuses_what_cuda_refuses_and_goes_on) {
   float* out = allocate(400);
-  std::array<void*, 1> arguments = {&out};
+  std::array<void*, 1> arguments = {static_cast<void*>(&out)};
   const auto status = [&](Dim block, std::size_t shared) {
     int found = 0;
     EXPECT_NE(printed([&] { found = cudaLaunchKernel(racing_, {1, 1, 1}, block, arguments.data(), shared, nullptr); }),
