@@ -100,6 +100,8 @@ COMMANDS = {
     # reports/guides/ci.md
     "./flashproof list laws": Run(),
     "cmake --preset cpu && cmake --build build/cpu --target flashproof_property_driver": INSTALLED,
+    "cmake --preset cpu -DFLASHPROOF_TESTS=OFF && cmake --build build/cpu --target flashproof_cudart":
+        Listed("builds; kernels/ptx/runtime/CMakeLists.txt has programs of nvcc that are linked to it, as tests"),
     'cmake --install build/cpu --prefix "$HOME/fp"': INSTALLED,
     'cmake -S . -B build -DCMAKE_PREFIX_PATH="$HOME/fp" && cmake --build build': INSTALLED,
     "ctest --test-dir build -L softmax --output-on-failure --output-junit ctest.xml": INSTALLED,
