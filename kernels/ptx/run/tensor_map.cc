@@ -50,10 +50,9 @@ void take_row(const TiledTensor& tensor, std::uint64_t shared, std::uint64_t row
     for (const auto& [from, to, is_inside] :
          {std::tuple{at, low, false}, std::tuple{low, high, true}, std::tuple{high, end, false}}) {
       if (from == to) continue;
+      const std::uint64_t global = is_inside ? row + static_cast<std::uint64_t>(from) : 0;
       take({place + static_cast<std::uint64_t>(from - at),
-            is_inside ? reinterpret_cast<std::byte*>(row + static_cast<std::uint64_t>(from))
-                      : nullptr,  // NOLINT(performance-no-int-to-ptr): checked by who accesses it
-
+            reinterpret_cast<std::byte*>(global),  // NOLINT(performance-no-int-to-ptr): checked by who accesses it
             static_cast<std::uint64_t>(to - from)});
     }
   }

@@ -128,6 +128,7 @@ std::vector<Bound> attention_bounds(const AttentionProblem& p, std::span<const A
     }
   }
   std::vector<Bound> bounds;
+  bounds.reserve(each.size());
   for (ByArithmetic& one : each) bounds.push_back(std::move(one.bound()));
   return bounds;
 }
