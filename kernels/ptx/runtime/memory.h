@@ -1,4 +1,4 @@
-// The device's memory: what was allocated, and what an address is. Addresses are those of this process, none is ever given twice, and
+// The device's memory: what was allocated, and what an address is. Addresses are those of this process and never given twice, and
 // between two allocations lie at least 64 KiB that nothing can touch, so that an access which misses one does not meet another.
 #pragma once
 
@@ -47,7 +47,7 @@ class Memory {
   std::string words(std::uint64_t address) const;
 
   /// Whether this process may touch what cudaMalloc has given: only while a kernel or a copy runs, so that a program which follows a
-  /// device's pointer itself dies of it, as on a GPU.
+  /// device's pointer itself is ended by a segmentation fault, as on a GPU.
   void open(bool is_open) const;
 
   std::uint64_t most() const { return most_; }

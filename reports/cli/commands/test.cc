@@ -30,7 +30,7 @@ int test_command(const TestArguments& a) {
   fmt::print("seed: {} (random tests repeat with it; change: cmake --preset {} -DFLASHPROOF_SEED=N)\n",
              build.cached("FLASHPROOF_SEED"), build.preset());
   stop_on_signals();
-  const int jobs = default_jobs() * 3 / 2;  // every tenth second of a test it waits: for a limit, a process, a browser
+  const int jobs = default_jobs() * 3 / 2;  // some tests wait: for a limit, a process, a browser
   const int code =
       run_command({.words = {"ctest", "--preset", preset, "--parallel", std::to_string(jobs)}, .folder = build.root});
   const std::string summary = build.root / "properties/driver/summary.py";
