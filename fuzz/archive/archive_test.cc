@@ -9,6 +9,7 @@
 
 #include "fuzz/archive/archive_fixture.h"
 #include "fuzz/archive/text_rules.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
@@ -119,7 +120,6 @@ TEST_F(ArchiveTest, a_witness_is_written_at_once_and_only_a_smaller_one_replaces
 }
 
 TEST_F(ArchiveTest, numbers_that_no_archive_has_are_refused_at_once_and_lose_nothing) {
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   Archive archive(file, Archive::Open::create);
   archive.offer(elite("k", 0.5));
   for (const double ratio : {kNan, HUGE_VAL, -1.0}) {

@@ -22,8 +22,6 @@ using nlohmann::json;
 constexpr std::size_t kMostDescription = 16U << 20U;
 constexpr int kVersion = 1;
 
-std::string shown(const std::filesystem::path& path) { return printable(path.string(), 4096); }
-
 /// What the lock's file says, after its owner wrote it.
 long pid_in(int file) {
   char text[32] = {};

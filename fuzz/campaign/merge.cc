@@ -19,8 +19,6 @@ struct Input {
   Description description;
 };
 
-std::string shown(const fs::path& path) { return printable(path.string(), 4096); }
-
 Input open_input(const fs::path& path, const fs::path& out) {
   std::error_code error;
   if (fs::equivalent(path, out, error)) throw UsageError(fmt::format("{}: is OUT itself", shown(path)));

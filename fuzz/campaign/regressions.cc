@@ -17,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostText = 64U << 20U;
 constexpr std::string_view kHead =
     "# Worst cases that searches found: kernel, format, term of the bound, error/bound then, recipe, changes "
     "(fuzz/input/elite_line.h).\n"
@@ -31,8 +30,6 @@ std::optional<ProblemKind> problem_of(const std::string& target) {
   if (target == "backward") return ProblemKind::backward;
   return std::nullopt;
 }
-
-std::string shown(const fs::path& path) { return printable(path.string(), 4096); }
 
 class Regressions {
  public:

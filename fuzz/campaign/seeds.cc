@@ -17,8 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostText = 64U << 20U;
-
 /// What a case is to a target: the line, if the recipe says all, and an input.
 struct Seed {
   std::string target;

@@ -7,12 +7,11 @@
 #include <limits>
 
 #include "properties/generators/family.h"
+#include "reference/problem/special_values.h"
 #include "reference/system/error.h"
 
 namespace flashproof {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 constexpr const char* kRecipes[] = {"softmax:normal:1:rows=4,cols=33,layout=dense",
                                     "merge:normal:2:n=5,rows=3,dv=4,layout=dense",
@@ -39,7 +38,7 @@ TEST(Mutation, keeps_finite_entries_finite_and_leaves_the_others) {
   SoftmaxProblem p;
   p.x = Tensor::dense(Format::f16, {3, 8});
   for (std::int64_t r = 0; r < 3; ++r) {
-    for (std::int64_t j = 0; j < 8; ++j) p.x.set({r, j}, j == 5 ? -kInf : 65504.0 * (j % 2 == 0 ? 1 : -1));
+    for (std::int64_t j = 0; j < 8; ++j) p.x.set({r, j}, j == 5 ? -kInfinity : 65504.0 * (j % 2 == 0 ? 1 : -1));
   }
   p.plan = ChunkPlan::uniform(8, 4);
   Problem problem = p;

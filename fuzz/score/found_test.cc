@@ -9,11 +9,10 @@
 
 #include "fuzz/score/score.h"
 #include "properties/generators/family.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 struct Found {
   const char* kernel;
@@ -70,12 +69,12 @@ TEST(Found, nan_in_a_row_without_a_weight_is_excused_only_where_a_sum_of_numbers
   Kernel nan = *find_kernel("attention.deferred.hardened");
   nan.launch = Launch(&launch_nan);
   const CaseSpec spec{ProblemKind::attention, "normal", 1, {}};
-  EXPECT_FALSE(score(nan, {spec, one_key(2, -kInf, 3e38)}, {}).failed()) << "6e38 is beyond f32";
-  EXPECT_EQ(score(nan, {spec, one_key(1, -kInf, 3e38)}, {}).what, "class_mismatch");
-  EXPECT_EQ(score(nan, {spec, one_key(1, -kInf, 0)}, {}).what, "class_mismatch");
+  EXPECT_FALSE(score(nan, {spec, one_key(2, -kInfinity, 3e38)}, {}).failed()) << "6e38 is beyond f32";
+  EXPECT_EQ(score(nan, {spec, one_key(1, -kInfinity, 3e38)}, {}).what, "class_mismatch");
+  EXPECT_EQ(score(nan, {spec, one_key(1, -kInfinity, 0)}, {}).what, "class_mismatch");
   AttentionProblem hidden = one_key(2, 1, 3e38);
   hidden.bias = Tensor::dense(Format::f32, {1, 1, 1, 1});
-  hidden.bias.set({0, 0, 0, 0}, -kInf);
+  hidden.bias.set({0, 0, 0, 0}, -kInfinity);
   EXPECT_EQ(score(nan, {spec, hidden}, {}).what, "class_mismatch") << "a mask forms no score";
 }
 

@@ -12,12 +12,12 @@
 #include "properties/generators/family.h"
 #include "properties/generators/numbers.h"
 #include "reference/oracle/oracle.h"
+#include "reference/problem/special_values.h"
 #include "reference/system/error.h"
 
 namespace flashproof {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMostElements = 20'000;
 
 int lanes_of(std::int64_t) { return 64; }
@@ -54,7 +54,7 @@ Arithmetic arithmetic_of(ProblemKind problem, Random& random) {
 
 double of_class(std::uint8_t classes) {
   if ((classes & kNaN) != 0) return std::numeric_limits<double>::quiet_NaN();
-  return (classes & kPosInf) != 0 ? kInf : -kInf;
+  return (classes & kPosInf) != 0 ? kInfinity : -kInfinity;
 }
 
 /// What a kernel might have stored: the truth rounded, beside it by units, by shares of the bound, or something else.
@@ -63,7 +63,7 @@ double answer(Random& random, Format format, const Ball& truth, const ElementBou
     return random.chance(wildness) ? 1.0 : of_class(truth.classes);
   }
   if (!random.chance(wildness)) return truth.hi;
-  const double wild[] = {std::numeric_limits<double>::quiet_NaN(), kInf, -kInf, 0.0, -truth.hi, 1e30, 1e-42};
+  const double wild[] = {std::numeric_limits<double>::quiet_NaN(), kInfinity, -kInfinity, 0.0, -truth.hi, 1e30, 1e-42};
   if (random.chance(wildness / 4)) return pick(random, wild);
   const double share = random.uniform(-1.5, 1.5) * (random.chance(0.5) ? 1 : pow2(-6));
   const double by_bound = truth.hi + share * bound.total();
@@ -119,7 +119,7 @@ Truth widened(Random& random, const Truth& truth, const Bound& bound) {
     for (std::size_t i = 0; i < balls.size(); ++i) {
       Ball ball = balls[i];
       if (ball.classes != kFinite || !random.chance(0.05)) continue;
-      ball.radius = random.chance(0.1) ? kInf : ball.radius + random.uniform() * bounds[i].total();
+      ball.radius = random.chance(0.1) ? kInfinity : ball.radius + random.uniform() * bounds[i].total();
       balls.set(i, ball);
     }
   };

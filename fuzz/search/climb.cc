@@ -4,7 +4,7 @@
 
 namespace flashproof {
 
-bool Climb::offer(const Candidate& candidate, const std::vector<TermRatio>& terms) {
+bool Climb::offer(const ClimbCandidate& candidate, const std::vector<TermRatio>& terms) {
   bool better = false;
   for (const TermRatio& term : terms) {
     const auto known = std::ranges::find(parents_, term.term, [](const Parent& p) { return p.best.term; });
@@ -20,7 +20,7 @@ bool Climb::offer(const Candidate& candidate, const std::vector<TermRatio>& term
   return better;
 }
 
-std::optional<Candidate> Climb::child(Random& random) {
+std::optional<ClimbCandidate> Climb::child(Random& random) {
   constexpr double kOfDOut = 0.3;
   const bool gradient = problem_ == ProblemKind::backward;
   for (std::size_t tried = 0; tried < parents_.size(); ++tried) {
@@ -34,7 +34,7 @@ std::optional<Candidate> Climb::child(Random& random) {
       parent.full = true;
       continue;
     }
-    Candidate child{std::move(*input)};
+    ClimbCandidate child{std::move(*input)};
     if (parent.candidate.problem && !gradient) {  // a gradient's o and lse follow from what is changed
       child.problem = parent.candidate.problem;
       mutate(*child.problem, mutation);

@@ -13,7 +13,7 @@
 
 namespace flashproof {
 
-struct Candidate {
+struct ClimbCandidate {
   FuzzInput input = {};
   std::optional<Problem> problem =
       {};  // what the input makes, where that is known: a child then costs one change and not all of them
@@ -23,7 +23,7 @@ class Climb {
  public:
   struct Parent {
     TermRatio best;
-    Candidate candidate;
+    ClimbCandidate candidate;
     bool full = false;  // no room for one more change
   };
 
@@ -31,10 +31,10 @@ class Climb {
   Climb(ProblemKind problem, std::uint32_t first_change) : problem_(problem), next_change_(first_change) {}
 
   /// The candidate becomes the parent of every term that it is the best of (TermBest::better_than); true if there is one.
-  bool offer(const Candidate& candidate, const std::vector<TermRatio>& terms);
+  bool offer(const ClimbCandidate& candidate, const std::vector<TermRatio>& terms);
   /// The next term's parent, in turns, with one more change where its error was worst; of a gradient's some are changes of d_out.
   /// None where no parent has room left.
-  std::optional<Candidate> child(Random& random);
+  std::optional<ClimbCandidate> child(Random& random);
   /// One of each term that occurred.
   const std::vector<Parent>& parents() const { return parents_; }
 

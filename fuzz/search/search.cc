@@ -37,7 +37,7 @@ void Search::start() {
   if (auto made = full_case(spec)) offer({{.origin = {spec, {}}}, std::move(made->problem)});
 }
 
-void Search::offer(Candidate candidate) {
+void Search::offer(ClimbCandidate candidate) {
   const Origin& origin = candidate.input.origin;
   if (!candidate.problem) candidate.problem = origin.make();
   Case subject{origin.spec, std::move(*candidate.problem)};

@@ -18,7 +18,7 @@ class Search {
   /// One evaluation: a start or a step.
   void step();
   /// Runs the case. It may be one that an earlier search found; step() goes on from the best.
-  void offer(Candidate candidate);
+  void offer(ClimbCandidate candidate);
   std::uint64_t evaluations() const { return evaluations_; }
   const Kernel& kernel() const { return kernel_; }
   Format format() const { return format_; }

@@ -19,8 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
 constexpr std::size_t kSiblings = 16;
 constexpr int kLawsPerBatch = 4;  // each costs several launches
 
@@ -86,7 +84,7 @@ void Session::learn(const FuzzInput& input, const Found& found, Climb& best, con
 void Session::climb(double seconds, const std::string& folder) {
   Random random = fresh_random();
   Climb best = from_elites(random);
-  for (const double end = now() + seconds; now() < end; tick()) {
+  for (const double end = steady_seconds() + seconds; steady_seconds() < end; tick()) {
     const auto child = best.child(random);
     if (!child) break;
     const FuzzInput& input = child->input;
@@ -192,7 +190,7 @@ void Session::hunt(double seconds, const std::string& folder) {
   const auto batch = static_cast<std::size_t>(options_.batch);
   Team team(options_.threads);
   std::vector<fs::path> corpus = files_of(folder);
-  for (const double end = now() + seconds; now() < end;) {
+  for (const double end = steady_seconds() + seconds; steady_seconds() < end;) {
     std::vector<FuzzInput> inputs;
     for (; inputs.size() < batch && !corpus.empty(); corpus.pop_back()) {
       const auto bytes = bytes_of_file(corpus.back());

@@ -23,7 +23,6 @@ namespace {
 volatile std::sig_atomic_t asked_to_stop = 0;
 void stop(int) { asked_to_stop = 1; }
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 std::int64_t utc() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
@@ -67,7 +66,7 @@ Session::Session(const Target& target, SessionOptions options) : target_(target)
   run_.subject = key_of(subjects_.front());
   if (!one) run_.subject.kernel = run_.subject.format = "*";
   if (!options_.archive.empty()) archive_.emplace(options_.archive, Archive::Open::create);
-  started_ = flushed_ = now();
+  started_ = flushed_ = steady_seconds();
   for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) std::signal(signal, stop);
 }
 
@@ -161,12 +160,12 @@ void Session::tick() {
     flush();
     std::_Exit(0);  // the engine's own way out would forget what stands after it
   }
-  if (archive_ && now() - flushed_ >= kFlushSeconds) flush();
+  if (archive_ && steady_seconds() - flushed_ >= kFlushSeconds) flush();
 }
 
 void Session::flush() {
   if (!archive_) return;
-  flushed_ = now();
+  flushed_ = steady_seconds();
   run_.seconds = flushed_ - started_;
   archive_->record(run_);
   archive_->flush();

@@ -24,6 +24,7 @@
 // is lost: start again. SIGINT, SIGTERM and SIGUSR1 end it with 0 after the input at hand; everything found is written.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -38,6 +39,10 @@
 #include "fuzz/targets/target.h"
 
 namespace flashproof {
+
+inline double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 inline constexpr std::uint64_t kMostFile = 64 << 20;  // bytes of an input or a list of cases
 inline constexpr int kExitLost = 75;                  // sysexits.h's EX_TEMPFAIL

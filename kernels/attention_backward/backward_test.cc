@@ -12,12 +12,11 @@
 #include <limits>
 #include <string>
 
+#include "reference/problem/special_values.h"
 #include "reference/system/test/message_of.h"
 
 namespace flashproof {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 const Kernel& kernel(const std::string& id) {
   const Kernel* found = find_kernel("attention_backward." + id);
@@ -130,7 +129,7 @@ TEST(Backward, a_row_without_a_key_contributes_nothing_whatever_it_holds) {
   for (const Format format : kStorageFormats) {
     BackwardProblem p = flat(1, 3, 2, format);
     p.forward.causal = true;  // query 0 stands before the first key
-    p.lse.set({0, 0, 0}, -kInf);
+    p.lse.set({0, 0, 0}, -kInfinity);
     const Output clean = [&] {
       BackwardProblem zero = p;
       for (std::int64_t c = 0; c < 3; ++c) zero.d_out.set({0, 0, 0, c}, 0);
@@ -138,7 +137,7 @@ TEST(Backward, a_row_without_a_key_contributes_nothing_whatever_it_holds) {
     }();
     for (std::int64_t c = 0; c < 3; ++c) {
       p.d_out.set({0, 0, 0, c}, NAN);
-      p.o.set({0, 0, 0, c}, kInf);
+      p.o.set({0, 0, 0, c}, kInfinity);
     }
     for (const char* id : kHardened) {
       const Output g = run(kernel(id), p);
@@ -157,7 +156,7 @@ TEST(Backward, hidden_keys_and_the_room_behind_them_change_no_bit) {
     const Output before = run(kernel(id), p);
     for (std::int64_t j = 18; j < 21; ++j) {
       for (std::int64_t c = 0; c < 2; ++c) p.forward.k.set({0, 0, j, c}, NAN);
-      for (std::int64_t c = 0; c < 3; ++c) p.forward.v.set({0, 0, j, c}, kInf);
+      for (std::int64_t c = 0; c < 3; ++c) p.forward.v.set({0, 0, j, c}, kInfinity);
     }
     const Output after = run(kernel(id), p);
     EXPECT_EQ(before.dq.storage, after.dq.storage) << id;

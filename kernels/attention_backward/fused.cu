@@ -27,7 +27,7 @@ std::string fused_unsupported(const Problem& problem) {
   return backward::tile_unsupported(problem);
 }
 
-constexpr BackwardArithmetic kFusedArithmetic = [] {
+constexpr BackwardArithmetic kFusedGradient = [] {
   BackwardArithmetic a = backward::kTileArithmetic;
   a.exponent = Exponent::fused;
   a.unit = ScoreUnit::raw;
@@ -44,7 +44,7 @@ std::span<const KernelDeclaration> attention_backward_fused() {
        .form = Form::hardened,
        .formats = kStorageFormats,
        .contract = {.isolates_hidden = true},
-       .backward = kFusedArithmetic,
+       .backward = kFusedGradient,
        .weights_as_stored = true,
        .unsupported = {fused_unsupported, {Feature::window}},
        .launch = launch_backward_two_kernels<backward::Fused>,

@@ -7,11 +7,10 @@
 
 #include "kernels/probe/unit_questions.h"
 #include "reference/problem/random.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::probe {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 std::string pattern(const Unit& unit, std::uint64_t bits) {
   return unit.inputs == Format::f64 ? fmt::format("0x{:016x}", bits) : fmt::format("0x{:08x}", bits);
@@ -74,7 +73,7 @@ void ask_range(Asker& asker, UnitProfile& profile, bool f64, bool wide) {
   if (wide) {
     Step back = asker.step(0, {});
     asker.set(back, 0, 0x1p64, 0x1p64);
-    add_answer(profile, "overflow gives infinity", asker.value(back) == kInf,
+    add_answer(profile, "overflow gives infinity", asker.value(back) == kInfinity,
                fmt::format("2^128 -> {}", asker.value(back)));
     asker.set(back, 1, -0x1p64, 0x1p63);
     add_answer(profile, "only the sum overflows", asker.value(back) == 0x1p127,
@@ -94,16 +93,16 @@ void ask_nans(Asker& asker, UnitProfile& profile, bool f64) {
   bool every = from_input == canonical || (f64 && from_input == 0x7ff8000000000000ULL);
   if (info(unit.inputs).has_infinity) {
     Step difference = asker.step(0, {});
-    asker.set(difference, 0, kInf, 1);
-    asker.set(difference, 1, -kInf, 1);
+    asker.set(difference, 0, kInfinity, 1);
+    asker.set(difference, 1, -kInfinity, 1);
     Step zero = asker.step(0, {});
-    asker.set(zero, 0, kInf, 0);
+    asker.set(zero, 0, kInfinity, 0);
     const std::uint64_t of_difference = bits_of(asker, difference), of_zero = bits_of(asker, zero);
     figure += fmt::format(", inf - inf -> {}, inf * 0 -> {}", pattern(unit, of_difference), pattern(unit, of_zero));
     every = every && of_difference == from_input && of_zero == from_input;
     Step infinite = asker.step(1, {});
-    asker.set(infinite, 0, -kInf, 1);
-    add_answer(profile, "infinities add up", asker.value(infinite) == -kInf,
+    asker.set(infinite, 0, -kInfinity, 1);
+    add_answer(profile, "infinities add up", asker.value(infinite) == -kInfinity,
                fmt::format("1 - inf -> {}", asker.value(infinite)));
   }
   add_answer(profile, "one NaN pattern", every, figure);

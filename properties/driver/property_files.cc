@@ -11,7 +11,7 @@
 namespace flashproof {
 namespace {
 
-std::string message(const PropertyResult& result, const std::string& program) {
+std::string junit_message(const PropertyResult& result, const std::string& program) {
   std::string text = finding_line(result);
   if (!result.failure) return text;
   if (!result.failure->witness.empty()) text += "\nwitness: " + result.failure->witness;
@@ -55,7 +55,7 @@ std::string junit_text(std::span<const PropertyResult> results, const std::strin
     } else if (result.finding()) {
       one.outcome = JunitOutcome::failed;
       one.type = name(result.failure ? result.failure->verdict.failure : Failure::error);
-      one.message = message(result, program);
+      one.message = junit_message(result, program);
     } else if (result.unproven()) {
       one.outcome = JunitOutcome::failed;
       one.type = "undecided";

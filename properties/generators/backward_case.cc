@@ -12,13 +12,12 @@
 #include "reference/error/element.h"
 #include "reference/oracle/oracle.h"
 #include "reference/problem/random.h"
+#include "reference/problem/special_values.h"
 #include "reference/system/error.h"
 #include "reference/system/text.h"
 
 namespace flashproof {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// What an ideal forward kernel returns. An infinity that is listed is the exact value: a weight never is 0 exactly. A NaN
 /// beside a number is only what an infinite factor of a hidden key may make.

@@ -10,10 +10,9 @@
 #include "properties/generators/keys.h"
 #include "properties/generators/numbers.h"
 #include "properties/generators/shape.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::family {
-
-inline constexpr double kInf = std::numeric_limits<double>::infinity();
 
 inline constexpr ProblemKind kAll[] = {ProblemKind::softmax, ProblemKind::merge, ProblemKind::attention};
 inline constexpr ProblemKind kWithValues[] = {ProblemKind::merge, ProblemKind::attention};

@@ -47,8 +47,8 @@ inline void put_sink(AttentionProblem& problem, Random& random, bool specials) {
   for (std::int64_t h = 0; h < problem.q_heads(); ++h) {
     const double near = 3 * random.normal();
     const std::int64_t dice = random.integer(0, 19);
-    double sink = dice < 12 ? near : dice < 14 ? near + 60 : dice < 16 ? near - 60 : -kInf;
-    if (specials && dice == 19) sink = random.chance(0.5) ? kInf : std::numeric_limits<double>::quiet_NaN();
+    double sink = dice < 12 ? near : dice < 14 ? near + 60 : dice < 16 ? near - 60 : -kInfinity;
+    if (specials && dice == 19) sink = random.chance(0.5) ? kInfinity : std::numeric_limits<double>::quiet_NaN();
     problem.sink.set({h}, sink);
   }
 }

@@ -5,11 +5,10 @@
 
 #include "properties/generators/plan.h"
 #include "reference/problem/score_terms.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double component(const Tensor& tensor, std::int64_t offset, std::int64_t t) {
   return decode(tensor.format, tensor.bits(offset + t * tensor.stride[3]));

@@ -1,4 +1,4 @@
-# The laws, in the order of the report, the judging ones first. A law is a file, which defines `Law name()`, and a line here; what it says
+# The laws, in the order of the report, the judging ones first. A law is a file, NAME.cc, which defines `Law NAME()` of namespace flashproof::law::NAME, and a line here; what it says
 # of gradients at length is in NAME_backward.cc beside it.
 # Judging laws.
 flashproof_law(values/within_bound)

@@ -9,11 +9,10 @@
 
 #include "reference/error/element.h"
 #include "reference/error/exact_sum.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// RN(Σ terms) into the format, one rounding of the exact sum.
 ///

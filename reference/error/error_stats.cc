@@ -7,11 +7,10 @@
 #include <tuple>
 
 #include "reference/error/acceptance.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 bool is_nan(double x) { return class_of(x) == kNaN; }
 

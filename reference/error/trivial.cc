@@ -6,6 +6,7 @@
 #include "reference/bound/row/decode_row.h"
 #include "reference/error/error_stats.h"
 #include "reference/problem/score_terms.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 
@@ -59,8 +60,6 @@ class Candidate {
 TrivialGaps sized(const Truth& truth) {
   return {std::vector<TrivialGap>(truth.o.size()), std::vector<TrivialGap>(truth.lse.size())};
 }
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Least, largest and mean of each column of what a row sees.
 struct Columns {

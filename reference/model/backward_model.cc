@@ -10,6 +10,7 @@
 #include "reference/model/machine.h"
 #include "reference/model/products.h"
 #include "reference/problem/score_terms.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 
@@ -17,8 +18,6 @@ using model::Factors;
 using model::Machine;
 
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 std::vector<float> vector_at(const Tensor& tensor, std::int64_t b, std::int64_t h, std::int64_t i) {
   std::vector<float> result;
@@ -102,7 +101,7 @@ class Run {
   }
 
   float weight(float x, float lse, double direction) {
-    if (x == -static_cast<float>(kInf)) return 0;
+    if (x == -static_cast<float>(kInfinity)) return 0;
     switch (a_.exponent) {
       case Exponent::fused:
         return machine_.exp2(machine_.fma(x, factor_, -machine_.mul(lse, log2e_)), direction);
@@ -153,7 +152,7 @@ class Run {
         if (!visible(b, h, i, j)) continue;
         const std::vector<float> v = vector_at(f_.v, b, kv, j);
         const float x = score(q, b, h, i, j);
-        if (x == -static_cast<float>(kInf)) continue;
+        if (x == -static_cast<float>(kInfinity)) continue;
         const float dp =
             stored(a_.dp, sum_products(machine_, a_.products, {d_out, problem_.d_out.format}, {v, f_.v.format}, 0));
         const float p = weight(x, lse, pull(machine_.sub(dp, delta), f_.k.at({b, kv, j, c_d}), q[c_d], d_out[c_v]));

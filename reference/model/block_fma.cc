@@ -9,12 +9,11 @@ namespace flashproof {
 namespace {
 
 constexpr std::uint32_t kMagnitude = 0x7fffffff;
-constexpr std::uint32_t kInfinity = 0x7f800000;
-constexpr std::uint32_t kNan = 0x7fffffff;
+constexpr std::uint32_t kInfinityBits = 0x7f800000;
+constexpr std::uint32_t kNanBits = 0x7fffffff;
 constexpr int kFraction = 23;  // of f32
 constexpr int kProductFraction = 2 * kFraction;
-constexpr int kLeastExponent = -126;   // of f32
-constexpr int kLeastAlignment = -133;  // of the step
+constexpr int kLeastExponent = -126;  // of f32
 constexpr int kOverflowExponent = 128;
 
 /// value = (negative ? −1 : 1) · significand · 2^(exponent − 23), significand below 2^24.
@@ -45,8 +44,8 @@ struct Addend {
   bool negative = false;
 };
 
-bool is_nan(std::uint32_t bits) { return (bits & kMagnitude) > kInfinity; }
-bool is_infinite(std::uint32_t bits) { return (bits & kMagnitude) == kInfinity; }
+bool is_nan(std::uint32_t bits) { return (bits & kMagnitude) > kInfinityBits; }
+bool is_infinite(std::uint32_t bits) { return (bits & kMagnitude) == kInfinityBits; }
 bool is_zero(std::uint32_t bits) { return (bits & kMagnitude) == 0; }
 
 /// What the infinities and NaN among the addends make of the sum.
@@ -64,13 +63,13 @@ struct Special {
       if (is_zero(a) || is_zero(b))
         nan = true;
       else
-        add(kInfinity | ((a ^ b) & 0x80000000));
+        add(kInfinityBits | ((a ^ b) & 0x80000000));
     }
   }
   bool any() const { return nan || positive || negative; }
   float result() const {
-    if (nan || (positive && negative)) return std::bit_cast<float>(kNan);
-    return std::bit_cast<float>(negative ? kInfinity | 0x80000000 : kInfinity);
+    if (nan || (positive && negative)) return std::bit_cast<float>(kNanBits);
+    return std::bit_cast<float>(negative ? kInfinityBits | 0x80000000 : kInfinityBits);
   }
 };
 
@@ -80,7 +79,7 @@ float cut(std::int64_t sum, int scale, int ofb) {
   const std::uint32_t sign = sum < 0 ? 0x80000000 : 0;
   std::uint64_t magnitude = sum < 0 ? -static_cast<std::uint64_t>(sum) : static_cast<std::uint64_t>(sum);
   const int exponent = scale + static_cast<int>(std::bit_width(magnitude)) - 1;
-  if (exponent >= kOverflowExponent) return std::bit_cast<float>(sign | kInfinity);
+  if (exponent >= kOverflowExponent) return std::bit_cast<float>(sign | kInfinityBits);
   const int least = std::max(exponent, kLeastExponent);
   // In units of 2^(least − 23); the bits below 2^(least − ofb) are cleared.
   const int shift = least - kFraction - scale;

@@ -17,6 +17,9 @@
 
 namespace flashproof {
 
+/// The least exponent to which a step aligns.
+inline constexpr int kLeastAlignment = -133;
+
 /// What a factor may be: its format, f32 standing for tf32 too (the same exponents).
 struct BlockInputs {
   Format a = Format::f16;

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <numbers>
 
+#include "reference/problem/special_values.h"
+
 namespace flashproof::model {
 
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kF32Limit = 0x1.ffffffp127;  // what rounds to infinity
-constexpr double kMinNormal = 0x1p-126;
-constexpr double kEvaluation = 0x1p-50;  // relative, of libm's double functions: kept clear of the declared error
+constexpr double kEvaluation = 0x1p-50;       // relative, of libm's double functions: kept clear of the declared error
 
 }  // namespace
 
@@ -73,7 +73,7 @@ float Machine::exp2(float x, double direction) {
 }
 
 float Machine::logarithm(double exact, double absolute, double direction) {
-  if (!(std::fabs(exact) < kInf)) return static_cast<float>(exact);
+  if (!(std::fabs(exact) < kInfinity)) return static_cast<float>(exact);
   if (exact == 0) return 0.0F;
   const double error = arithmetic_.log_error * std::fabs(exact) + absolute;
   return within(exact, error * (1 - kEvaluation), lean(direction));

@@ -37,6 +37,7 @@ constexpr const FormatInfo& info(Format format);
 constexpr int bytes_of(Format format) { return info(format).bits / 8; }
 constexpr double unit_roundoff(Format format);  // 2^-precision
 constexpr double min_normal(Format format);
+inline constexpr double kMinNormal = 0x1p-126;  // of f32
 constexpr double min_subnormal(Format format);  // spacing of the subnormals
 std::optional<Format> parse_format(std::string_view name);
 

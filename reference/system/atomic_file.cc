@@ -20,8 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string shown(const fs::path& path) { return printable(path.string(), 4096); }
-
 [[noreturn]] void cannot_write(const fs::path& path) {
   throw InfrastructureError(fmt::format("{}: cannot be written: {}", shown(path), std::strerror(errno)));
 }

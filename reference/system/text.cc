@@ -79,6 +79,8 @@ std::string one_line(std::string_view text) {
   return result;
 }
 
+std::string shown(const std::filesystem::path& path) { return printable(path.string(), 4096); }
+
 std::string quote(std::string_view text) { return '"' + printable(text) + '"'; }
 
 std::optional<std::uint64_t> parse_u64(std::string_view text) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,8 @@ std::string printable(std::string_view text, std::size_t limit = 60);
 /// The same, but letters and signs beyond ASCII stay as they are (±, 2^−149): valid UTF-8, and nothing that steers a terminal,
 /// reverses the direction of text or is invisible.
 std::string legible(std::string_view text, std::size_t limit = 60);
+/// A path in a message.
+std::string shown(const std::filesystem::path& path);
 /// printable() in double quotes.
 std::string quote(std::string_view text);
 

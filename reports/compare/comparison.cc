@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "reference/problem/special_values.h"
 #include "reference/system/error.h"
 #include "reports/compare/fisher.h"
 
@@ -117,7 +118,6 @@ Direction direction_of(const Errors& base, const Errors& head) {
 }
 
 double growth(const Errors& base, const Errors& head) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (order_of_errors(base.max_ratio, head.max_ratio) == 0) return 1;
   if (std::isnan(head.max_ratio) || !(base.max_ratio > 0)) return kInfinity;
   if (std::isnan(base.max_ratio)) return 0;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "reference/error/element.h"
+#include "reference/problem/special_values.h"
 #include "reports/diagnose/row_look.h"
 
 namespace flashproof {
@@ -12,7 +13,6 @@ namespace {
 
 using Kind = Trait::Kind;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// Collects either the traits or their values: one list says both, so that they cannot differ in order.
 class Collector {
@@ -151,7 +151,7 @@ void collect_softmax(const SoftmaxProblem& p, const RowTerms& t, const RowLook& 
   c.yes("first_chunk_hidden", "every x of the chunk that is visited first is -inf", look.first_hidden);
   c.yes("some_chunk_hidden", "every x of a chunk is -inf", look.some_hidden);
   c.real("first_minus_inf", "the first column that is -inf",
-         look.first_missing < p.x.shape[1] ? static_cast<Real>(look.first_missing) : kInf);
+         look.first_missing < p.x.shape[1] ? static_cast<Real>(look.first_missing) : kInfinity);
   collect_scores(look, c, ProblemKind::softmax);
   c.yes("shortened", "the row is shorter than the columns", t.length < p.x.shape[1]);
   c.count("hidden", "the number of columns that are -inf", look.hidden);
@@ -249,7 +249,7 @@ std::vector<double> TraitReader::row(Part part, std::int64_t row) const {
     for (std::int64_t g = 2, at = 0; at < 4 && !largest_.empty(); g *= 2, ++at) {
       // Blocks of g queries of one head, from the head's first.
       const std::int64_t first = row - terms.i % g, end = std::min(first + g, row - terms.i + p->q_length(terms.s));
-      double most = -kInf;
+      double most = -kInfinity;
       for (std::int64_t r = first; r < end; ++r) most = std::max(most, largest_[static_cast<std::size_t>(r)]);
       neighbours[at] = look.visible > 0 ? most - static_cast<double>(look.most) : kNone;
     }

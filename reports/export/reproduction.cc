@@ -12,6 +12,7 @@
 #include "reference/error/acceptance.h"
 #include "reference/error/judge.h"
 #include "reference/oracle/backward/backward_truth.h"
+#include "reference/problem/special_values.h"
 #include "reference/system/error.h"
 #include "reports/run/evaluate.h"
 #include "reports/run/sweep.h"
@@ -19,8 +20,6 @@
 namespace flashproof {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr int kPlusInfinityBit = 1, kMinusInfinityBit = 2, kNanBit = 4;
 
 ReproducedTensor blank(Part part, Format format, const std::vector<std::int64_t>& shape) {

@@ -40,7 +40,7 @@ std::string hash_of(const LedgerEntry& e) {
 
 }  // namespace
 
-bool key_less(const LedgerEntry& a, const LedgerEntry& b) { return key(a) < key(b); }
+bool entry_less(const LedgerEntry& a, const LedgerEntry& b) { return key(a) < key(b); }
 
 LedgerEntry of_whole_bound(LedgerEntry entry) {
   entry.term = std::nullopt;
@@ -76,7 +76,7 @@ const LedgerEntry* Ledger::find(std::string_view kernel, Format format, std::opt
 }
 
 LedgerEntry* Ledger::known(const LedgerEntry& entry) {
-  const auto at = std::lower_bound(entries.begin(), entries.end(), entry, key_less);
+  const auto at = std::lower_bound(entries.begin(), entries.end(), entry, entry_less);
   return at != entries.end() && at->same_key(entry) ? &*at : nullptr;
 }
 
@@ -84,7 +84,7 @@ void Ledger::set(LedgerEntry entry) {
   if (LedgerEntry* old = known(entry)) {
     *old = std::move(entry);
   } else {
-    entries.insert(std::lower_bound(entries.begin(), entries.end(), entry, key_less), std::move(entry));
+    entries.insert(std::lower_bound(entries.begin(), entries.end(), entry, entry_less), std::move(entry));
   }
 }
 

@@ -41,7 +41,7 @@ struct LedgerEntry {
 };
 
 /// Does the order of ledgers put `a` first? By kernel, format, architecture and term, the whole bound before its terms.
-bool key_less(const LedgerEntry& a, const LedgerEntry& b);
+bool entry_less(const LedgerEntry& a, const LedgerEntry& b);
 /// The entry's figure as one of the whole bound.
 LedgerEntry of_whole_bound(LedgerEntry entry);
 
@@ -59,7 +59,7 @@ bool replays(const TermBest& recorded, const TermBest& measured);
 bool is_architecture(std::string_view text);
 
 struct Ledger {
-  std::vector<LedgerEntry> entries;  // key_less(), none twice
+  std::vector<LedgerEntry> entries;  // entry_less(), none twice
 
   const LedgerEntry* find(std::string_view kernel, Format format, std::optional<Term> term,
                           std::string_view architecture = "cpu") const;

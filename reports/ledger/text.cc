@@ -195,7 +195,7 @@ Ledger parse_ledger(std::string_view text, const std::string& name) {
       text.remove_prefix(end + 1);
       if (number == 1 || line.starts_with('#')) continue;
       LedgerEntry entry = entry_of(line);
-      if (!ledger.entries.empty() && !key_less(ledger.entries.back(), entry)) {
+      if (!ledger.entries.empty() && !entry_less(ledger.entries.back(), entry)) {
         throw UsageError("entries must be sorted by kernel, format, architecture and term, none twice");
       }
       ledger.entries.push_back(std::move(entry));

@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMostRecordBytes = std::uint64_t{64} << 20;
 constexpr std::size_t kCases = 24;       // by which bounds are compared
 constexpr std::int64_t kColumns = 1024;  // for lanes that follow from them
 
@@ -69,7 +69,7 @@ std::string width_text(const Kernel& kernel, const std::string& before, const st
 Before::Before(const std::filesystem::path& file) {
   const std::string name = printable(file.string(), 200);
   const auto wrong = [&](const std::string& what) { throw UsageError(name + ": " + what); };
-  const std::string text = read_file(file, kMostBytes);
+  const std::string text = read_file(file, kMostRecordBytes);
   Json root;
   try {
     root = strict_json<Json>(text);

@@ -14,22 +14,20 @@
 namespace flashproof {
 namespace {
 
-using Json = nlohmann::json;
-
-constexpr std::size_t kMostBytes = 65536;  // as of a description
+constexpr std::size_t kMostDescriptionBytes = 65536;  // as of a description
 constexpr int kDeepest = 8;
 
-void put_over(const Json& fields, Json& description) {
+void put_over(const nlohmann::json& fields, nlohmann::json& description) {
   for (const auto& [name, value] : fields.items()) description[name] = value;
 }
 
 }  // namespace
 
-Json toml_fields(const std::filesystem::path& file) {
+nlohmann::json toml_fields(const std::filesystem::path& file) {
   const std::string name = printable(file.string(), 200);
-  const std::string text = compare::TomlFile(read_file(file, kMostBytes), name).json();
+  const std::string text = compare::TomlFile(read_file(file, kMostDescriptionBytes), name).json();
   try {
-    return strict_json<Json>(text, kDeepest);
+    return strict_json<nlohmann::json>(text, kDeepest);
   } catch (const UsageError& e) {
     throw UsageError(name + ": " + e.what());
   }
@@ -41,7 +39,7 @@ DeclaredBy::DeclaredBy(const std::filesystem::path& file)
     kernels_ = *kernels;
     all_.erase(kernels);
     bool tables = kernels_.is_object();
-    for (const Json& one : kernels_) tables = tables && one.is_object();
+    for (const nlohmann::json& one : kernels_) tables = tables && one.is_object();
     if (!tables) throw UsageError(file_ + ": kernel: legal: tables, each headed [kernel.\"ID\"]");
   }
   if (all_.empty() && kernels_.empty()) throw UsageError(file_ + ": says nothing: legal: fields of a description");
@@ -50,17 +48,17 @@ DeclaredBy::DeclaredBy(const std::filesystem::path& file)
 std::string DeclaredBy::operator()(const std::string& id, const std::string& description) {
   const auto mine = kernels_.find(id);
   if (all_.empty() && mine == kernels_.end()) return description;
-  if (description.size() > kMostBytes) return description;
-  Json json;
+  if (description.size() > kMostDescriptionBytes) return description;
+  nlohmann::json json;
   try {
-    json = strict_json<Json>(description, kDeepest);
+    json = strict_json<nlohmann::json>(description, kDeepest);
   } catch (const UsageError&) {  // describe() says of it what is wrong
     return description;
   }
   if (!json.is_object()) return description;
   put_over(all_, json);
   if (mine != kernels_.end()) put_over(*mine, json);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 void DeclaredBy::require_used(const Plugin& plugin) const {

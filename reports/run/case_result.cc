@@ -5,7 +5,7 @@
 namespace flashproof {
 namespace {
 
-const std::string kNone = "-";  // a part without elements
+const std::string kNoElements = "-";  // a part without elements
 
 }  // namespace
 
@@ -14,7 +14,7 @@ std::string CaseResult::serialize() const {
   out.outcome(*this);
   for (std::size_t i = 0; i < kPartCount; ++i) {
     const ErrorStats& stats = (*this)[static_cast<Part>(i)];
-    out.text(stats.elements == 0 ? kNone : stats.serialize());
+    out.text(stats.elements == 0 ? kNoElements : stats.serialize());
   }
   out.number(refined);
   return out.line;
@@ -25,7 +25,7 @@ CaseResult CaseResult::deserialize(const std::string& line) {
   CaseResult result;
   in.outcome(result);
   for (std::size_t i = 0; i < kPartCount; ++i) {
-    if (const auto text = in.text(); text != kNone) result[static_cast<Part>(i)] = ErrorStats::deserialize(text);
+    if (const auto text = in.text(); text != kNoElements) result[static_cast<Part>(i)] = ErrorStats::deserialize(text);
   }
   result.refined = in.number();
   in.expect_end();

@@ -6,14 +6,12 @@
 
 #include "kernels/run/run.h"
 #include "reference/error/judge.h"
+#include "reference/problem/special_values.h"
 #include "reference/system/error.h"
 #include "reports/run/evaluate.h"
 
 namespace flashproof {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 char heat(double computed, const Ball& truth, double bound, double range = 1e9) {
   const ElementBound b{bound, 0, 0, 0};
@@ -40,13 +38,13 @@ TEST(Heat, a_character_per_way_of_being_wrong) {
   EXPECT_EQ(open(3, 1), 'X');
   EXPECT_EQ(open(3, kNan), 'X');
   EXPECT_EQ(heat(kNan, {1}, 1), 'N');
-  EXPECT_EQ(heat(-kInf, {1}, 1), 'I');
-  EXPECT_EQ(heat(kInf, {0, 0, 0, kNegInf}, 1), 'I');
+  EXPECT_EQ(heat(-kInfinity, {1}, 1), 'I');
+  EXPECT_EQ(heat(kInfinity, {0, 0, 0, kNegInf}, 1), 'I');
   EXPECT_EQ(heat(5, {0, 0, 0, kNaN}, 1), 'F');
   EXPECT_EQ(heat(5, {0, 0, 0, kPosInf}, 1), 'F');
-  EXPECT_EQ(heat(kNan, {0, 0, 0, kNaN}, 1), '.');    // right
-  EXPECT_EQ(heat(1, {1}, kInf), '.');                // vacuous
-  EXPECT_EQ(heat(1.1, {1, 0, kInf}, 1e30, 1), '.');  // nothing known
+  EXPECT_EQ(heat(kNan, {0, 0, 0, kNaN}, 1), '.');         // right
+  EXPECT_EQ(heat(1, {1}, kInfinity), '.');                // vacuous
+  EXPECT_EQ(heat(1.1, {1, 0, kInfinity}, 1e30, 1), '.');  // nothing known
   const ElementBound b{1, 0, 0, 0};
   const RowDomain domain;
   const std::uint64_t poison = poison_bits(Format::f32);

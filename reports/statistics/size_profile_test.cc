@@ -8,11 +8,10 @@
 
 #include "kernels/registry.h"
 #include "properties/generators/family.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 std::string text(const SizeProfile& p) {
   std::string out;

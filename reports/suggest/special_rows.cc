@@ -5,12 +5,12 @@
 #include <limits>
 
 #include "reference/error/semantics/declared_terms.h"
+#include "reference/problem/special_values.h"
 #include "reference/system/error.h"
 
 namespace flashproof {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMost = 6;                          // cases of each kind
 constexpr std::int64_t kLargest = std::int64_t{1} << 14;  // elements of o
 
@@ -18,14 +18,14 @@ bool plant(SoftmaxProblem& p, RowKind kind) {
   const std::int64_t length = p.row_length.empty() ? p.x.shape[1] : p.row_length[0];
   if (length < 2) return false;
   for (std::int64_t c = 0; c < (kind == RowKind::empty ? length : 1); ++c) {
-    p.x.set({0, c}, kind == RowKind::empty ? -kInf : kind == RowKind::nan ? std::nan("") : kInf);
+    p.x.set({0, c}, kind == RowKind::empty ? -kInfinity : kind == RowKind::nan ? std::nan("") : kInfinity);
   }
   return true;
 }
 
 bool plant(MergeProblem& p, RowKind kind) {
   for (std::int64_t s = 0; s < (kind == RowKind::empty ? p.lse.shape[0] : 1); ++s) {
-    p.lse.set({s, 0}, kind == RowKind::empty ? -kInf : kind == RowKind::nan ? std::nan("") : kInf);
+    p.lse.set({s, 0}, kind == RowKind::empty ? -kInfinity : kind == RowKind::nan ? std::nan("") : kInfinity);
   }
   return true;
 }
@@ -38,7 +38,7 @@ bool plant(AttentionProblem& p, RowKind kind, bool with_bias) {
   if (!with_bias && !p.has_bias()) {
     if (kind == RowKind::empty && p.key_length.empty()) p.key_length.assign(static_cast<std::size_t>(p.sequences()), 1);
     if (kind == RowKind::empty) p.key_length[0] = 0;
-    if (kind != RowKind::empty) p.q.set({0, 0, 0, 0}, kind == RowKind::nan ? std::nan("") : kInf);
+    if (kind != RowKind::empty) p.q.set({0, 0, 0, 0}, kind == RowKind::nan ? std::nan("") : kInfinity);
     return true;
   }
   if (p.packed()) return false;
@@ -47,7 +47,7 @@ bool plant(AttentionProblem& p, RowKind kind, bool with_bias) {
     std::ranges::fill(p.bias.storage, std::byte{0});
   }
   for (std::int64_t j = keys.first; j < (kind == RowKind::empty ? keys.last : keys.first + 1); ++j) {
-    p.bias.set({0, 0, 0, j}, kind == RowKind::empty ? -kInf : kind == RowKind::nan ? std::nan("") : kInf);
+    p.bias.set({0, 0, 0, j}, kind == RowKind::empty ? -kInfinity : kind == RowKind::nan ? std::nan("") : kInfinity);
   }
   return true;
 }

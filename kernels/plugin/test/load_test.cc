@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::filesystem::path kFolder = FLASHPROOF_TEST_PLUGINS;  // load_fault_N.so, faulty.so
+const std::filesystem::path kPlugins = FLASHPROOF_TEST_PLUGINS;  // load_fault_N.so, faulty.so
 
 template <class Error>
 std::string thrown(const std::filesystem::path& path, double seconds = 30) {
@@ -32,11 +32,11 @@ std::string thrown(const std::filesystem::path& path, double seconds = 30) {
   return "nothing thrown";
 }
 std::string fault(const std::string& name, double seconds = 30) {
-  return thrown<PluginFault>(kFolder / ("load_fault_" + name + ".so"), seconds);
+  return thrown<PluginFault>(kPlugins / ("load_fault_" + name + ".so"), seconds);
 }
 
 TEST(Load, a_library_says_what_it_has_and_nothing_of_it_runs_here) {
-  const Plugin plugin(kFolder / "faulty.so");
+  const Plugin plugin(kPlugins / "faulty.so");
   EXPECT_EQ(plugin.name(), "faulty");
   ASSERT_EQ(plugin.kernels().size(), 29U);
   EXPECT_TRUE(std::ranges::is_sorted(plugin.kernels(), {}, &Kernel::id));
@@ -49,7 +49,7 @@ TEST(Load, a_library_says_what_it_has_and_nothing_of_it_runs_here) {
 
 TEST(Load, what_is_no_plugin_is_a_wrong_argument) {
   EXPECT_THAT(thrown<UsageError>("/nowhere/at-all.so"), HasSubstr("no such file"));
-  EXPECT_THAT(thrown<UsageError>(kFolder), HasSubstr("no regular file"));
+  EXPECT_THAT(thrown<UsageError>(kPlugins), HasSubstr("no regular file"));
   const auto text =
       std::filesystem::temp_directory_path() / ("flashproof-no-elf-" + std::to_string(::getpid()) + ".so");
   std::ofstream(text) << "int main;";
@@ -62,7 +62,7 @@ TEST(Load, what_is_no_plugin_is_a_wrong_argument) {
               AllOf(HasSubstr("no shared library; compile it"), HasSubstr("cc -O2 -shared -fPIC -I \"$FP\" '/"),
                     HasSubstr(".so' -lm")));
   std::filesystem::remove(source);
-  EXPECT_THAT(thrown<UsageError>(kFolder / "load_fault_99.so"), HasSubstr("no function flashproof_plugin_entry"));
+  EXPECT_THAT(thrown<UsageError>(kPlugins / "load_fault_99.so"), HasSubstr("no function flashproof_plugin_entry"));
 }
 
 /// The folder before a link need not be the one before where it leads.
@@ -71,12 +71,12 @@ TEST(Load, one_path_is_looked_at_and_loaded) {
   const std::filesystem::path folder = ::mkdtemp(made.data());
   std::filesystem::create_directories(folder / "a/b");
   std::filesystem::create_symlink("a/b", folder / "link");
-  std::filesystem::copy_file(kFolder / "faulty.so", folder / "a/mine.so");
+  std::filesystem::copy_file(kPlugins / "faulty.so", folder / "a/mine.so");
   std::ofstream(folder / "mine.so") << "int main;";
   const Plugin plugin(folder / "./link/../mine.so");
   EXPECT_EQ(plugin.path(), (folder / "link/../mine.so").string());
   std::filesystem::rename(folder / "mine.so", folder / "a/text.so");
-  std::filesystem::copy_file(kFolder / "faulty.so", folder / "text.so");
+  std::filesystem::copy_file(kPlugins / "faulty.so", folder / "text.so");
   EXPECT_THAT(thrown<UsageError>(folder / "link/../text.so"), HasSubstr("no shared library"));
   std::filesystem::remove_all(folder);
 }
@@ -102,7 +102,7 @@ TEST(Load, a_wrong_description_is_a_wrong_argument) {
   const std::pair<const char*, const char*> cases[] = {
       {"6", "declared twice"}, {"7", "no JSON"}, {"8", "near: row_length"}, {"9", "three names"}, {"10", "problem 9"}};
   for (const auto& [name, says] : cases) {
-    const std::filesystem::path path = kFolder / ("load_fault_" + std::string(name) + ".so");
+    const std::filesystem::path path = kPlugins / ("load_fault_" + std::string(name) + ".so");
     EXPECT_THAT(thrown<UsageError>(path),
                 AllOf(HasSubstr("plugin \"" + path.string() + "\": kernel "), HasSubstr(says)));
   }
@@ -116,7 +116,7 @@ TEST(Load, a_process_that_a_library_leaves_behind_is_a_finding_and_ended) {
 TEST(Load, the_environment_that_a_library_leaves_is_its_own) {
   std::fenv_t before, after;
   std::fegetenv(&before);
-  const LoadedPlugin& fast_math = LoadedPlugin::of((kFolder / "load_fault_15.so").string());
+  const LoadedPlugin& fast_math = LoadedPlugin::of((kPlugins / "load_fault_15.so").string());
   std::fegetenv(&after);
   EXPECT_EQ(before.__mxcsr & 0xffc0, after.__mxcsr & 0xffc0);
   EXPECT_EQ(fast_math.environment.__mxcsr & 0x8040U, 0x8040U);

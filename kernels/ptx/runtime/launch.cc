@@ -108,8 +108,8 @@ void report(Device& device, const LaunchRequest& request, const Kernel& kernel, 
 
 std::string demangled(const std::string& entry) {
   int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(entry.c_str(), nullptr, nullptr, &status),
-                                                    &std::free);
+  const std::unique_ptr<char, void (*)(void*)> text(
+      __cxxabiv1::__cxa_demangle(entry.c_str(), nullptr, nullptr, &status), &std::free);
   return status == 0 ? text.get() : entry;
 }
 

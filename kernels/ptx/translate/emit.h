@@ -9,6 +9,8 @@
 
 namespace flashproof::ptx {
 
+inline constexpr Type kWord{'u', 32};
+
 // emit_float.cc
 void emit_float_arithmetic(BlockCode& code, const Form& form, const Instruction& in);
 void emit_float_extremum(BlockCode& code, const Form& form, const Instruction& in);

@@ -6,8 +6,6 @@
 namespace flashproof::ptx {
 namespace {
 
-constexpr Type kWord{'u', 32};
-
 std::string minimum(BlockCode& code, int bits, const std::string& a, int b) {
   return code.op("call {0} @llvm.umin.v32i{1}({0} {2}, {0} splat (i{1} {3}))", vector_type(bits), bits, a, b);
 }

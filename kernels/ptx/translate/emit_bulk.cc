@@ -5,8 +5,6 @@
 namespace flashproof::ptx {
 namespace {
 
-constexpr Type kWord{'u', 32};
-
 void store_number(BlockCode& code, const Operand& operand, int index) {
   code.line("store <32 x i32> {}, ptr {}, align 128", code.value(operand, kWord), code.room_of(1, index, 32));
 }

@@ -3,11 +3,7 @@
 #include "kernels/ptx/translate/emit.h"
 
 namespace flashproof::ptx {
-namespace {
-
-constexpr Type kWord{'u', 32};
-
-}  // namespace
+namespace {}  // namespace
 
 void emit_map_address(BlockCode& code, const Form& form, const Instruction& in) {
   code.line("store <32 x i32> {}, ptr {}, align 128", code.value(in.operands[2], kWord), code.room(0));

@@ -4,8 +4,6 @@
 namespace flashproof::ptx {
 namespace {
 
-constexpr Type kWord{'u', 32};
-
 void store_fragment(BlockCode& code, const Operand& operand, Type type, int room) {
   const std::vector<Operand> parts = elements(operand);
   for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -4,7 +4,7 @@
 namespace flashproof::ptx {
 namespace {
 
-constexpr Type kWord{'u', 32}, kState{'b', 64};
+constexpr Type kState{'b', 64};
 
 MbarrierOperation operation_of(const Form& form) {
   using Operation = MbarrierOperation;
@@ -23,7 +23,7 @@ MbarrierOperation operation_of(const Form& form) {
                                  : Operation::complete;
 }
 
-Site site_of(const Form& form) {
+Site barrier_site(const Form& form) {
   Site site{};
   site.space =
       form.has("shared") || form.has("shared::cta") || form.has("shared::cluster") ? Space::shared : Space::generic;
@@ -48,7 +48,7 @@ void store_value(BlockCode& code, const Operand& operand, Type type) {
 void emit_mbarrier(BlockCode& code, const Form& form, const Instruction& in) {
   const bool arrives = (form.has("arrive") || form.has("arrive_drop")) && !form.has("async");
   const std::size_t at = arrives ? 1 : 0;
-  const Site site = site_of(form);
+  const Site site = barrier_site(form);
   store_address(code, in.operands[at], site.space, 0);
   Operand one;
   one.bits = 1;
@@ -59,7 +59,7 @@ void emit_mbarrier(BlockCode& code, const Form& form, const Instruction& in) {
 }
 
 void emit_mbarrier_wait(BlockCode& code, const Form& form, const Instruction& in) {
-  const Site site = site_of(form);
+  const Site site = barrier_site(form);
   store_address(code, in.operands[1], site.space, 0);
   store_value(code, in.operands[2], form.has("parity") ? kWord : kState);
   const std::string over = code.op("call i32 @ptx_mbarrier_wait(ptr %c, i32 {}, ptr {}, ptr {}, i32 {})", code.active(),

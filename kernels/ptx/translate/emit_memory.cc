@@ -25,7 +25,7 @@ void store_address(BlockCode& code, const Operand& operand, Space space, int roo
 
 namespace {
 
-Site site_of(const Form& form) {
+Site memory_site(const Form& form) {
   Site site{};
   site.space = space_of(form);
   site.bytes = static_cast<std::uint8_t>(form.type.bytes());
@@ -84,7 +84,7 @@ bool place_call_parameter(BlockCode& code, const Form& form, const Operand& oper
 
 /// The addresses into room 0, and what is accessed there.
 Site place_access(BlockCode& code, const Form& form, const Operand& operand) {
-  Site site = site_of(form);
+  Site site = memory_site(form);
   if (site.space == Space::param && place_call_parameter(code, form, operand)) {
     site.space = Space::local;
   } else if (site.space == Space::param && form.parts[0] == "st") {
@@ -140,7 +140,7 @@ void emit_atomic(BlockCode& code, const Form& form, const Instruction& in) {
       {"and", AtomicOperation::bit_and},   {"or", AtomicOperation::bit_or},   {"xor", AtomicOperation::bit_xor},
       {"exch", AtomicOperation::exchange}, {"cas", AtomicOperation::compare}, {"inc", AtomicOperation::increment},
       {"dec", AtomicOperation::decrement}};
-  Site site = site_of(form);
+  Site site = memory_site(form);
   for (const auto& [name, operation] : kOperations) {
     if (form.has(name)) site.operation = static_cast<std::uint8_t>(operation);
   }

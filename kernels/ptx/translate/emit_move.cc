@@ -6,8 +6,6 @@
 namespace flashproof::ptx {
 namespace {
 
-constexpr Type kWord{'u', 32};
-
 std::string resized(BlockCode& code, const std::string& x, int from, int to) {
   if (from == to) return x;
   return code.op("{} {} {} to {}", from > to ? "trunc" : "zext", vector_type(from), x, vector_type(to));

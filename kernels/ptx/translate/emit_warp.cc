@@ -5,8 +5,6 @@
 namespace flashproof::ptx {
 namespace {
 
-constexpr Type kWord{'u', 32};
-
 bool is_number(const Operand& operand, std::uint32_t low, std::uint32_t high) {
   return operand.kind == Operand::Kind::integer && operand.bits >= low && operand.bits <= high;
 }

@@ -6,7 +6,7 @@
 namespace flashproof::ptx {
 namespace {
 
-constexpr Type kWord{'u', 32}, kSum{'f', 32}, kDescriptor{'b', 64};
+constexpr Type kSum{'f', 32}, kDescriptor{'b', 64};
 
 std::string sum_place(BlockCode& code, std::size_t i) {
   return code.op("getelementptr i8, ptr {}, i64 {}", BlockCode::kSums, i * kLanes * 4);

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
+#include "kernels/ptx/translate/context.h"
 #include "kernels/special_functions/division.h"
 #include "kernels/special_functions/instructions.h"
 
 namespace flashproof::ptx {
 namespace {
-
-constexpr int kLanes = 32;
 
 template <class Word, Word (*kModel)(const special::Tables&, Word)>
 void of_lanes(const void* operands, void* result) {

@@ -11,7 +11,7 @@
 namespace flashproof::simt {
 namespace {
 
-constexpr std::size_t kBytes = 16;
+constexpr std::size_t kCopyBytes = 16;
 
 struct Copy {
   void* to;
@@ -31,9 +31,9 @@ bool lazy = false;
 
 void land(const Copy& copy) {
   if (copy.valid) {
-    std::memcpy(copy.to, copy.from, kBytes);
+    std::memcpy(copy.to, copy.from, kCopyBytes);
   } else {
-    std::memset(copy.to, 0, kBytes);
+    std::memset(copy.to, 0, kCopyBytes);
   }
 }
 
@@ -55,14 +55,14 @@ void start_copy(void* to, const void* from, bool valid, const char* file, int li
   const Thread& self = running_thread_at("cp_async_16", file, line);
   check_aligned_16(to, "cp_async_16 to", file, line);
   if (valid) check_aligned_16(from, "cp_async_16 from", file, line);
-  if (!is_shared(to, kBytes)) {
+  if (!is_shared(to, kCopyBytes)) {
     throw make_fault(FaultKind::bad_argument, self.site, "the destination is not in shared memory of this block");
   }
   const void* const pc = __builtin_return_address(0);
-  if (valid) shadow_read(from, kBytes, pc);
-  shadow_async_write(to, kBytes, pc);
+  if (valid) shadow_read(from, kCopyBytes, pc);
+  shadow_async_write(to, kCopyBytes, pc);
   if (!lazy) return land({to, from, valid});
-  std::memset(to, 0xff, kBytes);  // neither the old data nor the new
+  std::memset(to, 0xff, kCopyBytes);  // neither the old data nor the new
   copies_of(self).started.push_back({to, from, valid});
 }
 

@@ -9,7 +9,7 @@ namespace flashproof::simt {
 namespace {
 
 constexpr std::string_view kRandom = "random:";
-constexpr std::string_view kBytes = "bytes:";
+constexpr std::string_view kBytesPrefix = "bytes:";
 constexpr std::uint32_t kMostPreempt = 1'000'000;
 constexpr std::string_view kLazy = "+lazy";
 constexpr std::size_t kShown = 40;  // characters of a bad argument that are repeated in the message
@@ -59,9 +59,9 @@ Schedule parse_schedule(std::string_view text) {
     }
     return schedule;
   }
-  if (text.starts_with(kBytes)) {
+  if (text.starts_with(kBytesPrefix)) {
     schedule.policy = Policy::bytes;
-    const std::string_view digits = text.substr(kBytes.size());
+    const std::string_view digits = text.substr(kBytesPrefix.size());
     if (digits.size() % 2 != 0) refuse(text, "odd number of hexadecimal digits");
     schedule.bytes.reserve(digits.size() / 2);
     for (std::size_t i = 0; i < digits.size(); i += 2) {
@@ -93,7 +93,7 @@ std::string to_string(const Schedule& schedule) {
       break;
   }
   constexpr char kDigits[] = "0123456789abcdef";
-  std::string text(kBytes);
+  std::string text(kBytesPrefix);
   for (const std::uint8_t byte : schedule.bytes) {
     text += kDigits[byte >> 4];
     text += kDigits[byte & 15];

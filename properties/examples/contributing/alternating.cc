@@ -1,7 +1,7 @@
 // Every second key stands 8 above its neighbours.
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::alternating {
 namespace {
 
 Case make(const CaseSpec& spec) {
@@ -17,4 +17,4 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::spread, .at_least = 5, .
 
 Family alternating() { return {"every second key 8 above its neighbours", kAll, make, kPromises}; }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::alternating

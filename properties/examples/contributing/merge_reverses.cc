@@ -5,7 +5,7 @@
 #include "properties/laws/support/change.h"
 #include "properties/laws/support/compare.h"
 
-namespace flashproof {
+namespace flashproof::law::merge_reverses {
 namespace {
 
 constexpr std::string_view kTeeth[] = {"merge.broken.misprinted_lse"};
@@ -28,4 +28,4 @@ Verdict relate(Trial& trial) {
 
 Law merge_reverses() { return {"states may be merged backwards, within both bounds", kTeeth, relate}; }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::merge_reverses

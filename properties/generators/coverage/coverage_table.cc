@@ -43,8 +43,8 @@ std::size_t lengths_axis(ProblemKind problem) {
 
 /// validate()'s words where the problem forbids the two levels; empty: it does not.
 std::string refusal(ProblemKind problem, const Levels& levels) {
-  const pairs::Kind& kind = pairs::kind_for(problem);
-  const pairs::Choice choice = kind.choose(levels, pairs::Numbers(levels.size(), 0));
+  const pairwise::Kind& kind = pairwise::kind_for(problem);
+  const pairwise::Choice choice = kind.choose(levels, pairwise::Numbers(levels.size(), 0));
   if (choice.fits) return {};
   Random random(1, 1);
   try {

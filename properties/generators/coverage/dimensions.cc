@@ -140,7 +140,7 @@ constexpr Level kDims[] = {
     {"1-31", 1, 31}, {"32-64", 32, 64}, {"65-128", 65, 128}, {"129-256", 129, 256}, {"257-576", 257, 576}};
 constexpr Number kDimValues[] = {1,  2,  3,  4,   5,   7,   8,   9,   15,  16,  17,  31,  32,  33,  40, 63,
                                  64, 65, 80, 127, 128, 129, 160, 192, 255, 256, 257, 512, 575, 576, 577};
-constexpr Level kChunks[] = {
+constexpr Level kLongestChunk[] = {
     {"1-15", 1, 15}, {"16-63", 16, 63}, {"64-1024", 64, 1024}, {"1025-3072", 1025, 3072}, {"3073-", 3073, kMany}};
 constexpr Number kChunkValues[] = {1,  3,   7,   8,    9,    15,   16,   17,   31,   32,   33,   63,  64,
                                    65, 128, 256, 1023, 1024, 1025, 2048, 3072, 3073, 4095, 4096, 4097};
@@ -205,7 +205,7 @@ constexpr Dimension kAttention[] = {
     {"keys", kKeyLevels, kKeyValues, [](const Problem& p) { return as<A>(p).k_length(); }},
     {"d", kDims, kDimValues, [](const Problem& p) { return as<A>(p).head_dim(); }},
     {"dv", kWidthLevels, kWidthValues, [](const Problem& p) { return as<A>(p).value_dim(); }},
-    {"longest chunk", kChunks, kChunkValues, [](const Problem& p) { return longest_of(as<A>(p).plan); }},
+    {"longest chunk", kLongestChunk, kChunkValues, [](const Problem& p) { return longest_of(as<A>(p).plan); }},
     {"chunks", kChunkCounts, kChunkCountValues, [](const Problem& p) { return Number{as<A>(p).plan.chunks()}; }},
     {"visiting order", kOrders, {}, [](const Problem& p) { return order_of(as<A>(p).plan.order); }},
     {"scale", kScales, kScaleValues, scale_of},

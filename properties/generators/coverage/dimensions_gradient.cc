@@ -14,7 +14,7 @@ using Number = std::int64_t;
 
 constexpr Level kModes[] = {{"stage", 0, 0}, {"gradient", 1, 1}};
 constexpr Level kFormats[] = {{"as q", 0, 0}, {"another", 1, 1}};
-constexpr Level kLayouts[] = {{"dense", 0, 0}, {"heads inside", 1, 1}};
+constexpr Level kOutputLayouts[] = {{"dense", 0, 0}, {"heads inside", 1, 1}};
 /// The least of each is what is drawn (backward_case.cc).
 constexpr Level kSizes[] = {{"2^-20", -20, -11}, {"1", 0, 7}, {"2^8", 8, 127}};
 
@@ -46,11 +46,11 @@ Dimensions all_dimensions() {
   all[kOutputFormat] = {"format of o", kFormats, {}, [](const Problem& p) {
                           return Number{gradient(p).o.format != gradient(p).forward.q.format};
                         }};
-  all[kOutputLayout] = {"layout of o, dO", kLayouts, {}, [](const Problem& p) {
+  all[kOutputLayout] = {"layout of o, dO", kOutputLayouts, {}, [](const Problem& p) {
                           return Number{gradient(p).o.stride[2] > gradient(p).o.shape[3]};
                         }};
   all[kLseLayout] = {
-      "layout of lse", kLayouts, {}, [](const Problem& p) { return Number{gradient(p).lse.stride[2] > 1}; }};
+      "layout of lse", kOutputLayouts, {}, [](const Problem& p) { return Number{gradient(p).lse.stride[2] > 1}; }};
   all[kOutputGradient] = {"size of dO", kSizes, {}, largest_exponent};
   return all;
 }

@@ -15,7 +15,7 @@
 #include "reference/problem/case.h"
 #include "reference/problem/random.h"
 
-namespace flashproof::pairs {
+namespace flashproof::pairwise {
 
 /// One number per dimension; of a free one what the kind finds simplest.
 using Numbers = std::vector<std::int64_t>;
@@ -61,4 +61,4 @@ GradientForm gradient_form(const Numbers& numbers);
 /// The covering array of a kind; it begins with rows of levels that nearly every kernel takes.
 const std::vector<Levels>& rows(ProblemKind problem);
 
-}  // namespace flashproof::pairs
+}  // namespace flashproof::pairwise

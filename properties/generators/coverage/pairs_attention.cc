@@ -10,7 +10,7 @@
 #include "properties/generators/plan.h"
 #include "reference/system/error.h"
 
-namespace flashproof::pairs {
+namespace flashproof::pairwise {
 namespace {
 
 using Number = std::int64_t;
@@ -314,4 +314,4 @@ Problem make_attention(const CaseSpec& spec, const Numbers& n, Random& random) {
 const Kind kAttentionKind{plain_attention, [](Numbers& n) { return attention_fits(n, kProducts); }, choose_attention,
                           make_attention};
 
-}  // namespace flashproof::pairs
+}  // namespace flashproof::pairwise

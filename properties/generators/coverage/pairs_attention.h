@@ -5,7 +5,7 @@
 
 #include "properties/generators/coverage/pairs.h"
 
-namespace flashproof::pairs {
+namespace flashproof::pairwise {
 
 /// Products of the two sums where no two levels ask for more.
 inline constexpr std::int64_t kProducts = std::int64_t{1} << 17;
@@ -21,4 +21,4 @@ inline bool of_more_than_a_pair(const Levels& levels) {
   return std::ranges::count(levels, kFree) < std::ssize(levels) - 2;
 }
 
-}  // namespace flashproof::pairs
+}  // namespace flashproof::pairwise

@@ -1,7 +1,7 @@
 // Gradients of levels: attention's numbers where the gradient has them, nothing of the rest; its plan orders nothing.
 #include "properties/generators/coverage/pairs_attention.h"
 
-namespace flashproof::pairs {
+namespace flashproof::pairwise {
 namespace {
 
 /// What attention has of these.
@@ -25,7 +25,7 @@ Numbers plain() {
   return n;
 }
 
-bool fits(Numbers& n, std::int64_t most_products) {
+bool gradient_fits(Numbers& n, std::int64_t most_products) {
   Numbers forward = forward_numbers(n);
   const bool result = attention_fits(forward, most_products);
   take_forward(forward, n);
@@ -38,7 +38,7 @@ Choice choose_gradient(const Levels& levels, const Numbers& turns) {
   take_forward(simplest_attention(forward), simplest);
   const std::int64_t most = most_products(forward);
   Choice choice = choose(dimensions(ProblemKind::backward), levels, simplest, turns,
-                         [most](Numbers& numbers) { return fits(numbers, most); });
+                         [most](Numbers& numbers) { return gradient_fits(numbers, most); });
   if (has_no_key(forward) && of_more_than_a_pair(levels)) choice.fits = false;
   return choice;
 }
@@ -51,7 +51,7 @@ Problem make_forward(const CaseSpec& spec, const Numbers& n, Random& random) {
 
 }  // namespace
 
-const Kind kGradientKind{plain, [](Numbers& n) { return fits(n, kProducts); }, choose_gradient, make_forward};
+const Kind kGradientKind{plain, [](Numbers& n) { return gradient_fits(n, kProducts); }, choose_gradient, make_forward};
 
 GradientForm gradient_form(const Numbers& n) {
   return {.mode = n[kGradientMode] == 1 ? BackwardMode::gradient : BackwardMode::stage,
@@ -61,4 +61,4 @@ GradientForm gradient_form(const Numbers& n) {
           .exponent = static_cast<int>(n[kOutputGradient])};
 }
 
-}  // namespace flashproof::pairs
+}  // namespace flashproof::pairwise

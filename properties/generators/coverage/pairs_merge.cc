@@ -7,18 +7,18 @@
 #include "properties/generators/joins.h"
 #include "properties/generators/plan.h"
 
-namespace flashproof::pairs {
+namespace flashproof::pairwise {
 namespace {
 
 using Number = std::int64_t;
 
-constexpr Number kMostElements = Number{1} << 17;
+constexpr Number kMostMergeElements = Number{1} << 17;
 
-bool fits(Numbers& n) {
+bool merge_fits(Numbers& n) {
   if (n[kMergeStates] == kUnset) n[kMergeStates] = std::max<Number>(least_of(n[kMergeOrder]), 2);
   const bool seen = n[kMergeLayout] != kTransposed || n[kMergeWidth] > 1 || n[kMergeRows] > 1;
   const Number least = std::max<Number>(least_of(n[kMergeOrder]), n[kMergeTree] == 1 ? 2 : 1);
-  return seen && least <= n[kMergeStates] && n[kMergeStates] * n[kMergeRows] * n[kMergeWidth] <= kMostElements;
+  return seen && least <= n[kMergeStates] && n[kMergeStates] * n[kMergeRows] * n[kMergeWidth] <= kMostMergeElements;
 }
 
 bool many_rows_alone(const Levels& levels) {
@@ -34,7 +34,7 @@ Numbers plain_merge() {
 }
 
 Choice choose_merge(const Levels& levels, const Numbers& turns) {
-  Choice choice = choose(dimensions(ProblemKind::merge), levels, plain_merge(), turns, fits);
+  Choice choice = choose(dimensions(ProblemKind::merge), levels, plain_merge(), turns, merge_fits);
   // More rows than 16 bits count, of which a merge of any width would cost too much: a row of the array by itself.
   if (many_rows_alone(levels)) choice = {{2, 65537, 1, 0, 0, 0, kForward, 0, kDense}, true};
   return choice;
@@ -46,7 +46,7 @@ void put_sums(MergeProblem& p, Random& random) {
   for (Number c = 0; c < p.l.shape[0]; ++c) {
     for (Number r = 0; r < p.l.shape[1]; ++r) {
       const double l = magnitude(random, -3, 3);
-      if (p.lse.at({c, r}) == -family::kInf) continue;
+      if (p.lse.at({c, r}) == -kInfinity) continue;
       p.l.set({c, r}, l);
       for (Number t = 0; t < p.o.shape[2]; ++t) p.o.set({c, r, t}, l * random.normal());
     }
@@ -82,7 +82,7 @@ Problem make_merge(const CaseSpec& spec, const Numbers& n, Random& random) {
     for (double& logit : logits) {
       const double number = 3 * r.normal();
       const bool drawn = r.chance(empty);
-      logit = empty > 0 && (drawn || at == hidden) ? -family::kInf : number;
+      logit = empty > 0 && (drawn || at == hidden) ? -kInfinity : number;
       ++at;
     }
   });
@@ -96,6 +96,6 @@ Problem make_merge(const CaseSpec& spec, const Numbers& n, Random& random) {
 
 }  // namespace
 
-const Kind kMergeKind{plain_merge, fits, choose_merge, make_merge};
+const Kind kMergeKind{plain_merge, merge_fits, choose_merge, make_merge};
 
-}  // namespace flashproof::pairs
+}  // namespace flashproof::pairwise

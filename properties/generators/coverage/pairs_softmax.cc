@@ -6,13 +6,13 @@
 #include "properties/generators/coverage/pairs.h"
 #include "properties/generators/plan.h"
 
-namespace flashproof::pairs {
+namespace flashproof::pairwise {
 namespace {
 
 using Number = std::int64_t;
 
 // As many as the levels of rows and columns need, or few.
-constexpr Number kMostElements = Number{1} << 14;
+constexpr Number kMostSoftmaxElements = Number{1} << 14;
 /// Where there is one row and nothing else is asked for.
 constexpr Number kLongest = Number{3} << 15;
 /// Blocks of a kernel that gives every chunk of a row one, where no two levels ask for more.
@@ -24,7 +24,7 @@ Number most_times(const Numbers& n) {
   return n[kSoftmaxRows] >= 5 ? 3 : 1;
 }
 
-bool fits(Numbers& n, bool nothing_else) {
+bool softmax_fits(Numbers& n, bool nothing_else) {
   if (n[kSoftmaxRows] == kUnset) n[kSoftmaxRows] = n[kSoftmaxColumns] > 4097 ? 1 : 2;
   if (n[kSoftmaxColumns] == kUnset && n[kSoftmaxChunk] == kUnset)
     n[kSoftmaxColumns] = std::max<Number>(n[kSoftmaxChunks], 9);
@@ -36,8 +36,10 @@ bool fits(Numbers& n, bool nothing_else) {
   // Columns side by side and chunks of them: rows of one column have no order to visit.
   const bool both = n[kSoftmaxRows] >= 100 && n[kSoftmaxChunks] >= 32;
   const bool few = n[kSoftmaxChunks] <= 4 || n[kSoftmaxRows] * n[kSoftmaxChunks] <= (both ? 3200 : kMostBlocks);
-  const Number plain = n[kSoftmaxRows] == 1 ? kLongest : n[kSoftmaxRows] == 2 ? kMostElements : kMostElements / 4;
-  const Number most = nothing_else ? plain : kMostElements * most_times(n);
+  const Number plain = n[kSoftmaxRows] == 1   ? kLongest
+                       : n[kSoftmaxRows] == 2 ? kMostSoftmaxElements
+                                              : kMostSoftmaxElements / 4;
+  const Number most = nothing_else ? plain : kMostSoftmaxElements * most_times(n);
   return seen && cut && few && n[kSoftmaxRows] * n[kSoftmaxColumns] <= most;
 }
 
@@ -49,7 +51,7 @@ Numbers plain_softmax() {
 
 Choice choose_softmax(const Levels& levels, const Numbers& turns) {
   Choice choice = choose(dimensions(ProblemKind::softmax), levels, plain_softmax(), turns,
-                         [](Numbers& n) { return fits(n, false); });
+                         [](Numbers& n) { return softmax_fits(n, false); });
   // One row without a column that it sees shows nothing: it is drawn, but covers no other pair.
   const bool nothing = levels[kSoftmaxLengths] == kSomeEmpty && levels[kSoftmaxRows] == 0;
   if (nothing && std::ranges::count(levels, kFree) < std::ssize(levels) - 2) choice.fits = false;
@@ -88,10 +90,10 @@ Problem make_softmax(const CaseSpec& spec, const Numbers& n, Random& random) {
   return problem;
 }
 
-bool fits_plain(Numbers& n) { return fits(n, true); }
+bool fits_plain(Numbers& n) { return softmax_fits(n, true); }
 
 }  // namespace
 
 const Kind kSoftmaxKind{plain_softmax, fits_plain, choose_softmax, make_softmax};
 
-}  // namespace flashproof::pairs
+}  // namespace flashproof::pairwise

@@ -6,7 +6,7 @@
 
 #include "properties/generators/features.h"
 
-namespace flashproof::pairs {
+namespace flashproof::pairwise {
 
 /// A few or many keys, mostly fewer than `within`: a window that reaches further ends nowhere. The longest of these as often as all the
 /// others. Not 0: of 0 keys to the left a sequence that ends earlier sees nothing (`feature_edges` has those).
@@ -40,4 +40,4 @@ inline void put_window(AttentionProblem& problem, Random& random, std::int64_t l
   if ((level & 2) != 0) problem.window_right = problem.causal && at_mask ? 0 : right;
 }
 
-}  // namespace flashproof::pairs
+}  // namespace flashproof::pairwise

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <limits>
+#include <numbers>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -93,9 +94,8 @@ Difficulty difficulty(const Problem& problem);
 inline constexpr double kSentinels[] = {-1e4, -3e4, -5e4, -65504, -1e9, -0x1.fffffep127};
 /// Rises up to which kernels leave the frame of a lazy rescale, in nats: 8 and 4 octaves, 8, 4 and 1, an octave, and the
 /// head-room of P in f16 (ln 65504) and e4m3fn (ln 448).
-inline constexpr double kLn2 = 0.6931471805599453;
-inline constexpr double kRescaleThresholds[] = {8 * kLn2, 8, 4 * kLn2,           4,
-                                                kLn2,     1, 11.089866488461016, 6.104793232414985};
+inline constexpr double kRescaleThresholds[] = {8 * std::numbers::ln2, 8, 4 * std::numbers::ln2, 4,
+                                                std::numbers::ln2,     1, 11.089866488461016,    6.104793232414985};
 
 struct DifficultyField {
   std::string_view name;

@@ -8,6 +8,8 @@
 
 namespace flashproof {
 
+inline double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
 void measure_rows(std::span<const ScoreRow> rows, Difficulty& result);
 void measure_storage(const Problem& problem, std::span<const ScoreRow> rows, Difficulty& result);
 

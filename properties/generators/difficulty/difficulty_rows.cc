@@ -4,11 +4,10 @@
 #include <vector>
 
 #include "properties/generators/difficulty/difficulty_parts.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double median(std::vector<double> values, double otherwise) {
   if (values.empty()) return otherwise;
@@ -180,8 +179,6 @@ void measure_values(const ScoreRow& row, RowMeasures& tally) {
   tally.nans += nan;
   tally.infs += inf;
 }
-
-double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 }  // namespace
 

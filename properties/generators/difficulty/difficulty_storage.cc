@@ -11,8 +11,6 @@
 namespace flashproof {
 namespace {
 
-double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
-
 struct Stored {
   double elements = 0, subnormal = 0, near_max = 0;
 };

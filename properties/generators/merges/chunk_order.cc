@@ -3,7 +3,7 @@
 // have irregular lengths and logits spread enough for the order to matter in the rounding.
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::chunk_order {
 namespace {
 
 struct Slot {
@@ -43,4 +43,4 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::chunks, .at_least = 2},
 
 Family chunk_order() { return {"every order of up to four chunks, random orders beyond", kAll, make, kPromises}; }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::chunk_order

@@ -3,7 +3,7 @@
 // subnormal one), 10^6 or 10^30; -inf in between. (overflow_edge has one gap from one base; huge one size for all.)
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::lse_gaps {
 namespace {
 
 constexpr double kSteps[] = {0, 0, 0.5, 16.7, 17.4, 87, 87.4, 88, 88.7, 88.75, 89, 103.2, 104, 105};
@@ -18,7 +18,7 @@ void walk_row(Random& random, std::span<double> logits, double far) {
     const bool is_far = random.chance(far);
     const bool empty = random.chance(0.15);
     lse += sign * (is_far ? far_step : near_step);
-    logit = empty ? -kInf : lse;
+    logit = empty ? -kInfinity : lse;
   }
 }
 
@@ -45,4 +45,4 @@ Family lse_gaps() {
           kPromises};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::lse_gaps

@@ -3,7 +3,7 @@
 #include "properties/generators/build.h"
 #include "properties/generators/joins.h"
 
-namespace flashproof::family {
+namespace flashproof::family::merge_tree {
 namespace {
 
 Case make(const CaseSpec& spec) {
@@ -19,7 +19,7 @@ Case make(const CaseSpec& spec) {
   return with_rows(spec, std::move(problem), random, [=](Random& r, const LogitSite&, std::span<double> logits) {
     for (double& logit : logits) {
       const double number = offset + deviation * r.normal();
-      logit = r.chance(empty) ? -kInf : number;
+      logit = r.chance(empty) ? -kInfinity : number;
     }
   });
 }
@@ -33,4 +33,4 @@ Family merge_tree() {
   return {"a merge tree as input: balanced, caterpillar, random; empty states in it", kMergeOnly, make, kPromises};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::merge_tree

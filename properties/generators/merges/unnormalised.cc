@@ -4,7 +4,7 @@
 #include "properties/generators/build.h"
 #include "properties/generators/joins.h"
 
-namespace flashproof::family {
+namespace flashproof::family::unnormalised {
 namespace {
 
 double sum_of_weights(Random& random, int octaves) {
@@ -18,7 +18,7 @@ void put_sums(MergeProblem& problem, Random& random, double empty, int octaves) 
     for (std::int64_t r = 0; r < problem.l.shape[1]; ++r) {
       const double l = sum_of_weights(random, octaves);
       const bool weightless = random.chance(empty);
-      if (problem.lse.at({c, r}) == -kInf) continue;  // its l stays poison
+      if (problem.lse.at({c, r}) == -kInfinity) continue;  // its l stays poison
       problem.l.set({c, r}, weightless ? 0 : l);
     }
   }
@@ -28,7 +28,7 @@ void put_sums(MergeProblem& problem, Random& random, double empty, int octaves) 
 void put_accumulators(MergeProblem& problem, Random& random) {
   for (std::int64_t c = 0; c < problem.o.shape[0]; ++c) {
     for (std::int64_t r = 0; r < problem.o.shape[1]; ++r) {
-      const double l = problem.lse.at({c, r}) == -kInf ? 0 : problem.l.at({c, r});
+      const double l = problem.lse.at({c, r}) == -kInfinity ? 0 : problem.l.at({c, r});
       for (std::int64_t t = 0; t < problem.o.shape[2]; ++t) {
         const double value = l * random.normal();
         if (l > 0) problem.o.set({c, r, t}, clamp_to(problem.o.format, value));
@@ -50,7 +50,7 @@ Case make(const CaseSpec& spec) {
   put_logits(problem, random, [=](Random& r, const LogitSite&, std::span<double> logits) {
     for (double& m : logits) {
       const double number = offset + deviation * r.normal();
-      m = r.chance(empty / 2) ? -kInf : number;
+      m = r.chance(empty / 2) ? -kInfinity : number;
     }
   });
   put_sums(merge, random, empty, octaves);
@@ -71,4 +71,4 @@ Family unnormalised() {
   return {"states (m, l, O): l over many octaves, l = 0, m = -inf, poison in O", kMergeOnly, make, kPromises};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::unnormalised

@@ -4,7 +4,7 @@
 // chunk_order only shuffles; beside a wide spread of logits, so that an update that keeps the wrong frame shows.
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::visiting_order {
 namespace {
 
 std::vector<std::int32_t>& order_of(Problem& problem) {
@@ -63,4 +63,4 @@ Family striped_order() {
           kStripedPromises};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::visiting_order

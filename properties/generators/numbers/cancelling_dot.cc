@@ -9,7 +9,7 @@
 
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::cancelling_dot {
 namespace {
 
 constexpr std::int64_t kMinHeadDim = 4;
@@ -84,4 +84,4 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::condition, .at_least = 1
 
 Family cancelling_dot() { return {"q.k of order 1 from terms of 2^12 and more", kAttentionOnly, make, kPromises}; }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::cancelling_dot

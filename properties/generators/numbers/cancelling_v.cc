@@ -5,7 +5,7 @@
 
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::cancelling_v {
 namespace {
 
 // partner[j], a random perfect matching; with an odd number of keys one is its own partner.
@@ -72,4 +72,4 @@ Family cancelling_v() {
   return {"sum p v is exactly or nearly 0: pairs of equal logits with opposite v", kWithValues, make, kPromises};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::cancelling_v

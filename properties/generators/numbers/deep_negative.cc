@@ -3,7 +3,7 @@
 // starts at a sentinel never sees them.
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::deep_negative {
 namespace {
 
 constexpr double kLevels[] = {89.5, 90,     95,     100, 104, 110,   1e3,   9.9e3, 1.01e4,
@@ -32,4 +32,4 @@ Family deep_negative() {
   return {"whole rows at -89 ... -1e6, on both sides of usual sentinels", kAll, make, kPromises};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::deep_negative

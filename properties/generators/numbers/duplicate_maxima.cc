@@ -3,7 +3,7 @@
 // maximum once, or skips a chunk whose maximum is not above the running one, shows too.
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::duplicate_maxima {
 namespace {
 
 constexpr double kLevels[] = {0, 0, 2.5, -7, 40, -60};
@@ -39,4 +39,4 @@ Family duplicate_maxima() {
   return {"several keys at exactly the maximum, v of one sign", kAll, make, kPromises, long_rows};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::duplicate_maxima

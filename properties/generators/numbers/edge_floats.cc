@@ -4,7 +4,7 @@
 #include "properties/generators/build.h"
 #include "properties/generators/edge_float.h"
 
-namespace flashproof::family {
+namespace flashproof::family::edge_floats {
 namespace {
 
 constexpr int kMostScore[] = {-20, 0, 2, 4, 6};  // e^88 is near 2^127
@@ -52,4 +52,4 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::subnormal_share, .at_lea
 
 Family edge_floats() { return {"edge exponents times significand patterns in every tensor", kAll, make, kPromises}; }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::edge_floats

@@ -2,7 +2,7 @@
 // sums in 16 bits stop growing, a biased rounding adds up, and the mean of v cancels.
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::equal {
 namespace {
 
 constexpr double kLevels[] = {0, 1, -1, 10, -50, 80, 1000.5};
@@ -46,4 +46,4 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::spread, .at_most = 1, .s
 
 Family equal() { return {"equal logits, or a few spacings apart", kAll, make, kPromises}; }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::equal

@@ -3,7 +3,7 @@
 // flushed while the sum of weights is not loses them. v of the peak is small, that of the tail has one sign.
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::flat_tail {
 namespace {
 
 Case make(const CaseSpec& spec) {
@@ -40,4 +40,4 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::spread, .at_least = 4, .
 
 Family flat_tail() { return {"one key 4 to 18 above a flat tail, first or last", kAll, make, kPromises}; }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::flat_tail

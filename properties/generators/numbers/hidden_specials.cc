@@ -4,10 +4,10 @@
 // what rows see.)
 #include "properties/generators/features.h"
 
-namespace flashproof::family {
+namespace flashproof::family::hidden_specials {
 namespace {
 
-constexpr double kSpecials[] = {kInf, -kInf, std::numeric_limits<double>::quiet_NaN()};
+constexpr double kSpecials[] = {kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN()};
 
 double special_or_huge(Random& random, Format format) {
   const double special = pick(random, kSpecials);
@@ -79,7 +79,7 @@ bool hides_by_position(const AttentionProblem& p) {
 void hide(Random& random, std::span<double> logits) {
   const std::int64_t hidden = random.integer(1, 3);
   for (std::int64_t n = 0; n < hidden && !logits.empty(); ++n) {
-    logits[static_cast<std::size_t>(random.integer(0, std::ssize(logits) - 1))] = -kInf;
+    logits[static_cast<std::size_t>(random.integer(0, std::ssize(logits) - 1))] = -kInfinity;
   }
 }
 
@@ -126,7 +126,7 @@ void put_merge(Problem& problem, Random& random) {
   auto& p = std::get<MergeProblem>(problem);
   for (std::int64_t c = 0; c < p.o.shape[0]; ++c) {
     for (std::int64_t r = 0; r < p.o.shape[1]; ++r) {
-      for (std::int64_t t = 0; t < p.o.shape[2] && p.lse.at({c, r}) == -kInf; ++t) {
+      for (std::int64_t t = 0; t < p.o.shape[2] && p.lse.at({c, r}) == -kInfinity; ++t) {
         p.o.set({c, r, t}, special_or_huge(random, p.o.format));
       }
     }
@@ -153,4 +153,4 @@ Family hidden_specials() {
   return {"NaN and infinities in hidden keys, unused pages, beyond lengths, in empty states", kAll, make, kPromises};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::hidden_specials

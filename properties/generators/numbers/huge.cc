@@ -5,7 +5,7 @@
 #include "properties/generators/build.h"
 #include "properties/generators/keys.h"
 
-namespace flashproof::family {
+namespace flashproof::family::huge {
 namespace {
 
 int top_exponent(double largest) { return exponent_of(largest); }
@@ -132,4 +132,4 @@ constexpr Promise kPromises[] = {
 
 Family huge() { return {"magnitudes from 1e3 to the largest finite number", kAll, make, kPromises, long_rows}; }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::huge

@@ -3,7 +3,7 @@
 // Attention gets them from q and k as a network would, all components at work.
 #include "properties/generators/features.h"
 
-namespace flashproof::family {
+namespace flashproof::family::logit_spread {
 namespace {
 
 constexpr double kDeviations[] = {0.1, 0.2, 0.35, 0.5, 0.8, 1, 1.5, 2, 3, 4, 6, 8};
@@ -31,4 +31,4 @@ Family logit_spread() {
   return {"normal logits of deviation 0.1 to 8, one per seed", kAll, make, kPromises, long_rows};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::logit_spread

@@ -3,7 +3,7 @@
 // maximum that rises by less than 1 between them, so that the factor between two such exponentials counts.
 #include "properties/generators/features.h"
 
-namespace flashproof::family {
+namespace flashproof::family::max_window {
 namespace {
 
 constexpr double kLevels[] = {-110, -104, -95, -89, -88.5, -87, -60, 60,  87,    88,    90,
@@ -26,4 +26,4 @@ Family max_window() {
   return {"row maxima at -110 ... 110, where exp(-m) alone leaves the range", kAttentionOnly, make, kPromises};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::max_window

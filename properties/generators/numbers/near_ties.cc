@@ -3,7 +3,7 @@
 // format apart; the other keys are far below.
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::near_ties {
 namespace {
 
 constexpr double kLevels[] = {0.5, -0.5, 1, 3, -11, 30, -50, 80, 1000.5};
@@ -46,4 +46,4 @@ Family near_ties() {
   return {"two keys with logits 0 to 2 spacings apart and opposite v", kAll, make, kPromises, long_rows};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::near_ties

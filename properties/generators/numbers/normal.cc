@@ -2,7 +2,7 @@
 // fails here fails everywhere. N(0,1) alone hides most defects, so deviation, offset and scale vary.
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::normal {
 namespace {
 
 constexpr double kDeviations[] = {0.25, 1, 1, 4};
@@ -35,4 +35,4 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::hidden_share, .at_most =
 
 Family normal() { return {"normal numbers of several deviations and offsets: the control", kAll, make, kPromises}; }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::normal

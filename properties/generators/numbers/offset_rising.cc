@@ -2,7 +2,7 @@
 // of a fused m log2(e) is in proportion to |m|, and at every rise another one enters. Offsets of either sign.
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::offset_rising {
 namespace {
 
 constexpr double kOffsets[] = {100, 300, 1e3, 3e3, 1e4, 3e4, 6e4, 1e6};
@@ -38,4 +38,4 @@ Family offset_rising() {
   return {"offsets of 100 to 1e6, and a maximum that rises by a little per chunk", kAll, make, kPromises};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::offset_rising

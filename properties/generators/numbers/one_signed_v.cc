@@ -2,7 +2,7 @@
 // v of mean 0 hides it. Part of the cases have v = 1, of which the answer is exactly 1 (and 0 in rows without a key).
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::one_signed_v {
 namespace {
 
 Case make(const CaseSpec& spec) {
@@ -27,4 +27,4 @@ Family one_signed_v() {
   return {"v of one sign: a biased rounding drifts and is not hidden", kWithValues, make, kPromises};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::one_signed_v

@@ -3,7 +3,7 @@
 // or 104 apart, where the forms with one unshifted exponential overflow or underflow.
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::overflow_edge {
 namespace {
 
 // With N >= 8 keys: the top is at most 0.3 ln N + 0.5 below 88.72 (the grid of halves keeps it exact in bf16), the
@@ -56,4 +56,4 @@ Family overflow_edge() {
   return {"the sum of exp(x) overflows f32 and no term does; lse 87..104 apart", kAll, make, kPromises};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::overflow_edge

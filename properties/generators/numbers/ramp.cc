@@ -3,7 +3,7 @@
 // spacing of the weights to half a nat.
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::ramp {
 namespace {
 
 constexpr double kLongest = 60;  // nats from the first key to the last
@@ -32,4 +32,4 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::rising_keys, .at_least =
 
 Family ramp() { return {"every visited key raises the maximum a little", kAll, make, kPromises}; }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::ramp

@@ -4,7 +4,7 @@
 // moves it.
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::rescale_threshold {
 namespace {
 
 constexpr int kMostSteps = 6;  // upwards, so that the format still resolves the step
@@ -44,4 +44,4 @@ Family rescale_threshold() {
   return {"steps just below and above the thresholds of lazy rescaling", kAll, make, kPromises};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::rescale_threshold

@@ -3,7 +3,7 @@
 // below, and a mask that tests against it hides visible keys. (deep_negative is far below everything.)
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::sentinels {
 namespace {
 
 enum class Side : std::uint8_t { above, below, both, one_above, first_chunk_below };
@@ -52,4 +52,4 @@ Family sentinels() {
   return {"logits just above and below -1e4, -3e4, -5e4, -65504, -1e9, -FLT_MAX", kAll, make, kPromises};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::sentinels

@@ -1,12 +1,11 @@
 // NaN and infinities where reference/problem/README.md says what follows: in visible scores, in v of visible keys, and in elements
 // that no row may read (beyond a length, hidden by a bias). One kind per row or batch, beside rows that must stay
 // clean.
+#include "reference/problem/special_values.h"
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::special_values {
 namespace {
-
-const double kNan = std::numeric_limits<double>::quiet_NaN();
 
 enum class Score : std::uint8_t { clean, nan, plus_inf, minus_inf, nan_among_minus_inf };
 constexpr Score kScores[] = {Score::nan, Score::plus_inf, Score::minus_inf, Score::nan_among_minus_inf};
@@ -18,13 +17,13 @@ void special_row(Random& random, const LogitSite& site, std::span<double> logits
   const Score kind = clean ? Score::clean : drawn;
   for (double& logit : logits) {
     const double value = 2 * random.normal();
-    logit = kind == Score::nan_among_minus_inf ? -kInf : value;
+    logit = kind == Score::nan_among_minus_inf ? -kInfinity : value;
   }
   if (logits.empty()) return;
   const std::int64_t count = random.integer(1, std::min<std::int64_t>(3, std::ssize(logits)));
   for (std::int64_t n = 0; n < count && kind != Score::clean; ++n) {
     const auto j = static_cast<std::size_t>(random.integer(0, std::ssize(logits) - 1));
-    logits[j] = kind == Score::plus_inf ? kInf : kind == Score::minus_inf ? -kInf : kNan;
+    logits[j] = kind == Score::plus_inf ? kInfinity : kind == Score::minus_inf ? -kInfinity : kNan;
   }
 }
 
@@ -32,7 +31,7 @@ void clean_row(Random& random, const LogitSite&, std::span<double> logits) {
   for (double& logit : logits) logit = 2 * random.normal();
 }
 
-constexpr double kSpecials[] = {kInf, -kInf, std::numeric_limits<double>::quiet_NaN()};
+constexpr double kSpecials[] = {kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN()};
 
 // One key's row of a (b, h, key, component) tensor.
 void poison_key(Tensor& tensor, std::int64_t b, std::int64_t h, std::int64_t j, double value) {
@@ -73,7 +72,7 @@ void put_in_hidden(AttentionProblem& problem, Random& random) {
     if (visible == 0) continue;
     const std::int64_t key = random.integer(0, visible - 1);
     for (std::int64_t h = 0; h < problem.q_heads(); ++h) {
-      for (std::int64_t i = 0; i < problem.q_length(); ++i) problem.bias.set({b, h, i, key}, -kInf);
+      for (std::int64_t i = 0; i < problem.q_length(); ++i) problem.bias.set({b, h, i, key}, -kInfinity);
     }
     for (std::int64_t h = 0; h < problem.k_heads(); ++h) {
       const double in_k = pick(random, kSpecials);
@@ -162,4 +161,4 @@ Family special_values() {
   return {"NaN and infinities in visible scores, in v, beyond lengths, behind a bias", kAll, make, kPromises};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::special_values

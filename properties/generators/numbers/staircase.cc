@@ -3,7 +3,7 @@
 // once, and a kernel that takes the newest chunk's maximum for the running one shows.
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::staircase {
 namespace {
 
 constexpr int kChunks = 3;
@@ -44,4 +44,4 @@ Family descending() {
   return {"the maximum stands in the chunk visited first", kAll, make<-1>, kFallingPromises, long_rows};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::staircase

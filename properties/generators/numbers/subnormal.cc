@@ -1,7 +1,7 @@
 // Subnormal numbers: a kernel or a compiler flag that flushes them to zero shows, and so does a relative error bound.
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::subnormal {
 namespace {
 
 // k 2^s with k of at most precision - 1 bits and s the spacing of the subnormals: subnormal, both signs, seldom 0.
@@ -51,4 +51,4 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::subnormal_share, .at_lea
 
 Family subnormal() { return {"subnormal logits, q.k, v and partial outputs", kAll, make, kPromises}; }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::subnormal

@@ -3,7 +3,7 @@
 // overflows, their sum does (F51). overflow_edge has rows whose chunks overflow by themselves.
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::sum_overflow {
 namespace {
 
 constexpr double kLogMax = 88.7228;
@@ -42,4 +42,4 @@ Family sum_overflow() {
           kPromises};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::sum_overflow

@@ -5,7 +5,7 @@
 
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::underflow_beside_huge {
 namespace {
 
 Case make(const CaseSpec& spec) {
@@ -53,4 +53,4 @@ Family underflow_beside_huge() {
           long_rows};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::underflow_beside_huge

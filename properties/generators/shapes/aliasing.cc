@@ -3,7 +3,7 @@
 // an extent for a stride, or that believes elements to be distinct shows. A key `layout` leaves the strides to itself.
 #include "properties/generators/features.h"
 
-namespace flashproof::family {
+namespace flashproof::family::aliasing {
 namespace {
 
 /// Some of the leading axes share their storage, or the last but one moves on by a single element: rows overlap.
@@ -71,4 +71,4 @@ constexpr Promise kPromises[] = {
 
 Family aliasing() { return {"strides of 0, overlapping rows, equal k and v", kAll, make, kPromises}; }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::aliasing

@@ -3,7 +3,7 @@
 // exponent, or mixes up heads and sequences, shows where the factors differ from head to head and are no powers of two.
 #include "properties/generators/features.h"
 
-namespace flashproof::family {
+namespace flashproof::family::descale {
 namespace {
 
 /// One story of factors for q and k; their product stays near 1, but for `zero`.
@@ -74,4 +74,4 @@ Family descale() {
   return {"descale factors of q, k and v, per sequence and head", kAttentionOnly, make, kPromises, descaled_tiles};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::descale

@@ -2,7 +2,7 @@
 // multi-head latent attention (192/128, 576/512), over few keys.
 #include "properties/generators/features.h"
 
-namespace flashproof::family {
+namespace flashproof::family::dims {
 namespace {
 
 struct Dims {
@@ -37,4 +37,4 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::odd_dims, .at_least = 1,
 
 Family dims() { return {"d and dv from 1 to 576, odd and unequal, few keys", kAttentionOnly, make, kPromises}; }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::dims

@@ -10,7 +10,7 @@
 #include "properties/generators/features.h"
 #include "properties/generators/gradient_form.h"
 
-namespace flashproof::family {
+namespace flashproof::family::feature_edges {
 namespace {
 
 enum class What : std::uint8_t { bias, softcap, window, alibi, sink, scale };
@@ -166,4 +166,4 @@ Family feature_edges() {
           gradient};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::feature_edges

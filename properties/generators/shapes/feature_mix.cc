@@ -2,7 +2,7 @@
 // lengths that each counts by must agree.
 #include "properties/generators/features.h"
 
-namespace flashproof::family {
+namespace flashproof::family::feature_mix {
 namespace {
 
 Case make(const CaseSpec& spec) {
@@ -32,4 +32,4 @@ Family feature_mix() {
   return {"window, softcap, bias, ALiBi, sink, packed, paged in any combination", kAttentionOnly, make, kPromises};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::feature_mix

@@ -11,7 +11,7 @@
 #include "properties/generators/gradient_form.h"
 #include "properties/generators/shapes/feature_tiles.h"
 
-namespace flashproof::family {
+namespace flashproof::family::feature_pairs {
 namespace {
 
 using Parts = std::array<Part, 3>;  // of two the second stands twice
@@ -107,4 +107,4 @@ Family feature_pairs() {
           gradient};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::feature_pairs

@@ -1,7 +1,7 @@
 // Groups of query heads that share a kv head: groups of 7 (no power of two), one kv head for all, several groups.
 #include "properties/generators/features.h"
 
-namespace flashproof::family {
+namespace flashproof::family::gqa {
 namespace {
 
 struct Group {
@@ -35,4 +35,4 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::group, .at_least = 2}};
 
 Family gqa() { return {"groups of 7 and others, one kv head for all", kAttentionOnly, make, kPromises}; }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::gqa

@@ -1,7 +1,7 @@
 // All keys but one hidden. The answer is that key's v exactly, and lse its logit; all other chunks are empty.
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::mask_one_survivor {
 namespace {
 
 /// Longer than 1024, with a tail behind the last vector of four: there the survivor is.
@@ -9,7 +9,7 @@ constexpr std::int64_t kWithTail = 1027;
 constexpr std::int64_t kManyStates = 70;
 
 void survivor_row(Random& random, const LogitSite& site, std::span<double> logits) {
-  std::fill(logits.begin(), logits.end(), -kInf);
+  std::fill(logits.begin(), logits.end(), -kInfinity);
   if (logits.empty()) return;
   // In the chunk visited first, last, or anywhere.
   const std::int64_t place = random.integer(0, 2);
@@ -36,4 +36,4 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::lone_rows, .at_least = 1
 
 Family mask_one_survivor() { return {"every key but one is hidden", kAll, make, kPromises}; }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::mask_one_survivor

@@ -2,7 +2,7 @@
 // nearly all; ragged lengths and causal masks on top. Rows may end up fully masked.
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::mask_random {
 namespace {
 
 constexpr double kShares[] = {0, 0.1, 0.5, 0.9};
@@ -14,11 +14,12 @@ void masked_row(Random& random, const LogitSite&, std::span<double> logits) {
   const double share = n > kLong ? 1 - kKept / n : pick(random, kShares);
   for (double& logit : logits) {
     const double value = 2 * random.normal();
-    logit = random.chance(share) ? -kInf : value;
+    logit = random.chance(share) ? -kInfinity : value;
   }
   // At least one, so that no row is without the hazard; among the first columns, where threads start.
   if (!logits.empty())
-    logits[static_cast<std::size_t>(random.integer(0, std::min<std::int64_t>(std::ssize(logits), 512) - 1))] = -kInf;
+    logits[static_cast<std::size_t>(random.integer(0, std::min<std::int64_t>(std::ssize(logits), 512) - 1))] =
+        -kInfinity;
 }
 
 Case make(const CaseSpec& spec) {
@@ -34,4 +35,4 @@ Family mask_random() {
   return {"random -inf entries, from one to nearly all; ragged, causal", kAll, make, kPromises, long_rows};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::mask_random

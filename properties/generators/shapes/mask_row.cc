@@ -2,7 +2,7 @@
 // A merge of empty states only: their o is never written and stays NaN, and must not show.
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::mask_row {
 namespace {
 
 Case make(const CaseSpec& spec) {
@@ -10,7 +10,7 @@ Case make(const CaseSpec& spec) {
     const bool hidden = r.chance(0.4) || site.row == 0;
     for (double& logit : logits) {
       const double value = 2 * r.normal();
-      logit = hidden ? -kInf : value;
+      logit = hidden ? -kInfinity : value;
     }
   };
   return with_rows(spec, {.exact_scale = true}, row, {.carrier = Carrier::bias, .noise = 1});
@@ -22,4 +22,4 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::empty_rows, .at_least = 
 
 Family mask_row() { return {"whole rows hidden, beside ordinary rows", kAll, make, kPromises}; }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::mask_row

@@ -3,7 +3,7 @@
 // by -inf entries, or by a length that ends before it.
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::mask_tile {
 namespace {
 
 enum class Visit : std::uint8_t { first, middle, last };
@@ -35,7 +35,7 @@ Case make(const CaseSpec& spec) {
     const bool spared = r.chance(0.25) && site.row > 0;  // some rows stay whole: a kernel must not mix rows up
     if (logits.empty() || spared) return;
     const KeyRange hidden = visited_chunk(site.plan, visit_of(place, site.plan, r));
-    for (std::int64_t j = hidden.begin; j < hidden.end; ++j) logits[static_cast<std::size_t>(j)] = -kInf;
+    for (std::int64_t j = hidden.begin; j < hidden.end; ++j) logits[static_cast<std::size_t>(j)] = -kInfinity;
   };
   return with_rows(spec, std::move(problem), random, row, {.carrier = Carrier::bias, .noise = 1});
 }
@@ -58,4 +58,4 @@ Family mask_last_tile() {
   return {"the last visited chunk is fully hidden, by -inf or by the length", kAll, make<Visit::last>, kLastPromises};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::mask_tile

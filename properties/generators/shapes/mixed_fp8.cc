@@ -2,7 +2,7 @@
 // number of a head stands near the largest of e4m3fn (no infinity, NaN in one pattern) or e5m2 (2 fraction bits).
 #include "properties/generators/features.h"
 
-namespace flashproof::family {
+namespace flashproof::family::mixed_fp8 {
 namespace {
 
 /// So that 7 standard deviations of a normal number stay below the largest finite one.
@@ -43,4 +43,4 @@ Family mixed_fp8() {
   return {"k and v of 8 bits, descaled, beside a wider q", kAttentionOnly, make, kPromises, descaled_tiles};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::mixed_fp8

@@ -13,7 +13,7 @@
 #include "properties/generators/features.h"
 #include "properties/generators/gradient_form.h"
 
-namespace flashproof::family {
+namespace flashproof::family::model_sizes {
 namespace {
 
 struct Heads {
@@ -234,4 +234,4 @@ Family model_sizes() {
           gradient};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::model_sizes

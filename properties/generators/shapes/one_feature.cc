@@ -1,7 +1,7 @@
 // A feature of attention, put into a drawn shape.
 #include "properties/generators/features.h"
 
-namespace flashproof::family {
+namespace flashproof::family::one_feature {
 namespace {
 
 double usual(Random& /*random*/) { return 2; }
@@ -59,4 +59,4 @@ Family softcap() {
 
 Family alibi() { return {"ALiBi slopes, gentle, steep, 0 and negative", kAttentionOnly, make_alibi, kAlibiPromises}; }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::one_feature

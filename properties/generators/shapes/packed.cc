@@ -2,7 +2,7 @@
 // and causal is aligned in each on its own.
 #include "properties/generators/features.h"
 
-namespace flashproof::family {
+namespace flashproof::family::packed {
 namespace {
 
 Case make(const CaseSpec& spec) {
@@ -20,4 +20,4 @@ Family packed() {
   return {"packed sequences of unequal lengths, empty ones among them", kAttentionOnly, make, kPromises};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::packed

@@ -3,7 +3,7 @@
 // scored 0 takes over the row. In half of the cases sequences share pages.
 #include "properties/generators/features.h"
 
-namespace flashproof::family {
+namespace flashproof::family::page_edges {
 namespace {
 
 constexpr std::uint64_t kSharing = 0x5a3ed9e5;  // a stream of its own
@@ -29,4 +29,4 @@ Family page_edges() {
   return {"sequences of k pages, one key less, one key more, and of one key", kAttentionOnly, make, kPromises};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::page_edges

@@ -3,7 +3,7 @@
 // may begin with the same pages, as those of a cache of prefixes do, or have them at other places.
 #include "properties/generators/features.h"
 
-namespace flashproof::family {
+namespace flashproof::family::paged {
 namespace {
 
 constexpr std::uint64_t kSharing = 0x5a3ed;  // a stream of its own
@@ -12,7 +12,7 @@ void masked(Random& random, const LogitSite&, std::span<double> logits) {
   const bool some = random.chance(0.5);
   for (double& logit : logits) {
     const double value = 2 * random.normal();
-    logit = some && random.chance(0.5) ? -kInf : value;
+    logit = some && random.chance(0.5) ? -kInfinity : value;
   }
 }
 
@@ -41,4 +41,4 @@ Family paged() {
           kPromises};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::paged

@@ -11,7 +11,7 @@
 #include "properties/generators/plan.h"
 
 namespace flashproof {
-namespace pairs {
+namespace pairwise {
 namespace {
 
 /// The values that lie in the level, else its ends.
@@ -169,27 +169,27 @@ const std::vector<Levels>& rows(ProblemKind problem) {
   return all[kind];
 }
 
-}  // namespace pairs
+}  // namespace pairwise
 
-namespace family {
+namespace family::pairs {
 namespace {
 
-pairs::Numbers numbers_of(const CaseSpec& spec) {
-  const std::vector<Levels>& rows = pairs::rows(spec.problem);
+pairwise::Numbers numbers_of(const CaseSpec& spec) {
+  const std::vector<Levels>& rows = pairwise::rows(spec.problem);
   const auto row = static_cast<std::size_t>(spec.seed % rows.size());
-  const pairs::Kind& kind = pairs::kind_for(spec.problem);
-  pairs::Choice choice = kind.choose(rows[row], pairs::turns_of(rows, row, spec.seed / rows.size()));
+  const pairwise::Kind& kind = pairwise::kind_for(spec.problem);
+  pairwise::Choice choice = kind.choose(rows[row], pairwise::turns_of(rows, row, spec.seed / rows.size()));
   // Where the values whose turn it is contradict each other, those that the covering array was made with.
-  if (!choice.fits) choice = kind.choose(rows[row], pairs::Numbers(rows[row].size(), 0));
+  if (!choice.fits) choice = kind.choose(rows[row], pairwise::Numbers(rows[row].size(), 0));
   return choice.numbers;
 }
 
 Case make(const CaseSpec& spec) {
   Random random = value_stream(spec);
-  return {spec, pairs::kind_for(spec.problem).make(spec, numbers_of(spec), random)};
+  return {spec, pairwise::kind_for(spec.problem).make(spec, numbers_of(spec), random)};
 }
 
-GradientForm gradient(const CaseSpec& spec) { return pairs::gradient_form(numbers_of(spec)); }
+GradientForm gradient(const CaseSpec& spec) { return pairwise::gradient_form(numbers_of(spec)); }
 
 // Lengths that no other family has.
 constexpr Promise kPromises[] = {
@@ -206,10 +206,10 @@ Family pairs() {
           make,
           kPromises,
           nullptr,
-          [](ProblemKind problem) { return std::uint64_t{pairs::rows(problem).size()}; },
+          [](ProblemKind problem) { return std::uint64_t{pairwise::rows(problem).size()}; },
           gradient,
           true};
 }
 
-}  // namespace family
+}  // namespace family::pairs
 }  // namespace flashproof

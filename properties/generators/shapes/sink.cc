@@ -2,7 +2,7 @@
 // where the sink alone is the state: o = 0, lse = sink.
 #include "properties/generators/features.h"
 
-namespace flashproof::family {
+namespace flashproof::family::sink {
 namespace {
 
 void hidden_first_chunk(Random& random, const LogitSite& site, std::span<double> logits) {
@@ -11,7 +11,7 @@ void hidden_first_chunk(Random& random, const LogitSite& site, std::span<double>
   if (logits.empty()) return;
   const KeyRange hidden = visited_chunk(site.plan, 0);
   for (std::int64_t j = all ? 0 : hidden.begin; j < (all ? std::ssize(logits) : hidden.end); ++j) {
-    logits[static_cast<std::size_t>(j)] = -kInf;
+    logits[static_cast<std::size_t>(j)] = -kInfinity;
   }
 }
 
@@ -23,7 +23,7 @@ Case make(const CaseSpec& spec) {
   // Every fourth case has a NaN, every fourth +inf.
   if (const std::uint64_t special = spec.seed % 4; in_turn(spec) && special >= 2) {
     attention.sink.set({random.integer(0, attention.q_heads() - 1)},
-                       special == 2 ? std::numeric_limits<double>::quiet_NaN() : kInf);
+                       special == 2 ? std::numeric_limits<double>::quiet_NaN() : kInfinity);
   }
   if (random.chance(0.5)) {
     return with_rows(spec, std::move(problem), random, hidden_first_chunk, {.carrier = Carrier::bias, .noise = 1});
@@ -41,4 +41,4 @@ Family sink() {
           kPromises};
 }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::sink

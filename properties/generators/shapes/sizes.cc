@@ -13,10 +13,10 @@
 #include "properties/generators/coverage/pairs.h"
 
 namespace flashproof {
-namespace family {
+namespace family::sizes {
 namespace {
 
-using pairs::Numbers;
+using pairwise::Numbers;
 using Rows = std::vector<Numbers>;
 
 /// Some kernels take nothing but pages, or blocks side by side: attention and merges are drawn a second time as these, long
@@ -51,7 +51,7 @@ bool take_one(ProblemKind problem, std::size_t dimension, std::vector<std::int64
     if (attention && dimension == axis_of(problem, kTiles))
       with[axis_of(problem, kHeads)] = kOwnHeads;  // as many as it takes
     Numbers complete = with;
-    if (!pairs::kind_for(problem).fits(complete)) continue;
+    if (!pairwise::kind_for(problem).fits(complete)) continue;
     row = std::move(with);
     left.erase(size);
     return true;
@@ -60,7 +60,7 @@ bool take_one(ProblemKind problem, std::size_t dimension, std::vector<std::int64
 }
 
 void add_rows(ProblemKind problem, bool narrow, Rows& rows) {
-  const pairs::Kind& kind = pairs::kind_for(problem);
+  const pairwise::Kind& kind = pairwise::kind_for(problem);
   const bool attention = forward_kind(problem) == ProblemKind::attention;
   const auto is = [&](std::size_t dimension, AttentionAxis axis) {
     return attention && dimension == axis_of(problem, axis);
@@ -81,11 +81,11 @@ void add_rows(ProblemKind problem, bool narrow, Rows& rows) {
     bool any = false;
     for (std::size_t i = left.size(); i-- > 0;) {
       const bool shares = is(i, kBatch) || is(i, kQueries);
-      if (shares && row[axis_of(problem, kTiles)] != pairs::kUnset) continue;  // the tiles are to come of the heads
+      if (shares && row[axis_of(problem, kTiles)] != pairwise::kUnset) continue;  // the tiles are to come of the heads
       const bool width = is(i, kDim) && !left[i].empty();
       const std::size_t values = axis_of(problem, kValueDim);
       const bool beyond = width && dimensions(problem)[values].level_of(row[values]) < 0;
-      any = take_one(problem, i, left[i], beyond ? left[i].back() : width ? row[values] : pairs::kUnset, row) || any;
+      any = take_one(problem, i, left[i], beyond ? left[i].back() : width ? row[values] : pairwise::kUnset, row) || any;
     }
     if (!any) return;
     kind.fits(row);
@@ -96,9 +96,9 @@ void add_rows(ProblemKind problem, bool narrow, Rows& rows) {
 /// More rows than a tile, of more columns than one; and lengths that 16 bits hold as negative numbers, in more than the first row.
 void add_softmax_corners(Rows& rows) {
   for (const auto& [many, columns, lengths] : {std::tuple{132, 260, kNoLengths}, std::tuple{2, 32770, kRagged}}) {
-    Numbers row = pairs::kSoftmaxKind.plain();
+    Numbers row = pairwise::kSoftmaxKind.plain();
     row[kSoftmaxRows] = many, row[kSoftmaxColumns] = columns, row[kSoftmaxLengths] = lengths;
-    pairs::kSoftmaxKind.fits(row);  // for the chunks: it costs more than a row that anything may ask for
+    pairwise::kSoftmaxKind.fits(row);  // for the chunks: it costs more than a row that anything may ask for
     rows.push_back(std::move(row));
   }
 }
@@ -115,11 +115,11 @@ void add_attention_corners(ProblemKind problem, Rows& rows) {
   constexpr Corner kMasked = {kGroups, true, true}, kPlain = {kOwnHeads, false, true};
   for (const Corner& corner :
        {Corner{kGroups, false, false}, kMasked, kMasked, Corner{kOwnHeads, false, false}, kPlain, kPlain}) {
-    Numbers row = pairs::kind_for(problem).plain();
+    Numbers row = pairwise::kind_for(problem).plain();
     const auto at = [&](AttentionAxis axis) -> std::int64_t& { return row[axis_of(problem, axis)]; };
     at(kBatch) = 2, at(kHeads) = corner.heads, at(kQueries) = kTwoTilesOfQueries, at(kKeys) = kTwoTilesOfKeys;
     at(kCausal) = corner.causal ? 1 : 0, at(kLengths) = corner.lengths ? kRagged : kNoLengths;
-    pairs::kind_for(problem).fits(row);
+    pairwise::kind_for(problem).fits(row);
     rows.push_back(std::move(row));
   }
 }
@@ -137,11 +137,11 @@ void add_window_corners(ProblemKind problem, Rows& rows) {
                                  {kLeft, 1, 70, 300, false}, {kRight, 1, 140, 260, false}};
   for (int twice = 0; twice < 2; ++twice) {
     for (const Corner& corner : kCorners) {
-      Numbers row = pairs::kind_for(problem).plain();
+      Numbers row = pairwise::kind_for(problem).plain();
       const auto at = [&](AttentionAxis axis) -> std::int64_t& { return row[axis_of(problem, axis)]; };
       at(kWindow) = twice == 0 ? corner.window : kBoth, at(kBatch) = corner.batch, at(kQueries) = corner.queries;
       at(kKeys) = corner.keys, at(kCausal) = corner.causal ? 1 : 0;
-      pairs::kind_for(problem).fits(row);
+      pairwise::kind_for(problem).fits(row);
       rows.push_back(std::move(row));
     }
   }
@@ -171,12 +171,12 @@ const Numbers& row_of(const CaseSpec& spec) {
 
 Case make(const CaseSpec& spec) {
   Random random = value_stream(spec);
-  return {spec, pairs::kind_for(spec.problem).make(spec, row_of(spec), random)};
+  return {spec, pairwise::kind_for(spec.problem).make(spec, row_of(spec), random)};
 }
 
 /// A size shows in either mode: half of the rows in each, the other half in the next round.
 GradientForm gradient(const CaseSpec& spec) {
-  GradientForm form = pairs::gradient_form(row_of(spec));
+  GradientForm form = pairwise::gradient_form(row_of(spec));
   form.mode = mode_in_turn(spec.seed, rows(spec.problem).size());
   return form;
 }
@@ -200,5 +200,5 @@ Family sizes() {
           gradient};
 }
 
-}  // namespace family
+}  // namespace family::sizes
 }  // namespace flashproof

@@ -2,7 +2,7 @@
 // key that is scored 0 instead of being hidden takes over the row.
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::tile_edges {
 namespace {
 
 std::int64_t edge(Random& random, std::int64_t chunk, std::int64_t longest) {
@@ -41,4 +41,4 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::tile_edges, .at_least = 
 
 Family tile_edges() { return {"lengths k*chunk - 1, k*chunk, k*chunk + 1, and 1", kTiled, make, kPromises}; }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::tile_edges

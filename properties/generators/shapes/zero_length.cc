@@ -2,7 +2,7 @@
 // are all empty. Empty output or o = 0 and lse = -inf; storage beyond the length stays NaN and must not show.
 #include "properties/generators/build.h"
 
-namespace flashproof::family {
+namespace flashproof::family::zero_length {
 namespace {
 
 enum class Kind : std::uint8_t { some, all, no_length, no_rows };
@@ -39,7 +39,7 @@ Case make(const CaseSpec& spec) {
     for (double& logit : logits) {
       const double value = 2 * r.normal();
       const bool empty = r.chance(0.3);
-      logit = merge && (kind == Kind::all || site.row == 0 || empty) ? -kInf : value;
+      logit = merge && (kind == Kind::all || site.row == 0 || empty) ? -kInfinity : value;
     }
   };
   return with_rows(spec, std::move(problem), random, row, {.noise = 0.5});
@@ -51,4 +51,4 @@ constexpr Promise kPromises[] = {{.field = &Difficulty::empty_rows, .at_least = 
 
 Family zero_length() { return {"rows, batches, keys, queries or states of length 0", kAll, make, kPromises}; }
 
-}  // namespace flashproof::family
+}  // namespace flashproof::family::zero_length

@@ -36,7 +36,7 @@ TEST_P(CoverageTableTest, WithoutTheCoveringArrayThereAreGaps) {
 
 // A row of the array is what it says, in every round; so a level that its construction misses cannot be counted elsewhere.
 TEST_P(CoverageTableTest, ARowHasItsLevels) {
-  const std::vector<Levels>& rows = pairs::rows(GetParam());
+  const std::vector<Levels>& rows = pairwise::rows(GetParam());
   for (std::uint64_t seed = 0; seed < 3 * rows.size(); ++seed) {
     const Problem drawn = *drawn_shape({GetParam(), "pairs", seed, {}});
     const Levels& row = rows[seed % rows.size()];

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <numbers>
 #include <set>
 
 #include "properties/generators/test/test_rows.h"
@@ -49,7 +50,7 @@ TEST(Difficulty, OfALazyFrame) {
   EXPECT_EQ(d.rescales_taken, 1);
   EXPECT_EQ(d.rescales_skipped, 2);
   EXPECT_EQ(d.rising_keys, 1);
-  EXPECT_NEAR(d.threshold_below, (8 * kLn2 - 5.5) / (8 * kLn2), 1e-14);
+  EXPECT_NEAR(d.threshold_below, (8 * std::numbers::ln2 - 5.5) / (8 * std::numbers::ln2), 1e-14);
   EXPECT_EQ(d.lse_gap, 5.5);
 }
 

@@ -8,7 +8,7 @@
 #include "properties/laws/support/compare.h"
 #include "properties/laws/support/same_outputs.h"
 
-namespace flashproof {
+namespace flashproof::law::dim_permutation_within_a_k_group_is_bitwise {
 namespace {
 
 constexpr std::string_view kTeeth[] = {"attention.broken.fragment_halves_swapped"};
@@ -53,4 +53,4 @@ Law dim_permutation_within_a_k_group_is_bitwise() {
   return {"components of q and k permuted alike within a step of the matrix unit give the same bits", kTeeth, relate};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::dim_permutation_within_a_k_group_is_bitwise

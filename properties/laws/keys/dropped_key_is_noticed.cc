@@ -15,8 +15,9 @@
 #include "properties/laws/support/change.h"
 #include "properties/laws/support/lost_keys.h"
 #include "reference/problem/score_terms.h"
+#include "reference/problem/special_values.h"
 
-namespace flashproof {
+namespace flashproof::law::dropped_key_is_noticed {
 namespace {
 
 constexpr std::string_view kName = "dropped_key_is_noticed";
@@ -29,7 +30,6 @@ constexpr std::string_view kTeeth[] = {"softmax.broken.tail_dropped",
                                        "attention.broken.causal_tile_skipped_early",
                                        "attention.broken.window_one_wide",
                                        "attention.broken.idle_split_not_written"};
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// What the distance of query and key takes from a score.
 Measured penalty(const AttentionProblem& p, std::int64_t s, std::int64_t h, std::int64_t i, std::int64_t j) {
@@ -238,4 +238,4 @@ Verdict relate(Trial& trial) {
 
 Law dropped_key_is_noticed() { return {"a key taken away takes its weight from lse and o", kTeeth, relate}; }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::dropped_key_is_noticed

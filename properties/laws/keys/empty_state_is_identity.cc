@@ -8,8 +8,9 @@
 #include "properties/laws/of_gradients.h"
 #include "properties/laws/support/change.h"
 #include "properties/laws/support/parts.h"
+#include "reference/problem/special_values.h"
 
-namespace flashproof {
+namespace flashproof::law::empty_state_is_identity {
 namespace {
 
 constexpr std::string_view kName = "empty_state_is_identity";
@@ -23,8 +24,6 @@ constexpr std::string_view kTeeth[] = {"softmax.broken.no_empty_guard",
                                        "attention.broken.row_max_reset",
                                        "attention.broken.sink_lost_with_empty_split",
                                        "attention_backward.broken.unseen_not_written"};
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 class Check {
  public:
@@ -160,4 +159,4 @@ Law empty_state_is_identity() {
           empty_state_of_gradients};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::empty_state_is_identity

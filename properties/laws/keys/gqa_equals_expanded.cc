@@ -7,7 +7,7 @@
 #include "properties/laws/support/compare.h"
 #include "properties/laws/support/same_outputs.h"
 
-namespace flashproof {
+namespace flashproof::law::gqa_equals_expanded {
 namespace {
 
 constexpr std::string_view kTeeth[] = {"attention.broken.kv_head_divided_by_kv_heads",
@@ -57,4 +57,4 @@ Law gqa_equals_expanded() {
       kTeeth, relate, gqa_of_gradients};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::gqa_equals_expanded

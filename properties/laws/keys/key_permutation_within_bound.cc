@@ -4,7 +4,7 @@
 #include "properties/laws/support/change.h"
 #include "properties/laws/support/compare.h"
 
-namespace flashproof {
+namespace flashproof::law::key_permutation_within_bound {
 namespace {
 
 constexpr std::string_view kName = "key_permutation_within_bound";
@@ -68,4 +68,4 @@ Law key_permutation_within_bound() {
           relate, key_permutation_of_gradients};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::key_permutation_within_bound

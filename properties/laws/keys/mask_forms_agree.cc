@@ -11,7 +11,7 @@
 #include "properties/laws/support/compare.h"
 #include "properties/laws/support/same_outputs.h"
 
-namespace flashproof {
+namespace flashproof::law::mask_forms_agree {
 namespace {
 
 constexpr std::string_view kName = "mask_forms_agree";
@@ -142,4 +142,4 @@ Law mask_forms_agree() {
           relate, mask_forms_of_gradients};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::mask_forms_agree

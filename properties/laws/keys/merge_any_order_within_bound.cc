@@ -7,7 +7,7 @@
 #include "properties/laws/support/change.h"
 #include "properties/laws/support/compare.h"
 
-namespace flashproof {
+namespace flashproof::law::merge_any_order_within_bound {
 namespace {
 
 constexpr std::string_view kName = "merge_any_order_within_bound";
@@ -54,4 +54,4 @@ Verdict relate(Trial& trial) {
 
 Law merge_any_order_within_bound() { return {"states may be merged in any order, within both bounds", kTeeth, relate}; }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::merge_any_order_within_bound

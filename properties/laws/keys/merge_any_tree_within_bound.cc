@@ -7,7 +7,7 @@
 #include "properties/laws/support/change.h"
 #include "properties/laws/support/parts.h"
 
-namespace flashproof {
+namespace flashproof::law::merge_any_tree_within_bound {
 namespace {
 
 constexpr std::string_view kName = "merge_any_tree_within_bound";
@@ -128,4 +128,4 @@ Verdict relate(Trial& trial) {
 
 Law merge_any_tree_within_bound() { return {"states may be merged by any tree, of joins or of runs", kTeeth, relate}; }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::merge_any_tree_within_bound

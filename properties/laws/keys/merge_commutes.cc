@@ -6,7 +6,7 @@
 #include "properties/laws/support/change.h"
 #include "properties/laws/support/compare.h"
 
-namespace flashproof {
+namespace flashproof::law::merge_commutes {
 namespace {
 
 constexpr std::string_view kTeeth[] = {"merge.broken.misprinted_lse", "merge.broken.one_sided_log"};
@@ -31,4 +31,4 @@ Verdict relate(Trial& trial) {
 
 Law merge_commutes() { return {"two states of a merge may be exchanged, within both bounds", kTeeth, relate}; }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::merge_commutes

@@ -9,7 +9,7 @@
 #include "properties/laws/support/change.h"
 #include "properties/laws/support/parts.h"
 
-namespace flashproof {
+namespace flashproof::law::same_kv_twice_adds_ln2 {
 namespace {
 
 constexpr std::string_view kTeeth[] = {"softmax.broken.tail_dropped",       "attention.broken.accumulator_not_rescaled",
@@ -133,4 +133,4 @@ Law same_kv_twice_adds_ln2() {
           same_kv_twice_of_gradients};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::same_kv_twice_adds_ln2

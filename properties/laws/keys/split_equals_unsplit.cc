@@ -10,7 +10,7 @@
 #include "properties/laws/support/change.h"
 #include "properties/laws/support/parts.h"
 
-namespace flashproof {
+namespace flashproof::law::split_equals_unsplit {
 namespace {
 
 constexpr std::string_view kName = "split_equals_unsplit";
@@ -153,4 +153,4 @@ Law split_equals_unsplit() {
   return {"another chunk plan, or two halves joined exactly, give the same", kTeeth, relate};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::split_equals_unsplit

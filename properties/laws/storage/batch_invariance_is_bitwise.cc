@@ -13,7 +13,7 @@
 #include "properties/laws/support/fewest.h"
 #include "properties/laws/support/same_outputs.h"
 
-namespace flashproof {
+namespace flashproof::law::batch_invariance_is_bitwise {
 namespace {
 
 constexpr std::string_view kName = "batch_invariance_is_bitwise";
@@ -219,4 +219,4 @@ Law batch_invariance_is_bitwise() {
           }};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::batch_invariance_is_bitwise

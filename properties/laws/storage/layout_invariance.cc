@@ -17,7 +17,7 @@
 #include "properties/laws/support/same_outputs.h"
 #include "reference/problem/fields.h"
 
-namespace flashproof {
+namespace flashproof::law::layout_invariance {
 namespace {
 
 constexpr std::string_view kName = "layout_invariance";
@@ -157,4 +157,4 @@ Law layout_invariance() {
   return {"the same numbers with other strides, 0 among them, give the same bits", kTeeth, relate, relate};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::layout_invariance

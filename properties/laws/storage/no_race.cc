@@ -9,7 +9,7 @@
 #include "properties/laws/support/same_outputs.h"
 #include "reference/system/error.h"
 
-namespace flashproof {
+namespace flashproof::law::no_race {
 namespace {
 
 constexpr std::string_view kTeeth[] = {"softmax.broken.partials_cleared_late",
@@ -49,8 +49,8 @@ Verdict relate(Trial& trial) {
 
 }  // namespace
 
-void set_race_observer(RaceObserver observer) { race_observer = observer; }
-
 Law no_race() { return {"no two accesses are left without an order", kTeeth, relate, relate}; }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::no_race
+
+void flashproof::set_race_observer(RaceObserver observer) { law::no_race::race_observer = observer; }

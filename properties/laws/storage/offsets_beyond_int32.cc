@@ -9,7 +9,7 @@
 #include "properties/laws/support/same_outputs.h"
 #include "reference/problem/fields.h"
 
-namespace flashproof {
+namespace flashproof::law::offsets_beyond_int32 {
 namespace {
 
 constexpr std::string_view kTeeth[] = {
@@ -74,4 +74,4 @@ Law offsets_beyond_int32() {
   return {"the same bits where element offsets exceed 2^31 and 2^32", kTeeth, relate, relate};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::offsets_beyond_int32

@@ -4,7 +4,7 @@
 
 #include "properties/laws/law.h"
 
-namespace flashproof {
+namespace flashproof::law::outputs_fully_written {
 namespace {
 
 constexpr std::string_view kTeeth[] = {"softmax.broken.tail_dropped", "attention_backward.broken.unseen_not_written"};
@@ -33,4 +33,4 @@ Law outputs_fully_written() {
   return {.summary = "every element of every output is stored", .must_reject = kTeeth, .judge = check};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::outputs_fully_written

@@ -10,7 +10,7 @@
 #include "properties/laws/support/change.h"
 #include "properties/laws/support/compare.h"
 
-namespace flashproof {
+namespace flashproof::law::paged_equals_contiguous {
 namespace {
 
 constexpr std::string_view kName = "paged_equals_contiguous";
@@ -142,4 +142,4 @@ Law paged_equals_contiguous() {
           relate};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::paged_equals_contiguous

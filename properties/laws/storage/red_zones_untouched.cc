@@ -3,7 +3,7 @@
 #include "properties/laws/law.h"
 #include "properties/laws/support/same_outputs.h"
 
-namespace flashproof {
+namespace flashproof::law::red_zones_untouched {
 namespace {
 
 constexpr std::string_view kTeeth[] = {"softmax.broken.tail_written_whole",
@@ -27,4 +27,4 @@ Verdict relate(Trial& trial) {
 
 Law red_zones_untouched() { return {"no write beside the outputs and the workspace", kTeeth, relate, relate}; }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::red_zones_untouched

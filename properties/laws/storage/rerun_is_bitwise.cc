@@ -9,7 +9,7 @@
 #include "properties/laws/support/same_outputs.h"
 #include "reference/system/error.h"
 
-namespace flashproof {
+namespace flashproof::law::rerun_is_bitwise {
 namespace {
 
 constexpr std::string_view kTeeth[] = {"attention.broken.idle_split_not_written",
@@ -90,4 +90,4 @@ Law rerun_is_bitwise() {
           .promised = [](ProblemKind, const Contract& contract) { return contract.deterministic; }};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::rerun_is_bitwise

@@ -5,7 +5,7 @@
 #include "properties/laws/law.h"
 #include "properties/laws/support/same_outputs.h"
 
-namespace flashproof {
+namespace flashproof::law::schedule_invariance_is_bitwise {
 namespace {
 
 constexpr std::string_view kName = "schedule_invariance_is_bitwise";
@@ -39,4 +39,4 @@ Law schedule_invariance_is_bitwise() {
   return {"the same bits in whatever order threads and blocks run and copies land", kTeeth, relate, relate};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::schedule_invariance_is_bitwise

@@ -14,11 +14,11 @@
 #include "properties/laws/support/compare.h"
 #include "properties/laws/support/layout.h"
 #include "properties/laws/support/same_outputs.h"
+#include "reference/problem/special_values.h"
 
-namespace flashproof {
+namespace flashproof::law::unused_storage_is_isolated {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kColumns = 8;  // of room: 16-byte loads that the layout allowed are still allowed
 constexpr std::int64_t kKeys = 64;    // no tile of keys is longer
 
@@ -34,7 +34,7 @@ std::array<std::uint64_t, 2> bits_of(Fill fill, Format format) {
     case Fill::zero:
       return {0, 0};
     case Fill::infinite:
-      return {encode(format, kInf), encode(format, -kInf)};
+      return {encode(format, kInfinity), encode(format, -kInfinity)};
     case Fill::large:
       break;
   }
@@ -108,7 +108,7 @@ void fill_unused(MergeProblem& p, Fill fill) {
     for (std::int64_t r = 0; r < p.o.shape[1]; ++r) {
       lse.add(p.lse.offset({n, r}));
       const double m = p.lse.at({n, r});
-      if (m == -kInf) continue;
+      if (m == -kInfinity) continue;
       if (p.has_l()) l.add(p.l.offset({n, r}));
       if (p.has_l() && std::isfinite(m) && p.l.at({n, r}) == 0) continue;
       o.add_row(p.o.offset({n, r, 0}), p.o.shape[2]);
@@ -205,4 +205,4 @@ Law unused_storage_is_isolated() {
   return {"storage that belongs to no key may hold anything", kTeeth, relate, relate};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::unused_storage_is_isolated

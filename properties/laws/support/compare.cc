@@ -4,17 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "properties/laws/trial.h"
 #include "reference/error/error_stats.h"
 #include "reference/error/semantics/declared_truth.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
-
-constexpr double kSlop = 0x1p-50;  // covers the few roundings of one operation on doubles
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 
 Measured rounded(double value, double radius) {
   if (!std::isfinite(value) || !std::isfinite(radius)) return {0, kInfinity};
@@ -66,7 +64,7 @@ Tensor natural_lse(const Output& output, const Contract& contract) {
   Tensor lse = output.lse;
   for (std::int64_t i = 0; contract.semantics.lse_base == LseBase::two && i < lse.elements(); ++i) {
     const double value = decode(lse.format, lse.bits(i));
-    if (class_of(value) == kFinite) lse.set_bits(i, encode(lse.format, value * kLn2));
+    if (class_of(value) == kFinite) lse.set_bits(i, encode(lse.format, value * std::numbers::ln2));
   }
   return lse;
 }
@@ -76,7 +74,7 @@ bool Reading::in_base_2(Part part) const { return part == Part::lse && contract_
 double Reading::value(Part part, std::int64_t row, std::int64_t column) const {
   if (part == Part::o) return decode(output_.o.format, output_.o.bits(row * bound_.width + column));
   const double lse = decode(output_.lse.format, output_.lse.bits(row));
-  return in_base_2(part) && class_of(lse) == kFinite ? round_to(output_.lse.format, lse * kLn2) : lse;
+  return in_base_2(part) && class_of(lse) == kFinite ? round_to(output_.lse.format, lse * std::numbers::ln2) : lse;
 }
 
 Standing Reading::standing(Part part, std::int64_t row, std::int64_t column) const {
@@ -97,7 +95,7 @@ Measured Reading::at(Part part, std::int64_t row, std::int64_t column) const {
     // As returned, half an ulp of it; and what a logarithm to base 2 may have more.
     const double returned = decode(output_.lse.format, output_.lse.bits(row));
     const double more = base_2_rounding(bound_of(part, row, column), bound_.frame[static_cast<std::size_t>(row)]);
-    spacing += kLn2 * (ulp(format(part), returned) / 2 + more) * (1 + 0x1p-20);
+    spacing += std::numbers::ln2 * (ulp(format(part), returned) / 2 + more) * (1 + 0x1p-20);
   }
   return {computed, allowed + spacing};
 }

@@ -27,7 +27,8 @@ struct Measured {
 /// Exactly this number.
 inline Measured exactly(double value) { return {value, 0}; }
 
-// Interval arithmetic in double. The radius grows by 2^-50 of the magnitudes for the roundings here; all operands finite.
+// Interval arithmetic in double. The radius grows by kSlop of the magnitudes for the few roundings of an operation; all operands finite.
+inline constexpr double kSlop = 0x1p-50;
 // A result that double cannot hold is 0 ± inf: it says nothing.
 Measured operator+(Measured a, Measured b);
 Measured operator-(Measured a, Measured b);

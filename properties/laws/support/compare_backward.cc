@@ -6,11 +6,10 @@
 #include <cmath>
 
 #include "properties/laws/support/change.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double half_of_largest(const Tensor& tensor) {
   double most = 0;

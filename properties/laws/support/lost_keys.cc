@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "properties/laws/support/change.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMostPlaces = 12;
 
 }  // namespace

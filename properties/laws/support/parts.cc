@@ -8,12 +8,10 @@
 #include "properties/laws/support/change.h"
 #include "reference/error/element.h"
 #include "reference/problem/score_terms.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kSlop = 0x1p-50;  // as compare.cc: the roundings of a few operations on doubles
 
 /// Not by mapped(): that one rounds through a double, which may change the bits of a NaN.
 Tensor dense_copy(const Tensor& tensor) { return gather(tensor, 0, iota(tensor.shape[0])); }

@@ -8,14 +8,10 @@
 
 #include "properties/laws/support/change.h"
 #include "properties/laws/support/plant_places.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
-namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-}  // namespace
+namespace {}  // namespace
 
 std::string to_string(const Plant& plant) {
   std::string text = fmt::format("{} planted at {}[{}]", plant.value, plant.tensor, fmt::join(plant.index, ","));
@@ -36,14 +32,14 @@ Planted planted(const SoftmaxProblem& p, std::int64_t turn, Random& random) {
     if (plant == 2) range = chunk_in({0, length}, p.plan, random);
     if (plant == 5) range = {0, length};
     if (plant == 3) {
-      for (std::int64_t c = 0; c < length; ++c) x.set({r, c}, -kInf);
+      for (std::int64_t c = 0; c < length; ++c) x.set({r, c}, -kInfinity);
     }
-    for (std::int64_t c = range.first; c < range.end; ++c) plant_at(x, x.offset({r, c}), plant == 4 ? kInf : kNan);
+    for (std::int64_t c = range.first; c < range.end; ++c) plant_at(x, x.offset({r, c}), plant == 4 ? kInfinity : kNan);
     result.set_row(r, Expect::nan);
     result.seen[static_cast<std::size_t>(r)] =
-        result.note({"x", {r, range.first}, plant == 4 ? kInf : kNan, range.end - range.first, plant == 3});
+        result.note({"x", {r, range.first}, plant == 4 ? kInfinity : kNan, range.end - range.first, plant == 3});
     for (std::int64_t c = 0; c < cols; ++c) {
-      if (c >= length || x.at({r, c}) == -kInf) result.o[static_cast<std::size_t>(r * cols + c)] = Expect::nothing;
+      if (c >= length || x.at({r, c}) == -kInfinity) result.o[static_cast<std::size_t>(r * cols + c)] = Expect::nothing;
     }
   }
   return result;
@@ -57,7 +53,7 @@ Planted planted(const MergeProblem& p, std::int64_t turn, Random& random, bool i
   const std::int64_t states = p.o.shape[0], dv = p.o.shape[2];
   const auto empty = [&](std::int64_t n, std::int64_t r) {
     const double lse = to.lse.at({n, r});
-    return lse == -kInf || (to.has_l() && std::isfinite(lse) && to.l.at({n, r}) == 0);
+    return lse == -kInfinity || (to.has_l() && std::isfinite(lse) && to.l.at({n, r}) == 0);
   };
   for (std::int64_t r = 0; r < shape.rows; ++r) {
     const auto plant = static_cast<int>((r + turn) % kPlants);
@@ -75,17 +71,17 @@ Planted planted(const MergeProblem& p, std::int64_t turn, Random& random, bool i
       continue;
     }
     if (plant == 3) {
-      for (std::int64_t other = 0; other < states; ++other) to.lse.set({other, r}, -kInf);
+      for (std::int64_t other = 0; other < states; ++other) to.lse.set({other, r}, -kInfinity);
     }
     if (plant == 5 && p.has_l()) {
-      if (p.lse.at({n, r}) == -kInf) continue;
+      if (p.lse.at({n, r}) == -kInfinity) continue;
       plant_at(to.l, to.l.offset({n, r}), kNan);
       seen = result.note({"l", {n, r}, kNan});
     } else if (plant == 5) {
       for (std::int64_t other = 0; other < states; ++other) plant_at(to.lse, to.lse.offset({other, r}), kNan);
       seen = result.note({"lse", {0, r}, kNan, states});
     } else {
-      const double special = plant == 2 && infinities ? kInf : kNan;
+      const double special = plant == 2 && infinities ? kInfinity : kNan;
       plant_at(to.lse, to.lse.offset({n, r}), special);
       seen = result.note({"lse", {n, r}, special, 1, plant == 3});
     }

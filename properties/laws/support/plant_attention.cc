@@ -8,12 +8,10 @@
 #include "properties/laws/support/change.h"
 #include "properties/laws/support/plant.h"
 #include "properties/laws/support/plant_places.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// Of an element of a dense tensor.
 std::vector<std::int64_t> index_of(const Tensor& tensor, std::int64_t offset) {
@@ -132,10 +130,10 @@ class Planter {
       const auto seen = from_.visible_keys(s, i);
       if (seen.first >= seen.last) continue;
       const std::int64_t key = one_of({seen.first, seen.last}, random_);
-      for (std::int64_t j = seen.first; !infinite && j < seen.last; ++j) to_.bias.set({s, h, i, j}, -kInf);
-      plant_at(to_.bias, to_.bias.offset({s, h, i, key}), infinite ? kInf : kNan);
+      for (std::int64_t j = seen.first; !infinite && j < seen.last; ++j) to_.bias.set({s, h, i, j}, -kInfinity);
+      plant_at(to_.bias, to_.bias.offset({s, h, i, key}), infinite ? kInfinity : kNan);
       places_.bias[static_cast<std::size_t>(from_.output_row(s, h, i))] =
-          result_.note({"bias", {s, h, i, key}, infinite ? kInf : kNan, 1, !infinite});
+          result_.note({"bias", {s, h, i, key}, infinite ? kInfinity : kNan, 1, !infinite});
     }
   }
 

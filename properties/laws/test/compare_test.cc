@@ -8,6 +8,7 @@
 
 #include "properties/laws/support/parts.h"
 #include "reference/error/semantics/declared_truth.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
@@ -90,18 +91,18 @@ TEST(Reading, an_lse_to_base_2_has_the_charge_that_the_judge_got) {
 }
 
 TEST(Specials, an_infinity_may_stand_where_the_bounds_reach_the_end_of_the_range) {
-  constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
   const auto f16 = [](Measured a, Measured b) { return specials(a, b, Format::f16); };
-  EXPECT_EQ(f16({kInf, 0}, {kInf, 9}), Specials::same);
-  EXPECT_EQ(f16({kNaN, 0}, {kNaN, 0}), Specials::same);
-  EXPECT_EQ(f16({kNaN, 1e9}, {1, 1e9}), Specials::differ);
-  EXPECT_EQ(f16({kNaN, 1e9}, {kInf, 1e9}), Specials::differ);
-  EXPECT_EQ(f16({kInf, 10}, {65000, 600}), Specials::may_be);
-  EXPECT_EQ(f16({kInf, 10}, {65000, 400}), Specials::differ);
-  EXPECT_EQ(f16({-kInf, 10}, {65000, 600}), Specials::differ);
-  EXPECT_EQ(f16({-kInf, 1e5}, {1000, 600}), Specials::may_be);  // so wide that the exact value may be below the range
-  EXPECT_EQ(f16({kInf, 70000}, {-kInf, 70000}), Specials::may_be);
-  EXPECT_EQ(f16({kInf, 70000}, {-kInf, 60000}), Specials::differ);
+  EXPECT_EQ(f16({kInfinity, 0}, {kInfinity, 9}), Specials::same);
+  EXPECT_EQ(f16({kNan, 0}, {kNan, 0}), Specials::same);
+  EXPECT_EQ(f16({kNan, 1e9}, {1, 1e9}), Specials::differ);
+  EXPECT_EQ(f16({kNan, 1e9}, {kInfinity, 1e9}), Specials::differ);
+  EXPECT_EQ(f16({kInfinity, 10}, {65000, 600}), Specials::may_be);
+  EXPECT_EQ(f16({kInfinity, 10}, {65000, 400}), Specials::differ);
+  EXPECT_EQ(f16({-kInfinity, 10}, {65000, 600}), Specials::differ);
+  EXPECT_EQ(f16({-kInfinity, 1e5}, {1000, 600}),
+            Specials::may_be);  // so wide that the exact value may be below the range
+  EXPECT_EQ(f16({kInfinity, 70000}, {-kInfinity, 70000}), Specials::may_be);
+  EXPECT_EQ(f16({kInfinity, 70000}, {-kInfinity, 60000}), Specials::differ);
 }
 
 }  // namespace

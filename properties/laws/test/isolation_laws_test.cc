@@ -7,13 +7,13 @@
 #include <limits>
 
 #include "properties/laws/test/teeth_check.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 const Kernel& softmax() { return *find_kernel("softmax.safe.hardened"); }
 const Kernel& attention() { return *find_kernel("attention.deferred.hardened"); }

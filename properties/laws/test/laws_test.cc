@@ -8,14 +8,13 @@
 
 #include "properties/laws/law.h"
 #include "reference/error/test/scene.h"
+#include "reference/problem/special_values.h"
 #include "reference/system/error.h"
 
 namespace flashproof {
 namespace {
 
 using testing::HasSubstr;
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 Verdict check(std::string_view law, const Scene& s) {
   Kernel kernel{};
@@ -109,7 +108,7 @@ TEST(WithinBound, LeavesClassesToTheOtherLaw) {
   s.set_o(0, 0, kNan);
   EXPECT_EQ(text("within_bound", s), "pass");
   for (std::int64_t r = 0; r < 2; ++r) {
-    s.set_lse(r, kInf);
+    s.set_lse(r, kInfinity);
     for (std::int64_t c = 0; c < 2; ++c) s.set_o(r, c, kNan);
   }
   EXPECT_EQ(text("within_bound", s), "vacuous");  // measured nothing: never a pass
@@ -120,11 +119,11 @@ TEST(WithinBound, VacuousOutOfDomainInconclusive) {
   Scene vacuous = make_scene(1, 2), outside = vacuous, unsure = vacuous;
   vacuous.bound.range = {0, 0};
   EXPECT_EQ(text("within_bound", vacuous), "pass");  // lse was tested
-  vacuous.bound.lse[0].weights = kInf;
+  vacuous.bound.lse[0].weights = kInfinity;
   EXPECT_EQ(text("within_bound", vacuous), "vacuous");
   EXPECT_EQ(text("class_matches_semantics", vacuous), "pass");
   outside.bound.domain[0].require({"head-room", 2, 1});
-  outside.set_o(0, 1, kInf);
+  outside.set_o(0, 1, kInfinity);
   EXPECT_EQ(text("within_bound", outside), "out_of_domain");
   EXPECT_EQ(text("class_matches_semantics", outside), "out_of_domain");
   EXPECT_THAT(check("within_bound", outside).detail, HasSubstr("head-room"));
@@ -132,7 +131,7 @@ TEST(WithinBound, VacuousOutOfDomainInconclusive) {
   EXPECT_EQ(text("within_bound", unsure), "inconclusive");
   EXPECT_EQ(text("class_matches_semantics", unsure), "pass");
   unsure.set_true_o(0, 1, {info(Format::f32).max_finite, 0, 0x1p103});
-  unsure.set_o(0, 1, kInf);
+  unsure.set_o(0, 1, kInfinity);
   EXPECT_EQ(text("class_matches_semantics", unsure), "inconclusive");
 }
 
@@ -148,7 +147,7 @@ TEST(ClassMatchesSemantics, SaysNothingWhereAnythingIsDeclaredToDo) {
 TEST(ClassMatchesSemantics, MismatchAndLaundering) {
   Scene nan = make_scene(3, 4), inf = nan, laundered = nan, right = nan;
   nan.set_o(1, 2, kNan);
-  inf.set_lse(2, -kInf);
+  inf.set_lse(2, -kInfinity);
   EXPECT_EQ(text("class_matches_semantics", nan), "fail(class_mismatch)");
   EXPECT_THAT(check("class_matches_semantics", nan).detail, HasSubstr("o[row 1, column 2]: computed nan"));
   EXPECT_EQ(text("class_matches_semantics", inf), "fail(class_mismatch)");
@@ -160,7 +159,7 @@ TEST(ClassMatchesSemantics, MismatchAndLaundering) {
   right.set_true_class(1, 2, kNaN);
   right.set_o(1, 2, kNan);
   right.truth.lse.set(0, {0, 0, 0, kNegInf});
-  right.set_lse(0, -kInf);
+  right.set_lse(0, -kInfinity);
   EXPECT_EQ(text("class_matches_semantics", right), "pass");
 }
 

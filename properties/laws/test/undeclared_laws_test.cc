@@ -11,11 +11,11 @@
 #include "reference/bound/alternatives.h"
 #include "reference/model/backward_model.h"
 #include "reference/model/model.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr const char* kSoftmaxCase = "softmax:normal:1:rows=4,cols=40,chunk=16,format=f32";
 constexpr const char* kCausalCase = "attention:normal:1:b=1,hq=1,hk=1,sq=8,sk=8,d=16,dv=16,causal=1,format=f32";
 constexpr const char* kSharedCase = "attention:normal:1:b=1,hq=2,hk=1,sq=8,sk=8,d=16,dv=16,causal=1,format=f16";

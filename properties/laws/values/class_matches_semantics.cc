@@ -4,7 +4,7 @@
 #include "properties/laws/law.h"
 #include "properties/laws/support/scan.h"
 
-namespace flashproof {
+namespace flashproof::law::class_matches_semantics {
 namespace {
 
 constexpr Failure kMine[] = {Failure::class_mismatch, Failure::laundering};
@@ -68,4 +68,4 @@ Law class_matches_semantics() {
       .summary = "NaN, inf and finite appear exactly where the semantics say", .must_reject = kTeeth, .judge = check};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::class_matches_semantics

@@ -11,7 +11,7 @@
 #include "properties/laws/support/parts.h"
 #include "properties/laws/support/planted_values.h"
 
-namespace flashproof {
+namespace flashproof::law::convex_hull {
 namespace {
 
 constexpr std::string_view kTeeth[] = {
@@ -93,4 +93,4 @@ Law convex_hull() {
   return {"every o lies between the least and the largest value that its row sees, within the bound", kTeeth, relate};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::convex_hull

@@ -16,7 +16,7 @@
 #include "properties/laws/support/compare_backward.h"
 #include "properties/laws/support/weights.h"
 
-namespace flashproof {
+namespace flashproof::law::dq_is_zero_for_equal_keys {
 namespace {
 
 Tensor like(const Tensor& tensor) {
@@ -134,4 +134,4 @@ Law dq_is_zero_for_equal_keys() {
   return {"with all keys equal dq is 0 within its bound: the rows of dS sum to 0", kTeeth, nullptr, relate};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::dq_is_zero_for_equal_keys

@@ -15,7 +15,7 @@
 #include "properties/laws/support/same_outputs.h"
 #include "properties/laws/support/weights.h"
 
-namespace flashproof {
+namespace flashproof::law::dv_sums_to_d_out {
 namespace {
 
 constexpr std::string_view kTeeth[] = {"attention_backward.broken.group_of_four_heads",
@@ -127,4 +127,4 @@ Law dv_sums_to_d_out() {
   return {"dv summed over the keys is dO summed over the queries: the weights sum to 1", kTeeth, nullptr, relate};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::dv_sums_to_d_out

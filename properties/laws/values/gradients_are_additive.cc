@@ -16,7 +16,7 @@
 #include "properties/laws/support/parts_backward.h"
 #include "properties/laws/support/same_outputs.h"
 
-namespace flashproof {
+namespace flashproof::law::gradients_are_additive {
 namespace {
 
 constexpr std::string_view kName = "gradients_are_additive";
@@ -153,4 +153,4 @@ Law gradients_are_additive() {
           nullptr, relate};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::gradients_are_additive

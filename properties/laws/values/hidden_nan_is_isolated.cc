@@ -10,7 +10,7 @@
 #include "properties/laws/support/layout.h"
 #include "properties/laws/support/same_outputs.h"
 
-namespace flashproof {
+namespace flashproof::law::hidden_nan_is_isolated {
 namespace {
 
 constexpr std::string_view kName = "hidden_nan_is_isolated";
@@ -125,4 +125,4 @@ Law hidden_nan_is_isolated() {
       }};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::hidden_nan_is_isolated

@@ -9,7 +9,7 @@
 #include "properties/laws/support/change.h"
 #include "properties/laws/support/parts.h"
 
-namespace flashproof {
+namespace flashproof::law::lse_consistent_with_o {
 namespace {
 
 constexpr std::string_view kName = "lse_consistent_with_o";
@@ -121,4 +121,4 @@ Verdict relate(Trial& trial) {
 
 Law lse_consistent_with_o() { return {"a key of score z and value 1 among zeros: o = e^(z - lse)", kTeeth, relate}; }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::lse_consistent_with_o

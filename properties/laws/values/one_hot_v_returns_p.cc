@@ -13,7 +13,7 @@
 #include "properties/laws/law.h"
 #include "properties/laws/support/planted_values.h"
 
-namespace flashproof {
+namespace flashproof::law::one_hot_v_returns_p {
 namespace {
 
 constexpr std::string_view kTeeth[] = {"softmax.broken.sum_in_storage_format",
@@ -123,4 +123,4 @@ Law one_hot_v_returns_p() {
   return {"unit vectors for v return the weights: they sum to 1 and their ratios follow the scores", kTeeth, relate};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::one_hot_v_returns_p

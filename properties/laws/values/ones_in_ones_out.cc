@@ -12,7 +12,7 @@
 #include "properties/laws/law.h"
 #include "properties/laws/support/planted_values.h"
 
-namespace flashproof {
+namespace flashproof::law::ones_in_ones_out {
 namespace {
 
 constexpr std::string_view kTeeth[] = {"attention.broken.accumulator_not_rescaled",
@@ -95,4 +95,4 @@ Law ones_in_ones_out() {
   return {"the weights of a row sum to 1: ones in, ones out, within the bound", kTeeth, relate};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::ones_in_ones_out

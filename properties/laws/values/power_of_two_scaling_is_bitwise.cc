@@ -23,7 +23,7 @@
 #include "properties/laws/support/same_outputs.h"
 #include "properties/laws/support/weights.h"
 
-namespace flashproof {
+namespace flashproof::law::power_of_two_scaling_is_bitwise {
 namespace {
 
 constexpr std::string_view kName = "power_of_two_scaling_is_bitwise";
@@ -215,4 +215,4 @@ Law power_of_two_scaling_is_bitwise() {
       kTeeth, relate, power_of_two_scaling_of_gradients};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::power_of_two_scaling_is_bitwise

@@ -14,7 +14,7 @@
 #include "properties/laws/support/change.h"
 #include "properties/laws/support/parts.h"
 
-namespace flashproof {
+namespace flashproof::law::shift_invariance {
 namespace {
 
 constexpr std::string_view kName = "shift_invariance";
@@ -112,4 +112,4 @@ Law shift_invariance() {
           relate, shift_of_gradients};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::shift_invariance

@@ -27,7 +27,7 @@
 #include "properties/laws/support/change.h"
 #include "properties/laws/support/weights.h"
 
-namespace flashproof {
+namespace flashproof::law::signed_bias_within_limit {
 namespace {
 
 constexpr std::string_view kName = "signed_bias_within_limit";
@@ -188,4 +188,4 @@ Law signed_bias_within_limit() {
       kTeeth, relate};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::signed_bias_within_limit

@@ -13,7 +13,7 @@
 #include "properties/laws/support/same_outputs.h"
 #include "reference/problem/fields.h"
 
-namespace flashproof {
+namespace flashproof::law::visible_nan_is_not_laundered {
 namespace {
 
 constexpr std::string_view kName = "visible_nan_is_not_laundered";
@@ -147,4 +147,4 @@ Law visible_nan_is_not_laundered() {
           visible_nan_of_gradients};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::visible_nan_is_not_laundered

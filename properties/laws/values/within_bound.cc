@@ -3,7 +3,7 @@
 #include "properties/laws/law.h"
 #include "properties/laws/support/scan.h"
 
-namespace flashproof {
+namespace flashproof::law::within_bound {
 namespace {
 
 constexpr Failure kMine[] = {Failure::exceeds_bound, Failure::silently_wrong};
@@ -46,4 +46,4 @@ Law within_bound() {
           .judge = check};
 }
 
-}  // namespace flashproof
+}  // namespace flashproof::law::within_bound

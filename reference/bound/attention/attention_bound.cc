@@ -11,12 +11,11 @@
 #include "reference/bound/problem_bounds.h"
 #include "reference/bound/row/theorem.h"
 #include "reference/bound/vector/columns.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::bound {
 
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// Bounds of the rows of one block, all of one head.
 class Block {
@@ -43,7 +42,8 @@ class Block {
       // The largest |v| of all keys first: the row's own is needed only where that is too large.
       if (row.accumulator.at(rows_.head().v_largest[c]).holds()) continue;
       const double largest = rows_.largest_value(row, c);
-      if (largest < kInf && !row.accumulator.at(largest).holds()) bound_.accumulator_outside[at * bound_.width + c] = 1;
+      if (largest < kInfinity && !row.accumulator.at(largest).holds())
+        bound_.accumulator_outside[at * bound_.width + c] = 1;
     }
   }
 
@@ -149,7 +149,7 @@ std::vector<Precondition> attention_preconditions(const AttentionProblem& p, con
       double largest = 0;
       for (std::int64_t c = 0; c < p.value_dim(); ++c) {
         const double column = rows.largest_value(row, c);
-        largest = column < kInf ? std::max(largest, column) : largest;
+        largest = column < kInfinity ? std::max(largest, column) : largest;
       }
       row.preconditions.push_back(row.accumulator.at(largest));
       return row.preconditions;

@@ -9,9 +9,6 @@ namespace flashproof::bound {
 namespace {
 
 constexpr double kSecond = 1 + 0x1p-20;  // products of two errors of at most 2^-21 each
-constexpr double kMinNormal = 0x1p-126;
-/// In nats: f·ĉ, a difference or a product below the normal range, flushed with its operands.
-constexpr double kTiny = 0x1p-120;
 
 }  // namespace
 

@@ -4,14 +4,11 @@
 #include <limits>
 
 #include "reference/bound/attention/attention_scores.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::bound {
 
-namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 // Lane by lane: a plain sum or maximum is no vector code.
 KeySize size_of(const double* x, std::int64_t n, double normal) {
@@ -59,7 +56,7 @@ void AttentionHead::load(const AttentionProblem& p, std::int64_t s, std::int64_t
     k_tiny[j] = size.tiny;
     for (std::int64_t c = 0; c < dv; ++c) {
       const double x = std::fabs(values[c]);
-      v_largest[c] = x < kInf ? std::max(v_largest[c], x) : kInf;
+      v_largest[c] = x < kInfinity ? std::max(v_largest[c], x) : kInfinity;
       v_tiny = v_tiny || (x > 0 && x < normal);
     }
   }

@@ -9,11 +9,7 @@
 
 namespace flashproof::bound {
 
-namespace {
-
-constexpr double kMinNormal = 0x1p-126;
-
-}  // namespace
+namespace {}  // namespace
 
 AttentionPaths::AttentionPaths(const AttentionProblem& p, const Arithmetic& a, const ScoreScale& scale)
     : a_(a),

@@ -5,18 +5,18 @@
 #include <limits>
 
 #include "reference/bound/costs.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::bound {
 
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kLanes = 8;
 constexpr std::int64_t kKeyBlock = AttentionInput::kKeyBlock;
 
 /// Of two computed scores, at most.
 double spread(const Leaves& leaves) {
-  double highest = -kInf, lowest = kInf;
+  double highest = -kInfinity, lowest = kInfinity;
   for (std::size_t j = 0; j < leaves.size(); ++j) {
     highest = std::max(highest, leaves.score[j] + leaves.score_error[j]);
     lowest = std::min(lowest, leaves.score[j] - leaves.score_error[j]);
@@ -55,12 +55,12 @@ void AttentionRows::load_bias(std::int64_t query, std::int64_t first, std::int64
 bool AttentionRows::append(const double* dot, std::int64_t i, std::int64_t first, std::int64_t count, bool biased,
                            Leaves& leaves) {
   std::int64_t odd = 0;
-  for (std::int64_t j = 0; j < count; ++j) odd |= std::fabs(made_.value[j]) + std::fabs(dot[j]) < kInf ? 0 : 1;
+  for (std::int64_t j = 0; j < count; ++j) odd |= std::fabs(made_.value[j]) + std::fabs(dot[j]) < kInfinity ? 0 : 1;
   std::int64_t kept = count;
   if (odd != 0) {
     kept = 0;
     for (std::int64_t j = 0; j < count; ++j) {
-      if (biased && bias_[j] == -kInf) continue;
+      if (biased && bias_[j] == -kInfinity) continue;
       const double value = made_.value[j];
       if (!std::isfinite(value) || !std::isfinite(dot[j])) {
         // Finite products beside an infinite one may overflow first.
@@ -71,8 +71,8 @@ bool AttentionRows::append(const double* dot, std::int64_t i, std::int64_t first
         }
         range_.largest = std::max(range_.largest, Raw{scores_->partial_sum(finite)});
       }
-      range_.lost = range_.lost || value == -kInf;
-      if (value == -kInf) continue;
+      range_.lost = range_.lost || value == -kInfinity;
+      if (value == -kInfinity) continue;
       if (!std::isfinite(value)) return false;
       leaves.key.push_back(first + j);
       for (auto* array : {&made_.value, &made_.error, &made_.own, &made_.largest}) (*array)[kept] = (*array)[j];
@@ -113,8 +113,8 @@ bool AttentionRows::collect_scores(std::int64_t i, Leaves& leaves) {
   made_.resize(kKeyBlock);
   if (p_.has_sink()) {
     const double sink = p_.sink.at({input_.head_index()});
-    if (std::isnan(sink) || sink == kInf) return false;
-    if (sink != -kInf) {
+    if (std::isnan(sink) || sink == kInfinity) return false;
+    if (sink != -kInfinity) {
       scores_->sink(sink, made_);
       leaves.key.push_back(-1);
       leaves.score.push_back(made_.value[0]);
@@ -246,7 +246,7 @@ double AttentionRows::largest_value(const AttentionRow& row, std::int64_t column
   for (const std::int64_t key : row.model.leaves.key) {
     if (key < 0) continue;
     const double v = head().v[key * p_.value_dim() + column];
-    largest = std::isfinite(v) ? std::max(largest, std::fabs(v)) : kInf;
+    largest = std::isfinite(v) ? std::max(largest, std::fabs(v)) : kInfinity;
   }
   return largest;
 }

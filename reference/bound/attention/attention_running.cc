@@ -6,19 +6,18 @@
 
 #include "reference/bound/costs.h"
 #include "reference/bound/row/row_weights.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::bound {
 
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kTiny = 0x1p-120;  // sums below the normal range, flushed with their operands
 /// Nats below the frame from which a weight is less than 2^-149, so that what its exponent errs by does not matter.
 constexpr double kReach = 104;
 
 double joined(double a, double b) {
   const double larger = std::max(a, b);
-  return larger == -kInf ? larger : larger + std::log1p(std::exp(std::min(a, b) - larger));
+  return larger == -kInfinity ? larger : larger + std::log1p(std::exp(std::min(a, b) - larger));
 }
 
 }  // namespace
@@ -29,9 +28,9 @@ void RunningLse::follow(const Leaves& leaves, const Visits& visits, int addition
   steps_.assign(all.size() + 1, {});
   logarithm_.assign(all.size() + 1, 0);
   const double exponential = -std::log1p(-a_.exp_error);
-  double lse = -kInf, doubt = 0, drift = 0;
+  double lse = -kInfinity, doubt = 0, drift = 0;
   std::size_t last = 0;  // index of a step
-  low_ = high_ = -kInf;
+  low_ = high_ = -kInfinity;
   if (leaves.key[0] < 0) {
     lse = low_ = high_ = leaves.score[0];
     doubt = leaves.score_error[0];
@@ -45,9 +44,9 @@ void RunningLse::follow(const Leaves& leaves, const Visits& visits, int addition
     const double lse_low = lse - doubt - drift, lse_high = lse + doubt + drift;
     low_ = std::max(visit.low, lse_low);
     high_ = std::max(visit.high, lse_high);
-    const double above = lse == -kInf ? 0 : std::max(0.0, visit.high - lse_low);
-    const double carried = lse == -kInf ? 0 : roundings(1) + (above > 0 ? exponential + slope_ * above : 0);
-    double largest = -kInf;
+    const double above = lse == -kInfinity ? 0 : std::max(0.0, visit.high - lse_low);
+    const double carried = lse == -kInfinity ? 0 : roundings(1) + (above > 0 ? exponential + slope_ * above : 0);
+    double largest = -kInfinity;
     for (std::size_t j = visit.begin; j < visit.end; ++j) {
       largest = std::max(largest, leaves.score[j]);
       doubt = std::max(doubt, leaves.score_error[j]);

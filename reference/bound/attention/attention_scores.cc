@@ -14,7 +14,6 @@ namespace {
 constexpr double kFinite = std::numeric_limits<double>::max();
 constexpr double kSafe = 1 + 0x1p-20;  // covers evaluating the score itself in double: (d + 2) 2^-52 against c_d >= 3u
 constexpr double kLog2e = 0x1.71547652b82fep0;
-constexpr double kMinNormal = 0x1p-126;
 constexpr double kHopeless = 0x1p100;  // relative, of a quotient by a number that may be 0
 
 /// As kernels::score_dots(), but for roundings.

@@ -8,16 +8,15 @@
 #include "reference/bound/attention/split_tree.h"
 #include "reference/bound/costs.h"
 #include "reference/bound/merge/merge_tree.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::bound {
 
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
 /// A doubt beyond which two states may have any ratio: nothing is known of the row.
-constexpr double kHopeless = 1e4;
+constexpr double kAnyRatio = 1e4;
 constexpr double kBaseError = 0x1.dp-27;  // |fl(log2 e)/log2 e − 1| = 1.335e-8; of fl(ln 2) 2.75e-9
-constexpr double kTiny = 0x1p-120;        // products below the normal range, flushed or not, in nats
 
 /// An absolute error beside a sum that is smaller by e^{−log}. It may be 0 beside an inf.
 double rescaled(double lost, double log) { return lost == 0 ? 0 : lost * std::exp(log) * kSlack; }
@@ -63,7 +62,7 @@ AttentionSplit::AttentionSplit(const AttentionProblem& p, const Arithmetic& a, c
 
 double AttentionSplit::lost_of_sum(const RowModel& row, const State& state) {
   const double share = rescaled(row.denominator_underflow, state.least);
-  return share < 0.5 ? 2 * share : kHopeless;  // −ln(1 − x) <= 2x
+  return share < 0.5 ? 2 * share : kAnyRatio;  // −ln(1 − x) <= 2x
 }
 
 // The exact lse of every part and what its computed one may miss it by.
@@ -75,7 +74,7 @@ void AttentionSplit::measure(const RowModel& row, const AttentionPaths& paths) {
   for (std::size_t n = 0; n < parts.size(); ++n) {
     if (parts[n].keys == 0) continue;
     state_of_part_[n] = static_cast<int>(states_.size());
-    states_.push_back({.part = static_cast<int>(n), .max = -kInf, .lse = 0, .denominator = 0});
+    states_.push_back({.part = static_cast<int>(n), .max = -kInfinity, .lse = 0, .denominator = 0});
   }
   std::vector<double> sum(states_.size(), 0), up(states_.size(), 0), low(states_.size(), 0), own(states_.size(), 0);
   const auto state_of = [&](std::size_t j) { return state_of_part_[paths.visits().part_of(j)]; };
@@ -120,7 +119,7 @@ void AttentionSplit::measure(const RowModel& row, const AttentionPaths& paths) {
       }
     }
     state.doubt = (weights + state.local) * kSlack;
-    if (!(state.doubt < kHopeless)) state.doubt = kInf;
+    if (!(state.doubt < kAnyRatio)) state.doubt = kInfinity;
   }
 }
 
@@ -167,7 +166,7 @@ AttentionSplit::Joined AttentionSplit::join(const RowModel& row, const Attention
   const SplitTree tree = split_tree(a_.split.combine, present);
   const bool free = a_.split.weights == MergeWeights::division_free || a_.split.weights == MergeWeights::running;
 
-  double doubt = 0, total = 0, highest = -kInf, lowest = kInf;
+  double doubt = 0, total = 0, highest = -kInfinity, lowest = kInfinity;
   for (const State& state : states_) {
     doubt = std::max(doubt, state.doubt);
     highest = std::max(highest, state.lse);
@@ -200,7 +199,7 @@ AttentionSplit::Joined AttentionSplit::join(const RowModel& row, const Attention
   const double frame = sums_ ? most : std::max(most, turned(tree, plain, doubt + 2 * deepest * doubted.largest));
   const double last = sums_ ? 0 : unsettled(tree, plain, total, roundings(1) * (most + doubt), doubt);
   // The sum whose logarithm a join takes is off by both sides' doubt, and so far may that logarithm reach further.
-  const double log2 = a_.split.weights == MergeWeights::stable ? std::log(2.0) : kInf;  // ln(1 + e), e <= 1
+  const double log2 = a_.split.weights == MergeWeights::stable ? std::log(2.0) : kInfinity;  // ln(1 + e), e <= 1
   const double logarithm = sums_ ? 0 : a_.log_error * std::min(2 * doubt, log2);
   const double more = slope * (4 * doubt + 2 * lag + (sums_ ? highest - lowest : 0)) + exponential_cost(a_).count +
                       frame_cost(a_, {frame}).count +
@@ -208,7 +207,7 @@ AttentionSplit::Joined AttentionSplit::join(const RowModel& row, const Attention
   // How far the computed frame of a state may lie below the root's: of sums it is a maximum, in more doubt than their sums are.
   double reach = highest + std::log(total) - lowest + 2 * doubt;
   if (sums_) {
-    double high = -kInf, low = kInf;
+    double high = -kInfinity, low = kInfinity;
     for (const State& state : states_) {
       high = std::max(high, paths.visits().parts()[state.part].high);
       low = std::min(low, paths.visits().parts()[state.part].low);
@@ -309,7 +308,7 @@ void AttentionSplit::charge_lse(const AttentionPaths& paths, const Joined& joine
     lse_.output += form;
     lse_.probable += form;
     if (a_.ending == Ending::division_free) {
-      double highest_max = -kInf;
+      double highest_max = -kInfinity;
       for (const State& state : states_) highest_max = std::max(highest_max, state.max);
       const double term = std::fabs(joined.o.weights.lse - highest_max), rounding = roundings(1) * size;
       const double rounded = std::min(rounding, term + 2 * joined.doubt) - std::min(rounding, term);  // as unsettled()
@@ -336,11 +335,11 @@ void AttentionSplit::charge(RowModel& row, const AttentionPaths& paths) {
   preconditions_.clear();
   least_ = 0;
   bool hopeless = false;
-  for (const State& state : states_) hopeless = hopeless || state.doubt == kInf;
+  for (const State& state : states_) hopeless = hopeless || state.doubt == kInfinity;
   add_endings(row, paths);
   if (hopeless) {
-    for (double& exponent : row.leaves.exponent) exponent += kHopeless;
-    lse_ = {.weights = kInf, .probable = kInf};
+    for (double& exponent : row.leaves.exponent) exponent += kAnyRatio;
+    lse_ = {.weights = kInfinity, .probable = kInfinity};
     ending_ = EndingModel(2);
     return;
   }

@@ -9,7 +9,6 @@ namespace flashproof::bound {
 
 namespace {
 
-constexpr double kMinNormal = 0x1p-126;
 constexpr double kRounding = kU + kU * kU;  // roundings() of one, for loops
 
 }  // namespace

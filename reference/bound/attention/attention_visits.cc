@@ -5,19 +5,18 @@
 #include <numbers>
 
 #include "reference/bound/declare/declaration.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::bound {
 
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
 /// max (s − D) and max (s + D). Lane by lane: a plain maximum is no vector code.
 void extremes(const double* score, const double* error, std::size_t n, double& low, double& high) {
   constexpr std::size_t kLanes = 8;
   double lows[kLanes], highs[kLanes];
-  std::fill(lows, lows + kLanes, -kInf);
-  std::fill(highs, highs + kLanes, -kInf);
+  std::fill(lows, lows + kLanes, -kInfinity);
+  std::fill(highs, highs + kLanes, -kInfinity);
   std::size_t j = 0;
   for (; j + kLanes <= n; j += kLanes) {
     for (std::size_t i = 0; i < kLanes; ++i) {
@@ -140,7 +139,7 @@ void Visits::measure(const Leaves& leaves) {
 void Visits::follow_frames(const Leaves& leaves) {
   const bool has_sink = leaves.size() > 0 && leaves.key[0] < 0;
   for (Part& part : parts_) {
-    part.low = part.high = part.highest = part.runner_up = -kInf;
+    part.low = part.high = part.highest = part.runner_up = -kInfinity;
     part.rises = part.chunks = part.keys = 0;
     part.sink = has_sink && &part == parts_.data();
     if (part.sink) {
@@ -153,7 +152,7 @@ void Visits::follow_frames(const Leaves& leaves) {
     for (int n = part.begin; n < part.end; ++n) {
       Visit& visit = visits_[n];
       if (visit.keys == 0) continue;
-      visit.first = part.high == -kInf;
+      visit.first = part.high == -kInfinity;
       visit.rises = !resident_ && !visit.first && visit.high > part.low - lag_ * 0x1p-18;
       visit.below = !visit.first && visit.low < part.high;
       part.runner_up = std::max(part.runner_up, std::min(part.highest, visit.high));
@@ -232,7 +231,7 @@ bool Visits::walk(const Leaves& leaves, std::int64_t keys) {
   if (moved) {
     keys_ = leaves.key;
     if (resident_) boundary_ = {0, std::max<std::int64_t>(keys, 1)};
-    visits_.assign(chunk_of_visit_.size(), {.low = -kInf, .high = -kInf});
+    visits_.assign(chunk_of_visit_.size(), {.low = -kInfinity, .high = -kInfinity});
     places_.resize(leaves.size());
     after_.resize(visits_.size() + 1);
     lane_chunks_.assign((visits_.size() + 1) * lanes_, 0);

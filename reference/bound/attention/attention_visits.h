@@ -11,6 +11,9 @@
 
 namespace flashproof::bound {
 
+/// A sum, a difference or a product below the normal range, flushed with its operands or not; in nats where it is an exponent.
+inline constexpr double kTiny = 0x1p-120;
+
 /// One visited chunk. Scores are uncertain, so a rise is counted wherever it is possible. Frames in natural units.
 struct Visit {
   std::size_t begin = 0, end = 0;        // its leaves: a run of them

@@ -12,6 +12,7 @@
 #include "reference/bound/backward/columns.h"
 #include "reference/bound/backward/pairs.h"
 #include "reference/bound/row/row_model.h"
+#include "reference/problem/special_values.h"
 #include "reference/system/error.h"
 
 #ifdef __FAST_MATH__
@@ -25,12 +26,11 @@ using namespace bound;
 
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr const char* kSums = "sums over keys or queries below the f32 range";
 
 double times(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 /// inf · 0 inside a sum: the sum was infinite.
-double bounded(double x) { return std::isnan(x) ? kInf : x; }
+double bounded(double x) { return std::isnan(x) ? kInfinity : x; }
 
 /// The ending: roundings of the sum, of the heads, of τ.
 class Ending {

@@ -12,13 +12,13 @@
 #include "reference/bound/backward/accumulation.h"
 #include "reference/bound/backward/pair_row.h"
 #include "reference/bound/row/row_model.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::bound {
 namespace {
 
 using backward::View;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kLog2eError = 1.36e-8;        // |fl(log2 e) − log2 e| / log2 e = 1.335e-8
 constexpr Rate<Octaves, Nats> kLog2E{1.4427};  // from above: the argument of exp2
 
@@ -28,7 +28,7 @@ void set_lse(const PairCosts& costs, PairRow& row) {
     row.lse = {costs.view.lse[row.row]};
     return;
   }
-  Nats top{-kInf}, slop;
+  Nats top{-kInfinity}, slop;
   for (const PairKey& key : row.keys) top = std::max(top, key.score);
   double sum = 0;
   for (const PairKey& key : row.keys) {
@@ -70,7 +70,7 @@ Nats exponent_rounding(const PairCosts& costs, Nats size, Nats below, Nats reach
     case Exponent::subtract_then_scale:
       break;  // refused before
   }
-  return {kInf};
+  return {kInfinity};
 }
 
 /// Of a number of log units that becomes an argument of e^x or, in octaves, of 2^x.

@@ -9,13 +9,12 @@
 #include "reference/bound/merge/merge_paths.h"
 #include "reference/bound/merge/merge_tree.h"
 #include "reference/bound/problem_bounds.h"
+#include "reference/problem/special_values.h"
 #include "reference/system/error.h"
 
 namespace flashproof::bound {
 
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 void require_problem(const MergeProblem& problem, const Arithmetic& arithmetic) {
   if (problem.has_l() && arithmetic.merge_weights != MergeWeights::max_sum) {
@@ -37,9 +36,9 @@ Row row_of(const MergeProblem& problem, const std::vector<Join>& joins, std::int
   std::vector<bool> present;
   for (const std::int32_t index : problem.order) {
     const double lse = problem.lse.at({index, row});
-    const double sum = problem.has_l() && lse != -kInf ? problem.l.at({index, row}) : 1;
-    if (std::isnan(lse) || lse == kInf || !(sum < kInf)) return {};  // a NaN sum too
-    present.push_back(lse != -kInf && sum > 0);
+    const double sum = problem.has_l() && lse != -kInfinity ? problem.l.at({index, row}) : 1;
+    if (std::isnan(lse) || lse == kInfinity || !(sum < kInfinity)) return {};  // a NaN sum too
+    present.push_back(lse != -kInfinity && sum > 0);
     if (present.back()) {
       result.states.push_back({.max = {lse}, .sum = sum});
       result.index.push_back(index);
@@ -231,7 +230,7 @@ void require_denominator(const MergeProblem& problem, const MergePaths& paths, s
 /// Bound::frame. Of weights whose largest is 1 the sum is in [1, n]; with a given l it may be anything, but m̂ is the largest
 /// m_c: of all states, or of those with l_c > 0.
 double frame_beyond(const MergeProblem& problem, const Row& row, std::int64_t r, double size) {
-  double highest = -kInf;
+  double highest = -kInfinity;
   for (const MergeState& state : row.states) highest = std::max(highest, state.max.count);
   double beyond = std::log(static_cast<double>(problem.o.shape[0]));
   if (problem.has_l()) {

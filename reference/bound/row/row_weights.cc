@@ -3,12 +3,11 @@
 #include <limits>
 
 #include "reference/bound/vector/kernels.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::bound {
 
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// min(Σ (p + q) x / low, max x); low may be 0, and so may the sum.
 double average_of(double sum, double low, double largest) {
@@ -76,7 +75,7 @@ void perturbed_weights(const RowModel& row, RowWeights& weights) {
                         0x1p-50;
   const double underflow = row.denominator_underflow == 0 ? 0 : row.denominator_underflow / weights.sum;
   const double shrink = average_of(sums.shrink, weights.low, -std::expm1(-sums.longest_g)) + underflow;
-  weights.denominator = shrink < 1 ? shrink * kSlack : kInf;
+  weights.denominator = shrink < 1 ? shrink * kSlack : kInfinity;
   weights.denominator_up = (average_of(sums.swell, weights.low, growth(sums.longest_g)) + underflow) * kSlack;
   weights.log_sum = std::max(std::min(scale.log_sum + frame.error + weights.lse_weights, count) + row.lag, row.lead) +
                     row.common + std::max(-std::log1p(-std::min(weights.denominator, 1.0)), weights.denominator_up);

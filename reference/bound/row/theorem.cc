@@ -8,12 +8,11 @@
 #include "reference/bound/row/linear_fractional.h"
 #include "reference/bound/row/probable.h"
 #include "reference/bound/vector/column_sums.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::bound {
 
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// x/y of a bound: nothing over nothing is nothing.
 double over(double x, double y) { return x == 0 ? 0 : x / y; }
@@ -33,7 +32,7 @@ void refine(const RowModel& row, const RowWeights& weights, const std::vector<do
   const double above = largest_mean(values, least, most) - sums.o;
   const double below = sums.o - smallest_mean(values, least, most);
   bound.weights = std::min(bound.weights, (std::max(above, below) + sums.o_slop) * kSlack);
-  const double mean = std::ranges::max(x) < kInf ? largest_mean(x, least, most) : kInf;
+  const double mean = std::ranges::max(x) < kInfinity ? largest_mean(x, least, most) : kInfinity;
   bound.numerator =
       std::min(bound.numerator, mean * kSlack + over(sums.lost + row.numerator_underflow, weights.sum) * kSlack);
   finish_parts(weights, sums, ending, bound);
@@ -107,16 +106,16 @@ double vacuity_range(double lowest, double highest) {
   if (highest > lowest) {
     return highest - lowest;
   }
-  return highest != 0 ? std::fabs(highest) : kInf;
+  return highest != 0 ? std::fabs(highest) : kInfinity;
 }
 
 // 1/(1 + g) − 1 for −Ḡ <= g <= Ḡ_up.
 double denominator_error(const RowWeights& weights, double magnitude) {
   if (!(weights.denominator < 1)) {
-    return kInf;
+    return kInfinity;
   }
   const double up = weights.denominator_up;
-  const double share = std::max(weights.denominator / (1 - weights.denominator), up < kInf ? up / (1 + up) : 1);
+  const double share = std::max(weights.denominator / (1 - weights.denominator), up < kInfinity ? up / (1 + up) : 1);
   return share == 0 || magnitude == 0 ? 0 : share * magnitude * kSlack;  // magnitude may be inf
 }
 
@@ -170,7 +169,7 @@ std::int64_t column_bounds(const RowModel& row, const RowWeights& weights, const
       finite = finite && std::isfinite(column[j]);
     }
     bounds[c] = {};
-    ranges[c] = kInf;
+    ranges[c] = kInfinity;
     if (finite) {
       bool refined = false;
       bounds[c] = column_bound(row, weights, column, ending, ranges[c], &refined);

@@ -10,22 +10,21 @@
 #include "reference/bound/softmax/softmax_quotient.h"
 #include "reference/bound/softmax/softmax_row.h"
 #include "reference/bound/vector/kernels.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::bound {
 
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
 /// −inf where nothing is visible. False where the answer is symbolic: a NaN, a +inf, or nothing at all.
 bool read_row(const SoftmaxProblem& problem, std::int64_t row, std::vector<double>& x) {
   const std::int64_t length = problem.row_length.empty() ? problem.x.shape[1] : problem.row_length[row];
-  x.assign(problem.x.shape[1], -kInf);
+  x.assign(problem.x.shape[1], -kInfinity);
   decode_row(problem.x, problem.x.offset({row, 0}), problem.x.stride[1], length, x.data());
   bool some = false, symbolic = false;
   for (const double value : x) {
-    some |= value > -kInf;
-    symbolic |= !(value < kInf);
+    some |= value > -kInfinity;
+    symbolic |= !(value < kInfinity);
   }
   return some && !symbolic;
 }

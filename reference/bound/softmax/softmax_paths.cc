@@ -7,6 +7,7 @@
 
 #include "reference/bound/declare/declaration.h"
 #include "reference/bound/row/row_model.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::bound {
 
@@ -66,16 +67,15 @@ void walk_chunk_states(const ChunkPlan& plan, const Arithmetic& arithmetic, cons
 
 SoftmaxPaths softmax_paths(const SoftmaxProblem& problem, const Arithmetic& arithmetic, const std::vector<double>& x,
                            const Lanes& lanes) {
-  constexpr double kInf = std::numeric_limits<double>::infinity();
   SoftmaxPaths paths;
-  paths.max = -kInf;
+  paths.max = -kInfinity;
   paths.column.resize(x.size());
   paths.x.resize(x.size());
   std::size_t n = 0;
   for (std::size_t j = 0; j < x.size(); ++j) {  // kept if the next does not overwrite it
     paths.column[n] = static_cast<std::int64_t>(j);
     paths.x[n] = x[j];
-    n += x[j] != -kInf;
+    n += x[j] != -kInfinity;
     paths.max = std::max(paths.max, x[j]);
   }
   paths.column.resize(n);

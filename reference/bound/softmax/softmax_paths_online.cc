@@ -9,14 +9,11 @@
 #include "reference/bound/row/row_model.h"
 #include "reference/bound/softmax/larger_count.h"
 #include "reference/bound/softmax/softmax_paths.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::bound {
 
-namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 /// Every lane streams its columns; then a binary tree whose step of size `offset` joins lanes t and t +
 /// offset.
@@ -25,7 +22,7 @@ void walk_strided_online(const Lanes& dealt, SoftmaxPaths& paths) {
   // Backwards through each lane would count later events directly; forwards we keep running totals, those before a key in
   // the key itself, and subtract.
   struct Running {
-    double m = -kInf;
+    double m = -kInfinity;
     int rises = 0, adds = 0;
   };
   // The tree's levels of 1, 2, 4, ... lanes, one after the other: lane i of the level of w is nodes[w + i]; at first the lanes.
@@ -34,7 +31,7 @@ void walk_strided_online(const Lanes& dealt, SoftmaxPaths& paths) {
   for (std::size_t j = 0; j < paths.size(); ++j) {  // −inf adds exactly 0 and moves no maximum
     const double x = paths.x[j];
     Running& lane = running[dealt.of(paths.column[j], 0)];
-    const bool first = lane.m == -kInf;
+    const bool first = lane.m == -kInfinity;
     const bool rise = x > lane.m;
     lane.rises += static_cast<int>(rise) & static_cast<int>(!first);
     paths.rescales[j] = lane.rises;
@@ -51,7 +48,7 @@ void walk_strided_online(const Lanes& dealt, SoftmaxPaths& paths) {
     for (std::size_t i = 0; i < w; ++i) {
       const Running& joined = nodes[w + i];
       Running &left = nodes[2 * w + i], &right = nodes[3 * w + i];
-      const int add = static_cast<int>(left.m != -kInf) & static_cast<int>(right.m != -kInf);
+      const int add = static_cast<int>(left.m != -kInfinity) & static_cast<int>(right.m != -kInfinity);
       for (Running* side : {&left, &right}) {
         side->rises += joined.rises + static_cast<int>(side->m < joined.m);
         side->adds += joined.adds + add;
@@ -69,8 +66,8 @@ void walk_strided_online(const Lanes& dealt, SoftmaxPaths& paths) {
 /// warps.
 void walk_chunked_online(const ChunkPlan& plan, const Arithmetic& arithmetic, const Lanes& lanes, SoftmaxPaths& paths) {
   struct Visit {
-    double high = -kInf;
-    double frame = -kInf;
+    double high = -kInfinity;
+    double frame = -kInfinity;
     bool rises = false;
   };
   const int joins = joins_after_lane(paths, arithmetic, lanes.lanes);
@@ -86,9 +83,9 @@ void walk_chunked_online(const ChunkPlan& plan, const Arithmetic& arithmetic, co
       paths.roundings[i] = ++in_lane[lanes.of(paths.column[i], plan.boundary[c])] + joins;
     }
   }
-  double m = -kInf;
+  double m = -kInfinity;
   for (Visit& visit : visits) {
-    visit.rises = visit.high > m && m != -kInf;
+    visit.rises = visit.high > m && m != -kInfinity;
     visit.frame = m = std::max(m, visit.high);
   }
   // From the last chunk to the first: what happens to a sum after its chunk.
@@ -96,7 +93,7 @@ void walk_chunked_online(const ChunkPlan& plan, const Arithmetic& arithmetic, co
   std::vector<int> later_adds(plan.chunks() + 1, 0);
   for (int n = plan.chunks() - 1; n >= 0; --n) {
     later_rises[n] = later_rises[n + 1] + visits[n].rises;
-    later_adds[n] = later_adds[n + 1] + (visits[n].high != -kInf);
+    later_adds[n] = later_adds[n + 1] + (visits[n].high != -kInfinity);
   }
   for (std::size_t i = 0; i < paths.size(); ++i) {
     const int n = visit_of[i];
@@ -114,15 +111,15 @@ void walk_chunked_local(const ChunkPlan& plan, const Arithmetic& arithmetic, con
     bool below = false, rises = false;
   };
   std::vector<Visit> visits;  // of chunks that are not empty
-  double m = -kInf;
+  double m = -kInfinity;
   for (int n = 0; n < plan.chunks(); ++n) {
     const std::int64_t first = plan.boundary[plan.order[n]];
     const KeyRange range = keys_between(paths, first, plan.boundary[plan.order[n] + 1]);
     if (range.begin == range.end) continue;
-    double high = -kInf;
+    double high = -kInfinity;
     for (std::size_t i = range.begin; i < range.end; ++i) high = std::max(high, paths.x[i]);
     charge_lanes(paths, range, first, lanes, arithmetic, high);
-    visits.push_back({range, high<m, high> m && m != -kInf});
+    visits.push_back({range, high<m, high> m && m != -kInfinity});
     m = std::max(m, high);
   }
   int later_rises = 0;
@@ -160,7 +157,7 @@ void walk_any_order(const ChunkPlan& smallest, const Arithmetic& arithmetic, con
     while (next < paths.size() && paths.column[next] < smallest.boundary[c + 1]) ++next;
     chunk.end = next;
     if (chunk.begin == chunk.end) continue;
-    double high = -kInf;
+    double high = -kInfinity;
     const std::span<int> count = std::span(in_lane).subspan(chunks.size() * lanes.lanes, lanes.lanes);
     for (std::size_t i = chunk.end; i-- > chunk.begin;) {
       high = std::max(high, paths.x[i]);

@@ -11,11 +11,10 @@
 #include "reference/bound/vector/column_pass.h"
 #include "reference/oracle/fp64/vector/highway_targets.h"
 #include "reference/problem/random.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::bound {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 struct Case {
   std::vector<RowModel> rows;
@@ -139,9 +138,9 @@ TEST(Columns, f32_sums_are_never_below_double_and_hardly_above) {
 TEST(Columns, special_values_decide_their_own_column_alone) {
   Random random(62, 0);
   Case c = draw(random, 1);
-  c.v[0] = kInf;
+  c.v[0] = kInfinity;
   c.v[c.v.size() - 1] = std::numeric_limits<double>::quiet_NaN();
-  c.v[c.v.size() / 2] = -kInf;
+  c.v[c.v.size() / 2] = -kInfinity;
   expect_close(c, 1e-3, 0);
 }
 

@@ -9,11 +9,10 @@
 #include <vector>
 
 #include "reference/problem/random.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::bound {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 struct Boxes {
   std::vector<double> x, a, b;
@@ -52,8 +51,8 @@ TEST(LinearFractional, is_the_largest_mean_over_every_corner) {
     Random random(3, round);
     const auto n = static_cast<std::size_t>(random.integer(1, 9));
     const Boxes boxes = draw(random, n);
-    long double largest = -kInf;
-    long double smallest = kInf;
+    long double largest = -kInfinity;
+    long double smallest = kInfinity;
     for (std::size_t corner = 0; corner < (std::size_t{1} << n); ++corner) {
       std::vector<double> w(n);
       for (std::size_t j = 0; j < n; ++j) w[j] = (corner >> j & 1) != 0 ? boxes.b[j] : boxes.a[j];
@@ -90,7 +89,7 @@ TEST(LinearFractional, its_own_threshold_attains_it) {
 TEST(LinearFractional, one_box_has_one_mean) {
   const std::vector<double> x{0.1};
   for (const double a : {0.0, 1e-300, 0.5}) {
-    for (const double b : {0.5, 1e300, kInf}) {
+    for (const double b : {0.5, 1e300, kInfinity}) {
       EXPECT_EQ(largest_mean(x, std::vector{a}, std::vector{b}), 0.1);
       EXPECT_EQ(smallest_mean(x, std::vector{a}, std::vector{b}), 0.1);
     }
@@ -99,11 +98,11 @@ TEST(LinearFractional, one_box_has_one_mean) {
 
 TEST(LinearFractional, an_unbounded_weight_may_drown_the_others) {
   const std::vector<double> x{1, 2, 4};
-  EXPECT_NEAR(largest_mean(x, std::vector{1.0, 0.0, 1.0}, std::vector{1.0, kInf, 1.0}), 2.5,
+  EXPECT_NEAR(largest_mean(x, std::vector{1.0, 0.0, 1.0}, std::vector{1.0, kInfinity, 1.0}), 2.5,
               1e-12);  // 2 at weight 0: (1 + 4)/2
-  EXPECT_EQ(largest_mean(x, std::vector{1.0, 1.0, 0.0}, std::vector{1.0, 1.0, kInf}), 4);
-  EXPECT_EQ(largest_mean(x, std::vector{9.0, 0.0, 1.0}, std::vector{9.0, kInf, 1.0}), 2);
-  EXPECT_EQ(smallest_mean(x, std::vector{0.0, 0.0, 0.0}, std::vector{kInf, kInf, kInf}), 1);
+  EXPECT_EQ(largest_mean(x, std::vector{1.0, 1.0, 0.0}, std::vector{1.0, 1.0, kInfinity}), 4);
+  EXPECT_EQ(largest_mean(x, std::vector{9.0, 0.0, 1.0}, std::vector{9.0, kInfinity, 1.0}), 2);
+  EXPECT_EQ(smallest_mean(x, std::vector{0.0, 0.0, 0.0}, std::vector{kInfinity, kInfinity, kInfinity}), 1);
 }
 
 TEST(LinearFractional, weights_that_must_vanish_do_not_count) {

@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "reference/problem/random.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::bound {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 struct Sums {
   std::vector<double> dot, size;
@@ -92,9 +91,9 @@ TEST(Sums, infinite_and_zero_rows_are_as_the_products_say) {
   Random random(43, 0);
   std::vector<double> q = draw(random, 5 * 8, 1);
   std::vector<double> k = draw(random, 5 * 8, 1);
-  q[3] = kInf;
+  q[3] = kInfinity;
   q[8 + 1] = std::numeric_limits<double>::quiet_NaN();
-  k[2 * 8 + 3] = -kInf;
+  k[2 * 8 + 3] = -kInfinity;
   k[3 * 8 + 3] = 0;  // inf · 0
   for (int c = 0; c < 8; ++c) q[4 * 8 + c] = k[4 * 8 + c] = 0;
   expect_close(q, k, 8);

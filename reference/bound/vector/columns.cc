@@ -9,14 +9,11 @@
 #include "reference/bound/row/row_entries.h"
 #include "reference/bound/vector/column_pass.h"
 #include "reference/bound/vector/kernels.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::bound {
 
-namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 /// A few rows against the values: entries in f32, sums, bounds; what f32 does not settle is done in double.
 class ColumnPass {
@@ -99,7 +96,7 @@ class ColumnPass {
       finite = finite && std::isfinite(column_[j]);
     }
     to.bounds[c] = {};
-    to.ranges[c] = kInf;
+    to.ranges[c] = kInfinity;
     bool refined = false;
     if (finite) to.bounds[c] = column_bound(*to.row, *to.weights, column_, ending_, to.ranges[c], &refined);
     return refined;

@@ -8,12 +8,10 @@
 #include <utility>
 
 #include "reference/error/semantics/rounded_truth.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-const double kNan = std::nan("");
 
 const MergeProblem* merge_in_base_2(const Problem& problem, const Semantics& semantics) {
   return semantics.lse_base == LseBase::two ? std::get_if<MergeProblem>(&problem) : nullptr;
@@ -50,7 +48,7 @@ Problem as_declared(Problem problem, const Semantics& semantics) {
   if (p == nullptr || semantics.inf_state != InfiniteState::empty) return problem;
   for (std::int64_t s = 0; s < p->lse.shape[0]; ++s) {
     for (std::int64_t r = 0; r < p->lse.shape[1]; ++r) {
-      if (p->lse.at({s, r}) == kInf) p->lse.set({s, r}, -kInf);
+      if (p->lse.at({s, r}) == kInfinity) p->lse.set({s, r}, -kInfinity);
     }
   }
   return problem;
@@ -76,7 +74,7 @@ std::optional<Problem> handed_over(const Problem& problem, const Semantics& sema
       const double lse = given.at({s, r});
       if (in_base_2 && std::isfinite(lse)) p.lse.set({s, r}, lse * kLog2E);
       const bool other = (s + r) % 2 == 1 && semantics.inf_state == InfiniteState::empty;
-      if (other && lse == -kInf) p.lse.set({s, r}, kInf);
+      if (other && lse == -kInfinity) p.lse.set({s, r}, kInfinity);
     }
   }
   return handed;
@@ -104,7 +102,7 @@ void add_state_rounding(const Problem& problem, const Semantics& semantics, Boun
   const double unit = unit_roundoff(Format::f32) * (1 + 0x1p-20);
   const auto width = static_cast<std::size_t>(bound.width);
   for (std::int64_t r = 0; r < bound.rows; ++r) {
-    double most = -kInf, off = 0;
+    double most = -kInfinity, off = 0;
     const auto each = [&](auto visit) {
       for (std::int64_t s = 0; s < p->lse.shape[0]; ++s) {
         const double lse = p->lse.at({s, r}), sum = p->has_l() ? p->l.at({s, r}) : 1;
@@ -120,7 +118,7 @@ void add_state_rounding(const Problem& problem, const Semantics& semantics, Boun
     bound.lse[row].probable += off;
     for (std::size_t i = row * width; i < (row + 1) * width; ++i) {
       const double by =
-          off > kMostOff ? kInf : std::expm1(2 * off) * bound.o[i].size * (1 + 0x1p-40) + (off > 0 ? kLeast : 0);
+          off > kMostOff ? kInfinity : std::expm1(2 * off) * bound.o[i].size * (1 + 0x1p-40) + (off > 0 ? kLeast : 0);
       bound.o[i].weights += by;
       bound.o[i].probable += by;
     }
@@ -135,9 +133,9 @@ std::optional<double> special_lse(const Semantics& semantics, RowKind kind) {
     case LseValue::nan:
       return kNan;
     case LseValue::plus_infinity:
-      return kInf;
+      return kInfinity;
     case LseValue::minus_infinity:
-      return -kInf;
+      return -kInfinity;
     case LseValue::any:
       break;
   }
@@ -162,7 +160,7 @@ Output in_reference_terms(const Problem& problem, const Semantics& semantics, Ou
     if (kinds[row] == RowKind::numbers) continue;
     const auto r = static_cast<std::int64_t>(row);
     const bool empty = kinds[row] == RowKind::empty;
-    const double lse = empty ? -kInf : kNan;
+    const double lse = empty ? -kInfinity : kNan;
     const std::optional<double> declared = special_lse(semantics, kinds[row]);
     declared ? exchange(output.lse, r, *declared, lse) : put(output.lse, r, lse);
     const std::int64_t columns = columns_of(problem, row, width);

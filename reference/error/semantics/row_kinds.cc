@@ -4,11 +4,10 @@
 
 #include "reference/error/semantics/declared_terms.h"
 #include "reference/oracle/rows.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 double element(const Tensor& tensor, std::int64_t offset, std::int64_t c) {
   return decode(tensor.format, tensor.bits(offset + c * tensor.stride.back()));
@@ -49,7 +48,7 @@ bool any_nan(const SoftmaxProblem& p, std::int64_t row) {
 bool any_nan(const MergeProblem& p, std::int64_t row) {
   for (std::int64_t s = 0; s < p.lse.shape[0]; ++s) {
     const double lse = p.lse.at({s, row});
-    if (std::isnan(lse) || (p.has_l() && lse != -kInf && std::isnan(p.l.at({s, row})))) return true;
+    if (std::isnan(lse) || (p.has_l() && lse != -kInfinity && std::isnan(p.l.at({s, row})))) return true;
   }
   return false;
 }

@@ -9,11 +9,10 @@
 
 #include "reference/oracle/oracle.h"
 #include "reference/problem/random.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 Tensor zeros(std::vector<std::int64_t> shape) {
   Tensor tensor = Tensor::dense(Format::f32, std::move(shape));
@@ -42,9 +41,9 @@ DeclaredTruth declared(const Problem& problem, const Semantics& semantics) {
 TEST(RowKinds, tell_apart_what_a_row_sees) {
   AttentionProblem p = attention(5, 4);
   p.bias = zeros({1, 1, 5, 4});
-  for (std::int64_t j = 0; j < 4; ++j) p.bias.set({0, 0, 1, j}, -kInf);
-  p.bias.set({0, 0, 2, 3}, kInf);
-  p.bias.set({0, 0, 3, 0}, kInf);
+  for (std::int64_t j = 0; j < 4; ++j) p.bias.set({0, 0, 1, j}, -kInfinity);
+  p.bias.set({0, 0, 2, 3}, kInfinity);
+  p.bias.set({0, 0, 3, 0}, kInfinity);
   p.bias.set({0, 0, 3, 1}, std::nan(""));
   p.causal = true;  // row 0 sees nothing
   const std::vector<RowKind> kinds = row_kinds(p);
@@ -206,12 +205,12 @@ TEST(InReferenceTerms, what_is_declared_becomes_what_the_reference_says) {
     output.lse.set({0}, lse);
     return in_reference_terms(p, nan, output);
   };
-  EXPECT_EQ(returned(std::nan(""), kInf).o.at({0, 0}), 0);
-  EXPECT_EQ(returned(std::nan(""), kInf).lse.at({0}), -kInf);
+  EXPECT_EQ(returned(std::nan(""), kInfinity).o.at({0, 0}), 0);
+  EXPECT_EQ(returned(std::nan(""), kInfinity).lse.at({0}), -kInfinity);
   EXPECT_EQ(returned(3, 5).o.at({0, 0}), 3) << "what is not declared stays";
   EXPECT_EQ(returned(3, 5).lse.at({0}), 5);
-  EXPECT_TRUE(std::isnan(returned(0, -kInf).o.at({0, 0}))) << "what the reference says is not what is declared";
-  EXPECT_EQ(returned(0, -kInf).lse.at({0}), kInf);
+  EXPECT_TRUE(std::isnan(returned(0, -kInfinity).o.at({0, 0}))) << "what the reference says is not what is declared";
+  EXPECT_EQ(returned(0, -kInfinity).lse.at({0}), kInfinity);
 }
 
 /// Either is right behind the length of a row (README.md of reference/problem).
@@ -228,7 +227,7 @@ TEST(InReferenceTerms, behind_the_length_of_a_softmax_row_zero_stays_zero) {
   EXPECT_EQ(output.o.at({0, 1}), 0);
   EXPECT_EQ(output.o.at({0, 2}), 7);
   p.row_length.clear();  // a row of -inf: every column is one of its own
-  for (const std::int64_t c : {0, 1, 2}) p.x.set({0, c}, -kInf);
+  for (const std::int64_t c : {0, 1, 2}) p.x.set({0, c}, -kInfinity);
   EXPECT_TRUE(std::isnan(in_reference_terms(p, {.empty_o = EmptyOutput::nan}, output).o.at({0, 0})));
 }
 
@@ -238,8 +237,8 @@ MergeProblem merge() {
   p.lse = zeros({2, 2});
   p.order = {0, 1};
   p.lse.set({0, 0}, 1);
-  p.lse.set({1, 0}, kInf);
-  p.lse.set({0, 1}, -kInf);
+  p.lse.set({1, 0}, kInfinity);
+  p.lse.set({0, 1}, -kInfinity);
   p.lse.set({1, 1}, -100);
   return p;
 }
@@ -250,11 +249,11 @@ TEST(HandedOver, states_to_base_2_and_empty_ones_in_both_ways) {
   };
   const Problem two = *handed_over(merge(), {.lse_base = LseBase::two});
   EXPECT_EQ(lse(two, 0, 0), static_cast<double>(static_cast<float>(kLog2E)));
-  EXPECT_EQ(lse(two, 0, 1), -kInf);
+  EXPECT_EQ(lse(two, 0, 1), -kInfinity);
   const Semantics empty = {.inf_state = InfiniteState::empty};
   const Problem judged = as_declared(merge(), empty);
-  EXPECT_EQ(lse(judged, 1, 0), -kInf);
-  EXPECT_EQ(lse(*handed_over(judged, empty), 1, 0), kInf) << "the kernel gets some of them as +inf";
+  EXPECT_EQ(lse(judged, 1, 0), -kInfinity);
+  EXPECT_EQ(lse(*handed_over(judged, empty), 1, 0), kInfinity) << "the kernel gets some of them as +inf";
   EXPECT_FALSE(handed_over(merge(), {}).has_value());
   MergeProblem large = merge();
   large.lse.set({0, 0}, 3e38);
@@ -278,7 +277,7 @@ TEST(HandedOver, the_bound_pays_for_the_rounding_of_the_states) {
   bound.o[1].size = 0;
   bound.o[1].weights = 0;
   add_state_rounding(huge, {.lse_base = LseBase::two}, bound);
-  EXPECT_EQ(bound.o[1].total(), kInf);
+  EXPECT_EQ(bound.o[1].total(), kInfinity);
 }
 
 }  // namespace

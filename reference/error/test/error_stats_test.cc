@@ -8,14 +8,12 @@
 
 #include "reference/error/judge.h"
 #include "reference/error/test/rapidcheck_seed.h"
+#include "reference/problem/special_values.h"
 #include "reference/system/error.h"
 #include "reference/system/text.h"
 
 namespace flashproof {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 struct Sample {
   double computed = 0;
@@ -28,7 +26,7 @@ struct Sample {
 void add(ErrorStats& stats, const Sample& s) {
   const RowDomain domain;
   const std::uint64_t bits = encode(s.format, s.computed);
-  const Element element{Part::o, 0, 0, s.format, bits, decode(s.format, bits), s.truth, s.bound, kInf, domain};
+  const Element element{Part::o, 0, 0, s.format, bits, decode(s.format, bits), s.truth, s.bound, kInfinity, domain};
   stats.add(element, decide(element, Contract{}), s.case_index, s.index);
 }
 
@@ -41,9 +39,9 @@ ErrorStats stats_of(const std::vector<Sample>& samples) {
 rc::Gen<Sample> any_sample() {
   return rc::gen::map(rc::gen::arbitrary<std::array<std::uint64_t, 4>>(), [](const std::array<std::uint64_t, 4>& draw) {
     // Few values, so that equal ratios (ties of the witness) and every class occur often.
-    const double values[] = {0, 1, -1, 1 + 0x1p-23, 0x1p-149, 3e38, kInf, -kInf, kNan, 2};
+    const double values[] = {0, 1, -1, 1 + 0x1p-23, 0x1p-149, 3e38, kInfinity, -kInfinity, kNan, 2};
     const std::uint8_t classes[] = {kFinite, kFinite, kFinite, kNaN, kPosInf | kNaN, kNegInf};
-    const double bounds[] = {0, 0x1p-24, 0x1p-23, 1, kInf, kNan};
+    const double bounds[] = {0, 0x1p-24, 0x1p-23, 1, kInfinity, kNan};
     Sample s;
     s.computed = values[draw[0] % 10];
     s.truth.hi = values[draw[1] % 6];
@@ -80,9 +78,9 @@ TEST(ErrorStats, IsACommutativeMonoid) {
 }
 
 TEST(ErrorStats, NanIsTheWorstAndNeverVanishes) {
-  EXPECT_TRUE(std::isnan(worse(kNan, kInf)));
-  EXPECT_TRUE(std::isnan(worse(kInf, kNan)));
-  EXPECT_EQ(worse(1, kInf), kInf);
+  EXPECT_TRUE(std::isnan(worse(kNan, kInfinity)));
+  EXPECT_TRUE(std::isnan(worse(kInfinity, kNan)));
+  EXPECT_EQ(worse(1, kInfinity), kInfinity);
   // A NaN bound gives a NaN ratio; large ratios before and after it must not replace it, as fmax would.
   const Sample large{5, {1, 0, 0}, {1, 0, 0, 0}, 0, 0}, nan_ratio{1, {1, 0, 0}, {kNan, 0, 0, 0}, 0, 1};
   for (const auto& order : {std::vector{large, nan_ratio, large}, {nan_ratio, large}, {large, nan_ratio}}) {
@@ -97,8 +95,8 @@ TEST(ErrorStats, NanIsTheWorstAndNeverVanishes) {
 TEST(ErrorStats, ANanOutputIsNotAPerfectOne) {
   // The defect of an fmax-based checker: NaN differences vanish and the maximum stays 0.
   const ErrorStats stats = stats_of({{kNan, {1, 0, 0}, {0x1p-20, 0, 0, 0}, 0, 0}, {kNan, {2, 0, 0}, {}, 0, 1}});
-  EXPECT_EQ(stats.max_ratio, kInf);
-  EXPECT_EQ(stats.witness.ratio, kInf);
+  EXPECT_EQ(stats.max_ratio, kInfinity);
+  EXPECT_EQ(stats.witness.ratio, kInfinity);
   EXPECT_EQ(stats.failures[static_cast<std::size_t>(Failure::class_mismatch)], 2U);
   EXPECT_EQ(stats.classes[3], 2U);
   EXPECT_EQ(stats.finite_elements, 0U);
@@ -106,9 +104,9 @@ TEST(ErrorStats, ANanOutputIsNotAPerfectOne) {
 
 TEST(ErrorStats, InfForFltMaxIsAClassMismatchAndNotOneUlp) {
   const double flt_max = info(Format::f32).max_finite;
-  const ErrorStats stats = stats_of({{kInf, {flt_max, 0, 0}, {}, 0, 0}});
+  const ErrorStats stats = stats_of({{kInfinity, {flt_max, 0, 0}, {}, 0, 0}});
   EXPECT_EQ(stats.max_ulp, 0);
-  EXPECT_EQ(stats.max_ratio, kInf);
+  EXPECT_EQ(stats.max_ratio, kInfinity);
   EXPECT_EQ(stats.failures[static_cast<std::size_t>(Failure::class_mismatch)], 1U);
 }
 
@@ -116,7 +114,7 @@ TEST(ErrorStats, AllowedSpecialValuesHaveNoRatio) {
   // NaN where NaN is right; inf where o + B' rounds to inf.
   const double flt_max = info(Format::f32).max_finite;
   const ErrorStats stats =
-      stats_of({{kNan, {0, 0, 0, kNaN}, {}, 0, 0}, {kInf, {flt_max, 0, 0}, {0x1p104, 0, 0, 0}, 0, 1}});
+      stats_of({{kNan, {0, 0, 0, kNaN}, {}, 0, 0}, {kInfinity, {flt_max, 0, 0}, {0x1p104, 0, 0, 0}, 0, 1}});
   EXPECT_EQ(stats.verdicts[static_cast<std::size_t>(VerdictKind::pass)], 2U);
   EXPECT_EQ(stats.max_ratio, 0);
   EXPECT_EQ(stats.witness.ratio, -1);
@@ -125,7 +123,7 @@ TEST(ErrorStats, AllowedSpecialValuesHaveNoRatio) {
 TEST(ErrorStats, ZeroErrorIsRatioZeroAndAnyErrorAgainstZeroBoundInf) {
   // In f64 half the smallest subnormal is 0, so that a zero bound at 0 is really zero.
   EXPECT_EQ(stats_of({{0, {0, 0, 0}, {}, 0, 0, Format::f64}}).max_ratio, 0);
-  EXPECT_EQ(stats_of({{1e-300, {0, 0, 0}, {}, 0, 0, Format::f64}}).max_ratio, kInf);
+  EXPECT_EQ(stats_of({{1e-300, {0, 0, 0}, {}, 0, 0, Format::f64}}).max_ratio, kInfinity);
   EXPECT_EQ(stats_of({{0x1p-149, {0, 0, 0}, {}, 0, 0}}).max_ratio, 2);  // error η against η/2
 }
 
@@ -249,7 +247,7 @@ TEST(ErrorStats, DeserializeIsStrict) {
 
 TEST(ErrorStats, ABallOfInfiniteRadiusHasNoMiddleToMeasureFrom) {
   // The bound says nothing either, so the verdict is vacuous and nobody asks a slower tier.
-  const ErrorStats stats = stats_of({{1.0, {1e30, 0, kInf}, {kInf, 0, 0, 0}}});
+  const ErrorStats stats = stats_of({{1.0, {1e30, 0, kInfinity}, {kInfinity, 0, 0, 0}}});
   EXPECT_EQ(stats.elements, 1U);
   EXPECT_EQ(stats.verdicts[static_cast<std::size_t>(VerdictKind::vacuous)], 1U);
   EXPECT_EQ(stats.finite_elements, 0U);

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "reference/error/test/rapidcheck_seed.h"
+#include "reference/problem/special_values.h"
 #include "reference/system/error.h"
 
 namespace flashproof {
 namespace {
 
 constexpr double kMax = std::numeric_limits<double>::max();
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// Every exponent equally likely (subnormals and the largest included), then possibly the negative of an earlier term
 /// or one bit away from it, so that sums cancel.
@@ -98,17 +98,17 @@ TEST(ExactSum, RoundsWhereRoundingIsHard) {
   EXPECT_EQ(sum_of({1, -0x1p-1074}).value_to_odd(), 1 - 0x1p-53);   // 0x1.fff…f is odd
   EXPECT_EQ(sum_of({kMax, 1.0, -kMax}).value(), 1.0);               // nothing is lost on the way
   EXPECT_EQ(sum_of({kMax, kMax, -kMax}).value(), kMax);             // nor beyond the range of double
-  EXPECT_EQ(sum_of({kMax, kMax}).value(), kInf);
+  EXPECT_EQ(sum_of({kMax, kMax}).value(), kInfinity);
   EXPECT_EQ(sum_of({-kMax, -kMax}).value_to_odd(), -kMax);
-  EXPECT_EQ(sum_of({kMax, 0x1p969}).value(), kMax);  // below the overflow tie 2^1024 − 2^970
-  EXPECT_EQ(sum_of({kMax, 0x1p970}).value(), kInf);  // on it
+  EXPECT_EQ(sum_of({kMax, 0x1p969}).value(), kMax);       // below the overflow tie 2^1024 − 2^970
+  EXPECT_EQ(sum_of({kMax, 0x1p970}).value(), kInfinity);  // on it
   EXPECT_EQ(sum_of({0x1p-1074, 0x1p-1074}).value(), 0x1p-1073);
   EXPECT_EQ(sum_of({0x1p-1074, -0x1p-1074}), ExactSum{});
   EXPECT_FALSE(std::signbit(sum_of({-0.0}).value()));
 }
 
 TEST(ExactSum, NonFiniteIsAStickyNan) {
-  for (const double bad : {kInf, -kInf, std::nan("")}) {
+  for (const double bad : {kInfinity, -kInfinity, std::nan("")}) {
     ExactSum sum = sum_of({1.0, bad, 2.0});
     EXPECT_TRUE(std::isnan(sum.value()));
     ExactSum clean = sum_of({1.0});

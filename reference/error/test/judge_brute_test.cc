@@ -12,11 +12,10 @@
 
 #include "reference/error/test/rapidcheck_seed.h"
 #include "reference/error/test/scene.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 struct Question {
   Ball truth;
@@ -104,7 +103,7 @@ Question question_from(Format format, std::uint64_t draw) {
 }
 
 std::string judged(Format format, std::uint64_t bits, const Question& q) {
-  return to_string(judge_element(format, bits, q.truth, {0, q.bound, 0, 0}, kInf, true, Contract{}));
+  return to_string(judge_element(format, bits, q.truth, {0, q.bound, 0, 0}, kInfinity, true, Contract{}));
 }
 
 TEST(JudgeBrute, EveryF16ValueAgainstMpfr) {
@@ -133,7 +132,7 @@ std::uint64_t neighbour(Format format, double value, int steps) {
   const std::uint64_t sign = std::uint64_t{1} << (info(format).bits - 1);
   const std::uint64_t bits = encode(format, value);
   auto ordinal = (bits & sign) != 0 ? -static_cast<std::int64_t>(bits ^ sign) : static_cast<std::int64_t>(bits);
-  const auto limit = static_cast<std::int64_t>(encode(format, kInf));
+  const auto limit = static_cast<std::int64_t>(encode(format, kInfinity));
   ordinal = std::min(std::max(ordinal + steps, -limit), limit);
   return ordinal < 0 ? static_cast<std::uint64_t>(-ordinal) | sign : static_cast<std::uint64_t>(ordinal);
 }

@@ -9,22 +9,21 @@
 #include <utility>
 
 #include "reference/error/test/scene.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 const double kFltMax = info(Format::f32).max_finite;
 
-Verdict element(double computed, Ball truth, double bound, bool in_domain = true, double range = kInf,
+Verdict element(double computed, Ball truth, double bound, bool in_domain = true, double range = kInfinity,
                 Format format = Format::f32, Overflow overflow = Overflow::ieee) {
   Contract contract;
   contract.overflow = overflow;
   return judge_element(format, encode(format, computed), truth, {bound, 0, 0, 0}, range, in_domain, contract);
 }
 
-std::string text(double computed, Ball truth, double bound, bool in_domain = true, double range = kInf) {
+std::string text(double computed, Ball truth, double bound, bool in_domain = true, double range = kInfinity) {
   return to_string(element(computed, truth, bound, in_domain, range));
 }
 
@@ -35,26 +34,26 @@ TEST(JudgeElement, ClassIsDecidedBeforeAnyArithmetic) {
   const Ball nan_truth{0, 0, 0, kNaN}, plus_inf{0, 0, 0, kPosInf}, minus_inf{0, 0, 0, kNegInf},
       inf_or_nan{0, 0, 0, kPosInf | kNaN}, any{1, 0, 0, kFinite | kPosInf | kNaN};
   EXPECT_EQ(text(kNan, nan_truth, 0), "pass");
-  EXPECT_EQ(text(0, nan_truth, kInf), "fail(laundering)");
-  EXPECT_EQ(text(kInf, nan_truth, kInf), "fail(class_mismatch)");
-  EXPECT_EQ(text(-kInf, nan_truth, kInf), "fail(class_mismatch)");
-  EXPECT_EQ(text(kInf, plus_inf, 0), "pass");
-  EXPECT_EQ(text(-kInf, plus_inf, 0), "fail(class_mismatch)");
+  EXPECT_EQ(text(0, nan_truth, kInfinity), "fail(laundering)");
+  EXPECT_EQ(text(kInfinity, nan_truth, kInfinity), "fail(class_mismatch)");
+  EXPECT_EQ(text(-kInfinity, nan_truth, kInfinity), "fail(class_mismatch)");
+  EXPECT_EQ(text(kInfinity, plus_inf, 0), "pass");
+  EXPECT_EQ(text(-kInfinity, plus_inf, 0), "fail(class_mismatch)");
   EXPECT_EQ(text(kFltMax, plus_inf, 0), "fail(class_mismatch)");
-  EXPECT_EQ(text(-kFltMax, minus_inf, kInf), "fail(class_mismatch)");
+  EXPECT_EQ(text(-kFltMax, minus_inf, kInfinity), "fail(class_mismatch)");
   EXPECT_EQ(text(kNan, minus_inf, 0), "fail(class_mismatch)");
-  EXPECT_EQ(text(kInf, inf_or_nan, 0), "pass");
+  EXPECT_EQ(text(kInfinity, inf_or_nan, 0), "pass");
   EXPECT_EQ(text(kNan, inf_or_nan, 0), "pass");
-  EXPECT_EQ(text(5, inf_or_nan, kInf), "fail(laundering)");
+  EXPECT_EQ(text(5, inf_or_nan, kInfinity), "fail(laundering)");
   EXPECT_EQ(text(kNan, any, 0), "pass");
   EXPECT_EQ(text(1, any, 0), "pass");
   EXPECT_EQ(text(2, any, 0), "fail(exceeds_bound)");
-  EXPECT_EQ(text(-kInf, any, 0), "fail(class_mismatch)");
+  EXPECT_EQ(text(-kInfinity, any, 0), "fail(class_mismatch)");
   EXPECT_EQ(text(1, {1, 0, 0, 0}, 0), "inconclusive");  // a truth without a class excuses nobody
   // The domain concerns the overflow of finite answers only.
   EXPECT_EQ(text(0, nan_truth, 0, false), "fail(laundering)");
   EXPECT_EQ(text(0, minus_inf, 0, false), "fail(class_mismatch)");
-  EXPECT_EQ(text(kInf, nan_truth, 0, false), "fail(class_mismatch)");
+  EXPECT_EQ(text(kInfinity, nan_truth, 0, false), "fail(class_mismatch)");
 }
 
 TEST(JudgeElement, AnInfinityMayBeNanOutsideTheDomainAndNothingElse) {
@@ -62,8 +61,8 @@ TEST(JudgeElement, AnInfinityMayBeNanOutsideTheDomainAndNothingElse) {
     const Ball infinite{0, 0, 0, sign > 0 ? kPosInf : kNegInf};
     EXPECT_EQ(text(kNan, infinite, 0, true), "fail(class_mismatch)");
     EXPECT_EQ(text(kNan, infinite, 0, false), "out_of_domain");
-    EXPECT_EQ(text(sign * kInf, infinite, 0, false), "pass");
-    EXPECT_EQ(text(-sign * kInf, infinite, 0, false), "fail(class_mismatch)");
+    EXPECT_EQ(text(sign * kInfinity, infinite, 0, false), "pass");
+    EXPECT_EQ(text(-sign * kInfinity, infinite, 0, false), "fail(class_mismatch)");
     EXPECT_EQ(text(sign * kFltMax, infinite, 0, false), "fail(class_mismatch)");
   }
 }
@@ -71,45 +70,46 @@ TEST(JudgeElement, AnInfinityMayBeNanOutsideTheDomainAndNothingElse) {
 TEST(JudgeElement, FiniteTruthMetByNanOrInf) {
   const Ball one{1, 0, 0};
   EXPECT_EQ(text(kNan, one, 1), "fail(class_mismatch)");
-  EXPECT_EQ(text(kInf, one, 1), "fail(class_mismatch)");
-  EXPECT_EQ(text(kNan, one, kInf), "fail(class_mismatch)");  // no bound ever makes NaN acceptable
-  EXPECT_EQ(text(kInf, {kFltMax, 0, 0}, 0), "fail(class_mismatch)");
+  EXPECT_EQ(text(kInfinity, one, 1), "fail(class_mismatch)");
+  EXPECT_EQ(text(kNan, one, kInfinity), "fail(class_mismatch)");  // no bound ever makes NaN acceptable
+  EXPECT_EQ(text(kInfinity, {kFltMax, 0, 0}, 0), "fail(class_mismatch)");
   // The overflow tie of f32 is 2^128 − 2^103: on it RN is inf, one ulp of the double below it is not.
   const double tie = 0x1.ffffffp127;
-  EXPECT_EQ(text(kInf, {kFltMax, 0, 0}, tie - kFltMax), "pass");
-  EXPECT_EQ(text(kInf, {kFltMax, -0x1p60, 0}, tie - kFltMax), "fail(class_mismatch)");
-  EXPECT_EQ(text(kInf, {kFltMax, 0, 0x1p60}, tie - kFltMax), "inconclusive");
-  EXPECT_EQ(text(kInf, {1e300, 0, 0}, 0), "pass");
+  EXPECT_EQ(text(kInfinity, {kFltMax, 0, 0}, tie - kFltMax), "pass");
+  EXPECT_EQ(text(kInfinity, {kFltMax, -0x1p60, 0}, tie - kFltMax), "fail(class_mismatch)");
+  EXPECT_EQ(text(kInfinity, {kFltMax, 0, 0x1p60}, tie - kFltMax), "inconclusive");
+  EXPECT_EQ(text(kInfinity, {1e300, 0, 0}, 0), "pass");
   EXPECT_EQ(text(kFltMax, {1e300, 0, 0}, 0), "fail(exceeds_bound)");
 }
 
 TEST(JudgeElement, OverflowAsTheContractSays) {
   const Ball large{1000, 0, 0};
   const auto fp8 = [&](double computed, Overflow overflow) {
-    return to_string(element(computed, large, 1, true, kInf, Format::e4m3fn, overflow));
+    return to_string(element(computed, large, 1, true, kInfinity, Format::e4m3fn, overflow));
   };
   EXPECT_EQ(fp8(kNan, Overflow::ieee), "pass");  // e4m3fn has no inf: overflow is NaN
   EXPECT_EQ(fp8(448, Overflow::ieee), "fail(exceeds_bound)");
   EXPECT_EQ(fp8(448, Overflow::saturate), "pass");
-  EXPECT_EQ(to_string(judge_element(Format::e4m3fn, 0x7f, large, {}, kInf, true, {.overflow = Overflow::saturate})),
-            "fail(class_mismatch)");
-  EXPECT_EQ(to_string(judge_element(Format::e4m3fn, 0x7f, {1, 0, 0}, {1, 0, 0, 0}, kInf, true, {})),
+  EXPECT_EQ(
+      to_string(judge_element(Format::e4m3fn, 0x7f, large, {}, kInfinity, true, {.overflow = Overflow::saturate})),
+      "fail(class_mismatch)");
+  EXPECT_EQ(to_string(judge_element(Format::e4m3fn, 0x7f, {1, 0, 0}, {1, 0, 0, 0}, kInfinity, true, {})),
             "fail(class_mismatch)");
   EXPECT_EQ(
-      to_string(judge_element(Format::f16, 0x7c00, {1e6, 0, 0}, {}, kInf, true, {.overflow = Overflow::saturate})),
+      to_string(judge_element(Format::f16, 0x7c00, {1e6, 0, 0}, {}, kInfinity, true, {.overflow = Overflow::saturate})),
       "fail(class_mismatch)");
   EXPECT_EQ(
-      to_string(judge_element(Format::f16, 0x7bff, {1e6, 0, 0}, {}, kInf, true, {.overflow = Overflow::saturate})),
+      to_string(judge_element(Format::f16, 0x7bff, {1e6, 0, 0}, {}, kInfinity, true, {.overflow = Overflow::saturate})),
       "pass");
 }
 
 TEST(JudgeElement, OutOfDomain) {
   const Ball one{1, 0, 0};
   EXPECT_EQ(text(kNan, one, 0.1, false), "out_of_domain");
-  EXPECT_EQ(text(-kInf, one, 0.1, false), "out_of_domain");
+  EXPECT_EQ(text(-kInfinity, one, 0.1, false), "out_of_domain");
   EXPECT_EQ(text(1.05, one, 0.1, false), "out_of_domain");
   EXPECT_EQ(text(1.2, one, 0.1, false), "fail(silently_wrong)");
-  EXPECT_EQ(text(1.2, one, kInf, false), "out_of_domain");
+  EXPECT_EQ(text(1.2, one, kInfinity, false), "out_of_domain");
   EXPECT_EQ(text(1.1015625, {1, 0, 0.01}, 0.1, false), "inconclusive");
 }
 
@@ -120,7 +120,7 @@ std::string beyond_range(double computed, bool refuses, bool in_domain = true, d
   if (!in_domain) domain.require({"head-room", 2, 1});
   const Ball one{1, 0, 0};
   const ElementBound limit{bound, 0, 0, 0};
-  const Element e{Part::o, 0, 0, Format::f32, encode(Format::f32, computed), computed, one, limit, kInf, domain};
+  const Element e{Part::o, 0, 0, Format::f32, encode(Format::f32, computed), computed, one, limit, kInfinity, domain};
   const Decision decision = decide(e, {.refuses_beyond_range = refuses});
   EXPECT_FALSE(decision.investigate);
   return to_string(decision.verdict());
@@ -128,7 +128,7 @@ std::string beyond_range(double computed, bool refuses, bool in_domain = true, d
 
 TEST(JudgeElement, ARefusalBeyondTheRangeOfTheFormIsOutOfDomain) {
   EXPECT_EQ(beyond_range(kNan, true), "out_of_domain");
-  EXPECT_EQ(beyond_range(kInf, true), "out_of_domain");
+  EXPECT_EQ(beyond_range(kInfinity, true), "out_of_domain");
   EXPECT_EQ(beyond_range(1.05, true), "out_of_domain") << "right, but nothing was promised there";
   EXPECT_EQ(beyond_range(1.2, true), "fail(silently_wrong)") << "a refusal is NaN, never a wrong number";
   EXPECT_EQ(beyond_range(0, true), "fail(silently_wrong)");
@@ -136,7 +136,7 @@ TEST(JudgeElement, ARefusalBeyondTheRangeOfTheFormIsOutOfDomain) {
 
 TEST(JudgeElement, WithoutARefusalTheFormExcusesNothing) {
   EXPECT_EQ(beyond_range(kNan, false), "fail(class_mismatch)");
-  EXPECT_EQ(beyond_range(kInf, false), "fail(class_mismatch)");
+  EXPECT_EQ(beyond_range(kInfinity, false), "fail(class_mismatch)");
   EXPECT_EQ(beyond_range(1.05, false), "pass");
   EXPECT_EQ(beyond_range(1.2, false), "fail(exceeds_bound)");
 }
@@ -144,15 +144,15 @@ TEST(JudgeElement, WithoutARefusalTheFormExcusesNothing) {
 TEST(JudgeElement, ARefusalIsNoExcuseInsideTheRange) {
   Contract refuses;
   refuses.refuses_beyond_range = true;
-  EXPECT_EQ(
-      to_string(judge_element(Format::f32, encode(Format::f32, kNan), {1, 0, 0}, {0.1, 0, 0, 0}, kInf, true, refuses)),
-      "fail(class_mismatch)");
+  EXPECT_EQ(to_string(judge_element(Format::f32, encode(Format::f32, kNan), {1, 0, 0}, {0.1, 0, 0, 0}, kInfinity, true,
+                                    refuses)),
+            "fail(class_mismatch)");
   // Nor where NaN is the answer, and a finite number launders it.
   RowDomain domain;
   domain.require({"log of the sum", 100, 88, false});
   const Ball nan_truth{0, 0, 0, kNaN};
   const ElementBound none;
-  const Element e{Part::o, 0, 0, Format::f32, encode(Format::f32, 1), 1, nan_truth, none, kInf, domain};
+  const Element e{Part::o, 0, 0, Format::f32, encode(Format::f32, 1), 1, nan_truth, none, kInfinity, domain};
   EXPECT_EQ(to_string(decide(e, refuses).verdict()), "fail(laundering)");
 }
 
@@ -169,8 +169,8 @@ TEST(JudgeElement, VacuousOnlyWhereItWouldPass) {
   EXPECT_EQ(text(1, one, 0.4999, true, 1.0), "pass");
   EXPECT_EQ(text(2, one, 0.5, true, 1.0), "fail(exceeds_bound)");
   EXPECT_EQ(text(kNan, one, 0.5, true, 1.0), "fail(class_mismatch)");
-  EXPECT_EQ(text(1e30, one, kInf), "vacuous");
-  EXPECT_EQ(text(kInf, one, kInf), "vacuous");
+  EXPECT_EQ(text(1e30, one, kInfinity), "vacuous");
+  EXPECT_EQ(text(kInfinity, one, kInfinity), "vacuous");
   EXPECT_EQ(text(1, one, 1e30), "pass");  // lse: no range
   EXPECT_EQ(text(1, one, 0.1, true, kNan), "vacuous");
   EXPECT_EQ(text(0, {0, 0, 0}, 0, true, 0), "pass");  // the exact zero of an empty row
@@ -190,7 +190,7 @@ TEST(JudgeElement, ABrokenBoundOrTruthDecidesNothing) {
   EXPECT_EQ(text(1, one, -0x1p-40), "inconclusive");  // less than half an ulp: the quick test must not take it
   EXPECT_EQ(text(1, {1, 0, -0x1p-40}, 0x1p-30), "inconclusive");
   EXPECT_EQ(text(1, {kNan, 0, 0}, 1), "inconclusive");
-  EXPECT_EQ(text(1, {1, 0, kInf}, 1), "inconclusive");
+  EXPECT_EQ(text(1, {1, 0, kInfinity}, 1), "inconclusive");
   EXPECT_EQ(text(kNan, one, kNan), "fail(class_mismatch)");
 }
 
@@ -224,7 +224,7 @@ TEST(Judge, RejectsTrivialOutputs) {
     swapped.output.o.set_bits(b, bits);
   }
   infs.set_true_o(1, 1, {kFltMax, 0, 0});
-  infs.set_o(1, 1, kInf);
+  infs.set_o(1, 1, kInfinity);
   EXPECT_EQ(verdict(zeros), "fail(exceeds_bound)");
   EXPECT_EQ(verdict(swapped), "fail(exceeds_bound)");
   EXPECT_EQ(verdict(lse_shift), "fail(exceeds_bound)");
@@ -239,7 +239,7 @@ TEST(Judge, RejectsTrivialOutputs) {
   EXPECT_EQ(dropped, 0);
   EXPECT_EQ(verdict(nans), "fail(class_mismatch)");
   EXPECT_EQ(judged(nans).o.failures[static_cast<std::size_t>(Failure::class_mismatch)], 15U);
-  EXPECT_EQ(judged(nans).o.max_ratio, kInf);
+  EXPECT_EQ(judged(nans).o.max_ratio, kInfinity);
 }
 
 TEST(Judge, RejectsOneUlpBeyondTheBoundAndNamesTheElement) {
@@ -282,7 +282,7 @@ TEST(Judge, WhatAKernelDoesNotReturnIsNotJudged) {
 TEST(Judge, DomainIsPerRow) {
   Scene s = make_scene(3, 5);
   s.bound.domain[1].require({"scores below the accumulator's range", 2, 1});
-  s.set_o(1, 4, kInf);
+  s.set_o(1, 4, kInfinity);
   s.set_lse(1, kNan);
   const Judgement j = judged(s);
   EXPECT_EQ(to_string(j.worst), "pass");

@@ -10,11 +10,10 @@
 #include "reference/error/error_stats.h"
 #include "reference/error/test/scene.h"
 #include "reference/oracle/oracle.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Of one f32 element of o.
 Decided decide_one(const Ball& truth, double bound, const TrivialGap& gap, bool in_domain = true,

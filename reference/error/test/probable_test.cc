@@ -9,13 +9,12 @@
 #include "reference/error/acceptance.h"
 #include "reference/error/test/rapidcheck_seed.h"
 #include "reference/error/test/scene.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-Decision decided(Format format, double computed, const Ball& truth, const ElementBound& bound, double range = kInf,
+Decision decided(Format format, double computed, const Ball& truth, const ElementBound& bound, double range = kInfinity,
                  bool in_domain = true) {
   const RowDomain domain{in_domain ? Precondition{} : Precondition{"head-room", 2, 1}};
   const std::uint64_t bits = encode(format, computed);
@@ -56,7 +55,7 @@ TEST(Probable, says_nothing_where_it_is_absent_out_of_domain_open_or_vacuous_its
   const Ball truth{0.5, 0, 0};
   EXPECT_FALSE(decided(Format::f32, 0.5 + 0x1p-18, truth, bound_of(0x1p-16, 0)).investigate);
   EXPECT_FALSE(decided(Format::f32, 0.5 + 0x1p-18, truth, bound_of(0x1p-16, 0x1p-16)).investigate);
-  EXPECT_FALSE(decided(Format::f32, 0.5 + 0x1p-18, truth, bound_of(0x1p-16, 0x1p-20), kInf, false).investigate);
+  EXPECT_FALSE(decided(Format::f32, 0.5 + 0x1p-18, truth, bound_of(0x1p-16, 0x1p-20), kInfinity, false).investigate);
   EXPECT_FALSE(decided(Format::f32, 0.5 + 0x1p-18, {0.5, 0, 0x1p-18}, bound_of(0x1p-16, 0x1p-20)).investigate);
   // The deterministic bound is vacuous, the probable one is not: it decides.
   const Decision vacuous = decided(Format::f32, 0.5 + 0x1p-18, truth, bound_of(1, 0x1p-20), 0x1p-3);

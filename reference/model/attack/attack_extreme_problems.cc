@@ -11,7 +11,7 @@ namespace flashproof::attack {
 
 namespace {
 
-ChunkPlan plan(Random& random, std::int64_t n) {
+ChunkPlan any_plan(Random& random, std::int64_t n) {
   ChunkPlan made = ChunkPlan::uniform(n, random.integer(1, n));
   if (random.chance(0.3)) std::reverse(made.order.begin(), made.order.end());
   return made;
@@ -88,7 +88,7 @@ Problem attention_of(Random& random) {
   }
   if (random.chance(0.4)) add_terms(random, p);
   if (random.chance(0.1)) p.window_left = static_cast<std::int32_t>(random.integer(0, n));
-  p.plan = plan(random, n);
+  p.plan = any_plan(random, n);
   return p;
 }
 
@@ -133,7 +133,7 @@ Problem softmax_of(Random& random) {
   p.x = Tensor::dense(kFormats[random.integer(0, 2)], {1, n});
   const std::vector<double> x = lse_like(random, n);
   for (std::int64_t j = 0; j < n; ++j) put(p.x, j, x[static_cast<std::size_t>(j)]);
-  p.plan = plan(random, n);
+  p.plan = any_plan(random, n);
   return p;
 }
 

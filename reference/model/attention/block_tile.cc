@@ -10,7 +10,6 @@ namespace flashproof {
 namespace {
 
 constexpr int kNoExponent = -4096;  // of zero: the sum of two such is below every other
-constexpr int kLeastAlignment = -133;
 constexpr int kF32Fraction = 23;
 
 /// Factors of the tile: |value| = significand · 2^(exponent − fraction), the sign as a mask of ones.

@@ -6,11 +6,10 @@
 
 #include "reference/oracle/test/reference.h"
 #include "reference/oracle/test/test_problems.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::test {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Tensor like_output(const AttentionProblem& p, Format format, const Draw& draw) {
   return filled(format, {p.batch(), p.q_heads(), p.q_length(), p.value_dim()}, draw);

@@ -8,11 +8,11 @@
 #include "reference/oracle/backward/tiers.h"
 #include "reference/oracle/environment_guard.h"
 #include "reference/oracle/fp64/vector/proven_exp.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::backward {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kU = 0x1p-53;
 constexpr double kSlack = 1 + 0x1p-20;  // of every radius: its own evaluation, and second order
 constexpr double kNothing = 0x1p-700;   // weights below e^-707, and products that leave the normal range of a double

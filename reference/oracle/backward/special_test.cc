@@ -8,13 +8,12 @@
 #include "reference/oracle/backward/backward_problems.h"
 #include "reference/oracle/backward/backward_truth.h"
 #include "reference/oracle/test/test_problems.h"
+#include "reference/problem/special_values.h"
 #include "reference/system/error.h"
 
 namespace flashproof {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr int kUnbounded = kPosInf | kNegInf | kNaN;
 constexpr BackwardMode kModes[] = {BackwardMode::stage, BackwardMode::gradient};
 
@@ -48,7 +47,7 @@ void expect_same(const Balls& a, const Balls& b, std::size_t row) {
 void hide_row(BackwardProblem& p, std::int64_t i) {
   p.forward.bias = Tensor::dense(Format::f32, {1, 1, 2, 3});
   for (std::int64_t r = 0; r < 2; ++r) {
-    for (std::int64_t j = 0; j < 3; ++j) p.forward.bias.set({0, 0, r, j}, r == i ? -kInf : 0);
+    for (std::int64_t j = 0; j < 3; ++j) p.forward.bias.set({0, 0, r, j}, r == i ? -kInfinity : 0);
   }
 }
 
@@ -58,7 +57,7 @@ TEST(BackwardSpecial, a_row_without_a_visible_key_contributes_nothing_whatever_i
       hide_row(p, 0);
       for (std::int64_t c = 0; c < 2; ++c) {
         p.d_out.set({0, 0, 0, c}, kNan);
-        p.o.set({0, 0, 0, c}, kInf);
+        p.o.set({0, 0, 0, c}, kInfinity);
         p.forward.q.set({0, 0, 0, c}, kNan);
       }
       p.lse.set({0, 0, 0}, kNan);
@@ -100,7 +99,7 @@ TEST(BackwardSpecial, a_nan_key_poisons_the_stage_at_that_key_and_the_gradient_t
 
 TEST(BackwardSpecial, an_infinity_in_the_output_gradient_is_never_finite_again) {
   for (const BackwardMode mode : kModes) {
-    const Truth truth = truth_with(mode, [](BackwardProblem& p) { p.d_out.set({0, 0, 0, 1}, kInf); });
+    const Truth truth = truth_with(mode, [](BackwardProblem& p) { p.d_out.set({0, 0, 0, 1}, kInfinity); });
     EXPECT_EQ(classes(truth.dq, 0), kUnbounded);
     EXPECT_EQ(classes(truth.dq, 1), kFinite);
     EXPECT_EQ(classes(truth.dk, 2), kUnbounded);
@@ -126,21 +125,21 @@ TEST(BackwardSpecial, the_stored_lse_decides_the_stage) {
     return truth_with(BackwardMode::stage, [&](BackwardProblem& p) { p.lse.set({0, 0, 0}, value); });
   };
   EXPECT_EQ(classes(with_lse(kNan).dv, 1), kNaN);
-  EXPECT_EQ(classes(with_lse(-kInf).dv, 1), kUnbounded);
-  const Truth no_weight = with_lse(kInf);  // how FlashAttention-2 stores an empty row
+  EXPECT_EQ(classes(with_lse(-kInfinity).dv, 1), kUnbounded);
+  const Truth no_weight = with_lse(kInfinity);  // how FlashAttention-2 stores an empty row
   EXPECT_EQ(no_weight.dq[0].hi, 0);
   EXPECT_EQ(classes(no_weight.dq, 0), kFinite);
   EXPECT_EQ(classes(no_weight.dv, 1), kFinite);
   const Truth beside = truth_with(BackwardMode::stage, [](BackwardProblem& p) {
-    p.lse.set({0, 0, 0}, kInf);
+    p.lse.set({0, 0, 0}, kInfinity);
     p.d_out.set({0, 0, 0, 0}, kNan);
   });
   EXPECT_EQ(beside.dq[0].classes, kFinite | kNaN);
   EXPECT_EQ(beside.dv[0].classes, kFinite | kNaN);
   EXPECT_EQ(beside.dv[1].classes, kFinite) << "0 times the other column of dO is 0";
-  for (const double o : {kNan, kInf}) {  // enters D, not dv
+  for (const double o : {kNan, kInfinity}) {  // enters D, not dv
     const Truth of_o = truth_with(BackwardMode::stage, [&](BackwardProblem& p) {
-      p.lse.set({0, 0, 0}, kInf);
+      p.lse.set({0, 0, 0}, kInfinity);
       p.o.set({0, 0, 0, 0}, o);
     });
     EXPECT_EQ(of_o.dq[0].classes, kFinite | kNaN);
@@ -162,14 +161,14 @@ TEST(BackwardSpecial, a_score_of_plus_infinity_is_never_finite_and_one_of_minus_
   const Truth up = truth_with(BackwardMode::stage, [](BackwardProblem& p) {
     p.forward.q.set({0, 0, 0, 0}, 1);
     p.forward.q.set({0, 0, 1, 0}, 1);
-    p.forward.k.set({0, 0, 1, 0}, kInf);
+    p.forward.k.set({0, 0, 1, 0}, kInfinity);
   });
   EXPECT_EQ(classes(up.dv, 1), kUnbounded);
   EXPECT_EQ(classes(up.dv, 0), kFinite);
   const Truth down = truth_with(BackwardMode::gradient, [](BackwardProblem& p) {
     p.forward.q.set({0, 0, 0, 0}, 1);
     p.forward.q.set({0, 0, 1, 0}, 1);
-    p.forward.k.set({0, 0, 1, 0}, -kInf);
+    p.forward.k.set({0, 0, 1, 0}, -kInfinity);
   });
   EXPECT_EQ(classes(down.dq, 0), kFinite | kNaN);  // 0 · inf
   EXPECT_EQ(classes(down.dv, 0), kFinite);
@@ -193,7 +192,7 @@ TEST(BackwardSpecial, what_is_too_large_for_mpfr_is_inconclusive_where_its_sign_
   const Truth truth = truth_with_lse_of(-1e30);
   EXPECT_EQ(classes(truth.dv, 0), kPosInf);
   EXPECT_GT(truth.inconclusive, 0);
-  EXPECT_EQ(truth.dq[0].radius, kInf);
+  EXPECT_EQ(truth.dq[0].radius, kInfinity);
 }
 
 TEST(BackwardSpecial, a_problem_beyond_the_memory_limit_is_refused_with_the_figure) {

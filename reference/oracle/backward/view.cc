@@ -5,11 +5,10 @@
 #include <limits>
 
 #include "reference/oracle/environment_guard.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::backward {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::uint8_t kind_of(double x) {
   if (std::isnan(x)) return kIsNaN;

@@ -10,14 +10,13 @@
 #include "reference/oracle/double_double/kernels.h"
 #include "reference/oracle/test/reference.h"
 #include "reference/oracle/test/test_problems.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
 
 using test::Findings;
 using test::judge_rows;
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 bool has_tier(const Problem& problem, Tier tier) {
   return has_double_double_tier(problem) && (tier == Tier::dd || kind_of(problem) == ProblemKind::attention);
@@ -186,7 +185,7 @@ TEST(DoubleDouble, ARowOfWhichNothingIsKnownSaysSo) {
   }
   for (const Tier tier : {Tier::dd, Tier::dd_scores}) {
     const RowBalls row = one_row(p, 0, tier);
-    EXPECT_EQ(row.o[0].radius, kInf);
+    EXPECT_EQ(row.o[0].radius, kInfinity);
     EXPECT_EQ(row.o[0].classes, kFinite);
   }
 }
@@ -202,7 +201,7 @@ TEST(DoubleDouble, SpecialValuesFollowTheSharedRules) {
   empty.key_length = {0};
   EXPECT_EQ(row(empty).lse.classes, kNegInf);
   AttentionProblem infinite = p;
-  infinite.v.set({0, 0, 2, 1}, kInf);
+  infinite.v.set({0, 0, 2, 1}, kInfinity);
   EXPECT_EQ(row(infinite).o[1].classes, kPosInf | kNaN);
   EXPECT_EQ(row(infinite).o[0].classes, kFinite);
   EXPECT_LT(row(infinite).o[0].radius, 0x1p-80);

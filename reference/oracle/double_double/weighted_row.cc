@@ -5,11 +5,11 @@
 
 #include "reference/oracle/double_double/dd_exp.h"
 #include "reference/oracle/environment_guard.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Radii are sums and products of numbers >= 0, of at most 2^31 keys: fewer than 2^33 roundings, each within u of the
 // partial result, and second-order parts below 2^-30. All of it is less than 2^-16.
 constexpr double kInflate = 1 + 0x1p-16;

@@ -8,11 +8,11 @@
 #include "reference/oracle/exact/interval.h"
 #include "reference/oracle/exact/interval_edges.h"
 #include "reference/oracle/exact/weighted_sum.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// A weight is at most 1 but for the width of a capped score. What needs more bits than this above 1 is given up.
 constexpr int kBitsAboveOne = 64;
 

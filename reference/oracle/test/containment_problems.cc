@@ -5,6 +5,7 @@
 
 #include "reference/oracle/test/containment.h"
 #include "reference/oracle/test/test_problems.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::containment {
 namespace {
@@ -85,7 +86,6 @@ Problem odd_shape(Random& random, std::int64_t width) {
   if (random.chance(0.2)) p.sink = test::filled(Format::f32, {size.q_heads}, test::normal(random, 3.0));
   if (random.chance(0.2)) return test::in_pages(p, random.integer(1, 40), random);
   if (random.chance(0.2)) {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
     p.bias = test::filled(Format::f32, {1, size.q_heads, size.sq, keys},
                           [&] { return random.chance(0.1) ? -kInfinity : 3.0 * random.normal(); });
   }

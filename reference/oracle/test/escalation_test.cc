@@ -7,6 +7,7 @@
 
 #include "reference/oracle/oracle.h"
 #include "reference/oracle/test/test_problems.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
@@ -33,7 +34,6 @@ std::vector<Step> then(std::vector<Step> first, const std::vector<Step>& rest) {
   return first;
 }
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
 const std::vector<Step> kExact = exact_from(128);
 
 TEST(Escalation, TheExactTierEndsAtItsLastPrecision) {
@@ -58,7 +58,7 @@ TEST(Escalation, TheCauseDecides) {
   // The line is 2^48.
   EXPECT_EQ(all_steps({true, true, true}, {0x1.fffffp47, true}), then(both, kExact));
   EXPECT_EQ(all_steps({true, true, true}, {0x1p48, true}), kExact);
-  EXPECT_EQ(all_steps({true, true, true}, {kInf, false}), kExact);
+  EXPECT_EQ(all_steps({true, true, true}, {kInfinity, false}), kExact);
   EXPECT_EQ(all_steps({true, true, true}, {std::numeric_limits<double>::quiet_NaN(), false}), kExact);
 }
 

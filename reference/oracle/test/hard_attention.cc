@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "reference/oracle/test/hard_parts.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::test {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLargest = 0x1.fffffep+127;  // of f32
 constexpr Format kF32 = Format::f32;
 

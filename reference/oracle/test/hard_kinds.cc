@@ -4,11 +4,10 @@
 #include <utility>
 
 #include "reference/oracle/test/hard_parts.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::test {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::vector<Kind> first_kinds() {
   constexpr Format f32 = Format::f32;

@@ -5,12 +5,11 @@
 #include <numeric>
 
 #include "reference/oracle/test/hard_parts.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::test {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLargest = 0x1.fffffep127;
 
 /// 6 states x 3 rows x 4 columns: `l` draws |l|, the outputs O/l are normal, O is clipped to the range of f32.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reference/oracle/test/test_problems.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
@@ -17,7 +18,6 @@ using test::merge;
 using test::softmax;
 
 constexpr Format kF32 = Format::f32;
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// hi + lo up to 2^-104 of it.
 struct Exact {
@@ -38,7 +38,7 @@ class Oracles : public testing::TestWithParam<Format> {
     return truth;
   }
   void expect_ball(const Ball& ball, Exact exact) const {
-    if (exact.hi == -kInf) {
+    if (exact.hi == -kInfinity) {
       EXPECT_EQ(ball.classes, kNegInf);
       return;
     }
@@ -85,11 +85,11 @@ TEST_P(Oracles, LogisticFunction) {
 TEST_P(Oracles, LengthsAndMasks) {
   SoftmaxProblem problem = softmax(kF32, 3, 3, [] { return 7.0; });
   problem.row_length = {0, 2, 3};
-  problem.x.set({2, 1}, -kInf);
+  problem.x.set({2, 1}, -kInfinity);
   problem.x.set_bits(problem.x.offset({1, 2}), nan_bits(kF32));  // beyond the length: belongs to no key
   const double lse = 7 + kLn2.hi;
   const Exact two_sevens{lse, kLn2.hi - (lse - 7) + kLn2.lo};
-  expect(problem, {0.0, 0.0, 0.0, 0.5, 0.5, 0.0, 0.5, 0.0, 0.5}, {-kInf, two_sevens, two_sevens});
+  expect(problem, {0.0, 0.0, 0.0, 0.5, 0.5, 0.0, 0.5, 0.0, 0.5}, {-kInfinity, two_sevens, two_sevens});
   const Truth truth = truth_of(problem);
   for (const std::size_t hidden : {0, 1, 2, 5, 7}) EXPECT_EQ(truth.o[hidden].radius, 0.0) << hidden;
   EXPECT_EQ(truth.tier[0], Tier::symbolic);
@@ -123,7 +123,7 @@ TEST_P(Oracles, CausalIsBottomRightAligned) {
       kF32, {.sq = 3, .sk = 2, .d = 1, .dv = 1}, [] { return 0.0; }, [] { return 0.0; },
       [&next] { return next += 1.0; });
   problem.causal = true;  // query 0 sees j <= 0 + 2 − 3: nothing
-  expect(problem, {0.0, 1.0, 1.5}, {-kInf, 0.0, kLn2});
+  expect(problem, {0.0, 1.0, 1.5}, {-kInfinity, 0.0, kLn2});
 }
 
 TEST_P(Oracles, ScaleBiasAndHeads) {
@@ -137,7 +137,7 @@ TEST_P(Oracles, ScaleBiasAndHeads) {
   for (const std::int64_t h : {0, 1}) {
     for (const std::int64_t j : {0, 1}) problem.bias.set({0, h, 0, j}, 0.0);
   }
-  problem.bias.set({0, 1, 0, 0}, -kInf);
+  problem.bias.set({0, 1, 0, 0}, -kInfinity);
   problem.bias.set({0, 1, 0, 1}, 10.0);
   const double lse = 6 + kLn2.hi;
   expect(problem, {2.0, 3.0}, {{lse, kLn2.hi - (lse - 6) + kLn2.lo}, 16.0});

@@ -8,11 +8,11 @@
 #include "reference/oracle/test/reference.h"
 #include "reference/oracle/test/reference_error.h"
 #include "reference/oracle/test/test_problems.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kU = 0x1p-53;
 
 /// One head, d = dv = 1, scale 1; q is all x, k is all 1, so that every dot is x; v_j = 2^j.
@@ -87,14 +87,14 @@ TEST(ReferenceFeatures, ASinkIsOneMoreKeyWithoutValue) {
   auto result = reference<double>(p);
   EXPECT_EQ(result.o[0], 1.5) << "half the weight is the sink's";
   EXPECT_EQ(result.lse[0], 1.5 + std::log(2.0));
-  p.sink = numbers({1}, {-kInf});
+  p.sink = numbers({1}, {-kInfinity});
   result = reference<double>(p);
   EXPECT_EQ(result.o[0], 3.0);
   EXPECT_EQ(result.lse[0], 1.5);
   p.key_length = {0};
   result = reference<double>(p);
   EXPECT_EQ(result.o[0], 0.0);
-  EXPECT_EQ(result.lse[0], -kInf);
+  EXPECT_EQ(result.lse[0], -kInfinity);
   p.sink = numbers({1}, {-7.25});
   result = reference<double>(p);
   EXPECT_EQ(result.o[0], 0.0) << "no visible key";
@@ -155,7 +155,7 @@ ReferenceResult<long double> by_accessors(const AttentionProblem& p) {
           scores.push_back(score);
           keys.push_back(j);
         }
-        if (p.has_sink() && p.sink.at({h}) != -kInf) scores.push_back(p.sink.at({h}));
+        if (p.has_sink() && p.sink.at({h}) != -kInfinity) scores.push_back(p.sink.at({h}));
         const ReferenceSoftmax<long double> softmax(scores);
         const std::int64_t row = p.output_row(s, h, i);
         result.lse[row] = softmax.lse;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "reference/oracle/test/test_problems.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::test {
 namespace {
@@ -75,7 +76,6 @@ void poison_unused(AttentionProblem& problem) {
       used[outer * inner + at] = true;
     }
   }
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   for (std::size_t place = 0; place < used.size(); ++place) {
     if (used[place]) continue;
     const std::int64_t outer = static_cast<std::int64_t>(place) / inner, at = static_cast<std::int64_t>(place) % inner;

@@ -4,11 +4,10 @@
 #include <limits>
 #include <utility>
 
+#include "reference/problem/special_values.h"
+
 namespace flashproof::test {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 std::int64_t product(const std::vector<std::int64_t>& shape) {
   std::int64_t n = 1;

@@ -10,13 +10,13 @@
 #include <set>
 
 #include "reference/oracle/test/reference.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
 
 using test::Mix;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kSeeds = 600;
 
 ReferenceResult<double> reference_of(const Problem& problem) {
@@ -66,7 +66,7 @@ TEST(RandomProblem, DrawsEveryFeatureAloneAndMixed) {
       if (!p->causal && !p->has_bias() && (p->key_length.empty() || p->paged())) ++bare[features[0]];
     }
     gqa += p->q_heads() > p->k_heads() && p->k_heads() > 1;
-    for (std::int64_t h = 0; h < p->q_heads() && p->has_sink(); ++h) sinks_of_no_key += p->sink.at({h}) == -kInf;
+    for (std::int64_t h = 0; h < p->q_heads() && p->has_sink(); ++h) sinks_of_no_key += p->sink.at({h}) == -kInfinity;
     for (std::int64_t s = 0; s < p->sequences(); ++s) {
       empty_queries += p->q_length(s) == 0;
       empty_keys += p->k_length(s) == 0;
@@ -104,7 +104,7 @@ TEST(RandomProblem, TheReferenceSeesNoStorageOfNobody) {
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     const ReferenceResult<double> result = reference_of(test::random_problem(seed));
     for (const double o : result.o) ASSERT_TRUE(std::isfinite(o)) << seed;
-    for (const double lse : result.lse) ASSERT_TRUE(std::isfinite(lse) || lse == -kInf) << seed;
+    for (const double lse : result.lse) ASSERT_TRUE(std::isfinite(lse) || lse == -kInfinity) << seed;
     elements += result.o.size();
   }
   EXPECT_GE(elements, 15000U);

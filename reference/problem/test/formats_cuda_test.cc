@@ -8,11 +8,10 @@
 #include <cmath>
 
 #include "reference/problem/formats.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 double cuda_decode(Format format, std::uint64_t bits) {
   __half_raw half{};
@@ -74,7 +73,7 @@ TEST_P(FormatsCuda, EveryMidpointAndItsNeighboursEncode) {
   std::int64_t wrong = 0, checked = 0;
   double first = 0;
   const auto check = [&](double centre) {
-    for (double x : {centre, std::nextafter(centre, kInf), std::nextafter(centre, -kInf)}) {
+    for (double x : {centre, std::nextafter(centre, kInfinity), std::nextafter(centre, -kInfinity)}) {
       for (double y : {x, -x}) {
         for (Overflow overflow : {Overflow::ieee, Overflow::saturate}) {
           if (overflow == Overflow::saturate && !has_saturation()) continue;
@@ -91,7 +90,7 @@ TEST_P(FormatsCuda, EveryMidpointAndItsNeighboursEncode) {
     check(value);
     check(value + (next - value) / 2);
   }
-  for (double special : {kInf, std::numeric_limits<double>::max(), std::numeric_limits<double>::denorm_min()}) {
+  for (double special : {kInfinity, std::numeric_limits<double>::max(), std::numeric_limits<double>::denorm_min()}) {
     check(special);
   }
   check(std::numeric_limits<double>::quiet_NaN());

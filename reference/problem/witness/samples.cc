@@ -3,11 +3,10 @@
 #include <limits>
 
 #include "reference/problem/random.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// Calls set(index) for every index of a 4-axis shape.
 template <class Set>
@@ -29,7 +28,7 @@ Witness sample_softmax() {
   for (std::int64_t r = 0; r < 3; ++r) {
     for (std::int64_t c = 0; c < 5; ++c) p.x.set({r, c}, static_cast<double>(5 * r + c) / 4);
   }
-  p.x.set({0, 1}, -kInf);
+  p.x.set({0, 1}, -kInfinity);
   p.x.set({1, 4}, std::numeric_limits<double>::quiet_NaN());
   p.x.set({2, 0}, 0x1p-24);
   p.x.storage.resize(p.x.storage.size() + 6, std::byte{0xff});
@@ -44,7 +43,7 @@ Witness sample_merge() {
   p.o = Tensor::dense(Format::f32, {2, 3, 4});
   p.lse = Tensor::strided(Format::f32, {2, 3}, {1, 0});
   for (std::int64_t n = 0; n < 2; ++n) {
-    p.lse.set({n, 0}, n == 0 ? -kInf : 1.5);
+    p.lse.set({n, 0}, n == 0 ? -kInfinity : 1.5);
     for (std::int64_t r = 0; r < 3; ++r) {
       for (std::int64_t c = 0; c < 4; ++c) p.o.set({n, r, c}, static_cast<double>(12 * n + 4 * r + c) - 10.5);
     }
@@ -82,7 +81,7 @@ Witness sample_attention() {
   for (Tensor* t : {&p.q, &p.k, &p.v, &p.bias}) {
     for_each(t->shape, [&](auto... i) { t->set({i...}, random.uniform(-2, 2)); });
   }
-  p.bias.set({1, 0, 2, 3}, -kInf);
+  p.bias.set({1, 0, 2, 3}, -kInfinity);
   p.scale = 0.1F;
   p.causal = true;
   p.key_length = {5, 3};
@@ -109,7 +108,7 @@ Witness sample_packed() {
   p.alibi.set({0, 1}, -0.25);
   p.sink = Tensor::dense(Format::f32, {2});
   p.sink.set({0}, 1.5);
-  p.sink.set({1}, -kInf);
+  p.sink.set({1}, -kInfinity);
   p.scale = 0.5F;
   p.plan = {{0, 2, 3}, {1, 0}};
   return {{{ProblemKind::attention, "sample", 8, {{"format", "f16"}}}, p}, {}};
@@ -176,7 +175,7 @@ Witness sample_backward() {
     for_each(t->shape, [&](auto... i) { t->set({i...}, random.uniform(-2, 2)); });
   }
   p.lse = Tensor::strided(Format::f32, {1, 2, 2}, {4, 1, 2});  // heads inside the sequence
-  for (std::int64_t n = 0; n < 4; ++n) p.lse.set({0, n / 2, n % 2}, n == 3 ? -kInf : random.uniform(-1, 1));
+  for (std::int64_t n = 0; n < 4; ++n) p.lse.set({0, n / 2, n % 2}, n == 3 ? -kInfinity : random.uniform(-1, 1));
   p.mode = BackwardMode::gradient;
   return {{{ProblemKind::backward, "sample", 12, {{"format", "f16"}, {"mode", "gradient"}}}, p},
           {{"kernel", "attention_backward.two_kernels.hardened"}}};

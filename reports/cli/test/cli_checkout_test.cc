@@ -6,7 +6,7 @@
 namespace flashproof {
 namespace {
 
-const fs::path kSource = FLASHPROOF_SOURCE;
+const fs::path kCheckout = FLASHPROOF_SOURCE;
 
 class Checkout : public Cli {
  protected:
@@ -38,7 +38,7 @@ class Checkout : public Cli {
 
 TEST_F(Checkout, the_launcher_has_the_help_of_the_program) {
   ASSERT_EQ(run("--help"), kExitFine);
-  EXPECT_EQ(out, read_file(kSource / "reports/launcher/help.txt"))
+  EXPECT_EQ(out, read_file(kCheckout / "reports/launcher/help.txt"))
       << "flashproof-cli --help >reports/launcher/help.txt";
   EXPECT_LT(std::count(out.begin(), out.end(), '\n'), 60);
   std::istringstream lines(out);
@@ -47,7 +47,7 @@ TEST_F(Checkout, the_launcher_has_the_help_of_the_program) {
 
 TEST_F(Checkout, the_document_has_the_table_of_commands) {
   ASSERT_EQ(run("list commands"), kExitFine);
-  EXPECT_THAT(read_file(kSource / "COMMANDS.md"), HasSubstr(out + "\n")) << "flashproof-cli list commands";
+  EXPECT_THAT(read_file(kCheckout / "COMMANDS.md"), HasSubstr(out + "\n")) << "flashproof-cli list commands";
   EXPECT_EQ(run("list commands --json"), kExitUsage);
 }
 
@@ -72,7 +72,7 @@ class CheckoutTest : public Checkout {
   CheckoutTest() {
     write(build / "CTestTestfile.cmake", "");
     write(tree / "properties/laws/laws.cmake", "flashproof_law(values/some_law)\n");
-    write(tree / "properties/driver/summary.py", read_file(kSource / "properties/driver/summary.py"));
+    write(tree / "properties/driver/summary.py", read_file(kCheckout / "properties/driver/summary.py"));
   }
   /// ctest, which runs a law of so many passing cases and then exits.
   void ctest(int passed, int code, const std::string& tier = "quick") {

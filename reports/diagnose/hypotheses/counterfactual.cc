@@ -8,6 +8,7 @@
 #include "properties/laws/trial.h"
 #include "reference/bound/backward/bound.h"
 #include "reference/bound/bound.h"
+#include "reference/problem/special_values.h"
 #include "reference/system/error.h"
 #include "reports/diagnose/hypotheses/set.h"
 
@@ -221,8 +222,6 @@ constexpr BackwardChange kBackwardChanges[] = {
     {"subnormal numbers kept, not flushed", backward_gradual},
 };
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
 /// What `bound` gives; +inf where the theorems do not cover the declaration.
 template <class Evaluate>
 double total_of(Part part, std::int64_t index, Evaluate bound) {
@@ -231,7 +230,7 @@ double total_of(Part part, std::int64_t index, Evaluate bound) {
   } catch (const std::invalid_argument&) {
   } catch (const UsageError&) {
   }
-  return kInf;
+  return kInfinity;
 }
 
 constexpr double kWorthSaying = 1.05;

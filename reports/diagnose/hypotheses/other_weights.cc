@@ -4,12 +4,11 @@
 #include <optional>
 
 #include "reference/error/error_stats.h"
+#include "reference/problem/special_values.h"
 #include "reports/diagnose/hypotheses/alternative.h"
 
 namespace flashproof {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// Other weights of the same terms. Values are computed here, in Real; the bound is twice what the declaration gives relative
 /// to Σ p|v| (of o), or in absolute terms (lse), in this row or, where its answer is symbolic, in the worst row of the case.
@@ -63,7 +62,8 @@ class OfWeights : public Alternative {
     const Tensor& tensor = seen_.output()[part];
     const std::uint64_t bits = tensor.bits(index);
     static const RowDomain kInside;
-    const Element e{part, row, column, tensor.format, bits, decode(tensor.format, bits), ball, bound, kInf, kInside};
+    const Element e{part, row,   column,    tensor.format, bits, decode(tensor.format, bits),
+                    ball, bound, kInfinity, kInside};
     reach = bound_with_rounding(e.format, ball, bound);
     return flashproof::decide(e, seen_.kernel().contract);
   }

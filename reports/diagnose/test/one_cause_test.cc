@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::string_view kLike = "attention.deferred.hardened";
+constexpr std::string_view kDeferred = "attention.deferred.hardened";
 
 // What a call leaves behind for the next is no arithmetic that a declaration may name.
 TEST(OneCause, a_difference_between_calls_is_no_arithmetic) {
@@ -45,7 +45,7 @@ TEST(OneCause, numbers_that_change_from_call_to_call_are_no_arithmetic) {
 // The scale of the first call, in all of them: where that is the root of the right one, it looks like a root.
 TEST(OneCause, a_scale_that_is_kept_from_an_earlier_call_is_no_wrong_scale) {
   const auto kept = std::make_shared<float>(0.0F);
-  const Kernel keeps = kernel_that(kLike, [kept](const Problem& problem, const RunOptions& options) {
+  const Kernel keeps = kernel_that(kDeferred, [kept](const Problem& problem, const RunOptions& options) {
     Problem other = problem;
     auto& p = std::get<AttentionProblem>(other);
     if (options.new_process || *kept == 0) *kept = p.scale;
@@ -85,12 +85,12 @@ TEST(OneCause, a_state_that_is_stored_last_is_not_the_first_or_the_last_by_turns
 
 // The first key in some rows of some cases, the last in some rows of others: one of the two is told, the other is what it leaves.
 TEST(OneCause, what_is_left_is_no_certain_cause_without_a_condition) {
-  const Kernel either = kernel_that(kLike, [](const Problem& problem, const RunOptions&) {
+  const Kernel either = kernel_that(kDeferred, [](const Problem& problem, const RunOptions&) {
     const Output right = exact_output(problem);
     const std::uint64_t first = attention_of(problem)->q.bits(0);
     const Hypothesis* h =
         find_hypothesis(ProblemKind::attention, first % 2 == 0 ? "keys.first_missing" : "keys.last_missing");
-    Output output = output_of(*h, problem, find_kernel(kLike)->arithmetic);
+    Output output = output_of(*h, problem, find_kernel(kDeferred)->arithmetic);
     const std::int64_t width = output_shape(problem).width;
     for (std::int64_t row = 0; row < output_shape(problem).rows; ++row) {
       if (row * row % 7 < 3) continue;

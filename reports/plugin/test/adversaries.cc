@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "reference/error/judge.h"
+#include "reference/problem/special_values.h"
 #include "reference/system/error.h"
 #include "reports/plugin/test/lazy_adversaries.h"
 #include "reports/plugin/test/trivial_kernels.h"
@@ -12,7 +13,6 @@
 namespace flashproof {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const double kNaNValue = std::nan("");
 
 void put(Tensor& tensor, std::int64_t i, double value) { tensor.set_bits(i, encode(tensor.format, value)); }

@@ -9,6 +9,7 @@
 #include "reference/oracle/backward/tiers.h"
 #include "reference/oracle/backward/view.h"
 #include "reference/oracle/oracle.h"
+#include "reference/problem/special_values.h"
 #include "reports/plugin/test/adversaries.h"
 
 namespace flashproof {
@@ -16,7 +17,6 @@ namespace {
 
 /// The middle of each ball.
 Tensor rounded(const Balls& balls, Tensor tensor, Overflow overflow) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < balls.size(); ++i) {
     const Ball ball = balls[i];
     const double value = (ball.classes & (kFinite | kUnspecified)) != 0 ? ball.hi + ball.lo

@@ -1,4 +1,5 @@
 #include "reports/record/record.h"
+#include "reference/problem/special_values.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -32,8 +33,6 @@ Record empty_record() {
   record.kernel = &kernels().front();
   return record;
 }
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 std::string fingerprint(const Record& r) {
   std::string text = r.o.serialize() + "|" + r.lse.serialize();

@@ -12,6 +12,7 @@
 #include "kernels/broken/fault.h"
 #include "properties/generators/family.h"
 #include "properties/laws/law.h"
+#include "reference/problem/special_values.h"
 #include "reference/system/error.h"
 #include "reference/system/test/temporary_folder.h"
 #include "reports/record/test/report_fixture.h"
@@ -24,8 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 // No kernel and no case at hand is inconclusive at 4,096 bits: a record stands in for one.
 TEST(NightlyReport, what_stays_open_is_a_finding_and_is_said) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "reference/problem/special_values.h"
 #include "reference/system/error.h"
 
 namespace flashproof {
@@ -53,8 +54,6 @@ struct Fixture {
     return evaluate({kernel, subject, output, truth, bound, judgement}, 3, max_elements);
   }
 };
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 TEST(Evaluate, the_right_answer_passes_and_shows_its_worst_element) {
   const CaseResult result = Fixture().run();

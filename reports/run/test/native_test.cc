@@ -34,13 +34,13 @@ Profile profile() {
   return p;
 }
 
-struct Fixture {
+struct NativeRun {
   Kernel with = *find_kernel("softmax.online_two_pass.hardened");
   Kernel without = *find_kernel("softmax.broken.tail_dropped");
   Plan plan =
       make_plan({{"softmax.online_two_pass.hardened"}, {"normal"}, {"f32"}}, SweepTier::quick, 0, {Executor::cuda});
 
-  Fixture() {
+  NativeRun() {
     with.has_cuda = with.has_native = without.has_cuda = true;
     with.cuda_launch = with.launch;
     with.native_launch = with.launch;
@@ -50,7 +50,7 @@ struct Fixture {
 };
 
 TEST(NativeMath, joins_or_replaces_the_kernels_of_a_plan) {
-  Fixture f;
+  NativeRun f;
   add_native(f.plan, profile(), true);
   ASSERT_EQ(f.plan.kernels.size(), 3U);
   const Kernel& native = *f.plan.kernels[2];
@@ -64,14 +64,14 @@ TEST(NativeMath, joins_or_replaces_the_kernels_of_a_plan) {
   EXPECT_EQ(f.plan.steps(0).size(), 6U);
   EXPECT_EQ(place(native, Executor::cpu), "cpu.native");
 
-  Fixture alone;
+  NativeRun alone;
   add_native(alone.plan, profile(), false);
   ASSERT_EQ(alone.plan.kernels.size(), 1U);
   EXPECT_EQ(alone.plan.kernels[0]->math, Math::native);
 }
 
 TEST(NativeMath, records_of_both_maths_stay_apart) {
-  Fixture f;
+  NativeRun f;
   add_native(f.plan, profile(), true);
   Record det, native;
   det.kernel = f.plan.kernels[1], native.kernel = f.plan.kernels[2];
@@ -80,13 +80,13 @@ TEST(NativeMath, records_of_both_maths_stay_apart) {
 }
 
 TEST(NativeMath, refuses_what_has_no_native_form) {
-  Fixture f;
+  NativeRun f;
   f.plan.kernels = {&f.without};
   EXPECT_THROW(add_native(f.plan, profile(), true), UsageError);
 }
 
 TEST(NativeMath, every_kernel_has_it_on_the_cpu) {
-  Fixture f;
+  NativeRun f;
   f.plan.executors = {Executor::cpu};
   f.plan.kernels = {&f.without};
   add_native(f.plan, profile(), false);
@@ -95,7 +95,7 @@ TEST(NativeMath, every_kernel_has_it_on_the_cpu) {
 }
 
 TEST(NativeMath, bits_are_compared_where_there_is_a_model) {
-  Fixture f;
+  NativeRun f;
   EXPECT_THROW(add_native_bits(f.plan, {"Some GPU", "8.0"}, false), UsageError);
   EXPECT_EQ(f.plan.kernels.size(), 2U) << "nothing was changed";
   add_native_bits(f.plan, {"Some GPU", "9.0"}, false);
@@ -104,7 +104,7 @@ TEST(NativeMath, bits_are_compared_where_there_is_a_model) {
 }
 
 TEST(NativeMath, a_plan_for_the_cpu_takes_a_shipped_profile_of_the_modelled_capability) {
-  Fixture f;
+  NativeRun f;
   f.plan.executors = {Executor::cpu};
   EXPECT_THAT(choose_math(f.plan, "native", ""), testing::HasSubstr("NVIDIA"));
   EXPECT_EQ(modelled_profile().gpu.compute_capability, "9.0");
@@ -112,7 +112,7 @@ TEST(NativeMath, a_plan_for_the_cpu_takes_a_shipped_profile_of_the_modelled_capa
 }
 
 TEST(NativeMath, a_profile_of_a_capability_without_a_model_is_refused_on_the_cpu) {
-  Fixture f;
+  NativeRun f;
   f.plan.executors = {Executor::cpu};
   Profile other = modelled_profile();
   other.gpu = {"Some GPU", "8.0"};

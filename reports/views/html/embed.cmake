@@ -52,13 +52,13 @@ endforeach()
 string(APPEND script "})();\n")
 
 set(code "")
-set(fields ".page = text(k_page, sizeof k_page)")
+set(fields ".page = characters(k_page, sizeof k_page)")
 bytes_of(page "${page}")
 foreach(name style head charts script)
   check_inline(${name} "${${name}}")
   base64_sha256("${${name}}" hash)
   bytes_of(${name} "${${name}}")
-  string(APPEND fields ", .${name} = text(k_${name}, sizeof k_${name})")
+  string(APPEND fields ", .${name} = characters(k_${name}, sizeof k_${name})")
   string(APPEND hashes ", .${name}_hash = \"${hash}\"")
 endforeach()
 file(WRITE ${OUT} "// Written by embed.cmake.
@@ -67,7 +67,7 @@ namespace flashproof::html {
 namespace {
 // NOLINTBEGIN(readability-identifier-naming)
 ${code}// NOLINTEND(readability-identifier-naming)
-std::string_view text(const unsigned char* bytes, std::size_t size) { return {reinterpret_cast<const char*>(bytes), size - 1}; }
+std::string_view characters(const unsigned char* bytes, std::size_t size) { return {reinterpret_cast<const char*>(bytes), size - 1}; }
 }  // namespace
 PageFiles page_files() { return {${fields}${hashes}}; }
 }  // namespace flashproof::html

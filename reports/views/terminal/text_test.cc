@@ -1,4 +1,5 @@
 #include "reports/views/terminal/text.h"
+#include "reference/problem/special_values.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +7,6 @@
 
 namespace flashproof {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 TEST(Text, short_numbers_are_short_and_keep_their_magnitude) {
   EXPECT_EQ(short_number(0), "0");
@@ -20,14 +19,14 @@ TEST(Text, short_numbers_are_short_and_keep_their_magnitude) {
   EXPECT_EQ(short_number(4.2e5), "4e5");
   EXPECT_EQ(short_number(3e-38), "3e-38");
   EXPECT_EQ(short_number(-2.5), "-2.50");
-  EXPECT_EQ(short_number(kInf), "inf");
-  EXPECT_EQ(short_number(-kInf), "-inf");
+  EXPECT_EQ(short_number(kInfinity), "inf");
+  EXPECT_EQ(short_number(-kInfinity), "-inf");
   EXPECT_EQ(short_number(std::numeric_limits<double>::quiet_NaN()), "nan");
 }
 
 TEST(Text, long_numbers_tell_neighbouring_floats_apart) {
   EXPECT_NE(long_number(1.0F), long_number(1.0F + std::numeric_limits<float>::epsilon()));
-  EXPECT_EQ(long_number(-kInf), "-inf");
+  EXPECT_EQ(long_number(-kInfinity), "-inf");
 }
 
 TEST(Text, control_characters_never_reach_a_terminal) {

@@ -12,6 +12,7 @@
 #include "reference/model/attack/attack_judge.h"
 #include "reference/model/attack/attack_problems.h"
 #include "reference/oracle/test/test_problems.h"
+#include "reference/problem/special_values.h"
 
 #ifndef FLASHPROOF_ATTENTION_ROUNDS
 #define FLASHPROOF_ATTENTION_ROUNDS 150
@@ -132,7 +133,6 @@ TEST(AttentionDomain, differences_of_raw_scores_stay_below_the_range_of_f32) {
 // left without a weight.
 TEST(AttentionDomain, finite_products_beside_an_infinite_one_are_held_where_the_answer_is_symbolic_too) {
   const Arithmetic a = declared(Reduction::chunk_deferred);
-  constexpr double kInf = std::numeric_limits<double>::infinity();
   const auto row = [](double infinite, double finite, bool second_key) {
     AttentionProblem p;
     p.q = Tensor::dense(Format::f32, {1, 1, 1, 2});
@@ -149,15 +149,15 @@ TEST(AttentionDomain, finite_products_beside_an_infinite_one_are_held_where_the_
     return p;
   };
   for (const bool second : {false, true}) {
-    EXPECT_FALSE(compute_bound(row(-kInf, 3e38, second), a).domain[0].holds()) << second;
-    EXPECT_TRUE(compute_bound(row(-kInf, 1e38, second), a).domain[0].holds()) << second;
-    EXPECT_TRUE(compute_bound(row(-kInf, -kInf, second), a).domain[0].holds()) << second;
-    EXPECT_STREQ(compute_bound(row(-kInf, 3e38, second), a).domain[0].nearest.name,
-                 preconditions(row(-kInf, 3e38, second), a, 0)[0].name);
+    EXPECT_FALSE(compute_bound(row(-kInfinity, 3e38, second), a).domain[0].holds()) << second;
+    EXPECT_TRUE(compute_bound(row(-kInfinity, 1e38, second), a).domain[0].holds()) << second;
+    EXPECT_TRUE(compute_bound(row(-kInfinity, -kInfinity, second), a).domain[0].holds()) << second;
+    EXPECT_STREQ(compute_bound(row(-kInfinity, 3e38, second), a).domain[0].nearest.name,
+                 preconditions(row(-kInfinity, 3e38, second), a, 0)[0].name);
   }
-  AttentionProblem masked = row(-kInf, 3e38, false);
+  AttentionProblem masked = row(-kInfinity, 3e38, false);
   masked.bias = Tensor::dense(Format::f32, {1, 1, 1, 2});
-  for (const std::int64_t key : {0, 1}) masked.bias.set({0, 0, 0, key}, -kInf);
+  for (const std::int64_t key : {0, 1}) masked.bias.set({0, 0, 0, key}, -kInfinity);
   EXPECT_TRUE(compute_bound(masked, a).domain[0].holds()) << "a mask forms no score";
   EXPECT_TRUE(preconditions(masked, a, 0).empty());
 }

@@ -14,6 +14,7 @@
 #include "reference/model/block_fma.h"
 #include "reference/oracle/backward/backward_problems.h"
 #include "reference/oracle/test/test_problems.h"
+#include "reference/problem/special_values.h"
 #include "reference/system/error.h"
 
 namespace flashproof {
@@ -197,7 +198,6 @@ TEST(BackwardBound, a_matrix_unit_with_a_short_result_loses_up_to_its_last_subno
 
 // A pair without a weight is a precondition all the same: it must come out as 0.
 TEST(BackwardSpecial, scores_beyond_f32_beside_an_infinite_lse_or_an_infinite_product_leave_the_domain) {
-  constexpr double kInf = std::numeric_limits<double>::infinity();
   const BackwardArithmetic a{.exp_error = 0x1p-22};
   const auto holds = [&](const BackwardProblem& p) {
     const Bound bound = backward_bound(p, a);
@@ -206,7 +206,7 @@ TEST(BackwardSpecial, scores_beyond_f32_beside_an_infinite_lse_or_an_infinite_pr
   using Both = std::pair<bool, bool>;
   BackwardProblem p = small();
   for (std::int64_t h = 0; h < 2; ++h) {
-    for (std::int64_t i = 0; i < 2; ++i) p.lse.set({0, h, i}, kInf);
+    for (std::int64_t i = 0; i < 2; ++i) p.lse.set({0, h, i}, kInfinity);
   }
   EXPECT_EQ(holds(p), Both(true, true)) << "P = e^(s - inf) = 0";
   BackwardProblem large = p;
@@ -218,7 +218,7 @@ TEST(BackwardSpecial, scores_beyond_f32_beside_an_infinite_lse_or_an_infinite_pr
   large.forward.v.set({0, 0, 0, 0}, 1e30);
   EXPECT_EQ(holds(large), Both(false, false)) << "0 * inf";
   p = small();
-  p.forward.k.set({0, 0, 0, 0}, -kInf);
+  p.forward.k.set({0, 0, 0, 0}, -kInfinity);
   for (std::int64_t h = 0; h < 2; ++h) {
     for (std::int64_t i = 0; i < 2; ++i) {
       for (std::int64_t c = 0; c < 2; ++c) p.forward.q.set({0, h, i, c}, 2);

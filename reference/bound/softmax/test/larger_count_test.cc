@@ -8,12 +8,12 @@
 #include <stdexcept>
 
 #include "reference/problem/random.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::bound {
 namespace {
 
 TEST(LargerCount, is_what_counting_one_by_one_finds) {
-  constexpr double kInf = std::numeric_limits<double>::infinity();
   Random random(1, 2);
   for (const std::size_t size : {0, 1, 2, 100, 255, 256, 257, 3000}) {
     for (const double spread : {0.0, 1.0, 0x1p120, 0x1p-140}) {
@@ -22,7 +22,7 @@ TEST(LargerCount, is_what_counting_one_by_one_finds) {
         value = static_cast<float>(random.normal() * spread);
         if (random.chance(0.3) && size > 1) value = values[size / 2];  // ties
         if (random.chance(0.1)) value = -0.0;
-        if (random.chance(0.05)) value = random.chance(0.5) ? kInf : -kInf;
+        if (random.chance(0.05)) value = random.chance(0.5) ? kInfinity : -kInfinity;
       }
       const std::vector<int> larger = larger_count(values);
       ASSERT_EQ(larger.size(), size);

@@ -16,7 +16,7 @@ TEST_P(SpecialAttention, NoVisibleKey) {
   AttentionProblem p = three_keys();
   p.key_length = {0};
   p.v.set({0, 0, 0, 0}, kNan);
-  for (const AttentionProblem& problem : {p, three_keys_with_bias(-kInf, -kInf, -kInf)}) {
+  for (const AttentionProblem& problem : {p, three_keys_with_bias(-kInfinity, -kInfinity, -kInfinity)}) {
     const Truth truth = truth_of(problem);
     expect_zeros(truth);
     EXPECT_EQ(truth.lse[0].classes, kNegInf);
@@ -32,41 +32,41 @@ TEST_P(SpecialAttention, NanScore) {
   p.k.set({0, 0, 2, 0}, kNan);
   expect_nan_row(truth_of(p));
   p = three_keys();  // inf − inf in the dot
-  p.k.set({0, 0, 1, 0}, kInf);
-  p.k.set({0, 0, 1, 1}, -kInf);
+  p.k.set({0, 0, 1, 0}, kInfinity);
+  p.k.set({0, 0, 1, 1}, -kInfinity);
   expect_nan_row(truth_of(p));
   p = three_keys();  // 0·inf in the dot
   p.q.set({0, 0, 0, 0}, 0.0);
-  p.k.set({0, 0, 1, 0}, -kInf);
+  p.k.set({0, 0, 1, 0}, -kInfinity);
   expect_nan_row(truth_of(p));
   p = three_keys();  // 0·(−inf) through the scale
   p.scale = 0.0F;
-  p.k.set({0, 0, 1, 0}, -kInf);
+  p.k.set({0, 0, 1, 0}, -kInfinity);
   expect_nan_row(truth_of(p));
   expect_nan_row(truth_of(three_keys_with_bias(0.0, kNan, 0.0)));
-  p = three_keys_with_bias(kInf, 0.0, 0.0);  // −inf + inf
-  p.k.set({0, 0, 0, 0}, -kInf);
+  p = three_keys_with_bias(kInfinity, 0.0, 0.0);  // −inf + inf
+  p.k.set({0, 0, 0, 0}, -kInfinity);
   expect_nan_row(truth_of(p));
 }
 
 TEST_P(SpecialAttention, PositiveInfiniteScore) {
   AttentionProblem p = three_keys();
-  p.k.set({0, 0, 1, 0}, kInf);
+  p.k.set({0, 0, 1, 0}, kInfinity);
   expect_nan_row(truth_of(p));
   p = three_keys();  // −inf turned round by a negative scale
   p.scale = -1.0F;
-  p.k.set({0, 0, 1, 0}, -kInf);
+  p.k.set({0, 0, 1, 0}, -kInfinity);
   expect_nan_row(truth_of(p));
-  expect_nan_row(truth_of(three_keys_with_bias(0.0, kInf, 0.0)));
+  expect_nan_row(truth_of(three_keys_with_bias(0.0, kInfinity, 0.0)));
 }
 
 TEST_P(SpecialAttention, NegativeInfiniteScoreIsAMask) {
   AttentionProblem p = three_keys();
-  p.k.set({0, 0, 1, 0}, -kInf);
+  p.k.set({0, 0, 1, 0}, -kInfinity);
   p.v.set({0, 0, 1, 0}, kNan);
   expect_row_of_ones(truth_of(p), 2.0);
   p = three_keys();
-  for (const std::int64_t j : {0, 1, 2}) p.k.set({0, 0, j, 0}, -kInf);
+  for (const std::int64_t j : {0, 1, 2}) p.k.set({0, 0, j, 0}, -kInfinity);
   const Truth truth = truth_of(p);
   expect_zeros(truth);
   EXPECT_EQ(truth.lse[0].classes, kNegInf);
@@ -76,9 +76,9 @@ TEST_P(SpecialAttention, StorageOfNoKeyAndHiddenKeysDoNotMatter) {
   AttentionProblem p = three_keys();
   p.key_length = {2};
   p.k.set({0, 0, 2, 0}, kNan);
-  p.v.set({0, 0, 2, 0}, kInf);
+  p.v.set({0, 0, 2, 0}, kInfinity);
   expect_row_of_ones(truth_of(p), 2.0);
-  p = three_keys_with_bias(0.0, -kInf, 0.0);  // the bias hides before the score is looked at
+  p = three_keys_with_bias(0.0, -kInfinity, 0.0);  // the bias hides before the score is looked at
   p.k.set({0, 0, 1, 0}, kNan);
   p.v.set({0, 0, 1, 1}, kNan);
   expect_row_of_ones(truth_of(p), 2.0);
@@ -100,9 +100,9 @@ TEST_P(SpecialAttention, ValuesOfVisibleKeys) {
     double v0, v1;
     int classes;
   };
-  for (const Line& line :
-       {Line{kNan, 1.0, kNaN}, Line{kInf, 1.0, kPosInf | kNaN}, Line{-kInf, 1.0, kNegInf | kNaN},
-        Line{kInf, -kInf, kPosInf | kNegInf | kNaN}, Line{kInf, kNan, kNaN}, Line{kInf, kInf, kPosInf | kNaN}}) {
+  for (const Line& line : {Line{kNan, 1.0, kNaN}, Line{kInfinity, 1.0, kPosInf | kNaN},
+                           Line{-kInfinity, 1.0, kNegInf | kNaN}, Line{kInfinity, -kInfinity, kPosInf | kNegInf | kNaN},
+                           Line{kInfinity, kNan, kNaN}, Line{kInfinity, kInfinity, kPosInf | kNaN}}) {
     AttentionProblem p = three_keys();
     p.v.set({0, 0, 0, 0}, line.v0);
     p.v.set({0, 0, 2, 0}, line.v1);
@@ -119,7 +119,7 @@ TEST_P(SpecialAttention, EveryHeadOfEverySequenceHasItsOwnSpecialValues) {
   for (int special = 0; special < 4; ++special) {
     AttentionProblem p = attention(kF32, {.batch = 2, .q_heads = 2, .k_heads = 2, .sq = 1, .sk = 2}, one, one, one);
     p.k.set({special / 2, special % 2, 1, 0}, kNan);
-    p.v.set({(3 - special) / 2, (3 - special) % 2, 0, 0}, kInf);
+    p.v.set({(3 - special) / 2, (3 - special) % 2, 0, 0}, kInfinity);
     const Truth truth = truth_of(p);
     for (int row = 0; row < 4; ++row) {
       EXPECT_EQ(truth.lse[row].classes, row == special ? kNaN : kFinite) << row << ' ' << special;

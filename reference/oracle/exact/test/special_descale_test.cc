@@ -47,14 +47,14 @@ TEST_P(SpecialDescale, AZeroFactorOfTheScores) {
     AttentionProblem p = three_keys();
     p.*which = factor(0.0);
     expect_near(truth_of(p).lse[0], std::log(3.0));
-    p.k.set({0, 0, 1, 0}, kInf);  // 0 · inf
+    p.k.set({0, 0, 1, 0}, kInfinity);  // 0 · inf
     expect_nan_row(truth_of(p));
   }
 }
 
 TEST_P(SpecialDescale, ANegativeFactorTurnsInfinities) {
   AttentionProblem p = three_keys();
-  p.k.set({0, 0, 1, 0}, kInf);
+  p.k.set({0, 0, 1, 0}, kInfinity);
   expect_nan_row(truth_of(p));
   p.k_descale = factor(-0x1p-149);
   expect_near(truth_of(p).lse[0], std::log(2.0));  // −inf hides it
@@ -68,13 +68,13 @@ TEST_P(SpecialDescale, ANegativeFactorTurnsInfinities) {
 
 TEST_P(SpecialDescale, InfiniteValuesTimesAFactor) {
   AttentionProblem p = three_keys();
-  p.v.set({0, 0, 1, 0}, kInf);
+  p.v.set({0, 0, 1, 0}, kInfinity);
   p.v_descale = factor(2.0);
   EXPECT_EQ(truth_of(p).o[0].classes, kPosInf | kNaN);
   p.v_descale = factor(-2.0);
   EXPECT_EQ(truth_of(p).o[0].classes, kNegInf | kNaN);
   expect_near(truth_of(p).o[1], -2.0);
-  p.v.set({0, 0, 2, 0}, -kInf);
+  p.v.set({0, 0, 2, 0}, -kInfinity);
   EXPECT_EQ(truth_of(p).o[0].classes, kPosInf | kNegInf | kNaN);
   p.v_descale = factor(0.0);
   EXPECT_EQ(truth_of(p).o[0].classes, kNaN);
@@ -109,11 +109,11 @@ TEST_P(SpecialDescale, SpecialNumbersOfEightBits) {
   p.v.set_bits(1, 0x7e);  // 448
   expect_near(truth_of(p).o[1], 150.0);
   p = eight_bits(Format::e5m2);
-  p.k.set({0, 0, 1, 0}, -kInf);
+  p.k.set({0, 0, 1, 0}, -kInfinity);
   expect_near(truth_of(p).lse[0], 2.0 + std::log(2.0));
-  p.v.set({0, 0, 0, 0}, kInf);
+  p.v.set({0, 0, 0, 0}, kInfinity);
   EXPECT_EQ(truth_of(p).o[0].classes, kPosInf | kNaN);
-  p.k.set({0, 0, 0, 0}, kInf);
+  p.k.set({0, 0, 0, 0}, kInfinity);
   expect_nan_row(truth_of(p));
   p = eight_bits(Format::e5m2);
   p.q = filled(Format::e4m3fn, p.q.shape, [] { return kNan; });

@@ -25,7 +25,7 @@ TEST_P(SpecialFeatures, SinkIsOneMoreKeyOfValueZero) {
   const Truth truth = truth_of(with_sink(three_keys(), 2.0));
   for (const int c : {0, 1}) expect_near(truth.o[c], 0.75);
   expect_near(truth.lse[0], 2.0 + std::log(4.0));
-  const Truth none = truth_of(with_sink(three_keys(), -kInf));
+  const Truth none = truth_of(with_sink(three_keys(), -kInfinity));
   for (const int c : {0, 1}) expect_near(none.o[c], 1.0);
   expect_near(none.lse[0], 2.0 + std::log(3.0));
 }
@@ -35,7 +35,7 @@ TEST_P(SpecialFeatures, SinkAlone) {
   p.key_length = {0};
   p.v.set({0, 0, 0, 0}, kNan);
   for (const double sink : {1.5, -3e38, 0.0}) {
-    for (AttentionProblem q : {p, three_keys_with_bias(-kInf, -kInf, -kInf)}) {
+    for (AttentionProblem q : {p, three_keys_with_bias(-kInfinity, -kInfinity, -kInfinity)}) {
       q = with_sink(q, sink);
       const Truth truth = truth_of(q);
       expect_zeros(truth);
@@ -43,7 +43,7 @@ TEST_P(SpecialFeatures, SinkAlone) {
       EXPECT_EQ(truth.tier[0], Tier::symbolic);
     }
   }
-  const Truth truth = truth_of(with_sink(p, -kInf));
+  const Truth truth = truth_of(with_sink(p, -kInfinity));
   expect_zeros(truth);
   EXPECT_EQ(truth.lse[0].classes, kNegInf);
 }
@@ -51,7 +51,7 @@ TEST_P(SpecialFeatures, SinkAlone) {
 TEST_P(SpecialFeatures, PoisonedSink) {
   AttentionProblem no_key = three_keys();
   no_key.key_length = {0};
-  for (const double sink : {kNan, kInf}) {
+  for (const double sink : {kNan, kInfinity}) {
     expect_nan_row(truth_of(with_sink(three_keys(), sink)));
     expect_nan_row(truth_of(with_sink(no_key, sink)));
   }
@@ -66,9 +66,9 @@ TEST_P(SpecialFeatures, ASinkNearTheTopOfF32LeavesNothingForTheKeys) {
 
 TEST_P(SpecialFeatures, SoftcapMakesInfiniteDotsFinite) {
   AttentionProblem p = with_cap();
-  p.k.set({0, 0, 0, 0}, kInf);
+  p.k.set({0, 0, 0, 0}, kInfinity);
   p.v.set({0, 0, 0, 0}, 5.0);
-  p.k.set({0, 0, 1, 0}, -kInf);
+  p.k.set({0, 0, 1, 0}, -kInfinity);
   const double top = std::exp(3.0), low = std::exp(-3.0), ordinary = std::exp(kCapped);
   const Truth truth = truth_of(p);
   expect_near(truth.o[0], (5.0 * top + low + ordinary) / (top + low + ordinary));
@@ -79,7 +79,7 @@ TEST_P(SpecialFeatures, SoftcapMakesInfiniteDotsFinite) {
   p.v.set({0, 0, 1, 1}, kNan);  // it has a weight now
   EXPECT_EQ(truth_of(p).o[1].classes, kNaN);
   p = with_cap();
-  p.q.set({0, 0, 0, 0}, kInf);  // every score is +c
+  p.q.set({0, 0, 0, 0}, kInfinity);  // every score is +c
   expect_near(truth_of(p).lse[0], 3.0 + std::log(3.0));
 }
 
@@ -88,17 +88,17 @@ TEST_P(SpecialFeatures, SoftcapDoesNotHideNan) {
   p.k.set({0, 0, 1, 0}, kNan);
   expect_nan_row(truth_of(p));
   p = with_cap();
-  p.k.set({0, 0, 1, 0}, kInf);
-  p.k.set({0, 0, 1, 1}, -kInf);
+  p.k.set({0, 0, 1, 0}, kInfinity);
+  p.k.set({0, 0, 1, 1}, -kInfinity);
   expect_nan_row(truth_of(p));
   p = with_cap();
   p.scale = 0.0F;
-  p.k.set({0, 0, 1, 0}, kInf);
+  p.k.set({0, 0, 1, 0}, kInfinity);
   expect_nan_row(truth_of(p));
-  p = three_keys_with_bias(0.0, kInf, 0.0);  // the bias comes after the cap
+  p = three_keys_with_bias(0.0, kInfinity, 0.0);  // the bias comes after the cap
   p.softcap = 3.0F;
   expect_nan_row(truth_of(p));
-  p = three_keys_with_bias(0.0, -kInf, 0.0);
+  p = three_keys_with_bias(0.0, -kInfinity, 0.0);
   p.softcap = 3.0F;
   p.k.set({0, 0, 1, 0}, kNan);
   expect_near(truth_of(p).lse[0], kCapped + std::log(2.0));
@@ -147,7 +147,7 @@ TEST_P(SpecialFeatures, WhatAWindowHidesDoesNotMatter) {
   AttentionProblem p = three_keys();
   p.window_left = 1;
   p.k.set({0, 0, 0, 1}, kNan);
-  p.v.set({0, 0, 0, 0}, kInf);
+  p.v.set({0, 0, 0, 0}, kInfinity);
   Truth truth = truth_of(p);
   expect_near(truth.o[0], 1.0);
   expect_near(truth.lse[0], 2.0 + std::log(2.0));
@@ -211,7 +211,7 @@ TEST_P(SpecialFeatures, UnusedSlotsAndPagesAreNotRead) {
   p.v.set({0, 0, 0, 0}, 4.0);
   for (const std::int64_t page : {0, 1, 3}) {
     p.k.set({page, 0, 1, 0}, kNan);
-    p.v.set({page, 0, 1, 0}, kInf);
+    p.v.set({page, 0, 1, 0}, kInfinity);
   }
   const Truth truth = truth_of(p);
   expect_near(truth.o[0], 2.0);

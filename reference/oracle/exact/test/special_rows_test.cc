@@ -13,9 +13,9 @@ INSTANTIATE_TEST_SUITE_P(Sources, SpecialMerge, testing::Values(Source::exact_ti
 TEST_P(SpecialSoftmax, Rows) {
   SoftmaxProblem p = softmax(kF32, 4, 3, [] { return 1.0; });
   p.x.set({0, 0}, kNan);
-  p.x.set({0, 1}, -kInf);
-  p.x.set({1, 2}, kInf);
-  for (const std::int64_t j : {0, 1, 2}) p.x.set({2, j}, -kInf);
+  p.x.set({0, 1}, -kInfinity);
+  p.x.set({1, 2}, kInfinity);
+  for (const std::int64_t j : {0, 1, 2}) p.x.set({2, j}, -kInfinity);
   p.row_length = {3, 3, 3, 2};
   p.x.set({3, 2}, kNan);
   const Truth truth = truth_of(p);
@@ -34,9 +34,9 @@ TEST_P(SpecialSoftmax, Rows) {
 }
 
 TEST_P(SpecialMerge, EmptyStateIsTheIdentityWhateverItHolds) {
-  for (const double junk : {kNan, kInf, -kInf, 3e38}) {
+  for (const double junk : {kNan, kInfinity, -kInfinity, 3e38}) {
     MergeProblem p = merge(kF32, 3, 1, 2, [] { return 2.0; }, [] { return 1.0; }, MergeForm::sum);
-    p.lse.set({1, 0}, -kInf);
+    p.lse.set({1, 0}, -kInfinity);
     p.o.set({1, 0, 0}, junk);
     const Truth truth = truth_of(p);
     for (std::size_t i = 0; i < truth.o.size(); ++i) {
@@ -53,17 +53,17 @@ TEST_P(SpecialMerge, EmptyStateIsTheIdentityWhateverItHolds) {
 
 TEST_P(SpecialMerge, OnlyEmptyStates) {
   for (const MergeForm form : {MergeForm::sum, MergeForm::concat}) {
-    const Truth truth = truth_of(merge(kF32, 3, 1, 2, [] { return kNan; }, [] { return -kInf; }, form));
+    const Truth truth = truth_of(merge(kF32, 3, 1, 2, [] { return kNan; }, [] { return -kInfinity; }, form));
     expect_zeros(truth);
     EXPECT_EQ(truth.lse[0].classes, kNegInf);
   }
 }
 
 TEST_P(SpecialMerge, PoisonedLse) {
-  for (const double lse : {kNan, kInf}) {
+  for (const double lse : {kNan, kInfinity}) {
     MergeProblem p = merge(kF32, 3, 2, 1, [] { return 2.0; }, [] { return 1.0; }, MergeForm::sum);
     p.lse.set({0, 0}, lse);
-    p.lse.set({1, 0}, -kInf);
+    p.lse.set({1, 0}, -kInfinity);
     Truth truth = truth_of(p);
     EXPECT_EQ(truth.o[0].classes, kNaN);
     EXPECT_EQ(truth.lse[0].classes, kNaN);
@@ -85,12 +85,12 @@ MergeProblem three_states(MergeForm form) {
 }
 
 TEST_P(SpecialMerge, AnUnnormalisedStateWithoutWeightIsTheIdentityWhateverItHolds) {
-  for (const double junk : {kNan, kInf, -kInf, 3e38}) {
+  for (const double junk : {kNan, kInfinity, -kInfinity, 3e38}) {
     for (const bool by_m : {true, false}) {
       for (const MergeForm form : {MergeForm::sum, MergeForm::concat}) {
         MergeProblem p = three_states(form);
         if (by_m) {
-          p.lse.set({1, 0}, -kInf);
+          p.lse.set({1, 0}, -kInfinity);
           p.l.set({1, 0}, junk);
         } else {
           p.l.set({1, 0}, 0.0);
@@ -113,7 +113,7 @@ TEST_P(SpecialMerge, OnlyUnnormalisedStatesWithoutWeight) {
     MergeProblem p = three_states(form);
     p.l.set({0, 0}, 0.0);
     p.l.set({1, 0}, -0.0);
-    p.lse.set({2, 0}, -kInf);
+    p.lse.set({2, 0}, -kInfinity);
     const Truth truth = truth_of(p);
     expect_zeros(truth);
     EXPECT_EQ(truth.lse[0].classes, kNegInf);
@@ -124,7 +124,8 @@ TEST_P(SpecialMerge, PoisonedUnnormalisedStates) {
   struct Line {
     double m, l;
   };
-  for (const auto& [m, l] : {Line{1.0, kNan}, Line{1.0, kInf}, Line{kNan, 2.0}, Line{kInf, 2.0}, Line{kInf, 0.0}}) {
+  for (const auto& [m, l] :
+       {Line{1.0, kNan}, Line{1.0, kInfinity}, Line{kNan, 2.0}, Line{kInfinity, 2.0}, Line{kInfinity, 0.0}}) {
     MergeProblem p = three_states(MergeForm::sum);
     p.lse.set({0, 0}, m);
     p.l.set({0, 0}, l);
@@ -144,8 +145,8 @@ TEST_P(SpecialMerge, PoisonedUnnormalisedStates) {
 TEST_P(SpecialMerge, SpecialValuesOfStatesThatCount) {
   MergeProblem p = merge(kF32, 2, 1, 3, [] { return 1.0; }, [] { return 0.0; }, MergeForm::sum);
   p.o.set({0, 0, 0}, kNan);
-  p.o.set({0, 0, 1}, kInf);
-  p.o.set({1, 0, 1}, -kInf);
+  p.o.set({0, 0, 1}, kInfinity);
+  p.o.set({1, 0, 1}, -kInfinity);
   Truth truth = truth_of(p);
   EXPECT_EQ(truth.o[0].classes, kNaN);
   EXPECT_EQ(truth.o[1].classes, kPosInf | kNegInf | kNaN);

@@ -10,12 +10,11 @@
 #include "reference/oracle/exact/all_rows.h"
 #include "reference/oracle/oracle.h"
 #include "reference/oracle/test/test_problems.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof::test {
 
 inline constexpr Format kF32 = Format::f32;
-inline constexpr double kInf = std::numeric_limits<double>::infinity();
-inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 inline constexpr int kZeroOrNan = kFinite | kNaN;
 
 enum class Source { exact_tier, oracle };

@@ -8,14 +8,12 @@
 
 #include "reference/oracle/fp64/test/attention_check.h"
 #include "reference/oracle/rows.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
 
 using namespace attention64::check;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 double special(Random& random) {
   constexpr double kValues[] = {kInfinity, -kInfinity, kNan};

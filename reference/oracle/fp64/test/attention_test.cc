@@ -10,13 +10,12 @@
 
 // highway_targets.h must come first.
 #include "hwy/targets.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
 
 using namespace attention64::check;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Shapes around every boundary of the code: panels of 16, blocks of 32, chunks, groups of 8 and blocks of 32 rows.
 AttentionProblem sized_problem(Random& random) {

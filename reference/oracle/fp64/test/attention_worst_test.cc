@@ -6,13 +6,13 @@
 #include <limits>
 
 #include "reference/oracle/fp64/test/attention_check.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
 
 using namespace attention64::check;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// A little more than half an ulp of 1: 1 + this rounds up, by almost 2^-53.
 constexpr double kHalfUlp = 0x1p-53 * (1 + 0x1p-20);
 

@@ -6,6 +6,7 @@
 
 #include "reference/oracle/fp64/row_sums.h"
 #include "reference/oracle/fp64/test/row_check.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
@@ -13,8 +14,6 @@ namespace {
 using rows64::value_roundings;
 using namespace test;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr Format kFormats[] = {Format::f32, Format::f16, Format::bf16};
 constexpr MergeForm kForms[] = {MergeForm::sum, MergeForm::concat};
 
@@ -25,7 +24,7 @@ MergeProblem any_problem(Random& random, Format format, MergeForm form, std::int
   const double hide = random.chance(0.5) ? 0.0 : 0.2;
   MergeProblem problem = test::merge(
       format, states, rows, width, random.chance(0.5) ? test::normal(random) : test::log_uniform(random, -14, 15),
-      [&] { return random.chance(hide) ? -kInf : mean + sigma * random.normal(); }, form);
+      [&] { return random.chance(hide) ? -kInfinity : mean + sigma * random.normal(); }, form);
   if (random.chance(0.3)) {  // rows a few elements apart, NaN between them
     const Tensor dense = problem.o;
     problem.o = Tensor::strided(format, dense.shape, {1, 2 * states * width + 3, states + 1});
@@ -109,7 +108,7 @@ TEST(Fp64Merge, OneStateIsExact) {
   Random random(4, 600);
   for (const MergeForm form : kForms) {
     MergeProblem problem =
-        test::merge(Format::f32, 3, 2, 40, test::log_uniform(random, -149, 128), [] { return -kInf; }, form);
+        test::merge(Format::f32, 3, 2, 40, test::log_uniform(random, -149, 128), [] { return -kInfinity; }, form);
     problem.lse.set({1, 0}, 3e38);
     problem.lse.set({2, 1}, -1e-40);
     const Truth truth = certify(problem).truth;
@@ -140,15 +139,15 @@ TEST(Fp64Merge, TheRoundingsOfTheChains) {
 TEST(Fp64Merge, SpecialRows) {
   for (const MergeForm form : kForms) {
     MergeProblem problem = test::merge(Format::f32, 2, 5, 3, [] { return 2.0; }, [] { return 1.0; }, form);
-    problem.lse.set({0, 0}, -kInf);
-    problem.lse.set({1, 0}, -kInf);
+    problem.lse.set({0, 0}, -kInfinity);
+    problem.lse.set({1, 0}, -kInfinity);
     problem.lse.set({0, 1}, kNan);
-    problem.lse.set({0, 2}, -kInf);
-    problem.lse.set({1, 2}, kInf);
-    problem.lse.set({1, 3}, -kInf);
+    problem.lse.set({0, 2}, -kInfinity);
+    problem.lse.set({1, 2}, kInfinity);
+    problem.lse.set({1, 3}, -kInfinity);
     for (std::int64_t c = 0; c < 3; ++c) {  // bytes of an empty state count for nothing
       problem.o.set({1, 3, c}, kNan);
-      problem.o.set({1, 0, c}, kInf);
+      problem.o.set({1, 0, c}, kInfinity);
     }
     const Truth truth = certify(problem).truth;
     EXPECT_EQ(truth.tier, (std::vector<Tier>{Tier::symbolic, Tier::symbolic, Tier::symbolic, Tier::fp64, Tier::fp64}));
@@ -174,10 +173,10 @@ TEST(Fp64Merge, SpecialValues) {
     MergeProblem problem = test::merge(Format::f32, 3, 1, 40, [] { return 2.0; }, [] { return 0.0; }, MergeForm::sum);
     problem.lse.set({0, 0}, far);
     problem.o.set({0, 0, 0}, kNan);
-    problem.o.set({0, 0, 1}, kInf);
-    problem.o.set({0, 0, 2}, -kInf);
-    problem.o.set({0, 0, 33}, kInf);
-    problem.o.set({1, 0, 33}, -kInf);
+    problem.o.set({0, 0, 1}, kInfinity);
+    problem.o.set({0, 0, 2}, -kInfinity);
+    problem.o.set({0, 0, 33}, kInfinity);
+    problem.o.set({1, 0, 33}, -kInfinity);
     const Truth sum = certify(problem).truth;
     const std::uint8_t positive = kNaN | kPosInf, negative = kNaN | kNegInf;
     for (std::int64_t c = 0; c < 40; ++c) {
@@ -210,7 +209,8 @@ TEST(Fp64Merge, SpecialValues) {
 }
 
 TEST(Fp64Merge, OneStateWithSpecialValues) {
-  MergeProblem problem = test::merge(Format::bf16, 1, 1, 3, [] { return kInf; }, [] { return 5.0; }, MergeForm::sum);
+  MergeProblem problem =
+      test::merge(Format::bf16, 1, 1, 3, [] { return kInfinity; }, [] { return 5.0; }, MergeForm::sum);
   problem.o.set({0, 0, 1}, kNan);
   problem.o.set({0, 0, 2}, 0.5);
   for (const MergeForm form : kForms) {
@@ -243,7 +243,7 @@ TEST(Fp64Merge, SameBitsOnEveryVectorUnitAndThreadCount) {
     for (const std::int64_t width : {1, 5, 32, 100}) {
       for (const MergeForm form : kForms) {
         MergeProblem problem = any_problem(random, kFormats[(states + width) % 3], form, states, 40, width);
-        problem.o.set({0, 7, 0}, kInf);
+        problem.o.set({0, 7, 0}, kInfinity);
         problem.o.set({0, 30, width - 1}, kNan);
         const Truth expected = certify(problem).truth;
         const int targets = test::for_each_target([&](const std::string& name) {

@@ -7,6 +7,7 @@
 
 #include "reference/oracle/fp64/row_sums.h"
 #include "reference/oracle/fp64/test/row_check.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
@@ -14,8 +15,6 @@ namespace {
 using rows64::sum_roundings;
 using namespace test;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr Format kFormats[] = {Format::f32, Format::f16, Format::bf16};
 
 /// Strides, lengths, hidden keys and an offset, all by chance.
@@ -25,7 +24,7 @@ SoftmaxProblem any_problem(Random& random, Format format, std::int64_t rows, std
   const double mean = 100.0 * random.normal();
   const double hide = random.chance(0.5) ? 0.0 : 0.2;
   problem.x = test::filled(
-      format, {rows, cols}, [&] { return random.chance(hide) ? -kInf : mean + sigma * random.normal(); },
+      format, {rows, cols}, [&] { return random.chance(hide) ? -kInfinity : mean + sigma * random.normal(); },
       random.chance(0.3));
   if (random.chance(0.3)) {
     for (std::int64_t r = 0; r < rows; ++r) {
@@ -106,14 +105,14 @@ TEST(Fp64Softmax, RadiiAreNarrow) {
 }
 
 TEST(Fp64Softmax, ExactRowsHaveRadiusZero) {
-  SoftmaxProblem problem = test::softmax(Format::f32, 3, 8, [] { return -kInf; });
+  SoftmaxProblem problem = test::softmax(Format::f32, 3, 8, [] { return -kInfinity; });
   problem.x.set({0, 3}, 0x1.fffffep127);
   for (const std::int64_t j : {1, 6}) problem.x.set({1, j}, -7.25);
   problem.x.set({2, 0}, 0x1p-149);
   const Certified result = certify(problem);
   for (const std::int64_t r : {0, 2}) {
     for (std::int64_t j = 0; j < 8; ++j) {
-      EXPECT_EQ(result.truth.o[r * 8 + j].hi, problem.x.at({r, j}) == -kInf ? 0.0 : 1.0);
+      EXPECT_EQ(result.truth.o[r * 8 + j].hi, problem.x.at({r, j}) == -kInfinity ? 0.0 : 1.0);
       EXPECT_EQ(result.truth.o[r * 8 + j].radius, 0.0);
     }
     EXPECT_EQ(result.truth.lse[r].radius, 0.0);
@@ -160,12 +159,12 @@ TEST(Fp64Softmax, RowsAreTakenInTheOrderGiven) {
 TEST(Fp64Softmax, SpecialRows) {
   SoftmaxProblem problem = test::softmax(Format::f32, 6, 5, [] { return 1.0; });
   problem.row_length = {5, 5, 5, 0, 3, 5};
-  for (std::int64_t j = 0; j < 5; ++j) problem.x.set({0, j}, -kInf);
+  for (std::int64_t j = 0; j < 5; ++j) problem.x.set({0, j}, -kInfinity);
   problem.x.set({1, 2}, kNan);
-  problem.x.set({1, 3}, -kInf);
-  problem.x.set({2, 4}, kInf);
+  problem.x.set({1, 3}, -kInfinity);
+  problem.x.set({2, 4}, kInfinity);
   problem.x.set({4, 1}, kNan);
-  problem.x.set({5, 4}, -kInf);
+  problem.x.set({5, 4}, -kInfinity);
   const Certified result = certify(problem);
   const Truth& truth = result.truth;
   for (const std::int64_t r : {0, 3}) {  // nothing visible
@@ -202,7 +201,7 @@ TEST(Fp64Softmax, SpecialValuesBeyondTheLengthAreNotRead) {
   }();
   for (std::int64_t j = 9; j < 20; ++j) {
     problem.x.set({0, j}, kNan);
-    problem.x.set({1, j}, kInf);
+    problem.x.set({1, j}, kInfinity);
   }
   EXPECT_TRUE(test::same_bits(before, certify(problem).truth));
 }

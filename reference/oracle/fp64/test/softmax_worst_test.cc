@@ -7,6 +7,7 @@
 
 #include "reference/oracle/fp64/row_sums.h"
 #include "reference/oracle/fp64/test/row_check.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
@@ -14,8 +15,6 @@ namespace {
 using rows64::kBlock;
 using rows64::kVirtualLanes;
 using namespace test;
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// The f32 next to log(2^-53) from above: e^x = u(1 + δ), δ < 2^-17.
 double just_above_unit() {
@@ -51,7 +50,7 @@ TEST(Fp64SoftmaxWorst, HalfOfExpIsNoticed) {
 /// `blocks` blocks in which every addition to the 1 at the front rounds up by u(1 − δ): in the chain of its lane, in the
 /// tree of the blocks, and in that of the lanes.
 SoftmaxProblem every_addition_rounds_up(std::int64_t blocks) {
-  SoftmaxProblem problem = test::softmax(Format::f32, 1, blocks * kBlock, [] { return -kInf; });
+  SoftmaxProblem problem = test::softmax(Format::f32, 1, blocks * kBlock, [] { return -kInfinity; });
   const double x = just_above_unit();
   for (std::int64_t j = kVirtualLanes; j < kBlock; j += kVirtualLanes) problem.x.set({0, j}, x);
   for (const std::int64_t lane : {1, 2, 4}) problem.x.set({0, lane}, x);

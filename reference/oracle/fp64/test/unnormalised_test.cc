@@ -7,14 +7,13 @@
 #include <limits>
 
 #include "reference/oracle/fp64/test/row_check.h"
+#include "reference/problem/special_values.h"
 
 namespace flashproof {
 namespace {
 
 using namespace test;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr Format kFormats[] = {Format::f32, Format::f16, Format::bf16};
 constexpr MergeForm kForms[] = {MergeForm::sum, MergeForm::concat};
 
@@ -126,14 +125,14 @@ TEST(Fp64States, SpecialRows) {
         states(Format::f32, 2, 7, 1, [] { return 4.0; }, [] { return 1.0; }, [] { return 2.0; }, form);
     problem.l.set({0, 0}, 0.0);  // empty, whatever o holds
     problem.o.set({0, 0, 0}, kNan);
-    problem.lse.set({0, 1}, -kInf);  // empty, whatever o and l hold
+    problem.lse.set({0, 1}, -kInfinity);  // empty, whatever o and l hold
     problem.l.set({0, 1}, kNan);
-    problem.o.set({0, 1, 0}, kInf);
+    problem.o.set({0, 1, 0}, kInfinity);
     problem.l.set({0, 2}, kNan);  // poison
-    problem.l.set({0, 3}, kInf);
-    problem.lse.set({0, 4}, kInf);
+    problem.l.set({0, 3}, kInfinity);
+    problem.lse.set({0, 4}, kInfinity);
     problem.l.set({0, 4}, 0.0);
-    problem.lse.set({0, 5}, -kInf);  // both empty
+    problem.lse.set({0, 5}, -kInfinity);  // both empty
     problem.l.set({0, 5}, -1.0);
     problem.l.set({1, 5}, -0.0);
     ASSERT_NO_THROW(validate(problem));
