@@ -45,6 +45,18 @@ TEST_F(Checkout, the_launcher_has_the_help_of_the_program) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
 }
 
+// The launcher refuses a kernel that no source names (arguments.cmake), before anything is built.
+TEST_F(Checkout, every_kernel_stands_in_a_source) {
+  std::string sources;
+  for (const auto& file : fs::recursive_directory_iterator(kCheckout / "kernels")) {
+    if (const fs::path kind = file.path().extension(); kind == ".cu" || kind == ".h") sources += read_file(file.path());
+  }
+  ASSERT_EQ(run("list kernels --json"), kExitFine) << err;
+  const json kernels = json::parse(out);
+  EXPECT_GT(kernels.size(), 40U);
+  for (const json& kernel : kernels) EXPECT_THAT(sources, HasSubstr(kernel["id"].dump())) << kernel["id"];
+}
+
 TEST_F(Checkout, the_document_has_the_table_of_commands) {
   ASSERT_EQ(run("list commands"), kExitFine);
   EXPECT_THAT(read_file(kCheckout / "COMMANDS.md"), HasSubstr(out + "\n")) << "flashproof-cli list commands";

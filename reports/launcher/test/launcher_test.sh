@@ -330,6 +330,9 @@ expect 'fuzz refuses an unknown target before a build' is "$code" 2
 for name in $(sed -n 's/^TARGETS = (\(.*\)).*/\1/p' "$repository/fuzz/campaign/campaign.py" | tr -d '",'); do
   expect "fuzz knows the target $name" has "$err" "$name"
 done
+run --portable check softmax.saef.hardened
+expect 'check refuses an unknown kernel before a build' is "$code" 2
+expect 'check names what is near' has "$err" "unknown kernel 'softmax.saef.hardened'; near: softmax.safe.hardened"
 run --no-install fuzz --status
 expect 'fuzz --status without a build needs it, too' is "$code" 3
 run campaign softmax --wrong

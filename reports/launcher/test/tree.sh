@@ -24,6 +24,8 @@ if "--check" not in sys.argv:
     print(" ".join(sys.argv[1:]))
 PYTHON
 } >"$tree/fuzz/campaign/campaign.py"
+mkdir -p "$tree/kernels/softmax" # one kernel
+cp "$repository/kernels/softmax/safe.cu" "$tree/kernels/softmax/"
 mkdir -p "$tree/reference/system" # the table of options
 cp "$repository/reference/system/option_rows.cc" "$tree/reference/system/"
 cp "$repository/COMMANDS.md" "$tree/" # the options of commands
