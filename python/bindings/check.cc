@@ -274,7 +274,7 @@ Json diagnosed(CallableKernel& kernel, const Request& request, const std::vector
                   fmt::join(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, all.size())), ", "),
                   all.size() > kShown ? ", ..." : "");
   const auto replay = [&](const std::string& line) { return request.program + " --replay " + shell_word(line); };
-  for (const CauseEntry& entry : cause_entries(causes, {std::string(diagnosed.id), where, replay})) {
+  for (const CauseEntry& entry : cause_entries(causes, {std::string(diagnosed.id), where, replay, true})) {
     list.push_back({entry.sentence, entry.extent, entry.replay});
   }
   return list;

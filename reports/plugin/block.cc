@@ -111,9 +111,7 @@ void add_diagnoses(const PluginReport& report, bool alone, VerdictBlock& block) 
   for (const auto& [kernel, causes] : report.causes) {
     for (const Cause& cause : causes) {
       if (!cause.confident) continue;
-      block.notes.push_back(
-          {"diagnosis", fmt::format("{}{}{}{}", alone ? "" : full_name(*kernel) + ": ", cause.sentence,
-                                    cause.condition.empty() ? "" : "; ", cause.condition)});
+      block.notes.push_back({"diagnosis", (alone ? "" : full_name(*kernel) + ": ") + cause.text()});
     }
   }
 }
@@ -153,10 +151,12 @@ std::vector<CauseEntry> entries_of(const PluginReport& report, const Plugin& plu
     for (const PluginResult& result : report.results) {
       if (result.failure && result.kernel == one.kernel && is_judging(result)) results.push_back(&result);
     }
-    const DiagnosedKernel kernel{full_name(*one.kernel), extent_of(results), [&](const std::string& line) {
+    const DiagnosedKernel kernel{full_name(*one.kernel), extent_of(results),
+                                 [&](const std::string& line) {
                                    return fmt::format("{} {} --plugin {} --kernel {}", program, shell_word(line),
                                                       shell_word(plugin.path()), one.kernel->id);
-                                 }};
+                                 },
+                                 true};
     for (CauseEntry& entry : cause_entries(report.causes.at(one.kernel), kernel)) entries.push_back(std::move(entry));
   }
   return entries;

@@ -83,6 +83,12 @@ TEST_F(Cli, replay_names_the_command_of_each_failing_kernel_and_refuses_what_no_
   EXPECT_THAT(err, HasSubstr("nothing was tested"));
 }
 
+TEST_F(Cli, replay_says_what_is_wrong_with_a_kernel) {
+  EXPECT_EQ(run("replay attention:feature_mix:1:format=f32 --kernel attention.broken.causal_top_left"), kExitFinding);
+  EXPECT_THAT(out,
+              HasSubstr("\n  diagnosis: the causal mask is aligned top left, the declaration says bottom right\n"));
+}
+
 constexpr const char* kReport =
     "report --quick --kernel merge.pairwise_stable.hardened --kernel 'attention_backward.*' --family normal --format "
     "f32 ";

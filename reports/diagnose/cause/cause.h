@@ -24,6 +24,8 @@ struct Cause {
   std::string witness = {};                    // line of the smallest of the cases
   bool confident = false;                      // by the rules of README.md; else it is what can be said
 
+  /// The sentence and the condition.
+  std::string text() const { return condition.empty() ? sentence : sentence + "; " + condition; }
   /// One line of JSON, and back. Throws std::exception on anything else.
   std::string serialize() const;
   static Cause deserialize(const std::string& line);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include "reports/views/terminal/text.h"
 
@@ -26,8 +28,17 @@ std::vector<Cause> together(const std::vector<Cause>& causes) {
   return list;
 }
 
-std::string whole(const Cause& cause) {
-  return cause.sentence + (cause.condition.empty() ? "" : "; " + cause.condition);
+/// The field and value of the semantics that a cause is, where it is one: many a right kernel returns this.
+std::string declared_by(std::string_view id) {
+  constexpr std::pair<std::string_view, std::string_view> kFields[] = {
+      {"lse.base_2", R"(lse_base = "2")"},
+      {"causal.top_left", R"(diagonal = "top_left")"},
+      {"nan:no_visible_key", R"(empty_o = "nan")"},
+  };
+  for (const auto& [cause, field] : kFields) {
+    if (cause == id) return fmt::format("if it is meant, declare semantics {}", field);
+  }
+  return "";
 }
 
 std::string looked_at(std::uint64_t n) {
@@ -50,18 +61,19 @@ std::vector<CauseEntry> cause_entries(const std::vector<Cause>& causes, const Di
   const std::vector<Cause> list = together(causes);
   for (const Cause& cause : list) {
     if (cause.confident) continue;
-    open += (open.empty() ? "" : "; ") + whole(cause);
+    open += (open.empty() ? "" : "; ") + cause.text();
     open_cases += cause.cases;
     if (witness.empty()) witness = cause.witness;
   }
   for (const Cause& cause : list) {
     if (!cause.confident) continue;
-    std::string sentence = whole(cause);
+    std::string sentence = cause.text();
     if (!cause.others.empty()) sentence += "; or, what these cases do not tell apart: " + cause.other_sentence;
     std::string extent = fmt::format("explains {} of {}", cause.cases, looked_at(cause.failing_cases));
     if (cause.elements > 0) extent += fmt::format(" ({} elements)", cause.elements);
     // What a mistake leaves behind looks like other mistakes: it is said, and is no cause of its own.
     if (entries.empty() && !open.empty()) extent += fmt::format(", leaves elements of {}: {}", open_cases, open);
+    if (const std::string field = declared_by(cause.id); kernel.is_foreign && !field.empty()) sentence += "; " + field;
     entries.push_back({fmt::format("{}: {}", kernel.name, sentence), fmt::format("{}; {}", extent, kernel.failing),
                        replay(cause.witness)});
   }

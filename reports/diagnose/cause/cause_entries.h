@@ -15,6 +15,8 @@ struct DiagnosedKernel {
   std::string name;     // as the block calls it
   std::string failing;  // how much of it fails in all
   std::function<std::string(const std::string& case_line)> replay;
+  bool is_foreign =
+      false;  // what it means to return it may declare (reference/error/semantics/semantics.h): the field is named
 };
 
 /// Whether the diagnosis says more than that it broke off.

@@ -20,6 +20,8 @@
 namespace flashproof {
 namespace {
 
+using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 constexpr std::string_view kLike = "attention.deferred.hardened";
@@ -163,6 +165,22 @@ TEST(Cause, what_a_mistake_leaves_is_no_cause_of_its_own) {
   EXPECT_THAT(told[0].extent,
               HasSubstr("explains 11 of 12 failing cases that were looked at, leaves elements of 1: numbers"));
   EXPECT_THAT(cause_entries({rest}, kernel).at(0).sentence, HasSubstr("no cause is certain: numbers"));
+}
+
+TEST(Cause, what_a_foreign_kernel_may_declare_is_named) {
+  const Cause causes[] = {
+      {.id = "lse.base_2", .sentence = "lse is the logarithm to base 2", .cases = 1, .confident = true},
+      {.id = "scale.twice", .sentence = "scores are scaled twice", .cases = 1, .confident = true}};
+  DiagnosedKernel kernel{"attention.mine", "2 laws", [](const std::string& line) { return line; }};
+  const auto sentences = [&] {
+    std::vector<std::string> list;
+    for (const CauseEntry& entry : cause_entries({causes[0], causes[1]}, kernel)) list.push_back(entry.sentence);
+    return list;
+  };
+  EXPECT_THAT(sentences(), ElementsAre(EndsWith("base 2"), EndsWith("twice")));
+  kernel.is_foreign = true;
+  EXPECT_THAT(sentences(),
+              ElementsAre(EndsWith("base 2; if it is meant, declare semantics lse_base = \"2\""), EndsWith("twice")));
 }
 
 TEST(Cause, poison_is_told) {
