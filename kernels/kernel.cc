@@ -10,7 +10,10 @@ std::string_view name(Form form) {
   return kNames[static_cast<int>(form)];
 }
 
-std::string_view name(Executor executor) { return executor == Executor::cpu ? "cpu" : "cuda"; }
+std::string_view name(Executor executor) {
+  constexpr std::string_view kNames[] = {"cpu", "cuda", "ptx"};
+  return kNames[static_cast<std::size_t>(executor)];
+}
 
 std::string_view name(Math math) { return math == Math::det ? "det" : "native"; }
 

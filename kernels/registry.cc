@@ -73,6 +73,8 @@ std::string_view source_of(std::string_view id) {
   return file == files.end() ? std::string_view() : file->second;
 }
 
+bool has_ptx(const Kernel& kernel) { return kernel.fault == nullptr && !source_of(kernel.id).empty(); }
+
 const Kernel* find_kernel(std::string_view id) {
   const auto list = kernels();
   const auto kernel = std::ranges::lower_bound(list, id, {}, &Kernel::id);

@@ -21,7 +21,8 @@ namespace flashproof {
 enum class Form : std::uint8_t { published, hardened, broken };
 std::string_view name(Form form);
 
-enum class Executor : std::uint8_t { cpu, cuda };
+/// Where a kernel runs: on fibers, on a GPU, or as the PTX that nvcc makes of it, on the CPU (run/ptx_target.h).
+enum class Executor : std::uint8_t { cpu, cuda, ptx };
 std::string_view name(Executor executor);
 
 /// Which exponentials, logarithms and reciprocals a kernel runs with: the deterministic ones, or the GPU's own, which the

@@ -3,7 +3,7 @@
 
 #include "kernels/ptx/parse/parser.h"
 #include "kernels/ptx/run/jit.h"
-#include "kernels/ptx/test/twin_target.h"
+#include "kernels/ptx/test/own_run.h"
 #include "kernels/run/run.h"
 #include "reference/problem/random.h"
 
@@ -33,17 +33,17 @@ Problem attention(std::int64_t queries, std::int64_t keys, std::int64_t d, Forma
   return p;
 }
 
-TwinTarget& target() {
-  static TwinTarget made(FLASHPROOF_PTX_FOLDER);
+OwnKernels& target() {
+  static OwnKernels made(FLASHPROOF_PTX_FOLDER);
   return made;
 }
 
 void launches(benchmark::State& state, const char* id, const Problem& problem, bool ptx) {
   const Kernel& kernel = *find_kernel(id);
-  if (ptx) target().run(kernel, problem);  // compiles
+  if (ptx) run_as_ptx(target(), kernel, problem);  // compiles
   const std::uint64_t before = target().instructions();
   for (auto _ : state) {
-    Output output = ptx ? target().run(kernel, problem) : run(kernel, problem);
+    Output output = ptx ? run_as_ptx(target(), kernel, problem) : run(kernel, problem);
     benchmark::DoNotOptimize(output);
   }
   if (ptx)

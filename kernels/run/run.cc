@@ -14,6 +14,7 @@
 #include "kernels/run/guarded_buffer.h"
 #include "kernels/run/make_args.h"
 #include "kernels/run/margin_copies.h"
+#include "kernels/run/ptx_target.h"
 #include "kernels/run/run_cuda.h"
 #include "kernels/run/watch_inputs.h"
 #include "kernels/simt/cpu/executor.h"
@@ -79,8 +80,9 @@ struct Guarded {
   GuardedBuffer buffer;
 };
 
+/// Fibers, or, where `ptx` is not null, the kernel's PTX.
 void run_on_cpu(const Kernel& kernel, const Problem& problem, const RunOptions& options, Tensor& workspace,
-                Output& output) {
+                Output& output, PtxTarget* ptx) {
   const simt::ScopedSchedule schedule(options.schedule);
   const simt::ScopedMatrixUnit unit(options.matrix_unit);
   const simt::ScopedMath math(kernel.math == Math::native);
@@ -88,6 +90,13 @@ void run_on_cpu(const Kernel& kernel, const Problem& problem, const RunOptions& 
   std::deque<Guarded> outputs;
   for (const Part part : parts(kernel.problem)) outputs.emplace_back(part, output[part]);
   GuardedBuffer space(workspace);
+  std::optional<simt::ScopedLaunchTarget> launches;
+  if (ptx != nullptr) {
+    ptx->begin(kernel);
+    launches.emplace(*ptx);
+    for (Guarded& out : outputs) ptx->add(out.buffer.tensor(), out.tensor->storage.size(), true, out.name);
+    ptx->add(space.tensor(), workspace.storage.size(), true, "workspace");
+  }
   const auto place_output = [&](Tensor& tensor) -> void* {
     return std::ranges::find(outputs, &tensor, &Guarded::tensor)->buffer.tensor();
   };
@@ -107,7 +116,9 @@ void run_on_cpu(const Kernel& kernel, const Problem& problem, const RunOptions& 
         const bool with_margins = kernel.fault != nullptr || options.guard_inputs;
         const auto place = [&](const void* data, std::size_t bytes) {
           if (const void* there = far.find(data)) return there;
-          return with_margins ? copies.place(data, bytes) : data;
+          const void* there = with_margins ? copies.place(data, bytes) : data;
+          if (ptx != nullptr) ptx->add(const_cast<void*>(there), bytes, false, "an input");
+          return there;
         };
         auto args = make_args(p, output, place, place_output);
         args.workspace = {space.tensor(), static_cast<std::int64_t>(workspace.storage.size())};
@@ -179,7 +190,8 @@ Output run(const Kernel& kernel, const Problem& problem, const RunOptions& optio
   if (options.executor == Executor::cuda) {
     run_on_cuda(kernel, problem, workspace, output);
   } else {
-    run_on_cpu(kernel, problem, options, workspace, output);
+    run_on_cpu(kernel, problem, options, workspace, output,
+               options.executor == Executor::ptx ? &ptx_target() : nullptr);
   }
   return output;
 }

@@ -15,7 +15,7 @@ namespace flashproof {
 
 struct RunOptions {
   Executor executor = Executor::cpu;
-  simt::Schedule schedule = {};          // CPU executor only
+  simt::Schedule schedule = {};          // CPU executor only; as PTX blocks and warps run from the first to the last
   simt::ScopedShadow* shadow = nullptr;  // CPU executor only: told where the inputs, outputs and the workspace are
   BlockFma matrix_unit = kHopperF16;     // CPU executor only: of mma; a bound must then be that of on_unit()
   double dose = 0;                       // of a seeded fault that has one (broken/fault.h); 0: the registered one
@@ -42,8 +42,8 @@ Tensor workspace_of(const Kernel& kernel, const Problem& problem);
 /// A dense tensor of nothing else.
 Tensor poisoned(Format format, std::vector<std::int64_t> shape);
 
-/// The kernel broke the rules of its memory: a write beside its outputs (CPU executor), or the GPU stopped it: an illegal
-/// address, an assertion, its time limit. A finding, not a failure of the machine. On a GPU the CUDA context is lost: the
+/// The kernel broke the rules of its memory: a write beside its outputs (CPU executor), a finding of the launch (PTX: an address, a race),
+/// or the GPU stopped it: an illegal address, an assertion, its time limit. A finding, not a failure of the machine. On a GPU the CUDA context is lost: the
 /// process that catches this can run nothing more there.
 struct KernelFault : std::runtime_error {
   using std::runtime_error::runtime_error;

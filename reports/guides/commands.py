@@ -24,6 +24,7 @@ class Listed:
 
 SLURM = Listed("needs a Slurm cluster; the test fuzz/campaign submits to one of its own")
 GPU = Listed("needs a GPU")
+NVCC = Listed("needs nvcc and libLLVM; cli_ptx_test runs it where they are")
 BENCH = Listed("builds the benchmarks and runs for minutes; cli_checkout_test runs bench on a small tree")
 REVISIONS = Listed("builds two revisions; compare_revisions_test does, of a small repository")
 INSTALLED = Listed("configures, builds and installs; properties/driver/test/downstream_test.cmake does, step by step")
@@ -55,6 +56,8 @@ COMMANDS = {
     "./flashproof ledger out/report.json": Run(),
     "./flashproof check '<problem>.<algorithm>.*'":
         Run(instead=f"./flashproof check 'softmax.online_two_pass.hardened' {SMALL}"),
+    "./flashproof check KERNEL --exec ptx": NVCC,
+    "./flashproof twin --exec ptx": NVCC,
     "./flashproof report --exec all": Run(instead=f"./flashproof report --exec all {SMALL} --kernel '{ONLINE}.*' --out out/all"),
     "./flashproof setup --cuda": Listed("installs a compiler from the network; launcher_test covers what it says"),
     "./flashproof list man >flashproof.1": Run(),

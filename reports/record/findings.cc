@@ -19,13 +19,14 @@ namespace fs = std::filesystem;
 
 constexpr const char* kWitnesses = "witnesses";
 constexpr std::string_view kExtension = ".safetensors", kCudaSuffix = ".cuda", kNativeSuffix = ".native",
-                           kNativeOnCpuSuffix = ".cpu_native";
+                           kNativeOnCpuSuffix = ".cpu_native", kPtxSuffix = ".ptx", kNativeAsPtxSuffix = ".ptx_native";
 
 /// Could witness_name() have made this? The kernel may be one that is gone by now, so only its form counts: three names.
 bool is_witness_name(std::string_view file) {
   if (!file.ends_with(kExtension)) return false;
   file.remove_suffix(kExtension.size());
-  for (const std::string_view suffix : {kCudaSuffix, kNativeSuffix, kNativeOnCpuSuffix}) {
+  for (const std::string_view suffix :
+       {kCudaSuffix, kNativeSuffix, kNativeOnCpuSuffix, kPtxSuffix, kNativeAsPtxSuffix}) {
     if (file.ends_with(suffix)) {
       file.remove_suffix(suffix.size());
       break;
@@ -72,6 +73,7 @@ std::string witness_name(std::string_view kernel, Format format, std::string_vie
   std::string_view suffix;
   if (executor == Executor::cuda) suffix = math == Math::native ? kNativeSuffix : kCudaSuffix;
   if (executor == Executor::cpu && math == Math::native) suffix = kNativeOnCpuSuffix;
+  if (executor == Executor::ptx) suffix = math == Math::native ? kNativeAsPtxSuffix : kPtxSuffix;
   return fmt::format("{}.{}.{}{}{}", kernel, info(format).name, family, suffix, kExtension);
 }
 
@@ -134,7 +136,7 @@ std::string replay_command(const Record& record) {
 
 std::string replay_command(const std::string& target, Executor executor, Math math) {
   std::string command = "./flashproof replay " + shell_word(target);
-  if (executor == Executor::cuda) command += " --exec cuda";
+  if (executor != Executor::cpu) command += fmt::format(" --exec {}", name(executor));
   if (math == Math::native) command += " --math native";
   return command;
 }

@@ -28,7 +28,7 @@ E one_of(const JsonAt& at, std::span<const E> values, std::string_view (*name_of
 constexpr std::uint64_t kMostCases = 1'000'000'000;
 
 constexpr Form kForms[] = {Form::published, Form::hardened, Form::broken};
-constexpr Executor kExecutors[] = {Executor::cpu, Executor::cuda};
+constexpr Executor kExecutors[] = {Executor::cpu, Executor::cuda, Executor::ptx};
 constexpr Math kMath[] = {Math::det, Math::native};
 
 std::string_view format_name(Format format) { return info(format).name; }

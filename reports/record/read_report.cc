@@ -28,7 +28,7 @@ Run read_run(const JsonAt& at) {
                                                         {"date", &e.date},         {"command_line", &e.command_line}};
   for (const auto& [key, to] : texts) *to = at[key].text();
   e.tier = at["tier"].text_of({"quick", "default", "nightly"});
-  e.executors = at["executors"].text_of({"cpu", "cuda", "cpu cuda"});
+  e.executors = at["executors"].text_of({"cpu", "cuda", "cpu cuda", "ptx"});
   e.math = at["math"].text_of({"det", "native", "all"});
   if (!at["profile"].null()) e.profile = at["profile"].text();
   if (!at["partial"].null()) run.partial = at["partial"].text();

@@ -10,7 +10,7 @@ namespace flashproof {
 
 struct Environment {
   std::string compiler, cuda_compiler, flags, revision, cpu, gpu, date, command_line, tier;
-  std::string executors;  // "cpu", "cuda" or "cpu cuda"
+  std::string executors;  // "cpu", "cuda", "cpu cuda" or "ptx"
   std::string math;       // det, native or all
   std::string profile;    // of the GPU, for native math; else empty
   std::uint64_t seed = 0;

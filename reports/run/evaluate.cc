@@ -173,7 +173,7 @@ double dominating_share(const ElementBound& b) {
 
 std::string_view place(Math math, Executor executor) {
   if (math == Math::det) return name(executor);
-  return executor == Executor::cpu ? kNativeOnCpu : name(math);
+  return executor == Executor::cpu ? kNativeOnCpu : executor == Executor::ptx ? kNativeAsPtx : name(math);
 }
 
 std::string_view place(const Kernel& kernel, Executor executor) { return place(kernel.math, executor); }

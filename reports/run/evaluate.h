@@ -82,7 +82,7 @@ CaseResult not_judged(std::uint64_t case_index, VerdictKind kind, Failure failur
                       Asked asked = Asked::no);
 
 /// Where a kernel runs, in one word: cpu, cuda, native (cuda with native math), or cpu.native.
-inline constexpr std::string_view kNativeOnCpu = "cpu.native";
+inline constexpr std::string_view kNativeOnCpu = "cpu.native", kNativeAsPtx = "ptx.native";
 std::string_view place(Math math, Executor executor);
 std::string_view place(const Kernel& kernel, Executor executor);
 /// The kernel's id, with ".native" behind it where the table has no column for place().

@@ -30,6 +30,9 @@ bool runs_on(const Plan& plan, Executor executor) {
   return std::ranges::find(plan.executors, executor) != plan.executors.end();
 }
 
+/// On fibers or as PTX: with the modelled bits.
+bool runs_here(const Plan& plan) { return runs_on(plan, Executor::cpu) || runs_on(plan, Executor::ptx); }
+
 void require_model(const Gpu& gpu) {
   if (special::tables_of(gpu.compute_capability) != nullptr) return;
   throw UsageError(
@@ -47,7 +50,7 @@ Profile profile_for(const Plan& plan, const std::string& profile_file) {
   } else {
     profile = profile_file.empty() ? modelled_profile() : load_profile(profile_file);
   }
-  if (runs_on(plan, Executor::cpu)) require_model(profile.gpu);
+  if (runs_here(plan)) require_model(profile.gpu);
   return profile;
 }
 
@@ -55,7 +58,7 @@ template <class MakeNative>
 void add_native_forms(Plan& plan, bool keep_det, MakeNative make_native) {
   auto all = std::move(plan.kernels);
   plan.kernels.clear();
-  const bool on_cpu = runs_on(plan, Executor::cpu);
+  const bool on_cpu = runs_here(plan);
   for (const auto* kernel : all) {
     if (keep_det) plan.kernels.push_back(kernel);
     if (!kernel->has_native && !on_cpu) continue;

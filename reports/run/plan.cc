@@ -8,6 +8,7 @@
 
 #include "kernels/registry.h"
 #include "kernels/run/run.h"
+#include "kernels/source.h"
 #include "properties/generators/family.h"
 #include "properties/generators/glob.h"
 #include "reference/problem/witness/witness.h"
@@ -18,7 +19,11 @@ namespace flashproof {
 namespace {
 
 constexpr std::span<const Format> kFormats = kStorageFormats;
-bool built_for(const Kernel& kernel, Executor executor) { return executor == Executor::cpu || kernel.has_cuda; }
+
+bool built_for(const Kernel& kernel, Executor executor) {
+  if (executor == Executor::ptx) return has_ptx(kernel);
+  return executor == Executor::cpu || kernel.has_cuda;
+}
 
 }  // namespace
 

@@ -121,6 +121,7 @@ class CaseWork {
     if (steps_[step].executor == Executor::cuda) return gpu_->run(kernel, index_, case_->problem, started);
     started();
     RunOptions options;
+    options.executor = steps_[step].executor;
     options.schedule = plan_.schedule;
     return run(kernel, case_->problem, options);
   }

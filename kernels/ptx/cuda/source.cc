@@ -106,21 +106,18 @@ std::string compiled(const std::string& nvcc, const std::string& path, std::vect
   return read_file(folder / "ptx", kMaxFileBytes);
 }
 
-std::string ptx_of(const std::string& path, const ProgramOptions& options) {
+std::string ptx_of(const std::string& path, const ProgramOptions& options, const std::vector<std::string>& flags) {
   if (path.find_first_of("$`\"\\\n") != std::string::npos)
     throw UsageError(shown(path) + R"(: nvcc hands paths to a shell, legal: without $, `, ", \ and line ends)");
   read_file(path, kMaxFileBytes);  // no regular file: told before anything else
   const std::string nvcc = find_nvcc();
-  if (nvcc.empty()) {
-    throw InfrastructureError(
-        fmt::format("{}: no nvcc (looked in PATH, CUDA_PATH, CUDA_HOME, /usr/local/cuda and .cuda); ./flashproof setup "
-                    "--cuda installs one",
-                    shown(path)));
-  }
-  const std::vector<std::string> words = {"-ptx", "-lineinfo", "-arch=" + architecture()};
+  if (nvcc.empty()) throw InfrastructureError(shown(path) + ": " + without_nvcc());
+  std::vector<std::string> words = {"-ptx", "-lineinfo", "-arch=" + architecture()};
+  words.insert(words.end(), flags.begin(), flags.end());
   const std::string absolute = fs::absolute(path).lexically_normal().string();
   std::string key = fmt::format("cuda 1\n{}\n{}\n{}\n{}\n{}\n{}\n", absolute, nvcc, fs::current_path().string(),
-                                variable("NVCC_PREPEND_FLAGS"), variable("NVCC_APPEND_FLAGS"), words.back());
+                                variable("NVCC_PREPEND_FLAGS"), variable("NVCC_APPEND_FLAGS"),
+                                fmt::join(words.begin() + 2, words.end(), "\n"));
   const auto version = output_of({{nvcc, "--version"}});
   if (!version) throw InfrastructureError(nvcc + " --version: it does not run");
   key += *version;
@@ -141,9 +138,15 @@ std::string ptx_of(const std::string& path, const ProgramOptions& options) {
 
 bool is_cuda_source(const std::string& path) { return path.ends_with(".cu"); }
 
-Module read_module(const std::string& path, const ProgramOptions& options) {
+Module read_module(const std::string& path, const ProgramOptions& options, const std::vector<std::string>& flags) {
   if (!is_cuda_source(path)) return parse_file(path);
-  return parse(module_name(path), ptx_of(path, options));
+  return parse(module_name(path), ptx_of(path, options, flags));
+}
+
+std::string without_nvcc() {
+  if (!find_nvcc().empty()) return "";
+  return "no nvcc (looked in PATH, CUDA_PATH, CUDA_HOME, /usr/local/cuda and .cuda); ./flashproof setup --cuda "
+         "installs one";
 }
 
 }  // namespace flashproof::ptx

@@ -10,8 +10,7 @@
 #include <fstream>
 #include <map>
 
-#include "kernels/dense_features.h"
-#include "kernels/ptx/test/twin_target.h"
+#include "kernels/ptx/test/own_run.h"
 #include "kernels/run/run.h"
 #include "properties/generators/family.h"
 #include "reference/problem/random.h"
@@ -40,17 +39,14 @@ void compare(const std::string& what, const Tensor& fibers, const Tensor& ptx, C
 }
 
 /// `finding`: where a finding of the launch goes; null: it is a failure.
-void run_both(TwinTarget& target, const Kernel& kernel, const Case& made, Count& count,
+void run_both(OwnKernels& target, const Kernel& kernel, const Case& made, Count& count,
               std::string* finding = nullptr) {
-  Problem problem = made.problem;
+  const Problem& problem = made.problem;
   if (!kernel.supports(format_of(problem)) || !kernel.unsupported(problem).empty()) return;
-  if (const AttentionProblem* attention = attention_of(problem);
-      attention != nullptr && !has_dense_features(*attention))
-    problem = with_dense_features(problem);
   const std::string what = std::string(kernel.id) + " on " + to_string(made.spec);
   Output ptx;
   try {
-    ptx = target.run(kernel, problem);
+    ptx = run_as_ptx(target, kernel, problem);
   } catch (const NoSuchEntry&) {
     ++count.missing;
     return;
@@ -67,7 +63,7 @@ void run_both(TwinTarget& target, const Kernel& kernel, const Case& made, Count&
 
 /// Every kernel whose PTX is there, with this math.
 void compare_all(Math math, std::uint64_t least_runs) {
-  TwinTarget target(FLASHPROOF_PTX_FOLDER);
+  OwnKernels target(FLASHPROOF_PTX_FOLDER);
   std::map<std::string, Count> counts;
   for (const Kernel& declared : kernels()) {
     if (declared.fault != nullptr || declared.form == flashproof::Form::broken || !declared.contract.deterministic)
@@ -122,7 +118,7 @@ std::string first_sign(const std::string& stem, const std::string& text) {
   std::string folder = testing::TempDir() + "ptx-XXXXXX";
   EXPECT_NE(::mkdtemp(folder.data()), nullptr);
   std::ofstream(folder + "/k.ptx") << text;
-  TwinTarget target(folder);
+  OwnKernels target(folder);
   std::string said;
   for (const Kernel& kernel : kernels()) {
     std::string id(kernel.id);
@@ -199,11 +195,12 @@ std::string outcome(const std::string& text, const Problem& problem) {
   const Kernel& kernel = *find_kernel("attention.mma_f16.hardened");
   std::string said;
   try {
-    const Output ptx = TwinTarget(folder).run(kernel, problem), fibers = run(kernel, problem);
+    OwnKernels target(folder);
+    const Output ptx = run_as_ptx(target, kernel, problem), fibers = run(kernel, problem);
     Count count;
     for (const Part part : parts(kernel.problem)) compare("output", fibers[part], ptx[part], count);
     said = count.first;
-  } catch (const LaunchFinding& finding) {
+  } catch (const KernelFault& finding) {
     said = finding.what();
   }
   std::filesystem::remove_all(folder);

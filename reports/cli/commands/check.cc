@@ -56,6 +56,7 @@ int check_command(const SweepArguments& arguments) {
   stop_on_signals();
   SweepOptions options;
   options.jobs = jobs_for(arguments.jobs);
+  compile_ptx(plan, options.jobs);
   options.max_elements = 8;
   options.keep_results = true;
   SweepResult result;

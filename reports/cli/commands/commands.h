@@ -23,7 +23,7 @@ struct LauncherArguments {
 /// What report, check and twin have in common.
 struct SweepArguments {
   Filters filters;
-  std::string executor = "cpu";  // cpu | cuda | all
+  std::string executor = "cpu";  // cpu | cuda | all | ptx
   std::string math = "det";      // det | native | all
   std::string profile;           // for native math; empty: a shipped one (reports/run/native.h)
   bool quick = false, nightly = false, faults = false;
@@ -200,9 +200,11 @@ struct ElementIndex {
 ElementIndex place_of(const std::string& executor, const std::string& math, const std::string& profile,
                       const Notes& notes);
 
-/// The executors that `--exec` names and that this machine has; empty: cuda was asked for and there is no GPU (said on
-/// stderr). `all` without a GPU is the CPU, also said. Throws UsageError for another word.
+/// The executors that `--exec` names and that this machine has; empty: cuda was asked for and there is no GPU, or ptx and there is no nvcc
+/// or no libLLVM (said on stderr). `all` without a GPU is the CPU, also said. Throws UsageError for another word.
 std::vector<Executor> executors_for(const std::string& option);
+/// Of a plan that runs PTX every kernel's, before the first run.
+void compile_ptx(const Plan& plan, int jobs);
 int jobs_for(int option);
 /// Throws UsageError if the truth of the problem would need more memory than the oracle may take: before any work, and as what
 /// it is, the file's fault and not the machine's.

@@ -61,9 +61,11 @@ std::string replay_line(const ExportArguments& arguments, const Reproduction& re
                           shell_word(arguments.target)
                     : "");
   }
+  const Executor executor = reproduction.place.starts_with("cpu")   ? Executor::cpu
+                            : reproduction.place.starts_with("ptx") ? Executor::ptx
+                                                                    : Executor::cuda;
   std::string line =
-      replay_command(arguments.target, reproduction.place.starts_with("cpu") ? Executor::cpu : Executor::cuda,
-                     reproduction.place.ends_with("native") ? Math::native : Math::det) +
+      replay_command(arguments.target, executor, reproduction.place.ends_with("native") ? Math::native : Math::det) +
       " --kernel " + reproduction.kernel;
   if (!arguments.profile.empty()) line += " --profile " + shell_word(arguments.profile);
   if (!arguments.schedule.empty()) line += " --schedule " + shell_word(arguments.schedule);

@@ -11,6 +11,7 @@
 #include "reference/system/shown_text.h"
 #include "reference/system/text.h"
 #include "reports/cli/commands/commands.h"
+#include "reports/diagnose/cause/cause.h"
 #include "reports/plugin/check.h"
 #include "reports/record/report.h"
 #include "reports/run/native.h"
@@ -75,6 +76,24 @@ int show(const SweepResult& result, const ReplayArguments& arguments, const Case
   return closing_code(result.partial, result.failure, finding, undecided);
 }
 
+/// What is wrong with the kernel that fails, of a case that has a recipe: by that and its next seeds, as of a library's kernel. Where several
+/// fail, each has a line that replays it alone. The diagnosis runs deterministic kernels on the CPU executor, and none that ended a process.
+void say_diagnosis(const SweepResult& result, const CaseSpec& spec) {
+  std::vector<const StepResult*> failing;
+  for (const StepResult& r : result.results) {
+    if (r.result.failed()) failing.push_back(&r);
+  }
+  if (failing.size() != 1 || find_family(spec.family) == nullptr) return;
+  const Step& step = failing[0]->step;
+  const bool ended = failing[0]->result.verdict.failure == Failure::error;
+  if (ended || step.executor != Executor::cpu || step.kernel->math != Math::det) return;
+  const FailingRuns runs[] = {{step.kernel, {spec}, {}, step.executor}};
+  const std::vector<Cause> causes = diagnose_apart(runs, 1).front();
+  for (const Cause& cause : causes) {
+    if (cause.confident) std::printf("  diagnosis: %s\n", one_line(cause.text()).c_str());
+  }
+}
+
 /// "kernel law cpu case verdict"; the exit code.
 int say_verdict(const std::string& id, const std::string& case_line, const Verdict& verdict) {
   std::printf("%s\n", one_line(verdict_line(id, name(Executor::cpu), case_line, verdict, {})).c_str());
@@ -128,7 +147,10 @@ int replay_command(const ReplayArguments& arguments) {
   if (plan.executors.empty()) return kExitSkipped;
   choose_math(plan, place.math, arguments.profile);
   stop_on_signals();
-  const int code = show(sweep(plan, replay_options()), arguments, planned.spec);
+  compile_ptx(plan, jobs_for(0));
+  const SweepResult result = sweep(plan, replay_options());
+  const int code = show(result, arguments, planned.spec);
+  if (code == kExitFinding && !stop_requested()) say_diagnosis(result, planned.spec);
   const Case c{planned.spec, planned.data->problem};
   const bool was_judged = code <= kExitFinding || code == kExitSkipped;
   if (!was_judged || place.executor != name(Executor::cpu)) return code;

@@ -89,6 +89,7 @@ int report_command(const SweepArguments& arguments) {
   report.plan = &plan;
   SweepOptions options;
   options.jobs = jobs_for(arguments.jobs);
+  compile_ptx(plan, options.jobs);
   {
     Progress progress("cases");
     options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };

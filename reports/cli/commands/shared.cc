@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "kernels/ptx/own/own_kernels.h"
 #include "kernels/registry.h"
 #include "kernels/run/run.h"
 #include "reference/oracle/backward/backward_truth.h"
 #include "reference/oracle/memory.h"
 #include "reference/system/error.h"
 #include "reference/system/exit_codes.h"
+#include "reference/system/progress.h"
 #include "reference/system/text.h"
 #include "reports/cli/commands/commands.h"
 #include "reports/run/native.h"
@@ -83,8 +85,15 @@ int jobs_for(int option) { return option > 0 ? option : default_jobs(); }
 
 std::vector<Executor> executors_for(const std::string& option) {
   if (option == "cpu") return {Executor::cpu};
-  if (option != "cuda" && option != "all") throw UsageError("--exec " + quote(option) + ": cpu, cuda or all");
   std::string why;
+  if (option == "ptx") {
+    ptx::execute_own_kernels();
+    why = ptx::without_own_kernels();
+    if (why.empty()) return {Executor::ptx};
+    say("skipped: --exec ptx: " + why);
+    return {};
+  }
+  if (option != "cuda" && option != "all") throw UsageError("--exec " + quote(option) + ": cpu, cuda, all or ptx");
   const bool gpu = cuda_devices_elsewhere(&why) > 0;
   if (option == "all") {
     if (gpu) return {Executor::cpu, Executor::cuda};
@@ -94,6 +103,13 @@ std::vector<Executor> executors_for(const std::string& option) {
   if (gpu) return {Executor::cuda};
   say("skipped: no GPU (" + why + ")");
   return {};
+}
+
+void compile_ptx(const Plan& plan, int jobs) {
+  if (std::ranges::find(plan.executors, Executor::ptx) == plan.executors.end()) return;
+  Progress progress("sources compiled by nvcc, or from its cache");
+  ptx::compile_own_kernels(plan.kernels, jobs,
+                           [&](std::size_t done, std::size_t total) { progress.update(done, total); });
 }
 
 }  // namespace flashproof

@@ -1,5 +1,5 @@
-// twin: every kernel on both executors, det or native math, output bits compared (NaN as one value). The GPU's numbers are
-// then the CPU's numbers, and a machine without a GPU tests both.
+// twin: every kernel on fibers and on the GPU, or as PTX on the CPU, det or native math, output bits compared (NaN as one value). The
+// GPU's numbers are then the CPU's numbers, and a machine without a GPU tests both.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/run/native_kernel.h"
 #include "kernels/run/run.h"
 #include "reference/system/atomic_file.h"
 #include "reference/system/error.h"
@@ -30,7 +31,7 @@ namespace {
 using TwinKey = std::pair<std::string, Format>;  // full_id()
 
 /// One kernel on one case, on both executors.
-TwinRow compare_one(const Kernel& kernel, const Problem& problem, const GpuServer& gpu, std::uint64_t index,
+TwinRow compare_one(const Kernel& kernel, const Problem& problem, const GpuServer* gpu, std::uint64_t index,
                     const std::function<void()>& starting, const std::function<void()>& returned) {
   TwinRow row;
   row.cases = 1;
@@ -51,7 +52,11 @@ TwinRow compare_one(const Kernel& kernel, const Problem& problem, const GpuServe
       starting();
       return run(kernel, problem);
     });
-    attempt(1, "cuda", [&] { return gpu.run(kernel, index, problem, starting); });
+    attempt(1, gpu != nullptr ? "cuda" : "ptx", [&] {
+      if (gpu != nullptr) return gpu->run(kernel, index, problem, starting);
+      starting();
+      return run(kernel, problem, {.executor = Executor::ptx});
+    });
     if (fault.empty()) {
       row.compare(output[0], output[1]);
     } else {
@@ -65,7 +70,7 @@ TwinRow compare_one(const Kernel& kernel, const Problem& problem, const GpuServe
   return row;
 }
 
-void run_case(const Plan& plan, const GpuServer& gpu, std::uint64_t index, std::uint64_t first_step,
+void run_case(const Plan& plan, const GpuServer* gpu, std::uint64_t index, std::uint64_t first_step,
               StepReporter& reporter) {
   const auto steps = plan.steps(index);
   std::optional<Case> subject;
@@ -86,11 +91,13 @@ void run_case(const Plan& plan, const GpuServer& gpu, std::uint64_t index, std::
   }
 }
 
-std::string head(const Environment& e) {
+std::string head(const Environment& e, bool on_gpu) {
+  const std::string where =
+      on_gpu ? fmt::format("- GPU {}\n- CUDA compiler {}\n", markdown_escaped(e.gpu), markdown_escaped(e.cuda_compiler))
+             : "";
   return fmt::format(
-      "# Twin check: CPU executor against CUDA, bit for bit\n\n- date {}\n- GPU {}\n- CUDA compiler {}\n- host "
-      "compiler {}, {}\n- revision {}\n\n",
-      e.date, markdown_escaped(e.gpu), markdown_escaped(e.cuda_compiler), markdown_escaped(e.compiler),
+      "# Twin check: CPU executor against {}, bit for bit\n\n- date {}\n{}- host compiler {}, {}\n- revision {}\n\n",
+      on_gpu ? "CUDA" : "the kernels' PTX on the CPU", e.date, where, markdown_escaped(e.compiler),
       markdown_escaped(e.cpu), markdown_escaped(e.revision));
 }
 
@@ -101,7 +108,8 @@ struct Twins {
   PoolOutcome outcome = {};
 
   void run(int jobs) {
-    const GpuServer gpu(plan);
+    std::optional<GpuServer> gpu;
+    if (plan.executors.front() == Executor::cuda) gpu.emplace(plan);
     Progress progress("cases");
     const auto row_of = [&](std::uint64_t task, std::uint64_t step) -> TwinRow& {
       return rows[{full_id(*plan.steps(task).at(step).kernel), plan.cases[task].format}];
@@ -109,7 +117,7 @@ struct Twins {
     PoolHooks hooks;
     hooks.steps = [&](std::uint64_t task) { return plan.steps(task).size(); };
     hooks.work = [&](std::uint64_t task, std::uint64_t step, StepReporter& reporter) {
-      run_case(plan, gpu, task, step, reporter);
+      run_case(plan, gpu ? &*gpu : nullptr, task, step, reporter);
     };
     hooks.result = [&](std::uint64_t task, std::uint64_t step, const std::string& text) {
       row_of(task, step).merge(TwinRow::deserialize(text), task);
@@ -145,22 +153,29 @@ struct Twins {
 }  // namespace
 
 int twin_command(const SweepArguments& arguments, const std::string& out_file) {
+  const bool on_gpu = arguments.executor == name(Executor::cuda);
   // One step per kernel: the worker itself runs both executors.
-  Twins twins{make_plan(arguments.filters, arguments.tier(), arguments.seed, {Executor::cuda})};
+  Twins twins{
+      make_plan(arguments.filters, arguments.tier(), arguments.seed, {on_gpu ? Executor::cuda : Executor::ptx})};
   // A kernel whose contract leaves its order open (atomics) is left out: its bits say nothing.
   std::erase_if(twins.plan.kernels, [](const Kernel* kernel) { return !kernel->contract.deterministic; });
   if (!out_file.empty()) require_writable_file(out_file, "--out");
   check_math(arguments.math, "");
+  const int jobs = jobs_for(arguments.jobs);
   std::string why;
-  if (cuda_devices_elsewhere(&why) == 0) {
-    say("skipped: the twin check needs a GPU (" + why + ")");
+  if (on_gpu && cuda_devices_elsewhere(&why) == 0) {
+    say("skipped: the twin check needs a GPU (" + why + "); --exec ptx compares with the kernels' PTX on the CPU");
     return kExitSkipped;
   }
-  if (arguments.math != "det") add_native_bits(twins.plan, gpu_elsewhere(), arguments.math == "all");
+  if (!on_gpu && executors_for(arguments.executor).empty()) return kExitSkipped;
+  if (arguments.math != "det") {
+    add_native_bits(twins.plan, on_gpu ? gpu_elsewhere() : modelled_profile().gpu, arguments.math == "all");
+  }
   stop_on_signals();
-  twins.run(jobs_for(arguments.jobs));
+  compile_ptx(twins.plan, jobs);
+  twins.run(jobs);
   const PoolOutcome& outcome = twins.outcome;
-  std::string text = head(this_environment(true)) + twins.table();
+  std::string text = head(this_environment(on_gpu), on_gpu) + twins.table();
   if (!outcome.complete) text += fmt::format("\n**Partial:** {}\n", markdown_escaped(partial_text(outcome.failure)));
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (!out_file.empty()) write_atomically(out_file, text);

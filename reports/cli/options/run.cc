@@ -134,15 +134,19 @@ void add_truth(CLI::App& app, Options& o, Command& command) {
 
 void add_twin(CLI::App& app, Options& o, Command& command) {
   CLI::App* twin = add_command(
-      app, "twin", "every kernel on both executors, bit for bit",
+      app, "twin", "every kernel on fibers and on the GPU, or as PTX, bit for bit",
       "The table names the revision that the program was built from: the environment variable FLASHPROOF_REVISION "
       "if it is set, else that of the checkout that the program lies in.",
-      "1 if a bit differs, 4 without a GPU");
+      "1 if a bit differs, 4 without a GPU, or with `--exec ptx` without nvcc or libLLVM");
   add_declared(twin, "twin", "--kernel", o.sweep.filters.kernels);
   add_filters(twin, o.sweep);
+  add_executor(twin, o.sweep.executor);
   add_math(twin, o.sweep.math);
   twin->add_option("--out", o.file, "Markdown file to write")->type_name("FILE");
-  twin->callback([&] { command = [&] { return twin_command(o.sweep, o.file); }; });
+  twin->callback([&, twin] {
+    if (twin->count("--exec") == 0) o.sweep.executor = name(Executor::cuda);
+    command = [&] { return twin_command(o.sweep, o.file); };
+  });
 }
 
 }  // namespace

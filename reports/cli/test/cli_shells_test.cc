@@ -95,7 +95,7 @@ TEST_F(Shells, every_shell_gets_every_command_and_option) {
     EXPECT_THAT(fish, HasSubstr(" -f -a " + command + " -d '"));
     EXPECT_THAT(zsh, HasSubstr("\n    '" + command + ":"));
   }
-  EXPECT_THAT(fish, HasSubstr("_is report' -l exec -x -a 'cpu cuda all' -d "));
+  EXPECT_THAT(fish, HasSubstr("_is report' -l exec -x -a 'cpu cuda all ptx' -d "));
   EXPECT_THAT(zsh, HasSubstr("'--exec=[cpu, cuda or all]:cpu|cuda|all:(cpu cuda all)'"));
 }
 
