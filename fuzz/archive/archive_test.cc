@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <limits>
 
 #include "fuzz/archive/archive_fixture.h"
 #include "fuzz/archive/text_rules.h"

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "properties/generators/family.h"
 #include "reference/problem/special_values.h"

@@ -180,6 +180,8 @@ Output run(const Kernel& kernel, const Problem& problem, const RunOptions& optio
     return run(kernel, with_dense_features(problem), options);
   }
   if (kernel.foreign) return run_foreign(kernel, problem, options);
+  if (options.executor == Executor::ptx && (options.shadow != nullptr || options.far_axis >= 0 || options.dose != 0))
+    throw UsageError("kernel " + id + ": as PTX it has no shadow, no far copies and no dose");
   Output output;
   for (const Part part : parts(kernel.problem)) {
     output[part] = poisoned(output_format(problem, part), output_shape(problem, part));

@@ -15,14 +15,15 @@ namespace flashproof {
 
 struct RunOptions {
   Executor executor = Executor::cpu;
-  simt::Schedule schedule = {};          // CPU executor only; as PTX blocks and warps run from the first to the last
-  simt::ScopedShadow* shadow = nullptr;  // CPU executor only: told where the inputs, outputs and the workspace are
-  BlockFma matrix_unit = kHopperF16;     // CPU executor only: of mma; a bound must then be that of on_unit()
-  double dose = 0;                       // of a seeded fault that has one (broken/fault.h); 0: the registered one
-  std::byte workspace_fill{0xff};        // what every byte of the workspace is before the first launch
-  bool zeroed_outputs = false;           // outputs hold zeros before the launch, not the poison
-  bool guard_inputs = false;             // CPU executor only: KernelFault if an input or what lies beside it is written
-  int far_axis = -1;  // CPU executor only: offsets along this axis exceed 2^31 (far_copies.h); -1: none
+  simt::Schedule schedule = {};  // CPU executor only; as PTX blocks and warps run from the first to the last
+  simt::ScopedShadow* shadow =
+      nullptr;  // fibers only, as matrix_unit, dose and far_axis: told where the inputs, outputs and the workspace are
+  BlockFma matrix_unit = kHopperF16;  // CPU executor only: of mma; a bound must then be that of on_unit()
+  double dose = 0;                    // of a seeded fault that has one (broken/fault.h); 0: the registered one
+  std::byte workspace_fill{0xff};     // what every byte of the workspace is before the first launch
+  bool zeroed_outputs = false;        // outputs hold zeros before the launch, not the poison
+  bool guard_inputs = false;          // CPU executor only: KernelFault if an input or what lies beside it is written
+  int far_axis = -1;                  // CPU executor only: offsets along this axis exceed 2^31 (far_copies.h); -1: none
   // Foreign kernels behind the C ABI only. Where tensors lie: drawn from this number, no better aligned than was promised; 0: every
   // tensor is aligned to 256 bytes.
   std::uint64_t placement = 0;

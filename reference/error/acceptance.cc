@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include "reference/error/element.h"
 #include "reference/error/exact_sum.h"

@@ -56,6 +56,21 @@ std::map<std::string, std::vector<std::string>> kernels_by_stem(const fs::path& 
   return kernels;
 }
 
+/// What an object is compiled of, as objects: itself, or the sources that CMake's unity file beside it includes. Empty: it cannot be read.
+std::vector<std::string> compiled_of(const fs::path& build, const std::string& object) {
+  if (object.find("/Unity/unity_") == std::string::npos) return {object};
+  std::vector<std::string> list;
+  try {
+    std::istringstream lines(read_file(build / object.substr(0, object.size() - 2), 1U << 20));
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("#include \"") && line.ends_with('"'))
+        list.push_back(line.substr(10, line.size() - 11) + ".o");
+    }
+  } catch (const UsageError&) {  // no such file: it cannot be told
+  }
+  return list;
+}
+
 }  // namespace
 
 std::optional<ChangedKernels> changed_kernels(const fs::path& base, const fs::path& head) {
@@ -68,9 +83,13 @@ std::optional<ChangedKernels> changed_kernels(const fs::path& base, const fs::pa
   for (const std::string& object : objects) {
     // The one object that says where the tree lies is another in every tree (source_tree.h).
     if (object.ends_with("/source_tree.cc.o") || same_bytes(base / object, head / object)) continue;
-    const auto of = std::ranges::find_if(kernels, [&](const auto& entry) { return object.ends_with(entry.first); });
-    if (of == kernels.end()) return std::nullopt;
-    ids.insert(of->second.begin(), of->second.end());
+    const std::vector<std::string> sources = compiled_of(head, object);
+    if (sources.empty()) return std::nullopt;
+    for (const std::string& source : sources) {
+      const auto of = std::ranges::find_if(kernels, [&](const auto& entry) { return source.ends_with(entry.first); });
+      if (of == kernels.end()) return std::nullopt;
+      ids.insert(of->second.begin(), of->second.end());
+    }
   }
   changed.ids.assign(ids.begin(), ids.end());
   return changed;

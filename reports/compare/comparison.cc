@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "reference/problem/special_values.h"
 #include "reference/system/error.h"

@@ -15,7 +15,7 @@ install_packages() { # of packages.txt those of the groups; without dpkg what is
   local -a install=(install --no-remove --no-install-recommends -y "${missing[@]}")
   local -a dry_run=(env LC_ALL=C apt-get -s --no-install-recommends install "${missing[@]}")
   say "missing packages (${#missing[@]}):"
-  awk 'NR == FNR { wanted[$1]; next } $2 in wanted { sub(/^[a-z]+ +/, "  "); print }' \
+  awk 'NR == FNR { wanted[$1]; next } $2 in wanted && !shown[$2]++ { sub(/^[a-z]+ +/, "  "); print }' \
     <(printf '%s\n' "${missing[@]}") "$parts/packages.txt" >&2
   if told --no-install; then fail 3 "not installed (--no-install); as root: apt-get ${install[*]}"; fi
   if ((EUID != 0)); then as_root=(sudo -n); fi

@@ -81,7 +81,7 @@ NextTier next_tier_of(CaseTruth& truth, const Kernel& kernel);
 CaseResult not_judged(std::uint64_t case_index, VerdictKind kind, Failure failure, const std::string& detail,
                       Asked asked = Asked::no);
 
-/// Where a kernel runs, in one word: cpu, cuda, native (cuda with native math), or cpu.native.
+/// Where a kernel runs, in one word: cpu, cuda, native (cuda with native math), cpu.native, ptx or ptx.native.
 inline constexpr std::string_view kNativeOnCpu = "cpu.native", kNativeAsPtx = "ptx.native";
 std::string_view place(Math math, Executor executor);
 std::string_view place(const Kernel& kernel, Executor executor);

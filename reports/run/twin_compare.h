@@ -1,4 +1,4 @@
-// Two outputs of one kernel, bit for bit: the CPU executor's and the GPU's.
+// Two outputs of one kernel, bit for bit: the CPU executor's and the GPU's, or its PTX's.
 #pragma once
 
 #include <cstdint>

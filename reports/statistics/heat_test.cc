@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
-
 #include "kernels/run/run.h"
 #include "reference/error/judge.h"
 #include "reference/problem/special_values.h"

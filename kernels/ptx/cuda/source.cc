@@ -114,10 +114,11 @@ std::string ptx_of(const std::string& path, const ProgramOptions& options, const
   if (nvcc.empty()) throw InfrastructureError(shown(path) + ": " + without_nvcc());
   std::vector<std::string> words = {"-ptx", "-lineinfo", "-arch=" + architecture()};
   words.insert(words.end(), flags.begin(), flags.end());
+  const bool has_flags = !(variable("NVCC_PREPEND_FLAGS") + variable("NVCC_APPEND_FLAGS")).empty();  // paths, perhaps
   const std::string absolute = fs::absolute(path).lexically_normal().string();
-  std::string key = fmt::format("cuda 1\n{}\n{}\n{}\n{}\n{}\n{}\n", absolute, nvcc, fs::current_path().string(),
-                                variable("NVCC_PREPEND_FLAGS"), variable("NVCC_APPEND_FLAGS"),
-                                fmt::join(words.begin() + 2, words.end(), "\n"));
+  std::string key = fmt::format("cuda 1\n{}\n{}\n{}\n{}\n{}\n{}\n", absolute, nvcc,
+                                has_flags ? fs::current_path().string() : "", variable("NVCC_PREPEND_FLAGS"),
+                                variable("NVCC_APPEND_FLAGS"), fmt::join(words.begin() + 2, words.end(), "\n"));
   const auto version = output_of({{nvcc, "--version"}});
   if (!version) throw InfrastructureError(nvcc + " --version: it does not run");
   key += *version;

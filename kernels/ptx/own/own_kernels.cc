@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <filesystem>
@@ -17,6 +18,7 @@
 #include "kernels/run/run.h"
 #include "kernels/source.h"
 #include "reference/system/source_tree.h"
+#include "reference/system/text.h"
 
 namespace flashproof::ptx {
 namespace {
@@ -39,7 +41,12 @@ std::shared_ptr<const Module> module_of(const Source& source) {
   }
   std::vector<std::string> flags = {"-std=c++20", "-diag-suppress=445", "-I" + std::string(source_tree())};
   if (source.second == Math::native) flags.emplace_back("-DFP_NATIVE_MATH=1");
-  auto module = std::make_shared<const Module>(read_module(source.first, {}, flags));
+  std::shared_ptr<const Module> module;
+  try {
+    module = std::make_shared<const Module>(read_module(source.first, {}, flags));
+  } catch (const UsageError& e) {  // a source of ours, not the user's
+    throw InfrastructureError(e.what());
+  }
   const std::scoped_lock lock(mutex);
   return modules.try_emplace(source, std::move(module)).first->second;
 }
@@ -76,7 +83,7 @@ void OwnKernels::add(void* data, std::size_t bytes, bool writable, std::string n
 
 void OwnKernels::launch(const simt::LaunchRequest& request) {
   Dl_info info{};
-  if (dladdr(request.kernel, &info) == 0 || info.dli_sname == nullptr)
+  if (dladdr(request.kernel, &info) == 0 || info.dli_sname == nullptr || info.dli_saddr != request.kernel)
     throw NoSuchEntry("the kernel has no name: the program is linked without --export-dynamic");
   std::string name = info.dli_sname;  // the same template in another namespace
   if (const std::size_t at = name.find("3cpu"); at != std::string::npos) name.replace(at, 4, space_);
@@ -86,13 +93,22 @@ void OwnKernels::launch(const simt::LaunchRequest& request) {
     if (module == modules_.end()) throw NoSuchEntry(name + ": no file has this entry");
     if (const auto lacks = unsupported(*module->second, find_entry(*module->second, name)); !lacks.empty())
       throw NoSuchEntry(name + ": " + lacks.front());
-    program = programs_.emplace(name, Program(*module->second, name)).first;
+    try {
+      program = programs_.emplace(name, Program(*module->second, name)).first;
+    } catch (const UsageError& e) {  // what translate() refuses is no refusal of the kernel's
+      throw NoSuchEntry(e.what());
+    }
   }
   const auto dim = [](dim3 d) { return Dim{d.x, d.y, d.z}; };
   if (dim(request.grid).count() == 0) return;
-  const LaunchResult result =
-      program->second.launch({dim(request.grid), dim(request.block),
-                              static_cast<std::uint32_t>(request.dynamic_shared_bytes), request.parameters, arrays_});
+  const Launch wanted = {dim(request.grid), dim(request.block),
+                         static_cast<std::uint32_t>(request.dynamic_shared_bytes), request.parameters, arrays_};
+  LaunchResult result;
+  try {
+    result = program->second.launch(wanted);
+  } catch (const UsageError& e) {  // CUDA would refuse the launch: the fibers have a fault for it
+    throw KernelFault(e.what());
+  }
   instructions_ += result.instructions;
   if (!result.findings.empty()) throw KernelFault(result.findings[0].text);
 }
@@ -101,6 +117,8 @@ void execute_own_kernels() { set_ptx_target(own_kernels_of_thread); }
 
 std::string without_own_kernels() {
   if (std::string why = without_nvcc(); !why.empty()) return why;
+  if (!std::filesystem::is_directory(std::string(source_tree()) + "kernels"))
+    return "the kernels' sources are not where this program was built: " + one_line(std::string(source_tree()));
   try {
     llvm();
   } catch (const InfrastructureError& e) {
@@ -135,7 +153,8 @@ void compile_own_kernels(std::span<const Kernel* const> kernels, int jobs,
     }
   };
   std::vector<std::jthread> threads;
-  for (int job = 0; job < jobs; ++job) threads.emplace_back(work);
+  for (std::size_t job = 0; job < std::min(static_cast<std::size_t>(jobs), sources.size()); ++job)
+    threads.emplace_back(work);
   threads.clear();
   if (failed != nullptr) std::rethrow_exception(failed);
 }

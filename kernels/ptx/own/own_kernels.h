@@ -29,7 +29,7 @@ class OwnKernels : public PtxTarget {
 
   void begin(const Kernel& kernel) override;
   void add(void* data, std::size_t bytes, bool writable, std::string name) override;
-  /// Throws KernelFault for what the launch finds, NoSuchEntry, UsageError for a launch that CUDA would refuse.
+  /// Throws KernelFault for what the launch finds and for one that CUDA would refuse; NoSuchEntry.
   void launch(const simt::LaunchRequest& request) override;
 
   std::size_t entries() const { return modules_.size(); }
@@ -49,7 +49,7 @@ class OwnKernels : public PtxTarget {
 /// From now on run() has Executor::ptx. The program must export its symbols (CMake: ENABLE_EXPORTS).
 void execute_own_kernels();
 
-/// Why this machine cannot: no nvcc, no libLLVM. Empty: it can.
+/// Why this machine cannot: no nvcc, no libLLVM, no sources; PTX is made of the sources as they are now. Empty: it can.
 std::string without_own_kernels();
 
 /// The PTX of these kernels, so that no run waits for nvcc: `jobs` sources at once. Throws what read_module() throws.

@@ -228,6 +228,14 @@ TEST(Twin, a_wait_for_copies_that_is_missing_is_found) {
   EXPECT_EQ(waits, 3U);
   EXPECT_EQ(found, 2U) << "the one at the end of the kernel has nothing to wait for";
 }
+
+// As the fibers have it: a launch that CUDA would refuse is a finding, no refusal of the kernel's.
+TEST(Twin, a_launch_that_is_refused_is_a_finding) {
+  std::string text = read_file(FLASHPROOF_PTX_FOLDER "/attention_mma.ptx", 16 << 20);
+  for (std::size_t at = 0; (at = text.find(".maxntid 128", at)) != std::string::npos;)
+    text.replace(at, 12, ".maxntid 32");
+  EXPECT_THAT(outcome(text, mma_problem()), testing::HasSubstr("32"));
+}
 #endif
 
 }  // namespace

@@ -3,8 +3,6 @@
 #include "kernels/ptx/translate/emit.h"
 
 namespace flashproof::ptx {
-namespace {}  // namespace
-
 void emit_map_address(BlockCode& code, const Form& form, const Instruction& in) {
   code.line("store <32 x i32> {}, ptr {}, align 128", code.value(in.operands[2], kWord), code.room(0));
   code.line("call void @ptx_cluster_rank(ptr %c, i32 {}, ptr {}, i32 {})", code.active(), code.room(0), code.site({}));

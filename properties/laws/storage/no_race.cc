@@ -53,4 +53,8 @@ Law no_race() { return {"no two accesses are left without an order", kTeeth, rel
 
 }  // namespace flashproof::law::no_race
 
-void flashproof::set_race_observer(RaceObserver observer) { law::no_race::race_observer = observer; }
+namespace flashproof {
+
+void set_race_observer(RaceObserver observer) { law::no_race::race_observer = observer; }
+
+}  // namespace flashproof

@@ -4,15 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
-#include <limits>
 
 #include "properties/laws/support/change.h"
 #include "properties/laws/support/plant_places.h"
 #include "reference/problem/special_values.h"
 
 namespace flashproof {
-namespace {}  // namespace
-
 std::string to_string(const Plant& plant) {
   std::string text = fmt::format("{} planted at {}[{}]", plant.value, plant.tensor, fmt::join(plant.index, ","));
   if (plant.count > 1) text += fmt::format(" and {} more", plant.count - 1);

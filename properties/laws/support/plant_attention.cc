@@ -3,7 +3,6 @@
 // whichever of them it was planted for: a NaN in k of one makes the row NaN; one in v its column, and several in one slot so many columns; of a slot
 // that is a key of its sequence, but hidden from it, a kernel that isolates hidden keys leaves nothing in the row; of one that is no key
 // of its sequence no kernel does, as of any storage that belongs to no key.
-#include <limits>
 
 #include "properties/laws/support/change.h"
 #include "properties/laws/support/plant.h"

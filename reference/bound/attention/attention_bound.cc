@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <limits>
 #include <span>
 #include <utility>
 #include <vector>

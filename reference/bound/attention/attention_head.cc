@@ -1,14 +1,11 @@
 // K and V of a head as dense doubles, with what the bounds ask of each key.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "reference/bound/attention/attention_scores.h"
 #include "reference/problem/special_values.h"
 
 namespace flashproof::bound {
-
-namespace {}  // namespace
 
 // Lane by lane: a plain sum or maximum is no vector code.
 KeySize size_of(const double* x, std::int64_t n, double normal) {

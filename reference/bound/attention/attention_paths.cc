@@ -9,8 +9,6 @@
 
 namespace flashproof::bound {
 
-namespace {}  // namespace
-
 AttentionPaths::AttentionPaths(const AttentionProblem& p, const Arithmetic& a, const ScoreScale& scale)
     : a_(a),
       scale_(scale),

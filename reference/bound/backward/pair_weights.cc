@@ -7,7 +7,6 @@
 //   source       README.md, sections 1, 4 and 7
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "reference/bound/backward/accumulation.h"
 #include "reference/bound/backward/pair_row.h"

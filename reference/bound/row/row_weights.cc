@@ -1,7 +1,5 @@
 #include "reference/bound/row/row_weights.h"
 
-#include <limits>
-
 #include "reference/bound/vector/kernels.h"
 #include "reference/problem/special_values.h"
 

@@ -1,7 +1,6 @@
 // y_j = e^{x_j − m} / d: the numerator is computed afresh, so it errs independently of the sum. Derivation: README.md.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "reference/bound/costs.h"
 #include "reference/bound/problem_bounds.h"

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -12,8 +11,6 @@
 #include "reference/problem/special_values.h"
 
 namespace flashproof::bound {
-
-namespace {}  // namespace
 
 /// Every lane streams its columns; then a binary tree whose step of size `offset` joins lanes t and t +
 /// offset.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "reference/bound/row/row_entries.h"
@@ -12,8 +11,6 @@
 #include "reference/problem/special_values.h"
 
 namespace flashproof::bound {
-
-namespace {}  // namespace
 
 /// A few rows against the values: entries in f32, sums, bounds; what f32 does not settle is done in double.
 class ColumnPass {

@@ -1,6 +1,5 @@
 // Which rows have numbers, none, or NaN.
 #include <cmath>
-#include <limits>
 
 #include "reference/error/semantics/declared_terms.h"
 #include "reference/oracle/rows.h"

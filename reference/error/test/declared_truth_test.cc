@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "reference/oracle/oracle.h"
 #include "reference/problem/random.h"

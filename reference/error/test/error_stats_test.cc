@@ -4,7 +4,6 @@
 #include <rapidcheck.h>
 
 #include <cmath>
-#include <limits>
 
 #include "reference/error/judge.h"
 #include "reference/error/test/rapidcheck_seed.h"

@@ -4,7 +4,6 @@
 #include <rapidcheck.h>
 
 #include <cmath>
-#include <limits>
 
 #include "reference/error/acceptance.h"
 #include "reference/error/test/rapidcheck_seed.h"

@@ -1,7 +1,6 @@
 #include "reference/oracle/backward/backward_problems.h"
 
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "reference/oracle/test/reference.h"

@@ -2,7 +2,6 @@
 // numbers in brackets are its steps).
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "reference/oracle/backward/tiers.h"

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "reference/oracle/backward/backward_problems.h"
 #include "reference/oracle/backward/backward_truth.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "reference/oracle/environment_guard.h"
 #include "reference/problem/special_values.h"

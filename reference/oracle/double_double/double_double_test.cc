@@ -4,7 +4,6 @@
 
 #include <hwy/targets.h>
 #include <cmath>
-#include <limits>
 
 #include "reference/oracle/double_double/double_double_judge.h"
 #include "reference/oracle/double_double/kernels.h"

@@ -1,7 +1,6 @@
 #include "reference/oracle/double_double/weighted_row.h"
 
 #include <cmath>
-#include <limits>
 
 #include "reference/oracle/double_double/dd_exp.h"
 #include "reference/oracle/environment_guard.h"

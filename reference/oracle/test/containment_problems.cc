@@ -1,6 +1,5 @@
 // The problems of the containment tests.
 #include <cmath>
-#include <limits>
 #include <set>
 
 #include "reference/oracle/test/containment.h"

@@ -1,7 +1,6 @@
 // Kinds of attention on which naive evaluations go wrong: the classes that a certified oracle was measured on (randn,
 // outliers, masks, ends of the range, cancellation, ties) and one or more for every feature.
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "reference/oracle/test/hard_parts.h"

@@ -1,6 +1,5 @@
 // Inputs on which naive evaluations go wrong. Index 12 is "attention normal"; new kinds go to the end.
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "reference/oracle/test/hard_parts.h"

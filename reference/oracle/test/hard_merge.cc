@@ -1,7 +1,6 @@
 // The un-normalised part of hard_kinds(): states (m, l, O).
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "reference/oracle/test/hard_parts.h"

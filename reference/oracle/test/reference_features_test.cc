@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "reference/oracle/test/reference.h"
 #include "reference/oracle/test/reference_error.h"

@@ -1,7 +1,6 @@
 #include "reference/oracle/test/test_problems.h"
 
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "reference/problem/special_values.h"

@@ -42,6 +42,12 @@ ElementIndex settle(Plan& plan, const ReplayArguments& arguments, Notes& notes) 
   plan.kernels = select_kernels(globs);
   const ElementIndex place = place_of(arguments.executor, arguments.math, arguments.profile, notes);
   plan.executors = executors_for(place.executor);
+  if (schedule != "fifo" && !schedule.empty() && place.executor != name(Executor::cpu)) {
+    if (!own_schedule)
+      throw UsageError("--schedule " + quote(schedule) + ": of the CPU executor, legal: with --exec cpu");
+    say("the witness's schedule " + quote(schedule) + " is of the CPU executor: --exec " + place.executor +
+        " has none");
+  }
   return place;
 }
 

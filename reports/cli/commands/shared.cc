@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "kernels/ptx/own/own_kernels.h"
 #include "kernels/registry.h"
@@ -107,8 +110,16 @@ std::vector<Executor> executors_for(const std::string& option) {
 
 void compile_ptx(const Plan& plan, int jobs) {
   if (std::ranges::find(plan.executors, Executor::ptx) == plan.executors.end()) return;
-  Progress progress("sources compiled by nvcc, or from its cache");
-  ptx::compile_own_kernels(plan.kernels, jobs,
+  std::set<std::pair<ProblemKind, Format>> seen;
+  std::set<const Kernel*> runs;
+  for (std::size_t i = 0; i < plan.cases.size(); ++i) {
+    if (!seen.emplace(plan.cases[i].spec.problem, plan.cases[i].format).second) continue;
+    for (const Step& step : plan.steps(i)) {
+      if (step.executor == Executor::ptx) runs.insert(step.kernel);
+    }
+  }
+  Progress progress("sources as PTX");
+  ptx::compile_own_kernels(std::vector<const Kernel*>(runs.begin(), runs.end()), jobs,
                            [&](std::size_t done, std::size_t total) { progress.update(done, total); });
 }
 

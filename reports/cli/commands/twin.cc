@@ -30,7 +30,7 @@ namespace {
 
 using TwinKey = std::pair<std::string, Format>;  // full_id()
 
-/// One kernel on one case, on both executors.
+/// One kernel on one case, on fibers and on the other; `gpu` null: as PTX.
 TwinRow compare_one(const Kernel& kernel, const Problem& problem, const GpuServer* gpu, std::uint64_t index,
                     const std::function<void()>& starting, const std::function<void()>& returned) {
   TwinRow row;

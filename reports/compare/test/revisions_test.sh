@@ -144,9 +144,10 @@ expect 'and reports twice' is "$(grep -c '^\[second\]' <<<"$calls")" 2
 # shellcheck disable=SC2016  # for the tool's shell
 tool ninja 'cd "$2" && find kernels reference -name "*.o" 2>/dev/null'
 objects() { # NAME KERNELS SHARED: what the softmax kernels' objects, and those of the oracle, hold
-  mkdir -p "$work/objects/$1/kernels/cpu" "$work/objects/$1/kernels/broken/x" "$work/objects/$1/reference"
+  mkdir -p "$work/objects/$1/kernels/cpu" "$work/objects/$1/kernels/Unity" "$work/objects/$1/kernels/broken/x" "$work/objects/$1/reference"
   echo same >"$work/objects/$1/kernels/cpu/softmax_safe.cc.o"
-  echo "$2" >"$work/objects/$1/kernels/cpu/softmax_online_chunk.cc.o"
+  echo "$2" >"$work/objects/$1/kernels/Unity/unity_0_cxx.cxx.o" # several sources compiled as one
+  echo "#include \"$work/kernels/cpu/softmax_online_chunk.cc\"" >"$work/objects/$1/kernels/Unity/unity_0_cxx.cxx"
   echo "$RANDOM $1" >"$work/objects/$1/kernels/broken/x/a_fault.cc.o"
   echo "$3" >"$work/objects/$1/reference/oracle.cc.o"
 }
@@ -171,6 +172,10 @@ expect 'and written' test -s "$work/j.json" -a -s "$work/j.md"
 objects second old other
 run compare main~1 main
 expect 'where shared code differs every kernel is run' has "$calls" '[second] report --out'
+objects second new same
+echo '#include "/elsewhere/registry.cc"' >>"$work/objects/second/kernels/Unity/unity_0_cxx.cxx"
+run compare main~1 main
+expect 'where a kernel is compiled with shared code every kernel is run' has "$calls" '[second] report --out'
 objects second new same
 rm "$work/objects/second/kernels/cpu/softmax_safe.cc.o"
 run compare main~1 main

@@ -1,7 +1,6 @@
 #include "reports/diagnose/hypotheses/counterfactual.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <stdexcept>
 

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <limits>
 #include <span>
 #include <vector>
 

@@ -6,13 +6,11 @@
 
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "kernels/broken/fault.h"
 #include "properties/generators/family.h"
 #include "properties/laws/law.h"
-#include "reference/problem/special_values.h"
 #include "reference/system/error.h"
 #include "reference/system/test/temporary_folder.h"
 #include "reports/record/test/report_fixture.h"

@@ -146,7 +146,8 @@ std::vector<CauseEntry> report_causes(const Report& report, Kernels judged) {
     // The diagnosis runs cases again on the CPU, those that returned: what ended a process, and what another executor did, stands by itself.
     const bool on_cpu = std::ranges::any_of(ways, [](const FailingWay& w) { return w.executor == Executor::cpu; });
     for (const FailingWay& way : ways) {
-      const bool looked_at = way.failure != Failure::error && (way.executor == Executor::cpu || !on_cpu);
+      const bool looked_at =
+          way.failure != Failure::error && way.executor != Executor::ptx && (way.executor == Executor::cpu || !on_cpu);
       if (entries.size() == before || !diagnosed || !looked_at) entries.push_back(entry_of(report, way));
     }
   }

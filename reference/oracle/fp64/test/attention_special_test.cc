@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "reference/oracle/fp64/test/attention_check.h"
 #include "reference/oracle/rows.h"

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "reference/oracle/fp64/test/attention_check.h"
 #include "reference/oracle/fp64/vector/highway_targets.h"

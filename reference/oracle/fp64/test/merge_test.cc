@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
-
 #include "reference/oracle/fp64/row_sums.h"
 #include "reference/oracle/fp64/test/row_check.h"
 #include "reference/problem/special_values.h"

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
 #include <map>
 
 #include "reference/oracle/fp64/row_sums.h"

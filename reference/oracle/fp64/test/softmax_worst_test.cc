@@ -3,8 +3,6 @@
 // halving it is.
 #include <gtest/gtest.h>
 
-#include <limits>
-
 #include "reference/oracle/fp64/row_sums.h"
 #include "reference/oracle/fp64/test/row_check.h"
 #include "reference/problem/special_values.h"

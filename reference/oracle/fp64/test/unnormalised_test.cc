@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "reference/oracle/fp64/test/row_check.h"
 #include "reference/problem/special_values.h"
